@@ -86,8 +86,8 @@ type Result[T dense.Float] struct {
 // not. Attend with Lengths and without PastK copies nothing, if the form does not.
 //
 // Attend returns an error that names what does not fit: shapes, a form other than Exact with a Mask
-// of several rows, a Bias or Scores, and a form of another package that would have to leave out
-// keys. It panics if Check of a tensor does.
+// of several rows, a Bias or Scores, and a form of another package that is not [Maskable] and would
+// have to leave out keys. It panics if Check of a tensor does.
 func Attend[T dense.Float](form Form[T], c AttendArgs[T]) (Result[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {
@@ -304,9 +304,14 @@ func (a *tensorCall[T]) takes(form Form[T]) error {
 	case a.Scores != NoScores:
 		return fmt.Errorf("performer: Scores = %d for %T, %s", a.Scores, form, want)
 	}
-	if _, ok := form.(maskedForm[T]); ok {
+	if takesMasks(form) {
 		return nil
 	}
+	return a.takesAll(form)
+}
+
+// takesAll returns an error, which names the form, if there is a past or a key that does not count.
+func (a *tensorCall[T]) takesAll(form Form[T]) error {
 	for b := range a.Q.Batch {
 		if a.pastOf(b) != 0 {
 			return fmt.Errorf("performer: sequence %d has a past of %d, which %T cannot take", b, a.pastOf(b), form)
@@ -340,13 +345,13 @@ func (a *tensorCall[T]) Piece(i int) {
 	if ok && also && !a.perHead {
 		p := a.request(b, u.from, u.form)
 		p.q, p.dst = q, dst
-		a.answer(u.form, p)
+		answer(u.form, p)
 		return
 	}
 	for h := u.from; h < u.to; h++ {
 		p := a.request(b, h, u.form)
 		p.dst = dense.Head(a.Out, b, h)
-		a.answer(u.form, p)
+		answer(u.form, p)
 	}
 }
 
@@ -363,15 +368,6 @@ func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T
 		m.Data = t.Data[start : start+(m.Rows-1)*m.Stride+m.Cols]
 	}
 	return m, true
-}
-
-// answer gives a request to a form.
-func (a *tensorCall[T]) answer(form Form[T], p request[T]) {
-	if f, ok := form.(maskedForm[T]); ok {
-		f.attend(p)
-	} else {
-		form.Forward(p.dst, p.q, p.k, p.v)
-	}
 }
 
 // request returns the request of one head of queries, without the matrices to write.

@@ -37,6 +37,13 @@ func AttendBackward[T dense.Float](form Form[T], c AttendArgs[T], dout dense.Ten
 		return Gradients[T]{}, fmt.Errorf("performer: dout is %v, want %v, a gradient for each output", dout.Shape(), want)
 	}
 	dout.Check()
+	for _, u := range a.b.units {
+		if !takesMasksBackward(u.form) {
+			if err := a.takesAll(u.form); err != nil {
+				return Gradients[T]{}, err
+			}
+		}
+	}
 	if c.LearnBias && c.Bias.IsZero() {
 		return Gradients[T]{}, errors.New("performer: LearnBias is set, but there is no Bias")
 	}
@@ -110,9 +117,5 @@ func (g *tensorGradients[T]) head(b, h int, dk, dv dense.Matrix[T]) {
 	if g.LearnBias {
 		p.pairs.Gradient = dense.Head(g.pairs, b, h)
 	}
-	if f, ok := form.(maskedDifferentiable[T]); ok {
-		f.attendBackward(p)
-	} else {
-		form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
-	}
+	answerBackward(form, p)
 }

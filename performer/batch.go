@@ -150,8 +150,8 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // for each key. With a dst, it allocates nothing once that memory is there, if the forms do not.
 //
 // dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
-// shapes if they do not fit. It also panics if a form of another package would have to leave out
-// keys or has a past.
+// shapes if they do not fit. It also panics if a form of another package that is not [Maskable]
+// would have to leave out keys or has a past.
 func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	b.check(q, k, v, s)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
@@ -169,17 +169,17 @@ func (b *Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	if err := s.fits(q.Rows, k.Rows); err != nil {
 		return err
 	}
-	return b.takes(k.Rows, s)
+	return b.takes(k.Rows, s, takesMasks[T])
 }
 
-// takes returns an error if a form of another package would have to leave out some of so many keys,
-// or has a past that it cannot ignore.
-func (b *Batch[T]) takes(keys int, s Sequences) error {
+// takes returns an error if a form that cannot take masks would have to leave out some of so many
+// keys, or has a past that it cannot ignore.
+func (b *Batch[T]) takes(keys int, s Sequences, can func(Form[T]) bool) error {
 	if s.Valid == nil && s.Past == nil {
 		return nil
 	}
 	for _, u := range b.units {
-		if _, ok := u.form.(maskedForm[T]); ok {
+		if can(u.form) {
 			continue
 		}
 		d, described := u.form.(Described)
@@ -263,11 +263,7 @@ func (c *batched[T]) piece(i, processors int) {
 	u := c.b.unit(at)
 	p := c.requestOf(sequence, u, processors)
 	p.dst = c.heads(c.dst, sequence, u)
-	if form, ok := u.form.(maskedForm[T]); ok {
-		form.attend(p)
-	} else {
-		u.form.Forward(p.dst, p.q, p.k, p.v)
-	}
+	answer(u.form, p)
 }
 
 // requestOf returns the request to a unit in a sequence, without the matrices to write.

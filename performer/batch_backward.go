@@ -24,7 +24,7 @@ func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ 
 // gradient of the query is zero, and the query adds nothing to other gradients, even if it holds
 // NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the contents
 // of the padding nor on its length, to the last bit. A form of another package gets all rows as
-// they are.
+// they are, unless it is bidirectional and [Maskable].
 //
 // If all rows count, dq has the bits that Backward of the form gives for views of each head, and so
 // have dk and dv if every head of queries has its own head of keys. GOMAXPROCS processors share
@@ -41,6 +41,9 @@ func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 		panic(err.Error())
 	}
 	b.check(q, k, v, s)
+	if err := b.takes(k.Rows, s, takesMasksBackward[T]); err != nil {
+		panic(err.Error())
+	}
 	dout.Check()
 	if width := v.Cols / b.keyHeads * b.heads; dout.Rows != q.Rows || dout.Cols != width {
 		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
@@ -94,9 +97,5 @@ func (c *batched[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], proce
 		request: c.requestOf(sequence, u, processors),
 		dq:      c.heads(c.dq, sequence, u), dk: dk, dv: dv, dout: c.heads(c.dout, sequence, u),
 	}
-	if form, ok := u.form.(maskedDifferentiable[T]); ok {
-		form.attendBackward(p)
-	} else {
-		u.form.(Differentiable[T]).Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
-	}
+	answerBackward(u.form, p)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,9 +154,13 @@ func TestChooseOfHeads(t *testing.T) {
 	}
 	var none dense.Matrix[float64]
 	for _, causal := range []bool{false, true} {
+		candidates := cheap[float64]()
+		if causal { // clusters are exact among so few tokens
+			candidates = slices.DeleteFunc(candidates, func(c Candidate[float64]) bool { return strings.HasPrefix(c.Name, "clusters") })
+		}
 		for name, s := range map[string]performer.Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
 			truth := must.Have(performer.NewBatch[float64](heads, 2, performer.Exact[float64]{Scale: 1, Causal: causal}))
-			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64](), Sequences: s}, densetest.Source(410))
+			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: candidates, Sequences: s}, densetest.Source(410))
 			require.NoError(t, err)
 			out, exact := c.Form.(*performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
 			require.Len(t, c.Heads, heads)

@@ -115,7 +115,7 @@ type segment[T dense.Float] struct {
 
 func (g *gradients[T]) run() {
 	n := (g.q.Rows + nearQueries - 1) / nearQueries
-	g.sorted.build(g.a.find(g.k), g.k, g.v, g.a.scale(g.k.Cols))
+	g.sorted.build(g.a, g.k, g.v)
 	for len(g.blocks) < n {
 		g.blocks = append(g.blocks, answered[T]{})
 	}

@@ -1,11 +1,15 @@
 package multipole
 
 import (
+	"sort"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 const (
@@ -19,28 +23,75 @@ const (
 // of its own block and of the block before are close to a block. All older keys are in clusters,
 // which are found anew among all older keys each time their number has doubled, so that clusters
 // know no later key.
-func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T]) {
-	n := q.Rows
-	first := min(firstKeys, n)
-	a.exact.Forward(dst.RowRange(0, first), q.RowRange(0, first), k.RowRange(0, first), v.RowRange(0, first))
-	c := &past[T]{a: a, k: k, v: v, dst: dst, q: q}
-	for begin := first; begin < n; begin *= 2 {
-		c.epoch(begin, min(2*begin, n))
+//
+// Query i sees seen[i] keys, or i+1 if seen is nil. It belongs to the block of the last key that it
+// sees. More queries than a block has keys are in several blocks with the same keys.
+func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T], seen []int) {
+	c := pool.Get[past[T]](&pasts)
+	c.a, c.k, c.v, c.dst, c.q, c.seen = a, k, v, dst, q, seen
+	c.begin()
+	for begin := firstKeys; begin < k.Rows; begin *= 2 {
+		if end := min(2*begin, k.Rows); c.queries(begin) < c.queries(end) {
+			c.epoch(begin, end)
+		}
 	}
+	c.a, c.seen, c.centres = nil, nil, dense.Matrix[T]{}
+	for _, m := range []*dense.Matrix[T]{&c.k, &c.v, &c.dst, &c.q} {
+		*m = dense.Matrix[T]{}
+	}
+	pool.Put(&pasts, c)
 }
+
+var pasts pool.Both[past[float32], past[float64]]
 
 // past is what a call of causal attention knows of older keys. A piece is a block of queries.
 type past[T dense.Float] struct {
 	a            *Attention[T]
 	dst, q, k, v dense.Matrix[T]
+	seen         []int
+	places       []int // of the first queries
 
 	centres dense.Matrix[T]
+	found   scratch.Buffer[T] // centres
 	labels  []int32
 	tallies []tally[T]
 	counts  []int
-	first   int // query of the wave
 	last    int // number of blocks of the wave
 	blocks  [wave]older[T]
+}
+
+// sees returns the number of keys that query i sees.
+func (c *past[T]) sees(i int) int {
+	if c.seen == nil {
+		return i + 1
+	}
+	return c.seen[i]
+}
+
+// queries returns the number of queries that see at most n keys.
+func (c *past[T]) queries(n int) int {
+	if c.seen == nil {
+		return n
+	}
+	return sort.SearchInts(c.seen, n+1)
+}
+
+// begin computes the outputs of the queries that see too few keys for clusters, by exact attention.
+func (c *past[T]) begin() {
+	keys := min(firstKeys, c.k.Rows)
+	n := c.queries(keys)
+	mask := tiles.Mask[T]{Causal: true}
+	if c.seen != nil {
+		c.places = scratch.Resize(c.places, n)
+		for i := range n {
+			c.places[i] = c.seen[i] - 1
+		}
+		mask.Places = c.places
+	}
+	tiles.Attend(tiles.Attention[T]{
+		Dst: c.dst.RowRange(0, n), Q: c.q.RowRange(0, n), K: c.k.RowRange(0, keys), V: c.v.RowRange(0, keys),
+		Scores: tiles.Scores{Scale: c.a.scale(c.q.Cols)}, Mask: mask,
+	})
 }
 
 // older is what a block knows of the keys before the close ones.
@@ -48,12 +99,16 @@ type older[T dense.Float] struct {
 	moments[T]
 	starts []int   // where the keys of a cluster begin
 	keys   []int32 // by cluster
+
+	from, to   int // queries
+	first, end int // close keys
 }
 
-// epoch computes the outputs of the queries begin ≤ i < end with clusters of the keys before.
+// epoch computes the outputs of the queries that see more than begin and at most end keys, with
+// clusters of the first keys.
 func (c *past[T]) epoch(begin, end int) {
 	old := begin - window
-	c.centres = c.a.find(c.k.RowRange(0, old))
+	c.centres = c.a.find(&c.found, c.k.RowRange(0, old))
 	c.labels = scratch.Resize(c.labels, end)
 	nearest(c.labels, c.k.RowRange(0, end), c.centres)
 	c.counts = scratch.Resize(c.counts, c.centres.Rows)
@@ -63,16 +118,26 @@ func (c *past[T]) epoch(begin, end int) {
 		c.tallies[i].begin(c.k.Cols, c.v.Cols)
 	}
 	c.take(0, old)
-	for c.first = begin; c.first < end; c.first += wave * window {
-		blocks := min((end-c.first+window-1)/window, wave)
-		for i := range blocks {
-			c.blocks[i].set(c, old)
-			c.take(old, min(old+window, end))
-			old += window
+	for ; old+window < end; old += window {
+		last := min(old+2*window, end)
+		to := c.queries(last)
+		for from := c.queries(old + window); from < to; from += window {
+			o := &c.blocks[c.last]
+			o.set(c, old)
+			o.from, o.to, o.first, o.end = from, min(from+window, to), old, last
+			if c.last++; c.last == wave {
+				c.flush()
+			}
 		}
-		c.last = blocks
-		parallel.Do((blocks+group-1)/group, c)
+		c.take(old, old+window)
 	}
+	c.flush()
+}
+
+// flush computes the outputs of the blocks of the wave.
+func (c *past[T]) flush() {
+	parallel.Do((c.last+group-1)/group, c)
+	c.last = 0
 }
 
 // take adds the keys lo ≤ j < hi to their clusters.
@@ -110,15 +175,17 @@ func (o *older[T]) set(c *past[T], n int) {
 // Piece computes the outputs of a group of blocks.
 func (c *past[T]) Piece(i int) {
 	from, to := i*group, min((i+1)*group, c.last)
-	lo := c.first + from*window
-	hi := min(c.first+to*window, c.q.Rows)
 	b, o := getBlock[T](), c.blocks[from:to]
+	lo, hi := o[0].from, o[len(o)-1].to
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
 	for p := range o {
-		at := p * window
-		end := min(at+window, hi-lo)
-		b.recent(&o[p].moments, q, c.k.RowRange(lo+at-window, lo+end), c.v.RowRange(lo+at-window, lo+end), at, end)
+		first, end := o[p].first, o[p].end
+		b.seen = b.seen[:0]
+		for i := o[p].from; i < o[p].to; i++ {
+			b.seen = append(b.seen, c.sees(i)-first)
+		}
+		b.recent(&o[p].moments, q, c.k.RowRange(first, end), c.v.RowRange(first, end), o[p].from-lo, o[p].to-lo)
 	}
 	for l := range c.counts {
 		c.near(b, o, q, l)
@@ -126,7 +193,7 @@ func (c *past[T]) Piece(i int) {
 	one := c.a.exact
 	one.Causal = false
 	b.finish(dst, func(i int) {
-		end := lo + i + 1
+		end := c.sees(lo + i)
 		one.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), c.k.RowRange(0, end), c.v.RowRange(0, end))
 	})
 	putBlock(b)
@@ -165,8 +232,8 @@ func (c *past[T]) near(b *block[T], o []older[T], q dense.Matrix[T], l int) {
 	b.near(list, q, keys, &b.values, b.seen)
 }
 
-// recent begins with the queries lo ≤ i < hi: it adds the clusters as far does, and recent keys, the
-// last of which belongs to the last query.
+// recent begins with the queries lo ≤ i < hi: it adds the clusters as far does, and recent keys, of
+// which they see as many as seen says.
 func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	n := hi - lo
 	weights := b.scoreClusters(m, q, lo, hi)
@@ -174,11 +241,6 @@ func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	b.scores.Shape(k.Rows, n)
 	scores := b.scores.Rows(k.Rows)
 	matmul.MulPacked(T(b.scale), k, &b.packed, 0, scores, nil)
-	past := k.Rows - n
-	b.seen = scratch.Resize(b.seen, n)
-	for i := range b.seen {
-		b.seen[i] = past + i + 1
-	}
 	hide(scores, b.seen)
 	vecmath.PeakRows(b.peaks[lo:hi], scores.Data, scores.Stride, scores.Rows)
 	totals := b.weigh(weights, lo, hi)
@@ -192,7 +254,7 @@ func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 		copy(ones.Row(j), v.Row(j))
 		ones.Row(j)[v.Cols] = 1
 	}
-	if finiteRows(ones.RowRange(past+1, k.Rows)) {
+	if finiteRows(ones.RowRange(b.seen[0], k.Rows)) {
 		matmul.TMul(1, scores, ones, 1, sums)
 		return
 	}

@@ -46,8 +46,10 @@ type Attention[T dense.Float] struct {
 // New returns attention that approximates exact and finds clusters among the keys of each call. src
 // seeds the choice of keys that k-means begins with.
 //
-// The error reports an exact with Softcap, Window, Slope or Unnormalised, or with a Scale that is negative or
-// not finite; options that are negative or, as Threshold, not finite; and a nil src.
+// The error reports an exact with Softcap, Window, Slope or Unnormalised, or with a Scale that is
+// negative or not finite; options that are negative or, as Threshold, not finite; and a nil src. A
+// Window bounds the keys that a query sees, so that exact attention has few, and a Slope asks for the
+// places of keys, which clusters do not know.
 func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source) (*Attention[T], error) {
 	a, err := prepare(exact, opts)
 	if err != nil {
@@ -98,7 +100,7 @@ func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[
 		return nil, fmt.Errorf("multipole: exact.Softcap = %v, want 0", exact.Softcap)
 	}
 	if exact.Window != 0 || exact.Slope != 0 {
-		return nil, fmt.Errorf("multipole: exact has Window = %d and Slope = %v, want none", exact.Window, exact.Slope)
+		return nil, fmt.Errorf("multipole: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
 	}
 	if exact.Unnormalised {
 		return nil, errors.New("multipole: exact.Unnormalised is set, but outputs are averages of values")
@@ -138,7 +140,10 @@ func (a *Attention[T]) Describe() performer.Description {
 	return performer.Description{Causal: a.exact.Causal, Rowwise: !a.exact.Causal, Dim: a.centres.Cols}
 }
 
-var _ performer.Streaming[float32] = (*Attention[float32])(nil)
+var (
+	_ performer.Streaming[float32] = (*Attention[float32])(nil)
+	_ performer.Maskable[float32]  = (*Attention[float32])(nil)
+)
 
 const errNone = "multipole: the Attention is zero, want one of New"
 
@@ -157,12 +162,33 @@ func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
 	case a.exact.Causal:
-		a.causal(dst, q, k, v)
+		a.causal(dst, q, k, v, nil)
 	case a.isExact(q, k, v):
 		a.exact.Forward(dst, q, k, v)
 	default:
 		a.bidirectional(dst, q, k, v)
 	}
+	return dst
+}
+
+// ForwardSeen is Forward for queries that see the first keys only, see [performer.Maskable]: query i
+// sees the keys j < seen[i]. A query that sees no key gets zero. Clusters are those of causal
+// attention, whether or not a is causal. ForwardSeen panics as Forward does, and for a seen that does
+// not have an ascending number of at least 0 and at most Lk for each query.
+func (a *Attention[T]) ForwardSeen(dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T] {
+	a.checkSides(q, k, v)
+	if len(seen) != q.Rows {
+		panic(fmt.Sprintf("multipole: seen has length %d, want one number for each of %d queries", len(seen), q.Rows))
+	}
+	least := 0
+	for i, n := range seen {
+		if n < least || n > k.Rows {
+			panic(fmt.Sprintf("multipole: seen[%d] = %d, want %d to %d", i, n, least, k.Rows))
+		}
+		least = n
+	}
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	a.causal(dst, q, k, v, seen)
 	return dst
 }
 
@@ -176,18 +202,31 @@ func (a *Attention[T]) isExact(q, k, v dense.Matrix[T]) bool {
 
 // check panics unless a constructor has made a, and q, k and v fit together and the centres.
 func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
+	a.checkSides(q, k, v)
+	if a.exact.Causal && q.Rows != k.Rows {
+		panicOfShapes(q, k, v)
+	}
+}
+
+// checkSides panics unless a constructor has made a, and points and values fit together and the
+// centres.
+func (a *Attention[T]) checkSides(q, k, v dense.Matrix[T]) {
 	if a.opts.Rounds == 0 {
 		panic(errNone)
 	}
 	q.Check()
 	k.Check()
 	v.Check()
-	if q.Cols != k.Cols || k.Rows != v.Rows || a.exact.Causal && q.Rows != k.Rows {
-		panic(fmt.Sprintf("multipole: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
+	if q.Cols != k.Cols || k.Rows != v.Rows {
+		panicOfShapes(q, k, v)
 	}
 	if a.centres.Rows > 0 && a.centres.Cols != q.Cols {
 		panic(fmt.Sprintf("multipole: q is %d×%d, but centres are points of R^%d", q.Rows, q.Cols, a.centres.Cols))
 	}
+}
+
+func panicOfShapes[T dense.Float](q, k, v dense.Matrix[T]) {
+	panic(fmt.Sprintf("multipole: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
 }
 
 // scale returns the factor of products of d-dimensional points.
@@ -211,7 +250,7 @@ func (a *Attention[T]) clustersFor(n int) int {
 func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
 	call := pool.Get[call[T]](&calls)
 	call.a, call.dst, call.q, call.k, call.v = a, dst, q, k, v
-	call.sorted.build(a.find(k), k, v, a.scale(k.Cols))
+	call.sorted.build(a, k, v)
 	parallel.Do((q.Rows+nearQueries-1)/nearQueries, call)
 	call.a, call.dst, call.q, call.k, call.v = nil, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}
 	pool.Put(&calls, call)

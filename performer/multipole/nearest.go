@@ -14,14 +14,19 @@ import (
 // nearest sets labels[i] to the number of the nearest of the centres to key i, and to 0 for a key
 // that is not finite.
 func nearest[T dense.Float](labels []int32, keys, centres dense.Matrix[T]) {
-	t := &labelling[T]{labels: labels, keys: keys, centres: centres, halves: make([]T, centres.Rows)}
+	t := pool.Get[labelling[T]](&labellings)
+	t.labels, t.keys, t.centres, t.halves = labels, keys, centres, scratch.Resize(t.halves, centres.Rows)
 	for i := range t.halves {
 		t.halves[i] = T(vecmath.HalfSquaredNorm(centres.Row(i)))
 	}
 	parallel.Do((keys.Rows+labelKeys-1)/labelKeys, t)
+	t.labels, t.keys, t.centres = nil, dense.Matrix[T]{}, dense.Matrix[T]{}
+	pool.Put(&labellings, t)
 }
 
 const labelKeys = 256
+
+var labellings pool.Both[labelling[float32], labelling[float64]]
 
 // labelling is the task of nearest. A piece is some keys.
 type labelling[T dense.Float] struct {

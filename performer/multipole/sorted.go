@@ -1,12 +1,11 @@
 package multipole
 
 import (
-	"math/rand/v2"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
@@ -19,6 +18,7 @@ type sorted[T dense.Float] struct {
 	labels []int32
 	next   []int
 	rows   scratch.Buffer[T] // values
+	found  scratch.Buffer[T] // centres
 
 	centres dense.Matrix[T]
 	scale   float64
@@ -36,10 +36,11 @@ func (s *sorted[T]) valuesOf(cluster int) dense.Matrix[T] {
 	return s.rows.Rows(s.starts[len(s.starts)-1]).RowRange(s.starts[cluster], s.starts[cluster+1])
 }
 
-// build sorts keys and values by the nearest of the centres.
-func (s *sorted[T]) build(centres, k, v dense.Matrix[T], scale float64) {
+// build sorts keys and values by the nearest of the centres of a.
+func (s *sorted[T]) build(a *Attention[T], k, v dense.Matrix[T]) {
+	centres := a.find(&s.found, k)
 	c := centres.Rows
-	s.centres, s.scale = centres, scale
+	s.centres, s.scale = centres, a.scale(k.Cols)
 	s.shape(c, k.Cols, v.Cols)
 	s.labels = scratch.Resize(s.labels, k.Rows)
 	nearest(s.labels, k, centres)
@@ -71,12 +72,13 @@ func (s *sorted[T]) build(centres, k, v dense.Matrix[T], scale float64) {
 // Piece computes what is known of a cluster.
 func (s *sorted[T]) Piece(l int) {
 	keys, values := s.keysOf(l), s.valuesOf(l)
-	var t tally[T]
+	t := pool.Get[tally[T]](&tallies)
 	t.begin(keys.Cols, values.Cols)
 	for i := range keys.Rows {
 		t.add(s.centres.Row(l), keys.Row(i), values.Row(i))
 	}
 	s.set(l, keys.Rows, s.centres.Row(l), t.keys, t.squares, t.values, s.scale)
+	pool.Put(&tallies, t)
 	if keys.Rows > 0 {
 		matmul.Pack(&s.values[l], values)
 	}
@@ -86,11 +88,17 @@ func (s *sorted[T]) Piece(l int) {
 type tally[T dense.Float] struct {
 	keys, values, difference []T
 	squares                  float64
+	memory                   []T
 }
 
+var tallies pool.Both[tally[float32], tally[float64]]
+
 func (t *tally[T]) begin(d, dv int) {
-	x := make([]T, 2*d+dv)
+	t.memory = scratch.Resize(t.memory, 2*d+dv)
+	x := t.memory
+	clear(x)
 	t.keys, t.difference, t.values = x[:d], x[d:2*d], x[2*d:]
+	t.squares = 0
 }
 
 // add adds a key and its value.
@@ -100,39 +108,4 @@ func (t *tally[T]) add(origin, key, value []T) {
 	t.squares += 2 * vecmath.HalfSquaredNorm(t.difference)
 	vecmath.AddScaled(t.keys, t.difference, 1)
 	vecmath.AddScaled(t.values, value, 1)
-}
-
-// find returns the centres of the clusters of keys.
-func (a *Attention[T]) find(k dense.Matrix[T]) dense.Matrix[T] {
-	if a.centres.Rows > 0 {
-		return a.centres
-	}
-	c := a.clustersFor(k.Rows)
-	rng := rand.New(rand.NewPCG(a.seed[0], a.seed[1]))
-	size := k.Rows
-	if a.opts.Sample < size/c {
-		size = c * a.opts.Sample
-	}
-	sample := dense.New[T](size, k.Cols)
-	for i, j := range rng.Perm(k.Rows)[:sample.Rows] {
-		copy(sample.Row(i), k.Row(j))
-	}
-	centres := sample.RowRange(0, c).Clone()
-	labels, counts := make([]int32, sample.Rows), make([]int, c)
-	sums := dense.New[T](c, k.Cols)
-	for range a.opts.Rounds {
-		nearest(labels, sample, centres)
-		clear(counts)
-		clear(sums.Data)
-		for i, l := range labels {
-			counts[l]++
-			vecmath.AddScaled(sums.Row(int(l)), sample.Row(i), 1)
-		}
-		for l, n := range counts {
-			if n > 0 {
-				vecmath.Affine(centres.Row(l), sums.Row(l), 1/T(n), 0)
-			}
-		}
-	}
-	return centres
 }

@@ -88,7 +88,7 @@ func (s *store[T]) forget() {
 
 // group finds clusters among the first tokens and puts the tokens into them.
 func (s *store[T]) group(k, v dense.Matrix[T]) {
-	s.centres = s.a.find(k).Clone()
+	s.centres = s.a.find(new(scratch.Buffer[T]), k)
 	s.labels = scratch.Resize(s.labels, k.Rows)
 	nearest(s.labels, k, s.centres)
 	counts := make([]int, s.centres.Rows)
@@ -196,7 +196,6 @@ func (s *store[T]) release(settled int) {
 			continue
 		}
 		c.tokens, c.keys, c.values = c.tokens[:keep], c.keys[:keep*s.d], c.values[:keep*s.dv]
-		c.sums = tally[T]{}
 		c.sums.begin(s.d, s.dv)
 		for i := range keep {
 			c.sums.add(s.centres.Row(l), keys.Row(i), values.Row(i))
