@@ -89,7 +89,7 @@ type Corrected[T dense.Float] struct {
 // [kernels.Softmax], or a [Landmarks]. Corrected is causal and unnormalised if base is. src seeds the
 // samples; it may be nil without samples.
 //
-// The error reports another base or a base that is zero, causal landmarks that are not given, negative options or both zero, Samples for
+// The error reports another base or a base that is zero, negative options or both zero, Samples for
 // a causal base, and a nil src where there are samples.
 func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.Source) (*Corrected[T], error) {
 	c := &Corrected[T]{opts: opts}
@@ -111,9 +111,6 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 	case *Landmarks[T]:
 		if b == nil || b.n == 0 {
 			return nil, errors.New("performer: base is a nil or zero Landmarks, want one of NewLandmarks")
-		}
-		if b.exact.Causal && b.set == nil {
-			return nil, errors.New("performer: base is causal Landmarks that choose anew, want those of NewLandmarksAt")
 		}
 		c.landmarks, c.exact = b.undivided(), b.exact
 		c.engine = c.landmarks.engine
@@ -202,7 +199,11 @@ func (c *Corrected[T]) shares() bool { return !c.exact.Causal }
 
 func (c *Corrected[T]) attend(p request[T]) {
 	if c.exact.Causal {
-		attendCausal(p, c.engine, c.exact, c.opts.Window)
+		if c.landmarks != nil && c.landmarks.set == nil {
+			c.landmarks.attendRenewed(p, c.opts.Window)
+		} else {
+			attendCausal(p, c.engine, c.exact, c.opts.Window)
+		}
 		return
 	}
 	if p.q.Rows == 0 || p.v.Cols == 0 {

@@ -219,7 +219,7 @@ func (l *Landmarks[T]) attend(p request[T]) {
 	case l.inDouble(p.k.Cols):
 		l.attendDouble(p)
 	case l.set == nil:
-		l.attendRenewed(p)
+		l.attendRenewed(p, 0)
 	default:
 		attendCausal(p, l.engine, l.exact, 0)
 	}

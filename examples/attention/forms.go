@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -13,8 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
-	"github.com/seed-feabd252/randfeat/kernels"
-	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/multipole"
@@ -39,9 +35,6 @@ func (c *comparison[T]) names() []string {
 // keys.
 const clusterShare = 1.5
 
-// causalShare: causal attention takes landmarks from the first 1/causalShare of the keys.
-const causalShare = 8
-
 // fitted makes a form for the tensors of a head.
 type fitted[T dense.Float] func(h head[T]) (performer.Form[T], error)
 
@@ -60,7 +53,7 @@ func (c *comparison[T]) form(name string, size int, src rand.Source) (fitted[T],
 		case "clusters":
 			form, err = multipole.New(performer.Exact[T]{Scale: c.scale, Causal: c.causal}, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
 		case "landmarks":
-			form, err = c.landmarks(h, size, src)
+			form, err = performer.NewLandmarks(performer.Exact[T]{Scale: c.scale, Causal: c.causal}, size, src)
 		default:
 			form, err = c.fit(base, w, h)
 		}
@@ -97,20 +90,6 @@ func (c *comparison[T]) fit(name string, w orf.Projection[T], h head[T]) (perfor
 		return nil, err
 	}
 	return c.linear(phi)
-}
-
-// landmarks returns attention by r landmarks.
-func (c *comparison[T]) landmarks(h head[T], r int, src rand.Source) (performer.Form[T], error) {
-	truth := performer.Exact[T]{Scale: c.scale, Causal: c.causal}
-	if !c.causal {
-		return performer.NewLandmarks(truth, r, src)
-	}
-	first := h.k.RowRange(0, max(h.k.Rows/causalShare, 1))
-	z, err := landmarks.Pivoted(context.Background(), kernels.Gaussian{LengthScale: 1 / math.Sqrt(c.scale)}, first, min(r, first.Rows), src)
-	if err != nil {
-		return nil, err
-	}
-	return performer.NewLandmarksAt(truth, z)
 }
 
 // formRow is a measured form of a size, 0 for forms that have none.
