@@ -36,4 +36,4 @@ func CheckTiers(assembly string) error {
 	return nil
 }
 
-func wide(name string) bool { return strings.HasSuffix(name, "AVX512") }
+func wide(name string) bool { return strings.Contains(name, "AVX512") }
