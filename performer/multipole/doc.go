@@ -46,7 +46,9 @@
 // pairs beside, a small share of L². C = 4·√L is the default. The error has no bound that is known
 // before; performer's audits measure it. It is small where weights are concentrated on clusters of
 // keys. For diffuse attention over normal keys of small norm landmarks are better, and for a head
-// whose every query has one key that no other query shares clusters do not help.
+// whose every query has one key that no other query shares clusters do not help. Keys and values
+// with a common mean of a thousand spreads lose no more in float32 than the rounding of exact
+// attention; at 1e5 spreads that rounding, and the error, are tens of percent.
 //
 // # References
 //
