@@ -47,7 +47,7 @@ func (w *asking[T]) answer(s *store[T], dst, q dense.Matrix[T]) {
 	sums := w.sums.Rows(q.Rows)
 	for i := range q.Rows {
 		total := sums.Row(i)[s.dv]
-		if !(total > 0 && total-total == 0) {
+		if !inRange(total) {
 			s.exact(dst.RowRange(i, i+1), q.RowRange(i, i+1))
 			continue
 		}
@@ -91,14 +91,15 @@ func (w *asking[T]) sum(s *store[T]) {
 	raise(w.peaks, weights)
 	raise(w.peaks, near)
 	clear(w.totals)
+	w.weigh(weights, w.peaks)
+	w.choose(m, weights, s.a.threshold)
+	clear(w.totals)
 	w.weigh(near, w.peaks)
 	sums := w.sums.Rows(n)
 	clear(w.sums.Data)
 	for i, total := range w.totals {
 		sums.Row(i)[s.dv] = total
 	}
-	w.weigh(weights, w.peaks)
-	w.choose(m, weights, s.a.threshold)
 	matmul.TMul(1, near, v, 1, sums.ColRange(0, s.dv))
 	if clusters > 0 {
 		matmul.TMul(1, weights, m.means, 1, sums)

@@ -79,7 +79,7 @@ const (
 type gradients[T dense.Float] struct {
 	a                         *Attention[T]
 	dq, dk, dv, q, k, v, dout dense.Matrix[T]
-	sorted                    sorted[T]
+	sorted                    whole[T]
 	places                    []int32 // of keys in the order of clusters
 	blocks                    []answered[T]
 	segments                  [gradientSegments]segment[T]
@@ -114,7 +114,7 @@ type segment[T dense.Float] struct {
 }
 
 func (g *gradients[T]) run() {
-	n := (g.q.Rows + nearQueries - 1) / nearQueries
+	n := blocksOf(g.q.Rows)
 	g.sorted.build(g.a, g.k, g.v)
 	for len(g.blocks) < n {
 		g.blocks = append(g.blocks, answered[T]{})
@@ -124,10 +124,8 @@ func (g *gradients[T]) run() {
 	g.do(backward, g.used)
 	s := &g.sorted
 	g.places = scratch.Resize(g.places, g.k.Rows)
-	copy(s.next, s.starts)
-	for i, l := range s.labels {
-		g.places[i] = int32(s.next[l])
-		s.next[l]++
+	for place, j := range s.order {
+		g.places[j] = int32(place)
 	}
 	g.addMoments()
 	g.do(collect, (g.k.Rows+collectKeys-1)/collectKeys)
@@ -144,7 +142,7 @@ func (g *gradients[T]) Piece(i int) {
 	case forward:
 		g.answer(i)
 	case backward:
-		n := (g.q.Rows + nearQueries - 1) / nearQueries
+		n := blocksOf(g.q.Rows)
 		g.segments[i].clear(&g.sorted, g.k, g.v)
 		for j := parallel.Share(n, g.used, i); j < parallel.Share(n, g.used, i+1); j++ {
 			g.block(j, &g.segments[i])
@@ -156,8 +154,7 @@ func (g *gradients[T]) Piece(i int) {
 
 // answer runs Forward on a block of queries and keeps what gradients need of it.
 func (g *gradients[T]) answer(i int) {
-	lo := i * nearQueries
-	hi := min(lo+nearQueries, g.q.Rows)
+	lo, hi := blockOf(i, g.q.Rows)
 	b := getBlock[T]()
 	b.answer(&g.sorted, g.a, g.q.RowRange(lo, hi), g.v.Cols)
 	k := &g.blocks[i]
@@ -181,7 +178,7 @@ func (g *gradients[T]) answer(i int) {
 }
 
 // clear sets everything to zero.
-func (s *segment[T]) clear(keys *sorted[T], k, v dense.Matrix[T]) {
+func (s *segment[T]) clear(keys *whole[T], k, v dense.Matrix[T]) {
 	c := keys.clusters()
 	s.keys.Shape(k.Rows, k.Cols)
 	s.values.Shape(v.Rows, v.Cols)
@@ -194,8 +191,7 @@ func (s *segment[T]) clear(keys *sorted[T], k, v dense.Matrix[T]) {
 
 // block writes the gradients of a block of queries and adds to those of a segment.
 func (g *gradients[T]) block(i int, s *segment[T]) {
-	lo := i * nearQueries
-	hi := min(lo+nearQueries, g.q.Rows)
+	lo, hi := blockOf(i, g.q.Rows)
 	q, dq, dout := g.q.RowRange(lo, hi), g.dq.RowRange(lo, hi), g.dout.RowRange(lo, hi)
 	k, w := &g.blocks[i], pool.Get[slopes[T]](&slopeMemory)
 	w.begin(hi-lo, q.Cols, g.v.Cols, g.a.scale(q.Cols), g.a.threshold)
@@ -357,8 +353,9 @@ func (g *gradients[T]) collect(lo, hi int) {
 // those of keys and values. n is the number of blocks.
 func (g *gradients[T]) exactly(n int) {
 	for i := range n {
+		lo, _ := blockOf(i, g.q.Rows)
 		for _, at := range g.blocks[i].odd {
-			row := i*nearQueries + int(at)
+			row := lo + int(at)
 			q, dout := g.q.RowRange(row, row+1), g.dout.RowRange(row, row+1)
 			_, dk, dv := g.a.exact.Backward(g.dq.RowRange(row, row+1), dense.Matrix[T]{}, dense.Matrix[T]{}, q, g.k, g.v, dout)
 			for j := range g.k.Rows {

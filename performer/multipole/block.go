@@ -36,9 +36,7 @@ type block[T dense.Float] struct {
 	scores  scratch.Buffer[T] // keys×queries
 	rows    scratch.Buffer[T] // listed queries, and what their keys sum to
 	packed  matmul.Packed[T]
-	values  matmul.Packed[T]
-	keys    scratch.Buffer[T]
-	vals    scratch.Buffer[T]
+	ones    scratch.Buffer[T]
 	list    []int32
 	shifts  []T
 	totals  []T
@@ -146,7 +144,7 @@ func (b *block[T]) listedIn(cluster, p int) []int32 {
 
 // near adds the keys of a cluster, with their values, to the sums of the queries in list. Query j of
 // the list sees as many keys as seen says for it, from the first on, or all if seen is nil.
-func (b *block[T]) near(list []int32, q, keys dense.Matrix[T], values *matmul.Packed[T], seen []int) {
+func (b *block[T]) near(list []int32, q, keys, values dense.Matrix[T], seen []int) {
 	n := len(list)
 	if n == 0 {
 		return
@@ -166,9 +164,9 @@ func (b *block[T]) near(list []int32, q, keys dense.Matrix[T], values *matmul.Pa
 	}
 	clear(totals)
 	vecmath.ExpRows(scores.Data, scores.Stride, keys.Rows, shifts, b.zeros[:n], totals)
-	_, dv := values.Dims()
+	dv := values.Cols
 	found := rows.ColRange(0, dv)
-	matmul.TMulPacked(1, scores, values, 0, found, nil)
+	matmul.TMul(1, scores, values, 0, found)
 	sums := b.sums.Rows(len(b.peaks))
 	for j, i := range list {
 		sum := sums.Row(int(i))
@@ -205,5 +203,9 @@ func (b *block[T]) finish(dst dense.Matrix[T], exact func(i int)) {
 	}
 }
 
-// inRange reports whether the sum of the weights of a query is positive and finite.
-func inRange[T dense.Float](total T) bool { return total > 0 && total-total == 0 }
+// inRange reports whether the sum of the weights of a query is finite and so large that no weight
+// that counts has lost digits to underflow.
+func inRange[T dense.Float](total T) bool { return total > leastTotal && total-total == 0 }
+
+// leastTotal is above the least normal number of float32 over its rounding.
+const leastTotal = 1e-30

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	window    = 256        // queries of a block, whose keys and those of the block before have exact weights
-	firstKeys = 4 * window // keys before clusters are worth their cost
-	group     = 4          // blocks whose near keys are scored together
+	window    = 128        // queries of a block, whose keys and those of the block before have exact weights
+	firstKeys = 8 * window // keys before clusters are worth their cost
+	group     = 8          // blocks whose near keys are scored together
 	wave      = 4 * group  // blocks whose moments are kept at a time
 )
 
@@ -35,7 +35,7 @@ func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T], seen []int) {
 			c.epoch(begin, end)
 		}
 	}
-	c.a, c.seen, c.centres = nil, nil, dense.Matrix[T]{}
+	c.a, c.seen, c.sorted.centres = nil, nil, dense.Matrix[T]{}
 	for _, m := range []*dense.Matrix[T]{&c.k, &c.v, &c.dst, &c.q} {
 		*m = dense.Matrix[T]{}
 	}
@@ -44,17 +44,15 @@ func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T], seen []int) {
 
 var pasts pool.Both[past[float32], past[float64]]
 
-// past is what a call of causal attention knows of older keys. A piece is a block of queries.
+// past is what a call of causal attention knows of older keys. A piece is a group of blocks.
 type past[T dense.Float] struct {
 	a            *Attention[T]
 	dst, q, k, v dense.Matrix[T]
 	seen         []int
 	places       []int // of the first queries
 
-	centres dense.Matrix[T]
-	found   scratch.Buffer[T] // centres
-	labels  []int32
-	tallies []tally[T]
+	sorted  sorted[T]  // all keys of an epoch
+	tallies []tally[T] // of the keys that are in clusters so far
 	counts  []int
 	last    int // number of blocks of the wave
 	blocks  [wave]older[T]
@@ -94,12 +92,10 @@ func (c *past[T]) begin() {
 	})
 }
 
-// older is what a block knows of the keys before the close ones.
+// older is what a block knows of the keys before the close ones, which are the first keys of each
+// cluster.
 type older[T dense.Float] struct {
 	moments[T]
-	starts []int   // where the keys of a cluster begin
-	keys   []int32 // by cluster
-
 	from, to   int // queries
 	first, end int // close keys
 }
@@ -108,68 +104,51 @@ type older[T dense.Float] struct {
 // clusters of the first keys.
 func (c *past[T]) epoch(begin, end int) {
 	old := begin - window
-	c.centres = c.a.find(&c.found, c.k.RowRange(0, old))
-	c.labels = scratch.Resize(c.labels, end)
-	nearest(c.labels, c.k.RowRange(0, end), c.centres)
-	c.counts = scratch.Resize(c.counts, c.centres.Rows)
+	c.sorted.find(c.a, c.k.RowRange(0, old))
+	c.sorted.sort(c.k.RowRange(0, end), c.v.RowRange(0, end))
+	clusters := c.sorted.clusters()
+	c.counts, c.tallies = scratch.Resize(c.counts, clusters), scratch.Resize(c.tallies, clusters)
 	clear(c.counts)
-	c.tallies = scratch.Resize(c.tallies, c.centres.Rows)
-	for i := range c.tallies {
-		c.tallies[i].begin(c.k.Cols, c.v.Cols)
+	for l := range c.tallies {
+		c.tallies[l].begin(c.k.Cols, c.v.Cols)
 	}
-	c.take(0, old)
 	for ; old+window < end; old += window {
 		last := min(old+2*window, end)
 		to := c.queries(last)
 		for from := c.queries(old + window); from < to; from += window {
 			o := &c.blocks[c.last]
-			o.set(c, old)
+			o.shape(clusters, c.k.Cols, c.v.Cols)
 			o.from, o.to, o.first, o.end = from, min(from+window, to), old, last
 			if c.last++; c.last == wave {
 				c.flush()
 			}
 		}
-		c.take(old, old+window)
 	}
 	c.flush()
 }
 
 // flush computes the outputs of the blocks of the wave.
 func (c *past[T]) flush() {
+	parallel.Do(len(c.counts), (*growing[T])(c))
 	parallel.Do((c.last+group-1)/group, c)
 	c.last = 0
 }
 
-// take adds the keys lo ≤ j < hi to their clusters.
-func (c *past[T]) take(lo, hi int) {
-	for j := lo; j < hi; j++ {
-		l := c.labels[j]
-		c.counts[l]++
-		c.tallies[l].add(c.centres.Row(int(l)), c.k.Row(j), c.v.Row(j))
-	}
-}
+// growing is the task of setting the moments of the blocks of a wave. A piece is a cluster.
+type growing[T dense.Float] past[T]
 
-// set makes o what is known of the first n keys.
-func (o *older[T]) set(c *past[T], n int) {
-	clusters := len(c.counts)
-	o.shape(clusters, c.k.Cols, c.v.Cols)
-	scale := c.a.scale(c.k.Cols)
-	o.starts = scratch.Resize(o.starts, clusters+1)
-	at := 0
-	for l, count := range c.counts {
-		t := &c.tallies[l]
-		o.moments.set(l, count, c.centres.Row(l), t.keys, t.squares, t.values, scale)
-		o.starts[l] = at
-		at += count
+func (c *growing[T]) Piece(l int) {
+	s, t, origin := &c.sorted, &c.tallies[l], c.sorted.centres.Row(l)
+	order, keys, values := s.orderOf(l), s.keysOf(l), s.valuesOf(l)
+	n, scale := c.counts[l], c.a.scale(c.k.Cols)
+	for p := range c.blocks[:c.last] {
+		o := &c.blocks[p]
+		for ; n < len(order) && int(order[n]) < o.first; n++ {
+			t.add(origin, keys.Row(n), values.Row(n))
+		}
+		o.set(l, n, origin, t, scale)
 	}
-	o.pack()
-	o.keys = scratch.Resize(o.keys, n)
-	for j, l := range c.labels[:n] {
-		o.keys[o.starts[l]] = int32(j)
-		o.starts[l]++
-	}
-	copy(o.starts[1:], o.starts[:clusters])
-	o.starts[0] = 0
+	c.counts[l] = n
 }
 
 // Piece computes the outputs of a group of blocks.
@@ -180,6 +159,7 @@ func (c *past[T]) Piece(i int) {
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
 	for p := range o {
+		o[p].pack()
 		first, end := o[p].first, o[p].end
 		b.seen = b.seen[:0]
 		for i := o[p].from; i < o[p].to; i++ {
@@ -205,20 +185,11 @@ func (c *past[T]) near(b *block[T], o []older[T], q dense.Matrix[T], l int) {
 	if len(list) == 0 {
 		return
 	}
-	last := &o[len(o)-1]
-	members := last.keys[last.starts[l]:last.starts[l+1]]
-	b.keys.Shape(len(members), q.Cols)
-	b.vals.Shape(len(members), c.v.Cols)
-	keys, values := b.keys.Rows(len(members)), b.vals.Rows(len(members))
-	for row, j := range members {
-		copy(keys.Row(row), c.k.Row(int(j)))
-		copy(values.Row(row), c.v.Row(int(j)))
-	}
-	if !finiteRows(values.RowRange(o[0].counts[l], len(members))) {
+	keys, values := c.sorted.keysOf(l), c.sorted.valuesOf(l)
+	if !c.sorted.finite[l] {
 		for p := range o { // a product with a weight of zero is NaN
 			n := o[p].counts[l]
-			matmul.Pack(&b.values, values.RowRange(0, n))
-			b.near(b.listedIn(l, p), q, keys.RowRange(0, n), &b.values, nil)
+			b.near(b.listedIn(l, p), q, keys.RowRange(0, n), values.RowRange(0, n), nil)
 		}
 		return
 	}
@@ -228,12 +199,16 @@ func (c *past[T]) near(b *block[T], o []older[T], q dense.Matrix[T], l int) {
 			b.seen = append(b.seen, o[p].counts[l])
 		}
 	}
-	matmul.Pack(&b.values, values)
-	b.near(list, q, keys, &b.values, b.seen)
+	n := o[len(o)-1].counts[l]
+	b.near(list, q, keys.RowRange(0, n), values.RowRange(0, n), b.seen)
 }
 
 // recent begins with the queries lo ≤ i < hi: it adds the clusters as far does, and recent keys, of
 // which they see as many as seen says.
+//
+// The shares of clusters that decide which keys are scored are shares of all clusters, without the
+// recent keys. Where the scores of a cluster are not normal its sum is far too small, as other sums
+// are; beside the weights of recent keys, which are exact, it would count for nothing.
 func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	n := hi - lo
 	weights := b.scoreClusters(m, q, lo, hi)
@@ -243,13 +218,12 @@ func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	matmul.MulPacked(T(b.scale), k, &b.packed, 0, scores, nil)
 	hide(scores, b.seen)
 	vecmath.PeakRows(b.peaks[lo:hi], scores.Data, scores.Stride, scores.Rows)
-	totals := b.weigh(weights, lo, hi)
-	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, b.peaks[lo:hi], b.zeros[lo:hi], totals)
-	b.choose(m, weights, lo, hi, totals)
+	b.choose(m, weights, lo, hi, b.weigh(weights, lo, hi))
+	b.weigh(scores, lo, hi)
 	sums := b.sums.Rows(len(b.peaks)).RowRange(lo, hi)
 	matmul.TMulPacked(1, weights, &m.packed, 1, sums, nil)
-	b.vals.Shape(k.Rows, v.Cols+1)
-	ones := b.vals.Rows(k.Rows)
+	b.ones.Shape(k.Rows, v.Cols+1)
+	ones := b.ones.Rows(k.Rows)
 	for j := range k.Rows {
 		copy(ones.Row(j), v.Row(j))
 		ones.Row(j)[v.Cols] = 1
@@ -261,16 +235,4 @@ func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	for i, seen := range b.seen { // a product with a weight of zero is NaN
 		matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), ones.RowRange(0, seen), 1, sums.RowRange(i, i+1))
 	}
-}
-
-// finiteRows reports whether all elements of m are finite.
-func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
-	for i := range m.Rows {
-		for _, x := range m.Row(i) {
-			if x-x != 0 {
-				return false
-			}
-		}
-	}
-	return true
 }

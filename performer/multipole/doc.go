@@ -29,7 +29,7 @@
 //
 // # Causal attention
 //
-// Queries go in blocks of 256. The keys of a block and of the block before have exact weights. Older
+// Queries go in blocks of 128. The keys of a block and of the block before have exact weights. Older
 // keys are in clusters, whose moments grow by a block at a time. Clusters are found anew among all
 // older keys each time the number of tokens has doubled, which costs about as much as finding them
 // once at the end. The first 1024 tokens have exact attention.
@@ -38,7 +38,7 @@
 //
 // [Attention.NewState] keeps a stream of tokens with the clusters of causal attention, and memory for
 // the keys of a cluster side by side. A step scores the keys of a few clusters, and those of the last
-// 256 to 511 tokens.
+// 128 to 255 tokens.
 //
 // # Cost and error
 //

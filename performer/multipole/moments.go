@@ -31,10 +31,9 @@ func (m *moments[T]) shape(c, d, dv int) {
 // spread returns t_c.
 func (m *moments[T]) spread(c int) T { return m.terms.Row(c)[m.terms.Cols-1] }
 
-// set sets the moments of cluster c from the sums over its n keys of k − origin, of ‖k − origin‖²
-// and of the values.
-func (m *moments[T]) set(c, n int, origin, keys []T, squares float64, values []T, scale float64) {
-	d, dv := len(keys), len(values)
+// set sets the moments of cluster c from the sums over its n keys.
+func (m *moments[T]) set(c, n int, origin []T, t *tally[T], scale float64) {
+	d, dv := len(t.keys), len(t.values)
 	m.counts[c] = n
 	term, mean := m.terms.Row(c), m.means.Row(c)
 	if n == 0 {
@@ -43,12 +42,12 @@ func (m *moments[T]) set(c, n int, origin, keys []T, squares float64, values []T
 		term[d] = T(math.Inf(-1))
 		return
 	}
-	vecmath.Affine(term[:d], keys, 1/T(n), 0)
+	vecmath.Affine(term[:d], t.keys, 1/T(n), 0)
 	distance := 2 * vecmath.HalfSquaredNorm(term[:d])
 	vecmath.AddScaled(term[:d], origin, 1)
 	term[d] = T(math.Log(float64(n)) / scale)
-	term[d+1] = T(max(squares/float64(n)-distance, 0) / float64(d))
-	vecmath.Affine(mean[:dv], values, 1/T(n), 0)
+	term[d+1] = T(max(t.squares/float64(n)-distance, 0) / float64(d))
+	vecmath.Affine(mean[:dv], t.values, 1/T(n), 0)
 	mean[dv] = 1
 }
 

@@ -251,7 +251,7 @@ func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
 	call := pool.Get[call[T]](&calls)
 	call.a, call.dst, call.q, call.k, call.v = a, dst, q, k, v
 	call.sorted.build(a, k, v)
-	parallel.Do((q.Rows+nearQueries-1)/nearQueries, call)
+	parallel.Do(blocksOf(q.Rows), call)
 	call.a, call.dst, call.q, call.k, call.v = nil, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}
 	pool.Put(&calls, call)
 }
@@ -260,17 +260,31 @@ func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
 type call[T dense.Float] struct {
 	a            *Attention[T]
 	dst, q, k, v dense.Matrix[T]
-	sorted       sorted[T]
+	sorted       whole[T]
 }
 
 const (
-	nearQueries = 4096 // queries whose near keys are scored together
-	farQueries  = 512  // queries whose weights of clusters stay in the second cache
+	farQueries  = 512 // queries whose weights of clusters stay in the second cache
+	nearQueries = 8   // times farQueries: the most queries whose near keys are scored together
+	nearBlocks  = 8   // blocks that are enough work for all processors
 )
 
+// blockSize returns the number of queries of a block of n, whose near keys are scored together.
+func blockSize(n int) int {
+	return farQueries * min((n+nearBlocks*farQueries-1)/(nearBlocks*farQueries), nearQueries)
+}
+
+// blocksOf returns the number of blocks of n queries.
+func blocksOf(n int) int { return (n + blockSize(n) - 1) / blockSize(n) }
+
+// blockOf returns the first query of block i of n, and the one after its last.
+func blockOf(i, n int) (lo, hi int) {
+	lo = i * blockSize(n)
+	return lo, min(lo+blockSize(n), n)
+}
+
 func (c *call[T]) Piece(i int) {
-	lo := i * nearQueries
-	hi := min(lo+nearQueries, c.q.Rows)
+	lo, hi := blockOf(i, c.q.Rows)
 	w := pool.Get[block[T]](&blocks)
 	q := c.q.RowRange(lo, hi)
 	w.answer(&c.sorted, c.a, q, c.v.Cols)
@@ -281,13 +295,13 @@ func (c *call[T]) Piece(i int) {
 }
 
 // answer sums what the keys weigh for the queries q, with values of dimension dv.
-func (b *block[T]) answer(s *sorted[T], a *Attention[T], q dense.Matrix[T], dv int) {
+func (b *block[T]) answer(s *whole[T], a *Attention[T], q dense.Matrix[T], dv int) {
 	b.begin(q.Rows, q.Cols, dv, a.scale(q.Cols), a.threshold)
 	for at := 0; at < q.Rows; at += farQueries {
 		b.far(&s.moments, q, at, min(at+farQueries, q.Rows))
 	}
 	for l := range s.clusters() {
-		b.near(b.queriesOf(l, 0, b.parts()), q, s.keysOf(l), &s.values[l], nil)
+		b.near(b.queriesOf(l, 0, b.parts()), q, s.keysOf(l), s.valuesOf(l), nil)
 	}
 }
 

@@ -2,86 +2,123 @@ package multipole
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// sorted are keys and values in the order of their clusters.
+// sorted are keys and values in the order of their clusters, and in a cluster in their own order.
 type sorted[T dense.Float] struct {
-	moments[T]
-	keys   scratch.Buffer[T]
-	values []matmul.Packed[T] // of each cluster
-	starts []int              // where the keys of a cluster begin
-	labels []int32
-	next   []int
-	rows   scratch.Buffer[T] // values
-	found  scratch.Buffer[T] // centres
-
 	centres dense.Matrix[T]
-	scale   float64
+	starts  []int   // where the keys of a cluster begin
+	labels  []int32 // the clusters of keys
+	order   []int32 // the keys by cluster
+	finite  []bool  // whether the values of a cluster are
+
+	found  scratch.Buffer[T] // centres
+	memory [2]scratch.Buffer[T]
+	k, v   dense.Matrix[T] // while they are sorted
 }
 
-func (s *sorted[T]) clusters() int { return len(s.counts) }
+// find finds the centres of the clusters of keys, unless a has them.
+func (s *sorted[T]) find(a *Attention[T], k dense.Matrix[T]) { s.centres = a.find(&s.found, k) }
+
+func (s *sorted[T]) clusters() int { return s.centres.Rows }
 
 // keysOf returns the keys of a cluster.
-func (s *sorted[T]) keysOf(cluster int) dense.Matrix[T] {
-	return s.keys.Rows(s.starts[len(s.starts)-1]).RowRange(s.starts[cluster], s.starts[cluster+1])
-}
+func (s *sorted[T]) keysOf(cluster int) dense.Matrix[T] { return s.rows(0, cluster) }
 
 // valuesOf returns the values of the keys of a cluster.
-func (s *sorted[T]) valuesOf(cluster int) dense.Matrix[T] {
-	return s.rows.Rows(s.starts[len(s.starts)-1]).RowRange(s.starts[cluster], s.starts[cluster+1])
+func (s *sorted[T]) valuesOf(cluster int) dense.Matrix[T] { return s.rows(1, cluster) }
+
+func (s *sorted[T]) rows(i, cluster int) dense.Matrix[T] {
+	return s.memory[i].Rows(len(s.labels)).RowRange(s.starts[cluster], s.starts[cluster+1])
 }
 
-// build sorts keys and values by the nearest of the centres of a.
-func (s *sorted[T]) build(a *Attention[T], k, v dense.Matrix[T]) {
-	centres := a.find(&s.found, k)
-	c := centres.Rows
-	s.centres, s.scale = centres, a.scale(k.Cols)
-	s.shape(c, k.Cols, v.Cols)
-	s.labels = scratch.Resize(s.labels, k.Rows)
-	nearest(s.labels, k, centres)
-	s.starts = scratch.Resize(s.starts, c+1)
+// orderOf returns the numbers of the keys of a cluster, which ascend.
+func (s *sorted[T]) orderOf(cluster int) []int32 {
+	return s.order[s.starts[cluster]:s.starts[cluster+1]]
+}
+
+// sort sorts keys and values by the nearest of the centres.
+func (s *sorted[T]) sort(k, v dense.Matrix[T]) {
+	c := s.clusters()
+	s.labels, s.order = scratch.Resize(s.labels, k.Rows), scratch.Resize(s.order, k.Rows)
+	nearest(s.labels, k, s.centres)
+	s.starts, s.finite = scratch.Resize(s.starts, c+1), scratch.Resize(s.finite, c)
 	clear(s.starts)
 	for _, l := range s.labels {
-		s.starts[l+1]++
+		s.starts[l]++
 	}
-	for i := range c {
-		s.starts[i+1] += s.starts[i]
+	at := 0
+	for l, n := range s.starts {
+		s.starts[l] = at
+		at += n
 	}
-	s.next = append(s.next[:0], s.starts[:c]...)
-	s.keys.Shape(k.Rows, k.Cols)
-	s.rows.Shape(k.Rows, v.Cols)
-	keys, values := s.keys.Rows(k.Rows), s.rows.Rows(k.Rows)
-	for i, l := range s.labels {
-		copy(keys.Row(s.next[l]), k.Row(i))
-		copy(values.Row(s.next[l]), v.Row(i))
-		s.next[l]++
+	for j, l := range s.labels {
+		s.order[s.starts[l]] = int32(j)
+		s.starts[l]++
 	}
-	for len(s.values) < c {
-		s.values = append(s.values, matmul.Packed[T]{})
-	}
+	copy(s.starts[1:], s.starts[:c])
+	s.starts[0] = 0
+	s.memory[0].Shape(k.Rows, k.Cols)
+	s.memory[1].Shape(k.Rows, v.Cols)
+	s.k, s.v = k, v
 	parallel.Do(c, s)
-	s.pack()
-	s.centres = dense.Matrix[T]{}
+	s.k, s.v = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// Piece computes what is known of a cluster.
+// Piece copies the keys and values of a cluster.
 func (s *sorted[T]) Piece(l int) {
 	keys, values := s.keysOf(l), s.valuesOf(l)
+	for i, j := range s.orderOf(l) {
+		copy(keys.Row(i), s.k.Row(int(j)))
+		copy(values.Row(i), s.v.Row(int(j)))
+	}
+	s.finite[l] = finiteRows(values)
+}
+
+// finiteRows reports whether all elements of m are finite.
+func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
+	for i := range m.Rows {
+		for _, x := range m.Row(i) {
+			if x-x != 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// whole are sorted keys and values with the moments of their clusters.
+type whole[T dense.Float] struct {
+	sorted[T]
+	moments[T]
+	scale float64
+}
+
+// build sorts keys and values by the clusters of a.
+func (w *whole[T]) build(a *Attention[T], k, v dense.Matrix[T]) {
+	w.find(a, k)
+	w.sort(k, v)
+	w.scale = a.scale(k.Cols)
+	w.shape(w.clusters(), k.Cols, v.Cols)
+	parallel.Do(w.clusters(), w)
+	w.pack()
+	w.centres = dense.Matrix[T]{Rows: w.centres.Rows}
+}
+
+// Piece computes the moments of a cluster.
+func (w *whole[T]) Piece(l int) {
+	keys, values := w.keysOf(l), w.valuesOf(l)
 	t := pool.Get[tally[T]](&tallies)
 	t.begin(keys.Cols, values.Cols)
 	for i := range keys.Rows {
-		t.add(s.centres.Row(l), keys.Row(i), values.Row(i))
+		t.add(w.centres.Row(l), keys.Row(i), values.Row(i))
 	}
-	s.set(l, keys.Rows, s.centres.Row(l), t.keys, t.squares, t.values, s.scale)
+	w.set(l, keys.Rows, w.centres.Row(l), t, w.scale)
 	pool.Put(&tallies, t)
-	if keys.Rows > 0 {
-		matmul.Pack(&s.values[l], values)
-	}
 }
 
 // tally is the sums over the keys of a cluster.

@@ -157,7 +157,7 @@ func (s *store[T]) summariseChanged() {
 // summarise sets the moments of a cluster.
 func (s *store[T]) summarise(l int) {
 	c := &s.clusters[l]
-	s.moments.set(l, len(c.tokens), s.centres.Row(l), c.sums.keys, c.sums.squares, c.sums.values, s.a.scale(s.d))
+	s.moments.set(l, len(c.tokens), s.centres.Row(l), &c.sums, s.a.scale(s.d))
 }
 
 // truncate keeps the first n tokens.

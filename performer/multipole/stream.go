@@ -18,9 +18,9 @@ import (
 )
 
 // NewState returns an empty [performer.State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It keeps all keys and values, those before the last 256 to 511 tokens by
+// values of dimension dv. It keeps all keys and values, those before the last 128 to 255 tokens by
 // cluster. A step looks at all clusters, and scores the keys of a few and the last tokens. Clusters
-// are found anew among all keys before the last 256 when 1024, 2048, 4096 … tokens have come. The
+// are found anew among all keys before the last 128 when 1024, 2048, 4096 … tokens have come. The
 // first 1023 tokens have exact attention.
 //
 // Outputs do not have the bits of a causal Forward, but errors of the same size. They depend on the
