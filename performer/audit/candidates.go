@@ -61,10 +61,10 @@ func clusters[T dense.Float](name string, sizes []int, threshold, near float64) 
 
 // clusterCost returns the cost of clusters of keys with a share of near keys, which is less with
 // fewer clusters. The share is more for attention that is diffuse. Clusters come from 16 keys each in
-// three rounds. Causal attention finds them at every doubling, and has exact weights for 384 keys of
+// three rounds. Causal attention finds them at every doubling, and has exact weights for 192 keys of
 // a query and for the first 1024 tokens.
 func clusterCost[T dense.Float](c Call, near float64) float64 {
-	const rounds, sample, most, first, recent = 3, 16, 512, 1024, 384
+	const rounds, sample, most, first, recent = 3, 16, 512, 1024, 192
 	exact := c
 	exact.Size = 0
 	pairs := exactCost[T](exact)

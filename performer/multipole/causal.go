@@ -15,8 +15,8 @@ import (
 const (
 	window    = 128        // queries of a block, whose keys and those of the block before have exact weights
 	firstKeys = 8 * window // keys before clusters are worth their cost
-	group     = 8          // blocks whose near keys are scored together
-	wave      = 4 * group  // blocks whose moments are kept at a time
+	wave      = 32         // blocks whose moments are kept at a time
+	groups    = 8          // tasks of a wave: the near keys of a group of blocks are scored together
 )
 
 // causal computes the outputs of queries that see the keys up to their own, block by block. The keys
@@ -130,7 +130,7 @@ func (c *past[T]) epoch(begin, end int) {
 // flush computes the outputs of the blocks of the wave.
 func (c *past[T]) flush() {
 	parallel.Do(len(c.counts), (*growing[T])(c))
-	parallel.Do((c.last+group-1)/group, c)
+	parallel.Do(min(groups, c.last), c)
 	c.last = 0
 }
 
@@ -153,8 +153,8 @@ func (c *growing[T]) Piece(l int) {
 
 // Piece computes the outputs of a group of blocks.
 func (c *past[T]) Piece(i int) {
-	from, to := i*group, min((i+1)*group, c.last)
-	b, o := getBlock[T](), c.blocks[from:to]
+	n := min(groups, c.last)
+	b, o := getBlock[T](), c.blocks[parallel.Share(c.last, n, i):parallel.Share(c.last, n, i+1)]
 	lo, hi := o[0].from, o[len(o)-1].to
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
