@@ -2,6 +2,7 @@ package amd64
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 )
 
@@ -71,4 +72,20 @@ func (m Machine) Broadcast(src Op) Op {
 	v := m.Vec()
 	m.Fill(src, v)
 	return v
+}
+
+// PlusBytes sets dst = dst + Σ a·b over each four bytes, of which those of a have signs and those of
+// b have none, in integers of 32 bits. a may be four bytes in memory for all lanes.
+func PlusBytes(a, b, dst Op) {
+	i := &ir.Instruction{
+		Opcode:   "VPDPBUSD",
+		Operands: []Op{a, b, dst},
+		Inputs:   []Op{a, b, dst},
+		Outputs:  []Op{dst},
+		ISA:      []string{"AVX512VL", "AVX512VNNI"},
+	}
+	if IsMem(a) {
+		i.Suffixes = []string{"BCST"}
+	}
+	Instruction(i)
 }

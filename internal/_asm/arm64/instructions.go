@@ -133,6 +133,19 @@ func (m Machine) MinusInts(dst, a, b Vec) { m.W(minusInts, "mrr", dst, a, b) }
 // AccumulateInts adds pairs of integers of 16 bits to the integers of 32 bits in dst.
 func (m Machine) AccumulateInts(dst, a Vec) { m.W(accumulateInts, "mr", dst, a) }
 
+// DotBytes adds the products of four signed bytes of a and b to each integer of 32 bits in dst. Not
+// every processor has it.
+func (m Machine) DotBytes(dst, a, b Vec) { m.W(dotBytes, "mrr", dst, a, b) }
+
+// MulBytes and MulUpperBytes return the products of the lower and of the upper half of 16 signed
+// bytes, in 16 bits.
+
+func (m Machine) MulBytes(a, b Vec) Vec      { return m.apply(mulBytes, a, b) }
+func (m Machine) MulUpperBytes(a, b Vec) Vec { return m.apply(mulUpperBytes, a, b) }
+
+// ToFloats converts signed integers of 32 bits to float32.
+func (m Machine) ToFloats(a Vec) Vec { return m.apply(toFloats, a) }
+
 // Least and Most return the extreme of four unsigned integers of 32 bits.
 
 func (m Machine) Least(a Vec) GP { return m.extreme(least, a) }

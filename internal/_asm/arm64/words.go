@@ -112,6 +112,13 @@ var (
 	plusInts       = word{0x4e609400, []int{first, second, third}, "mla v%d.8h, v%d.8h, v%d.8h"}
 	minusInts      = word{0x6e609400, []int{first, second, third}, "mls v%d.8h, v%d.8h, v%d.8h"}
 	accumulateInts = word{0x4e606800, []int{first, second}, "sadalp v%d.4s, v%d.8h"}
+	// dotBytes adds the products of four signed bytes to each integer of 32 bits.
+	dotBytes = word{0x4e809400, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.16b"}
+	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16 bits.
+	mulBytes      = word{0x0e20c000, []int{first, second, third}, "smull v%d.8h, v%d.8b, v%d.8b"}
+	mulUpperBytes = word{0x4e20c000, []int{first, second, third}, "smull2 v%d.8h, v%d.16b, v%d.16b"}
+	// toFloats converts signed integers of 32 bits to float32.
+	toFloats = word{0x4e21d800, []int{first, second}, "scvtf v%d.4s, v%d.4s"}
 	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.
 	lengthen      = word{0x0e617800, []int{first, second}, "fcvtl v%d.2d, v%d.2s"}
 	lengthenUpper = word{0x4e617800, []int{first, second}, "fcvtl2 v%d.2d, v%d.4s"}

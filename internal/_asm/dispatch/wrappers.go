@@ -52,6 +52,8 @@ func writeWrappers(b *bytes.Buffer, references []*ast.FuncDecl, machines []machi
 			w.Chosen = "kernelOf[T]()"
 		case w.Name == "signs":
 			w.Chosen = "tierOfSigns()"
+		case strings.HasPrefix(w.Name, "products"):
+			w.Chosen = "tierOfProducts()"
 		}
 		if f.Type.TypeParams != nil {
 			w.Types = "[T Float]"

@@ -42,6 +42,8 @@ var loops = []loop{
 	{"vecmath", "outerF32NEON", "16 elements of a row"}, {"vecmath", "pickF32NEON", "8 elements"}, {"vecmath", "pickF64NEON", "8 elements"},
 	{"scan", "signsNEON", "128 codes"}, {"scan", "levels1NEON", "128 codes"}, {"scan", "levels2NEON", "64 codes"},
 	{"scan", "levels4NEON", "32 codes"}, {"scan", "levels8NEON", "16 codes"},
+	{"scan", "products8NEON", "4 rows of 16 codes"}, {"scan", "products4NEON", "4 rows of 32 codes"},
+	{"scan", "longProducts8NEON", "4 rows of 16 codes"}, {"scan", "longProducts4NEON", "4 rows of 32 codes"},
 }
 
 var processors = []string{"apple-m1", "neoverse-n1", "neoverse-v1"}

@@ -36,6 +36,26 @@ func BenchmarkLevels(b *testing.B) {
 	}
 }
 
+// BenchmarkProducts is that with whole numbers, for one query and for several.
+func BenchmarkProducts(b *testing.B) {
+	const count = 1024
+	for _, width := range productWidths {
+		for _, d := range []int{64, 768} {
+			for _, queries := range []int{1, 2, 4, 8} {
+				b.Run(fmt.Sprintf("bits=%d/d=%d/queries=%d", width, d, queries), func(b *testing.B) {
+					words := Words(d, width)
+					rows, dst := randomRows(count*words), make([]float32, queries*count)
+					digits := make([]uint64, queries*DigitWords(words, width))
+					b.SetBytes(int64(8 * len(rows)))
+					for b.Loop() {
+						Products(dst, rows, digits, count, words, width, queries, count)
+					}
+				})
+			}
+		}
+	}
+}
+
 func randomRows(n int) []uint64 {
 	r := rand.New(rand.NewPCG(1, 1))
 	rows := make([]uint64, n)

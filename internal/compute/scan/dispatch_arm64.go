@@ -6,6 +6,42 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
+func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tierOfProducts() {
+	case simd.NEON:
+		products8NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+	default:
+		products8Reference(dst, rows, digits, n, words, queries, stride)
+	}
+}
+
+func products4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tierOfProducts() {
+	case simd.NEON:
+		products4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+	default:
+		products4Reference(dst, rows, digits, n, words, queries, stride)
+	}
+}
+
+func longProducts8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tier {
+	case simd.NEON:
+		longProducts8NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+	default:
+		longProducts8Reference(dst, rows, digits, n, words, queries, stride)
+	}
+}
+
+func longProducts4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tier {
+	case simd.NEON:
+		longProducts4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+	default:
+		longProducts4Reference(dst, rows, digits, n, words, queries, stride)
+	}
+}
+
 func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 	switch tierOfSigns() {
 	case simd.NEON:

@@ -4,6 +4,22 @@
 
 package scan
 
+func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	products8Reference(dst, rows, digits, n, words, queries, stride)
+}
+
+func products4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	products4Reference(dst, rows, digits, n, words, queries, stride)
+}
+
+func longProducts8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	longProducts8Reference(dst, rows, digits, n, words, queries, stride)
+}
+
+func longProducts4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	longProducts4Reference(dst, rows, digits, n, words, queries, stride)
+}
+
 func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 	signsReference(dst, rows, planes, words)
 }

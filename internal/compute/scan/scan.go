@@ -7,13 +7,14 @@
 // block, counted from the lowest bits, is the code of element j·2w + l of the block: codes that lie
 // side by side in different lanes belong to adjacent elements. Elements beyond the end have code 0.
 //
-// A query is arranged in the order in which kernels meet its elements: 16 places for each j of each
-// block, with zeros behind the lanes of a short block.
+// A query is arranged in the order in which kernels meet its elements. For Levels these are 16 places
+// for each j of each block, with zeros behind the lanes of a short block; for Products, the digits of
+// whole numbers, in bytes that lie as those of the codes.
 //
 // # Results
 //
-// Signs is exact up to 2²⁴. Levels rounds as float32 does; tiers add in different orders. Nothing
-// allocates memory.
+// Signs is exact up to 2²⁴. Products adds whole numbers and is the same in every tier. Levels rounds
+// as float32 does; tiers add in different orders. Nothing allocates memory.
 package scan
 
 import (
@@ -150,10 +151,12 @@ func Levels(dst []float32, rows []uint64, table, query []float32, words, width i
 	}
 }
 
-// tier is the one that runs; counts tells whether its AVX-512 kernel may count bits with VPOPCNTQ.
+// tier is the one that runs; counts tells whether its AVX-512 kernel may count bits with VPOPCNTQ,
+// and byteProducts whether its kernels may have products of bytes.
 var (
-	tier   = simd.Best
-	counts = simd.VPOPCNTDQ
+	tier         = simd.Best
+	counts       = simd.VPOPCNTDQ
+	byteProducts = simd.ByteProducts
 )
 
 // tierOfSigns returns the one that runs for Signs.

@@ -674,6 +674,734 @@ sum:
 done:
 	RET
 
+// func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+TEXT ·products8NEON(SB), NOSPLIT, $0-56
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD n+24(FP), R3
+	MOVD words+32(FP), R4
+	LSL $3, R4, R6
+	MOVD R6, R5
+	MOVD $4, R7
+	CMP $4, R3
+	BGE several
+	MOVD $0, R5
+	MOVD $1, R7
+several:
+	FMOVQ 160(R0), F0
+	FMOVQ 176(R0), F1
+tile:
+	MOVD digits+16(FP), R0
+	MOVD queries+40(FP), R8
+	MOVD R1, R9
+	MOVD stride+48(FP), R10
+	LSL $2, R10
+query:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	MOVD R2, R11
+	ADD R5, R11, R12
+	ADD R5, R12, R13
+	ADD R5, R13, R14
+	ADD $32, R0, R16
+	LSR $1, R4, R15
+	CBZ R15, last
+strip:
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVQ 0(R11), F10
+	ADD $16, R11
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9542 // sdot v2.4s, v10.16b, v11.16b
+	WORD $0x4e8c9546 // sdot v6.4s, v10.16b, v12.16b
+	FMOVQ 0(R12), F10
+	ADD $16, R12
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9543 // sdot v3.4s, v10.16b, v11.16b
+	WORD $0x4e8c9547 // sdot v7.4s, v10.16b, v12.16b
+	FMOVQ 0(R13), F10
+	ADD $16, R13
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9544 // sdot v4.4s, v10.16b, v11.16b
+	WORD $0x4e8c9548 // sdot v8.4s, v10.16b, v12.16b
+	FMOVQ 0(R14), F10
+	ADD $16, R14
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9545 // sdot v5.4s, v10.16b, v11.16b
+	WORD $0x4e8c9549 // sdot v9.4s, v10.16b, v12.16b
+	ADD $32, R16
+	SUBS $1, R15
+	BNE strip
+last:
+	TBZ $0, R4, sum
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVD (R11), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9542 // sdot v2.4s, v10.16b, v11.16b
+	WORD $0x4e8c9546 // sdot v6.4s, v10.16b, v12.16b
+	FMOVD (R12), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9543 // sdot v3.4s, v10.16b, v11.16b
+	WORD $0x4e8c9547 // sdot v7.4s, v10.16b, v12.16b
+	FMOVD (R13), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9544 // sdot v4.4s, v10.16b, v11.16b
+	WORD $0x4e8c9548 // sdot v8.4s, v10.16b, v12.16b
+	FMOVD (R14), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9545 // sdot v5.4s, v10.16b, v11.16b
+	WORD $0x4e8c9549 // sdot v9.4s, v10.16b, v12.16b
+	ADD $32, R16
+sum:
+	VADDP V3.S4, V2.S4, V2.S4
+	VADDP V5.S4, V4.S4, V3.S4
+	VADDP V3.S4, V2.S4, V2.S4
+	MOVD R0, R11
+	ADD $16, R11
+	VADD V2.S4, V2.S4, V2.S4
+	VLD1R (R11), [V3.S4]
+	VSUB V3.S4, V2.S4, V2.S4
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	VADDP V7.S4, V6.S4, V3.S4
+	VADDP V9.S4, V8.S4, V4.S4
+	VADDP V4.S4, V3.S4, V3.S4
+	MOVD R0, R0
+	ADD $24, R0
+	VADD V3.S4, V3.S4, V3.S4
+	VLD1R (R0), [V4.S4]
+	VSUB V4.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	VFMLA V1.S4, V2.S4, V3.S4
+	CMP $1, R7
+	BEQ one
+	FMOVQ F3, 0(R9)
+	B stored
+one:
+	FMOVS F3, 0(R9)
+stored:
+	MOVD R16, R0
+	ADD R10, R9
+	SUBS $1, R8
+	BNE query
+	SUBS R7, R3
+	BEQ done
+	ADD R7<<2, R1
+	MUL R7, R6, R0
+	ADD R0, R2
+	SUBS R3, R7, R0
+	BLE tile
+	ADD R0, R3
+	SUB R0<<2, R1
+	MUL R6, R0
+	SUB R0, R2
+	B tile
+done:
+	RET
+
+// func longProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+TEXT ·longProducts8NEON(SB), NOSPLIT, $0-56
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD n+24(FP), R3
+	MOVD words+32(FP), R4
+	LSL $3, R4, R6
+	MOVD R6, R5
+	MOVD $4, R7
+	CMP $4, R3
+	BGE several
+	MOVD $0, R5
+	MOVD $1, R7
+several:
+	FMOVQ 160(R0), F0
+	FMOVQ 176(R0), F1
+tile:
+	MOVD digits+16(FP), R0
+	MOVD queries+40(FP), R8
+	MOVD R1, R9
+	MOVD stride+48(FP), R10
+	LSL $2, R10
+query:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	MOVD R2, R11
+	ADD R5, R11, R12
+	ADD R5, R12, R13
+	ADD R5, R13, R14
+	ADD $32, R0, R16
+	LSR $1, R4, R15
+	CBZ R15, last
+strip:
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVQ 0(R11), F10
+	ADD $16, R11
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a2 // sadalp v2.4s, v13.8h
+	WORD $0x4e2bc14d // smull2 v13.8h, v10.16b, v11.16b
+	WORD $0x4e6069a2 // sadalp v2.4s, v13.8h
+	WORD $0x0e2cc14d // smull v13.8h, v10.8b, v12.8b
+	WORD $0x4e6069a6 // sadalp v6.4s, v13.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	FMOVQ 0(R12), F10
+	ADD $16, R12
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a3 // sadalp v3.4s, v13.8h
+	WORD $0x4e2bc14d // smull2 v13.8h, v10.16b, v11.16b
+	WORD $0x4e6069a3 // sadalp v3.4s, v13.8h
+	WORD $0x0e2cc14d // smull v13.8h, v10.8b, v12.8b
+	WORD $0x4e6069a7 // sadalp v7.4s, v13.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	FMOVQ 0(R13), F10
+	ADD $16, R13
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a4 // sadalp v4.4s, v13.8h
+	WORD $0x4e2bc14d // smull2 v13.8h, v10.16b, v11.16b
+	WORD $0x4e6069a4 // sadalp v4.4s, v13.8h
+	WORD $0x0e2cc14d // smull v13.8h, v10.8b, v12.8b
+	WORD $0x4e6069a8 // sadalp v8.4s, v13.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	FMOVQ 0(R14), F10
+	ADD $16, R14
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a5 // sadalp v5.4s, v13.8h
+	WORD $0x4e2bc14b // smull2 v11.8h, v10.16b, v11.16b
+	WORD $0x4e606965 // sadalp v5.4s, v11.8h
+	WORD $0x0e2cc14b // smull v11.8h, v10.8b, v12.8b
+	WORD $0x4e606969 // sadalp v9.4s, v11.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	ADD $32, R16
+	SUBS $1, R15
+	BNE strip
+last:
+	TBZ $0, R4, sum
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVD (R11), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a2 // sadalp v2.4s, v13.8h
+	WORD $0x4e2bc14d // smull2 v13.8h, v10.16b, v11.16b
+	WORD $0x4e6069a2 // sadalp v2.4s, v13.8h
+	WORD $0x0e2cc14d // smull v13.8h, v10.8b, v12.8b
+	WORD $0x4e6069a6 // sadalp v6.4s, v13.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	FMOVD (R12), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a3 // sadalp v3.4s, v13.8h
+	WORD $0x4e2bc14d // smull2 v13.8h, v10.16b, v11.16b
+	WORD $0x4e6069a3 // sadalp v3.4s, v13.8h
+	WORD $0x0e2cc14d // smull v13.8h, v10.8b, v12.8b
+	WORD $0x4e6069a7 // sadalp v7.4s, v13.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	FMOVD (R13), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a4 // sadalp v4.4s, v13.8h
+	WORD $0x4e2bc14d // smull2 v13.8h, v10.16b, v11.16b
+	WORD $0x4e6069a4 // sadalp v4.4s, v13.8h
+	WORD $0x0e2cc14d // smull v13.8h, v10.8b, v12.8b
+	WORD $0x4e6069a8 // sadalp v8.4s, v13.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	FMOVD (R14), F10
+	VEOR V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc14d // smull v13.8h, v10.8b, v11.8b
+	WORD $0x4e6069a5 // sadalp v5.4s, v13.8h
+	WORD $0x4e2bc14b // smull2 v11.8h, v10.16b, v11.16b
+	WORD $0x4e606965 // sadalp v5.4s, v11.8h
+	WORD $0x0e2cc14b // smull v11.8h, v10.8b, v12.8b
+	WORD $0x4e606969 // sadalp v9.4s, v11.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	ADD $32, R16
+sum:
+	VADDP V3.S4, V2.S4, V2.S4
+	VADDP V5.S4, V4.S4, V3.S4
+	VADDP V3.S4, V2.S4, V2.S4
+	MOVD R0, R11
+	ADD $16, R11
+	VADD V2.S4, V2.S4, V2.S4
+	VLD1R (R11), [V3.S4]
+	VSUB V3.S4, V2.S4, V2.S4
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	VADDP V7.S4, V6.S4, V3.S4
+	VADDP V9.S4, V8.S4, V4.S4
+	VADDP V4.S4, V3.S4, V3.S4
+	MOVD R0, R0
+	ADD $24, R0
+	VADD V3.S4, V3.S4, V3.S4
+	VLD1R (R0), [V4.S4]
+	VSUB V4.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	VFMLA V1.S4, V2.S4, V3.S4
+	CMP $1, R7
+	BEQ one
+	FMOVQ F3, 0(R9)
+	B stored
+one:
+	FMOVS F3, 0(R9)
+stored:
+	MOVD R16, R0
+	ADD R10, R9
+	SUBS $1, R8
+	BNE query
+	SUBS R7, R3
+	BEQ done
+	ADD R7<<2, R1
+	MUL R7, R6, R0
+	ADD R0, R2
+	SUBS R3, R7, R0
+	BLE tile
+	ADD R0, R3
+	SUB R0<<2, R1
+	MUL R6, R0
+	SUB R0, R2
+	B tile
+done:
+	RET
+
+// func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+TEXT ·products4NEON(SB), NOSPLIT, $0-56
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD n+24(FP), R3
+	MOVD words+32(FP), R4
+	LSL $3, R4, R6
+	MOVD R6, R5
+	MOVD $4, R7
+	CMP $4, R3
+	BGE several
+	MOVD $0, R5
+	MOVD $1, R7
+several:
+	FMOVQ 144(R0), F0
+	FMOVQ 176(R0), F1
+tile:
+	MOVD digits+16(FP), R0
+	MOVD queries+40(FP), R8
+	MOVD R1, R9
+	MOVD stride+48(FP), R10
+	LSL $2, R10
+query:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	MOVD R2, R11
+	ADD R5, R11, R12
+	ADD R5, R12, R13
+	ADD R5, R13, R14
+	ADD $32, R0, R16
+	LSR $1, R4, R15
+	CBZ R15, last
+strip:
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVQ 32(R16), F13
+	FMOVQ 48(R16), F14
+	FMOVQ 0(R11), F10
+	ADD $16, R11
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9542 // sdot v2.4s, v10.16b, v11.16b
+	WORD $0x4e8c9546 // sdot v6.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e2 // sdot v2.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e6 // sdot v6.4s, v15.16b, v14.16b
+	FMOVQ 0(R12), F10
+	ADD $16, R12
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9543 // sdot v3.4s, v10.16b, v11.16b
+	WORD $0x4e8c9547 // sdot v7.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e3 // sdot v3.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e7 // sdot v7.4s, v15.16b, v14.16b
+	FMOVQ 0(R13), F10
+	ADD $16, R13
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9544 // sdot v4.4s, v10.16b, v11.16b
+	WORD $0x4e8c9548 // sdot v8.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e4 // sdot v4.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e8 // sdot v8.4s, v15.16b, v14.16b
+	FMOVQ 0(R14), F10
+	ADD $16, R14
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9545 // sdot v5.4s, v10.16b, v11.16b
+	WORD $0x4e8c9549 // sdot v9.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e5 // sdot v5.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e9 // sdot v9.4s, v15.16b, v14.16b
+	ADD $64, R16
+	SUBS $1, R15
+	BNE strip
+last:
+	TBZ $0, R4, sum
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVQ 32(R16), F13
+	FMOVQ 48(R16), F14
+	FMOVD (R11), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9542 // sdot v2.4s, v10.16b, v11.16b
+	WORD $0x4e8c9546 // sdot v6.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e2 // sdot v2.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e6 // sdot v6.4s, v15.16b, v14.16b
+	FMOVD (R12), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9543 // sdot v3.4s, v10.16b, v11.16b
+	WORD $0x4e8c9547 // sdot v7.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e3 // sdot v3.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e7 // sdot v7.4s, v15.16b, v14.16b
+	FMOVD (R13), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9544 // sdot v4.4s, v10.16b, v11.16b
+	WORD $0x4e8c9548 // sdot v8.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e4 // sdot v4.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e8 // sdot v8.4s, v15.16b, v14.16b
+	FMOVD (R14), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e8b9545 // sdot v5.4s, v10.16b, v11.16b
+	WORD $0x4e8c9549 // sdot v9.4s, v10.16b, v12.16b
+	WORD $0x4e8d95e5 // sdot v5.4s, v15.16b, v13.16b
+	WORD $0x4e8e95e9 // sdot v9.4s, v15.16b, v14.16b
+	ADD $64, R16
+sum:
+	VADDP V3.S4, V2.S4, V2.S4
+	VADDP V5.S4, V4.S4, V3.S4
+	VADDP V3.S4, V2.S4, V2.S4
+	MOVD R0, R11
+	ADD $0, R11
+	VADD V2.S4, V2.S4, V2.S4
+	VLD1R (R11), [V3.S4]
+	VSUB V3.S4, V2.S4, V2.S4
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	VADDP V7.S4, V6.S4, V3.S4
+	VADDP V9.S4, V8.S4, V4.S4
+	VADDP V4.S4, V3.S4, V3.S4
+	MOVD R0, R0
+	ADD $8, R0
+	VADD V3.S4, V3.S4, V3.S4
+	VLD1R (R0), [V4.S4]
+	VSUB V4.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	VFMLA V1.S4, V2.S4, V3.S4
+	CMP $1, R7
+	BEQ one
+	FMOVQ F3, 0(R9)
+	B stored
+one:
+	FMOVS F3, 0(R9)
+stored:
+	MOVD R16, R0
+	ADD R10, R9
+	SUBS $1, R8
+	BNE query
+	SUBS R7, R3
+	BEQ done
+	ADD R7<<2, R1
+	MUL R7, R6, R0
+	ADD R0, R2
+	SUBS R3, R7, R0
+	BLE tile
+	ADD R0, R3
+	SUB R0<<2, R1
+	MUL R6, R0
+	SUB R0, R2
+	B tile
+done:
+	RET
+
+// func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+TEXT ·longProducts4NEON(SB), NOSPLIT, $0-56
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD n+24(FP), R3
+	MOVD words+32(FP), R4
+	LSL $3, R4, R6
+	MOVD R6, R5
+	MOVD $4, R7
+	CMP $4, R3
+	BGE several
+	MOVD $0, R5
+	MOVD $1, R7
+several:
+	FMOVQ 144(R0), F0
+	FMOVQ 176(R0), F1
+tile:
+	MOVD digits+16(FP), R0
+	MOVD queries+40(FP), R8
+	MOVD R1, R9
+	MOVD stride+48(FP), R10
+	LSL $2, R10
+query:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	MOVD R2, R11
+	ADD R5, R11, R12
+	ADD R5, R12, R13
+	ADD R5, R13, R14
+	ADD $32, R0, R16
+	LSR $1, R4, R15
+	CBZ R15, last
+strip:
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVQ 32(R16), F13
+	FMOVQ 48(R16), F14
+	FMOVQ 0(R11), F10
+	ADD $16, R11
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
+	WORD $0x4e2bc150 // smull2 v16.8h, v10.16b, v11.16b
+	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
+	WORD $0x0e2cc150 // smull v16.8h, v10.8b, v12.8b
+	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	FMOVQ 0(R12), F10
+	ADD $16, R12
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a03 // sadalp v3.4s, v16.8h
+	WORD $0x4e2bc150 // smull2 v16.8h, v10.16b, v11.16b
+	WORD $0x4e606a03 // sadalp v3.4s, v16.8h
+	WORD $0x0e2cc150 // smull v16.8h, v10.8b, v12.8b
+	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	FMOVQ 0(R13), F10
+	ADD $16, R13
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a04 // sadalp v4.4s, v16.8h
+	WORD $0x4e2bc150 // smull2 v16.8h, v10.16b, v11.16b
+	WORD $0x4e606a04 // sadalp v4.4s, v16.8h
+	WORD $0x0e2cc150 // smull v16.8h, v10.8b, v12.8b
+	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	FMOVQ 0(R14), F10
+	ADD $16, R14
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a05 // sadalp v5.4s, v16.8h
+	WORD $0x4e2bc14b // smull2 v11.8h, v10.16b, v11.16b
+	WORD $0x4e606965 // sadalp v5.4s, v11.8h
+	WORD $0x0e2cc14b // smull v11.8h, v10.8b, v12.8b
+	WORD $0x4e606969 // sadalp v9.4s, v11.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606945 // sadalp v5.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606945 // sadalp v5.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	ADD $64, R16
+	SUBS $1, R15
+	BNE strip
+last:
+	TBZ $0, R4, sum
+	FMOVQ 0(R16), F11
+	FMOVQ 16(R16), F12
+	FMOVQ 32(R16), F13
+	FMOVQ 48(R16), F14
+	FMOVD (R11), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
+	WORD $0x4e2bc150 // smull2 v16.8h, v10.16b, v11.16b
+	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
+	WORD $0x0e2cc150 // smull v16.8h, v10.8b, v12.8b
+	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606946 // sadalp v6.4s, v10.8h
+	FMOVD (R12), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a03 // sadalp v3.4s, v16.8h
+	WORD $0x4e2bc150 // smull2 v16.8h, v10.16b, v11.16b
+	WORD $0x4e606a03 // sadalp v3.4s, v16.8h
+	WORD $0x0e2cc150 // smull v16.8h, v10.8b, v12.8b
+	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606947 // sadalp v7.4s, v10.8h
+	FMOVD (R13), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a04 // sadalp v4.4s, v16.8h
+	WORD $0x4e2bc150 // smull2 v16.8h, v10.16b, v11.16b
+	WORD $0x4e606a04 // sadalp v4.4s, v16.8h
+	WORD $0x0e2cc150 // smull v16.8h, v10.8b, v12.8b
+	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606944 // sadalp v4.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606948 // sadalp v8.4s, v10.8h
+	FMOVD (R14), F10
+	VUSHR $4, V10.B16, V15.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e2bc150 // smull v16.8h, v10.8b, v11.8b
+	WORD $0x4e606a05 // sadalp v5.4s, v16.8h
+	WORD $0x4e2bc14b // smull2 v11.8h, v10.16b, v11.16b
+	WORD $0x4e606965 // sadalp v5.4s, v11.8h
+	WORD $0x0e2cc14b // smull v11.8h, v10.8b, v12.8b
+	WORD $0x4e606969 // sadalp v9.4s, v11.8h
+	WORD $0x4e2cc14a // smull2 v10.8h, v10.16b, v12.16b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	WORD $0x0e2dc1ea // smull v10.8h, v15.8b, v13.8b
+	WORD $0x4e606945 // sadalp v5.4s, v10.8h
+	WORD $0x4e2dc1ea // smull2 v10.8h, v15.16b, v13.16b
+	WORD $0x4e606945 // sadalp v5.4s, v10.8h
+	WORD $0x0e2ec1ea // smull v10.8h, v15.8b, v14.8b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	WORD $0x4e2ec1ea // smull2 v10.8h, v15.16b, v14.16b
+	WORD $0x4e606949 // sadalp v9.4s, v10.8h
+	ADD $64, R16
+sum:
+	VADDP V3.S4, V2.S4, V2.S4
+	VADDP V5.S4, V4.S4, V3.S4
+	VADDP V3.S4, V2.S4, V2.S4
+	MOVD R0, R11
+	ADD $0, R11
+	VADD V2.S4, V2.S4, V2.S4
+	VLD1R (R11), [V3.S4]
+	VSUB V3.S4, V2.S4, V2.S4
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	VADDP V7.S4, V6.S4, V3.S4
+	VADDP V9.S4, V8.S4, V4.S4
+	VADDP V4.S4, V3.S4, V3.S4
+	MOVD R0, R0
+	ADD $8, R0
+	VADD V3.S4, V3.S4, V3.S4
+	VLD1R (R0), [V4.S4]
+	VSUB V4.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	VFMLA V1.S4, V2.S4, V3.S4
+	CMP $1, R7
+	BEQ one
+	FMOVQ F3, 0(R9)
+	B stored
+one:
+	FMOVS F3, 0(R9)
+stored:
+	MOVD R16, R0
+	ADD R10, R9
+	SUBS $1, R8
+	BNE query
+	SUBS R7, R3
+	BEQ done
+	ADD R7<<2, R1
+	MUL R7, R6, R0
+	ADD R0, R2
+	SUBS R3, R7, R0
+	BLE tile
+	ADD R0, R3
+	SUB R0<<2, R1
+	MUL R6, R0
+	SUB R0, R2
+	B tile
+done:
+	RET
+
 DATA constants<>+0(SB)/8, $0x0002000200020002
 DATA constants<>+8(SB)/8, $0x0002000200020002
 DATA constants<>+16(SB)/8, $0x0000000100000001
@@ -694,4 +1422,8 @@ DATA constants<>+128(SB)/8, $0x0000008000000080
 DATA constants<>+136(SB)/8, $0x0000008000000080
 DATA constants<>+144(SB)/8, $0x0f0f0f0f0f0f0f0f
 DATA constants<>+152(SB)/8, $0x0f0f0f0f0f0f0f0f
-GLOBL constants<>(SB), RODATA|NOPTR, $160
+DATA constants<>+160(SB)/8, $0x8080808080808080
+DATA constants<>+168(SB)/8, $0x8080808080808080
+DATA constants<>+176(SB)/8, $0x4380000043800000
+DATA constants<>+184(SB)/8, $0x4380000043800000
+GLOBL constants<>(SB), RODATA|NOPTR, $192

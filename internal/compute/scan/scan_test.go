@@ -146,9 +146,13 @@ func TestAllocations(t *testing.T) {
 			var planes [2 * blockWords * Planes]uint64
 			var query [2 * 32 * lanes]float32
 			var table [256]float32
+			var digits [2 * 120]uint64
 			Signs(sums[:], rows[:], planes[:], 12)
 			for _, width := range widths {
 				Levels(products[:], rows[:], table[:], query[:], 12, width)
+			}
+			for _, width := range productWidths {
+				Products(products[:], rows[:], digits[:2*DigitWords(12, width)], 1, 12, width, 2, 1)
 			}
 		}))
 	})

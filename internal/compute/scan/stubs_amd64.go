@@ -53,3 +53,23 @@ func levels8AVX512(dst *float32, rows *uint64, table *float32, query *float32, n
 //
 //go:noescape
 func levels8AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
+
+// products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs VNNI.
+//
+//go:noescape
+func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// products8AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+//
+//go:noescape
+func products8AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// products4AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs VNNI.
+//
+//go:noescape
+func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// products4AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+//
+//go:noescape
+func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)

@@ -28,3 +28,23 @@ func levels4NEON(dst *float32, rows *uint64, table, query *float32, n, words int
 //
 //go:noescape
 func levels8NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
+
+// products8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs SDOT.
+//
+//go:noescape
+func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// longProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+//
+//go:noescape
+func longProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// products4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs SDOT.
+//
+//go:noescape
+func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// longProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+//
+//go:noescape
+func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)

@@ -27,3 +27,14 @@ func TestWithoutCounting(t *testing.T) {
 	counts = false
 	testRows(t)
 }
+
+// everyProductTier is everyTier, and the tiers with products of bytes also without them.
+func everyProductTier(t *testing.T, f func(t *testing.T)) {
+	everyTier(t, f)
+	assert.Equal(t, simd.ByteProducts, byteProducts)
+	if byteProducts {
+		defer func() { byteProducts = true }()
+		byteProducts = false
+		t.Run("tier="+tier.String()+"/without products of bytes", f)
+	}
+}

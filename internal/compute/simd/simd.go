@@ -56,6 +56,10 @@ func Tiers() []Tier {
 // count the bits of elements.
 var VPOPCNTDQ = Best == AVX512 && countsBits()
 
+// ByteProducts tells whether the machine adds up products of bytes besides what Best is: VNNI with
+// AVX512, the dot products of ASIMD with NEON.
+var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes()
+
 // String returns the name of the tier as RANDFEAT_DISABLE has it.
 func (t Tier) String() string {
 	switch t {

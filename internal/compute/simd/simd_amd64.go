@@ -16,3 +16,5 @@ func detect() Tier {
 }
 
 func countsBits() bool { return cpu.X86.HasAVX512VPOPCNTDQ }
+
+func multipliesBytes() bool { return cpu.X86.HasAVX512VNNI }

@@ -2,6 +2,10 @@
 
 package simd
 
+import "golang.org/x/sys/cpu"
+
 func detect() Tier { return NEON }
 
 func countsBits() bool { return false }
+
+func multipliesBytes() bool { return cpu.ARM64.HasASIMDDP }

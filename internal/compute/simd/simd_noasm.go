@@ -5,3 +5,5 @@ package simd
 func detect() Tier { return Generic }
 
 func countsBits() bool { return false }
+
+func multipliesBytes() bool { return false }

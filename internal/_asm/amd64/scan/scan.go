@@ -30,6 +30,10 @@ func Write() {
 		levels(amd64.Machines[0], width, wide)
 		levels(amd64.Machines[2], width, narrow)
 	}
+	for _, width := range []int{8, 4} {
+		productsWide(width)
+		productsNarrow(width)
+	}
 }
 
 // begin starts a function. The signature has no element type.

@@ -18,6 +18,10 @@ func Write(f *arm64.File) {
 	for _, width := range []int{1, 2, 4, 8} {
 		m.levels(width)
 	}
+	for _, width := range []int{8, 4} {
+		m.products(width, true)
+		m.products(width, false)
+	}
 }
 
 // machine is a machine with the kernels as methods.

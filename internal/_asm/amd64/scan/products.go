@@ -1,0 +1,338 @@
+package scan
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+// What package scan says of digits: four words of constants, and then, for every 16 bytes of a row, a
+// strip of 16 bytes for each digit of the codes in a byte.
+const (
+	stripBytes    = 16
+	stripWords    = stripBytes / 8
+	constantBytes = 32
+)
+
+const (
+	productsSignature = "(dst *float32, rows, digits *uint64, n, words, queries, stride int)"
+	productsDoc       = "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
+)
+
+// queryBytes returns the bytes of a query with so many digits.
+func queryBytes(digits int) GPVirtual {
+	bytes := amd64.Argument("words")
+	INCQ(bytes)
+	SHRQ(U8(1), bytes)
+	IMUL3Q(U32(digits*stripBytes), bytes, bytes)
+	ADDQ(U32(constantBytes), bytes)
+	return bytes
+}
+
+// number returns a vector of float32 or integers of 32 bits.
+func number(v VecVirtual, bits uint32) VecVirtual {
+	b := GP64()
+	MOVQ(U32(bits), b)
+	VMOVD(b.As32(), v.AsX())
+	VPBROADCASTD(v.AsX(), v)
+	return v
+}
+
+// productsWide has a row in every lane: it transposes strips of 16 rows, and so needs no sums of
+// lanes. Up to four queries share a transposition.
+func productsWide(width int) {
+	const height = 16
+	perByte := 8 / width
+	begin(fmt.Sprintf("products%dAVX512", width), productsSignature, productsDoc+" It needs VNNI.")
+	t := newTile(height)
+	left, bytes := AllocLocal(8), queryBytes(2*perByte)
+	zero, power := ZMM(), number(ZMM(), math.Float32bits(256))
+	VPXORD(zero, zero, zero)
+	var nibble VecVirtual
+	if width == 4 {
+		nibble = number(ZMM(), 0x0f0f0f0f)
+	}
+	rows := []VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
+	// The lanes that are stored.
+	count, lanes := GP64(), GP64()
+	MOVQ(t.count, count)
+	MOVQ(I32(-1), lanes)
+	BZHIQ(count, lanes, lanes)
+	KMOVW(lanes.As32(), K7)
+	// The doublewords of a strip that there are, of rows i, i+4, i+8 and i+12.
+	present := []Register{K1, K2, K3, K4}
+	mask := func(ones uint32) {
+		bits := GP64()
+		for i, k := range present {
+			MOVQ(U32(ones<<(4*i)), bits)
+			KMOVW(bits.As32(), k)
+		}
+	}
+	mask(15)
+	t.loop(func() {
+		query, to := amd64.Argument("digits"), GP64()
+		MOVQ(amd64.Argument("queries"), to)
+		MOVQ(to, left)
+		MOVQ(t.dst, to)
+		for _, batch := range []int{4, 2, 1} {
+			label := fmt.Sprintf("queries%d", batch)
+			SUBQ(U32(batch), left)
+			JLT(LabelRef(label + "End"))
+			Label(label)
+			// High and low for each query, in several registers: fewer would wait for each other.
+			sums := make([][]VecVirtual, 4/batch)
+			for c := range sums {
+				sums[c] = make([]VecVirtual, 2*batch)
+				for i := range sums[c] {
+					sums[c][i] = ZMM()
+					VMOVDQA64(zero, sums[c][i])
+				}
+			}
+			thrice := GP64()
+			if batch == 4 {
+				LEAQ(Mem{Base: bytes, Index: bytes, Scale: 2}, thrice)
+			}
+			digits := func(k, offset int) Mem {
+				m := at(query, offset)
+				switch k {
+				case 1, 2:
+					m.Index, m.Scale = bytes, uint8(k)
+				case 3:
+					m.Index, m.Scale = thrice, 1
+				}
+				return m
+			}
+			from := []GPVirtual{GP64(), GP64(), GP64(), GP64()}
+			MOVQ(t.rows, from[0])
+			for i := 1; i < 4; i++ {
+				LEAQ(Mem{Base: from[i-1], Index: t.stride, Scale: 4}, from[i])
+			}
+			fetch, strips := GP64(), amd64.Argument("words")
+			LEAQ(at(from[0], ahead), fetch)
+			SHRQ(U8(1), strips)
+			JZ(LabelRef(label + "Last"))
+			Label(label + "Strip")
+			for i, row := range rows {
+				VMOVDQU32_Z(t.row(from[0], i), present[0], row.AsX())
+				for j := 1; j < 4; j++ {
+					VBROADCASTI32X4(t.row(from[j], i), present[j], row)
+				}
+			}
+			for line := range height * stripBytes / 64 {
+				PREFETCHT0(at(fetch, 64*line))
+			}
+			for d, codes := range transposeDoubles(rows) {
+				parts := []VecVirtual{codes}
+				if width == 4 {
+					upper := ZMM()
+					VPSRLW(U8(4), codes, upper)
+					VPANDD(nibble, codes, codes)
+					VPANDD(nibble, upper, upper)
+					parts = append(parts, upper)
+				}
+				for p, part := range parts {
+					for i, sum := range sums[(perByte*d+p)%len(sums)] {
+						amd64.PlusBytes(digits(i/2, constantBytes+(2*p+i%2)*stripBytes+4*d), part, sum)
+					}
+				}
+			}
+			for _, f := range from {
+				ADDQ(U8(stripBytes), f)
+			}
+			ADDQ(U32(height*stripBytes), fetch)
+			ADDQ(U32(2*perByte*stripBytes), query)
+			DECQ(strips)
+			JG(LabelRef(label + "Strip"))
+			JL(LabelRef(label + "Masked"))
+			Label(label + "Last")
+			words := amd64.Argument("words")
+			TESTQ(U32(1), words)
+			JZ(LabelRef(label + "Sum"))
+			mask(3)
+			JMP(LabelRef(label + "Strip"))
+			Label(label + "Masked")
+			mask(15)
+			Label(label + "Sum")
+			// Back to the constants.
+			ADDQ(U32(constantBytes), query)
+			SUBQ(bytes, query)
+			for c := len(sums) / 2; c > 0; c /= 2 {
+				for i, v := range sums[:c] {
+					for j := range v {
+						VPADDD(sums[c+i][j], v[j], v[j])
+					}
+				}
+			}
+			stride := amd64.Argument("stride")
+			for k := range batch {
+				high, low := sums[0][2*k], sums[0][2*k+1]
+				for i, v := range []VecVirtual{high, low} {
+					VPADDD(v, v, v)
+					VPSUBD_BCST(digits(k, 8*i), v, v)
+					VCVTDQ2PS(v, v)
+				}
+				VFMADD231PS(high, power, low)
+				VMOVUPS(low, K7, at(to, 0))
+				LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
+			}
+			for range batch {
+				ADDQ(bytes, query)
+			}
+			SUBQ(U32(batch), left)
+			JGE(LabelRef(label))
+			Label(label + "End")
+			ADDQ(U32(batch), left)
+		}
+	})
+}
+
+// transposeDoubles returns vectors with a doubleword of each row, which come as four vectors of 16
+// bytes of the rows i, i+4, and so on.
+func transposeDoubles(rows []VecVirtual) []VecVirtual {
+	pair := func(low, high func(ops ...Op), a, b VecVirtual) (l, h VecVirtual) {
+		l, h = ZMM(), ZMM()
+		low(b, a, l)
+		high(b, a, h)
+		return l, h
+	}
+	columns := make([]VecVirtual, 4)
+	a, b := pair(VPUNPCKLDQ, VPUNPCKHDQ, rows[0], rows[1])
+	c, d := pair(VPUNPCKLDQ, VPUNPCKHDQ, rows[2], rows[3])
+	columns[0], columns[1] = pair(VPUNPCKLQDQ, VPUNPCKHQDQ, a, c)
+	columns[2], columns[3] = pair(VPUNPCKLQDQ, VPUNPCKHQDQ, b, d)
+	return columns
+}
+
+// productsNarrow sums the products of four rows and a query, and then the lanes. Codes and digits of
+// 8 bits become integers of 16, whose products VPMADDWD adds in 32 bits. For codes of 4 bits
+// VPMADDUBSW adds two products of a code and a digit, and two of these sums are added: at most
+// 4·15·128 < 2¹⁵. The lower half of a register has the upper digits then.
+func productsNarrow(width int) {
+	const height = 4
+	perByte := 8 / width
+	begin(fmt.Sprintf("products%dAVX2", width), productsSignature, productsDoc)
+	t := newTile(height)
+	left, bytes := AllocLocal(8), queryBytes(2*perByte)
+	power := number(XMM(), math.Float32bits(256))
+	var nibble, ones VecVirtual
+	if width == 4 {
+		nibble, ones = number(YMM(), 0x0f0f0f0f), number(YMM(), 0x00010001)
+	}
+	t.loop(func() {
+		query, to, from := amd64.Argument("digits"), GP64(), GP64()
+		MOVQ(amd64.Argument("queries"), to)
+		MOVQ(to, left)
+		MOVQ(t.dst, to)
+		Label("query")
+		sums := make([]VecVirtual, height*2/perByte) // for 8 bits high and low of each row
+		for i := range sums {
+			sums[i] = YMM()
+			VPXOR(sums[i], sums[i], sums[i])
+		}
+		MOVQ(t.rows, from)
+		strips := amd64.Argument("words")
+		SHRQ(U8(1), strips)
+		JZ(LabelRef("last"))
+		codes, product := YMM(), YMM()
+		strip := func(last bool) {
+			if width == 8 {
+				high, low := YMM(), YMM()
+				VPMOVSXBW(at(query, constantBytes), high)
+				VPMOVSXBW(at(query, constantBytes+stripBytes), low)
+				for i := range height {
+					if last {
+						VPMOVZXBW(t.row(from, i), codes.AsX())
+					} else {
+						VPMOVZXBW(t.row(from, i), codes)
+					}
+					VPMADDWD(high, codes, product)
+					VPADDD(product, sums[2*i], sums[2*i])
+					VPMADDWD(low, codes, codes)
+					VPADDD(codes, sums[2*i+1], sums[2*i+1])
+				}
+				return
+			}
+			for i := range height {
+				upper := YMM()
+				if last {
+					VPBROADCASTQ(t.row(from, i), codes) // the digits of what is beyond are 0
+				} else {
+					VBROADCASTI128(t.row(from, i), codes)
+				}
+				VPSRLW(U8(4), codes, upper)
+				VPAND(nibble, codes, codes)
+				VPAND(nibble, upper, upper)
+				VPMADDUBSW(at(query, constantBytes), codes, codes)
+				VPMADDUBSW(at(query, constantBytes+2*stripBytes), upper, upper)
+				VPADDW(upper, codes, codes)
+				VPMADDWD(ones, codes, codes)
+				VPADDD(codes, sums[i], sums[i])
+			}
+		}
+		Label("strip")
+		strip(false)
+		for line := range (height*stripBytes + 63) / 64 {
+			PREFETCHT0(at(from, ahead+64*line))
+		}
+		ADDQ(U8(stripBytes), from)
+		ADDQ(U32(2*perByte*stripBytes), query)
+		amd64.Repeat("strip", strips)
+		Label("last")
+		words := amd64.Argument("words")
+		TESTQ(U32(1), words)
+		JZ(LabelRef("sum"))
+		strip(true)
+		Label("sum")
+		high, low := XMM(), XMM()
+		if width == 8 {
+			for digit, half := range []VecVirtual{high, low} {
+				sum := addLanes(sums[digit], sums[2+digit], sums[4+digit], sums[6+digit])
+				VEXTRACTI128(U8(1), sum, half)
+				VPADDD(sum.AsX(), half, half)
+			}
+		} else {
+			sum := addLanes(sums[0], sums[1], sums[2], sums[3])
+			VEXTRACTI128(U8(1), sum, low)
+			VMOVDQA(sum.AsX(), high)
+		}
+		start := GP64()
+		MOVQ(amd64.Argument("words"), start)
+		SHRQ(U8(1), start)
+		IMUL3Q(U32(2*perByte*stripBytes), start, start)
+		SUBQ(start, query)
+		for i, v := range []VecVirtual{high, low} {
+			constant := XMM()
+			VPBROADCASTD(at(query, 8*i), constant)
+			VPADDD(v, v, v)
+			VPSUBD(constant, v, v)
+			VCVTDQ2PS(v, v)
+		}
+		VFMADD231PS(high, power, low)
+		CMPQ(t.count, U8(1))
+		JE(LabelRef("one"))
+		VMOVUPS(low, at(to, 0))
+		JMP(LabelRef("stored"))
+		Label("one")
+		VMOVSS(low, at(to, 0))
+		Label("stored")
+		ADDQ(bytes, query)
+		stride := amd64.Argument("stride")
+		LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
+		DECQ(left)
+		JNZ(LabelRef("query"))
+	})
+}
+
+// addLanes returns a register whose halves have the sums of the doublewords in the halves of a, b, c
+// and d.
+func addLanes(a, b, c, d VecVirtual) VecVirtual {
+	VPHADDD(b, a, a)
+	VPHADDD(d, c, c)
+	VPHADDD(c, a, a)
+	return a
+}

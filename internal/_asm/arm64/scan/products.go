@@ -1,0 +1,147 @@
+package scan
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+)
+
+// What package scan says of digits: four words of constants, and then, for every 16 bytes of a row, a
+// strip of 16 bytes for each digit of the codes in a byte.
+const (
+	stripBytes    = arm64.Width
+	constantBytes = 32
+)
+
+// group is the number of rows that a kernel takes at a time, with the last ones from the end. With
+// fewer rows in all it takes one at a time, with a stride of 0.
+const group = 4
+
+// products multiplies bytes by bytes, with or without SDOT. Codes of 8 bits are signed here, less
+// 128.
+func (m machine) products(width int, dot bool) {
+	name, doc := "products", "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
+	if !dot {
+		name = "longProducts"
+	} else {
+		doc += " It needs SDOT."
+	}
+	m.Begin(fmt.Sprintf("%s%d", name, width), "(dst *float32, rows, digits *uint64, n, words, queries, stride int)", doc)
+	dst, rows, n, words := m.Argument("dst"), m.Argument("rows"), m.Argument("n"), m.Argument("words")
+	line, length, count := m.GP(), m.GP(), m.GP()
+	m.I("LSL $3, R%r, R%w", words, length)
+	m.I("MOVD R%r, R%w", length, line)
+	m.I("MOVD $%d, R%w", group, count)
+	m.I("CMP $%d, R%r", group, n)
+	m.I("BGE %j", "several")
+	m.I("MOVD $0, R%w", line)
+	m.I("MOVD $1, R%w", count)
+	m.Label("several")
+
+	perByte := 8 / width
+	constant := 0
+	var change arm64.Vec
+	if width == 8 {
+		constant = constantBytes / 2
+		change = m.Constant(0x8080808080808080, 0x8080808080808080)
+	} else {
+		change = m.Constant(0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f)
+	}
+	power := m.Value(256)
+	sums := m.Vecs(2 * group) // high, then low
+	codes := m.Vec()
+	add := func(sum, codes, digit arm64.Vec) {
+		if dot {
+			m.DotBytes(sum, codes, digit)
+			return
+		}
+		m.AccumulateInts(sum, m.MulBytes(codes, digit))
+		m.AccumulateInts(sum, m.MulUpperBytes(codes, digit))
+	}
+
+	m.Label("tile")
+	query, left, to := m.Argument("digits"), m.Argument("queries"), m.CopyOf(dst)
+	stride := m.Argument("stride")
+	m.I("LSL $2, R%m", stride)
+	m.Label("query")
+	for _, s := range sums {
+		m.Into(s).Zero()
+	}
+	from := m.Pointers(m.CopyOf(rows), line, group)
+	strips, at := m.GP(), m.GP()
+	m.I("ADD $%d, R%r, R%w", constantBytes, query, at)
+	m.I("LSR $1, R%r, R%w", words, strips)
+	m.I("CBZ R%r, %j", strips, "last")
+	m.Label("strip")
+	strip := func(load func(p arm64.GP)) {
+		digits := make([]arm64.Vec, 2*perByte)
+		for i := range digits {
+			digits[i] = m.Load(at, i*stripBytes)
+		}
+		for i, p := range from {
+			load(p)
+			parts := []arm64.Vec{codes}
+			if width == 8 {
+				m.Into(codes).Xor(codes, change)
+			} else {
+				upper := m.Vec()
+				m.I("VUSHR $4, V%r.B16, V%w.B16", codes, upper)
+				m.Into(codes).And(codes, change)
+				parts = append(parts, upper)
+			}
+			for j, part := range parts {
+				add(sums[i], part, digits[2*j])
+				add(sums[group+i], part, digits[2*j+1])
+			}
+		}
+		m.I("ADD $%d, R%m", 2*perByte*stripBytes, at)
+	}
+	strip(func(p arm64.GP) {
+		m.Into(codes).Load(p, 0)
+		m.I("ADD $%d, R%m", stripBytes, p)
+	})
+	m.Repeat("strip", strips)
+	m.Label("last")
+	m.I("TBZ $0, R%r, %j", words, "sum")
+	strip(func(p arm64.GP) { m.I("FMOVD (R%r), F%w", p, codes) })
+	m.Label("sum")
+	var digit [2]arm64.Vec
+	for i := range digit {
+		s := sums[i*group:][:group]
+		sum := m.integers("VADDP", m.integers("VADDP", s[0], s[1]), m.integers("VADDP", s[2], s[3]))
+		place := m.CopyOf(query)
+		m.I("ADD $%d, R%m", constant+8*i, place)
+		sum = m.SubInt(m.AddInt(sum, sum), m.Broadcast(place))
+		digit[i] = m.ToFloats(sum)
+	}
+	m.Plus(digit[1], digit[0], power)
+	m.I("CMP $1, R%r", count)
+	m.I("BEQ %j", "one")
+	m.Store(digit[1], to, 0)
+	m.I("B %j", "stored")
+	m.Label("one")
+	m.StoreElement(digit[1], to, 0)
+	m.Label("stored")
+	m.I("MOVD R%r, R%w", at, query)
+	m.I("ADD R%r, R%m", stride, to)
+	m.Repeat("query", left)
+
+	back := m.GP()
+	m.I("SUBS R%r, R%m", count, n)
+	m.I("BEQ %j", "done")
+	m.I("ADD R%r<<2, R%m", count, dst)
+	m.I("MUL R%r, R%r, R%w", count, length, back)
+	m.I("ADD R%r, R%m", back, rows)
+	m.I("SUBS R%r, R%r, R%w", n, count, back)
+	m.I("BLE %j", "tile")
+	m.I("ADD R%r, R%m", back, n)
+	m.I("SUB R%r<<2, R%m", back, dst)
+	m.I("MUL R%r, R%m", length, back)
+	m.I("SUB R%r, R%m", back, rows)
+	m.I("B %j", "tile")
+	m.Label("done")
+	m.End()
+}
+
+// integers is an instruction on integers of 32 bits.
+func (m machine) integers(name string, a, b arm64.Vec) arm64.Vec { return m.permute(name, "S4", a, b) }
