@@ -263,6 +263,10 @@ func (q *Quantiser[T]) setLevels() {
 	}
 }
 
+// odd reports whether codes have 8 bits and equal steps, so that levels are odd multiples of the
+// smallest: rows are multiplied by rounded queries then.
+func (q *Quantiser[T]) odd() bool { return q.width == 8 && q.options.Scheme != LloydMax }
+
 // Dims returns the dimension d of vectors and the dimension d' after a rotation.
 func (q *Quantiser[T]) Dims() (in, out int) { return q.in, q.out }
 

@@ -86,8 +86,10 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 
 // Estimates writes the estimates for all rows and a query (d numbers) into dst, which is allocated
 // if nil, and returns dst. With s for what a code stands for and p for the rotated query, the
-// estimate of the inner product is ‖x‖·sᵀp, with sums in float32; those of the cosine and of the
-// squared distance follow with the norms. The estimate of a cosine may lie outside [−1, 1] and that
+// estimate of the inner product is ‖x‖·sᵀp, with sums in float32, or of whole numbers for codes of 8
+// bits of RaBitQ and Uniform, where p is rounded to two bytes a coordinate ("Speed" in the package's
+// documentation says what that adds); those of the cosine and of the squared distance follow with
+// the norms. The estimate of a cosine may lie outside [−1, 1] and that
 // of a squared distance below 0. Queries that make every estimate NaN are those of Search. Cost: a
 // rotation and a pass over all codes, in parallel. It panics if a length does not fit or if there
 // is no such measure.
@@ -130,6 +132,11 @@ type search[T dense.Float] struct {
 	rotated  []T
 	unit     []float32 // the rotated query over its norm
 	arranged []float32
+	// For codes of 8 bits with equal steps: the unit vector as multiples of a step, and the product
+	// of that step with half of a step of the levels.
+	whole  []int16
+	digits []uint64
+	scale  float32
 	// For codes of 1 bit: the unit vector as multiples of step, and their sum.
 	weights []int8
 	planes  []uint64
@@ -171,6 +178,13 @@ func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
 		if s.norm > 0 {
 			s.unit[i] = float32(float64(v) / s.norm)
 		}
+	}
+	if q.odd() {
+		s.whole, s.digits = scratch.Resize(s.whole, n), scratch.Resize(s.digits, scan.DigitWords(q.words, q.width))
+		step := scan.Round(s.whole, s.unit)
+		scan.Digits(s.digits, s.whole, q.words, q.width)
+		s.scale = float32(float64(q.levels[len(q.edges)]) * step)
+		return s
 	}
 	s.arranged = scratch.Resize(s.arranged, scan.Arranged(q.words, q.width))
 	scan.Arrange(s.arranged, s.unit, q.words, q.width)
@@ -242,15 +256,27 @@ func (s *search[T]) Piece(i int) {
 // products computes sᵀp of rows [lo, hi), for a Search in codes of 1 bit from the rounded query.
 func (s *search[T]) products(p *part, lo, hi int) {
 	q := s.c.q
-	rows, out := s.c.words[lo*q.words:hi*q.words], p.products[:hi-lo]
+	out := p.products[:hi-lo]
 	if q.width > 1 || s.values != nil {
-		scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
+		s.exact(out, lo)
 		return
 	}
-	scan.Signs(out, rows, s.planes, q.words)
+	scan.Signs(out, s.c.words[lo*q.words:hi*q.words], s.planes, q.words)
 	// The sum of the weights with the sign of their codes.
 	scale := float64(q.levels[1]) * s.step
 	vecmath.Affine(out, out, float32(2*scale), float32(-scale*s.sum))
+}
+
+// exact computes sᵀp of rows from lo on, for estimates.
+func (s *search[T]) exact(out []float32, lo int) {
+	q := s.c.q
+	rows := s.c.words[lo*q.words:][:len(out)*q.words]
+	if q.odd() {
+		scan.Products(out, rows, s.digits, len(out), q.words, q.width, 1, len(out))
+		vecmath.Scale(out, s.scale)
+		return
+	}
+	scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
 }
 
 // value returns the estimate for a row from sᵀp with a unit vector p.
@@ -276,7 +302,7 @@ func (s *search[T]) value(row int, product float64) float64 {
 func (s *search[T]) estimate(row int) Estimate {
 	c, q := s.c, s.c.q
 	var product [1]float32
-	scan.Levels(product[:], c.row(row), q.levels, s.arranged, q.words, q.width)
+	s.exact(product[:], row)
 	e := Estimate{Value: s.value(row, float64(product[0]))}
 	norm := float64(c.norms[row])
 	if norm == 0 || s.norm == 0 {

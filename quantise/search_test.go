@@ -93,7 +93,7 @@ func TestTies(t *testing.T) {
 	for i := range same.Rows {
 		copy(same.Row(i), x.Row(0))
 	}
-	for _, o := range lawOptions(1, 4) {
+	for _, o := range lawOptions(1, 4, 8) {
 		for i, hit := range encode(t, same, o).Search(make([]quantise.Hit, 7), x.Row(0), quantise.InnerProduct) {
 			assert.Equal(t, i, hit.ID, "%v", o)
 		}
@@ -101,7 +101,7 @@ func TestTies(t *testing.T) {
 }
 
 func TestQueriesThatAreNotFinite(t *testing.T) {
-	for _, o := range lawOptions(1, 4) {
+	for _, o := range lawOptions(1, 4, 8) {
 		c := encode(t, random[float64](600, 20, 6), o)
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
 			query := random[float64](1, 20, 7).Row(0)
@@ -144,7 +144,7 @@ func TestAllocations(t *testing.T) {
 	}
 	x, query := random[float32](10_000, 96, 10), random[float32](1, 96, 11).Row(0)
 	dst, values := make([]quantise.Hit, 10), make([]float64, x.Rows)
-	for _, o := range lawOptions(1, 4) {
+	for _, o := range lawOptions(1, 4, 8) {
 		c := encode(t, x, o)
 		for _, processors := range []int{1, 2} {
 			assert.Zero(t, allocs.Settled(processors, func() {
