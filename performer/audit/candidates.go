@@ -37,9 +37,13 @@ type Candidate[T dense.Float] struct {
 	// Fall is the power of the size by which the error falls: ½ for random features, whose error is
 	// that of a mean. Zero means that the power is not known: Choose learns it from two sizes.
 	Fall float64
+
+	// Maskable says that forms are performer.Maskable, so that causal ones are tried on some queries.
+	Maskable bool
 }
 
-// Call is what the cost of a call depends on.
+// Call is what the cost of a call depends on. Causal calls may have fewer queries than keys, which are
+// then some of as many.
 type Call struct {
 	Queries, Keys int
 	Dim, Values   int // of queries and keys, and of values
@@ -51,7 +55,7 @@ type Call struct {
 // share of near keys with 512 clusters.
 func clusters[T dense.Float](name string, sizes []int, threshold, near float64) Candidate[T] {
 	return Candidate[T]{
-		Name: name, Sizes: sizes, Fall: 1,
+		Name: name, Sizes: sizes, Fall: 1, Maskable: true,
 		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return formOf(multipole.New(exact, multipole.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
 		},
@@ -65,22 +69,25 @@ func clusters[T dense.Float](name string, sizes []int, threshold, near float64) 
 // a query and for the first 1024 tokens.
 func clusterCost[T dense.Float](c Call, near float64) float64 {
 	const rounds, sample, most, first, recent = 3, 16, 512, 1024, 192
-	exact := c
+	exact, part := c, 1.0
 	exact.Size = 0
+	if c.Causal {
+		exact.Queries, part = c.Keys, float64(c.Queries)/float64(max(c.Keys, 1))
+	}
 	pairs := exactCost[T](exact)
-	if c.Causal && c.Queries <= first {
-		return pairs
+	if c.Causal && c.Keys <= first {
+		return part * pairs
 	}
 	size := float64(min(c.Size, c.Keys))
 	labelled := float64(c.Keys) + rounds*min(sample*size, float64(c.Keys))
 	share := near * math.Min(1, math.Sqrt(size/most))
-	late := float64(c.Queries)
+	late := float64(exact.Queries)
 	if c.Causal {
 		labelled *= 2
 		late -= first
-		share += (first*first/2 + recent*late) * 2 / (float64(c.Queries) * float64(c.Queries))
+		share += (first*first/2 + recent*late) * 2 / (float64(c.Keys) * float64(c.Keys))
 	}
-	return labelled*size*float64(c.Dim) + late*size*float64(c.Dim+c.Values+50) + share*pairs
+	return labelled*size*float64(c.Dim) + part*(late*size*float64(c.Dim+c.Values+50)+share*pairs)
 }
 
 // shape returns the call of a form whose features are projections.

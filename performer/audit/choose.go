@@ -81,9 +81,9 @@ type ChooseOptions[T dense.Float] struct {
 // tolerances. A search that finds a form is held to the same predictions.
 //
 // Forms are tried in the order of predicted costs, never one whose predicted cost is that of exact
-// attention or more. Forms that answer some queries alone (Rowwise by performer.Description) answer
-// the drawn ones: 512 clusters of 16384 keys took 3 to 7 % of exact attention so. Forms of other
-// kinds, causal ones among them, compute all outputs. Errors of the sizes that were tried are
+// attention or more. Forms that answer some queries alone (Rowwise by performer.Description, or
+// performer.Maskable if causal) answer the drawn ones: 512 clusters of 16384 keys took 3 to 7 % of
+// exact attention so. Forms of other kinds compute all outputs. Errors of the sizes that were tried are
 // extrapolated, with a fall like 1/√m for features, 1/C for clusters and the measured one for
 // landmarks, with room for more; a kind whose largest affordable size will not hold is dropped.
 // A form that is measured to be no faster than exact attention is rejected.

@@ -82,7 +82,7 @@ func newHeadChoice[T dense.Float](c *choice[T], head int) *headChoice[T] {
 	h.exactWork = h.work(exactCost[T], 0)
 	h.budget, h.spent = c.opts.Budget*h.exactWork, h.rowsWork(len(c.screening))
 	for _, candidate := range c.opts.Candidates {
-		l := &ladder[T]{Candidate: candidate, sizes: candidate.Sizes, slow: 1, whole: h.exact.Causal || len(h.shapes) > 1}
+		l := &ladder[T]{Candidate: candidate, sizes: candidate.Sizes, slow: 1, whole: h.exact.Causal && !(candidate.Maskable && one.s.Valid == nil) || len(h.shapes) > 1}
 		for i := 0; i < len(l.sizes) || candidate.Sizes == nil && i < 32; i++ {
 			if candidate.Sizes == nil {
 				l.sizes = append(l.sizes, firstSize<<i)
@@ -241,7 +241,7 @@ func (h *headChoice[T]) choose(ctx context.Context, before time.Duration) (Choic
 			return c, err
 		}
 		if t.held {
-			c.Form, c.Name, c.Exact, c.Time = t.form, t.name, false, t.time
+			c.Form, c.Name, c.Exact, c.Time = t.form.Form(0), t.name, false, t.time
 			break
 		}
 		h.progress(left - h.left())

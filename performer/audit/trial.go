@@ -13,8 +13,7 @@ import (
 
 // trial is a form that a search tries.
 type trial[T dense.Float] struct {
-	form  performer.Form[T]
-	batch *performer.Batch[T]
+	form  *performer.Batch[T] // of one head
 	name  string
 	whole dense.Matrix[T] // all outputs, or zero
 	took  time.Duration   // of these outputs
@@ -37,19 +36,15 @@ func (h *headChoice[T]) try(ctx context.Context, l *ladder[T]) (trial[T], error)
 		l.drop()
 		return t, nil
 	}
-	if !rowwise(t.form) && !l.whole {
+	if !l.whole && !h.answersRows(t.form) {
 		l.whole, work = true, h.prepareWork(l, l.at)+l.work[l.at]
 	}
 	h.spent += work
-	var err error
-	if t.batch, err = performer.NewBatch(1, 1, t.form); err != nil {
-		return t, err
-	}
 	if l.whole {
-		t.whole, t.took = h.one.forward(t.batch, h.one.q)
+		t.whole, t.took = h.one.forward(t.form, h.one.q)
 		t.drawn = gather(t.whole, h.one.drawn[0])
 	} else {
-		t.drawn, t.took = h.one.forward(t.batch, h.one.drawnQueries())
+		t.drawn, t.took = h.forwardRows(t.form, h.one.drawn[0])
 	}
 	t.rows = deviations(t.drawn, h.one.exact[0])
 	if took := time.Since(start).Seconds(); !h.opts.Reproducible && took > h.exactWork*h.clock.second/parts {
@@ -90,29 +85,51 @@ func (h *headChoice[T]) try(ctx context.Context, l *ladder[T]) (trial[T], error)
 	return t, nil
 }
 
-// draw returns a form of a size that can stand for the exact form of the head.
-func (h *headChoice[T]) draw(l *ladder[T], size int) (performer.Form[T], error) {
+// draw returns a form of a size, as a batch of one head, that can stand for the exact form of the head.
+func (h *headChoice[T]) draw(l *ladder[T], size int) (*performer.Batch[T], error) {
 	form, err := l.New(h.exact, h.q, h.k, size, rand.NewPCG(h.rng.Uint64(), h.rng.Uint64()))
 	if err != nil {
 		return nil, err
 	}
-	return form, h.check(form)
-}
-
-// check returns an error unless the form can stand for the exact form of the head.
-func (h *headChoice[T]) check(form performer.Form[T]) error {
 	truth, err := performer.NewBatch(1, 1, performer.Form[T](h.exact))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := sameHeads(0, form, truth); err != nil {
-		return err
+		return nil, err
 	}
 	b, err := performer.NewBatch(1, 1, form)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return b.Check(h.one.q, h.one.k, h.one.v, h.one.s)
+	return b, b.Check(h.one.q, h.one.k, h.one.v, h.one.s)
+}
+
+// answersRows reports whether the form answers some queries alone, without the others.
+func (h *headChoice[T]) answersRows(form *performer.Batch[T]) bool {
+	if _, ok := form.Form(0).(performer.Maskable[T]); ok && h.exact.Causal {
+		return true
+	}
+	return rowwise(form)
+}
+
+// forwardRows returns the outputs of a form for some rows of q, or for all if rows is nil, and how
+// long that took. The form answers some queries alone, or rows is nil.
+func (h *headChoice[T]) forwardRows(form *performer.Batch[T], rows []int) (dense.Matrix[T], time.Duration) {
+	q := h.one.q
+	if rows != nil {
+		q = gather(q, rows)
+	}
+	if rows == nil || !h.exact.Causal {
+		return h.one.forward(form, q)
+	}
+	seen := make([]int, len(rows))
+	for i, row := range rows {
+		seen[i] = row + 1
+	}
+	start := time.Now()
+	out := form.Form(0).(performer.Maskable[T]).ForwardSeen(dense.Matrix[T]{}, q, h.one.k, h.one.v, seen)
+	return out, time.Since(start)
 }
 
 // slower reports whether what took so long is no faster than exact attention.
@@ -159,13 +176,9 @@ func (h *headChoice[T]) settle(ctx context.Context, l *ladder[T], t *trial[T]) e
 	if err != nil {
 		return err
 	}
-	other, err := performer.NewBatch(1, 1, second)
-	if err != nil {
-		return err
-	}
-	q, compared := h.one.q, h.one.q.Rows
+	compared := h.one.q.Rows
 	if rows != nil {
-		q, compared = gather(q, rows), len(rows)
+		compared = len(rows)
 	}
 	work := h.partWork(l, l.at, compared)
 	h.spent += h.prepareWork(l, l.at) + 2*work/l.slow
@@ -174,9 +187,9 @@ func (h *headChoice[T]) settle(ctx context.Context, l *ladder[T], t *trial[T]) e
 	}
 	first, took := t.whole, t.took
 	if !l.whole {
-		first, took = h.one.forward(t.batch, q)
+		first, took = h.forwardRows(t.form, rows)
 	}
-	again, tookAgain := h.one.forward(other, q)
+	again, tookAgain := h.forwardRows(second, rows)
 	t.time = seconds(min(took, tookAgain).Seconds() * h.partWork(l, l.at, h.one.q.Rows) / work)
 	if rows == nil {
 		first, again = thatCount(first, h.opts.Queries), thatCount(again, h.opts.Queries)
