@@ -18,6 +18,7 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/cache"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
@@ -26,6 +27,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	neonbytedot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/bytedot"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
 	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
@@ -38,6 +40,7 @@ import (
 
 // generators write the kernels of a package. What they write is global: one a process.
 var generators = map[string]func(){
+	"bytedot":  bytedot.Write,
 	"cache":    cache.Write,
 	"fwht":     fwht.Write,
 	"matmul":   matmul.Write,
@@ -49,6 +52,7 @@ var generators = map[string]func(){
 
 // neon writes the arm64 kernels of a package.
 var neon = map[string]func(*arm64.File){
+	"bytedot":  neonbytedot.Write,
 	"fwht":     neonfwht.Write,
 	"matmul":   neonmatmul.Write,
 	"planerot": neonplanerot.Write,

@@ -19,6 +19,14 @@ func (m Machine) Max(a, b Vec) Vec { return m.apply(m.binary("fmax", fmax), a, b
 func (m Machine) AddPairs(a, b Vec) Vec { return m.apply(m.binary("faddp", faddp), a, b) }
 func (m Machine) MaxPairs(a, b Vec) Vec { return m.apply(m.binary("fmaxp", fmaxp), a, b) }
 
+// MinNumber and MaxNumber are the other element where one is NaN.
+
+func (m Machine) MinNumber(a, b Vec) Vec { return m.apply(m.binary("fminnm", fminnm), a, b) }
+func (m Machine) MaxNumber(a, b Vec) Vec { return m.apply(m.binary("fmaxnm", fmaxnm), a, b) }
+
+// ToInts rounds to integers, half to even; NaN becomes 0, and what is too large the largest.
+func (m Machine) ToInts(a Vec) Vec { return m.apply(m.unary("fcvtns", fcvtns), a) }
+
 // Comparisons set all bits where they hold, and none where an element is NaN.
 
 func (m Machine) Equal(a, b Vec) Vec   { return m.apply(m.binary("fcmeq", fcmeq), a, b) }
@@ -137,6 +145,9 @@ func (m Machine) AccumulateInts(dst, a Vec) { m.W(accumulateInts, "mr", dst, a) 
 // every processor has it.
 func (m Machine) DotBytes(dst, a, b Vec) { m.W(dotBytes, "mrr", dst, a, b) }
 
+// DotUnsigned is DotBytes for unsigned bytes.
+func (m Machine) DotUnsigned(dst, a, b Vec) { m.W(dotUnsigned, "mrr", dst, a, b) }
+
 // MulBytes and MulUpperBytes return the products of the lower and of the upper half of 16 signed
 // bytes, in 16 bits.
 
@@ -145,6 +156,29 @@ func (m Machine) MulUpperBytes(a, b Vec) Vec { return m.apply(mulUpperBytes, a, 
 
 // ToFloats converts signed integers of 32 bits to float32.
 func (m Machine) ToFloats(a Vec) Vec { return m.apply(toFloats, a) }
+
+// MulInts returns the products of integers of 16 bits as multiples of 2⁻¹⁵, rounded.
+func (m Machine) MulInts(a, b Vec) Vec { return m.apply(mulInts, a, b) }
+
+// RightRounded shifts integers of 16 bits to the right and rounds, half upwards.
+func (m Machine) RightRounded(a Vec, n int) Vec { return m.apply(rightRounded(n), a) }
+
+// LeftRounded shifts integers of 16 bits, to the right by negative numbers, with rounding.
+func (m Machine) LeftRounded(a, b Vec) Vec { return m.apply(leftRounded, a, b) }
+
+// NarrowInts returns the integers of 32 bits of a and b as 16 bits, NarrowWords integers of 16 bits
+// as 8 bits, and NarrowUnsigned such as unsigned 8 bits. What is too large or too small becomes the
+// nearest that there is.
+
+func (m Machine) NarrowInts(a, b Vec) Vec     { return m.narrow(narrowInts, a, b) }
+func (m Machine) NarrowWords(a, b Vec) Vec    { return m.narrow(narrowWords, a, b) }
+func (m Machine) NarrowUnsigned(a, b Vec) Vec { return m.narrow(narrowUnsigned, a, b) }
+
+func (m Machine) narrow(halves [2]word, a, b Vec) Vec {
+	v := m.apply(halves[0], a)
+	m.W(halves[1], "mr", v, b)
+	return v
+}
 
 // Least and Most return the extreme of four unsigned integers of 32 bits.
 
@@ -256,6 +290,13 @@ func (m Machine) Broadcast(p GP) Vec {
 func (m Machine) BroadcastNext(p GP) Vec {
 	v := m.result()
 	m.I("VLD1R.P %d(R%m), [V%w%s]", m.Size, p, v, m.arrangement())
+	return v
+}
+
+// BroadcastBy is Broadcast, and then p goes on by a number of bytes.
+func (m Machine) BroadcastBy(p, bytes GP) Vec {
+	v := m.result()
+	m.I("VLD1R.P (R%m)(R%r), [V%w%s]", p, bytes, v, m.arrangement())
 	return v
 }
 

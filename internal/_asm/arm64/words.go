@@ -68,6 +68,10 @@ const (
 	fmaxp = 0x6e20f400
 	fabs  = 0x4ea0f800
 	fneg  = 0x6ea0f800
+
+	fmaxnm = 0x4e20c400
+	fminnm = 0x4ea0c400
+	fcvtns = 0x4e21a800
 )
 
 // lanes returns the name of the arrangement of vectors.
@@ -122,6 +126,21 @@ var (
 	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.
 	lengthen      = word{0x0e617800, []int{first, second}, "fcvtl v%d.2d, v%d.2s"}
 	lengthenUpper = word{0x4e617800, []int{first, second}, "fcvtl2 v%d.2d, v%d.4s"}
+)
+
+// rightRounded returns the word of a shift of integers of 16 bits.
+func rightRounded(n int) word {
+	return word{0x4f002400 | uint32(32-n)<<16, []int{first, second}, fmt.Sprintf("srshr v%%d.8h, v%%d.8h, #%d", n)}
+}
+
+var (
+	mulInts     = word{0x6e60b400, []int{first, second, third}, "sqrdmulh v%d.8h, v%d.8h, v%d.8h"}
+	leftRounded = word{0x4e605400, []int{first, second, third}, "srshl v%d.8h, v%d.8h, v%d.8h"}
+	// The lower and the upper half of what is narrowed.
+	narrowInts     = [2]word{{0x0e614800, []int{first, second}, "sqxtn v%d.4h, v%d.4s"}, {0x4e614800, []int{first, second}, "sqxtn2 v%d.8h, v%d.4s"}}
+	narrowWords    = [2]word{{0x0e214800, []int{first, second}, "sqxtn v%d.8b, v%d.8h"}, {0x4e214800, []int{first, second}, "sqxtn2 v%d.16b, v%d.8h"}}
+	narrowUnsigned = [2]word{{0x2e212800, []int{first, second}, "sqxtun v%d.8b, v%d.8h"}, {0x6e212800, []int{first, second}, "sqxtun2 v%d.16b, v%d.8h"}}
+	dotUnsigned    = word{0x6e809400, []int{first, second, third}, "udot v%d.4s, v%d.16b, v%d.16b"}
 )
 
 var (

@@ -1,0 +1,92 @@
+package bytedot
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Mul computes the product of the first rows of A, as many as dst has, and B:
+//
+//	dst[i·stride + j] = Σ_l A_il·B_lj
+//
+// for j < Padded(n), exactly. B is what the bytes of columns stand for. Weights may have fewer inner
+// indices than A. Mul panics if the shapes do not fit.
+func Mul(dst []int32, stride, rows int, a *Rows, b *Columns) {
+	check(rows, Padded(b.n), stride, len(dst), a, b)
+	var corrections [Lanes]int32
+	for lo := 0; lo < rows; lo += a.most(b) {
+		l, count := a.from(lo, b, &corrections), min(a.most(b), rows-lo)
+		for j, sixteens := 0, 0; j < b.n; j += Lanes * sixteens {
+			var at int
+			sixteens, at = b.panelAt(j)
+			to := dst[lo*stride+j:]
+			if sixteens == panel {
+				mul4(to, stride, l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
+			} else {
+				mul1(to, stride, l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
+			}
+		}
+	}
+}
+
+// Scores computes scaled products of the first rows of A, as many as y has, and B:
+//
+//	y_ij = (float32(Σ_l A_il·B_lj)·A.Scales[i])·scales[j]
+//
+// and raises peaks[j] to y_ij where that is larger. NaN is not larger. y has Padded(n) columns; scales
+// and peaks have as many elements. Operations are rounded one by one. Scores panics if the shapes do
+// not fit.
+func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scales []float32) {
+	rows, columns := y.Rows, Padded(b.n)
+	check(rows, y.Cols, y.Stride, len(y.Data), a, b)
+	peaks, scales = peaks[:columns:len(peaks)], scales[:columns:len(scales)]
+	var corrections [Lanes]int32
+	for lo := 0; lo < rows; lo += a.most(b) {
+		l, count := a.from(lo, b, &corrections), min(a.most(b), rows-lo)
+		for j, sixteens := 0, 0; j < b.n; j += Lanes * sixteens {
+			var at int
+			sixteens, at = b.panelAt(j)
+			to := y.Data[lo*y.Stride+j:]
+			if sixteens == panel {
+				scores4(to, y.Stride, peaks[j:], a.Scales[lo:], scales[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
+			} else {
+				scores1(to, y.Stride, peaks[j:], a.Scales[lo:], scales[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
+			}
+		}
+	}
+}
+
+// Add adds scaled products of the first rows of A, as many as sums has, and B to scaled sums:
+//
+//	sums_ij = sums_ij·olds[j] + float32(Σ_l A_il·B_lj)·(A.Scales[i]·news[j]).
+//
+// sums has Padded(n) columns; olds and news have as many elements. Operations are rounded one by one.
+// Add panics if the shapes do not fit.
+func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) {
+	rows, columns := sums.Rows, Padded(b.n)
+	check(rows, sums.Cols, sums.Stride, len(sums.Data), a, b)
+	olds, news = olds[:columns:len(olds)], news[:columns:len(news)]
+	var corrections [Lanes]int32
+	for lo := 0; lo < rows; lo += a.most(b) {
+		l, count := a.from(lo, b, &corrections), min(a.most(b), rows-lo)
+		for j, sixteens := 0, 0; j < b.n; j += Lanes * sixteens {
+			var at int
+			sixteens, at = b.panelAt(j)
+			to := sums.Data[lo*sums.Stride+j:]
+			if sixteens == panel {
+				add4(to, sums.Stride, a.Scales[lo:], olds[j:], news[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
+			} else {
+				add1(to, sums.Stride, a.Scales[lo:], olds[j:], news[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
+			}
+		}
+	}
+}
+
+// check panics unless a product of rows of A and B fits into dst.
+func check(rows, columns, stride, size int, a *Rows, b *Columns) {
+	if rows > a.n || b.k > a.k || b.coded && b.k < a.k || columns != Padded(b.n) || stride < columns || rows > 0 && size < (rows-1)*stride+columns {
+		panic(fmt.Sprintf("bytedot: %d×%d with stride %d and %d elements for the product of %d×%d and %d×%d",
+			rows, columns, stride, size, a.n, a.k, b.k, b.n))
+	}
+}

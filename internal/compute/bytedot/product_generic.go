@@ -1,0 +1,77 @@
+package bytedot
+
+func mul1Reference(dst []int32, stride int, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	mulReference(Lanes, dst, stride, starts, a, row, group, b, rows, groups)
+}
+
+func mul4Reference(dst []int32, stride int, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	mulReference(panel*Lanes, dst, stride, starts, a, row, group, b, rows, groups)
+}
+
+func mulReference(columns int, dst []int32, stride int, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	for i := range rows {
+		sum(dst[i*stride:][:columns], starts[i], a[i*row:], group, b, groups)
+	}
+}
+
+func scores1Reference(dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	scoresReference(Lanes, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
+}
+
+func scores4Reference(dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	scoresReference(panel*Lanes, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
+}
+
+func scoresReference(columns int, dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	var memory [panel * Lanes]int32
+	sums := memory[:columns]
+	for i := range rows {
+		sum(sums, starts[i], a[i*row:], group, b, groups)
+		to := dst[i*stride:][:columns]
+		for j, s := range sums {
+			// The conversion keeps the compiler from keeping more digits.
+			y := float32(float32(s)*rowScales[i]) * scales[j]
+			to[j] = y
+			if y > peaks[j] {
+				peaks[j] = y
+			}
+		}
+	}
+}
+
+func add1Reference(dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	addReference(Lanes, dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
+}
+
+func add4Reference(dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	addReference(panel*Lanes, dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
+}
+
+func addReference(columns int, dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+	var memory [panel * Lanes]int32
+	sums := memory[:columns]
+	for i := range rows {
+		sum(sums, starts[i], a[i*row:], group, b, groups)
+		to := dst[i*stride:][:columns]
+		for j, s := range sums {
+			// The conversions keep the compiler from fusing products and the sum.
+			to[j] = float32(to[j]*olds[j]) + float32(float32(s)*float32(rowScales[i]*news[j]))
+		}
+	}
+}
+
+// sum sets sums to those of a row of A and the columns of a panel.
+func sum(sums []int32, start int32, a []int8, group int, b []uint8, groups int) {
+	for j := range sums {
+		sums[j] = start
+	}
+	for range groups {
+		x0, x1, x2, x3 := int32(a[0]), int32(a[1]), int32(a[2]), int32(a[3])
+		y := b[:four*len(sums)]
+		for j := range sums {
+			v := y[four*j:][:four]
+			sums[j] += x0*int32(v[0]) + x1*int32(v[1]) + x2*int32(v[2]) + x3*int32(v[3])
+		}
+		a, b = a[min(group, len(a)):], b[len(y):]
+	}
+}

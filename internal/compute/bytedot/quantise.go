@@ -1,0 +1,212 @@
+package bytedot
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Codes of a row or a column x are round(127·x/max|x|), half to even, and its scale is max|x|/127 as
+// float32: 0, with codes 0, if all of x is 0. Elements of float64 are rounded to float32 first. Where
+// an element is not finite then, all codes are 0 and the scale is NaN.
+//
+// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127.
+
+// QuantiseRows makes r the codes of the rows of x (n×k), and reports whether all of x is finite.
+func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
+	r.shape(x.Rows, x.Cols, false)
+	finite = true
+	row := Padded(four * groups(x.Cols))
+	var memory piece
+	for lo := 0; lo < x.Rows; lo += rowsAtOnce {
+		hi := min(lo+rowsAtOnce, x.Rows)
+		if !quantiseRows(r.codes[lo*row:hi*row], r.Scales[lo:hi], r.corrections[lo:hi], x.RowRange(lo, hi), &memory) {
+			finite = false
+		}
+	}
+	r.finish()
+	return finite
+}
+
+// QuantiseColumns makes c the codes of the rows of x (n×k), which are its columns, and reports whether
+// all of x is finite.
+func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool) {
+	c.shape(x.Cols, x.Rows, true)
+	c.Scales = resize(c.Scales, Padded(x.Rows))
+	clear(c.Scales)
+	finite = true
+	row := Padded(four * groups(x.Cols))
+	c.codes = resize(c.codes, Lanes*row)
+	var memory piece
+	var sums [Lanes]int32
+	for lo := 0; lo < x.Rows; lo += Lanes {
+		hi := min(lo+Lanes, x.Rows)
+		n := hi - lo
+		if !quantiseRows(c.codes[:n*row], c.Scales[lo:hi], sums[:n], x.RowRange(lo, hi), &memory) {
+			finite = false
+		}
+		clear(c.codes[n*row:])
+		at, step := c.sixteenAt(lo)
+		transpose(c.bytes[at:], step, c.codes, row, groups(x.Cols))
+	}
+	return finite
+}
+
+// transpose writes the groups of 16 rows of codes, four codes of a row side by side, as unsigned codes.
+func transpose(dst []uint8, step int, codes []int8, row, groups int) {
+	for g := range groups {
+		to := dst[g*step:][:four*Lanes]
+		for j := range Lanes {
+			x := codes[j*row+four*g:][:four]
+			word := uint32(uint8(x[0])) | uint32(uint8(x[1]))<<8 | uint32(uint8(x[2]))<<16 | uint32(uint8(x[3]))<<24
+			binary.LittleEndian.PutUint32(to[four*j:], word^offset*0x01010101)
+		}
+	}
+}
+
+// QuantiseTransposed makes r the codes of the columns of x (k×n), which are its rows, and reports
+// whether all of x is finite.
+func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
+	r.shape(x.Cols, x.Rows, true)
+	finite = true
+	size := Lanes * four * groups(x.Rows)
+	var memory piece
+	for lo := 0; lo < x.Cols; lo += Lanes {
+		hi := min(lo+Lanes, x.Cols)
+		if !quantiseColumns(r.codes[lo/Lanes*size:][:size], r.Scales[lo:hi], r.corrections[lo:], x.ColRange(lo, hi), &memory) {
+			finite = false
+		}
+	}
+	r.finish()
+	return finite
+}
+
+// piece is memory for what is copied because it is not float32 or has fewer columns than kernels take.
+type piece [64 * Lanes]float32
+
+// rowsAtOnce is the number of rows whose codes are made at a time.
+const rowsAtOnce = Lanes
+
+// quantiseRows writes the codes of at most rowsAtOnce rows, their scales and their sums.
+func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *piece) (finite bool) {
+	var spans [rowsAtOnce]uint32
+	var factors [rowsAtOnce]float32
+	row := len(codes) / x.Rows
+	if x.Cols == 0 {
+		clear(codes)
+	}
+	for at := 0; at < x.Cols; {
+		part, stride, columns := across(memory, x, at)
+		spanRows(spans[:], part, stride, x.Rows, columns/Lanes)
+		at += columns
+	}
+	finite = scale(factors[:], scales, spans[:])
+	for at := 0; at < x.Cols; {
+		part, stride, columns := across(memory, x, at)
+		encodeRows(codes[at:], row, sums, part, stride, factors[:], x.Rows, columns/Lanes)
+		at += columns
+	}
+	if !finite {
+		for i, s := range scales {
+			if s != s {
+				clear(codes[i*row:][:row])
+				sums[i] = 0
+			}
+		}
+	}
+	return finite
+}
+
+// across returns some columns of x from column at on, a multiple of Lanes, with zeros behind x.
+func across[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
+	single, ok := any(x.Data).([]float32)
+	if whole := (x.Cols - at) / Lanes * Lanes; ok && whole > 0 {
+		return single[at:], x.Stride, whole
+	}
+	const most = len(memory) / rowsAtOnce
+	n := min(most, x.Cols-at)
+	columns = Padded(n)
+	for i := range x.Rows {
+		convert(memory[i*most:][:columns], x.Row(i)[at:at+n])
+	}
+	return memory[:], most, columns
+}
+
+// quantiseColumns writes the codes of at most Lanes columns, their scales and their sums.
+func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *piece) (finite bool) {
+	var spans [Lanes]uint32
+	var factors [Lanes]float32
+	if x.Rows == 0 {
+		clear(codes)
+	}
+	for at := 0; at < x.Rows; {
+		part, stride, rows := down(memory, x, at)
+		spanColumns(spans[:], part, stride, rows)
+		at += rows
+	}
+	finite = scale(factors[:], scales, spans[:])
+	for at := 0; at < x.Rows; {
+		part, stride, rows := down(memory, x, at)
+		encodeColumns(codes[at*Lanes:], sums, part, stride, factors[:], rows/four)
+		at += rows
+	}
+	if !finite {
+		for j, s := range scales {
+			if s != s {
+				for at := four * j; at < len(codes); at += four * Lanes {
+					clear(codes[at:][:four])
+				}
+				sums[j] = 0
+			}
+		}
+	}
+	return finite
+}
+
+// down returns Lanes columns of some rows of x, a multiple of four from row at on, with zeros behind x.
+func down[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
+	single, ok := any(x.Data).([]float32)
+	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {
+		return single[at*x.Stride:], x.Stride, whole
+	}
+	const most = len(memory) / Lanes
+	n := min(most, x.Rows-at)
+	rows = four * groups(n)
+	for i := range n {
+		convert(memory[i*Lanes:][:Lanes], x.Row(at+i))
+	}
+	clear(memory[n*Lanes : rows*Lanes])
+	return memory[:], Lanes, rows
+}
+
+// convert copies x to dst, and zeros behind.
+func convert[T dense.Float](dst []float32, x []T) {
+	for i, v := range x {
+		dst[i] = float32(v)
+	}
+	clear(dst[len(x):])
+}
+
+// scale sets factors and scales for spans, the bits of the largest sizes of elements, and reports
+// whether all are finite.
+func scale(factors, scales []float32, spans []uint32) (finite bool) {
+	const (
+		most    = 127
+		largest = 0x1p127
+	)
+	finite = true
+	for i := range scales {
+		switch span := math.Float32frombits(spans[i]); {
+		case span-span != 0:
+			factors[i], scales[i], finite = 0, float32(math.NaN()), false
+		case span == 0:
+			factors[i], scales[i] = 0, 0
+		case most/span > largest:
+			factors[i], scales[i] = largest, 1/float32(largest)
+		default:
+			factors[i], scales[i] = most/span, span/most
+		}
+	}
+	return finite
+}

@@ -1,0 +1,140 @@
+package bytedot
+
+import "github.com/seed-feabd252/randfeat/internal/compute/simd"
+
+// Lanes is the number of columns that go together: all that has a number a column has [Padded] many.
+const Lanes = 16
+
+// Padded returns n rounded up to a multiple of Lanes.
+func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
+
+// MostInner is the largest number of inner indices: with it no sum of products overflows, because
+// 255·128·MostInner < 2³¹.
+const MostInner = 1 << 16
+
+// four is the number of inner indices that a product takes at a time.
+const four = 4
+
+// groups returns the number of groups of n inner indices, one for none.
+func groups(n int) int { return max(1, (n+four-1)/four) }
+
+// Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
+// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed]. After that
+// it may be shared by goroutines.
+//
+// Codes lie in groups of four inner indices. The groups of a row are side by side, or the groups of
+// the same indices of 16 rows are.
+type Rows struct {
+	// Scales holds for each row what codes are multiplied by: NaN for a row that has elements that are
+	// not finite.
+	Scales []float32
+
+	n, k       int
+	transposed bool
+	codes      []int8
+	wide       []int8 // codes as words, which AVX2 multiplies
+	// corrections are those of the sums of each row over all inner indices.
+	corrections, zeros []int32
+}
+
+// Dims returns the numbers of rows and of inner indices.
+func (r *Rows) Dims() (n, k int) { return r.n, r.k }
+
+// shape makes room for n rows of k inner indices; all sums are 0.
+func (r *Rows) shape(n, k int, transposed bool) {
+	checkInner(k)
+	r.n, r.k, r.transposed = n, k, transposed
+	row := Padded(four * groups(k))
+	size := n * row
+	if transposed {
+		size = Padded(n) * four * groups(k)
+	}
+	r.codes = resize(r.codes, size)
+	if tier == simd.AVX2 {
+		r.wide = resize(r.wide, 2*size)
+	}
+	r.Scales = resize(r.Scales, n)
+	r.corrections, r.zeros = resize(r.corrections, Padded(n)), resize(r.zeros, Padded(n))
+	clear(r.corrections)
+	clear(r.zeros)
+}
+
+// finish makes corrections of sums of codes, and words of codes.
+func (r *Rows) finish() {
+	for i := range r.corrections {
+		r.corrections[i] *= correction()
+	}
+	if tier == simd.AVX2 && len(r.codes) > 0 {
+		widen(r.wide, r.codes, len(r.codes)/Lanes)
+	}
+}
+
+// correction is what the sums of products need for a unit of the sum of codes, if anything.
+func correction() int32 {
+	if tier == simd.NEON {
+		return offset
+	}
+	return -offset
+}
+
+// left is a part of the rows that kernels take at a time, with distances in bytes between neighbours
+// in a column and between groups.
+type left struct {
+	codes      []int8
+	row, group int
+	starts     []int32
+}
+
+// most returns the number of rows that kernels take at a time for a right operand.
+func (r *Rows) most(b *Columns) int {
+	if r.transposed || b.k < r.k {
+		return Lanes
+	}
+	return max(1, r.n)
+}
+
+// from returns the rows from row i on, a multiple of most, for a right operand. There is memory for
+// corrections.
+func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
+	l := left{row: Padded(four * groups(r.k)), group: four, starts: r.zeros[i:]}
+	at := i * l.row
+	if r.transposed {
+		l.row, l.group = four, Lanes*four
+		at = i * four * groups(r.k)
+	}
+	switch {
+	case !b.signed():
+	case b.k == r.k:
+		l.starts = r.corrections[i:]
+	default:
+		for j := range min(Lanes, r.n-i) {
+			sum := int32(0)
+			for g := range groups(b.k) {
+				for _, code := range r.codes[at+j*l.row+g*l.group:][:four] {
+					sum += int32(code)
+				}
+			}
+			corrections[j] = sum * correction()
+		}
+		l.starts = corrections[:]
+	}
+	l.codes = r.codes[at:]
+	if tier == simd.AVX2 {
+		l.codes, l.row, l.group = r.wide[2*at:], 2*l.row, 2*l.group
+	}
+	return l
+}
+
+func checkInner(k int) {
+	if k > MostInner {
+		panic("bytedot: more than MostInner inner indices")
+	}
+}
+
+// resize returns a slice of n elements, x if that is large enough.
+func resize[E any](x []E, n int) []E {
+	if cap(x) < n {
+		return make([]E, n)
+	}
+	return x[:n]
+}

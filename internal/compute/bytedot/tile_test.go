@@ -1,0 +1,161 @@
+package bytedot
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
+
+// outputs is attention of queries to keys in tiles of so many keys, in 8 bits.
+func outputs(q, k, v dense.Matrix[float32], keys int) (out dense.Matrix[float32]) {
+	n := Padded(q.Rows)
+	var qs, w Columns
+	var ks, vs Rows
+	QuantiseColumns(&qs, q)
+	scales := slices.Clone(qs.Scales)
+	for i := range scales {
+		scales[i] *= float32(math.Log2E * Octave / math.Sqrt(float64(q.Cols)))
+	}
+	sums, y := dense.New[float32](v.Cols, n), dense.New[float32](four*groups(keys), n)
+	peaks, olds, news := make([]float32, n), make([]float32, n), make([]float32, n)
+	all, totals := slices.Repeat([]float32{float32(math.Inf(-1))}, n), make([]float32, n)
+	for lo := 0; lo < k.Rows; lo += keys {
+		hi := min(lo+keys, k.Rows)
+		QuantiseRows(&ks, k.RowRange(lo, hi))
+		QuantiseTransposed(&vs, v.RowRange(lo, hi))
+		Close(peaks)
+		Scores(y.RowRange(0, hi-lo), peaks, &ks, &qs, scales)
+		added := make([]int32, n)
+		Weigh(&w, hi-lo, q.Rows, added, y.RowRange(0, four*groups(hi-lo)), peaks)
+		for j, peak := range peaks {
+			highest := max(all[j], peak)
+			olds[j], news[j] = float32(math.Exp2(float64(all[j]-highest)/Octave)), float32(math.Exp2(float64(peak-highest)/Octave))
+			all[j], totals[j] = highest, totals[j]*olds[j]+float32(added[j])*news[j]
+		}
+		Add(sums, olds, news, &vs, &w)
+	}
+	out = dense.New[float32](q.Rows, v.Cols)
+	for i := range out.Rows {
+		for c := range out.Cols {
+			out.Set(i, c, sums.At(c, i)/totals[i])
+		}
+	}
+	return out
+}
+
+// exact is attention of a query in float64: the shares of the keys and the output.
+func exact(q []float32, k, v dense.Matrix[float32]) (shares, out []float64) {
+	shares, out = make([]float64, k.Rows), make([]float64, v.Cols)
+	total := 0.0
+	for j := range shares {
+		score := 0.0
+		for l, x := range q {
+			score += float64(x) * float64(k.At(j, l))
+		}
+		shares[j] = math.Exp(score / math.Sqrt(float64(len(q))))
+		total += shares[j]
+	}
+	for j := range shares {
+		shares[j] /= total
+		for c := range out {
+			out[c] += shares[j] * float64(v.At(j, c))
+		}
+	}
+	return shares, out
+}
+
+// errorOf returns the expected square of the error of the outputs of a query: every code, of a step σ,
+// is off by a number of variance σ²/12, and weights are codes of step 1.
+func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], keys int) (square float64) {
+	step := func(x []float32) float64 {
+		_, scale := codesOf(x)
+		return float64(scale)
+	}
+	norm := func(x []float32) (sum float64) {
+		for _, v := range x {
+			sum += float64(v) * float64(v)
+		}
+		return sum / float64(len(x))
+	}
+	vt := dense.Transpose(dense.Matrix[float32]{}, v)
+	for lo := 0; lo < k.Rows; lo += keys {
+		tile := shares[lo:min(lo+keys, k.Rows)]
+		highest := slices.Max(tile)
+		for j, share := range tile {
+			key := k.Row(lo + j)
+			score := (norm(q)*math.Pow(step(key), 2) + norm(key)*math.Pow(step(q), 2)) / 12
+			weight := math.Pow(highest/(255*share), 2) / 12
+			for c, o := range out {
+				off := float64(v.At(lo+j, c)) - o
+				value := math.Pow(step(vt.Row(c)[lo:][:len(tile)]), 2) / 12
+				square += share * share * ((score+weight)*off*off + value)
+			}
+		}
+	}
+	return square
+}
+
+// Attention in 8 bits is off by what rounding explains, however keys are cut into tiles.
+func TestAttention(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	q, k, v := normals(r, 37, 64), normals(r, 300, 64), normals(r, 300, 48)
+	for _, keys := range []int{300, 256, 64, 33} {
+		expected, size := 0.0, 0.0
+		want := dense.New[float64](q.Rows, v.Cols)
+		for i := range q.Rows {
+			shares, out := exact(q.Row(i), k, v)
+			expected += errorOf(q.Row(i), shares, out, k, v, keys)
+			for _, o := range out {
+				size += o * o
+			}
+			copy(want.Row(i), out)
+		}
+		everyTier(t, func(t *testing.T) {
+			square := 0.0
+			for i, x := range outputs(q, k, v, keys).Data {
+				square += math.Pow(want.Data[i]-float64(x), 2)
+			}
+			t.Logf("tiles of %d keys: relative error %.4f, expected %.4f", keys, math.Sqrt(square/size), math.Sqrt(expected/size))
+			// 1776 errors, of which those of one query are hardly dependent: their mean square is off by
+			// 3.4 % at one standard deviation.
+			assert.InDelta(t, 1, square/expected, 0.2)
+		})
+	}
+}
+
+// FuzzTile requires the bits of pure Go in every tier, for all shapes.
+func FuzzTile(f *testing.F) {
+	f.Add(uint64(1), byte(37), byte(200), byte(64), byte(50), byte(64))
+	f.Add(uint64(2), byte(1), byte(5), byte(1), byte(1), byte(3))
+	f.Add(uint64(3), byte(80), byte(130), byte(33), byte(17), byte(129))
+	f.Fuzz(func(t *testing.T, seed uint64, queries, keys, d, dv, tile byte) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		q, k, v := normals(r, int(queries), int(d)), normals(r, int(keys), int(d)), normals(r, int(keys), int(dv))
+		for _, x := range []dense.Matrix[float32]{q, k, v} {
+			factor := float32(math.Exp(3 * r.NormFloat64()))
+			for i := range x.Data {
+				x.Data[i] *= factor
+				if r.IntN(20*len(x.Data)) == 0 {
+					x.Data[i] = special[r.IntN(len(special))]
+				}
+			}
+		}
+		defer func(old simd.Tier) { tier = old }(tier)
+		tier = simd.Generic
+		want := outputs(q, k, v, 1+int(tile))
+		for _, tier = range simd.Tiers()[1:] {
+			if tier == best(tier, simd.ByteProducts) {
+				got := outputs(q, k, v, 1+int(tile))
+				require.Len(t, got.Data, len(want.Data))
+				equalBits(t, want.Data, got.Data, true, "tier %v", tier)
+			}
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package bytedot
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot/octave"
+)
+
+// Octave is the number of units of scores in which weights halve.
+const Octave = 1 << octave.Bits
+
+// Peaks raises peaks[j] to y_ij where that is larger. NaN is not larger. The columns of y are a
+// multiple of Lanes.
+func Peaks(peaks []float32, y dense.Matrix[float32]) {
+	checkScores(y)
+	peaks = peaks[:y.Cols:len(peaks)]
+	if y.Rows == 0 {
+		return
+	}
+	for j := 0; j < y.Cols; j += Lanes {
+		raise(peaks[j:], y.Data[j:], y.Stride, y.Rows)
+	}
+}
+
+// Weigh makes w the weights of scores
+//
+//	w_ij = round(255·2^((y_ij − shifts[j])/Octave))
+//
+// for the first keys rows and n columns of y, and adds the weights of a column to totals[j]. The
+// difference is rounded to float32, and then to an integer, half to even. A weight is off by 0.55 at
+// most, and 255 where the difference is 0. It is 0 where the difference is NaN or −Inf. shifts[j] has
+// to be a peak of the column: where the difference is above 0 weights have no meaning, but the same in
+// every tier.
+//
+// y has Padded(n) columns, as many as shifts and totals have elements. The number of its rows is keys,
+// at least 1, rounded up to a multiple of four: Weigh closes those that are beyond. Weigh panics if the
+// shapes do not fit.
+func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
+	checkScores(y)
+	if y.Rows != four*groups(keys) || y.Cols != Padded(n) {
+		panic(fmt.Sprintf("bytedot: %d×%d scores for weights of %d×%d", y.Rows, y.Cols, keys, n))
+	}
+	w.shape(keys, n, false)
+	shifts, totals = shifts[:y.Cols:len(shifts)], totals[:y.Cols:len(totals)]
+	for i := keys; i < y.Rows; i++ {
+		Close(y.Row(i))
+	}
+	for j := 0; j < y.Cols; j += Lanes {
+		at, step := w.sixteenAt(j)
+		weigh(w.bytes[at:], step, totals[j:], y.Data[j:], y.Stride, shifts[j:], groups(keys))
+	}
+}
+
+// Close makes scores those of pairs that do not see each other: no peak, and of weight 0.
+func Close(y []float32) {
+	for i := range y {
+		y[i] = float32(math.Inf(-1))
+	}
+}
+
+func checkScores(y dense.Matrix[float32]) {
+	if y.Cols%Lanes != 0 || y.Stride < y.Cols || y.Rows > 0 && len(y.Data) < (y.Rows-1)*y.Stride+y.Cols {
+		panic(fmt.Sprintf("bytedot: %d×%d scores with stride %d and %d elements", y.Rows, y.Cols, y.Stride, len(y.Data)))
+	}
+}
