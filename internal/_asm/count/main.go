@@ -30,6 +30,7 @@ var cases = []struct{ pkg, benchmark string }{
 	{"vecmath", "PeakSum/type=float32/n=65536$"},
 	{"vecmath", "HalfSquaredNorm/type=float32/n=65536$"},
 	{"vecmath", "Pick/type=float32/n=65536$"},
+	{"bytedot", "Tile/bits=8/queries=64$"},
 	{"scan", "Signs/d=768$"},
 	{"scan", "Levels/bits=1/d=768$"},
 	{"scan", "Levels/bits=2/d=768$"},

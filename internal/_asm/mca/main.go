@@ -40,6 +40,7 @@ var loops = []loop{
 	{"vecmath", "affineF32NEON", "16 elements"}, {"vecmath", "multiplyComplexF32NEON", "8 elements"},
 	{"vecmath", "dotF32NEON", "32 elements"}, {"vecmath", "peakF32NEON", "16 elements"}, {"vecmath", "peakSumF32NEON", "8 elements"},
 	{"vecmath", "outerF32NEON", "16 elements of a row"}, {"vecmath", "pickF32NEON", "8 elements"}, {"vecmath", "pickF64NEON", "8 elements"},
+	{"bytedot", "scores4NEON", "4×16 sums of 4 products"}, {"bytedot", "weighNEON", "4×16 weights"},
 	{"scan", "signsNEON", "128 codes"}, {"scan", "levels1NEON", "128 codes"}, {"scan", "levels2NEON", "64 codes"},
 	{"scan", "levels4NEON", "32 codes"}, {"scan", "levels8NEON", "16 codes"},
 	{"scan", "products8NEON", "4 rows of 16 codes"}, {"scan", "products4NEON", "4 rows of 32 codes"},

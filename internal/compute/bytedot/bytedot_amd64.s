@@ -1360,6 +1360,218 @@ group:
 	VZEROUPPER
 	RET
 
+// func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-40
+	MOVQ step+8(FP), AX
+	MOVQ row+24(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ codes+16(FP), BX
+	MOVQ groups+32(FP), SI
+
+part0:
+	MOVQ       BX, DI
+	VMOVDQU32  (DI), Z0
+	VXORPS     signs<>+0(SB), Z0, Z0
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z1
+	VXORPS     signs<>+0(SB), Z1, Z1
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z2
+	VXORPS     signs<>+0(SB), Z2, Z2
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z3
+	VXORPS     signs<>+0(SB), Z3, Z3
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z4
+	VXORPS     signs<>+0(SB), Z4, Z4
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z5
+	VXORPS     signs<>+0(SB), Z5, Z5
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z6
+	VXORPS     signs<>+0(SB), Z6, Z6
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z7
+	VXORPS     signs<>+0(SB), Z7, Z7
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z8
+	VXORPS     signs<>+0(SB), Z8, Z8
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z9
+	VXORPS     signs<>+0(SB), Z9, Z9
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z10
+	VXORPS     signs<>+0(SB), Z10, Z10
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z11
+	VXORPS     signs<>+0(SB), Z11, Z11
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z12
+	VXORPS     signs<>+0(SB), Z12, Z12
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z13
+	VXORPS     signs<>+0(SB), Z13, Z13
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z14
+	VXORPS     signs<>+0(SB), Z14, Z14
+	ADDQ       CX, DI
+	VMOVDQU32  (DI), Z15
+	VXORPS     signs<>+0(SB), Z15, Z15
+	ADDQ       CX, DI
+	VUNPCKLPS  Z1, Z0, Z16
+	VUNPCKHPS  Z1, Z0, Z17
+	VUNPCKLPS  Z3, Z2, Z18
+	VUNPCKHPS  Z3, Z2, Z19
+	VUNPCKLPS  Z5, Z4, Z20
+	VUNPCKHPS  Z5, Z4, Z21
+	VUNPCKLPS  Z7, Z6, Z22
+	VUNPCKHPS  Z7, Z6, Z23
+	VUNPCKLPS  Z9, Z8, Z24
+	VUNPCKHPS  Z9, Z8, Z25
+	VUNPCKLPS  Z11, Z10, Z26
+	VUNPCKHPS  Z11, Z10, Z27
+	VUNPCKLPS  Z13, Z12, Z28
+	VUNPCKHPS  Z13, Z12, Z29
+	VUNPCKLPS  Z15, Z14, Z30
+	VUNPCKHPS  Z15, Z14, Z31
+	VUNPCKLPD  Z18, Z16, Z0
+	VUNPCKHPD  Z18, Z16, Z2
+	VUNPCKLPD  Z19, Z17, Z1
+	VUNPCKHPD  Z19, Z17, Z3
+	VUNPCKLPD  Z22, Z20, Z4
+	VUNPCKHPD  Z22, Z20, Z6
+	VUNPCKLPD  Z23, Z21, Z5
+	VUNPCKHPD  Z23, Z21, Z7
+	VUNPCKLPD  Z26, Z24, Z8
+	VUNPCKHPD  Z26, Z24, Z10
+	VUNPCKLPD  Z27, Z25, Z9
+	VUNPCKHPD  Z27, Z25, Z11
+	VUNPCKLPD  Z30, Z28, Z12
+	VUNPCKHPD  Z30, Z28, Z14
+	VUNPCKLPD  Z31, Z29, Z13
+	VUNPCKHPD  Z31, Z29, Z15
+	VSHUFF64X2 $0x88, Z4, Z0, Z16
+	VSHUFF64X2 $0xdd, Z4, Z0, Z20
+	VSHUFF64X2 $0x88, Z5, Z1, Z17
+	VSHUFF64X2 $0xdd, Z5, Z1, Z21
+	VSHUFF64X2 $0x88, Z6, Z2, Z18
+	VSHUFF64X2 $0xdd, Z6, Z2, Z22
+	VSHUFF64X2 $0x88, Z7, Z3, Z19
+	VSHUFF64X2 $0xdd, Z7, Z3, Z23
+	VSHUFF64X2 $0x88, Z12, Z8, Z24
+	VSHUFF64X2 $0xdd, Z12, Z8, Z28
+	VSHUFF64X2 $0x88, Z13, Z9, Z25
+	VSHUFF64X2 $0xdd, Z13, Z9, Z29
+	VSHUFF64X2 $0x88, Z14, Z10, Z26
+	VSHUFF64X2 $0xdd, Z14, Z10, Z30
+	VSHUFF64X2 $0x88, Z15, Z11, Z27
+	VSHUFF64X2 $0xdd, Z15, Z11, Z31
+	VSHUFF64X2 $0x88, Z24, Z16, Z0
+	VSHUFF64X2 $0xdd, Z24, Z16, Z8
+	VSHUFF64X2 $0x88, Z25, Z17, Z1
+	VSHUFF64X2 $0xdd, Z25, Z17, Z9
+	VSHUFF64X2 $0x88, Z26, Z18, Z2
+	VSHUFF64X2 $0xdd, Z26, Z18, Z10
+	VSHUFF64X2 $0x88, Z27, Z19, Z3
+	VSHUFF64X2 $0xdd, Z27, Z19, Z11
+	VSHUFF64X2 $0x88, Z28, Z20, Z4
+	VSHUFF64X2 $0xdd, Z28, Z20, Z12
+	VSHUFF64X2 $0x88, Z29, Z21, Z5
+	VSHUFF64X2 $0xdd, Z29, Z21, Z13
+	VSHUFF64X2 $0x88, Z30, Z22, Z6
+	VSHUFF64X2 $0xdd, Z30, Z22, Z14
+	VSHUFF64X2 $0x88, Z31, Z23, Z7
+	VSHUFF64X2 $0xdd, Z31, Z23, Z15
+	VMOVDQU32  Z0, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z2, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z1, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z3, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z4, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z6, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z5, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z7, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z8, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z10, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z9, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z11, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z12, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z14, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z13, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU32  Z15, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	ADDQ       $0x00000040, BX
+	JMP        part0
+
+part0Done:
+	VZEROUPPER
+	RET
+
+DATA signs<>+0(SB)/4, $0x80808080
+DATA signs<>+4(SB)/4, $0x80808080
+DATA signs<>+8(SB)/4, $0x80808080
+DATA signs<>+12(SB)/4, $0x80808080
+DATA signs<>+16(SB)/4, $0x80808080
+DATA signs<>+20(SB)/4, $0x80808080
+DATA signs<>+24(SB)/4, $0x80808080
+DATA signs<>+28(SB)/4, $0x80808080
+DATA signs<>+32(SB)/4, $0x80808080
+DATA signs<>+36(SB)/4, $0x80808080
+DATA signs<>+40(SB)/4, $0x80808080
+DATA signs<>+44(SB)/4, $0x80808080
+DATA signs<>+48(SB)/4, $0x80808080
+DATA signs<>+52(SB)/4, $0x80808080
+DATA signs<>+56(SB)/4, $0x80808080
+DATA signs<>+60(SB)/4, $0x80808080
+GLOBL signs<>(SB), RODATA|NOPTR, $64
+
 // func mul1AVX2(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 // Requires: AVX, AVX2
 TEXT ·mul1AVX2(SB), NOSPLIT, $0-72
@@ -2949,6 +3161,197 @@ group:
 	MOVQ       sums+8(FP), AX
 	VMOVDQU    Y0, (AX)
 	VMOVDQU    Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
+// Requires: AVX
+TEXT ·transposeAVX2(SB), NOSPLIT, $0-40
+	MOVQ step+8(FP), AX
+	MOVQ row+24(FP), CX
+	MOVQ dst+0(FP), DX
+	MOVQ codes+16(FP), BX
+	MOVQ groups+32(FP), SI
+
+part0:
+	MOVQ       BX, DI
+	VMOVDQU    (DI), Y0
+	VXORPS     signs<>+0(SB), Y0, Y0
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y1
+	VXORPS     signs<>+0(SB), Y1, Y1
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y2
+	VXORPS     signs<>+0(SB), Y2, Y2
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y3
+	VXORPS     signs<>+0(SB), Y3, Y3
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y4
+	VXORPS     signs<>+0(SB), Y4, Y4
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y5
+	VXORPS     signs<>+0(SB), Y5, Y5
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y6
+	VXORPS     signs<>+0(SB), Y6, Y6
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y7
+	VXORPS     signs<>+0(SB), Y7, Y7
+	ADDQ       CX, DI
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y9
+	VUNPCKLPS  Y3, Y2, Y10
+	VUNPCKHPS  Y3, Y2, Y11
+	VUNPCKLPS  Y5, Y4, Y12
+	VUNPCKHPS  Y5, Y4, Y13
+	VUNPCKLPS  Y7, Y6, Y14
+	VUNPCKHPS  Y7, Y6, Y15
+	VUNPCKLPD  Y10, Y8, Y0
+	VUNPCKHPD  Y10, Y8, Y2
+	VUNPCKLPD  Y11, Y9, Y1
+	VUNPCKHPD  Y11, Y9, Y3
+	VUNPCKLPD  Y14, Y12, Y4
+	VUNPCKHPD  Y14, Y12, Y6
+	VUNPCKLPD  Y15, Y13, Y5
+	VUNPCKHPD  Y15, Y13, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y12
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y13
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x31, Y6, Y2, Y14
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y7, Y3, Y15
+	VMOVDQU    Y8, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y10, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y9, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y11, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y12, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y14, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y13, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	VMOVDQU    Y15, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part0Done
+	ADDQ       $0x00000020, BX
+	JMP        part0
+
+part0Done:
+	MOVQ   dst+0(FP), DX
+	MOVQ   codes+16(FP), BX
+	MOVQ   groups+32(FP), SI
+	ADDQ   $0x00000020, DX
+	IMUL3Q $0x00000008, CX, DI
+	ADDQ   DI, BX
+
+part1:
+	MOVQ       BX, DI
+	VMOVDQU    (DI), Y0
+	VXORPS     signs<>+0(SB), Y0, Y0
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y1
+	VXORPS     signs<>+0(SB), Y1, Y1
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y2
+	VXORPS     signs<>+0(SB), Y2, Y2
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y3
+	VXORPS     signs<>+0(SB), Y3, Y3
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y4
+	VXORPS     signs<>+0(SB), Y4, Y4
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y5
+	VXORPS     signs<>+0(SB), Y5, Y5
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y6
+	VXORPS     signs<>+0(SB), Y6, Y6
+	ADDQ       CX, DI
+	VMOVDQU    (DI), Y7
+	VXORPS     signs<>+0(SB), Y7, Y7
+	ADDQ       CX, DI
+	VUNPCKLPS  Y1, Y0, Y8
+	VUNPCKHPS  Y1, Y0, Y9
+	VUNPCKLPS  Y3, Y2, Y10
+	VUNPCKHPS  Y3, Y2, Y11
+	VUNPCKLPS  Y5, Y4, Y12
+	VUNPCKHPS  Y5, Y4, Y13
+	VUNPCKLPS  Y7, Y6, Y14
+	VUNPCKHPS  Y7, Y6, Y15
+	VUNPCKLPD  Y10, Y8, Y0
+	VUNPCKHPD  Y10, Y8, Y2
+	VUNPCKLPD  Y11, Y9, Y1
+	VUNPCKHPD  Y11, Y9, Y3
+	VUNPCKLPD  Y14, Y12, Y4
+	VUNPCKHPD  Y14, Y12, Y6
+	VUNPCKLPD  Y15, Y13, Y5
+	VUNPCKHPD  Y15, Y13, Y7
+	VPERM2F128 $0x20, Y4, Y0, Y8
+	VPERM2F128 $0x31, Y4, Y0, Y12
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y13
+	VPERM2F128 $0x20, Y6, Y2, Y10
+	VPERM2F128 $0x31, Y6, Y2, Y14
+	VPERM2F128 $0x20, Y7, Y3, Y11
+	VPERM2F128 $0x31, Y7, Y3, Y15
+	VMOVDQU    Y8, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y10, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y9, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y11, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y12, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y14, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y13, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	VMOVDQU    Y15, (DX)
+	ADDQ       AX, DX
+	DECQ       SI
+	JZ         part1Done
+	ADDQ       $0x00000020, BX
+	JMP        part1
+
+part1Done:
 	VZEROUPPER
 	RET
 

@@ -128,6 +128,17 @@ func encodeColumns(dst []int8, sums []int32, x []float32, stride int, factors []
 	}
 }
 
+func transpose(dst []uint8, step int, codes []int8, row int, groups int) {
+	switch tier {
+	case simd.AVX512:
+		transposeAVX512(&dst[0], step, &codes[0], row, groups)
+	case simd.AVX2:
+		transposeAVX2(&dst[0], step, &codes[0], row, groups)
+	default:
+		transposeReference(dst, step, codes, row, groups)
+	}
+}
+
 func widen(dst []int8, src []int8, sixteens int) {
 	switch tier {
 	case simd.AVX2:

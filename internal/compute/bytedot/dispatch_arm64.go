@@ -108,6 +108,15 @@ func encodeColumns(dst []int8, sums []int32, x []float32, stride int, factors []
 	}
 }
 
+func transpose(dst []uint8, step int, codes []int8, row int, groups int) {
+	switch tier {
+	case simd.NEON:
+		transposeNEON(&dst[0], step, &codes[0], row, groups)
+	default:
+		transposeReference(dst, step, codes, row, groups)
+	}
+}
+
 func widen(dst []int8, src []int8, sixteens int) {
 	widenReference(dst, src, sixteens)
 }

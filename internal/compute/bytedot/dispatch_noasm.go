@@ -56,6 +56,10 @@ func encodeColumns(dst []int8, sums []int32, x []float32, stride int, factors []
 	encodeColumnsReference(dst, sums, x, stride, factors, groups)
 }
 
+func transpose(dst []uint8, step int, codes []int8, row int, groups int) {
+	transposeReference(dst, step, codes, row, groups)
+}
+
 func widen(dst []int8, src []int8, sixteens int) {
 	widenReference(dst, src, sixteens)
 }

@@ -35,7 +35,7 @@
 // A key, a query or a column of values with elements that are not finite has codes 0 and the scale NaN,
 // and the quantising functions say so. What is computed with it is NaN: such a query has NaN scores,
 // no peak and no weights, and such a key no weight for any query. Callers compute with them by other
-// means.
+// means. A query with a score that overflows has the peak +Inf and no weights either.
 //
 // # Tiers
 //

@@ -1,7 +1,6 @@
 package bytedot
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -37,7 +36,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool)
 	clear(c.Scales)
 	finite = true
 	row := Padded(four * groups(x.Cols))
-	c.codes = resize(c.codes, Lanes*row)
+	c.codes = resize(c.codes, Lanes*row+line) // kernels read behind the last row
 	var memory piece
 	var sums [Lanes]int32
 	for lo := 0; lo < x.Rows; lo += Lanes {
@@ -46,23 +45,11 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool)
 		if !quantiseRows(c.codes[:n*row], c.Scales[lo:hi], sums[:n], x.RowRange(lo, hi), &memory) {
 			finite = false
 		}
-		clear(c.codes[n*row:])
+		clear(c.codes[n*row : Lanes*row])
 		at, step := c.sixteenAt(lo)
 		transpose(c.bytes[at:], step, c.codes, row, groups(x.Cols))
 	}
 	return finite
-}
-
-// transpose writes the groups of 16 rows of codes, four codes of a row side by side, as unsigned codes.
-func transpose(dst []uint8, step int, codes []int8, row, groups int) {
-	for g := range groups {
-		to := dst[g*step:][:four*Lanes]
-		for j := range Lanes {
-			x := codes[j*row+four*g:][:four]
-			word := uint32(uint8(x[0])) | uint32(uint8(x[1]))<<8 | uint32(uint8(x[2]))<<16 | uint32(uint8(x[3]))<<24
-			binary.LittleEndian.PutUint32(to[four*j:], word^offset*0x01010101)
-		}
-	}
 }
 
 // QuantiseTransposed makes r the codes of the columns of x (k×n), which are its rows, and reports

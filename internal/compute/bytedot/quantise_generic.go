@@ -1,6 +1,9 @@
 package bytedot
 
-import "math"
+import (
+	"encoding/binary"
+	"math"
+)
 
 func spanRowsReference(dst []uint32, x []float32, stride, rows, sixteens int) {
 	for i := range rows {
@@ -44,6 +47,19 @@ func encode(x float32) int8 {
 		return 0
 	}
 	return int8(math.RoundToEven(float64(x)))
+}
+
+// transposeReference writes the groups of 16 rows of codes, four codes of a row side by side, as unsigned
+// codes.
+func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
+	for g := range groups {
+		to := dst[g*step:][:four*Lanes]
+		for j := range Lanes {
+			x := codes[j*row+four*g:][:four]
+			word := uint32(uint8(x[0])) | uint32(uint8(x[1]))<<8 | uint32(uint8(x[2]))<<16 | uint32(uint8(x[3]))<<24
+			binary.LittleEndian.PutUint32(to[four*j:], word^offset*0x01010101)
+		}
+	}
 }
 
 // widenReference writes codes in the order of [machine.widen] of the generator of amd64 kernels.

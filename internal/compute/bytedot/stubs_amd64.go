@@ -64,6 +64,11 @@ func spanColumnsAVX512(dst *uint32, x *float32, stride int, rows int)
 //go:noescape
 func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
+// transposeAVX512 writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
+//
+//go:noescape
+func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
+
 // mul1AVX2 computes dst = starts + A·B for rows of A and 16 columns of B.
 //
 //go:noescape
@@ -123,6 +128,11 @@ func spanColumnsAVX2(dst *uint32, x *float32, stride int, rows int)
 //
 //go:noescape
 func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
+
+// transposeAVX2 writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
+//
+//go:noescape
+func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
 
 // widenAVX2 writes 16·sixteens bytes as words, of each four the first, the third, the second and the fourth.
 //

@@ -63,3 +63,8 @@ func spanColumnsNEON(dst *uint32, x *float32, stride, rows int)
 //
 //go:noescape
 func encodeColumnsNEON(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
+
+// transposeNEON writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next.
+//
+//go:noescape
+func transposeNEON(dst *uint8, step int, codes *int8, row, groups int)

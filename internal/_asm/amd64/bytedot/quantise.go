@@ -1,6 +1,8 @@
 package bytedot
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -14,6 +16,7 @@ func (m machine) quantise() {
 	m.encodeRows()
 	m.spanColumns()
 	m.encodeColumns()
+	m.transpose()
 }
 
 func (m machine) spanRows() {
@@ -132,6 +135,43 @@ func (m machine) encodeColumns() {
 	LEAQ(Mem{Base: x, Index: stride, Scale: 4}, x)
 	amd64.Repeat("group", groups)
 	m.storeAll(sums, amd64.Argument("sums"))
+	amd64.End()
+}
+
+// transpose takes as many rows at a time as a vector has groups of four bytes, and as many groups.
+func (m machine) transpose() {
+	m.Begin("transpose", "(dst *uint8, step int, codes *int8, row, groups int)",
+		"writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.")
+	n := m.Lanes()
+	step, row := amd64.Argument("step"), amd64.Argument("row")
+	for part := range m.vectors() {
+		label := fmt.Sprintf("part%d", part)
+		dst, codes, left := amd64.Argument("dst"), amd64.Argument("codes"), amd64.Argument("groups")
+		if part > 0 {
+			ADDQ(U32(part*m.Width()), dst)
+			skip := GP64()
+			IMUL3Q(U32(part*n), row, skip)
+			ADDQ(skip, codes)
+		}
+		Label(label)
+		from := copyOf(codes)
+		x := m.Registers()[:n]
+		for _, v := range x {
+			m.load(at(from, 0), v)
+			m.Xor(constant("signs", 0x80808080), v, v)
+			ADDQ(row, from)
+		}
+		x, _ = m.Transpose(x, m.Registers()[n:])
+		for _, v := range x {
+			m.store(v, at(dst, 0))
+			ADDQ(step, dst)
+			DECQ(left)
+			JZ(LabelRef(label + "Done"))
+		}
+		ADDQ(U32(m.Width()), codes)
+		JMP(LabelRef(label))
+		Label(label + "Done")
+	}
 	amd64.End()
 }
 

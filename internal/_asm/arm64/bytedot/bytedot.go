@@ -30,6 +30,7 @@ func Write(f *arm64.File) {
 	m.encodeRows()
 	m.spanColumns()
 	m.encodeColumns()
+	m.transpose()
 }
 
 // sixteen returns the vectors of sixteen elements.

@@ -1,6 +1,10 @@
 package bytedot
 
-import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+)
 
 func (m machine) spanRows() {
 	m.Begin("spanRows", "(dst *uint32, x *float32, stride, rows, sixteens int)",
@@ -95,5 +99,33 @@ func (m machine) encodeColumns() {
 	}
 	m.Repeat("group", groups)
 	m.StoreAll(sums, to, 0)
+	m.End()
+}
+
+// transpose takes four rows and four groups at a time.
+func (m machine) transpose() {
+	m.Begin("transpose", "(dst *uint8, step int, codes *int8, row, groups int)",
+		"writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next.")
+	dst, step, row, groups := m.Argument("dst"), m.Argument("step"), m.Argument("row"), m.Argument("groups")
+	signs := m.repeated(128)
+	rows := m.Pointers(m.Argument("codes"), row, lanes)
+	for part := range vectors {
+		label := fmt.Sprintf("part%d", part)
+		to, left := m.CopyOf(dst), m.CopyOf(groups)
+		m.Label(label)
+		var x []arm64.Vec
+		for _, row := range rows[4*part : 4*part+4] {
+			x = append(x, m.Xor(m.Load(row, 0), signs))
+			m.I("ADD $%d, R%m", arm64.Width, row)
+		}
+		for _, v := range m.Transpose(x) {
+			m.Store(v, to, part*arm64.Width)
+			m.I("ADD R%r, R%m", step, to)
+			m.I("SUBS $1, R%m", left)
+			m.I("BEQ %j", label+"Done")
+		}
+		m.I("B %j", label)
+		m.Label(label + "Done")
+	}
 	m.End()
 }
