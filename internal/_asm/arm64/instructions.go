@@ -145,6 +145,9 @@ func (m Machine) AccumulateInts(dst, a Vec) { m.W(accumulateInts, "mr", dst, a) 
 // every processor has it.
 func (m Machine) DotBytes(dst, a, b Vec) { m.W(dotBytes, "mrr", dst, a, b) }
 
+// DotFirst is DotBytes with the first four bytes of b for all.
+func (m Machine) DotFirst(dst, a, b Vec) { m.W(dotFirst, "mrr", dst, a, b) }
+
 // DotUnsigned is DotBytes for unsigned bytes.
 func (m Machine) DotUnsigned(dst, a, b Vec) { m.W(dotUnsigned, "mrr", dst, a, b) }
 
@@ -290,13 +293,6 @@ func (m Machine) Broadcast(p GP) Vec {
 func (m Machine) BroadcastNext(p GP) Vec {
 	v := m.result()
 	m.I("VLD1R.P %d(R%m), [V%w%s]", m.Size, p, v, m.arrangement())
-	return v
-}
-
-// BroadcastBy is Broadcast, and then p goes on by a number of bytes.
-func (m Machine) BroadcastBy(p, bytes GP) Vec {
-	v := m.result()
-	m.I("VLD1R.P (R%m)(R%r), [V%w%s]", p, bytes, v, m.arrangement())
 	return v
 }
 

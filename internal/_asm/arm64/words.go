@@ -140,6 +140,7 @@ var (
 	narrowInts     = [2]word{{0x0e614800, []int{first, second}, "sqxtn v%d.4h, v%d.4s"}, {0x4e614800, []int{first, second}, "sqxtn2 v%d.8h, v%d.4s"}}
 	narrowWords    = [2]word{{0x0e214800, []int{first, second}, "sqxtn v%d.8b, v%d.8h"}, {0x4e214800, []int{first, second}, "sqxtn2 v%d.16b, v%d.8h"}}
 	narrowUnsigned = [2]word{{0x2e212800, []int{first, second}, "sqxtun v%d.8b, v%d.8h"}, {0x6e212800, []int{first, second}, "sqxtun2 v%d.16b, v%d.8h"}}
+	dotFirst       = word{0x4f80e000, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.4b[0]"}
 	dotUnsigned    = word{0x6e809400, []int{first, second, third}, "udot v%d.4s, v%d.16b, v%d.16b"}
 )
 

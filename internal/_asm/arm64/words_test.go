@@ -13,10 +13,15 @@ import (
 
 // disassemble returns an instruction as GNU's assembler has it.
 func disassemble(bits uint32) (string, error) {
-	// The package does not know the products of bytes: 0 Q U 01110 size 0 Rm 100101 Rn Rd, with Q = 1
-	// for whole vectors and size = 2 for sums of 32 bits.
-	if bits>>30 == 1 && bits>>24&31 == 0b01110 && bits>>21&7 == 0b100 && bits>>10&63 == 0b100101 {
-		return fmt.Sprintf("%cdot v%d.4s, v%d.16b, v%d.16b", "su"[bits>>29&1], bits&31, bits>>5&31, bits>>16&31), nil
+	// The package does not know the products of bytes, with Q = 1 for whole vectors and size = 2 for
+	// sums of 32 bits: 0 Q U 01110 size 0 Rm 100101 Rn Rd, and 0 Q U 01111 size L Rm 1110 H 0 Rn Rd with
+	// one element of Rm.
+	name, a, b, c := "su"[bits>>29&1], bits&31, bits>>5&31, bits>>16&31
+	switch {
+	case bits>>30 == 1 && bits>>24&31 == 0b01110 && bits>>21&7 == 0b100 && bits>>10&63 == 0b100101:
+		return fmt.Sprintf("%cdot v%d.4s, v%d.16b, v%d.16b", name, a, b, c), nil
+	case bits>>30 == 1 && bits>>24&31 == 0b01111 && bits>>22&3 == 2 && bits>>12&15 == 0b1110 && bits>>10&1 == 0:
+		return fmt.Sprintf("%cdot v%d.4s, v%d.16b, v%d.4b[%d]", name, a, b, c, bits>>11&1<<1|bits>>21&1), nil
 	}
 	var code [4]byte
 	binary.LittleEndian.PutUint32(code[:], bits)
@@ -74,7 +79,7 @@ func TestWords(t *testing.T) {
 // TestWrongWords changes each bit of a word in turn: none is taken for the word that was meant.
 func TestWrongWords(t *testing.T) {
 	for _, m := range Machines(nil) {
-		for _, w := range []word{m.binary("fadd", fadd), m.unary("fabs", fabs), m.element("fmla", 0x4f801000, 1), m.shiftRight(3), rightRounded(11), dotBytes, dotUnsigned, narrowInts[1], storeAt} {
+		for _, w := range []word{m.binary("fadd", fadd), m.unary("fabs", fabs), m.element("fmla", 0x4f801000, 1), m.shiftRight(3), rightRounded(11), dotBytes, dotFirst, dotUnsigned, narrowInts[1], storeAt} {
 			line := w.encode([]int{17, 5, 9}[:len(w.shifts)])
 			bits, text, ok := Word(line)
 			if !ok {

@@ -24,10 +24,9 @@ part:
 	SUBS $4, R10
 	BLT rest
 strip:
-	MOVD R9, R11
+	ADD R2, R9, R11
 	ADD R2, R11, R12
 	ADD R2, R12, R13
-	ADD R2, R13, R14
 	VLD1R.P 4(R8), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
@@ -46,6 +45,7 @@ strip:
 	VMOV V13.B16, V16.B16
 	MOVD R6, R15
 	MOVD R4, R16
+	MOVD $0, R14
 stripGroups:
 	FLDPQ 0(R15), (F17, F18)
 	FLDPQ 32(R15), (F19, F20)
@@ -54,26 +54,27 @@ stripGroups:
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	VLD1R.P (R11)(R3), [V21.S4]
-	WORD $0x4e959621 // sdot v1.4s, v17.16b, v21.16b
-	WORD $0x4e959642 // sdot v2.4s, v18.16b, v21.16b
-	WORD $0x4e959663 // sdot v3.4s, v19.16b, v21.16b
-	WORD $0x4e959684 // sdot v4.4s, v20.16b, v21.16b
-	VLD1R.P (R12)(R3), [V21.S4]
-	WORD $0x4e959625 // sdot v5.4s, v17.16b, v21.16b
-	WORD $0x4e959646 // sdot v6.4s, v18.16b, v21.16b
-	WORD $0x4e959667 // sdot v7.4s, v19.16b, v21.16b
-	WORD $0x4e959688 // sdot v8.4s, v20.16b, v21.16b
-	VLD1R.P (R13)(R3), [V21.S4]
-	WORD $0x4e959629 // sdot v9.4s, v17.16b, v21.16b
-	WORD $0x4e95964a // sdot v10.4s, v18.16b, v21.16b
-	WORD $0x4e95966b // sdot v11.4s, v19.16b, v21.16b
-	WORD $0x4e95968c // sdot v12.4s, v20.16b, v21.16b
-	VLD1R.P (R14)(R3), [V21.S4]
-	WORD $0x4e95962d // sdot v13.4s, v17.16b, v21.16b
-	WORD $0x4e95964e // sdot v14.4s, v18.16b, v21.16b
-	WORD $0x4e95966f // sdot v15.4s, v19.16b, v21.16b
-	WORD $0x4e959690 // sdot v16.4s, v20.16b, v21.16b
+	FMOVS (R9)(R14), F21
+	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
+	FMOVS (R11)(R14), F21
+	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
+	FMOVS (R12)(R14), F21
+	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
+	FMOVS (R13)(R14), F21
+	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
+	ADD R3, R14
 	SUBS $1, R16
 	BNE stripGroups
 	FSTPQ (F1, F2), 0(R7)
@@ -88,21 +89,20 @@ stripGroups:
 	FSTPQ (F13, F14), 0(R7)
 	FSTPQ (F15, F16), 32(R7)
 	ADD R1, R7
-	MOVD $4, R16
-	MADD R16, R9, R2, R9
+	ADD R2, R13, R9
 	SUBS $4, R10
 	BGE strip
 rest:
 	ADDS $4, R10
 	BEQ done
 single:
-	MOVD R9, R11
 	VLD1R.P 4(R8), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
 	MOVD R6, R12
 	MOVD R4, R13
+	MOVD $0, R11
 singleGroups:
 	FLDPQ 0(R12), (F5, F6)
 	FLDPQ 32(R12), (F7, F8)
@@ -111,18 +111,18 @@ singleGroups:
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	VLD1R.P (R11)(R3), [V9.S4]
-	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
-	WORD $0x4e8994c2 // sdot v2.4s, v6.16b, v9.16b
-	WORD $0x4e8994e3 // sdot v3.4s, v7.16b, v9.16b
-	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	FMOVS (R9)(R11), F9
+	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
+	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
+	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
+	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
+	ADD R3, R11
 	SUBS $1, R13
 	BNE singleGroups
 	FSTPQ (F1, F2), 0(R7)
 	FSTPQ (F3, F4), 32(R7)
 	ADD R1, R7
-	MOVD $1, R13
-	MADD R13, R9, R2, R9
+	ADD R2, R9, R9
 	SUBS $1, R10
 	BNE single
 done:
@@ -155,10 +155,9 @@ part:
 	SUBS $4, R13
 	BLT rest
 strip:
-	MOVD R11, R14
+	ADD R2, R11, R14
 	ADD R2, R14, R15
 	ADD R2, R15, R16
-	ADD R2, R16, R17
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
@@ -177,6 +176,7 @@ strip:
 	VMOV V13.B16, V16.B16
 	MOVD R8, R19
 	MOVD R4, R20
+	MOVD $0, R17
 stripGroups:
 	FLDPQ 0(R19), (F17, F18)
 	FLDPQ 32(R19), (F19, F20)
@@ -185,26 +185,27 @@ stripGroups:
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	VLD1R.P (R14)(R3), [V21.S4]
-	WORD $0x4e959621 // sdot v1.4s, v17.16b, v21.16b
-	WORD $0x4e959642 // sdot v2.4s, v18.16b, v21.16b
-	WORD $0x4e959663 // sdot v3.4s, v19.16b, v21.16b
-	WORD $0x4e959684 // sdot v4.4s, v20.16b, v21.16b
-	VLD1R.P (R15)(R3), [V21.S4]
-	WORD $0x4e959625 // sdot v5.4s, v17.16b, v21.16b
-	WORD $0x4e959646 // sdot v6.4s, v18.16b, v21.16b
-	WORD $0x4e959667 // sdot v7.4s, v19.16b, v21.16b
-	WORD $0x4e959688 // sdot v8.4s, v20.16b, v21.16b
-	VLD1R.P (R16)(R3), [V21.S4]
-	WORD $0x4e959629 // sdot v9.4s, v17.16b, v21.16b
-	WORD $0x4e95964a // sdot v10.4s, v18.16b, v21.16b
-	WORD $0x4e95966b // sdot v11.4s, v19.16b, v21.16b
-	WORD $0x4e95968c // sdot v12.4s, v20.16b, v21.16b
-	VLD1R.P (R17)(R3), [V21.S4]
-	WORD $0x4e95962d // sdot v13.4s, v17.16b, v21.16b
-	WORD $0x4e95964e // sdot v14.4s, v18.16b, v21.16b
-	WORD $0x4e95966f // sdot v15.4s, v19.16b, v21.16b
-	WORD $0x4e959690 // sdot v16.4s, v20.16b, v21.16b
+	FMOVS (R11)(R17), F21
+	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
+	FMOVS (R14)(R17), F21
+	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
+	FMOVS (R15)(R17), F21
+	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
+	FMOVS (R16)(R17), F21
+	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
+	ADD R3, R17
 	SUBS $1, R20
 	BNE stripGroups
 	FLDPQ 0(R5), (F17, F18)
@@ -293,21 +294,20 @@ stripGroups:
 	ADD R1, R9
 	FSTPQ (F17, F18), 0(R5)
 	FSTPQ (F19, F20), 32(R5)
-	MOVD $4, R20
-	MADD R20, R11, R2, R11
+	ADD R2, R16, R11
 	SUBS $4, R13
 	BGE strip
 rest:
 	ADDS $4, R13
 	BEQ done
 single:
-	MOVD R11, R14
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
 	MOVD R8, R15
 	MOVD R4, R16
+	MOVD $0, R14
 singleGroups:
 	FLDPQ 0(R15), (F5, F6)
 	FLDPQ 32(R15), (F7, F8)
@@ -316,11 +316,12 @@ singleGroups:
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	VLD1R.P (R14)(R3), [V9.S4]
-	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
-	WORD $0x4e8994c2 // sdot v2.4s, v6.16b, v9.16b
-	WORD $0x4e8994e3 // sdot v3.4s, v7.16b, v9.16b
-	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	FMOVS (R11)(R14), F9
+	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
+	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
+	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
+	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
+	ADD R3, R14
 	SUBS $1, R16
 	BNE singleGroups
 	FLDPQ 0(R5), (F5, F6)
@@ -349,8 +350,7 @@ singleGroups:
 	ADD R1, R9
 	FSTPQ (F5, F6), 0(R5)
 	FSTPQ (F7, F8), 32(R5)
-	MOVD $1, R16
-	MADD R16, R11, R2, R11
+	ADD R2, R11, R11
 	SUBS $1, R13
 	BNE single
 done:
@@ -385,10 +385,9 @@ part:
 	SUBS $4, R13
 	BLT rest
 strip:
-	MOVD R11, R14
+	ADD R2, R11, R14
 	ADD R2, R14, R15
 	ADD R2, R15, R16
-	ADD R2, R16, R17
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
@@ -407,6 +406,7 @@ strip:
 	VMOV V13.B16, V16.B16
 	MOVD R8, R19
 	MOVD R4, R20
+	MOVD $0, R17
 stripGroups:
 	FLDPQ 0(R19), (F17, F18)
 	FLDPQ 32(R19), (F19, F20)
@@ -415,26 +415,27 @@ stripGroups:
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	VLD1R.P (R14)(R3), [V21.S4]
-	WORD $0x4e959621 // sdot v1.4s, v17.16b, v21.16b
-	WORD $0x4e959642 // sdot v2.4s, v18.16b, v21.16b
-	WORD $0x4e959663 // sdot v3.4s, v19.16b, v21.16b
-	WORD $0x4e959684 // sdot v4.4s, v20.16b, v21.16b
-	VLD1R.P (R15)(R3), [V21.S4]
-	WORD $0x4e959625 // sdot v5.4s, v17.16b, v21.16b
-	WORD $0x4e959646 // sdot v6.4s, v18.16b, v21.16b
-	WORD $0x4e959667 // sdot v7.4s, v19.16b, v21.16b
-	WORD $0x4e959688 // sdot v8.4s, v20.16b, v21.16b
-	VLD1R.P (R16)(R3), [V21.S4]
-	WORD $0x4e959629 // sdot v9.4s, v17.16b, v21.16b
-	WORD $0x4e95964a // sdot v10.4s, v18.16b, v21.16b
-	WORD $0x4e95966b // sdot v11.4s, v19.16b, v21.16b
-	WORD $0x4e95968c // sdot v12.4s, v20.16b, v21.16b
-	VLD1R.P (R17)(R3), [V21.S4]
-	WORD $0x4e95962d // sdot v13.4s, v17.16b, v21.16b
-	WORD $0x4e95964e // sdot v14.4s, v18.16b, v21.16b
-	WORD $0x4e95966f // sdot v15.4s, v19.16b, v21.16b
-	WORD $0x4e959690 // sdot v16.4s, v20.16b, v21.16b
+	FMOVS (R11)(R17), F21
+	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
+	FMOVS (R14)(R17), F21
+	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
+	FMOVS (R15)(R17), F21
+	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
+	FMOVS (R16)(R17), F21
+	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
+	ADD R3, R17
 	SUBS $1, R20
 	BNE stripGroups
 	FLDPQ 0(R5), (F17, F18)
@@ -553,21 +554,20 @@ stripGroups:
 	FSTPQ (F13, F14), 0(R9)
 	FSTPQ (F15, F16), 32(R9)
 	ADD R1, R9
-	MOVD $4, R20
-	MADD R20, R11, R2, R11
+	ADD R2, R16, R11
 	SUBS $4, R13
 	BGE strip
 rest:
 	ADDS $4, R13
 	BEQ done
 single:
-	MOVD R11, R14
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
 	MOVD R8, R15
 	MOVD R4, R16
+	MOVD $0, R14
 singleGroups:
 	FLDPQ 0(R15), (F5, F6)
 	FLDPQ 32(R15), (F7, F8)
@@ -576,11 +576,12 @@ singleGroups:
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	VLD1R.P (R14)(R3), [V9.S4]
-	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
-	WORD $0x4e8994c2 // sdot v2.4s, v6.16b, v9.16b
-	WORD $0x4e8994e3 // sdot v3.4s, v7.16b, v9.16b
-	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	FMOVS (R11)(R14), F9
+	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
+	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
+	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
+	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
+	ADD R3, R14
 	SUBS $1, R16
 	BNE singleGroups
 	FLDPQ 0(R5), (F5, F6)
@@ -615,8 +616,7 @@ singleGroups:
 	FSTPQ (F1, F2), 0(R9)
 	FSTPQ (F3, F4), 32(R9)
 	ADD R1, R9
-	MOVD $1, R16
-	MADD R16, R11, R2, R11
+	ADD R2, R11, R11
 	SUBS $1, R13
 	BNE single
 done:
@@ -648,10 +648,9 @@ part:
 	SUBS $4, R10
 	BLT rest
 strip:
-	MOVD R9, R11
+	ADD R2, R9, R11
 	ADD R2, R11, R12
 	ADD R2, R12, R13
-	ADD R2, R13, R14
 	VLD1R.P 4(R8), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
@@ -670,6 +669,7 @@ strip:
 	VMOV V13.B16, V16.B16
 	MOVD R6, R15
 	MOVD R4, R16
+	MOVD $0, R14
 stripGroups:
 	FLDPQ 0(R15), (F17, F18)
 	FLDPQ 32(R15), (F19, F20)
@@ -678,26 +678,27 @@ stripGroups:
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	VLD1R.P (R11)(R3), [V21.S4]
-	WORD $0x4e959621 // sdot v1.4s, v17.16b, v21.16b
-	WORD $0x4e959642 // sdot v2.4s, v18.16b, v21.16b
-	WORD $0x4e959663 // sdot v3.4s, v19.16b, v21.16b
-	WORD $0x4e959684 // sdot v4.4s, v20.16b, v21.16b
-	VLD1R.P (R12)(R3), [V21.S4]
-	WORD $0x4e959625 // sdot v5.4s, v17.16b, v21.16b
-	WORD $0x4e959646 // sdot v6.4s, v18.16b, v21.16b
-	WORD $0x4e959667 // sdot v7.4s, v19.16b, v21.16b
-	WORD $0x4e959688 // sdot v8.4s, v20.16b, v21.16b
-	VLD1R.P (R13)(R3), [V21.S4]
-	WORD $0x4e959629 // sdot v9.4s, v17.16b, v21.16b
-	WORD $0x4e95964a // sdot v10.4s, v18.16b, v21.16b
-	WORD $0x4e95966b // sdot v11.4s, v19.16b, v21.16b
-	WORD $0x4e95968c // sdot v12.4s, v20.16b, v21.16b
-	VLD1R.P (R14)(R3), [V21.S4]
-	WORD $0x4e95962d // sdot v13.4s, v17.16b, v21.16b
-	WORD $0x4e95964e // sdot v14.4s, v18.16b, v21.16b
-	WORD $0x4e95966f // sdot v15.4s, v19.16b, v21.16b
-	WORD $0x4e959690 // sdot v16.4s, v20.16b, v21.16b
+	FMOVS (R9)(R14), F21
+	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
+	FMOVS (R11)(R14), F21
+	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
+	FMOVS (R12)(R14), F21
+	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
+	FMOVS (R13)(R14), F21
+	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
+	ADD R3, R14
 	SUBS $1, R16
 	BNE stripGroups
 	FSTPQ (F1, F2), 0(R7)
@@ -712,21 +713,20 @@ stripGroups:
 	FSTPQ (F13, F14), 0(R7)
 	FSTPQ (F15, F16), 32(R7)
 	ADD R1, R7
-	MOVD $4, R16
-	MADD R16, R9, R2, R9
+	ADD R2, R13, R9
 	SUBS $4, R10
 	BGE strip
 rest:
 	ADDS $4, R10
 	BEQ done
 single:
-	MOVD R9, R11
 	VLD1R.P 4(R8), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
 	MOVD R6, R12
 	MOVD R4, R13
+	MOVD $0, R11
 singleGroups:
 	FLDPQ 0(R12), (F5, F6)
 	FLDPQ 32(R12), (F7, F8)
@@ -735,18 +735,18 @@ singleGroups:
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	VLD1R.P (R11)(R3), [V9.S4]
-	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
-	WORD $0x4e8994c2 // sdot v2.4s, v6.16b, v9.16b
-	WORD $0x4e8994e3 // sdot v3.4s, v7.16b, v9.16b
-	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	FMOVS (R9)(R11), F9
+	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
+	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
+	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
+	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
+	ADD R3, R11
 	SUBS $1, R13
 	BNE singleGroups
 	FSTPQ (F1, F2), 0(R7)
 	FSTPQ (F3, F4), 32(R7)
 	ADD R1, R7
-	MOVD $1, R13
-	MADD R13, R9, R2, R9
+	ADD R2, R9, R9
 	SUBS $1, R10
 	BNE single
 done:
@@ -779,10 +779,9 @@ part:
 	SUBS $4, R13
 	BLT rest
 strip:
-	MOVD R11, R14
+	ADD R2, R11, R14
 	ADD R2, R14, R15
 	ADD R2, R15, R16
-	ADD R2, R16, R17
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
@@ -801,6 +800,7 @@ strip:
 	VMOV V13.B16, V16.B16
 	MOVD R8, R19
 	MOVD R4, R20
+	MOVD $0, R17
 stripGroups:
 	FLDPQ 0(R19), (F17, F18)
 	FLDPQ 32(R19), (F19, F20)
@@ -809,26 +809,27 @@ stripGroups:
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	VLD1R.P (R14)(R3), [V21.S4]
-	WORD $0x4e959621 // sdot v1.4s, v17.16b, v21.16b
-	WORD $0x4e959642 // sdot v2.4s, v18.16b, v21.16b
-	WORD $0x4e959663 // sdot v3.4s, v19.16b, v21.16b
-	WORD $0x4e959684 // sdot v4.4s, v20.16b, v21.16b
-	VLD1R.P (R15)(R3), [V21.S4]
-	WORD $0x4e959625 // sdot v5.4s, v17.16b, v21.16b
-	WORD $0x4e959646 // sdot v6.4s, v18.16b, v21.16b
-	WORD $0x4e959667 // sdot v7.4s, v19.16b, v21.16b
-	WORD $0x4e959688 // sdot v8.4s, v20.16b, v21.16b
-	VLD1R.P (R16)(R3), [V21.S4]
-	WORD $0x4e959629 // sdot v9.4s, v17.16b, v21.16b
-	WORD $0x4e95964a // sdot v10.4s, v18.16b, v21.16b
-	WORD $0x4e95966b // sdot v11.4s, v19.16b, v21.16b
-	WORD $0x4e95968c // sdot v12.4s, v20.16b, v21.16b
-	VLD1R.P (R17)(R3), [V21.S4]
-	WORD $0x4e95962d // sdot v13.4s, v17.16b, v21.16b
-	WORD $0x4e95964e // sdot v14.4s, v18.16b, v21.16b
-	WORD $0x4e95966f // sdot v15.4s, v19.16b, v21.16b
-	WORD $0x4e959690 // sdot v16.4s, v20.16b, v21.16b
+	FMOVS (R11)(R17), F21
+	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
+	FMOVS (R14)(R17), F21
+	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
+	FMOVS (R15)(R17), F21
+	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
+	FMOVS (R16)(R17), F21
+	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
+	ADD R3, R17
 	SUBS $1, R20
 	BNE stripGroups
 	FLDPQ 0(R5), (F17, F18)
@@ -917,21 +918,20 @@ stripGroups:
 	ADD R1, R9
 	FSTPQ (F17, F18), 0(R5)
 	FSTPQ (F19, F20), 32(R5)
-	MOVD $4, R20
-	MADD R20, R11, R2, R11
+	ADD R2, R16, R11
 	SUBS $4, R13
 	BGE strip
 rest:
 	ADDS $4, R13
 	BEQ done
 single:
-	MOVD R11, R14
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
 	MOVD R8, R15
 	MOVD R4, R16
+	MOVD $0, R14
 singleGroups:
 	FLDPQ 0(R15), (F5, F6)
 	FLDPQ 32(R15), (F7, F8)
@@ -940,11 +940,12 @@ singleGroups:
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	VLD1R.P (R14)(R3), [V9.S4]
-	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
-	WORD $0x4e8994c2 // sdot v2.4s, v6.16b, v9.16b
-	WORD $0x4e8994e3 // sdot v3.4s, v7.16b, v9.16b
-	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	FMOVS (R11)(R14), F9
+	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
+	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
+	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
+	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
+	ADD R3, R14
 	SUBS $1, R16
 	BNE singleGroups
 	FLDPQ 0(R5), (F5, F6)
@@ -973,8 +974,7 @@ singleGroups:
 	ADD R1, R9
 	FSTPQ (F5, F6), 0(R5)
 	FSTPQ (F7, F8), 32(R5)
-	MOVD $1, R16
-	MADD R16, R11, R2, R11
+	ADD R2, R11, R11
 	SUBS $1, R13
 	BNE single
 done:
@@ -1009,10 +1009,9 @@ part:
 	SUBS $4, R13
 	BLT rest
 strip:
-	MOVD R11, R14
+	ADD R2, R11, R14
 	ADD R2, R14, R15
 	ADD R2, R15, R16
-	ADD R2, R16, R17
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
@@ -1031,6 +1030,7 @@ strip:
 	VMOV V13.B16, V16.B16
 	MOVD R8, R19
 	MOVD R4, R20
+	MOVD $0, R17
 stripGroups:
 	FLDPQ 0(R19), (F17, F18)
 	FLDPQ 32(R19), (F19, F20)
@@ -1039,26 +1039,27 @@ stripGroups:
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	VLD1R.P (R14)(R3), [V21.S4]
-	WORD $0x4e959621 // sdot v1.4s, v17.16b, v21.16b
-	WORD $0x4e959642 // sdot v2.4s, v18.16b, v21.16b
-	WORD $0x4e959663 // sdot v3.4s, v19.16b, v21.16b
-	WORD $0x4e959684 // sdot v4.4s, v20.16b, v21.16b
-	VLD1R.P (R15)(R3), [V21.S4]
-	WORD $0x4e959625 // sdot v5.4s, v17.16b, v21.16b
-	WORD $0x4e959646 // sdot v6.4s, v18.16b, v21.16b
-	WORD $0x4e959667 // sdot v7.4s, v19.16b, v21.16b
-	WORD $0x4e959688 // sdot v8.4s, v20.16b, v21.16b
-	VLD1R.P (R16)(R3), [V21.S4]
-	WORD $0x4e959629 // sdot v9.4s, v17.16b, v21.16b
-	WORD $0x4e95964a // sdot v10.4s, v18.16b, v21.16b
-	WORD $0x4e95966b // sdot v11.4s, v19.16b, v21.16b
-	WORD $0x4e95968c // sdot v12.4s, v20.16b, v21.16b
-	VLD1R.P (R17)(R3), [V21.S4]
-	WORD $0x4e95962d // sdot v13.4s, v17.16b, v21.16b
-	WORD $0x4e95964e // sdot v14.4s, v18.16b, v21.16b
-	WORD $0x4e95966f // sdot v15.4s, v19.16b, v21.16b
-	WORD $0x4e959690 // sdot v16.4s, v20.16b, v21.16b
+	FMOVS (R11)(R17), F21
+	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
+	FMOVS (R14)(R17), F21
+	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
+	FMOVS (R15)(R17), F21
+	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
+	FMOVS (R16)(R17), F21
+	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
+	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
+	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
+	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
+	ADD R3, R17
 	SUBS $1, R20
 	BNE stripGroups
 	FLDPQ 0(R5), (F17, F18)
@@ -1177,21 +1178,20 @@ stripGroups:
 	FSTPQ (F13, F14), 0(R9)
 	FSTPQ (F15, F16), 32(R9)
 	ADD R1, R9
-	MOVD $4, R20
-	MADD R20, R11, R2, R11
+	ADD R2, R16, R11
 	SUBS $4, R13
 	BGE strip
 rest:
 	ADDS $4, R13
 	BEQ done
 single:
-	MOVD R11, R14
 	VLD1R.P 4(R10), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
 	MOVD R8, R15
 	MOVD R4, R16
+	MOVD $0, R14
 singleGroups:
 	FLDPQ 0(R15), (F5, F6)
 	FLDPQ 32(R15), (F7, F8)
@@ -1200,11 +1200,12 @@ singleGroups:
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	VLD1R.P (R14)(R3), [V9.S4]
-	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
-	WORD $0x4e8994c2 // sdot v2.4s, v6.16b, v9.16b
-	WORD $0x4e8994e3 // sdot v3.4s, v7.16b, v9.16b
-	WORD $0x4e899504 // sdot v4.4s, v8.16b, v9.16b
+	FMOVS (R11)(R14), F9
+	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
+	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
+	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
+	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
+	ADD R3, R14
 	SUBS $1, R16
 	BNE singleGroups
 	FLDPQ 0(R5), (F5, F6)
@@ -1239,8 +1240,7 @@ singleGroups:
 	FSTPQ (F1, F2), 0(R9)
 	FSTPQ (F3, F4), 32(R9)
 	ADD R1, R9
-	MOVD $1, R16
-	MADD R16, R11, R2, R11
+	ADD R2, R11, R11
 	SUBS $1, R13
 	BNE single
 done:

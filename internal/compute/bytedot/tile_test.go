@@ -85,17 +85,21 @@ func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], key
 		return sum / float64(len(x))
 	}
 	vt := dense.Transpose(dense.Matrix[float32]{}, v)
+	stepQ, normQ := step(q), norm(q)
 	for lo := 0; lo < k.Rows; lo += keys {
 		tile := shares[lo:min(lo+keys, k.Rows)]
+		values := make([]float64, v.Cols)
+		for c := range values {
+			values[c] = math.Pow(step(vt.Row(c)[lo:][:len(tile)]), 2) / 12
+		}
 		highest := slices.Max(tile)
 		for j, share := range tile {
 			key := k.Row(lo + j)
-			score := (norm(q)*math.Pow(step(key), 2) + norm(key)*math.Pow(step(q), 2)) / 12
+			score := (normQ*math.Pow(step(key), 2) + norm(key)*math.Pow(stepQ, 2)) / 12
 			weight := math.Pow(highest/(255*share), 2) / 12
 			for c, o := range out {
 				off := float64(v.At(lo+j, c)) - o
-				value := math.Pow(step(vt.Row(c)[lo:][:len(tile)]), 2) / 12
-				square += share * share * ((score+weight)*off*off + value)
+				square += share * share * ((score+weight)*off*off + values[c])
 			}
 		}
 	}

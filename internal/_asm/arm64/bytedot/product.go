@@ -121,7 +121,7 @@ func (m machine) product(e epilogue, sixteens int) {
 
 // sum writes the sums of some rows.
 func (p *product) sum(label string, rows int) {
-	from := p.Pointers(p.CopyOf(p.a), p.row, rows)
+	from, at := p.Pointers(p.a, p.row, rows), p.GP()
 	sums := make([][]arm64.Vec, rows)
 	for i := range sums {
 		first := p.BroadcastNext(p.starts)
@@ -131,6 +131,7 @@ func (p *product) sum(label string, rows int) {
 		}
 	}
 	b, groups := p.CopyOf(p.b), p.CopyOf(p.groups)
+	p.I("MOVD $0, R%w", at)
 	p.Label(label + "Groups")
 	columns := p.sixteen(b)
 	p.I("ADD $%d, R%m", p.step, b)
@@ -138,13 +139,13 @@ func (p *product) sum(label string, rows int) {
 		p.Into(c).Xor(c, p.sign)
 	}
 	for i, row := range sums {
-		four := p.BroadcastBy(from[i], p.group)
+		four := p.LoadElementAt(from[i], at)
 		for j, s := range row {
-			p.DotBytes(s, columns[j], four)
+			p.DotFirst(s, columns[j], four)
 		}
 	}
+	p.I("ADD R%r, R%m", p.group, at)
 	p.Repeat(label+"Groups", groups)
 	p.finish(p, sums)
-	p.I("MOVD $%d, R%w", rows, groups)
-	p.I("MADD R%r, R%r, R%r, R%w", groups, p.a, p.row, p.a)
+	p.I("ADD R%r, R%r, R%w", p.row, from[rows-1], p.a)
 }
