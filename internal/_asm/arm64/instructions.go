@@ -157,6 +157,25 @@ func (m Machine) DotUnsigned(dst, a, b Vec) { m.W(dotUnsigned, "mrr", dst, a, b)
 func (m Machine) MulBytes(a, b Vec) Vec      { return m.apply(mulBytes, a, b) }
 func (m Machine) MulUpperBytes(a, b Vec) Vec { return m.apply(mulUpperBytes, a, b) }
 
+// MulAdd and MulAddUpper add the products of the lower and of the upper four of eight integers of 16
+// bits to those of 32 bits in dst.
+
+func (m Machine) MulAdd(dst, a, b Vec)      { m.W(mulAdd, "mrr", dst, a, b) }
+func (m Machine) MulAddUpper(dst, a, b Vec) { m.W(mulAddUpper, "mrr", dst, a, b) }
+
+// Larger returns the larger of unsigned integers of 32 bits.
+func (m Machine) Larger(a, b Vec) Vec { return m.apply(larger, a, b) }
+
+// ToIntegers rounds float32 to the nearest integers of 32 bits.
+func (m Machine) ToIntegers(a Vec) Vec { return m.apply(toIntegers, a) }
+
+// Narrow returns integers of 32 bits, those of a and then those of b, in 16 bits.
+func (m Machine) Narrow(a, b Vec) Vec {
+	v := m.apply(narrow, a)
+	m.W(narrowUpper, "mr", v, b)
+	return v
+}
+
 // ToFloats converts signed integers of 32 bits to float32.
 func (m Machine) ToFloats(a Vec) Vec { return m.apply(toFloats, a) }
 

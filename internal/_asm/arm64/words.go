@@ -121,6 +121,16 @@ var (
 	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16 bits.
 	mulBytes      = word{0x0e20c000, []int{first, second, third}, "smull v%d.8h, v%d.8b, v%d.8b"}
 	mulUpperBytes = word{0x4e20c000, []int{first, second, third}, "smull2 v%d.8h, v%d.16b, v%d.16b"}
+	// mulAdd and mulAddUpper add the products of four signed integers of 16 bits, the lower or the upper
+	// of eight, to integers of 32 bits.
+	mulAdd      = word{0x0e608000, []int{first, second, third}, "smlal v%d.4s, v%d.4h, v%d.4h"}
+	mulAddUpper = word{0x4e608000, []int{first, second, third}, "smlal2 v%d.4s, v%d.8h, v%d.8h"}
+	// toIntegers rounds float32 to the nearest integers of 32 bits, to even ones in the middle.
+	toIntegers = word{0x4e21a800, []int{first, second}, "fcvtns v%d.4s, v%d.4s"}
+	// narrow and narrowUpper convert four integers of 32 bits to 16, in the lower and in the upper half.
+	narrow      = word{0x0e612800, []int{first, second}, "xtn v%d.4h, v%d.4s"}
+	narrowUpper = word{0x4e612800, []int{first, second}, "xtn2 v%d.8h, v%d.4s"}
+	larger      = word{0x6ea06400, []int{first, second, third}, "umax v%d.4s, v%d.4s, v%d.4s"}
 	// toFloats converts signed integers of 32 bits to float32.
 	toFloats = word{0x4e21d800, []int{first, second}, "scvtf v%d.4s, v%d.4s"}
 	// lengthen and lengthenUpper convert the lower and the upper half of four float32 to float64.

@@ -38,6 +38,8 @@ var cases = []struct{ pkg, benchmark string }{
 	{"scan", "Levels/bits=8/d=768$"},
 	{"scan", "Products/bits=8/d=768/queries=1$"},
 	{"scan", "Products/bits=4/d=768/queries=1$"},
+	{"scan", "Sums/bits=8/d=768/sets=1$"},
+	{"scan", "Sums/bits=4/d=768/sets=1$"},
 }
 
 func main() {

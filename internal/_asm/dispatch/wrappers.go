@@ -52,7 +52,7 @@ func writeWrappers(b *bytes.Buffer, references []*ast.FuncDecl, machines []machi
 			w.Chosen = "kernelOf[T]()"
 		case w.Name == "signs":
 			w.Chosen = "tierOfSigns()"
-		case strings.HasPrefix(w.Name, "products"):
+		case strings.HasPrefix(w.Name, "products"), strings.HasPrefix(w.Name, "sums"), w.Name == "weigh":
 			w.Chosen = "tierOfProducts()"
 		}
 		if f.Type.TypeParams != nil {

@@ -45,6 +45,7 @@ var loops = []loop{
 	{"scan", "levels4NEON", "32 codes"}, {"scan", "levels8NEON", "16 codes"},
 	{"scan", "products8NEON", "4 rows of 16 codes"}, {"scan", "products4NEON", "4 rows of 32 codes"},
 	{"scan", "longProducts8NEON", "4 rows of 16 codes"}, {"scan", "longProducts4NEON", "4 rows of 32 codes"},
+	{"scan", "sums8NEON", "16 codes"}, {"scan", "sums4NEON", "32 codes"}, {"scan", "weighNEON", "64 weights"},
 }
 
 var processors = []string{"apple-m1", "neoverse-n1", "neoverse-v1"}

@@ -64,3 +64,30 @@ func randomRows(n int) []uint64 {
 	}
 	return rows
 }
+
+// BenchmarkSums is the weighted sum of rows, for one set of weights and for several, with the weights
+// rounded in it.
+func BenchmarkSums(b *testing.B) {
+	const count = 1024
+	for _, width := range productWidths {
+		for _, d := range []int{64, 768} {
+			for _, sets := range []int{1, 2, 4, 8} {
+				b.Run(fmt.Sprintf("bits=%d/d=%d/sets=%d", width, d, sets), func(b *testing.B) {
+					words := Words(d, width)
+					rows, w := randomRows(count*words), make([]float32, count)
+					for i := range w {
+						w[i] = 1 / float32(i+1)
+					}
+					sums, weights := make([]float32, sets*SumPlaces(words, width)), make([]uint64, sets*WeightWords(count))
+					b.SetBytes(int64(8 * len(rows)))
+					for b.Loop() {
+						for k := range sets {
+							Weigh(weights[k*WeightWords(count):], w, w, width)
+						}
+						Sums(sums, rows, weights, count, words, width, sets)
+					}
+				})
+			}
+		}
+	}
+}

@@ -86,3 +86,30 @@ func levels8(dst []float32, rows []uint64, table []float32, query []float32, wor
 		levels8Reference(dst, rows, table, query, words)
 	}
 }
+
+func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
+	switch tierOfProducts() {
+	case simd.NEON:
+		weighNEON(&dst[0], &w[0], &scales[0], groups, odd)
+	default:
+		weighReference(dst, w, scales, groups, odd)
+	}
+}
+
+func sums8(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
+	switch tierOfProducts() {
+	case simd.NEON:
+		sums8NEON(&sums[0], &rows[0], &weights[0], n, words, sets)
+	default:
+		sums8Reference(sums, rows, weights, n, words, sets)
+	}
+}
+
+func sums4(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
+	switch tierOfProducts() {
+	case simd.NEON:
+		sums4NEON(&sums[0], &rows[0], &weights[0], n, words, sets)
+	default:
+		sums4Reference(sums, rows, weights, n, words, sets)
+	}
+}

@@ -39,3 +39,15 @@ func levels4(dst []float32, rows []uint64, table []float32, query []float32, wor
 func levels8(dst []float32, rows []uint64, table []float32, query []float32, words int) {
 	levels8Reference(dst, rows, table, query, words)
 }
+
+func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
+	weighReference(dst, w, scales, groups, odd)
+}
+
+func sums8(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
+	sums8Reference(sums, rows, weights, n, words, sets)
+}
+
+func sums4(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
+	sums4Reference(sums, rows, weights, n, words, sets)
+}

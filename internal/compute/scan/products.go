@@ -23,20 +23,23 @@ const (
 var longest = [9]int{4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over Largest.
-// Zeros have a step of 0. All x are finite.
-func Round(whole []int16, x []float32) (step float64) {
+// Zeros have a step of 0. x with NaN or ±Inf has a step of NaN and multiples of 0.
+func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 	var peak float64
 	for _, v := range x {
 		peak = max(peak, math.Abs(float64(v)))
 	}
 	whole = whole[:len(x)]
-	if peak == 0 {
+	switch {
+	case peak == 0:
 		clear(whole)
 		return 0
+	case !(peak <= math.MaxFloat64):
+		clear(whole)
+		return math.NaN()
 	}
-	perStep := Largest / peak
 	for i, v := range x {
-		whole[i] = int16(math.RoundToEven(float64(v) * perStep))
+		whole[i] = int16(math.RoundToEven(float64(v) / peak * Largest))
 	}
 	return peak / Largest
 }
@@ -58,30 +61,33 @@ func Digits(dst []uint64, whole []int16, words, width int) {
 	clear(dst)
 	strips := dst[constantWords:]
 	var sum [2]int64
-	put := func(i, place int) {
+	places(len(whole), words, width, func(i, at, part int) {
 		low := int8(whole[i])
 		high := (int(whole[i]) - int(low)) >> 8
 		sum[0] += int64(high)
 		sum[1] += int64(low)
-		at, shift := place*width/8, place*width%8/4
-		first := (at/(8*stripWords)*digits(width) + 2*shift) * stripWords
-		word, bit := at%(8*stripWords)/8, at%8*8
+		first := (at/(8*stripWords)*digits(width) + 2*part) * stripWords
+		word, bit := at/8%stripWords, at%8*8
 		strips[first+word] |= uint64(uint8(high)) << bit
 		strips[first+stripWords+word] |= uint64(uint8(low)) << bit
-	}
-	blocks(words, width, func(element, word, lanes int) {
-		for j := range 32 / width {
-			for l := range lanes {
-				if i := element + j*lanes + l; i < len(whole) {
-					put(i, word*64/width+l*(32/width)+j)
-				}
-			}
-		}
 	})
 	for i, s := range sum {
 		dst[i] = uint64(s * (1<<width - 1))
 		dst[2+i] = uint64(-s)
 	}
+}
+
+// places calls f for each of n elements of rows of so many words: with the byte of its code, and 1 if
+// that is in the upper bits of the byte, else 0.
+func places(n, words, width int, f func(i, at, part int)) {
+	blocks(words, width, func(element, word, lanes int) {
+		for j := range 32 / width {
+			for l := range min(lanes, n-element-j*lanes) {
+				code := l*(32/width) + j
+				f(element+j*lanes+l, 8*word+code*width/8, code*width%8/4)
+			}
+		}
+	})
 }
 
 // Products sets dst[k·stride+i] to the product of row i with query k,

@@ -138,10 +138,18 @@ func TestRound(t *testing.T) {
 	whole := []int16{1, 2, 3}
 	assert.Zero(t, Round(whole, []float32{0, float32(math.Copysign(0, -1)), 0}))
 	assert.Equal(t, []int16{0, 0, 0}, whole)
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		whole = []int16{1, 2, 3}
+		step := Round(whole, []float64{1, bad, 2})
+		assert.True(t, step != step)
+		assert.Equal(t, []int16{0, 0, 0}, whole)
+	}
 	for _, tiny := range []float32{math.SmallestNonzeroFloat32, 0x1p-126, math.MaxFloat32} {
 		step := Round(whole, []float32{tiny, -tiny, 0})
 		assert.Equal(t, []int16{Largest, -Largest, 0}, whole, "step %g", step)
 	}
+	Round(whole, []float64{math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0})
+	assert.Equal(t, []int16{Largest, -Largest, 0}, whole)
 }
 
 func TestShortProducts(t *testing.T) {

@@ -11,10 +11,29 @@
 // for each j of each block, with zeros behind the lanes of a short block; for Products, the digits of
 // whole numbers, in bytes that lie as those of the codes.
 //
+// # Caches
+//
+// Rows of keys and values are codes of 8 or 4 bits with a scale each, as Encode makes them. Scores of
+// queries are those of Products times the scales and the steps of Round:
+//
+//	step := Round(whole, query)
+//	Digits(digits, whole, words, width)
+//	Products(scores, rows, digits, n, words, width, 1, n) // Σ (2·code − (2^width − 1))·whole
+//
+// Weighted sums are those of Sums, with weights that Weigh has multiplied by the scales:
+//
+//	Weigh(weights, w, scales, width)
+//	Sums(sums, rows, weights, n, words, width, 1)
+//	Collect(dst, sums, words, width)
+//
+// Rows may lie in several pieces. Products takes them one by one, and Sums adds to what there is: with
+// the same bits as those of all rows at once if every piece but the last has a multiple of GroupRows
+// rows. Several queries, or sets of weights, read rows once.
+//
 // # Results
 //
-// Signs is exact up to 2²⁴. Products adds whole numbers and is the same in every tier. Levels rounds
-// as float32 does; tiers add in different orders. Nothing allocates memory.
+// Signs is exact up to 2²⁴. Products and Sums add whole numbers, and are the same in every tier.
+// Levels rounds as float32 does; tiers add in different orders. Nothing allocates memory.
 package scan
 
 import (
@@ -60,6 +79,10 @@ func blocks(words, width int, f func(element, word, lanes int)) {
 func Pack(row []uint64, codes []uint8, width int) {
 	clear(row)
 	blocks(len(row), width, func(element, word, lanes int) {
+		if end := element + lanes*(32/width); end <= len(codes) {
+			packBlock(row[word:word+lanes/2], codes[element:end], width)
+			return
+		}
 		for j := range 32 / width {
 			first := element + j*lanes
 			if first >= len(codes) {
@@ -72,6 +95,18 @@ func Pack(row []uint64, codes []uint8, width int) {
 			}
 		}
 	})
+}
+
+// packBlock is Pack for all codes of a block.
+func packBlock(block []uint64, codes []uint8, width int) {
+	lanes := 2 * len(block)
+	for w := range block {
+		var word uint64
+		for shift, l := 0, 2*w; shift < 32; shift, l = shift+width, l+lanes {
+			word |= (uint64(codes[l]) | uint64(codes[l+1])<<32) << shift
+		}
+		block[w] = word
+	}
 }
 
 // Unpack reads the codes of a row.

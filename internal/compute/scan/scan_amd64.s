@@ -4423,3 +4423,1292 @@ stored:
 done:
 	VZEROUPPER
 	RET
+
+// func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
+TEXT ·weighAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         scales+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         odd+32(FP), SI
+	MOVQ         $0x7fffffff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Z0
+	MOVQ         $0x46fefe00, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, X1
+	MOVQ         $0x00800080, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Z2
+	MOVQ         $0x00ff00ff, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Z3
+	VMOVDQU32    weightOrder<>+0(SB), Z4
+
+group:
+	VMOVUPS       (CX), Z5
+	VMULPS        (DX), Z5, Z5
+	VANDPS        Z0, Z5, Z6
+	VMOVUPS       64(CX), Z7
+	VMULPS        64(DX), Z7, Z7
+	VANDPS        Z0, Z7, Z8
+	VPMAXUD       Z8, Z6, Z6
+	VMOVUPS       128(CX), Z8
+	VMULPS        128(DX), Z8, Z8
+	VANDPS        Z0, Z8, Z9
+	VPMAXUD       Z9, Z6, Z6
+	VMOVUPS       192(CX), Z9
+	VMULPS        192(DX), Z9, Z9
+	VANDPS        Z0, Z9, Z10
+	VPMAXUD       Z10, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y10
+	VPMAXUD       Y10, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X10
+	VPMAXUD       X10, X6, X6
+	VPERMILPD     $0x01, X6, X10
+	VPMAXUD       X10, X6, X6
+	VPERMILPS     $0x01, X6, X10
+	VPMAXUD       X10, X6, X6
+	VDIVSS        X1, X6, X10
+	VMOVSS        X10, 128(AX)
+	VDIVSS        X6, X1, X10
+	VBROADCASTSS  X10, Z6
+	VMULPS        Z6, Z5, Z5
+	VCVTPS2DQ     Z5, Z5
+	VMULPS        Z6, Z7, Z7
+	VCVTPS2DQ     Z7, Z7
+	VMULPS        Z6, Z8, Z8
+	VCVTPS2DQ     Z8, Z8
+	VMULPS        Z6, Z9, Z9
+	VCVTPS2DQ     Z9, Z9
+	VPACKSSDW     Z7, Z5, Z11
+	VPADDW        Z2, Z11, Z6
+	VPSRAW        $0x08, Z6, Z6
+	VPANDD        Z3, Z11, Z11
+	VPACKSSDW     Z9, Z8, Z12
+	VPADDW        Z2, Z12, Z10
+	VPSRAW        $0x08, Z10, Z10
+	VPANDD        Z3, Z12, Z12
+	VPACKSSWB     Z10, Z6, Z6
+	VPACKUSWB     Z12, Z11, Z11
+	VPERMD        Z6, Z4, Z6
+	VMOVDQU32     Z6, (AX)
+	VPERMD        Z11, Z4, Z11
+	VMOVDQU32     Z11, 64(AX)
+	VPADDD        Z8, Z5, Z5
+	VPADDD        Z9, Z7, Z7
+	VPADDD        Z7, Z5, Z5
+	VEXTRACTF64X4 $0x01, Z5, Y6
+	VPADDD        Y6, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X6
+	VPADDD        X6, X5, X5
+	VPERMILPD     $0x01, X5, X6
+	VPADDD        X6, X5, X5
+	VPERMILPS     $0x01, X5, X6
+	VPADDD        X6, X5, X5
+	VMOVD         X5, DI
+	IMULQ         SI, DI
+	MOVL          DI, 132(AX)
+	ADDQ          $0x00000100, CX
+	ADDQ          $0x00000100, DX
+	ADDQ          $0x00000088, AX
+	DECQ          BX
+	JNZ           group
+	VZEROUPPER
+	RET
+
+DATA weightOrder<>+0(SB)/4, $0x00000000
+DATA weightOrder<>+4(SB)/4, $0x00000004
+DATA weightOrder<>+8(SB)/4, $0x00000008
+DATA weightOrder<>+12(SB)/4, $0x0000000c
+DATA weightOrder<>+16(SB)/4, $0x00000001
+DATA weightOrder<>+20(SB)/4, $0x00000005
+DATA weightOrder<>+24(SB)/4, $0x00000009
+DATA weightOrder<>+28(SB)/4, $0x0000000d
+DATA weightOrder<>+32(SB)/4, $0x00000002
+DATA weightOrder<>+36(SB)/4, $0x00000006
+DATA weightOrder<>+40(SB)/4, $0x0000000a
+DATA weightOrder<>+44(SB)/4, $0x0000000e
+DATA weightOrder<>+48(SB)/4, $0x00000003
+DATA weightOrder<>+52(SB)/4, $0x00000007
+DATA weightOrder<>+56(SB)/4, $0x0000000b
+DATA weightOrder<>+60(SB)/4, $0x0000000f
+GLOBL weightOrder<>(SB), RODATA|NOPTR, $64
+
+// func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)
+// Requires: AVX, AVX2
+TEXT ·weighAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         scales+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	MOVQ         odd+32(FP), SI
+	MOVQ         $0x7fffffff, DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         $0x46fefe00, DI
+	VMOVD        DI, X1
+	VPBROADCASTD X1, X1
+
+group:
+	VMOVUPS      (CX), Y2
+	VMULPS       (DX), Y2, Y2
+	VANDPS       Y0, Y2, Y3
+	VMOVUPS      32(CX), Y4
+	VMULPS       32(DX), Y4, Y4
+	VANDPS       Y0, Y4, Y5
+	VPMAXUD      Y5, Y3, Y3
+	VMOVUPS      64(CX), Y5
+	VMULPS       64(DX), Y5, Y5
+	VANDPS       Y0, Y5, Y6
+	VPMAXUD      Y6, Y3, Y3
+	VMOVUPS      96(CX), Y6
+	VMULPS       96(DX), Y6, Y6
+	VANDPS       Y0, Y6, Y7
+	VPMAXUD      Y7, Y3, Y3
+	VMOVUPS      128(CX), Y7
+	VMULPS       128(DX), Y7, Y7
+	VANDPS       Y0, Y7, Y8
+	VPMAXUD      Y8, Y3, Y3
+	VMOVUPS      160(CX), Y8
+	VMULPS       160(DX), Y8, Y8
+	VANDPS       Y0, Y8, Y9
+	VPMAXUD      Y9, Y3, Y3
+	VMOVUPS      192(CX), Y9
+	VMULPS       192(DX), Y9, Y9
+	VANDPS       Y0, Y9, Y10
+	VPMAXUD      Y10, Y3, Y3
+	VMOVUPS      224(CX), Y10
+	VMULPS       224(DX), Y10, Y10
+	VANDPS       Y0, Y10, Y11
+	VPMAXUD      Y11, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X11
+	VPMAXUD      X11, X3, X3
+	VPERMILPD    $0x01, X3, X11
+	VPMAXUD      X11, X3, X3
+	VPERMILPS    $0x01, X3, X11
+	VPMAXUD      X11, X3, X3
+	VDIVSS       X1, X3, X11
+	VMOVSS       X11, 128(AX)
+	VDIVSS       X3, X1, X11
+	VBROADCASTSS X11, Y3
+	VMULPS       Y3, Y2, Y2
+	VCVTPS2DQ    Y2, Y2
+	VMULPS       Y3, Y4, Y4
+	VCVTPS2DQ    Y4, Y4
+	VMULPS       Y3, Y5, Y5
+	VCVTPS2DQ    Y5, Y5
+	VMULPS       Y3, Y6, Y6
+	VCVTPS2DQ    Y6, Y6
+	VMULPS       Y3, Y7, Y7
+	VCVTPS2DQ    Y7, Y7
+	VMULPS       Y3, Y8, Y8
+	VCVTPS2DQ    Y8, Y8
+	VMULPS       Y3, Y9, Y9
+	VCVTPS2DQ    Y9, Y9
+	VMULPS       Y3, Y10, Y10
+	VCVTPS2DQ    Y10, Y10
+	VPACKSSDW    Y4, Y2, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, (AX)
+	VPACKSSDW    Y6, Y5, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, 32(AX)
+	VPACKSSDW    Y8, Y7, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, 64(AX)
+	VPACKSSDW    Y10, Y9, Y3
+	VPERMQ       $0xd8, Y3, Y3
+	VMOVDQU      Y3, 96(AX)
+	VPADDD       Y7, Y2, Y2
+	VPADDD       Y8, Y4, Y4
+	VPADDD       Y9, Y5, Y5
+	VPADDD       Y10, Y6, Y6
+	VPADDD       Y5, Y2, Y2
+	VPADDD       Y6, Y4, Y4
+	VPADDD       Y4, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VPADDD       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VPADDD       X3, X2, X2
+	VPERMILPS    $0x01, X2, X3
+	VPADDD       X3, X2, X2
+	VMOVD        X2, DI
+	IMULQ        SI, DI
+	MOVL         DI, 132(AX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
+	ADDQ         $0x00000088, AX
+	DECQ         BX
+	JNZ          group
+	VZEROUPPER
+	RET
+
+// func sums8AVX512(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+// Requires: AVX, AVX2, AVX512F, AVX512VL, AVX512VNNI, BMI2, CMOV, MMX+
+TEXT ·sums8AVX512(SB), NOSPLIT, $48-48
+	MOVQ   rows+8(FP), AX
+	MOVQ   n+24(FP), DX
+	MOVQ   DX, 16(SP)
+	ADDQ   $0x0000003f, DX
+	SHRQ   $0x06, DX
+	IMUL3Q $0x00000088, DX, DX
+	MOVQ   DX, (SP)
+	MOVQ   words+32(FP), CX
+	LEAQ   3(CX), DX
+	SHRQ   $0x02, DX
+	IMUL3Q $0x00000080, DX, DX
+	MOVQ   DX, 8(SP)
+	SHLQ   $0x03, CX
+	LEAQ   (CX)(CX*2), SI
+	VPXOR  Y0, Y0, Y0
+	KXORW  K5, K5, K5
+	MOVQ   words+32(FP), DX
+	DECQ   DX
+	ANDQ   $0x03, DX
+	LEAQ   2(DX)(DX*1), DX
+	MOVQ   $-1, BX
+	BZHIQ  DX, BX, BX
+	KMOVW  BX, K6
+	MOVQ   weights+16(FP), DX
+	MOVQ   DX, 40(SP)
+
+group:
+	MOVQ    16(SP), DX
+	MOVQ    $0x00000040, BX
+	CMPQ    DX, BX
+	CMOVQGT BX, DX
+	MOVQ    DX, 24(SP)
+	MOVQ    sets+40(FP), DX
+	MOVQ    DX, 32(SP)
+	MOVQ    40(SP), DX
+	MOVQ    sums+0(FP), BX
+	SUBQ    $0x00000002, 32(SP)
+	JLT     sets2End
+
+sets2:
+	XORQ DI, DI
+
+sets2Strip:
+	KXNORW K1, K1, K1
+	KXNORW K2, K2, K2
+	KXNORW K3, K3, K3
+	KXNORW K4, K4, K4
+	LEAQ   32(DI), R11
+	CMPQ   R11, CX
+	JL     sets2Whole
+	KMOVW  K6, K1
+	KMOVW  K6, K2
+	KMOVW  K6, K3
+	KMOVW  K6, K4
+
+sets2Whole:
+	LEAQ      (AX)(DI*1), R8
+	MOVQ      DI, R10
+	SHLQ      $0x06, R10
+	LEAQ      4096(AX)(R10*1), R10
+	MOVQ      DX, R9
+	VMOVDQA64 Y0, Y1
+	VMOVDQA64 Y0, Y2
+	VMOVDQA64 Y0, Y3
+	VMOVDQA64 Y0, Y4
+	VMOVDQA64 Y0, Y5
+	VMOVDQA64 Y0, Y6
+	VMOVDQA64 Y0, Y7
+	VMOVDQA64 Y0, Y8
+	VMOVDQA64 Y0, Y9
+	VMOVDQA64 Y0, Y10
+	VMOVDQA64 Y0, Y11
+	VMOVDQA64 Y0, Y12
+	VMOVDQA64 Y0, Y13
+	VMOVDQA64 Y0, Y14
+	VMOVDQA64 Y0, Y15
+	VMOVDQA64 Y0, Y16
+	MOVQ      (SP), R12
+	MOVQ      24(SP), R11
+	SHRQ      $0x02, R11
+	JZ        sets2Last
+
+sets2Rows:
+	VMOVDQU32.Z  (R8), K1, Y17
+	VMOVDQU32.Z  (R8)(CX*1), K2, Y18
+	VMOVDQU32.Z  (R8)(CX*2), K3, Y19
+	VMOVDQU32.Z  (R8)(SI*1), K4, Y20
+	LEAQ         (R8)(CX*4), R8
+	PREFETCHT0   (R10)
+	PREFETCHT0   64(R10)
+	ADDQ         $0x00000080, R10
+	VPBROADCASTD (R9), Y21
+	VPBROADCASTD 64(R9), Y22
+	VPBROADCASTD (R9)(R12*1), Y23
+	VPBROADCASTD 64(R9)(R12*1), Y24
+	ADDQ         $0x04, R9
+	VPUNPCKLBW   Y18, Y17, Y25
+	VPUNPCKHBW   Y18, Y17, Y17
+	VPUNPCKLBW   Y20, Y19, Y18
+	VPUNPCKHBW   Y20, Y19, Y19
+	VPUNPCKLWD   Y18, Y25, Y20
+	VPUNPCKHWD   Y18, Y25, Y18
+	VPUNPCKLWD   Y19, Y17, Y25
+	VPUNPCKHWD   Y19, Y17, Y17
+	VPDPBUSD     Y21, Y20, Y1
+	VPDPBUSD     Y22, Y20, Y5
+	VPDPBUSD     Y23, Y20, Y9
+	VPDPBUSD     Y24, Y20, Y13
+	VPDPBUSD     Y21, Y18, Y2
+	VPDPBUSD     Y22, Y18, Y6
+	VPDPBUSD     Y23, Y18, Y10
+	VPDPBUSD     Y24, Y18, Y14
+	VPDPBUSD     Y21, Y25, Y3
+	VPDPBUSD     Y22, Y25, Y7
+	VPDPBUSD     Y23, Y25, Y11
+	VPDPBUSD     Y24, Y25, Y15
+	VPDPBUSD     Y21, Y17, Y4
+	VPDPBUSD     Y22, Y17, Y8
+	VPDPBUSD     Y23, Y17, Y12
+	VPDPBUSD     Y24, Y17, Y16
+	DECQ         R11
+	JG           sets2Rows
+	JL           sets2Sum
+
+sets2Last:
+	MOVQ  24(SP), R13
+	ANDQ  $0x03, R13
+	JZ    sets2Sum
+	KMOVW K5, K4
+	CMPQ  R13, $0x02
+	JG    sets2Rows
+	KMOVW K5, K3
+	CMPQ  R13, $0x01
+	JG    sets2Rows
+	KMOVW K5, K2
+	JMP   sets2Rows
+
+sets2Sum:
+	IMUL3Q        $0x00000004, DI, R8
+	ADDQ          BX, R8
+	MOVQ          DX, R9
+	VBROADCASTSS  128(R9), Y17
+	VPSLLD        $0x09, Y1, Y1
+	VPADDD        Y5, Y5, Y5
+	VPADDD        Y5, Y1, Y1
+	VPSUBD.BCST   132(R9), Y1, Y1
+	VCVTDQ2PS     Y1, Y1
+	VMULPS        Y17, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X5
+	VADDPS        (R8), X1, X1
+	VMOVUPS       X1, (R8)
+	VADDPS        64(R8), X5, X5
+	VMOVUPS       X5, 64(R8)
+	VPSLLD        $0x09, Y2, Y2
+	VPADDD        Y6, Y6, Y6
+	VPADDD        Y6, Y2, Y2
+	VPSUBD.BCST   132(R9), Y2, Y2
+	VCVTDQ2PS     Y2, Y2
+	VMULPS        Y17, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X1
+	VADDPS        16(R8), X2, X2
+	VMOVUPS       X2, 16(R8)
+	VADDPS        80(R8), X1, X1
+	VMOVUPS       X1, 80(R8)
+	VPSLLD        $0x09, Y3, Y3
+	VPADDD        Y7, Y7, Y7
+	VPADDD        Y7, Y3, Y3
+	VPSUBD.BCST   132(R9), Y3, Y3
+	VCVTDQ2PS     Y3, Y3
+	VMULPS        Y17, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X1
+	VADDPS        32(R8), X3, X3
+	VMOVUPS       X3, 32(R8)
+	VADDPS        96(R8), X1, X1
+	VMOVUPS       X1, 96(R8)
+	VPSLLD        $0x09, Y4, Y4
+	VPADDD        Y8, Y8, Y8
+	VPADDD        Y8, Y4, Y4
+	VPSUBD.BCST   132(R9), Y4, Y4
+	VCVTDQ2PS     Y4, Y4
+	VMULPS        Y17, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X1
+	VADDPS        48(R8), X4, X4
+	VMOVUPS       X4, 48(R8)
+	VADDPS        112(R8), X1, X1
+	VMOVUPS       X1, 112(R8)
+	ADDQ          8(SP), R8
+	ADDQ          (SP), R9
+	VBROADCASTSS  128(R9), Y1
+	VPSLLD        $0x09, Y9, Y9
+	VPADDD        Y13, Y13, Y13
+	VPADDD        Y13, Y9, Y9
+	VPSUBD.BCST   132(R9), Y9, Y9
+	VCVTDQ2PS     Y9, Y9
+	VMULPS        Y1, Y9, Y9
+	VEXTRACTF32X4 $0x01, Y9, X2
+	VADDPS        (R8), X9, X9
+	VMOVUPS       X9, (R8)
+	VADDPS        64(R8), X2, X2
+	VMOVUPS       X2, 64(R8)
+	VPSLLD        $0x09, Y10, Y10
+	VPADDD        Y14, Y14, Y14
+	VPADDD        Y14, Y10, Y10
+	VPSUBD.BCST   132(R9), Y10, Y10
+	VCVTDQ2PS     Y10, Y10
+	VMULPS        Y1, Y10, Y10
+	VEXTRACTF32X4 $0x01, Y10, X2
+	VADDPS        16(R8), X10, X10
+	VMOVUPS       X10, 16(R8)
+	VADDPS        80(R8), X2, X2
+	VMOVUPS       X2, 80(R8)
+	VPSLLD        $0x09, Y11, Y11
+	VPADDD        Y15, Y15, Y15
+	VPADDD        Y15, Y11, Y11
+	VPSUBD.BCST   132(R9), Y11, Y11
+	VCVTDQ2PS     Y11, Y11
+	VMULPS        Y1, Y11, Y11
+	VEXTRACTF32X4 $0x01, Y11, X2
+	VADDPS        32(R8), X11, X11
+	VMOVUPS       X11, 32(R8)
+	VADDPS        96(R8), X2, X2
+	VMOVUPS       X2, 96(R8)
+	VPSLLD        $0x09, Y12, Y12
+	VPADDD        Y16, Y16, Y16
+	VPADDD        Y16, Y12, Y12
+	VPSUBD.BCST   132(R9), Y12, Y12
+	VCVTDQ2PS     Y12, Y12
+	VMULPS        Y1, Y12, Y12
+	VEXTRACTF32X4 $0x01, Y12, X1
+	VADDPS        48(R8), X12, X12
+	VMOVUPS       X12, 48(R8)
+	VADDPS        112(R8), X1, X1
+	VMOVUPS       X1, 112(R8)
+	ADDQ          $0x20, DI
+	CMPQ          DI, CX
+	JL            sets2Strip
+	ADDQ          (SP), DX
+	ADDQ          8(SP), BX
+	ADDQ          (SP), DX
+	ADDQ          8(SP), BX
+	SUBQ          $0x00000002, 32(SP)
+	JGE           sets2
+
+sets2End:
+	ADDQ $0x00000002, 32(SP)
+	SUBQ $0x00000001, 32(SP)
+	JLT  sets1End
+
+sets1:
+	XORQ DI, DI
+
+sets1Strip:
+	KXNORW K1, K1, K1
+	KXNORW K2, K2, K2
+	KXNORW K3, K3, K3
+	KXNORW K4, K4, K4
+	LEAQ   32(DI), R11
+	CMPQ   R11, CX
+	JL     sets1Whole
+	KMOVW  K6, K1
+	KMOVW  K6, K2
+	KMOVW  K6, K3
+	KMOVW  K6, K4
+
+sets1Whole:
+	LEAQ      (AX)(DI*1), R8
+	MOVQ      DI, R10
+	SHLQ      $0x06, R10
+	LEAQ      4096(AX)(R10*1), R10
+	MOVQ      DX, R9
+	VMOVDQA64 Y0, Y1
+	VMOVDQA64 Y0, Y2
+	VMOVDQA64 Y0, Y3
+	VMOVDQA64 Y0, Y4
+	VMOVDQA64 Y0, Y5
+	VMOVDQA64 Y0, Y6
+	VMOVDQA64 Y0, Y7
+	VMOVDQA64 Y0, Y8
+	MOVQ      24(SP), R11
+	SHRQ      $0x02, R11
+	JZ        sets1Last
+
+sets1Rows:
+	VMOVDQU32.Z  (R8), K1, Y9
+	VMOVDQU32.Z  (R8)(CX*1), K2, Y10
+	VMOVDQU32.Z  (R8)(CX*2), K3, Y11
+	VMOVDQU32.Z  (R8)(SI*1), K4, Y12
+	LEAQ         (R8)(CX*4), R8
+	PREFETCHT0   (R10)
+	PREFETCHT0   64(R10)
+	ADDQ         $0x00000080, R10
+	VPBROADCASTD (R9), Y13
+	VPBROADCASTD 64(R9), Y14
+	ADDQ         $0x04, R9
+	VPUNPCKLBW   Y10, Y9, Y15
+	VPUNPCKHBW   Y10, Y9, Y9
+	VPUNPCKLBW   Y12, Y11, Y10
+	VPUNPCKHBW   Y12, Y11, Y11
+	VPUNPCKLWD   Y10, Y15, Y12
+	VPUNPCKHWD   Y10, Y15, Y10
+	VPUNPCKLWD   Y11, Y9, Y15
+	VPUNPCKHWD   Y11, Y9, Y9
+	VPDPBUSD     Y13, Y12, Y1
+	VPDPBUSD     Y14, Y12, Y5
+	VPDPBUSD     Y13, Y10, Y2
+	VPDPBUSD     Y14, Y10, Y6
+	VPDPBUSD     Y13, Y15, Y3
+	VPDPBUSD     Y14, Y15, Y7
+	VPDPBUSD     Y13, Y9, Y4
+	VPDPBUSD     Y14, Y9, Y8
+	DECQ         R11
+	JG           sets1Rows
+	JL           sets1Sum
+
+sets1Last:
+	MOVQ  24(SP), R12
+	ANDQ  $0x03, R12
+	JZ    sets1Sum
+	KMOVW K5, K4
+	CMPQ  R12, $0x02
+	JG    sets1Rows
+	KMOVW K5, K3
+	CMPQ  R12, $0x01
+	JG    sets1Rows
+	KMOVW K5, K2
+	JMP   sets1Rows
+
+sets1Sum:
+	IMUL3Q        $0x00000004, DI, R8
+	ADDQ          BX, R8
+	MOVQ          DX, R9
+	VBROADCASTSS  128(R9), Y9
+	VPSLLD        $0x09, Y1, Y1
+	VPADDD        Y5, Y5, Y5
+	VPADDD        Y5, Y1, Y1
+	VPSUBD.BCST   132(R9), Y1, Y1
+	VCVTDQ2PS     Y1, Y1
+	VMULPS        Y9, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X5
+	VADDPS        (R8), X1, X1
+	VMOVUPS       X1, (R8)
+	VADDPS        64(R8), X5, X5
+	VMOVUPS       X5, 64(R8)
+	VPSLLD        $0x09, Y2, Y2
+	VPADDD        Y6, Y6, Y6
+	VPADDD        Y6, Y2, Y2
+	VPSUBD.BCST   132(R9), Y2, Y2
+	VCVTDQ2PS     Y2, Y2
+	VMULPS        Y9, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X1
+	VADDPS        16(R8), X2, X2
+	VMOVUPS       X2, 16(R8)
+	VADDPS        80(R8), X1, X1
+	VMOVUPS       X1, 80(R8)
+	VPSLLD        $0x09, Y3, Y3
+	VPADDD        Y7, Y7, Y7
+	VPADDD        Y7, Y3, Y3
+	VPSUBD.BCST   132(R9), Y3, Y3
+	VCVTDQ2PS     Y3, Y3
+	VMULPS        Y9, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X1
+	VADDPS        32(R8), X3, X3
+	VMOVUPS       X3, 32(R8)
+	VADDPS        96(R8), X1, X1
+	VMOVUPS       X1, 96(R8)
+	VPSLLD        $0x09, Y4, Y4
+	VPADDD        Y8, Y8, Y8
+	VPADDD        Y8, Y4, Y4
+	VPSUBD.BCST   132(R9), Y4, Y4
+	VCVTDQ2PS     Y4, Y4
+	VMULPS        Y9, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X1
+	VADDPS        48(R8), X4, X4
+	VMOVUPS       X4, 48(R8)
+	VADDPS        112(R8), X1, X1
+	VMOVUPS       X1, 112(R8)
+	ADDQ          $0x20, DI
+	CMPQ          DI, CX
+	JL            sets1Strip
+	ADDQ          (SP), DX
+	ADDQ          8(SP), BX
+	SUBQ          $0x00000001, 32(SP)
+	JGE           sets1
+
+sets1End:
+	ADDQ $0x00000001, 32(SP)
+	ADDQ $0x00000088, 40(SP)
+	MOVQ CX, DX
+	SHLQ $0x06, DX
+	ADDQ DX, AX
+	SUBQ $0x00000040, 16(SP)
+	JG   group
+	VZEROUPPER
+	RET
+
+// func sums8AVX2(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·sums8AVX2(SB), NOSPLIT, $48-48
+	MOVQ   rows+8(FP), AX
+	MOVQ   n+24(FP), DX
+	MOVQ   DX, 16(SP)
+	ADDQ   $0x0000003f, DX
+	SHRQ   $0x06, DX
+	IMUL3Q $0x00000088, DX, DX
+	MOVQ   DX, (SP)
+	MOVQ   words+32(FP), CX
+	LEAQ   3(CX), DX
+	SHRQ   $0x02, DX
+	IMUL3Q $0x00000080, DX, DX
+	MOVQ   DX, 8(SP)
+	SHLQ   $0x03, CX
+	MOVQ   weights+16(FP), DX
+	MOVQ   DX, 40(SP)
+
+group:
+	MOVQ    16(SP), DX
+	MOVQ    $0x00000040, BX
+	CMPQ    DX, BX
+	CMOVQGT BX, DX
+	MOVQ    DX, 24(SP)
+	MOVQ    sets+40(FP), DX
+	MOVQ    DX, 32(SP)
+	MOVQ    40(SP), DX
+	MOVQ    sums+0(FP), BX
+	SUBQ    $0x00000001, 32(SP)
+	JLT     sets1End
+
+sets1:
+	XORQ SI, SI
+
+strip:
+	LEAQ  16(SI), DI
+	CMPQ  DI, CX
+	JG    half
+	LEAQ  (AX)(SI*1), R8
+	MOVQ  DX, R9
+	MOVQ  CX, R11
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  24(SP), R10
+	SHRQ  $0x01, R10
+	JZ    wholeLast
+
+wholeRows:
+	VPMOVZXBW    (R8), Y0
+	VPMOVZXBW    (R8)(R11*1), Y1
+	PREFETCHT0   4096(R8)
+	LEAQ         (R8)(R11*2), R8
+	VPBROADCASTD (R9), Y4
+	ADDQ         $0x04, R9
+	VPUNPCKLWD   Y1, Y0, Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPUNPCKHWD   Y1, Y0, Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	DECQ         R10
+	JG           wholeRows
+	JL           wholeSum
+
+wholeLast:
+	XORQ R11, R11
+	MOVQ 24(SP), DI
+	ANDQ $0x01, DI
+	JNZ  wholeRows
+
+wholeSum:
+	IMUL3Q       $0x00000004, SI, DI
+	ADDQ         BX, DI
+	VBROADCASTSS 128(DX), Y4
+	VPBROADCASTD 132(DX), Y5
+	VPADDD       Y2, Y2, Y2
+	VPSUBD       Y5, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       (DI), X2, X2
+	VMOVUPS      X2, (DI)
+	VADDPS       32(DI), X0, X0
+	VMOVUPS      X0, 32(DI)
+	VPADDD       Y3, Y3, Y3
+	VPSUBD       Y5, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       16(DI), X3, X3
+	VMOVUPS      X3, 16(DI)
+	VADDPS       48(DI), X0, X0
+	VMOVUPS      X0, 48(DI)
+	ADDQ         $0x10, SI
+	CMPQ         SI, CX
+	JL           strip
+	JMP          strips
+
+half:
+	LEAQ  (AX)(SI*1), R8
+	MOVQ  DX, R9
+	MOVQ  CX, R11
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	MOVQ  24(SP), R10
+	SHRQ  $0x01, R10
+	JZ    halfLast
+
+halfRows:
+	VPMOVZXBW    (R8), X0
+	VPMOVZXBW    (R8)(R11*1), X1
+	PREFETCHT0   4096(R8)
+	LEAQ         (R8)(R11*2), R8
+	VPBROADCASTD (R9), Y4
+	ADDQ         $0x04, R9
+	VPUNPCKLWD   Y1, Y0, Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y2, Y2
+	VPUNPCKHWD   Y1, Y0, Y5
+	VPMADDWD     Y4, Y5, Y5
+	VPADDD       Y5, Y3, Y3
+	DECQ         R10
+	JG           halfRows
+	JL           halfSum
+
+halfLast:
+	XORQ R11, R11
+	MOVQ 24(SP), DI
+	ANDQ $0x01, DI
+	JNZ  halfRows
+
+halfSum:
+	IMUL3Q       $0x00000004, SI, SI
+	ADDQ         BX, SI
+	VBROADCASTSS 128(DX), Y4
+	VPBROADCASTD 132(DX), Y5
+	VPADDD       Y2, Y2, Y2
+	VPSUBD       Y5, Y2, Y2
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       (SI), X2, X2
+	VMOVUPS      X2, (SI)
+	VADDPS       32(SI), X0, X0
+	VMOVUPS      X0, 32(SI)
+	VPADDD       Y3, Y3, Y3
+	VPSUBD       Y5, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       16(SI), X3, X3
+	VMOVUPS      X3, 16(SI)
+	VADDPS       48(SI), X0, X0
+	VMOVUPS      X0, 48(SI)
+
+strips:
+	ADDQ (SP), DX
+	ADDQ 8(SP), BX
+	SUBQ $0x00000001, 32(SP)
+	JGE  sets1
+
+sets1End:
+	ADDQ $0x00000001, 32(SP)
+	ADDQ $0x00000088, 40(SP)
+	MOVQ CX, DX
+	SHLQ $0x06, DX
+	ADDQ DX, AX
+	SUBQ $0x00000040, 16(SP)
+	JG   group
+	VZEROUPPER
+	RET
+
+// func sums4AVX512(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+// Requires: AVX, AVX2, AVX512F, AVX512VL, AVX512VNNI, BMI2, CMOV, MMX+
+TEXT ·sums4AVX512(SB), NOSPLIT, $48-48
+	MOVQ         rows+8(FP), AX
+	MOVQ         n+24(FP), DX
+	MOVQ         DX, 16(SP)
+	ADDQ         $0x0000003f, DX
+	SHRQ         $0x06, DX
+	IMUL3Q       $0x00000088, DX, DX
+	MOVQ         DX, (SP)
+	MOVQ         words+32(FP), CX
+	LEAQ         3(CX), DX
+	SHRQ         $0x02, DX
+	IMUL3Q       $0x00000100, DX, DX
+	MOVQ         DX, 8(SP)
+	SHLQ         $0x03, CX
+	LEAQ         (CX)(CX*2), SI
+	VPXOR        Y0, Y0, Y0
+	MOVQ         $0x0f0f0f0f, DX
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	KXORW        K5, K5, K5
+	MOVQ         words+32(FP), DX
+	DECQ         DX
+	ANDQ         $0x03, DX
+	LEAQ         2(DX)(DX*1), DX
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K6
+	MOVQ         weights+16(FP), DX
+	MOVQ         DX, 40(SP)
+
+group:
+	MOVQ    16(SP), DX
+	MOVQ    $0x00000040, BX
+	CMPQ    DX, BX
+	CMOVQGT BX, DX
+	MOVQ    DX, 24(SP)
+	MOVQ    sets+40(FP), DX
+	MOVQ    DX, 32(SP)
+	MOVQ    40(SP), DX
+	MOVQ    sums+0(FP), BX
+	SUBQ    $0x00000001, 32(SP)
+	JLT     sets1End
+
+sets1:
+	XORQ DI, DI
+
+sets1Strip:
+	KXNORW K1, K1, K1
+	KXNORW K2, K2, K2
+	KXNORW K3, K3, K3
+	KXNORW K4, K4, K4
+	LEAQ   32(DI), R11
+	CMPQ   R11, CX
+	JL     sets1Whole
+	KMOVW  K6, K1
+	KMOVW  K6, K2
+	KMOVW  K6, K3
+	KMOVW  K6, K4
+
+sets1Whole:
+	LEAQ      (AX)(DI*1), R8
+	MOVQ      DI, R10
+	SHLQ      $0x06, R10
+	LEAQ      4096(AX)(R10*1), R10
+	MOVQ      DX, R9
+	VMOVDQA64 Y0, Y2
+	VMOVDQA64 Y0, Y3
+	VMOVDQA64 Y0, Y4
+	VMOVDQA64 Y0, Y5
+	VMOVDQA64 Y0, Y6
+	VMOVDQA64 Y0, Y7
+	VMOVDQA64 Y0, Y8
+	VMOVDQA64 Y0, Y9
+	VMOVDQA64 Y0, Y10
+	VMOVDQA64 Y0, Y11
+	VMOVDQA64 Y0, Y12
+	VMOVDQA64 Y0, Y13
+	VMOVDQA64 Y0, Y14
+	VMOVDQA64 Y0, Y15
+	VMOVDQA64 Y0, Y16
+	VMOVDQA64 Y0, Y17
+	MOVQ      24(SP), R11
+	SHRQ      $0x02, R11
+	JZ        sets1Last
+
+sets1Rows:
+	VMOVDQU32.Z  (R8), K1, Y18
+	VMOVDQU32.Z  (R8)(CX*1), K2, Y19
+	VMOVDQU32.Z  (R8)(CX*2), K3, Y20
+	VMOVDQU32.Z  (R8)(SI*1), K4, Y21
+	LEAQ         (R8)(CX*4), R8
+	PREFETCHT0   (R10)
+	PREFETCHT0   64(R10)
+	ADDQ         $0x00000080, R10
+	VPBROADCASTD (R9), Y22
+	VPBROADCASTD 64(R9), Y23
+	ADDQ         $0x04, R9
+	VPUNPCKLBW   Y19, Y18, Y24
+	VPUNPCKHBW   Y19, Y18, Y18
+	VPUNPCKLBW   Y21, Y20, Y19
+	VPUNPCKHBW   Y21, Y20, Y20
+	VPUNPCKLWD   Y19, Y24, Y21
+	VPUNPCKHWD   Y19, Y24, Y19
+	VPUNPCKLWD   Y20, Y18, Y24
+	VPUNPCKHWD   Y20, Y18, Y18
+	VPSRLW       $0x04, Y21, Y20
+	VPANDD       Y1, Y21, Y21
+	VPANDD       Y1, Y20, Y20
+	VPDPBUSD     Y22, Y21, Y2
+	VPDPBUSD     Y23, Y21, Y6
+	VPDPBUSD     Y22, Y20, Y10
+	VPDPBUSD     Y23, Y20, Y14
+	VPSRLW       $0x04, Y19, Y20
+	VPANDD       Y1, Y19, Y19
+	VPANDD       Y1, Y20, Y20
+	VPDPBUSD     Y22, Y19, Y3
+	VPDPBUSD     Y23, Y19, Y7
+	VPDPBUSD     Y22, Y20, Y11
+	VPDPBUSD     Y23, Y20, Y15
+	VPSRLW       $0x04, Y24, Y19
+	VPANDD       Y1, Y24, Y24
+	VPANDD       Y1, Y19, Y19
+	VPDPBUSD     Y22, Y24, Y4
+	VPDPBUSD     Y23, Y24, Y8
+	VPDPBUSD     Y22, Y19, Y12
+	VPDPBUSD     Y23, Y19, Y16
+	VPSRLW       $0x04, Y18, Y19
+	VPANDD       Y1, Y18, Y18
+	VPANDD       Y1, Y19, Y19
+	VPDPBUSD     Y22, Y18, Y5
+	VPDPBUSD     Y23, Y18, Y9
+	VPDPBUSD     Y22, Y19, Y13
+	VPDPBUSD     Y23, Y19, Y17
+	DECQ         R11
+	JG           sets1Rows
+	JL           sets1Sum
+
+sets1Last:
+	MOVQ  24(SP), R12
+	ANDQ  $0x03, R12
+	JZ    sets1Sum
+	KMOVW K5, K4
+	CMPQ  R12, $0x02
+	JG    sets1Rows
+	KMOVW K5, K3
+	CMPQ  R12, $0x01
+	JG    sets1Rows
+	KMOVW K5, K2
+	JMP   sets1Rows
+
+sets1Sum:
+	IMUL3Q        $0x00000008, DI, R8
+	ADDQ          BX, R8
+	MOVQ          DX, R9
+	VBROADCASTSS  128(R9), Y18
+	VPSLLD        $0x09, Y2, Y2
+	VPADDD        Y6, Y6, Y6
+	VPADDD        Y6, Y2, Y2
+	VPSUBD.BCST   132(R9), Y2, Y2
+	VCVTDQ2PS     Y2, Y2
+	VMULPS        Y18, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X6
+	VADDPS        (R8), X2, X2
+	VMOVUPS       X2, (R8)
+	VADDPS        128(R8), X6, X6
+	VMOVUPS       X6, 128(R8)
+	VPSLLD        $0x09, Y3, Y3
+	VPADDD        Y7, Y7, Y7
+	VPADDD        Y7, Y3, Y3
+	VPSUBD.BCST   132(R9), Y3, Y3
+	VCVTDQ2PS     Y3, Y3
+	VMULPS        Y18, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X2
+	VADDPS        16(R8), X3, X3
+	VMOVUPS       X3, 16(R8)
+	VADDPS        144(R8), X2, X2
+	VMOVUPS       X2, 144(R8)
+	VPSLLD        $0x09, Y4, Y4
+	VPADDD        Y8, Y8, Y8
+	VPADDD        Y8, Y4, Y4
+	VPSUBD.BCST   132(R9), Y4, Y4
+	VCVTDQ2PS     Y4, Y4
+	VMULPS        Y18, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X2
+	VADDPS        32(R8), X4, X4
+	VMOVUPS       X4, 32(R8)
+	VADDPS        160(R8), X2, X2
+	VMOVUPS       X2, 160(R8)
+	VPSLLD        $0x09, Y5, Y5
+	VPADDD        Y9, Y9, Y9
+	VPADDD        Y9, Y5, Y5
+	VPSUBD.BCST   132(R9), Y5, Y5
+	VCVTDQ2PS     Y5, Y5
+	VMULPS        Y18, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X2
+	VADDPS        48(R8), X5, X5
+	VMOVUPS       X5, 48(R8)
+	VADDPS        176(R8), X2, X2
+	VMOVUPS       X2, 176(R8)
+	VBROADCASTSS  128(R9), Y2
+	VPSLLD        $0x09, Y10, Y10
+	VPADDD        Y14, Y14, Y14
+	VPADDD        Y14, Y10, Y10
+	VPSUBD.BCST   132(R9), Y10, Y10
+	VCVTDQ2PS     Y10, Y10
+	VMULPS        Y2, Y10, Y10
+	VEXTRACTF32X4 $0x01, Y10, X3
+	VADDPS        64(R8), X10, X10
+	VMOVUPS       X10, 64(R8)
+	VADDPS        192(R8), X3, X3
+	VMOVUPS       X3, 192(R8)
+	VPSLLD        $0x09, Y11, Y11
+	VPADDD        Y15, Y15, Y15
+	VPADDD        Y15, Y11, Y11
+	VPSUBD.BCST   132(R9), Y11, Y11
+	VCVTDQ2PS     Y11, Y11
+	VMULPS        Y2, Y11, Y11
+	VEXTRACTF32X4 $0x01, Y11, X3
+	VADDPS        80(R8), X11, X11
+	VMOVUPS       X11, 80(R8)
+	VADDPS        208(R8), X3, X3
+	VMOVUPS       X3, 208(R8)
+	VPSLLD        $0x09, Y12, Y12
+	VPADDD        Y16, Y16, Y16
+	VPADDD        Y16, Y12, Y12
+	VPSUBD.BCST   132(R9), Y12, Y12
+	VCVTDQ2PS     Y12, Y12
+	VMULPS        Y2, Y12, Y12
+	VEXTRACTF32X4 $0x01, Y12, X3
+	VADDPS        96(R8), X12, X12
+	VMOVUPS       X12, 96(R8)
+	VADDPS        224(R8), X3, X3
+	VMOVUPS       X3, 224(R8)
+	VPSLLD        $0x09, Y13, Y13
+	VPADDD        Y17, Y17, Y17
+	VPADDD        Y17, Y13, Y13
+	VPSUBD.BCST   132(R9), Y13, Y13
+	VCVTDQ2PS     Y13, Y13
+	VMULPS        Y2, Y13, Y13
+	VEXTRACTF32X4 $0x01, Y13, X2
+	VADDPS        112(R8), X13, X13
+	VMOVUPS       X13, 112(R8)
+	VADDPS        240(R8), X2, X2
+	VMOVUPS       X2, 240(R8)
+	ADDQ          $0x20, DI
+	CMPQ          DI, CX
+	JL            sets1Strip
+	ADDQ          (SP), DX
+	ADDQ          8(SP), BX
+	SUBQ          $0x00000001, 32(SP)
+	JGE           sets1
+
+sets1End:
+	ADDQ $0x00000001, 32(SP)
+	ADDQ $0x00000088, 40(SP)
+	MOVQ CX, DX
+	SHLQ $0x06, DX
+	ADDQ DX, AX
+	SUBQ $0x00000040, 16(SP)
+	JG   group
+	VZEROUPPER
+	RET
+
+// func sums4AVX2(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+// Requires: AVX, AVX2, CMOV, MMX+
+TEXT ·sums4AVX2(SB), NOSPLIT, $48-48
+	MOVQ         rows+8(FP), AX
+	MOVQ         n+24(FP), DX
+	MOVQ         DX, 16(SP)
+	ADDQ         $0x0000003f, DX
+	SHRQ         $0x06, DX
+	IMUL3Q       $0x00000088, DX, DX
+	MOVQ         DX, (SP)
+	MOVQ         words+32(FP), CX
+	LEAQ         3(CX), DX
+	SHRQ         $0x02, DX
+	IMUL3Q       $0x00000100, DX, DX
+	MOVQ         DX, 8(SP)
+	SHLQ         $0x03, CX
+	MOVQ         $0x000f000f, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	MOVQ         weights+16(FP), DX
+	MOVQ         DX, 40(SP)
+
+group:
+	MOVQ    16(SP), DX
+	MOVQ    $0x00000040, BX
+	CMPQ    DX, BX
+	CMOVQGT BX, DX
+	MOVQ    DX, 24(SP)
+	MOVQ    sets+40(FP), DX
+	MOVQ    DX, 32(SP)
+	MOVQ    40(SP), DX
+	MOVQ    sums+0(FP), BX
+	SUBQ    $0x00000001, 32(SP)
+	JLT     sets1End
+
+sets1:
+	XORQ SI, SI
+
+strip:
+	LEAQ  16(SI), DI
+	CMPQ  DI, CX
+	JG    half
+	LEAQ  (AX)(SI*1), R8
+	MOVQ  DX, R9
+	MOVQ  CX, R11
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	MOVQ  24(SP), R10
+	SHRQ  $0x01, R10
+	JZ    wholeLast
+
+wholeRows:
+	VPMOVZXBW    (R8), Y1
+	VPMOVZXBW    (R8)(R11*1), Y2
+	PREFETCHT0   4096(R8)
+	LEAQ         (R8)(R11*2), R8
+	VPBROADCASTD (R9), Y7
+	ADDQ         $0x04, R9
+	VPUNPCKLWD   Y2, Y1, Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPMADDWD     Y7, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	VPUNPCKHWD   Y2, Y1, Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMADDWD     Y7, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	DECQ         R10
+	JG           wholeRows
+	JL           wholeSum
+
+wholeLast:
+	XORQ R11, R11
+	MOVQ 24(SP), DI
+	ANDQ $0x01, DI
+	JNZ  wholeRows
+
+wholeSum:
+	IMUL3Q       $0x00000008, SI, DI
+	ADDQ         BX, DI
+	VBROADCASTSS 128(DX), Y7
+	VPBROADCASTD 132(DX), Y8
+	VPADDD       Y3, Y3, Y3
+	VPSUBD       Y8, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y7, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X1
+	VADDPS       (DI), X3, X3
+	VMOVUPS      X3, (DI)
+	VADDPS       32(DI), X1, X1
+	VMOVUPS      X1, 32(DI)
+	VPADDD       Y4, Y4, Y4
+	VPSUBD       Y8, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X1
+	VADDPS       16(DI), X4, X4
+	VMOVUPS      X4, 16(DI)
+	VADDPS       48(DI), X1, X1
+	VMOVUPS      X1, 48(DI)
+	VPADDD       Y5, Y5, Y5
+	VPSUBD       Y8, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       64(DI), X5, X5
+	VMOVUPS      X5, 64(DI)
+	VADDPS       96(DI), X1, X1
+	VMOVUPS      X1, 96(DI)
+	VPADDD       Y6, Y6, Y6
+	VPSUBD       Y8, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X1
+	VADDPS       80(DI), X6, X6
+	VMOVUPS      X6, 80(DI)
+	VADDPS       112(DI), X1, X1
+	VMOVUPS      X1, 112(DI)
+	ADDQ         $0x10, SI
+	CMPQ         SI, CX
+	JL           strip
+	JMP          strips
+
+half:
+	LEAQ  (AX)(SI*1), R8
+	MOVQ  DX, R9
+	MOVQ  CX, R11
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	VPXOR Y6, Y6, Y6
+	MOVQ  24(SP), R10
+	SHRQ  $0x01, R10
+	JZ    halfLast
+
+halfRows:
+	VPMOVZXBW    (R8), X1
+	VPMOVZXBW    (R8)(R11*1), X2
+	PREFETCHT0   4096(R8)
+	LEAQ         (R8)(R11*2), R8
+	VPBROADCASTD (R9), Y7
+	ADDQ         $0x04, R9
+	VPUNPCKLWD   Y2, Y1, Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y3, Y3
+	VPMADDWD     Y7, Y9, Y9
+	VPADDD       Y9, Y5, Y5
+	VPUNPCKHWD   Y2, Y1, Y8
+	VPSRLW       $0x04, Y8, Y9
+	VPAND        Y0, Y8, Y8
+	VPMADDWD     Y7, Y8, Y8
+	VPADDD       Y8, Y4, Y4
+	VPMADDWD     Y7, Y9, Y9
+	VPADDD       Y9, Y6, Y6
+	DECQ         R10
+	JG           halfRows
+	JL           halfSum
+
+halfLast:
+	XORQ R11, R11
+	MOVQ 24(SP), DI
+	ANDQ $0x01, DI
+	JNZ  halfRows
+
+halfSum:
+	IMUL3Q       $0x00000008, SI, SI
+	ADDQ         BX, SI
+	VBROADCASTSS 128(DX), Y7
+	VPBROADCASTD 132(DX), Y8
+	VPADDD       Y3, Y3, Y3
+	VPSUBD       Y8, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y7, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X1
+	VADDPS       (SI), X3, X3
+	VMOVUPS      X3, (SI)
+	VADDPS       32(SI), X1, X1
+	VMOVUPS      X1, 32(SI)
+	VPADDD       Y4, Y4, Y4
+	VPSUBD       Y8, Y4, Y4
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y7, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X1
+	VADDPS       16(SI), X4, X4
+	VMOVUPS      X4, 16(SI)
+	VADDPS       48(SI), X1, X1
+	VMOVUPS      X1, 48(SI)
+	VPADDD       Y5, Y5, Y5
+	VPSUBD       Y8, Y5, Y5
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X1
+	VADDPS       64(SI), X5, X5
+	VMOVUPS      X5, 64(SI)
+	VADDPS       96(SI), X1, X1
+	VMOVUPS      X1, 96(SI)
+	VPADDD       Y6, Y6, Y6
+	VPSUBD       Y8, Y6, Y6
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X1
+	VADDPS       80(SI), X6, X6
+	VMOVUPS      X6, 80(SI)
+	VADDPS       112(SI), X1, X1
+	VMOVUPS      X1, 112(SI)
+
+strips:
+	ADDQ (SP), DX
+	ADDQ 8(SP), BX
+	SUBQ $0x00000001, 32(SP)
+	JGE  sets1
+
+sets1End:
+	ADDQ $0x00000001, 32(SP)
+	ADDQ $0x00000088, 40(SP)
+	MOVQ CX, DX
+	SHLQ $0x06, DX
+	ADDQ DX, AX
+	SUBQ $0x00000040, 16(SP)
+	JG   group
+	VZEROUPPER
+	RET

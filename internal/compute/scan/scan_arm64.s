@@ -1402,6 +1402,552 @@ stored:
 done:
 	RET
 
+// func weighNEON(dst *uint64, w, scales *float32, groups, odd int)
+TEXT ·weighNEON(SB), NOSPLIT, $0-40
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD w+8(FP), R2
+	MOVD scales+16(FP), R3
+	MOVD groups+24(FP), R4
+	MOVD odd+32(FP), R5
+	FMOVQ 192(R0), F0
+	FMOVQ 208(R0), F1
+group:
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 0(R3), (F4, F5)
+	WORD $0x6e24dc42 // fmul v2.4s, v2.4s, v4.4s
+	VAND V0.B16, V2.B16, V18.B16
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	VAND V0.B16, V3.B16, V4.B16
+	WORD $0x6ea46652 // umax v18.4s, v18.4s, v4.4s
+	FLDPQ 32(R2), (F4, F5)
+	FLDPQ 32(R3), (F6, F7)
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	VAND V0.B16, V4.B16, V6.B16
+	WORD $0x6ea66652 // umax v18.4s, v18.4s, v6.4s
+	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
+	VAND V0.B16, V5.B16, V6.B16
+	WORD $0x6ea66652 // umax v18.4s, v18.4s, v6.4s
+	FLDPQ 64(R2), (F6, F7)
+	FLDPQ 64(R3), (F8, F9)
+	WORD $0x6e28dcc6 // fmul v6.4s, v6.4s, v8.4s
+	VAND V0.B16, V6.B16, V8.B16
+	WORD $0x6ea86652 // umax v18.4s, v18.4s, v8.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	VAND V0.B16, V7.B16, V8.B16
+	WORD $0x6ea86652 // umax v18.4s, v18.4s, v8.4s
+	FLDPQ 96(R2), (F8, F9)
+	FLDPQ 96(R3), (F10, F11)
+	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x6eaa6652 // umax v18.4s, v18.4s, v10.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	VAND V0.B16, V9.B16, V10.B16
+	WORD $0x6eaa6652 // umax v18.4s, v18.4s, v10.4s
+	FLDPQ 128(R2), (F10, F11)
+	FLDPQ 128(R3), (F12, F13)
+	WORD $0x6e2cdd4a // fmul v10.4s, v10.4s, v12.4s
+	VAND V0.B16, V10.B16, V12.B16
+	WORD $0x6eac6652 // umax v18.4s, v18.4s, v12.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	VAND V0.B16, V11.B16, V12.B16
+	WORD $0x6eac6652 // umax v18.4s, v18.4s, v12.4s
+	FLDPQ 160(R2), (F12, F13)
+	FLDPQ 160(R3), (F14, F15)
+	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
+	VAND V0.B16, V12.B16, V14.B16
+	WORD $0x6eae6652 // umax v18.4s, v18.4s, v14.4s
+	WORD $0x6e2fddad // fmul v13.4s, v13.4s, v15.4s
+	VAND V0.B16, V13.B16, V14.B16
+	WORD $0x6eae6652 // umax v18.4s, v18.4s, v14.4s
+	FLDPQ 192(R2), (F14, F15)
+	FLDPQ 192(R3), (F16, F17)
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	VAND V0.B16, V14.B16, V16.B16
+	WORD $0x6eb06652 // umax v18.4s, v18.4s, v16.4s
+	WORD $0x6e31ddef // fmul v15.4s, v15.4s, v17.4s
+	VAND V0.B16, V15.B16, V16.B16
+	WORD $0x6eb06652 // umax v18.4s, v18.4s, v16.4s
+	FLDPQ 224(R2), (F16, F17)
+	FLDPQ 224(R3), (F19, F20)
+	WORD $0x6e33de10 // fmul v16.4s, v16.4s, v19.4s
+	VAND V0.B16, V16.B16, V19.B16
+	WORD $0x6eb36652 // umax v18.4s, v18.4s, v19.4s
+	WORD $0x6e34de31 // fmul v17.4s, v17.4s, v20.4s
+	VAND V0.B16, V17.B16, V19.B16
+	WORD $0x6eb36652 // umax v18.4s, v18.4s, v19.4s
+	WORD $0x6eb0aa52 // umaxv s18, v18.4s
+	FMOVS F18, R0
+	VDUP R0, V18.S4
+	WORD $0x6e21fe53 // fdiv v19.4s, v18.4s, v1.4s
+	WORD $0x6e32fc32 // fdiv v18.4s, v1.4s, v18.4s
+	FMOVS F19, 128(R1)
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x0e612853 // xtn v19.4h, v2.4s
+	WORD $0x4e612873 // xtn2 v19.8h, v3.4s
+	FMOVQ F19, 0(R1)
+	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x0e612893 // xtn v19.4h, v4.4s
+	WORD $0x4e6128b3 // xtn2 v19.8h, v5.4s
+	FMOVQ F19, 16(R1)
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	WORD $0x0e6128d3 // xtn v19.4h, v6.4s
+	WORD $0x4e6128f3 // xtn2 v19.8h, v7.4s
+	FMOVQ F19, 32(R1)
+	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
+	WORD $0x4e21a908 // fcvtns v8.4s, v8.4s
+	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
+	WORD $0x4e21a929 // fcvtns v9.4s, v9.4s
+	WORD $0x0e612913 // xtn v19.4h, v8.4s
+	WORD $0x4e612933 // xtn2 v19.8h, v9.4s
+	FMOVQ F19, 48(R1)
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
+	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x0e612953 // xtn v19.4h, v10.4s
+	WORD $0x4e612973 // xtn2 v19.8h, v11.4s
+	FMOVQ F19, 64(R1)
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
+	WORD $0x0e612993 // xtn v19.4h, v12.4s
+	WORD $0x4e6129b3 // xtn2 v19.8h, v13.4s
+	FMOVQ F19, 80(R1)
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
+	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
+	WORD $0x0e6129d3 // xtn v19.4h, v14.4s
+	WORD $0x4e6129f3 // xtn2 v19.8h, v15.4s
+	FMOVQ F19, 96(R1)
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x4e21aa10 // fcvtns v16.4s, v16.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
+	WORD $0x0e612a12 // xtn v18.4h, v16.4s
+	WORD $0x4e612a32 // xtn2 v18.8h, v17.4s
+	FMOVQ F18, 112(R1)
+	VADD V10.S4, V2.S4, V2.S4
+	VADD V11.S4, V3.S4, V3.S4
+	VADD V12.S4, V4.S4, V4.S4
+	VADD V13.S4, V5.S4, V5.S4
+	VADD V14.S4, V6.S4, V6.S4
+	VADD V15.S4, V7.S4, V7.S4
+	VADD V16.S4, V8.S4, V8.S4
+	VADD V17.S4, V9.S4, V9.S4
+	VADD V6.S4, V2.S4, V2.S4
+	VADD V7.S4, V3.S4, V3.S4
+	VADD V8.S4, V4.S4, V4.S4
+	VADD V9.S4, V5.S4, V5.S4
+	VADD V4.S4, V2.S4, V2.S4
+	VADD V5.S4, V3.S4, V3.S4
+	VADD V3.S4, V2.S4, V2.S4
+	VADDV V2.S4, V2
+	FMOVS F2, R0
+	MULW R5, R0
+	MOVW R0, 132(R1)
+	ADD $256, R2
+	ADD $256, R3
+	ADD $136, R1
+	SUBS $1, R4
+	BNE group
+	RET
+
+// func sums8NEON(sums *float32, rows, weights *uint64, n, words, sets int)
+TEXT ·sums8NEON(SB), NOSPLIT, $0-48
+	MOVD rows+8(FP), R0
+	MOVD n+24(FP), R1
+	MOVD words+32(FP), R2
+	MOVD weights+16(FP), R3
+	LSL $3, R2, R4
+	ADD $63, R1, R5
+	LSR $6, R5
+	MOVD $136, R6
+	MUL R6, R5
+	ADD $3, R2, R6
+	LSR $2, R6
+	LSL $7, R6
+	VMOVI $0, V0.B16
+group:
+	MOVD sets+40(FP), R8
+	MOVD R3, R9
+	MOVD sums+0(FP), R10
+	MOVD $64, R7
+	CMP R7, R1
+	CSEL LT, R1, R7, R7
+set:
+	MOVD R0, R11
+	MOVD R10, R12
+	LSR $1, R2, R13
+	CBZ R13, last
+strip:
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	MOVD R11, R14
+	MOVD R9, R15
+	MOVD R7, R16
+rows:
+	FMOVQ 0(R14), F1
+	ADD R4, R14
+	VLD1R.P 2(R15), [V2.H8]
+	VZIP1 V0.B16, V1.B16, V7.B16
+	WORD $0x0e6280e3 // smlal v3.4s, v7.4h, v2.4h
+	WORD $0x4e6280e4 // smlal2 v4.4s, v7.8h, v2.8h
+	VZIP2 V0.B16, V1.B16, V1.B16
+	WORD $0x0e628025 // smlal v5.4s, v1.4h, v2.4h
+	WORD $0x4e628026 // smlal2 v6.4s, v1.8h, v2.8h
+	SUBS $1, R16
+	BNE rows
+	MOVD R9, R14
+	ADD $128, R14
+	VLD1R (R14), [V1.S4]
+	ADD $4, R14
+	VLD1R (R14), [V2.S4]
+	VADD V3.S4, V3.S4, V3.S4
+	VSUB V2.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 0(R12), F7
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD $0x4e23d4e3 // fadd v3.4s, v7.4s, v3.4s
+	FMOVQ F3, 0(R12)
+	VADD V4.S4, V4.S4, V3.S4
+	VSUB V2.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 16(R12), F4
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD $0x4e23d483 // fadd v3.4s, v4.4s, v3.4s
+	FMOVQ F3, 16(R12)
+	VADD V5.S4, V5.S4, V3.S4
+	VSUB V2.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 32(R12), F4
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD $0x4e23d483 // fadd v3.4s, v4.4s, v3.4s
+	FMOVQ F3, 32(R12)
+	VADD V6.S4, V6.S4, V3.S4
+	VSUB V2.S4, V3.S4, V2.S4
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	FMOVQ 48(R12), F3
+	WORD $0x6e21dc41 // fmul v1.4s, v2.4s, v1.4s
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	FMOVQ F1, 48(R12)
+	ADD $64, R12
+	ADD $16, R11
+	SUBS $1, R13
+	BNE strip
+last:
+	TBZ $0, R2, next
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	MOVD R11, R13
+	MOVD R9, R14
+	MOVD R7, R15
+ends:
+	FMOVD (R13), F1
+	ADD R4, R13
+	VLD1R.P 2(R14), [V2.H8]
+	VZIP1 V0.B16, V1.B16, V7.B16
+	WORD $0x0e6280e3 // smlal v3.4s, v7.4h, v2.4h
+	WORD $0x4e6280e4 // smlal2 v4.4s, v7.8h, v2.8h
+	VZIP2 V0.B16, V1.B16, V1.B16
+	WORD $0x0e628025 // smlal v5.4s, v1.4h, v2.4h
+	WORD $0x4e628026 // smlal2 v6.4s, v1.8h, v2.8h
+	SUBS $1, R15
+	BNE ends
+	MOVD R9, R13
+	ADD $128, R13
+	VLD1R (R13), [V1.S4]
+	ADD $4, R13
+	VLD1R (R13), [V2.S4]
+	VADD V3.S4, V3.S4, V3.S4
+	VSUB V2.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 0(R12), F7
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD $0x4e23d4e3 // fadd v3.4s, v7.4s, v3.4s
+	FMOVQ F3, 0(R12)
+	VADD V4.S4, V4.S4, V3.S4
+	VSUB V2.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 16(R12), F4
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD $0x4e23d483 // fadd v3.4s, v4.4s, v3.4s
+	FMOVQ F3, 16(R12)
+	VADD V5.S4, V5.S4, V3.S4
+	VSUB V2.S4, V3.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 32(R12), F4
+	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
+	WORD $0x4e23d483 // fadd v3.4s, v4.4s, v3.4s
+	FMOVQ F3, 32(R12)
+	VADD V6.S4, V6.S4, V3.S4
+	VSUB V2.S4, V3.S4, V2.S4
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	FMOVQ 48(R12), F3
+	WORD $0x6e21dc41 // fmul v1.4s, v2.4s, v1.4s
+	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
+	FMOVQ F1, 48(R12)
+	ADD $64, R12
+	ADD $16, R11
+next:
+	ADD R5, R9
+	ADD R6, R10
+	SUBS $1, R8
+	BNE set
+	ADD $136, R3
+	ADD R4<<6, R0
+	SUBS $64, R1
+	BGT group
+	RET
+
+// func sums4NEON(sums *float32, rows, weights *uint64, n, words, sets int)
+TEXT ·sums4NEON(SB), NOSPLIT, $0-48
+	MOVD $constants<>(SB), R0
+	MOVD rows+8(FP), R1
+	MOVD n+24(FP), R2
+	MOVD words+32(FP), R3
+	MOVD weights+16(FP), R4
+	LSL $3, R3, R5
+	ADD $63, R2, R6
+	LSR $6, R6
+	MOVD $136, R7
+	MUL R7, R6
+	ADD $3, R3, R7
+	LSR $2, R7
+	LSL $8, R7
+	FMOVQ 144(R0), F0
+	VMOVI $0, V1.B16
+group:
+	MOVD sets+40(FP), R8
+	MOVD R4, R9
+	MOVD sums+0(FP), R10
+	MOVD $64, R0
+	CMP R0, R2
+	CSEL LT, R2, R0, R0
+set:
+	MOVD R1, R11
+	MOVD R10, R12
+	LSR $1, R3, R13
+	CBZ R13, last
+strip:
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	MOVD R11, R14
+	MOVD R9, R15
+	MOVD R0, R16
+rows:
+	FMOVQ 0(R14), F2
+	ADD R5, R14
+	VLD1R.P 2(R15), [V3.H8]
+	VUSHR $4, V2.B16, V12.B16
+	VAND V0.B16, V2.B16, V2.B16
+	VZIP1 V1.B16, V2.B16, V13.B16
+	WORD $0x0e6381a4 // smlal v4.4s, v13.4h, v3.4h
+	WORD $0x4e6381a5 // smlal2 v5.4s, v13.8h, v3.8h
+	VZIP2 V1.B16, V2.B16, V2.B16
+	WORD $0x0e638046 // smlal v6.4s, v2.4h, v3.4h
+	WORD $0x4e638047 // smlal2 v7.4s, v2.8h, v3.8h
+	VZIP1 V1.B16, V12.B16, V2.B16
+	WORD $0x0e638048 // smlal v8.4s, v2.4h, v3.4h
+	WORD $0x4e638049 // smlal2 v9.4s, v2.8h, v3.8h
+	VZIP2 V1.B16, V12.B16, V2.B16
+	WORD $0x0e63804a // smlal v10.4s, v2.4h, v3.4h
+	WORD $0x4e63804b // smlal2 v11.4s, v2.8h, v3.8h
+	SUBS $1, R16
+	BNE rows
+	MOVD R9, R14
+	ADD $128, R14
+	VLD1R (R14), [V2.S4]
+	ADD $4, R14
+	VLD1R (R14), [V3.S4]
+	VADD V4.S4, V4.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 0(R12), F12
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d584 // fadd v4.4s, v12.4s, v4.4s
+	FMOVQ F4, 0(R12)
+	VADD V5.S4, V5.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 16(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 16(R12)
+	VADD V6.S4, V6.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 32(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 32(R12)
+	VADD V7.S4, V7.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 48(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 48(R12)
+	VADD V8.S4, V8.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 64(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 64(R12)
+	VADD V9.S4, V9.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 80(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 80(R12)
+	VADD V10.S4, V10.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 96(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 96(R12)
+	VADD V11.S4, V11.S4, V4.S4
+	VSUB V3.S4, V4.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 112(R12), F4
+	WORD $0x6e22dc62 // fmul v2.4s, v3.4s, v2.4s
+	WORD $0x4e22d482 // fadd v2.4s, v4.4s, v2.4s
+	FMOVQ F2, 112(R12)
+	ADD $128, R12
+	ADD $16, R11
+	SUBS $1, R13
+	BNE strip
+last:
+	TBZ $0, R3, next
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	MOVD R11, R13
+	MOVD R9, R14
+	MOVD R0, R15
+ends:
+	FMOVD (R13), F2
+	ADD R5, R13
+	VLD1R.P 2(R14), [V3.H8]
+	VUSHR $4, V2.B16, V12.B16
+	VAND V0.B16, V2.B16, V2.B16
+	VZIP1 V1.B16, V2.B16, V13.B16
+	WORD $0x0e6381a4 // smlal v4.4s, v13.4h, v3.4h
+	WORD $0x4e6381a5 // smlal2 v5.4s, v13.8h, v3.8h
+	VZIP2 V1.B16, V2.B16, V2.B16
+	WORD $0x0e638046 // smlal v6.4s, v2.4h, v3.4h
+	WORD $0x4e638047 // smlal2 v7.4s, v2.8h, v3.8h
+	VZIP1 V1.B16, V12.B16, V2.B16
+	WORD $0x0e638048 // smlal v8.4s, v2.4h, v3.4h
+	WORD $0x4e638049 // smlal2 v9.4s, v2.8h, v3.8h
+	VZIP2 V1.B16, V12.B16, V2.B16
+	WORD $0x0e63804a // smlal v10.4s, v2.4h, v3.4h
+	WORD $0x4e63804b // smlal2 v11.4s, v2.8h, v3.8h
+	SUBS $1, R15
+	BNE ends
+	MOVD R9, R13
+	ADD $128, R13
+	VLD1R (R13), [V2.S4]
+	ADD $4, R13
+	VLD1R (R13), [V3.S4]
+	VADD V4.S4, V4.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 0(R12), F12
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d584 // fadd v4.4s, v12.4s, v4.4s
+	FMOVQ F4, 0(R12)
+	VADD V5.S4, V5.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 16(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 16(R12)
+	VADD V6.S4, V6.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 32(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 32(R12)
+	VADD V7.S4, V7.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 48(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 48(R12)
+	VADD V8.S4, V8.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 64(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 64(R12)
+	VADD V9.S4, V9.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 80(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 80(R12)
+	VADD V10.S4, V10.S4, V4.S4
+	VSUB V3.S4, V4.S4, V4.S4
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	FMOVQ 96(R12), F5
+	WORD $0x6e22dc84 // fmul v4.4s, v4.4s, v2.4s
+	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
+	FMOVQ F4, 96(R12)
+	VADD V11.S4, V11.S4, V4.S4
+	VSUB V3.S4, V4.S4, V3.S4
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	FMOVQ 112(R12), F4
+	WORD $0x6e22dc62 // fmul v2.4s, v3.4s, v2.4s
+	WORD $0x4e22d482 // fadd v2.4s, v4.4s, v2.4s
+	FMOVQ F2, 112(R12)
+	ADD $128, R12
+	ADD $16, R11
+next:
+	ADD R6, R9
+	ADD R7, R10
+	SUBS $1, R8
+	BNE set
+	ADD $136, R4
+	ADD R5<<6, R1
+	SUBS $64, R2
+	BGT group
+	RET
+
 DATA constants<>+0(SB)/8, $0x0002000200020002
 DATA constants<>+8(SB)/8, $0x0002000200020002
 DATA constants<>+16(SB)/8, $0x0000000100000001
@@ -1426,4 +1972,8 @@ DATA constants<>+160(SB)/8, $0x8080808080808080
 DATA constants<>+168(SB)/8, $0x8080808080808080
 DATA constants<>+176(SB)/8, $0x4380000043800000
 DATA constants<>+184(SB)/8, $0x4380000043800000
-GLOBL constants<>(SB), RODATA|NOPTR, $192
+DATA constants<>+192(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+200(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+208(SB)/8, $0x46fefe0046fefe00
+DATA constants<>+216(SB)/8, $0x46fefe0046fefe00
+GLOBL constants<>(SB), RODATA|NOPTR, $224

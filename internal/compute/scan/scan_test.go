@@ -151,7 +151,12 @@ func TestAllocations(t *testing.T) {
 			for _, width := range widths {
 				Levels(products[:], rows[:], table[:], query[:], 12, width)
 			}
+			var weights [2 * groupWords]uint64
+			var places [2 * 12 * 16]float32
 			for _, width := range productWidths {
+				Weigh(weights[:], products[:], products[:], width)
+				Sums(places[:], rows[:], weights[:], 2, 12, width, 2)
+				Collect(products[:], places[:SumPlaces(12, width)], 12, width)
 				Products(products[:], rows[:], digits[:2*DigitWords(12, width)], 1, 12, width, 2, 1)
 			}
 		}))

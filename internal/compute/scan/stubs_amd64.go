@@ -73,3 +73,33 @@ func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //
 //go:noescape
 func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// weighAVX512 rounds the weights of whole groups of rows, as the reference does.
+//
+//go:noescape
+func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
+
+// weighAVX2 rounds the weights of whole groups of rows, as the reference does.
+//
+//go:noescape
+func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)
+
+// sums8AVX512 adds the weighted sums of rows, as the reference does. It needs VNNI.
+//
+//go:noescape
+func sums8AVX512(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+
+// sums8AVX2 adds the weighted sums of rows, as the reference does.
+//
+//go:noescape
+func sums8AVX2(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+
+// sums4AVX512 adds the weighted sums of rows, as the reference does. It needs VNNI.
+//
+//go:noescape
+func sums4AVX512(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)
+
+// sums4AVX2 adds the weighted sums of rows, as the reference does.
+//
+//go:noescape
+func sums4AVX2(sums *float32, rows *uint64, weights *uint64, n int, words int, sets int)

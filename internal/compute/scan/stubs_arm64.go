@@ -48,3 +48,18 @@ func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride
 //
 //go:noescape
 func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// weighNEON rounds the weights of whole groups of rows, as the reference does.
+//
+//go:noescape
+func weighNEON(dst *uint64, w, scales *float32, groups, odd int)
+
+// sums8NEON adds the weighted sums of rows, as the reference does.
+//
+//go:noescape
+func sums8NEON(sums *float32, rows, weights *uint64, n, words, sets int)
+
+// sums4NEON adds the weighted sums of rows, as the reference does.
+//
+//go:noescape
+func sums4NEON(sums *float32, rows, weights *uint64, n, words, sets int)

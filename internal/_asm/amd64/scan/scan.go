@@ -34,6 +34,12 @@ func Write() {
 		productsWide(width)
 		productsNarrow(width)
 	}
+	weigh(amd64.Machines[0])
+	weigh(amd64.Machines[2])
+	for _, width := range []int{8, 4} {
+		sumsWide(width)
+		sumsNarrow(width)
+	}
 }
 
 // begin starts a function. The signature has no element type.

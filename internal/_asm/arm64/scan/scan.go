@@ -22,6 +22,10 @@ func Write(f *arm64.File) {
 		m.products(width, true)
 		m.products(width, false)
 	}
+	m.weigh()
+	for _, width := range []int{8, 4} {
+		m.sums(width)
+	}
 }
 
 // machine is a machine with the kernels as methods.

@@ -1,0 +1,181 @@
+package scan
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+)
+
+// GroupRows is the number of rows whose weights are multiples of one step in Sums, from −Largest to
+// Largest. The sum of a group is at most 64·255·Largest < 2³⁰.
+const GroupRows = 64
+
+const groupWords = 2*GroupRows/8 + 1
+
+// WeightWords returns the number of words of the weights of n rows as Weigh has them.
+func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWords }
+
+// SumPlaces returns the number of places of a sum of rows of so many words.
+func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width) }
+
+// Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each group
+// of 64 rows, the last of which may be shorter, a weight becomes a multiple of the largest
+// |w[i]·scales[i]| of the group over Largest: its error is half of such a step at most. A weight
+// that is NaN or ±Inf makes the step NaN, and so the sums.
+//
+// A group has 16 words with the multiples, as the kernels of the tier take them, and a word with the
+// step and with the sum of the multiples times 2^width − 1.
+func Weigh(dst []uint64, w, scales []float32, width int) {
+	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
+	odd := 1<<width - 1
+	if groups := len(w) / GroupRows; groups > 0 {
+		weigh(dst, w, scales, groups, odd)
+		for g := range groups {
+			if !usual(dst[g*groupWords:]) {
+				weighAgain(dst[g*groupWords:][:groupWords], w[g*GroupRows:], scales[g*GroupRows:], odd)
+			}
+		}
+		dst, w, scales = dst[groups*groupWords:], w[groups*GroupRows:], scales[groups*GroupRows:]
+	}
+	if len(w) > 0 {
+		var last [2][GroupRows]float32
+		copy(last[0][:], w)
+		copy(last[1][:], scales)
+		weigh(dst, last[0][:], last[1][:], 1, odd)
+		if !usual(dst) {
+			weighAgain(dst, last[0][:], last[1][:], odd)
+		}
+	}
+}
+
+// Sums adds to sums[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
+// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets, one after the other, as
+// Weigh has them; Collect finds the elements in their places.
+//
+// The sum of a group of 64 rows is exact. It is rounded to float32, multiplied by the step of the
+// group and added, both rounded: the results are the same in every tier.
+func Sums(sums []float32, rows, weights []uint64, n, words, width, sets int) {
+	if n == 0 || sets == 0 {
+		return
+	}
+	rows, weights, sums = rows[:n*words], weights[:sets*WeightWords(n)], sums[:sets*SumPlaces(words, width)]
+	if width == 8 {
+		sums8(sums, rows, weights, n, words, sets)
+	} else {
+		sums4(sums, rows, weights, n, words, sets)
+	}
+}
+
+// Collect sets dst to the elements of a sum.
+func Collect(dst, sum []float32, words, width int) {
+	places(len(dst), words, width, func(i, at, part int) {
+		dst[i] = sum[at/16*(128/width)+part*16+at%16]
+	})
+}
+
+// usual reports whether the largest weight of a group is finite and has a reciprocal in float32.
+func usual(group []uint64) bool {
+	step := math.Float32frombits(uint32(group[groupWords-1]))
+	return step >= 0x1p-110 && step <= math.MaxFloat32
+}
+
+// weighAgain rounds the weights of a group that is not usual.
+func weighAgain(group []uint64, w, scales []float32, odd int) {
+	var v [GroupRows]float64
+	peak := 0.0
+	for i := range v {
+		v[i] = float64(w[i] * scales[i])
+		peak = max(peak, math.Abs(v[i]))
+	}
+	clear(group)
+	if peak == 0 {
+		return
+	}
+	if math.IsInf(peak, 1) {
+		peak = math.NaN()
+	}
+	sum := 0
+	if peak == peak {
+		for i, x := range v {
+			whole := int16(math.RoundToEven(x / peak * Largest))
+			sum += int(whole)
+			putWeight(group, i, whole)
+		}
+	}
+	group[groupWords-1] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
+}
+
+// putWeight writes the multiple of row i of a group, which is cleared, as its two digits in places of
+// their own, or as it is.
+func putWeight(group []uint64, i int, whole int16) {
+	if tierOfProducts() == simd.AVX512 {
+		low := int8(whole)
+		high := (int(whole) - int(low)) >> 8
+		group[i/8] |= uint64(uint8(high)) << (i % 8 * 8)
+		group[GroupRows/8+i/8] |= uint64(uint8(low)) << (i % 8 * 8)
+		return
+	}
+	group[i/4] |= uint64(uint16(whole)) << (i % 4 * 16)
+}
+
+func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
+	for g := range groups {
+		group, w, scales := dst[g*groupWords:][:groupWords], w[g*GroupRows:][:GroupRows], scales[g*GroupRows:][:GroupRows]
+		var v [GroupRows]float32
+		var peak uint32 // as bits, whose order is that of magnitudes, and NaN is beyond
+		for i := range v {
+			v[i] = w[i] * scales[i]
+			peak = max(peak, math.Float32bits(v[i])&^(1<<31))
+		}
+		perStep := Largest / math.Float32frombits(peak)
+		clear(group)
+		sum := 0
+		for i, x := range v {
+			whole := int16(math.RoundToEven(float64(x * perStep)))
+			sum += int(whole)
+			putWeight(group, i, whole)
+		}
+		step := math.Float32frombits(peak) / Largest
+		group[groupWords-1] = uint64(math.Float32bits(step)) | uint64(uint32(odd*sum))<<32
+	}
+}
+
+func sums8Reference(sums []float32, rows, weights []uint64, n, words, sets int) {
+	sumsOf(sums, rows, weights, n, words, sets, 8)
+}
+
+func sums4Reference(sums []float32, rows, weights []uint64, n, words, sets int) {
+	sumsOf(sums, rows, weights, n, words, sets, 4)
+}
+
+// sumsOf is Sums in pure Go.
+func sumsOf(sums []float32, rows, weights []uint64, n, words, sets, width int) {
+	for first := 0; first < n; first += GroupRows {
+		for k := range sets {
+			group := weights[k*WeightWords(n)+first/GroupRows*groupWords:][:groupWords]
+			step, constant := math.Float32frombits(uint32(group[groupWords-1])), int32(group[groupWords-1]>>32)
+			for w := range words {
+				var total [2][8]int32 // of the codes in the lower and in the upper bits
+				for i := first; i < min(n, first+GroupRows); i++ {
+					whole := int32(int16(group[(i-first)/4] >> ((i - first) % 4 * 16)))
+					word := rows[i*words+w]
+					for b := range 8 {
+						c := int32(word & 255)
+						if width == 4 {
+							total[1][b] += whole * (c >> 4)
+							c &= 15
+						}
+						total[0][b] += whole * c
+						word >>= 8
+					}
+				}
+				for part := range 8 / width {
+					to := sums[k*SumPlaces(words, width)+w/2*(128/width)+part*16+w%2*8:][:8]
+					for b := range to {
+						to[b] += float32(float32(2*total[part][b]-constant) * step)
+					}
+				}
+			}
+		}
+	}
+}
