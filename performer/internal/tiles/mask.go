@@ -88,6 +88,32 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
 }
 
+// Part is a run of keys From ≤ j < To of one tile: those from a multiple of [Keys] to the next.
+type Part struct{ From, To int }
+
+// AppendParts appends the parts of n keys that the queries first ≤ i < end see, as far as Valid and Pairs
+// let them. The keys of a tile may be in two parts.
+func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
+	for _, keys := range m.keys(first, end, n) {
+		for lo := keys.from; lo < keys.to; {
+			hi := min((lo/Keys+1)*Keys, keys.to)
+			parts = append(parts, Part{lo, hi})
+			lo = hi
+		}
+	}
+	return parts
+}
+
+// Place returns the place of query i among the keys.
+func (m *Mask[T]) Place(i int) int { return m.place(i) }
+
+// Queries returns which of the queries first ≤ i < end see key j, as far as Pairs lets them: a run,
+// less first.
+func (m *Mask[T]) Queries(j, first, end int) (from, to int) { return m.queries(j, first, end) }
+
+// Sees reports whether all queries first ≤ i < end see all keys of a part, as far as Pairs lets them.
+func (m *Mask[T]) Sees(first, end int, p Part) bool { return m.sees(first, end, p.From, p.To) }
+
 // seeing returns the queries of n that see one of the keys lo ≤ j < hi, as far as Valid and Pairs let
 // them: a run.
 func (m *Mask[T]) seeing(lo, hi, n int) run {

@@ -31,6 +31,7 @@ type Tile[T dense.Float] struct {
 	changes scratch.Buffer[T] // Keys×queries, of pairs
 	clean   scratch.Buffer[T] // Keys×dv
 	mask    Mask[T]           // of AddSeen
+	parts   []Part
 	slopes  slopes[T]
 	open    []bool // which queries have seen a key
 	shut    int    // the number of the others
@@ -96,16 +97,21 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	t.mask = mask
 	m := &t.mask
 	t.slopes.prepare(m, first, end)
-	for _, keys := range m.keys(first, end, k.Rows) {
-		for lo := keys.from; lo < keys.to; {
-			hi := min((lo/Keys+1)*Keys, keys.to)
-			if !m.Pairs.blind(first, end, lo, hi) {
-				w := m.view(first, end, lo, hi, &t.changes, &t.slopes)
-				t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), nil, &w)
-			}
-			lo = hi
+	t.parts = m.AppendParts(t.parts[:0], first, end, k.Rows)
+	for _, p := range t.parts {
+		if !m.Pairs.blind(first, end, p.From, p.To) {
+			w := m.view(first, end, p.From, p.To, &t.changes, &t.slopes)
+			t.take(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
 		}
 	}
+}
+
+// AddPart adds the keys and values of a part, see [Mask.AppendParts], that the queries of the tile see.
+// The mask has neither a Slope nor Pairs.
+func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask Mask[T], first int, p Part) {
+	t.mask = mask
+	w := t.mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
+	t.take(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
 }
 
 // take adds at most Keys keys and values to the sums of the queries.
@@ -216,17 +222,24 @@ func (t *Tile[T]) raise(scores dense.Matrix[T]) {
 // Finish writes the outputs of the queries. The output of a query that has seen no key is zero.
 func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 	for i := range dst.Rows {
-		sums, total, peak := t.Sums(i)
-		switch {
-		case !t.open[i]:
+		if !t.open[i] {
 			clear(dst.Row(i))
-		case !t.law.Unnormalised:
-			logscale.Divide(dst.Row(i), sums, total)
-		case math.IsInf(peak, -1):
-			logscale.Apply(dst.Row(i), sums, logscale.Scale{Factor: 1})
-		default:
-			logscale.Apply(dst.Row(i), sums, logscale.NewScale(peak, 0))
+			continue
 		}
+		sums, total, peak := t.Sums(i)
+		Output(t.law, dst.Row(i), sums, total, peak)
+	}
+}
+
+// Output writes the output of a query that has summed up Σ_j A_ij v_j and Σ_j A_ij, over exp(peak).
+func Output[T dense.Float](law Scores, dst, sums []T, total T, peak float64) {
+	switch {
+	case !law.Unnormalised:
+		logscale.Divide(dst, sums, total)
+	case math.IsInf(peak, -1):
+		logscale.Apply(dst, sums, logscale.Scale{Factor: 1})
+	default:
+		logscale.Apply(dst, sums, logscale.NewScale(peak, 0))
 	}
 }
 

@@ -1,0 +1,96 @@
+package coded
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// Takes reports whether Attend computes such attention in 8 bits: scores are products of at most
+// [bytedot.MostInner] coordinates, and the mask is made of runs of keys.
+func Takes[T dense.Float](a tiles.Attention[T]) bool {
+	return a.Scores.Softcap == 0 && a.Mask.Slope == 0 && !a.Mask.Pairs.Given() && a.Q.Cols > 0 && a.Q.Cols <= bytedot.MostInner/2
+}
+
+// Attend computes the outputs of attention that it Takes. The output of a query that sees no key is
+// zero. Bits do not depend on GOMAXPROCS, nor those of a causal output on later keys.
+func Attend[T dense.Float](a tiles.Attention[T]) {
+	if a.Q.Rows == 0 || a.V.Cols == 0 {
+		return
+	}
+	c := pool.Get[call[T]](&calls)
+	c.Attention = a
+	c.store.encode(a.K, a.V, a.Mask.Valid)
+	c.rows = c.blockSize()
+	c.skip = a.Mask.Place(0) % c.rows
+	if c.skip < 0 {
+		c.skip += c.rows
+	}
+	parallel.Do((c.skip+a.Q.Rows+c.rows-1)/c.rows, c)
+	c.Attention = tiles.Attention[T]{}
+	pool.Put(&calls, c)
+}
+
+// call is one call of Attend. A piece is a block of queries.
+type call[T dense.Float] struct {
+	tiles.Attention[T]
+	store      store[T]
+	rows, skip int
+}
+
+var calls pool.Both[call[float32], call[float64]]
+
+// blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks begin
+// at multiples of it, so that the bits of causal outputs do not depend on where a call begins.
+func (c *call[T]) blockSize() int {
+	const least = 64
+	if c.Mask.Window > 0 {
+		return least
+	}
+	rows := tiles.Keys
+	if c.Mask.Causal {
+		rows /= 2
+	}
+	for rows > least && c.Q.Rows < 16*rows {
+		rows /= 2
+	}
+	return rows
+}
+
+// Piece computes the outputs of a block of queries.
+func (c *call[T]) Piece(i int) {
+	lo, hi := max(i*c.rows-c.skip, 0), min((i+1)*c.rows-c.skip, c.Q.Rows)
+	b := pool.Get[block[T]](&blocks)
+	b.begin(c, lo, hi)
+	b.parts = c.Mask.AppendParts(b.parts[:0], lo, hi, c.K.Rows)
+	for _, p := range b.parts {
+		t := p.From / tiles.Keys
+		if c.coded(t, lo) {
+			b.add(c, t, p)
+			continue
+		}
+		if b.exact == nil {
+			b.exact = tiles.NewTile(c.Scores, c.Q.RowRange(lo, hi), c.V.Cols)
+		}
+		b.exact.AddPart(c.K, c.V, c.Mask, lo, p)
+	}
+	b.finish(c)
+	if b.exact != nil {
+		b.exact.Release()
+		b.exact = nil
+	}
+	pool.Put(&blocks, b)
+}
+
+// coded reports whether a tile serves queries from query first on: it is finite, and if they are
+// causal, it has all of its keys and none that is later.
+func (c *call[T]) coded(t, first int) bool {
+	return c.store.finite[t] && (!c.Mask.Causal || (t+1)*tiles.Keys <= c.Mask.Place(first)+1)
+}
+
+// octaves is what natural logarithms are multiplied by.
+const octaves = math.Log2E * bytedot.Octave
