@@ -35,6 +35,15 @@ func BenchmarkAttention(b *testing.B) {
 	b.Run("form=exact/window=256/causal=false/type=float32", func(b *testing.B) {
 		benchmarkForm[float32](b, Exact[float32]{Window: 256}, func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})
+	b.Run("form=exact/bits=8/type=float32", func(b *testing.B) {
+		benchmarkForm[float32](b, Exact[float32]{Bits: 8}, func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
+	})
+	b.Run("form=exact/bits=8/causal=true/type=float32", func(b *testing.B) {
+		benchmarkForm[float32](b, Exact[float32]{Bits: 8, Causal: true}, func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+	})
+	b.Run("form=exact/causal=true/type=float32", func(b *testing.B) {
+		benchmarkForm[float32](b, Exact[float32]{Causal: true}, func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
 		macs := func(n int) int { return n * n * 2 * benchmarkDim }

@@ -230,10 +230,13 @@ const farthest = math.MaxInt / 8
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (e Exact[T]) placed() bool { return e.Window != 0 || e.Slope != 0 }
 
-// refusePlaces returns an error if what approximates e would have to know of places.
-func (e Exact[T]) refusePlaces() error {
+// refuse returns an error if what approximates e would have to know of places or to round.
+func (e Exact[T]) refuse() error {
 	if e.placed() {
 		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", e.Window, e.Slope)
+	}
+	if e.Bits != 0 {
+		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", e.Bits)
 	}
 	return nil
 }

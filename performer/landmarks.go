@@ -154,7 +154,7 @@ func checkLandmarkKernel[T dense.Float](exact Exact[T]) error {
 	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
 		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
 	}
-	if err := exact.refusePlaces(); err != nil {
+	if err := exact.refuse(); err != nil {
 		return err
 	}
 	if exact.Softcap != 0 {

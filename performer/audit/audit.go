@@ -204,6 +204,9 @@ func exactHeads[T dense.Float](truth performer.Form[T], forms ...performer.Form[
 		if exact.Window != 0 || exact.Slope != 0 {
 			return nil, fmt.Errorf("audit: truth has Window = %d and Slope = %v for head %d, want none: rows are drawn without their places", exact.Window, exact.Slope, h)
 		}
+		if exact.Bits != 0 {
+			return nil, fmt.Errorf("audit: truth has Bits = %d for head %d, want 0: the truth is not rounded", exact.Bits, h)
+		}
 	}
 	for i, form := range forms {
 		if err := sameHeads(i, form, b); err != nil {

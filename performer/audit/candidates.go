@@ -115,12 +115,13 @@ func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
 //
 //   - clusters of keys, with near keys exactly (package multipole); of C clusters, those of keys are near
 //     whose uncertain share of the weights is above 1.5/C, or above 0.5/C,
+//   - exact attention in 8 bits (performer.Exact with Bits),
 //   - landmarks, which are chosen among the keys of each call (performer.NewLandmarks),
 //   - landmarks with as many samples, or with a window of 64 keys (performer.NewCorrected),
 //   - trigonometric features, which are good at small norms,
 //   - positive features that are fitted to queries and keys (rff.SDERF).
 //
-// All but clusters are centred at the means of queries and keys (performer.Landmarks.Centred, rff.Centred). Features have
+// Landmarks and features are centred at the means of queries and keys (performer.Landmarks.Centred, rff.Centred). Features have
 // orthogonal frequencies. If exact is causal, there are no samples, and what depends on tokens comes
 // from the first ones: landmarks from 16·r tokens, at least 1024 (performer.NewLandmarksAt), means and fits
 // from 1024.
@@ -128,6 +129,10 @@ func Candidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
 		clusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
 		clusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
+		{Name: "bits", Sizes: []int{8}, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Form[T], error) {
+			exact.Bits = size
+			return exact, nil
+		}, Cost: func(c Call) float64 { return coarse * exactCost[T](c) }},
 		{Name: "landmarks", New: landmarkCandidate[T], Cost: func(c Call) float64 { return landmarkCost[T](c, 0, 0) }},
 		{Name: "landmarks with as many samples", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Samples: size}, src)
@@ -161,6 +166,10 @@ func Candidates[T dense.Float]() []Candidate[T] {
 		}},
 	}
 }
+
+// coarse is the cost of exact attention in 8 bits, as measured on processors that multiply bytes, with
+// room for others.
+const coarse = 0.4
 
 // drawCost returns the cost of drawing orthogonal frequencies and of means, as measured.
 func drawCost(c Call) float64 {

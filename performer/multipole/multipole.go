@@ -46,7 +46,7 @@ type Attention[T dense.Float] struct {
 // New returns attention that approximates exact and finds clusters among the keys of each call. src
 // seeds the choice of keys that k-means begins with.
 //
-// The error reports an exact with Softcap, Window, Slope or Unnormalised, or with a Scale that is
+// The error reports an exact with Softcap, Window, Slope, Bits or Unnormalised, or with a Scale that is
 // negative or not finite; options that are negative or, as Threshold, not finite; and a nil src. A
 // Window bounds the keys that a query sees, so that exact attention has few, and a Slope asks for the
 // places of keys, which clusters do not know.
@@ -101,6 +101,9 @@ func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[
 	}
 	if exact.Window != 0 || exact.Slope != 0 {
 		return nil, fmt.Errorf("multipole: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
+	}
+	if exact.Bits != 0 {
+		return nil, fmt.Errorf("multipole: exact.Bits = %d, want 0", exact.Bits)
 	}
 	if exact.Unnormalised {
 		return nil, errors.New("multipole: exact.Unnormalised is set, but outputs are averages of values")

@@ -1,0 +1,244 @@
+package performer_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// inBits returns e in 8 bits.
+func inBits[T dense.Float](e performer.Exact[T]) performer.Exact[T] {
+	e.Bits = 8
+	return e
+}
+
+// offBy returns ‖got − want‖/‖want‖.
+func offBy[T dense.Float](got, want dense.Matrix[T]) float64 {
+	var difference, norm float64
+	for i := range want.Rows {
+		for j, x := range want.Row(i) {
+			e := float64(got.Row(i)[j]) - float64(x)
+			difference += e * e
+			norm += float64(x) * float64(x)
+		}
+	}
+	return math.Sqrt(difference / norm)
+}
+
+// coarseForms are forms that take Bits.
+func coarseForms[T dense.Float]() []performer.Exact[T] {
+	var all []performer.Exact[T]
+	for _, causal := range []bool{false, true} {
+		for _, e := range []performer.Exact[T]{
+			{}, {Scale: 0.3}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
+		} {
+			e.Causal = causal
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func TestBitsAreNearExact(t *testing.T) {
+	densetest.Both(t, bitsAreNearExact[float32], bitsAreNearExact[float64])
+}
+
+func bitsAreNearExact[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, s := range []struct{ n, d, dv int }{{1, 4, 3}, {63, 1, 1}, {300, 16, 7}, {700, 64, 64}, {1100, 80, 20}, {530, 100, 33}} {
+		q, k, v := densetest.Normal[T](rng, s.n, s.d, 0.5, 1.5), densetest.Normal[T](rng, s.n, s.d, -3, 1.5), densetest.Normal[T](rng, s.n, s.dv, 0, 1)
+		for _, e := range coarseForms[T]() {
+			name := fmt.Sprintf("%+v, %+v", s, e)
+			want := e.Forward(dense.Matrix[T]{}, q, k, v)
+			got := inBits(e).Forward(dense.Matrix[T]{}, q, k, v)
+			assert.Less(t, offBy(got, want), 0.03, name)
+			if s.n > 512 && e.Window == 0 {
+				assert.False(t, densetest.Identical(got, want), "%s: nothing is rounded", name)
+			}
+			again := dense.Copy(dense.New[T](s.n, s.dv), q.ColRange(0, min(s.d, s.dv)))
+			if s.d == s.dv {
+				assert.True(t, densetest.Identical(inBits(e).Forward(again, again, k, v), got), "%s: dst is q", name)
+			}
+		}
+	}
+}
+
+// Codes are small where keys have a common mean, or one coordinate is much larger than the others.
+func TestBitsOfKeysThatHurt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	const n, d = 1024, 64
+	q, k, v := densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
+	distance := func(k dense.Matrix[float32]) float64 {
+		e := performer.Exact[float32]{}
+		return offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), e.Forward(dense.Matrix[float32]{}, q, k, v))
+	}
+	plain := distance(k)
+	shifted, loud := k.Clone(), k.Clone()
+	for i := range n {
+		for j := range d {
+			shifted.Row(i)[j] += 50
+		}
+		loud.Row(i)[3] *= 30
+	}
+	assert.InDelta(t, plain, distance(shifted), 0.1*plain, "a mean of fifty spreads")
+	assert.Less(t, distance(loud), 0.03, "a loud channel")
+}
+
+// Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
+func TestBitsAreReproducible(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	const n, d = 1500, 32
+	q, k, v := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 1)
+	none := dense.Matrix[float32]{}
+	for _, e := range coarseForms[float32]() {
+		e = inBits(e)
+		all := e.Forward(none, q, k, v)
+		before := runtime.GOMAXPROCS(1)
+		assert.True(t, densetest.Identical(e.Forward(none, q, k, v), all), "%+v", e)
+		runtime.GOMAXPROCS(before)
+		if !e.Causal && e.Window == 0 {
+			assert.True(t, densetest.Identical(e.Forward(none, q.RowRange(100, 170), k, v), all.RowRange(100, 170)), "%+v", e)
+		}
+		for _, m := range []int{1, 255, 256, 257, 600, 1024} {
+			if e.Causal {
+				assert.True(t, densetest.Identical(e.Forward(none, q.RowRange(0, m), k.RowRange(0, m), v.RowRange(0, m)), all.RowRange(0, m)), "%+v, %d tokens", e, m)
+			}
+		}
+	}
+}
+
+// Outputs are averages of values that are rounded to codes.
+func TestBitsAverage(t *testing.T) {
+	for _, norm := range []float64{0, 1, 30, 1e4, 1e18} {
+		rng := rand.New(rand.NewPCG(7, 8))
+		q, k := densetest.Normal[float32](rng, 600, 24, 0, norm), densetest.Normal[float32](rng, 600, 24, 0, norm)
+		v := densetest.Filled[float32](600, 2, 1)
+		for i := range v.Rows {
+			v.Row(i)[1] = float32(i % 2)
+		}
+		out := performer.Exact[float32]{Bits: 8}.Forward(dense.Matrix[float32]{}, q, k, v)
+		for i := range out.Rows {
+			require.InDelta(t, 1, out.Row(i)[0], 1e-5, "norm %v, row %d", norm, i)
+			require.True(t, -1e-6 <= out.Row(i)[1] && out.Row(i)[1] <= 1+1e-5, "norm %v, row %d: %v", norm, i, out.Row(i)[1])
+		}
+	}
+}
+
+// What is not finite makes the outputs NaN that exact attention makes NaN, and no others.
+func TestBitsNotFinite(t *testing.T) {
+	densetest.Both(t, bitsNotFinite[float32], bitsNotFinite[float64])
+}
+
+func bitsNotFinite[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	const n, d = 800, 8
+	none := dense.Matrix[T]{}
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for place := range 3 {
+			for _, e := range coarseForms[T]() {
+				m := [3]dense.Matrix[T]{}
+				for i := range m {
+					m[i] = densetest.Normal[T](rng, n, d, 0, 1)
+				}
+				m[place].Row(300)[5] = T(x)
+				want, got := e.Forward(none, m[0], m[1], m[2]), inBits(e).Forward(none, m[0], m[1], m[2])
+				near := 0.1
+				if e.Unnormalised {
+					near *= n / 10
+				}
+				for i := range n {
+					for j, w := range want.Row(i) {
+						g := got.Row(i)[j]
+						if w-w != 0 {
+							require.Equal(t, fmt.Sprint(w), fmt.Sprint(g), "%v in %d, %+v, output %d %d", x, place, e, i, j)
+						} else {
+							require.InDelta(t, float64(w), float64(g), near, "%v in %d, %+v, output %d %d", x, place, e, i, j)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Keys that do not count change no bit, whatever they hold, and neither does a past that is given
+// beside its tokens.
+func TestBitsOfPadding(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	const n, d, pad = 700, 16, 90
+	none := dense.Matrix[float32]{}
+	q, k, v := densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
+	for _, e := range coarseForms[float32]() {
+		if e.Window > 0 && !e.Causal {
+			continue // places are those in the sequence, padding among them
+		}
+		b, err := performer.NewBatch[float32](1, 1, inBits(e))
+		require.NoError(t, err)
+		var outs []dense.Matrix[float32]
+		for _, x := range []float32{1, -1e30, float32(math.NaN())} {
+			valid := make([]bool, n)
+			for i := range valid {
+				valid[i] = i < n-pad && i%11 != 3
+			}
+			k, v := k.Clone(), v.Clone()
+			for i, counts := range valid {
+				for j := range d {
+					if !counts {
+						k.Row(i)[j], v.Row(i)[j] = x, x
+					}
+				}
+			}
+			outs = append(outs, b.ForwardSequences(none, q, k, v, performer.Sequences{Valid: valid}))
+		}
+		assert.True(t, densetest.Identical(outs[0], outs[1]), "%+v", e)
+		assert.True(t, densetest.Identical(outs[0], outs[2]), "%+v", e)
+	}
+}
+
+// Products of the largest codes, of as many coordinates as fit, do not overflow.
+func TestBitsOfExtremes(t *testing.T) {
+	const n, d = 300, 4096
+	q, k := densetest.Filled[float32](n, d, 1e3), densetest.Filled[float32](n, d, 1e3)
+	v := dense.New[float32](n, 1)
+	for i := range n {
+		if i%2 == 0 {
+			k.Row(i)[0] = -1e3
+		}
+		v.Row(i)[0] = float32(i % 2)
+	}
+	e := performer.Exact[float32]{Scale: 1e-9}
+	want := e.Forward(dense.Matrix[float32]{}, q, k, v)
+	assert.Less(t, offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), want), 0.01)
+	e.Scale = 1e-3
+	assert.Less(t, offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), e.Forward(dense.Matrix[float32]{}, q, k, v)), 0.01)
+}
+
+func TestBitsOfNothing(t *testing.T) {
+	e, none := performer.Exact[float32]{Bits: 8}, dense.Matrix[float32]{}
+	out := e.Forward(none, dense.New[float32](3, 4), dense.New[float32](0, 4), dense.New[float32](0, 2))
+	assert.Equal(t, []float32{0, 0, 0, 0, 0, 0}, out.Data)
+	assert.Zero(t, e.Forward(none, dense.New[float32](0, 4), dense.New[float32](5, 4), dense.New[float32](5, 2)).Rows)
+	e.Bits = 3
+	assert.PanicsWithValue(t, "performer: Bits = 3, want 0 or 8", func() {
+		e.Forward(none, dense.New[float32](3, 4), dense.New[float32](3, 4), dense.New[float32](3, 2))
+	})
+}
+
+func TestBitsAllocateNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	q := densetest.Normal[float32](rng, 1000, 32, 0, 1)
+	dst := dense.New[float32](1000, 32)
+	for _, e := range []performer.Exact[float32]{{Bits: 8}, {Bits: 8, Causal: true}, {Bits: 8, Causal: true, Window: 100}} {
+		assert.Zero(t, allocs.Settled(2, func() { e.Forward(dst, q, q, q) }), "%+v", e)
+	}
+}
