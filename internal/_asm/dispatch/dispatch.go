@@ -107,7 +107,7 @@ func Write(pkg, folder, source string) error {
 		if table != nil {
 			err = writeTables(&b, table, machines)
 		} else {
-			err = writeWrappers(&b, references, machines)
+			err = writeWrappers(&b, pkg, references, machines)
 		}
 		if err != nil {
 			return err

@@ -34,8 +34,8 @@ type wrapper struct {
 	Reference                       string // the call
 }
 
-// writeWrappers writes a wrapper for each reference.
-func writeWrappers(b *bytes.Buffer, references []*ast.FuncDecl, machines []machine) error {
+// writeWrappers writes a wrapper for each reference of a package.
+func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, machines []machine) error {
 	typed := len(machines) > 0 && machines[0].Size > 0
 	if typed {
 		b.WriteString("const (\n")
@@ -48,6 +48,7 @@ func writeWrappers(b *bytes.Buffer, references []*ast.FuncDecl, machines []machi
 	for _, f := range references {
 		w := wrapper{Name: strings.TrimSuffix(f.Name.Name, "Reference"), Chosen: "tier"}
 		switch {
+		case !typed && pkg != "scan": // whose kernels do not all want the same of a processor
 		case typed:
 			w.Chosen = "kernelOf[T]()"
 		case w.Name == "signs":
