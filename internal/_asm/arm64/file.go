@@ -86,6 +86,15 @@ func (m Machine) Pattern(bits uint64) Vec {
 // Value returns a vector with v, rounded, in every element.
 func (m Machine) Value(v float64) Vec { return m.Pattern(m.Bits(v)) }
 
+// Table returns the address of constants in memory, given by halves of vectors.
+func (m Machine) Table(halves []uint64) GP {
+	at, table := 8*len(m.constants), m.GP()
+	m.constants = append(m.constants, halves...)
+	m.fn.usesPool = true
+	m.I("ADD $%d, R%r, R%w", at, m.fn.pool, table)
+	return table
+}
+
 // Constant returns a vector from memory, given by its halves.
 func (m Machine) Constant(low, high uint64) Vec {
 	f := m.File

@@ -189,12 +189,12 @@ func (m Machine) RightRounded(a Vec, n int) Vec { return m.apply(rightRounded(n)
 func (m Machine) LeftRounded(a, b Vec) Vec { return m.apply(leftRounded, a, b) }
 
 // NarrowInts returns the integers of 32 bits of a and b as 16 bits, NarrowWords integers of 16 bits
-// as 8 bits, and NarrowUnsigned such as unsigned 8 bits. What is too large or too small becomes the
-// nearest that there is.
+// as 8 bits, and NarrowRight such, shifted to the right by n, as unsigned 8 bits. What is too large or
+// too small becomes the nearest that there is.
 
-func (m Machine) NarrowInts(a, b Vec) Vec     { return m.narrow(narrowInts, a, b) }
-func (m Machine) NarrowWords(a, b Vec) Vec    { return m.narrow(narrowWords, a, b) }
-func (m Machine) NarrowUnsigned(a, b Vec) Vec { return m.narrow(narrowUnsigned, a, b) }
+func (m Machine) NarrowInts(a, b Vec) Vec         { return m.narrow(narrowInts, a, b) }
+func (m Machine) NarrowWords(a, b Vec) Vec        { return m.narrow(narrowWords, a, b) }
+func (m Machine) NarrowRight(a, b Vec, n int) Vec { return m.narrow(narrowRight(n), a, b) }
 
 func (m Machine) narrow(halves [2]word, a, b Vec) Vec {
 	v := m.apply(halves[0], a)

@@ -143,15 +143,23 @@ func rightRounded(n int) word {
 	return word{0x4f002400 | uint32(32-n)<<16, []int{first, second}, fmt.Sprintf("srshr v%%d.8h, v%%d.8h, #%d", n)}
 }
 
+// narrowRight returns the words of a shift of integers of 16 bits that leaves unsigned bytes.
+func narrowRight(n int) [2]word {
+	shift := uint32(16-n) << 16
+	return [2]word{
+		{0x2f008400 | shift, []int{first, second}, fmt.Sprintf("sqshrun v%%d.8b, v%%d.8h, #%d", n)},
+		{0x6f008400 | shift, []int{first, second}, fmt.Sprintf("sqshrun2 v%%d.16b, v%%d.8h, #%d", n)},
+	}
+}
+
 var (
 	mulInts     = word{0x6e60b400, []int{first, second, third}, "sqrdmulh v%d.8h, v%d.8h, v%d.8h"}
 	leftRounded = word{0x4e605400, []int{first, second, third}, "srshl v%d.8h, v%d.8h, v%d.8h"}
 	// The lower and the upper half of what is narrowed.
-	narrowInts     = [2]word{{0x0e614800, []int{first, second}, "sqxtn v%d.4h, v%d.4s"}, {0x4e614800, []int{first, second}, "sqxtn2 v%d.8h, v%d.4s"}}
-	narrowWords    = [2]word{{0x0e214800, []int{first, second}, "sqxtn v%d.8b, v%d.8h"}, {0x4e214800, []int{first, second}, "sqxtn2 v%d.16b, v%d.8h"}}
-	narrowUnsigned = [2]word{{0x2e212800, []int{first, second}, "sqxtun v%d.8b, v%d.8h"}, {0x6e212800, []int{first, second}, "sqxtun2 v%d.16b, v%d.8h"}}
-	dotFirst       = word{0x4f80e000, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.4b[0]"}
-	dotUnsigned    = word{0x6e809400, []int{first, second, third}, "udot v%d.4s, v%d.16b, v%d.16b"}
+	narrowInts  = [2]word{{0x0e614800, []int{first, second}, "sqxtn v%d.4h, v%d.4s"}, {0x4e614800, []int{first, second}, "sqxtn2 v%d.8h, v%d.4s"}}
+	narrowWords = [2]word{{0x0e214800, []int{first, second}, "sqxtn v%d.8b, v%d.8h"}, {0x4e214800, []int{first, second}, "sqxtn2 v%d.16b, v%d.8h"}}
+	dotFirst    = word{0x4f80e000, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.4b[0]"}
+	dotUnsigned = word{0x6e809400, []int{first, second, third}, "udot v%d.4s, v%d.16b, v%d.16b"}
 )
 
 var (

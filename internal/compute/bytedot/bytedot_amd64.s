@@ -999,51 +999,58 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-56
 	VMOVDQU32 c2<>+0(SB), Z4
 	VMOVDQU32 c3<>+0(SB), Z5
 	VMOVDQU32 round<>+0(SB), Z6
-	VMOVDQU32 top<>+0(SB), Z7
-	VMOVDQU32 interleave<>+0(SB), Z8
-	VMOVDQU32 ones<>+0(SB), Z9
+	LEAQ      thresholds<>+0(SB), R8
+	XORQ      R9, R9
+	VMOVDQU32 interleave<>+0(SB), Z7
+	VMOVDQU32 ones<>+0(SB), Z8
 
 group:
-	VSUBPS    (DX), Z1, Z10
-	VCVTPS2DQ Z10, Z10
-	VSUBPS    (DX)(BX*1), Z1, Z11
-	VCVTPS2DQ Z11, Z11
-	VSUBPS    (DX)(BX*2), Z1, Z12
-	VCVTPS2DQ Z12, Z12
-	VSUBPS    (DX)(DI*1), Z1, Z13
-	VCVTPS2DQ Z13, Z13
-	VPACKSSDW Z11, Z10, Z10
-	VPACKSSDW Z13, Z12, Z12
-	VPMULHRSW Z6, Z10, Z11
-	VPSRLVW   Z11, Z7, Z11
-	VPSLLW    $0x05, Z10, Z10
-	VPMULHRSW Z5, Z10, Z13
-	VPADDW    Z4, Z13, Z13
-	VPMULHRSW Z10, Z13, Z13
-	VPADDW    Z3, Z13, Z13
-	VPMULHRSW Z10, Z13, Z13
-	VPADDW    Z2, Z13, Z13
-	VPMULHRSW Z11, Z13, Z13
-	VPMULHRSW Z6, Z12, Z10
-	VPSRLVW   Z10, Z7, Z10
-	VPSLLW    $0x05, Z12, Z11
-	VPMULHRSW Z5, Z11, Z12
-	VPADDW    Z4, Z12, Z12
-	VPMULHRSW Z11, Z12, Z12
-	VPADDW    Z3, Z12, Z12
-	VPMULHRSW Z11, Z12, Z12
-	VPADDW    Z2, Z12, Z12
-	VPMULHRSW Z10, Z12, Z12
-	VPACKUSWB Z12, Z13, Z13
-	VPSHUFB   Z8, Z13, Z13
-	VMOVDQU32 Z13, (AX)
-	VPDPBUSD  Z9, Z13, Z0
-	ADDQ      CX, AX
-	LEAQ      (DX)(BX*4), DX
-	DECQ      SI
-	JNZ       group
-	MOVQ      totals+16(FP), AX
-	VMOVDQU32 Z0, (AX)
+	VBROADCASTI32X4 (R8)(R9*1), Z9
+	VBROADCASTI32X4 16(R8)(R9*1), Z10
+	ADDQ            $0x20, R9
+	ANDQ            $0x000000ff, R9
+	VSUBPS          (DX), Z1, Z11
+	VCVTPS2DQ       Z11, Z11
+	VSUBPS          (DX)(BX*1), Z1, Z12
+	VCVTPS2DQ       Z12, Z12
+	VSUBPS          (DX)(BX*2), Z1, Z13
+	VCVTPS2DQ       Z13, Z13
+	VSUBPS          (DX)(DI*1), Z1, Z14
+	VCVTPS2DQ       Z14, Z14
+	VPACKSSDW       Z12, Z11, Z11
+	VPACKSSDW       Z14, Z13, Z13
+	VPMULHRSW       Z6, Z11, Z12
+	VPSLLW          $0x05, Z11, Z11
+	VPMULHRSW       Z5, Z11, Z14
+	VPADDW          Z4, Z14, Z14
+	VPMULHRSW       Z11, Z14, Z14
+	VPADDW          Z3, Z14, Z14
+	VPMULHRSW       Z11, Z14, Z14
+	VPADDW          Z2, Z14, Z14
+	VPSRLVW         Z12, Z14, Z14
+	VPADDW          Z9, Z14, Z14
+	VPSRAW          $0x06, Z14, Z14
+	VPMULHRSW       Z6, Z13, Z9
+	VPSLLW          $0x05, Z13, Z11
+	VPMULHRSW       Z5, Z11, Z12
+	VPADDW          Z4, Z12, Z12
+	VPMULHRSW       Z11, Z12, Z12
+	VPADDW          Z3, Z12, Z12
+	VPMULHRSW       Z11, Z12, Z12
+	VPADDW          Z2, Z12, Z12
+	VPSRLVW         Z9, Z12, Z12
+	VPADDW          Z10, Z12, Z12
+	VPSRAW          $0x06, Z12, Z12
+	VPACKUSWB       Z12, Z14, Z14
+	VPSHUFB         Z7, Z14, Z14
+	VMOVDQU32       Z14, (AX)
+	VPDPBUSD        Z8, Z14, Z0
+	ADDQ            CX, AX
+	LEAQ            (DX)(BX*4), DX
+	DECQ            SI
+	JNZ             group
+	MOVQ            totals+16(FP), AX
+	VMOVDQU32       Z0, (AX)
 	VZEROUPPER
 	RET
 
@@ -1137,23 +1144,135 @@ DATA round<>+56(SB)/4, $0x00100010
 DATA round<>+60(SB)/4, $0x00100010
 GLOBL round<>(SB), RODATA|NOPTR, $64
 
-DATA top<>+0(SB)/4, $0x02000200
-DATA top<>+4(SB)/4, $0x02000200
-DATA top<>+8(SB)/4, $0x02000200
-DATA top<>+12(SB)/4, $0x02000200
-DATA top<>+16(SB)/4, $0x02000200
-DATA top<>+20(SB)/4, $0x02000200
-DATA top<>+24(SB)/4, $0x02000200
-DATA top<>+28(SB)/4, $0x02000200
-DATA top<>+32(SB)/4, $0x02000200
-DATA top<>+36(SB)/4, $0x02000200
-DATA top<>+40(SB)/4, $0x02000200
-DATA top<>+44(SB)/4, $0x02000200
-DATA top<>+48(SB)/4, $0x02000200
-DATA top<>+52(SB)/4, $0x02000200
-DATA top<>+56(SB)/4, $0x02000200
-DATA top<>+60(SB)/4, $0x02000200
-GLOBL top<>(SB), RODATA|NOPTR, $64
+DATA thresholds<>+0(SB)/2, $0x0021
+DATA thresholds<>+2(SB)/2, $0x0021
+DATA thresholds<>+4(SB)/2, $0x0021
+DATA thresholds<>+6(SB)/2, $0x0021
+DATA thresholds<>+8(SB)/2, $0x0013
+DATA thresholds<>+10(SB)/2, $0x0013
+DATA thresholds<>+12(SB)/2, $0x0013
+DATA thresholds<>+14(SB)/2, $0x0013
+DATA thresholds<>+16(SB)/2, $0x0005
+DATA thresholds<>+18(SB)/2, $0x0005
+DATA thresholds<>+20(SB)/2, $0x0005
+DATA thresholds<>+22(SB)/2, $0x0005
+DATA thresholds<>+24(SB)/2, $0x0037
+DATA thresholds<>+26(SB)/2, $0x0037
+DATA thresholds<>+28(SB)/2, $0x0037
+DATA thresholds<>+30(SB)/2, $0x0037
+DATA thresholds<>+32(SB)/2, $0x0029
+DATA thresholds<>+34(SB)/2, $0x0029
+DATA thresholds<>+36(SB)/2, $0x0029
+DATA thresholds<>+38(SB)/2, $0x0029
+DATA thresholds<>+40(SB)/2, $0x001b
+DATA thresholds<>+42(SB)/2, $0x001b
+DATA thresholds<>+44(SB)/2, $0x001b
+DATA thresholds<>+46(SB)/2, $0x001b
+DATA thresholds<>+48(SB)/2, $0x000d
+DATA thresholds<>+50(SB)/2, $0x000d
+DATA thresholds<>+52(SB)/2, $0x000d
+DATA thresholds<>+54(SB)/2, $0x000d
+DATA thresholds<>+56(SB)/2, $0x003f
+DATA thresholds<>+58(SB)/2, $0x003f
+DATA thresholds<>+60(SB)/2, $0x003f
+DATA thresholds<>+62(SB)/2, $0x003f
+DATA thresholds<>+64(SB)/2, $0x0031
+DATA thresholds<>+66(SB)/2, $0x0031
+DATA thresholds<>+68(SB)/2, $0x0031
+DATA thresholds<>+70(SB)/2, $0x0031
+DATA thresholds<>+72(SB)/2, $0x0023
+DATA thresholds<>+74(SB)/2, $0x0023
+DATA thresholds<>+76(SB)/2, $0x0023
+DATA thresholds<>+78(SB)/2, $0x0023
+DATA thresholds<>+80(SB)/2, $0x0015
+DATA thresholds<>+82(SB)/2, $0x0015
+DATA thresholds<>+84(SB)/2, $0x0015
+DATA thresholds<>+86(SB)/2, $0x0015
+DATA thresholds<>+88(SB)/2, $0x0007
+DATA thresholds<>+90(SB)/2, $0x0007
+DATA thresholds<>+92(SB)/2, $0x0007
+DATA thresholds<>+94(SB)/2, $0x0007
+DATA thresholds<>+96(SB)/2, $0x0039
+DATA thresholds<>+98(SB)/2, $0x0039
+DATA thresholds<>+100(SB)/2, $0x0039
+DATA thresholds<>+102(SB)/2, $0x0039
+DATA thresholds<>+104(SB)/2, $0x002b
+DATA thresholds<>+106(SB)/2, $0x002b
+DATA thresholds<>+108(SB)/2, $0x002b
+DATA thresholds<>+110(SB)/2, $0x002b
+DATA thresholds<>+112(SB)/2, $0x001d
+DATA thresholds<>+114(SB)/2, $0x001d
+DATA thresholds<>+116(SB)/2, $0x001d
+DATA thresholds<>+118(SB)/2, $0x001d
+DATA thresholds<>+120(SB)/2, $0x000f
+DATA thresholds<>+122(SB)/2, $0x000f
+DATA thresholds<>+124(SB)/2, $0x000f
+DATA thresholds<>+126(SB)/2, $0x000f
+DATA thresholds<>+128(SB)/2, $0x0001
+DATA thresholds<>+130(SB)/2, $0x0001
+DATA thresholds<>+132(SB)/2, $0x0001
+DATA thresholds<>+134(SB)/2, $0x0001
+DATA thresholds<>+136(SB)/2, $0x0033
+DATA thresholds<>+138(SB)/2, $0x0033
+DATA thresholds<>+140(SB)/2, $0x0033
+DATA thresholds<>+142(SB)/2, $0x0033
+DATA thresholds<>+144(SB)/2, $0x0025
+DATA thresholds<>+146(SB)/2, $0x0025
+DATA thresholds<>+148(SB)/2, $0x0025
+DATA thresholds<>+150(SB)/2, $0x0025
+DATA thresholds<>+152(SB)/2, $0x0017
+DATA thresholds<>+154(SB)/2, $0x0017
+DATA thresholds<>+156(SB)/2, $0x0017
+DATA thresholds<>+158(SB)/2, $0x0017
+DATA thresholds<>+160(SB)/2, $0x0009
+DATA thresholds<>+162(SB)/2, $0x0009
+DATA thresholds<>+164(SB)/2, $0x0009
+DATA thresholds<>+166(SB)/2, $0x0009
+DATA thresholds<>+168(SB)/2, $0x003b
+DATA thresholds<>+170(SB)/2, $0x003b
+DATA thresholds<>+172(SB)/2, $0x003b
+DATA thresholds<>+174(SB)/2, $0x003b
+DATA thresholds<>+176(SB)/2, $0x002d
+DATA thresholds<>+178(SB)/2, $0x002d
+DATA thresholds<>+180(SB)/2, $0x002d
+DATA thresholds<>+182(SB)/2, $0x002d
+DATA thresholds<>+184(SB)/2, $0x001f
+DATA thresholds<>+186(SB)/2, $0x001f
+DATA thresholds<>+188(SB)/2, $0x001f
+DATA thresholds<>+190(SB)/2, $0x001f
+DATA thresholds<>+192(SB)/2, $0x0011
+DATA thresholds<>+194(SB)/2, $0x0011
+DATA thresholds<>+196(SB)/2, $0x0011
+DATA thresholds<>+198(SB)/2, $0x0011
+DATA thresholds<>+200(SB)/2, $0x0003
+DATA thresholds<>+202(SB)/2, $0x0003
+DATA thresholds<>+204(SB)/2, $0x0003
+DATA thresholds<>+206(SB)/2, $0x0003
+DATA thresholds<>+208(SB)/2, $0x0035
+DATA thresholds<>+210(SB)/2, $0x0035
+DATA thresholds<>+212(SB)/2, $0x0035
+DATA thresholds<>+214(SB)/2, $0x0035
+DATA thresholds<>+216(SB)/2, $0x0027
+DATA thresholds<>+218(SB)/2, $0x0027
+DATA thresholds<>+220(SB)/2, $0x0027
+DATA thresholds<>+222(SB)/2, $0x0027
+DATA thresholds<>+224(SB)/2, $0x0019
+DATA thresholds<>+226(SB)/2, $0x0019
+DATA thresholds<>+228(SB)/2, $0x0019
+DATA thresholds<>+230(SB)/2, $0x0019
+DATA thresholds<>+232(SB)/2, $0x000b
+DATA thresholds<>+234(SB)/2, $0x000b
+DATA thresholds<>+236(SB)/2, $0x000b
+DATA thresholds<>+238(SB)/2, $0x000b
+DATA thresholds<>+240(SB)/2, $0x003d
+DATA thresholds<>+242(SB)/2, $0x003d
+DATA thresholds<>+244(SB)/2, $0x003d
+DATA thresholds<>+246(SB)/2, $0x003d
+DATA thresholds<>+248(SB)/2, $0x002f
+DATA thresholds<>+250(SB)/2, $0x002f
+DATA thresholds<>+252(SB)/2, $0x002f
+DATA thresholds<>+254(SB)/2, $0x002f
+GLOBL thresholds<>(SB), RODATA|NOPTR, $256
 
 DATA interleave<>+0(SB)/4, $0x0c080400
 DATA interleave<>+4(SB)/4, $0x0d090501
@@ -2775,194 +2894,335 @@ TEXT ·weighAVX2(SB), NOSPLIT, $0-56
 	MOVQ    shifts+40(FP), R8
 	VMOVDQU (R8), Y2
 	VMOVDQU 32(R8), Y3
-	VMOVDQU lowerPowers<>+0(SB), Y4
-	VMOVDQU upperPowers<>+0(SB), Y5
-	VMOVDQU interleave<>+0(SB), Y6
+	VMOVDQU powers<>+0(SB), Y4
+	LEAQ    halves<>+0(SB), R8
+	XORQ    R9, R9
+	VMOVDQU interleave<>+0(SB), Y5
 
 group:
-	VSUBPS     (DX), Y2, Y7
-	VCVTPS2DQ  Y7, Y7
-	VSUBPS     (DX)(BX*1), Y2, Y8
-	VCVTPS2DQ  Y8, Y8
-	VSUBPS     (DX)(BX*2), Y2, Y9
-	VCVTPS2DQ  Y9, Y9
-	VSUBPS     (DX)(DI*1), Y2, Y10
-	VCVTPS2DQ  Y10, Y10
-	VPACKSSDW  Y8, Y7, Y7
-	VPACKSSDW  Y10, Y9, Y9
-	VPADDSW    half<>+0(SB), Y7, Y8
-	VPSRAW     $0x0b, Y8, Y8
-	VPSHUFB    Y8, Y5, Y10
-	VPSHUFB    Y8, Y4, Y8
-	VPSLLW     $0x08, Y10, Y10
-	VPOR       Y10, Y8, Y8
-	VPSLLW     $0x05, Y7, Y7
-	VPMULHRSW  c3<>+0(SB), Y7, Y10
-	VPADDW     c2<>+0(SB), Y10, Y10
-	VPMULHRSW  Y7, Y10, Y10
-	VPADDW     c1<>+0(SB), Y10, Y10
-	VPMULHRSW  Y7, Y10, Y10
-	VPADDW     c0<>+0(SB), Y10, Y10
-	VPMULHRSW  Y8, Y10, Y10
-	VPADDSW    half<>+0(SB), Y9, Y7
-	VPSRAW     $0x0b, Y7, Y7
-	VPSHUFB    Y7, Y5, Y8
-	VPSHUFB    Y7, Y4, Y7
-	VPSLLW     $0x08, Y8, Y8
-	VPOR       Y8, Y7, Y7
-	VPSLLW     $0x05, Y9, Y8
-	VPMULHRSW  c3<>+0(SB), Y8, Y9
-	VPADDW     c2<>+0(SB), Y9, Y9
-	VPMULHRSW  Y8, Y9, Y9
-	VPADDW     c1<>+0(SB), Y9, Y9
-	VPMULHRSW  Y8, Y9, Y9
-	VPADDW     c0<>+0(SB), Y9, Y9
-	VPMULHRSW  Y7, Y9, Y9
-	VPACKUSWB  Y9, Y10, Y10
-	VPSHUFB    Y6, Y10, Y10
-	VMOVDQU    Y10, (AX)
-	VPMADDUBSW ones<>+0(SB), Y10, Y7
-	VPMADDWD   wordOnes<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y0, Y0
-	VSUBPS     32(DX), Y3, Y7
-	VCVTPS2DQ  Y7, Y7
-	VSUBPS     32(DX)(BX*1), Y3, Y8
-	VCVTPS2DQ  Y8, Y8
-	VSUBPS     32(DX)(BX*2), Y3, Y9
-	VCVTPS2DQ  Y9, Y9
-	VSUBPS     32(DX)(DI*1), Y3, Y10
-	VCVTPS2DQ  Y10, Y10
-	VPACKSSDW  Y8, Y7, Y7
-	VPACKSSDW  Y10, Y9, Y9
-	VPADDSW    half<>+0(SB), Y7, Y8
-	VPSRAW     $0x0b, Y8, Y8
-	VPSHUFB    Y8, Y5, Y10
-	VPSHUFB    Y8, Y4, Y8
-	VPSLLW     $0x08, Y10, Y10
-	VPOR       Y10, Y8, Y8
-	VPSLLW     $0x05, Y7, Y7
-	VPMULHRSW  c3<>+0(SB), Y7, Y10
-	VPADDW     c2<>+0(SB), Y10, Y10
-	VPMULHRSW  Y7, Y10, Y10
-	VPADDW     c1<>+0(SB), Y10, Y10
-	VPMULHRSW  Y7, Y10, Y10
-	VPADDW     c0<>+0(SB), Y10, Y10
-	VPMULHRSW  Y8, Y10, Y10
-	VPADDSW    half<>+0(SB), Y9, Y7
-	VPSRAW     $0x0b, Y7, Y7
-	VPSHUFB    Y7, Y5, Y8
-	VPSHUFB    Y7, Y4, Y7
-	VPSLLW     $0x08, Y8, Y8
-	VPOR       Y8, Y7, Y7
-	VPSLLW     $0x05, Y9, Y8
-	VPMULHRSW  c3<>+0(SB), Y8, Y9
-	VPADDW     c2<>+0(SB), Y9, Y9
-	VPMULHRSW  Y8, Y9, Y9
-	VPADDW     c1<>+0(SB), Y9, Y9
-	VPMULHRSW  Y8, Y9, Y9
-	VPADDW     c0<>+0(SB), Y9, Y9
-	VPMULHRSW  Y7, Y9, Y9
-	VPACKUSWB  Y9, Y10, Y10
-	VPSHUFB    Y6, Y10, Y10
-	VMOVDQU    Y10, 32(AX)
-	VPMADDUBSW ones<>+0(SB), Y10, Y7
-	VPMADDWD   wordOnes<>+0(SB), Y7, Y7
-	VPADDD     Y7, Y1, Y1
-	ADDQ       CX, AX
-	LEAQ       (DX)(BX*4), DX
-	DECQ       SI
-	JNZ        group
-	MOVQ       totals+16(FP), AX
-	VMOVDQU    Y0, (AX)
-	VMOVDQU    Y1, 32(AX)
+	VBROADCASTI128 (R8)(R9*1), Y6
+	VBROADCASTI128 16(R8)(R9*1), Y7
+	ADDQ           $0x20, R9
+	ANDQ           $0x000000ff, R9
+	VSUBPS         (DX), Y2, Y8
+	VCVTPS2DQ      Y8, Y8
+	VSUBPS         (DX)(BX*1), Y2, Y9
+	VCVTPS2DQ      Y9, Y9
+	VSUBPS         (DX)(BX*2), Y2, Y10
+	VCVTPS2DQ      Y10, Y10
+	VSUBPS         (DX)(DI*1), Y2, Y11
+	VCVTPS2DQ      Y11, Y11
+	VPACKSSDW      Y9, Y8, Y8
+	VPACKSSDW      Y11, Y10, Y10
+	VPADDSW        half<>+0(SB), Y8, Y9
+	VPSRAW         $0x0b, Y9, Y9
+	VPMULLW        indices<>+0(SB), Y9, Y9
+	VPADDW         origin<>+0(SB), Y9, Y9
+	VPSHUFB        Y9, Y4, Y9
+	VPSLLW         $0x05, Y8, Y8
+	VPMULHRSW      c3<>+0(SB), Y8, Y11
+	VPADDW         c2<>+0(SB), Y11, Y11
+	VPMULHRSW      Y8, Y11, Y11
+	VPADDW         c1<>+0(SB), Y11, Y11
+	VPMULHRSW      Y8, Y11, Y11
+	VPADDW         c0<>+0(SB), Y11, Y11
+	VPMULHRSW      Y9, Y11, Y11
+	VPADDW         Y6, Y11, Y11
+	VPSRAW         $0x05, Y11, Y11
+	VPADDSW        half<>+0(SB), Y10, Y8
+	VPSRAW         $0x0b, Y8, Y8
+	VPMULLW        indices<>+0(SB), Y8, Y8
+	VPADDW         origin<>+0(SB), Y8, Y8
+	VPSHUFB        Y8, Y4, Y8
+	VPSLLW         $0x05, Y10, Y9
+	VPMULHRSW      c3<>+0(SB), Y9, Y10
+	VPADDW         c2<>+0(SB), Y10, Y10
+	VPMULHRSW      Y9, Y10, Y10
+	VPADDW         c1<>+0(SB), Y10, Y10
+	VPMULHRSW      Y9, Y10, Y10
+	VPADDW         c0<>+0(SB), Y10, Y10
+	VPMULHRSW      Y8, Y10, Y10
+	VPADDW         Y7, Y10, Y10
+	VPSRAW         $0x05, Y10, Y10
+	VPACKUSWB      Y10, Y11, Y11
+	VPSHUFB        Y5, Y11, Y11
+	VMOVDQU        Y11, (AX)
+	VPMADDUBSW     ones<>+0(SB), Y11, Y8
+	VPMADDWD       wordOnes<>+0(SB), Y8, Y8
+	VPADDD         Y8, Y0, Y0
+	VSUBPS         32(DX), Y3, Y8
+	VCVTPS2DQ      Y8, Y8
+	VSUBPS         32(DX)(BX*1), Y3, Y9
+	VCVTPS2DQ      Y9, Y9
+	VSUBPS         32(DX)(BX*2), Y3, Y10
+	VCVTPS2DQ      Y10, Y10
+	VSUBPS         32(DX)(DI*1), Y3, Y11
+	VCVTPS2DQ      Y11, Y11
+	VPACKSSDW      Y9, Y8, Y8
+	VPACKSSDW      Y11, Y10, Y10
+	VPADDSW        half<>+0(SB), Y8, Y9
+	VPSRAW         $0x0b, Y9, Y9
+	VPMULLW        indices<>+0(SB), Y9, Y9
+	VPADDW         origin<>+0(SB), Y9, Y9
+	VPSHUFB        Y9, Y4, Y9
+	VPSLLW         $0x05, Y8, Y8
+	VPMULHRSW      c3<>+0(SB), Y8, Y11
+	VPADDW         c2<>+0(SB), Y11, Y11
+	VPMULHRSW      Y8, Y11, Y11
+	VPADDW         c1<>+0(SB), Y11, Y11
+	VPMULHRSW      Y8, Y11, Y11
+	VPADDW         c0<>+0(SB), Y11, Y11
+	VPMULHRSW      Y9, Y11, Y11
+	VPADDW         Y6, Y11, Y11
+	VPSRAW         $0x05, Y11, Y11
+	VPADDSW        half<>+0(SB), Y10, Y6
+	VPSRAW         $0x0b, Y6, Y6
+	VPMULLW        indices<>+0(SB), Y6, Y6
+	VPADDW         origin<>+0(SB), Y6, Y6
+	VPSHUFB        Y6, Y4, Y6
+	VPSLLW         $0x05, Y10, Y8
+	VPMULHRSW      c3<>+0(SB), Y8, Y9
+	VPADDW         c2<>+0(SB), Y9, Y9
+	VPMULHRSW      Y8, Y9, Y9
+	VPADDW         c1<>+0(SB), Y9, Y9
+	VPMULHRSW      Y8, Y9, Y9
+	VPADDW         c0<>+0(SB), Y9, Y9
+	VPMULHRSW      Y6, Y9, Y9
+	VPADDW         Y7, Y9, Y9
+	VPSRAW         $0x05, Y9, Y9
+	VPACKUSWB      Y9, Y11, Y11
+	VPSHUFB        Y5, Y11, Y11
+	VMOVDQU        Y11, 32(AX)
+	VPMADDUBSW     ones<>+0(SB), Y11, Y6
+	VPMADDWD       wordOnes<>+0(SB), Y6, Y6
+	VPADDD         Y6, Y1, Y1
+	ADDQ           CX, AX
+	LEAQ           (DX)(BX*4), DX
+	DECQ           SI
+	JNZ            group
+	MOVQ           totals+16(FP), AX
+	VMOVDQU        Y0, (AX)
+	VMOVDQU        Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-DATA half<>+0(SB)/4, $0x0c000c00
-DATA half<>+4(SB)/4, $0x0c000c00
-DATA half<>+8(SB)/4, $0x0c000c00
-DATA half<>+12(SB)/4, $0x0c000c00
-DATA half<>+16(SB)/4, $0x0c000c00
-DATA half<>+20(SB)/4, $0x0c000c00
-DATA half<>+24(SB)/4, $0x0c000c00
-DATA half<>+28(SB)/4, $0x0c000c00
-DATA half<>+32(SB)/4, $0x0c000c00
-DATA half<>+36(SB)/4, $0x0c000c00
-DATA half<>+40(SB)/4, $0x0c000c00
-DATA half<>+44(SB)/4, $0x0c000c00
-DATA half<>+48(SB)/4, $0x0c000c00
-DATA half<>+52(SB)/4, $0x0c000c00
-DATA half<>+56(SB)/4, $0x0c000c00
-DATA half<>+60(SB)/4, $0x0c000c00
+DATA half<>+0(SB)/4, $0x04000400
+DATA half<>+4(SB)/4, $0x04000400
+DATA half<>+8(SB)/4, $0x04000400
+DATA half<>+12(SB)/4, $0x04000400
+DATA half<>+16(SB)/4, $0x04000400
+DATA half<>+20(SB)/4, $0x04000400
+DATA half<>+24(SB)/4, $0x04000400
+DATA half<>+28(SB)/4, $0x04000400
+DATA half<>+32(SB)/4, $0x04000400
+DATA half<>+36(SB)/4, $0x04000400
+DATA half<>+40(SB)/4, $0x04000400
+DATA half<>+44(SB)/4, $0x04000400
+DATA half<>+48(SB)/4, $0x04000400
+DATA half<>+52(SB)/4, $0x04000400
+DATA half<>+56(SB)/4, $0x04000400
+DATA half<>+60(SB)/4, $0x04000400
 GLOBL half<>(SB), RODATA|NOPTR, $64
 
-DATA lowerPowers<>+0(SB)/1, $0x00
-DATA lowerPowers<>+1(SB)/1, $0x00
-DATA lowerPowers<>+2(SB)/1, $0x00
-DATA lowerPowers<>+3(SB)/1, $0x80
-DATA lowerPowers<>+4(SB)/1, $0x40
-DATA lowerPowers<>+5(SB)/1, $0x20
-DATA lowerPowers<>+6(SB)/1, $0x10
-DATA lowerPowers<>+7(SB)/1, $0x08
-DATA lowerPowers<>+8(SB)/1, $0x04
-DATA lowerPowers<>+9(SB)/1, $0x02
-DATA lowerPowers<>+10(SB)/1, $0x01
-DATA lowerPowers<>+11(SB)/1, $0x00
-DATA lowerPowers<>+12(SB)/1, $0x00
-DATA lowerPowers<>+13(SB)/1, $0x00
-DATA lowerPowers<>+14(SB)/1, $0x00
-DATA lowerPowers<>+15(SB)/1, $0x00
-DATA lowerPowers<>+16(SB)/1, $0x00
-DATA lowerPowers<>+17(SB)/1, $0x00
-DATA lowerPowers<>+18(SB)/1, $0x00
-DATA lowerPowers<>+19(SB)/1, $0x80
-DATA lowerPowers<>+20(SB)/1, $0x40
-DATA lowerPowers<>+21(SB)/1, $0x20
-DATA lowerPowers<>+22(SB)/1, $0x10
-DATA lowerPowers<>+23(SB)/1, $0x08
-DATA lowerPowers<>+24(SB)/1, $0x04
-DATA lowerPowers<>+25(SB)/1, $0x02
-DATA lowerPowers<>+26(SB)/1, $0x01
-DATA lowerPowers<>+27(SB)/1, $0x00
-DATA lowerPowers<>+28(SB)/1, $0x00
-DATA lowerPowers<>+29(SB)/1, $0x00
-DATA lowerPowers<>+30(SB)/1, $0x00
-DATA lowerPowers<>+31(SB)/1, $0x00
-GLOBL lowerPowers<>(SB), RODATA|NOPTR, $32
+DATA indices<>+0(SB)/4, $0x01010101
+DATA indices<>+4(SB)/4, $0x01010101
+DATA indices<>+8(SB)/4, $0x01010101
+DATA indices<>+12(SB)/4, $0x01010101
+DATA indices<>+16(SB)/4, $0x01010101
+DATA indices<>+20(SB)/4, $0x01010101
+DATA indices<>+24(SB)/4, $0x01010101
+DATA indices<>+28(SB)/4, $0x01010101
+DATA indices<>+32(SB)/4, $0x01010101
+DATA indices<>+36(SB)/4, $0x01010101
+DATA indices<>+40(SB)/4, $0x01010101
+DATA indices<>+44(SB)/4, $0x01010101
+DATA indices<>+48(SB)/4, $0x01010101
+DATA indices<>+52(SB)/4, $0x01010101
+DATA indices<>+56(SB)/4, $0x01010101
+DATA indices<>+60(SB)/4, $0x01010101
+GLOBL indices<>(SB), RODATA|NOPTR, $64
 
-DATA upperPowers<>+0(SB)/1, $0x00
-DATA upperPowers<>+1(SB)/1, $0x02
-DATA upperPowers<>+2(SB)/1, $0x01
-DATA upperPowers<>+3(SB)/1, $0x00
-DATA upperPowers<>+4(SB)/1, $0x00
-DATA upperPowers<>+5(SB)/1, $0x00
-DATA upperPowers<>+6(SB)/1, $0x00
-DATA upperPowers<>+7(SB)/1, $0x00
-DATA upperPowers<>+8(SB)/1, $0x00
-DATA upperPowers<>+9(SB)/1, $0x00
-DATA upperPowers<>+10(SB)/1, $0x00
-DATA upperPowers<>+11(SB)/1, $0x00
-DATA upperPowers<>+12(SB)/1, $0x00
-DATA upperPowers<>+13(SB)/1, $0x00
-DATA upperPowers<>+14(SB)/1, $0x00
-DATA upperPowers<>+15(SB)/1, $0x00
-DATA upperPowers<>+16(SB)/1, $0x00
-DATA upperPowers<>+17(SB)/1, $0x02
-DATA upperPowers<>+18(SB)/1, $0x01
-DATA upperPowers<>+19(SB)/1, $0x00
-DATA upperPowers<>+20(SB)/1, $0x00
-DATA upperPowers<>+21(SB)/1, $0x00
-DATA upperPowers<>+22(SB)/1, $0x00
-DATA upperPowers<>+23(SB)/1, $0x00
-DATA upperPowers<>+24(SB)/1, $0x00
-DATA upperPowers<>+25(SB)/1, $0x00
-DATA upperPowers<>+26(SB)/1, $0x00
-DATA upperPowers<>+27(SB)/1, $0x00
-DATA upperPowers<>+28(SB)/1, $0x00
-DATA upperPowers<>+29(SB)/1, $0x00
-DATA upperPowers<>+30(SB)/1, $0x00
-DATA upperPowers<>+31(SB)/1, $0x00
-GLOBL upperPowers<>(SB), RODATA|NOPTR, $32
+DATA origin<>+0(SB)/4, $0x08000800
+DATA origin<>+4(SB)/4, $0x08000800
+DATA origin<>+8(SB)/4, $0x08000800
+DATA origin<>+12(SB)/4, $0x08000800
+DATA origin<>+16(SB)/4, $0x08000800
+DATA origin<>+20(SB)/4, $0x08000800
+DATA origin<>+24(SB)/4, $0x08000800
+DATA origin<>+28(SB)/4, $0x08000800
+DATA origin<>+32(SB)/4, $0x08000800
+DATA origin<>+36(SB)/4, $0x08000800
+DATA origin<>+40(SB)/4, $0x08000800
+DATA origin<>+44(SB)/4, $0x08000800
+DATA origin<>+48(SB)/4, $0x08000800
+DATA origin<>+52(SB)/4, $0x08000800
+DATA origin<>+56(SB)/4, $0x08000800
+DATA origin<>+60(SB)/4, $0x08000800
+GLOBL origin<>(SB), RODATA|NOPTR, $64
+
+DATA powers<>+0(SB)/1, $0x00
+DATA powers<>+1(SB)/1, $0x00
+DATA powers<>+2(SB)/1, $0x00
+DATA powers<>+3(SB)/1, $0x00
+DATA powers<>+4(SB)/1, $0x00
+DATA powers<>+5(SB)/1, $0x00
+DATA powers<>+6(SB)/1, $0x00
+DATA powers<>+7(SB)/1, $0x80
+DATA powers<>+8(SB)/1, $0x40
+DATA powers<>+9(SB)/1, $0x20
+DATA powers<>+10(SB)/1, $0x10
+DATA powers<>+11(SB)/1, $0x08
+DATA powers<>+12(SB)/1, $0x04
+DATA powers<>+13(SB)/1, $0x02
+DATA powers<>+14(SB)/1, $0x01
+DATA powers<>+15(SB)/1, $0x00
+DATA powers<>+16(SB)/1, $0x00
+DATA powers<>+17(SB)/1, $0x00
+DATA powers<>+18(SB)/1, $0x00
+DATA powers<>+19(SB)/1, $0x00
+DATA powers<>+20(SB)/1, $0x00
+DATA powers<>+21(SB)/1, $0x00
+DATA powers<>+22(SB)/1, $0x00
+DATA powers<>+23(SB)/1, $0x80
+DATA powers<>+24(SB)/1, $0x40
+DATA powers<>+25(SB)/1, $0x20
+DATA powers<>+26(SB)/1, $0x10
+DATA powers<>+27(SB)/1, $0x08
+DATA powers<>+28(SB)/1, $0x04
+DATA powers<>+29(SB)/1, $0x02
+DATA powers<>+30(SB)/1, $0x01
+DATA powers<>+31(SB)/1, $0x00
+GLOBL powers<>(SB), RODATA|NOPTR, $32
+
+DATA halves<>+0(SB)/2, $0x0010
+DATA halves<>+2(SB)/2, $0x0010
+DATA halves<>+4(SB)/2, $0x0010
+DATA halves<>+6(SB)/2, $0x0010
+DATA halves<>+8(SB)/2, $0x0009
+DATA halves<>+10(SB)/2, $0x0009
+DATA halves<>+12(SB)/2, $0x0009
+DATA halves<>+14(SB)/2, $0x0009
+DATA halves<>+16(SB)/2, $0x0002
+DATA halves<>+18(SB)/2, $0x0002
+DATA halves<>+20(SB)/2, $0x0002
+DATA halves<>+22(SB)/2, $0x0002
+DATA halves<>+24(SB)/2, $0x001b
+DATA halves<>+26(SB)/2, $0x001b
+DATA halves<>+28(SB)/2, $0x001b
+DATA halves<>+30(SB)/2, $0x001b
+DATA halves<>+32(SB)/2, $0x0014
+DATA halves<>+34(SB)/2, $0x0014
+DATA halves<>+36(SB)/2, $0x0014
+DATA halves<>+38(SB)/2, $0x0014
+DATA halves<>+40(SB)/2, $0x000d
+DATA halves<>+42(SB)/2, $0x000d
+DATA halves<>+44(SB)/2, $0x000d
+DATA halves<>+46(SB)/2, $0x000d
+DATA halves<>+48(SB)/2, $0x0006
+DATA halves<>+50(SB)/2, $0x0006
+DATA halves<>+52(SB)/2, $0x0006
+DATA halves<>+54(SB)/2, $0x0006
+DATA halves<>+56(SB)/2, $0x001f
+DATA halves<>+58(SB)/2, $0x001f
+DATA halves<>+60(SB)/2, $0x001f
+DATA halves<>+62(SB)/2, $0x001f
+DATA halves<>+64(SB)/2, $0x0018
+DATA halves<>+66(SB)/2, $0x0018
+DATA halves<>+68(SB)/2, $0x0018
+DATA halves<>+70(SB)/2, $0x0018
+DATA halves<>+72(SB)/2, $0x0011
+DATA halves<>+74(SB)/2, $0x0011
+DATA halves<>+76(SB)/2, $0x0011
+DATA halves<>+78(SB)/2, $0x0011
+DATA halves<>+80(SB)/2, $0x000a
+DATA halves<>+82(SB)/2, $0x000a
+DATA halves<>+84(SB)/2, $0x000a
+DATA halves<>+86(SB)/2, $0x000a
+DATA halves<>+88(SB)/2, $0x0003
+DATA halves<>+90(SB)/2, $0x0003
+DATA halves<>+92(SB)/2, $0x0003
+DATA halves<>+94(SB)/2, $0x0003
+DATA halves<>+96(SB)/2, $0x001c
+DATA halves<>+98(SB)/2, $0x001c
+DATA halves<>+100(SB)/2, $0x001c
+DATA halves<>+102(SB)/2, $0x001c
+DATA halves<>+104(SB)/2, $0x0015
+DATA halves<>+106(SB)/2, $0x0015
+DATA halves<>+108(SB)/2, $0x0015
+DATA halves<>+110(SB)/2, $0x0015
+DATA halves<>+112(SB)/2, $0x000e
+DATA halves<>+114(SB)/2, $0x000e
+DATA halves<>+116(SB)/2, $0x000e
+DATA halves<>+118(SB)/2, $0x000e
+DATA halves<>+120(SB)/2, $0x0007
+DATA halves<>+122(SB)/2, $0x0007
+DATA halves<>+124(SB)/2, $0x0007
+DATA halves<>+126(SB)/2, $0x0007
+DATA halves<>+128(SB)/2, $0x0000
+DATA halves<>+130(SB)/2, $0x0000
+DATA halves<>+132(SB)/2, $0x0000
+DATA halves<>+134(SB)/2, $0x0000
+DATA halves<>+136(SB)/2, $0x0019
+DATA halves<>+138(SB)/2, $0x0019
+DATA halves<>+140(SB)/2, $0x0019
+DATA halves<>+142(SB)/2, $0x0019
+DATA halves<>+144(SB)/2, $0x0012
+DATA halves<>+146(SB)/2, $0x0012
+DATA halves<>+148(SB)/2, $0x0012
+DATA halves<>+150(SB)/2, $0x0012
+DATA halves<>+152(SB)/2, $0x000b
+DATA halves<>+154(SB)/2, $0x000b
+DATA halves<>+156(SB)/2, $0x000b
+DATA halves<>+158(SB)/2, $0x000b
+DATA halves<>+160(SB)/2, $0x0004
+DATA halves<>+162(SB)/2, $0x0004
+DATA halves<>+164(SB)/2, $0x0004
+DATA halves<>+166(SB)/2, $0x0004
+DATA halves<>+168(SB)/2, $0x001d
+DATA halves<>+170(SB)/2, $0x001d
+DATA halves<>+172(SB)/2, $0x001d
+DATA halves<>+174(SB)/2, $0x001d
+DATA halves<>+176(SB)/2, $0x0016
+DATA halves<>+178(SB)/2, $0x0016
+DATA halves<>+180(SB)/2, $0x0016
+DATA halves<>+182(SB)/2, $0x0016
+DATA halves<>+184(SB)/2, $0x000f
+DATA halves<>+186(SB)/2, $0x000f
+DATA halves<>+188(SB)/2, $0x000f
+DATA halves<>+190(SB)/2, $0x000f
+DATA halves<>+192(SB)/2, $0x0008
+DATA halves<>+194(SB)/2, $0x0008
+DATA halves<>+196(SB)/2, $0x0008
+DATA halves<>+198(SB)/2, $0x0008
+DATA halves<>+200(SB)/2, $0x0001
+DATA halves<>+202(SB)/2, $0x0001
+DATA halves<>+204(SB)/2, $0x0001
+DATA halves<>+206(SB)/2, $0x0001
+DATA halves<>+208(SB)/2, $0x001a
+DATA halves<>+210(SB)/2, $0x001a
+DATA halves<>+212(SB)/2, $0x001a
+DATA halves<>+214(SB)/2, $0x001a
+DATA halves<>+216(SB)/2, $0x0013
+DATA halves<>+218(SB)/2, $0x0013
+DATA halves<>+220(SB)/2, $0x0013
+DATA halves<>+222(SB)/2, $0x0013
+DATA halves<>+224(SB)/2, $0x000c
+DATA halves<>+226(SB)/2, $0x000c
+DATA halves<>+228(SB)/2, $0x000c
+DATA halves<>+230(SB)/2, $0x000c
+DATA halves<>+232(SB)/2, $0x0005
+DATA halves<>+234(SB)/2, $0x0005
+DATA halves<>+236(SB)/2, $0x0005
+DATA halves<>+238(SB)/2, $0x0005
+DATA halves<>+240(SB)/2, $0x001e
+DATA halves<>+242(SB)/2, $0x001e
+DATA halves<>+244(SB)/2, $0x001e
+DATA halves<>+246(SB)/2, $0x001e
+DATA halves<>+248(SB)/2, $0x0017
+DATA halves<>+250(SB)/2, $0x0017
+DATA halves<>+252(SB)/2, $0x0017
+DATA halves<>+254(SB)/2, $0x0017
+GLOBL halves<>(SB), RODATA|NOPTR, $256
 
 DATA wordOnes<>+0(SB)/4, $0x00010001
 DATA wordOnes<>+4(SB)/4, $0x00010001

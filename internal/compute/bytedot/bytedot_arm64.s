@@ -1299,196 +1299,210 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-56
 	FMOVQ 64(R0), F11
 	FMOVQ 80(R0), F12
 	FMOVQ 96(R0), F13
-	FMOVQ 112(R0), F14
-	FMOVQ 128(R0), F15
-	FMOVQ 144(R0), F16
+	ADD $112, R0, R10
+	MOVD $0, R11
+	FMOVQ 368(R0), F14
+	FMOVQ 384(R0), F15
+	FMOVQ 400(R0), F16
 group:
-	FMOVQ 0(R6), F17
-	WORD $0x4eb1d411 // fsub v17.4s, v0.4s, v17.4s
-	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
-	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
-	FMOVQ 0(R7), F18
-	WORD $0x4eb2d412 // fsub v18.4s, v0.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	WORD $0x0e614a31 // sqxtn v17.4h, v17.4s
-	WORD $0x4e614a51 // sqxtn2 v17.8h, v18.4s
-	VSHL $5, V17.H8, V18.H8
-	WORD $0x6e6db653 // sqrdmulh v19.8h, v18.8h, v13.8h
-	VADD V12.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V11.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V10.H8, V19.H8, V19.H8
-	WORD $0x4f152631 // srshr v17.8h, v17.8h, #11
-	VUMIN V8.H8, V17.H8, V17.H8
-	VSUB V17.H8, V9.H8, V17.H8
-	WORD $0x4e715671 // srshl v17.8h, v19.8h, v17.8h
-	FMOVQ 0(R8), F18
-	WORD $0x4eb2d412 // fsub v18.4s, v0.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	FMOVQ 0(R9), F19
+	ADD R11, R10, R0
+	FLDPQ 0(R0), (F17, F18)
+	ADD $32, R11
+	AND $255, R11
+	FMOVQ 0(R6), F19
 	WORD $0x4eb3d413 // fsub v19.4s, v0.4s, v19.4s
 	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
 	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
-	WORD $0x0e614a52 // sqxtn v18.4h, v18.4s
-	WORD $0x4e614a72 // sqxtn2 v18.8h, v19.4s
-	VSHL $5, V18.H8, V19.H8
-	WORD $0x6e6db674 // sqrdmulh v20.8h, v19.8h, v13.8h
-	VADD V12.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V11.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V10.H8, V20.H8, V20.H8
-	WORD $0x4f152652 // srshr v18.8h, v18.8h, #11
-	VUMIN V8.H8, V18.H8, V18.H8
-	VSUB V18.H8, V9.H8, V18.H8
-	WORD $0x4e725692 // srshl v18.8h, v20.8h, v18.8h
-	WORD $0x2e212a31 // sqxtun v17.8b, v17.8h
-	WORD $0x6e212a51 // sqxtun2 v17.16b, v18.8h
-	VTBL V15.B16, [V17.B16], V17.B16
-	FMOVQ F17, 0(R1)
-	WORD $0x6e909624 // udot v4.4s, v17.16b, v16.16b
-	FMOVQ 16(R6), F17
-	WORD $0x4eb1d431 // fsub v17.4s, v1.4s, v17.4s
-	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
-	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
-	FMOVQ 16(R7), F18
-	WORD $0x4eb2d432 // fsub v18.4s, v1.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	WORD $0x0e614a31 // sqxtn v17.4h, v17.4s
-	WORD $0x4e614a51 // sqxtn2 v17.8h, v18.4s
-	VSHL $5, V17.H8, V18.H8
-	WORD $0x6e6db653 // sqrdmulh v19.8h, v18.8h, v13.8h
-	VADD V12.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V11.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V10.H8, V19.H8, V19.H8
-	WORD $0x4f152631 // srshr v17.8h, v17.8h, #11
-	VUMIN V8.H8, V17.H8, V17.H8
-	VSUB V17.H8, V9.H8, V17.H8
-	WORD $0x4e715671 // srshl v17.8h, v19.8h, v17.8h
-	FMOVQ 16(R8), F18
-	WORD $0x4eb2d432 // fsub v18.4s, v1.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	FMOVQ 16(R9), F19
+	FMOVQ 0(R7), F20
+	WORD $0x4eb4d414 // fsub v20.4s, v0.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
+	WORD $0x4e614a93 // sqxtn2 v19.8h, v20.4s
+	VSHL $5, V19.H8, V20.H8
+	WORD $0x6e6db695 // sqrdmulh v21.8h, v20.8h, v13.8h
+	VADD V12.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V11.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V10.H8, V21.H8, V21.H8
+	WORD $0x4f152673 // srshr v19.8h, v19.8h, #11
+	VUMIN V8.H8, V19.H8, V19.H8
+	VSUB V19.H8, V9.H8, V19.H8
+	WORD $0x4e7356b3 // srshl v19.8h, v21.8h, v19.8h
+	VADD V17.H8, V19.H8, V19.H8
+	FMOVQ 0(R8), F20
+	WORD $0x4eb4d414 // fsub v20.4s, v0.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	FMOVQ 0(R9), F21
+	WORD $0x4eb5d415 // fsub v21.4s, v0.4s, v21.4s
+	WORD $0x4eaec6b5 // fminnm v21.4s, v21.4s, v14.4s
+	WORD $0x4e21aab5 // fcvtns v21.4s, v21.4s
+	WORD $0x0e614a94 // sqxtn v20.4h, v20.4s
+	WORD $0x4e614ab4 // sqxtn2 v20.8h, v21.4s
+	VSHL $5, V20.H8, V21.H8
+	WORD $0x6e6db6b6 // sqrdmulh v22.8h, v21.8h, v13.8h
+	VADD V12.H8, V22.H8, V22.H8
+	WORD $0x6e75b6d6 // sqrdmulh v22.8h, v22.8h, v21.8h
+	VADD V11.H8, V22.H8, V22.H8
+	WORD $0x6e75b6d6 // sqrdmulh v22.8h, v22.8h, v21.8h
+	VADD V10.H8, V22.H8, V22.H8
+	WORD $0x4f152694 // srshr v20.8h, v20.8h, #11
+	VUMIN V8.H8, V20.H8, V20.H8
+	VSUB V20.H8, V9.H8, V20.H8
+	WORD $0x4e7456d4 // srshl v20.8h, v22.8h, v20.8h
+	VADD V18.H8, V20.H8, V20.H8
+	WORD $0x2f0b8673 // sqshrun v19.8b, v19.8h, #5
+	WORD $0x6f0b8693 // sqshrun2 v19.16b, v20.8h, #5
+	VTBL V15.B16, [V19.B16], V19.B16
+	FMOVQ F19, 0(R1)
+	WORD $0x6e909664 // udot v4.4s, v19.16b, v16.16b
+	FMOVQ 16(R6), F19
 	WORD $0x4eb3d433 // fsub v19.4s, v1.4s, v19.4s
 	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
 	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
-	WORD $0x0e614a52 // sqxtn v18.4h, v18.4s
-	WORD $0x4e614a72 // sqxtn2 v18.8h, v19.4s
-	VSHL $5, V18.H8, V19.H8
-	WORD $0x6e6db674 // sqrdmulh v20.8h, v19.8h, v13.8h
-	VADD V12.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V11.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V10.H8, V20.H8, V20.H8
-	WORD $0x4f152652 // srshr v18.8h, v18.8h, #11
-	VUMIN V8.H8, V18.H8, V18.H8
-	VSUB V18.H8, V9.H8, V18.H8
-	WORD $0x4e725692 // srshl v18.8h, v20.8h, v18.8h
-	WORD $0x2e212a31 // sqxtun v17.8b, v17.8h
-	WORD $0x6e212a51 // sqxtun2 v17.16b, v18.8h
-	VTBL V15.B16, [V17.B16], V17.B16
-	FMOVQ F17, 16(R1)
-	WORD $0x6e909625 // udot v5.4s, v17.16b, v16.16b
-	FMOVQ 32(R6), F17
-	WORD $0x4eb1d451 // fsub v17.4s, v2.4s, v17.4s
-	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
-	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
-	FMOVQ 32(R7), F18
-	WORD $0x4eb2d452 // fsub v18.4s, v2.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	WORD $0x0e614a31 // sqxtn v17.4h, v17.4s
-	WORD $0x4e614a51 // sqxtn2 v17.8h, v18.4s
-	VSHL $5, V17.H8, V18.H8
-	WORD $0x6e6db653 // sqrdmulh v19.8h, v18.8h, v13.8h
-	VADD V12.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V11.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V10.H8, V19.H8, V19.H8
-	WORD $0x4f152631 // srshr v17.8h, v17.8h, #11
-	VUMIN V8.H8, V17.H8, V17.H8
-	VSUB V17.H8, V9.H8, V17.H8
-	WORD $0x4e715671 // srshl v17.8h, v19.8h, v17.8h
-	FMOVQ 32(R8), F18
-	WORD $0x4eb2d452 // fsub v18.4s, v2.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	FMOVQ 32(R9), F19
+	FMOVQ 16(R7), F20
+	WORD $0x4eb4d434 // fsub v20.4s, v1.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
+	WORD $0x4e614a93 // sqxtn2 v19.8h, v20.4s
+	VSHL $5, V19.H8, V20.H8
+	WORD $0x6e6db695 // sqrdmulh v21.8h, v20.8h, v13.8h
+	VADD V12.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V11.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V10.H8, V21.H8, V21.H8
+	WORD $0x4f152673 // srshr v19.8h, v19.8h, #11
+	VUMIN V8.H8, V19.H8, V19.H8
+	VSUB V19.H8, V9.H8, V19.H8
+	WORD $0x4e7356b3 // srshl v19.8h, v21.8h, v19.8h
+	VADD V17.H8, V19.H8, V19.H8
+	FMOVQ 16(R8), F20
+	WORD $0x4eb4d434 // fsub v20.4s, v1.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	FMOVQ 16(R9), F21
+	WORD $0x4eb5d435 // fsub v21.4s, v1.4s, v21.4s
+	WORD $0x4eaec6b5 // fminnm v21.4s, v21.4s, v14.4s
+	WORD $0x4e21aab5 // fcvtns v21.4s, v21.4s
+	WORD $0x0e614a94 // sqxtn v20.4h, v20.4s
+	WORD $0x4e614ab4 // sqxtn2 v20.8h, v21.4s
+	VSHL $5, V20.H8, V21.H8
+	WORD $0x6e6db6b6 // sqrdmulh v22.8h, v21.8h, v13.8h
+	VADD V12.H8, V22.H8, V22.H8
+	WORD $0x6e75b6d6 // sqrdmulh v22.8h, v22.8h, v21.8h
+	VADD V11.H8, V22.H8, V22.H8
+	WORD $0x6e75b6d6 // sqrdmulh v22.8h, v22.8h, v21.8h
+	VADD V10.H8, V22.H8, V22.H8
+	WORD $0x4f152694 // srshr v20.8h, v20.8h, #11
+	VUMIN V8.H8, V20.H8, V20.H8
+	VSUB V20.H8, V9.H8, V20.H8
+	WORD $0x4e7456d4 // srshl v20.8h, v22.8h, v20.8h
+	VADD V18.H8, V20.H8, V20.H8
+	WORD $0x2f0b8673 // sqshrun v19.8b, v19.8h, #5
+	WORD $0x6f0b8693 // sqshrun2 v19.16b, v20.8h, #5
+	VTBL V15.B16, [V19.B16], V19.B16
+	FMOVQ F19, 16(R1)
+	WORD $0x6e909665 // udot v5.4s, v19.16b, v16.16b
+	FMOVQ 32(R6), F19
 	WORD $0x4eb3d453 // fsub v19.4s, v2.4s, v19.4s
 	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
 	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
-	WORD $0x0e614a52 // sqxtn v18.4h, v18.4s
-	WORD $0x4e614a72 // sqxtn2 v18.8h, v19.4s
-	VSHL $5, V18.H8, V19.H8
-	WORD $0x6e6db674 // sqrdmulh v20.8h, v19.8h, v13.8h
-	VADD V12.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V11.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V10.H8, V20.H8, V20.H8
-	WORD $0x4f152652 // srshr v18.8h, v18.8h, #11
-	VUMIN V8.H8, V18.H8, V18.H8
-	VSUB V18.H8, V9.H8, V18.H8
-	WORD $0x4e725692 // srshl v18.8h, v20.8h, v18.8h
-	WORD $0x2e212a31 // sqxtun v17.8b, v17.8h
-	WORD $0x6e212a51 // sqxtun2 v17.16b, v18.8h
-	VTBL V15.B16, [V17.B16], V17.B16
-	FMOVQ F17, 32(R1)
-	WORD $0x6e909626 // udot v6.4s, v17.16b, v16.16b
-	FMOVQ 48(R6), F17
-	WORD $0x4eb1d471 // fsub v17.4s, v3.4s, v17.4s
-	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
-	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
-	FMOVQ 48(R7), F18
-	WORD $0x4eb2d472 // fsub v18.4s, v3.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	WORD $0x0e614a31 // sqxtn v17.4h, v17.4s
-	WORD $0x4e614a51 // sqxtn2 v17.8h, v18.4s
-	VSHL $5, V17.H8, V18.H8
-	WORD $0x6e6db653 // sqrdmulh v19.8h, v18.8h, v13.8h
-	VADD V12.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V11.H8, V19.H8, V19.H8
-	WORD $0x6e72b673 // sqrdmulh v19.8h, v19.8h, v18.8h
-	VADD V10.H8, V19.H8, V19.H8
-	WORD $0x4f152631 // srshr v17.8h, v17.8h, #11
-	VUMIN V8.H8, V17.H8, V17.H8
-	VSUB V17.H8, V9.H8, V17.H8
-	WORD $0x4e715671 // srshl v17.8h, v19.8h, v17.8h
-	FMOVQ 48(R8), F18
-	WORD $0x4eb2d472 // fsub v18.4s, v3.4s, v18.4s
-	WORD $0x4eaec652 // fminnm v18.4s, v18.4s, v14.4s
-	WORD $0x4e21aa52 // fcvtns v18.4s, v18.4s
-	FMOVQ 48(R9), F19
+	FMOVQ 32(R7), F20
+	WORD $0x4eb4d454 // fsub v20.4s, v2.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
+	WORD $0x4e614a93 // sqxtn2 v19.8h, v20.4s
+	VSHL $5, V19.H8, V20.H8
+	WORD $0x6e6db695 // sqrdmulh v21.8h, v20.8h, v13.8h
+	VADD V12.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V11.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V10.H8, V21.H8, V21.H8
+	WORD $0x4f152673 // srshr v19.8h, v19.8h, #11
+	VUMIN V8.H8, V19.H8, V19.H8
+	VSUB V19.H8, V9.H8, V19.H8
+	WORD $0x4e7356b3 // srshl v19.8h, v21.8h, v19.8h
+	VADD V17.H8, V19.H8, V19.H8
+	FMOVQ 32(R8), F20
+	WORD $0x4eb4d454 // fsub v20.4s, v2.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	FMOVQ 32(R9), F21
+	WORD $0x4eb5d455 // fsub v21.4s, v2.4s, v21.4s
+	WORD $0x4eaec6b5 // fminnm v21.4s, v21.4s, v14.4s
+	WORD $0x4e21aab5 // fcvtns v21.4s, v21.4s
+	WORD $0x0e614a94 // sqxtn v20.4h, v20.4s
+	WORD $0x4e614ab4 // sqxtn2 v20.8h, v21.4s
+	VSHL $5, V20.H8, V21.H8
+	WORD $0x6e6db6b6 // sqrdmulh v22.8h, v21.8h, v13.8h
+	VADD V12.H8, V22.H8, V22.H8
+	WORD $0x6e75b6d6 // sqrdmulh v22.8h, v22.8h, v21.8h
+	VADD V11.H8, V22.H8, V22.H8
+	WORD $0x6e75b6d6 // sqrdmulh v22.8h, v22.8h, v21.8h
+	VADD V10.H8, V22.H8, V22.H8
+	WORD $0x4f152694 // srshr v20.8h, v20.8h, #11
+	VUMIN V8.H8, V20.H8, V20.H8
+	VSUB V20.H8, V9.H8, V20.H8
+	WORD $0x4e7456d4 // srshl v20.8h, v22.8h, v20.8h
+	VADD V18.H8, V20.H8, V20.H8
+	WORD $0x2f0b8673 // sqshrun v19.8b, v19.8h, #5
+	WORD $0x6f0b8693 // sqshrun2 v19.16b, v20.8h, #5
+	VTBL V15.B16, [V19.B16], V19.B16
+	FMOVQ F19, 32(R1)
+	WORD $0x6e909666 // udot v6.4s, v19.16b, v16.16b
+	FMOVQ 48(R6), F19
 	WORD $0x4eb3d473 // fsub v19.4s, v3.4s, v19.4s
 	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
 	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
-	WORD $0x0e614a52 // sqxtn v18.4h, v18.4s
-	WORD $0x4e614a72 // sqxtn2 v18.8h, v19.4s
-	VSHL $5, V18.H8, V19.H8
-	WORD $0x6e6db674 // sqrdmulh v20.8h, v19.8h, v13.8h
-	VADD V12.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V11.H8, V20.H8, V20.H8
-	WORD $0x6e73b694 // sqrdmulh v20.8h, v20.8h, v19.8h
-	VADD V10.H8, V20.H8, V20.H8
-	WORD $0x4f152652 // srshr v18.8h, v18.8h, #11
-	VUMIN V8.H8, V18.H8, V18.H8
-	VSUB V18.H8, V9.H8, V18.H8
-	WORD $0x4e725692 // srshl v18.8h, v20.8h, v18.8h
-	WORD $0x2e212a31 // sqxtun v17.8b, v17.8h
-	WORD $0x6e212a51 // sqxtun2 v17.16b, v18.8h
-	VTBL V15.B16, [V17.B16], V17.B16
+	FMOVQ 48(R7), F20
+	WORD $0x4eb4d474 // fsub v20.4s, v3.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
+	WORD $0x4e614a93 // sqxtn2 v19.8h, v20.4s
+	VSHL $5, V19.H8, V20.H8
+	WORD $0x6e6db695 // sqrdmulh v21.8h, v20.8h, v13.8h
+	VADD V12.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V11.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V10.H8, V21.H8, V21.H8
+	WORD $0x4f152673 // srshr v19.8h, v19.8h, #11
+	VUMIN V8.H8, V19.H8, V19.H8
+	VSUB V19.H8, V9.H8, V19.H8
+	WORD $0x4e7356b3 // srshl v19.8h, v21.8h, v19.8h
+	VADD V17.H8, V19.H8, V19.H8
+	FMOVQ 48(R8), F17
+	WORD $0x4eb1d471 // fsub v17.4s, v3.4s, v17.4s
+	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
+	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
+	FMOVQ 48(R9), F20
+	WORD $0x4eb4d474 // fsub v20.4s, v3.4s, v20.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
+	WORD $0x0e614a31 // sqxtn v17.4h, v17.4s
+	WORD $0x4e614a91 // sqxtn2 v17.8h, v20.4s
+	VSHL $5, V17.H8, V20.H8
+	WORD $0x6e6db695 // sqrdmulh v21.8h, v20.8h, v13.8h
+	VADD V12.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V11.H8, V21.H8, V21.H8
+	WORD $0x6e74b6b5 // sqrdmulh v21.8h, v21.8h, v20.8h
+	VADD V10.H8, V21.H8, V21.H8
+	WORD $0x4f152631 // srshr v17.8h, v17.8h, #11
+	VUMIN V8.H8, V17.H8, V17.H8
+	VSUB V17.H8, V9.H8, V17.H8
+	WORD $0x4e7156b1 // srshl v17.8h, v21.8h, v17.8h
+	VADD V18.H8, V17.H8, V17.H8
+	WORD $0x2f0b8672 // sqshrun v18.8b, v19.8h, #5
+	WORD $0x6f0b8632 // sqshrun2 v18.16b, v17.8h, #5
+	VTBL V15.B16, [V18.B16], V17.B16
 	FMOVQ F17, 48(R1)
 	WORD $0x6e909627 // udot v7.4s, v17.16b, v16.16b
 	ADD R2, R1
@@ -1510,7 +1524,7 @@ TEXT ·spanRowsNEON(SB), NOSPLIT, $0-40
 	MOVD stride+16(FP), R3
 	LSL $2, R3
 	MOVD rows+24(FP), R4
-	FMOVQ 160(R0), F0
+	FMOVQ 416(R0), F0
 row:
 	MOVD R2, R0
 	MOVD sixteens+32(FP), R5
@@ -1548,7 +1562,7 @@ TEXT ·encodeRowsNEON(SB), NOSPLIT, $0-64
 	LSL $2, R5
 	MOVD factors+40(FP), R6
 	MOVD rows+48(FP), R7
-	FMOVQ 144(R0), F0
+	FMOVQ 400(R0), F0
 row:
 	MOVD R4, R0
 	MOVD R1, R8
@@ -1595,7 +1609,7 @@ TEXT ·spanColumnsNEON(SB), NOSPLIT, $0-32
 	MOVD stride+16(FP), R3
 	LSL $2, R3
 	MOVD rows+24(FP), R4
-	FMOVQ 160(R0), F0
+	FMOVQ 416(R0), F0
 	FLDPQ 0(R1), (F1, F2)
 	FLDPQ 32(R1), (F3, F4)
 row:
@@ -1633,8 +1647,8 @@ TEXT ·encodeColumnsNEON(SB), NOSPLIT, $0-48
 	MOVD factors+32(FP), R9
 	FLDPQ 0(R9), (F4, F5)
 	FLDPQ 32(R9), (F6, F7)
-	FMOVQ 128(R0), F8
-	FMOVQ 144(R0), F9
+	FMOVQ 384(R0), F8
+	FMOVQ 400(R0), F9
 group:
 	FMOVQ 0(R5), F10
 	WORD $0x6e24dd4a // fmul v10.4s, v10.4s, v4.4s
@@ -1925,8 +1939,8 @@ DATA constants<>+0(SB)/8, $0x8080808080808080
 DATA constants<>+8(SB)/8, $0x8080808080808080
 DATA constants<>+16(SB)/8, $0x000f000f000f000f
 DATA constants<>+24(SB)/8, $0x000f000f000f000f
-DATA constants<>+32(SB)/8, $0xfffafffafffafffa
-DATA constants<>+40(SB)/8, $0xfffafffafffafffa
+DATA constants<>+32(SB)/8, $0xffffffffffffffff
+DATA constants<>+40(SB)/8, $0xffffffffffffffff
 DATA constants<>+48(SB)/8, $0x3fbf3fbf3fbf3fbf
 DATA constants<>+56(SB)/8, $0x3fbf3fbf3fbf3fbf
 DATA constants<>+64(SB)/8, $0xe9e5e9e5e9e5e9e5
@@ -1935,12 +1949,44 @@ DATA constants<>+80(SB)/8, $0x03de03de03de03de
 DATA constants<>+88(SB)/8, $0x03de03de03de03de
 DATA constants<>+96(SB)/8, $0xff92ff92ff92ff92
 DATA constants<>+104(SB)/8, $0xff92ff92ff92ff92
-DATA constants<>+112(SB)/8, $0x4780000047800000
-DATA constants<>+120(SB)/8, $0x4780000047800000
-DATA constants<>+128(SB)/8, $0x0d0905010c080400
-DATA constants<>+136(SB)/8, $0x0f0b07030e0a0602
-DATA constants<>+144(SB)/8, $0x0101010101010101
-DATA constants<>+152(SB)/8, $0x0101010101010101
-DATA constants<>+160(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+168(SB)/8, $0x7fffffff7fffffff
-GLOBL constants<>(SB), RODATA|NOPTR, $176
+DATA constants<>+112(SB)/8, $0x0010001000100010
+DATA constants<>+120(SB)/8, $0x0009000900090009
+DATA constants<>+128(SB)/8, $0x0002000200020002
+DATA constants<>+136(SB)/8, $0x001b001b001b001b
+DATA constants<>+144(SB)/8, $0x0014001400140014
+DATA constants<>+152(SB)/8, $0x000d000d000d000d
+DATA constants<>+160(SB)/8, $0x0006000600060006
+DATA constants<>+168(SB)/8, $0x001f001f001f001f
+DATA constants<>+176(SB)/8, $0x0018001800180018
+DATA constants<>+184(SB)/8, $0x0011001100110011
+DATA constants<>+192(SB)/8, $0x000a000a000a000a
+DATA constants<>+200(SB)/8, $0x0003000300030003
+DATA constants<>+208(SB)/8, $0x001c001c001c001c
+DATA constants<>+216(SB)/8, $0x0015001500150015
+DATA constants<>+224(SB)/8, $0x000e000e000e000e
+DATA constants<>+232(SB)/8, $0x0007000700070007
+DATA constants<>+240(SB)/8, $0x0000000000000000
+DATA constants<>+248(SB)/8, $0x0019001900190019
+DATA constants<>+256(SB)/8, $0x0012001200120012
+DATA constants<>+264(SB)/8, $0x000b000b000b000b
+DATA constants<>+272(SB)/8, $0x0004000400040004
+DATA constants<>+280(SB)/8, $0x001d001d001d001d
+DATA constants<>+288(SB)/8, $0x0016001600160016
+DATA constants<>+296(SB)/8, $0x000f000f000f000f
+DATA constants<>+304(SB)/8, $0x0008000800080008
+DATA constants<>+312(SB)/8, $0x0001000100010001
+DATA constants<>+320(SB)/8, $0x001a001a001a001a
+DATA constants<>+328(SB)/8, $0x0013001300130013
+DATA constants<>+336(SB)/8, $0x000c000c000c000c
+DATA constants<>+344(SB)/8, $0x0005000500050005
+DATA constants<>+352(SB)/8, $0x001e001e001e001e
+DATA constants<>+360(SB)/8, $0x0017001700170017
+DATA constants<>+368(SB)/8, $0x4780000047800000
+DATA constants<>+376(SB)/8, $0x4780000047800000
+DATA constants<>+384(SB)/8, $0x0d0905010c080400
+DATA constants<>+392(SB)/8, $0x0f0b07030e0a0602
+DATA constants<>+400(SB)/8, $0x0101010101010101
+DATA constants<>+408(SB)/8, $0x0101010101010101
+DATA constants<>+416(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+424(SB)/8, $0x7fffffff7fffffff
+GLOBL constants<>(SB), RODATA|NOPTR, $432

@@ -8,11 +8,12 @@
 // scales σ, a tile of keys and values adds to the sums S of queries in three steps:
 //
 //	[Scores]  y_ji = Σ_l k̂_jl·q̂_il · σ_j·τ_i,  peak_i = max_j y_ji
-//	[Weigh]   w_ji = round(255·2^((y_ji − shift_i)/Octave)),  total_i += Σ_j w_ji
+//	[Weigh]   w_ji = ⌊255·2^((y_ji − shift_i)/Octave) + d_j⌋,  total_i += Σ_j w_ji
 //	[Add]     S_ci = S_ci·old_i + Σ_j v̂_jc·w_ji · σ_c·new_i
 //
 // where τ_i is σ_i times what makes q·k a number of octaves, times [Octave]. Denominators are sums of
-// the very weights that are used. shift_i is a peak of the tile or of all tiles before; old_i and new_i
+// the very weights that are used. Thresholds d_j differ from key to key, so that rounding has no bias:
+// of many keys whose weights are a tenth, a tenth has weight 1. shift_i is a peak of the tile or of all tiles before; old_i and new_i
 // bring what was summed up before, and this tile, to a common scale.
 //
 // Pairs that do not see each other are closed between Scores and Weigh: [Close] sets their scores to

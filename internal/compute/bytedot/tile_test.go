@@ -72,7 +72,7 @@ func exact(q []float32, k, v dense.Matrix[float32]) (shares, out []float64) {
 }
 
 // errorOf returns the expected square of the error of the outputs of a query: every code, of a step σ,
-// is off by a number of variance σ²/12, and weights are codes of step 1.
+// is off by a number of variance σ²/12, and a weight with fraction f by one of variance f·(1 − f).
 func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], keys int) (square float64) {
 	step := func(x []float32) float64 {
 		_, scale := codesOf(x)
@@ -96,7 +96,8 @@ func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], key
 		for j, share := range tile {
 			key := k.Row(lo + j)
 			score := (normQ*math.Pow(step(key), 2) + norm(key)*math.Pow(stepQ, 2)) / 12
-			weight := math.Pow(highest/(255*share), 2) / 12
+			_, fraction := math.Modf(255 * share / highest)
+			weight := math.Pow(highest/(255*share), 2) * fraction * (1 - fraction)
 			for c, o := range out {
 				off := float64(v.At(lo+j, c)) - o
 				square += share * share * ((score+weight)*off*off + values[c])

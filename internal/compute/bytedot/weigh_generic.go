@@ -21,7 +21,7 @@ func weighReference(dst []uint8, step int, totals []int32, y []float32, stride i
 		to := dst[g*step:][:four*Lanes]
 		for r := range four {
 			for j, v := range y[(four*g+r)*stride:][:Lanes] {
-				w := weightOf(shifts[j] - v)
+				w := weightOf(shifts[j]-v, four*g+r)
 				to[four*j+r] = w
 				totals[j] += int32(w)
 			}
@@ -29,13 +29,13 @@ func weighReference(dst []uint8, step int, totals []int32, y []float32, stride i
 	}
 }
 
-// weightOf returns the weight of what a score is below the shift.
-func weightOf(x float32) uint8 {
+// weightOf returns the weight of what a score of a row is below the shift.
+func weightOf(x float32, row int) uint8 {
 	switch rounded := math.RoundToEven(float64(x)); {
 	case rounded <= math.MinInt16:
-		return octave.Weight(math.MinInt16)
+		return octave.Weight(math.MinInt16, row)
 	case rounded < math.MaxInt16:
-		return octave.Weight(int16(rounded))
+		return octave.Weight(int16(rounded), row)
 	}
 	return 0
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot/octave"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 // weightAt returns the weight of a key in a column.
@@ -26,7 +27,7 @@ func TestWeigh(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		var w Columns
 		for n := range 2*panel*Lanes + 2 {
-			for _, keys := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 23} {
+			for _, keys := range []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 23, 32, 75} {
 				if keys > 1 && n%3 > 0 && keys != n%24 {
 					continue
 				}
@@ -64,10 +65,12 @@ func TestWeigh(t *testing.T) {
 					for i := range rows {
 						weight := uint8(0)
 						if i < keys {
-							weight = weightOf(shifts[j] - y.At(i, j))
+							weight = weightOf(shifts[j]-y.At(i, j), i)
 							want[j] += int32(weight)
 						}
-						require.Equal(t, weight, w.weightAt(i, j), "key %d of %d, column %d of %d: %g", i, keys, j, n, shifts[j]-data[i*stride+j])
+						if got := w.weightAt(i, j); got != weight {
+							require.Equal(t, weight, got, "key %d of %d, column %d of %d: %g", i, keys, j, n, shifts[j]-data[i*stride+j])
+						}
 					}
 				}
 				require.Equal(t, want, totals)
@@ -76,45 +79,123 @@ func TestWeigh(t *testing.T) {
 	})
 }
 
-// Every difference in integers has the same weight in every tier, and rounds as the definition says.
+// Every difference in integers has the same weight in every tier, with the thresholds of all rows.
 func TestEveryDifference(t *testing.T) {
-	everyTier(t, func(t *testing.T) {
-		const columns = 1 << 8
-		y := dense.New[float32](1<<16/columns, columns)
-		for i := range y.Data {
-			y.Data[i] = -float32(i - 1<<15)
+	const keys, columns = octave.Rows + 1, 1 << 16
+	y := dense.New[float32](four*groups(keys), columns)
+	for i := range keys {
+		for j := range columns {
+			y.Row(i)[j] = -float32(j - 1<<15)
 		}
+	}
+	everyTier(t, func(t *testing.T) {
 		var w Columns
-		Weigh(&w, y.Rows, columns, make([]int32, columns), y, make([]float32, columns))
-		for i := range y.Data {
-			require.Equal(t, octave.Weight(int16(i-1<<15)), w.weightAt(i/columns, i%columns), "difference %d", i-1<<15)
+		Weigh(&w, keys, columns, make([]int32, columns), y, make([]float32, columns))
+		for i := range keys {
+			for j := range columns {
+				if want, got := octave.Weight(int16(j-1<<15), i), w.weightAt(i, j); got != want {
+					require.Equal(t, want, got, "difference %d, row %d", j-1<<15, i)
+				}
+			}
 		}
 	})
 }
 
-// The error of a weight, in units of 1/255 of the largest, is ½ from rounding and little besides.
-func TestAccuracy(t *testing.T) {
-	worst, sum, squares, rounding, roundings, count := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-	for x := float32(0); x < 12*Octave; x += 0.37 {
+// Over all rows, weights have the mean and the variance of the exact weight rounded up with a
+// probability of its fraction, for every difference in integers.
+func TestMeanWeights(t *testing.T) {
+	worst, worstSmall, least, most, sum, variances := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+	for x := range math.MaxInt16 + 1 {
 		exact := 255 * math.Exp2(-float64(x)/Octave)
-		err := float64(weightOf(x)) - exact
-		worst = max(worst, math.Abs(err))
+		mean, squares := 0.0, 0.0
+		for row := range octave.Rows {
+			w := float64(octave.Weight(int16(x), row))
+			mean += w / octave.Rows
+			squares += w * w / octave.Rows
+		}
+		_, fraction := math.Modf(exact)
+		require.InDelta(t, exact, mean, 1.0/64+1.6e-4*exact, "difference %d", x)
+		err, variance := mean-exact, squares-mean*mean-fraction*(1-fraction)
+		require.InDelta(t, 0, variance, 1.0/64+1.6e-4*exact, "difference %d", x)
+		if worst = max(worst, math.Abs(err)); exact < 25 {
+			worstSmall = max(worstSmall, math.Abs(err))
+		}
+		least, most = min(least, variance), max(most, variance)
 		sum += err
-		squares += err * err
-		rounded := math.Round(exact) - exact
-		rounding += rounded
-		roundings += rounded * rounded
-		count++
+		variances += variance
 	}
-	t.Logf("largest error %.4f, mean %.5f (%.5f by rounding alone), root mean square %.4f (%.4f)",
-		worst, sum/count, rounding/count, math.Sqrt(squares/count), math.Sqrt(roundings/count))
-	assert.Less(t, worst, 0.55)
-	assert.InDelta(t, rounding/count, sum/count, 0.005)
-	assert.InDelta(t, math.Sqrt(roundings/count), math.Sqrt(squares/count), 0.002)
-	assert.EqualValues(t, 255, weightOf(0))
-	assert.Zero(t, weightOf(float32(math.NaN())))
-	assert.Zero(t, weightOf(float32(math.Inf(1))))
-	assert.Zero(t, weightOf(math.MaxFloat32))
+	t.Logf("mean error %.4f at most, %.4f of weights below 25, %.6f over all differences; variance off by %.4f to %.4f, %.5f over all",
+		worst, worstSmall, sum/(math.MaxInt16+1), least, most, variances/(math.MaxInt16+1))
+	assert.Less(t, worstSmall, 0.02)
+	assert.InDelta(t, 0, sum/(math.MaxInt16+1), 1e-3)
+}
+
+// The largest weight is 255 with all thresholds, and what is far below has none.
+func TestEnds(t *testing.T) {
+	thresholds := map[int16]bool{}
+	for row := range octave.Rows {
+		thresholds[octave.Threshold(row)] = true
+		require.Equal(t, octave.Threshold(row), octave.Threshold(row+octave.Rows))
+		require.Equal(t, octave.Threshold(row), 2*octave.Half(row)+1)
+		assert.EqualValues(t, 255, weightOf(0, row))
+		for x := range math.MaxInt16 + 1 {
+			w := octave.Weight(int16(x), row)
+			if x >= 14*Octave && w > 0 {
+				require.Zero(t, w, "difference %d, row %d", x, row)
+			}
+			if exact := 255 * math.Exp2(-float64(x)/Octave); math.Abs(float64(w)-exact) > 1.03 {
+				require.InDelta(t, exact, w, 1.03, "difference %d, row %d", x, row)
+			}
+		}
+		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32, math.MaxInt16, -Octave} {
+			assert.Zero(t, weightOf(float32(x), row), "difference %g", x)
+		}
+	}
+	require.Len(t, thresholds, octave.Rows)
+	for d := range thresholds {
+		assert.Equal(t, int16(1), d&1)
+		assert.True(t, 0 < d && d < 64)
+	}
+}
+
+// The error of a weight, in units of 1/255 of the largest, has no mean, and no variance besides that
+// of rounding.
+func TestAccuracy(t *testing.T) {
+	worst, sum, squares, rounding, count := 0.0, 0.0, 0.0, 0.0, 0.0
+	for row := range octave.Rows {
+		for x := float32(0); x < 16*Octave; x += 0.37 {
+			exact := 255 * math.Exp2(-float64(x)/Octave)
+			err := float64(weightOf(x, row)) - exact
+			worst = max(worst, math.Abs(err))
+			sum += err
+			squares += err * err
+			_, fraction := math.Modf(exact)
+			rounding += fraction * (1 - fraction)
+			count++
+		}
+	}
+	t.Logf("largest error %.4f, mean %.6f, root mean square %.4f (%.4f by rounding alone)",
+		worst, sum/count, math.Sqrt(squares/count), math.Sqrt(rounding/count))
+	assert.Less(t, worst, 1.07)
+	assert.InDelta(t, 0, sum/count, 1e-3)
+	assert.InDelta(t, math.Sqrt(rounding/count), math.Sqrt(squares/count), 0.002)
+}
+
+// Small weights beside a large one have their share together, those below half a unit too.
+func TestSmallWeights(t *testing.T) {
+	const keys = 256
+	y := dense.New[float32](keys, Lanes)
+	for _, exact := range []float64{0.04, 0.1, 0.25, 0.45, 0.9, 1.6} {
+		for i := range y.Data {
+			y.Data[i] = float32(math.Log2(exact/255) * Octave)
+		}
+		clear(y.Row(100))
+		var w Columns
+		totals := make([]int32, Lanes)
+		Weigh(&w, keys, Lanes, totals, y, make([]float32, Lanes))
+		// Means are within 1/64, and one threshold is that of the largest weight.
+		assert.InDelta(t, 255+(keys-1)*exact, totals[3], 1+keys/64.0, "weights of %g", exact)
+	}
 }
 
 // Closed pairs have no weight, whatever the scale of a column is, and raise no peak.
@@ -166,4 +247,35 @@ func TestWeighPanics(t *testing.T) {
 	assert.Panics(t, func() { Weigh(&w, 7, 17, totals, y, x[:31]) }, "shifts are short")
 	assert.Panics(t, func() { Peaks(x[:31:31], y) }, "peaks are short")
 	assert.Panics(t, func() { Peaks(x, dense.New[float32](8, 20)) }, "columns are not padded")
+}
+
+// FuzzWeigh requires the weights of the definition in integers in every tier, for all bits of scores
+// and shifts.
+func FuzzWeigh(f *testing.F) {
+	f.Add(float32(1), float32(0), float32(30), byte(7))
+	f.Add(float32(-28671.5), float32(2), float32(-1024), byte(33))
+	f.Add(float32(math.NaN()), float32(math.Inf(-1)), float32(1e9), byte(64))
+	f.Fuzz(func(t *testing.T, y, shift, step float32, keys byte) {
+		defer func(old simd.Tier) { tier = old }(tier)
+		for _, tier = range simd.Tiers() {
+			if keys == 0 || tier != best(tier, simd.ByteProducts) {
+				continue
+			}
+			scores := dense.New[float32](four*groups(int(keys)), Lanes)
+			for i := range scores.Data {
+				scores.Data[i] = y + step*float32(i%97)
+			}
+			var w Columns
+			totals := make([]int32, Lanes)
+			Weigh(&w, int(keys), Lanes, totals, scores, slices.Repeat([]float32{shift}, Lanes))
+			for j, total := range totals {
+				for i := range int(keys) {
+					want := weightOf(shift-scores.At(i, j), i)
+					require.Equal(t, want, w.weightAt(i, j), "tier %v, key %d, column %d: %g less %g", tier, i, j, shift, scores.At(i, j))
+					total -= int32(want)
+				}
+				require.Zero(t, total, "column %d", j)
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package bytedot
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot/octave"
@@ -32,10 +33,11 @@ func (m machine) weigh() {
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, three)
 	n := m.vectors()
 	totals, shifts := m.loadAll(n, amd64.Argument("totals")), m.loadAll(n, amd64.Argument("shifts"))
-	e := m.exponent()
+	e, t := m.exponent(), m.thresholds()
 	order, one := m.register(interleave()), m.operand(constant("ones", 0x01010101))
 	Label("group")
 	rows := []Mem{{Base: y}, {Base: y, Index: stride, Scale: 1}, {Base: y, Index: stride, Scale: 2}, {Base: y, Index: three, Scale: 1}}
+	first, second := t.next()
 	for i := range n {
 		x := m.Vecs(4)
 		for r, from := range rows {
@@ -44,7 +46,7 @@ func (m machine) weigh() {
 		}
 		VPACKSSDW(x[1], x[0], x[0])
 		VPACKSSDW(x[3], x[2], x[2])
-		w0, w1 := e.weights(x[0]), e.weights(x[2])
+		w0, w1 := e.weights(x[0], first), e.weights(x[2], second)
 		VPACKUSWB(w1, w0, w0)
 		VPSHUFB(order, w0, w0)
 		m.store(w0, at(dst, i*m.Width()))
@@ -82,15 +84,52 @@ func interleave() Mem {
 	return tables[name]
 }
 
+// thresholds reads what belongs to rows, four at a time.
+type thresholds struct {
+	machine
+	table, at GPVirtual
+}
+
+func (m machine) thresholds() thresholds {
+	name, of := "halves", octave.Half
+	if m.Wide {
+		name, of = "thresholds", octave.Threshold
+	}
+	GLOBL(name, RODATA|NOPTR)
+	for row := range octave.Rows {
+		for word := range 4 {
+			DATA(8*row+2*word, U16(of(row)))
+		}
+	}
+	t := thresholds{machine: m, table: GP64(), at: GP64()}
+	LEAQ(amd64.Static(name), t.table)
+	XORQ(t.at, t.at)
+	return t
+}
+
+// next returns vectors with the thresholds of two rows each, four words of one and four of the other.
+func (t thresholds) next() (first, second Op) {
+	first, second = t.Vec(), t.Vec()
+	for i, v := range []Op{first, second} {
+		from := Mem{Base: t.table, Index: t.at, Scale: 1, Disp: 16 * i}
+		if t.Wide {
+			VBROADCASTI32X4(from, v)
+		} else {
+			VBROADCASTI128(from, v)
+		}
+	}
+	ADDQ(U8(32), t.at)
+	ANDQ(U32(8*octave.Rows-1), t.at)
+	return first, second
+}
+
 // exponent holds the constants of 255·2^(−x) for integers x of 16 bits, in parts of an octave.
 type exponent struct {
 	machine
 	round        Op   // a multiplication by it rounds to octaves
-	top          Op   // the power of two that belongs to 0 octaves
 	coefficients []Op // of the polynomial in the rest
 	// A machine without shifts that differ by element looks powers up.
-	half   Op
-	powers [2]Op // lower and upper bytes
+	half, indices, origin, powers Op
 }
 
 func (m machine) exponent() exponent {
@@ -100,40 +139,35 @@ func (m machine) exponent() exponent {
 	}
 	if m.Wide {
 		e.round = m.register(words("round", 1<<(15-octave.Bits)))
-		e.top = m.register(words("top", octave.Top))
 		return e
 	}
-	// One octave more than the number is the index: that of upper bytes is 0, which finds 0.
-	e.half = words("half", 3<<(octave.Bits-1))
-	for b := range e.powers {
-		name := []string{"lowerPowers", "upperPowers"}[b]
-		GLOBL(name, RODATA|NOPTR)
-		for i := range 32 {
-			power := 0
-			if i%16 > 0 {
-				power = octave.Top >> (i%16 - 1) >> (8 * b) & 255
-			}
-			DATA(i, U8(power))
+	// For q octaves the power is 2^(14−q). The indices of its bytes are q and q + 8: powers below 256
+	// are at 7 … 14, zeros elsewhere, and those of 256 and above are found eight places later. What is
+	// below 0 octaves finds zeros, and 15 octaves, the most that a sum of words saturates to, −2¹⁵.
+	e.half, e.indices, e.origin = words("half", 1<<(octave.Bits-1)), words("indices", 1<<8+1), words("origin", 8<<8)
+	GLOBL("powers", RODATA|NOPTR)
+	for i := range 32 {
+		power := 1 << 14 >> (i % 16)
+		if power > 255 {
+			power = 0
 		}
-		e.powers[b] = m.register(amd64.Static(name))
+		DATA(i, U8(power))
 	}
+	e.powers = m.register(amd64.Static("powers"))
 	return e
 }
 
-// weights replaces x by a new vector of weights.
-func (e exponent) weights(x Op) Op {
+// weights returns a vector of weights of x with the given thresholds.
+func (e exponent) weights(x, thresholds Op) Op {
 	power, rest, w := e.Vec(), e.Vec(), e.Vec()
 	if e.Wide {
-		VPMULHRSW(e.round, x, power)
-		VPSRLVW(power, e.top, power)
+		VPMULHRSW(e.round, x, power) // octaves
 	} else {
-		upper := e.Vec()
 		VPADDSW(e.half, x, power)
 		VPSRAW(U8(octave.Bits), power, power)
-		VPSHUFB(power, e.powers[1], upper)
-		VPSHUFB(power, e.powers[0], power)
-		VPSLLW(U8(8), upper, upper)
-		VPOR(upper, power, power)
+		VPMULLW(e.indices, power, power)
+		VPADDW(e.origin, power, power)
+		VPSHUFB(power, e.powers, power)
 	}
 	VPSLLW(U8(16-octave.Bits), x, rest)
 	top := len(e.coefficients) - 1
@@ -143,6 +177,14 @@ func (e exponent) weights(x Op) Op {
 		VPMULHRSW(rest, w, w)
 	}
 	VPADDW(e.coefficients[0], w, w)
-	VPMULHRSW(power, w, w)
+	down := octave.Down
+	if e.Wide {
+		VPSRLVW(power, w, w)
+	} else {
+		VPMULHRSW(power, w, w)
+		down--
+	}
+	VPADDW(thresholds, w, w)
+	VPSRAW(U8(down), w, w)
 	return w
 }

@@ -27,9 +27,10 @@ func (m machine) weigh() {
 	dst, step, stride, groups := m.Argument("dst"), m.Argument("step"), m.Bytes("stride"), m.Argument("groups")
 	to, shifts := m.Argument("totals"), m.sixteen(m.Argument("shifts"))
 	rows, totals := m.Pointers(m.Argument("y"), stride, 4), m.sixteen(to)
-	e := m.exponent()
+	e, t := m.exponent(), m.thresholds()
 	most, order, ones := m.Value(1<<16), m.interleave(), m.repeated(1)
 	m.Label("group")
+	halves := t.next()
 	for i := range vectors {
 		var pairs []arm64.Vec
 		for r := 0; r < len(rows); r += 2 {
@@ -39,9 +40,9 @@ func (m machine) weigh() {
 				m.Into(x[s]).MinNumber(x[s], most) // of NaN and a number the number is left
 				m.Into(x[s]).ToInts(x[s])
 			}
-			pairs = append(pairs, e.weights(m.NarrowInts(x[0], x[1])))
+			pairs = append(pairs, e.weights(m.NarrowInts(x[0], x[1]), halves[r/2]))
 		}
-		w := m.shuffle(m.NarrowUnsigned(pairs[0], pairs[1]), order)
+		w := m.shuffle(m.NarrowRight(pairs[0], pairs[1], octave.Down-1), order)
 		m.Store(w, dst, i*arm64.Width)
 		m.DotUnsigned(totals[i], w, ones)
 	}
@@ -61,24 +62,50 @@ func (m machine) shuffle(v, order arm64.Vec) arm64.Vec {
 	return w
 }
 
+// thresholds reads halves of what belongs to rows, four at a time.
+type thresholds struct {
+	machine
+	table, at arm64.GP
+}
+
+func (m machine) thresholds() thresholds {
+	var table []uint64
+	for row := range octave.Rows {
+		table = append(table, 0x0001000100010001*uint64(octave.Half(row)))
+	}
+	t := thresholds{machine: m, table: m.Table(table), at: m.GP()}
+	m.I("MOVD $0, R%w", t.at)
+	return t
+}
+
+// next returns vectors with the halves of two rows each, four words of one and four of the other.
+func (t thresholds) next() []arm64.Vec {
+	from, v := t.GP(), t.Vecs(2)
+	t.I("ADD R%r, R%r, R%w", t.at, t.table, from)
+	t.LoadTo(v, from, 0)
+	t.I("ADD $32, R%m", t.at)
+	t.I("AND $%d, R%m", 8*octave.Rows-1, t.at)
+	return v
+}
+
 // exponent holds the constants of 255·2^(−x) for integers x of 16 bits, in parts of an octave.
 type exponent struct {
 	machine
 	many         arm64.Vec // octaves, of which no weight is left
-	down         arm64.Vec // a shift by what belongs to 0 octaves
+	down         arm64.Vec // a shift by what belongs to 0 octaves, half a weight
 	coefficients []arm64.Vec
 }
 
 func (m machine) exponent() exponent {
-	e := exponent{machine: m, many: m.words(15), down: m.words(-octave.Down)}
+	e := exponent{machine: m, many: m.words(15), down: m.words(-1)}
 	for _, c := range octave.Coefficients {
 		e.coefficients = append(e.coefficients, m.words(c))
 	}
 	return e
 }
 
-// weights returns the weights of x.
-func (e exponent) weights(x arm64.Vec) arm64.Vec {
+// weights returns the weights of x with the given halves of thresholds, times 2^(Down−1).
+func (e exponent) weights(x, halves arm64.Vec) arm64.Vec {
 	rest := e.Vec()
 	e.I("VSHL $%d, V%r.H8, V%w.H8", 16-octave.Bits, x, rest)
 	p := e.MulInts(rest, e.coefficients[3])
@@ -91,5 +118,7 @@ func (e exponent) weights(x arm64.Vec) arm64.Vec {
 	octaves := e.RightRounded(x, octave.Bits)
 	e.I("VUMIN V%r.H8, V%r.H8, V%m.H8", e.many, octaves, octaves)
 	e.I("VSUB V%r.H8, V%r.H8, V%m.H8", octaves, e.down, octaves)
-	return e.LeftRounded(p, octaves)
+	w := e.LeftRounded(p, octaves)
+	e.I("VADD V%r.H8, V%r.H8, V%m.H8", halves, w, w)
+	return w
 }

@@ -7,14 +7,21 @@
 //	255·2^(−x) = 2^(−q)·p(s)/64,  p(s) = 255·64·2^(−s/2).
 //
 // Multiplications are those of processors: (a·b + 2¹⁴) >> 15, with factors as multiples of 2⁻¹⁵.
+//
+// A weight is rounded to an integer by the threshold of its row, d/64 with d = 1, 3, … 63:
+//
+//	w = ⌊(⌊2^(−q)·p(s)⌋ + d)/64⌋
+//
+// The mean over all thresholds is p(s)·2^(−q)/64 rounded to a multiple of 1/32, half up.
 package octave
 
 const (
 	// Bits is the binary logarithm of the parts of an octave.
 	Bits = 11
-	// Top·2^(−q), multiplied by p(s), is the weight, and so is p(s) shifted to the right by Down + q.
-	Top  = 1 << (15 - Down)
+	// p(s) shifted to the right by Down + q is the weight.
 	Down = 6
+	// Rows is the number of rows until thresholds repeat.
+	Rows = 1 << (Down - 1)
 )
 
 // Coefficients are those of a polynomial for p(s), from the constant one on. With the rounding of each
@@ -24,9 +31,23 @@ var Coefficients = [4]int16{16319, -5659, 990, -110}
 // Multiply returns a·b as processors round it.
 func Multiply(a, b int16) int16 { return int16((int32(a)*int32(b) + 1<<14) >> 15) }
 
-// Weight returns round(255·2^(−x)) with x in parts of an octave, 0 for less than −½ octave, and at
-// most 255.
-func Weight(x int16) uint8 {
+// Threshold returns what is added to a weight of a row before it is rounded down, in parts of 64 to a
+// unit: an odd number, of Rows rows each a different one. The first is the middle.
+//
+// Steps of 25 of 32 spread the thresholds of rows that follow each other, and those of every second,
+// fourth, eighth or sixteenth row.
+func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
+
+// Half returns ⌊Threshold/2⌋, for machines that round twice:
+//
+//	⌊(⌊a⌋ + d)/64⌋ = ⌊(round(a/2) + ⌊d/2⌋)/32⌋
+//
+// with odd d, and round(a/2) half up.
+func Half(row int) int16 { return Threshold(row) >> 1 }
+
+// Weight returns 255·2^(−x) with x in parts of an octave, rounded by the threshold of a row. It is 255
+// where x is 0, 0 from 14 octaves on and for less than −½ octave, and at most 255.
+func Weight(x int16, row int) uint8 {
 	rest := x << (16 - Bits)
 	p := Multiply(rest, Coefficients[3])
 	for i := 2; i > 0; i-- {
@@ -36,5 +57,5 @@ func Weight(x int16) uint8 {
 	if octaves < 0 {
 		return 0
 	}
-	return uint8(min(255, Multiply(p+Coefficients[0], int16(Top>>octaves))))
+	return uint8(min(255, ((p+Coefficients[0])>>octaves+Threshold(row))>>Down))
 }
