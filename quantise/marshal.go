@@ -84,6 +84,7 @@ func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
 	}
 	q.options, q.in, q.out, q.rotations, q.seed, q.drawn = r.options, r.in, r.out, r.rotations, r.seed, r.drawn
 	q.width, q.cells, q.edges, q.starts, q.levels, q.words = r.width, r.cells, r.edges, r.starts, r.levels, r.words
+	q.unit, q.table = r.unit, r.table
 	return nil
 }
 

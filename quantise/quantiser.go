@@ -33,7 +33,7 @@ const (
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
 	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates are too small by the factor E‖s‖² < 1.
+	// and estimates are too small by the factor E‖s‖² < 1. With 8 bits the levels are rounded to 16.
 	LloydMax
 
 	// Uniform rounds to the middles of 2^bits equal parts of [−r, r], where r is the largest
@@ -92,6 +92,8 @@ type Quantiser[T dense.Float] struct {
 	edges  []float32     // where the magnitude of a coordinate over the norm rises to the next level
 	starts []uint8       // of LloydMax with several edges: where a search among them starts
 	levels []float32     // of all codes, repeated up to what package scan takes
+	unit   float64       // of codes of 8 bits: levels are odd multiples of it, below 2¹⁶
+	table  *scan.Table   // of these multiples; nil if they are 1, 3, …, 255
 	words  int           // of a row of codes
 
 	law     sync.Once
@@ -250,6 +252,9 @@ func (q *Quantiser[T]) setLevels() {
 	case QJL:
 		q.cells = codelaw.Unbiased(q.out)
 	}
+	if q.width == 8 {
+		q.setUnit()
+	}
 	q.edges, q.levels = make([]float32, n), make([]float32, max(scan.TableSize, 2*n))
 	for j, v := range q.cells.Levels {
 		q.edges[j] = float32(q.cells.Edges[j])
@@ -263,9 +268,23 @@ func (q *Quantiser[T]) setLevels() {
 	}
 }
 
-// odd reports whether codes have 8 bits and equal steps, so that levels are odd multiples of the
-// smallest: rows are multiplied by rounded queries then.
-func (q *Quantiser[T]) odd() bool { return q.width == 8 && q.options.Scheme != LloydMax }
+// setUnit sets the unit of which levels of 8 bits are odd multiples. Those of LloydMax are rounded to
+// such, the largest to nearly 2¹⁶: that adds 4e-5 of the variance of an estimate. The unit has 8
+// binary digits, so that all multiples are float32.
+func (q *Quantiser[T]) setUnit() {
+	levels := q.cells.Levels
+	if q.unit = levels[0]; q.options.Scheme != LloydMax {
+		return
+	}
+	fraction, exponent := math.Frexp(levels[len(levels)-1] / math.MaxUint16)
+	q.unit = math.Ldexp(math.Ceil(fraction*256), exponent-8)
+	var multiples [128]uint16
+	for j, v := range levels {
+		multiple := 2*math.Floor(v/q.unit/2) + 1
+		levels[j], multiples[j] = multiple*q.unit, uint16(multiple)
+	}
+	q.table = scan.NewTable(&multiples)
+}
 
 // Dims returns the dimension d of vectors and the dimension d' after a rotation.
 func (q *Quantiser[T]) Dims() (in, out int) { return q.in, q.out }

@@ -87,8 +87,8 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 // Estimates writes the estimates for all rows and a query (d numbers) into dst, which is allocated
 // if nil, and returns dst. With s for what a code stands for and p for the rotated query, the
 // estimate of the inner product is ‖x‖·sᵀp, with sums in float32, or of whole numbers for codes of 8
-// bits of RaBitQ and Uniform, where p is rounded to two bytes a coordinate ("Speed" in the package's
-// documentation says what that adds); those of the cosine and of the squared distance follow with
+// bits, where p is rounded to two bytes a coordinate ("Speed" in the package's documentation says
+// what that adds); those of the cosine and of the squared distance follow with
 // the norms. The estimate of a cosine may lie outside [−1, 1] and that
 // of a squared distance below 0. Queries that make every estimate NaN are those of Search. Cost: a
 // rotation and a pass over all codes, in parallel. It panics if a length does not fit or if there
@@ -132,8 +132,8 @@ type search[T dense.Float] struct {
 	rotated  []T
 	unit     []float32 // the rotated query over its norm
 	arranged []float32
-	// For codes of 8 bits with equal steps: the unit vector as multiples of a step, and the product
-	// of that step with half of a step of the levels.
+	// For codes of 8 bits: the unit vector as multiples of a step, and the product of that step with
+	// the unit of the levels.
 	whole  []int16
 	digits []uint64
 	scale  float32
@@ -179,11 +179,11 @@ func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
 			s.unit[i] = float32(float64(v) / s.norm)
 		}
 	}
-	if q.odd() {
+	if q.width == 8 {
 		s.whole, s.digits = scratch.Resize(s.whole, n), scratch.Resize(s.digits, scan.DigitWords(q.words, q.width))
 		step := scan.Round(s.whole, s.unit)
 		scan.Digits(s.digits, s.whole, q.words, q.width)
-		s.scale = float32(float64(q.levels[len(q.edges)]) * step)
+		s.scale = float32(q.unit * step)
 		return s
 	}
 	s.arranged = scratch.Resize(s.arranged, scan.Arranged(q.words, q.width))
@@ -271,12 +271,16 @@ func (s *search[T]) products(p *part, lo, hi int) {
 func (s *search[T]) exact(out []float32, lo int) {
 	q := s.c.q
 	rows := s.c.words[lo*q.words:][:len(out)*q.words]
-	if q.odd() {
-		scan.Products(out, rows, s.digits, len(out), q.words, q.width, 1, len(out))
-		vecmath.Scale(out, s.scale)
+	switch {
+	case q.width < 8:
+		scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
 		return
+	case q.table != nil:
+		scan.LevelProducts(out, rows, q.table, s.digits, len(out), q.words, 1, len(out))
+	default:
+		scan.Products(out, rows, s.digits, len(out), q.words, q.width, 1, len(out))
 	}
-	scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
+	vecmath.Scale(out, s.scale)
 }
 
 // value returns the estimate for a row from sᵀp with a unit vector p.

@@ -116,6 +116,7 @@ var (
 	plusInts       = word{0x4e609400, []int{first, second, third}, "mla v%d.8h, v%d.8h, v%d.8h"}
 	minusInts      = word{0x6e609400, []int{first, second, third}, "mls v%d.8h, v%d.8h, v%d.8h"}
 	accumulateInts = word{0x4e606800, []int{first, second}, "sadalp v%d.4s, v%d.8h"}
+	negativeBytes  = word{0x4e20a800, []int{first, second}, "cmlt v%d.16b, v%d.16b, #0"}
 	// dotBytes adds the products of four signed bytes to each integer of 32 bits.
 	dotBytes = word{0x4e809400, []int{first, second, third}, "sdot v%d.4s, v%d.16b, v%d.16b"}
 	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16 bits.

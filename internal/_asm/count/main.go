@@ -35,7 +35,7 @@ var cases = []struct{ pkg, benchmark string }{
 	{"scan", "Levels/bits=1/d=768$"},
 	{"scan", "Levels/bits=2/d=768$"},
 	{"scan", "Levels/bits=4/d=768$"},
-	{"scan", "Levels/bits=8/d=768$"},
+	{"scan", "Tables/bits=8/d=768$"},
 	{"scan", "Products/bits=8/d=768/queries=1$"},
 	{"scan", "Products/bits=4/d=768/queries=1$"},
 	{"scan", "Sums/bits=8/d=768/sets=1$"},

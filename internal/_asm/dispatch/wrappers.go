@@ -53,6 +53,8 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 			w.Chosen = "kernelOf[T]()"
 		case w.Name == "signs":
 			w.Chosen = "tierOfSigns()"
+		case w.Name == "levelProducts":
+			w.Chosen = "tierOfLevels()"
 		case strings.HasPrefix(w.Name, "products"), strings.HasPrefix(w.Name, "sums"), w.Name == "weigh":
 			w.Chosen = "tierOfProducts()"
 		}

@@ -42,7 +42,7 @@ var loops = []loop{
 	{"vecmath", "outerF32NEON", "16 elements of a row"}, {"vecmath", "pickF32NEON", "8 elements"}, {"vecmath", "pickF64NEON", "8 elements"},
 	{"bytedot", "scores4NEON", "4×16 sums of 4 products"}, {"bytedot", "weighNEON", "4×16 weights"},
 	{"scan", "signsNEON", "128 codes"}, {"scan", "levels1NEON", "128 codes"}, {"scan", "levels2NEON", "64 codes"},
-	{"scan", "levels4NEON", "32 codes"}, {"scan", "levels8NEON", "16 codes"},
+	{"scan", "levels4NEON", "32 codes"}, {"scan", "levelProductsNEON", "16 codes"}, {"scan", "longLevelProductsNEON", "16 codes"},
 	{"scan", "products8NEON", "4 rows of 16 codes"}, {"scan", "products4NEON", "4 rows of 32 codes"},
 	{"scan", "longProducts8NEON", "4 rows of 16 codes"}, {"scan", "longProducts4NEON", "4 rows of 32 codes"},
 	{"scan", "sums8NEON", "16 codes"}, {"scan", "sums4NEON", "32 codes"}, {"scan", "weighNEON", "64 weights"},

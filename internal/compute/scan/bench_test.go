@@ -23,11 +23,11 @@ func BenchmarkSigns(b *testing.B) {
 
 func BenchmarkLevels(b *testing.B) {
 	const d, count = 768, 1024
-	for _, width := range widths {
+	for _, width := range levelWidths {
 		b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
 			words := Words(d, width)
 			rows, dst := randomRows(count*words), make([]float32, count)
-			table, query := make([]float32, 256), make([]float32, Arranged(words, width))
+			table, query := make([]float32, TableSize), make([]float32, Arranged(words, width))
 			b.SetBytes(int64(8 * len(rows)))
 			for b.Loop() {
 				Levels(dst, rows, table, query, words, width)
@@ -63,6 +63,21 @@ func randomRows(n int) []uint64 {
 		rows[i] = r.Uint64()
 	}
 	return rows
+}
+
+// BenchmarkTables is that with any levels.
+func BenchmarkTables(b *testing.B) {
+	const count = 1024
+	for _, d := range []int{64, 768} {
+		b.Run(fmt.Sprintf("bits=8/d=%d", d), func(b *testing.B) {
+			words := Words(d, 8)
+			rows, dst, digits := randomRows(count*words), make([]float32, count), make([]uint64, DigitWords(words, 8))
+			b.SetBytes(int64(8 * len(rows)))
+			for b.Loop() {
+				LevelProducts(dst, rows, new(Table), digits, count, words, 1, count)
+			}
+		})
+	}
 }
 
 // BenchmarkSums is the weighted sum of rows, for one set of weights and for several, with the weights

@@ -6,6 +6,21 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
+func longLevelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	longLevelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+}
+
+func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tierOfLevels() {
+	case simd.AVX512:
+		levelProductsAVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+	case simd.AVX2:
+		levelProductsAVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+	default:
+		levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+	}
+}
+
 func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
 	switch tierOfProducts() {
 	case simd.AVX512:
@@ -77,17 +92,6 @@ func levels4(dst []float32, rows []uint64, table []float32, query []float32, wor
 		levels4AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
 	default:
 		levels4Reference(dst, rows, table, query, words)
-	}
-}
-
-func levels8(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	switch tier {
-	case simd.AVX512:
-		levels8AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	case simd.AVX2:
-		levels8AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	default:
-		levels8Reference(dst, rows, table, query, words)
 	}
 }
 

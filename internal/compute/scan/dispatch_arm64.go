@@ -6,6 +6,24 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
+func longLevelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tier {
+	case simd.NEON:
+		longLevelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+	default:
+		longLevelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+	}
+}
+
+func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	switch tierOfLevels() {
+	case simd.NEON:
+		levelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+	default:
+		levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+	}
+}
+
 func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
 	switch tierOfProducts() {
 	case simd.NEON:
@@ -75,15 +93,6 @@ func levels4(dst []float32, rows []uint64, table []float32, query []float32, wor
 		levels4NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
 	default:
 		levels4Reference(dst, rows, table, query, words)
-	}
-}
-
-func levels8(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	switch tier {
-	case simd.NEON:
-		levels8NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	default:
-		levels8Reference(dst, rows, table, query, words)
 	}
 }
 

@@ -4,6 +4,14 @@
 
 package scan
 
+func longLevelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	longLevelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+}
+
+func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+	levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+}
+
 func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
 	products8Reference(dst, rows, digits, n, words, queries, stride)
 }
@@ -34,10 +42,6 @@ func levels2(dst []float32, rows []uint64, table []float32, query []float32, wor
 
 func levels4(dst []float32, rows []uint64, table []float32, query []float32, words int) {
 	levels4Reference(dst, rows, table, query, words)
-}
-
-func levels8(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	levels8Reference(dst, rows, table, query, words)
 }
 
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {

@@ -50,7 +50,7 @@ const (
 	Planes    = 6
 	MaxWeight = 1<<(Planes-1) - 1
 
-	// TableSize is the number of levels that tables of codes below 8 bits have: the levels repeat.
+	// TableSize is the number of levels that tables of Levels have: those of shorter codes repeat.
 	TableSize = 16
 )
 
@@ -166,11 +166,11 @@ func Signs(dst []float32, rows, planes []uint64, words int) {
 	}
 }
 
-// Levels sets dst[i] to Σ table[code]·x over the elements of row i. The query is x as Arrange has
-// it. The table has TableSize levels, or 256 for codes of 8 bits.
+// Levels sets dst[i] to Σ table[code]·x over the elements of row i, with codes of 1, 2 or 4 bits. The
+// query is x as Arrange has it, and the table has TableSize levels.
 func Levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	rows, query = rows[:len(dst)*words], query[:Arranged(words, width)]
-	table = table[:max(TableSize, 1<<width)]
+	table = table[:TableSize]
 	if len(dst) == 0 {
 		return
 	}
@@ -179,19 +179,19 @@ func Levels(dst []float32, rows []uint64, table, query []float32, words, width i
 		levels1(dst, rows, table, query, words)
 	case 2:
 		levels2(dst, rows, table, query, words)
-	case 4:
-		levels4(dst, rows, table, query, words)
 	default:
-		levels8(dst, rows, table, query, words)
+		levels4(dst, rows, table, query, words)
 	}
 }
 
 // tier is the one that runs; counts tells whether its AVX-512 kernel may count bits with VPOPCNTQ,
-// and byteProducts whether its kernels may have products of bytes.
+// byteProducts whether its kernels may have products of bytes, and bytePermutes whether its AVX-512
+// kernel may look up bytes with VPERMI2B.
 var (
 	tier         = simd.Best
 	counts       = simd.VPOPCNTDQ
 	byteProducts = simd.ByteProducts
+	bytePermutes = simd.VBMI
 )
 
 // tierOfSigns returns the one that runs for Signs.
@@ -226,10 +226,6 @@ func levels2Reference(dst []float32, rows []uint64, table, query []float32, word
 
 func levels4Reference(dst []float32, rows []uint64, table, query []float32, words int) {
 	levels(dst, rows, table, query, words, 4)
-}
-
-func levels8Reference(dst []float32, rows []uint64, table, query []float32, words int) {
-	levels(dst, rows, table, query, words, 8)
 }
 
 // levels is Levels in pure Go.

@@ -2688,294 +2688,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func levels8AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX512F, BMI2, MMX+
-TEXT ·levels8AVX512(SB), NOSPLIT, $0-48
-	MOVQ       dst+0(FP), AX
-	MOVQ       rows+8(FP), CX
-	MOVQ       table+16(FP), DX
-	MOVQ       query+24(FP), BX
-	MOVQ       n+32(FP), SI
-	MOVQ       words+40(FP), DI
-	MOVQ       DI, R8
-	ANDQ       $0x07, R8
-	LEAQ       (R8)(R8*1), R10
-	MOVQ       $-1, R9
-	BZHIQ      R10, R9, R10
-	KMOVW      R10, K1
-	SHRQ       $0x03, DI
-	VPXORD     Z0, Z0, Z0
-	VPTERNLOGD $0xff, Z1, Z1, Z1
-	VPSRLD     $0x18, Z1, Z1
-	TESTQ      SI, SI
-	JZ         done
-
-row:
-	VMOVDQA64 Z0, Z2
-	VMOVDQA64 Z0, Z3
-	VMOVDQA64 Z0, Z4
-	VMOVDQA64 Z0, Z5
-	MOVQ      BX, R9
-	MOVQ      DI, R10
-	TESTQ     R10, R10
-	JZ        tail
-
-block:
-	VMOVDQU32   (CX), Z6
-	PREFETCHT0  4096(CX)
-	VPANDD      Z1, Z6, Z8
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z7
-	VGATHERDPS  (DX)(Z8*4), K2, Z7
-	VFMADD231PS (R9), Z7, Z2
-	VPSRLD      $0x08, Z6, Z7
-	VPANDD      Z1, Z7, Z8
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z7
-	VGATHERDPS  (DX)(Z8*4), K2, Z7
-	VFMADD231PS 64(R9), Z7, Z3
-	VPSRLD      $0x10, Z6, Z7
-	VPANDD      Z1, Z7, Z8
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z7
-	VGATHERDPS  (DX)(Z8*4), K2, Z7
-	VFMADD231PS 128(R9), Z7, Z4
-	VPSRLD      $0x18, Z6, Z6
-	VPANDD      Z1, Z6, Z7
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z6
-	VGATHERDPS  (DX)(Z7*4), K2, Z6
-	VFMADD231PS 192(R9), Z6, Z5
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000100, R9
-	DECQ        R10
-	JNZ         block
-
-tail:
-	TESTQ       R8, R8
-	JZ          sum
-	VMOVDQU32.Z (CX), K1, Z6
-	PREFETCHT0  4096(CX)
-	VPANDD      Z1, Z6, Z8
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z7
-	VGATHERDPS  (DX)(Z8*4), K2, Z7
-	VFMADD231PS (R9), Z7, Z2
-	VPSRLD      $0x08, Z6, Z7
-	VPANDD      Z1, Z7, Z8
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z7
-	VGATHERDPS  (DX)(Z8*4), K2, Z7
-	VFMADD231PS 64(R9), Z7, Z3
-	VPSRLD      $0x10, Z6, Z7
-	VPANDD      Z1, Z7, Z8
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z7
-	VGATHERDPS  (DX)(Z8*4), K2, Z7
-	VFMADD231PS 128(R9), Z7, Z4
-	VPSRLD      $0x18, Z6, Z6
-	VPANDD      Z1, Z6, Z7
-	KXNORW      K2, K2, K2
-	VMOVDQA64   Z0, Z6
-	VGATHERDPS  (DX)(Z7*4), K2, Z6
-	VFMADD231PS 192(R9), Z6, Z5
-	LEAQ        (CX)(R8*8), CX
-
-sum:
-	VADDPS        Z4, Z2, Z2
-	VADDPS        Z5, Z3, Z3
-	VADDPS        Z3, Z2, Z2
-	VEXTRACTF64X4 $0x01, Z2, Y3
-	VADDPS        Y3, Y2, Y2
-	VEXTRACTF128  $0x01, Y2, X3
-	VADDPS        X3, X2, X2
-	VPERMILPD     $0x01, X2, X3
-	VADDPS        X3, X2, X2
-	VPERMILPS     $0x01, X2, X3
-	VADDPS        X3, X2, X2
-	VMOVSS        X2, (AX)
-	ADDQ          $0x00000004, AX
-	DECQ          SI
-	JNZ           row
-
-done:
-	VZEROUPPER
-	RET
-
-// func levels8AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-// Requires: AVX, AVX2, CMOV, FMA3, MMX+
-TEXT ·levels8AVX2(SB), NOSPLIT, $0-48
-	MOVQ    dst+0(FP), AX
-	MOVQ    rows+8(FP), CX
-	MOVQ    table+16(FP), DX
-	MOVQ    query+24(FP), BX
-	MOVQ    n+32(FP), SI
-	MOVQ    words+40(FP), DI
-	MOVQ    DI, R8
-	ANDQ    $0x07, R8
-	SHRQ    $0x03, DI
-	LEAQ    (R8)(R8*1), R9
-	MOVQ    $0x00000008, R10
-	CMPQ    R9, R10
-	CMOVQGT R10, R9
-	LEAQ    edge<>+32(SB), R10
-	SHLQ    $0x02, R9
-	SUBQ    R9, R10
-	VMOVDQU (R10), Y0
-	LEAQ    -8(R8)(R8*1), R9
-	XORQ    R10, R10
-	TESTQ   R9, R9
-	CMOVQLT R10, R9
-	MOVQ    $0x00000008, R10
-	CMPQ    R9, R10
-	CMOVQGT R10, R9
-	LEAQ    edge<>+32(SB), R10
-	SHLQ    $0x02, R9
-	SUBQ    R9, R10
-	VMOVDQU (R10), Y1
-	VMOVDQU edge<>+0(SB), Y3
-	VPSRLD  $0x18, Y3, Y2
-	TESTQ   SI, SI
-	JZ      done
-
-row:
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   BX, R9
-	MOVQ   DI, R10
-	TESTQ  R10, R10
-	JZ     tail
-
-block:
-	VMOVDQU     (CX), Y8
-	PREFETCHT0  4096(CX)
-	VPAND       Y2, Y8, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS (R9), Y9, Y4
-	VPSRLD      $0x08, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 64(R9), Y9, Y5
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 128(R9), Y9, Y6
-	VPSRLD      $0x18, Y8, Y8
-	VPAND       Y2, Y8, Y9
-	VMOVDQU     Y3, Y10
-	VPXOR       Y8, Y8, Y8
-	VGATHERDPS  Y10, (DX)(Y9*4), Y8
-	VFMADD231PS 192(R9), Y8, Y7
-	VMOVDQU     32(CX), Y8
-	VPAND       Y2, Y8, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 32(R9), Y9, Y4
-	VPSRLD      $0x08, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 96(R9), Y9, Y5
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 160(R9), Y9, Y6
-	VPSRLD      $0x18, Y8, Y8
-	VPAND       Y2, Y8, Y9
-	VMOVDQU     Y3, Y10
-	VPXOR       Y8, Y8, Y8
-	VGATHERDPS  Y10, (DX)(Y9*4), Y8
-	VFMADD231PS 224(R9), Y8, Y7
-	ADDQ        $0x00000040, CX
-	ADDQ        $0x00000100, R9
-	DECQ        R10
-	JNZ         block
-
-tail:
-	TESTQ       R8, R8
-	JZ          sum
-	VPMASKMOVD  (CX), Y0, Y8
-	PREFETCHT0  4096(CX)
-	VPAND       Y2, Y8, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS (R9), Y9, Y4
-	VPSRLD      $0x08, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 64(R9), Y9, Y5
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 128(R9), Y9, Y6
-	VPSRLD      $0x18, Y8, Y8
-	VPAND       Y2, Y8, Y9
-	VMOVDQU     Y3, Y10
-	VPXOR       Y8, Y8, Y8
-	VGATHERDPS  Y10, (DX)(Y9*4), Y8
-	VFMADD231PS 192(R9), Y8, Y7
-	VPMASKMOVD  32(CX), Y1, Y8
-	VPAND       Y2, Y8, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 32(R9), Y9, Y4
-	VPSRLD      $0x08, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 96(R9), Y9, Y5
-	VPSRLD      $0x10, Y8, Y9
-	VPAND       Y2, Y9, Y10
-	VMOVDQU     Y3, Y11
-	VPXOR       Y9, Y9, Y9
-	VGATHERDPS  Y11, (DX)(Y10*4), Y9
-	VFMADD231PS 160(R9), Y9, Y6
-	VPSRLD      $0x18, Y8, Y8
-	VPAND       Y2, Y8, Y9
-	VMOVDQU     Y3, Y10
-	VPXOR       Y8, Y8, Y8
-	VGATHERDPS  Y10, (DX)(Y9*4), Y8
-	VFMADD231PS 224(R9), Y8, Y7
-	LEAQ        (CX)(R8*8), CX
-
-sum:
-	VADDPS       Y6, Y4, Y4
-	VADDPS       Y7, Y5, Y5
-	VADDPS       Y5, Y4, Y4
-	VEXTRACTF128 $0x01, Y4, X5
-	VADDPS       X5, X4, X4
-	VPERMILPD    $0x01, X4, X5
-	VADDPS       X5, X4, X4
-	VPERMILPS    $0x01, X4, X5
-	VADDPS       X5, X4, X4
-	VMOVSS       X4, (AX)
-	ADDQ         $0x00000004, AX
-	DECQ         SI
-	JNZ          row
-
-done:
-	VZEROUPPER
-	RET
-
 // func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 // Requires: AVX, AVX512F, AVX512VL, AVX512VNNI, BMI2, MMX+
 TEXT ·products8AVX512(SB), NOSPLIT, $56-56
@@ -3643,27 +3355,30 @@ done:
 // func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, BMI2, MMX+
 TEXT ·products4AVX512(SB), NOSPLIT, $56-56
-	MOVQ   n+24(FP), CX
-	MOVQ   CX, 16(SP)
-	MOVQ   rows+8(FP), AX
-	MOVQ   AX, DX
-	MOVQ   DX, (SP)
-	MOVQ   dst+0(FP), AX
-	MOVQ   AX, DX
-	MOVQ   DX, 8(SP)
-	MOVQ   words+32(FP), AX
-	SHLQ   $0x03, AX
-	MOVQ   AX, 40(SP)
-	MOVQ   $0x00000010, DX
-	MOVQ   DX, 24(SP)
-	IMUL3Q $0x00000010, AX, DX
-	MOVQ   DX, 32(SP)
-	CMPQ   CX, $0x00000010
-	JGE    several
-	MOVQ   AX, 32(SP)
-	MOVQ   $0x00000001, DX
-	MOVQ   DX, 24(SP)
-	XORQ   AX, AX
+	MOVQ         $0x0f0f0f0f, AX
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Z0
+	MOVQ         n+24(FP), CX
+	MOVQ         CX, 16(SP)
+	MOVQ         rows+8(FP), AX
+	MOVQ         AX, DX
+	MOVQ         DX, (SP)
+	MOVQ         dst+0(FP), AX
+	MOVQ         AX, DX
+	MOVQ         DX, 8(SP)
+	MOVQ         words+32(FP), AX
+	SHLQ         $0x03, AX
+	MOVQ         AX, 40(SP)
+	MOVQ         $0x00000010, DX
+	MOVQ         DX, 24(SP)
+	IMUL3Q       $0x00000010, AX, DX
+	MOVQ         DX, 32(SP)
+	CMPQ         CX, $0x00000010
+	JGE          several
+	MOVQ         AX, 32(SP)
+	MOVQ         $0x00000001, DX
+	MOVQ         DX, 24(SP)
+	XORQ         AX, AX
 
 several:
 	LEAQ         (AX)(AX*2), CX
@@ -3673,12 +3388,9 @@ several:
 	IMUL3Q       $0x00000040, DX, DX
 	ADDQ         $0x00000020, DX
 	MOVQ         $0x43800000, BX
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Z1
-	VPXORD       Z0, Z0, Z0
-	MOVQ         $0x0f0f0f0f, BX
 	VMOVD        BX, X2
 	VPBROADCASTD X2, Z2
+	VPXORD       Z1, Z1, Z1
 	MOVQ         24(SP), BX
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
@@ -3701,14 +3413,14 @@ tile:
 	JLT  queries4End
 
 queries4:
-	VMOVDQA64 Z0, Z7
-	VMOVDQA64 Z0, Z8
-	VMOVDQA64 Z0, Z9
-	VMOVDQA64 Z0, Z10
-	VMOVDQA64 Z0, Z11
-	VMOVDQA64 Z0, Z12
-	VMOVDQA64 Z0, Z13
-	VMOVDQA64 Z0, Z14
+	VMOVDQA64 Z1, Z7
+	VMOVDQA64 Z1, Z8
+	VMOVDQA64 Z1, Z9
+	VMOVDQA64 Z1, Z10
+	VMOVDQA64 Z1, Z11
+	VMOVDQA64 Z1, Z12
+	VMOVDQA64 Z1, Z13
+	VMOVDQA64 Z1, Z14
 	LEAQ      (DX)(DX*2), DI
 	MOVQ      (SP), R8
 	LEAQ      (R8)(AX*4), R9
@@ -3749,8 +3461,8 @@ queries4Strip:
 	VPUNPCKLQDQ     Z18, Z16, Z17
 	VPUNPCKHQDQ     Z18, Z16, Z16
 	VPSRLW          $0x04, Z19, Z18
-	VPANDD          Z2, Z19, Z19
-	VPANDD          Z2, Z18, Z18
+	VPANDD          Z0, Z19, Z19
+	VPANDD          Z0, Z18, Z18
 	VPDPBUSD.BCST   32(BX), Z19, Z7
 	VPDPBUSD.BCST   48(BX), Z19, Z8
 	VPDPBUSD.BCST   32(BX)(DX*1), Z19, Z9
@@ -3768,8 +3480,8 @@ queries4Strip:
 	VPDPBUSD.BCST   64(BX)(DI*1), Z18, Z13
 	VPDPBUSD.BCST   80(BX)(DI*1), Z18, Z14
 	VPSRLW          $0x04, Z15, Z18
-	VPANDD          Z2, Z15, Z15
-	VPANDD          Z2, Z18, Z18
+	VPANDD          Z0, Z15, Z15
+	VPANDD          Z0, Z18, Z18
 	VPDPBUSD.BCST   36(BX), Z15, Z7
 	VPDPBUSD.BCST   52(BX), Z15, Z8
 	VPDPBUSD.BCST   36(BX)(DX*1), Z15, Z9
@@ -3787,8 +3499,8 @@ queries4Strip:
 	VPDPBUSD.BCST   68(BX)(DI*1), Z18, Z13
 	VPDPBUSD.BCST   84(BX)(DI*1), Z18, Z14
 	VPSRLW          $0x04, Z17, Z15
-	VPANDD          Z2, Z17, Z17
-	VPANDD          Z2, Z15, Z15
+	VPANDD          Z0, Z17, Z17
+	VPANDD          Z0, Z15, Z15
 	VPDPBUSD.BCST   40(BX), Z17, Z7
 	VPDPBUSD.BCST   56(BX), Z17, Z8
 	VPDPBUSD.BCST   40(BX)(DX*1), Z17, Z9
@@ -3806,8 +3518,8 @@ queries4Strip:
 	VPDPBUSD.BCST   72(BX)(DI*1), Z15, Z13
 	VPDPBUSD.BCST   88(BX)(DI*1), Z15, Z14
 	VPSRLW          $0x04, Z16, Z15
-	VPANDD          Z2, Z16, Z16
-	VPANDD          Z2, Z15, Z15
+	VPANDD          Z0, Z16, Z16
+	VPANDD          Z0, Z15, Z15
 	VPDPBUSD.BCST   44(BX), Z16, Z7
 	VPDPBUSD.BCST   60(BX), Z16, Z8
 	VPDPBUSD.BCST   44(BX)(DX*1), Z16, Z9
@@ -3868,7 +3580,7 @@ queries4Sum:
 	VPADDD      Z8, Z8, Z8
 	VPSUBD.BCST 8(BX), Z8, Z8
 	VCVTDQ2PS   Z8, Z8
-	VFMADD231PS Z7, Z1, Z8
+	VFMADD231PS Z7, Z2, Z8
 	VMOVUPS     Z8, K7, (SI)
 	LEAQ        (SI)(R8*4), SI
 	VPADDD      Z9, Z9, Z9
@@ -3877,7 +3589,7 @@ queries4Sum:
 	VPADDD      Z10, Z10, Z10
 	VPSUBD.BCST 8(BX)(DX*1), Z10, Z10
 	VCVTDQ2PS   Z10, Z10
-	VFMADD231PS Z9, Z1, Z10
+	VFMADD231PS Z9, Z2, Z10
 	VMOVUPS     Z10, K7, (SI)
 	LEAQ        (SI)(R8*4), SI
 	VPADDD      Z11, Z11, Z11
@@ -3886,7 +3598,7 @@ queries4Sum:
 	VPADDD      Z12, Z12, Z12
 	VPSUBD.BCST 8(BX)(DX*2), Z12, Z12
 	VCVTDQ2PS   Z12, Z12
-	VFMADD231PS Z11, Z1, Z12
+	VFMADD231PS Z11, Z2, Z12
 	VMOVUPS     Z12, K7, (SI)
 	LEAQ        (SI)(R8*4), SI
 	VPADDD      Z13, Z13, Z13
@@ -3895,7 +3607,7 @@ queries4Sum:
 	VPADDD      Z14, Z14, Z14
 	VPSUBD.BCST 8(BX)(DI*1), Z14, Z14
 	VCVTDQ2PS   Z14, Z14
-	VFMADD231PS Z13, Z1, Z14
+	VFMADD231PS Z13, Z2, Z14
 	VMOVUPS     Z14, K7, (SI)
 	LEAQ        (SI)(R8*4), SI
 	ADDQ        DX, BX
@@ -3911,14 +3623,14 @@ queries4End:
 	JLT  queries2End
 
 queries2:
-	VMOVDQA64 Z0, Z7
-	VMOVDQA64 Z0, Z8
-	VMOVDQA64 Z0, Z9
-	VMOVDQA64 Z0, Z10
-	VMOVDQA64 Z0, Z11
-	VMOVDQA64 Z0, Z12
-	VMOVDQA64 Z0, Z13
-	VMOVDQA64 Z0, Z14
+	VMOVDQA64 Z1, Z7
+	VMOVDQA64 Z1, Z8
+	VMOVDQA64 Z1, Z9
+	VMOVDQA64 Z1, Z10
+	VMOVDQA64 Z1, Z11
+	VMOVDQA64 Z1, Z12
+	VMOVDQA64 Z1, Z13
+	VMOVDQA64 Z1, Z14
 	MOVQ      (SP), DI
 	LEAQ      (DI)(AX*4), R8
 	LEAQ      (R8)(AX*4), R9
@@ -3958,8 +3670,8 @@ queries2Strip:
 	VPUNPCKLQDQ     Z18, Z16, Z17
 	VPUNPCKHQDQ     Z18, Z16, Z16
 	VPSRLW          $0x04, Z19, Z18
-	VPANDD          Z2, Z19, Z19
-	VPANDD          Z2, Z18, Z18
+	VPANDD          Z0, Z19, Z19
+	VPANDD          Z0, Z18, Z18
 	VPDPBUSD.BCST   32(BX), Z19, Z7
 	VPDPBUSD.BCST   48(BX), Z19, Z8
 	VPDPBUSD.BCST   32(BX)(DX*1), Z19, Z9
@@ -3969,8 +3681,8 @@ queries2Strip:
 	VPDPBUSD.BCST   64(BX)(DX*1), Z18, Z13
 	VPDPBUSD.BCST   80(BX)(DX*1), Z18, Z14
 	VPSRLW          $0x04, Z15, Z18
-	VPANDD          Z2, Z15, Z15
-	VPANDD          Z2, Z18, Z18
+	VPANDD          Z0, Z15, Z15
+	VPANDD          Z0, Z18, Z18
 	VPDPBUSD.BCST   36(BX), Z15, Z7
 	VPDPBUSD.BCST   52(BX), Z15, Z8
 	VPDPBUSD.BCST   36(BX)(DX*1), Z15, Z9
@@ -3980,8 +3692,8 @@ queries2Strip:
 	VPDPBUSD.BCST   68(BX)(DX*1), Z18, Z13
 	VPDPBUSD.BCST   84(BX)(DX*1), Z18, Z14
 	VPSRLW          $0x04, Z17, Z15
-	VPANDD          Z2, Z17, Z17
-	VPANDD          Z2, Z15, Z15
+	VPANDD          Z0, Z17, Z17
+	VPANDD          Z0, Z15, Z15
 	VPDPBUSD.BCST   40(BX), Z17, Z7
 	VPDPBUSD.BCST   56(BX), Z17, Z8
 	VPDPBUSD.BCST   40(BX)(DX*1), Z17, Z9
@@ -3991,8 +3703,8 @@ queries2Strip:
 	VPDPBUSD.BCST   72(BX)(DX*1), Z15, Z13
 	VPDPBUSD.BCST   88(BX)(DX*1), Z15, Z14
 	VPSRLW          $0x04, Z16, Z15
-	VPANDD          Z2, Z16, Z16
-	VPANDD          Z2, Z15, Z15
+	VPANDD          Z0, Z16, Z16
+	VPANDD          Z0, Z15, Z15
 	VPDPBUSD.BCST   44(BX), Z16, Z7
 	VPDPBUSD.BCST   60(BX), Z16, Z8
 	VPDPBUSD.BCST   44(BX)(DX*1), Z16, Z9
@@ -4049,7 +3761,7 @@ queries2Sum:
 	VPADDD      Z8, Z8, Z8
 	VPSUBD.BCST 8(BX), Z8, Z8
 	VCVTDQ2PS   Z8, Z8
-	VFMADD231PS Z7, Z1, Z8
+	VFMADD231PS Z7, Z2, Z8
 	VMOVUPS     Z8, K7, (SI)
 	LEAQ        (SI)(DI*4), SI
 	VPADDD      Z9, Z9, Z9
@@ -4058,7 +3770,7 @@ queries2Sum:
 	VPADDD      Z10, Z10, Z10
 	VPSUBD.BCST 8(BX)(DX*1), Z10, Z10
 	VCVTDQ2PS   Z10, Z10
-	VFMADD231PS Z9, Z1, Z10
+	VFMADD231PS Z9, Z2, Z10
 	VMOVUPS     Z10, K7, (SI)
 	LEAQ        (SI)(DI*4), SI
 	ADDQ        DX, BX
@@ -4072,14 +3784,14 @@ queries2End:
 	JLT  queries1End
 
 queries1:
-	VMOVDQA64 Z0, Z7
-	VMOVDQA64 Z0, Z8
-	VMOVDQA64 Z0, Z9
-	VMOVDQA64 Z0, Z10
-	VMOVDQA64 Z0, Z11
-	VMOVDQA64 Z0, Z12
-	VMOVDQA64 Z0, Z13
-	VMOVDQA64 Z0, Z14
+	VMOVDQA64 Z1, Z7
+	VMOVDQA64 Z1, Z8
+	VMOVDQA64 Z1, Z9
+	VMOVDQA64 Z1, Z10
+	VMOVDQA64 Z1, Z11
+	VMOVDQA64 Z1, Z12
+	VMOVDQA64 Z1, Z13
+	VMOVDQA64 Z1, Z14
 	MOVQ      (SP), DI
 	LEAQ      (DI)(AX*4), R8
 	LEAQ      (R8)(AX*4), R9
@@ -4119,29 +3831,29 @@ queries1Strip:
 	VPUNPCKLQDQ     Z18, Z16, Z17
 	VPUNPCKHQDQ     Z18, Z16, Z16
 	VPSRLW          $0x04, Z19, Z18
-	VPANDD          Z2, Z19, Z19
-	VPANDD          Z2, Z18, Z18
+	VPANDD          Z0, Z19, Z19
+	VPANDD          Z0, Z18, Z18
 	VPDPBUSD.BCST   32(BX), Z19, Z7
 	VPDPBUSD.BCST   48(BX), Z19, Z8
 	VPDPBUSD.BCST   64(BX), Z18, Z9
 	VPDPBUSD.BCST   80(BX), Z18, Z10
 	VPSRLW          $0x04, Z15, Z18
-	VPANDD          Z2, Z15, Z15
-	VPANDD          Z2, Z18, Z18
+	VPANDD          Z0, Z15, Z15
+	VPANDD          Z0, Z18, Z18
 	VPDPBUSD.BCST   36(BX), Z15, Z11
 	VPDPBUSD.BCST   52(BX), Z15, Z12
 	VPDPBUSD.BCST   68(BX), Z18, Z13
 	VPDPBUSD.BCST   84(BX), Z18, Z14
 	VPSRLW          $0x04, Z17, Z15
-	VPANDD          Z2, Z17, Z17
-	VPANDD          Z2, Z15, Z15
+	VPANDD          Z0, Z17, Z17
+	VPANDD          Z0, Z15, Z15
 	VPDPBUSD.BCST   40(BX), Z17, Z7
 	VPDPBUSD.BCST   56(BX), Z17, Z8
 	VPDPBUSD.BCST   72(BX), Z15, Z9
 	VPDPBUSD.BCST   88(BX), Z15, Z10
 	VPSRLW          $0x04, Z16, Z15
-	VPANDD          Z2, Z16, Z16
-	VPANDD          Z2, Z15, Z15
+	VPANDD          Z0, Z16, Z16
+	VPANDD          Z0, Z15, Z15
 	VPDPBUSD.BCST   44(BX), Z16, Z11
 	VPDPBUSD.BCST   60(BX), Z16, Z12
 	VPDPBUSD.BCST   76(BX), Z15, Z13
@@ -4196,7 +3908,7 @@ queries1Sum:
 	VPADDD      Z8, Z8, Z8
 	VPSUBD.BCST 8(BX), Z8, Z8
 	VCVTDQ2PS   Z8, Z8
-	VFMADD231PS Z7, Z1, Z8
+	VFMADD231PS Z7, Z2, Z8
 	VMOVUPS     Z8, K7, (SI)
 	LEAQ        (SI)(DI*4), SI
 	ADDQ        DX, BX
@@ -4418,6 +4130,824 @@ stored:
 	SUBQ  BX, 8(SP)
 	IMULQ 40(SP), SI
 	SUBQ  SI, (SP)
+	JMP   tile
+
+done:
+	VZEROUPPER
+	RET
+
+// func levelProductsAVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VBMI, AVX512VL, AVX512VNNI, BMI2, MMX+
+TEXT ·levelProductsAVX512(SB), NOSPLIT, $56-64
+	MOVQ      table+16(FP), AX
+	VMOVDQU64 (AX), Z0
+	VMOVDQU64 64(AX), Z1
+	VMOVDQU64 128(AX), Z2
+	VMOVDQU64 192(AX), Z3
+	MOVQ      n+32(FP), CX
+	MOVQ      CX, 16(SP)
+	MOVQ      rows+8(FP), AX
+	MOVQ      AX, DX
+	MOVQ      DX, (SP)
+	MOVQ      dst+0(FP), AX
+	MOVQ      AX, DX
+	MOVQ      DX, 8(SP)
+	MOVQ      words+40(FP), AX
+	SHLQ      $0x03, AX
+	MOVQ      AX, 40(SP)
+	MOVQ      $0x00000010, DX
+	MOVQ      DX, 24(SP)
+	IMUL3Q    $0x00000010, AX, DX
+	MOVQ      DX, 32(SP)
+	CMPQ      CX, $0x00000010
+	JGE       several
+	MOVQ      AX, 32(SP)
+	MOVQ      $0x00000001, DX
+	MOVQ      DX, 24(SP)
+	XORQ      AX, AX
+
+several:
+	LEAQ         (AX)(AX*2), CX
+	MOVQ         words+40(FP), DX
+	INCQ         DX
+	SHRQ         $0x01, DX
+	IMUL3Q       $0x00000020, DX, DX
+	ADDQ         $0x00000020, DX
+	MOVQ         $0x43800000, BX
+	VMOVD        BX, X5
+	VPBROADCASTD X5, Z5
+	VPXORD       Z4, Z4, Z4
+	MOVQ         24(SP), BX
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K7
+	MOVQ         $0x0000000f, BX
+	KMOVW        BX, K1
+	MOVQ         $0x000000f0, BX
+	KMOVW        BX, K2
+	MOVQ         $0x00000f00, BX
+	KMOVW        BX, K3
+	MOVQ         $0x0000f000, BX
+	KMOVW        BX, K4
+
+tile:
+	MOVQ digits+24(FP), BX
+	MOVQ queries+48(FP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(SP), SI
+	SUBQ $0x00000001, 48(SP)
+	JLT  queries1End
+
+queries1:
+	VMOVDQA64 Z4, Z10
+	VMOVDQA64 Z4, Z11
+	VMOVDQA64 Z4, Z12
+	VMOVDQA64 Z4, Z13
+	VMOVDQA64 Z4, Z14
+	VMOVDQA64 Z4, Z15
+	VMOVDQA64 Z4, Z16
+	VMOVDQA64 Z4, Z17
+	VMOVDQA64 Z4, Z18
+	VMOVDQA64 Z4, Z19
+	VMOVDQA64 Z4, Z20
+	VMOVDQA64 Z4, Z21
+	MOVQ      (SP), DI
+	LEAQ      (DI)(AX*4), R8
+	LEAQ      (R8)(AX*4), R9
+	LEAQ      (R9)(AX*4), R10
+	MOVQ      words+40(FP), R12
+	LEAQ      4096(DI), R11
+	SHRQ      $0x01, R12
+	JZ        queries1Last
+
+queries1Strip:
+	VMOVDQU32.Z     (DI), K1, X6
+	VBROADCASTI32X4 (R8), K2, Z6
+	VBROADCASTI32X4 (R9), K3, Z6
+	VBROADCASTI32X4 (R10), K4, Z6
+	VMOVDQU32.Z     (DI)(AX*1), K1, X7
+	VBROADCASTI32X4 (R8)(AX*1), K2, Z7
+	VBROADCASTI32X4 (R9)(AX*1), K3, Z7
+	VBROADCASTI32X4 (R10)(AX*1), K4, Z7
+	VMOVDQU32.Z     (DI)(AX*2), K1, X8
+	VBROADCASTI32X4 (R8)(AX*2), K2, Z8
+	VBROADCASTI32X4 (R9)(AX*2), K3, Z8
+	VBROADCASTI32X4 (R10)(AX*2), K4, Z8
+	VMOVDQU32.Z     (DI)(CX*1), K1, X9
+	VBROADCASTI32X4 (R8)(CX*1), K2, Z9
+	VBROADCASTI32X4 (R9)(CX*1), K3, Z9
+	VBROADCASTI32X4 (R10)(CX*1), K4, Z9
+	PREFETCHT0      (R11)
+	PREFETCHT0      64(R11)
+	PREFETCHT0      128(R11)
+	PREFETCHT0      192(R11)
+	VPUNPCKLDQ      Z7, Z6, Z22
+	VPUNPCKHDQ      Z7, Z6, Z23
+	VPUNPCKLDQ      Z9, Z8, Z24
+	VPUNPCKHDQ      Z9, Z8, Z25
+	VPUNPCKLQDQ     Z24, Z22, Z26
+	VPUNPCKHQDQ     Z24, Z22, Z22
+	VPUNPCKLQDQ     Z25, Z23, Z24
+	VPUNPCKHQDQ     Z25, Z23, Z23
+	VPMOVB2M        Z26, K5
+	VPMOVM2B        K5, Z25
+	VPXORD          Z25, Z26, Z27
+	VMOVDQA64       Z27, Z26
+	VPERMI2B        Z1, Z0, Z26
+	VPERMI2B        Z3, Z2, Z27
+	VPXORD          Z25, Z26, Z26
+	VPXORD          Z25, Z27, Z27
+	VPDPBUSD.BCST   32(BX), Z26, Z10
+	VPDPBUSD.BCST   48(BX), Z26, Z11
+	VPDPBUSD.BCST   32(BX), Z27, Z14
+	VPDPBUSD.BCST   48(BX), Z27, Z15
+	VPMOVB2M        Z22, K5
+	VPMOVM2B        K5, Z25
+	VPXORD          Z25, Z22, Z26
+	VMOVDQA64       Z26, Z22
+	VPERMI2B        Z1, Z0, Z22
+	VPERMI2B        Z3, Z2, Z26
+	VPXORD          Z25, Z22, Z22
+	VPXORD          Z25, Z26, Z26
+	VPDPBUSD.BCST   36(BX), Z22, Z16
+	VPDPBUSD.BCST   52(BX), Z22, Z17
+	VPDPBUSD.BCST   36(BX), Z26, Z20
+	VPDPBUSD.BCST   52(BX), Z26, Z21
+	VPMOVB2M        Z24, K5
+	VPMOVM2B        K5, Z22
+	VPXORD          Z22, Z24, Z25
+	VMOVDQA64       Z25, Z24
+	VPERMI2B        Z1, Z0, Z24
+	VPERMI2B        Z3, Z2, Z25
+	VPXORD          Z22, Z24, Z24
+	VPXORD          Z22, Z25, Z25
+	VPDPBUSD.BCST   40(BX), Z24, Z10
+	VPDPBUSD.BCST   56(BX), Z24, Z11
+	VPDPBUSD.BCST   40(BX), Z25, Z14
+	VPDPBUSD.BCST   56(BX), Z25, Z15
+	VPMOVB2M        Z23, K5
+	VPMOVM2B        K5, Z22
+	VPXORD          Z22, Z23, Z24
+	VMOVDQA64       Z24, Z23
+	VPERMI2B        Z1, Z0, Z23
+	VPERMI2B        Z3, Z2, Z24
+	VPXORD          Z22, Z23, Z23
+	VPXORD          Z22, Z24, Z24
+	VPDPBUSD.BCST   44(BX), Z23, Z16
+	VPDPBUSD.BCST   60(BX), Z23, Z17
+	VPDPBUSD.BCST   44(BX), Z24, Z20
+	VPDPBUSD.BCST   60(BX), Z24, Z21
+	ADDQ            $0x10, DI
+	ADDQ            $0x10, R8
+	ADDQ            $0x10, R9
+	ADDQ            $0x10, R10
+	ADDQ            $0x00000100, R11
+	ADDQ            $0x00000020, BX
+	DECQ            R12
+	JG              queries1Strip
+	JL              queries1Masked
+
+queries1Last:
+	MOVQ  words+40(FP), R13
+	TESTQ $0x00000001, R13
+	JZ    queries1Sum
+	MOVQ  $0x00000003, R13
+	KMOVW R13, K1
+	MOVQ  $0x00000030, R13
+	KMOVW R13, K2
+	MOVQ  $0x00000300, R13
+	KMOVW R13, K3
+	MOVQ  $0x00003000, R13
+	KMOVW R13, K4
+	JMP   queries1Strip
+
+queries1Masked:
+	MOVQ  $0x0000000f, DI
+	KMOVW DI, K1
+	MOVQ  $0x000000f0, DI
+	KMOVW DI, K2
+	MOVQ  $0x00000f00, DI
+	KMOVW DI, K3
+	MOVQ  $0x0000f000, DI
+	KMOVW DI, K4
+
+queries1Sum:
+	ADDQ        $0x00000020, BX
+	SUBQ        DX, BX
+	VPADDD      Z16, Z10, Z10
+	VPADDD      Z17, Z11, Z11
+	VPADDD      Z18, Z12, Z12
+	VPADDD      Z19, Z13, Z13
+	VPADDD      Z20, Z14, Z14
+	VPADDD      Z21, Z15, Z15
+	VPADDD      Z13, Z10, Z10
+	VPADDD      Z14, Z11, Z11
+	VPADDD      Z15, Z12, Z12
+	MOVQ        stride+56(FP), DI
+	VPADDD      Z10, Z10, Z10
+	VPSUBD.BCST (BX), Z10, Z10
+	VCVTDQ2PS   Z10, Z10
+	VPADDD      Z11, Z11, Z11
+	VPSUBD.BCST (BX), Z11, Z11
+	VPSUBD.BCST 8(BX), Z11, Z11
+	VCVTDQ2PS   Z11, Z11
+	VFMADD231PS Z10, Z5, Z11
+	VPADDD      Z12, Z12, Z12
+	VPSUBD.BCST 8(BX), Z12, Z12
+	VCVTDQ2PS   Z12, Z12
+	VFMADD231PS Z11, Z5, Z12
+	VMOVUPS     Z12, K7, (SI)
+	LEAQ        (SI)(DI*4), SI
+	ADDQ        DX, BX
+	SUBQ        $0x00000001, 48(SP)
+	JGE         queries1
+
+queries1End:
+	ADDQ  $0x00000001, 48(SP)
+	MOVQ  24(SP), SI
+	SUBQ  SI, 16(SP)
+	JZ    done
+	MOVQ  32(SP), BX
+	ADDQ  BX, (SP)
+	LEAQ  (SI)(SI*1), BX
+	ADDQ  BX, BX
+	ADDQ  BX, 8(SP)
+	SUBQ  16(SP), SI
+	JLE   tile
+	ADDQ  SI, 16(SP)
+	MOVQ  SI, BX
+	SHLQ  $0x02, BX
+	SUBQ  BX, 8(SP)
+	IMULQ 40(SP), SI
+	SUBQ  SI, (SP)
+	JMP   tile
+
+done:
+	VZEROUPPER
+	RET
+
+DATA part0<>+0(SB)/8, $0x0000000000000000
+DATA part0<>+8(SB)/8, $0x0000000000000000
+DATA part0<>+16(SB)/8, $0x0000000000000000
+DATA part0<>+24(SB)/8, $0x0000000000000000
+GLOBL part0<>(SB), RODATA|NOPTR, $32
+
+DATA part1<>+0(SB)/8, $0x1010101010101010
+DATA part1<>+8(SB)/8, $0x1010101010101010
+DATA part1<>+16(SB)/8, $0x1010101010101010
+DATA part1<>+24(SB)/8, $0x1010101010101010
+GLOBL part1<>(SB), RODATA|NOPTR, $32
+
+DATA part2<>+0(SB)/8, $0x2020202020202020
+DATA part2<>+8(SB)/8, $0x2020202020202020
+DATA part2<>+16(SB)/8, $0x2020202020202020
+DATA part2<>+24(SB)/8, $0x2020202020202020
+GLOBL part2<>(SB), RODATA|NOPTR, $32
+
+DATA part3<>+0(SB)/8, $0x3030303030303030
+DATA part3<>+8(SB)/8, $0x3030303030303030
+DATA part3<>+16(SB)/8, $0x3030303030303030
+DATA part3<>+24(SB)/8, $0x3030303030303030
+GLOBL part3<>(SB), RODATA|NOPTR, $32
+
+DATA part4<>+0(SB)/8, $0x4040404040404040
+DATA part4<>+8(SB)/8, $0x4040404040404040
+DATA part4<>+16(SB)/8, $0x4040404040404040
+DATA part4<>+24(SB)/8, $0x4040404040404040
+GLOBL part4<>(SB), RODATA|NOPTR, $32
+
+DATA part5<>+0(SB)/8, $0x5050505050505050
+DATA part5<>+8(SB)/8, $0x5050505050505050
+DATA part5<>+16(SB)/8, $0x5050505050505050
+DATA part5<>+24(SB)/8, $0x5050505050505050
+GLOBL part5<>(SB), RODATA|NOPTR, $32
+
+DATA part6<>+0(SB)/8, $0x6060606060606060
+DATA part6<>+8(SB)/8, $0x6060606060606060
+DATA part6<>+16(SB)/8, $0x6060606060606060
+DATA part6<>+24(SB)/8, $0x6060606060606060
+GLOBL part6<>(SB), RODATA|NOPTR, $32
+
+DATA part7<>+0(SB)/8, $0x7070707070707070
+DATA part7<>+8(SB)/8, $0x7070707070707070
+DATA part7<>+16(SB)/8, $0x7070707070707070
+DATA part7<>+24(SB)/8, $0x7070707070707070
+GLOBL part7<>(SB), RODATA|NOPTR, $32
+
+DATA outside<>+0(SB)/8, $0x7070707070707070
+DATA outside<>+8(SB)/8, $0x7070707070707070
+DATA outside<>+16(SB)/8, $0x7070707070707070
+DATA outside<>+24(SB)/8, $0x7070707070707070
+GLOBL outside<>(SB), RODATA|NOPTR, $32
+
+// func levelProductsAVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+// Requires: AVX, AVX2, FMA3, MMX+
+TEXT ·levelProductsAVX2(SB), NOSPLIT, $56-64
+	MOVQ   n+32(FP), CX
+	MOVQ   CX, 16(SP)
+	MOVQ   rows+8(FP), AX
+	MOVQ   AX, DX
+	MOVQ   DX, (SP)
+	MOVQ   dst+0(FP), AX
+	MOVQ   AX, DX
+	MOVQ   DX, 8(SP)
+	MOVQ   words+40(FP), AX
+	SHLQ   $0x03, AX
+	MOVQ   AX, 40(SP)
+	MOVQ   $0x00000004, DX
+	MOVQ   DX, 24(SP)
+	IMUL3Q $0x00000004, AX, DX
+	MOVQ   DX, 32(SP)
+	CMPQ   CX, $0x00000004
+	JGE    several
+	MOVQ   AX, 32(SP)
+	MOVQ   $0x00000001, DX
+	MOVQ   DX, 24(SP)
+	XORQ   AX, AX
+
+several:
+	LEAQ   (AX)(AX*2), CX
+	MOVQ   words+40(FP), DX
+	INCQ   DX
+	SHRQ   $0x01, DX
+	IMUL3Q $0x00000020, DX, DX
+	ADDQ   $0x00000020, DX
+	MOVQ   table+16(FP), BX
+
+tile:
+	MOVQ digits+24(FP), SI
+	MOVQ queries+48(FP), DI
+	MOVQ DI, 48(SP)
+	MOVQ 8(SP), DI
+
+query:
+	VPXOR Y0, Y0, Y0
+	VPXOR Y1, Y1, Y1
+	VPXOR Y2, Y2, Y2
+	VPXOR Y3, Y3, Y3
+	VPXOR Y4, Y4, Y4
+	VPXOR Y5, Y5, Y5
+	MOVQ  (SP), R8
+	MOVQ  words+40(FP), R9
+	SHRQ  $0x01, R9
+	JZ    last
+
+strip:
+	VBROADCASTI128 (R8), Y6
+	VINSERTI128    $0x01, (R8)(AX*1), Y6, Y6
+	VPXOR          Y7, Y7, Y7
+	VPCMPGTB       Y6, Y7, Y7
+	VPXOR          Y7, Y6, Y6
+	VBROADCASTI128 (R8)(AX*2), Y9
+	VINSERTI128    $0x01, (R8)(CX*1), Y9, Y9
+	VPXOR          Y7, Y7, Y7
+	VPCMPGTB       Y9, Y7, Y7
+	VPXOR          Y7, Y9, Y9
+	VBROADCASTI128 (BX), Y10
+	VBROADCASTI128 128(BX), Y11
+	VPXOR          part0<>+0(SB), Y6, Y8
+	VPADDB         outside<>+0(SB), Y8, Y8
+	VPSHUFB        Y8, Y10, Y7
+	VPSHUFB        Y8, Y11, Y8
+	VPXOR          part0<>+0(SB), Y9, Y12
+	VPADDB         outside<>+0(SB), Y12, Y12
+	VPSHUFB        Y12, Y10, Y10
+	VPSHUFB        Y12, Y11, Y11
+	VBROADCASTI128 16(BX), Y12
+	VBROADCASTI128 144(BX), Y13
+	VPXOR          part1<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part1<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 32(BX), Y12
+	VBROADCASTI128 160(BX), Y13
+	VPXOR          part2<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part2<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 48(BX), Y12
+	VBROADCASTI128 176(BX), Y13
+	VPXOR          part3<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part3<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 64(BX), Y12
+	VBROADCASTI128 192(BX), Y13
+	VPXOR          part4<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part4<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 80(BX), Y12
+	VBROADCASTI128 208(BX), Y13
+	VPXOR          part5<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part5<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 96(BX), Y12
+	VBROADCASTI128 224(BX), Y13
+	VPXOR          part6<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part6<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 112(BX), Y12
+	VBROADCASTI128 240(BX), Y13
+	VPXOR          part7<>+0(SB), Y6, Y6
+	VPADDB         outside<>+0(SB), Y6, Y6
+	VPSHUFB        Y6, Y12, Y14
+	VPOR           Y14, Y7, Y7
+	VPSHUFB        Y6, Y13, Y6
+	VPOR           Y6, Y8, Y8
+	VPXOR          part7<>+0(SB), Y9, Y6
+	VPADDB         outside<>+0(SB), Y6, Y6
+	VPSHUFB        Y6, Y12, Y9
+	VPOR           Y9, Y10, Y10
+	VPSHUFB        Y6, Y13, Y6
+	VPOR           Y6, Y11, Y11
+	VBROADCASTI128 (R8), Y6
+	VINSERTI128    $0x01, (R8)(AX*1), Y6, Y6
+	VPXOR          Y9, Y9, Y9
+	VPCMPGTB       Y6, Y9, Y9
+	VPXOR          Y9, Y7, Y7
+	VPXOR          Y9, Y8, Y8
+	VBROADCASTI128 (R8)(AX*2), Y9
+	VINSERTI128    $0x01, (R8)(CX*1), Y9, Y9
+	VPXOR          Y6, Y6, Y6
+	VPCMPGTB       Y9, Y6, Y6
+	VPXOR          Y6, Y10, Y10
+	VPXOR          Y6, Y11, Y11
+	VPXOR          Y6, Y6, Y6
+	VPBROADCASTQ   32(SI), X9
+	VPMOVSXBW      X9, Y9
+	VPBROADCASTQ   48(SI), X12
+	VPMOVSXBW      X12, Y12
+	VPUNPCKLBW     Y6, Y7, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y0, Y0
+	VPUNPCKLBW     Y6, Y7, Y13
+	VPMADDWD       Y12, Y13, Y13
+	VPADDD         Y13, Y2, Y2
+	VPUNPCKLBW     Y6, Y8, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y2, Y2
+	VPUNPCKLBW     Y6, Y8, Y13
+	VPMADDWD       Y12, Y13, Y13
+	VPADDD         Y13, Y4, Y4
+	VPUNPCKLBW     Y6, Y10, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y1, Y1
+	VPUNPCKLBW     Y6, Y10, Y13
+	VPMADDWD       Y12, Y13, Y13
+	VPADDD         Y13, Y3, Y3
+	VPUNPCKLBW     Y6, Y11, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y3, Y3
+	VPUNPCKLBW     Y6, Y11, Y9
+	VPMADDWD       Y12, Y9, Y9
+	VPADDD         Y9, Y5, Y5
+	VPBROADCASTQ   40(SI), X9
+	VPMOVSXBW      X9, Y9
+	VPBROADCASTQ   56(SI), X12
+	VPMOVSXBW      X12, Y12
+	VPUNPCKHBW     Y6, Y7, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y0, Y0
+	VPUNPCKHBW     Y6, Y7, Y7
+	VPMADDWD       Y12, Y7, Y7
+	VPADDD         Y7, Y2, Y2
+	VPUNPCKHBW     Y6, Y8, Y7
+	VPMADDWD       Y9, Y7, Y7
+	VPADDD         Y7, Y2, Y2
+	VPUNPCKHBW     Y6, Y8, Y7
+	VPMADDWD       Y12, Y7, Y7
+	VPADDD         Y7, Y4, Y4
+	VPUNPCKHBW     Y6, Y10, Y7
+	VPMADDWD       Y9, Y7, Y7
+	VPADDD         Y7, Y1, Y1
+	VPUNPCKHBW     Y6, Y10, Y7
+	VPMADDWD       Y12, Y7, Y7
+	VPADDD         Y7, Y3, Y3
+	VPUNPCKHBW     Y6, Y11, Y7
+	VPMADDWD       Y9, Y7, Y7
+	VPADDD         Y7, Y3, Y3
+	VPUNPCKHBW     Y6, Y11, Y6
+	VPMADDWD       Y12, Y6, Y6
+	VPADDD         Y6, Y5, Y5
+	PREFETCHT0     4096(R8)
+	ADDQ           $0x10, R8
+	ADDQ           $0x00000020, SI
+	DECQ           R9
+	JNZ            strip
+
+last:
+	MOVQ           words+40(FP), R9
+	TESTQ          $0x00000001, R9
+	JZ             sum
+	VPBROADCASTQ   (R8), Y6
+	VPBROADCASTQ   (R8)(AX*1), Y7
+	VPBLENDD       $0xf0, Y7, Y6, Y6
+	VPXOR          Y7, Y7, Y7
+	VPCMPGTB       Y6, Y7, Y7
+	VPXOR          Y7, Y6, Y6
+	VPBROADCASTQ   (R8)(AX*2), Y9
+	VPBROADCASTQ   (R8)(CX*1), Y7
+	VPBLENDD       $0xf0, Y7, Y9, Y9
+	VPXOR          Y7, Y7, Y7
+	VPCMPGTB       Y9, Y7, Y7
+	VPXOR          Y7, Y9, Y9
+	VBROADCASTI128 (BX), Y10
+	VBROADCASTI128 128(BX), Y11
+	VPXOR          part0<>+0(SB), Y6, Y8
+	VPADDB         outside<>+0(SB), Y8, Y8
+	VPSHUFB        Y8, Y10, Y7
+	VPSHUFB        Y8, Y11, Y8
+	VPXOR          part0<>+0(SB), Y9, Y12
+	VPADDB         outside<>+0(SB), Y12, Y12
+	VPSHUFB        Y12, Y10, Y10
+	VPSHUFB        Y12, Y11, Y11
+	VBROADCASTI128 16(BX), Y12
+	VBROADCASTI128 144(BX), Y13
+	VPXOR          part1<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part1<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 32(BX), Y12
+	VBROADCASTI128 160(BX), Y13
+	VPXOR          part2<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part2<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 48(BX), Y12
+	VBROADCASTI128 176(BX), Y13
+	VPXOR          part3<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part3<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 64(BX), Y12
+	VBROADCASTI128 192(BX), Y13
+	VPXOR          part4<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part4<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 80(BX), Y12
+	VBROADCASTI128 208(BX), Y13
+	VPXOR          part5<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part5<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 96(BX), Y12
+	VBROADCASTI128 224(BX), Y13
+	VPXOR          part6<>+0(SB), Y6, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y15
+	VPOR           Y15, Y7, Y7
+	VPSHUFB        Y14, Y13, Y14
+	VPOR           Y14, Y8, Y8
+	VPXOR          part6<>+0(SB), Y9, Y14
+	VPADDB         outside<>+0(SB), Y14, Y14
+	VPSHUFB        Y14, Y12, Y12
+	VPOR           Y12, Y10, Y10
+	VPSHUFB        Y14, Y13, Y12
+	VPOR           Y12, Y11, Y11
+	VBROADCASTI128 112(BX), Y12
+	VBROADCASTI128 240(BX), Y13
+	VPXOR          part7<>+0(SB), Y6, Y6
+	VPADDB         outside<>+0(SB), Y6, Y6
+	VPSHUFB        Y6, Y12, Y14
+	VPOR           Y14, Y7, Y7
+	VPSHUFB        Y6, Y13, Y6
+	VPOR           Y6, Y8, Y8
+	VPXOR          part7<>+0(SB), Y9, Y6
+	VPADDB         outside<>+0(SB), Y6, Y6
+	VPSHUFB        Y6, Y12, Y9
+	VPOR           Y9, Y10, Y10
+	VPSHUFB        Y6, Y13, Y6
+	VPOR           Y6, Y11, Y11
+	VPBROADCASTQ   (R8), Y6
+	VPBROADCASTQ   (R8)(AX*1), Y9
+	VPBLENDD       $0xf0, Y9, Y6, Y6
+	VPXOR          Y9, Y9, Y9
+	VPCMPGTB       Y6, Y9, Y9
+	VPXOR          Y9, Y7, Y7
+	VPXOR          Y9, Y8, Y8
+	VPBROADCASTQ   (R8)(AX*2), Y9
+	VPBROADCASTQ   (R8)(CX*1), Y6
+	VPBLENDD       $0xf0, Y6, Y9, Y9
+	VPXOR          Y6, Y6, Y6
+	VPCMPGTB       Y9, Y6, Y6
+	VPXOR          Y6, Y10, Y10
+	VPXOR          Y6, Y11, Y11
+	VPXOR          Y6, Y6, Y6
+	VPBROADCASTQ   32(SI), X9
+	VPMOVSXBW      X9, Y9
+	VPBROADCASTQ   48(SI), X12
+	VPMOVSXBW      X12, Y12
+	VPUNPCKLBW     Y6, Y7, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y0, Y0
+	VPUNPCKLBW     Y6, Y7, Y13
+	VPMADDWD       Y12, Y13, Y13
+	VPADDD         Y13, Y2, Y2
+	VPUNPCKLBW     Y6, Y8, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y2, Y2
+	VPUNPCKLBW     Y6, Y8, Y13
+	VPMADDWD       Y12, Y13, Y13
+	VPADDD         Y13, Y4, Y4
+	VPUNPCKLBW     Y6, Y10, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y1, Y1
+	VPUNPCKLBW     Y6, Y10, Y13
+	VPMADDWD       Y12, Y13, Y13
+	VPADDD         Y13, Y3, Y3
+	VPUNPCKLBW     Y6, Y11, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y3, Y3
+	VPUNPCKLBW     Y6, Y11, Y9
+	VPMADDWD       Y12, Y9, Y9
+	VPADDD         Y9, Y5, Y5
+	VPBROADCASTQ   40(SI), X9
+	VPMOVSXBW      X9, Y9
+	VPBROADCASTQ   56(SI), X12
+	VPMOVSXBW      X12, Y12
+	VPUNPCKHBW     Y6, Y7, Y13
+	VPMADDWD       Y9, Y13, Y13
+	VPADDD         Y13, Y0, Y0
+	VPUNPCKHBW     Y6, Y7, Y7
+	VPMADDWD       Y12, Y7, Y7
+	VPADDD         Y7, Y2, Y2
+	VPUNPCKHBW     Y6, Y8, Y7
+	VPMADDWD       Y9, Y7, Y7
+	VPADDD         Y7, Y2, Y2
+	VPUNPCKHBW     Y6, Y8, Y7
+	VPMADDWD       Y12, Y7, Y7
+	VPADDD         Y7, Y4, Y4
+	VPUNPCKHBW     Y6, Y10, Y7
+	VPMADDWD       Y9, Y7, Y7
+	VPADDD         Y7, Y1, Y1
+	VPUNPCKHBW     Y6, Y10, Y7
+	VPMADDWD       Y12, Y7, Y7
+	VPADDD         Y7, Y3, Y3
+	VPUNPCKHBW     Y6, Y11, Y7
+	VPMADDWD       Y9, Y7, Y7
+	VPADDD         Y7, Y3, Y3
+	VPUNPCKHBW     Y6, Y11, Y6
+	VPMADDWD       Y12, Y6, Y6
+	VPADDD         Y6, Y5, Y5
+
+sum:
+	MOVQ         words+40(FP), R8
+	SHRQ         $0x01, R8
+	SHLQ         $0x05, R8
+	SUBQ         R8, SI
+	MOVQ         $0x43800000, R8
+	VMOVD        R8, X6
+	VPBROADCASTD X6, X6
+	VPHADDD      Y1, Y0, Y0
+	VPHADDD      Y0, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPUNPCKLDQ   X1, X0, X1
+	VPADDD       X1, X1, X1
+	VPBROADCASTD (SI), X0
+	VPSUBD       X0, X1, X1
+	VCVTDQ2PS    X1, X1
+	VPHADDD      Y3, Y2, Y2
+	VPHADDD      Y2, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X0
+	VPUNPCKLDQ   X0, X2, X0
+	VPADDD       X0, X0, X0
+	VPBROADCASTD (SI), X2
+	VPSUBD       X2, X0, X0
+	VPBROADCASTD 8(SI), X2
+	VPSUBD       X2, X0, X0
+	VCVTDQ2PS    X0, X0
+	VFMADD231PS  X1, X6, X0
+	VPHADDD      Y5, Y4, Y4
+	VPHADDD      Y4, Y4, Y4
+	VEXTRACTI128 $0x01, Y4, X1
+	VPUNPCKLDQ   X1, X4, X1
+	VPADDD       X1, X1, X1
+	VPBROADCASTD 8(SI), X2
+	VPSUBD       X2, X1, X1
+	VCVTDQ2PS    X1, X1
+	VFMADD231PS  X0, X6, X1
+	CMPQ         24(SP), $0x01
+	JE           one
+	VMOVUPS      X1, (DI)
+	JMP          stored
+
+one:
+	VMOVSS X1, (DI)
+
+stored:
+	ADDQ  DX, SI
+	MOVQ  stride+56(FP), R8
+	LEAQ  (DI)(R8*4), DI
+	DECQ  48(SP)
+	JNZ   query
+	MOVQ  24(SP), DI
+	SUBQ  DI, 16(SP)
+	JZ    done
+	MOVQ  32(SP), SI
+	ADDQ  SI, (SP)
+	LEAQ  (DI)(DI*1), SI
+	ADDQ  SI, SI
+	ADDQ  SI, 8(SP)
+	SUBQ  16(SP), DI
+	JLE   tile
+	ADDQ  DI, 16(SP)
+	MOVQ  DI, SI
+	SHLQ  $0x02, SI
+	SUBQ  SI, 8(SP)
+	IMULQ 40(SP), DI
+	SUBQ  DI, (SP)
 	JMP   tile
 
 done:

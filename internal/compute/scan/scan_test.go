@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var widths = []int{1, 2, 4, 8}
+// levelWidths are those of Levels.
+var levelWidths = []int{1, 2, 4}
 
 func randomCodes(r *rand.Rand, n, width int) []uint8 {
 	codes := make([]uint8, n)
@@ -22,7 +23,7 @@ func randomCodes(r *rand.Rand, n, width int) []uint8 {
 // Packed codes come back, and every element has a place of its own.
 func TestPack(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for _, width := range widths {
+	for _, width := range []int{1, 2, 4, 8} {
 		for _, n := range []int{1, 2, 15, 16, 17, 31, 63, 64, 65, 96, 100, 127, 128, 200, 511, 512, 513, 768, 1000, 1300} {
 			codes := randomCodes(r, n, width)
 			row := make([]uint64, Words(n, width))
@@ -43,8 +44,8 @@ func TestPack(t *testing.T) {
 // up to three blocks and groups of every size, and looks at the words around dst.
 func testRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
-	for _, width := range widths {
-		table := make([]float32, max(TableSize, 1<<width))
+	for _, width := range levelWidths {
+		table := make([]float32, TableSize)
 		for i := range table {
 			table[i] = float32(i&(1<<width-1)) - 0.37*float32(int(1)<<width)
 		}
@@ -130,10 +131,10 @@ func TestLargestSums(t *testing.T) {
 func TestShort(t *testing.T) {
 	assert.Panics(t, func() { Signs(make([]float32, 2), make([]uint64, 5), make([]uint64, PlaneWords(3)), 3) })
 	assert.Panics(t, func() { Signs(make([]float32, 2), make([]uint64, 6), make([]uint64, 47), 3) })
-	table, query := make([]float32, 256), make([]float32, Arranged(3, 8))
-	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 5), table, query, 3, 8) })
-	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 6), table[:255:255], query, 3, 8) })
-	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 6), table, query[:5:5], 3, 8) })
+	table, query := make([]float32, TableSize), make([]float32, Arranged(3, 4))
+	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 5), table, query, 3, 4) })
+	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 6), table[:15:15], query, 3, 4) })
+	assert.Panics(t, func() { Levels(make([]float32, 2), make([]uint64, 6), table, query[:5:5], 3, 4) })
 }
 
 func TestAllocations(t *testing.T) {
@@ -145,10 +146,11 @@ func TestAllocations(t *testing.T) {
 			var products [2]float32
 			var planes [2 * blockWords * Planes]uint64
 			var query [2 * 32 * lanes]float32
-			var table [256]float32
+			var table [TableSize]float32
+			var levels Table
 			var digits [2 * 120]uint64
 			Signs(sums[:], rows[:], planes[:], 12)
-			for _, width := range widths {
+			for _, width := range levelWidths {
 				Levels(products[:], rows[:], table[:], query[:], 12, width)
 			}
 			var weights [2 * groupWords]uint64
@@ -159,6 +161,7 @@ func TestAllocations(t *testing.T) {
 				Collect(products[:], places[:SumPlaces(12, width)], 12, width)
 				Products(products[:], rows[:], digits[:2*DigitWords(12, width)], 1, 12, width, 2, 1)
 			}
+			LevelProducts(products[:], rows[:], &levels, digits[:], 2, 12, 1, 2)
 		}))
 	})
 }

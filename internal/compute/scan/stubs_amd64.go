@@ -44,16 +44,6 @@ func levels4AVX512(dst *float32, rows *uint64, table *float32, query *float32, n
 //go:noescape
 func levels4AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// levels8AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 8 bits.
-//
-//go:noescape
-func levels8AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
-// levels8AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 8 bits.
-//
-//go:noescape
-func levels8AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
 // products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs VNNI.
 //
 //go:noescape
@@ -73,6 +63,16 @@ func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //
 //go:noescape
 func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProductsAVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does. It needs VNNI and VBMI.
+//
+//go:noescape
+func levelProductsAVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProductsAVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does.
+//
+//go:noescape
+func levelProductsAVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 // weighAVX512 rounds the weights of whole groups of rows, as the reference does.
 //

@@ -24,11 +24,6 @@ func levels2NEON(dst *float32, rows *uint64, table, query *float32, n, words int
 //go:noescape
 func levels4NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
 
-// levels8NEON sets dst[i] to the product of the query and the levels of row i, with codes of 8 bits.
-//
-//go:noescape
-func levels8NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
-
 // products8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs SDOT.
 //
 //go:noescape
@@ -48,6 +43,16 @@ func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride
 //
 //go:noescape
 func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// levelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does. It needs SDOT.
+//
+//go:noescape
+func levelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+
+// longLevelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does.
+//
+//go:noescape
+func longLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
 // weighNEON rounds the weights of whole groups of rows, as the reference does.
 //

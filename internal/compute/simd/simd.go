@@ -56,6 +56,10 @@ func Tiers() []Tier {
 // count the bits of elements.
 var VPOPCNTDQ = Best == AVX512 && countsBits()
 
+// VBMI tells whether Best is AVX512 and the machine has VPERMB and VPERMI2B besides, which permute
+// bytes.
+var VBMI = Best == AVX512 && permutesBytes()
+
 // ByteProducts tells whether the machine adds up products of bytes besides what Best is: VNNI with
 // AVX512, the dot products of ASIMD with NEON.
 var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes()

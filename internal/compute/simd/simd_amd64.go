@@ -18,3 +18,5 @@ func detect() Tier {
 func countsBits() bool { return cpu.X86.HasAVX512VPOPCNTDQ }
 
 func multipliesBytes() bool { return cpu.X86.HasAVX512VNNI }
+
+func permutesBytes() bool { return cpu.X86.HasAVX512VBMI }

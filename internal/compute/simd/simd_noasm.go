@@ -7,3 +7,5 @@ func detect() Tier { return Generic }
 func countsBits() bool { return false }
 
 func multipliesBytes() bool { return false }
+
+func permutesBytes() bool { return false }

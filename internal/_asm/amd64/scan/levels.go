@@ -64,7 +64,7 @@ func levels(m amd64.Machine, width int, prepare func(table, words Register, widt
 	amd64.End()
 }
 
-// wide looks levels up in a register of 16 numbers, or in memory for codes of 8 bits.
+// wide looks levels up in a register of 16 numbers.
 func wide(table, words Register, width int) lookup {
 	// A tail has two lanes a word.
 	rest, ones, bits, blocks := GP64(), GP64(), GP64(), GP64()
@@ -76,14 +76,9 @@ func wide(table, words Register, width int) lookup {
 	KMOVW(bits.As32(), K1)
 	MOVQ(words, blocks)
 	SHRQ(U8(3), blocks)
-	zero, levels, low := ZMM(), ZMM(), ZMM()
+	zero, levels := ZMM(), ZMM()
 	VPXORD(zero, zero, zero)
-	if width == 8 {
-		VPTERNLOGD(U8(255), low, low, low)
-		VPSRLD(U8(24), low, low)
-	} else {
-		VMOVUPS(at(table, 0), levels)
-	}
+	VMOVUPS(at(table, 0), levels)
 	return lookup{rest, blocks, func(acc VecVirtual) { VMOVDQA64(zero, acc) }, func(rows, q Register, acc []VecVirtual, tail bool) {
 		codes := ZMM()
 		if tail {
@@ -98,15 +93,7 @@ func wide(table, words Register, width int) lookup {
 				index = ZMM()
 				VPSRLD(U8(j*width), codes, index)
 			}
-			if width == 8 {
-				byteIndex := ZMM()
-				VPANDD(low, index, byteIndex)
-				KXNORW(K2, K2, K2)
-				VMOVDQA64(zero, v)
-				VGATHERDPS(Mem{Base: table, Index: byteIndex, Scale: 4}, K2, v)
-			} else {
-				VPERMPS(levels, index, v)
-			}
+			VPERMPS(levels, index, v)
 			VFMADD231PS(at(q, j*blockBytes), v, acc[j%sums])
 		}
 	}}
@@ -136,16 +123,10 @@ func narrow(table, words Register, width int) lookup {
 		CMOVQGT(most, lanesHere)
 		loadEdge(amd64.Static("edge"), lanesHere, mask[h])
 	}
-	low, every, first, second := YMM(), YMM(), YMM(), YMM()
-	switch width {
-	case 8:
-		VMOVDQU(amd64.Static("edge"), every)
-		VPSRLD(U8(24), every, low)
-	case 4:
-		VMOVUPS(at(table, 0), first)
+	first, second := YMM(), YMM()
+	VMOVUPS(at(table, 0), first)
+	if width == 4 {
 		VMOVUPS(at(table, 32), second)
-	default:
-		VMOVUPS(at(table, 0), first)
 	}
 	return lookup{rest, blocks, func(acc VecVirtual) { VXORPS(acc, acc, acc) }, func(rows, q Register, acc []VecVirtual, tail bool) {
 		for h := range 2 {
@@ -164,20 +145,13 @@ func narrow(table, words Register, width int) lookup {
 					index = YMM()
 					VPSRLD(U8(j*width), codes, index)
 				}
-				switch width {
-				case 8:
-					byteIndex, all := YMM(), YMM()
-					VPAND(low, index, byteIndex)
-					VMOVDQU(every, all)
-					VPXOR(v, v, v)
-					VGATHERDPS(all, Mem{Base: table, Index: byteIndex, Scale: 4}, v)
-				case 4:
+				if width == 4 {
 					choose, other := YMM(), YMM()
 					VPSLLD(U8(28), index, choose)
 					VPERMPS(first, index, v)
 					VPERMPS(second, index, other)
 					VBLENDVPS(choose, other, v, v)
-				default:
+				} else {
 					VPERMPS(first, index, v)
 				}
 				VFMADD231PS(at(q, j*blockBytes+h*32), v, acc[j%sums])

@@ -17,11 +17,16 @@ const (
 	stripBytes    = 16
 	stripWords    = stripBytes / 8
 	constantBytes = 32
+	highConstant  = 0
+	lowConstant   = 8
 )
 
 const (
 	productsSignature = "(dst *float32, rows, digits *uint64, n, words, queries, stride int)"
 	productsDoc       = "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
+
+	levelProductsSignature = "(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)"
+	levelProductsDoc       = "sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does."
 )
 
 // queryBytes returns the bytes of a query with so many digits.
@@ -43,20 +48,85 @@ func number(v VecVirtual, bits uint32) VecVirtual {
 	return v
 }
 
-// productsWide has a row in every lane: it transposes strips of 16 rows, and so needs no sums of
-// lanes. Up to four queries share a transposition.
+// product is what the wide kernels of products differ in.
+type product struct {
+	name, signature, doc string
+	strips               int   // of digits, for a strip of a row
+	batches              []int // queries that share a transposition
+	// parts returns what is multiplied: for part p and digit g with strip(p, g), in sum(p, g).
+	parts      func(codes VecVirtual) []VecVirtual
+	strip, sum func(p, g int) int
+	constants  [][]int // that are subtracted from each sum, the highest first
+}
+
+// productsWide multiplies codes themselves.
 func productsWide(width int) {
+	var nibble VecVirtual
+	p := product{
+		name: fmt.Sprintf("products%dAVX512", width), signature: productsSignature, doc: productsDoc + " It needs VNNI.",
+		strips: 2 * 8 / width, batches: []int{4, 2, 1},
+		parts:     func(codes VecVirtual) []VecVirtual { return []VecVirtual{codes} },
+		strip:     func(p, g int) int { return 2*p + g },
+		sum:       func(_, g int) int { return g },
+		constants: [][]int{{highConstant}, {lowConstant}},
+	}
+	if width == 4 {
+		p.parts = func(codes VecVirtual) []VecVirtual {
+			upper := ZMM()
+			VPSRLW(U8(4), codes, upper)
+			VPANDD(nibble, codes, codes)
+			VPANDD(nibble, upper, upper)
+			return []VecVirtual{codes, upper}
+		}
+	}
+	p.write(func() {
+		if width == 4 {
+			nibble = number(ZMM(), 0x0f0f0f0f)
+		}
+	})
+}
+
+// levelsWide multiplies the two bytes of levels. Those of the codes below 128 are in registers, the
+// upper bytes and the lower; the bytes of the others are their complements, in the opposite order.
+func levelsWide() {
+	high, low := []VecVirtual{ZMM(), ZMM()}, []VecVirtual{ZMM(), ZMM()}
+	p := product{
+		name: "levelProductsAVX512", signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
+		strips: 2, batches: []int{1},
+		parts: func(codes VecVirtual) []VecVirtual {
+			upper, index := ZMM(), ZMM()
+			VPMOVB2M(codes, K5)
+			VPMOVM2B(K5, upper)
+			VPXORD(upper, codes, index)
+			VMOVDQA64(index, codes)
+			VPERMI2B(high[1], high[0], codes)
+			VPERMI2B(low[1], low[0], index)
+			VPXORD(upper, codes, codes)
+			VPXORD(upper, index, index)
+			return []VecVirtual{codes, index}
+		},
+		strip:     func(_, g int) int { return g },
+		sum:       func(p, g int) int { return p + g },
+		constants: [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}},
+	}
+	p.write(func() {
+		table := amd64.Argument("table")
+		for i, v := range append(high, low...) {
+			VMOVDQU64(at(table, 64*i), v)
+		}
+	})
+}
+
+// write writes a kernel with a row in every lane. It transposes strips of 16 rows, and so needs no
+// sums of lanes.
+func (p product) write(prepare func()) {
 	const height = 16
-	perByte := 8 / width
-	begin(fmt.Sprintf("products%dAVX512", width), productsSignature, productsDoc+" It needs VNNI.")
+	begin(p.name, p.signature, p.doc)
+	prepare()
 	t := newTile(height)
-	left, bytes := AllocLocal(8), queryBytes(2*perByte)
+	left, bytes := AllocLocal(8), queryBytes(p.strips)
 	zero, power := ZMM(), number(ZMM(), math.Float32bits(256))
 	VPXORD(zero, zero, zero)
-	var nibble VecVirtual
-	if width == 4 {
-		nibble = number(ZMM(), 0x0f0f0f0f)
-	}
 	rows := []VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
 	// The lanes that are stored.
 	count, lanes := GP64(), GP64()
@@ -79,15 +149,16 @@ func productsWide(width int) {
 		MOVQ(amd64.Argument("queries"), to)
 		MOVQ(to, left)
 		MOVQ(t.dst, to)
-		for _, batch := range []int{4, 2, 1} {
+		for _, batch := range p.batches {
 			label := fmt.Sprintf("queries%d", batch)
 			SUBQ(U32(batch), left)
 			JLT(LabelRef(label + "End"))
 			Label(label)
-			// High and low for each query, in several registers: fewer would wait for each other.
+			// Those of each query, in several registers: fewer would wait for each other.
+			each := len(p.constants)
 			sums := make([][]VecVirtual, 4/batch)
 			for c := range sums {
-				sums[c] = make([]VecVirtual, 2*batch)
+				sums[c] = make([]VecVirtual, each*batch)
 				for i := range sums[c] {
 					sums[c][i] = ZMM()
 					VMOVDQA64(zero, sums[c][i])
@@ -126,18 +197,15 @@ func productsWide(width int) {
 			for line := range height * stripBytes / 64 {
 				PREFETCHT0(at(fetch, 64*line))
 			}
+			done := 0
 			for d, codes := range transposeDoubles(rows) {
-				parts := []VecVirtual{codes}
-				if width == 4 {
-					upper := ZMM()
-					VPSRLW(U8(4), codes, upper)
-					VPANDD(nibble, codes, codes)
-					VPANDD(nibble, upper, upper)
-					parts = append(parts, upper)
-				}
-				for p, part := range parts {
-					for i, sum := range sums[(perByte*d+p)%len(sums)] {
-						amd64.PlusBytes(digits(i/2, constantBytes+(2*p+i%2)*stripBytes+4*d), part, sum)
+				for i, part := range p.parts(codes) {
+					sum := sums[done%len(sums)]
+					done++
+					for k := range batch {
+						for g := range 2 {
+							amd64.PlusBytes(digits(k, constantBytes+p.strip(i, g)*stripBytes+4*d), part, sum[each*k+p.sum(i, g)])
+						}
 					}
 				}
 			}
@@ -145,7 +213,7 @@ func productsWide(width int) {
 				ADDQ(U8(stripBytes), f)
 			}
 			ADDQ(U32(height*stripBytes), fetch)
-			ADDQ(U32(2*perByte*stripBytes), query)
+			ADDQ(U32(p.strips*stripBytes), query)
 			DECQ(strips)
 			JG(LabelRef(label + "Strip"))
 			JL(LabelRef(label + "Masked"))
@@ -170,14 +238,21 @@ func productsWide(width int) {
 			}
 			stride := amd64.Argument("stride")
 			for k := range batch {
-				high, low := sums[0][2*k], sums[0][2*k+1]
-				for i, v := range []VecVirtual{high, low} {
+				// Horner's scheme.
+				var total VecVirtual
+				for i, constants := range p.constants {
+					v := sums[0][each*k+i]
 					VPADDD(v, v, v)
-					VPSUBD_BCST(digits(k, 8*i), v, v)
+					for _, c := range constants {
+						VPSUBD_BCST(digits(k, c), v, v)
+					}
 					VCVTDQ2PS(v, v)
+					if i > 0 {
+						VFMADD231PS(total, power, v)
+					}
+					total = v
 				}
-				VFMADD231PS(high, power, low)
-				VMOVUPS(low, K7, at(to, 0))
+				VMOVUPS(total, K7, at(to, 0))
 				LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
 			}
 			for range batch {

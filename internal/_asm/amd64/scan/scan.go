@@ -26,7 +26,7 @@ const ahead = 4096
 func Write() {
 	signsWide()
 	signsNarrow()
-	for _, width := range []int{1, 2, 4, 8} {
+	for _, width := range []int{1, 2, 4} {
 		levels(amd64.Machines[0], width, wide)
 		levels(amd64.Machines[2], width, narrow)
 	}
@@ -34,6 +34,8 @@ func Write() {
 		productsWide(width)
 		productsNarrow(width)
 	}
+	levelsWide()
+	levelsNarrow()
 	weigh(amd64.Machines[0])
 	weigh(amd64.Machines[2])
 	for _, width := range []int{8, 4} {

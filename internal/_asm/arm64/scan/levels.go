@@ -18,12 +18,9 @@ func (m machine) levels(width int) {
 	acc, left, start := m.Vecs(min(sums, 32/width)), m.GP(), m.GP()
 	var load func(words int)
 	var body func(plus func(level arm64.Vec, j int))
-	switch width {
-	case 1:
+	if width == 1 {
 		load, body = m.bits(rows, table)
-	case 8:
-		load, body = m.gather(rows, table)
-	default:
+	} else {
 		load, body = m.nibbles(rows, table, width)
 	}
 	m.rows(n, func() {
@@ -50,7 +47,7 @@ func (m machine) levels(width int) {
 	})
 }
 
-// The three ways to look levels up return what loads words and what gives plus the levels of the
+// The two ways to look levels up return what loads words and what gives plus the levels of the
 // codes j of four lanes, for every j.
 
 // bits chooses between two levels.
@@ -123,32 +120,4 @@ func (m machine) permute(name, lanes string, a, b arm64.Vec) arm64.Vec {
 	v := m.Vec()
 	m.I("%s V%r.%s, V%r.%s, V%w.%s", name, b, lanes, a, lanes, v, lanes)
 	return v
-}
-
-// gather reads the level of every code from memory.
-func (m machine) gather(rows, table arm64.GP) (load func(words int), body func(plus func(level arm64.Vec, j int))) {
-	codes := []arm64.GP{m.GP(), m.GP()}
-	load = func(words int) {
-		if words == 2 {
-			m.I("LDP (R%r), (R%w, R%w)", rows, codes[0], codes[1])
-		} else {
-			m.I("MOVD (R%r), R%w", rows, codes[0])
-			m.I("MOVD $0, R%w", codes[1])
-		}
-	}
-	return load, func(plus func(level arm64.Vec, j int)) {
-		for j := range 4 {
-			var pairs []arm64.Vec
-			for _, word := range codes {
-				var lanes []arm64.Vec
-				for half := range 2 {
-					code := m.GP()
-					m.I("UBFX $%d, R%r, $8, R%w", 8*j+32*half, word, code)
-					lanes = append(lanes, m.LoadElementOf(table, code))
-				}
-				pairs = append(pairs, m.Permute("VZIP1", lanes[0], lanes[1]))
-			}
-			plus(m.PermuteDoubles("VZIP1", pairs[0], pairs[1]), j)
-		}
-	}
 }

@@ -15,13 +15,15 @@ func Write(f *arm64.File) {
 	m := machine{arm64.Machines(f)[0]}
 	m.Name = "NEON"
 	m.signs()
-	for _, width := range []int{1, 2, 4, 8} {
+	for _, width := range []int{1, 2, 4} {
 		m.levels(width)
 	}
 	for _, width := range []int{8, 4} {
 		m.products(width, true)
 		m.products(width, false)
 	}
+	m.levelProducts(true)
+	m.levelProducts(false)
 	m.weigh()
 	for _, width := range []int{8, 4} {
 		m.sums(width)

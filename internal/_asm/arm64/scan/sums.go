@@ -58,7 +58,8 @@ func (m machine) sums(width int) {
 		m.Label(label)
 		load(p)
 		m.I("ADD R%r, R%m", line, p)
-		m.I("VLD1R.P 2(R%m), [V%w.H8]", w, weight)
+		m.I("VLD1R (R%r), [V%w.H8]", w, weight)
+		m.I("ADD $2, R%m", w)
 		parts := []arm64.Vec{codes}
 		if width == 4 {
 			upper := m.Vec()

@@ -1,0 +1,125 @@
+package scan
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// levelOf returns the level of a code.
+func levelOf(levels *[128]uint16, code uint8) int64 {
+	if code < 128 {
+		return -int64(levels[127-code])
+	}
+	return int64(levels[code-128])
+}
+
+// levelProductOf returns the product by its definition, and checks it against that of whole numbers.
+func levelProductOf(t *testing.T, codes []uint8, levels *[128]uint16, whole []int16) float32 {
+	t.Helper()
+	var a, b, c, sum int64
+	for i, code := range codes {
+		level := levelOf(levels, code)
+		h := (level + 65535) / 2 >> 8 // of the bytes
+		high, low := 2*h-255, level-256*(2*h-255)
+		ql := (int64(whole[i])+128)&255 - 128
+		qh := (int64(whole[i]) - ql) / 256
+		a, b, c, sum = a+high*qh, b+high*ql+low*qh, c+low*ql, sum+level*int64(whole[i])
+	}
+	product := (float32(a)*256+float32(b))*256 + float32(c)
+	require.Equal(t, sum, 65536*a+256*b+c)
+	require.InDelta(t, float64(sum), float64(product), 0x1p-22*(math.Abs(float64(65536*a))+math.Abs(float64(256*b))+math.Abs(float64(c))))
+	return product
+}
+
+func checkLevelProducts(t *testing.T, codes [][]uint8, levels *[128]uint16, queries [][]int16, elements int) {
+	t.Helper()
+	words, n := Words(elements, 8), len(codes)
+	length := DigitWords(words, 8)
+	digits := make([]uint64, len(queries)*length)
+	for k, q := range queries {
+		Digits(digits[k*length:][:length], q, words, 8)
+	}
+	const guard, gap = 8, 3
+	stride := n + gap
+	dst := make([]float32, len(queries)*stride+2*guard)
+	want := make([]float32, len(dst))
+	for i := range dst {
+		dst[i], want[i] = -1, -1
+	}
+	for k, q := range queries {
+		for i, c := range codes {
+			want[guard+k*stride+i] = levelProductOf(t, c, levels, q)
+		}
+	}
+	LevelProducts(dst[guard:], packed(codes, elements, 8), NewTable(levels), digits, n, words, len(queries), stride)
+	require.Equal(t, want, dst, "%d elements, %d rows, %d queries", elements, n, len(queries))
+}
+
+func TestLevelProducts(t *testing.T) {
+	everyLevelTier(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(11, 1))
+		var levels [128]uint16
+		for i := range levels {
+			levels[i] = uint16(r.IntN(1<<16) | 1)
+		}
+		for words := 1; words <= 7; words++ {
+			elements := words*8 - r.IntN(5)
+			code, whole := func() []uint8 { return randomCodes(r, elements, 8) }, func() []int16 { return randomWhole(r, elements) }
+			for _, n := range []int{0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 33} {
+				checkLevelProducts(t, several(n, code), &levels, several(1, whole), elements)
+			}
+			for queries := range 4 {
+				checkLevelProducts(t, several(9, code), &levels, several(queries, whole), elements)
+			}
+		}
+	})
+}
+
+// Every code has its level.
+func TestTable(t *testing.T) {
+	everyLevelTier(t, func(t *testing.T) {
+		var levels [128]uint16
+		for i := range levels {
+			levels[i] = uint16(2*i*i + 2*i + 1)
+		}
+		for c := range 256 {
+			checkLevelProducts(t, [][]uint8{{0, uint8(c), 255}}, &levels, [][]int16{{0, 1, 0}, {1, 300, -1}}, 3)
+		}
+	})
+}
+
+// The largest sums, in rows as long as sums of 32 bits allow and in longer ones.
+func TestLargestLevelProducts(t *testing.T) {
+	everyLevelTier(t, func(t *testing.T) {
+		var levels [128]uint16
+		for i := range levels {
+			levels[i] = math.MaxUint16
+		}
+		const most = longestLevels * 8
+		for _, elements := range []int{64, 4096, most, most + 1} {
+			for _, code := range []uint8{0, 255} {
+				codes := slices.Repeat([]uint8{code}, elements)
+				for _, multiple := range []int16{-Largest, -128, 256*127 - 128, Largest} {
+					checkLevelProducts(t, [][]uint8{codes}, &levels, [][]int16{slices.Repeat([]int16{multiple}, elements)}, elements)
+				}
+			}
+		}
+	})
+}
+
+func TestShortLevelProducts(t *testing.T) {
+	const n, words, queries, stride = 3, 5, 2, 4
+	dst, rows, digits := make([]float32, stride+n), make([]uint64, n*words), make([]uint64, queries*DigitWords(words, 8))
+	call := func(dst []float32, rows, digits []uint64) func() {
+		return func() { LevelProducts(dst, rows, new(Table), digits, n, words, queries, stride) }
+	}
+	assert.NotPanics(t, call(dst, rows, digits))
+	assert.Panics(t, call(dst[:stride+n-1], rows, digits))
+	assert.Panics(t, call(dst, rows[:n*words-1:n*words-1], digits))
+	assert.Panics(t, call(dst, rows, digits[:len(digits)-1:len(digits)-1]))
+}
