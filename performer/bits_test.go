@@ -242,3 +242,36 @@ func TestBitsAllocateNothing(t *testing.T) {
 		assert.Zero(t, allocs.Settled(2, func() { e.Forward(dst, q, q, q) }), "%+v", e)
 	}
 }
+
+// The error of rounding is what its law says, on average over the outputs.
+func TestBitsVariances(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	const n = 1200
+	none := dense.Matrix[float64]{}
+	for _, s := range []struct {
+		name           string
+		d, dv          int
+		norm, mean, sd float64
+	}{
+		{"small queries", 64, 16, 0.3, 0, 1},
+		{"normal points", 64, 64, 1, 0, 1},
+		{"peaked weights", 32, 64, 2.5, 0, 1},
+		{"values with a mean", 64, 8, 1, 5, 1},
+	} {
+		q, k, v := densetest.Normal[float64](rng, n, s.d, 0, s.norm), densetest.Normal[float64](rng, n, s.d, 0.5, s.norm), densetest.Normal[float64](rng, n, s.dv, s.mean, s.sd)
+		for _, e := range []performer.Exact[float64]{{}, {Causal: true}, {Window: 500, Causal: true}} {
+			var measured, predicted float64
+			want, got := e.Forward(none, q, k, v), inBits(e).Forward(none, q, k, v)
+			for i, x := range got.Data {
+				measured += (x - want.Data[i]) * (x - want.Data[i])
+			}
+			for _, x := range inBits(e).Variances(q, k, v).Data {
+				predicted += x
+			}
+			assert.InDelta(t, 1, measured/predicted, 0.2, "%s, %+v", s.name, e)
+			for _, x := range e.Variances(q, k, v).Data {
+				require.Zero(t, x, "nothing is rounded")
+			}
+		}
+	}
+}

@@ -148,6 +148,31 @@ func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 	return g.DQ, g.DK, g.DV
 }
 
+// Variances returns the law of Bits: for each query (Lq×1) the expected squared error ‖out_i − exact_i‖²
+// of Forward that comes from rounding, to first order. It is zero without Bits, and for scores with a
+// Softcap or a Slope. With scales σ, a largest size of a row or column over 127, rounding has the
+// variance σ²/12, and
+//
+//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
+//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12
+//
+// where p_j are the weights over their sum, c_j is the mean of the tile t of 256 keys that key j is in,
+// and σ_i, σ_j and σ_tc are the scales of the rotated query and key and of column c of the values of the
+// tile. A weight w, of which the largest of a tile is 255, is rounded up with the probability f = w − ⌊w⌋, so that r_j =
+// f·(1 − f)/w².
+//
+// Variances ignores Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
+// shapes if they do not fit; causal attention needs Lq = Lk.
+func (e Exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
+	checkShapes(q, k, v, e.Causal)
+	squares := dense.New[float64](q.Rows, 1)
+	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: e.mask(0, nil)}
+	if e.Bits != 0 && coded.Takes(a) {
+		coded.Variances(squares.Data, a)
+	}
+	return squares
+}
+
 // CanBackward returns nil.
 func (e Exact[T]) CanBackward() error { return nil }
 

@@ -152,6 +152,17 @@ func (c *comparison[T]) cells(maps []string, projection string, m int, bar progr
 	return rows, nil
 }
 
+// rounded measures exact attention in 8 bits.
+func (c *comparison[T]) rounded() formRow {
+	start := time.Now()
+	out := c.forward(performer.Exact[T]{Scale: c.scale, Causal: c.causal, Bits: bits})
+	took := time.Since(start)
+	return formRow{name: roundedName, size: bits, err: distance(out, c.exact), time: took}
+}
+
+// bits is the precision of rounded.
+const bits = 8
+
 // references measures what forms are compared with: attention with the exact map of another kernel,
 // and equal weights, than which any estimate ought to be better.
 func (c *comparison[T]) references() ([]formRow, error) {

@@ -171,7 +171,7 @@ func (c *comparison[T]) measureAll(stdout, stderr io.Writer) ([]formRow, error) 
 	if err != nil {
 		return nil, err
 	}
-	forms = append(forms, references...)
+	forms = append(append(forms, c.rounded()), references...)
 	if !c.table {
 		bar.Close()
 		return forms, c.reportShortly(stdout, forms)

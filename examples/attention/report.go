@@ -16,6 +16,7 @@ import (
 )
 
 const (
+	roundedName = "exact, 8 bits *"
 	eluName     = "elu+1 *"
 	averageName = "mean of values *"
 )
@@ -107,7 +108,8 @@ time    of one pass over all heads, the choice of landmarks and the fit of maps 
 size    landmarks, clusters, or frequencies m (Gram–Schmidt): hyperbolic and trig make 2m features of them.
         Time grows with L·size, that of exact attention with L². "corrected" draws as many keys to
         correct the others without bias, "window" gives the %d keys to each side exact weights
-*       to compare with: the exact map of another kernel, and equal weights for all keys
+*       to compare with: exact attention with scores, weights and values in 8 bits, the exact map of
+        another kernel, and equal weights for all keys
 
 `, c.draws, nearby)
 	t := table.New(1, "attention", "size", "error", "time, ms", "faster")
@@ -265,8 +267,8 @@ func (c *comparison[T]) compared(rows []formRow, answer string) compared {
 		case r.size == 0:
 			panel.Levels = append(panel.Levels, charts.Level{Name: strings.TrimSuffix(r.name, " *"), Y: r.err})
 			continue
-		case n == 0 || panel.Series[n-1].Name != r.name:
-			panel.Series = append(panel.Series, charts.Series{Name: r.name})
+		case n == 0 || panel.Series[n-1].Name != strings.TrimSuffix(r.name, " *"):
+			panel.Series = append(panel.Series, charts.Series{Name: strings.TrimSuffix(r.name, " *")})
 			n++
 		}
 		s := &panel.Series[n-1]

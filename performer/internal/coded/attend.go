@@ -23,13 +23,7 @@ func Attend[T dense.Float](a tiles.Attention[T]) {
 		return
 	}
 	c := pool.Get[call[T]](&calls)
-	c.Attention = a
-	c.store.encode(a.K, a.V, a.Mask.Valid)
-	c.rows = c.blockSize()
-	c.skip = a.Mask.Place(0) % c.rows
-	if c.skip < 0 {
-		c.skip += c.rows
-	}
+	c.begin(a)
 	parallel.Do((c.skip+a.Q.Rows+c.rows-1)/c.rows, c)
 	c.Attention = tiles.Attention[T]{}
 	pool.Put(&calls, c)
@@ -43,6 +37,17 @@ type call[T dense.Float] struct {
 }
 
 var calls pool.Both[call[float32], call[float64]]
+
+// begin makes codes of keys and values, and says how queries are cut into blocks.
+func (c *call[T]) begin(a tiles.Attention[T]) {
+	c.Attention = a
+	c.store.encode(a.K, a.V, a.Mask.Valid)
+	c.rows = c.blockSize()
+	c.skip = a.Mask.Place(0) % c.rows
+	if c.skip < 0 {
+		c.skip += c.rows
+	}
+}
 
 // blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks begin
 // at multiples of it, so that the bits of causal outputs do not depend on where a call begins.
