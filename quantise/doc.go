@@ -86,28 +86,29 @@
 // # Speed
 //
 // Codes of 1 bit are compared with six bits of each coordinate of the query, by AND and population
-// counts; the levels of codes of 2 and 4 bits are looked up in registers. Codes of 8 bits are
-// multiplied by the two bytes of each coordinate of the query, as they are where steps are equal,
-// with RaBitQ and Uniform; for LloydMax the two bytes of each level are looked up in registers, which
-// takes about twice as long, and without AVX-512 VBMI longer. AVX-512, AVX2 and NEON have kernels for
-// all of them, and the products of bytes are fastest with AVX-512 VNNI and the dot products of ASIMD;
-// rows of more than 65536 coordinates of 8 bits, or 32768 for LloydMax, are left to pure Go. A search
-// reads all codes once.
+// counts. Those of 4 and 8 bits of RaBitQ and Uniform, whose steps are equal, are multiplied as they
+// are by the two bytes of each coordinate of the query. For LloydMax with 8 bits the two bytes of each
+// level are looked up in registers first, which takes about twice as long, and without AVX-512 VBMI
+// longer. The levels of other codes are looked up as float32. AVX-512, AVX2 and NEON have kernels for
+// all of these, and products of bytes are fastest with AVX-512 VNNI and the dot products of ASIMD;
+// they are left to pure Go in rows of more than 65536 coordinates of 8 bits, or 32768 for LloydMax. A
+// search reads all codes once.
 //
-// Two bytes are what a query is rounded to for codes of 8 bits: to multiples of the 32639th part of
+// Two bytes are what a query is rounded to in products of bytes: to multiples of the 32639th part of
 // its largest coordinate p_max after the rotation. That adds an error of 8.9e-6·p_max·‖s‖ to the
-// estimate of a cosine. In samples of 1000 rows it was 0.003 to 0.006 of the standard error for
-// queries without large coordinates, at d = 64, 768 and 4096. It grows with p_max·√d': for queries of
-// which one rotated coordinate was half, it was 0.005 to 0.06.
+// estimate of a cosine. With 8 bits, in samples of 1000 rows, it was 0.003 to 0.006 of the standard
+// error for queries without large coordinates, at d = 64, 768 and 4096. It grows with p_max·√d': for
+// queries of which one rotated coordinate was half, it was 0.005 to 0.06. With 4 bits it is a tenth of
+// that.
 //
 // # Processors
 //
 // Codes and their bytes are the same on every platform, and so are the rows that Search finds in
-// codes of 1 bit and of 8 bits, as long as rotations are those of New: norms are summed in float64
-// in a fixed order, and rounded queries in whole numbers. So are the estimates from codes of 8 bits.
-// All other estimates are sums in float32, whose order the tier of instructions sets. They agree to
-// d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖, and to about six digits in practice. Hits whose estimates are that close may
-// change places, and in codes of 2 and 4 bits the last hit may be another one.
+// codes of 1 bit and by products of bytes, as long as rotations are those of New: norms are summed in
+// float64 in a fixed order, and rounded queries in whole numbers. So are the estimates by products of
+// bytes. All other estimates are sums in float32, whose order the tier of instructions sets. They
+// agree to d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖, and to about six digits in practice. Hits whose estimates are that
+// close may change places, and the last hit may be another one.
 //
 // # References
 //

@@ -33,7 +33,7 @@ const (
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
 	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates are too small by the factor E‖s‖² < 1. With 8 bits the levels are rounded to 16.
+	// and estimates are too small by the factor E‖s‖² < 1. The levels of 8 bits are rounded to 16 bits.
 	LloydMax
 
 	// Uniform rounds to the middles of 2^bits equal parts of [−r, r], where r is the largest
@@ -92,8 +92,8 @@ type Quantiser[T dense.Float] struct {
 	edges  []float32     // where the magnitude of a coordinate over the norm rises to the next level
 	starts []uint8       // of LloydMax with several edges: where a search among them starts
 	levels []float32     // of all codes, repeated up to what package scan takes
-	unit   float64       // of codes of 8 bits: levels are odd multiples of it, below 2¹⁶
-	table  *scan.Table   // of these multiples; nil if they are 1, 3, …, 255
+	unit   float64       // levels are odd multiples of it below 2¹⁶; 0 if they are any numbers
+	table  *scan.Table   // of these multiples; nil if they are 1, 3, and so on
 	words  int           // of a row of codes
 
 	law     sync.Once
@@ -252,7 +252,7 @@ func (q *Quantiser[T]) setLevels() {
 	case QJL:
 		q.cells = codelaw.Unbiased(q.out)
 	}
-	if q.width == 8 {
+	if q.width == 8 || q.width == 4 && q.options.Scheme != LloydMax {
 		q.setUnit()
 	}
 	q.edges, q.levels = make([]float32, n), make([]float32, max(scan.TableSize, 2*n))
@@ -268,8 +268,8 @@ func (q *Quantiser[T]) setLevels() {
 	}
 }
 
-// setUnit sets the unit of which levels of 8 bits are odd multiples. Those of LloydMax are rounded to
-// such, the largest to nearly 2¹⁶: that adds 4e-5 of the variance of an estimate. The unit has 8
+// setUnit sets the unit of which levels are odd multiples. Those of LloydMax with 8 bits are rounded
+// to such, the largest to nearly 2¹⁶: that adds 4e-5 of the variance of an estimate. The unit has 8
 // binary digits, so that all multiples are float32.
 func (q *Quantiser[T]) setUnit() {
 	levels := q.cells.Levels

@@ -132,8 +132,8 @@ type search[T dense.Float] struct {
 	rotated  []T
 	unit     []float32 // the rotated query over its norm
 	arranged []float32
-	// For codes of 8 bits: the unit vector as multiples of a step, and the product of that step with
-	// the unit of the levels.
+	// If levels have a unit: the unit vector as multiples of a step, and the product of that step with
+	// the unit.
 	whole  []int16
 	digits []uint64
 	scale  float32
@@ -179,7 +179,7 @@ func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
 			s.unit[i] = float32(float64(v) / s.norm)
 		}
 	}
-	if q.width == 8 {
+	if q.unit > 0 {
 		s.whole, s.digits = scratch.Resize(s.whole, n), scratch.Resize(s.digits, scan.DigitWords(q.words, q.width))
 		step := scan.Round(s.whole, s.unit)
 		scan.Digits(s.digits, s.whole, q.words, q.width)
@@ -272,7 +272,7 @@ func (s *search[T]) exact(out []float32, lo int) {
 	q := s.c.q
 	rows := s.c.words[lo*q.words:][:len(out)*q.words]
 	switch {
-	case q.width < 8:
+	case q.unit == 0:
 		scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
 		return
 	case q.table != nil:
