@@ -25,7 +25,7 @@ const (
 var trainedForms = []string{"clusters", "landmarks", "landmarks, window", "SDERF", "FAVOR+"}
 
 // swapped are the forms that all heads of the model get, to measure its loss.
-var swapped = []string{"exact", "clusters:64", "clusters:256", "landmarks:64", "landmarks:256", "positive:64", "positive:256", "elu", "window:128", "mean"}
+var swapped = []string{"exact", "bits:8", "clusters:64", "clusters:256", "landmarks:64", "landmarks:256", "positive:64", "positive:256", "elu", "window:128", "mean"}
 
 // compareModel compares forms of attention on a head of each layer of the model, and measures what
 // they do to its loss. It returns nothing if there is no model.

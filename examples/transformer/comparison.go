@@ -16,7 +16,7 @@ import (
 // compared are the forms that are measured on all heads.
 var compared = []string{
 	"positive:64", "positive:256", "landmarks:64", "landmarks:256", "clusters:64", "clusters:256",
-	"window:64", "window:128", "mean", "elu",
+	"bits:8", "window:64", "window:128", "mean", "elu",
 }
 
 const (

@@ -63,6 +63,8 @@ func TestRun(t *testing.T) {
 			assert.NotEqual(t, exact, other, form)
 		}
 	}
+	bits := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "bits:8", "-length", "0")
+	assert.Contains(t, bits, "bits, 8")
 	clusters := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "clusters:8", "-length", "0")
 	assert.Contains(t, clusters, "clusters, 8")
 	one := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "mean", "-only", "1.2", "-length", "0")
@@ -100,6 +102,7 @@ func TestErrors(t *testing.T) {
 		`-form is "positive"`:            "-form positive",
 		`-form is "landmarks:0"`:         "-form landmarks:0",
 		`-form is "mean:3"`:              "-form mean:3",
+		`-form is "bits:7"`:              "-form bits:7",
 		`-form is "window:3+"`:           "-form window:3+",
 		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
 		"-generate is 3":                 "-generate 3",

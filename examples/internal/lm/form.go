@@ -19,7 +19,7 @@ import (
 // Form is a form of attention for one head or all.
 type Form struct {
 	Name        string
-	Size        int // features, landmarks, clusters, or tokens
+	Size        int // features, landmarks, clusters, tokens, or bits
 	Sinks       int // first tokens that all see in spite of a window
 	Layer, Head int // −1 for all
 }
@@ -27,7 +27,7 @@ type Form struct {
 // Forms describes what ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
-	"window:w (the w tokens before each one alone), or window:w+s (and the first s)"
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits)"
 
 // ParseForm reads a form, and the one head, layer.head, that has it, or "" for all heads.
 func ParseForm(text, only string) (Form, error) {
@@ -39,6 +39,11 @@ func ParseForm(text, only string) (Form, error) {
 		if sized {
 			return f, fmt.Errorf("-form is %q, want %s without a size", text, name)
 		}
+	case "bits":
+		if size != "8" {
+			return f, fmt.Errorf("-form is %q, want bits:8", text)
+		}
+		f.Size = 8
 	case "positive", "landmarks", "clusters", "window":
 		if window, sinks, ok := strings.Cut(size, "+"); ok && name == "window" {
 			n, err := strconv.Atoi(sinks)
@@ -53,7 +58,7 @@ func ParseForm(text, only string) (Form, error) {
 		}
 		f.Size = n
 	default:
-		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c, window:w or window:w+s", text)
+		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c, window:w, window:w+s or bits:8", text)
 	}
 	if only == "" {
 		return f, nil
@@ -136,6 +141,8 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		exact.Scale = 1e-30 // zero would mean 1/√d
 	case "window":
 		exact.Window, exact.Sinks = f.Size, f.Sinks
+	case "bits":
+		exact.Bits = f.Size
 	case "elu":
 		phi, err := rff.ELU[float32](d)
 		if err != nil {
