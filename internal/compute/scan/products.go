@@ -120,6 +120,7 @@ func Products(dst []float32, rows, digits []uint64, n, words, width, queries, st
 	}
 }
 
+// tierOfProducts returns the one that runs for Products and Sums.
 func tierOfProducts() simd.Tier {
 	if tier == simd.AVX512 && !byteProducts {
 		return simd.AVX2

@@ -3163,8 +3163,8 @@ queries1End:
 	JZ    done
 	MOVQ  32(SP), BX
 	ADDQ  BX, (SP)
-	LEAQ  (SI)(SI*1), BX
-	ADDQ  BX, BX
+	MOVQ  SI, BX
+	SHLQ  $0x02, BX
 	ADDQ  BX, 8(SP)
 	SUBQ  16(SP), SI
 	JLE   tile
@@ -3335,8 +3335,8 @@ stored:
 	JZ    done
 	MOVQ  32(SP), BX
 	ADDQ  BX, (SP)
-	LEAQ  (SI)(SI*1), BX
-	ADDQ  BX, BX
+	MOVQ  SI, BX
+	SHLQ  $0x02, BX
 	ADDQ  BX, 8(SP)
 	SUBQ  16(SP), SI
 	JLE   tile
@@ -3922,8 +3922,8 @@ queries1End:
 	JZ    done
 	MOVQ  32(SP), BX
 	ADDQ  BX, (SP)
-	LEAQ  (SI)(SI*1), BX
-	ADDQ  BX, BX
+	MOVQ  SI, BX
+	SHLQ  $0x02, BX
 	ADDQ  BX, 8(SP)
 	SUBQ  16(SP), SI
 	JLE   tile
@@ -4119,8 +4119,8 @@ stored:
 	JZ    done
 	MOVQ  32(SP), BX
 	ADDQ  BX, (SP)
-	LEAQ  (SI)(SI*1), BX
-	ADDQ  BX, BX
+	MOVQ  SI, BX
+	SHLQ  $0x02, BX
 	ADDQ  BX, 8(SP)
 	SUBQ  16(SP), SI
 	JLE   tile
@@ -4369,8 +4369,8 @@ queries1End:
 	JZ    done
 	MOVQ  32(SP), BX
 	ADDQ  BX, (SP)
-	LEAQ  (SI)(SI*1), BX
-	ADDQ  BX, BX
+	MOVQ  SI, BX
+	SHLQ  $0x02, BX
 	ADDQ  BX, 8(SP)
 	SUBQ  16(SP), SI
 	JLE   tile
@@ -4937,8 +4937,8 @@ stored:
 	JZ    done
 	MOVQ  32(SP), SI
 	ADDQ  SI, (SP)
-	LEAQ  (DI)(DI*1), SI
-	ADDQ  SI, SI
+	MOVQ  DI, SI
+	SHLQ  $0x02, SI
 	ADDQ  SI, 8(SP)
 	SUBQ  16(SP), DI
 	JLE   tile

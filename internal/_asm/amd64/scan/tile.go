@@ -8,10 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// tile is how a kernel goes through rows: height of them at a time, the last ones from the end, so
-// that some come twice, and one at a time, with a stride of 0, where there are fewer in all.
+// tile is how a kernel goes through rows: several at a time, the last ones from the end, so that some
+// come twice, and one at a time, with a stride of 0, where there are fewer in all.
 type tile struct {
-	height         int
 	stride, thrice GPVirtual // bytes from row to row, and three times that
 	rows, dst      Mem       // where the tile begins
 	n              Mem       // rows that are left
@@ -20,7 +19,7 @@ type tile struct {
 }
 
 func newTile(height int) tile {
-	t := tile{height: height, stride: GP64(), thrice: GP64()}
+	t := tile{stride: GP64(), thrice: GP64()}
 	for _, place := range []*Mem{&t.rows, &t.dst, &t.n, &t.count, &t.bytes, &t.length} {
 		*place = AllocLocal(8)
 	}
@@ -58,8 +57,8 @@ func (t tile) loop(body func()) {
 	JZ(LabelRef("done"))
 	MOVQ(t.bytes, v)
 	ADDQ(v, t.rows)
-	LEAQ(Mem{Base: back, Index: back, Scale: 1}, v)
-	ADDQ(v, v)
+	MOVQ(back, v)
+	SHLQ(U8(2), v)
 	ADDQ(v, t.dst)
 	SUBQ(t.n, back)
 	JLE(LabelRef("tile"))
