@@ -229,7 +229,7 @@ func TestBitsOfNothing(t *testing.T) {
 	assert.Equal(t, []float32{0, 0, 0, 0, 0, 0}, out.Data)
 	assert.Zero(t, e.Forward(none, dense.New[float32](0, 4), dense.New[float32](5, 4), dense.New[float32](5, 2)).Rows)
 	e.Bits = 3
-	assert.PanicsWithValue(t, "performer: Bits = 3, want 0 or 8", func() {
+	assert.PanicsWithValue(t, "performer: Bits = 3, want 0, 8 or 4", func() {
 		e.Forward(none, dense.New[float32](3, 4), dense.New[float32](3, 4), dense.New[float32](3, 2))
 	})
 }

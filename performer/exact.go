@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/caches"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
@@ -52,6 +53,9 @@ type Exact[T dense.Float] struct {
 	// with outputs that are off by about half a percent (see Variances). Outputs stay averages of
 	// values. Zero computes in T. Scores with a Softcap, a Slope, or biases and masks of pairs are computed
 	// in T in any case, and so are Weights and gradients, and causal scores of up to 256 keys next to a query.
+	//
+	// A [State] keeps keys and values in codes of 8 bits or, if Bits is 4, of 4 bits. Forward computes
+	// with 4 as with 8: one call gains nothing by fewer.
 	Bits int
 
 	// Slope times the distance of the places of query and key is subtracted from a score: ALiBi
@@ -241,8 +245,8 @@ func (e Exact[T]) checkPlaces() error {
 		return fmt.Errorf("performer: Window = %d, want 0 to %d", e.Window, farthest)
 	case e.Sinks < 0 || e.Sinks > farthest:
 		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", e.Sinks, farthest)
-	case e.Bits != 0 && e.Bits != 8:
-		return fmt.Errorf("performer: Bits = %d, want 0 or 8", e.Bits)
+	case e.Bits != 0 && e.Bits != 8 && e.Bits != 4:
+		return fmt.Errorf("performer: Bits = %d, want 0, 8 or 4", e.Bits)
 	case e.Slope-e.Slope != 0:
 		return fmt.Errorf("performer: Slope = %v, want a finite number", e.Slope)
 	}
@@ -353,8 +357,8 @@ func (e Exact[T]) backwardMasked(p gradientRequest[T]) {
 }
 
 // NewState returns an empty [State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It returns an error if one of them is below 1, or if a token takes
-// more memory than the machine has.
+// values of dimension dv. It returns an error if one of them is below 1, if a token takes
+// more memory than the machine has, or if there are Bits with a Softcap or a Slope.
 func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Form[T]{e})
 }
@@ -363,7 +367,11 @@ func (e Exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], erro
 	if err := e.checkPlaces(); err != nil {
 		return nil, err
 	}
-	return memoryOf(streams.NewExact[T](e.scores(d), streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}, heads, keyHeads, d, dv))
+	places := streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
+	if e.Bits != 0 {
+		return memoryOf(caches.New[T](e.Bits, e.scores(d), places, heads, keyHeads, d, dv))
+	}
+	return memoryOf(streams.NewExact[T](e.scores(d), places, heads, keyHeads, d, dv))
 }
 
 // isExact reports whether the form is an Exact.

@@ -39,9 +39,26 @@ import (
 // time for a query grows with the number of tokens, and memory is at most twice what the
 // tokens need. Outputs have the bits of [Exact] over the same keys.
 //
+// With Exact.Bits b of 8 or 4 it keeps codes of b bits a coordinate, after a random rotation of keys and
+// of values, and two scales: b·(d+dv)/8 + 8 bytes for a token and a head of keys, 136 and 72 bytes for
+// d = dv = 64. There d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The
+// last 64 to 127 tokens have their elements. Codes are made 64 tokens at a time, so that outputs depend on the tokens
+// alone and have the same bits however a stream is cut into calls. Rounding has the variance
+// r = (1 + 2/d)·m²/(3·4^b) a coordinate of a row whose rotation has the largest element m, and an
+// output o = Σ_j p_j·v_j with weights p
+//
+//	Σ_j p_j²·(Scale²·‖q‖²·r_kj·(v_jc − o_c)² + r_vj)
+//
+// in coordinate c, to first order, summed over tokens that have codes. A row of 64 normal coordinates is off
+// by 0.6 % in 8 bits and by 9.5 % in 4 bits. Products are those of integers, and a step reads fewer
+// bytes: with eight heads it is some eight and twenty times as fast as in float32 after 16384 tokens. Elements beyond
+// float32 count as infinite once they have codes. NaN and infinity reach what they reach without codes,
+// but every later step that sees them is slow.
+//
 // With an Exact.Window W it keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens,
 // unless sinks have a Slope, whose distances grow. Outputs are those of Exact to rounding. A Rollback
-// to max(W+1, 256) tokens before the last one is always possible. Such states do not merge.
+// to max(W+1, 256) tokens before the last one is always possible. In codes it keeps at most
+// 2·max(W+1, 256) + W + 511 other tokens. Such states do not merge.
 //
 // Causal [Landmarks], and a [Corrected] with a window W, keep sums as linear attention does,
 // m×(dv+1) for m features or landmarks, and the keys and values of W + max(W, m) tokens at most,

@@ -17,10 +17,46 @@ import (
 //
 //	BenchmarkDecode/type=float32/form=exact/heads=8/keyHeads=2/past=1000
 //
-// Keys and values of exact attention, past·(d+dv) numbers a head of keys, are read once a step.
+// Keys and values of exact attention, past·(d+dv) numbers a head of keys, are read once a step. States in
+// 8 and in 4 bits have names of their own, beside that of elements:
+//
+//	BenchmarkDecode/form=exact/bits=8/type=float32/heads=8/L=16384
 func BenchmarkDecode(b *testing.B) {
 	b.Run("type=float32", benchmarkDecode[float32])
 	b.Run("type=float64", benchmarkDecode[float64])
+	for _, bits := range []int{32, 8, 4} {
+		b.Run(fmt.Sprintf("form=exact/bits=%d/type=float32/heads=8/L=16384", bits), func(b *testing.B) {
+			benchmarkBits(b, bits%32)
+		})
+	}
+}
+
+// benchmarkBits times a step of exact attention in so many bits, or 0 for elements, after 16384 tokens.
+func benchmarkBits(b *testing.B, bits int) {
+	const d, heads, past, tokens = 64, 8, 16384, 512
+	rng := rand.New(densetest.Source(72))
+	k, v := densetest.Normal[float32](rng, tokens, heads*d, 0, 1), densetest.Normal[float32](rng, tokens, heads*d, 0, 1)
+	dst := dense.New[float32](1, heads*d)
+	s := must.Have(must.Have(NewBatch[float32](heads, heads, Exact[float32]{Bits: bits})).NewState(d, d))
+	for s.Len() < past {
+		s.Append(k, v)
+	}
+	mark := s.Snapshot(nil)
+	s.Append(k, v)
+	s.Rollback(mark) // there is room
+	_, token := s.sizes()
+	b.SetBytes(int64(past * token))
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		s.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
+		s.Attend(dst, k.RowRange(i, i+1))
+		if i++; i == tokens {
+			s.Rollback(mark)
+			i = 0
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
 
 func benchmarkDecode[T dense.Float](b *testing.B) {

@@ -24,7 +24,7 @@ import (
 // then for each run of heads
 //
 //	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places,
-//	         64 clusters
+//	         64 clusters, 128 codes
 //	uint32   heads of queries
 //	uint32   m, features or landmarks; 0 for keys and values
 //	uint32   0
@@ -55,7 +55,23 @@ import (
 //	element  keys, a row of d a token, then values, a row of dv a token
 //
 // and zeros in place of the tokens that are not kept, up to the most that are, if a window drops
-// tokens; for near and far tokens
+// tokens; for exact attention in codes
+//
+//	uint64   bits of a code, 8 or 4
+//	uint64   window, 0 for none
+//	uint64   sinks
+//	uint64   n, tokens that are kept
+//
+// with for each of its heads of keys
+//
+//	uint64   rows of codes of the first max(⌊n/64⌋ − 1, 0)·64 keys, in the layout of package scan
+//	float32  their scales
+//	uint64   rows of codes of as many values
+//	float32  their scales
+//	element  keys, a row of d for each other token, then values
+//
+// and zeros, up to the bytes of 127 tokens in elements and of codes of all tokens, or of the most that are kept; for
+// near and far tokens
 //
 //	float64  marks of the features, as for linear attention
 //	uint64   window

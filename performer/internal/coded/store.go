@@ -28,7 +28,7 @@ type store[T dense.Float] struct {
 // encode makes codes of keys and values. Those that do not count, unless valid is nil, have codes of
 // zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
-	s.rotation = rotationOf[T](k.Cols)
+	s.rotation = Rotation[T](k.Cols)
 	n := tilesOf(k.Rows)
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
@@ -112,8 +112,8 @@ var rotations sync.Map
 // rotationKey is the key of a rotation: element types have their own.
 type rotationKey[T dense.Float] struct{ d int }
 
-// rotationOf returns the rotation of R^d, the same in every call.
-func rotationOf[T dense.Float](d int) *hadamard.Rotation[T] {
+// Rotation returns the rotation of R^d, the same in every call.
+func Rotation[T dense.Float](d int) *hadamard.Rotation[T] {
 	if r, ok := rotations.Load(rotationKey[T]{d}); ok {
 		return r.(*hadamard.Rotation[T])
 	}

@@ -283,7 +283,7 @@ func (s *Exact[T]) Merge(other Memory[T]) {
 func (s *Exact[T]) Record() Record {
 	r := Record{Flags: FlagKeys, Scale: s.scores.Scale}
 	if s.scores.Unnormalised {
-		r.Flags |= flagUnnormalised
+		r.Flags |= FlagUnnormalised
 	}
 	if s.placed() {
 		r.Flags |= flagPlaces

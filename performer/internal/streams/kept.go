@@ -65,7 +65,7 @@ func (s *kept[T]) copyTo(to *kept[T]) {
 func (s *kept[T]) record() Record {
 	r := Record{Features: s.engine.M}
 	if s.engine.Unnormalised {
-		r.Flags |= flagUnnormalised
+		r.Flags |= FlagUnnormalised
 	}
 	if s.engine.Logs {
 		r.Flags |= flagLogarithms

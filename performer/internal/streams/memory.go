@@ -76,6 +76,9 @@ type Saved[T dense.Float] struct {
 
 	// Last is, where all keys are kept, the call that brought the last token, see Arrivals.
 	Last uint64
+
+	// Recent is, of codes, the keys and values of the tokens that are no codes.
+	Recent []T
 }
 
 // Record is what says in bytes which form a run of heads has.
@@ -86,13 +89,14 @@ type Record struct {
 
 // Flags of a Record.
 const (
-	flagUnnormalised = 1 << iota
+	FlagUnnormalised = 1 << iota
 	flagLogarithms
 	FlagKeys
 	flagLandmarks
 	flagNear
 	flagPlaces
 	FlagClusters
+	FlagCodes
 )
 
 // RecordSize is the number of bytes of a Record.
@@ -110,7 +114,7 @@ func (r Record) Append(b []byte, heads int) []byte {
 func (r Record) Check(b []byte, heads int) error {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.Flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters)", flags, r.Flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
 	}
 	for i, want := range [...]stream.Word{{Name: "heads of a form", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {

@@ -1,0 +1,328 @@
+package performer_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// cachedForms are forms whose states have codes.
+func cachedForms[T dense.Float]() []performer.Exact[T] {
+	var all []performer.Exact[T]
+	for _, bits := range []int{8, 4} {
+		for _, e := range []performer.Exact[T]{
+			{}, {Scale: -0.3}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
+		} {
+			e.Causal, e.Bits = true, bits
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// unrounded returns e in T.
+func unrounded[T dense.Float](e performer.Exact[T]) performer.Exact[T] {
+	e.Bits = 0
+	return e
+}
+
+// stateOf returns an empty state of heads of queries over heads of keys.
+func stateOf[T dense.Float](e performer.Exact[T], heads, keyHeads, d, dv int) *performer.State[T] {
+	return must.Have(must.Have(performer.NewBatch[T](heads, keyHeads, e)).NewState(d, dv))
+}
+
+// Outputs are near those of Forward in T, also of several heads, and of tokens that a window has dropped
+// since.
+func TestCachesAreNearExact(t *testing.T) {
+	densetest.Both(t, cachesAreNearExact[float32], cachesAreNearExact[float64])
+}
+
+func cachesAreNearExact[T dense.Float](t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, s := range []struct{ n, d, dv, heads, keyHeads int }{
+		{300, 16, 7, 2, 1}, {1100, 1, 1, 1, 1}, {700, 64, 64, 2, 2}, {5000, 20, 33, 3, 1}, {130, 100, 128, 1, 1},
+	} {
+		normal := func(cols int) dense.Matrix[T] { return densetest.Normal[T](rng, s.n, cols, 0.2, 1) }
+		q, k, v := normal(s.heads*s.d), normal(s.keyHeads*s.d), normal(s.keyHeads*s.dv)
+		for _, e := range cachedForms[T]() {
+			want := must.Have(performer.NewBatch[T](s.heads, s.keyHeads, unrounded(e))).Forward(dense.Matrix[T]{}, q, k, v)
+			got := stateOf(e, s.heads, s.keyHeads, s.d, s.dv).Step(dense.Matrix[T]{}, q, k, v)
+			off, most := offBy(got, want), 0.015
+			if e.Bits == 4 {
+				most = 0.2
+			}
+			assert.Less(t, off, most, "%+v, %+v", s, e)
+			if e.Window == 0 && s.n > 127 {
+				assert.NotZero(t, off, "%+v, %+v: nothing is rounded", s, e)
+			}
+		}
+	}
+}
+
+// Outputs depend on the tokens alone: neither on how a stream is cut into calls, nor on GOMAXPROCS.
+func TestCachesDependOnTokens(t *testing.T) {
+	densetest.Both(t, cachesDependOnTokens[float32], cachesDependOnTokens[float64])
+}
+
+func cachesDependOnTokens[T dense.Float](t *testing.T) {
+	const n, d, dv, heads, keyHeads = 2500, 8, 5, 4, 2
+	rng, none := rand.New(rand.NewPCG(3, 4)), dense.Matrix[T]{}
+	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*d, 0, 1), densetest.Normal[T](rng, n, keyHeads*dv, 0, 1)
+	for _, e := range cachedForms[T]() {
+		all := stateOf(e, heads, keyHeads, d, dv).Step(none, q, k, v)
+		single, cut, prompt := stateOf(e, heads, keyHeads, d, dv), stateOf(e, heads, keyHeads, d, dv), stateOf(e, heads, keyHeads, d, dv)
+		before := runtime.GOMAXPROCS(1)
+		for i := range n {
+			single.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
+			if i < 300 || i%97 == 0 || i > n-70 {
+				require.True(t, densetest.Identical(single.Attend(none, q.RowRange(i, i+1)), all.RowRange(i, i+1)), "%+v, token %d", e, i)
+			}
+		}
+		runtime.GOMAXPROCS(before)
+		for lo := 0; lo < n; {
+			hi := min(lo+1+rng.IntN(400), n)
+			require.True(t, densetest.Identical(cut.Step(none, q.RowRange(lo, hi), k.RowRange(lo, hi), v.RowRange(lo, hi)), all.RowRange(lo, hi)), "%+v, tokens %d to %d", e, lo, hi)
+			lo = hi
+		}
+		prompt.Append(k, v)
+		many := prompt.Attend(none, q.RowRange(n-100, n))
+		require.True(t, densetest.Identical(many.RowRange(99, 100), all.RowRange(n-1, n)), "%+v: a prompt", e)
+		require.Equal(t, must.Have(single.MarshalBinary()), must.Have(prompt.MarshalBinary()), "%+v", e)
+	}
+}
+
+// A stream that has gone further and come back is the one that has not, across the tokens that became
+// codes meanwhile. With a window it is refused once tokens have been dropped that are needed.
+func TestCachesRollback(t *testing.T) {
+	densetest.Both(t, cachesRollback[float32], cachesRollback[float64])
+}
+
+func cachesRollback[T dense.Float](t *testing.T) {
+	const n, d, dv = 3000, 6, 4
+	rng, none := rand.New(rand.NewPCG(5, 6)), dense.Matrix[T]{}
+	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	for _, e := range cachedForms[T]() {
+		reach := n
+		if e.Window > 0 {
+			reach = max(e.Window+1, 256)
+		}
+		for _, at := range []int{1, 63, 64, 127, 128, 190, 192, 700, 1500} {
+			for _, ahead := range []int{1, 2, 64, 65, 130, 256, 1400} {
+				if ahead > reach {
+					continue
+				}
+				never, s := stateOf(e, 1, 1, d, dv), stateOf(e, 1, 1, d, dv)
+				never.Append(k.RowRange(0, at), v.RowRange(0, at))
+				s.Append(k.RowRange(0, at), v.RowRange(0, at))
+				mark := s.Snapshot(nil)
+				s.Append(k.RowRange(n-ahead, n), v.RowRange(n-ahead, n))
+				s.Rollback(mark)
+				require.Equal(t, at, s.Len())
+				for _, more := range [][2]int{{at, at + 1}, {at + 1, at + 200}} {
+					lo, hi := more[0], more[1]
+					want := never.Step(none, q.RowRange(lo, hi), k.RowRange(lo, hi), v.RowRange(lo, hi))
+					got := s.Step(none, q.RowRange(lo, hi), k.RowRange(lo, hi), v.RowRange(lo, hi))
+					require.True(t, densetest.Identical(want, got), "%+v: %d tokens, %d taken back", e, at, ahead)
+				}
+			}
+		}
+	}
+	s := stateOf(performer.Exact[T]{Bits: 8, Window: 20}, 1, 1, d, dv)
+	s.Append(k.RowRange(0, 900), v.RowRange(0, 900))
+	mark := s.Snapshot(nil)
+	s.Append(k.RowRange(900, n), v.RowRange(900, n))
+	assert.PanicsWithValue(t, "performer: the mark is of 900 tokens that the state has no longer", func() { s.Rollback(mark) })
+}
+
+// What is not finite makes the outputs NaN that exact attention makes NaN, and no others.
+func TestCachesNotFinite(t *testing.T) {
+	densetest.Both(t, cachesNotFinite[float32], cachesNotFinite[float64])
+}
+
+func cachesNotFinite[T dense.Float](t *testing.T) {
+	rng, none := rand.New(rand.NewPCG(9, 10)), dense.Matrix[T]{}
+	const n, d, at = 600, 8, 100
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for place := range 3 {
+			for _, e := range cachedForms[T]() {
+				m := [3]dense.Matrix[T]{}
+				for i := range m {
+					m[i] = densetest.Normal[T](rng, n, d, 0, 1)
+				}
+				m[place].Row(at)[5] = T(x)
+				want := unrounded(e).Forward(none, m[0], m[1], m[2])
+				got := stateOf(e, 1, 1, d, d).Step(none, m[0], m[1], m[2])
+				near := 0.5
+				if e.Unnormalised {
+					near *= n / 10
+				}
+				for i := range n {
+					for j, w := range want.Row(i) {
+						g := got.Row(i)[j]
+						switch {
+						case w-w == 0:
+							require.InDelta(t, float64(w), float64(g), near, "%v in %d, %+v, output %d %d", x, place, e, i, j)
+						case e.Unnormalised && place < 2: // an infinite weight times a value that is rounded
+							require.NotZero(t, g-g, "%v in %d, %+v, output %d %d", x, place, e, i, j)
+						default:
+							require.Equal(t, fmt.Sprint(w), fmt.Sprint(g), "%v in %d, %+v, output %d %d", x, place, e, i, j)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// Numbers that float32 has not count as infinite once they are codes.
+func TestCachesBeyondFloat32(t *testing.T) {
+	const n = 300
+	k, v := densetest.Filled[float64](n, 1, 0), densetest.Filled[float64](n, 2, 3)
+	v.Row(7)[0] = 1e300
+	v.Row(8)[1] = math.MaxFloat32
+	out := must.Have(performer.Exact[float64]{Bits: 8}.NewState(1, 2)).Step(dense.Matrix[float64]{}, k, k, v)
+	assert.InEpsilon(t, 1e300/100, out.Row(99)[0], 1e-9)
+	assert.Equal(t, math.Inf(1), out.Row(n - 1)[0])
+	assert.InEpsilon(t, math.MaxFloat32/n, out.Row(n - 1)[1], 0.01)
+}
+
+// A token takes a quarter and an eighth of what it takes in float32, and 8 bytes for its scales.
+func TestCachesBytes(t *testing.T) {
+	const d, heads, keyHeads = 64, 4, 2
+	k := dense.New[float32](1000, keyHeads*d)
+	for bits, want := range map[int]int{0: 512, 8: 128 + 8, 4: 64 + 8} {
+		s := stateOf(performer.Exact[float32]{Bits: bits}, heads, keyHeads, d, d)
+		s.Append(k, k)
+		before := len(must.Have(s.MarshalBinary()))
+		s.Append(k, k)
+		assert.Equal(t, keyHeads*want, (len(must.Have(s.MarshalBinary()))-before)/1000, "%d bits", bits)
+	}
+	var sizes []int
+	s := stateOf(performer.Exact[float32]{Bits: 4, Window: 100, Sinks: 4}, heads, keyHeads, d, d)
+	for range 5 {
+		s.Append(k, k)
+		sizes = append(sizes, len(must.Have(s.MarshalBinary())))
+	}
+	for _, size := range sizes {
+		assert.Equal(t, sizes[0], size, "with a window")
+	}
+	assert.Less(t, sizes[0], 127*keyHeads*512+1200*keyHeads*72)
+}
+
+func TestCachesMerge(t *testing.T) {
+	const d, dv = 8, 5
+	rng, none := rand.New(rand.NewPCG(11, 12)), dense.Matrix[float64]{}
+	q, k, v := densetest.Normal[float64](rng, 3, d, 0, 1), densetest.Normal[float64](rng, 2000, d, 0, 1), densetest.Normal[float64](rng, 2000, dv, 0, 1)
+	for _, bits := range []int{8, 4} {
+		e := performer.Exact[float64]{Bits: bits}
+		want, whole := unrounded(e).Forward(none, q, k, v), stateOf(e, 1, 1, d, dv)
+		whole.Append(k, v)
+		off := offBy(whole.Attend(none, q), want)
+		for _, cut := range []int{0, 1, 63, 100, 128, 190, 255, 1000, 1999, 2000} {
+			a, b := stateOf(e, 1, 1, d, dv), stateOf(e, 1, 1, d, dv)
+			a.Append(k.RowRange(0, cut), v.RowRange(0, cut))
+			b.Append(k.RowRange(cut, 2000), v.RowRange(cut, 2000))
+			mark, alone := a.Snapshot(nil), must.Have(a.MarshalBinary())
+			require.NoError(t, a.Merge(b))
+			require.Equal(t, 2000, a.Len())
+			assert.InDelta(t, off, offBy(a.Attend(none, q), want), 0.1*off, "%d bits, %d tokens", bits, cut)
+			again := stateOf(e, 1, 1, d, dv)
+			require.NoError(t, again.UnmarshalBinary(must.Have(a.MarshalBinary())))
+			assert.True(t, densetest.Identical(a.Attend(none, q), again.Attend(none, q)))
+			a.Rollback(mark)
+			assert.Equal(t, alone, must.Have(a.MarshalBinary()))
+		}
+	}
+	s := stateOf(performer.Exact[float64]{Bits: 8}, 1, 1, d, dv)
+	for want, e := range map[string]performer.Exact[float64]{
+		"performer: Bits = 4, but the state belongs to attention with 8":                    {Bits: 4},
+		"performer: Scale = 2, but the state belongs to attention with 0.35355339059327373": {Bits: 8, Scale: 2},
+		"performer: Unnormalised = true, but the state belongs to attention with false":     {Bits: 8, Unnormalised: true},
+		"performer: states with a Window do not merge, as tokens would change places":       {Bits: 8, Window: 3},
+		"performer: other belongs to another form, the state to exact attention in 8 bits":  {},
+	} {
+		other := stateOf(e, 1, 1, d, dv)
+		assert.EqualError(t, s.Merge(other), want)
+		assert.Error(t, s.UnmarshalBinary(must.Have(other.MarshalBinary())), want)
+	}
+}
+
+// Scores of the largest size, and queries of zeros.
+func TestCachesOfExtremes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, norm := range []float64{0, 1e-30, 1, 30, 1e4, 1e18} {
+		q, k := densetest.Normal[float32](rng, 600, 24, 0, norm), densetest.Normal[float32](rng, 600, 24, 0, norm)
+		v := densetest.Filled[float32](600, 2, 1)
+		for i := range v.Rows {
+			v.Row(i)[1] = float32(i % 2)
+		}
+		for _, bits := range []int{8, 4} {
+			out := must.Have(performer.Exact[float32]{Bits: bits}.NewState(24, 2)).Step(dense.Matrix[float32]{}, q, k, v)
+			for i := range out.Rows {
+				most := 1.3 / math.Exp2(float64(bits))
+				require.InDelta(t, 1, out.Row(i)[0], most, "norm %v, row %d", norm, i)
+				require.True(t, -most <= float64(out.Row(i)[1]) && float64(out.Row(i)[1]) <= 1+most, "norm %v, row %d: %v", norm, i, out.Row(i)[1])
+			}
+		}
+	}
+}
+
+func TestCachesErrors(t *testing.T) {
+	for want, e := range map[string]performer.Exact[float32]{
+		"performer: Bits = 3, want 0, 8 or 4":                      {Bits: 3},
+		"performer: Softcap = 5 with Bits = 8, want 0 for a state": {Bits: 8, Softcap: 5},
+		"performer: Slope = 0.5 with Bits = 4, want 0 for a state": {Bits: 4, Slope: 0.5},
+	} {
+		_, err := e.NewState(4, 4)
+		assert.EqualError(t, err, want)
+	}
+	s := must.Have(performer.Exact[float32]{Bits: 8, Window: 5}.NewState(4, 4))
+	k := dense.New[float32](2000, 4)
+	s.Append(k, k)
+	before := must.Have(s.MarshalBinary())
+	for _, e := range []performer.Exact[float32]{{Bits: 8, Window: 6}, {Bits: 8, Window: 5, Sinks: 1}, {Bits: 4, Window: 5}, {Bits: 8}, {Window: 5}} {
+		other := must.Have(e.NewState(4, 4))
+		other.Append(k, k)
+		assert.Error(t, s.UnmarshalBinary(must.Have(other.MarshalBinary())), "%+v", e)
+	}
+	assert.Equal(t, before, must.Have(s.MarshalBinary()))
+}
+
+// A step allocates nothing while there is room, and neither does a token that is taken back.
+func TestCachesAllocateNothing(t *testing.T) {
+	if race.Detector {
+		t.Skip("the race detector lets pools forget")
+	}
+	rng := rand.New(rand.NewPCG(15, 16))
+	const d, heads, keyHeads = 64, 4, 2
+	q, k := densetest.Normal[float32](rng, 2000, heads*d, 0, 1), densetest.Normal[float32](rng, 2000, keyHeads*d, 0, 1)
+	dst := dense.New[float32](1, heads*d)
+	for _, e := range []performer.Exact[float32]{{Bits: 8}, {Bits: 4}, {Bits: 8, Window: 50, Sinks: 2}} {
+		s := stateOf(e, heads, keyHeads, d, d)
+		s.Append(k, k)
+		start, mark := s.Snapshot(nil), s.Snapshot(nil)
+		i := 0
+		assert.Zero(t, allocs.Settled(2, func() {
+			s.Step(dst, q.RowRange(i, i+1), k.RowRange(i, i+1), k.RowRange(i, i+1))
+			s.Snapshot(mark)
+			s.Append(k.RowRange(i, i+3), k.RowRange(i, i+3))
+			s.Rollback(mark)
+			if i++; i == 200 {
+				s.Rollback(start)
+				i = 0
+			}
+		}), "%+v", e)
+	}
+}

@@ -1,0 +1,121 @@
+package caches
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// encoding is a Memory that makes codes of the first tokens that are none. A piece is a head of keys.
+type encoding[T dense.Float] Memory[T]
+
+func (e *encoding[T]) Piece(h int) {
+	s := (*Memory[T])(e)
+	b := pool.Get[rows[T]](&rowsPool)
+	for _, x := range [...]*store[T]{&s.keys, &s.values} {
+		recent := x.recent[h*recentRoom*x.d:][:recentRoom*x.d]
+		at := h*s.room + s.coded
+		for i := range together {
+			x.scales[at+i] = b.encode(x, x.codes[(at+i)*x.words:][:x.words], recent[i*x.d:][:x.d], s.bits)
+		}
+		copy(recent, recent[together*x.d:])
+	}
+	pool.Put(&rowsPool, b)
+}
+
+// rows is scratch memory for rows and their codes.
+type rows[T dense.Float] struct {
+	rotated []T
+	codes   []uint8
+}
+
+var rowsPool pool.Both[rows[float32], rows[float64]]
+
+// encode makes codes of x in a row and returns the scale.
+func (b *rows[T]) encode(s *store[T], row []uint64, x []T, bits int) (scale float32) {
+	b.rotated = scratch.Resize(b.rotated, s.order)
+	if scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, x), bits); scale-scale == 0 {
+		return scale
+	}
+	return b.encodeOdd(row, x, bits)
+}
+
+// decode sets x to what a row of codes stands for.
+func (b *rows[T]) decode(s *store[T], x []T, row []uint64, scale float32, bits int) {
+	if scale != scale {
+		b.decodeOdd(x, row, scale, bits)
+		return
+	}
+	b.rotated, b.codes = scratch.Resize(b.rotated, s.order), scratch.Resize(b.codes, s.order)
+	scan.Unpack(b.codes, row, bits)
+	odd := 1<<bits - 1
+	for i, c := range b.codes {
+		b.rotated[i] = T(scale) * T(2*int(c)-odd)
+	}
+	s.rotation.ApplyTransposedVec(x, b.rotated)
+}
+
+// An odd row has elements that are not finite in float32, or whose rotation is not. It is not rotated.
+// The largest three codes are those of NaN, +Inf and −Inf, and the others those of the multiples of a
+// power of two, from −h to h for the code h of zero. The scale is NaN with the power in its bits.
+const (
+	quiet    = 0x7fc00000
+	powers   = 1<<12 - 1
+	noPowers = 1 << 11 // the bits of 2⁰
+)
+
+// oddCodes returns the code of NaN, and that of zero.
+func oddCodes(bits int) (nan, zero int) {
+	nan = 1<<bits - 1
+	return nan, (nan - 3) / 2
+}
+
+// encodeOdd makes codes of an odd row and returns the scale.
+func (b *rows[T]) encodeOdd(row []uint64, x []T, bits int) (scale float32) {
+	nan, zero := oddCodes(bits)
+	var peak float64
+	for _, v := range x {
+		if size := math.Abs(float64(v)); size <= math.MaxFloat32 {
+			peak = max(peak, size)
+		}
+	}
+	_, power := math.Frexp(peak / float64(zero))
+	b.codes = scratch.Resize(b.codes, len(x))
+	for i, v := range x {
+		switch v := float64(v); {
+		case v != v:
+			b.codes[i] = uint8(nan)
+		case v > math.MaxFloat32:
+			b.codes[i] = uint8(nan - 1)
+		case v < -math.MaxFloat32:
+			b.codes[i] = uint8(nan - 2)
+		default:
+			b.codes[i] = uint8(int(math.Round(math.Ldexp(v, -power))) + zero)
+		}
+	}
+	scan.Pack(row, b.codes, bits)
+	return math.Float32frombits(quiet | uint32(power+noPowers)&powers)
+}
+
+// decodeOdd sets x to what the codes of an odd row stand for.
+func (b *rows[T]) decodeOdd(x []T, row []uint64, scale float32, bits int) {
+	nan, zero := oddCodes(bits)
+	power := int(math.Float32bits(scale)&powers) - noPowers
+	b.codes = scratch.Resize(b.codes, len(x))
+	scan.Unpack(b.codes, row, bits)
+	for i, c := range b.codes {
+		switch int(c) {
+		case nan:
+			x[i] = T(math.NaN())
+		case nan - 1:
+			x[i] = T(math.Inf(1))
+		case nan - 2:
+			x[i] = T(math.Inf(-1))
+		default:
+			x[i] = T(math.Ldexp(float64(int(c)-zero), power))
+		}
+	}
+}
