@@ -30,7 +30,8 @@ type Tile[T dense.Float] struct {
 	sums    scratch.Buffer[T] // queries×dv
 	changes scratch.Buffer[T] // Keys×queries, of pairs
 	clean   scratch.Buffer[T] // Keys×dv
-	mask    Mask[T]           // of AddSeen
+	few     few[T]
+	mask    Mask[T] // of AddSeen
 	parts   []Part
 	slopes  slopes[T]
 	open    []bool // which queries have seen a key
@@ -64,12 +65,15 @@ func NewTile[T dense.Float](law Scores, q dense.Matrix[T], dv int) *Tile[T] {
 	t.open, t.shut = scratch.Resize(t.open, n), n
 	clear(t.open)
 	matmul.PackT(&t.queries, q)
+	if n <= fewQueries {
+		t.few.begin(q)
+	}
 	return t
 }
 
 // Release gives the tile back to its pool.
 func (t *Tile[T]) Release() {
-	t.mask = Mask[T]{}
+	t.mask, t.few.next = Mask[T]{}, dense.Matrix[T]{}
 	pool.Put(&tiles, t)
 }
 
@@ -82,6 +86,7 @@ func (t *Tile[T]) Add(k, v dense.Matrix[T], logs []T) {
 		if logs != nil {
 			more = logs[lo:hi]
 		}
+		t.few.next = k.RowRange(hi, min(hi+Keys, k.Rows))
 		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), more, &view[T]{})
 	}
 }
@@ -98,9 +103,13 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	m := &t.mask
 	t.slopes.prepare(m, first, end)
 	t.parts = m.AppendParts(t.parts[:0], first, end, k.Rows)
-	for _, p := range t.parts {
+	for i, p := range t.parts {
 		if !m.Pairs.blind(first, end, p.From, p.To) {
 			w := m.view(first, end, p.From, p.To, &t.changes, &t.slopes)
+			t.few.next = k.RowRange(0, 0)
+			if i+1 < len(t.parts) {
+				t.few.next = k.RowRange(t.parts[i+1].From, t.parts[i+1].To)
+			}
 			t.take(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
 		}
 	}
@@ -117,6 +126,10 @@ func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask Mask[T], first int, p Part)
 // take adds at most Keys keys and values to the sums of the queries.
 func (t *Tile[T]) take(k, v dense.Matrix[T], logs []T, w *view[T]) {
 	if !t.opens(w, k.Rows) {
+		return
+	}
+	if len(t.peaks) <= fewQueries && logs == nil && !w.closed && w.slopes == nil {
+		t.takeFew(k, v)
 		return
 	}
 	scores := t.scores.Rows(k.Rows)
@@ -192,30 +205,18 @@ func (t *Tile[T]) opensPairs(w *view[T]) bool {
 
 // weigh replaces scores by weights, and adds the weights to the sums of weights.
 func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
-	t.raise(scores)
+	t.raiseAll(scores)
 	clear(t.added)
 	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, t.shift, t.zeros, t.added)
 	vecmath.AddScaled(t.total, t.added, 1)
 }
 
-// raise updates the peaks by the scores, and rescales the sums of queries whose peak has grown.
-func (t *Tile[T]) raise(scores dense.Matrix[T]) {
-	inf, sums := T(math.Inf(1)), t.sums.Rows(len(t.peaks))
+// raiseAll updates the peaks by the scores, and rescales the sums of queries whose peak has grown.
+func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 	copy(t.raised, t.peaks)
 	vecmath.PeakRows(t.raised, scores.Data, scores.Stride, scores.Rows)
 	for i, peak := range t.raised {
-		old := t.peaks[i]
-		if peak == old {
-			continue
-		}
-		// Before the first finite score the sums do not change: they are zero, or NaN or Inf from a
-		// score that is NaN or Inf.
-		if old > -inf {
-			factor := T(math.Exp(float64(old - peak)))
-			vecmath.Scale(sums.Row(i), factor)
-			t.total[i] *= factor
-		}
-		t.peaks[i], t.shift[i] = peak, peak
+		t.raise(i, peak)
 	}
 }
 

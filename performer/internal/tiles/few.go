@@ -1,0 +1,70 @@
+package tiles
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// fewQueries is the number of queries up to which scores have a row for each query: vectors of scores
+// of one key would be nearly empty, as they are for the step of a decoder. The bits are the same.
+const fewQueries = 4
+
+// few is what a tile of few queries has besides. Such a tile waits for memory more than it computes: it
+// asks for values and for the keys that follow ahead of time.
+type few[T dense.Float] struct {
+	queries scratch.Buffer[T]
+	scores  scratch.Buffer[T] // queries×Keys
+	next    dense.Matrix[T]   // keys that follow
+}
+
+// begin copies the queries.
+func (f *few[T]) begin(q dense.Matrix[T]) {
+	f.queries.Shape(q.Rows, q.Cols)
+	dense.Copy(f.queries.Rows(q.Rows), q)
+	f.scores.Shape(q.Rows, Keys)
+}
+
+// takeFew is take for few queries that see all of the keys, without logs or slopes.
+func (t *Tile[T]) takeFew(k, v dense.Matrix[T]) {
+	n := len(t.peaks)
+	scores := t.few.scores.Rows(n).ColRange(0, k.Rows)
+	matmul.Prefetch(v)
+	matmul.MulT(T(t.law.Scale), t.few.queries.Rows(n), k, 0, scores)
+	for i := range n {
+		row := scores.Row(i)
+		if t.law.Softcap != 0 {
+			t.caps = scratch.Resize(t.caps, len(row))
+			softcap(row, capIn[T](t.law.Softcap), t.caps)
+		}
+		t.raise(i, max(t.peaks[i], vecmath.Peak(row)))
+		vecmath.ExpMinus(row, row, t.shift[i])
+		var added T
+		for _, w := range row { // in the order of ExpRows
+			added += w
+		}
+		t.total[i] += added
+	}
+	matmul.Prefetch(t.few.next)
+	matmul.Mul(1, scores, v, 1, t.sums.Rows(n))
+}
+
+// raise makes peak the largest score of query i so far, and rescales what it has summed up if that
+// is another.
+func (t *Tile[T]) raise(i int, peak T) {
+	old := t.peaks[i]
+	if peak == old {
+		return
+	}
+	// Before the first finite score the sums do not change: they are zero, or NaN or Inf from a
+	// score that is NaN or Inf.
+	if old > T(math.Inf(-1)) {
+		factor := T(math.Exp(float64(old - peak)))
+		vecmath.Scale(t.sums.Rows(i+1).Row(i), factor)
+		t.total[i] *= factor
+	}
+	t.peaks[i], t.shift[i] = peak, peak
+}
