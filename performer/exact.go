@@ -49,8 +49,8 @@ type Exact[T dense.Float] struct {
 	Sinks int
 
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits, after a
-	// random rotation of queries and keys: about twice as fast where processors multiply such integers,
-	// with outputs that are off by about half a percent (see Variances). Outputs stay averages of
+	// random rotation of queries and keys: about three times as fast where processors multiply such
+	// integers, with outputs that are off by about one percent (see Variances). Outputs stay averages of
 	// values. Zero computes in T. Scores with a Softcap, a Slope, or biases and masks of pairs are computed
 	// in T in any case, and so are Weights and gradients, and causal scores of up to 256 keys next to a query.
 	//
