@@ -61,7 +61,7 @@ func (s *Memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	if s.drops() {
 		least = min(tokens, s.places.Sinks+s.needed())
 	}
-	if kept > uint64(tokens) || kept < uint64(least) || s.drops() && kept > uint64(s.most()+mostRecent) || (uint64(tokens)-kept)%dropTogether != 0 {
+	if kept > uint64(tokens) || kept < uint64(least) || s.drops() && codedOf(int(kept)) > s.most() || (uint64(tokens)-kept)%dropTogether != 0 {
 		return nil, fmt.Errorf("performer: state with %d of %d tokens, want at least %d", kept, tokens, least)
 	}
 	return b[fixed+tokens*token:], nil
