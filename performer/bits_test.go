@@ -94,6 +94,25 @@ func TestBitsOfKeysThatHurt(t *testing.T) {
 	assert.Less(t, distance(loud), 0.03, "a loud channel")
 }
 
+// Queries are not centred: with a mean of a hundred spreads their codes say little, and the law tells.
+func TestBitsOfQueriesWithAMean(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	const n, d = 512, 32
+	q, k, v := densetest.Normal[float32](rng, n, d, 100, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
+	e, none := performer.Exact[float32]{}, dense.Matrix[float32]{}
+	off := offBy(inBits(e).Forward(none, q, k, v), e.Forward(none, q, k, v))
+	assert.Greater(t, off, 0.02)
+	var predicted float64
+	for _, x := range inBits(e).Variances(q, k, v).Data {
+		predicted += x
+	}
+	assert.Greater(t, predicted, 0.001*n)
+	k.Row(300)[7] = float32(math.NaN())
+	for i, x := range inBits(e).Variances(q, k, v).Data {
+		require.True(t, math.IsNaN(x), "query %d: %v", i, x)
+	}
+}
+
 // Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
 func TestBitsAreReproducible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))

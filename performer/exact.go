@@ -165,7 +165,8 @@ func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 // tile. A weight w, of which the largest of a tile is 255, is rounded up with the probability f = w − ⌊w⌋, so that r_j =
 // f·(1 − f)/w².
 //
-// Variances ignores Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
+// Where scores are not finite the result is NaN; of a query that sees no key it is 0. Variances ignores
+// Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	checkShapes(q, k, v, e.Causal)

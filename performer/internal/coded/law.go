@@ -19,7 +19,7 @@ import (
 // with the weights p_j, the scales σ_i of the query, σ_j of keys and σ_tc of the columns of tiles t of
 // values, and the mean c_j of the tile of key j. A weight w, of at most 255, is rounded up for a share f =
 // w − ⌊w⌋ of the keys, with the relative variance r_j = f·(1 − f)/w². Keys of tiles that are not coded have no errors. A query
-// that sees no key, or is not finite, has 0.
+// that sees no key has 0, and one whose scores are not finite NaN.
 func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 || a.K.Rows == 0 {
 		clear(squares)
@@ -42,7 +42,7 @@ func (c *call[T]) variance(i int) float64 {
 	bytedot.QuantiseColumns(&codes, e.rotate(c.store.rotation, c.Q.RowRange(i, i+1)))
 	keys, d, dv := c.K.Rows, c.K.Cols, c.V.Cols
 	scores, highest := make([]float64, keys), make([]float64, tilesOf(keys))
-	most := math.Inf(-1)
+	most, seen := math.Inf(-1), false
 	for j := range scores {
 		t := j / tiles.Keys
 		if j%tiles.Keys == 0 {
@@ -51,11 +51,15 @@ func (c *call[T]) variance(i int) float64 {
 		if scores[j] = math.Inf(-1); c.sees(i, j) {
 			scores[j] = c.Scores.Scale * dot(c.Q.Row(i), c.K.Row(j))
 			highest[t] = math.Max(highest[t], scores[j])
+			seen = true
 		}
 		most = math.Max(most, scores[j])
 	}
-	if !(most-most == 0) {
+	switch {
+	case !seen:
 		return 0
+	case most-most != 0:
+		return math.NaN()
 	}
 	total, out := 0.0, make([]float64, dv)
 	for j, s := range scores {
@@ -89,8 +93,12 @@ func (c *call[T]) variance(i int) float64 {
 			sum += p * p * square(c.store.values[t].Scales[l])
 		}
 		w := 255 * math.Exp(s-highest[t])
-		f := w - math.Floor(w)
-		sum += p * p * far * (scale*scale*norm*square(c.store.keys[t].Scales[j%tiles.Keys]) + f*(1-f)/(w*w))
+		rounding := 0.0
+		if f := w - math.Floor(w); f > 0 {
+			share := p / w // p²/w² without underflow of w²
+			rounding = share * share * f * (1 - f)
+		}
+		sum += far * (p*p*scale*scale*norm*square(c.store.keys[t].Scales[j%tiles.Keys]) + rounding)
 		centre := c.store.centresOf(t + 1).Row(t)
 		for b, x := range c.K.Row(j) {
 			vecmath.AddScaled(moment[b*dv:][:dv], apart, p*(float64(x)-float64(centre[b])))
