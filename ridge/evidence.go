@@ -2,6 +2,7 @@ package ridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -39,6 +40,9 @@ const (
 func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if m.n == 0 || !(m.weight > 0) {
 		return nil, errNoRows
+	}
+	if len(m.targets) == 0 {
+		return nil, errors.New("ridge: the sums have no targets, want at least 1 to fit")
 	}
 	p := &problem{ctx: ctx, opts: o, rows: float64(m.n), constant: -m.logWeight}
 	if !o.NoIntercept {

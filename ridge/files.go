@@ -20,7 +20,7 @@ import (
 // package npy reads, in C order, converted to T. Such files have no checksum.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
-	Y       string // path of the targets, n×p or n
+	Y       string // path of the targets, n×p or n; "" for none
 	Weights string // path of the weights, n; "" for none
 }
 
@@ -36,11 +36,12 @@ func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
 
 // read yields the blocks up to the first error, which it returns.
 func (f NPY[T]) read(yield func(Block[T], error) bool) error {
-	var readers []*npy.Reader
-	var buffers []dense.Matrix[T]
-	for _, path := range []string{f.X, f.Y, f.Weights} {
-		if path == "" && len(readers) == 2 {
-			break
+	paths := [...]string{f.X, f.Y, f.Weights}
+	var readers [len(paths)]*npy.Reader
+	var buffers [len(paths)]dense.Matrix[T]
+	for i, path := range paths {
+		if path == "" && i > 0 {
+			continue
 		}
 		r, err := npy.Open(path)
 		if err != nil {
@@ -50,28 +51,33 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 		if len(r.Shape) < 1 || len(r.Shape) > 2 {
 			return fmt.Errorf("%s has shape %v, want one or two sides", path, r.Shape)
 		}
-		if len(readers) > 0 && r.Rows != readers[0].Rows {
+		if i > 0 && r.Rows != readers[0].Rows {
 			return fmt.Errorf("%s has %d rows, want the %d of %s", path, r.Rows, readers[0].Rows, f.X)
 		}
-		if len(readers) == 2 && r.Cols != 1 {
+		if i == 2 && r.Cols != 1 {
 			return fmt.Errorf("%s has %d columns, want 1", path, r.Cols)
 		}
-		readers = append(readers, r)
-		buffers = append(buffers, dense.New[T](min(r.Rows, blockSize), r.Cols))
+		readers[i], buffers[i] = r, dense.New[T](min(r.Rows, blockSize), r.Cols)
 	}
 	for {
 		n := 0
 		for i, r := range readers {
+			if r == nil {
+				continue
+			}
 			var err error
 			if n, err = npy.Read(r, buffers[i]); err != nil {
-				return fmt.Errorf("%s: %w", [...]string{f.X, f.Y, f.Weights}[i], err)
+				return fmt.Errorf("%s: %w", paths[i], err)
 			}
 		}
 		if n == 0 {
 			return nil
 		}
-		b := Block[T]{X: buffers[0].RowRange(0, n), Y: buffers[1].RowRange(0, n)}
-		if len(readers) == 3 {
+		b := Block[T]{X: buffers[0].RowRange(0, n)}
+		if readers[1] != nil {
+			b.Y = buffers[1].RowRange(0, n)
+		}
+		if readers[2] != nil {
 			b.Weights = buffers[2].Data[:n]
 		}
 		if !yield(b, nil) {
@@ -86,7 +92,7 @@ const byteOrderMark = "\ufeff"
 // CSV is Rows in a file of comma-separated numbers, read a block at a time.
 type CSV[T dense.Float] struct {
 	Path    string
-	Targets []int // indices of the columns of the targets, from 0 on; nil for the last one
+	Targets []int // indices of the columns of the targets, from 0 on; nil for the last one, []int{} for none
 	Header  bool  // the first line has names
 	Comma   rune  // between numbers; 0 for a comma
 }
@@ -182,8 +188,8 @@ func (f CSV[T]) targets(columns int) ([]int, error) {
 			return nil, fmt.Errorf("targets %v, want different columns of the %d", targets, columns)
 		}
 	}
-	if len(targets) == 0 || len(targets) == columns {
-		return nil, fmt.Errorf("%d columns and %d targets, want at least one point and one target", columns, len(targets))
+	if len(targets) == columns {
+		return nil, fmt.Errorf("%d columns and %d targets, want at least one column of points", columns, len(targets))
 	}
 	return targets, nil
 }

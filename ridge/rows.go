@@ -18,8 +18,9 @@ type Rows[T dense.Float] interface {
 	Blocks() iter.Seq2[Block[T], error]
 }
 
-// Block holds rows in memory: points X (n×d), their targets Y (n×p) and their weights, all 1 if
-// nil. The matrices may be views of a *mat.Dense: see package dense/gonum.
+// Block holds rows in memory: points X (n×d), their targets Y (n×p), none if Y is the zero Matrix,
+// and their weights, all 1 if nil. The matrices may be views of a *mat.Dense: see package
+// dense/gonum.
 type Block[T dense.Float] struct {
 	X, Y    dense.Matrix[T]
 	Weights []T
@@ -31,6 +32,7 @@ const blockSize = 2 * partRows
 // Blocks makes b Rows, of some thousand rows a block.
 func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
+		b := b.complete()
 		if b.Y.Rows != b.X.Rows || b.Weights != nil && len(b.Weights) != b.X.Rows {
 			yield(Block[T]{}, fmt.Errorf("ridge: X has %d rows, Y %d and Weights %d", b.X.Rows, b.Y.Rows, len(b.Weights)))
 			return
@@ -41,6 +43,14 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 			}
 		}
 	}
+}
+
+// complete returns b with n rows of Y, without columns if there are no targets.
+func (b Block[T]) complete() Block[T] {
+	if b.Y.Rows == 0 && b.Y.Cols == 0 {
+		b.Y.Rows = b.X.Rows
+	}
+	return b
 }
 
 // slice returns the rows lo ≤ i < hi.
@@ -90,7 +100,7 @@ func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) e
 		if err != nil {
 			return err
 		}
-		if err := f(b); err != nil {
+		if err := f(b.complete()); err != nil {
 			if at > 0 {
 				err = fmt.Errorf("%w (in the block that begins with row %d)", err, at)
 			}

@@ -149,7 +149,7 @@ func TestFileErrors(t *testing.T) {
 
 	x, y := put(t, "x.npy", array("<f8", "2, 2", make([]float64, 4))), put(t, "y.npy", array("<f8", "2,", make([]float64, 2)))
 	fail(ridge.NPY[float64]{X: "none.npy", Y: y}, "ridge: open none.npy")
-	fail(ridge.NPY[float64]{X: x}, "ridge: open")
+	fail(ridge.NPY[float64]{Y: y}, "ridge: open")
 	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<f8", "3,", make([]float64, 3)))}, "y.npy has 3 rows, want the 2 of")
 	fail(ridge.NPY[float64]{X: x, Y: y, Weights: x}, "has 2 columns, want 1")
 	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<i8", "2,", make([]int64, 2)))}, "y.npy: dtype", "want float32")

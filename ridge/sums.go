@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -43,9 +44,10 @@ type Sums[T dense.Float] struct {
 }
 
 // NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs
-// numbers a row.
+// numbers a row. Sums of 0 outputs are those of the features alone: package components finds their
+// principal components, and Fit has nothing to learn.
 //
-// An error reports a nil phi, outputs below 1, and sums that no memory holds.
+// An error reports a nil phi, outputs below 0, and sums that no memory holds.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
@@ -54,13 +56,13 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if d < 1 || width < 1 {
 		return nil, fmt.Errorf("ridge: phi maps R^%d to R^%d, want at least 1 and 1", d, width)
 	}
-	if outputs < 1 {
-		return nil, fmt.Errorf("ridge: outputs = %d, want at least 1", outputs)
+	if outputs < 0 {
+		return nil, fmt.Errorf("ridge: outputs = %d, want at least 0", outputs)
 	}
 	if err := checkTriangle(width); err != nil {
 		return nil, fmt.Errorf("ridge: sums of %d features: %w", width, err)
 	}
-	if err := limit.Memory[float64](width, outputs); err != nil {
+	if err := limit.Memory[float64](width, max(outputs, 1)); err != nil {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)
 	}
 	return &Sums[T]{
@@ -77,8 +79,19 @@ func (s *Sums[T]) Outputs() int { return s.outputs }
 // Map returns the map of the features.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 
-// Add adds rows: points x (n×d), their targets y (n×p) and their weights, all 1 if nil. A weight ω
-// says that the noise of the row has the variance σ²/ω; a row of weight 0 does not count.
+// Features returns what the sums know of the features: Σω, the mean φ̄, and the lower triangle and
+// diagonal of scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ, D×D, with zeros above. The memory is the caller's.
+func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matrix[float64]) {
+	scatter = dense.New[float64](s.width, s.width)
+	for i := range s.width {
+		copy(scatter.Row(i), s.square.row(i))
+	}
+	return s.weight, slices.Clone(s.mean), scatter
+}
+
+// Add adds rows: points x (n×d), their targets y (n×p), the zero Matrix if p = 0, and their weights,
+// all 1 if nil. A weight ω says that the noise of the row has the variance σ²/ω; a row of weight 0
+// does not count.
 //
 // Features are formed 255 rows at a time, and never those of all rows. Each goroutine sums 4080
 // rows by itself where there are enough of them for all goroutines. Cost: n transforms and n·D²/2
@@ -94,6 +107,7 @@ func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 
 // add is Add up to the end of ctx, whose error leaves some of the rows added.
 func (s *Sums[T]) add(ctx context.Context, rows Block[T]) error {
+	rows = rows.complete()
 	if err := s.check(rows.X, rows.Y, rows.Weights); err != nil {
 		return err
 	}

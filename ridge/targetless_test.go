@@ -1,0 +1,64 @@
+package ridge_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Sums without targets have the features of sums with targets, from rows of any kind.
+func TestNoTargets(t *testing.T) {
+	t.Run("type=float32", testNoTargets[float32])
+	t.Run("type=float64", testNoTargets[float64])
+}
+
+func testNoTargets[T dense.Float](t *testing.T) {
+	const n, d = 10000, 5
+	phi := gaussian[T](t, 8, d, 1, 1)
+	x, y := friedman[T](n, d, 1)
+	weight, mean, scatter := sumOf(t, phi, x, y, nil).Features()
+	double := dense.Copy(dense.Matrix[float64]{}, x)
+	var text bytes.Buffer
+	for i := range n {
+		row := double.Row(i)
+		fmt.Fprintf(&text, "%v,%v,%v,%v,%v\n", row[0], row[1], row[2], row[3], row[4])
+	}
+	for name, rows := range map[string]ridge.Rows[T]{
+		"Block": ridge.Block[T]{X: x},
+		"NPY":   ridge.NPY[T]{X: put(t, "x.npy", array("<f8", "10000, 5", double.Data))},
+		"CSV":   ridge.CSV[T]{Path: put(t, "x.csv", text.Bytes()), Targets: []int{}},
+	} {
+		s, err := ridge.Sum(t.Context(), phi, rows)
+		require.NoError(t, err, name)
+		assert.Equal(t, n, s.Rows(), name)
+		assert.Equal(t, 0, s.Outputs(), name)
+		w, m, c := s.Features()
+		assert.Equal(t, weight, w, name)
+		assertClose(t, map[string][]float64{"mean": mean, "scatter": scatter.Data}, map[string][]float64{"mean": m, "scatter": c.Data}, 1e-12)
+
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		again, err := ridge.NewSums(phi, 0)
+		require.NoError(t, err)
+		require.NoError(t, again.UnmarshalBinary(data))
+		require.NoError(t, again.Merge(s))
+		assert.Equal(t, 2*n, again.Rows())
+		_, err = s.Fit(t.Context(), ridge.Options{})
+		assert.EqualError(t, err, "ridge: the sums have no targets, want at least 1 to fit")
+		for _, by := range []ridge.Criterion{ridge.Evidence, ridge.LeaveOneOut, ridge.Folds} {
+			_, err = ridge.Choose(t.Context(), []rff.Map[T]{phi}, rows, ridge.ChooseOptions{By: by})
+			assert.ErrorContains(t, err, "have no targets", "%s: %v", name, by)
+		}
+		_, err = ridge.OneVersusRest(t.Context(), phi, rows, 2, ridge.Options{})
+		assert.ErrorContains(t, err, "want one column of classes", name)
+		_, err = ridge.Logistic(t.Context(), phi, rows, 2, ridge.LogisticOptions{})
+		assert.ErrorContains(t, err, "want 8160×1", name)
+	}
+}
