@@ -6,22 +6,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// offer takes rows that are among the best so far into p.best.
-func (s *search[T]) offer(p *part, lo, hi int) {
-	c := s.c
+// offer takes rows in places [lo, hi) of a block that are among the best so far into p.best.
+func (s *search[T]) offer(p *part, b *block, lo, hi int) {
 	worst := math.Float64frombits(s.worst.Load())
 	if len(p.best) == s.k {
 		worst = max(worst, p.best[0].score)
 	}
-	norms := c.norms[lo:hi]
-	if s.below(p, lo, hi, worst) {
+	norms := b.norms[lo:hi]
+	if s.below(p, b, lo, hi, worst) {
 		return
 	}
 	for i, v := range p.products[:hi-lo] {
-		cosine := float64(v)
-		if c.ratios != nil {
-			cosine *= float64(c.ratios[lo+i])
-		}
+		cosine := float64(v) * b.ratio(lo+i)
 		norm := float64(norms[i])
 		score := cosine
 		switch {
@@ -35,19 +31,19 @@ func (s *search[T]) offer(p *part, lo, hi int) {
 		if score < worst {
 			continue
 		}
-		if p.best = keep(p.best, candidate{score, lo + i}, s.k); len(p.best) == s.k {
+		if p.best = keep(p.best, candidate{score, b.first + lo + i}, s.k); len(p.best) == s.k {
 			worst = max(worst, p.best[0].score)
 		}
 	}
 }
 
-// below reports whether the scores of rows [lo, hi) are all below worst. It computes them in
+// below reports whether the scores of these rows are all below worst. It computes them in
 // float32, many at a time, and leaves room for rounding; false is always right.
-func (s *search[T]) below(p *part, lo, hi int, worst float64) bool {
-	c, scores, norms := s.c, p.scores[:hi-lo], s.c.norms[lo:hi]
+func (s *search[T]) below(p *part, b *block, lo, hi int, worst float64) bool {
+	scores, norms := p.scores[:hi-lo], b.norms[lo:hi]
 	copy(scores, p.products[:hi-lo])
-	if c.ratios != nil {
-		vecmath.Multiply(scores, c.ratios[lo:hi])
+	if b.ratios != nil {
+		vecmath.Multiply(scores, b.ratios[lo:hi])
 	}
 	squares := 0.0
 	switch s.by {

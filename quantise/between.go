@@ -22,15 +22,16 @@ import (
 // Cost: O(d'·Bits), and for one bit a quadrature the first time that a number of signs differs.
 // Between panics if i or j is no row or if there is no such measure.
 func (c *Codes[T]) Between(i, j int, by Measure) Estimate {
-	n := c.Len()
-	if i < 0 || i >= n || j < 0 || j >= n {
+	all := c.rows()
+	if n := all.n; i < 0 || i >= n || j < 0 || j >= n {
 		panic(fmt.Sprintf("quantise: rows %d and %d of %d", i, j, n))
 	}
 	c.checkMeasure(by)
-	x, y := float64(c.norms[i]), float64(c.norms[j])
+	a, b := all.code(i, c.q.words), all.code(j, c.q.words)
+	x, y := a.norm, b.norm
 	var e Estimate
 	if x > 0 && y > 0 {
-		e = c.cosineBetween(i, j)
+		e = c.q.cosineBetween(a, b)
 	}
 	switch by {
 	case InnerProduct:
@@ -43,23 +44,21 @@ func (c *Codes[T]) Between(i, j int, by Measure) Estimate {
 	return e
 }
 
-func (c *Codes[T]) cosineBetween(i, j int) Estimate {
-	q := c.q
+func (q *Quantiser[T]) cosineBetween(a, b code) Estimate {
 	if q.width == 1 {
 		different, n := 0, float64(q.elements())
-		b := c.row(j)
-		for w, a := range c.row(i) {
-			different += bits.OnesCount64(a ^ b[w])
+		for w, v := range a.words {
+			different += bits.OnesCount64(v ^ b.words[w])
 		}
 		return Estimate{math.Cos(math.Pi * float64(different) / n), q.signError(different)}
 	}
-	cosine := c.product(i, j) * c.ratio(i) * c.ratio(j)
+	cosine := q.product(a, b) * a.ratio * b.ratio
 	// With sᵀu = A and e = s − Au across u: the product is A²ρ, errors in each direction across,
 	// and the product of the errors.
 	along, across := 1.0, [2]float64{}
 	if q.options.Scheme == RaBitQ {
-		for k, row := range [...]int{i, j} {
-			across[k] = max(0, c.product(row, row)*c.ratio(row)*c.ratio(row)-1)
+		for k, one := range [...]code{a, b} {
+			across[k] = max(0, q.product(one, one)*one.ratio*one.ratio-1)
 		}
 	} else {
 		m := q.theory()
@@ -89,12 +88,11 @@ func (q *Quantiser[T]) signError(different int) float64 {
 	return v
 }
 
-// product returns sᵀs' of rows i and j.
-func (c *Codes[T]) product(i, j int) float64 {
-	q := c.q
-	mask, b, sum := uint64(1)<<q.width-1, c.row(j), 0.0
-	for w, v := range c.row(i) {
-		u := b[w]
+// product returns sᵀs' of two rows.
+func (q *Quantiser[T]) product(a, b code) float64 {
+	mask, sum := uint64(1)<<q.width-1, 0.0
+	for w, v := range a.words {
+		u := b.words[w]
 		for range 64 / q.width {
 			sum += float64(float64(q.levels[v&mask]) * float64(q.levels[u&mask]))
 			v >>= q.width
@@ -102,6 +100,6 @@ func (c *Codes[T]) product(i, j int) float64 {
 		}
 	}
 	// Codes beyond the last element are 0 in both rows.
-	beyond := float64(len(b)*64/q.width - q.elements())
+	beyond := float64(q.words*64/q.width - q.elements())
 	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -19,16 +20,25 @@ import (
 // Codes are the codes of rows, numbered from 0 in the order in which they came. A row takes
 // Bits·d'/8 bytes, 4 for the norm, and with RaBitQ and Uniform 4 more.
 //
-// Several goroutines may read codes at once, but not while one appends to them. The zero Codes may
-// only be used for UnmarshalBinary: they have no rows, and methods that need a quantiser panic or
-// return an error.
+// Goroutines may share codes. A call that reads sees the rows that there were when it began, and
+// waits for nobody: Append writes where nobody reads, and then adds all its rows at once. Of
+// several calls of Append one works at a time. Memory of codes never moves; up to a quarter of the
+// rows, 1 MiB at most, is there in advance after an Append to codes that had rows.
+//
+// The zero Codes may only be used for UnmarshalBinary: they have no rows, and methods that need a
+// quantiser panic or return an error.
 type Codes[T dense.Float] struct {
-	q     *Quantiser[T]
-	words []uint64
-	norms []float32
-	// ratios times sᵀu, with the levels of the quantiser for s, are estimates of cosines. nil means
-	// 1 for all.
-	ratios []float32
+	q   *Quantiser[T]
+	mu  sync.Mutex           // of the goroutine that changes rows
+	now atomic.Pointer[rows] // nil before the first rows
+}
+
+// rows returns the rows at this time.
+func (c *Codes[T]) rows() *rows {
+	if r := c.now.Load(); r != nil {
+		return r
+	}
+	return new(rows)
 }
 
 // Encode returns the codes of the rows of x (n×d), which may have no rows yet. Errors and cost are
@@ -42,10 +52,15 @@ func (q *Quantiser[T]) Encode(ctx context.Context, x dense.Matrix[T]) (*Codes[T]
 func (c *Codes[T]) Quantiser() *Quantiser[T] { return c.q }
 
 // Len returns the number of rows.
-func (c *Codes[T]) Len() int { return len(c.norms) }
+func (c *Codes[T]) Len() int { return c.rows().n }
 
-// Bytes returns the number of bytes that the rows take in memory.
-func (c *Codes[T]) Bytes() int { return 8*len(c.words) + 4*len(c.norms) + 4*len(c.ratios) }
+// Bytes returns the number of bytes that the rows take in memory, without what is there in advance.
+func (c *Codes[T]) Bytes() int {
+	if c.q == nil {
+		return 0
+	}
+	return c.Len() * c.q.rowBytes()
+}
 
 // Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) per row, rows
 // in parallel.
@@ -59,7 +74,7 @@ func (c *Codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 		panic("quantise: ctx is nil")
 	}
 	x.Check()
-	q, old := c.q, len(c.norms)
+	q := c.q
 	if q == nil || q.rotations == nil {
 		return errZero
 	}
@@ -69,32 +84,24 @@ func (c *Codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	if x.Cols != q.in {
 		panic(fmt.Sprintf("quantise: x is %d×%d, want n×%d", x.Rows, x.Cols, q.in))
 	}
-	if x.Rows > math.MaxInt-old {
-		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", x.Rows, old)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old := c.rows()
+	if x.Rows > math.MaxInt-old.n {
+		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", x.Rows, old.n)
 	}
-	n := old + x.Rows
+	n := old.n + x.Rows
 	if err := limit.Memory[uint64](n, q.words+1); err != nil {
 		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, 8*q.words+8, err)
 	}
-	work := appending[T]{ctx: ctx, q: q, x: x, words: grow(c.words, n*q.words), norms: grow(c.norms, n), old: old, bad: math.MaxInt}
-	if q.options.hasRatios() {
-		work.ratios = grow(c.ratios, n)
-	}
+	next := &rows{n, old.with(x.Rows, q.words, q.options.hasRatios())}
+	work := appending[T]{ctx: ctx, q: q, x: x, rows: next, old: old.n, bad: math.MaxInt}
 	parallel.Do((x.Rows+encodeRows-1)/encodeRows, &work)
 	if err := cmp.Or(work.err, ctx.Err()); err != nil {
 		return err
 	}
-	c.words, c.norms, c.ratios = work.words, work.norms, work.ratios
+	c.now.Store(next)
 	return nil
-}
-
-// grow returns x with n elements. Those beyond the length of x may hold anything.
-func grow[E any](x []E, n int) []E {
-	if n > cap(x) {
-		// Amortised as append does it.
-		return append(x, make([]E, n-len(x))...)
-	}
-	return x[:n]
 }
 
 // encodeRows is the number of rows that are rotated at a time.
@@ -102,12 +109,11 @@ const encodeRows = 64
 
 // appending is the work of Append in pieces of encodeRows rows.
 type appending[T dense.Float] struct {
-	ctx           context.Context
-	q             *Quantiser[T]
-	x             dense.Matrix[T]
-	words         []uint64
-	norms, ratios []float32
-	old           int
+	ctx  context.Context
+	q    *Quantiser[T]
+	x    dense.Matrix[T]
+	rows *rows
+	old  int // rows before those of x
 
 	mu  sync.Mutex
 	bad int // the first row with an error
@@ -138,8 +144,14 @@ func (a *appending[T]) Piece(i int) {
 		e.rotated[k].Shape(hi-lo, q.out)
 		r.Apply(e.rotated[k].Rows(hi-lo), a.x.RowRange(lo, hi))
 	}
+	k := find(a.rows.blocks, a.old+lo)
 	for row := lo; row < hi; row++ {
-		at := a.old + row
+		b := a.rows.blocks[k]
+		at := a.old + row - b.first
+		if at == b.size {
+			k++
+			b, at = a.rows.blocks[k], 0
+		}
 		norm, err := normOf(e.rotated[0].Rows(hi - lo).Row(row - lo))
 		if err != nil {
 			a.mu.Lock()
@@ -153,10 +165,10 @@ func (a *appending[T]) Piece(i int) {
 		for k := range e.rotated {
 			ratio = q.encode(e.codes[k*q.out:][:q.out], e.rotated[k].Rows(hi-lo).Row(row-lo), norm, e.edges)
 		}
-		scan.Pack(a.words[at*q.words:][:q.words], e.codes, q.width)
-		a.norms[at] = float32(norm)
-		if a.ratios != nil {
-			a.ratios[at] = float32(ratio)
+		scan.Pack(b.words[at*q.words:][:q.words], e.codes, q.width)
+		b.norms[at] = float32(norm)
+		if b.ratios != nil {
+			b.ratios[at] = float32(ratio)
 		}
 	}
 }
@@ -322,8 +334,9 @@ func (q *Quantiser[T]) along(codes []uint8, y []T) float64 {
 // schemes without bias are longer than the rows. Cost: the rotations. It panics if the range or the
 // shape does not fit.
 func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
-	if from < 0 || to < from || to > c.Len() {
-		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, to, c.Len()))
+	all := c.rows()
+	if from < 0 || to < from || to > all.n {
+		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, to, all.n))
 	}
 	if c.q == nil {
 		panic(errZero.Error())
@@ -334,8 +347,9 @@ func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 		codes := make([]uint8, q.elements())
 		s, part := dense.New[T](hi-lo, q.elements()), dense.New[T](hi-lo, q.in)
 		for i := lo; i < hi; i++ {
-			scan.Unpack(codes, c.row(from+i), q.width)
-			scale := float64(c.norms[from+i]) * c.ratio(from+i)
+			one := all.code(from+i, q.words)
+			scan.Unpack(codes, one.words, q.width)
+			scale := one.norm * one.ratio
 			row := s.Row(i - lo)
 			for j, k := range codes {
 				row[j] = T(scale * float64(q.levels[k]))
@@ -354,13 +368,4 @@ func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 		}
 	})
 	return dst
-}
-
-func (c *Codes[T]) row(i int) []uint64 { return c.words[i*c.q.words:][:c.q.words] }
-
-func (c *Codes[T]) ratio(i int) float64 {
-	if c.ratios == nil {
-		return 1
-	}
-	return float64(c.ratios[i])
 }

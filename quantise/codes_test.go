@@ -272,7 +272,7 @@ func TestShapesPanic(t *testing.T) {
 	for want, f := range map[string]func(){
 		"quantise: x is 2×9, want n×10":                   func() { _ = c.Append(t.Context(), dense.New[float64](2, 9)) },
 		"quantise: query has 9 elements, want 10":         func() { c.Estimates(nil, make([]float64, 9), quantise.Cosine) },
-		"quantise: dst has 2 elements, want 3":            func() { c.Estimates(make([]float64, 2), make([]float64, 10), quantise.Cosine) },
+		"quantise: dst has 4 elements, want at most 3":    func() { c.Estimates(make([]float64, 4), make([]float64, 10), quantise.Cosine) },
 		"quantise: measure 3, want one of the constants":  func() { c.Search(nil, make([]float64, 10), 3) },
 		"quantise: measure -1, want one of the constants": func() { c.Between(0, 1, -1) },
 		"quantise: rows 0 and 3 of 3":                     func() { c.Between(0, 3, quantise.Cosine) },

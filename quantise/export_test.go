@@ -31,8 +31,11 @@ func GaussianLevels[T float32 | float64](q *Quantiser[T]) {
 
 // DropCorrection replaces the division by sᵀu by that by ‖s‖.
 func DropCorrection[T float32 | float64](c *Codes[T]) {
-	for i := range c.ratios {
-		c.ratios[i] = float32(1 / math.Sqrt(c.product(i, i)))
+	for _, b := range c.rows().blocks {
+		for i := range b.ratios {
+			one := b.code(i, c.q.words)
+			b.ratios[i] = float32(1 / math.Sqrt(c.q.product(one, one)))
+		}
 	}
 }
 

@@ -135,31 +135,42 @@ func (c *Codes[T]) MarshalBinary() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := append(make([]byte, 0, codesHeader+c.Bytes()+checksumSize), codesName...)
+	all := c.rows()
+	b := append(make([]byte, 0, codesHeader+all.n*c.q.rowBytes()+checksumSize), codesName...)
 	b = append(binary.LittleEndian.AppendUint16(b, version), 0, 0, 0, 0, 0, 0)
-	b = binary.LittleEndian.AppendUint64(b, uint64(c.Len()))
+	b = binary.LittleEndian.AppendUint64(b, uint64(all.n))
 	b = append(b, quantiser...)
-	for _, list := range [][]float32{c.norms, c.ratios} {
-		for _, v := range list {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	all.each(0, all.n, func(from *block, lo, hi int) { b = appendNumbers(b, from.norms[lo:hi]) })
+	if c.q.options.hasRatios() {
+		all.each(0, all.n, func(from *block, lo, hi int) { b = appendNumbers(b, from.ratios[lo:hi]) })
+	}
+	all.each(0, all.n, func(from *block, lo, hi int) {
+		for _, w := range from.words[lo*c.q.words : hi*c.q.words] {
+			b = binary.LittleEndian.AppendUint64(b, w)
 		}
-	}
-	for _, w := range c.words {
-		b = binary.LittleEndian.AppendUint64(b, w)
-	}
+	})
 	return seal(b), nil
+}
+
+func appendNumbers(b []byte, list []float32) []byte {
+	for _, v := range list {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	return b
 }
 
 // UnmarshalBinary replaces c by the codes that the bytes hold. If c is zero, the quantiser comes
 // from the bytes as well. If c comes from Encode, its quantiser has to be the same: options,
 // dimensions and seed are compared. That is the way for quantisers over rotations of the caller,
-// who knows the rotations.
+// who knows the rotations. Other goroutines may use c at the same time only if it comes from Encode.
 //
 // It returns an error, and leaves c as it was, if the bytes are not those of codes, damaged or of
 // another version, if a norm is out of range, if a row has codes beyond d', if the quantisers differ,
 // or if UnmarshalBinary of the quantiser returns one. The number of bytes is compared with that of
 // the rows before anything is drawn.
 func (c *Codes[T]) UnmarshalBinary(data []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if err := open(data, codesName, codesHeader+checksumSize); err != nil {
 		return err
 	}
@@ -192,10 +203,7 @@ func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 	if err := limit.Memory[byte](len(body)); err != nil {
 		return fmt.Errorf("quantise: %d rows: %w", n, err)
 	}
-	read := Codes[T]{q: q, norms: make([]float32, n), words: make([]uint64, int(n)*words)}
-	if options.hasRatios() {
-		read.ratios = make([]float32, n)
-	}
+	read := newBlock(0, int(n), words, options.hasRatios())
 	for k, list := range [][]float32{read.norms, read.ratios} {
 		most := [...]float32{0x1p101, 0x1p24}[k] // what Append writes is smaller
 		for i := range list {
@@ -217,12 +225,13 @@ func (c *Codes[T]) UnmarshalBinary(data []byte) error {
 		body = body[8:]
 	}
 	if q == nil {
-		read.q = new(Quantiser[T])
-		if err := read.q.UnmarshalBinary(own); err != nil {
+		q = new(Quantiser[T])
+		if err := q.UnmarshalBinary(own); err != nil {
 			return err
 		}
+		c.q = q
 	}
-	*c = read
+	c.now.Store(&rows{int(n), []*block{read}})
 	return nil
 }
 

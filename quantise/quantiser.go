@@ -238,6 +238,14 @@ func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], 
 // elements returns the number of codes of a row.
 func (q *Quantiser[T]) elements() int { return q.out * len(q.rotations) }
 
+// rowBytes returns the number of bytes of a row of codes.
+func (q *Quantiser[T]) rowBytes() int {
+	if q.options.hasRatios() {
+		return 8*q.words + 8
+	}
+	return 8*q.words + 4
+}
+
 // setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, so that the
 // last digits of elementary functions, which differ between platforms, change no code.
 func (q *Quantiser[T]) setLevels() {

@@ -55,12 +55,12 @@ type Hit struct {
 // among the best so far. Search allocates nothing once its memory has grown. It panics if the query
 // has not d elements or if there is no such measure.
 func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
-	dst = dst[:min(len(dst), c.Len())]
-	if len(dst) == 0 {
-		c.check(query, by)
+	c.check(query, by)
+	all := c.rows()
+	if dst = dst[:min(len(dst), all.n)]; len(dst) == 0 {
 		return dst
 	}
-	s := c.begin(query, by)
+	s := c.q.begin(*all, query, by)
 	defer s.end()
 	if s.norm != s.norm {
 		for i := range dst {
@@ -74,7 +74,7 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 	}
 	s.run()
 	for i, b := range s.best {
-		dst[i] = Hit{b.id, s.estimate(b.id)}
+		dst[i] = Hit{b.id, s.estimate(all.code(b.id, c.q.words))}
 	}
 	if by == SquaredDistance {
 		slices.SortFunc(dst, func(a, b Hit) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.ID, b.ID)) })
@@ -84,23 +84,25 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 	return dst
 }
 
-// Estimates writes the estimates for all rows and a query (d numbers) into dst, which is allocated
-// if nil, and returns dst. With s for what a code stands for and p for the rotated query, the
+// Estimates writes the estimates for the first len(dst) rows and a query (d numbers) into dst and
+// returns dst. A nil dst is allocated for all rows. With s for what a code stands for and p for the rotated query, the
 // estimate of the inner product is ‖x‖·sᵀp, with sums in float32, or of whole numbers for codes of 8
 // bits, where p is rounded to two bytes a coordinate ("Speed" in the package's documentation says
 // what that adds); those of the cosine and of the squared distance follow with
 // the norms. The estimate of a cosine may lie outside [−1, 1] and that
 // of a squared distance below 0. Queries that make every estimate NaN are those of Search. Cost: a
-// rotation and a pass over all codes, in parallel. It panics if a length does not fit or if there
-// is no such measure.
+// rotation and a pass over the codes of these rows, in parallel. It panics if dst has more elements
+// than there are rows, if the query has not d, or if there is no such measure.
 func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
+	c.check(query, by)
+	all := c.rows()
 	if dst == nil {
-		dst = make([]float64, c.Len())
+		dst = make([]float64, all.n)
 	}
-	if len(dst) != c.Len() {
-		panic(fmt.Sprintf("quantise: dst has %d elements, want %d", len(dst), c.Len()))
+	if len(dst) > all.n {
+		panic(fmt.Sprintf("quantise: dst has %d elements, want at most %d", len(dst), all.n))
 	}
-	s := c.begin(query, by)
+	s := c.q.begin(rows{len(dst), all.blocks}, query, by)
 	s.values = dst
 	s.run()
 	s.end()
@@ -125,7 +127,8 @@ func (c *Codes[T]) checkMeasure(by Measure) {
 
 // search is a pass over codes.
 type search[T dense.Float] struct {
-	c    *Codes[T]
+	q    *Quantiser[T]
+	rows rows
 	by   Measure
 	norm float64 // of the query, NaN if that is not finite
 
@@ -155,12 +158,10 @@ type search[T dense.Float] struct {
 }
 
 // begin prepares a query.
-func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
-	c.check(query, by)
-	q := c.q
+func (q *Quantiser[T]) begin(all rows, query []T, by Measure) *search[T] {
 	s := q.searches.Get()
 	n := q.elements()
-	s.c, s.by, s.values, s.best = c, by, nil, s.best[:0]
+	s.q, s.rows, s.by, s.values, s.best = q, all, by, nil, s.best[:0]
 	s.worst.Store(math.Float64bits(math.Inf(-1)))
 	s.pieces = min(max(pieceBytes/(8*q.words), chunk), 32*chunk)
 
@@ -193,14 +194,13 @@ func (c *Codes[T]) begin(query []T, by Measure) *search[T] {
 
 // end keeps the memory of the search, but not the codes.
 func (s *search[T]) end() {
-	q := s.c.q
-	s.c, s.values = nil, nil
-	q.searches.Put(s)
+	s.rows, s.values = rows{}, nil
+	s.q.searches.Put(s)
 }
 
 // slice rounds the query for codes of 1 bit.
 func (s *search[T]) slice() {
-	n, words := len(s.unit), s.c.q.words
+	n, words := len(s.unit), s.q.words
 	s.step = largest(s.unit) / scan.MaxWeight
 	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)
 	s.planes, s.row = scratch.Resize(s.planes, scan.PlaneWords(words)), scratch.Resize(s.row, words)
@@ -222,7 +222,7 @@ const (
 )
 
 // run goes through all rows.
-func (s *search[T]) run() { parallel.Do((s.c.Len()+s.pieces-1)/s.pieces, s) }
+func (s *search[T]) run() { parallel.Do((s.rows.n+s.pieces-1)/s.pieces, s) }
 
 // part is the memory of a piece.
 type part struct {
@@ -231,46 +231,54 @@ type part struct {
 	best     []candidate
 }
 
-// Piece goes through the rows of piece i.
+// Piece goes through the rows of piece i, in chunks that end where blocks end.
 func (s *search[T]) Piece(i int) {
-	p := s.c.q.parts.Get()
+	p := s.q.parts.Get()
 	p.best = p.best[:0]
-	end := min((i+1)*s.pieces, s.c.Len())
-	for lo := i * s.pieces; lo < end; lo += chunk {
-		hi := min(lo+chunk, end)
-		s.products(p, lo, hi)
-		if s.values != nil {
-			for row := lo; row < hi; row++ {
-				s.values[row] = s.value(row, float64(p.products[row-lo]))
-			}
-			continue
+	row, end := i*s.pieces, min((i+1)*s.pieces, s.rows.n)
+	for k := find(s.rows.blocks, row); row < end; k++ {
+		b := s.rows.blocks[k]
+		last := min(end, b.first+b.size) - b.first
+		for lo := row - b.first; lo < last; lo += chunk {
+			s.scan(p, b, lo, min(lo+chunk, last))
 		}
-		s.offer(p, lo, hi)
+		row = b.first + last
 	}
 	if len(p.best) > 0 {
 		s.merge(p.best)
 	}
-	s.c.q.parts.Put(p)
+	s.q.parts.Put(p)
 }
 
-// products computes sᵀp of rows [lo, hi), for a Search in codes of 1 bit from the rounded query.
-func (s *search[T]) products(p *part, lo, hi int) {
-	q := s.c.q
-	out := p.products[:hi-lo]
-	if q.width > 1 || s.values != nil {
-		s.exact(out, lo)
+// scan goes through the rows in places [lo, hi) of a block.
+func (s *search[T]) scan(p *part, b *block, lo, hi int) {
+	s.products(p.products[:hi-lo], b, lo)
+	if s.values == nil {
+		s.offer(p, b, lo, hi)
 		return
 	}
-	scan.Signs(out, s.c.words[lo*q.words:hi*q.words], s.planes, q.words)
+	for i := lo; i < hi; i++ {
+		s.values[b.first+i] = s.value(float64(b.norms[i]), float64(p.products[i-lo])*b.ratio(i))
+	}
+}
+
+// products computes sᵀp of rows from place lo on, for a Search in codes of 1 bit from the rounded query.
+func (s *search[T]) products(out []float32, b *block, lo int) {
+	q := s.q
+	rows := b.words[lo*q.words:][:len(out)*q.words]
+	if q.width > 1 || s.values != nil {
+		s.exact(out, rows)
+		return
+	}
+	scan.Signs(out, rows, s.planes, q.words)
 	// The sum of the weights with the sign of their codes.
 	scale := float64(q.levels[1]) * s.step
 	vecmath.Affine(out, out, float32(2*scale), float32(-scale*s.sum))
 }
 
-// exact computes sᵀp of rows from lo on, for estimates.
-func (s *search[T]) exact(out []float32, lo int) {
-	q := s.c.q
-	rows := s.c.words[lo*q.words:][:len(out)*q.words]
+// exact computes sᵀp of rows, for estimates.
+func (s *search[T]) exact(out []float32, rows []uint64) {
+	q := s.q
 	switch {
 	case q.unit == 0:
 		scan.Levels(out, rows, q.levels, s.arranged, q.words, q.width)
@@ -283,10 +291,8 @@ func (s *search[T]) exact(out []float32, lo int) {
 	vecmath.Scale(out, s.scale)
 }
 
-// value returns the estimate for a row from sᵀp with a unit vector p.
-func (s *search[T]) value(row int, product float64) float64 {
-	norm := float64(s.c.norms[row])
-	cosine := product * s.c.ratio(row)
+// value returns the estimate for a row of the given norm from that of the cosine.
+func (s *search[T]) value(norm, cosine float64) float64 {
 	if norm == 0 {
 		cosine = 0
 	}
@@ -303,28 +309,26 @@ func (s *search[T]) value(row int, product float64) float64 {
 }
 
 // estimate returns the value for a row and its error.
-func (s *search[T]) estimate(row int) Estimate {
-	c, q := s.c, s.c.q
+func (s *search[T]) estimate(c code) Estimate {
 	var product [1]float32
-	s.exact(product[:], row)
-	e := Estimate{Value: s.value(row, float64(product[0]))}
-	norm := float64(c.norms[row])
-	if norm == 0 || s.norm == 0 {
+	s.exact(product[:], c.words)
+	cosine := float64(product[0]) * c.ratio
+	e := Estimate{Value: s.value(c.norm, cosine)}
+	if c.norm == 0 || s.norm == 0 {
 		return e
 	}
 	var moments codelaw.Moments
-	if q.options.Scheme == RaBitQ {
-		ratio := c.ratio(row)
-		moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: c.product(row, row) * ratio * ratio}
+	if s.q.options.Scheme == RaBitQ {
+		moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: s.q.product(c, c) * c.ratio * c.ratio}
 	} else {
-		moments = q.theory()
+		moments = s.q.theory()
 	}
-	e.StdErr = q.deviation(moments, float64(product[0])*c.ratio(row))
+	e.StdErr = s.q.deviation(moments, cosine)
 	switch s.by {
 	case InnerProduct:
-		e.StdErr *= norm * s.norm
+		e.StdErr *= c.norm * s.norm
 	case SquaredDistance:
-		e.StdErr *= 2 * norm * s.norm
+		e.StdErr *= 2 * c.norm * s.norm
 	}
 	return e
 }
