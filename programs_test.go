@@ -67,7 +67,7 @@ func given(page string) string {
 		return `B, H, Hk, Lq, L, d, dv int, s float64, queries, keys, values []float32, seen []bool`
 	}
 	return `x, y, z, q, k, v, m, queries, keys, rows, more dense.Matrix[float32], query, signs, u, dst []float32, d int, scale float64,
-ctx context.Context, src rand.Source, w orf.Projection[float32], phi rff.Map[float32]`
+ctx context.Context, src rand.Source, file *os.File, w orf.Projection[float32], phi rff.Map[float32]`
 }
 
 var (
@@ -94,7 +94,7 @@ func fragment(page, statements string) (string, error) {
 		}
 	}
 	paths := maps.Clone(standard)
-	for _, name := range strings.Fields("dense dense/gonum dense/half hadamard givens orf kernels rff performer performer/audit performer/estimate performer/layer performer/multipole performer/recurrence ridge quantise safetensors semiseparable blas validate") {
+	for _, name := range strings.Fields("dense dense/gonum dense/half hadamard givens orf kernels rff performer performer/audit performer/estimate performer/layer performer/multipole performer/recurrence ridge quantise kmeans safetensors semiseparable blas validate") {
 		paths[path.Base(name)] = module + name
 	}
 	imports := make(map[string]bool)

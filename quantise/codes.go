@@ -25,7 +25,7 @@ import (
 // several calls of Append one works at a time. Memory of codes never moves; up to a quarter of the
 // rows, 1 MiB at most, is there in advance after an Append to codes that had rows.
 //
-// The zero Codes may only be used for UnmarshalBinary: they have no rows, and methods that need a
+// The zero Codes may only be used for ReadFrom and View: they have no rows, and methods that need a
 // quantiser panic or return an error.
 type Codes[T dense.Float] struct {
 	q   *Quantiser[T]

@@ -144,10 +144,8 @@ func TestAppend(t *testing.T) {
 			assert.Equal(t, at[1], parts.Len())
 		}
 		runtime.GOMAXPROCS(old)
-		a, err := whole.MarshalBinary()
-		require.NoError(t, err)
-		b, err := parts.MarshalBinary()
-		require.NoError(t, err)
+		a := fileOf(t, whole)
+		b := fileOf(t, parts)
 		assert.Equal(t, a, b, "%v", o)
 	}
 }
@@ -211,13 +209,11 @@ func TestRowsThatAreNotFinite(t *testing.T) {
 	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
 		x := random[float32](200, 33, 8)
 		c := encode(t, x, quantise.Options{})
-		before, err := c.MarshalBinary()
-		require.NoError(t, err)
+		before := fileOf(t, c)
 		x.Set(150, 7, bad)
 		x.Set(70, 0, bad)
 		assert.EqualError(t, c.Append(t.Context(), x), "quantise: row 70 holds NaN or ±Inf, or has a norm above 1e150")
-		after, err := c.MarshalBinary()
-		require.NoError(t, err)
+		after := fileOf(t, c)
 		assert.Equal(t, before, after)
 	}
 }
@@ -286,15 +282,13 @@ func TestShapesPanic(t *testing.T) {
 func TestContextOfCodes(t *testing.T) {
 	x := random[float64](500, 10, 1)
 	c := encode(t, x, quantise.Options{})
-	before, err := c.MarshalBinary()
-	require.NoError(t, err)
+	before := fileOf(t, c)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, c.Append(ended, x), context.Canceled)
-	_, err = c.Quantiser().Encode(ended, x)
+	_, err := c.Quantiser().Encode(ended, x)
 	require.ErrorIs(t, err, context.Canceled)
-	after, err := c.MarshalBinary()
-	require.NoError(t, err)
+	after := fileOf(t, c)
 	assert.Equal(t, before, after)
 
 	var none context.Context

@@ -9,7 +9,7 @@
 //   - two codes with each other: Between
 //   - the vectors that codes stand for: Decode
 //   - which scheme: "Schemes" below, and Theory for your dimension
-//   - keep codes in a file: MarshalBinary of Codes and of Quantiser
+//   - keep codes in a file: WriteTo, ReadFrom; use a mapped file: View
 //   - a rotation of your own: NewRotated
 //
 // For example
@@ -82,6 +82,13 @@
 // such vectors did not: with 4 bits the variance was 2.0, 1.04 and 1.03 times that of the law for
 // LloydMax, and 2.0, 1.25 and 1.04 times for Uniform, and means differed by less than 1 %. At d' =
 // 16 variances were up to 2.7 times as large. NewRotated takes dense rotations.
+//
+// # Files
+//
+// WriteTo writes parts of about 4 MiB, each with a checksum. ReadFrom and View take them one after the
+// other: of a file that is cut off or damaged the parts before remain, and the error tells the first row
+// that is missing. View uses codes where they are, in a mapped file for instance. The quantiser comes
+// first in a file, as the seed of its rotations.
 //
 // # Speed
 //

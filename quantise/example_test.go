@@ -1,6 +1,7 @@
 package quantise_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -61,13 +62,14 @@ func ExampleCodes_Between() {
 	// Output: 3.03 ± 0.07
 }
 
-// Codes come back from their bytes with the quantiser that made them.
-func ExampleCodes_MarshalBinary() {
+// Codes come back from a file with the quantiser that made them.
+func ExampleCodes_WriteTo() {
 	q, _ := quantise.New[float32](100, quantise.Options{Bits: 2}, rand.NewPCG(1, 2))
 	codes, _ := q.Encode(context.Background(), dense.New[float32](50, 100))
-	data, _ := codes.MarshalBinary()
+	var file bytes.Buffer
+	n, _ := codes.WriteTo(&file)
 	var read quantise.Codes[float32]
-	err := read.UnmarshalBinary(data)
-	fmt.Println(len(data), read.Len(), err)
-	// Output: 2080 50 <nil>
+	_, err := read.ReadFrom(&file)
+	fmt.Println(n, read.Len(), err)
+	// Output: 2152 50 <nil>
 }

@@ -110,6 +110,8 @@ type Quantiser[T dense.Float] struct {
 // errZero is the error of a Quantiser that New and NewRotated have not made, and of its codes.
 var errZero = errors.New("quantise: the Quantiser is zero, want one of New or NewRotated")
 
+func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }
+
 // New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
 // factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the
 // others one. src gives two words, the seed of the rotations, which is all that MarshalBinary has
@@ -119,7 +121,7 @@ var errZero = errors.New("quantise: the Quantiser is zero, want one of New or Ne
 // sizes take more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (*Quantiser[T], error) {
 	if src == nil {
-		return nil, errors.New("quantise: src is nil")
+		return nil, errNil("src")
 	}
 	return drawn[T](d, opts, [2]uint64{src.Uint64(), src.Uint64()})
 }

@@ -31,7 +31,7 @@ func TestBlocks(t *testing.T) {
 			at = next
 		}
 		assert.Equal(t, whole.Bytes(), parts.Bytes())
-		assert.Equal(t, bytesOf(t, whole), bytesOf(t, parts), "%v", o)
+		assert.Equal(t, fileOf(t, whole), fileOf(t, parts), "%v", o)
 		assert.Equal(t, whole.Estimates(nil, query, quantise.InnerProduct), parts.Estimates(nil, query, quantise.InnerProduct), "%v", o)
 		assert.Equal(t, whole.Estimates(nil, query, quantise.Cosine)[:700], parts.Estimates(make([]float64, 700), query, quantise.Cosine), "%v", o)
 		for _, by := range measures {
@@ -103,6 +103,6 @@ func TestSharedAppend(t *testing.T) {
 			})
 		}
 		group.Wait()
-		assert.Equal(t, bytesOf(t, whole), bytesOf(t, c), "%v", o)
+		assert.Equal(t, fileOf(t, whole), fileOf(t, c), "%v", o)
 	}
 }

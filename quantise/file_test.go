@@ -1,0 +1,321 @@
+package quantise_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"testing"
+	"testing/iotest"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+func fileOf[T dense.Float](t *testing.T, c *quantise.Codes[T]) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := c.WriteTo(&b)
+	require.NoError(t, err)
+	assert.Equal(t, int64(b.Len()), n)
+	return b.Bytes()
+}
+
+// aligned returns the bytes at the beginning of a word, or so many bytes beyond it.
+func aligned(data []byte, beyond int) []byte {
+	words := make([]uint64, len(data)/8+2)
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words))[beyond:][:len(data)]
+	copy(b, data)
+	return b
+}
+
+// sameCodes has all that can be asked of codes.
+func sameCodes[T dense.Float](t *testing.T, want, got *quantise.Codes[T], query []T, what string) {
+	t.Helper()
+	require.Equal(t, want.Len(), got.Len(), what)
+	assert.Equal(t, want.Bytes(), got.Bytes(), what)
+	for _, by := range measures {
+		assert.Equal(t, want.Estimates(nil, query, by), got.Estimates(nil, query, by), what)
+		assert.Equal(t, want.Search(make([]quantise.Hit, 5), query, by), got.Search(make([]quantise.Hit, 5), query, by), what)
+		assert.Equal(t, want.Between(0, want.Len()-1, by), got.Between(0, want.Len()-1, by), what)
+	}
+	assert.Equal(t, want.Decode(dense.Matrix[T]{}, 0, want.Len()), got.Decode(dense.Matrix[T]{}, 0, want.Len()), what)
+	assert.Equal(t, fileOf(t, want), fileOf(t, got), what)
+}
+
+// Codes come back from a reader that gives few bytes at a time, and from bytes in memory at any place.
+func TestFileRoundTrip(t *testing.T) {
+	x, query := random[float32](9, 100, 1), random[float32](1, 100, 2).Row(0)
+	for _, o := range lawOptions(1, 2, 4, 8) {
+		c := encode(t, x, o)
+		data := fileOf(t, c)
+		more := []byte("more")
+		var read quantise.Codes[float32]
+		file := bytes.NewReader(append(slices.Clone(data), more...))
+		n, err := read.ReadFrom(iotest.OneByteReader(file))
+		require.NoError(t, err)
+		assert.Equal(t, int64(len(data)), n)
+		assert.Equal(t, len(more), file.Len())
+		sameCodes(t, c, &read, query, fmt.Sprint(o))
+		for beyond := range 8 {
+			var view quantise.Codes[float32]
+			require.NoError(t, view.View(append(aligned(data, beyond), more...)[:len(data)]))
+			sameCodes(t, c, &view, query, fmt.Sprint(o))
+		}
+		require.NoError(t, read.Append(t.Context(), x), "and goes on")
+		assert.Equal(t, c.Estimates(nil, query, quantise.Cosine), read.Estimates(nil, query, quantise.Cosine)[9:])
+	}
+}
+
+// Views use the bytes themselves, and Append leaves them alone.
+func TestViewSharesBytes(t *testing.T) {
+	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
+		t.Skip("big endian")
+	}
+	x, query := random[float64](300, 64, 3), random[float64](1, 64, 4).Row(0)
+	c := encode(t, x, quantise.Options{Bits: 8})
+	data := aligned(fileOf(t, c), 0)
+	var view quantise.Codes[float64]
+	require.NoError(t, view.View(data))
+	before := slices.Clone(data)
+	require.NoError(t, view.Append(t.Context(), x.RowRange(0, 3)))
+	require.NoError(t, view.Append(t.Context(), x.RowRange(3, 10)))
+	assert.Equal(t, before, data)
+	want := c.Estimates(nil, query, quantise.InnerProduct)
+	assert.Equal(t, append(want, want[:10]...), view.Estimates(nil, query, quantise.InnerProduct))
+	clear(data[len(data)/2:])
+	assert.NotEqual(t, want[290], view.Estimates(nil, query, quantise.InnerProduct)[290])
+}
+
+// A file may be read after rows that are there, and into codes with room for more rows.
+func TestFilesFollowEachOther(t *testing.T) {
+	x, query := random[float32](700, 40, 5), random[float32](1, 40, 6).Row(0)
+	whole := encode(t, x, quantise.Options{})
+	c := encode(t, x.RowRange(0, 400), quantise.Options{})
+	require.NoError(t, c.Append(t.Context(), x.RowRange(400, 401))) // leaves room
+	_, err := c.ReadFrom(bytes.NewReader(fileOf(t, encode(t, x.RowRange(401, 500), quantise.Options{}))))
+	require.NoError(t, err)
+	require.NoError(t, c.View(aligned(fileOf(t, encode(t, x.RowRange(500, 600), quantise.Options{})), 0)))
+	require.NoError(t, c.View(fileOf(t, encode(t, x.RowRange(0, 0), quantise.Options{}))))
+	require.NoError(t, c.Append(t.Context(), x.RowRange(600, 700)))
+	sameCodes(t, whole, c, query, "in four steps")
+}
+
+// Codes over rotations of the caller need the quantiser.
+func TestFileOver(t *testing.T) {
+	plane := newHaarPlane(16, 1)
+	c := newCodes(t, quantise.Options{}, plane)
+	require.NoError(t, c.Append(t.Context(), random[float64](4, 16, 3)))
+	data := fileOf(t, c)
+	var alone quantise.Codes[float64]
+	assert.EqualError(t, alone.View(data), "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
+	read := newCodes(t, quantise.Options{}, plane)
+	require.NoError(t, read.View(data))
+	assert.Equal(t, data, fileOf(t, read))
+	other := newCodes(t, quantise.Options{Bits: 2}, plane)
+	assert.EqualError(t, other.View(data), "quantise: the codes are of another quantiser")
+	assert.Zero(t, other.Len())
+}
+
+// Of a file that is cut off anywhere the whole parts remain, and the error says what is missing; so of
+// one that is damaged in a part.
+func TestFileCutOff(t *testing.T) {
+	const d, n, part = 8, 600_000, 1 << 22 / 12 // of 1 bit: 12 bytes, with 4 of the word for d' = 8
+	x := random[float32](n, d, 7)
+	o := quantise.Options{Scheme: quantise.QJL, Bits: 1}
+	c := encode(t, x, o)
+	data := fileOf(t, c)
+	bodies := 80
+	for _, rows := range []int{part, n - part} {
+		bodies += 32 + 12*rows + 4*(rows%2) + 8
+	}
+	require.Equal(t, bodies+40-8, len(data))
+	for _, at := range []int{0, 15, 79, 80, 100, 80 + 32, 80 + 5000, len(data) / 2, len(data)*2/3 + 1, len(data) - 33, len(data) - 32, len(data) - 1} {
+		kept := 0
+		if at >= 80+32+12*part+4*(part%2)+8 {
+			kept = part
+		}
+		if at >= len(data)-32 {
+			kept = n
+		}
+		var read, view quantise.Codes[float32]
+		_, err := read.ReadFrom(bytes.NewReader(data[:at]))
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%d bytes", at)
+		assert.Equal(t, err, view.View(data[:at]))
+		if at >= 80 {
+			assert.ErrorContains(t, err, fmt.Sprintf("quantise: rows from %d on: the bytes are cut off after %d: ", kept, at))
+		}
+		assert.Equal(t, kept, read.Len(), "%d bytes", at)
+		assert.Equal(t, kept, view.Len(), "%d bytes", at)
+		if at < len(data)*2/3 {
+			continue
+		}
+		damaged := slices.Clone(data)
+		damaged[at-10] ^= 4
+		var other quantise.Codes[float32]
+		assert.ErrorContains(t, other.View(damaged), "they are damaged")
+	}
+	broken := errors.New("broken")
+	_, err := new(quantise.Codes[float32]).ReadFrom(iotest.ErrReader(broken))
+	require.ErrorIs(t, err, broken)
+	_, err = c.WriteTo(&limited{1 << 20, broken})
+	require.ErrorIs(t, err, broken)
+	_, err = c.WriteTo(nil)
+	require.EqualError(t, err, "quantise: w is nil")
+	_, err = c.ReadFrom(nil)
+	require.EqualError(t, err, "quantise: r is nil")
+}
+
+// limited takes so many bytes.
+type limited struct {
+	n   int
+	err error
+}
+
+func (w *limited) Write(b []byte) (int, error) {
+	if len(b) > w.n {
+		return w.n, w.err
+	}
+	w.n -= len(b)
+	return len(b), nil
+}
+
+// resealPart writes the checksums of a file of one part and its end.
+func resealPart(b []byte) []byte {
+	sum := func(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+	head, end := b[80:], len(b)-32
+	binary.LittleEndian.PutUint32(b[72:], sum(b[:72]))
+	binary.LittleEndian.PutUint32(head[28:], sum(head[:28]))
+	binary.LittleEndian.PutUint32(b[end-8:], sum(b[80:end-8]))
+	binary.LittleEndian.PutUint32(b[end+28:], sum(b[end:end+28]))
+	return b
+}
+
+func TestFileErrors(t *testing.T) {
+	c := encode(t, random[float32](3, 8, 1), quantise.Options{})
+	data := fileOf(t, c)
+	with := func(at int, v ...byte) []byte {
+		data := slices.Clone(data)
+		copy(data[at:], v)
+		return resealPart(data)
+	}
+	nan := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))
+	for want, data := range map[string][]byte{
+		"quantise: bytes begin with \"rfquant\\x00\", want":                    append(marshalled(t, c.Quantiser()), make([]byte, 90)...),
+		"quantise: version 3, want 2":                                          with(8, 3),
+		"quantise: quantiser of 53 bytes, want 52":                             with(12, 53),
+		"quantise: bytes begin with \"xfquant\\x00\", want \"rfquant\\x00":     with(16, 'x'),
+		"quantise: rows from 0 on: a part of rows from 1 on":                   with(88, 1),
+		"quantise: rows from 0 on: a part of 16777219 rows, want at most 2621": with(96, 3, 0, 0, 1),
+		"quantise: rows from 0 on: a part begins with \"rfrowz":                with(85, 'z'),
+		"row 1 has the norm or ratio NaN":                                      with(80+32+4, nan...),
+		"row 2 has codes beyond its 8":                                         with(80+32+24+23, 1),
+	} {
+		var read quantise.Codes[float32]
+		assert.ErrorContains(t, read.View(data), want)
+		assert.Nil(t, read.Quantiser())
+		_, err := read.ReadFrom(bytes.NewReader(data))
+		assert.ErrorContains(t, err, want)
+	}
+	require.NoError(t, new(quantise.Codes[float32]).View(with(0)))
+}
+
+// Bytes that claim rows or a dimension that they do not hold take no memory: the rotations of such a
+// dimension would take long to draw.
+func TestHostileFile(t *testing.T) {
+	allocated := func(f func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	c := encode(t, random[float32](3, 8, 1), quantise.Options{Scheme: quantise.QJL, Bits: 8})
+	large := binary.LittleEndian.AppendUint64(nil, 1<<25)
+	quantiser := marshalled(t, c.Quantiser())
+	copy(quantiser[16:], large)
+	var q quantise.Quantiser[float32]
+	assert.Less(t, allocated(func() {
+		assert.EqualError(t, q.UnmarshalBinary(reseal(quantiser)), "quantise: d' = 8, want 33554432 for d = 33554432")
+	}), uint64(1<<16))
+
+	data := fileOf(t, c)
+	copy(data[16+16:], large)
+	copy(data[16+24:], large)
+	reseal(data[16:68])
+	data[96] = 1 // row
+	var read quantise.Codes[float32]
+	assert.Less(t, allocated(func() {
+		require.ErrorIs(t, read.View(resealPart(data)), io.ErrUnexpectedEOF)
+	}), uint64(1<<16))
+	assert.Less(t, allocated(func() {
+		_, err := read.ReadFrom(bytes.NewReader(data))
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	}), uint64(1<<25))
+}
+
+// No bytes make it crash, and what it accepts can be searched.
+func FuzzFile(f *testing.F) {
+	for _, o := range lawOptions(1, 4) {
+		q, err := quantise.New[float32](8, o, rand.NewPCG(1, 1))
+		require.NoError(f, err)
+		c, err := q.Encode(context.Background(), random[float32](3, 8, 1))
+		require.NoError(f, err)
+		var b bytes.Buffer
+		_, err = c.WriteTo(&b)
+		require.NoError(f, err)
+		f.Add(b.Bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= 80+32+8+32 {
+			data = slices.Clone(data)
+			// Sizes stay small: large ones only take time.
+			copy(data[16+18:], make([]byte, 6))
+			reseal(data[16:68])
+			resealPart(data)
+		}
+		var c, view quantise.Codes[float32]
+		_, err := c.ReadFrom(bytes.NewReader(data))
+		assert.Equal(t, err, view.View(data))
+		assert.Equal(t, c.Len(), view.Len())
+		if c.Quantiser() != nil {
+			in, _ := c.Quantiser().Dims()
+			assert.Equal(t, c.Search(make([]quantise.Hit, 2), make([]float32, in), quantise.SquaredDistance),
+				view.Search(make([]quantise.Hit, 2), make([]float32, in), quantise.SquaredDistance))
+		}
+	})
+}
+
+var update = flag.Bool("update", false, "write the golden file")
+
+// Codes of later versions and of other platforms have the bytes of testdata.
+func TestGolden(t *testing.T) {
+	x := dense.New[float32](3, 100)
+	for i := range x.Data {
+		x.Data[i] = float32((i*i*7919+i*104729)%2047-1023) / 1024
+	}
+	var all []byte
+	for _, o := range lawOptions(1, 2, 4, 8) {
+		all = append(all, fileOf(t, encode(t, x, o))...)
+	}
+	const file = "testdata/codes.golden"
+	if *update {
+		require.NoError(t, os.WriteFile(file, all, 0o666))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, want, all)
+}

@@ -1,0 +1,312 @@
+package quantise
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+)
+
+// ReadFrom adds the rows that WriteTo wrote, and returns the number of bytes that it read, which are
+// none beyond those of WriteTo. If c is zero, the quantiser comes from the file as well. If c comes
+// from Encode, its quantiser has to be the same: options, dimensions and seed are compared. That is
+// the way for quantisers over rotations of the caller, who knows the rotations.
+//
+// Parts are checked and added one after the other. It returns an error if the bytes are not those of
+// codes, damaged, cut off or of another version, if a norm is out of range, if a row has codes beyond
+// d', if the quantisers differ, or if UnmarshalBinary of the quantiser returns one. The rows of the
+// parts before remain: c.Len tells how many. The error wraps io.ErrUnexpectedEOF if bytes are missing.
+// Memory is that of the rows, and grows with what is read, whatever the bytes claim; only the
+// rotations take what follows from d.
+//
+// Other goroutines may use c at the same time if it comes from Encode.
+func (c *Codes[T]) ReadFrom(r io.Reader) (int64, error) {
+	if r == nil {
+		return 0, errNil("r")
+	}
+	in := input{r: r}
+	err := c.read(&in)
+	return in.n, err
+}
+
+// View adds the rows of a file in memory, as ReadFrom does, without a copy of codes and norms where it
+// can: on little-endian machines, if data begin at a multiple of 8 bytes in memory, as mapped files
+// do. Elsewhere it copies. The bytes must stay as they are, and mapped, as long as c is used. Append
+// adds rows in memory of its own. View reads all bytes once, to check them, and ignores those after
+// the end of the codes.
+func (c *Codes[T]) View(data []byte) error {
+	return c.read(&input{data: data})
+}
+
+func (c *Codes[T]) read(in *input) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.q != nil && c.q.rotations == nil {
+		return errZero
+	}
+	quantiser, err := in.quantiser()
+	if err != nil {
+		return err
+	}
+	q := c.q
+	var shape rowShape
+	if q == nil {
+		h, err := headerOf(quantiser)
+		if err != nil {
+			return err
+		}
+		shape = shapeOf(h.options, h.order*h.options.rotations())
+	} else {
+		if want, err := q.MarshalBinary(); err != nil || string(want) != string(quantiser) {
+			return errors.New("quantise: the codes are of another quantiser")
+		}
+		shape = shapeOf(q.options, q.elements())
+	}
+	base := c.rows().n
+	for first := 0; ; {
+		n, err := in.head(first, shape.bytes)
+		if err == nil && n > math.MaxInt-base-first {
+			err = fmt.Errorf("more than an int counts after %d rows", base+first)
+		}
+		var b *block
+		if err == nil && n > 0 {
+			b, err = in.block(base+first, n, &shape)
+		}
+		if err != nil {
+			return fmt.Errorf("quantise: rows from %d on: %w", first, err)
+		}
+		if c.q == nil { // not before what is read fits
+			q = new(Quantiser[T])
+			if err := q.UnmarshalBinary(quantiser); err != nil {
+				return err
+			}
+			c.q = q
+		}
+		if n == 0 {
+			return nil
+		}
+		old := c.rows()
+		c.now.Store(&rows{old.n + n, append(old.closed(), b)})
+		first += n
+	}
+}
+
+// closed returns the blocks with no room for more rows.
+func (r *rows) closed() []*block {
+	if len(r.blocks) == 0 {
+		return nil
+	}
+	at := len(r.blocks) - 1
+	last := *r.blocks[at]
+	if last.size = r.n - last.first; last.size == r.blocks[at].size {
+		return r.blocks
+	}
+	return append(r.blocks[:at:at], &last)
+}
+
+// rowShape is what a row of codes consists of.
+type rowShape struct {
+	words, bytes    int
+	ratios          bool
+	elements, width int
+	used            []uint64 // bits of words with codes, once they are needed
+}
+
+func shapeOf(o Options, elements int) rowShape {
+	s := rowShape{words: scan.Words(elements, o.width()), ratios: o.hasRatios(), elements: elements, width: o.width()}
+	s.bytes = 8*s.words + 4
+	if s.ratios {
+		s.bytes += 4
+	}
+	return s
+}
+
+// input counts and sums what is read, from r or from the beginning of data.
+type input struct {
+	r    io.Reader
+	data []byte
+	n    int64
+	sum  uint32
+}
+
+// bytes fills b.
+func (in *input) bytes(b []byte) error {
+	var n int
+	var err error
+	if in.r != nil {
+		n, err = io.ReadFull(in.r, b)
+	} else {
+		n = copy(b, in.data)
+		in.data = in.data[n:]
+	}
+	in.n += int64(n)
+	switch {
+	case n == len(b):
+		in.sum = crc32.Update(in.sum, castagnoli, b)
+		return nil
+	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
+		return in.cutOff()
+	}
+	return err
+}
+
+func (in *input) cutOff() error {
+	return fmt.Errorf("the bytes are cut off after %d: %w", in.n, io.ErrUnexpectedEOF)
+}
+
+// seal compares the sum with the checksum that comes next.
+func (in *input) seal() error {
+	want := in.sum
+	var b [partTail]byte
+	if err := in.bytes(b[:]); err != nil {
+		return err
+	}
+	if got := binary.LittleEndian.Uint32(b[:]); got != want {
+		return fmt.Errorf("checksum %08x, but the bytes say %08x: they are damaged", want, got)
+	}
+	return nil
+}
+
+// quantiser reads the head of a file, and returns the bytes of the quantiser.
+func (in *input) quantiser() ([]byte, error) {
+	var head [headSize]byte
+	if err := in.bytes(head[:]); err != nil {
+		return nil, fmt.Errorf("quantise: %w", err)
+	}
+	if string(head[:8]) != codesName {
+		return nil, fmt.Errorf("quantise: bytes begin with %q, want %q", head[:8], codesName)
+	}
+	if v := binary.LittleEndian.Uint32(head[8:]); v != codesVersion {
+		return nil, fmt.Errorf("quantise: version %d, want %d", v, codesVersion)
+	}
+	n := int(binary.LittleEndian.Uint32(head[12:]))
+	if n != quantiserSize {
+		return nil, fmt.Errorf("quantise: quantiser of %d bytes, want %d", n, quantiserSize)
+	}
+	b := make([]byte, n+padding(n))
+	err := in.bytes(b)
+	if err == nil {
+		err = in.seal()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("quantise: %w", err)
+	}
+	return b[:n], nil
+}
+
+// head reads the head of the part with the given first row, and returns the number of its rows.
+func (in *input) head(first, rowBytes int) (int, error) {
+	in.sum = 0
+	var b [partHead]byte
+	if err := in.bytes(b[:partHead-checksumSize]); err != nil {
+		return 0, err
+	}
+	want := in.sum
+	if err := in.bytes(b[partHead-checksumSize:]); err != nil {
+		return 0, err
+	}
+	if string(b[:8]) != partName {
+		return 0, fmt.Errorf("a part begins with %q, want %q", b[:8], partName)
+	}
+	if got := binary.LittleEndian.Uint32(b[partHead-checksumSize:]); got != want {
+		return 0, fmt.Errorf("head with checksum %08x, but the bytes say %08x: they are damaged", want, got)
+	}
+	if at := binary.LittleEndian.Uint64(b[8:]); at != uint64(first) {
+		return 0, fmt.Errorf("a part of rows from %d on", at)
+	}
+	n := binary.LittleEndian.Uint64(b[16:])
+	if most := partRows(rowBytes); n > uint64(most) {
+		return 0, fmt.Errorf("a part of %d rows, want at most %d", n, most)
+	}
+	if err := limit.Memory[byte](int(n), rowBytes); err != nil {
+		return 0, err
+	}
+	return int(n), nil
+}
+
+// block reads the body of a part of n rows.
+func (in *input) block(first, n int, shape *rowShape) (*block, error) {
+	b := &block{first: first, size: n}
+	var err error
+	floats := n
+	if b.norms, err = numbers[float32](in, n); err == nil && shape.ratios {
+		floats += n
+		b.ratios, err = numbers[float32](in, n)
+	}
+	if err == nil {
+		var zeros [8]byte
+		err = in.bytes(zeros[:padding(4*floats)])
+	}
+	if err == nil {
+		b.words, err = numbers[uint64](in, n*shape.words)
+	}
+	if err == nil {
+		err = in.seal()
+	}
+	if err == nil {
+		err = shape.check(b)
+	}
+	return b, err
+}
+
+// check reports what Append cannot have made.
+func (s *rowShape) check(b *block) error {
+	for k, list := range [][]float32{b.norms, b.ratios} {
+		most := [...]float32{0x1p101, 0x1p24}[k] // what Append writes is smaller
+		for i, v := range list {
+			if !(v >= 0 && v <= most) {
+				return fmt.Errorf("row %d has the norm or ratio %v", b.first+i, v)
+			}
+		}
+	}
+	if s.used == nil {
+		s.used = usedBits(s.elements, s.words, s.width)
+	}
+	for i, w := range b.words {
+		if w&^s.used[i%s.words] != 0 {
+			return fmt.Errorf("row %d has codes beyond its %d", b.first+i/s.words, s.elements)
+		}
+	}
+	return nil
+}
+
+// atOnce is the number of numbers that memory is taken for before the first of them is read.
+const atOnce = 1 << 21
+
+// numbers reads n numbers, or shows them where they are.
+func numbers[E number](in *input, n int) ([]E, error) {
+	width := size[E]()
+	if in.r == nil {
+		if len(in.data)/width < n {
+			in.n += int64(len(in.data))
+			return nil, in.cutOff()
+		}
+		b := in.data[:n*width]
+		if at := uintptr(unsafe.Pointer(unsafe.SliceData(b))); littleEndian && at%uintptr(width) == 0 {
+			in.sum = crc32.Update(in.sum, castagnoli, b)
+			in.n += int64(len(b))
+			in.data = in.data[len(b):]
+			return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
+		}
+	}
+	x := make([]E, 0, min(n, atOnce))
+	for len(x) < n {
+		old := len(x)
+		if old == cap(x) {
+			x = append(make([]E, 0, min(n, 2*old)), x...)
+		}
+		x = x[:cap(x)]
+		b := inBytes(x[old:])
+		if err := in.bytes(b); err != nil {
+			return nil, err
+		}
+		swap(b, width)
+	}
+	return x, nil
+}

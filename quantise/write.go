@@ -1,0 +1,179 @@
+package quantise
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/binary"
+	"hash/crc32"
+	"io"
+	"unsafe"
+)
+
+// Codes as a file, all numbers little endian, with zeros up to a multiple of 8 bytes where a number
+// of bytes is not one:
+//
+//	 0  8 bytes  "rfcodes\x00"
+//	 8  uint16   version, 2
+//	10  2 bytes  0
+//	12  uint32   number of bytes of the quantiser
+//	16           the quantiser, as MarshalBinary of it returns it
+//	    uint32   CRC-32C of all bytes before
+//	    4 bytes  0
+//
+// Parts follow, each with rows after those of the part before it:
+//
+//	 0  8 bytes  "rfrows\x00\x00"
+//	 8  uint64   number of the first row
+//	16  uint64   rows
+//	24  4 bytes  0
+//	28  uint32   CRC-32C of the 28 bytes before
+//	32  float32  norms, then ratios if the scheme has them
+//	    uint64   words
+//	    uint32   CRC-32C of all bytes of the part before
+//	    4 bytes  0
+//
+// Every part but the last has as many rows as partRows says. The last part has 0 rows, no body, and
+// the number of all rows for its first. Without it the file is cut off.
+const (
+	codesName, partName = "rfcodes\x00", "rfrows\x00\x00"
+
+	codesVersion = 2
+	headSize     = 16
+	partHead     = 32
+	partTail     = 8
+	partBytes    = 1 << 22
+)
+
+// partRows returns the number of rows of a part.
+func partRows(rowBytes int) int { return max(partBytes/rowBytes, 1) }
+
+// littleEndian reports whether numbers in memory are as in files.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// number is what parts consist of.
+type number interface{ uint32 | uint64 | float32 }
+
+// inBytes returns the memory of x as bytes.
+func inBytes[E number](x []E) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size[E]())
+}
+
+// size returns the number of bytes of a number.
+func size[E number]() int { return int(unsafe.Sizeof(*new(E))) }
+
+// swap turns numbers of the given size around where memory is not as files are.
+func swap(b []byte, size int) {
+	if littleEndian {
+		return
+	}
+	for ; len(b) > 0; b = b[size:] {
+		for i, j := 0, size-1; i < j; i, j = i+1, j-1 {
+			b[i], b[j] = b[j], b[i]
+		}
+	}
+}
+
+// padding returns the number of zeros behind so many bytes.
+func padding(n int) int { return -n & 7 }
+
+// WriteTo writes the quantiser and the rows that there are at the beginning of the call to w, in parts
+// of about 4 MiB with a checksum each. It returns the number of bytes and the error of w, or that of
+// zero Codes. ReadFrom and View read what it writes, on any platform. Rotations of the caller are not
+// written. Cost: a pass over the rows; other memory is a few KiB.
+func (c *Codes[T]) WriteTo(w io.Writer) (int64, error) {
+	if c.q == nil {
+		return 0, errZero
+	}
+	if w == nil {
+		return 0, errNil("w")
+	}
+	quantiser, err := c.q.MarshalBinary()
+	if err != nil {
+		return 0, err
+	}
+	to := counter{w: w}
+	buffered := bufio.NewWriterSize(&to, 1<<16)
+	out := output{w: buffered}
+	out.name(codesName)
+	put(&out, []uint32{codesVersion, uint32(len(quantiser))})
+	out.bytes(quantiser)
+	out.pad()
+	out.seal()
+	all := c.rows()
+	for from, step := 0, partRows(c.q.rowBytes()); from < all.n && out.err == nil; from += step {
+		end := min(from+step, all.n)
+		out.head(from, end-from)
+		all.each(from, end, func(b *block, lo, hi int) { put(&out, b.norms[lo:hi]) })
+		if c.q.options.hasRatios() {
+			all.each(from, end, func(b *block, lo, hi int) { put(&out, b.ratios[lo:hi]) })
+		}
+		out.pad()
+		all.each(from, end, func(b *block, lo, hi int) { put(&out, b.words[lo*c.q.words:hi*c.q.words]) })
+		out.seal()
+	}
+	out.head(all.n, 0)
+	return to.n, cmp.Or(out.err, buffered.Flush())
+}
+
+// counter counts what w takes.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(b []byte) (int, error) {
+	n, err := c.w.Write(b)
+	c.n += int64(n)
+	return n, err
+}
+
+// output sums what is written.
+type output struct {
+	w   *bufio.Writer
+	n   int    // bytes
+	sum uint32 // of the bytes of a part
+	err error  // the first of w
+}
+
+func (o *output) bytes(b []byte) {
+	if o.err != nil {
+		return
+	}
+	_, o.err = o.w.Write(b)
+	o.n += len(b)
+	o.sum = crc32.Update(o.sum, castagnoli, b)
+}
+
+func (o *output) name(s string) {
+	o.sum = 0
+	o.bytes([]byte(s))
+}
+
+func (o *output) pad() { o.bytes(make([]byte, padding(o.n&7))) }
+
+// seal writes the checksum of a part.
+func (o *output) seal() { put(o, []uint32{o.sum, 0}) }
+
+// head writes the head of a part.
+func (o *output) head(first, n int) {
+	o.name(partName)
+	put(o, []uint64{uint64(first), uint64(n)})
+	put(o, []uint32{0})
+	put(o, []uint32{o.sum})
+}
+
+// put writes numbers.
+func put[E number](o *output, x []E) {
+	if littleEndian {
+		o.bytes(inBytes(x))
+		return
+	}
+	var few [512]E
+	for len(x) > 0 && o.err == nil {
+		n := copy(few[:], x)
+		b := inBytes(few[:n])
+		swap(b, size[E]())
+		o.bytes(b)
+		x = x[n:]
+	}
+}
