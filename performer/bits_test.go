@@ -73,7 +73,7 @@ func bitsAreNearExact[T dense.Float](t *testing.T) {
 	}
 }
 
-// Codes are small where keys have a common mean, or one coordinate is much larger than the others.
+// Codes are small where keys or values have a common mean, or one coordinate is much larger than the others.
 func TestBitsOfKeysThatHurt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const n, d = 1024, 64
@@ -92,6 +92,16 @@ func TestBitsOfKeysThatHurt(t *testing.T) {
 	}
 	assert.InDelta(t, plain, distance(shifted), 0.1*plain, "a mean of fifty spreads")
 	assert.Less(t, distance(loud), 0.03, "a loud channel")
+
+	lifted, e := v.Clone(), performer.Exact[float32]{}
+	for i := range lifted.Data {
+		lifted.Data[i] += 100
+	}
+	want, got := e.Forward(dense.Matrix[float32]{}, q, k, v), inBits(e).Forward(dense.Matrix[float32]{}, q, k, lifted)
+	for i := range got.Data {
+		got.Data[i] -= 100
+	}
+	assert.Less(t, offBy(got, want), 1.1*plain, "values with a mean of a hundred spreads")
 }
 
 // Queries are not centred: with a mean of a hundred spreads their codes say little, and the law tells.

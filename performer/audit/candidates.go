@@ -57,6 +57,9 @@ func clusters[T dense.Float](name string, sizes []int, threshold, near float64) 
 	return Candidate[T]{
 		Name: name, Sizes: sizes, Fall: 1, Maskable: true,
 		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+			if !exact.Causal {
+				exact.Bits = 8
+			}
 			return formOf(multipole.New(exact, multipole.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
 		},
 		Cost: func(c Call) float64 { return clusterCost[T](c, near) },
@@ -81,6 +84,9 @@ func clusterCost[T dense.Float](c Call, near float64) float64 {
 	size := float64(min(c.Size, c.Keys))
 	labelled := float64(c.Keys) + rounds*min(sample*size, float64(c.Keys))
 	share := near * math.Min(1, math.Sqrt(size/most))
+	if !c.Causal {
+		share *= coarse
+	}
 	late := float64(exact.Queries)
 	if c.Causal {
 		labelled *= 2
@@ -113,8 +119,9 @@ func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
 
 // Candidates returns the candidates of [Choose] unless it is given others:
 //
-//   - clusters of keys, with near keys exactly (package multipole); of C clusters, those of keys are near
-//     whose uncertain share of the weights is above 1.5/C, or above 0.5/C,
+//   - clusters of keys (package multipole), with weights of their own for near keys, in 8 bits unless exact
+//     is causal; of C clusters, those of keys are near whose uncertain share of the weights is above 1.5/C,
+//     or above 0.5/C,
 //   - exact attention in 8 bits (performer.Exact with Bits),
 //   - landmarks, which are chosen among the keys of each call (performer.NewLandmarks),
 //   - landmarks with as many samples, or with a window of 64 keys (performer.NewCorrected),

@@ -115,7 +115,7 @@ type segment[T dense.Float] struct {
 
 func (g *gradients[T]) run() {
 	n := blocksOf(g.q.Rows)
-	g.sorted.build(g.a, g.k, g.v)
+	g.sorted.build(g.a, g.k, g.v, false)
 	for len(g.blocks) < n {
 		g.blocks = append(g.blocks, answered[T]{})
 	}

@@ -30,6 +30,8 @@ type block[T dense.Float] struct {
 	clusters int
 	listed   []int32 // the queries for which keys of clusters are scored, by part and cluster
 	starts   []int   // where the list of a cluster and part begins in listed
+	shared   bool    // whether shares are kept
+	shares   []T     // parallel to listed, the weights of clusters
 
 	points  scratch.Buffer[T] // part×(d+2)
 	weights scratch.Buffer[T] // clusters×part
@@ -41,6 +43,7 @@ type block[T dense.Float] struct {
 	shifts  []T
 	totals  []T
 	seen    []int
+	coding  coding[T]
 }
 
 // begin makes room for n queries of dimension d and values of dimension dv, before the first part.
@@ -54,6 +57,7 @@ func (b *block[T]) begin(n, d, dv int, scale float64, threshold T) {
 	}
 	clear(b.zeros)
 	b.listed, b.starts = b.listed[:0], b.starts[:0]
+	b.shared, b.shares = false, b.shares[:0]
 }
 
 // far begins with the queries lo ≤ i < hi: it adds the clusters to their sums by the weights
@@ -115,6 +119,11 @@ func (b *block[T]) choose(m *moments[T], weights dense.Matrix[T], lo, hi int, to
 		b.listed = slices.Grow(b.listed, n)[:at+n]
 		found := vecmath.Uncertain(b.listed[at:], row, norms, 2*m.spread(l), 1/T(m.counts[l]), bounds)
 		b.listed = b.listed[:at+found]
+		if b.shared {
+			for _, i := range b.listed[at:] {
+				b.shares = append(b.shares, row[i])
+			}
+		}
 		for j, i := range b.listed[at:] {
 			row[i] = 0
 			b.listed[at+j] = int32(lo) + i

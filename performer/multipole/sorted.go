@@ -95,15 +95,20 @@ func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
 type whole[T dense.Float] struct {
 	sorted[T]
 	moments[T]
+	codes codes[T]
+	coded bool // whether there are codes
 	scale float64
 }
 
-// build sorts keys and values by the clusters of a.
-func (w *whole[T]) build(a *Attention[T], k, v dense.Matrix[T]) {
+// build sorts keys and values by the clusters of a, and makes their codes if they are to be coded.
+func (w *whole[T]) build(a *Attention[T], k, v dense.Matrix[T], coded bool) {
 	w.find(a, k)
 	w.sort(k, v)
 	w.scale = a.scale(k.Cols)
 	w.shape(w.clusters(), k.Cols, v.Cols)
+	if w.coded = coded; coded {
+		w.codes.shape(w.clusters(), k.Cols)
+	}
 	parallel.Do(w.clusters(), w)
 	w.pack()
 	w.centres = dense.Matrix[T]{Rows: w.centres.Rows}
@@ -118,6 +123,9 @@ func (w *whole[T]) Piece(l int) {
 		t.add(w.centres.Row(l), keys.Row(i), values.Row(i))
 	}
 	w.set(l, keys.Rows, w.centres.Row(l), t, w.scale)
+	if w.coded {
+		w.codes.set(l, keys, values, w.terms.Row(l)[:keys.Cols], w.means.Row(l)[:values.Cols])
+	}
 	pool.Put(&tallies, t)
 }
 

@@ -169,6 +169,9 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		}
 		return performer.NewLandmarksAt(exact, z)
 	case "clusters":
+		if !causal {
+			exact.Bits = 8
+		}
 		return multipole.New(exact, multipole.Options{Clusters: f.Size}, src)
 	}
 	return exact, nil

@@ -6,6 +6,10 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
+func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride int, sixteens int) {
+	addTransposedReference(dst, stride, list, x, xStride, sixteens)
+}
+
 func mul1(dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
 	switch tier {
 	case simd.NEON:

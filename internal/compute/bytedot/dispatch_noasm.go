@@ -4,6 +4,10 @@
 
 package bytedot
 
+func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride int, sixteens int) {
+	addTransposedReference(dst, stride, list, x, xStride, sixteens)
+}
+
 func mul1(dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
 	mul1Reference(dst, stride, starts, a, row, group, b, rows, groups)
 }

@@ -69,6 +69,11 @@ func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors
 //go:noescape
 func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
 
+// addTransposedAVX512 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list says.
+//
+//go:noescape
+func addTransposedAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
+
 // mul1AVX2 computes dst = starts + A·B for rows of A and 16 columns of B.
 //
 //go:noescape
@@ -133,6 +138,11 @@ func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *
 //
 //go:noescape
 func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
+
+// addTransposedAVX2 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list says.
+//
+//go:noescape
+func addTransposedAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
 
 // widenAVX2 writes 16·sixteens bytes as words, of each four the first, the third, the second and the fourth.
 //

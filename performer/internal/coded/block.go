@@ -31,7 +31,8 @@ type block[T dense.Float] struct {
 	scales     []float32 // of codes, times the scale of scores, in octaves
 	peaks      []float32 // the largest score of a tile
 	highest    []float32 // of all tiles so far
-	totals     []float32 // sums of weights
+	sizes      []float32 // sums of the weights of a tile
+	totals     []float32 // of all
 	olds, news []float32
 	counted    []int32
 }
@@ -44,7 +45,7 @@ func (b *block[T]) begin(c *call[T], lo, hi int) {
 	q := c.Q.RowRange(lo, hi)
 	n := bytedot.Padded(q.Rows)
 	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q))
-	for _, x := range []*[]float32{&b.scales, &b.peaks, &b.highest, &b.totals, &b.olds, &b.news} {
+	for _, x := range []*[]float32{&b.scales, &b.peaks, &b.highest, &b.sizes, &b.totals, &b.olds, &b.news} {
 		*x = scratch.Resize(*x, n)
 	}
 	b.counted = scratch.Resize(b.counted, n)
@@ -87,9 +88,14 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	vecmath.Exp(b.olds, b.olds)
 	vecmath.Exp(b.news, b.news)
 	for i, count := range b.counted {
-		b.totals[i] = b.totals[i]*b.olds[i] + float32(count)*b.news[i]
+		b.sizes[i] = float32(count) * b.news[i]
+		b.totals[i] = b.totals[i]*b.olds[i] + b.sizes[i]
 	}
-	bytedot.Add(b.sums.Rows(c.V.Cols), b.olds, b.news, &c.store.values[t], &b.weights)
+	sums := b.sums.Rows(c.V.Cols)
+	bytedot.Add(sums, b.olds, b.news, &c.store.values[t], &b.weights)
+	for l, mean := range c.store.means.Rows(t + 1).Row(t) {
+		vecmath.AddScaled(sums.Row(l), b.sizes, float32(mean))
+	}
 }
 
 // close closes the pairs of a tile that do not see each other, and those of keys before the part.

@@ -12,9 +12,10 @@
 // small where keys have a common mean. The second product has the precision of the elements.
 //
 // The weights of a tile are integers from 0 to 255, the largest of each query 255. They are rounded by
-// thresholds that differ from key to key, so that the small ones do not all vanish. Values have codes with
-// a scale for each column of the tile. The sum of weights is that of the very integers, so that outputs
-// are averages of rounded values. Package bytedot has the products, which are exact.
+// thresholds that differ from key to key, so that the small ones do not all vanish. Values have codes less
+// their mean in the tile, with a scale for each of its columns. The sum of weights is that of the very
+// integers, so that outputs are averages of rounded values. Package bytedot has the products, which are
+// exact.
 //
 // # Error
 //

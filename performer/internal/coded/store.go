@@ -23,6 +23,7 @@ type store[T dense.Float] struct {
 	values   []bytedot.Rows    // by tile: columns×keys
 	finite   []bool            // whether all keys and values of a tile are
 	centres  scratch.Buffer[T] // means of the keys of tiles
+	means    scratch.Buffer[T] // means of their values
 }
 
 // encode makes codes of keys and values. Those that do not count, unless valid is nil, have codes of
@@ -35,6 +36,7 @@ func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 	}
 	s.finite = scratch.Resize(s.finite, n)
 	s.centres.Shape(n, k.Cols)
+	s.means.Shape(n, v.Cols)
 	s.k, s.v, s.valid = k, v, valid
 	parallel.Do(n, s)
 	s.k, s.v, s.valid = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
@@ -52,41 +54,36 @@ func (s *store[T]) Piece(t int) {
 	hi := min(lo+tiles.Keys, s.k.Rows)
 	e := pool.Get[encoding[T]](&encodings)
 	k, v := s.k.RowRange(lo, hi), s.v.RowRange(lo, hi)
-	centre := s.centresOf(t + 1).Row(t)
-	clear(centre)
+	keys := s.less(&e.keys, k, lo, s.centresOf(t+1).Row(t))
+	finite := bytedot.QuantiseRows(&s.keys[t], e.rotate(s.rotation, keys))
+	values := s.less(&e.values, v, lo, s.means.Rows(t+1).Row(t))
+	s.finite[t] = bytedot.QuantiseTransposed(&s.values[t], values) && finite
+	pool.Put(&encodings, e)
+}
+
+// less sets mean to that of the rows of x that count, of keys from lo on, and returns x less the mean in
+// memory. Rows that do not count are zero.
+func (s *store[T]) less(memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) dense.Matrix[T] {
+	clear(mean)
 	count := 0
-	for j := range k.Rows {
+	for j := range x.Rows {
 		if s.counts(lo + j) {
-			vecmath.AddScaled(centre, k.Row(j), 1)
+			vecmath.AddScaled(mean, x.Row(j), 1)
 			count++
 		}
 	}
-	vecmath.Scale(centre, 1/T(max(count, 1)))
-	e.keys.Shape(k.Rows, k.Cols)
-	centred := e.keys.Rows(k.Rows)
-	for j := range k.Rows {
+	vecmath.Scale(mean, 1/T(max(count, 1)))
+	memory.Shape(x.Rows, x.Cols)
+	y := memory.Rows(x.Rows)
+	for j := range x.Rows {
 		if !s.counts(lo + j) {
-			clear(centred.Row(j))
+			clear(y.Row(j))
 			continue
 		}
-		copy(centred.Row(j), k.Row(j))
-		vecmath.AddScaled(centred.Row(j), centre, -1)
+		copy(y.Row(j), x.Row(j))
+		vecmath.AddScaled(y.Row(j), mean, -1)
 	}
-	if s.valid != nil {
-		e.values.Shape(v.Rows, v.Cols)
-		counted := e.values.Rows(v.Rows)
-		for j := range v.Rows {
-			if s.counts(lo + j) {
-				copy(counted.Row(j), v.Row(j))
-			} else {
-				clear(counted.Row(j))
-			}
-		}
-		v = counted
-	}
-	finite := bytedot.QuantiseRows(&s.keys[t], e.rotate(s.rotation, centred))
-	s.finite[t] = bytedot.QuantiseTransposed(&s.values[t], v) && finite
-	pool.Put(&encodings, e)
+	return y
 }
 
 // counts reports whether key j counts.

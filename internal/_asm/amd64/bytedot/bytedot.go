@@ -34,6 +34,7 @@ func Write() {
 		m.raise()
 		m.weigh()
 		m.quantise()
+		m.addTransposed()
 		if !m.Wide {
 			m.widen()
 		}

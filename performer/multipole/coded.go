@@ -1,0 +1,175 @@
+package multipole
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+)
+
+// codes are those of the keys and values of clusters, in 8 bits. With the mean μ of the keys of a cluster
+// and the rotation R of package coded, scores are
+//
+//	q·k = R·q · R·(k − μ) + q·μ
+//
+// of which the first product is one of codes. Values have codes less their mean, with a scale for each
+// column.
+type codes[T dense.Float] struct {
+	rotation     *hadamard.Rotation[T]
+	keys, values []bytedot.Rows // by cluster: keys×coordinates, columns×keys
+	has          []bool         // whether a cluster has codes
+}
+
+// shape makes room for the codes of c clusters of points of dimension d.
+func (s *codes[T]) shape(c, d int) {
+	s.rotation = coded.Rotation[T](d)
+	for len(s.keys) < c {
+		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
+	}
+	s.has = scratch.Resize(s.has, c)
+}
+
+// takes reports whether points of dimension d have codes.
+func takes(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
+
+// set makes the codes of cluster l, unless its keys or values are not finite or more than products take.
+func (s *codes[T]) set(l int, keys, values dense.Matrix[T], mean, meanValue []T) {
+	if s.has[l] = keys.Rows <= bytedot.MostInner; !s.has[l] {
+		return
+	}
+	e := pool.Get[rotating[T]](&rotatings)
+	finite := bytedot.QuantiseRows(&s.keys[l], e.rotate(s.rotation, e.centred(keys, mean)))
+	s.has[l] = bytedot.QuantiseTransposed(&s.values[l], e.centred(values, meanValue)) && finite
+	pool.Put(&rotatings, e)
+}
+
+// rotating is the scratch memory of one goroutine that makes codes.
+type rotating[T dense.Float] struct {
+	differences, rotated scratch.Buffer[T]
+}
+
+var rotatings pool.Both[rotating[float32], rotating[float64]]
+
+// centred returns the rows of x less their mean, which are valid until the next call.
+func (e *rotating[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {
+	e.differences.Shape(x.Rows, x.Cols)
+	y := e.differences.Rows(x.Rows)
+	for i := range x.Rows {
+		copy(y.Row(i), x.Row(i))
+		vecmath.AddScaled(y.Row(i), mean, -1)
+	}
+	return y
+}
+
+// rotate returns the rotations of rows, which are valid until the next call.
+func (e *rotating[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.Matrix[T] {
+	_, d := r.Dims()
+	e.rotated.Shape(x.Rows, d)
+	return r.Apply(e.rotated.Rows(x.Rows), x)
+}
+
+// coding is the scratch memory of one goroutine for queries of codes, and for what the keys of a
+// cluster add to them. Matrices have a column for each query.
+type coding[T dense.Float] struct {
+	queries bytedot.Rows    // of a block
+	shares  []T             // of the listed queries
+	columns bytedot.Columns // listed queries
+	weights bytedot.Columns
+	scores  scratch.Buffer[float32] // keys×queries
+	found   scratch.Buffer[float32] // columns of values×queries
+
+	// Elements of listed queries, and those that fill up vectors.
+	scales  []float32 // of codes, times the scale of scores, in octaves
+	peaks   []float32 // the largest scores
+	factors []float32 // of weights
+	sizes   []float32 // sums of weights, with their factors
+	unused  []float32
+	totals  []int32 // sums of weights, without
+}
+
+// octaves is what natural logarithms are multiplied by.
+const octaves = math.Log2E * bytedot.Octave
+
+// begin makes the codes of the queries of a block.
+func (w *coding[T]) begin(r *hadamard.Rotation[T], q dense.Matrix[T]) {
+	e := pool.Get[rotating[T]](&rotatings)
+	bytedot.QuantiseRows(&w.queries, e.rotate(r, q))
+	pool.Put(&rotatings, e)
+}
+
+// nearCoded adds the keys of cluster l to the sums of the queries in list, those of all parts.
+func (b *block[T]) nearCoded(s *whole[T], l int, list []int32) {
+	const most = 128 // queries whose scores stay in the first or second cache
+	shares := b.coding.shares[:0]
+	for p := range b.parts() {
+		at := p*(b.clusters+1) + l
+		shares = append(shares, b.shares[b.starts[at]:b.starts[at+1]]...)
+	}
+	b.coding.shares = shares
+	for at := 0; at < len(list); at += most {
+		end := min(at+most, len(list))
+		b.addCoded(s, l, list[at:end], shares[at:end])
+	}
+}
+
+// addCoded is nearCoded for some of the queries. Their weights of the cluster, shares, have the scores of
+// its mean:
+//
+//	exp(s·q_iᵀμ_c − peak_i) = w_ic·exp(−u_ic)/n_c.
+func (b *block[T]) addCoded(s *whole[T], l int, list []int32, shares []T) {
+	w, n, count := &b.coding, len(list), s.counts[l]
+	sums := b.sums.Rows(len(b.peaks))
+	dv, padded := sums.Cols-1, bytedot.Padded(n)
+	for _, x := range []*[]float32{&w.scales, &w.peaks, &w.factors, &w.sizes, &w.unused} {
+		*x = scratch.Resize(*x, padded)
+	}
+	w.totals = scratch.Resize(w.totals, padded)
+	clear(w.totals)
+	layout.Fill(w.peaks, float32(math.Inf(-1)))
+	w.columns.Gather(&w.queries, list)
+	vecmath.Affine(w.scales, w.columns.Scales, float32(b.scale*octaves), 0)
+	rows := (count + 3) &^ 3
+	w.scores.Shape(rows, padded)
+	bytedot.Scores(w.scores.Rows(count), w.peaks, &s.codes.keys[l], &w.columns, w.scales)
+	bytedot.Weigh(&w.weights, count, n, w.totals, w.scores.Rows(rows), w.peaks)
+	spread := s.spread(l)
+	for j, i := range list {
+		w.factors[j] = w.peaks[j]*(1/octaves) - float32(b.norms[i]*spread)
+	}
+	clear(w.factors[n:])
+	vecmath.Exp(w.factors, w.factors)
+	for j, share := range shares {
+		w.factors[j] *= float32(share / T(255*count))
+		w.sizes[j] = w.factors[j] * float32(w.totals[j])
+	}
+	w.found.Shape(dv, padded)
+	found := w.found.Rows(dv)
+	bytedot.Scores(found, w.unused, &s.codes.values[l], &w.weights, w.factors)
+	for c, mean := range s.means.Row(l)[:dv] {
+		vecmath.AddScaled(found.Row(c)[:n], w.sizes[:n], float32(mean))
+	}
+	addTransposed(sums.ColRange(0, dv), list, found)
+	for j, i := range list {
+		sums.Row(int(i))[dv] += T(w.sizes[j])
+	}
+}
+
+// addTransposed adds column j of x to row list[j] of sums.
+func addTransposed[T dense.Float](sums dense.Matrix[T], list []int32, x dense.Matrix[float32]) {
+	if single, ok := any(sums).(dense.Matrix[float32]); ok {
+		bytedot.AddTransposed(single, list, x)
+		return
+	}
+	for j, i := range list {
+		row := sums.Row(int(i))
+		for c := range row {
+			row[c] += T(x.Row(c)[j])
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package multipole_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
+)
+
+// Near keys in 8 bits add about a percent of error to attention whose keys are all near, in shapes of
+// all kinds, and none to speak of where clusters stand for keys.
+func TestBits(t *testing.T) {
+	densetest.Both(t, testBits[float32], testBits[float64])
+}
+
+func testBits[T dense.Float](t *testing.T) {
+	var none dense.Matrix[T]
+	for _, c := range []struct {
+		d, dv int
+		norm  float64
+	}{{16, 7, 8}, {64, 64, 5}, {33, 16, 8}, {1, 1, 3}, {3, 40, 4}} {
+		q, k, v := tokens[T](1500, c.d, c.dv, c.norm, 1)
+		want := performer.Exact[T]{}.Forward(none, q, k, v)
+		all := form(t, performer.Exact[T]{Bits: 8}, multipole.Options{Threshold: 1e-30, Clusters: 40})
+		err := relative(all.Forward(none, q, k, v), want)
+		t.Logf("d = %d, dv = %d, norm %g: error %.4f, of exact attention in 8 bits %.4f", c.d, c.dv, c.norm, err,
+			relative(performer.Exact[T]{Bits: 8}.Forward(none, q, k, v), want))
+		assert.Less(t, err, 0.012, "d = %d, dv = %d", c.d, c.dv)
+		assert.Greater(t, err, 1e-4, "d = %d, dv = %d: codes are used", c.d, c.dv)
+		few := relative(form(t, performer.Exact[T]{}, multipole.Options{}).Forward(none, q, k, v), want)
+		coded := relative(form(t, performer.Exact[T]{Bits: 8}, multipole.Options{}).Forward(none, q, k, v), want)
+		assert.Less(t, coded, math.Hypot(few, err)+0.001, "d = %d, dv = %d", c.d, c.dv)
+	}
+}
+
+// A mean of keys, of values, or of both that is a thousand times their spread does no harm: differences
+// of clusters have codes.
+func TestBitsMeans(t *testing.T) {
+	var none dense.Matrix[float64]
+	q, k, v := tokens[float64](1500, 16, 4, 6, 3)
+	f := form(t, performer.Exact[float64]{Bits: 8}, multipole.Options{Threshold: 1e-30, Clusters: 40})
+	want := performer.Exact[float64]{}.Forward(none, q, k, v)
+	for i := range k.Data {
+		k.Data[i] += 1000
+	}
+	for i := range v.Data {
+		v.Data[i] += 1000
+	}
+	got := f.Forward(none, q, k, v)
+	for i := range got.Data {
+		got.Data[i] -= 1000
+	}
+	assert.Less(t, relative(got, want), 0.012)
+}
+
+// NaN and Inf in a value reach the queries that give its cluster a weight, those of a key or a query its
+// rows; a cluster without codes has the precision of T.
+func TestBitsNotFinite(t *testing.T) {
+	var none dense.Matrix[float64]
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		f := form(t, performer.Exact[float64]{Bits: 8}, multipole.Options{Threshold: 1e-30})
+		q, k, v := tokens[float64](1800, 4, 3, 3, 6)
+		v.Row(900)[1] = x
+		want, got := performer.Exact[float64]{}.Forward(none, q, k, v), f.Forward(none, q, k, v)
+		for i := range want.Data {
+			require.Equal(t, want.Data[i]-want.Data[i] == 0, got.Data[i]-got.Data[i] == 0, "element %d with a value of %v", i, x)
+		}
+		q, k, v = tokens[float64](1800, 4, 3, 3, 7)
+		q.Row(1500)[0] = x
+		out := f.Forward(none, q, k, v)
+		for i := range out.Rows {
+			require.Equal(t, i == 1500, math.IsNaN(out.At(i, 0)), "row %d with a query of %v", i, x)
+		}
+		k.Row(1200)[2] = x
+		out = f.Forward(none, q, k, v)
+		want = performer.Exact[float64]{}.Forward(none, q, k, v)
+		for i, x := range want.Data {
+			require.Equal(t, x-x == 0, out.Data[i]-out.Data[i] == 0, "element %d with a key of %v", i, x)
+		}
+	}
+}
+
+// Outputs have the same bits on one processor, and in any memory.
+func TestBitsProcessors(t *testing.T) {
+	f := form(t, performer.Exact[float32]{Bits: 8}, multipole.Options{})
+	q, k, v := tokens[float32](5000, 8, 8, 6, 8)
+	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
+	old := runtime.GOMAXPROCS(1)
+	got := f.Forward(dense.Matrix[float32]{}, q, k, v)
+	runtime.GOMAXPROCS(old)
+	require.Equal(t, want.Data, got.Data)
+	f.Forward(q, q, k, v)
+	require.Equal(t, want.Data, q.Data)
+}
+
+// More keys in a cluster than products of bytes take are computed in T, and gradients and queries that
+// see the first keys do not know of codes.
+func TestBitsElsewhere(t *testing.T) {
+	var none dense.Matrix[float32]
+	q, k, v := tokens[float32](1<<16+1, 1, 1, 2, 5)
+	q = q.RowRange(0, 300)
+	opts := multipole.Options{Threshold: 1e-30, Clusters: 1}
+	want := form(t, performer.Exact[float32]{}, opts).Forward(none, q, k, v)
+	require.Equal(t, want.Data, form(t, performer.Exact[float32]{Bits: 8}, opts).Forward(none, q, k, v).Data)
+
+	q, k, v = tokens[float32](2000, 8, 4, 6, 5)
+	plain, bits := form(t, performer.Exact[float32]{}, multipole.Options{}), form(t, performer.Exact[float32]{Bits: 8}, multipole.Options{})
+	dq, dk, dv := plain.Backward(none, none, none, q, k, v, v)
+	cq, ck, cv := bits.Backward(none, none, none, q, k, v, v)
+	for _, x := range [][2]dense.Matrix[float32]{{dq, cq}, {dk, ck}, {dv, cv}} {
+		require.Equal(t, x[0].Data, x[1].Data)
+	}
+	seen := make([]int, q.Rows)
+	for i := range seen {
+		seen[i] = i
+	}
+	require.Equal(t, plain.ForwardSeen(none, q, k, v, seen).Data, bits.ForwardSeen(none, q, k, v, seen).Data)
+
+	_, err := multipole.New(performer.Exact[float32]{Bits: 4}, multipole.Options{}, rand.NewPCG(1, 2))
+	assert.ErrorContains(t, err, "exact.Bits = 4")
+	_, err = multipole.New(performer.Exact[float32]{Bits: 8, Causal: true}, multipole.Options{}, rand.NewPCG(1, 2))
+	assert.ErrorContains(t, err, "exact.Bits = 8 with Causal")
+}
