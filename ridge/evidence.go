@@ -133,8 +133,11 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 // chooseRatio returns λ: the one that is given, or the one of maximum evidence.
 func (p *problem) chooseRatio() (float64, error) {
 	low := margin * p.rounding
-	if p.opts.Noise > 0 && p.opts.Prior > 0 {
-		ratio := p.opts.Noise / p.opts.Prior
+	ratio, variances := p.opts.Ratio, p.opts.Noise > 0 && p.opts.Prior > 0
+	if variances {
+		ratio = p.opts.Noise / p.opts.Prior
+	}
+	if variances || ratio > 0 {
 		if !(ratio > low) || math.IsInf(ratio, 0) {
 			return 0, fmt.Errorf("ridge: Noise/Prior = %.3g, want more than %.3g, below which the rounding of the sums is felt", ratio, low)
 		}

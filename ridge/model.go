@@ -28,6 +28,11 @@ type Options struct {
 	// s²·φ(x)ᵀφ(x′), in squared units of y; 0 for the one of maximum evidence.
 	Prior float64
 
+	// Ratio is λ = σ²/s², in squared units of the features; 0 for the one of maximum evidence. Without
+	// Noise and Prior every output has the variances of maximum evidence for this ratio. With both of
+	// them Ratio is 0.
+	Ratio float64
+
 	// NoIntercept leaves out the intercept b.
 	NoIntercept bool
 }
@@ -37,10 +42,13 @@ func (o Options) check() error {
 	for _, v := range [...]struct {
 		name  string
 		value float64
-	}{{"Noise", o.Noise}, {"Prior", o.Prior}} {
+	}{{"Noise", o.Noise}, {"Prior", o.Prior}, {"Ratio", o.Ratio}} {
 		if !(v.value >= 0) || math.IsInf(v.value, 0) {
 			return fmt.Errorf("ridge: %s = %v, want a positive number, or 0 to choose by the evidence", v.name, v.value)
 		}
+	}
+	if o.Noise > 0 && o.Prior > 0 && o.Ratio > 0 {
+		return fmt.Errorf("ridge: Ratio = %v beside Noise = %v and Prior = %v, want at most two of them", o.Ratio, o.Noise, o.Prior)
 	}
 	return nil
 }
@@ -84,7 +92,7 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 // A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹; the intercept has a flat prior. Without an
 // intercept φ̄ = 0 and ȳ = 0.
 //
-// If Noise or Prior is 0, the ratio λ is the one of maximum evidence; all outputs share it. If
+// If Noise or Prior is 0 and there is no Ratio, λ is the one of maximum evidence; all outputs share it. If
 // both are 0, every output has the variances of maximum evidence for this ratio, in closed form.
 // λ is at the end of its range where the evidence has no maximum inside.
 //
@@ -120,6 +128,9 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g is too small for the rounding of the sums: %w", ratio, err)
+	}
+	if at.hidden && o.Noise == 0 && o.Prior == 0 {
+		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g explains the targets to rounding, which tells nothing of their noise", ratio)
 	}
 	m := &Model[T]{
 		phi: s.phi, centred: !o.NoIntercept, ratio: ratio, noise: at.noise, prior: at.prior, weight: s.weight,
