@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	blas "github.com/seed-feabd252/randfeat/blas"
+	components "github.com/seed-feabd252/randfeat/components"
 	dense "github.com/seed-feabd252/randfeat/dense"
 	gonum "github.com/seed-feabd252/randfeat/dense/gonum"
 	half "github.com/seed-feabd252/randfeat/dense/half"
@@ -37,6 +38,12 @@ var functions = []function{
 	{"audit.Choose[float64]", audit.Choose[float64]},
 	{"audit.Rows[float32]", audit.Rows[float32]},
 	{"audit.Rows[float64]", audit.Rows[float64]},
+	{"components.Fit[float32]", components.Fit[float32]},
+	{"components.Fit[float64]", components.Fit[float64]},
+	{"components.Of[float32]", components.Of[float32]},
+	{"components.Of[float64]", components.Of[float64]},
+	{"components.Read[float32]", components.Read[float32]},
+	{"components.Read[float64]", components.Read[float64]},
 	{"dense.Copy[float32, float64]", dense.Copy[float32, float64]},
 	{"dense.Copy[float64, float32]", dense.Copy[float64, float32]},
 	{"dense.Ensure[float32]", dense.Ensure[float32]},
@@ -322,6 +329,8 @@ var types = []reflect.Type{
 	reflect.TypeFor[audit.Report](),
 	reflect.TypeFor[audit.Trial](),
 	reflect.TypeFor[blas.Implementation](),
+	reflect.TypeFor[components.Model[float32]](),
+	reflect.TypeFor[components.Model[float64]](),
 	reflect.TypeFor[dense.Matrix[float32]](),
 	reflect.TypeFor[dense.Matrix[float64]](),
 	reflect.TypeFor[dense.Tensor[bool]](),

@@ -1,0 +1,176 @@
+package components
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+)
+
+// krylovFrom is the order from which a few eigenvectors come from a Krylov space.
+const krylovFrom = 200
+
+// unit is the spacing of numbers of float64 at 1.
+const unit = 0x1p-52
+
+// leading returns the r largest eigenvalues of the symmetric matrix a, the largest first, and their
+// eigenvectors as rows, each with its element of largest absolute value, the first of equals,
+// positive.
+func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
+	if n := a.Rows; n >= krylovFrom && r <= n/16 {
+		values, vectors, err = krylov(ctx, a, r)
+	}
+	if err == nil && values == nil {
+		values, vectors, err = all(ctx, a, r)
+	}
+	if err != nil {
+		return nil, vectors, err
+	}
+	for i := range r {
+		row, peak := vectors.Row(i), 0.0
+		for _, v := range row {
+			if math.Abs(v) > math.Abs(peak) {
+				peak = v
+			}
+		}
+		if peak < 0 {
+			for j := range row {
+				row[j] = -row[j]
+			}
+		}
+	}
+	return values, vectors, nil
+}
+
+// all is leading by a decomposition of a.
+func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, vectors, err
+	}
+	n := a.Rows
+	var eigen mat.EigenSym
+	if !eigen.Factorize(mat.NewSymDense(n, dense.Transpose(dense.Matrix[float64]{}, a).Data), true) {
+		return nil, vectors, fmt.Errorf("components: the eigenvalues of the covariance of %d features did not converge", n)
+	}
+	ascending := eigen.Values(nil)
+	var columns mat.Dense
+	eigen.VectorsTo(&columns)
+	rows := dense.Transpose(dense.Matrix[float64]{}, gonum.FromMat[float64](&columns))
+	vectors = dense.New[float64](r, n)
+	for i := range r {
+		values = append(values, max(0, ascending[n-1-i]))
+		copy(vectors.Row(i), rows.Row(n-1-i))
+	}
+	return values, vectors, nil
+}
+
+// krylov is leading in the space of Q, AQ, A²Q, … for a random Q of some more than r rows [Musco &
+// Musco 2015]. It ends when the residuals ‖Av − λv‖ of the r pairs are what a decomposition would
+// leave, and returns nil when the space has half of all dimensions before.
+func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
+	n := a.Rows
+	most, block := n/2, r+8
+	basis, images := dense.New[float64](most, n), dense.New[float64](most, n)
+	rng := rand.New(rand.NewPCG(1, 2))
+	next := dense.New[float64](block, n)
+	for i := range next.Data {
+		next.Data[i] = rng.NormFloat64()
+	}
+	checked := 0
+	for size := 0; size+block <= most; {
+		if err := ctx.Err(); err != nil {
+			return nil, vectors, err
+		}
+		added := extend(basis, size, next)
+		matmul.Mul(1, basis.RowRange(size, size+added), a, 0, images.RowRange(size, size+added))
+		size += added
+		next = dense.Copy(dense.Matrix[float64]{}, images.RowRange(size-added, size))
+		// Decompositions at sizes that grow by a quarter cost twice the last one, all together.
+		if added > 0 && 4*size < 5*checked && size+block <= most {
+			continue
+		}
+		checked = size
+		q, aq := basis.RowRange(0, size), images.RowRange(0, size)
+		small := dense.New[float64](size, size)
+		matmul.MulT(1, q, aq, 0, small)
+		count := min(r, size)
+		theta, y, err := all(ctx, small, count)
+		if err != nil {
+			return nil, vectors, err
+		}
+		v, rest := dense.New[float64](count, n), dense.New[float64](count, n)
+		matmul.Mul(1, y, q, 0, v)
+		matmul.Mul(1, y, aq, 0, rest)
+		worst := 0.0
+		for i, t := range theta {
+			vecmath.AddScaled(rest.Row(i), v.Row(i), -t)
+			worst = max(worst, vecmath.Dot(rest.Row(i), rest.Row(i)))
+		}
+		if math.Sqrt(worst) <= float64(n)*unit*theta[0] && count == r {
+			return theta, v, nil
+		}
+		if added == 0 {
+			return nil, vectors, nil
+		}
+	}
+	return nil, vectors, nil
+}
+
+// extend writes an orthonormal basis of what next adds to the first rows of basis behind them, and
+// returns how many rows that are. next is lost.
+func extend(basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
+	for i := range next.Rows {
+		row := next.Row(i)
+		before := math.Sqrt(vecmath.Dot(row, row))
+		// A second pass takes away what rounding left after the first.
+		for range 2 {
+			for l := range first + added {
+				vecmath.AddScaled(row, basis.Row(l), -vecmath.Dot(row, basis.Row(l)))
+			}
+		}
+		norm := math.Sqrt(vecmath.Dot(row, row))
+		if !(norm > 64*unit*before) {
+			continue
+		}
+		to := basis.Row(first + added)
+		for j, v := range row {
+			to[j] = v / norm
+		}
+		added++
+	}
+	return added
+}
+
+// symmetric returns the symmetric matrix of a lower triangle, over 2^e, and e: no element is above 1.
+// An error reports elements that are not finite, and zeros alone.
+func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
+	largest := 0.0
+	for i := range lower.Rows {
+		for j, v := range lower.Row(i)[:i+1] {
+			if v-v != 0 {
+				return lower, 0, fmt.Errorf("components: the sum of products of features %d and %d is %v, want a finite number", i, j, v)
+			}
+			largest = max(largest, math.Abs(v))
+		}
+	}
+	if largest == 0 {
+		return lower, 0, errors.New("components: the features do not vary, or by less than 10⁻¹⁶⁰, and have no components")
+	}
+	_, e := math.Frexp(largest)
+	for i := range lower.Rows {
+		for j := range i + 1 {
+			v := math.Ldexp(lower.At(i, j), -e)
+			lower.Set(i, j, v)
+			lower.Set(j, i, v)
+		}
+	}
+	return lower, e, nil
+}

@@ -1,0 +1,93 @@
+package components
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Write writes the model with its map φ as one safetensors file, as rff.Write does: package
+// documentation lists the arrays under Files. The error reports a map that cannot be written, and the
+// errors of w.
+func (m *Model[T]) Write(w io.Writer) error {
+	if err := rff.Write[T](w, m); err != nil {
+		return fmt.Errorf("components: %w", err)
+	}
+	return nil
+}
+
+// Read reads a model that Model.Write or rff.Write wrote, to the end of r. Its results have the same
+// bits, on the same processor and version of this module. The error is that of rff.Read, and reports
+// a file of another map.
+func Read[T dense.Float](r io.Reader) (*Model[T], error) {
+	phi, err := rff.Read[T](r)
+	if err != nil {
+		return nil, fmt.Errorf("components: %w", err)
+	}
+	m, ok := phi.(*Model[T])
+	if !ok {
+		return nil, fmt.Errorf("components: the file has the map %v, want components", phi)
+	}
+	return m, nil
+}
+
+// Recipe returns what rff.Write writes.
+func (m *Model[T]) Recipe() (any, error) {
+	if m.none() {
+		return nil, errors.New("components: the Model is zero, want one of Fit, Of or Read")
+	}
+	return recipe[T]{m.phi, m.vectors, m.mean, m.variances, m.total, m.whiten}, nil
+}
+
+// recipe is what a file holds: the exported fields.
+type recipe[T dense.Float] struct {
+	Of            rff.Map[T]
+	Components    dense.Matrix[float64]
+	Mean          []float64
+	Variances     []float64 `archive:"explainedVariance"`
+	TotalVariance float64
+	Whiten        bool
+}
+
+func init() {
+	register[float32]()
+	register[float64]()
+}
+
+func register[T dense.Float]() {
+	archive.Register(map[string]any{"Components": recipe[T]{}}, func(r any) (rff.Map[T], error) { return r.(recipe[T]).make() })
+}
+
+func (r recipe[T]) make() (rff.Map[T], error) {
+	if r.Of == nil {
+		return nil, errors.New("components: of is nil, want a map")
+	}
+	_, width := r.Of.Dims()
+	count := len(r.Variances)
+	if count < 1 || r.Components.Rows != count || r.Components.Cols != width || len(r.Mean) != width {
+		return nil, fmt.Errorf("components: components are %d×%d, mean has %d numbers and explainedVariance %d, for %d features",
+			r.Components.Rows, r.Components.Cols, len(r.Mean), count, width)
+	}
+	if err := argument.Finite("components: components", r.Components); err != nil {
+		return nil, err
+	}
+	if err := argument.FiniteAll("components: mean", r.Mean); err != nil {
+		return nil, err
+	}
+	for k, v := range append([]float64{r.TotalVariance}, r.Variances...) {
+		if !(v >= 0) || math.IsInf(v, 0) || k == 0 && v == 0 {
+			return nil, fmt.Errorf("components: totalVariance = %v and explainedVariance = %v, want finite numbers above 0 and from 0 on", r.TotalVariance, r.Variances)
+		}
+	}
+	m := &Model[T]{phi: r.Of, vectors: r.Components, mean: r.Mean, variances: r.Variances, total: r.TotalVariance, whiten: r.Whiten}
+	if err := m.prepare(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}

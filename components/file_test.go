@@ -1,0 +1,134 @@
+package components_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/components"
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/safetensors"
+)
+
+func fileOf[T dense.Float](t testing.TB, m *components.Model[T]) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, m.Write(&b))
+	return b.Bytes()
+}
+
+// A model that is read has the bits of the model that was written, alone and as the map of another.
+func TestFiles(t *testing.T) {
+	t.Run("type=float32", testFiles[float32])
+	t.Run("type=float64", testFiles[float64])
+}
+
+func testFiles[T dense.Float](t *testing.T) {
+	x := normal[T](300, 4, 1, 1)
+	for _, whiten := range []bool{false, true} {
+		m := fit(t, gaussian[T](20, 4, 1, 1), x, 5, whiten)
+		got, err := components.Read[T](bytes.NewReader(fileOf(t, m)))
+		require.NoError(t, err)
+		z := m.Transform(dense.Matrix[T]{}, x)
+		assert.Equal(t, z, got.Transform(dense.Matrix[T]{}, x))
+		assert.Equal(t, m.ExplainedVariance(), got.ExplainedVariance())
+		assert.Equal(t, m.ExplainedVarianceRatio(), got.ExplainedVarianceRatio())
+		assert.Equal(t, m.Components(), got.Components())
+		assert.Equal(t, m.Mean(), got.Mean())
+		assert.Equal(t, m.String(), got.String())
+
+		// Regression on components, in one file.
+		y := dense.New[T](300, 1)
+		for i := range y.Data {
+			y.Data[i] = z.At(i, 1) * z.At(i, 0)
+		}
+		model, err := ridge.Fit(t.Context(), rff.Map[T](m), x, y, ridge.Options{})
+		require.NoError(t, err)
+		var b bytes.Buffer
+		require.NoError(t, model.Write(&b))
+		again, err := ridge.ReadModel[T](&b)
+		require.NoError(t, err)
+		assert.Equal(t, model.Mean(dense.Matrix[T]{}, x), again.Mean(dense.Matrix[T]{}, x))
+	}
+}
+
+// testdata/Components.safetensors was written by the first version; testdata/transform.py knows the
+// format and the formulas.
+func TestGoldenFile(t *testing.T) {
+	path := filepath.Join("testdata", "Components.safetensors")
+	x := normal[float64](30, 2, 1, 1)
+	want := fit(t, gaussian[float64](6, 2, 1.5, 1), x, 3, true)
+	if os.Getenv("RANDFEAT_UPDATE") != "" {
+		require.NoError(t, os.WriteFile(path, fileOf(t, want), 0o666))
+	}
+	file, err := os.ReadFile(path)
+	require.NoError(t, err)
+	m, err := components.Read[float64](bytes.NewReader(file))
+	require.NoError(t, err)
+	assert.Equal(t, file, fileOf(t, m), "written as something else")
+	z := want.Transform(dense.Matrix[float64]{}, x)
+	assert.InDeltaSlice(t, z.Data, m.Transform(dense.Matrix[float64]{}, x).Data, 1e-11)
+	assert.InDeltaSlice(t, z.Data, densetest.NumPy(t, filepath.Join("testdata", "transform.py"), file, x.Data), 1e-11)
+}
+
+func TestFileErrors(t *testing.T) {
+	m := fit(t, gaussian[float64](6, 2, 1.5, 1), normal[float64](30, 2, 1, 1), 3, true)
+	file := fileOf(t, m)
+	changed := func(change func(f *safetensors.File)) []byte {
+		f, err := safetensors.Read(bytes.NewReader(file))
+		require.NoError(t, err)
+		change(f)
+		archive.Seal(f)
+		var b bytes.Buffer
+		require.NoError(t, safetensors.Write(&b, f))
+		return b.Bytes()
+	}
+	var other bytes.Buffer
+	require.NoError(t, rff.Write(&other, must.Have(rff.Identity[float64](3))))
+	for want, data := range map[string][]byte{
+		"components: the file has the map": other.Bytes(),
+		"components: rff: ":                file[:len(file)-1],
+		"of is nil, want a map":            changed(func(f *safetensors.File) { dropMap(f) }),
+		"totalVariance = -1":               changed(func(f *safetensors.File) { f.Metadata["map.totalVariance"] = "-1" }),
+		"explainedVariance 2, for 12":      changed(func(f *safetensors.File) { cut(f, "map.explainedVariance", 2) }),
+		"mean has 11 numbers":              changed(func(f *safetensors.File) { cut(f, "map.mean", 11) }),
+		"cannot be whitened":               changed(func(f *safetensors.File) { clear(f.Tensors["map.explainedVariance"].Data) }),
+	} {
+		_, err := components.Read[float64](bytes.NewReader(data))
+		assert.ErrorContains(t, err, want)
+	}
+	_, err := components.Read[float32](bytes.NewReader(file))
+	assert.ErrorContains(t, err, "float64")
+	assert.ErrorContains(t, new(components.Model[float64]).Write(new(bytes.Buffer)), "the Model is zero")
+}
+
+// cut leaves the first n numbers of a tensor.
+func cut(f *safetensors.File, name string, n int) {
+	t := f.Tensors[name]
+	t.Shape, t.Data = []int{n}, t.Data[:8*n]
+	f.Tensors[name] = t
+}
+
+// dropMap takes the map of the features away.
+func dropMap(f *safetensors.File) {
+	for key := range f.Metadata {
+		if len(key) > 7 && key[:7] == "map.of." {
+			delete(f.Metadata, key)
+		}
+	}
+	for key := range f.Tensors {
+		if len(key) > 7 && key[:7] == "map.of." {
+			delete(f.Tensors, key)
+		}
+	}
+	f.Metadata["map.of"] = "nil"
+}
