@@ -9,6 +9,7 @@
 //	fit rows in .npy or CSV files            Sum with NPY or CSV, then Sums.Fit
 //	rows that come in parts, or elsewhere    NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
 //	choose a length-scale, a kernel or D     Choose, beginning around MedianDistance
+//	a length-scale for each column           package ridge/ard
 //	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; of few rows: Model.Pathwise
 //	errors without data held back            Model.LeaveOneOut

@@ -26,12 +26,17 @@ import (
 	quantise "github.com/seed-feabd252/randfeat/quantise"
 	rff "github.com/seed-feabd252/randfeat/rff"
 	ridge "github.com/seed-feabd252/randfeat/ridge"
+	ard "github.com/seed-feabd252/randfeat/ridge/ard"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
 	semiseparable "github.com/seed-feabd252/randfeat/semiseparable"
 	validate "github.com/seed-feabd252/randfeat/validate"
 )
 
 var functions = []function{
+	{"ard.Evaluate[float32]", ard.Evaluate[float32]},
+	{"ard.Evaluate[float64]", ard.Evaluate[float64]},
+	{"ard.Fit[float32]", ard.Fit[float32]},
+	{"ard.Fit[float64]", ard.Fit[float64]},
 	{"audit.Candidates[float32]", audit.Candidates[float32]},
 	{"audit.Candidates[float64]", audit.Candidates[float64]},
 	{"audit.Choose[float32]", audit.Choose[float32]},
@@ -316,6 +321,12 @@ var functions = []function{
 }
 
 var types = []reflect.Type{
+	reflect.TypeFor[ard.Evaluation[float32]](),
+	reflect.TypeFor[ard.Evaluation[float64]](),
+	reflect.TypeFor[ard.Options](),
+	reflect.TypeFor[ard.Result[float32]](),
+	reflect.TypeFor[ard.Result[float64]](),
+	reflect.TypeFor[ard.Step](),
 	reflect.TypeFor[audit.Call](),
 	reflect.TypeFor[audit.Candidate[float32]](),
 	reflect.TypeFor[audit.Candidate[float64]](),
