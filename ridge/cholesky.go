@@ -180,10 +180,24 @@ func (s *solver) otherHalf(w dense.Matrix[float64]) {
 	}
 }
 
-// traceInverse returns tr A⁻¹ = ‖R⁻ᵀ‖², from tile columns of R⁻ᵀ a piece. The error is that of ctx.
+// traceInverse returns tr A⁻¹ = ‖R⁻ᵀ‖². The error is that of ctx.
 func (c *cholesky) traceInverse(ctx context.Context) (float64, error) {
-	n := c.r.Rows
 	sums := make([]float64, len(c.diag))
+	err := c.invert(ctx, func(lo int, w dense.Matrix[float64]) {
+		for _, v := range w.Data {
+			sums[lo/tile] += v * v
+		}
+	})
+	trace := 0.0
+	for _, v := range sums {
+		trace += v
+	}
+	return trace, err
+}
+
+// invert calls f with the columns of R⁻ᵀ, some at a time, from column lo on; rows before lo are zero. Calls are concurrent. The error is that of ctx.
+func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
+	n := c.r.Rows
 	parallel.Pieces(len(c.diag), func(i int) {
 		if ctx.Err() != nil {
 			return
@@ -196,13 +210,7 @@ func (c *cholesky) traceInverse(ctx context.Context) (float64, error) {
 		s := c.solver()
 		s.half(w)
 		c.solvers.Put(s)
-		for _, v := range w.Data {
-			sums[i] += v * v
-		}
+		f(lo, w)
 	})
-	trace := 0.0
-	for _, v := range sums {
-		trace += v
-	}
-	return trace, ctx.Err()
+	return ctx.Err()
 }

@@ -16,6 +16,7 @@
 //	probabilities of classes                 Logistic; faster: OneVersusRest
 //	are the probabilities right?             LogLoss, Calibration
 //	keep what was learnt in a file           Model.Write, ReadModel; Classifier.Write, ReadClassifier
+//	predict rows one by one                  Model.Server; from a mapped file: Server.Write, ViewServer
 //
 // # The model
 //
@@ -90,9 +91,9 @@
 //
 // # Files
 //
-// A model and a classifier are one safetensors file each, which contains the map:
+// A model, a classifier and a server are one safetensors file each, which contains the map:
 //
-//	model                    Model or Classifier
+//	model                    Model, Classifier or Server
 //	model.map, …             the map, with the parts that package rff lists
 //
 //	model.weights            of a Model: D×p, float64
@@ -107,6 +108,9 @@
 //
 //	model.weights            of a Classifier: D×classes
 //	model.intercepts         b, a number for each class
+//
+//	model.base               of a Server, beside its weights, means and noise: 1/Σω, or 0 without an intercept
+//	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
 //
 // and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
 // from files with NumPy. Later versions read the files of this version; tests with golden files

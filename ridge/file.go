@@ -50,7 +50,7 @@ func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 
-// learnt is a *Model[T] or a *Classifier[T].
+// learnt is a *Model[T], a *Classifier[T] or a *Server[T].
 type learnt[T dense.Float] interface{ recipe() recipe[T] }
 
 func write[T dense.Float](w io.Writer, m learnt[T]) error {
@@ -59,6 +59,11 @@ func write[T dense.Float](w io.Writer, m learnt[T]) error {
 
 func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
 	held, err := archive.Read[T, recipe[T]](r, "model")
+	return made[T, M](held, err)
+}
+
+// made returns what is made of a recipe, or err.
+func made[T dense.Float, M learnt[T]](held recipe[T], err error) (m M, _ error) {
 	if err == nil && held == nil {
 		err = errors.New("model is nil")
 	}
@@ -85,7 +90,7 @@ func init() {
 }
 
 func register[T dense.Float]() {
-	archive.Register(map[string]any{"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}},
+	archive.Register(map[string]any{"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "Server": serverRecipe[T]{}},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
 }
 
@@ -111,43 +116,26 @@ func (m *Model[T]) recipe() recipe[T] {
 }
 
 func (r modelRecipe[T]) check() error {
-	width, outputs := r.Weights.Rows, r.Weights.Cols
+	width := r.Weights.Rows
 	if err := checkWeights(r.Map, r.Weights, "outputs", 1); err != nil {
 		return err
 	}
-	// The weights have the size of their file, so that the size of the triangle does not overflow.
-	triangle := uint64(width) * uint64(width+1) / 2
-	switch {
-	case len(r.FeatureMean) != width:
-		return fmt.Errorf("featureMean has %d numbers, want %d", len(r.FeatureMean), width)
-	case len(r.TargetMean) != outputs || len(r.Noise) != outputs:
-		return fmt.Errorf("targetMean has %d numbers and noise %d, want %d", len(r.TargetMean), len(r.Noise), outputs)
-	case uint64(len(r.Factor)) != triangle:
-		return fmt.Errorf("factor has %d numbers, want the %d of a triangle of order %d", len(r.Factor), triangle, width)
-	case math.IsNaN(r.LogEvidence) || math.IsInf(r.LogEvidence, 0):
-		return fmt.Errorf("logEvidence = %v, want a finite number", r.LogEvidence)
+	if err := checkParts(r.Weights, r.FeatureMean, r.TargetMean, r.Noise, "factor", len(r.Factor)); err != nil {
+		return err
 	}
-	for _, part := range []struct {
-		name    string
-		numbers []float64
-	}{{"featureMean", r.FeatureMean}, {"targetMean", r.TargetMean}, {"factor", r.Factor}} {
-		if err := argument.FiniteAll(part.name, part.numbers); err != nil {
-			return err
-		}
+	if e := r.LogEvidence; e-e != 0 {
+		return fmt.Errorf("logEvidence = %v, want a finite number", e)
 	}
-	positive := func(name string, v float64) error {
-		if !(v > 0) || math.IsInf(v, 0) {
-			return fmt.Errorf("%s = %v, want a positive number", name, v)
-		}
-		return nil
+	if err := argument.FiniteAll("factor", r.Factor); err != nil {
+		return err
 	}
-	err := cmp.Or(positive("ratio", r.Ratio), positive("rowWeight", r.RowWeight))
+	err := cmp.Or(checkPositive("ratio", r.Ratio), checkPositive("rowWeight", r.RowWeight))
 	for j, v := range r.Noise {
-		err = cmp.Or(err, positive(fmt.Sprintf("noise[%d]", j), v), positive(fmt.Sprintf("noise[%d]/ratio", j), v/r.Ratio))
+		err = cmp.Or(err, checkPositive(fmt.Sprintf("noise[%d]", j), v), checkPositive(fmt.Sprintf("noise[%d]/ratio", j), v/r.Ratio))
 	}
 	pivot := 0
 	for i := 0; i < width && err == nil; i++ {
-		err = positive(fmt.Sprintf("pivot %d of factor", i), r.Factor[pivot])
+		err = checkPositive(fmt.Sprintf("pivot %d of factor", i), r.Factor[pivot])
 		pivot += width - i
 	}
 	return err
@@ -162,6 +150,30 @@ func (r modelRecipe[T]) make() learnt[T] {
 		m.prior = append(m.prior, v/r.Ratio)
 	}
 	return m
+}
+
+// checkParts returns an error unless means and noise have the sizes that weights have, and a triangle of
+// so many numbers the size for its features.
+func checkParts(weights dense.Matrix[float64], featureMean, targetMean, noise []float64, name string, triangle int) error {
+	width, outputs := weights.Rows, weights.Cols
+	// The weights have the size of their file, so that the size of the triangle does not overflow.
+	want := uint64(width) * uint64(width+1) / 2
+	switch {
+	case len(featureMean) != width:
+		return fmt.Errorf("featureMean has %d numbers, want %d", len(featureMean), width)
+	case len(targetMean) != outputs || len(noise) != outputs:
+		return fmt.Errorf("targetMean has %d numbers and noise %d, want %d", len(targetMean), len(noise), outputs)
+	case uint64(triangle) != want:
+		return fmt.Errorf("%s has %d numbers, want the %d of a triangle of order %d", name, triangle, want, width)
+	}
+	return cmp.Or(argument.FiniteAll("featureMean", featureMean), argument.FiniteAll("targetMean", targetMean))
+}
+
+func checkPositive(name string, v float64) error {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return fmt.Errorf("%s = %v, want a positive number", name, v)
+	}
+	return nil
 }
 
 // classifierRecipe is what a Classifier is made of.

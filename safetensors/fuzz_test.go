@@ -8,7 +8,7 @@ import (
 )
 
 // What Read takes is what encoding/json sees in the header, it is written back and
-// reads equal, and no input makes it panic.
+// reads equal, and no input makes it panic. View gives the same file or the same error.
 func FuzzRead(f *testing.F) {
 	for _, golden := range goldens {
 		f.Add([]byte(golden.text))
@@ -32,10 +32,15 @@ func TestReadBitFlips(t *testing.T) {
 // checkRead checks what FuzzRead says of one input.
 func checkRead(t *testing.T, text []byte) {
 	first, err := Read(bytes.NewReader(text))
+	view, viewErr := View(text)
 	if err != nil {
 		require.Nil(t, first)
+		require.EqualError(t, viewErr, err.Error())
+		require.Nil(t, view)
 		return
 	}
+	require.NoError(t, viewErr)
+	require.Equal(t, first, view)
 	requireHeader(t, text, first)
 	var buffer bytes.Buffer
 	require.NoError(t, Write(&buffer, first))

@@ -34,11 +34,70 @@ func Read(r io.Reader) (*File, error) {
 	return f, nil
 }
 
+// View is Read of a file that is in memory, such as one that the system has mapped: Data of tensors
+// are parts of data, which have no room to grow, and nothing but the header is copied. They change with
+// data, and must not be used once data is unmapped.
+func View(data []byte) (*File, error) {
+	f, err := parse(&view{data})
+	if err != nil {
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	return f, nil
+}
+
+// view is the bytes of a file that are not read yet.
+type view struct{ rest []byte }
+
+func (v *view) take(n int) ([]byte, error) {
+	m, err := n, error(nil)
+	if n > len(v.rest) {
+		m, err = len(v.rest), io.ErrUnexpectedEOF
+	}
+	data := v.rest[:m:m]
+	v.rest = v.rest[m:]
+	return data, err
+}
+
+func (v *view) end() error {
+	if len(v.rest) > 0 {
+		return errTrailing
+	}
+	return nil
+}
+
+// source gives the bytes of a file.
+type source interface {
+	// take returns the next n bytes, or those there are and io.ErrUnexpectedEOF or another error.
+	take(n int) ([]byte, error)
+	// end returns an error if there are more bytes.
+	end() error
+}
+
+var errTrailing = errors.New("bytes follow the last tensor")
+
+// reader reads a file.
+type reader struct{ io.Reader }
+
+func (r reader) end() error {
+	switch n, err := io.ReadFull(r, make([]byte, 1)); {
+	case n > 0:
+		return errTrailing
+	case err != io.EOF:
+		return err
+	}
+	return nil
+}
+
 // read is Read without the prefix of errors.
 func read(r io.Reader) (*File, error) {
 	if r == nil {
 		return nil, errors.New("r is nil, want a reader")
 	}
+	return parse(reader{r})
+}
+
+// parse returns the file of a source.
+func parse(r source) (*File, error) {
 	text, err := readHeader(r)
 	if err != nil {
 		return nil, err
@@ -52,24 +111,21 @@ func read(r io.Reader) (*File, error) {
 	}
 	f := &File{Metadata: metadata, Tensors: make(map[string]Tensor, len(entries))}
 	for _, e := range entries {
-		data, err := take(r, e.end-e.begin)
+		data, err := r.take(e.end - e.begin)
 		if err != nil {
 			return nil, fmt.Errorf("tensor %.80q: data_offsets [%d, %d], but the buffer gives %d bytes: %w", e.name, e.begin, e.end, e.begin+len(data), err)
 		}
 		f.Tensors[e.name] = Tensor{DType: e.dtype, Shape: e.shape, Data: data}
 	}
-	switch n, err := io.ReadFull(r, make([]byte, 1)); {
-	case n > 0:
-		return nil, errors.New("bytes follow the last tensor")
-	case err != io.EOF:
+	if err := r.end(); err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
 // readHeader reads the length of the header and the header.
-func readHeader(r io.Reader) ([]byte, error) {
-	prefix, err := take(r, 8)
+func readHeader(r source) ([]byte, error) {
+	prefix, err := r.take(8)
 	if err != nil {
 		return nil, fmt.Errorf("length of the header: %d of 8 bytes: %w", len(prefix), err)
 	}
@@ -77,7 +133,7 @@ func readHeader(r io.Reader) ([]byte, error) {
 	if n > maxHeader {
 		return nil, fmt.Errorf("header of %d bytes, want at most %d: not a safetensors file", n, maxHeader)
 	}
-	text, err := take(r, int(n))
+	text, err := r.take(int(n))
 	if err != nil {
 		return nil, fmt.Errorf("header of %d bytes, but the input gives %d: %w", n, len(text), err)
 	}
@@ -87,7 +143,7 @@ func readHeader(r io.Reader) ([]byte, error) {
 // take reads n bytes and returns them, or those there were and an error, which is
 // io.ErrUnexpectedEOF at the end of r. It allocates at most 64 KiB or four times
 // what r delivers, counting blocks that it has outgrown.
-func take(r io.Reader, n int) ([]byte, error) {
+func (r reader) take(n int) ([]byte, error) {
 	data := make([]byte, 0, min(n, 64<<10))
 	for {
 		m, err := io.ReadFull(r, data[len(data):cap(data)])

@@ -222,3 +222,16 @@ func TestReadAllocations(t *testing.T) {
 		})
 	}
 }
+
+// A view shares its bytes, and an append to a tensor leaves those that follow alone.
+func TestView(t *testing.T) {
+	data := file(`{"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}}`, "xyz")
+	f, err := View(data)
+	require.NoError(t, err)
+	data[len(data)-3] = 'w'
+	require.Equal(t, "wy", string(f.Tensors["a"].Data))
+	_ = append(f.Tensors["a"].Data, '!')
+	require.Equal(t, "z", string(f.Tensors["b"].Data))
+	_, err = View(nil)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+}

@@ -13,12 +13,17 @@ assert meta["model.map"] == "Gaussian" and meta["model.map.w"] == "Explicit", "a
 w = a["map.w.frequencies"]
 t = np.fromfile(sys.argv[2]).reshape(-1, w.shape[1]) @ w.T / float(meta["model.map.lengthScale"])
 phi = np.hstack([np.cos(t), np.sin(t)]) / np.sqrt(len(w))
-if meta["model"] == "Model":
+if meta["model"] in ("Model", "Server"):
     centred = phi - a["featureMean"]
     mean = a["targetMean"] + centred @ a["weights"]
     r = np.zeros((phi.shape[1],) * 2)
-    r[np.triu_indices(len(r))] = a["factor"]  # A = RᵀR
-    variance = (np.linalg.solve(r.T, centred.T) ** 2).sum(0) + (meta["model.centred"] == "true") / float(meta["model.rowWeight"])
+    if meta["model"] == "Model":
+        r[np.triu_indices(len(r))] = a["factor"]  # A = RᵀR
+        halves, base = np.linalg.solve(r.T, centred.T), (meta["model.centred"] == "true") / float(meta["model.rowWeight"])
+    else:
+        r[np.tril_indices(len(r))] = a["inverse"]  # R⁻ᵀ
+        halves, base = r @ centred.T, float(meta["model.base"])
+    variance = (halves**2).sum(0) + base
     np.hstack([mean, np.sqrt(np.outer(1 + variance, a["noise"]))]).tofile(sys.argv[3])
 else:
     z = np.exp(phi @ a["weights"] + a["intercepts"])

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -111,6 +112,14 @@ func testWhole[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.True(t, math.Signbit(got.Wide.Data[1]))
+	for skip := range 8 { // numbers in memory lie at multiples of their size
+		data := append(make([]byte, skip), file.Bytes()...)[skip:]
+		got, err = archive.View[T, whole[T]](data, "it")
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	_, err = archive.View[T, whole[T]](file.Bytes()[:file.Len()-1], "it")
+	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 
 	// A matrix with gaps is written without them.
 	want.Matrix = dense.Matrix[T]{Rows: 2, Cols: 1, Stride: 2, Data: []T{1, 9, 3}}

@@ -16,12 +16,24 @@ import (
 // what is missing, damaged, unknown, of another type or of another version, or wraps the error of
 // r. No input makes Read panic or allocate more than a multiple of the bytes that r has delivered.
 func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
-	var v, none V
 	f, err := safetensors.Read(r)
+	return decode[T, V](f, err, name, false)
+}
+
+// View is Read of bytes in memory. Slices of float32 are parts of data where the processor and their
+// place in memory allow it.
+func View[T dense.Float, V any](data []byte, name string) (V, error) {
+	f, err := safetensors.View(data)
+	return decode[T, V](f, err, name, true)
+}
+
+// decode returns the value of a file, or err. In place, some arrays are parts of the file.
+func decode[T dense.Float, V any](f *safetensors.File, err error, name string, inPlace bool) (V, error) {
+	var v, none V
 	if err != nil {
 		return none, err
 	}
-	d := decoder{metadata: f.Metadata, tensors: f.Tensors}
+	d := decoder{metadata: f.Metadata, tensors: f.Tensors, inPlace: inPlace}
 	if err := d.header(f, typeName[T](), name); err != nil {
 		return none, err
 	}
@@ -35,6 +47,7 @@ func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
 type decoder struct {
 	metadata map[string]string
 	tensors  map[string]safetensors.Tensor
+	inPlace  bool
 }
 
 // header takes out what every file says.
@@ -136,6 +149,9 @@ func (d *decoder) array(name string, v reflect.Value) error {
 		return fmt.Errorf("tensor %.200q is missing", name)
 	}
 	delete(d.tensors, name)
+	if single, ok := v.Addr().Interface().(*[]float32); ok && d.inPlace && t.DType == safetensors.F32 && len(t.Shape) == 1 && viewed(single, t.Data) {
+		return nil
+	}
 	if err := fill(v.Addr().Interface(), t); err != nil {
 		return fmt.Errorf("tensor %.200q: %w", name, err)
 	}
