@@ -115,6 +115,107 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
+// BenchmarkFilter is a search for 10 rows among all, among every second one, and among a hundredth of
+// them side by side.
+func BenchmarkFilter(b *testing.B) {
+	for _, bits := range []int{1, 2, 4, 8} {
+		for _, kept := range []string{"all", "half", "hundredth"} {
+			b.Run(fmt.Sprintf("bits=%d/kept=%s/n=%d/d=%d", bits, kept, *benchRows, benchDim), func(b *testing.B) {
+				all := bench()
+				only := make(quantise.Bitmap, (*benchRows+63)/64)
+				var o quantise.SearchOptions[float32]
+				for id := range *benchRows {
+					only.Set(id, kept == "half" && id%2 == 0 || kept == "hundredth" && id < *benchRows/100)
+				}
+				if kept != "all" {
+					o.Only = []quantise.Bitmap{only}
+				}
+				hits, query := lists(1, benchFound), 0
+				b.ReportAllocs()
+				for b.Loop() {
+					_ = quantise.Search(b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
+					query++
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkBatch is a search for 10 rows with one query and with many in one pass.
+func BenchmarkBatch(b *testing.B) {
+	const n, d, most = 200_000, 256, 64
+	x, queries := random[float32](n, d, 1), random[float32](most, d, 2)
+	for _, bits := range []int{1, 2, 4, 8} {
+		q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
+		c, err := q.Encode(b.Context(), x)
+		require.NoError(b, err)
+		for _, m := range []int{1, most} {
+			b.Run(fmt.Sprintf("bits=%d/queries=%d/n=%d/d=%d", bits, m, n, d), func(b *testing.B) {
+				hits := lists(m, benchFound)
+				b.ReportAllocs()
+				for b.Loop() {
+					_ = quantise.Search(b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
+				}
+				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*m), "µs/query")
+			})
+		}
+	}
+}
+
+// BenchmarkRerank is a search for 10 exact rows, with the number of rows that it looks at and the share of
+// the true 10 that it finds.
+func BenchmarkRerank(b *testing.B) {
+	const n, d, m, k = 100_000, 256, 20, 10
+	for _, clusters := range []int{0, 500} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		x, queries, centres := dense.New[float32](n, d), dense.New[float32](m, d), dense.New[float32](max(clusters, 1), d)
+		for i := range centres.Data[:clusters*d] {
+			centres.Data[i] = float32(rng.NormFloat64())
+		}
+		for _, rows := range []dense.Matrix[float32]{x, queries} {
+			for i := range rows.Rows {
+				row, centre := rows.Row(i), centres.Row(rng.IntN(centres.Rows))
+				for j := range row {
+					row[j] = centre[j] + float32(rng.NormFloat64())
+				}
+			}
+		}
+		var nearest [m][]quantise.Hit
+		for i, row := range kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, queries, x).Data {
+			nearest[i/n] = insert(nearest[i/n], i%n, float64(row))
+		}
+		for _, bits := range []int{1, 2, 4, 8} {
+			q, _ := quantise.New[float32](d, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
+			c, err := q.Encode(b.Context(), x)
+			require.NoError(b, err)
+			b.Run(fmt.Sprintf("bits=%d/clusters=%d/n=%d/d=%d", bits, clusters, n, d), func(b *testing.B) {
+				read, looked, recall, query := quantise.RowsOf(x), 0, 0.0, 0
+				o := quantise.SearchOptions[float32]{Rows: func(dst dense.Matrix[float32], segment int, ids []int) error {
+					looked += len(ids)
+					return read(dst, segment, ids)
+				}}
+				hits := lists(m, k)
+				require.NoError(b, quantise.Search(b.Context(), hits, queries, quantise.InnerProduct, o, c))
+				for i := range hits {
+					for _, hit := range hits[i] {
+						if slices.ContainsFunc(nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
+							recall += 1.0 / (m * k)
+						}
+					}
+				}
+				perQuery, one := float64(looked)/m, lists(1, k)
+				b.ReportAllocs()
+				for b.Loop() {
+					_ = quantise.Search(b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
+					query++
+				}
+				b.ReportMetric(perQuery, "rows/query")
+				b.ReportMetric(recall, "recall@10")
+			})
+		}
+	}
+}
+
 // BenchmarkRead reads as many bytes as codes of 1 bit and rows of float32 take, in a sum of squares
 // on all processors: what memory gives.
 func BenchmarkRead(b *testing.B) {

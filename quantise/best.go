@@ -6,84 +6,144 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// offer takes rows in places [lo, hi) of a block that are among the best so far into p.best.
-func (s *search[T]) offer(p *part, b *block, lo, hi int) {
-	worst := math.Float64frombits(s.worst.Load())
-	if len(p.best) == s.k {
-		worst = max(worst, p.best[0].score)
+// stretch is the rows of a chunk.
+type stretch struct {
+	b       *block
+	lo, n   int // places of b
+	segment int
+	base    int // the number of the row in the first place of b, among those of all segments
+	longest float64
+	across  float64 // of every row at most; only if rows in reach are wanted
+}
+
+// stretch prepares what queries share in places [lo, hi) of the block of a piece.
+func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
+	b := at.b
+	r := stretch{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base + b.first}
+	if s.values != nil {
+		return r
 	}
-	norms := b.norms[lo:hi]
-	if s.below(p, b, lo, hi, worst) {
+	norms, factors := b.norms[lo:hi], p.factors[:hi-lo]
+	switch {
+	case s.by != Cosine:
+		copy(factors, norms)
+	default:
+		for i, v := range norms {
+			factors[i] = 1
+			if v == 0 {
+				factors[i] = 0
+			}
+		}
+	}
+	if b.ratios != nil {
+		vecmath.Multiply(factors, b.ratios[lo:hi])
+	}
+	if s.bounded {
+		r.across = s.q.across(p, b, lo, hi)
+	}
+	if s.by == SquaredDistance {
+		copy(p.squares[:], norms)
+		vecmath.Multiply(p.squares[:hi-lo], norms)
+		r.longest = float64(vecmath.Peak(norms))
+	}
+	return r
+}
+
+// offer takes rows that are among the best so far into the list of a query.
+func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []float32) {
+	worst := math.Float64frombits(x.worst.Load())
+	if len(l.best) == x.k {
+		if x.k == 0 {
+			return
+		}
+		worst = max(worst, l.best[0].score)
+	}
+	if s.below(p, x, r, products, 0, worst) {
 		return
 	}
-	for i, v := range p.products[:hi-lo] {
-		cosine := float64(v) * b.ratio(lo+i)
-		norm := float64(norms[i])
-		score := cosine
-		switch {
-		case s.by == InnerProduct:
-			score = norm * cosine
-		case s.by == SquaredDistance:
-			score = norm * (2*s.norm*cosine - norm)
-		case norm == 0:
-			score = 0
-		}
+	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
+		place := r.lo + i
+		score := s.score(x, float64(r.b.norms[place]), float64(products[i])*r.b.ratio(place))
 		if score < worst {
 			continue
 		}
-		if p.best = keep(p.best, candidate{score, b.first + lo + i}, s.k); len(p.best) == s.k {
-			worst = max(worst, p.best[0].score)
+		c := candidate{score, r.base + place}
+		if len(l.best) == x.k && !l.best[0].worse(c) || !s.accepts(r.segment, r.b.first+place) {
+			continue
+		}
+		if l.best = keep(l.best, c, x.k); len(l.best) == x.k {
+			worst = max(worst, l.best[0].score)
 		}
 	}
 }
 
-// below reports whether the scores of these rows are all below worst. It computes them in
-// float32, many at a time, and leaves room for rounding; false is always right.
-func (s *search[T]) below(p *part, b *block, lo, hi int, worst float64) bool {
-	scores, norms := p.scores[:hi-lo], b.norms[lo:hi]
-	copy(scores, p.products[:hi-lo])
-	if b.ratios != nil {
-		vecmath.Multiply(scores, b.ratios[lo:hi])
+// score returns what a row of the given norm is ranked by, from the estimate of the cosine.
+func (s *search[T]) score(x *query[T], norm, cosine float64) float64 {
+	switch {
+	case s.by == InnerProduct:
+		return norm * cosine
+	case s.by == SquaredDistance:
+		return norm * (2*x.norm*cosine - norm)
+	case norm == 0:
+		return 0
+	}
+	return cosine
+}
+
+// below reports whether the scores of the rows that count are all below worst, even if cosines are
+// more than their estimates by up to margin. It computes them in float32, many at a time, and leaves
+// room for rounding; false is always right.
+func (s *search[T]) below(p *part, x *query[T], r *stretch, products []float32, margin, worst float64) bool {
+	scores := p.scores[:r.n]
+	copy(scores, products)
+	vecmath.Multiply(scores, p.factors[:r.n])
+	if margin > 0 && s.by != Cosine {
+		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
 	}
 	squares := 0.0
-	switch s.by {
-	case InnerProduct:
-		vecmath.Multiply(scores, norms)
-	case SquaredDistance:
-		longest := float64(vecmath.Peak(norms))
-		if longest > 0x1p60 || s.norm > 0x1p60 {
+	if s.by == SquaredDistance {
+		if r.longest > 0x1p60 || x.norm > 0x1p60 {
 			return false
 		}
-		vecmath.Scale(scores, float32(2*s.norm))
-		vecmath.AddScaled(scores, norms, -1)
-		vecmath.Multiply(scores, norms)
-		squares = longest * longest
+		vecmath.Scale(scores, float32(2*x.norm))
+		vecmath.AddScaled(scores, p.squares[:r.n], -1)
+		squares = r.longest * r.longest
+	}
+	if !p.mask.all {
+		p.mask.hide(scores)
 	}
 	peak := float64(vecmath.Peak(scores))
+	if s.by == Cosine {
+		peak += margin
+	}
 	return peak+0x1p-20*(math.Abs(peak)+2*squares) < worst
 }
 
-// merge takes the best rows of a piece into those of all.
-func (s *search[T]) merge(best []candidate) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range best {
-		s.best = keep(s.best, b, s.k)
+// merge takes what a piece found.
+func (x *query[T]) merge(l *list) {
+	if len(l.best) == 0 && len(l.reach) == 0 {
+		return
 	}
-	if len(s.best) == s.k {
-		s.worst.Store(math.Float64bits(s.best[0].score))
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, b := range l.best {
+		x.best = keep(x.best, b, x.k)
 	}
+	if len(x.best) == x.k {
+		x.worst.Store(math.Float64bits(x.best[0].score))
+	}
+	x.reach = append(x.reach, l.reach...)
 }
 
 // candidate is a row and what it is ranked by.
 type candidate struct {
 	score float64
-	id    int
+	row   int // among those of all segments
 }
 
 // worse reports whether a comes after b.
 func (a candidate) worse(b candidate) bool {
-	return a.score < b.score || a.score == b.score && a.id > b.id
+	return a.score < b.score || a.score == b.score && a.row > b.row
 }
 
 // keep takes c into a heap of at most k candidates, whose worst is the first, if c is among the

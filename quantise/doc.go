@@ -4,7 +4,8 @@
 //
 // # Where to look
 //
-//   - search among vectors: New, Encode, Search
+//   - search among vectors: New, Encode, the method Search of Codes
+//   - with filters, many queries, several Codes or exact rows: the function Search
 //   - all estimates for a query: Estimates
 //   - two codes with each other: Between
 //   - the vectors that codes stand for: Decode
@@ -71,6 +72,46 @@
 //
 // Between two codes of 1 bit the share of signs that differ is an average over orthogonal
 // directions, whose variance is known exactly too.
+//
+// # Searches of a store
+//
+// The function Search takes what a store has: many queries in one pass over the codes, several Codes
+// (segments) of one quantiser, sets of rows that count or do not, and a function that is asked about
+// the few rows that would be among the best. SearchOptions has them, and its zero value is the plain
+// search. Results are those of a search of one query among all rows that count, to the bit.
+//
+// # Exact rows
+//
+// Estimates of few bits put the right rows in the wrong order. With SearchOptions.Rows a search reads
+// the rows themselves, and returns exact values of the best k. The law says how many it has to read.
+//
+// Given the code of a row, the estimate e of a cosine ρ errs by √(1−ρ²)·σ·w. Here σ² =
+// (‖s‖²/(sᵀu)² − 1)/(d'−1) is known for the row, and w is a coordinate of a uniformly random direction
+// of R^(d'−1), in units of its standard deviation. Let z be a number that w exceeds with the probability
+// Miss/k at most. The largest ρ with e ≥ ρ − z·σ·√(1−ρ²) is the upper bound of the row.
+//
+// Search reads the k rows with the best estimates, and goes through the codes once more for rows of
+// which the upper bound is above the worst of these k. It reads those in the order of their bounds, up to
+// 64 at a time, until no bound is above the worst exact value of the list. One of the true k rows is
+// left out only if its estimate is more than z standard errors too low, and so the whole list is exact
+// with a probability of at least 1 − Miss. Rows with nearly equal values are all read.
+//
+// z is that of a normal variate, or √3 if that is more: from √3 on the tail of a normal variate is
+// above that of w, whose square has the law (d'−1)·Beta(½, (d'−2)/2), in every dimension. What the
+// rounding of the query adds is counted as part of σ. The law is that of uniformly random rotations;
+// "Rotations" below says how near to those rotations of New are.
+//
+// How many rows are read follows from the codes and from the data. Of 100,000 rows with d = 256, in 500
+// clusters (centres and noise of the same size) or in none, 20 searches for the 10 largest inner
+// products looked on average at
+//
+//	bits  500 clusters  no clusters
+//	1              161        14168
+//	2               82          724
+//	4               26           58
+//	8               11           11
+//
+// rows with Miss = 0.01, and all lists were exact. BenchmarkRerank counts.
 //
 // # Rotations
 //

@@ -35,6 +35,45 @@ func Example() {
 	// 136000 bytes for 1024000
 }
 
+// Two bits find the exact neighbours, if the rows themselves can be read: few of them.
+func ExampleSearch() {
+	const n, d = 20_000, 256
+	rng := rand.New(rand.NewPCG(1, 1))
+	rows, queries := dense.New[float32](n, d), dense.New[float32](2, d)
+	for i := range rows.Data {
+		rows.Data[i] = float32(rng.NormFloat64())
+	}
+	for i := range queries.Data { // near to rows 0 and 1
+		queries.Data[i] = rows.Data[i] + float32(rng.NormFloat64())
+	}
+	q, _ := quantise.New[float32](d, quantise.Options{Bits: 2}, rng)
+	codes, _ := q.Encode(context.Background(), rows)
+
+	deleted := make(quantise.Bitmap, (n+63)/64)
+	deleted.Set(1, true)
+	read, looked := quantise.RowsOf(rows), 0
+	hits := [][]quantise.Hit{make([]quantise.Hit, 2), make([]quantise.Hit, 2)}
+	err := quantise.Search(context.Background(), hits, queries, quantise.Cosine, quantise.SearchOptions[float32]{
+		Except: []quantise.Bitmap{deleted},
+		Rows: func(dst dense.Matrix[float32], segment int, ids []int) error { // from memory, or from a disk
+			looked += len(ids)
+			return read(dst, segment, ids)
+		},
+	}, codes)
+	for i, list := range hits {
+		for _, hit := range list {
+			fmt.Printf("query %d: row %d, cosine %.4f\n", i, hit.ID, hit.Value)
+		}
+	}
+	fmt.Println("looked at", looked, "rows", err)
+	// Output:
+	// query 0: row 0, cosine 0.7103
+	// query 0: row 19300, cosine 0.2375
+	// query 1: row 11569, cosine 0.3135
+	// query 1: row 12322, cosine 0.2690
+	// looked at 132 rows <nil>
+}
+
 // The law of the estimates of a scheme, before any vector is seen.
 func ExampleQuantiser_Theory() {
 	for _, s := range []quantise.Scheme{quantise.RaBitQ, quantise.LloydMax, quantise.Uniform, quantise.QJL} {

@@ -102,6 +102,9 @@ type Quantiser[T dense.Float] struct {
 	signs      sync.Once
 	signErrors []atomic.Uint64 // float64 bits by the number of signs that differ, 0 if not known yet
 
+	lengths       sync.Once
+	squared, ones []float32 // the squares of levels, and as many ones as Levels takes
+
 	searches pool.Of[search[T]]
 	parts    pool.Of[part]
 	rows     pool.Of[encoder[T]]
@@ -239,6 +242,9 @@ func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], 
 
 // elements returns the number of codes of a row.
 func (q *Quantiser[T]) elements() int { return q.out * len(q.rotations) }
+
+// digitWords returns the number of words of the digits of a query.
+func (q *Quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
 
 // rowBytes returns the number of bytes of a row of codes.
 func (q *Quantiser[T]) rowBytes() int {

@@ -103,11 +103,12 @@ func (r *rows) closed() []*block {
 		return nil
 	}
 	at := len(r.blocks) - 1
-	last := *r.blocks[at]
-	if last.size = r.n - last.first; last.size == r.blocks[at].size {
+	last := r.blocks[at]
+	size := r.n - last.first
+	if size == last.size {
 		return r.blocks
 	}
-	return append(r.blocks[:at:at], &last)
+	return append(r.blocks[:at:at], &block{first: last.first, size: size, words: last.words, norms: last.norms, ratios: last.ratios})
 }
 
 // rowShape is what a row of codes consists of.

@@ -1,6 +1,10 @@
 package quantise
 
-import "sort"
+import (
+	"sort"
+	"sync"
+	"sync/atomic"
+)
 
 // rows are the codes that there were at one time. They never change: an Append makes other rows,
 // which share the blocks.
@@ -18,6 +22,9 @@ type block struct {
 	// ratios times sᵀu, with the levels of the quantiser for s, are estimates of cosines. nil means
 	// 1 for all.
 	ratios []float32
+
+	once   sync.Once
+	across []atomic.Uint32 // float32 bits for each chunk, 0 if not known yet
 }
 
 // code is the code of one row.

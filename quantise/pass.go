@@ -1,0 +1,217 @@
+package quantise
+
+import (
+	"context"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+)
+
+// search is a pass of queries over the codes of segments.
+type search[T dense.Float] struct {
+	q        *Quantiser[T]
+	by       Measure
+	ctx      context.Context // nil if nothing ends the pass
+	options  SearchOptions[T]
+	segments []segment
+	n        int // rows of all segments
+	pieces   []piece
+
+	queries, kept []*query[T] // those of this search, and with those of others
+	digits        []uint64    // of all queries
+	values        []float64   // results of Estimates; nil in a search
+	bounded       bool        // rows in reach are wanted, not those with the best estimates
+
+	// Memory for a query.
+	rotated []T
+	whole   []int16
+	weights []int8
+	bits    []uint8
+	row     []uint64
+	reading reading[T]
+}
+
+// segment is the rows of one of the Codes of a search, of which the first has the number base among
+// the rows of all.
+type segment struct {
+	rows rows
+	base int
+}
+
+// piece is places [lo, hi) of a block.
+type piece struct {
+	segment int
+	b       *block
+	lo, hi  int
+}
+
+const (
+	pieceBytes = 1 << 18 // of codes
+	chunk      = 256     // rows that a kernel takes at a time
+	group      = 8       // queries that it takes at a time
+)
+
+// begin starts a search without queries and segments.
+func (q *Quantiser[T]) begin(by Measure) *search[T] {
+	s := q.searches.Get()
+	s.q, s.by, s.n = q, by, 0
+	return s
+}
+
+// add takes the rows that codes have now.
+func (s *search[T]) add(c *Codes[T]) {
+	all := *c.rows()
+	s.segments = append(s.segments, segment{all, s.n})
+	s.n += all.n
+}
+
+// locate returns the segment of a row among all, and the number it has there.
+func (s *search[T]) locate(row int) (segment, id int) {
+	for s.segments[segment].base+s.segments[segment].rows.n <= row {
+		segment++
+	}
+	return segment, row - s.segments[segment].base
+}
+
+// end keeps the memory of the search, but not the codes.
+func (s *search[T]) end() {
+	clear(s.segments)
+	clear(s.pieces)
+	s.segments, s.pieces, s.queries = s.segments[:0], s.pieces[:0], nil
+	s.ctx, s.options, s.values, s.bounded = nil, SearchOptions[T]{}, nil, false
+	s.q.searches.Put(s)
+}
+
+// run goes through all rows.
+func (s *search[T]) run() {
+	idle := true
+	for _, x := range s.queries {
+		idle = idle && (x.norm != x.norm || x.k == 0 || s.bounded && math.IsInf(x.least, 1))
+	}
+	if idle && s.values == nil {
+		return
+	}
+	size := max(pieceBytes/(8*s.q.words)/chunk, 1) * chunk
+	s.pieces = s.pieces[:0]
+	for i := range s.segments {
+		all := &s.segments[i].rows
+		for _, b := range all.blocks {
+			end := min(b.size, all.n-b.first)
+			for lo := 0; lo < end; lo += size {
+				s.pieces = append(s.pieces, piece{i, b, lo, min(lo+size, end)})
+			}
+		}
+	}
+	parallel.Do(len(s.pieces), s)
+}
+
+// part is the memory of a piece.
+type part struct {
+	products [group * chunk]float32
+	scores   [chunk]float32
+	factors  [chunk]float32 // of products in scores
+	squares  [chunk]float32 // of norms
+	lists    []list
+	mask     mask
+}
+
+// list is what a piece found for a query.
+type list struct {
+	best, reach []candidate // as those of the query
+}
+
+// Piece goes through the rows of piece i.
+func (s *search[T]) Piece(i int) {
+	if s.ctx != nil && s.ctx.Err() != nil {
+		return
+	}
+	p, at := s.q.parts.Get(), &s.pieces[i]
+	for len(p.lists) < len(s.queries) {
+		p.lists = append(p.lists, list{})
+	}
+	for k := range s.queries {
+		p.lists[k].best, p.lists[k].reach = p.lists[k].best[:0], p.lists[k].reach[:0]
+	}
+	for lo := at.lo; lo < at.hi; lo += chunk {
+		s.scan(p, at, lo, min(lo+chunk, at.hi))
+	}
+	for k, x := range s.queries {
+		x.merge(&p.lists[k])
+	}
+	s.q.parts.Put(p)
+}
+
+// scan goes through the rows in places [lo, hi) of the block of a piece.
+func (s *search[T]) scan(p *part, at *piece, lo, hi int) {
+	b := at.b
+	if !s.count(&p.mask, at.segment, b.first+lo, hi-lo) {
+		return
+	}
+	c := s.stretch(p, at, lo, hi)
+	for k := 0; k < len(s.queries); k += group {
+		some := s.queries[k:min(k+group, len(s.queries))]
+		s.products(p, b, lo, hi, some)
+		for j, x := range some {
+			products := p.products[j*(hi-lo):][:hi-lo]
+			switch {
+			case s.bounded:
+				s.offerReach(p, x, &p.lists[k+j], &c, products)
+				continue
+			case s.values == nil:
+				s.offer(p, x, &p.lists[k+j], &c, products)
+				continue
+			}
+			for i, v := range products {
+				s.values[b.first+lo+i] = s.value(x, float64(b.norms[lo+i]), float64(v)*b.ratio(lo+i))
+			}
+		}
+	}
+}
+
+// products computes sᵀp of the rows in places [lo, hi), for a search in codes of 1 bit from the rounded
+// queries.
+func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T]) {
+	q, n := s.q, hi-lo
+	rows := b.words[lo*q.words : hi*q.words]
+	if q.unit > 0 {
+		digits := s.digits[some[0].at:][:len(some)*q.digitWords()]
+		if q.table != nil {
+			scan.LevelProducts(p.products[:], rows, q.table, digits, n, q.words, len(some), n)
+		} else {
+			scan.Products(p.products[:], rows, digits, n, q.words, q.width, len(some), n)
+		}
+	}
+	for j, x := range some {
+		out := p.products[j*n:][:n]
+		switch {
+		case q.unit > 0:
+			vecmath.Scale(out, x.scale)
+		case q.width > 1 || s.values != nil:
+			scan.Levels(out, rows, q.levels, x.arranged, q.words, q.width)
+		default:
+			scan.Signs(out, rows, x.planes, q.words)
+			// The sum of the weights with the sign of their codes.
+			scale := float64(q.levels[1]) * x.step
+			vecmath.Affine(out, out, float32(2*scale), float32(-scale*x.sum))
+		}
+	}
+}
+
+// product computes sᵀp of a row for the query as it is.
+func (s *search[T]) product(row []uint64, x *query[T]) float64 {
+	q := s.q
+	var out [1]float32
+	switch {
+	case q.unit == 0:
+		scan.Levels(out[:], row, q.levels, x.arranged, q.words, q.width)
+		return float64(out[0])
+	case q.table != nil:
+		scan.LevelProducts(out[:], row, q.table, s.digits[x.at:][:q.digitWords()], 1, q.words, 1, 1)
+	default:
+		scan.Products(out[:], row, s.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
+	}
+	return float64(out[0] * x.scale)
+}

@@ -1,0 +1,127 @@
+package quantise
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// query is one of the queries of a search.
+type query[T dense.Float] struct {
+	norm float64 // NaN if it is not finite
+
+	unit     []float32 // the rotated query over its norm
+	arranged []float32 // unit as package scan takes it, if levels have no unit
+	// If levels have a unit: the unit vector as multiples of a step is in place at of the digits of the
+	// search, and scale is the product of that step with the unit.
+	at    int
+	scale float32
+	// For codes of 1 bit: the unit vector as multiples of step, and their sum.
+	planes []uint64
+	step   float64
+	sum    float64
+
+	k     int // rows wanted
+	mu    sync.Mutex
+	best  []candidate   // the heap of the best rows, the worst first
+	worst atomic.Uint64 // bits of the score of the worst of k, −Inf before
+
+	// If exact rows are read: the heap of the best k by exact values, the score of the worst of them, the
+	// rows that may be above that with upper bounds of their scores, the length of what rounding left
+	// of the unit vector, and the standard errors of a bound.
+	exact []candidate
+	least float64
+	reach []candidate
+	rest  float64
+	z     float64
+}
+
+// prepare makes query i, for the best k rows.
+func (s *search[T]) prepare(i int, from []T, wanted int) {
+	q := s.q
+	n := q.elements()
+	if i == len(s.kept) {
+		s.kept = append(s.kept, new(query[T]))
+	}
+	s.queries = s.kept[:i+1]
+	x := s.kept[i]
+	x.k, x.best, x.reach = wanted, x.best[:0], x.reach[:0]
+	x.worst.Store(math.Float64bits(math.Inf(-1)))
+
+	s.rotated = scratch.Resize(s.rotated, n)
+	for k, r := range q.rotations {
+		r.Apply(dense.Of(1, q.out, s.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, from))
+	}
+	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(s.rotated[:q.out]))
+	if math.IsInf(x.norm, 1) {
+		x.norm = math.NaN()
+	}
+	x.unit = scratch.Resize(x.unit, n)
+	for i, v := range s.rotated {
+		x.unit[i] = 0
+		if x.norm > 0 {
+			x.unit[i] = float32(float64(v) / x.norm)
+		}
+	}
+	switch {
+	case q.unit > 0:
+		size := q.digitWords()
+		x.at = i * size
+		if need := (i + 1) * size; need > len(s.digits) {
+			s.digits = append(s.digits, make([]uint64, need-len(s.digits))...)
+		}
+		s.whole = scratch.Resize(s.whole, n)
+		step := scan.Round(s.whole, x.unit)
+		scan.Digits(s.digits[x.at:][:size], s.whole, q.words, q.width)
+		x.scale = float32(q.unit * step)
+	default:
+		x.arranged = scratch.Resize(x.arranged, scan.Arranged(q.words, q.width))
+		scan.Arrange(x.arranged, x.unit, q.words, q.width)
+	}
+	if q.width == 1 {
+		s.slice(x)
+	}
+	x.rest = 0
+	if s.options.Rows != nil {
+		x.rest, x.z = s.remainder(x), deviations(s.options.Miss/float64(max(wanted, 1)))
+	}
+}
+
+// remainder returns the length of what rounding left of the unit vector.
+func (s *search[T]) remainder(x *query[T]) float64 {
+	sum := 0.0
+	for i, v := range x.unit {
+		rest := 0.0
+		switch {
+		case s.q.width == 1:
+			rest = float64(v) - x.step*float64(s.weights[i])
+		case s.q.unit > 0:
+			rest = float64(v) - float64(x.scale)/s.q.unit*float64(s.whole[i])
+		}
+		sum += rest * rest
+	}
+	return math.Sqrt(sum)
+}
+
+// slice rounds a query for codes of 1 bit.
+func (s *search[T]) slice(x *query[T]) {
+	n, words := len(x.unit), s.q.words
+	x.step = largest(x.unit) / scan.MaxWeight
+	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)
+	x.planes, s.row = scratch.Resize(x.planes, scan.PlaneWords(words)), scratch.Resize(s.row, words)
+	sum := 0
+	for i, v := range x.unit {
+		s.weights[i] = 0
+		if x.step > 0 {
+			s.weights[i] = int8(math.RoundToEven(float64(v) / x.step))
+		}
+		sum += int(s.weights[i])
+	}
+	x.sum = float64(sum)
+	scan.Slice(x.planes, s.weights, s.bits, s.row)
+}
