@@ -60,7 +60,7 @@ func TestImports(t *testing.T) {
 		"golang.org/x/exp/rand":          "examples internal/testing/densetest",
 		"github.com/stretchr/testify":    "internal/testing/densetest",
 		module + "orf":                   "internal/law internal/cmd internal/testing/maptest rff performer ridge/ard validate examples",
-		module + "rff":                   "internal/cmd internal/testing/maptest components performer ridge validate examples",
+		module + "rff":                   "internal/cmd internal/testing/maptest components hypothesis performer ridge validate examples",
 		module + "performer/recurrence":  "examples internal/cmd",
 		module + "performer/audit":       "examples",
 		module + "performer/estimate":    "examples",

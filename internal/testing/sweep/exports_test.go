@@ -12,6 +12,7 @@ import (
 	half "github.com/seed-feabd252/randfeat/dense/half"
 	givens "github.com/seed-feabd252/randfeat/givens"
 	hadamard "github.com/seed-feabd252/randfeat/hadamard"
+	hypothesis "github.com/seed-feabd252/randfeat/hypothesis"
 	kernels "github.com/seed-feabd252/randfeat/kernels"
 	kmeans "github.com/seed-feabd252/randfeat/kmeans"
 	landmarks "github.com/seed-feabd252/randfeat/landmarks"
@@ -104,6 +105,14 @@ var functions = []function{
 	{"half.Decode[float64, half.Float16]", half.Decode[float64, half.Float16]},
 	{"half.Encode[half.BFloat16, float32]", half.Encode[half.BFloat16, float32]},
 	{"half.Encode[half.Float16, float64]", half.Encode[half.Float16, float64]},
+	{"hypothesis.Compare[float32]", hypothesis.Compare[float32]},
+	{"hypothesis.Compare[float64]", hypothesis.Compare[float64]},
+	{"hypothesis.Independence[float32]", hypothesis.Independence[float32]},
+	{"hypothesis.Independence[float64]", hypothesis.Independence[float64]},
+	{"hypothesis.NewCells[float32]", hypothesis.NewCells[float32]},
+	{"hypothesis.NewCells[float64]", hypothesis.NewCells[float64]},
+	{"hypothesis.TwoSample[float32]", hypothesis.TwoSample[float32]},
+	{"hypothesis.TwoSample[float64]", hypothesis.TwoSample[float64]},
 	{"kernels.Check", kernels.Check},
 	{"kernels.CutPatches[float32]", kernels.CutPatches[float32]},
 	{"kernels.CutPatches[float64]", kernels.CutPatches[float64]},
@@ -366,6 +375,10 @@ var types = []reflect.Type{
 	reflect.TypeFor[hadamard.Rotation[float64]](),
 	reflect.TypeFor[half.BFloat16](),
 	reflect.TypeFor[half.Float16](),
+	reflect.TypeFor[hypothesis.Cells[float32]](),
+	reflect.TypeFor[hypothesis.Cells[float64]](),
+	reflect.TypeFor[hypothesis.Options](),
+	reflect.TypeFor[hypothesis.Result](),
 	reflect.TypeFor[kernels.AdditiveChiSquare](),
 	reflect.TypeFor[kernels.Angular](),
 	reflect.TypeFor[kernels.ArcCosine](),

@@ -1,0 +1,256 @@
+package hypothesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Cells are what a two-sample test has to know of a sample: the mean features of cells of so many rows
+// each. Compare moves whole cells between samples. That is exact, as moving rows is, because rows of a
+// cell stay together in every draw; it costs little for any number of rows; and cells from several
+// machines merge. Rows beyond the last whole cell stay in their sample.
+//
+// Cells take 8·D bytes each. They belong to one goroutine.
+type Cells[T dense.Float] struct {
+	phi      rff.Map[T]
+	d, width int
+	size     int // rows of a cell
+	most     int // cells
+	rows     int
+	cells    []*group
+	part     *group // the cell that is being filled, or nil
+	rest     *group // rows that belong to no cell
+
+	prints *stream.Fingerprint
+}
+
+// group is the mean of the features of some rows, and the squares of their distances from it.
+type group struct {
+	rows    float64
+	mean    []float64
+	squares float64 // Σ‖φ − mean‖²
+}
+
+// add adds the features of a row, about the mean [Chan et al. 1983].
+func addRow[T dense.Float](g *group, phi []T) {
+	g.rows++
+	before := (g.rows - 1) / g.rows
+	square := 0.0
+	for j, v := range phi {
+		step := float64(v) - g.mean[j]
+		g.mean[j] += step / g.rows
+		square += step * step
+	}
+	g.squares += before * square
+}
+
+// join adds the rows of o.
+func (g *group) join(o *group) {
+	if o == nil || o.rows == 0 {
+		return
+	}
+	share, square := o.rows/(g.rows+o.rows), 0.0
+	for j, v := range o.mean {
+		step := v - g.mean[j]
+		g.mean[j] += share * step
+		square += step * step
+	}
+	g.squares += o.squares + g.rows*share*square
+	g.rows += o.rows
+}
+
+// NewCells returns no cells, for the features of phi: cells of size rows, and most of them at most.
+// Rows beyond size·most count in the estimates and stay in their sample. Some 500 cells in each sample
+// are as good as cells of one row; for size 1 and samples that fit into memory call TwoSample.
+//
+// An error reports a nil phi, and size or most below 1 or out of memory.
+func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) {
+	d, width, err := dims("phi", phi)
+	if err != nil {
+		return nil, err
+	}
+	if size < 1 || size > limit.Repeats {
+		return nil, fmt.Errorf("hypothesis: size = %d rows of a cell, want 1 to %d", size, limit.Repeats)
+	}
+	if most < 1 {
+		return nil, fmt.Errorf("hypothesis: most = %d cells, want at least 1", most)
+	}
+	if err := limit.Memory[float64](most, width); err != nil {
+		return nil, fmt.Errorf("hypothesis: %d cells of %d features: %w", most, width, err)
+	}
+	return &Cells[T]{phi: phi, d: d, width: width, size: size, most: most, prints: new(stream.Fingerprint)}, nil
+}
+
+// dims returns the dimensions of a map, or an error if it has none.
+func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) {
+	if phi == nil {
+		return 0, 0, fmt.Errorf("hypothesis: %s is nil, want a feature map", name)
+	}
+	if d, width = phi.Dims(); d < 1 || width < 1 {
+		return 0, 0, fmt.Errorf("hypothesis: %s maps R^%d to R^%d, want at least 1 and 1", name, d, width)
+	}
+	return d, width, nil
+}
+
+// Rows returns the number of rows.
+func (c *Cells[T]) Rows() int { return c.rows }
+
+// Count returns the number of whole cells.
+func (c *Cells[T]) Count() int { return len(c.cells) }
+
+// Add adds the rows of x (n×d), in an order that it draws: rows that are sorted within a call do not
+// harm. Rows that are sorted from call to call, as those of sorted files, do; see package
+// documentation.
+//
+// An error reports zero Cells, an x without d columns, an element of x or a feature that is not
+// finite, and a nil src; c is then as before, but for a feature. Cost: n transforms and n·D operations.
+func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
+	return c.add(context.Background(), x, src)
+}
+
+// add is Add up to the end of ctx, whose error leaves some of the rows added.
+func (c *Cells[T]) add(ctx context.Context, x dense.Matrix[T], src rand.Source) error {
+	if c.phi == nil {
+		return errNoCells
+	}
+	if err := checkSample("x", x, c.d, src); err != nil {
+		return err
+	}
+	if err := stream.CheckAppend(c.rows, x.Rows); err != nil {
+		return fmt.Errorf("hypothesis: %w", err)
+	}
+	order := rand.New(src).Perm(x.Rows)
+	var phi dense.Matrix[T]
+	for lo := 0; lo < len(order); lo += blockRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		block := layout.Rows(x, order[lo:min(lo+blockRows, len(order))])
+		if phi.Rows != block.Rows {
+			phi = dense.New[T](block.Rows, c.width)
+		}
+		c.phi.Transform(phi, block)
+		if !layout.Finite(phi) {
+			return errInfinite
+		}
+		for i := range phi.Rows {
+			c.append(phi.Row(i))
+		}
+	}
+	return nil
+}
+
+// blockRows is the number of rows whose features are formed together.
+const blockRows = 256
+
+var (
+	errNoCells  = errors.New("hypothesis: the Cells are zero, want those of NewCells")
+	errNoSource = errors.New("hypothesis: src is nil, want a source of randomness")
+	errInfinite = errors.New("hypothesis: a feature is not finite: scale the rows")
+)
+
+// checkSample returns an error unless x has d columns and finite elements.
+func checkSample[T dense.Float](name string, x dense.Matrix[T], d int, src rand.Source) error {
+	x.Check()
+	if x.Cols != d {
+		return fmt.Errorf("hypothesis: %s is %d×%d, want %d columns", name, x.Rows, x.Cols, d)
+	}
+	if src == nil {
+		return errNoSource
+	}
+	return argument.Finite("hypothesis: "+name, x)
+}
+
+func (c *Cells[T]) append(phi []T) {
+	c.rows++
+	if len(c.cells) == c.most {
+		if c.rest == nil {
+			c.rest = c.none()
+		}
+		addRow(c.rest, phi)
+		return
+	}
+	if c.part == nil {
+		c.part = c.none()
+	}
+	if addRow(c.part, phi); int(c.part.rows) == c.size {
+		c.cells, c.part = append(c.cells, c.part), nil
+	}
+}
+
+func (c *Cells[T]) none() *group { return &group{mean: make([]float64, c.width)} }
+
+// Merge adds the cells of other, which is not changed: of other rows of the same sample, in another
+// process or file. Cells beyond the most of c, and the rows of other beyond its last whole cell, stay in
+// their sample. An error reports an other of other features or of another size of cells.
+func (c *Cells[T]) Merge(other *Cells[T]) error {
+	if err := c.checkSame("other", other); err != nil {
+		return err
+	}
+	if err := stream.CheckMerge(c.rows, other.rows); err != nil {
+		return fmt.Errorf("hypothesis: %w", err)
+	}
+	take := min(len(other.cells), c.most-len(c.cells))
+	rest := c.none()
+	rest.join(c.rest)
+	for _, g := range append([]*group{other.rest, other.part}, other.cells[take:]...) {
+		rest.join(g)
+	}
+	c.rest = rest
+	c.cells = append(c.cells, other.cells[:take]...)
+	if len(c.cells) == c.most {
+		c.rest.join(c.part)
+		c.part = nil
+	}
+	c.rows += other.rows
+	return nil
+}
+
+// checkSame returns an error unless the cells of other can be compared with those of c.
+func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
+	switch {
+	case c == nil || c.phi == nil || other == nil || other.phi == nil:
+		return errNoCells
+	case other.d != c.d || other.width != c.width:
+		return fmt.Errorf("hypothesis: %s has features R^%d → R^%d, want R^%d → R^%d", name, other.d, other.width, c.d, c.width)
+	case other.size != c.size:
+		return fmt.Errorf("hypothesis: %s has %d rows in a cell, want %d", name, other.size, c.size)
+	}
+	if err := stream.CheckMarks[T](c.marks(), other.marks()); err != nil {
+		return fmt.Errorf("hypothesis: %w", err)
+	}
+	return nil
+}
+
+// marks tell the features of c from others.
+func (c *Cells[T]) marks() []float64 {
+	return stream.Of(c.prints, c.d, c.width, c.phi.Transform)
+}
+
+// whole returns all rows as one group.
+func (c *Cells[T]) whole() *group {
+	all := c.none()
+	for _, g := range append([]*group{c.rest, c.part}, c.cells...) {
+		all.join(g)
+	}
+	return all
+}
+
+// norm returns √Σx².
+func norm(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}

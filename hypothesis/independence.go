@@ -1,0 +1,246 @@
+package hypothesis
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Independence tests whether row i of x (n×d) tells anything about row i of y (n×e), by the
+// Hilbert–Schmidt independence criterion [Gretton et al. 2005, 2007] of the features φ (D) and ψ (E),
+//
+//	Statistic  ‖1/n·Σ(φ(x_i) − φ̄)(ψ(y_i) − ψ̄)ᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
+//	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
+//	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖², with φ̃ and ψ̃ about their means [Song et al. 2012],
+//
+// and a permutation test, which moves the rows of y against those of x. If x and y are independent and
+// the rows of one of them are exchangeable, P(p ≤ α) ≤ α for every n, D, E and B. φ may be fitted to x
+// and ψ to y, without a look at pairs.
+//
+// Up to Options.Cells rows all permutations are equally likely. More rows are divided at random into H
+// cells, and each draw rotates the rows of y inside each cell by one of k steps, k·H = Cells or less: a group of permutations,
+// which is as exact, and whose sums are formed once. At most 1/k of a dependence leaks into
+// draws.
+//
+// Cost: for few rows B·n·D·E multiply-adds; for more 2n transforms of each map, k·n·D·E multiply-adds
+// and H·B·D·E additions, in float64, with H = k = √Cells = 32, or less to hold their D×E matrices in 256 MB. 50 features
+// of each are plenty; components of package components are a good choice where one wants more. The result does not depend
+// on GOMAXPROCS.
+//
+// An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, columns that
+// do not fit, elements and features that are not finite, options out of range, and the end of ctx. A
+// nil ctx panics.
+func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
+	argument.Context("hypothesis", ctx)
+	o, err := o.checked()
+	if err != nil {
+		return Result{}, err
+	}
+	p := &pairs[T]{ctx: ctx}
+	for i, s := range []struct {
+		name string
+		phi  rff.Map[T]
+		x    dense.Matrix[T]
+	}{{"phi", phi, x}, {"psi", psi, y}} {
+		d, width, err := dims(s.name, s.phi)
+		if err != nil {
+			return Result{}, err
+		}
+		if err := checkSample([...]string{"x", "y"}[i], s.x, d, src); err != nil {
+			return Result{}, err
+		}
+		p.sides[i] = side[T]{phi: s.phi, x: s.x, mean: &group{mean: make([]float64, width)}}
+	}
+	n := x.Rows
+	if n != y.Rows || n < 4 {
+		return Result{}, fmt.Errorf("hypothesis: x has %d rows and y %d, want the same number, at least 4", n, y.Rows)
+	}
+	if err := limit.Memory[float64](64, p.width(0), p.width(1)); err != nil {
+		return Result{}, fmt.Errorf("hypothesis: products of %d and %d features: %w", p.width(0), p.width(1), err)
+	}
+	rng := rand.New(src)
+	p.order = rng.Perm(n)
+	if err := p.findMeans(); err != nil {
+		return Result{}, err
+	}
+	var norms func(rng *rand.Rand, draws int) ([]float64, error)
+	if n <= o.Cells {
+		norms, err = p.whole()
+	} else {
+		norms, err = p.rotated(o.Cells)
+	}
+	if err != nil {
+		return Result{}, err
+	}
+	lengths, err := norms(rng, o.Draws)
+	if err != nil {
+		return Result{}, err
+	}
+	observed := lengths[0]
+	count := 0
+	for _, l := range lengths {
+		if l >= observed-p.tolerance() {
+			count++
+		}
+	}
+	size, square := float64(n), observed*observed
+	r := Result{
+		P: float64(count) / float64(1+o.Draws), Draws: o.Draws, Statistic: square / (size * size),
+		Unbiased: (square + p.a*p.b/((size-1)*(size-2)) - p.c*size/(size-2)) / (size * (size - 3)),
+	}
+	if r.Unbiased-r.Unbiased != 0 {
+		return Result{}, errInfinite
+	}
+	return r, nil
+}
+
+// pairs are the features of both sides, formed for some rows at a time.
+type pairs[T dense.Float] struct {
+	ctx     context.Context
+	sides   [2]side[T]
+	order   []int
+	a, b, c float64 // Σ‖φ‖², Σ‖ψ‖², Σ‖φ‖²‖ψ‖² about the means
+	norms   float64 // Σ‖φ‖‖ψ‖
+}
+
+type side[T dense.Float] struct {
+	phi  rff.Map[T]
+	x    dense.Matrix[T]
+	mean *group
+}
+
+func (p *pairs[T]) width(i int) int { return len(p.sides[i].mean.mean) }
+
+// tolerance bounds the rounding of the norm of a product.
+func (p *pairs[T]) tolerance() float64 {
+	n := float64(len(p.order))
+	means := norm(p.sides[0].mean.mean)*math.Sqrt(n*p.b) + norm(p.sides[1].mean.mean)*math.Sqrt(n*p.a)
+	return 0x1p-45*p.norms + 0x1p-50*means
+}
+
+// findMeans finds the means of the features.
+func (p *pairs[T]) findMeans() error {
+	for _, s := range p.sides {
+		for lo := 0; lo < len(p.order); lo += blockRows {
+			if err := p.ctx.Err(); err != nil {
+				return err
+			}
+			phi := s.phi.Transform(dense.Matrix[T]{}, s.x.RowRange(lo, min(lo+blockRows, s.x.Rows)))
+			if !layout.Finite(phi) {
+				return errInfinite
+			}
+			for i := range phi.Rows {
+				addRow(s.mean, phi.Row(i))
+			}
+		}
+	}
+	return nil
+}
+
+// features returns the features of rows lo to hi of the order, about the means, and counts them.
+func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
+	for i, s := range p.sides {
+		both[i] = dense.New[float64](hi-lo, p.width(i))
+		for from := lo; from < hi; from += blockRows {
+			to := min(from+blockRows, hi)
+			dense.Copy(both[i].RowRange(from-lo, to-lo), s.phi.Transform(dense.Matrix[T]{}, layout.Rows(s.x, p.order[from:to])))
+		}
+		for l := range both[i].Rows {
+			vecmath.AddScaled(both[i].Row(l), s.mean.mean, -1)
+		}
+	}
+	for l := range hi - lo {
+		u, v := both[0].Row(l), both[1].Row(l)
+		a, b := vecmath.Dot(u, u), vecmath.Dot(v, v)
+		p.a += a
+		p.b += b
+		p.c += a * b
+		p.norms += math.Sqrt(a) * math.Sqrt(b)
+	}
+	return both
+}
+
+// drawn returns the norms of the data and of draws: f(b, c) writes the product of draw b into c, where
+// draw 0 is the data.
+func (p *pairs[T]) drawn(draws int, f func(b int, c dense.Matrix[float64])) ([]float64, error) {
+	norms := make([]float64, draws+1)
+	parallel.Rows(len(norms), 8, func(lo, hi int) {
+		c := dense.New[float64](p.width(0), p.width(1))
+		for b := lo; b < hi && p.ctx.Err() == nil; b++ {
+			f(b, c)
+			norms[b] = norm(c.Data)
+		}
+	})
+	return norms, p.ctx.Err()
+}
+
+// whole returns the norms of products of all rows, those of y in any order.
+func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), error) {
+	n := len(p.order)
+	both := p.features(0, n)
+	return func(rng *rand.Rand, draws int) ([]float64, error) {
+		// One seed a draw, so that draws may come in any order.
+		seeds := make([]uint64, draws+1)
+		for b := range seeds {
+			seeds[b] = rng.Uint64()
+		}
+		return p.drawn(draws, func(b int, c dense.Matrix[float64]) {
+			moved := both[1]
+			if b > 0 {
+				moved = layout.Rows(both[1], rand.New(rand.NewPCG(seeds[b], 0)).Perm(n))
+			}
+			matmul.TMul(1, both[0], moved, 0, c)
+		})
+	}, p.ctx.Err()
+}
+
+// rotated returns the norms of sums of products of cells, those of y rotated inside each.
+func (p *pairs[T]) rotated(cells int) (func(rng *rand.Rand, draws int) ([]float64, error), error) {
+	const numbers = 1 << 25 // 256 MB
+	d, e := p.width(0), p.width(1)
+	k := max(8, int(math.Sqrt(float64(min(cells, numbers/d/e)))))
+	n := len(p.order)
+	step := n / (k * k)
+	products := make([]dense.Matrix[float64], k*k) // of a cell, for each rotation
+	for cell := range k {
+		rows := k * step
+		both := p.features(cell*rows, (cell+1)*rows)
+		parallel.Pieces(k, func(s int) {
+			m := dense.New[float64](d, e)
+			at := s * step
+			if p.ctx.Err() == nil {
+				matmul.TMul(1, both[0].RowRange(0, rows-at), both[1].RowRange(at, rows), 0, m)
+				matmul.TMul(1, both[0].RowRange(rows-at, rows), both[1].RowRange(0, at), 1, m)
+			}
+			products[cell*k+s] = m
+		})
+		if err := p.ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	fixed := dense.New[float64](d, e)
+	rest := p.features(k*k*step, n)
+	matmul.TMul(1, rest[0], rest[1], 0, fixed)
+	return func(rng *rand.Rand, draws int) ([]float64, error) {
+		rotations := make([]uint16, (draws+1)*k)
+		for i := range rotations[k:] {
+			rotations[k+i] = uint16(rng.IntN(k))
+		}
+		return p.drawn(draws, func(b int, c dense.Matrix[float64]) {
+			dense.Copy(c, fixed)
+			for cell, s := range rotations[b*k : (b+1)*k] {
+				vecmath.AddScaled(c.Data, products[cell*k+int(s)].Data, 1)
+			}
+		})
+	}, nil
+}

@@ -1,0 +1,236 @@
+package hypothesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Options are the choices of tests. The zero value is the usual one.
+type Options struct {
+	// Draws is the number B of permutations; 0 for 999. No p-value is below 1/(1 + B).
+	Draws int
+
+	// Cells is the number of cells that permutations move, at least 64; 0 for 1024. Each row is a cell of its own as
+	// long as there are no more rows. More cells cost time, and gain nothing measurable.
+	Cells int
+}
+
+func (o Options) checked() (Options, error) {
+	if o.Draws == 0 {
+		o.Draws = 999
+	}
+	if o.Cells == 0 {
+		o.Cells = 1024
+	}
+	if o.Draws < 0 || o.Draws > limit.Repeats {
+		return o, fmt.Errorf("hypothesis: Options.Draws = %d, want 1 to %d, or 0 for 999", o.Draws, limit.Repeats)
+	}
+	if o.Cells < 64 || o.Cells > limit.Repeats {
+		return o, fmt.Errorf("hypothesis: Options.Cells = %d, want 64 to %d, or 0 for 1024", o.Cells, limit.Repeats)
+	}
+	return o, nil
+}
+
+// Result is what a test found.
+type Result struct {
+	// P is the p-value, (1 + number of draws whose statistic is at least the one of the data)/(1 + B).
+	P float64
+
+	// Statistic is the squared norm that the test compares, an estimate that is too large by what
+	// chance adds.
+	Statistic float64
+
+	// Unbiased is the estimate of the same without bias. It may be negative.
+	Unbiased float64
+
+	Draws int // B
+}
+
+// TwoSample tests whether the rows of x (m×d) and y (n×d) have one distribution, by the maximum mean
+// discrepancy [Gretton et al. 2012] of the features φ,
+//
+//	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
+//	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)),
+//
+// and a permutation test. If all rows are independent draws of one distribution, or if only their order
+// tells nothing (exchangeable rows), then for every m, n, D and B
+//
+//	P(p ≤ α) ≤ α,
+//
+// with equality at α = k/(1 + B) where no two permutations tie. φ must not know which rows are x: a
+// map drawn apart from the rows, or fitted to the rows of both together in ways that do not look at
+// their order, keeps this exact.
+//
+// Cost: m + n transforms and O((m + n)·D + B·C·D) for C cells, in float64; memory for 8·C·D bytes and the features of
+// 256 rows. The result does not depend on GOMAXPROCS.
+//
+// An error reports a nil phi or src, fewer than two rows in x or y, columns that are not d, elements
+// and features that are not finite, options out of range, and the end of ctx. A nil ctx panics.
+func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
+	argument.Context("hypothesis", ctx)
+	o, err := o.checked()
+	if err != nil {
+		return Result{}, err
+	}
+	d, _, err := dims("phi", phi)
+	if err != nil {
+		return Result{}, err
+	}
+	samples := []dense.Matrix[T]{x, y}
+	for i, sample := range samples {
+		name := [...]string{"x", "y"}[i]
+		if err := checkSample(name, sample, d, src); err != nil {
+			return Result{}, err
+		}
+		if sample.Rows < 2 {
+			return Result{}, fmt.Errorf("hypothesis: %s has %d rows, want at least 2", name, sample.Rows)
+		}
+	}
+	fewer, half := min(x.Rows, y.Rows), o.Cells/2
+	size := (fewer + half - 1) / half
+	var cells [2]*Cells[T]
+	for i, sample := range samples {
+		if cells[i], err = NewCells(phi, size, o.Cells-min(fewer/size, half)); err != nil {
+			return Result{}, err
+		}
+		if err := cells[i].add(ctx, sample, src); err != nil {
+			return Result{}, err
+		}
+	}
+	return Compare(ctx, cells[0], cells[1], o.Draws, src)
+}
+
+// Compare is TwoSample for samples that came in parts: with cells of one row each it is TwoSample. draws is
+// the number B of permutations, 0 for 999. All permutations of a + b cells are equally likely; rows
+// outside whole cells stay. x and y are not changed.
+//
+// An error reports zero Cells, cells of other features or sizes, a sample of fewer than two rows or without a whole
+// cell, means that are not finite, draws below 0, a nil src and the end of ctx. A nil ctx panics.
+func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
+	argument.Context("hypothesis", ctx)
+	o, err := Options{Draws: draws}.checked()
+	if err != nil {
+		return Result{}, err
+	}
+	if src == nil {
+		return Result{}, errNoSource
+	}
+	if err := x.checkSame("y", y); err != nil {
+		return Result{}, err
+	}
+	for i, c := range []*Cells[T]{x, y} {
+		if c.rows < 2 || len(c.cells) == 0 {
+			return Result{}, fmt.Errorf("hypothesis: %s has %d rows in %d whole cells, want at least 2 in 1", [...]string{"x", "y"}[i], c.rows, len(c.cells))
+		}
+	}
+	if err := limit.Memory[float64](len(x.cells)+len(y.cells), x.width); err != nil {
+		return Result{}, fmt.Errorf("hypothesis: %d cells of %d features: %w", len(x.cells)+len(y.cells), x.width, err)
+	}
+	left, right := x.whole(), y.whole()
+	distance := 0.0
+	for j, v := range left.mean {
+		distance += (v - right.mean[j]) * (v - right.mean[j])
+	}
+	m, n := left.rows, right.rows
+	result := Result{Statistic: distance, Unbiased: distance - left.squares/(m*(m-1)) - right.squares/(n*(n-1)), Draws: o.Draws}
+	if u := result.Unbiased; u-u != 0 {
+		return Result{}, errInfinite
+	}
+	result.P, err = newMoves(x, y, left, right).pValue(ctx, o.Draws, rand.New(src))
+	if err != nil {
+		return Result{}, err
+	}
+	return result, nil
+}
+
+// moves are the cells of both samples. With all features about their common mean, the sum A of those
+// of x is minus the sum of those of y, so that φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations
+// as the distance of the means does.
+type moves struct {
+	sums      dense.Matrix[float64] // of the features of a cell about the common mean, those of x first
+	first     int                   // cells of x
+	fixed     []float64             // sum of the rows of x that stay
+	tolerance float64               // rounding of ‖A‖
+}
+
+func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
+	common := x.none()
+	common.join(left)
+	common.join(right)
+	m := &moves{sums: dense.New[float64](len(x.cells)+len(y.cells), x.width), first: len(x.cells), fixed: make([]float64, x.width)}
+	size := 0.0
+	for i, g := range append(x.cells[:len(x.cells):len(x.cells)], y.cells...) {
+		row := m.sums.Row(i)
+		for j, v := range g.mean {
+			row[j] = g.rows * (v - common.mean[j])
+		}
+		size += norm(row)
+	}
+	for _, g := range []*group{x.rest, x.part} {
+		if g != nil {
+			for j, v := range g.mean {
+				m.fixed[j] += g.rows * (v - common.mean[j])
+			}
+		}
+	}
+	m.tolerance = 0x1p-45*size + 0x1p-50*float64(x.size*m.sums.Rows)*norm(common.mean)
+	return m
+}
+
+// drawsTogether is the number of draws of a matrix product.
+const drawsTogether = 128
+
+// pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Permutations that rounding does not tell from a tie count
+// as ties, which keeps the test valid.
+func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64, error) {
+	cells, width := m.sums.Rows, m.sums.Cols
+	order := make([]int, cells)
+	for i := range order {
+		order[i] = i
+	}
+	together := min(draws+1, drawsTogether)
+	chosen, sums := dense.New[float64](together, cells), dense.New[float64](together, width)
+	count, observed := 0, -1.0
+	for done := 0; done <= draws; {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		rows := min(together, draws+1-done)
+		for b := range rows {
+			row := chosen.Row(b)
+			clear(row)
+			// The first draw is the data.
+			for i := 0; i < m.first; i++ {
+				if done+b > 0 {
+					l := i + rng.IntN(cells-i)
+					order[i], order[l] = order[l], order[i]
+				}
+				row[order[i]] = 1
+			}
+		}
+		a := sums.RowRange(0, rows)
+		matmul.Mul(1, chosen.RowRange(0, rows), m.sums, 0, a)
+		for b := range rows {
+			row := a.Row(b)
+			for j, v := range m.fixed {
+				row[j] += v
+			}
+			length := norm(row)
+			if done+b == 0 {
+				observed = length
+			}
+			if length >= observed-m.tolerance {
+				count++
+			}
+		}
+		done += rows
+	}
+	return float64(count) / float64(1+draws), nil
+}
