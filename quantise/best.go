@@ -11,21 +11,23 @@ type stretch struct {
 	b       *block
 	lo, n   int // places of b
 	segment int
-	base    int // the number of the row in the first place of b, among those of all segments
+	base    int // the number of the first row of the segment among those of all segments
 	longest float64
 	across  float64 // of every row at most; only if rows in reach are wanted
+	// With centres, for cosines: bounds of the norms of rows.
+	shortestWhole, longestWhole float64
 }
 
 // stretch prepares what queries share in places [lo, hi) of the block of a piece.
 func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
 	b := at.b
-	r := stretch{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base + b.first}
+	r := stretch{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
 	if s.values != nil {
 		return r
 	}
 	norms, factors := b.norms[lo:hi], p.factors[:hi-lo]
 	switch {
-	case s.by != Cosine:
+	case s.by != Cosine || s.q.centres != nil:
 		copy(factors, norms)
 	default:
 		for i, v := range norms {
@@ -41,17 +43,25 @@ func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
 	if s.bounded {
 		r.across = s.q.across(p, b, lo, hi)
 	}
-	if s.by == SquaredDistance {
+	if s.by == SquaredDistance || s.q.centres != nil {
 		copy(p.squares[:], norms)
 		vecmath.Multiply(p.squares[:hi-lo], norms)
 		r.longest = float64(vecmath.Peak(norms))
+	}
+	if s.by == Cosine && s.q.centres != nil {
+		vecmath.AddScaled(p.squares[:hi-lo], b.alongs[lo:hi], 2)
+		square, high := s.q.centres[at.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
+		vecmath.Scale(p.squares[:hi-lo], -1)
+		low := -float64(vecmath.Peak(p.squares[:hi-lo]))
+		slack := roundings * (square + r.longest*r.longest)
+		r.shortestWhole, r.longestWhole = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
 	}
 	return r
 }
 
 // offer takes rows that are among the best so far into the list of a query.
 func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []float32) {
-	worst := math.Float64frombits(x.worst.Load())
+	worst := math.Float64frombits(x.of.worst.Load())
 	if len(l.best) == x.k {
 		if x.k == 0 {
 			return
@@ -63,12 +73,13 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		score := s.score(x, float64(r.b.norms[place]), float64(products[i])*r.b.ratio(place))
+		score := s.score(x, float64(r.b.norms[place]), r.b.along(place), float64(products[i])*r.b.ratio(place))
 		if score < worst {
 			continue
 		}
-		c := candidate{score, r.base + place}
-		if len(l.best) == x.k && !l.best[0].worse(c) || !s.accepts(r.segment, r.b.first+place) {
+		id := r.b.id(place)
+		c := candidate{score, r.base + id}
+		if len(l.best) == x.k && !l.best[0].worse(c) || !s.accepts(r.segment, id) {
 			continue
 		}
 		if l.best = keep(l.best, c, x.k); len(l.best) == x.k {
@@ -77,9 +88,14 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 	}
 }
 
-// score returns what a row of the given norm is ranked by, from the estimate of the cosine.
-func (s *search[T]) score(x *query[T], norm, cosine float64) float64 {
+// score returns what a row of the given norm is ranked by, from the estimate of the cosine. With centres it
+// is the value, or the negative of a distance.
+func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
 	switch {
+	case x.centre != nil && s.by == SquaredDistance:
+		return -x.about(s.by, norm, along, cosine)
+	case x.centre != nil:
+		return x.about(s.by, norm, along, cosine)
 	case s.by == InnerProduct:
 		return norm * cosine
 	case s.by == SquaredDistance:
@@ -94,6 +110,9 @@ func (s *search[T]) score(x *query[T], norm, cosine float64) float64 {
 // more than their estimates by up to margin. It computes them in float32, many at a time, and leaves
 // room for rounding; false is always right.
 func (s *search[T]) below(p *part, x *query[T], r *stretch, products []float32, margin, worst float64) bool {
+	if x.centre != nil {
+		return s.belowCentred(p, x, r, products, margin, worst)
+	}
 	scores := p.scores[:r.n]
 	copy(scores, products)
 	vecmath.Multiply(scores, p.factors[:r.n])

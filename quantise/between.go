@@ -19,6 +19,11 @@ import (
 // equal. Such rows share their errors, which do not cancel then: the estimated cosine of a row with
 // itself is the squared length of its code.
 //
+// With centres the same holds for x − c and y − c of rows of one centre c, and what remains of their inner
+// product and distance is known exactly. For rows of two centres the estimate is the inner product of
+// the vectors that the codes stand for with every number of bits, where the inner product of each with
+// its own centre is known exactly.
+//
 // Cost: O(d'·Bits), and for one bit a quadrature the first time that a number of signs differs.
 // Between panics if i or j is no row or if there is no such measure.
 func (c *Codes[T]) Between(i, j int, by Measure) Estimate {
@@ -28,6 +33,9 @@ func (c *Codes[T]) Between(i, j int, by Measure) Estimate {
 	}
 	c.checkMeasure(by)
 	a, b := all.code(i, c.q.words), all.code(j, c.q.words)
+	if a.cluster != 0 || b.cluster != 0 {
+		return c.q.betweenCentred(a, b, by)
+	}
 	x, y := a.norm, b.norm
 	var e Estimate
 	if x > 0 && y > 0 {
@@ -58,7 +66,7 @@ func (q *Quantiser[T]) cosineBetween(a, b code) Estimate {
 	along, across := 1.0, [2]float64{}
 	if q.options.Scheme == RaBitQ {
 		for k, one := range [...]code{a, b} {
-			across[k] = max(0, q.product(one, one)*one.ratio*one.ratio-1)
+			across[k] = max(0, q.lengthSquare(one)-1)
 		}
 	} else {
 		m := q.theory()

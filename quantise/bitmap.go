@@ -42,10 +42,14 @@ type mask struct {
 	all   bool // of the chunk
 }
 
-// count marks which of n rows of a segment count, and reports whether any counts.
-func (s *search[T]) count(m *mask, segment, from, n int) bool {
+// count marks which of n rows of a block count, and reports whether any counts.
+func (s *search[T]) count(m *mask, segment int, b *block, lo, n int) bool {
 	only, some := s.only(segment)
 	except := s.except(segment)
+	from := b.first + lo
+	if b.ids != nil {
+		return m.countIDs(b.ids[lo:lo+n], only, some, except)
+	}
 	count := 0
 	for w := range m.words {
 		word := ^uint64(0)
@@ -60,6 +64,20 @@ func (s *search[T]) count(m *mask, segment, from, n int) bool {
 		count += bits.OnesCount64(word)
 	}
 	m.all = count == n
+	return count > 0
+}
+
+// countIDs marks which of rows with these numbers count, and reports whether any counts.
+func (m *mask) countIDs(ids []uint32, only Bitmap, some bool, except Bitmap) bool {
+	clear(m.words[:])
+	count := 0
+	for i, id := range ids {
+		if (!some || only.Has(int(id))) && !except.Has(int(id)) {
+			m.words[i/64] |= 1 << (i % 64)
+			count++
+		}
+	}
+	m.all = count == len(ids)
 	return count > 0
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 // Codes are the codes of rows, numbered from 0 in the order in which they came. A row takes
-// Bits·d'/8 bytes, 4 for the norm, and with RaBitQ and Uniform 4 more.
+// Bits·d'/8 bytes, 4 for the norm, with RaBitQ and Uniform 4 more, and with centres 12 more.
 //
 // Goroutines may share codes. A call that reads sees the rows that there were when it began, and
 // waits for nobody: Append writes where nobody reads, and then adds all its rows at once. Of
@@ -59,7 +59,7 @@ func (c *Codes[T]) Bytes() int {
 	if c.q == nil {
 		return 0
 	}
-	return c.Len() * c.q.rowBytes()
+	return c.Len() * c.q.layout().bytes()
 }
 
 // Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) per row, rows
@@ -90,12 +90,18 @@ func (c *Codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	if x.Rows > math.MaxInt-old.n {
 		return fmt.Errorf("quantise: %d rows after %d, more than an int counts", x.Rows, old.n)
 	}
-	n := old.n + x.Rows
-	if err := limit.Memory[uint64](n, q.words+1); err != nil {
-		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, 8*q.words+8, err)
+	if err := q.checkRows(old.n + x.Rows); err != nil {
+		return err
 	}
-	next := &rows{n, old.with(x.Rows, q.words, q.options.hasRatios())}
-	work := appending[T]{ctx: ctx, q: q, x: x, rows: next, old: old.n, bad: math.MaxInt}
+	work := appending[T]{ctx: ctx, q: q, x: x, old: old.n, bad: math.MaxInt}
+	if q.centres != nil {
+		work.labels = q.assign(ctx, x)
+	}
+	next := old.with(x.Rows, work.labels, q.layout(), q.clusters())
+	work.clusters = next.clusters
+	if work.labels != nil {
+		work.places = old.places(work.labels, q.clusters())
+	}
 	parallel.Do((x.Rows+encodeRows-1)/encodeRows, &work)
 	if err := cmp.Or(work.err, ctx.Err()); err != nil {
 		return err
@@ -104,16 +110,30 @@ func (c *Codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	return nil
 }
 
+// checkRows bounds the number of rows.
+func (q *Quantiser[T]) checkRows(n int) error {
+	if err := limit.Memory[uint64](n, q.words+3); err != nil {
+		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, q.layout().bytes(), err)
+	}
+	if q.centres != nil && uint64(n) > math.MaxUint32 {
+		return fmt.Errorf("quantise: %d rows with centres, want less than 2³²", n)
+	}
+	return nil
+}
+
 // encodeRows is the number of rows that are rotated at a time.
 const encodeRows = 64
 
 // appending is the work of Append in pieces of encodeRows rows.
 type appending[T dense.Float] struct {
-	ctx  context.Context
-	q    *Quantiser[T]
-	x    dense.Matrix[T]
-	rows *rows
-	old  int // rows before those of x
+	ctx      context.Context
+	q        *Quantiser[T]
+	x        dense.Matrix[T]
+	old      int // rows before those of x
+	clusters []cluster
+	// With centres: the cluster of each row of x, and where it is there.
+	labels []uint32
+	places []int
 
 	mu  sync.Mutex
 	bad int // the first row with an error
@@ -122,9 +142,19 @@ type appending[T dense.Float] struct {
 
 // encoder is memory for the rows of a piece.
 type encoder[T dense.Float] struct {
+	less    scratch.Buffer[T]   // their centres
 	rotated []scratch.Buffer[T] // by each rotation
 	edges   []T
 	codes   []uint8
+}
+
+// prepare makes memory.
+func (q *Quantiser[T]) prepare(e *encoder[T]) {
+	if e.rotated == nil {
+		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
+		e.codes = make([]uint8, q.elements())
+		e.edges = make([]T, len(q.edges)+1)
+	}
 }
 
 func (a *appending[T]) Piece(i int) {
@@ -135,23 +165,27 @@ func (a *appending[T]) Piece(i int) {
 	lo, hi := i*encodeRows, min((i+1)*encodeRows, a.x.Rows)
 	e := q.rows.Get()
 	defer q.rows.Put(e)
-	if e.rotated == nil {
-		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
-		e.codes = make([]uint8, q.elements())
-		e.edges = make([]T, len(q.edges)+1)
+	q.prepare(e)
+	x := a.x.RowRange(lo, hi)
+	if a.labels != nil {
+		e.less.Shape(hi-lo, q.in)
+		x = dense.Copy(e.less.Rows(hi-lo), x)
+		for i := range x.Rows {
+			vecmath.AddScaled(x.Row(i), q.centres[a.labels[lo+i]].vector, -1)
+		}
 	}
 	for k, r := range q.rotations {
 		e.rotated[k].Shape(hi-lo, q.out)
-		r.Apply(e.rotated[k].Rows(hi-lo), a.x.RowRange(lo, hi))
+		r.Apply(e.rotated[k].Rows(hi-lo), x)
 	}
-	k := find(a.rows.blocks, a.old+lo)
 	for row := lo; row < hi; row++ {
-		b := a.rows.blocks[k]
-		at := a.old + row - b.first
-		if at == b.size {
-			k++
-			b, at = a.rows.blocks[k], 0
+		label, place := 0, a.old+row
+		if a.labels != nil {
+			label, place = int(a.labels[row]), a.places[row]
 		}
+		l := a.clusters[label]
+		b := l.blocks[l.find(place)]
+		at := place - b.first
 		norm, err := normOf(e.rotated[0].Rows(hi - lo).Row(row - lo))
 		if err != nil {
 			a.mu.Lock()
@@ -169,6 +203,10 @@ func (a *appending[T]) Piece(i int) {
 		b.norms[at] = float32(norm)
 		if b.ratios != nil {
 			b.ratios[at] = float32(ratio)
+		}
+		if a.labels != nil {
+			b.alongs[at] = float32(vecmath.Dot(x.Row(row-lo), q.centres[label].vector))
+			b.ids[at] = uint32(a.old + row)
 		}
 	}
 }
@@ -328,9 +366,9 @@ func (q *Quantiser[T]) along(codes []uint8, y []T) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// Decode writes the vectors that rows [from, to) stand for, ‖x‖·Rᵀs, into the rows of dst and
-// returns dst ((to−from)×d; a zero dst is allocated). Their inner products with a vector are the
-// estimates of Estimates. LloydMax gives the vectors that are nearest to the rows; those of the
+// Decode writes the vectors that rows [from, to) stand for, ‖x‖·Rᵀs, or c + ‖x−c‖·Rᵀs with a centre c,
+// into the rows of dst and returns dst ((to−from)×d; a zero dst is allocated). Without centres their
+// inner products with a vector are the estimates of Estimates; with centres those have smaller errors. LloydMax gives the vectors that are nearest to the rows; those of the
 // schemes without bias are longer than the rows. Cost: the rotations. It panics if the range or the
 // shape does not fit.
 func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
@@ -344,12 +382,13 @@ func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 	q := c.q
 	dst = dense.Ensure(dst, to-from, q.in)
 	parallel.Rows(to-from, encodeRows, func(lo, hi int) {
-		codes := make([]uint8, q.elements())
+		codes, labels := make([]uint8, q.elements()), make([]int, hi-lo)
 		s, part := dense.New[T](hi-lo, q.elements()), dense.New[T](hi-lo, q.in)
 		for i := lo; i < hi; i++ {
 			one := all.code(from+i, q.words)
 			scan.Unpack(codes, one.words, q.width)
 			scale := one.norm * one.ratio
+			labels[i-lo] = one.cluster
 			row := s.Row(i - lo)
 			for j, k := range codes {
 				row[j] = T(scale * float64(q.levels[k]))
@@ -365,6 +404,12 @@ func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 			for i := range part.Rows {
 				vecmath.AddScaled(dst.Row(lo+i), part.Row(i), 1)
 			}
+		}
+		if q.centres == nil {
+			return
+		}
+		for i, label := range labels {
+			vecmath.AddScaled(dst.Row(lo+i), q.centres[label].vector, 1)
 		}
 	})
 	return dst

@@ -31,10 +31,28 @@ func GaussianLevels[T float32 | float64](q *Quantiser[T]) {
 
 // DropCorrection replaces the division by sᵀu by that by ‖s‖.
 func DropCorrection[T float32 | float64](c *Codes[T]) {
-	for _, b := range c.rows().blocks {
+	for _, b := range c.rows().clusters[0].blocks {
 		for i := range b.ratios {
 			one := b.code(i, c.q.words)
 			b.ratios[i] = float32(1 / math.Sqrt(c.q.product(one, one)))
+		}
+	}
+}
+
+// DropAlongs forgets the products of rows with their centres.
+func DropAlongs[T float32 | float64](c *Codes[T]) {
+	for _, one := range c.rows().clusters {
+		for _, b := range one.blocks {
+			clear(b.alongs)
+		}
+	}
+}
+
+// ShrinkCentres takes rotated centres that are too short, as if t were too small.
+func ShrinkCentres[T float32 | float64](q *Quantiser[T]) {
+	for _, c := range q.centres {
+		for i := range c.rotated {
+			c.rotated[i] *= 0.98
 		}
 	}
 }

@@ -193,13 +193,20 @@ func (w *limited) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// resealPart writes the checksums of a file of one part and its end.
+// resealPart writes the checksums of a file of one part and its end, if it is long enough.
 func resealPart(b []byte) []byte {
 	sum := func(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
-	head, end := b[80:], len(b)-32
-	binary.LittleEndian.PutUint32(b[72:], sum(b[:72]))
+	size := int(binary.LittleEndian.Uint32(b[12:]))
+	at := (16 + size + 7) / 8 * 8
+	end := len(b) - 32
+	if size < 52 || at > end-8-32-8 {
+		return b
+	}
+	reseal(b[16 : 16+size])
+	head := b[at+8:]
+	binary.LittleEndian.PutUint32(b[at:], sum(b[:at]))
 	binary.LittleEndian.PutUint32(head[28:], sum(head[:28]))
-	binary.LittleEndian.PutUint32(b[end-8:], sum(b[80:end-8]))
+	binary.LittleEndian.PutUint32(b[end-8:], sum(b[at+8:end-8]))
 	binary.LittleEndian.PutUint32(b[end+28:], sum(b[end:end+28]))
 	return b
 }
@@ -216,19 +223,39 @@ func TestFileErrors(t *testing.T) {
 	for want, data := range map[string][]byte{
 		"quantise: bytes begin with \"rfquant\\x00\", want":                    append(marshalled(t, c.Quantiser()), make([]byte, 90)...),
 		"quantise: version 3, want 2":                                          with(8, 3),
-		"quantise: quantiser of 53 bytes, want 52":                             with(12, 53),
+		"quantise: quantiser of 51 bytes, want at least 52":                    with(12, 51),
 		"quantise: bytes begin with \"xfquant\\x00\", want \"rfquant\\x00":     with(16, 'x'),
 		"quantise: rows from 0 on: a part of rows from 1 on":                   with(88, 1),
 		"quantise: rows from 0 on: a part of 16777219 rows, want at most 2621": with(96, 3, 0, 0, 1),
 		"quantise: rows from 0 on: a part begins with \"rfrowz":                with(85, 'z'),
-		"row 1 has the norm or ratio NaN":                                      with(80+32+4, nan...),
-		"row 2 has codes beyond its 8":                                         with(80+32+24+23, 1),
+		"quantise: rows from 0 on: code 1 of the part has the norm NaN":        with(80+32+4, nan...),
+		"code 2 of the part goes beyond its 8 elements":                        with(80+32+24+23, 1),
 	} {
 		var read quantise.Codes[float32]
 		assert.ErrorContains(t, read.View(data), want)
 		assert.Nil(t, read.Quantiser())
 		_, err := read.ReadFrom(bytes.NewReader(data))
 		assert.ErrorContains(t, err, want)
+	}
+	require.NoError(t, new(quantise.Codes[float32]).View(with(0)))
+
+	x, centres := clusters[float32](3, 4, 2, 1, 0.1, 1)
+	c, err := around(t, quantise.Options{}, centres).Encode(t.Context(), x)
+	require.NoError(t, err)
+	data = fileOf(t, c) // with 52 + 8 + 64 bytes of the quantiser, 4 more, and 8 of the checksum
+	const first = 16 + 124 + 4 + 8 + 32
+	for want, data := range map[string][]byte{
+		"row 1 of the part has centre 3 of 2":              with(first+4, 3),
+		"code 2 of the part has the product NaN":           with(first+36+8, nan...),
+		"quantise: 3 centres of dimension 4 in 64 bytes":   with(16+48, 3),
+		"quantise: 256 centres of dimension 4 in 64 bytes": with(16+48, 0, 1),
+		"quantise: flags 0x7, want up to 0x3":              with(16+12, 7),
+		"quantise: quantiser of 124 bytes, want 52":        with(16+12, 1),
+		"quantise: centre 1 has the norm NaN":              with(16+56+32+4, nan...),
+	} {
+		var read quantise.Codes[float32]
+		assert.ErrorContains(t, read.View(data), want)
+		assert.Nil(t, read.Quantiser())
 	}
 	require.NoError(t, new(quantise.Codes[float32]).View(with(0)))
 }
@@ -255,7 +282,6 @@ func TestHostileFile(t *testing.T) {
 	data := fileOf(t, c)
 	copy(data[16+16:], large)
 	copy(data[16+24:], large)
-	reseal(data[16:68])
 	data[96] = 1 // row
 	var read quantise.Codes[float32]
 	assert.Less(t, allocated(func() {
@@ -277,14 +303,23 @@ func FuzzFile(f *testing.F) {
 		var b bytes.Buffer
 		_, err = c.WriteTo(&b)
 		require.NoError(f, err)
-		f.Add(b.Bytes())
+		f.Add(bytes.Clone(b.Bytes()))
+
+		x, centres := clusters[float32](3, 8, 2, 1, 0.1, 1)
+		q, err = q.Around(centres)
+		require.NoError(f, err)
+		c, err = q.Encode(context.Background(), x)
+		require.NoError(f, err)
+		b.Reset()
+		_, err = c.WriteTo(&b)
+		require.NoError(f, err)
+		f.Add(bytes.Clone(b.Bytes()))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) >= 80+32+8+32 {
 			data = slices.Clone(data)
 			// Sizes stay small: large ones only take time.
 			copy(data[16+18:], make([]byte, 6))
-			reseal(data[16:68])
 			resealPart(data)
 		}
 		var c, view quantise.Codes[float32]

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"slices"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 )
 
@@ -16,22 +18,25 @@ import (
 //	 8  uint16   version, 1
 //	10  uint8    scheme
 //	11  uint8    bits
-//	12  uint32   1 if the rotations were drawn, 0 if they are the caller's
+//	12  uint32   1 if the rotations were drawn, 0 if they are the caller's, and 2 more if there are centres
 //	16  uint64   d
 //	24  uint64   d'
 //	32  2 uint64 seed of the rotations, or 0
-//	48  uint32   CRC-32C of all bytes before
+//	48           with centres: their number, a uint64, and the centres as float64
+//	    uint32   CRC-32C of all bytes before
 const (
 	quantiserName = "rfquant\x00"
 	version       = 1
-	quantiserSize = 52
+	quantiserSize = 52 // without centres
 	checksumSize  = 4
+
+	drawnFlag, centredFlag = 1, 2
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// MarshalBinary returns the quantiser as 52 bytes: options, dimensions and the seed of the
-// rotations, from which UnmarshalBinary draws the same rotations in every later version and on
+// MarshalBinary returns the quantiser as 52 bytes, or 60 and 8 for each number of centres: options,
+// dimensions and the seed of the rotations, from which UnmarshalBinary draws the same rotations in every later version and on
 // every platform. Rotations of the caller are not among the bytes; UnmarshalBinary returns an error
 // for such a quantiser. The error reports a zero Quantiser.
 func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
@@ -41,13 +46,25 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 	b := append(make([]byte, 0, quantiserSize), quantiserName...)
 	b = binary.LittleEndian.AppendUint16(b, version)
 	b = append(b, byte(q.options.Scheme), byte(q.options.Bits))
-	var drawn uint32
+	var flags uint32
 	if q.drawn {
-		drawn = 1
+		flags |= drawnFlag
 	}
-	b = binary.LittleEndian.AppendUint32(b, drawn)
+	if q.centres != nil {
+		flags |= centredFlag
+	}
+	b = binary.LittleEndian.AppendUint32(b, flags)
 	for _, v := range []uint64{uint64(q.in), uint64(q.out), q.seed[0], q.seed[1]} {
 		b = binary.LittleEndian.AppendUint64(b, v)
+	}
+	if q.centres != nil {
+		b = slices.Grow(b, 8+8*q.in*(len(q.centres)-1)+checksumSize)
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(q.centres)-1))
+		for _, c := range q.centres[1:] {
+			for _, v := range c.vector {
+				b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+			}
+		}
 	}
 	return seal(b), nil
 }
@@ -55,8 +72,8 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary makes a zero Quantiser the one that the bytes are of. It returns an error, and
 // leaves q as it was, if q is in use already, if the bytes are not those of a quantiser, damaged or
 // of another version, if they are of one over rotations of the caller, if d' is not the one of d, or
-// if New would return an error. Time and memory are those of New, O(d'·Bits), which follow from d and
-// not from the number of bytes.
+// if New or Around would return an error. Time and memory are those of New, O(d'·Bits), which follow
+// from d and not from the number of bytes, and of Around.
 func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
 	if q.rotations != nil {
 		return errors.New("quantise: the quantiser is in use, want a zero one")
@@ -66,12 +83,14 @@ func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
 		return err
 	}
 	r, err := drawn[T](h.d, h.options, h.seed)
+	if err == nil && h.centres > 0 {
+		r, err = r.Around(vectorsOf[T](h))
+	}
 	if err != nil {
 		return err
 	}
-	q.options, q.in, q.out, q.rotations, q.seed, q.drawn = r.options, r.in, r.out, r.rotations, r.seed, r.drawn
-	q.width, q.cells, q.edges, q.starts, q.levels, q.words = r.width, r.cells, r.edges, r.starts, r.levels, r.words
-	q.unit, q.table = r.unit, r.table
+	q.adopt(r)
+	q.centres, q.nearest = r.centres, r.nearest
 	return nil
 }
 
@@ -80,6 +99,8 @@ type header struct {
 	options  Options
 	d, order int
 	seed     [2]uint64
+	centres  int
+	numbers  []byte // of the centres
 }
 
 // headerOf reads bytes of a quantiser without drawing anything.
@@ -88,10 +109,11 @@ func headerOf(data []byte) (header, error) {
 	if err := open(data, quantiserName, quantiserSize); err != nil {
 		return h, err
 	}
-	if len(data) != quantiserSize {
-		return h, fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)
+	flags := binary.LittleEndian.Uint32(data[12:])
+	if flags > drawnFlag|centredFlag {
+		return h, fmt.Errorf("quantise: flags %#x, want up to %#x", flags, drawnFlag|centredFlag)
 	}
-	if binary.LittleEndian.Uint32(data[12:]) != 1 {
+	if flags&drawnFlag == 0 {
 		return h, errors.New("quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
 	}
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(data[at:]) }
@@ -109,7 +131,36 @@ func headerOf(data []byte) (header, error) {
 	if uint64(h.order) != word(24) {
 		return h, fmt.Errorf("quantise: d' = %d, want %d for d = %d", word(24), h.order, h.d)
 	}
-	return h, nil
+	h.centres, h.numbers, err = centresOf(data, h.d)
+	return h, err
+}
+
+// centresOf returns the number of centres among the bytes of a quantiser, and those of their numbers.
+func centresOf(data []byte, d int) (int, []byte, error) {
+	rest := data[quantiserSize-checksumSize : len(data)-checksumSize]
+	if binary.LittleEndian.Uint32(data[12:])&centredFlag == 0 {
+		if len(rest) > 0 {
+			return 0, nil, fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)
+		}
+		return 0, nil, nil
+	}
+	if len(rest) < 8+8 {
+		return 0, nil, fmt.Errorf("quantise: quantiser with centres of %d bytes", len(data))
+	}
+	n, numbers := binary.LittleEndian.Uint64(rest), rest[8:]
+	if n < 1 || uint64(len(numbers))%8 != 0 || uint64(len(numbers)/8)%n != 0 || uint64(len(numbers)/8)/n != uint64(d) {
+		return 0, nil, fmt.Errorf("quantise: %d centres of dimension %d in %d bytes", n, d, len(numbers))
+	}
+	return int(n), numbers, nil
+}
+
+// vectorsOf returns centres.
+func vectorsOf[T dense.Float](h header) dense.Matrix[T] {
+	m := dense.New[T](h.centres, h.d)
+	for i := range m.Data {
+		m.Data[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(h.numbers[8*i:])))
+	}
+	return m
 }
 
 // usedBits returns the bits of the words of a row in which its elements have their codes.

@@ -3,6 +3,7 @@ package quantise
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 )
@@ -28,6 +29,11 @@ type SearchOptions[T dense.Float] struct {
 	// Miss is the probability, over rotations, that Search with Rows leaves out a row that is among
 	// the best: at most so many lists are not those of a search of the exact rows. Zero means 0.01.
 	Miss float64
+
+	// Centres is the number of centres of the quantiser whose rows a query looks at, those nearest to the
+	// query by the measure: rows of all other centres do not count. Rows without a centre always do. 0
+	// stands for all centres, and so does a number above that of the centres.
+	Centres int
 }
 
 // RowsOf returns SearchOptions.Rows for rows that are in memory, a matrix for each of the Codes.
@@ -65,7 +71,7 @@ func RowsOf[T dense.Float](segments ...dense.Matrix[T]) func(dst dense.Matrix[T]
 // law for each code; Search returns an error for other schemes.
 //
 // Search returns an error if the numbers of lists, columns or sets do not fit, if there is no such
-// measure, if Miss is not within (0, 1) or set without Rows, if a segment is nil or zero, if the
+// measure, if Centres is negative, if Miss is not within (0, 1) or set without Rows, if a segment is nil or zero, if the
 // segments are not of one quantiser (or of equal ones that New made), or if a row of Rows is not
 // finite; and the error of ctx if ctx ends before the search does. Lists hold anything then. Queries
 // that are not finite are no errors: their values are NaN, of the first rows that count. It panics
@@ -139,6 +145,8 @@ func (o *SearchOptions[T]) check(segments int) error {
 	switch {
 	case o.Rows == nil && o.Miss != 0:
 		return fmt.Errorf("quantise: Miss = %v without Rows", o.Miss)
+	case o.Centres < 0:
+		return fmt.Errorf("quantise: Centres = %d, want at least 0", o.Centres)
 	case !(o.Miss >= 0 && o.Miss < 1):
 		return fmt.Errorf("quantise: Miss = %v, want a probability between 0 and 1", o.Miss)
 	}
@@ -150,7 +158,8 @@ func (o *SearchOptions[T]) check(segments int) error {
 
 // equals reports whether two quantisers make the same codes.
 func (q *Quantiser[T]) equals(r *Quantiser[T]) bool {
-	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out
+	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
+		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
 }
 
 // only reports whether there are sets of the rows that count, and returns that of a segment.

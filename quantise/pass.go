@@ -3,6 +3,7 @@ package quantise
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -21,16 +22,11 @@ type search[T dense.Float] struct {
 	pieces   []piece
 
 	queries, kept []*query[T] // those of this search, and with those of others
-	digits        []uint64    // of all queries
 	values        []float64   // results of Estimates; nil in a search
 	bounded       bool        // rows in reach are wanted, not those with the best estimates
 
-	// Memory for a query.
-	rotated []T
-	whole   []int16
-	weights []int8
-	bits    []uint8
-	row     []uint64
+	desk           // of the queries, without centres
+	last    aim[T] // the query and the centre that estimates were for last
 	reading reading[T]
 }
 
@@ -43,9 +39,9 @@ type segment struct {
 
 // piece is places [lo, hi) of a block.
 type piece struct {
-	segment int
-	b       *block
-	lo, hi  int
+	segment, cluster int
+	b                *block
+	lo, hi           int
 }
 
 const (
@@ -58,6 +54,7 @@ const (
 func (q *Quantiser[T]) begin(by Measure) *search[T] {
 	s := q.searches.Get()
 	s.q, s.by, s.n = q, by, 0
+	s.last.reset()
 	return s
 }
 
@@ -98,10 +95,16 @@ func (s *search[T]) run() {
 	s.pieces = s.pieces[:0]
 	for i := range s.segments {
 		all := &s.segments[i].rows
-		for _, b := range all.blocks {
-			end := min(b.size, all.n-b.first)
-			for lo := 0; lo < end; lo += size {
-				s.pieces = append(s.pieces, piece{i, b, lo, min(lo+size, end)})
+		for k, c := range all.clusters {
+			n := c.before(all.n)
+			if n == 0 || !slices.ContainsFunc(s.queries, func(x *query[T]) bool { return x.looksAt(k) }) {
+				continue
+			}
+			for _, b := range c.blocks {
+				end := min(b.size, n-b.first)
+				for lo := 0; lo < end; lo += size {
+					s.pieces = append(s.pieces, piece{i, k, b, lo, min(lo+size, end)})
+				}
 			}
 		}
 	}
@@ -135,8 +138,20 @@ func (s *search[T]) Piece(i int) {
 	for k := range s.queries {
 		p.lists[k].best, p.lists[k].reach = p.lists[k].best[:0], p.lists[k].reach[:0]
 	}
+	queries, d := s.queries, &s.desk
+	if s.q.centres != nil {
+		a := s.q.aims.Get()
+		defer s.q.aims.Put(a)
+		a.reset()
+		for _, x := range s.queries {
+			if x.looksAt(at.cluster) {
+				s.aimAt(a, x, at.cluster)
+			}
+		}
+		queries, d = a.queries, &a.desk
+	}
 	for lo := at.lo; lo < at.hi; lo += chunk {
-		s.scan(p, at, lo, min(lo+chunk, at.hi))
+		s.scan(p, at, lo, min(lo+chunk, at.hi), queries, d)
 	}
 	for k, x := range s.queries {
 		x.merge(&p.lists[k])
@@ -145,27 +160,27 @@ func (s *search[T]) Piece(i int) {
 }
 
 // scan goes through the rows in places [lo, hi) of the block of a piece.
-func (s *search[T]) scan(p *part, at *piece, lo, hi int) {
+func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d *desk) {
 	b := at.b
-	if !s.count(&p.mask, at.segment, b.first+lo, hi-lo) {
+	if !s.count(&p.mask, at.segment, b, lo, hi-lo) {
 		return
 	}
 	c := s.stretch(p, at, lo, hi)
-	for k := 0; k < len(s.queries); k += group {
-		some := s.queries[k:min(k+group, len(s.queries))]
-		s.products(p, b, lo, hi, some)
+	for k := 0; k < len(queries); k += group {
+		some := queries[k:min(k+group, len(queries))]
+		s.products(p, b, lo, hi, some, d)
 		for j, x := range some {
 			products := p.products[j*(hi-lo):][:hi-lo]
 			switch {
 			case s.bounded:
-				s.offerReach(p, x, &p.lists[k+j], &c, products)
+				s.offerReach(p, x, &p.lists[x.index], &c, products)
 				continue
 			case s.values == nil:
-				s.offer(p, x, &p.lists[k+j], &c, products)
+				s.offer(p, x, &p.lists[x.index], &c, products)
 				continue
 			}
 			for i, v := range products {
-				s.values[b.first+lo+i] = s.value(x, float64(b.norms[lo+i]), float64(v)*b.ratio(lo+i))
+				s.values[b.id(lo+i)] = s.value(x, float64(b.norms[lo+i]), b.along(lo+i), float64(v)*b.ratio(lo+i))
 			}
 		}
 	}
@@ -173,11 +188,11 @@ func (s *search[T]) scan(p *part, at *piece, lo, hi int) {
 
 // products computes sᵀp of the rows in places [lo, hi), for a search in codes of 1 bit from the rounded
 // queries.
-func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T]) {
+func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T], d *desk) {
 	q, n := s.q, hi-lo
 	rows := b.words[lo*q.words : hi*q.words]
 	if q.unit > 0 {
-		digits := s.digits[some[0].at:][:len(some)*q.digitWords()]
+		digits := d.digits[some[0].at:][:len(some)*q.digitWords()]
 		if q.table != nil {
 			scan.LevelProducts(p.products[:], rows, q.table, digits, n, q.words, len(some), n)
 		} else {
@@ -201,7 +216,7 @@ func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T]) {
 }
 
 // product computes sᵀp of a row for the query as it is.
-func (s *search[T]) product(row []uint64, x *query[T]) float64 {
+func (s *search[T]) product(row []uint64, x *query[T], d *desk) float64 {
 	q := s.q
 	var out [1]float32
 	switch {
@@ -209,9 +224,9 @@ func (s *search[T]) product(row []uint64, x *query[T]) float64 {
 		scan.Levels(out[:], row, q.levels, x.arranged, q.words, q.width)
 		return float64(out[0])
 	case q.table != nil:
-		scan.LevelProducts(out[:], row, q.table, s.digits[x.at:][:q.digitWords()], 1, q.words, 1, 1)
+		scan.LevelProducts(out[:], row, q.table, d.digits[x.at:][:q.digitWords()], 1, q.words, 1, 1)
 	default:
-		scan.Products(out[:], row, s.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
+		scan.Products(out[:], row, d.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
 	}
 	return float64(out[0] * x.scale)
 }

@@ -96,6 +96,19 @@ type Quantiser[T dense.Float] struct {
 	table  *scan.Table   // of these multiples; nil if they are 1, 3, and so on
 	words  int           // of a row of codes
 
+	// If there are centres: the origin, and then those.
+	centres []centre[T]
+	nearest *nearest[T]
+
+	*laws
+	searches pool.Of[search[T]]
+	parts    pool.Of[part]
+	rows     pool.Of[encoder[T]]
+	aims     pool.Of[aim[T]]
+}
+
+// laws are what is computed once, for quantisers with the same levels.
+type laws struct {
 	law     sync.Once
 	moments codelaw.Moments // by theory
 
@@ -104,10 +117,6 @@ type Quantiser[T dense.Float] struct {
 
 	lengths       sync.Once
 	squared, ones []float32 // the squares of levels, and as many ones as Levels takes
-
-	searches pool.Of[search[T]]
-	parts    pool.Of[part]
-	rows     pool.Of[encoder[T]]
 }
 
 // errZero is the error of a Quantiser that New and NewRotated have not made, and of its codes.
@@ -215,7 +224,7 @@ func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], 
 	if want := opts.rotations(); len(rotations) != want {
 		return nil, fmt.Errorf("quantise: %d rotations, want %d for %v with %d bits", len(rotations), want, opts.Scheme, opts.Bits)
 	}
-	q := &Quantiser[T]{options: opts, rotations: rotations}
+	q := &Quantiser[T]{options: opts, rotations: rotations, laws: new(laws)}
 	for i, r := range rotations {
 		if v := reflect.ValueOf(r); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, fmt.Errorf("quantise: rotation %d is nil", i)
@@ -246,12 +255,9 @@ func (q *Quantiser[T]) elements() int { return q.out * len(q.rotations) }
 // digitWords returns the number of words of the digits of a query.
 func (q *Quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
 
-// rowBytes returns the number of bytes of a row of codes.
-func (q *Quantiser[T]) rowBytes() int {
-	if q.options.hasRatios() {
-		return 8*q.words + 8
-	}
-	return 8*q.words + 4
+// layout returns what a row of codes consists of.
+func (q *Quantiser[T]) layout() layout {
+	return layout{q.words, q.options.hasRatios(), q.centres != nil}
 }
 
 // setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, so that the

@@ -13,7 +13,8 @@ import (
 
 // query is one of the queries of a search.
 type query[T dense.Float] struct {
-	norm float64 // NaN if it is not finite
+	norm  float64 // NaN if it is not finite
+	index int     // among the queries of the search
 
 	unit     []float32 // the rotated query over its norm
 	arranged []float32 // unit as package scan takes it, if levels have no unit
@@ -39,6 +40,22 @@ type query[T dense.Float] struct {
 	reach []candidate
 	rest  float64
 	z     float64
+
+	// With centres: the query as it came and rotated, the clusters it looks at (none means all), memory for
+	// the choice, and what a query about a centre needs of that.
+	vector, rotated []T
+	some            []bool
+	chosen          []candidate
+	sight[T]
+}
+
+// desk is memory for queries as package scan takes them.
+type desk struct {
+	digits  []uint64 // of all queries
+	whole   []int16
+	weights []int8
+	bits    []uint8
+	row     []uint64
 }
 
 // prepare makes query i, for the best k rows.
@@ -53,16 +70,35 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 	x.k, x.best, x.reach = wanted, x.best[:0], x.reach[:0]
 	x.worst.Store(math.Float64bits(math.Inf(-1)))
 
-	s.rotated = scratch.Resize(s.rotated, n)
+	x.of, x.index = x, i
+	x.rotated = scratch.Resize(x.rotated, n)
 	for k, r := range q.rotations {
-		r.Apply(dense.Of(1, q.out, s.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, from))
+		r.Apply(dense.Of(1, q.out, x.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, from))
 	}
-	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(s.rotated[:q.out]))
+	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:q.out]))
 	if math.IsInf(x.norm, 1) {
 		x.norm = math.NaN()
 	}
+	if s.options.Rows != nil {
+		x.z = deviations(s.options.Miss / float64(max(wanted, 1)))
+	}
+	if q.centres != nil {
+		x.vector = append(x.vector[:0], from...)
+		s.choose(x)
+		return
+	}
+	q.round(&s.desk, x, i)
+	x.rest = 0
+	if s.options.Rows != nil {
+		x.rest = q.remainder(&s.desk, x)
+	}
+}
+
+// round makes query i of those on a desk from the rotated query.
+func (q *Quantiser[T]) round(s *desk, x *query[T], i int) {
+	n := q.elements()
 	x.unit = scratch.Resize(x.unit, n)
-	for i, v := range s.rotated {
+	for i, v := range x.rotated {
 		x.unit[i] = 0
 		if x.norm > 0 {
 			x.unit[i] = float32(float64(v) / x.norm)
@@ -84,24 +120,20 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 		scan.Arrange(x.arranged, x.unit, q.words, q.width)
 	}
 	if q.width == 1 {
-		s.slice(x)
-	}
-	x.rest = 0
-	if s.options.Rows != nil {
-		x.rest, x.z = s.remainder(x), deviations(s.options.Miss/float64(max(wanted, 1)))
+		q.slice(s, x)
 	}
 }
 
 // remainder returns the length of what rounding left of the unit vector.
-func (s *search[T]) remainder(x *query[T]) float64 {
+func (q *Quantiser[T]) remainder(s *desk, x *query[T]) float64 {
 	sum := 0.0
 	for i, v := range x.unit {
 		rest := 0.0
 		switch {
-		case s.q.width == 1:
+		case q.width == 1:
 			rest = float64(v) - x.step*float64(s.weights[i])
-		case s.q.unit > 0:
-			rest = float64(v) - float64(x.scale)/s.q.unit*float64(s.whole[i])
+		case q.unit > 0:
+			rest = float64(v) - float64(x.scale)/q.unit*float64(s.whole[i])
 		}
 		sum += rest * rest
 	}
@@ -109,8 +141,8 @@ func (s *search[T]) remainder(x *query[T]) float64 {
 }
 
 // slice rounds a query for codes of 1 bit.
-func (s *search[T]) slice(x *query[T]) {
-	n, words := len(x.unit), s.q.words
+func (q *Quantiser[T]) slice(s *desk, x *query[T]) {
+	n, words := len(x.unit), q.words
 	x.step = largest(x.unit) / scan.MaxWeight
 	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)
 	x.planes, s.row = scratch.Resize(x.planes, scan.PlaneWords(words)), scratch.Resize(s.row, words)

@@ -1,6 +1,7 @@
 package quantise
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -55,28 +56,31 @@ func (c *Codes[T]) read(in *input) error {
 		return err
 	}
 	q := c.q
-	var shape rowShape
+	var f format
 	if q == nil {
 		h, err := headerOf(quantiser)
 		if err != nil {
 			return err
 		}
-		shape = shapeOf(h.options, h.order*h.options.rotations())
+		f = formatOf(h.options, h.order*h.options.rotations(), h.centres)
 	} else {
-		if want, err := q.MarshalBinary(); err != nil || string(want) != string(quantiser) {
+		if want, err := q.MarshalBinary(); err != nil || !bytes.Equal(want, quantiser) {
 			return errors.New("quantise: the codes are of another quantiser")
 		}
-		shape = shapeOf(q.options, q.elements())
+		f = formatOf(q.options, q.elements(), q.clusters()-1)
 	}
 	base := c.rows().n
 	for first := 0; ; {
-		n, err := in.head(first, shape.bytes)
+		n, err := in.head(first, &f)
 		if err == nil && n > math.MaxInt-base-first {
 			err = fmt.Errorf("more than an int counts after %d rows", base+first)
 		}
-		var b *block
+		if err == nil && f.centred && uint64(base+first+n) > math.MaxUint32 {
+			err = fmt.Errorf("%d rows with centres after %d, want less than 2³²", n, base+first)
+		}
+		var p filed
 		if err == nil && n > 0 {
-			b, err = in.block(base+first, n, &shape)
+			p, err = in.part(n, &f)
 		}
 		if err != nil {
 			return fmt.Errorf("quantise: rows from %d on: %w", first, err)
@@ -91,41 +95,61 @@ func (c *Codes[T]) read(in *input) error {
 		if n == 0 {
 			return nil
 		}
-		old := c.rows()
-		c.now.Store(&rows{old.n + n, append(old.closed(), b)})
+		c.now.Store(c.rows().followed(p, &f))
 		first += n
 	}
 }
 
-// closed returns the blocks with no room for more rows.
-func (r *rows) closed() []*block {
-	if len(r.blocks) == 0 {
-		return nil
-	}
-	at := len(r.blocks) - 1
-	last := r.blocks[at]
-	size := r.n - last.first
-	if size == last.size {
-		return r.blocks
-	}
-	return append(r.blocks[:at:at], &block{first: last.first, size: size, words: last.words, norms: last.norms, ratios: last.ratios})
+// filed is rows of a part of a file: labels as they come, and the rows in a block cluster by cluster.
+type filed struct {
+	labels []uint32
+	rows   *block
 }
 
-// rowShape is what a row of codes consists of.
-type rowShape struct {
-	words, bytes    int
-	ratios          bool
+// followed returns r with the rows of a part.
+func (r *rows) followed(p filed, f *format) *rows {
+	next := &rows{n: r.n + p.rows.size, clusters: make([]cluster, f.clusters)}
+	copy(next.clusters, r.clusters)
+	counts := make([]int, f.clusters)
+	if p.labels == nil {
+		counts[0] = p.rows.size
+	}
+	for _, label := range p.labels {
+		counts[label]++
+	}
+	at := make([]int, f.clusters) // where the rows of a cluster are in the part
+	sum := 0
+	for k, n := range counts {
+		at[k] = sum
+		sum += n
+		if n > 0 {
+			l := next.clusters[k].closed(f.words)
+			b := p.rows.cut(at[k], sum, f.words)
+			b.first = l.n
+			next.clusters[k] = cluster{l.n + n, append(l.blocks, b)}
+		}
+	}
+	for i, label := range p.labels {
+		p.rows.ids[at[label]] = uint32(r.n + i)
+		at[label]++
+	}
+	if f.centred {
+		next.labels = r.labelled(p.labels)
+	}
+	return next
+}
+
+// format is what the rows of a file consist of.
+type format struct {
+	layout
+	clusters        int
 	elements, width int
 	used            []uint64 // bits of words with codes, once they are needed
 }
 
-func shapeOf(o Options, elements int) rowShape {
-	s := rowShape{words: scan.Words(elements, o.width()), ratios: o.hasRatios(), elements: elements, width: o.width()}
-	s.bytes = 8*s.words + 4
-	if s.ratios {
-		s.bytes += 4
-	}
-	return s
+func formatOf(o Options, elements, centres int) format {
+	l := layout{scan.Words(elements, o.width()), o.hasRatios(), centres > 0}
+	return format{layout: l, clusters: centres + 1, elements: elements, width: o.width()}
 }
 
 // input counts and sums what is read, from r or from the beginning of data.
@@ -187,11 +211,10 @@ func (in *input) quantiser() ([]byte, error) {
 		return nil, fmt.Errorf("quantise: version %d, want %d", v, codesVersion)
 	}
 	n := int(binary.LittleEndian.Uint32(head[12:]))
-	if n != quantiserSize {
-		return nil, fmt.Errorf("quantise: quantiser of %d bytes, want %d", n, quantiserSize)
+	if n < quantiserSize {
+		return nil, fmt.Errorf("quantise: quantiser of %d bytes, want at least %d", n, quantiserSize)
 	}
-	b := make([]byte, n+padding(n))
-	err := in.bytes(b)
+	b, err := numbers[uint8](in, n+padding(n))
 	if err == nil {
 		err = in.seal()
 	}
@@ -202,7 +225,7 @@ func (in *input) quantiser() ([]byte, error) {
 }
 
 // head reads the head of the part with the given first row, and returns the number of its rows.
-func (in *input) head(first, rowBytes int) (int, error) {
+func (in *input) head(first int, f *format) (int, error) {
 	in.sum = 0
 	var b [partHead]byte
 	if err := in.bytes(b[:partHead-checksumSize]); err != nil {
@@ -222,56 +245,81 @@ func (in *input) head(first, rowBytes int) (int, error) {
 		return 0, fmt.Errorf("a part of rows from %d on", at)
 	}
 	n := binary.LittleEndian.Uint64(b[16:])
-	if most := partRows(rowBytes); n > uint64(most) {
+	if most := partRows(f.layout, f.clusters); n > uint64(most) {
 		return 0, fmt.Errorf("a part of %d rows, want at most %d", n, most)
 	}
-	if err := limit.Memory[byte](int(n), rowBytes); err != nil {
+	if err := limit.Memory[byte](int(n), f.bytes()); err != nil {
 		return 0, err
 	}
 	return int(n), nil
 }
 
-// block reads the body of a part of n rows.
-func (in *input) block(first, n int, shape *rowShape) (*block, error) {
-	b := &block{first: first, size: n}
-	var err error
-	floats := n
-	if b.norms, err = numbers[float32](in, n); err == nil && shape.ratios {
-		floats += n
-		b.ratios, err = numbers[float32](in, n)
+// part reads the body of a part of n rows.
+func (in *input) part(n int, f *format) (p filed, err error) {
+	b := &block{size: n}
+	p.rows = b
+	arrays := 0
+	take := func(x *[]float32) {
+		if err == nil {
+			*x, err = numbers[float32](in, n)
+			arrays++
+		}
+	}
+	if f.centred {
+		p.labels, err = numbers[uint32](in, n)
+		arrays++
+	}
+	take(&b.norms)
+	if f.ratios {
+		take(&b.ratios)
+	}
+	if f.centred {
+		take(&b.alongs)
 	}
 	if err == nil {
 		var zeros [8]byte
-		err = in.bytes(zeros[:padding(4*floats)])
+		err = in.bytes(zeros[:padding(4*arrays*n)])
 	}
 	if err == nil {
-		b.words, err = numbers[uint64](in, n*shape.words)
+		b.words, err = numbers[uint64](in, n*f.words)
 	}
 	if err == nil {
 		err = in.seal()
 	}
 	if err == nil {
-		err = shape.check(b)
+		err = f.check(p)
 	}
-	return b, err
+	if err == nil && f.centred {
+		b.ids = make([]uint32, n)
+	}
+	return p, err
 }
 
 // check reports what Append cannot have made.
-func (s *rowShape) check(b *block) error {
-	for k, list := range [][]float32{b.norms, b.ratios} {
-		most := [...]float32{0x1p101, 0x1p24}[k] // what Append writes is smaller
-		for i, v := range list {
-			if !(v >= 0 && v <= most) {
-				return fmt.Errorf("row %d has the norm or ratio %v", b.first+i, v)
+func (f *format) check(p filed) error {
+	for i, label := range p.labels {
+		if uint64(label) >= uint64(f.clusters) {
+			return fmt.Errorf("row %d of the part has centre %d of %d", i, label, f.clusters-1)
+		}
+	}
+	b := p.rows
+	for k, all := range [][]float32{b.norms, b.ratios, b.alongs} {
+		least, most := float32(0), [...]float32{0x1p101, 0x1p24, math.MaxFloat32}[k] // what Append writes is smaller
+		if k == 2 {
+			least = -most
+		}
+		for i, v := range all {
+			if !(v >= least && v <= most) {
+				return fmt.Errorf("code %d of the part has the %s %v", i, [...]string{"norm", "ratio", "product"}[k], v)
 			}
 		}
 	}
-	if s.used == nil {
-		s.used = usedBits(s.elements, s.words, s.width)
+	if f.used == nil {
+		f.used = usedBits(f.elements, f.words, f.width)
 	}
 	for i, w := range b.words {
-		if w&^s.used[i%s.words] != 0 {
-			return fmt.Errorf("row %d has codes beyond its %d", b.first+i/s.words, s.elements)
+		if w&^f.used[i%f.words] != 0 {
+			return fmt.Errorf("code %d of the part goes beyond its %d elements", i/f.words, f.elements)
 		}
 	}
 	return nil

@@ -34,14 +34,14 @@ func highest(estimate, c float64) float64 {
 	return min((estimate+c*math.Sqrt(max(0, square-estimate*estimate)))/square, 1)
 }
 
-// width returns z standard errors of the estimate of a cosine of 0, for a code with ‖s‖²/(sᵀu)² − 1
-// and a query that was rounded.
-func (s *search[T]) width(x *query[T], across float64) float64 {
+// width returns z standard errors of the estimate of a cosine of 0, for a code with ‖s‖²/(sᵀu)² − 1, and
+// what the rounding of the query adds to that for every cosine.
+func (s *search[T]) width(x *query[T], across float64) (law, rounding float64) {
 	if x.norm == 0 {
-		return 0
+		return 0, 0
 	}
 	d := float64(s.q.out)
-	return x.z * (math.Sqrt(across/(d-1)) + x.rest*math.Sqrt((1+across)/d))
+	return x.z * math.Sqrt(across/(d-1)), x.z * x.rest * math.Sqrt((1+across)/d)
 }
 
 // across returns what ‖s‖²/(sᵀu)² − 1 is at most for rows in places [lo, hi) of a block. Blocks keep
@@ -79,28 +79,34 @@ func (q *Quantiser[T]) lengthSquare(c code) float64 { return q.product(c, c) * c
 
 // offerReach takes rows that may be above the worst exact row so far into the list of a query.
 func (s *search[T]) offerReach(p *part, x *query[T], l *list, r *stretch, products []float32) {
-	most := s.width(x, r.across)
-	if math.IsInf(x.least, 1) || s.below(p, x, r, products, most+roundings, x.least) {
+	most, rounding := s.width(x, r.across)
+	least := x.of.least
+	if math.IsInf(least, 1) || s.below(p, x, r, products, most+rounding+roundings, least) {
 		return
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		norm, cosine := float64(r.b.norms[place]), float64(products[i])*r.b.ratio(place)
-		if s.reach(x, norm, highest(cosine, most)) <= x.least {
+		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), float64(products[i])*r.b.ratio(place)
+		if s.reach(x, norm, along, highest(cosine+rounding, most)) <= least {
 			continue
 		}
 		own := r.b.code(place, s.q.words)
-		high := highest(cosine, min(most, s.width(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))))
-		c := candidate{s.reach(x, norm, high), r.base + place}
-		if c.score > x.least && !x.found(c.row) && s.accepts(r.segment, r.b.first+place) {
+		law, _ := s.width(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
+		high := highest(cosine+rounding, min(most, law))
+		id := r.b.id(place)
+		c := candidate{s.reach(x, norm, along, high), r.base + id}
+		if c.score > least && !x.of.found(c.row) && s.accepts(r.segment, id) {
 			l.reach = append(l.reach, c)
 		}
 	}
 }
 
 // reach is the score for a cosine, with room for the rounding of norms.
-func (s *search[T]) reach(x *query[T], norm, cosine float64) float64 {
-	score := s.score(x, norm, cosine)
+func (s *search[T]) reach(x *query[T], norm, along, cosine float64) float64 {
+	score := s.score(x, norm, along, cosine)
+	if x.centre != nil {
+		return score + x.ceiling(s.by, norm, along)
+	}
 	if s.by == SquaredDistance {
 		score += roundings * norm * norm
 	}
@@ -179,6 +185,8 @@ func (s *search[T]) readReach(x *query[T], y []T) error {
 func (s *search[T]) least(x *query[T], y []T) float64 {
 	value, norm := x.exact[0].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
+	case s.q.centres != nil:
+		return value
 	case s.by == SquaredDistance:
 		return value + norm*norm
 	case s.by == InnerProduct && norm > 0:

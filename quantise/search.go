@@ -120,6 +120,7 @@ func (x *query[T]) write(s *search[T], dst []Hit) []Hit {
 		return dst
 	}
 	dst = dst[:len(x.best)]
+	s.byCentre(x.best)
 	for i, b := range x.best {
 		segment, id := s.locate(b.row)
 		dst[i] = Hit{segment, id, s.estimate(x, s.segments[segment].rows.code(id, s.q.words))}
@@ -145,7 +146,10 @@ func before(a, b Hit) int {
 }
 
 // value returns the estimate for a row of the given norm from that of the cosine.
-func (s *search[T]) value(x *query[T], norm, cosine float64) float64 {
+func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
+	if x.centre != nil {
+		return x.about(s.by, norm, along, cosine)
+	}
 	if norm == 0 {
 		cosine = 0
 	}
@@ -162,9 +166,10 @@ func (s *search[T]) value(x *query[T], norm, cosine float64) float64 {
 }
 
 // estimate returns the value for a row and its error.
-func (s *search[T]) estimate(x *query[T], c code) Estimate {
-	cosine := s.product(c.words, x) * c.ratio
-	e := Estimate{Value: s.value(x, c.norm, cosine)}
+func (s *search[T]) estimate(of *query[T], c code) Estimate {
+	x, d := s.aimed(of, c.cluster)
+	cosine := s.product(c.words, x, d) * c.ratio
+	e := Estimate{Value: s.value(x, c.norm, c.along, cosine)}
 	if c.norm == 0 || x.norm == 0 {
 		return e
 	}
@@ -180,6 +185,15 @@ func (s *search[T]) estimate(x *query[T], c code) Estimate {
 		e.StdErr *= c.norm * x.norm
 	case SquaredDistance:
 		e.StdErr *= 2 * c.norm * x.norm
+	case Cosine:
+		if x.centre == nil {
+			break
+		}
+		if whole := x.whole(c.norm, c.along) * of.norm; whole > 0 {
+			e.StdErr *= c.norm * x.norm / whole
+		} else {
+			e.StdErr = 0
+		}
 	}
 	return e
 }

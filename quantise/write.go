@@ -27,13 +27,15 @@ import (
 //	16  uint64   rows
 //	24  4 bytes  0
 //	28  uint32   CRC-32C of the 28 bytes before
-//	32  float32  norms, then ratios if the scheme has them
+//	32  uint32   with centres: which of them each row has, in the order of the rows; 0 is none
+//	    float32  norms, then ratios if the scheme has them, then (x−c)ᵀc with centres
 //	    uint64   words
 //	    uint32   CRC-32C of all bytes of the part before
 //	    4 bytes  0
 //
-// Every part but the last has as many rows as partRows says. The last part has 0 rows, no body, and
-// the number of all rows for its first. Without it the file is cut off.
+// Norms and what follows are in the order of centres, and of rows for each. Every part but the last has
+// as many rows as partRows says. The last part has 0 rows, no body, and the number of all rows for its
+// first. Without it the file is cut off.
 const (
 	codesName, partName = "rfcodes\x00", "rfrows\x00\x00"
 
@@ -44,14 +46,23 @@ const (
 	partBytes    = 1 << 22
 )
 
-// partRows returns the number of rows of a part.
-func partRows(rowBytes int) int { return max(partBytes/rowBytes, 1) }
+// partRows returns the number of rows of a part: 64 for each centre at least, so that clusters in files
+// that are viewed do not consist of small blocks.
+func partRows(l layout, clusters int) int {
+	n := max(partBytes/l.bytes(), 1)
+	if l.centred {
+		return max(n, 64*clusters)
+	}
+	return n
+}
 
 // littleEndian reports whether numbers in memory are as in files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // number is what parts consist of.
-type number interface{ uint32 | uint64 | float32 }
+type number interface {
+	uint8 | uint32 | uint64 | float32
+}
 
 // inBytes returns the memory of x as bytes.
 func inBytes[E number](x []E) []byte {
@@ -99,20 +110,38 @@ func (c *Codes[T]) WriteTo(w io.Writer) (int64, error) {
 	out.bytes(quantiser)
 	out.pad()
 	out.seal()
-	all := c.rows()
-	for from, step := 0, partRows(c.q.rowBytes()); from < all.n && out.err == nil; from += step {
-		end := min(from+step, all.n)
-		out.head(from, end-from)
-		all.each(from, end, func(b *block, lo, hi int) { put(&out, b.norms[lo:hi]) })
-		if c.q.options.hasRatios() {
-			all.each(from, end, func(b *block, lo, hi int) { put(&out, b.ratios[lo:hi]) })
-		}
-		out.pad()
-		all.each(from, end, func(b *block, lo, hi int) { put(&out, b.words[lo*c.q.words:hi*c.q.words]) })
-		out.seal()
+	all, l := c.rows(), c.q.layout()
+	for from, step := 0, partRows(l, c.q.clusters()); from < all.n && out.err == nil; from += step {
+		out.part(all, from, min(from+step, all.n), l)
 	}
 	out.head(all.n, 0)
 	return to.n, cmp.Or(out.err, buffered.Flush())
+}
+
+// part writes rows [from, to).
+func (o *output) part(all *rows, from, to int, l layout) {
+	o.head(from, to-from)
+	for at := from; l.centred && at < to; {
+		few := all.labels[at/labelled][at%labelled:]
+		few = few[:min(len(few), to-at)]
+		put(o, few)
+		at += len(few)
+	}
+	each := func(f func(b *block, lo, hi int)) {
+		for _, one := range all.clusters {
+			one.each(one.before(from), one.before(to), f)
+		}
+	}
+	each(func(b *block, lo, hi int) { put(o, b.norms[lo:hi]) })
+	if l.ratios {
+		each(func(b *block, lo, hi int) { put(o, b.ratios[lo:hi]) })
+	}
+	if l.centred {
+		each(func(b *block, lo, hi int) { put(o, b.alongs[lo:hi]) })
+	}
+	o.pad()
+	each(func(b *block, lo, hi int) { put(o, b.words[lo*l.words:hi*l.words]) })
+	o.seal()
 }
 
 // counter counts what w takes.

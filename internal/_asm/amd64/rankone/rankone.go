@@ -48,8 +48,6 @@ func Write() {
 			}
 		}
 		writeSeveral(m)
-		m.MaskTable()
-		writeTogether(m)
 	}
 }
 

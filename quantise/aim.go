@@ -1,0 +1,210 @@
+package quantise
+
+import (
+	"math"
+	"slices"
+	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// sight is what a query q needs of a centre c for rows x about it:
+//
+//	xᵀq      = product + t·(x−c)ᵀc + (x−c)ᵀ(q − tc)
+//	‖x − q‖² = ‖x−c‖² + distance + 2·short·(x−c)ᵀc − 2·(x−c)ᵀ(q − tc)
+type sight[T dense.Float] struct {
+	of                *query[T] // the query itself
+	centre            *centre[T]
+	t, short          float64 // qᵀc/‖c‖², which makes q − tc shortest, and 1 − t
+	product, distance float64 // qᵀc and ‖q − c‖²
+}
+
+// aim is queries that are about a centre, with memory for them.
+type aim[T dense.Float] struct {
+	desk
+	queries, kept []*query[T]
+}
+
+// reset leaves no queries.
+func (a *aim[T]) reset() { a.queries = a.kept[:0] }
+
+// aimAt makes a query about a centre: from q − tc in place of q.
+func (s *search[T]) aimAt(a *aim[T], of *query[T], cluster int) *query[T] {
+	n := len(a.queries)
+	if n == len(a.kept) {
+		a.kept = append(a.kept, new(query[T]))
+	}
+	a.queries = a.kept[:n+1]
+	x, c := a.kept[n], &s.q.centres[cluster]
+	x.of, x.index, x.centre, x.z, x.k = of, of.index, c, of.z, of.k
+	x.short = c.beyond(of.vector)
+	x.t = 1 - x.short
+	x.product, x.distance = x.t*c.square, squaredDistance(of.vector, c.vector)
+	if of.norm != of.norm {
+		x.norm = of.norm
+		return x
+	}
+	d := s.q.out
+	x.rotated = scratch.Resize(x.rotated, len(of.rotated))
+	for i, v := range of.rotated {
+		x.rotated[i] = T(float64(v) - float64(x.t*float64(c.rotated[i])))
+	}
+	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
+	s.q.round(&a.desk, x, n)
+	x.rest = 0
+	if s.options.Rows != nil {
+		// Rotations round in proportion to what is rotated, which may be much longer than q − tc.
+		x.rest = s.q.remainder(&a.desk, x) + unitOf[T]()*(of.norm+math.Abs(x.t)*math.Sqrt(c.square))/x.norm
+	}
+	return x
+}
+
+// unitOf returns more than a rotation rounds in proportion.
+func unitOf[T dense.Float]() float64 {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return 0x1p-21
+	}
+	return 0x1p-50
+}
+
+// choose selects the clusters of the wanted number of centres that are nearest to a query, and the cluster of
+// rows without a centre.
+func (s *search[T]) choose(x *query[T]) {
+	wanted := s.options.Centres
+	x.some = x.some[:0]
+	if wanted == 0 || wanted >= len(s.q.centres)-1 {
+		return
+	}
+	x.chosen = x.chosen[:0]
+	for i := 1; i < len(s.q.centres); i++ {
+		c := &s.q.centres[i]
+		product := 0.0
+		for j, v := range c.vector {
+			product += float64(float64(v) * float64(x.vector[j]))
+		}
+		switch {
+		case s.by == SquaredDistance:
+			product = 2*product - c.square
+		case s.by == Cosine && c.square > 0:
+			product /= math.Sqrt(c.square)
+		}
+		x.chosen = keep(x.chosen, candidate{product, i}, wanted)
+	}
+	x.some = append(x.some, make([]bool, len(s.q.centres))...)
+	x.some[0] = true
+	for _, c := range x.chosen {
+		x.some[c.row] = true
+	}
+}
+
+// looksAt reports whether a query is about the rows of a cluster.
+func (x *query[T]) looksAt(cluster int) bool { return len(x.some) == 0 || x.some[cluster] }
+
+// aimed returns a query as it is for rows of a cluster: itself without centres. It stays the same until the
+// next call.
+func (s *search[T]) aimed(x *query[T], cluster int) (*query[T], *desk) {
+	if s.q.centres == nil {
+		return x, &s.desk
+	}
+	a := &s.last
+	if len(a.queries) == 0 || a.queries[0].of != x || a.queries[0].centre != &s.q.centres[cluster] {
+		a.reset()
+		s.aimAt(a, x, cluster)
+	}
+	return a.queries[0], &a.desk
+}
+
+// byCentre sorts candidates so that those of a centre follow each other.
+func (s *search[T]) byCentre(some []candidate) {
+	if s.q.centres == nil {
+		return
+	}
+	slices.SortFunc(some, func(a, b candidate) int {
+		i, k := s.locate(a.row)
+		j, l := s.locate(b.row)
+		return s.segments[i].rows.label(k) - s.segments[j].rows.label(l)
+	})
+}
+
+// about returns the value of a measure for a row x, from the norm of x − c, (x−c)ᵀc and the estimate of the
+// cosine of x − c and q − tc.
+func (x *query[T]) about(by Measure, norm, along, cosine float64) float64 {
+	if x.of.norm != x.of.norm {
+		return x.of.norm
+	}
+	product := 0.0
+	if norm > 0 && x.norm > 0 {
+		product = norm * x.norm * cosine
+	}
+	switch by {
+	case SquaredDistance:
+		return norm*norm + x.distance + 2*x.short*along - 2*product
+	case Cosine:
+		whole := x.whole(norm, along) * x.of.norm
+		if whole == 0 {
+			return 0
+		}
+		return (x.product + x.t*along + product) / whole
+	}
+	return x.product + x.t*along + product
+}
+
+// whole returns ‖x‖ of a row.
+func (x *query[T]) whole(norm, along float64) float64 {
+	return math.Sqrt(max(0, norm*norm+2*along+x.centre.square))
+}
+
+// ceiling returns what rounding adds to about at most.
+func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
+	switch by {
+	case SquaredDistance:
+		return roundings * (norm*norm + math.Abs(2*x.short*along) + norm*x.norm)
+	case Cosine:
+		whole := x.whole(norm, along) * x.of.norm
+		if whole == 0 {
+			return 0
+		}
+		return roundings * (1 + (norm*x.norm+math.Abs(x.t*along)+math.Abs(x.product))/whole)
+	}
+	return roundings * (norm*x.norm + math.Abs(x.t*along))
+}
+
+// belowCentred is below for rows with centres.
+func (s *search[T]) belowCentred(p *part, x *query[T], r *stretch, products []float32, margin, worst float64) bool {
+	size := math.Sqrt(x.centre.square)
+	if r.longest > 0x1p60 || x.norm > 0x1p60 || size > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) {
+		return false
+	}
+	scores := p.scores[:r.n]
+	copy(scores, products)
+	vecmath.Multiply(scores, p.factors[:r.n])
+	if margin > 0 {
+		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
+	}
+	share, add, squares := x.t, x.product, 0.0
+	if s.by == SquaredDistance {
+		share, add, squares = -2*x.short, -x.distance, r.longest*r.longest
+		vecmath.Scale(scores, float32(2*x.norm))
+		vecmath.AddScaled(scores, p.squares[:r.n], -1)
+	} else {
+		vecmath.Scale(scores, float32(x.norm))
+	}
+	if r.b.alongs != nil {
+		vecmath.AddScaled(scores, r.b.alongs[r.lo:][:r.n], float32(share))
+	}
+	if !p.mask.all {
+		p.mask.hide(scores)
+	}
+	peak := float64(vecmath.Peak(scores))
+	if s.by == Cosine {
+		norm := r.longestWhole
+		if worst > 0 {
+			norm = r.shortestWhole
+		}
+		worst *= norm * x.of.norm
+	}
+	slack := math.Abs(peak) + math.Abs(add) + 2*squares + 4*math.Abs(share)*size*r.longest + 2*margin*r.longest*x.norm
+	return peak+add+0x1p-20*slack < worst
+}

@@ -1,0 +1,118 @@
+package quantise
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+)
+
+// beyond returns 1 − t for t = yᵀc/‖c‖², which makes ‖y − tc‖ least; 1 for the origin.
+func (c *centre[T]) beyond(y []T) float64 {
+	if c.square == 0 {
+		return 1
+	}
+	sum := 0.0
+	for i, v := range c.vector {
+		sum += float64((float64(v) - float64(y[i])) * float64(v))
+	}
+	return sum / c.square
+}
+
+// fullNorm returns ‖x‖ of a row.
+func (c *centre[T]) fullNorm(x code) float64 {
+	return math.Sqrt(max(0, x.norm*x.norm+2*x.along+c.square))
+}
+
+// pair is two rows x = a + c and y = b + e with centres c and e, the measures of which follow from
+// estimated = aᵀb + aᵀ(e − tc) + bᵀ(c − ue), where t and u are those of beyond.
+type pair struct {
+	estimated         Estimate
+	product, distance float64 // xᵀy − estimated and ‖x − y‖² + 2·estimated
+}
+
+// betweenCentred estimates a measure of two rows, of which one has a centre at least.
+func (q *Quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
+	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
+	p := pair{product: x.along + y.along + c.square, distance: x.norm*x.norm + y.norm*y.norm}
+	if x.cluster != y.cluster {
+		p = q.apart(x, y)
+	} else if scale := x.norm * y.norm; scale > 0 {
+		p.estimated = q.cosineBetween(x, y)
+		p.estimated.Value *= scale
+		p.estimated.StdErr *= scale
+	}
+	sum := p.estimated
+	switch by {
+	case SquaredDistance:
+		return Estimate{p.distance - 2*sum.Value, 2 * sum.StdErr}
+	case Cosine:
+		norms := c.fullNorm(x) * e.fullNorm(y)
+		if norms == 0 {
+			return Estimate{}
+		}
+		return Estimate{(p.product + sum.Value) / norms, sum.StdErr / norms}
+	}
+	return Estimate{p.product + sum.Value, sum.StdErr}
+}
+
+// apart returns what is known of rows with two centres. The error of a code of a is in a random
+// direction across a, and counts with y − tc; so that of b with x − ue.
+func (q *Quantiser[T]) apart(x, y code) pair {
+	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
+	restX, restY := c.beyond(e.vector), e.beyond(c.vector)
+	t, u := 1-restX, 1-restY
+	inner := x.norm * y.norm * q.product(x, y) * x.ratio * y.ratio * float64(len(q.rotations))
+	toE, toC := q.toward(x, c, e, t), q.toward(y, e, c, u)
+	p := pair{
+		product:  t*x.along + u*y.along + t*c.square,
+		distance: x.norm*x.norm + y.norm*y.norm + squaredDistance(c.vector, e.vector) + 2*restX*x.along + 2*restY*y.along,
+	}
+	p.estimated.Value = inner + toE + toC
+
+	along, acrossX, acrossY := 1.0, 0.0, 0.0
+	if q.options.Scheme == RaBitQ {
+		acrossX, acrossY = max(0, q.lengthSquare(x)-1), max(0, q.lengthSquare(y)-1)
+	} else {
+		m := q.theory()
+		along = m.Along
+		acrossX = max(0, m.Square-m.AlongSquare)
+		acrossY = acrossX
+	}
+	// ‖y − tc‖² with y − tc = b + (e − tc), and bᵀc = toC + u·bᵀe.
+	lengthX := y.norm*y.norm + squareApart(e, c, t) + 2*(y.along-t*(toC+u*y.along))
+	lengthY := x.norm*x.norm + squareApart(c, e, u) + 2*(x.along-u*(toE+t*x.along))
+	rest := float64(q.out - 1)
+	inner /= along * along
+	toE /= along
+	toC /= along
+	squareX, squareY := x.norm*x.norm, y.norm*y.norm
+	variance := squareX * acrossX * max(0, lengthX*acrossX/rest, lengthX-(inner+toE)*(inner+toE)/max(squareX, math.SmallestNonzeroFloat64))
+	variance += squareY * acrossY * max(0, lengthY*acrossY/rest, lengthY-(inner+toC)*(inner+toC)/max(squareY, math.SmallestNonzeroFloat64))
+	variance += squareX * squareY * acrossX * acrossY
+	bias := (along*along-1)*inner + (along-1)*(toE+toC)
+	p.estimated.StdErr = math.Hypot(math.Sqrt(variance/rest/float64(len(q.rotations))), bias)
+	return p
+}
+
+// squareApart returns ‖e − tc‖².
+func squareApart[T dense.Float](e, c *centre[T], t float64) (sum float64) {
+	for i, v := range e.vector {
+		d := float64(v) - t*float64(c.vector[i])
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+// toward estimates (x−c)ᵀ(e − tc).
+func (q *Quantiser[T]) toward(x code, c, e *centre[T], t float64) float64 {
+	m := q.rows.Get()
+	defer q.rows.Put(m)
+	q.prepare(m)
+	scan.Unpack(m.codes, x.words, q.width)
+	sum := 0.0
+	for i, k := range m.codes {
+		sum += float64(float64(q.levels[k]) * (float64(e.rotated[i]) - float64(t*float64(c.rotated[i]))))
+	}
+	return x.norm * x.ratio * sum
+}

@@ -1,0 +1,166 @@
+package quantise
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+)
+
+// centre is a vector that rows are coded about. The first one of a quantiser is the origin.
+type centre[T dense.Float] struct {
+	vector  []T
+	rotated []T     // by each rotation
+	square  float64 // ‖c‖²
+}
+
+// Around returns a quantiser with the rotations of q that makes codes of x − c, where c is the row of
+// centres (K×d) that is nearest to x, or 0 if that is nearer: "Centres" in the package's documentation
+// says what that gains. A single centre may be the mean of the rows; several come from kmeans.Cluster.
+// Centres of q itself are replaced. Centres are copied, twice: as they are, and rotated.
+//
+// A row takes 4 bytes more for (x−c)ᵀc, and 8 for its number and its centre. Append costs O(K·d) more a
+// row, as a matrix product.
+//
+// It returns an error if q is zero, if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a
+// norm above 2¹⁰⁰, or if all take 4 GiB as float64 or more.
+func (q *Quantiser[T]) Around(centres dense.Matrix[T]) (*Quantiser[T], error) {
+	if q.rotations == nil {
+		return nil, errZero
+	}
+	centres.Check()
+	if centres.Rows < 1 || centres.Cols != q.in {
+		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d with K ≥ 1", centres.Rows, centres.Cols, q.in)
+	}
+	if err := checkCentres(centres.Rows, q.in, q.elements()); err != nil {
+		return nil, err
+	}
+	for i := range centres.Rows {
+		if norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(centres.Row(i))); !(norm <= 0x1p100) {
+			return nil, fmt.Errorf("quantise: centre %d has the norm %.3g, want up to 2¹⁰⁰", i, norm)
+		}
+	}
+	r := new(Quantiser[T])
+	r.adopt(q)
+	r.centres = make([]centre[T], centres.Rows+1)
+	vectors := dense.New[T](len(r.centres), q.in)
+	dense.Copy(vectors.RowRange(1, vectors.Rows), centres)
+	rotated := dense.New[T](vectors.Rows, q.elements())
+	for k, rotation := range q.rotations {
+		rotation.Apply(rotated.ColRange(k*q.out, (k+1)*q.out), vectors)
+	}
+	for i := range r.centres {
+		v := vectors.Row(i)
+		r.centres[i] = centre[T]{v, rotated.Row(i), 2 * vecmath.HalfSquaredNorm(v)}
+	}
+	r.nearest = newNearest(vectors)
+	return r, nil
+}
+
+// checkCentres bounds the number of centres.
+func checkCentres(n, d, elements int) error {
+	err := limit.Memory[float64](n+1, max(d, elements))
+	if err == nil && uint64(n)*uint64(d) >= (math.MaxUint32-quantiserSize)/8 {
+		err = fmt.Errorf("4 GiB as float64, want less")
+	}
+	if err != nil {
+		return fmt.Errorf("quantise: %d centres of dimension %d: %w", n, d, err)
+	}
+	return nil
+}
+
+// adopt takes over all of r but its centres.
+func (q *Quantiser[T]) adopt(r *Quantiser[T]) {
+	q.options, q.in, q.out, q.rotations, q.seed, q.drawn = r.options, r.in, r.out, r.rotations, r.seed, r.drawn
+	q.width, q.cells, q.edges, q.starts, q.levels, q.words = r.width, r.cells, r.edges, r.starts, r.levels, r.words
+	q.unit, q.table, q.laws = r.unit, r.table, r.laws
+}
+
+// clusters returns the number of clusters that rows are in.
+func (q *Quantiser[T]) clusters() int { return max(len(q.centres), 1) }
+
+// nearest finds the nearest of several vectors.
+type nearest[T dense.Float] struct {
+	mean    []T             // which all distances are taken from: products would lose digits to it
+	vectors dense.Matrix[T] // less the mean
+	half    []float64       // half of their squared norms
+}
+
+func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
+	n := &nearest[T]{make([]T, vectors.Cols), vectors.Clone(), make([]float64, vectors.Rows)}
+	mean := make([]float64, vectors.Cols)
+	for i := 1; i < vectors.Rows; i++ {
+		for j, v := range vectors.Row(i) {
+			mean[j] += float64(v) / float64(vectors.Rows-1)
+		}
+	}
+	for j, v := range mean {
+		n.mean[j] = T(v)
+	}
+	for i := range vectors.Rows {
+		row := n.vectors.Row(i)
+		vecmath.AddScaled(row, n.mean, -1)
+		n.half[i] = vecmath.HalfSquaredNorm(row)
+	}
+	return n
+}
+
+// assignRows is the number of rows that are assigned at a time.
+const assignRows = 256
+
+// assign returns the cluster of each row of x: that of the nearest centre, the first of equals. Rows are
+// never farther from their centre than from 0, whatever rounding does.
+func (q *Quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
+	labels := make([]uint32, x.Rows)
+	n := q.nearest
+	parallel.Rows(x.Rows, assignRows, func(lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
+		y, products := dense.New[T](hi-lo, q.in), dense.New[T](hi-lo, len(q.centres))
+		dense.Copy(y, x.RowRange(lo, hi))
+		for i := range y.Rows {
+			vecmath.AddScaled(y.Row(i), n.mean, -1)
+		}
+		matmul.MulT(1, y, n.vectors, 0, products)
+		for i := range y.Rows {
+			best, at := math.Inf(-1), 0
+			for c, v := range products.Row(i) {
+				if score := float64(v) - n.half[c]; score > best {
+					best, at = score, c
+				}
+			}
+			row := x.Row(lo + i)
+			r := squaredDistance(row, q.centres[at].vector)
+			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200) {
+				labels[lo+i] = uint32(at)
+			}
+		}
+	})
+	return labels
+}
+
+// squaredDistance returns ‖x − y‖². No digits cancel.
+func squaredDistance[T dense.Float](x, y []T) float64 {
+	var s0, s1, s2, s3 float64
+	y = y[:len(x)]
+	i := 0
+	for ; i+4 <= len(x); i += 4 {
+		a, b := x[i:i+4:i+4], y[i:i+4:i+4]
+		d0, d1, d2, d3 := float64(a[0])-float64(b[0]), float64(a[1])-float64(b[1]), float64(a[2])-float64(b[2]), float64(a[3])-float64(b[3])
+		s0 += float64(d0 * d0)
+		s1 += float64(d1 * d1)
+		s2 += float64(d2 * d2)
+		s3 += float64(d3 * d3)
+	}
+	for ; i < len(x); i++ {
+		d := float64(x[i]) - float64(y[i])
+		s0 += float64(d * d)
+	}
+	return (s0 + s1) + (s2 + s3)
+}
