@@ -193,7 +193,8 @@ func (k taylor) Eval(x, y []float64) float64 {
 }
 
 // Eigenvalues of random features approach those of the kernel as 1/√m: 16 times as many frequencies
-// have a quarter of the error. The mean of 12 draws varies by some 15 %; the bounds are 4 times that.
+// have a quarter of the error. The mean of 12 draws varies by some 15 %; the bounds are 4 times
+// that.
 func TestRandomFeaturesConverge(t *testing.T) {
 	const n, d, r, draws = 120, 3, 4, 12
 	x := normal[float64](n, d, 2, 1)
@@ -269,7 +270,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Whitened components are uncorrelated with variance 1, and a component without variance is an error.
+// Whitened components are uncorrelated with variance 1, and a component without variance is an
+// error.
 func TestWhitening(t *testing.T) {
 	const n, d = 400, 4
 	x := normal[float64](n, d, -3, 1)

@@ -149,8 +149,8 @@ func extend(basis dense.Matrix[float64], first int, next dense.Matrix[float64]) 
 	return added
 }
 
-// symmetric returns the symmetric matrix of a lower triangle, over 2^e, and e: no element is above 1.
-// An error reports elements that are not finite, and zeros alone.
+// symmetric returns the symmetric matrix of a lower triangle, over 2^e, and e: no element is above
+// 1. An error reports elements that are not finite, and zeros alone.
 func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
 	largest := 0.0
 	for i := range lower.Rows {

@@ -41,8 +41,8 @@ func spectrum(values []float64) dense.Matrix[float64] {
 	return a
 }
 
-// A Krylov space gives what a decomposition gives, or says that it does not suffice: for spectra that
-// decay, that have groups of equal values, that are nearly flat, and of small rank.
+// A Krylov space gives what a decomposition gives, or says that it does not suffice: for spectra
+// that decay, that have groups of equal values, that are nearly flat, and of small rank.
 func TestLeading(t *testing.T) {
 	const n, r = 240, 7
 	decay := func(f func(i int) float64) []float64 {

@@ -13,8 +13,8 @@ import (
 )
 
 // Write writes the model with its map φ as one safetensors file, as rff.Write does: package
-// documentation lists the arrays under Files. The error reports a map that cannot be written, and the
-// errors of w.
+// documentation lists the arrays under Files. The error reports a map that cannot be written, and
+// the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if err := rff.Write[T](w, m); err != nil {
 		return fmt.Errorf("components: %w", err)
@@ -22,9 +22,9 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return nil
 }
 
-// Read reads a model that Model.Write or rff.Write wrote, to the end of r. Its results have the same
-// bits, on the same processor and version of this module. The error is that of rff.Read, and reports
-// a file of another map.
+// Read reads a model that Model.Write or rff.Write wrote, to the end of r. Its results have the
+// same bits, on the same processor and version of this module. The error is that of rff.Read, and
+// reports a file of another map.
 func Read[T dense.Float](r io.Reader) (*Model[T], error) {
 	phi, err := rff.Read[T](r)
 	if err != nil {

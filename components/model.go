@@ -23,8 +23,8 @@ import (
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) if it whitens.
 //
-// It never changes, and goroutines may share it. It is a map as any other: of ridge.Fit, kmeans.Cluster
-// by its Transform, rff.Write.
+// It never changes, and goroutines may share it. It is a map as any other: of ridge.Fit,
+// kmeans.Cluster by its Transform, rff.Write.
 type Model[T dense.Float] struct {
 	phi       rff.Map[T]
 	vectors   dense.Matrix[float64] // V, r×D
@@ -39,8 +39,8 @@ type Model[T dense.Float] struct {
 
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
-// Fit finds the first r = components principal components of the features phi of rows, which are read
-// once. Their targets are not looked at; their weights count.
+// Fit finds the first r = components principal components of the features phi of rows, which are
+// read once. Their targets are not looked at; their weights count.
 //
 // An error reports what ridge.Sum and Of report. A nil ctx panics. Cost: that of ridge.Sum, n
 // transforms and n·D²/2 multiply-adds, and of Of.
@@ -75,18 +75,19 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// Without weights the divisor is n − 1. The unit of weights does not count. Each v_k has its element
-// of largest absolute value positive, as svd_flip of scikit-learn has for components. Components of
-// equal variance are unique up to a rotation. With whiten z has variance 1.
+// Without weights the divisor is n − 1. The unit of weights does not count. Each v_k has its
+// element of largest absolute value positive, as svd_flip of scikit-learn has for components.
+// Components of equal variance are unique up to a rotation. With whiten z has variance 1.
 //
-// Pairs have residuals ‖Cv − σ²v‖ of some D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16 they come from a block
-// Krylov space, by some ten products of C with r + 8 vectors; this begins with random vectors of a
-// fixed seed. For a larger r, or if the space does not suffice, all eigenvectors are computed by
-// gonum, some 10·D³ operations.
+// Pairs have residuals ‖Cv − σ²v‖ of some D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16 they come from a
+// block Krylov space, by some ten products of C with r + 8 vectors; this begins with random vectors
+// of a fixed seed. For a larger r, or if the space does not suffice, all eigenvectors are computed
+// by gonum, some 10·D³ operations.
 //
-// An error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are not finite,
-// features that do not vary, eigenvalues that did not converge, the end of ctx, and with whiten a
-// component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². A nil ctx panics.
+// An error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are
+// not finite, features that do not vary, eigenvalues that did not converge, the end of ctx, and
+// with whiten a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². A nil ctx
+// panics.
 func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	argument.Context("components", ctx)
 	if sums == nil || sums.Map() == nil {
@@ -154,7 +155,8 @@ func (m *Model[T]) prepare() error {
 // none reports whether m is nil or zero.
 func (m *Model[T]) none() bool { return m == nil || m.phi == nil }
 
-// Dims returns the dimension d of points and the number r of components; 0 and 0 for a nil or zero Model.
+// Dims returns the dimension d of points and the number r of components; 0 and 0 for a nil or zero
+// Model.
 func (m *Model[T]) Dims() (in, out int) {
 	if m.none() {
 		return 0, 0
@@ -210,10 +212,10 @@ type space[T dense.Float] struct {
 // blockRows is the number of rows of a block.
 const blockRows = 256
 
-// Transform writes z of every row of x (n×d) into dst (n×r) and returns it; a zero dst is allocated.
-// dst must not overlap x. Features are numbers of T, the rest is float64, whose results are rounded to
-// T. Transform panics if a shape does not fit, and for the zero Model. Cost: n transforms and n·D·r
-// multiply-adds.
+// Transform writes z of every row of x (n×d) into dst (n×r) and returns it; a zero dst is
+// allocated. dst must not overlap x. Features are numbers of T, the rest is float64, whose results
+// are rounded to T. Transform panics if a shape does not fit, and for the zero Model. Cost: n
+// transforms and n·D·r multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, Of or Read")

@@ -15,10 +15,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells are what a two-sample test has to know of a sample: the mean features of cells of so many rows
-// each. Compare moves whole cells between samples. That is exact, as moving rows is, because rows of a
-// cell stay together in every draw; it costs little for any number of rows; and cells from several
-// machines merge. Rows beyond the last whole cell stay in their sample.
+// Cells are what a two-sample test has to know of a sample: the mean features of cells of so many
+// rows each. Compare moves whole cells between samples. That is exact, as moving rows is, because
+// rows of a cell stay together in every draw; it costs little for any number of rows; and cells
+// from several machines merge. Rows beyond the last whole cell stay in their sample.
 //
 // Cells take 8·D bytes each. They belong to one goroutine.
 type Cells[T dense.Float] struct {
@@ -70,8 +70,9 @@ func (g *group) join(o *group) {
 }
 
 // NewCells returns no cells, for the features of phi: cells of size rows, and most of them at most.
-// Rows beyond size·most count in the estimates and stay in their sample. Some 500 cells in each sample
-// are as good as cells of one row; for size 1 and samples that fit into memory call TwoSample.
+// Rows beyond size·most count in the estimates and stay in their sample. Some 500 cells in each
+// sample are as good as cells of one row; for size 1 and samples that fit into memory call
+// TwoSample.
 //
 // An error reports a nil phi, and size or most below 1 or out of memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) {
@@ -108,12 +109,13 @@ func (c *Cells[T]) Rows() int { return c.rows }
 // Count returns the number of whole cells.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d), in an order that it draws: rows that are sorted within a call do not
-// harm. Rows that are sorted from call to call, as those of sorted files, do; see package
+// Add adds the rows of x (n×d), in an order that it draws: rows that are sorted within a call do
+// not harm. Rows that are sorted from call to call, as those of sorted files, do; see package
 // documentation.
 //
 // An error reports zero Cells, an x without d columns, an element of x or a feature that is not
-// finite, and a nil src; c is then as before, but for a feature. Cost: n transforms and n·D operations.
+// finite, and a nil src; c is then as before, but for a feature. Cost: n transforms and n·D
+// operations.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), x, src)
 }
@@ -191,8 +193,8 @@ func (c *Cells[T]) append(phi []T) {
 func (c *Cells[T]) none() *group { return &group{mean: make([]float64, c.width)} }
 
 // Merge adds the cells of other, which is not changed: of other rows of the same sample, in another
-// process or file. Cells beyond the most of c, and the rows of other beyond its last whole cell, stay in
-// their sample. An error reports an other of other features or of another size of cells.
+// process or file. Cells beyond the most of c, and the rows of other beyond its last whole cell,
+// stay in their sample. An error reports an other of other features or of another size of cells.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

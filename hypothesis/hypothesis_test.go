@@ -80,7 +80,8 @@ func weights(rng *rand.Rand, m, n, draws int) dense.Matrix[float64] {
 	return w
 }
 
-// quadratic is the exact test of both samples with the kernel itself, at n² cost [Gretton et al. 2012].
+// quadratic is the exact test of both samples with the kernel itself, at n² cost [Gretton et al.
+// 2012].
 func quadratic(rng *rand.Rand, k kernels.Kernel, x, y dense.Matrix[float64], draws int) (p, statistic float64) {
 	all := pool(x, y)
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, all, all)
@@ -115,8 +116,8 @@ func kolmogorov(ps []float64, draws int) (above, apart float64) {
 	return above, apart
 }
 
-// bound is the distance of the distribution of runs p-values from the uniform one that chance exceeds with the
-// probability 10⁻⁶ [Massart 1990].
+// bound is the distance of the distribution of runs p-values from the uniform one that chance
+// exceeds with the probability 10⁻⁶ [Massart 1990].
 func bound(runs int) float64 { return math.Sqrt(math.Log(2e6) / (2 * float64(runs))) }
 
 // cases are pairs of samples of one distribution.

@@ -17,29 +17,31 @@ import (
 )
 
 // Independence tests whether row i of x (n×d) tells anything about row i of y (n×e), by the
-// Hilbert–Schmidt independence criterion [Gretton et al. 2005, 2007] of the features φ (D) and ψ (E),
+// Hilbert–Schmidt independence criterion [Gretton et al. 2005, 2007] of the features φ (D) and ψ
+// (E),
 //
 //	Statistic  ‖1/n·Σ(φ(x_i) − φ̄)(ψ(y_i) − ψ̄)ᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
-//	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖², with φ̃ and ψ̃ about their means [Song et al. 2012],
+//	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012],
 //
-// and a permutation test, which moves the rows of y against those of x. If x and y are independent and
-// the rows of one of them are exchangeable, P(p ≤ α) ≤ α for every n, D, E and B. φ may be fitted to x
-// and ψ to y, without a look at pairs.
+// with φ̃ and ψ̃ about their means,
+// and a permutation test, which moves the rows of y against those of x. If x and y are independent
+// and the rows of one of them are exchangeable, P(p ≤ α) ≤ α for every n, D, E and B. φ may be
+// fitted to x and ψ to y, without a look at pairs.
 //
-// Up to Options.Cells rows all permutations are equally likely. More rows are divided at random into H
-// cells, and each draw rotates the rows of y inside each cell by one of k steps, k·H = Cells or less: a group of permutations,
-// which is as exact, and whose sums are formed once. At most 1/k of a dependence leaks into
-// draws.
+// Up to Options.Cells rows all permutations are equally likely. More rows are divided at random
+// into H cells, and each draw rotates the rows of y inside each cell by one of k steps, k·H = Cells
+// or less: a group of permutations, which is as exact, and whose sums are formed once. At most 1/k
+// of a dependence leaks into draws.
 //
-// Cost: for few rows B·n·D·E multiply-adds; for more 2n transforms of each map, k·n·D·E multiply-adds
-// and H·B·D·E additions, in float64, with H = k = √Cells = 32, or less to hold their D×E matrices in 256 MB. 50 features
-// of each are plenty; components of package components are a good choice where one wants more. The result does not depend
-// on GOMAXPROCS.
+// Cost: for few rows B·n·D·E multiply-adds; for more 2n transforms of each map, k·n·D·E
+// multiply-adds and H·B·D·E additions, in float64, with H = k = √Cells = 32, or less to hold their
+// D×E matrices in 256 MB. 50 features of each are plenty; components of package components are a
+// good choice where one wants more. The result does not depend on GOMAXPROCS.
 //
-// An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, columns that
-// do not fit, elements and features that are not finite, options out of range, and the end of ctx. A
-// nil ctx panics.
+// An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, columns
+// that do not fit, elements and features that are not finite, options out of range, and the end of
+// ctx. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	argument.Context("hypothesis", ctx)
 	o, err := o.checked()
@@ -170,8 +172,8 @@ func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	return both
 }
 
-// drawn returns the norms of the data and of draws: f(b, c) writes the product of draw b into c, where
-// draw 0 is the data.
+// drawn returns the norms of the data and of draws: f(b, c) writes the product of draw b into c,
+// where draw 0 is the data.
 func (p *pairs[T]) drawn(draws int, f func(b int, c dense.Matrix[float64])) ([]float64, error) {
 	norms := make([]float64, draws+1)
 	parallel.Rows(len(norms), 8, func(lo, hi int) {

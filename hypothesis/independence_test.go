@@ -55,8 +55,8 @@ func testIndependenceNull[T dense.Float](t *testing.T) {
 	}
 }
 
-// direct returns the biased and the unbiased estimate of HSIC from Gram matrices [Gretton et al. 2005;
-// Song et al. 2012].
+// direct returns the biased and the unbiased estimate of HSIC from Gram matrices [Gretton et al.
+// 2005; Song et al. 2012].
 func direct(k, l dense.Matrix[float64]) (biased, unbiased float64) {
 	n := k.Rows
 	size := float64(n)
@@ -89,7 +89,8 @@ func direct(k, l dense.Matrix[float64]) (biased, unbiased float64) {
 	return biased, (trace + sumK*sumL/((size-1)*(size-2)) - 2*product/(size-2)) / (size * (size - 3))
 }
 
-// Both estimates are those of the Gram matrices of the features, for all permutations and for rotations.
+// Both estimates are those of the Gram matrices of the features, for all permutations and for
+// rotations.
 func TestIndependenceEstimates(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testIndependenceEstimates[float32](t, 1e-5) })
 	t.Run("type=float64", func(t *testing.T) { testIndependenceEstimates[float64](t, 1e-10) })
@@ -115,9 +116,9 @@ func testIndependenceEstimates[T dense.Float](t *testing.T, tolerance float64) {
 	}
 }
 
-// A dependence that no correlation shows is found among many rows, by rotations nearly as often as by
-// permutations. Out of 60 repetitions the counts have a standard deviation of 4 at most, and may differ
-// by 4·√2 of them. Moved against itself the sample has no dependence left.
+// A dependence that no correlation shows is found among many rows, by rotations nearly as often as
+// by permutations. Out of 60 repetitions the counts have a standard deviation of 4 at most, and may
+// differ by 4·√2 of them. Moved against itself the sample has no dependence left.
 func TestRotationsHavePower(t *testing.T) {
 	const n, runs = 400, 60
 	src := rand.NewPCG(41, 42)

@@ -31,8 +31,8 @@ func repetitions(usual int) int {
 }
 
 // TestPower compares tests on features with the exact test of the kernel, at the level 0.05 and the
-// median distance, in the shares of repetitions that they reject. Without a difference all reject 5 %.
-// With R repetitions a difference of two shares has a standard deviation of √(½/R) at most; 512
+// median distance, in the shares of repetitions that they reject. Without a difference all reject 5
+// %. With R repetitions a difference of two shares has a standard deviation of √(½/R) at most; 512
 // features are to be within 4 of them. Shares of the table in docs/learning.md:
 //
 //	go test -run TestPower -v ./hypothesis -repetitions 500
@@ -124,8 +124,8 @@ func TestCellsHavePower(t *testing.T) {
 }
 
 // A length-scale far too short makes all rows equally different, and one far too long leaves means
-// alone. A mean that rounds all rows of float32 to few values leaves what these tell. The test is valid
-// in all cases.
+// alone. A mean that rounds all rows of float32 to few values leaves what these tell. The test is
+// valid in all cases.
 func TestWhatTakesPowerAway(t *testing.T) {
 	const n, runs = 100, 20
 	src := rand.NewPCG(71, 72)

@@ -17,8 +17,9 @@ type Options struct {
 	// Draws is the number B of permutations; 0 for 999. No p-value is below 1/(1 + B).
 	Draws int
 
-	// Cells is the number of cells that permutations move, at least 64; 0 for 1024. Each row is a cell of its own as
-	// long as there are no more rows. More cells cost time, and gain nothing measurable.
+	// Cells is the number of cells that permutations move, at least 64; 0 for 1024. Each row is a
+	// cell of its own as long as there are no more rows. More cells cost time, and gain nothing
+	// measurable.
 	Cells int
 }
 
@@ -40,7 +41,8 @@ func (o Options) checked() (Options, error) {
 
 // Result is what a test found.
 type Result struct {
-	// P is the p-value, (1 + number of draws whose statistic is at least the one of the data)/(1 + B).
+	// P is the p-value, (1 + number of draws whose statistic is at least the one of the data)/(1 +
+	// B).
 	P float64
 
 	// Statistic is the squared norm that the test compares, an estimate that is too large by what
@@ -53,14 +55,14 @@ type Result struct {
 	Draws int // B
 }
 
-// TwoSample tests whether the rows of x (m×d) and y (n×d) have one distribution, by the maximum mean
-// discrepancy [Gretton et al. 2012] of the features φ,
+// TwoSample tests whether the rows of x (m×d) and y (n×d) have one distribution, by the maximum
+// mean discrepancy [Gretton et al. 2012] of the features φ,
 //
 //	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
 //	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)),
 //
-// and a permutation test. If all rows are independent draws of one distribution, or if only their order
-// tells nothing (exchangeable rows), then for every m, n, D and B
+// and a permutation test. If all rows are independent draws of one distribution, or if only their
+// order tells nothing (exchangeable rows), then for every m, n, D and B
 //
 //	P(p ≤ α) ≤ α,
 //
@@ -68,11 +70,12 @@ type Result struct {
 // map drawn apart from the rows, or fitted to the rows of both together in ways that do not look at
 // their order, keeps this exact.
 //
-// Cost: m + n transforms and O((m + n)·D + B·C·D) for C cells, in float64; memory for 8·C·D bytes and the features of
-// 256 rows. The result does not depend on GOMAXPROCS.
+// Cost: m + n transforms and O((m + n)·D + B·C·D) for C cells, in float64; memory for 8·C·D bytes
+// and the features of 256 rows. The result does not depend on GOMAXPROCS.
 //
-// An error reports a nil phi or src, fewer than two rows in x or y, columns that are not d, elements
-// and features that are not finite, options out of range, and the end of ctx. A nil ctx panics.
+// An error reports a nil phi or src, fewer than two rows in x or y, columns that are not d,
+// elements and features that are not finite, options out of range, and the end of ctx. A nil ctx
+// panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	argument.Context("hypothesis", ctx)
 	o, err := o.checked()
@@ -107,12 +110,13 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 	return Compare(ctx, cells[0], cells[1], o.Draws, src)
 }
 
-// Compare is TwoSample for samples that came in parts: with cells of one row each it is TwoSample. draws is
-// the number B of permutations, 0 for 999. All permutations of a + b cells are equally likely; rows
-// outside whole cells stay. x and y are not changed.
+// Compare is TwoSample for samples that came in parts: with cells of one row each it is TwoSample.
+// draws is the number B of permutations, 0 for 999. All permutations of a + b cells are equally
+// likely; rows outside whole cells stay. x and y are not changed.
 //
-// An error reports zero Cells, cells of other features or sizes, a sample of fewer than two rows or without a whole
-// cell, means that are not finite, draws below 0, a nil src and the end of ctx. A nil ctx panics.
+// An error reports zero Cells, cells of other features or sizes, a sample of fewer than two rows or
+// without a whole cell, means that are not finite, draws below 0, a nil src and the end of ctx. A
+// nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	argument.Context("hypothesis", ctx)
 	o, err := Options{Draws: draws}.checked()
@@ -150,9 +154,9 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	return result, nil
 }
 
-// moves are the cells of both samples. With all features about their common mean, the sum A of those
-// of x is minus the sum of those of y, so that φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations
-// as the distance of the means does.
+// moves are the cells of both samples. With all features about their common mean, the sum A of
+// those of x is minus the sum of those of y, so that φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders
+// permutations as the distance of the means does.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of a cell about the common mean, those of x first
 	first     int                   // cells of x
@@ -187,8 +191,8 @@ func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 // drawsTogether is the number of draws of a matrix product.
 const drawsTogether = 128
 
-// pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Permutations that rounding does not tell from a tie count
-// as ties, which keeps the test valid.
+// pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Permutations that rounding does not tell from a tie
+// count as ties, which keeps the test valid.
 func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64, error) {
 	cells, width := m.sums.Rows, m.sums.Cols
 	order := make([]int, cells)

@@ -26,8 +26,8 @@ func ExampleCluster() {
 	// Output: 1.00 1.00 1.00 8.00 8.00 8.00 inertia 1.00
 }
 
-// Kernel k-means is k-means on features. Two circles with one centre are clusters of the features of
-// a Gaussian kernel, and not of the points.
+// Kernel k-means is k-means on features. Two circles with one centre are clusters of the features
+// of a Gaussian kernel, and not of the points.
 func Example_kernel() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x := dense.New[float64](1000, 2)

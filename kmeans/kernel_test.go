@@ -65,8 +65,8 @@ func TestKernelObjective(t *testing.T) {
 }
 
 // With random features of a Gaussian kernel the clusters are nearly as good for the kernel itself.
-// An inner product of 2,048 orthogonal features has a standard error of 1/√2048 = 0.02 at most, which a
-// mean over pairs of rows does not exceed; the bound is 4 of them for each row.
+// An inner product of 2,048 orthogonal features has a standard error of 1/√2048 = 0.02 at most,
+// which a mean over pairs of rows does not exceed; the bound is 4 of them for each row.
 func TestRandomFeaturesObjective(t *testing.T) {
 	const n, d, k = 200, 4, 3
 	rng := rand.New(rand.NewPCG(3, 4))
