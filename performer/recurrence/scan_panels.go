@@ -195,7 +195,7 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
-	*x = rankone.Pass[T]{Rows: l.dk, Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n]}
+	*x = rankone.Pass[T]{Rows: l.dk, Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n], Space: x.Space}
 	for i := range x.Scale {
 		x.Scale[i] = l.scale
 	}

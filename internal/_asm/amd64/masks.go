@@ -14,7 +14,7 @@ func (m Machine) MaskTable() {
 }
 
 // Mask returns the mask of the first n elements: K1 or, where masks are vectors, free.
-func (m Machine) Mask(n Register, free VecPhysical) Op {
+func (m Machine) Mask(n Register, free Op) Op {
 	if m.Wide {
 		one, bits := GP64(), GP64()
 		MOVQ(I32(-1), one)

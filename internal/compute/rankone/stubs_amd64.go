@@ -89,6 +89,21 @@ func add2By1F32AVX512(p *Pass[float32])
 //go:noescape
 func decayAll2By1F32AVX512(p *Pass[float32])
 
+// correct1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+//
+//go:noescape
+func correct1By4F32AVX512(p *Pass[float32])
+
+// correct2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
+//
+//go:noescape
+func correct2By4F32AVX512(p *Pass[float32])
+
+// pairsF32AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
+//
+//go:noescape
+func pairsF32AVX512(p *Pass[float32])
+
 // decay1F64AVX512 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -174,6 +189,21 @@ func add2By1F64AVX512(p *Pass[float64])
 //go:noescape
 func decayAll2By1F64AVX512(p *Pass[float64])
 
+// correct1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+//
+//go:noescape
+func correct1By4F64AVX512(p *Pass[float64])
+
+// correct2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+//
+//go:noescape
+func correct2By4F64AVX512(p *Pass[float64])
+
+// pairsF64AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
+//
+//go:noescape
+func pairsF64AVX512(p *Pass[float64])
+
 // decay1F32AVX2 takes tokens through a panel of 8 columns.
 //
 //go:noescape
@@ -224,6 +254,16 @@ func add1By1F32AVX2(p *Pass[float32])
 //go:noescape
 func decayAll1By1F32AVX2(p *Pass[float32])
 
+// correct1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+//
+//go:noescape
+func correct1By4F32AVX2(p *Pass[float32])
+
+// pairsF32AVX2 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
+//
+//go:noescape
+func pairsF32AVX2(p *Pass[float32])
+
 // decay1F64AVX2 takes tokens through a panel of 4 columns.
 //
 //go:noescape
@@ -273,3 +313,13 @@ func add1By1F64AVX2(p *Pass[float64])
 //
 //go:noescape
 func decayAll1By1F64AVX2(p *Pass[float64])
+
+// correct1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+//
+//go:noescape
+func correct1By4F64AVX2(p *Pass[float64])
+
+// pairsF64AVX2 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
+//
+//go:noescape
+func pairsF64AVX2(p *Pass[float64])

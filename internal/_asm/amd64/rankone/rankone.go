@@ -48,6 +48,8 @@ func Write() {
 			}
 		}
 		writeSeveral(m)
+		m.MaskTable()
+		writeTogether(m)
 	}
 }
 
