@@ -11,8 +11,9 @@ type stretch struct {
 	b       *block
 	lo, n   int // places of b
 	segment int
-	base    int // the number of the first row of the segment among those of all segments
-	longest float64
+	base    int     // the number of the first row of the segment among those of all segments
+	longest float64 // norm
+	factor  float64 // the largest
 	across  float64 // of every row at most; only if rows in reach are wanted
 	// With centres, for cosines: bounds of the norms of rows.
 	shortestWhole, longestWhole float64
@@ -40,13 +41,13 @@ func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
 	if b.ratios != nil {
 		vecmath.Multiply(factors, b.ratios[lo:hi])
 	}
+	r.factor, r.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
 	if s.bounded {
 		r.across = s.q.across(p, b, lo, hi)
 	}
 	if s.by == SquaredDistance || s.q.centres != nil {
 		copy(p.squares[:], norms)
 		vecmath.Multiply(p.squares[:hi-lo], norms)
-		r.longest = float64(vecmath.Peak(norms))
 	}
 	if s.by == Cosine && s.q.centres != nil {
 		vecmath.AddScaled(p.squares[:hi-lo], b.alongs[lo:hi], 2)
@@ -73,9 +74,15 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		score := s.score(x, float64(r.b.norms[place]), r.b.along(place), float64(products[i])*r.b.ratio(place))
+		norm, along, ratio := float64(r.b.norms[place]), r.b.along(place), r.b.ratio(place)
+		score := s.score(x, norm, along, (float64(products[i])+x.slack)*ratio)
 		if score < worst {
 			continue
+		}
+		if x.slack > 0 {
+			if score = s.score(x, norm, along, s.product(r.b.code(place, s.q.words).words, x, &s.desk)*ratio); score < worst {
+				continue
+			}
 		}
 		id := r.b.id(place)
 		c := candidate{score, r.base + id}
@@ -113,9 +120,23 @@ func (s *search[T]) below(p *part, x *query[T], r *stretch, products []float32, 
 	if x.centre != nil {
 		return s.belowCentred(p, x, r, products, margin, worst)
 	}
+	if s.by != SquaredDistance {
+		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * r.factor
+		if s.by == Cosine {
+			peak += margin
+		} else {
+			peak += margin * r.longest
+		}
+		if peak*(1+0x1p-20) < worst {
+			return true
+		}
+	}
 	scores := p.scores[:r.n]
 	copy(scores, products)
 	vecmath.Multiply(scores, p.factors[:r.n])
+	if x.slack > 0 {
+		vecmath.AddScaled(scores, p.factors[:r.n], float32(x.slack*(1+0x1p-20)))
+	}
 	if margin > 0 && s.by != Cosine {
 		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
 	}

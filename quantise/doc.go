@@ -172,6 +172,12 @@
 // they are left to pure Go in rows of more than 65536 coordinates of 8 bits, or 32768 for LloydMax. A
 // search reads all codes once.
 //
+// Many queries in one pass take products of several at a time. With codes of 2 bits and equal steps,
+// whose products of bytes say which rows need the float32 sums, that is also done, and with codes of
+// 1 bit where there is AVX-512 VNNI, both without centres. Of 200,000 rows with d = 256, on two cores of an AMD EPYC (Zen 4)
+// that other programs used as well, 64 queries in one pass took 1/2.0 of the time of 64 passes with
+// codes of 1 bit, 1/3.0 with 2 bits, 1/5.3 with 4 and 1/7.9 with 8 (BenchmarkBatch).
+//
 // Two bytes are what a query is rounded to in products of bytes: to multiples of the 32639th part of
 // its largest coordinate p_max after the rotation. That adds an error of 8.9e-6·p_max·‖s‖ to the
 // estimate of a cosine. With 8 bits, in samples of 1000 rows, it was 0.003 to 0.006 of the standard

@@ -63,7 +63,8 @@ func RowsOf[T dense.Float](segments ...dense.Matrix[T]) func(dst dense.Matrix[T]
 // query.
 //
 // Cost: a rotation of each query, and one pass over the codes, in parallel: those of 256 rows stay in
-// the cache while all queries take them. Search allocates nothing once its memory has grown, except
+// the cache while all queries take them, and products of bytes take several queries at a time ("Speed"
+// in the package's documentation). Search allocates nothing once its memory has grown, except
 // that Rows may.
 //
 // With Rows it takes two passes, and reads rows until the law of the errors of codes says that no other
@@ -116,7 +117,7 @@ func Search[T dense.Float](ctx context.Context, hits [][]Hit, queries dense.Matr
 	}
 	s := q.begin(by)
 	defer s.end()
-	s.ctx, s.options = ctx, o
+	s.ctx, s.options, s.split = ctx, o, q.splits(queries.Rows)
 	for _, c := range segments {
 		s.add(c)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // search is a pass of queries over the codes of segments.
@@ -79,6 +80,7 @@ func (s *search[T]) end() {
 	clear(s.pieces)
 	s.segments, s.pieces, s.queries = s.segments[:0], s.pieces[:0], nil
 	s.ctx, s.options, s.values, s.bounded = nil, SearchOptions[T]{}, nil, false
+	s.split = false
 	s.q.searches.Put(s)
 }
 
@@ -117,6 +119,7 @@ type part struct {
 	scores   [chunk]float32
 	factors  [chunk]float32 // of products in scores
 	squares  [chunk]float32 // of norms
+	split    []uint64
 	lists    []list
 	mask     mask
 }
@@ -165,6 +168,10 @@ func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d 
 	if !s.count(&p.mask, at.segment, b, lo, hi-lo) {
 		return
 	}
+	if q := s.q; d.split {
+		p.split = scratch.Resize(p.split, (hi-lo)*scan.SplitWords(q.words, q.width))
+		scan.Split(p.split, b.words[lo*q.words:hi*q.words], q.words, q.width)
+	}
 	c := s.stretch(p, at, lo, hi)
 	for k := 0; k < len(queries); k += group {
 		some := queries[k:min(k+group, len(queries))]
@@ -191,23 +198,30 @@ func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d 
 func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T], d *desk) {
 	q, n := s.q, hi-lo
 	rows := b.words[lo*q.words : hi*q.words]
-	if q.unit > 0 {
+	if q.unit > 0 || d.split {
 		digits := d.digits[some[0].at:][:len(some)*q.digitWords()]
-		if q.table != nil {
+		switch {
+		case d.split:
+			scan.Products(p.products[:], p.split, digits, n, scan.SplitWords(q.words, q.width), 4, len(some), n)
+		case q.table != nil:
 			scan.LevelProducts(p.products[:], rows, q.table, digits, n, q.words, len(some), n)
-		} else {
+		default:
 			scan.Products(p.products[:], rows, digits, n, q.words, q.width, len(some), n)
 		}
 	}
 	for j, x := range some {
 		out := p.products[j*n:][:n]
 		switch {
-		case q.unit > 0:
+		case q.unit > 0 || d.split && q.width > 1:
 			vecmath.Scale(out, x.scale)
 		case q.width > 1 || s.values != nil:
 			scan.Levels(out, rows, q.levels, x.arranged, q.words, q.width)
 		default:
-			scan.Signs(out, rows, x.planes, q.words)
+			if d.split { // whole numbers below 2²⁴: half the sum of all weights and those with signs
+				vecmath.Affine(out, out, 0.5, float32(0.5*x.sum))
+			} else {
+				scan.Signs(out, rows, x.planes, q.words)
+			}
 			// The sum of the weights with the sign of their codes.
 			scale := float64(q.levels[1]) * x.step
 			vecmath.Affine(out, out, float32(2*scale), float32(-scale*x.sum))

@@ -252,6 +252,14 @@ func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], 
 // elements returns the number of codes of a row.
 func (q *Quantiser[T]) elements() int { return q.out * len(q.rotations) }
 
+// splits reports whether so many queries go through rows that are split: codes of 1 bit, and those of 2
+// bits with equal steps, without centres.
+func (q *Quantiser[T]) splits(queries int) bool {
+	const least, longest = 4, 1 << 18
+	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
+	return equal && queries >= least && q.elements() <= longest && scan.Splits(q.width)
+}
+
 // digitWords returns the number of words of the digits of a query.
 func (q *Quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
 

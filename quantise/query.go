@@ -18,10 +18,11 @@ type query[T dense.Float] struct {
 
 	unit     []float32 // the rotated query over its norm
 	arranged []float32 // unit as package scan takes it, if levels have no unit
-	// If levels have a unit: the unit vector as multiples of a step is in place at of the digits of the
-	// search, and scale is the product of that step with the unit.
+	// If levels have a unit, or rows are split: the unit vector as multiples of a step is in place at of
+	// the digits of the search, and scale is the product of that step with the unit.
 	at    int
 	scale float32
+	slack float64 // how much larger a product of split rows may be
 	// For codes of 1 bit: the unit vector as multiples of step, and their sum.
 	planes []uint64
 	step   float64
@@ -56,6 +57,7 @@ type desk struct {
 	weights []int8
 	bits    []uint8
 	row     []uint64
+	split   bool // rows are split for products with many queries
 }
 
 // prepare makes query i, for the best k rows.
@@ -104,24 +106,42 @@ func (q *Quantiser[T]) round(s *desk, x *query[T], i int) {
 			x.unit[i] = float32(float64(v) / x.norm)
 		}
 	}
-	switch {
-	case q.unit > 0:
-		size := q.digitWords()
-		x.at = i * size
-		if need := (i + 1) * size; need > len(s.digits) {
-			s.digits = append(s.digits, make([]uint64, need-len(s.digits))...)
-		}
-		s.whole = scratch.Resize(s.whole, n)
-		step := scan.Round(s.whole, x.unit)
-		scan.Digits(s.digits[x.at:][:size], s.whole, q.words, q.width)
-		x.scale = float32(q.unit * step)
-	default:
-		x.arranged = scratch.Resize(x.arranged, scan.Arranged(q.words, q.width))
-		scan.Arrange(x.arranged, x.unit, q.words, q.width)
-	}
+	x.slack = 0
 	if q.width == 1 {
 		q.slice(s, x)
 	}
+	if q.unit > 0 || s.split {
+		q.multiples(s, x, i)
+	}
+	if q.unit == 0 {
+		x.arranged = scratch.Resize(x.arranged, scan.Arranged(q.words, q.width))
+		scan.Arrange(x.arranged, x.unit, q.words, q.width)
+	}
+}
+
+// multiples writes the digits of query i.
+func (q *Quantiser[T]) multiples(s *desk, x *query[T], i int) {
+	n, size := len(x.unit), q.digitWords()
+	x.at = i * size
+	if need := x.at + size; need > len(s.digits) {
+		s.digits = append(s.digits, make([]uint64, need-len(s.digits))...)
+	}
+	s.whole = scratch.Resize(s.whole, n)
+	if q.width == 1 {
+		for i, w := range s.weights {
+			s.whole[i] = int16(w)
+		}
+	} else {
+		step, unit := scan.Round(s.whole, x.unit), q.unit
+		if unit == 0 {
+			unit = float64(q.levels[1<<(q.width-1)])
+			// What Round leaves, and what sums of float32 and the rounding of levels add at most.
+			rest := math.Sqrt(float64(n)) * step / 2
+			x.slack = unit * float64(int(1)<<q.width) * math.Sqrt(float64(n)) * (rest + float64(n+16)*0x1p-23)
+		}
+		x.scale = float32(unit * step)
+	}
+	scan.Digits(s.digits[x.at:][:size], s.whole, q.words, q.width)
 }
 
 // remainder returns the length of what rounding left of the unit vector.

@@ -86,11 +86,14 @@ func (s *search[T]) offerReach(p *part, x *query[T], l *list, r *stretch, produc
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), float64(products[i])*r.b.ratio(place)
+		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), (float64(products[i])+x.slack)*r.b.ratio(place)
 		if s.reach(x, norm, along, highest(cosine+rounding, most)) <= least {
 			continue
 		}
 		own := r.b.code(place, s.q.words)
+		if x.slack > 0 {
+			cosine = s.product(own.words, x, &s.desk) * own.ratio
+		}
 		law, _ := s.width(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
 		high := highest(cosine+rounding, min(most, law))
 		id := r.b.id(place)

@@ -46,27 +46,30 @@ func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 
 // DigitWords returns the number of words of a query as Digits has it.
 func DigitWords(words, width int) int {
+	words, width = SplitWords(words, width), max(width, 4)
 	return constantWords + (words+stripWords-1)/stripWords*stripWords*digits(width)
 }
 
 // digits returns the number of digits of a query for each byte of a row.
 func digits(width int) int { return 2 * 8 / width }
 
-// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits: 4 constants of
-// Products, and then for each strip of 2 words of a row a strip with the upper digits of the codes
-// in the lowest bits of each byte, a strip with the lower digits, which are from −128 to 127, and
-// for 4 bits two more for the codes in the upper bits.
+// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits, or of 2 or 1 that
+// Split makes codes of 4 of: 4 constants of Products, and then for each strip of 2 words of a row a
+// strip with the upper digits of the codes in the lowest bits of each byte, a strip with the lower
+// digits, which are from −128 to 127, and for 4 bits two more for the codes in the upper bits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
 	strips := dst[constantWords:]
 	var sum [2]int64
+	perByte, splits := digits(max(width, 4)), SplitWords(1, width)
 	places(len(whole), words, width, func(i, at, part int) {
+		at, part = at+part%splits*8*words, part/splits
 		low := int8(whole[i])
 		high := (int(whole[i]) - int(low)) >> 8
 		sum[0] += int64(high)
 		sum[1] += int64(low)
-		first := (at/(8*stripWords)*digits(width) + 2*part) * stripWords
+		first := (at/(8*stripWords)*perByte + 2*part) * stripWords
 		word, bit := at/8%stripWords, at%8*8
 		strips[first+word] |= uint64(uint8(high)) << bit
 		strips[first+stripWords+word] |= uint64(uint8(low)) << bit
@@ -77,17 +80,56 @@ func Digits(dst []uint64, whole []int16, words, width int) {
 	}
 }
 
-// places calls f for each of n elements of rows of so many words: with the byte of its code, and 1 if
-// that is in the upper bits of the byte, else 0.
+// places calls f for each of n elements of rows of so many words: with the byte of its code, and the
+// number of codes in lower bits of the byte.
 func places(n, words, width int, f func(i, at, part int)) {
 	blocks(words, width, func(element, word, lanes int) {
 		for j := range 32 / width {
 			for l := range min(lanes, n-element-j*lanes) {
 				code := l*(32/width) + j
-				f(element+j*lanes+l, 8*word+code*width/8, code*width%8/4)
+				f(element+j*lanes+l, 8*word+code*width/8, code*width%8/width)
 			}
 		}
 	})
+}
+
+// SplitWords returns the number of words of a row as Products takes it: those of Split, or those of
+// the row.
+func SplitWords(words, width int) int { return words * max(1, 4/width) }
+
+// Splits reports whether products of split rows with several queries are faster than Signs or Levels
+// with one after the other, for codes of 1 or 2 bits.
+func Splits(width int) bool {
+	return width == 1 && tierOfProducts() == simd.AVX512 || width == 2 && tier != simd.Generic
+}
+
+// Split makes rows of codes of 4 bits, as Products takes them, of rows of so many words with codes of
+// 1 or 2 bits. Digits for 1 or 2 bits are those of such rows, and products are then
+//
+//	Σ (2·code − (2^width − 1))·whole
+//
+// with the codes of 1 or 2 bits.
+func Split(dst, rows []uint64, words, width int) {
+	if words == 0 {
+		return
+	}
+	for ; len(rows) >= words; rows = rows[words:] {
+		row := rows[:words]
+		if width == 2 {
+			const mask = 0x3333333333333333
+			a, b := dst[:words], dst[words:2*words]
+			for i, w := range row {
+				a[i], b[i] = w&mask, w>>2&mask
+			}
+		} else {
+			const mask = 0x1111111111111111
+			a, b, c, d := dst[:words], dst[words:2*words], dst[2*words:3*words], dst[3*words:4*words]
+			for i, w := range row {
+				a[i], b[i], c[i], d[i] = w&mask, w>>1&mask, w>>2&mask, w>>3&mask
+			}
+		}
+		dst = dst[SplitWords(words, width):]
+	}
 }
 
 // Products sets dst[k·stride+i] to the product of row i with query k,
