@@ -1,0 +1,47 @@
+package hypothesis
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// What permutations move, and what stays, is the distance of the means: ‖A‖·(1/m + 1/n), with rows
+// outside cells in both samples.
+func TestMovesAreTheDistance(t *testing.T) {
+	const d = 3
+	src := rand.NewPCG(1, 2)
+	rng := rand.New(src)
+	phi, err := rff.Identity[float64](d)
+	require.NoError(t, err)
+	var cells [2]*Cells[float64]
+	rows := [2]int{53, 200}
+	for i, n := range rows {
+		x := dense.New[float64](n, d)
+		for j := range x.Data {
+			x.Data[j] = 100 + float64(i) + rng.NormFloat64()
+		}
+		cells[i], err = NewCells(phi, 5, 20)
+		require.NoError(t, err)
+		require.NoError(t, cells[i].Add(x, src))
+	}
+	left, right := cells[0].whole(), cells[1].whole()
+	m := newMoves(cells[0], cells[1], left, right)
+	sum := append([]float64(nil), m.fixed...)
+	for i := range m.first {
+		for j, v := range m.sums.Row(i) {
+			sum[j] += v
+		}
+	}
+	for j, v := range sum {
+		assert.InDelta(t, left.mean[j]-right.mean[j], v*(1./53+1./200), 1e-12)
+	}
+	require.NotNil(t, cells[0].part)
+	require.NotNil(t, cells[1].rest)
+	assert.Less(t, m.tolerance, 1e-9)
+}
