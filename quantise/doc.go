@@ -128,15 +128,15 @@
 //
 // z is that of a normal variate, or √3 if that is more: from √3 on the tail of a normal variate is
 // above that of w, whose square has the law (d'−1)·Beta(½, (d'−2)/2), in every dimension. What the
-// rounding of the query adds is counted as part of σ. The law is that of uniformly random rotations;
-// "Rotations" below says how near to those rotations of New are.
+// rounding of the query adds comes on top of every bound, as z standard errors of its own. The law is
+// that of uniformly random rotations; "Rotations" below says how near to those rotations of New are.
 //
 // How many rows are read follows from the codes and from the data. Of 100,000 rows with d = 256, in 500
 // clusters (centres and noise of the same size) or in none, 20 searches for the 10 largest inner
 // products looked on average at
 //
 //	bits  500 clusters  no clusters
-//	1              161        14168
+//	1              163        14318
 //	2               82          724
 //	4               26           58
 //	8               11           11
@@ -172,11 +172,14 @@
 // they are left to pure Go in rows of more than 65536 coordinates of 8 bits, or 32768 for LloydMax. A
 // search reads all codes once.
 //
-// Many queries in one pass take products of several at a time. With codes of 2 bits and equal steps,
-// whose products of bytes say which rows need the float32 sums, that is also done, and with codes of
-// 1 bit where there is AVX-512 VNNI, both without centres. Of 200,000 rows with d = 256, on two cores of an AMD EPYC (Zen 4)
-// that other programs used as well, 64 queries in one pass took 1/2.0 of the time of 64 passes with
-// codes of 1 bit, 1/3.0 with 2 bits, 1/5.3 with 4 and 1/7.9 with 8 (BenchmarkBatch).
+// Many queries in one pass take products of several at a time. Without centres that is also done with
+// codes of 2 bits and equal steps, whose products of bytes say which rows need the float32 sums, and
+// with codes of 1 bit where there is AVX-512 VNNI. Of 200,000 rows with d = 256, on two cores of an AMD
+// EPYC (Zen 4) that other programs used as well, 64 passes took so many times as long as one pass with
+// 64 queries (BenchmarkBatch, the fastest of interleaved runs; the larger, the busier the third cache):
+//
+//	bits   1           2           4           8
+//	times  1.6 to 2.0  3.0 to 3.3  1.9 to 6.4  5.4 to 8.2
 //
 // Two bytes are what a query is rounded to in products of bytes: to multiples of the 32639th part of
 // its largest coordinate p_max after the rotation. That adds an error of 8.9e-6·p_max·‖s‖ to the
