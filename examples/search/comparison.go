@@ -14,6 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
@@ -41,7 +42,8 @@ type result struct {
 	options       quantise.Options
 	bytes         float64 // a row
 	rms, byTheory float64 // of the error of a cosine
-	recall        float64
+	recall        float64 // mean over rotations
+	uncertain     float64 // half of the 95 % interval of that mean
 	expected      float64 // the recall by theory
 	query         time.Duration
 }
@@ -147,41 +149,70 @@ func (c *comparison) time(f func(query int)) time.Duration {
 	return time.Since(begin) / time.Duration(c.q.Rows)
 }
 
+// rotations is the number of rotations over which recalls are averaged, and wide the 97.5 % quantile of
+// Student's distribution for their standard error.
+const (
+	rotations = 8
+	wide      = 2.365
+)
+
+// one returns the result of codes with the options.
 func (c *comparison) one(o quantise.Options) (result, error) {
 	r := result{options: o}
-	q, err := quantise.New[float32](c.x.Cols, o, rand.NewPCG(c.s.seed, 3))
-	if err != nil {
-		return r, err
+	recalls := make([]float64, rotations)
+	for draw := range recalls {
+		q, err := quantise.New[float32](c.x.Cols, o, rand.NewPCG(c.s.seed, uint64(3+draw)))
+		if err != nil {
+			return r, err
+		}
+		codes, err := q.Encode(context.Background(), c.x)
+		if err != nil {
+			return r, err
+		}
+		recalls[draw] = c.found(codes)
+		if draw == 0 {
+			c.compare(&r, q, codes)
+		}
 	}
-	codes, err := q.Encode(context.Background(), c.x)
-	if err != nil {
-		return r, err
+	mean, sd := stat.MeanStdDev(recalls, nil)
+	r.recall, r.uncertain = mean, wide*stat.StdErr(sd, rotations)
+	return r, nil
+}
+
+// found returns the recall of all queries.
+func (c *comparison) found(codes *quantise.Codes[float32]) float64 {
+	recall, hits, ids := 0.0, make([]quantise.Hit, c.s.k), make([]int, c.s.k)
+	for i := range c.q.Rows {
+		for j, hit := range codes.Search(hits, c.q.Row(i), quantise.Cosine) {
+			ids[j] = hit.ID
+		}
+		recall += c.recall(i, ids) / float64(c.q.Rows)
 	}
+	return recall
+}
+
+// compare fills in what codes of one rotation tell: memory, time, errors and what theory says of them.
+func (c *comparison) compare(r *result, q *quantise.Quantiser[float32], codes *quantise.Codes[float32]) {
 	r.bytes = float64(codes.Bytes()) / float64(codes.Len())
-	hits, found := make([]quantise.Hit, c.s.k), make([]int, c.s.k)
+	hits := make([]quantise.Hit, c.s.k)
 	r.query = c.time(func(query int) { codes.Search(hits, c.q.Row(query), quantise.Cosine) })
 
 	noise := rand.New(rand.NewPCG(c.s.seed, 4))
 	var estimates []float64
 	guess, pairs := make([]float64, c.x.Rows), float64(c.x.Rows*c.q.Rows)
 	for i := range c.q.Rows {
-		for j, hit := range codes.Search(hits, c.q.Row(i), quantise.Cosine) {
-			found[j] = hit.ID
-		}
-		r.recall += c.recall(i, found) / float64(c.q.Rows)
 		estimates = codes.Estimates(estimates, c.q.Row(i), quantise.Cosine)
 		for j, truth := range doubles(c.cosines.Row(i)) {
 			e := estimates[j] - truth
 			r.rms += e * e / pairs
 			mean, variance := q.Theory(truth)
 			r.byTheory += ((mean-truth)*(mean-truth) + variance) / pairs
-			// Nearly normal errors of that size give the recall to expect.
+			// Nearly normal errors of that size, independent of each other, give the recall to expect.
 			guess[j] = mean + math.Sqrt(variance)*noise.NormFloat64()
 		}
 		r.expected += c.recall(i, best(guess, c.s.k)) / float64(c.q.Rows)
 	}
 	r.rms, r.byTheory = math.Sqrt(r.rms), math.Sqrt(r.byTheory)
-	return r, nil
 }
 
 // report prints the table and the lines that matter.
@@ -194,7 +225,7 @@ func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result
 	for _, r := range rows {
 		t.Row(r.options.Scheme.String(), fmt.Sprint(r.options.Bits), fmt.Sprint(r.bytes), fmt.Sprintf("%.1f×", whole/r.bytes),
 			fmt.Sprintf("%.4f", r.rms), fmt.Sprintf("%.4f", r.byTheory),
-			fmt.Sprintf("%.3f", r.recall), fmt.Sprintf("%.3f", r.expected), micros(r.query))
+			fmt.Sprintf("%.3f±%.3f", r.recall, r.uncertain), fmt.Sprintf("%.3f", r.expected), micros(r.query))
 	}
 	if err := t.Fprint(stdout); err != nil {
 		return err
@@ -204,9 +235,11 @@ func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result
 		far = max(far, math.Abs(r.recall-r.expected))
 	}
 	fmt.Fprintf(stdout, `error: root mean square over all rows and queries; µs a query: mean, on all processors
+recall: mean of %d rotations and its 95 %% interval. Theory takes the errors of rows as independent. Rows that are near each other
+share a part of theirs, which leaves them in order.
 
 No recall is further than %.3f from what theory expects.
-`, far)
+`, rotations, far)
 	for _, r := range rows {
 		if r.options.Scheme == quantise.RaBitQ && (r.options.Bits == 1 || r.options.Bits == 4) {
 			fmt.Fprintf(stdout, "%d-bit codes of RaBitQ find %.1f of the %d nearest in %.1f times less memory than float32.\n",
@@ -223,7 +256,7 @@ func (c *comparison) picture(rows []result) charts.Figure {
 		series := charts.Series{Name: scheme.String()}
 		for _, r := range rows[i*len(widths) : (i+1)*len(widths)] {
 			bits := float64(r.options.Bits)
-			series.Points = append(series.Points, charts.Point{X: bits, Y: r.recall})
+			series.Points = append(series.Points, charts.Point{X: bits, Y: r.recall, Err: r.uncertain})
 			series.Line = append(series.Line, charts.Point{X: bits, Y: r.expected})
 		}
 		panel.Series = append(panel.Series, series)
