@@ -2,7 +2,6 @@ package quantise_test
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -15,10 +14,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -304,180 +300,6 @@ func TestCentredEstimatesFollowTheLaws(t *testing.T) {
 	for _, s := range []deviation{dropped, shrunk} {
 		z, _ := s.z()
 		assert.Greater(t, math.Abs(z), 8.0)
-	}
-}
-
-// Search with centres finds what sorting all estimates finds, and a search of few centres what sorting
-// those of their rows finds.
-func testCentredSearch[T dense.Float](t *testing.T) {
-	const n, d, k = 3000, 48, 20
-	for _, mean := range []float64{0, 20} {
-		x, centres := clusters[T](n, d, 12, mean, 0.7, 6)
-		for i := range 40 {
-			vecmath.Scale(x.Row(70*i), -0.5) // has no centre near
-		}
-		copy(x.Row(2000), x.Row(17))
-		clear(x.Row(5))
-		copy(x.Row(6), centres.Row(3))
-		for _, o := range lawOptions(1, 2, 4, 8) {
-			q := around(t, o, centres)
-			c, err := q.Encode(t.Context(), x)
-			require.NoError(t, err)
-			for _, query := range [][]T{x.Row(100), centres.Row(3), random[T](1, d, 9).Row(0), make([]T, d)} {
-				for _, by := range measures {
-					what := fmt.Sprintf("mean %v, %v, measure %d", mean, o, by)
-					all := ranked(c, query, by)
-					got := c.Search(make([]quantise.Hit, k), query, by)
-					require.Len(t, got, k)
-					for i, hit := range got {
-						tolerance := 0.1*hit.StdErr + 1e-6*math.Abs(hit.Value)
-						require.InDelta(t, all[i].Value, hit.Value, tolerance, "%s, place %d", what, i)
-					}
-				}
-			}
-		}
-	}
-}
-
-func TestCentredSearch(t *testing.T) {
-	densetest.Both(t, testCentredSearch[float32], testCentredSearch[float64])
-}
-
-// nearestCentre returns the row of centres that is nearest to x, or −1 if 0 is nearer.
-func nearestCentre[T dense.Float](x []T, centres dense.Matrix[T]) int {
-	best, at := floats.Norm(doubles(x), 2), -1
-	for i := range centres.Rows {
-		if r := floats.Distance(doubles(x), doubles(centres.Row(i)), 2); r < best {
-			best, at = r, i
-		}
-	}
-	return at
-}
-
-// A search of few centres finds the best of their rows, and of those that have none.
-func TestSearchOfFewCentres(t *testing.T) {
-	const n, d, k, few = 1500, 48, 20, 3
-	x, centres := clusters[float32](n, d, 12, 1, 0.7, 6)
-	for i := range 40 {
-		vecmath.Scale(x.Row(30*i), -2)
-	}
-	labels := make([]int, n)
-	for i := range labels {
-		labels[i] = nearestCentre(x.Row(i), centres)
-	}
-	for _, o := range lawOptions(1, 4, 8) {
-		c, err := around(t, o, centres).Encode(t.Context(), x)
-		require.NoError(t, err)
-		queries := x.RowRange(100, 103)
-		for _, by := range measures {
-			hits := [][]quantise.Hit{make([]quantise.Hit, k), make([]quantise.Hit, k), make([]quantise.Hit, k)}
-			require.NoError(t, quantise.Search(t.Context(), hits, queries, by, quantise.SearchOptions[float32]{Centres: few}, c))
-			for i := range queries.Rows {
-				query := queries.Row(i)
-				order := make([]int, centres.Rows)
-				values := make([]float64, centres.Rows)
-				for j := range order {
-					order[j], values[j] = j, truth(by, doubles(centres.Row(j)), doubles(query))
-					if by == quantise.SquaredDistance {
-						values[j] = -values[j]
-					}
-				}
-				slices.SortFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
-				want := slices.DeleteFunc(ranked(c, query, by), func(h quantise.Hit) bool {
-					at := labels[h.ID]
-					return at >= 0 && !slices.Contains(order[:few], at)
-				})
-				require.Len(t, hits[i], k)
-				for place, hit := range hits[i] {
-					require.InDelta(t, want[place].Value, hit.Value, 0.1*hit.StdErr, "%v, measure %d, place %d", o, by, place)
-				}
-				all := c.Search(make([]quantise.Hit, k), query, by)
-				only := make(quantise.Bitmap, n/64+1)
-				for _, hit := range all[3:] {
-					only[hit.ID/64] |= 1 << (hit.ID % 64)
-				}
-				list := [][]quantise.Hit{make([]quantise.Hit, k)}
-				require.NoError(t, quantise.Search(t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Bitmap{only}}, c))
-				assert.Equal(t, all[3:], list[0])
-			}
-		}
-	}
-	var c *quantise.Codes[float32]
-	err := quantise.Search(t.Context(), nil, centres.RowRange(0, 0), quantise.Cosine, quantise.SearchOptions[float32]{Centres: -1}, c)
-	require.EqualError(t, err, "quantise: Centres = -1, want at least 0")
-}
-
-// Exact rows are found by the law of centred codes, from fewer rows than without centres.
-func testCentredRerank[T dense.Float](t *testing.T) {
-	const n, d, k, m = 2000, 64, 10, 8
-	for _, mean := range []float64{0, 30} {
-		x, centres := clusters[T](n, d, 20, mean, 0.5, 8)
-		queries, _ := clusters[T](m, d, 20, mean, 0.5, 8)
-		for i := range queries.Rows {
-			queries.Row(i)[0] += T(0.1 * float64(i))
-		}
-		for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Bits: 8}} {
-			plain, err := quantise.New[T](d, o, rand.NewPCG(1, 2))
-			require.NoError(t, err)
-			for _, by := range measures {
-				var read [2]int
-				for i, q := range []*quantise.Quantiser[T]{plain, around(t, o, centres)} {
-					c, err := q.Encode(t.Context(), x)
-					require.NoError(t, err)
-					hits := make([][]quantise.Hit, m)
-					for j := range hits {
-						hits[j] = make([]quantise.Hit, k)
-					}
-					rows := quantise.RowsOf(x)
-					require.NoError(t, quantise.Search(t.Context(), hits, queries, by, quantise.SearchOptions[T]{
-						Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
-							read[i] += len(ids)
-							return rows(dst, segment, ids)
-						},
-					}, c))
-					for j, list := range hits {
-						values := make([]float64, n)
-						for row := range n {
-							values[row] = truth(by, doubles(x.Row(row)), doubles(queries.Row(j)))
-							if by != quantise.SquaredDistance {
-								values[row] = -values[row]
-							}
-						}
-						slices.Sort(values)
-						for place, hit := range list {
-							require.InDelta(t, values[place], map[bool]float64{true: hit.Value, false: -hit.Value}[by == quantise.SquaredDistance],
-								1e-12*math.Abs(hit.Value)*math.Abs(mean+1), "mean %v, %v, measure %d, place %d, centred %d, query %d", mean, o, by, place, i, j)
-						}
-					}
-				}
-				assert.LessOrEqual(t, read[1], read[0], "mean %v, %v, measure %d", mean, o, by)
-			}
-		}
-	}
-}
-
-func TestCentredRerank(t *testing.T) {
-	densetest.Both(t, testCentredRerank[float32], testCentredRerank[float64])
-}
-
-func TestCentredAllocations(t *testing.T) {
-	if race.Detector {
-		t.Skip("the race detector makes pools forget")
-	}
-	x, centres := clusters[float32](5000, 48, 6, 1, 0.5, 3)
-	dst, values := make([]quantise.Hit, 10), make([]float64, x.Rows)
-	for _, o := range lawOptions(1, 4) {
-		c, err := around(t, o, centres).Encode(t.Context(), x)
-		require.NoError(t, err)
-		for _, processors := range []int{1, 2} {
-			assert.Zero(t, allocs.Settled(processors, func() {
-				for _, by := range measures {
-					c.Search(dst, x.Row(3), by)
-					c.Estimates(values, x.Row(3), by)
-					c.Between(0, 1, by)
-				}
-			}), "%v, %d processors", o, processors)
-		}
 	}
 }
 

@@ -98,9 +98,22 @@
 // rows are far from their centres. Rows whose centre is 0 are always looked at: if centres do not fit
 // the rows, a search of few centres is one of all rows.
 //
+// What centres gain: of 100,000 rows with d = 256 in 500 clusters, centres and noise of the same size, the
+// root mean square of the errors of cosines with the 100 rows nearest to a query, and the recall of the 10
+// largest products of 20 queries, were
+//
+//	bits  no centres     500 of k-means  the true 500
+//	1     0.0405  0.470  0.0305  0.520   0.0233  0.610
+//	2     0.0196  0.645  0.0151  0.740   0.0112  0.775
+//	4     0.0056  0.880  0.0043  0.930   0.0033  0.945
+//	8     0.0005  0.970  0.0004  0.985   0.0003  0.995
+//
+// Centres of k-means merge some of the clusters. The rows of 10 centres had the same recall for the true
+// centres, and recalls from 0.43 to 0.79 for those of k-means. BenchmarkCentres has these figures.
+//
 // What centres cost: 12 bytes a row, and for each centre that is looked at the rounding of the query, as
-// long as a pass over tens of rows. With fewer rows a centre a search of all rows takes longer
-// than without centres. In float32 rotations round in proportion to ‖q‖ and ‖c‖, 1e-7 of them: of rows at a
+// long as a pass over 100 to 200 rows of d = 256. A search of all 500 centres, with 200 rows each, took two to
+// five times as long as one without centres, and one of 10 of them a third to a quarter. In float32 rotations round in proportion to ‖q‖ and ‖c‖, 1e-7 of them: of rows at a
 // distance of a millionth of their norm nothing is left, as in the rows themselves.
 //
 // # Searches of a store

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/kmeans"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -99,6 +100,32 @@ func ExampleCodes_Between() {
 	e := codes.Between(0, 1, quantise.InnerProduct)
 	fmt.Printf("%.2f ± %.2f\n", e.Value, e.StdErr)
 	// Output: 3.03 ± 0.07
+}
+
+// Rows in two clusters have codes of x − c, which err less.
+func ExampleQuantiser_Around() {
+	const n, d = 1000, 64
+	rng := rand.New(rand.NewPCG(1, 1))
+	rows, query := dense.New[float32](n, d), make([]float32, d)
+	for i := range n {
+		for j := range d {
+			rows.Set(i, j, float32(10*(1-2*(i%2)))+float32(rng.NormFloat64()))
+		}
+	}
+	for j := range query { // ½ from row 124 in each coordinate, a squared distance of 16
+		query[j] = rows.At(124, j) + 0.5
+	}
+	clusters, _ := kmeans.Cluster(context.Background(), rows, 2, 10, kmeans.Options[float32]{}, rng)
+	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
+	centred, _ := q.Around(clusters.Centres)
+	for _, q := range []*quantise.Quantiser[float32]{q, centred} {
+		codes, _ := q.Encode(context.Background(), rows)
+		hit := codes.Search(make([]quantise.Hit, 1), query, quantise.SquaredDistance)[0]
+		fmt.Printf("row %d: %.1f ± %.1f\n", hit.ID, hit.Value, hit.StdErr)
+	}
+	// Output:
+	// row 124: 16.2 ± 2.0
+	// row 124: 16.4 ± 0.3
 }
 
 // Codes come back from a file with the quantiser that made them.

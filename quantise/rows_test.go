@@ -48,8 +48,13 @@ func TestSharedAppend(t *testing.T) {
 	const n, d, batch = 2400, 16, 4
 	x := random[float32](n, d, 5)
 	query := x.Row(17)
-	for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}} {
+	for i, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Bits: 4}} {
 		whole := encode(t, x, o)
+		if i == 2 {
+			var err error
+			whole, err = around(t, o, x.RowRange(0, 5)).Encode(t.Context(), x)
+			require.NoError(t, err)
+		}
 		want := whole.Estimates(nil, query, quantise.Cosine)
 		decoded := whole.Decode(dense.Matrix[float32]{}, 0, n)
 		c, err := whole.Quantiser().Encode(t.Context(), x.RowRange(0, batch))
