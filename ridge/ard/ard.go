@@ -76,7 +76,7 @@ type Result[T dense.Float] struct {
 // Fit reads rows once for the moments of columns and for a sample, which src draws. It compares
 // starts on the sample, as the package documentation says, and goes on with all rows from the best.
 // A search is L-BFGS on log ℓ and log λ [Liu & Nocedal 1989]. It ends after Options.Iterations, or
-// where three iterations have gained less than 3·10⁻⁴ for each target.
+// where three iterations have gained less than 10⁻³ for each target.
 //
 // Cost: for each iteration two passes over its rows, n·3D²/2 multiply-adds in float64 and n
 // transforms three times over, and D³/3 multiply-adds; 20 to 60 iterations from each start, and some
@@ -137,6 +137,8 @@ func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T],
 	for j, rate := range rates {
 		r.Scales[j], r.Relevance[j] = 1/rate, v.deviations[j]*rate
 	}
-	r.Model, err = s.fit(rates, o.Options)
-	return r, err
+	if r.Model, err = s.fit(rates, o.Options); err != nil {
+		return nil, err
+	}
+	return r, nil
 }

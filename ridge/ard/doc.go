@@ -46,9 +46,9 @@
 //     back tell.
 //   - All columns matter alike: nothing is won, and a sum of 20 functions of one column each is no easier
 //     with 20 scales. That takes a sum of kernels, for which package rff has no map.
-//   - Features too few: short scales take more of them. The evidence of the features weighs their own
-//     error as noise, and chooses scales that are longer than those of the kernel. The noise of the model
-//     tells: it falls as D grows.
+//   - Features too few: short scales take more of them. The evidence takes the error of the features for
+//     noise, and chooses the scales that serve these frequencies, which need not be those of the kernel. The
+//     noise of the model tells: it falls as D grows.
 //   - Jumps along columns: the scale shrinks until features fit the jump, 18 standard deviations to a
 //     scale in one case, and the function ripples elsewhere.
 //   - Heavy tails: a few huge values set the standard deviation, and all others look equal at the start.

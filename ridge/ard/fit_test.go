@@ -272,7 +272,7 @@ func TestEvidenceIsOverfittedByFewRows(t *testing.T) {
 func TestShortInteractionsAreNotSeen(t *testing.T) {
 	relevance := func(d int) float64 {
 		rng := rand.New(rand.NewPCG(3, 4))
-		x, y := dense.New[float64](1500, d), dense.New[float64](1500, 1)
+		x, y := dense.New[float64](1000, d), dense.New[float64](1000, 1)
 		for i := range x.Rows {
 			for j := range d {
 				x.Set(i, j, rng.Float64())
@@ -284,6 +284,14 @@ func TestShortInteractionsAreNotSeen(t *testing.T) {
 	}
 	assert.Greater(t, relevance(2), 0.9)
 	assert.Less(t, relevance(20), 0.2)
+}
+
+// With few features the noise of the model says how much is lost.
+func TestFewFeatures(t *testing.T) {
+	x, y := four[float64](800, 5, 1, 0.1)
+	few, many := fit(t, gaussian[float64](t, 5, 5), x, y, ard.Options{}), fit(t, gaussian[float64](t, 100, 5), x, y, ard.Options{})
+	assert.Greater(t, few.Model.Noise()[0], 2*many.Model.Noise()[0])
+	assert.InEpsilon(t, 0.1, math.Sqrt(many.Model.Noise()[0]), 0.25)
 }
 
 // Columns of heavy tails hide what their logarithms show.

@@ -37,7 +37,7 @@ type trial[T dense.Float] struct {
 
 // gain is the evidence that three iterations gain for each target, below which a search ends. It
 // changes errors by the same part of them.
-const gain = 3e-4
+const gain = 1e-3
 
 // climb returns the best place that L-BFGS finds from x on.
 func (s *search[T]) climb(start int, x []float64) (trial[T], error) {
