@@ -67,6 +67,32 @@ func nearestCentre[T dense.Float](x []T, centres dense.Matrix[T]) int {
 	return at
 }
 
+// Centres that do not fit the rows change nothing: those of other data, equal ones, and 0. A search of one
+// of them is one of all rows.
+func TestCentresThatDoNotFit(t *testing.T) {
+	const n, d, k = 500, 32, 10
+	x := random[float64](n, d, 1)
+	far := dense.New[float64](3, d)
+	for i := range far.Rows - 1 { // two are equal, and the last is 0
+		far.Set(i, 4, 1e4)
+	}
+	plain := encode(t, x, quantise.Options{})
+	c, err := around(t, quantise.Options{}, far).Encode(t.Context(), x)
+	require.NoError(t, err)
+	for _, query := range [][]float64{x.Row(7), far.Row(1), random[float64](1, d, 2).Row(0)} {
+		for _, by := range measures {
+			want := plain.Search(make([]quantise.Hit, k), query, by)
+			hits := [][]quantise.Hit{make([]quantise.Hit, k)}
+			require.NoError(t, quantise.Search(t.Context(), hits, dense.Of(1, d, query), by, quantise.SearchOptions[float64]{Centres: 1}, c))
+			for i, hit := range hits[0] {
+				assert.Equal(t, want[i].ID, hit.ID)
+				assert.InDelta(t, want[i].Value, hit.Value, 1e-12*math.Abs(want[i].Value)+1e-9*want[i].StdErr)
+				assert.InEpsilon(t, want[i].StdErr, hit.StdErr, 1e-12)
+			}
+		}
+	}
+}
+
 // A search of few centres finds the best of their rows, and of those that have none.
 func TestSearchOfFewCentres(t *testing.T) {
 	const n, d, k, few = 1500, 48, 20, 3

@@ -113,7 +113,7 @@
 //
 // What centres cost: 12 bytes a row, and for each centre that is looked at the rounding of the query, as
 // long as a pass over 100 to 200 rows of d = 256. A search of all 500 centres, with 200 rows each, took two to
-// five times as long as one without centres, and one of 10 of them a third to a quarter. In float32 rotations round in proportion to ‖q‖ and ‖c‖, 1e-7 of them: of rows at a
+// five times as long as one without centres, and one of 10 of them a fifth to two fifths. In float32 rotations round in proportion to ‖q‖ and ‖c‖, 1e-7 of them: of rows at a
 // distance of a millionth of their norm nothing is left, as in the rows themselves.
 //
 // # Searches of a store
