@@ -85,7 +85,7 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	case o.K < 2:
 		return Choice[T]{}, fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
 	}
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return Choice[T]{}, err
 	}
 	if o.By == Folds {

@@ -37,8 +37,8 @@ type Options struct {
 	NoIntercept bool
 }
 
-// check returns an error unless the options are in range.
-func (o Options) check() error {
+// Check returns an error that names an option out of range, nil if there is none.
+func (o Options) Check() error {
 	for _, v := range [...]struct {
 		name  string
 		value float64
@@ -111,7 +111,7 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 // the end of ctx, which is looked at between blocks of a matrix. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	argument.Context("ridge", ctx)
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	p, err := newProblem(ctx, &s.moments, o)

@@ -45,6 +45,13 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
+// Check returns an error unless X is n×d, Y n×p for p = outputs, Weights nil or of n elements, and all
+// of them finite and weights not negative. The error names the row.
+func (b Block[T]) Check(d, outputs int) error {
+	b = b.complete()
+	return checkRows(b.X, b.Y, b.Weights, d, outputs)
+}
+
 // complete returns b with n rows of Y, without columns if there are no targets.
 func (b Block[T]) complete() Block[T] {
 	if b.Y.Rows == 0 && b.Y.Cols == 0 {

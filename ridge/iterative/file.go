@@ -1,0 +1,201 @@
+package iterative
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Write writes the model with its map as one safetensors file, which NumPy reads: package documentation
+// lists the arrays under Files. The error reports a zero model, a map that cannot be written, and the
+// errors of w.
+func (m *Model[T]) Write(w io.Writer) error {
+	if m.phi == nil {
+		return errNoModel
+	}
+	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.weights, m.samples, m.facts}))
+}
+
+// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits, on the
+// same processor and version of this module. The error names what is missing, damaged or unknown in the
+// file, a file of the other element type and of a later version, and reports the errors of r. Memory is
+// bounded by the bytes that arrive, whatever the file claims.
+func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
+	held, err := archive.Read[T, modelRecipe[T]](r, "model")
+	if err == nil {
+		err = held.check()
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	return &Model[T]{held.Map, held.Weights, held.Samples, held.Facts}, nil
+}
+
+// Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and those of
+// the map. The rows are not written. ReadSolver reads it, and Run goes on with the same bits. Errors are
+// those of Model.Write.
+func (s *Solver[T]) Write(w io.Writer) error {
+	if s.op == nil {
+		return errNoSolver
+	}
+	o := s.opts
+	return wrap(archive.Write[T](w, "solver", solverRecipe[T]{
+		Map: s.op.phi, Moments: s.op.moments, Noise: o.Noise, Prior: o.Prior, NoIntercept: o.NoIntercept, Tolerance: o.Tolerance,
+		Ratio: s.ratio, Factor: s.condition.Factor, Shift: s.condition.Shift, Right: s.right, Columns: s.columns,
+	}))
+}
+
+// ReadSolver reads a solver that Solver.Write wrote. Everything else is as for ReadModel.
+func ReadSolver[T dense.Float](r io.Reader) (*Solver[T], error) {
+	held, err := archive.Read[T, solverRecipe[T]](r, "solver")
+	if err == nil {
+		err = held.check()
+	}
+	if err != nil {
+		return nil, wrap(err)
+	}
+	s := &Solver[T]{
+		problem: problem[T]{
+			op:    &operator[T]{phi: held.Map, moments: held.Moments},
+			opts:  Options{Options: ridge.Options{Noise: held.Noise, Prior: held.Prior, NoIntercept: held.NoIntercept}, Tolerance: held.Tolerance},
+			ratio: held.Ratio, condition: &nystroem{Factor: held.Factor, Shift: held.Shift}, right: held.Right,
+		},
+		columns: held.Columns,
+	}
+	return s, wrap(s.condition.prepare())
+}
+
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("iterative: %w", err)
+}
+
+// modelRecipe is what the file of a model holds: the exported fields.
+type modelRecipe[T dense.Float] struct {
+	Map     rff.Map[T]
+	Weights dense.Matrix[float64]
+	Samples dense.Matrix[float64]
+	Facts   facts
+}
+
+func (r modelRecipe[T]) check() error {
+	if r.Map == nil {
+		return errors.New("map is nil")
+	}
+	_, width := r.Map.Dims()
+	outputs, f := r.Weights.Cols, r.Facts
+	switch {
+	case r.Weights.Rows != width || outputs < 1:
+		return fmt.Errorf("weights are %d×%d, want %d rows of features and at least 1 output", r.Weights.Rows, outputs, width)
+	case r.Samples.Rows != width || r.Samples.Cols == 1:
+		return fmt.Errorf("samples are %d×%d, want %d rows of features and not 1 column", r.Samples.Rows, r.Samples.Cols, width)
+	case len(f.FeatureMean) != width || len(f.TargetMean) != outputs || len(f.Noise) != outputs || len(f.Bound) != outputs:
+		return fmt.Errorf("featureMean has %d numbers, targetMean %d, noise %d and bound %d, want %d and %d thrice",
+			len(f.FeatureMean), len(f.TargetMean), len(f.Noise), len(f.Bound), width, outputs)
+	}
+	if err := finite(r.Weights, r.Samples); err != nil {
+		return err
+	}
+	numbers := append([]float64{f.Base, f.Evidence.Value}, f.FeatureMean...)
+	if err := argument.FiniteAll("base, evidence and featureMean", append(numbers, f.TargetMean...)); err != nil {
+		return err
+	}
+	if !(f.Base >= 0) || !(f.Evidence.Error >= 0) {
+		return fmt.Errorf("base = %v and evidence.error = %v, want numbers from 0 on", f.Base, f.Evidence.Error)
+	}
+	return positive(append([]float64{f.Ratio}, f.Noise...), "ratio and noise")
+}
+
+// solverRecipe is what the file of a solver holds.
+type solverRecipe[T dense.Float] struct {
+	Map          rff.Map[T]
+	Moments      moments
+	Noise, Prior float64 // as given, or 0
+	NoIntercept  bool
+	Tolerance    float64
+	Ratio        float64
+	Factor       dense.Matrix[float64]
+	Shift        float64
+	Right        dense.Matrix[float64]
+	Columns      columns
+}
+
+func (r solverRecipe[T]) check() error {
+	if r.Map == nil {
+		return errors.New("map is nil")
+	}
+	_, width := r.Map.Dims()
+	m, c, outputs := r.Moments, r.Columns, len(r.Moments.Targets)
+	count := outputs + len(c.Lanczos)
+	for _, x := range []dense.Matrix[float64]{r.Right, c.Solution, c.Residual, c.Direction} {
+		if x.Rows != width || x.Cols != count {
+			return fmt.Errorf("a matrix of columns is %d×%d, want %d×%d", x.Rows, x.Cols, width, count)
+		}
+	}
+	switch {
+	case outputs < 1 || len(c.Lanczos) == 1:
+		return fmt.Errorf("%d outputs and %d samples, want at least 1, and 0 or at least 2", outputs, len(c.Lanczos))
+	case r.Factor.Rows != width || r.Factor.Cols > width:
+		return fmt.Errorf("factor is %d×%d, want %d rows and at most as many columns", r.Factor.Rows, r.Factor.Cols, width)
+	case len(m.Mean) != width || len(m.Squares) != outputs || m.Count < 1 || c.Steps < 0 || c.Round < 0:
+		return fmt.Errorf("mean has %d numbers and squares %d, of %d rows after %d steps", len(m.Mean), len(m.Squares), m.Count, c.Steps)
+	case len(c.Product) != count || len(c.Start) != count || len(c.State) != count:
+		return fmt.Errorf("product has %d numbers, start %d and state %d, want %d", len(c.Product), len(c.Start), len(c.State), count)
+	}
+	for j, s := range c.State {
+		if s < running || s > solved {
+			return fmt.Errorf("state[%d] = %d, want a number from %d to %d", j, s, running, solved)
+		}
+	}
+	if err := finite(r.Factor, r.Right, c.Solution, c.Residual, c.Direction); err != nil {
+		return err
+	}
+	for _, part := range [][]float64{m.Mean, m.Targets, m.Squares, c.Product, c.Start, {m.Weight, m.LogWeight, m.Trace, r.Noise, r.Prior}} {
+		if err := argument.FiniteAll("a number of the rows or columns", part); err != nil {
+			return err
+		}
+	}
+	for i, l := range c.Lanczos {
+		if len(l.Alpha) != len(l.Beta) || len(l.Alpha) > c.Steps || !(l.Size >= 0) || math.IsInf(l.Size, 0) {
+			return fmt.Errorf("lanczos[%d] has %d and %d coefficients of %d steps, and the size %v", i, len(l.Alpha), len(l.Beta), c.Steps, l.Size)
+		}
+		if err := positive(l.Alpha, "alpha"); err != nil {
+			return err
+		}
+		for _, b := range l.Beta {
+			if !(b >= 0) || math.IsInf(b, 0) {
+				return fmt.Errorf("beta = %v, want a number from 0 on", b)
+			}
+		}
+	}
+	return positive([]float64{r.Tolerance, r.Ratio, r.Shift, m.Weight}, "tolerance, ratio, shift and weight")
+}
+
+// finite returns an error unless all numbers are finite.
+func finite(all ...dense.Matrix[float64]) error {
+	for _, x := range all {
+		if err := argument.Finite("a matrix", x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// positive returns an error unless all numbers are positive and finite.
+func positive(x []float64, name string) error {
+	for _, v := range x {
+		if !(v > 0) || math.IsInf(v, 0) {
+			return fmt.Errorf("%s: %v, want positive numbers", name, v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package iterative
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// nystroem is the matrix P = BBᵀ + ρI, B D×r. Exported fields are parts of files.
+type nystroem struct {
+	Factor dense.Matrix[float64] // B
+	Shift  float64               // ρ
+
+	core    *mat.Cholesky // of BᵀB + ρI
+	logSize float64       // log det P
+}
+
+// sketch returns P for λ = ratio, with B of the Nyström approximation BBᵀ of S from Y = SG, G normal
+// D×rank. ρ − λ is the mean of the eigenvalues that BBᵀ leaves of S, so that P has the trace of S + λI.
+func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, ratio float64, rng *rand.Rand) (*nystroem, error) {
+	width := len(o.Mean)
+	p := &nystroem{Shift: ratio, Factor: dense.New[float64](width, rank)}
+	if rank == 0 {
+		p.Shift += o.Trace / float64(width)
+		return p, p.prepare()
+	}
+	g, y := p.Factor, dense.New[float64](width, rank)
+	for i := range g.Data {
+		g.Data[i] = rng.NormFloat64()
+	}
+	if err := o.pass(ctx, rows, y, g, false, nil); err != nil {
+		return nil, err
+	}
+	o.narrow = products[T]{} // far larger than for any other pass
+	o.wide = products[float64]{}
+	squares := 0.0
+	for _, v := range y.Data {
+		squares += v * v
+	}
+	if squares-squares != 0 {
+		return nil, fmt.Errorf("iterative: products of features have the sum of squares %v, want a finite number: scale the features", squares)
+	}
+	// S + νI is positive definite where rounding has not left S so. ν is that of T times ‖S‖, of the
+	// Frobenius norm, which the norm of Y estimates.
+	nu := unit[T]() * math.Sqrt(squares/float64(rank))
+	products, own := dense.New[float64](rank, rank), dense.New[float64](rank, rank)
+	matmul.TMul(1, g, y, 0, products)
+	matmul.TMul(1, g, g, 0, own)
+	upper := mat.NewTriDense(rank, mat.Upper, nil)
+	for attempt := 0; ; attempt++ {
+		if nu == 0 {
+			p.Factor = dense.New[float64](width, rank) // S is zero
+			break
+		}
+		if attempt == 12 {
+			return nil, errors.New("iterative: the sketch of the features is not positive definite: rows differ from pass to pass, or are no numbers")
+		}
+		symmetric := mat.NewSymDense(rank, nil)
+		for i := range rank {
+			for j := range i + 1 {
+				symmetric.SetSym(i, j, (products.At(i, j)+products.At(j, i))/2+nu*own.At(i, j))
+			}
+		}
+		var factor mat.Cholesky
+		if !factor.Factorize(symmetric) {
+			nu *= 8
+			continue
+		}
+		factor.UTo(upper)
+		var inverse mat.TriDense
+		if err := inverse.InverseTri(upper); err != nil {
+			nu *= 8
+			continue
+		}
+		for i := range y.Data {
+			y.Data[i] += nu * g.Data[i]
+		}
+		c := dense.New[float64](rank, rank)
+		for i := range rank {
+			for j := i; j < rank; j++ {
+				c.Set(i, j, inverse.At(i, j))
+			}
+		}
+		matmul.Mul(1, y, c, 0, p.Factor) // G is no longer needed
+		break
+	}
+	left := o.Trace
+	for _, v := range p.Factor.Data {
+		left -= v * v
+	}
+	if rank < width {
+		p.Shift += max(0, left) / float64(width-rank)
+	}
+	return p, p.prepare()
+}
+
+// prepare factorises what the products of p need.
+func (p *nystroem) prepare() error {
+	width, rank := p.Factor.Rows, p.Factor.Cols
+	p.logSize = float64(width-rank) * math.Log(p.Shift)
+	if rank == 0 {
+		return nil
+	}
+	core := dense.New[float64](rank, rank)
+	matmul.TMul(1, p.Factor, p.Factor, 0, core)
+	symmetric := mat.NewSymDense(rank, nil)
+	for i := range rank {
+		for j := range i + 1 {
+			symmetric.SetSym(i, j, core.At(i, j))
+		}
+		symmetric.SetSym(i, i, core.At(i, i)+p.Shift)
+	}
+	p.core = new(mat.Cholesky)
+	if !p.core.Factorize(symmetric) {
+		return fmt.Errorf("iterative: Noise/Prior and the sketch are too small or large for the rounding of the preconditioner, whose shift is %.3g", p.Shift)
+	}
+	p.logSize += p.core.LogDet()
+	return nil
+}
+
+// solve returns P⁻¹R = (R − B(BᵀB + ρI)⁻¹BᵀR)/ρ.
+func (p *nystroem) solve(r dense.Matrix[float64]) dense.Matrix[float64] {
+	z := r.Clone()
+	if rank := p.Factor.Cols; rank > 0 && r.Cols > 0 {
+		inner := dense.New[float64](rank, r.Cols)
+		matmul.TMul(1, p.Factor, r, 0, inner)
+		right := mat.NewDense(rank, r.Cols, inner.Data)
+		// The error is a warning of a condition number, which Fit bounds by λ.
+		_ = p.core.SolveTo(right, right)
+		matmul.Mul(-1, p.Factor, inner, 1, z)
+	}
+	parallel.Rows(z.Rows, 1+rowGrain/max(1, z.Cols), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			row := z.Row(i)
+			for j := range row {
+				row[j] /= p.Shift
+			}
+		}
+	})
+	return z
+}
+
+// unit returns the rounding of T.
+func unit[T dense.Float]() float64 {
+	var x T
+	if _, double := any(x).(float64); double {
+		return 0x1p-53
+	}
+	return 0x1p-24
+}

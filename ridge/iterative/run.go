@@ -1,0 +1,218 @@
+package iterative
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// RunOptions are the parameters of Solver.Run.
+type RunOptions struct {
+	// Steps is the largest number of steps of this call, each a pass over the rows; 0 for 1000.
+	Steps int
+
+	// Progress, if not nil, is called after every step, from the goroutine of the caller.
+	Progress func(Progress)
+}
+
+// Progress is where a Solver is.
+type Progress struct {
+	Steps  int     // so far, in all calls
+	Bound  float64 // of errors of means: the largest of an output, as for Options.Tolerance
+	Solved int     // columns that are solved, outputs and samples
+	Of     int     // columns
+}
+
+// NotConverged is the error of a Solver that has not reached its tolerance.
+type NotConverged struct {
+	Steps     int     // in all calls
+	Bound     float64 // as for Progress
+	Tolerance float64
+	Solved    int     // columns that are solved
+	Of        int     // columns
+	Ratio     float64 // λ
+	Stalled   bool    // rounding lets no step gain anything; more steps do not help
+}
+
+// Error says how far the solver came.
+func (e *NotConverged) Error() string {
+	why := "want more steps, a larger Rank or a larger Noise/Prior"
+	if e.Stalled {
+		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
+	}
+	return fmt.Sprintf("iterative: after %d steps with Noise/Prior = %.3g errors of means are up to %.3g, Tolerance = %.3g, and %d of %d columns are solved: %s",
+		e.Steps, e.Ratio, e.Bound, e.Tolerance, e.Solved, e.Of, why)
+}
+
+const (
+	// sampleTolerance bounds errors of samples of functions in units of their size, at the rows. An error of
+	// so much changes a variance by a share of its square.
+	sampleTolerance = 1.0 / 256
+	// margin is how far below its goal a round takes a residual.
+	margin = 0.5
+	// longest is the number of steps of a round in T. Where rounding of T keeps residuals from falling no
+	// step ends the round.
+	longest = 150
+)
+
+// Run takes steps until all columns are solved, from where the solver is. rows are those of New. The
+// result does not depend on GOMAXPROCS, nor on where Run was stopped and went on.
+//
+// A step is a pass over the rows: n transforms and 2n·D·k multiply-adds in T, k the number of columns that
+// are not yet solved. Residuals are computed anew in float64 before a column counts as solved, and if T
+// does not suffice further steps are those of float64.
+//
+// The error is a *NotConverged if steps are used up or rounding lets no step gain anything: Model then has the
+// weights so far, and Run goes on after the former. Other errors report a negative Steps, nil rows, rows
+// that are not those of New, products that are not finite, a zero solver, and the end of ctx, which is
+// noticed within 256 rows. After those the solver is as it was after the last step, and Run can go on. A
+// nil ctx panics.
+func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
+	argument.Context("iterative", ctx)
+	switch {
+	case s.op == nil:
+		return errNoSolver
+	case rows == nil:
+		return errors.New("iterative: rows is nil, want data")
+	case o.Steps < 0:
+		return fmt.Errorf("iterative: Steps = %d, want at least 0", o.Steps)
+	}
+	if o.Steps == 0 {
+		o.Steps = 1000
+	}
+	for range o.Steps {
+		if s.finished() || s.Stalled {
+			break
+		}
+		if err := s.step(ctx, rows); err != nil {
+			return err
+		}
+		if o.Progress != nil {
+			o.Progress(s.progress())
+		}
+	}
+	if s.finished() {
+		return nil
+	}
+	p := s.progress()
+	return &NotConverged{
+		Steps: p.Steps, Bound: p.Bound, Tolerance: s.opts.Tolerance, Solved: p.Solved, Of: p.Of, Ratio: s.ratio, Stalled: s.Stalled,
+	}
+}
+
+var errNoSolver = errors.New("iterative: the Solver is zero, want one of New or ReadSolver")
+
+// step takes a step of all columns that run, or finds the residuals of columns that wait.
+func (s *Solver[T]) step(ctx context.Context, rows ridge.Rows[T]) error {
+	if list := s.in(running); len(list) > 0 {
+		v := pick(s.Direction, list)
+		av, err := s.product(ctx, rows, v, s.Wide)
+		if err != nil {
+			return err
+		}
+		norms := s.advance(s.condition, list, v, av)
+		s.Steps++
+		s.Round++
+		goals := s.goals(list)
+		rounding := unit[T]()
+		if s.Wide {
+			rounding = unit[float64]()
+		}
+		exhausted := math.Sqrt(rounding) / 32 // of the residuals of a round
+		for i, j := range list {
+			if !s.Wide && s.Round == longest || norms[i] <= max(margin*goals[i], exhausted*s.Start[j]) {
+				s.end(j)
+			}
+		}
+		return nil
+	}
+	list := s.in(waiting)
+	x := pick(s.Solution, list)
+	r, err := s.product(ctx, rows, x, true)
+	if err != nil {
+		return err
+	}
+	s.Steps++
+	b := pick(s.right, list)
+	for i := range r.Data {
+		r.Data[i] = b.Data[i] - r.Data[i]
+	}
+	put(s.Residual, list, r)
+	slow := false
+	goals, squares := s.goals(list), dots(r, r)
+	for i, j := range list {
+		norm := math.Sqrt(squares[i])
+		if norm <= goals[i] {
+			s.State[j] = solved
+		}
+		slow = slow || s.State[j] != solved && norm > s.Start[j]/8
+	}
+	if slow {
+		s.Stalled = s.Wide
+		s.Wide = true
+	}
+	s.restart(s.condition)
+	return nil
+}
+
+// product returns (S + λI)V.
+func (s *Solver[T]) product(ctx context.Context, rows ridge.Rows[T], v dense.Matrix[float64], wide bool) (dense.Matrix[float64], error) {
+	av := dense.New[float64](v.Rows, v.Cols)
+	if err := s.op.pass(ctx, rows, av, v, wide, nil); err != nil {
+		return av, err
+	}
+	for i, e := range v.Data {
+		av.Data[i] += s.ratio * e
+	}
+	return av, argument.Finite("iterative: product of sums with a column", av)
+}
+
+// goals returns the norms of residuals that solve columns. A residual r of the weights leaves an error
+// Σω(f − f̂)² ≤ ‖r‖²/(4λ) of the function at the rows, because √s/(s + λ) ≤ 1/(2√λ) for all s ≥ 0.
+func (s *Solver[T]) goals(list []int) []float64 {
+	goals := make([]float64, len(list))
+	x := pick(s.Solution, list)
+	sum := pick(s.right, list)
+	r := pick(s.Residual, list)
+	for i := range sum.Data {
+		sum.Data[i] -= r.Data[i]
+	}
+	images, squares := dots(x, sum), dots(x, x)
+	for i, j := range list {
+		size := 0.0
+		if j < len(s.op.Squares) {
+			size = s.opts.Tolerance * math.Sqrt(s.op.Squares[j])
+		} else {
+			// ‖Ω^½Φx‖² = xᵀ(b − r) − λ‖x‖², whose mean is the number of degrees of freedom.
+			size = sampleTolerance * math.Sqrt(1+max(0, images[i]-s.ratio*squares[i]))
+		}
+		goals[i] = 2 * math.Sqrt(s.ratio) * size
+	}
+	return goals
+}
+
+// progress returns where the solver is.
+func (s *Solver[T]) progress() Progress {
+	p := Progress{Steps: s.Steps, Of: len(s.State), Solved: len(s.in(solved))}
+	for j, e := range s.bounds() {
+		if spread := math.Sqrt(s.op.Squares[j] / s.op.Weight); e > 0 {
+			p.Bound = max(p.Bound, e/spread)
+		}
+	}
+	return p
+}
+
+// bounds returns the bounds of the errors of outputs: roots of mean squares at the rows.
+func (s *Solver[T]) bounds() []float64 {
+	squares := dots(s.Residual, s.Residual)
+	bounds := make([]float64, len(s.op.Squares))
+	for j := range bounds {
+		bounds[j] = math.Sqrt(squares[j]) / (2 * math.Sqrt(s.ratio*s.op.Weight))
+	}
+	return bounds
+}

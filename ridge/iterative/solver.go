@@ -1,0 +1,258 @@
+package iterative
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Options are the parameters of a fit. The zero value gives means alone, with a ratio λ from a sample.
+type Options struct {
+	// Options are those of package ridge. A ratio λ that they leave open is that of maximum evidence of a
+	// sample of rows.
+	ridge.Options
+
+	// Sample is the number of rows that λ is chosen by, drawn at random; 0 for 1024. All rows are the
+	// sample if there are no more.
+	Sample int
+
+	// Rank is the rank r of the preconditioner, at most n and D; 0 for min(256, D/16), at least 16, and
+	// −1 for none. A pass over the rows for it takes 2r/(2k) times as long as a step with k columns, and
+	// it keeps D·r numbers. A larger rank pays where many steps are needed: small λ, many rows.
+	Rank int
+
+	// Samples is the number S of samples of the posterior, which standard deviations and the evidence are
+	// estimated from; 0 for neither, and otherwise at least 2. 16 columns in all, outputs and samples,
+	// take hardly longer than one.
+	Samples int
+
+	// Tolerance bounds the error of means at the rows, the root of their mean square, in units of that of the
+	// targets about their mean; 0 for 10⁻⁴.
+	Tolerance float64
+}
+
+// check returns an error unless the options are in range.
+func (o Options) check() error {
+	if err := o.Options.Check(); err != nil {
+		return err
+	}
+	switch {
+	case o.Sample < 0:
+		return fmt.Errorf("iterative: Sample = %d, want at least 0", o.Sample)
+	case o.Rank < -1:
+		return fmt.Errorf("iterative: Rank = %d, want at least −1", o.Rank)
+	case o.Samples < 0 || o.Samples == 1:
+		return fmt.Errorf("iterative: Samples = %d, want 0 or at least 2", o.Samples)
+	case !(o.Tolerance >= 0 && o.Tolerance <= 1):
+		return fmt.Errorf("iterative: Tolerance = %v, want a number from 0 to 1", o.Tolerance)
+	}
+	return nil
+}
+
+// Solver finds the weights of a regression in steps, each a pass over the rows. It can be written to a
+// file after every step, and read again. A Solver belongs to one goroutine.
+type Solver[T dense.Float] struct {
+	problem[T]
+	columns
+}
+
+// problem is what steps do not change.
+type problem[T dense.Float] struct {
+	op        *operator[T]
+	opts      Options // with the values that zeros stand for
+	ratio     float64 // λ
+	condition *nystroem
+	right     dense.Matrix[float64] // right sides of all columns: those of outputs, and then of samples
+}
+
+// Fit returns the model of all rows: New, Run to the end and Model. If the error is a *NotConverged there
+// is a model nevertheless, of the weights so far. Otherwise errors are those of New, Run and Model.
+func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Model[T], error) {
+	s, err := New(ctx, phi, rows, src, o)
+	if err != nil {
+		return nil, err
+	}
+	stop := s.Run(ctx, rows, RunOptions{})
+	var late *NotConverged
+	if stop != nil && !errors.As(stop, &late) {
+		return nil, stop
+	}
+	m, err := s.Model()
+	if err != nil {
+		return nil, err
+	}
+	return m, stop
+}
+
+// New reads the rows three times and returns a solver whose weights are zero: for the means of features
+// and targets and the sample that λ is chosen by, for the right sides, and for the preconditioner.
+//
+// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms; for a λ that is left open, m²·D/2 more and
+// those of ridge.Fit for m features, m the size of the sample. Memory: 8·D·(2r + 4(p + S)) bytes, D·r numbers
+// of T meanwhile, features of up to 256 rows or 4 Mi numbers, and 24·m² bytes for a sample.
+//
+// An error reports options out of range, a nil phi, rows or src, no rows, rows that ridge.Block.Check
+// refuses, errors of rows, one row or targets that do not vary where the noise is to be chosen, features
+// that overflow, a λ that rounding of float64 would hide, sizes that no memory holds, and the end of
+// ctx, which is noticed within 256 rows. A nil ctx panics.
+func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Solver[T], error) {
+	argument.Context("iterative", ctx)
+	switch {
+	case phi == nil:
+		return nil, errors.New("iterative: phi is nil, want a feature map")
+	case rows == nil:
+		return nil, errors.New("iterative: rows is nil, want data")
+	case src == nil:
+		return nil, errors.New("iterative: src is nil, want a source of randomness")
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	d, width := phi.Dims()
+	if d < 1 || width < 1 {
+		return nil, fmt.Errorf("iterative: phi maps R^%d to R^%d, want at least 1 and 1", d, width)
+	}
+	if o.Rank == 0 {
+		o.Rank = max(16, min(256, width/16))
+	}
+	o.Rank = min(max(o.Rank, 0), width)
+	if o.Sample == 0 {
+		o.Sample = 1024
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = 1e-4
+	}
+	if err := limit.Memory[float64](width, o.Rank); err != nil {
+		return nil, fmt.Errorf("iterative: Rank = %d for %d features: %w", o.Rank, width, err)
+	}
+	if err := limit.Memory[float64](width, o.Samples); err != nil {
+		return nil, fmt.Errorf("iterative: Samples = %d for %d features: %w", o.Samples, width, err)
+	}
+	if err := limit.Memory[float64](o.Sample, o.Sample); err != nil {
+		return nil, fmt.Errorf("iterative: Sample = %d: %w", o.Sample, err)
+	}
+	rng := rand.New(src)
+	s := &Solver[T]{problem: problem[T]{op: &operator[T]{phi: phi}, opts: o}}
+	if err := s.begin(ctx, rows, rng); err != nil {
+		return nil, err
+	}
+	var err error
+	rank := min(o.Rank, s.op.Count)
+	if s.condition, err = s.op.sketch(ctx, rows, rank, s.ratio, rng); err != nil {
+		return nil, err
+	}
+	s.columns = newColumns(s.right, s.opts.Samples)
+	s.Wide = unit[T]() == unit[float64]()
+	s.restart(s.condition)
+	return s, nil
+}
+
+// begin surveys the rows, chooses λ, and draws the right sides of samples.
+func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], rng *rand.Rand) error {
+	o, opts := p.op, p.opts
+	p.ratio = opts.Ratio
+	if opts.Noise > 0 && opts.Prior > 0 {
+		p.ratio = opts.Noise / opts.Prior
+	}
+	var sample *reservoir[T]
+	if p.ratio == 0 {
+		sample = &reservoir[T]{most: opts.Sample, rng: rng}
+	}
+	if err := o.survey(ctx, rows, !opts.NoIntercept, sample); err != nil {
+		return err
+	}
+	outputs := len(o.Targets)
+	if err := limit.Memory[float64](len(o.Mean), outputs+opts.Samples); err != nil {
+		return fmt.Errorf("iterative: %d outputs and %d samples for %d features: %w", outputs, opts.Samples, len(o.Mean), err)
+	}
+	if opts.Noise == 0 && opts.Prior == 0 && p.degrees() < 1 {
+		return errors.New("iterative: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
+	}
+	var err error
+	if p.ratio == 0 {
+		if p.ratio, err = sample.ratio(ctx, o, opts.Options); err != nil {
+			return err
+		}
+	}
+	if err := p.draw(ctx, rows, rng); err != nil {
+		return err
+	}
+	if least := 0x1p-40 * o.Trace / math.Sqrt(float64(len(o.Mean))); !(p.ratio > least) || math.IsInf(p.ratio, 0) || math.IsInf(o.Trace, 0) {
+		return fmt.Errorf("iterative: Noise/Prior = %.3g, want more than %.3g, below which the rounding of float64 is felt", p.ratio, least)
+	}
+	root := math.Sqrt(p.ratio)
+	for i := range p.right.Rows {
+		row := p.right.Row(i)[outputs:]
+		for j := range row {
+			row[j] += root * rng.NormFloat64()
+		}
+	}
+	for j, v := range o.Squares {
+		if v == 0 && opts.Noise == 0 && opts.Prior == 0 {
+			return fmt.Errorf("iterative: output %d does not vary, which tells nothing of its noise: want Noise or Prior", j)
+		}
+	}
+	return nil
+}
+
+// degrees returns the degrees of freedom of the targets.
+func (p *problem[T]) degrees() float64 {
+	if p.opts.NoIntercept {
+		return float64(p.op.Count)
+	}
+	return float64(p.op.Count - 1)
+}
+
+// draw sets the right sides to Φᵀ[Ωy Ω^½ε], ε normal, and finds the squares of targets and of features.
+func (p *problem[T]) draw(ctx context.Context, rows ridge.Rows[T], rng *rand.Rand) error {
+	o := p.op
+	outputs := len(o.Targets)
+	o.Squares = make([]float64, outputs)
+	p.right = dense.New[float64](len(o.Mean), outputs+p.opts.Samples)
+	var norms []float64
+	err := o.pass(ctx, rows, p.right, dense.Matrix[float64]{}, true, func(u, phi dense.Matrix[float64], y dense.Matrix[T], weights []float64) {
+		norms = scratch.Resize(norms, len(weights))
+		parallel.Rows(phi.Rows, 1+rowGrain/phi.Cols, func(lo, hi int) {
+			for i := lo; i < hi; i++ {
+				norms[i] = 2 * vecmath.HalfSquaredNorm(phi.Row(i))
+			}
+		})
+		for i, w := range weights {
+			o.Trace += w * norms[i]
+			row := u.Row(i)
+			if w == 0 {
+				clear(row)
+				continue
+			}
+			for j, v := range y.Row(i) {
+				e := float64(v) - o.Targets[j]
+				row[j] = w * e
+				o.Squares[j] += w * e * e
+			}
+			root := math.Sqrt(w)
+			for j := outputs; j < len(row); j++ {
+				row[j] = root * rng.NormFloat64()
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for j, v := range o.Squares {
+		if v-v != 0 {
+			return fmt.Errorf("iterative: the sum of squares of output %d is %v, want a finite number: scale the targets", j, v)
+		}
+	}
+	return argument.Finite("iterative: product of feature and column", p.right)
+}
