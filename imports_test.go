@@ -67,7 +67,7 @@ func TestImports(t *testing.T) {
 		module + "performer/layer":       "examples",
 		module + "performer/multipole":   "performer/audit examples",
 		module + "performer":             "performer examples internal/cmd",
-		module + "ridge":                 "components ridge/ard examples internal/cmd",
+		module + "ridge":                 "components ridge/ard ridge/iterative examples internal/cmd",
 		module + "semiseparable":         "internal/cmd",
 		module + "blas":                  "examples",
 		module + "quantise":              "examples",

@@ -10,6 +10,7 @@
 //	rows that come in parts, or elsewhere    NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
 //	choose a length-scale, a kernel or D     Choose, beginning around MedianDistance
 //	a length-scale for each column           package ridge/ard
+//	more features than D² numbers allow      package ridge/iterative
 //	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; of few rows: Model.Pathwise
 //	errors without data held back            Model.LeaveOneOut

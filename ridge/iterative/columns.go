@@ -14,12 +14,12 @@ const (
 	solved
 )
 
-// columns are systems (S + λI)x = b with the same matrix, each with conjugate gradients of its own. Exported
-// fields are parts of files.
+// columns are systems (S + λI)x = b with the same matrix, each with conjugate gradients of its own.
+// Exported fields are parts of files.
 //
-// A round of conjugate gradients updates its residuals, which rounding of T takes away from the truth
-// with time. So a round ends where T is exhausted, residuals are computed anew in float64, and the next
-// round solves for what is left: iterative refinement.
+// A round of conjugate gradients updates its residuals, which rounding of T takes away from the
+// truth with time. So a round ends where T is exhausted, residuals are computed anew in float64,
+// and the next round solves for what is left: iterative refinement.
 type columns struct {
 	Solution  dense.Matrix[float64] // x, a column each: those of outputs, then those of samples
 	Residual  dense.Matrix[float64] // b − (S + λI)x
@@ -81,8 +81,8 @@ func (c *columns) restart(p *nystroem) {
 	}
 }
 
-// advance takes a step of conjugate gradients in the columns of the list, whose directions are v and their
-// products with S + λI are av. It returns the norms of the residuals.
+// advance takes a step of conjugate gradients in the columns of the list, whose directions are v
+// and their products with S + λI are av. It returns the norms of the residuals.
 func (c *columns) advance(p *nystroem, list []int, v, av dense.Matrix[float64]) []float64 {
 	curvatures := dots(v, av)
 	alphas, betas := make([]float64, len(list)), make([]float64, len(list))

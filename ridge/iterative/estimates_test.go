@@ -14,9 +14,10 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/iterative"
 )
 
-// The evidence is within four of its standard errors of that of ridge, and standard errors are those of the
-// errors. With 24 samples each |z| has a false-alarm probability of 0.0006, and the mean of 20 squares is
-// above 3.2 with less than 10⁻⁴. Evidence that leaves out the preconditioner is caught.
+// The evidence is within four of its standard errors of that of ridge, and standard errors are
+// those of the errors. With 24 samples each |z| has a false-alarm probability of 0.0006, and the
+// mean of 20 squares is above 3.2 with less than 10⁻⁴. Evidence that leaves out the preconditioner
+// is caught.
 func TestEvidenceHasItsStandardError(t *testing.T) {
 	densetest.Both(t, testEvidence[float32], testEvidence[float64])
 }
@@ -49,9 +50,9 @@ func testEvidence[T dense.Float](t *testing.T) {
 	}
 }
 
-// Variances of samples have the relative standard error √(2/S), and no bias: over all rows and seeds the mean
-// ratio to the exact variance is 1. Its standard error is √(2/(S·seeds)) where all rows err alike, and the bound
-// is four of them. Variances that are a fifth too small are caught.
+// Variances of samples have the relative standard error √(2/S), and no bias: over all rows and
+// seeds the mean ratio to the exact variance is 1. Its standard error is √(2/(S·seeds)) where all
+// rows err alike, and the bound is four of them. Variances that are a fifth too small are caught.
 func TestPosteriorHasItsStandardError(t *testing.T) {
 	densetest.Both(t, testPosterior[float32], testPosterior[float64])
 }
@@ -88,7 +89,8 @@ func testPosterior[T dense.Float](t *testing.T) {
 	assert.InDelta(t, 1/math.Sqrt(2*samples), math.Sqrt(squares), 0.5/math.Sqrt(2*samples))
 }
 
-// A λ that is left open is that of ridge if all rows are in the sample, and near it for a part of them.
+// A λ that is left open is that of ridge if all rows are in the sample, and near it for a part of
+// them.
 func TestRatioIsThatOfMaximumEvidence(t *testing.T) {
 	densetest.Both(t, testRatio[float32], testRatio[float64])
 }

@@ -8,10 +8,10 @@ import (
 
 // estimate is log det(S + λI), or what follows from it, and its standard error.
 //
-// A sample has the right side b = A^½g with a normal g. In the basis of P, u = P^-½b has the covariance M =
-// P^-½AP^-½, so that uᵀM⁻¹log(M)u = gᵀlog(M)g, up to a rotation of g, has the mean tr log M = log det A −
-// log det P; and uᵀM⁻¹u = ‖g‖² has the mean D, which is known, and serves as a control. Both are
-// quadratures with the nodes and weights of conjugate gradients.
+// A sample has the right side b = A^½g with a normal g. In the basis of P, u = P^-½b has the
+// covariance M = P^-½AP^-½, so that uᵀM⁻¹log(M)u = gᵀlog(M)g, up to a rotation of g, has the mean
+// tr log M = log det A − log det P; and uᵀM⁻¹u = ‖g‖² has the mean D, which is known, and serves as
+// a control. Both are quadratures with the nodes and weights of conjugate gradients.
 type estimate struct{ Value, Error float64 }
 
 // determinant estimates log det A. least is a bound of the eigenvalues of M from below.

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Write writes the model with its map as one safetensors file, which NumPy reads: package documentation
-// lists the arrays under Files. The error reports a zero model, a map that cannot be written, and the
-// errors of w.
+// Write writes the model with its map as one safetensors file, which NumPy reads: package
+// documentation lists the arrays under Files. The error reports a zero model, a map that cannot be
+// written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
@@ -23,10 +23,10 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.weights, m.samples, m.facts}))
 }
 
-// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits, on the
-// same processor and version of this module. The error names what is missing, damaged or unknown in the
-// file, a file of the other element type and of a later version, and reports the errors of r. Memory is
-// bounded by the bytes that arrive, whatever the file claims.
+// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits,
+// on the same processor and version of this module. The error names what is missing, damaged or
+// unknown in the file, a file of the other element type and of a later version, and reports the
+// errors of r. Memory is bounded by the bytes that arrive, whatever the file claims.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	held, err := archive.Read[T, modelRecipe[T]](r, "model")
 	if err == nil {
@@ -38,9 +38,9 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return &Model[T]{held.Map, held.Weights, held.Samples, held.Facts}, nil
 }
 
-// Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and those of
-// the map. The rows are not written. ReadSolver reads it, and Run goes on with the same bits. Errors are
-// those of Model.Write.
+// Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and
+// those of the map. The rows are not written. ReadSolver reads it, and Run goes on with the same
+// bits. Errors are those of Model.Write.
 func (s *Solver[T]) Write(w io.Writer) error {
 	if s.op == nil {
 		return errNoSolver

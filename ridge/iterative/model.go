@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Model is a fitted regression f_j(x) = b_j + φ(x)ᵀw_j, with samples of its posterior. It never changes,
-// and goroutines may share it.
+// Model is a fitted regression f_j(x) = b_j + φ(x)ᵀw_j, with samples of its posterior. It never
+// changes, and goroutines may share it.
 type Model[T dense.Float] struct {
 	phi     rff.Map[T]
 	weights dense.Matrix[float64] // D×p
@@ -34,9 +34,10 @@ type facts struct {
 	Evidence    estimate
 }
 
-// Model returns the model of the weights so far, which share no memory with s. They are the solution if Run has returned
-// nil. The error reports a zero solver, and a noise that is to be chosen and is rounding of the targets.
-// Cost: copies, and the eigenvalues of S tridiagonal matrices as large as the number of steps.
+// Model returns the model of the weights so far, which share no memory with s. They are the
+// solution if Run has returned nil. The error reports a zero solver, and a noise that is to be
+// chosen and is rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal
+// matrices as large as the number of steps.
 func (s *Solver[T]) Model() (*Model[T], error) {
 	if s.op == nil {
 		return nil, errNoSolver
@@ -111,18 +112,19 @@ func (m *Model[T]) Prior() []float64 {
 	return prior
 }
 
-// Bound returns for each output a bound of the error of means against those of exact weights, the root of
-// its weighted mean square over the rows, in units of y: ‖r‖/(2√(λΣω)) for the residual r. At any x the error
-// is at most ‖φ(x) − φ̄‖·‖r‖/λ.
+// Bound returns for each output a bound of the error of means against those of exact weights, the
+// root of its weighted mean square over the rows, in units of y: ‖r‖/(2√(λΣω)) for the residual r.
+// At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
 func (m *Model[T]) Bound() []float64 { return slices.Clone(m.facts.Bound) }
 
 // Samples returns S, the number of samples of the posterior.
 func (m *Model[T]) Samples() int { return m.samples.Cols }
 
-// LogEvidence returns an estimate of the logarithm of the density of the targets given the points, summed
-// over outputs, as ridge.Model.LogEvidence defines it, and the standard error of the estimate, p/2 times that
-// of log det A. Models of the same rows and Samples and of sources of the same seed have errors that are alike, so that
-// their differences are known better than that. The error reports a model without samples.
+// LogEvidence returns an estimate of the logarithm of the density of the targets given the points,
+// summed over outputs, as ridge.Model.LogEvidence defines it, and the standard error of the
+// estimate, p/2 times that of log det A. Models of the same rows and Samples and of sources of the
+// same seed have errors that are alike, so that their differences are known better than that. The
+// error reports a model without samples.
 func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	if m.samples.Cols == 0 {
 		return 0, 0, errors.New("iterative: the model has no samples: want Options.Samples of at least 2")
@@ -130,29 +132,29 @@ func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	return m.Evidence.Value, m.Evidence.Error, nil
 }
 
-// Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d) into
-// dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a shape does
-// not fit. Cost: n transforms and n·D·p multiply-adds in float64.
+// Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
+// into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
+// shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
 	m.run(&prediction[T]{m: m, x: x, mean: dst})
 	return dst
 }
 
-// Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p each.
-// The variance is Posterior's and the variance of the noise. Predict panics if a shape does not fit or
-// the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
+// Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
+// each. The variance is Posterior's and the variance of the noise. Predict panics if a shape does
+// not fit or the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) { return m.predict(x, 1) }
 
-// Posterior returns the means and estimates of the standard deviations of f_j at the rows of x (n×d), n×p
-// each:
+// Posterior returns the means and estimates of the standard deviations of f_j at the rows of x
+// (n×d), n×p each:
 //
 //	b_j + φᵀμ_j,  σ_j·√( Σ_s((φ − φ̄)ᵀx_s)²/S + 1/Σω ),
 //
-// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The sum over samples has
-// the mean (φ − φ̄)ᵀA⁻¹(φ − φ̄) and the relative standard error √(2/S): the standard deviation has
-// √(1/(2S)), 0.18 for 16 samples. Samples are the same for all rows, so that errors of near rows are
-// alike. Everything else is as for Predict.
+// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The sum over
+// samples has the mean (φ − φ̄)ᵀA⁻¹(φ − φ̄) and the relative standard error √(2/S): the standard
+// deviation has √(1/(2S)), 0.18 for 16 samples. Samples are the same for all rows, so that errors
+// of near rows are alike. Everything else is as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) { return m.predict(x, 0) }
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
@@ -179,7 +181,8 @@ func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
 
 var errNoModel = errors.New("iterative: the Model is zero, want a fitted one")
 
-// prediction is the task that predicts at the rows of x, some rows a piece; sd is left out if it is zero.
+// prediction is the task that predicts at the rows of x, some rows a piece; sd is left out if it is
+// zero.
 type prediction[T dense.Float] struct {
 	m        *Model[T]
 	x        dense.Matrix[T]

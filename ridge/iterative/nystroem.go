@@ -24,8 +24,9 @@ type nystroem struct {
 	logSize float64       // log det P
 }
 
-// sketch returns P for λ = ratio, with B of the Nyström approximation BBᵀ of S from Y = SG, G normal
-// D×rank. ρ − λ is the mean of the eigenvalues that BBᵀ leaves of S, so that P has the trace of S + λI.
+// sketch returns P for λ = ratio, with B of the Nyström approximation BBᵀ of S from Y = SG, G
+// normal D×rank. ρ − λ is the mean of the eigenvalues that BBᵀ leaves of S, so that P has the trace
+// of S + λI.
 func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, ratio float64, rng *rand.Rand) (*nystroem, error) {
 	width := len(o.Mean)
 	p := &nystroem{Shift: ratio, Factor: dense.New[float64](width, rank)}
@@ -49,8 +50,8 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 	if squares-squares != 0 {
 		return nil, fmt.Errorf("iterative: products of features have the sum of squares %v, want a finite number: scale the features", squares)
 	}
-	// S + νI is positive definite where rounding has not left S so. ν is that of T times ‖S‖, of the
-	// Frobenius norm, which the norm of Y estimates.
+	// S + νI is positive definite where rounding has not left S so. ν is that of T times ‖S‖, of
+	// the Frobenius norm, which the norm of Y estimates.
 	nu := unit[T]() * math.Sqrt(squares/float64(rank))
 	products, own := dense.New[float64](rank, rank), dense.New[float64](rank, rank)
 	matmul.TMul(1, g, y, 0, products)

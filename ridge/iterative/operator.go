@@ -42,12 +42,12 @@ type operator[T dense.Float] struct {
 // rowGrain is the number of features that are worth another processor.
 const rowGrain = 1 << 14
 
-// rowsOf returns the number of rows whose features are formed together, 32 MiB of them. The rounding of
-// sums depends on it, which therefore follows no machine.
+// rowsOf returns the number of rows whose features are formed together, 32 MiB of them. The
+// rounding of sums depends on it, which therefore follows no machine.
 func rowsOf(width int) int { return max(16, min(256, 1<<22/width)) }
 
-// blocks returns the rows a few at a time, and stops at an error of rows, rows that do not fit, and the end
-// of ctx. outputs is −1 if any number of at least 1 will do.
+// blocks returns the rows a few at a time, and stops at an error of rows, rows that do not fit, and
+// the end of ctx. outputs is −1 if any number of at least 1 will do.
 func blocks[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], outputs int) iter.Seq2[ridge.Block[T], error] {
 	d, width := phi.Dims()
 	most := rowsOf(width)
@@ -106,8 +106,9 @@ func weigh[T dense.Float](to []float64, b ridge.Block[T]) []float64 {
 // right writes columns of the rows of a block into u; phi are their features about the mean.
 type right[T dense.Float] func(u, phi dense.Matrix[float64], y dense.Matrix[T], weights []float64)
 
-// pass reads the rows once and writes S·V, and Φᵀ·U for the more columns U that fill gives, into the
-// columns of sum, for Φ about the mean. In wide passes products are those of float64, and otherwise of T.
+// pass reads the rows once and writes S·V, and Φᵀ·U for the more columns U that fill gives, into
+// the columns of sum, for Φ about the mean. In wide passes products are those of float64, and
+// otherwise of T.
 func (o *operator[T]) pass(ctx context.Context, rows ridge.Rows[T], sum, v dense.Matrix[float64], wide bool, fill right[T]) error {
 	var x T
 	_, double := any(x).(float64)
@@ -165,8 +166,8 @@ func (o *operator[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
 	return o.phi.Transform(o.features.Rows(x.Rows), x)
 }
 
-// begin clears sum and takes V, whose columns of a pass in T are scaled to the range of T: by powers of
-// two, which begin returns. They have to be taken back.
+// begin clears sum and takes V, whose columns of a pass in T are scaled to the range of T: by
+// powers of two, which begin returns. They have to be taken back.
 func (o *operator[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := make([]float64, v.Cols)
 	for i := range scales {
@@ -207,8 +208,8 @@ func (o *operator[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	return scales
 }
 
-// about returns the features about their mean, in place if they are float64. Rows without a weight are
-// zeros; their features may be infinite.
+// about returns the features about their mean, in place if they are float64. Rows without a weight
+// are zeros; their features may be infinite.
 func (o *operator[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	to, double := any(phi).(dense.Matrix[float64])
 	if !double {

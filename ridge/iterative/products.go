@@ -7,7 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// groupBlocks is the number of blocks whose products are summed in E, before they join sums of float64.
+// groupBlocks is the number of blocks whose products are summed in E, before they join sums of
+// float64.
 const groupBlocks = 16
 
 // products sums [Φᵀ(ΩΦV) ΦᵀU] over blocks of rows of Φ.

@@ -50,28 +50,28 @@ func (e *NotConverged) Error() string {
 }
 
 const (
-	// sampleTolerance bounds errors of samples of functions in units of their size, at the rows. An error of
-	// so much changes a variance by a share of its square.
+	// sampleTolerance bounds errors of samples of functions in units of their size, at the rows. An
+	// error of so much changes a variance by a share of its square.
 	sampleTolerance = 1.0 / 256
 	// margin is how far below its goal a round takes a residual.
 	margin = 0.5
-	// longest is the number of steps of a round in T. Where rounding of T keeps residuals from falling no
-	// step ends the round.
+	// longest is the number of steps of a round in T. Where rounding of T keeps residuals from
+	// falling no step ends the round.
 	longest = 150
 )
 
-// Run takes steps until all columns are solved, from where the solver is. rows are those of New. The
-// result does not depend on GOMAXPROCS, nor on where Run was stopped and went on.
+// Run takes steps until all columns are solved, from where the solver is. rows are those of New.
+// The result does not depend on GOMAXPROCS, nor on where Run was stopped and went on.
 //
-// A step is a pass over the rows: n transforms and 2n·D·k multiply-adds in T, k the number of columns that
-// are not yet solved. Residuals are computed anew in float64 before a column counts as solved, and if T
-// does not suffice further steps are those of float64.
+// A step is a pass over the rows: n transforms and 2n·D·k multiply-adds in T, k the number of
+// columns that are not yet solved. Residuals are computed anew in float64 before a column counts as
+// solved, and if T does not suffice further steps are those of float64.
 //
-// The error is a *NotConverged if steps are used up or rounding lets no step gain anything: Model then has the
-// weights so far, and Run goes on after the former. Other errors report a negative Steps, nil rows, rows
-// that are not those of New, products that are not finite, a zero solver, and the end of ctx, which is
-// noticed within 256 rows. After those the solver is as it was after the last step, and Run can go on. A
-// nil ctx panics.
+// The error is a *NotConverged if steps are used up or rounding lets no step gain anything: Model
+// then has the weights so far, and Run goes on after the former. Other errors report a negative
+// Steps, nil rows, rows that are not those of New, products that are not finite, a zero solver, and
+// the end of ctx, which is noticed within 256 rows. After those the solver is as it was after the
+// last step, and Run can go on. A nil ctx panics.
 func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
 	argument.Context("iterative", ctx)
 	switch {
@@ -172,8 +172,9 @@ func (s *Solver[T]) product(ctx context.Context, rows ridge.Rows[T], v dense.Mat
 	return av, argument.Finite("iterative: product of sums with a column", av)
 }
 
-// goals returns the norms of residuals that solve columns. A residual r of the weights leaves an error
-// Σω(f − f̂)² ≤ ‖r‖²/(4λ) of the function at the rows, because √s/(s + λ) ≤ 1/(2√λ) for all s ≥ 0.
+// goals returns the norms of residuals that solve columns. A residual r of the weights leaves an
+// error Σω(f − f̂)² ≤ ‖r‖²/(4λ) of the function at the rows, because √s/(s + λ) ≤ 1/(2√λ) for all s
+// ≥ 0.
 func (s *Solver[T]) goals(list []int) []float64 {
 	goals := make([]float64, len(list))
 	x := pick(s.Solution, list)

@@ -161,8 +161,8 @@ func (c counted[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// A context that ends inside a pass ends the call within a second, and the solver is as it was after the
-// last step.
+// A context that ends inside a pass ends the call within a second, and the solver is as it was
+// after the last step.
 func TestCancel(t *testing.T) {
 	phi, rows := gaussian[float32](t, 200, 5, 1), surface[float32](9000, 5, 0.1, 5, 1)
 	passes := 0
@@ -221,7 +221,8 @@ func (m twice[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Features that nearly depend on each other, and a small λ, are solved, or the error says how far it came.
+// Features that nearly depend on each other, and a small λ, are solved, or the error says how far
+// it came.
 func TestIllConditioned(t *testing.T) {
 	densetest.Both(t, testIllConditioned[float32], testIllConditioned[float64])
 }

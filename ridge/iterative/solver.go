@@ -17,28 +17,30 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of a fit. The zero value gives means alone, with a ratio λ from a sample.
+// Options are the parameters of a fit. The zero value gives means alone, with a ratio λ from a
+// sample.
 type Options struct {
-	// Options are those of package ridge. A ratio λ that they leave open is that of maximum evidence of a
-	// sample of rows.
+	// Options are those of package ridge. A ratio λ that they leave open is that of maximum
+	// evidence of a sample of rows.
 	ridge.Options
 
-	// Sample is the number of rows that λ is chosen by, drawn at random; 0 for 1024. All rows are the
-	// sample if there are no more.
+	// Sample is the number of rows that λ is chosen by, drawn at random; 0 for 1024. All rows are
+	// the sample if there are no more.
 	Sample int
 
-	// Rank is the rank r of the preconditioner, at most n and D; 0 for min(256, D/16), at least 16, and
-	// −1 for none. A pass over the rows for it takes 2r/(2k) times as long as a step with k columns, and
-	// it keeps D·r numbers. A larger rank pays where many steps are needed: small λ, many rows.
+	// Rank is the rank r of the preconditioner, at most n and D; 0 for min(256, D/16), at least 16,
+	// and −1 for none. A pass over the rows for it takes 2r/(2k) times as long as a step with k
+	// columns, and it keeps D·r numbers. A larger rank pays where many steps are needed: small λ,
+	// many rows.
 	Rank int
 
-	// Samples is the number S of samples of the posterior, which standard deviations and the evidence are
-	// estimated from; 0 for neither, and otherwise at least 2. 16 columns in all, outputs and samples,
-	// take hardly longer than one.
+	// Samples is the number S of samples of the posterior, which standard deviations and the
+	// evidence are estimated from; 0 for neither, and otherwise at least 2. 16 columns in all,
+	// outputs and samples, take hardly longer than one.
 	Samples int
 
-	// Tolerance bounds the error of means at the rows, the root of their mean square, in units of that of the
-	// targets about their mean; 0 for 10⁻⁴.
+	// Tolerance bounds the error of means at the rows, the root of their mean square, in units of
+	// that of the targets about their mean; 0 for 10⁻⁴.
 	Tolerance float64
 }
 
@@ -60,8 +62,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// Solver finds the weights of a regression in steps, each a pass over the rows. It can be written to a
-// file after every step, and read again. A Solver belongs to one goroutine.
+// Solver finds the weights of a regression in steps, each a pass over the rows. It can be written
+// to a file after every step, and read again. A Solver belongs to one goroutine.
 type Solver[T dense.Float] struct {
 	problem[T]
 	columns
@@ -76,8 +78,9 @@ type problem[T dense.Float] struct {
 	right     dense.Matrix[float64] // right sides of all columns: those of outputs, and then of samples
 }
 
-// Fit returns the model of all rows: New, Run to the end and Model. If the error is a *NotConverged there
-// is a model nevertheless, of the weights so far. Otherwise errors are those of New, Run and Model.
+// Fit returns the model of all rows: New, Run to the end and Model. If the error is a *NotConverged
+// there is a model nevertheless, of the weights so far. Otherwise errors are those of New, Run and
+// Model.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Model[T], error) {
 	s, err := New(ctx, phi, rows, src, o)
 	if err != nil {
@@ -95,17 +98,19 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	return m, stop
 }
 
-// New reads the rows three times and returns a solver whose weights are zero: for the means of features
-// and targets and the sample that λ is chosen by, for the right sides, and for the preconditioner.
+// New reads the rows three times and returns a solver whose weights are zero: for the means of
+// features and targets and the sample that λ is chosen by, for the right sides, and for the
+// preconditioner.
 //
-// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms; for a λ that is left open, m²·D/2 more and
-// those of ridge.Fit for m features, m the size of the sample. Memory: 8·D·(2r + 4(p + S)) bytes, D·r numbers
-// of T meanwhile, features of up to 256 rows or 4 Mi numbers, and 24·m² bytes for a sample.
+// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms; for a λ that is left open, m²·D/2
+// more and those of ridge.Fit for m features, m the size of the sample. Memory: 8·D·(2r + 4(p + S))
+// bytes, D·r numbers of T meanwhile, features of up to 256 rows or 4 Mi numbers, and 24·m² bytes
+// for a sample.
 //
-// An error reports options out of range, a nil phi, rows or src, no rows, rows that ridge.Block.Check
-// refuses, errors of rows, one row or targets that do not vary where the noise is to be chosen, features
-// that overflow, a λ that rounding of float64 would hide, sizes that no memory holds, and the end of
-// ctx, which is noticed within 256 rows. A nil ctx panics.
+// An error reports options out of range, a nil phi, rows or src, no rows, rows that
+// ridge.Block.Check refuses, errors of rows, one row or targets that do not vary where the noise is
+// to be chosen, features that overflow, a λ that rounding of float64 would hide, sizes that no
+// memory holds, and the end of ctx, which is noticed within 256 rows. A nil ctx panics.
 func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Solver[T], error) {
 	argument.Context("iterative", ctx)
 	switch {
@@ -214,7 +219,8 @@ func (p *problem[T]) degrees() float64 {
 	return float64(p.op.Count - 1)
 }
 
-// draw sets the right sides to Φᵀ[Ωy Ω^½ε], ε normal, and finds the squares of targets and of features.
+// draw sets the right sides to Φᵀ[Ωy Ω^½ε], ε normal, and finds the squares of targets and of
+// features.
 func (p *problem[T]) draw(ctx context.Context, rows ridge.Rows[T], rng *rand.Rand) error {
 	o := p.op
 	outputs := len(o.Targets)

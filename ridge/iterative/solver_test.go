@@ -42,8 +42,8 @@ func surface[T dense.Float](n, d int, noise, level float64, seed uint64) ridge.B
 	return b
 }
 
-// distance returns the largest root of a mean square of the differences of columns, in units of the spread of
-// those of y.
+// distance returns the largest root of a mean square of the differences of columns, in units of the
+// spread of those of y.
 func distance[T dense.Float](a, b, y dense.Matrix[T]) float64 {
 	largest := 0.0
 	for j := range a.Cols {
@@ -78,7 +78,8 @@ func (r raised[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Predictions are those of the direct solution to the tolerance, for both types, whatever the rows are.
+// Predictions are those of the direct solution to the tolerance, for both types, whatever the rows
+// are.
 func TestFitIsTheDirectSolution(t *testing.T) {
 	densetest.Both(t, testDirect[float32], testDirect[float64])
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// reservoir is a random sample of rows with a weight: each set of that size with the same probability.
+// reservoir is a random sample of rows with a weight: each set of that size with the same
+// probability.
 type reservoir[T dense.Float] struct {
 	most          int
 	rng           *rand.Rand
@@ -40,8 +41,8 @@ func (s *reservoir[T]) add(b ridge.Block[T], i, n int) {
 	}
 }
 
-// survey counts the rows and finds their means, which are summed about the first row, so that their size
-// costs no digits. Without an intercept means are zeros.
+// survey counts the rows and finds their means, which are summed about the first row, so that their
+// size costs no digits. Without an intercept means are zeros.
 func (o *operator[T]) survey(ctx context.Context, rows ridge.Rows[T], intercept bool, sample *reservoir[T]) error {
 	_, width := o.phi.Dims()
 	o.Mean = make([]float64, width)
@@ -106,8 +107,9 @@ func (o *operator[T]) survey(ctx context.Context, rows ridge.Rows[T], intercept 
 
 // ratio returns λ of maximum evidence of the sample, under the options.
 //
-// The evidence depends on the features by their products K = ΦΦᵀ alone, about any mean if there is an
-// intercept. With K = ZZᵀ the columns of Z are features of the same evidence, as many as there are rows.
+// The evidence depends on the features by their products K = ΦΦᵀ alone, about any mean if there is
+// an intercept. With K = ZZᵀ the columns of Z are features of the same evidence, as many as there
+// are rows.
 func (s *reservoir[T]) ratio(ctx context.Context, o *operator[T], opts ridge.Options) (float64, error) {
 	n, outputs := len(s.weights), len(o.Targets)
 	d, width := o.phi.Dims()

@@ -28,6 +28,7 @@ import (
 	rff "github.com/seed-feabd252/randfeat/rff"
 	ridge "github.com/seed-feabd252/randfeat/ridge"
 	ard "github.com/seed-feabd252/randfeat/ridge/ard"
+	iterative "github.com/seed-feabd252/randfeat/ridge/iterative"
 	safetensors "github.com/seed-feabd252/randfeat/safetensors"
 	semiseparable "github.com/seed-feabd252/randfeat/semiseparable"
 	validate "github.com/seed-feabd252/randfeat/validate"
@@ -113,6 +114,14 @@ var functions = []function{
 	{"hypothesis.NewCells[float64]", hypothesis.NewCells[float64]},
 	{"hypothesis.TwoSample[float32]", hypothesis.TwoSample[float32]},
 	{"hypothesis.TwoSample[float64]", hypothesis.TwoSample[float64]},
+	{"iterative.Fit[float32]", iterative.Fit[float32]},
+	{"iterative.Fit[float64]", iterative.Fit[float64]},
+	{"iterative.New[float32]", iterative.New[float32]},
+	{"iterative.New[float64]", iterative.New[float64]},
+	{"iterative.ReadModel[float32]", iterative.ReadModel[float32]},
+	{"iterative.ReadModel[float64]", iterative.ReadModel[float64]},
+	{"iterative.ReadSolver[float32]", iterative.ReadSolver[float32]},
+	{"iterative.ReadSolver[float64]", iterative.ReadSolver[float64]},
 	{"kernels.Check", kernels.Check},
 	{"kernels.CutPatches[float32]", kernels.CutPatches[float32]},
 	{"kernels.CutPatches[float64]", kernels.CutPatches[float64]},
@@ -382,6 +391,14 @@ var types = []reflect.Type{
 	reflect.TypeFor[hypothesis.Cells[float64]](),
 	reflect.TypeFor[hypothesis.Options](),
 	reflect.TypeFor[hypothesis.Result](),
+	reflect.TypeFor[iterative.Model[float32]](),
+	reflect.TypeFor[iterative.Model[float64]](),
+	reflect.TypeFor[iterative.NotConverged](),
+	reflect.TypeFor[iterative.Options](),
+	reflect.TypeFor[iterative.Progress](),
+	reflect.TypeFor[iterative.RunOptions](),
+	reflect.TypeFor[iterative.Solver[float32]](),
+	reflect.TypeFor[iterative.Solver[float64]](),
 	reflect.TypeFor[kernels.AdditiveChiSquare](),
 	reflect.TypeFor[kernels.Angular](),
 	reflect.TypeFor[kernels.ArcCosine](),
