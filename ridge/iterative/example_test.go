@@ -48,7 +48,9 @@ func Example() {
 	for i, truth := range []float64{math.Sin(1), math.Sin(2)} {
 		fmt.Printf("%.2f ± %.1f, truth %.2f\n", mean.At(i, 0), sd.At(i, 0), truth)
 	}
-	// Output: 0.83 ± 0.1, truth 0.84 0.92 ± 0.1, truth 0.91
+	// Output:
+	// 0.83 ± 0.1, truth 0.84
+	// 0.92 ± 0.1, truth 0.91
 }
 
 // A run that is stopped goes on from a file.
@@ -82,5 +84,7 @@ func ExampleSolver_Write() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%.2f\n", m.Mean(dense.Matrix[float64]{}, dense.Of(1, 1, []float64{2})).At(0, 0))
-	// Output: steps: 3 0.92
+	// Output:
+	// steps: 3
+	// 0.92
 }
