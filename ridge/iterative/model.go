@@ -35,9 +35,9 @@ type facts struct {
 }
 
 // Model returns the model of the weights so far, which share no memory with s. They are the
-// solution if Run has returned nil. The error reports a zero solver, and a noise that is to be
-// chosen and is rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal
-// matrices as large as the number of steps.
+// solution if Run has returned nil. The error reports a zero solver, an evidence that is not
+// finite, and a noise that is to be chosen and is rounding of the targets. Cost: copies, and the
+// eigenvalues of S tridiagonal matrices as large as the number of steps.
 func (s *Solver[T]) Model() (*Model[T], error) {
 	if s.op == nil {
 		return nil, errNoSolver
@@ -59,7 +59,7 @@ func (s *Solver[T]) Model() (*Model[T], error) {
 	if samples > 0 {
 		m.Evidence = s.determinant(s.condition, s.ratio/(o.Trace+s.ratio+s.condition.Shift))
 	}
-	// The evidence has log det A − D·log λ once for each output.
+	// The evidence has log det A − D·log λ once for each output, and is of no use without samples.
 	size := m.Evidence.Value - float64(len(o.Mean))*math.Log(s.ratio)
 	m.Evidence = estimate{Error: m.Evidence.Error * float64(outputs) / 2}
 	for j := range outputs {
@@ -81,6 +81,9 @@ func (s *Solver[T]) Model() (*Model[T], error) {
 			m.facts.Noise[j] = rest / s.degrees()
 		}
 		m.Evidence.Value -= 0.5 * (rest/m.facts.Noise[j] + size + s.degrees()*math.Log(2*math.Pi*m.facts.Noise[j]) + constant)
+	}
+	if e := m.Evidence.Value; e-e != 0 {
+		return nil, fmt.Errorf("iterative: the log evidence is %v, want a finite number", e)
 	}
 	return m, nil
 }
