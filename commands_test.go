@@ -76,6 +76,7 @@ var small = map[string]string{
 	"regression":  "-train 50 -test 10 -images 20 -imagetest 5 -draws 2 -pixels 100 -frequencies 8",
 	"thompson":    "-evaluations 8 -frequencies 8",
 	"associative": "-d 8 -draws 2",
+	"table":       "-rows 100 -features 8",
 	"charmodel":   "-steps 1 -batch 1 -context 8 -length 2 -text README.md",
 }
 
@@ -232,7 +233,7 @@ func sources(folder string, tests bool) ([]*ast.File, error) {
 	return all, nil
 }
 
-var flagFunction = regexp.MustCompile(`^(Bool|Duration|Float64|Int|String|Uint64)(Var)?$`)
+var flagFunction = regexp.MustCompile(`^(Bool|Duration|Float64|Func|Int|String|Uint64)(Var)?$`)
 
 // flagsOf returns the names of the flags that a package defines, and whether it is a program.
 func flagsOf(folder string, tests bool) (flags []string, main bool, err error) {

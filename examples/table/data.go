@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/table"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// data is a table with its points.
+type data struct {
+	table         *frame
+	encoder       *encoder
+	train, test   ridge.Block[float64]
+	seen, heldOut []int // rows of the table that the blocks hold
+	untold        int   // rows without a target
+}
+
+// least is the number of rows that are learnt from at least.
+const least = 20
+
+// prepare splits the rows of a table, learns the encoding from one part, and makes points of both.
+func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
+	at := slices.Index(t.names, s.target)
+	if at < 0 {
+		return nil, fmt.Errorf("no column %q to predict among %q", s.target, t.names)
+	}
+	var told []int
+	for i, row := range t.rows {
+		if missing(row[at]) {
+			continue
+		}
+		if _, ok := number(row[at]); !ok {
+			return nil, wrong(t.lines[i], s.target, row[at], "a finite number, which a target is")
+		}
+		told = append(told, i)
+	}
+	shuffle := func(rows []int) {
+		rand.New(src).Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+	}
+	if !s.last {
+		shuffle(told)
+	}
+	cut := len(told) - len(told)/5
+	if cut < least || cut == len(told) {
+		return nil, fmt.Errorf("%d rows with a target, want at least %d beside a fifth that is held out", len(told), least)
+	}
+	d := &data{table: t, seen: told[:cut], heldOut: told[cut:], untold: len(t.rows) - len(told)}
+	shuffle(d.seen) // folds take rows by their order
+	var err error
+	if d.encoder, err = s.encoding(t, at, d.seen); err != nil {
+		return nil, err
+	}
+	if d.train, err = d.block(d.seen, at); err != nil {
+		return nil, err
+	}
+	if y := d.train.Y.Data; slices.Min(y) == slices.Max(y) {
+		return nil, fmt.Errorf("column %q is %v in all rows to learn from, want a target that varies", s.target, y[0])
+	}
+	d.test, err = d.block(d.heldOut, at)
+	return d, err
+}
+
+// block returns the points and the targets of rows.
+func (d *data) block(rows []int, target int) (ridge.Block[float64], error) {
+	b := ridge.Block[float64]{X: dense.New[float64](len(rows), d.encoder.width()), Y: dense.New[float64](len(rows), 1)}
+	at, err := d.encoder.places(d.table.names)
+	if err != nil {
+		return b, err
+	}
+	for i, r := range rows {
+		if err := d.encoder.encode(b.X.Row(i), at, d.table.rows[r], d.table.lines[r]); err != nil {
+			return b, err
+		}
+		v, _ := number(d.table.rows[r][target]) // prepare has looked
+		b.Y.Set(i, 0, v)
+	}
+	return b, nil
+}
+
+// report prints what becomes of the columns.
+func (d *data) report(w io.Writer) error {
+	fmt.Fprintf(w, "%d rows to learn %s from, %d held out", len(d.seen), d.encoder.Target, len(d.heldOut))
+	if d.untold > 0 {
+		fmt.Fprintf(w, ", %d left out that have none", d.untold)
+	}
+	fmt.Fprintf(w, "; %d columns of points:\n\n", d.encoder.width())
+	t := table.New(3, "column", "kind", "becomes", "missing")
+	for _, c := range d.encoder.Columns {
+		j, gone := slices.Index(d.table.names, c.Name), 0
+		for _, i := range d.seen {
+			if missing(d.table.rows[i][j]) {
+				gone++
+			}
+		}
+		t.Row(c.Name, c.Kind, c.becomes(d.table.numbers(j, d.seen)), fmt.Sprint(gone))
+	}
+	return t.Fprint(w)
+}
+
+// becomes describes what encode makes of a column.
+func (c column) becomes(values []float64) string {
+	var parts []string
+	switch c.Kind {
+	case isNumber:
+		text := fmt.Sprintf("(x − %.4g)/%.4g", c.Mean, c.Deviation)
+		if c.Log {
+			text = fmt.Sprintf("(log x − %.4g)/%.4g", c.Mean, c.Deviation)
+		} else if len(values) > 2 && slices.Min(values) > 0 && stat.Skew(values, nil) > 1 {
+			text += fmt.Sprintf(" (long tail: -log %s?)", c.Name)
+		}
+		parts = append(parts, text)
+	case isCategory:
+		parts = append(parts, fmt.Sprintf("%d × 0/1", len(c.Categories)))
+		if c.Other {
+			parts = append(parts, "other")
+		}
+	default:
+		return "left out"
+	}
+	if c.Missing {
+		parts = append(parts, "missing")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// kinds of columns.
+const (
+	isNumber   = "number"
+	isCategory = "category"
+	isText     = "text"
+	isConstant = "constant"
+	isSkipped  = "skipped"
+)
+
+// common is the number of rows that a category needs for a column of its own.
+const common = 10
+
+// column says how a column of the table becomes columns of points.
+type column struct {
+	Name       string
+	Kind       string
+	Log        bool     `json:",omitempty"` // of a number
+	Mean       float64  `json:",omitempty"` // of numbers, or their logarithms
+	Deviation  float64  `json:",omitempty"`
+	Categories []string `json:",omitempty"` // that have a column each
+	Other      bool     `json:",omitempty"` // a column for rare and unknown categories
+	Missing    bool     `json:",omitempty"` // a column for missing values
+}
+
+// encoder turns rows of a table into points.
+type encoder struct {
+	Target  string
+	Columns []column // all but the target
+}
+
+// width returns the number of columns of points that a column becomes.
+func (c column) width() int {
+	var n int
+	switch c.Kind {
+	case isNumber:
+		n = 1
+	case isCategory:
+		n = len(c.Categories)
+	default:
+		return 0
+	}
+	if c.Other {
+		n++
+	}
+	if c.Missing {
+		n++
+	}
+	return n
+}
+
+func (e *encoder) width() int {
+	n := 0
+	for _, c := range e.Columns {
+		n += c.width()
+	}
+	return n
+}
+
+// check returns an error unless encode knows all kinds and divides by positive numbers.
+func (e *encoder) check() error {
+	for _, c := range e.Columns {
+		switch c.Kind {
+		case isNumber:
+			if !(c.Deviation > 0) {
+				return fmt.Errorf("column %q: deviation %v, want a positive number", c.Name, c.Deviation)
+			}
+		case isCategory, isText, isConstant, isSkipped:
+		default:
+			return fmt.Errorf("column %q: kind %q is unknown", c.Name, c.Kind)
+		}
+	}
+	return nil
+}
+
+// places returns the indices of the columns among names, in the order of e.Columns.
+func (e *encoder) places(names []string) ([]int, error) {
+	at := make([]int, len(e.Columns))
+	for i, c := range e.Columns {
+		if at[i] = slices.Index(names, c.Name); at[i] < 0 && c.width() > 0 {
+			return nil, fmt.Errorf("no column %q among %q", c.Name, names)
+		}
+	}
+	return at, nil
+}
+
+// encode writes the point of a row into dst, which has e.width() elements. at is what places returned
+// for the names of the row's table. Where no column says that a value is missing or unknown, because
+// none was in the rows to learn from, a number becomes the mean and a category zeros. An error names
+// the line, the column and the value.
+func (e *encoder) encode(dst []float64, at []int, row []string, line int) error {
+	clear(dst)
+	for i, c := range e.Columns {
+		n := c.width()
+		if n == 0 {
+			continue
+		}
+		text, part := row[at[i]], dst[:n]
+		dst = dst[n:]
+		switch {
+		case missing(text):
+			if c.Missing {
+				part[n-1] = 1
+			}
+		case c.Kind == isNumber:
+			v, err := c.number(text, line)
+			if err != nil {
+				return err
+			}
+			part[0] = (v - c.Mean) / c.Deviation
+		default:
+			if k := slices.Index(c.Categories, text); k >= 0 {
+				part[k] = 1
+			} else if c.Other {
+				part[len(c.Categories)] = 1
+			}
+		}
+	}
+	return nil
+}
+
+// number returns the number in a value, or its logarithm.
+func (c column) number(text string, line int) (float64, error) {
+	v, ok := number(text)
+	if !ok {
+		return 0, wrong(line, c.Name, text, "a finite number, as most are there (-category or -skip?)")
+	}
+	if !c.Log {
+		return v, nil
+	}
+	if v <= 0 {
+		return 0, wrong(line, c.Name, text, "a positive number, whose logarithm -log asks for")
+	}
+	return math.Log(v), nil
+}
+
+// encoding learns how to encode a table from the rows of train alone.
+func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) {
+	for _, name := range slices.Concat(s.category, s.skip, s.log) {
+		if name == s.target || !slices.Contains(t.names, name) {
+			return nil, fmt.Errorf("-category, -skip or -log %q, want columns other than the target among %q", name, t.names)
+		}
+	}
+	e := &encoder{Target: s.target}
+	for j, name := range t.names {
+		if j == target {
+			continue
+		}
+		c := column{Name: name, Log: slices.Contains(s.log, name)}
+		if slices.Contains(s.skip, name) {
+			c.Kind = isSkipped
+		} else if err := c.learn(t, j, train, slices.Contains(s.category, name)); err != nil {
+			return nil, err
+		}
+		if c.Log && c.Kind != isNumber {
+			return nil, fmt.Errorf("-log: column %q is %s, want numbers", name, c.Kind)
+		}
+		e.Columns = append(e.Columns, c)
+	}
+	if e.width() == 0 {
+		return nil, fmt.Errorf("no column of numbers or categories beside %q", e.Target)
+	}
+	return e, nil
+}
+
+// learn finds the kind of column j of a table and what its kind needs. category says that numbers are
+// categories.
+func (c *column) learn(t *frame, j int, train []int, category bool) error {
+	counts := make(map[string]int)
+	for _, i := range train {
+		if text := t.rows[i][j]; !missing(text) {
+			counts[text]++
+		}
+	}
+	numbers, often, all := len(t.numbers(j, train)), 0, 0
+	for _, n := range counts {
+		all += n
+		if n >= common {
+			often += n
+		}
+	}
+	c.Missing = all < len(train)
+	switch {
+	case len(counts) == 0 || len(counts) == 1 && !c.Missing:
+		c.Kind = isConstant
+	case !category && 10*numbers >= 9*all:
+		c.Kind = isNumber
+		return c.learnNumber(t, j, train)
+	case category || 2*often >= all:
+		c.Kind = isCategory
+		for _, name := range slices.Sorted(maps.Keys(counts)) {
+			if counts[name] >= common {
+				c.Categories = append(c.Categories, name)
+			} else {
+				c.Other = true
+			}
+		}
+		if c.width() < 2 {
+			c.Kind = isConstant
+		}
+	default:
+		c.Kind = isText
+	}
+	return nil
+}
+
+func (c *column) learnNumber(t *frame, j int, train []int) error {
+	var values []float64
+	for _, i := range slices.Sorted(slices.Values(train)) { // the error is of the first line
+		if text := t.rows[i][j]; !missing(text) {
+			v, err := c.number(text, t.lines[i])
+			if err != nil {
+				return err
+			}
+			values = append(values, v)
+		}
+	}
+	least, most := slices.Min(values), slices.Max(values)
+	if least == most {
+		c.Mean, c.Deviation = least, 1
+		if !c.Missing {
+			c.Kind = isConstant
+		}
+		return nil
+	}
+	c.Mean, c.Deviation = stat.MeanStdDev(values, nil)
+	if !(c.Deviation > 0) || math.IsInf(c.Deviation, 0) || math.IsInf(c.Mean, 0) {
+		return fmt.Errorf("column %q: numbers from %v to %v have no deviation in float64", c.Name, least, most)
+	}
+	return nil
+}
+
+// numbers returns the numbers of column j in some rows.
+func (t *frame) numbers(j int, rows []int) []float64 {
+	var values []float64
+	for _, i := range rows {
+		if v, ok := number(t.rows[i][j]); ok {
+			values = append(values, v)
+		}
+	}
+	return values
+}

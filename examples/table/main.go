@@ -1,0 +1,164 @@
+// Table goes from a table as it comes, with text, categories and missing values, to a served model.
+//
+// It reads a CSV file, finds the kinds of its columns, turns rows into numbers, chooses a map and
+// its number of features by evidence and by folds, tells the errors at rows that were held out,
+// writes the model with the encoding of the columns, reads both back and predicts one raw row.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
+)
+
+const about = `table learns a column of a CSV file from the other columns, and serves the model. Without -data it makes up a table of
+houses with text, categories and missing values, whose prices have noise of standard deviation 20.
+
+The first line of the file has names. A missing value is empty, NA, N/A, NaN, null or ?. Kinds of columns:
+    number     nine of ten values that are there are numbers, and then all have to be; centred and scaled to deviation 1.
+               A missing one becomes the mean, and a further column says which are missing
+    category   half of the values that are there occur in 10 rows or more; a column of 0 and 1 for each of those
+               categories, one for rare and unknown ones, and one for missing ones
+    text       other columns, names and dates for instance, which are left out, as columns are that do not vary
+Rows without a target are left out. A fifth of the others is held out: nothing above is learnt from those.
+
+Maps are the columns themselves (linear), features of the Gaussian kernel with one length-scale, in parts of the root mean
+square distance of rows, and with a length-scale for each column, which is learnt with the most features. The map with
+the smallest error of folds is served. Folds that the learning of scales has seen make that error a little too small; the
+rows held out were not seen.
+
+Rows that depend on each other, as in time series, need -last: random rows tell what it is worth to know their neighbours.
+Bands are as wide everywhere near the data: of a target with a long tail, learn the logarithm.`
+
+func main() { cli.Main("table", run) }
+
+// settings are the flags.
+type settings struct {
+	data, target        string
+	comma               rune
+	category, skip, log []string
+	rows                int
+	last                bool
+	features            []int
+	out, row            string
+	seed                uint64
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	s := settings{comma: ',', features: []int{64, 128, 256}}
+	fs := flag.NewFlagSet("table", flag.ContinueOnError)
+	fs.StringVar(&s.data, "data", "", "CSV `file` to read; empty for houses that are made up")
+	fs.StringVar(&s.target, "target", "", "name of the `column` to predict; price for houses")
+	fs.Func("comma", "`character` between the values of the file (default ,)", func(text string) error {
+		var size int
+		s.comma, size = utf8.DecodeRuneInString(text)
+		if size == 0 || size != len(text) {
+			return fmt.Errorf("want one character")
+		}
+		return nil
+	})
+	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.category))
+	fs.Func("skip", "`columns` to leave out", list(&s.skip))
+	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.log))
+	fs.IntVar(&s.rows, "rows", 2500, "houses to make up")
+	fs.BoolVar(&s.last, "last", false, "hold out the last rows of the file, not random ones")
+	fs.Func("features", "`numbers` of features D to choose among (default 64,128,256)", s.parseFeatures)
+	fs.StringVar(&s.out, "out", "", "`folder` to keep the model, the encoding and the houses in")
+	fs.StringVar(&s.row, "row", "", "`line` of the file's form to predict, without a target; empty for the first row held out")
+	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same output")
+	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+		return err
+	}
+	switch {
+	case s.data == "" && s.target != "":
+		return fmt.Errorf("-target %q without -data", s.target)
+	case s.data == "" && s.comma != ',':
+		return fmt.Errorf("-comma %q without -data", s.comma)
+	case s.data != "" && s.target == "":
+		return fmt.Errorf("-data without -target, want the name of the column to predict")
+	case s.rows < 40:
+		return fmt.Errorf("-rows %d, want at least 40", s.rows)
+	}
+	folder, err := os.MkdirTemp("", "table")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	if s.out != "" {
+		folder = s.out
+		if err := os.MkdirAll(folder, 0o777); err != nil {
+			return err
+		}
+	}
+	return s.learn(stdout, stderr, folder)
+}
+
+// learn goes from the file to a prediction.
+func (s settings) learn(stdout, stderr io.Writer, folder string) error {
+	ctx, src := context.Background(), rand.NewPCG(s.seed, 0)
+	if s.data == "" {
+		s.data, s.target = filepath.Join(folder, "houses.csv"), "price"
+		if err := writeHouses(s.data, s.rows, src); err != nil {
+			return err
+		}
+	}
+	t, err := readTable(s.data, s.comma)
+	if err != nil {
+		return err
+	}
+	d, err := s.prepare(t, src)
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.data, err)
+	}
+	if err := d.report(stdout); err != nil {
+		return err
+	}
+	all, err := choose(ctx, d.train, s.features, stderr, src)
+	if err != nil {
+		return err
+	}
+	if err := reportMaps(stdout, all); err != nil {
+		return err
+	}
+	if err := d.reportErrors(stdout, all); err != nil {
+		return err
+	}
+	best, _ := first(all, byFolds)
+	if err := writeModel(ctx, folder, best.model, d.encoder); err != nil {
+		return err
+	}
+	return d.serve(stdout, folder, s)
+}
+
+func (s *settings) parseFeatures(text string) error {
+	s.features = nil
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil || n < 2 || n%2 != 0 {
+			return fmt.Errorf("want even numbers of at least 2 with commas between them")
+		}
+		s.features = append(s.features, n)
+	}
+	return nil
+}
+
+// list returns what parses names with commas between them into dst.
+func list(dst *[]string) func(text string) error {
+	return func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				*dst = append(*dst, name)
+			}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// frame is a table as it is in the file.
+type frame struct {
+	names []string
+	rows  [][]string
+	lines []int // of the rows in the file, from 1 on
+}
+
+// readTable reads a CSV file whose first line has names. An error names the file and the line.
+func readTable(path string, comma rune) (*frame, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	t, err := parseTable(file, comma)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+func parseTable(from io.Reader, comma rune) (*frame, error) {
+	data := bufio.NewReader(from)
+	const mark = "\ufeff" // some programs begin files in UTF-8 with it
+	if first, _ := data.Peek(len(mark)); string(first) == mark {
+		_, _ = data.Discard(len(mark))
+	}
+	r := csv.NewReader(data)
+	r.Comma = comma
+	t := new(frame)
+	for {
+		row, err := r.Read()
+		if errors.Is(err, io.EOF) && t.names != nil {
+			return t, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("no line with names")
+		}
+		if err != nil {
+			return nil, err
+		}
+		line, _ := r.FieldPos(0)
+		for j, text := range row {
+			row[j] = strings.TrimSpace(text)
+			if !utf8.ValidString(text) {
+				return nil, fmt.Errorf("line %d, column %d: %.40q is not UTF-8", line, j+1, text)
+			}
+		}
+		if t.names != nil {
+			t.rows, t.lines = append(t.rows, row), append(t.lines, line)
+			continue
+		}
+		t.names = row
+		for j, name := range row {
+			if name == "" || slices.Contains(row[:j], name) {
+				return nil, fmt.Errorf("line %d, column %d: the name is %q, want a name that no other column has", line, j+1, name)
+			}
+		}
+	}
+}
+
+// missing reports whether a value is not there.
+func missing(text string) bool {
+	return slices.Contains([]string{"", "na", "n/a", "nan", "null", "?"}, strings.ToLower(text))
+}
+
+// number returns the value of a text that is a finite decimal number.
+func number(text string) (float64, bool) {
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xX")
+}
+
+// wrong is the error of a value.
+func wrong(line int, name, text, want string) error {
+	return fmt.Errorf("line %d, column %q: %.40q is not %s", line, name, text, want)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// Files of a served model.
+const (
+	modelFile   = "model.safetensors"
+	columnsFile = "columns.json"
+)
+
+// writeModel writes the server of a model and the encoding of the columns into a folder.
+func writeModel(ctx context.Context, folder string, model *ridge.Model[float64], e *encoder) (err error) {
+	server, err := model.Server(ctx)
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(e, "", "\t")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, columnsFile), append(text, '\n'), 0o666); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(folder, modelFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return server.Write(file)
+}
+
+// service predicts raw rows. Goroutines may share it.
+type service struct {
+	server  *ridge.Server[float64]
+	encoder *encoder
+}
+
+// readModel reads what writeModel wrote.
+func readModel(folder string) (*service, error) {
+	text, err := os.ReadFile(filepath.Join(folder, columnsFile))
+	if err != nil {
+		return nil, err
+	}
+	s := &service{encoder: new(encoder)}
+	strict := json.NewDecoder(bytes.NewReader(text))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(s.encoder); err != nil {
+		return nil, fmt.Errorf("%s: %w", columnsFile, err)
+	}
+	if err := s.encoder.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w", columnsFile, err)
+	}
+	file, err := os.ReadFile(filepath.Join(folder, modelFile)) // or unix.Mmap
+	if err != nil {
+		return nil, err
+	}
+	if s.server, err = ridge.ViewServer[float64](file); err != nil {
+		return nil, fmt.Errorf("%s: %w", modelFile, err)
+	}
+	if in, _ := s.server.Dims(); in != s.encoder.width() {
+		return nil, fmt.Errorf("%s makes %d columns of points, and %s has %d", columnsFile, s.encoder.width(), modelFile, in)
+	}
+	return s, nil
+}
+
+// predict returns the mean and the standard deviation of the target of the first row of a CSV text
+// whose first line has names. The target need not be there.
+func (s *service) predict(text string, comma rune) (mean, sd float64, err error) {
+	t, err := parseTable(strings.NewReader(text), comma)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(t.rows) == 0 {
+		return 0, 0, errors.New("no row to predict")
+	}
+	at, err := s.encoder.places(t.names)
+	if err != nil {
+		return 0, 0, err
+	}
+	x := make([]float64, s.encoder.width())
+	if err := s.encoder.encode(x, at, t.rows[0], t.lines[0]); err != nil {
+		return 0, 0, err
+	}
+	m, d := s.server.Predict(nil, nil, x)
+	return m[0], d[0], nil
+}
+
+// serve reads the model back and predicts the row of the flags, or the first row held out.
+func (d *data) serve(w io.Writer, folder string, flags settings) error {
+	s, err := readModel(folder)
+	if err != nil {
+		return err
+	}
+	target := slices.Index(d.table.names, d.encoder.Target)
+	without := func(row []string) string {
+		var b strings.Builder
+		c := csv.NewWriter(&b)
+		c.Comma = flags.comma
+		_ = c.Write(slices.Delete(slices.Clone(row), target, target+1)) // a builder takes all
+		c.Flush()
+		return b.String()
+	}
+	line, measured := flags.row, ""
+	if line == "" {
+		row := d.table.rows[d.heldOut[0]]
+		line, measured = strings.TrimSuffix(without(row), "\n"), "; measured: "+row[target]
+	}
+	mean, sd, err := s.predict(without(d.table.names)+line, flags.comma)
+	if err != nil {
+		return fmt.Errorf("the row to predict, after one with names: %w", err)
+	}
+	if flags.out != "" {
+		fmt.Fprintf(w, "\nThe model is %s and %s in %s.\n", modelFile, columnsFile, folder)
+	}
+	_, err = fmt.Fprintf(w, "\nRead back, the model predicts a raw row:\n\n    %s\n    %s: %.1f, standard deviation %.1f%s\n",
+		line, d.encoder.Target, mean, sd, measured)
+	return err
+}
