@@ -28,7 +28,7 @@ type family struct {
 
 	trials [len(criteria)][]ridge.Trial
 	chosen int                   // index of the best map by folds
-	model  *ridge.Model[float64] // of that map
+	model  *ridge.Model[float64] // of that map, made and fitted with all rows
 }
 
 // criteria of the columns of the table.
@@ -40,7 +40,7 @@ const byFolds = 1
 // parts of the root mean square distance that are tried as length-scales.
 var parts = []float64{0.5, 1, 2, 4}
 
-// propose returns the maps to choose among.
+// propose returns the maps to choose among. Scales are learnt from the rows.
 func propose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]*family, error) {
 	d := rows.X.Cols
 	identity, err := rff.Identity[float64](d)
@@ -113,9 +113,19 @@ func relevance(ctx context.Context, psi rff.Map[float64], rows ridge.Block[float
 	return rff.Affine(a, nil)
 }
 
-// choose tries all maps by both criteria.
+// choose learns scales from one half of the rows and tries all maps on the other half by both criteria:
+// folds of rows that scales were learnt from would find a function in noise. The best map of each family
+// by folds is then made and fitted again, from all rows.
 func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, stderr io.Writer, src rand.Source) ([]*family, error) {
-	all, err := propose(ctx, rows, sizes, src)
+	half := rows.X.Rows / 2
+	part := func(from, to int) ridge.Block[float64] {
+		return ridge.Block[float64]{X: rows.X.RowRange(from, to), Y: rows.Y.RowRange(from, to)}
+	}
+	all, err := propose(ctx, part(0, half), sizes, src)
+	if err != nil {
+		return nil, err
+	}
+	again, err := propose(ctx, rows, sizes, src)
 	if err != nil {
 		return nil, err
 	}
@@ -125,16 +135,31 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, stderr 
 	}
 	bar := progress.New(stderr, steps, "maps")
 	defer bar.Close()
-	for _, f := range all {
+	for k, f := range all {
 		for i, by := range criteria {
-			found, err := ridge.Choose(ctx, f.maps, rows, ridge.ChooseOptions{By: by, Progress: func(int, int) { bar.Step() }})
+			found, err := ridge.Choose(ctx, f.maps, part(half, rows.X.Rows), ridge.ChooseOptions{By: by, Progress: func(int, int) { bar.Step() }})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.name, err)
 			}
-			f.trials[i], f.chosen, f.model = found.Trials, found.Best, found.Model // the last is of folds
+			f.trials[i], f.chosen = found.Trials, found.Best // the last is of folds
+		}
+		if f.model, err = fit(ctx, again[k].maps[f.chosen], rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
 	}
 	return all, nil
+}
+
+// leastRatio of the variances of noise and weights is one with which a server tells standard deviations
+// in float32. Targets that are an exact function have less.
+const leastRatio = 1e-7
+
+func fit(ctx context.Context, phi rff.Map[float64], rows ridge.Block[float64]) (*ridge.Model[float64], error) {
+	model, err := ridge.Fit(ctx, phi, rows.X, rows.Y, ridge.Options{})
+	if err == nil && model.Noise()[0] < leastRatio*model.Prior()[0] {
+		return ridge.Fit(ctx, phi, rows.X, rows.Y, ridge.Options{Ratio: leastRatio})
+	}
+	return model, err
 }
 
 // first returns the family with the best map by a criterion, and the index of the map. Scores that are

@@ -32,12 +32,7 @@ func (d *data) reportErrors(w io.Writer, all []*family) error {
 		h := compare(y, mean, sd)
 		t.Row(name, width, fmt.Sprintf("%.2f ± %.2f", h.rmse, h.err), fmt.Sprintf("%.1f %%", 100*h.inside), fmt.Sprintf("%.1f", h.width))
 	}
-	mean, sd := dense.New[float64](y.Rows, 1), dense.New[float64](y.Rows, 1)
-	m, s := stat.MeanStdDev(d.train.Y.Data, nil)
-	for i := range y.Rows {
-		mean.Set(i, 0, m)
-		sd.Set(i, 0, s)
-	}
+	mean, sd := d.spread()
 	row("mean", "", mean, sd)
 	served, _ := first(all, byFolds)
 	for _, f := range all {
@@ -50,6 +45,16 @@ func (d *data) reportErrors(w io.Writer, all []*family) error {
 		row(name, strconv.Itoa(width), mean, sd)
 	}
 	return t.Fprint(w)
+}
+
+// spread returns the mean and the standard deviation of the targets, for each row held out.
+func (d *data) spread() (mean, sd dense.Matrix[float64]) {
+	mean, sd = dense.New[float64](d.test.Y.Rows, 1), dense.New[float64](d.test.Y.Rows, 1)
+	m, s := stat.MeanStdDev(d.train.Y.Data, nil)
+	for i := range mean.Data {
+		mean.Data[i], sd.Data[i] = m, s
+	}
+	return mean, sd
 }
 
 // compare returns the errors of means and standard deviations (n×1) of targets y. The standard error

@@ -32,12 +32,12 @@ The first line of the file has names. A missing value is empty, NA, N/A, NaN, nu
 Rows without a target are left out. A fifth of the others is held out: nothing above is learnt from those.
 
 Maps are the columns themselves (linear), features of the Gaussian kernel with one length-scale, in parts of the root mean
-square distance of rows, and with a length-scale for each column, which is learnt with the most features. The map with
-the smallest error of folds is served. Folds that the learning of scales has seen make that error a little too small; the
-rows held out were not seen.
+square distance of rows, and with a length-scale for each column, which is learnt with the most features. Scales are learnt
+from one half of the rows and maps are compared on the other. The map with the smallest error of folds is served, made and
+fitted again with all rows but those held out.
 
 Rows that depend on each other, as in time series, need -last: random rows tell what it is worth to know their neighbours.
-Bands are as wide everywhere near the data: of a target with a long tail, learn the logarithm.`
+Bands know one noise for all rows: of a target with a long tail, put the logarithm into the file.`
 
 func main() { cli.Main("table", run) }
 

@@ -45,12 +45,12 @@ func TestRun(t *testing.T) {
 }
 
 // The served model comes nearer to the noise than the linear one does, and its bands hold what they
-// say. 600 rows held out make a standard error of 1.2 % in 90 %, so that 85 % is four of them away. What
+// say. 400 rows held out make a standard error of 1.5 % in 90 %, so that 84 % is four of them away. What
 // is read back predicts raw rows as the model does.
 func TestErrorsComeNearTheNoise(t *testing.T) {
 	src, dir := rand.NewPCG(1, 2), t.TempDir()
 	path := filepath.Join(dir, "houses.csv")
-	require.NoError(t, writeHouses(path, 3000, src))
+	require.NoError(t, writeHouses(path, 2000, src))
 	table, err := readTable(path, ',')
 	require.NoError(t, err)
 	d, err := settings{target: "price"}.prepare(table, src)
@@ -66,7 +66,7 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	t.Logf("served %.3g, linear %.3g", served, linear)
 	assert.Less(t, served.rmse, 0.9*linear.rmse)
 	assert.Less(t, served.rmse, 1.8*noise, "what is missing costs some")
-	assert.InDelta(t, 0.9, served.inside, 0.05)
+	assert.InDelta(t, 0.9, served.inside, 0.06)
 
 	require.NoError(t, writeModel(t.Context(), dir, best.model, d.encoder))
 	s, err := readModel(dir)
@@ -192,6 +192,7 @@ func TestPoorTables(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "mine.csv")
 	for name, row := range map[string]func(i int) string{
 		"one category": func(i int) string { return []string{"a", "a", "a", "b"}[i%4] + fmt.Sprintf(",%d", i*i%7) },
+		"sine":         func(i int) string { return fmt.Sprintf("%d,%v", i, math.Sin(float64(i)/5)) },
 		"exact":        func(i int) string { return fmt.Sprintf("%d,%d", i, 3*i+1) },
 		"missing":      func(i int) string { return []string{"NA", "1"}[i%2] + fmt.Sprintf(",%d", i*i%7) },
 		"CRLF":         func(i int) string { return fmt.Sprintf("\"%d\",\t%d\r", i, i*i%7) },
@@ -201,14 +202,14 @@ func TestPoorTables(t *testing.T) {
 			text += row(i) + "\n"
 		}
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		assert.Contains(t, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "4"), "y: ", name)
+		assert.Contains(t, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "64"), "y: ", name)
 	}
 	tabs := "x\tz\ty\n"
 	for i := range 100 {
 		tabs += fmt.Sprintf("\t%d\t%d\n", i, i*i%7)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(tabs), 0o600))
-	assert.Regexp(t, `x +constant .* 80\n`, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "4", "-comma", "\t"))
+	assert.Regexp(t, `x +constant .* 80\n`, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "64", "-comma", "\t"))
 }
 
 func TestErrorsOfFiles(t *testing.T) {
