@@ -105,7 +105,8 @@ const maxSlopes = 1 << 20
 //
 // Forward takes scores a tile at a time. Each row carries the largest score so far, and its sums
 // are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
-// O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk.
+// O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk,
+// but for a copy of keys and values that are columns of wider matrices.
 // The bits do not depend on GOMAXPROCS, and the bits of a causal output do not depend on later
 // tokens.
 //

@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // grain is the number of queries that is worth handing to another processor.
@@ -19,8 +20,13 @@ type Attention[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T]
 	Scores       Scores
 	Mask         Mask[T]
+}
 
-	rows int
+// call is one call of Attend.
+type call[T dense.Float] struct {
+	Attention[T]
+	rows         int               // queries of a block
+	keys, values scratch.Buffer[T] // copies of K and V
 }
 
 // Attend computes the outputs. The output of a query that sees no key is zero. Bits do not depend
@@ -29,25 +35,40 @@ func Attend[T dense.Float](a Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 {
 		return
 	}
-	a.rows = Queries(a.Q.Rows)
+	c := pool.Get[call[T]](&calls)
+	c.Attention, c.rows = a, Queries(a.Q.Rows)
 	if a.Mask.Window > 0 {
-		a.rows = grain // fewer keys that only some of the queries see
+		c.rows = grain // fewer keys that only some of the queries see
+	} else if a.Q.Rows >= worthCopies*c.rows {
+		c.K, c.V = together(&c.keys, a.K), together(&c.values, a.V)
 	}
-	task := pool.Get[Attention[T]](&attentions)
-	*task = a
-	parallel.Do((a.Q.Rows+a.rows-1)/a.rows, task)
-	*task = Attention[T]{}
-	pool.Put(&attentions, task)
+	parallel.Do((a.Q.Rows+c.rows-1)/c.rows, c)
+	c.Attention = Attention[T]{}
+	pool.Put(&calls, c)
+}
+
+// worthCopies is the number of blocks of queries from which on copies of keys and values in consecutive
+// memory pay. Rows that are part of much longer ones, as those of one head among many, share few sets of
+// the caches and have a page each: products over them take a fifth longer.
+const worthCopies = 8
+
+// together returns the rows of x, copied to consecutive memory if they are part of longer ones.
+func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
+	if x.Stride <= scratch.Stride[T](x.Cols) {
+		return x
+	}
+	memory.Shape(x.Rows, x.Cols)
+	return dense.Copy(memory.Rows(x.Rows), x)
 }
 
 // Piece computes the outputs of a block of queries.
-func (a *Attention[T]) Piece(i int) {
-	lo := i * a.rows
-	hi := min(lo+a.rows, a.Q.Rows)
-	t := NewTile(a.Scores, a.Q.RowRange(lo, hi), a.V.Cols)
-	t.AddSeen(a.K, a.V, a.Mask, lo)
-	t.Finish(a.Dst.RowRange(lo, hi))
+func (c *call[T]) Piece(i int) {
+	lo := i * c.rows
+	hi := min(lo+c.rows, c.Q.Rows)
+	t := NewTile(c.Scores, c.Q.RowRange(lo, hi), c.V.Cols)
+	t.AddSeen(c.K, c.V, c.Mask, lo)
+	t.Finish(c.Dst.RowRange(lo, hi))
 	t.Release()
 }
 
-var attentions pool.Both[Attention[float32], Attention[float64]]
+var calls pool.Both[call[float32], call[float64]]
