@@ -15,9 +15,9 @@ type kernels[T dense.Float] struct {
 	// For four tokens and for one token at a time, without and with a decay for all rows; the last
 	// for wider panels too.
 	fours, ones [2][]func(p *Pass[T])
-	// For four tokens that correct at a time, without Decays; the last for wider panels too. pairs makes
-	// the products that they need.
-	together []func(p *Pass[T])
+	// For four tokens that correct at a time, without and with a decay for all rows; the last for wider
+	// panels too. pairs makes the products that they need.
+	together [2][]func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }
 
@@ -37,8 +37,8 @@ func take[T dense.Float](p *Pass[T]) {
 		decays = 1
 	}
 	switch {
-	case p.corrects() && !p.decays() && p.Heads == 1 && len(k.together) > 0:
-		p.takeTogether(k.pairs, k.together[min(width, len(k.together)-1)])
+	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0:
+		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
 	case p.corrects():
 		k.corrects[decays][width](p)
 	case p.Decays.Cols > 1:

@@ -5,13 +5,14 @@
 // processor. A panel is packed, so that all of its rows fit the first cache, and goes through many
 // tokens in one call. While token t passes a row, the row of S is loaded once, written once, and
 // meanwhile read by the query of t and by what the next token corrects. Tokens that correct nothing
-// and decay all rows alike pass a row four by four. So do tokens that correct without decays, for one head
-// of queries: with S before four tokens,
+// and decay all rows alike pass a row four by four. So do tokens that correct and decay all rows alike,
+// for one head of queries: with S before four tokens,
 //
-//	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l))
-//	out_j = s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l)
+//	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
+//	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// and S_i ← S_i + Σ_j k_ji·u_j is read by the next four on the way.
+// with G_ab = g_a·…·g_{b−1}, and S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j is read by the next four on the
+// way.
 package rankone
 
 import (
@@ -51,7 +52,8 @@ type Pass[T dense.Float] struct {
 
 	added      bool // outputs are added to what Out holds
 	first, end int  // the tokens of kernels for one or four tokens at a time
-	pairs      []T  // 16 products for each four tokens that correct together
+	// For each four tokens that correct together 16 products and, with a decay, 8 factors.
+	pairs, fades []T
 
 	Space []T // memory, which grows as it is needed and may be kept from pass to pass
 }

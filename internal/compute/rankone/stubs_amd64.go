@@ -94,10 +94,20 @@ func decayAll2By1F32AVX512(p *Pass[float32])
 //go:noescape
 func correct1By4F32AVX512(p *Pass[float32])
 
+// decayCorrect1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+//
+//go:noescape
+func decayCorrect1By4F32AVX512(p *Pass[float32])
+
 // correct2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
 //
 //go:noescape
 func correct2By4F32AVX512(p *Pass[float32])
+
+// decayCorrect2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
+//
+//go:noescape
+func decayCorrect2By4F32AVX512(p *Pass[float32])
 
 // pairsF32AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
 //
@@ -194,10 +204,20 @@ func decayAll2By1F64AVX512(p *Pass[float64])
 //go:noescape
 func correct1By4F64AVX512(p *Pass[float64])
 
+// decayCorrect1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+//
+//go:noescape
+func decayCorrect1By4F64AVX512(p *Pass[float64])
+
 // correct2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
 //
 //go:noescape
 func correct2By4F64AVX512(p *Pass[float64])
+
+// decayCorrect2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+//
+//go:noescape
+func decayCorrect2By4F64AVX512(p *Pass[float64])
 
 // pairsF64AVX512 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
 //
@@ -259,6 +279,11 @@ func decayAll1By1F32AVX2(p *Pass[float32])
 //go:noescape
 func correct1By4F32AVX2(p *Pass[float32])
 
+// decayCorrect1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+//
+//go:noescape
+func decayCorrect1By4F32AVX2(p *Pass[float32])
+
 // pairsF32AVX2 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
 //
 //go:noescape
@@ -318,6 +343,11 @@ func decayAll1By1F64AVX2(p *Pass[float64])
 //
 //go:noescape
 func correct1By4F64AVX2(p *Pass[float64])
+
+// decayCorrect1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+//
+//go:noescape
+func decayCorrect1By4F64AVX2(p *Pass[float64])
 
 // pairsF64AVX2 sets p.pairs for the tokens p.first ≤ t < p.end, 16 numbers for each four.
 //

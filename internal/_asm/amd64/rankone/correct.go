@@ -16,12 +16,14 @@ const group = 4
 // together is a kernel of tokens that correct, four by four, so many vectors of the columns of a panel at
 // a time. What the tokens of a group read of S before them comes first; what they read of what each
 // other writes are products of their coefficients, which [pairs] has made. So S is loaded and written
-// once for four tokens, and read by the next four on the way.
+// once for four tokens, and read by the next four on the way. With decays, of all rows alike, what is
+// read, what is added and S itself have factors besides, which are in p.fades.
 type together struct {
 	kernel
 	u                     [][]VecPhysical // by the token
 	corrected, answers    [][]VecPhysical // what tokens read of S before the group, by the token
 	step, column, at      Mem             // bytes of a row of the panel; the first column; the first token
+	fades, faded          Mem             // the address of the factors of the group; the factor of S
 	keys, readers, errors four
 }
 
@@ -32,23 +34,32 @@ func writeTogether(m amd64.Machine) {
 		widest = 2
 	}
 	for vectors := 1; vectors <= widest; vectors *= 2 {
-		k := together{kernel: kernel{Machine: m, vectors: vectors}}
-		free := m.Registers()
-		for range group {
-			for _, to := range []*[][]VecPhysical{&k.u, &k.corrected, &k.answers} {
-				*to = append(*to, free[:vectors])
-				free = free[vectors:]
+		for _, decays := range []bool{false, true} {
+			k := together{kernel: kernel{Machine: m, vectors: vectors, decays: decays}}
+			free := m.Registers()
+			for range group {
+				for _, to := range []*[][]VecPhysical{&k.u, &k.corrected, &k.answers} {
+					*to = append(*to, free[:vectors])
+					free = free[vectors:]
+				}
 			}
+			k.write()
 		}
-		k.write()
 	}
 	writePairs(m)
 }
 
 func (k *together) write() {
-	k.Begin(fmt.Sprintf("correct%dBy%d", k.vectors, group), "(p *Pass[T])",
+	name := "correct"
+	if k.decays {
+		name = "decayCorrect"
+	}
+	k.Begin(fmt.Sprintf("%s%dBy%d", name, k.vectors, group), "(p *Pass[T])",
 		fmt.Sprintf("takes the tokens p.first ≤ t < p.end, %d at a time, through %d columns at a time.", group, k.vectors*k.Lanes()))
 	k.step, k.column, k.at = AllocLocal(8), AllocLocal(8), AllocLocal(8)
+	if k.decays {
+		k.fades, k.faded = AllocLocal(8), AllocLocal(8)
+	}
 	k.pass = amd64.Argument("p")
 	step := k.load("Width")
 	SHLQ(U8(k.Shift()), step)
@@ -148,6 +159,12 @@ func (k *together) loaded(row Register) []Op {
 // written writes what the tokens add to a row, and returns it.
 func (k *together) written(row Register, odd int) []Op {
 	s := k.loaded(row)
+	if k.decays {
+		factor := k.Broadcast(k.faded)
+		for _, v := range s {
+			k.Mul(factor, v, v)
+		}
+	}
 	for j, u := range k.u {
 		key := k.of(k.keys, j, odd)
 		for x, v := range s {
@@ -186,7 +203,8 @@ func (k *together) of(f four, j, odd int) Op {
 //
 //	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l)),
 //
-// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l).
+// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l). With decays, sums over S have
+// factors, and so has in the end what u adds to S.
 func (k *together) correct() {
 	t, pairs := GP64(), k.load("pairs")
 	MOVQ(k.at, t)
@@ -202,6 +220,9 @@ func (k *together) correct() {
 	pair := func() Op {
 		place++
 		return k.Broadcast(Mem{Base: pairs, Disp: (place - 1) * k.Size})
+	}
+	if k.decays {
+		k.fade(since)
 	}
 	values := k.four("V")
 	ADDQ(k.column, values.at)
@@ -238,6 +259,41 @@ func (k *together) correct() {
 			at.Disp = x * k.Width()
 			k.Move(v, at)
 		}
+	}
+	if k.decays {
+		fades := GP64()
+		MOVQ(k.fades, fades)
+		for j, u := range k.u[:group-1] {
+			k.times(Mem{Base: fades, Disp: (group + j) * k.Size}, u)
+		}
+	}
+}
+
+// fade multiplies what tokens read of S before the group by what is left of S by then, and keeps what is
+// left in the end. Since is the distance of the products of the group from the first.
+func (k *together) fade(since Register) {
+	fades := GP64()
+	MOVQ(since, fades)
+	SHRQ(U8(1), fades) // 8 numbers for each 4 tokens
+	ADDQ(k.load("fades"), fades)
+	MOVQ(fades, k.fades)
+	for j := range group {
+		left := Mem{Base: fades, Disp: j * k.Size}
+		k.times(left, k.answers[j])
+		if j+1 < group {
+			k.times(left, k.corrected[j+1])
+		}
+	}
+	last := GP64()
+	MOVQ(Mem{Base: fades, Disp: (group - 1) * k.Size}, last)
+	MOVQ(last, k.faded)
+}
+
+// times multiplies vectors by a number in memory.
+func (k *together) times(number Mem, vectors []VecPhysical) {
+	factor := k.Broadcast(number)
+	for _, v := range vectors {
+		k.Mul(factor, v, v)
 	}
 }
 
