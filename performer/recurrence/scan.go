@@ -28,7 +28,7 @@ type scan[T dense.Float] struct {
 	stack scratch.Buffer[T] // keys, then the queries of each head: chunkRows rows each
 	norms []T               // by which keys were multiplied
 	betas []T
-	token []T // of one token: an output, what it writes, its decays
+	token []T // of one token: an output, what it writes, its decays, the key times these
 
 	panels panels[T]
 

@@ -54,7 +54,7 @@ func (r *Recurrence[T]) NewState(d, dv int) (*State[T], error) {
 	}
 	s.queries.Shape(r.heads, s.dk)
 	s.keys.Shape(r.keyHeads, s.dk)
-	s.one = scan[T]{r: r, dk: s.dk, dv: dv, scale: r.scale(s.dk), token: make([]T, 2*dv+s.dk)}
+	s.one = scan[T]{r: r, dk: s.dk, dv: dv, scale: r.scale(s.dk), token: make([]T, 2*(dv+s.dk))}
 	s.one.norms = make([]T, r.keyHeads)
 	return s, nil
 }

@@ -13,6 +13,7 @@ import (
 // length of x otherwise. Kernels that count whole vectors, or blocks of 8 elements, get the length
 // over that of a vector.
 var lengths = map[string]string{
+	"decayOuter.rows":   "a",
 	"expRows.n":         "sums",
 	"highest.n":         "peaks",
 	"multiplyComplex.n": "re",

@@ -195,6 +195,17 @@ func outer[T Float](s []T, stride int, a []T, b []T, x []T, y []T) {
 	}
 }
 
+func decayOuter[T Float](s []T, stride int, d []T, a []T, b []T, x []T, y []T) {
+	switch kernelOf[T]() {
+	case f32NEON:
+		decayOuterF32NEON(p32(s), stride, p32(d), p32(a), p32(b), p32(x), p32(y), len(a), len(x))
+	case f64NEON:
+		decayOuterF64NEON(p64(s), stride, p64(d), p64(a), p64(b), p64(x), p64(y), len(a), len(x))
+	default:
+		decayOuterReference(s, stride, d, a, b, x, y)
+	}
+}
+
 func sumRows[T Float](s []T, stride int, b []T, y []T) {
 	switch kernelOf[T]() {
 	case f32NEON:

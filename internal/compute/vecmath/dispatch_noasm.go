@@ -76,6 +76,10 @@ func outer[T Float](s []T, stride int, a []T, b []T, x []T, y []T) {
 	outerReference(s, stride, a, b, x, y)
 }
 
+func decayOuter[T Float](s []T, stride int, d []T, a []T, b []T, x []T, y []T) {
+	decayOuterReference(s, stride, d, a, b, x, y)
+}
+
 func sumRows[T Float](s []T, stride int, b []T, y []T) {
 	sumRowsReference(s, stride, b, y)
 }

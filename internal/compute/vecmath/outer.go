@@ -14,6 +14,17 @@ func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 	}
 }
 
+// DecayOuter is Outer with a factor for each row: for i in ascending order
+//
+//	s_i = d_i·s_i + a_i·x,  y = y + b_i·s_i
+//
+// with the bits of Scale and then two AddScaled a row. It panics as Outer does.
+func DecayOuter[T Float](s []T, stride int, d, a, b, x, y []T) {
+	if len(a) > 0 && len(x) > 0 {
+		decayOuter(matrix(s, stride, len(a), len(x)), stride, first(d, len(a)), a, first(b, len(a)), x, first(y, len(x)))
+	}
+}
+
 // SumRows adds the rows of a matrix, as Outer has them, with weights to y: for i in
 // ascending order
 //

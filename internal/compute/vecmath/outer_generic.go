@@ -8,6 +8,15 @@ func outerReference[T Float](s []T, stride int, a, b, x, y []T) {
 	}
 }
 
+func decayOuterReference[T Float](s []T, stride int, d, a, b, x, y []T) {
+	for i, v := range a {
+		row := s[i*stride:][:len(x)]
+		scaleReference(row, d[i])
+		addScaledReference(row, x, v)
+		addScaledReference(y, row, b[i])
+	}
+}
+
 func sumRowsReference[T Float](s []T, stride int, b, y []T) {
 	for i, v := range b {
 		addScaledReference(y, s[i*stride:][:len(y)], v)

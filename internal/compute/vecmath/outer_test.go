@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Outer and SumRows have the bits of AddScaled for every row, for every number of columns, with
-// special numbers in all slices, and writes neither between rows nor around them.
+// Outer, DecayOuter and SumRows have the bits of Scale and AddScaled for every row, for every number of
+// columns, with special numbers in all slices, and write neither between rows nor around them.
 func TestOuter(t *testing.T) {
 	t.Run("type=float32", testOuter[float32])
 	t.Run("type=float64", testOuter[float64])
@@ -27,7 +27,7 @@ func testOuter[T Float](t *testing.T) {
 			for _, rows := range []int{0, 1, 2, 5} {
 				stride := n + r.IntN(4)
 				special := n%2 == 0
-				a, b, x := draw(rows, special), draw(rows, special), draw(n, special)
+				g, a, b, x := draw(rows, special), draw(rows, special), draw(rows, special), draw(n, special)
 				wantS, wantY := draw(rows*stride, special), draw(n, special)
 				s, checkS := guarded(wantS)
 				y, checkY := guarded(wantY)
@@ -39,6 +39,15 @@ func testOuter[T Float](t *testing.T) {
 				Outer(s, stride, a, b, x, y)
 				equalBits(t, wantS, s, "rows")
 				equalBits(t, wantY, y, "sum")
+				for i := range rows {
+					row := wantS[i*stride:][:n]
+					scaleReference(row, g[i])
+					addScaledReference(row, x, b[i])
+					addScaledReference(wantY, row, a[i])
+				}
+				DecayOuter(s, stride, g, b, a, x, y)
+				equalBits(t, wantS, s, "rows, decayed")
+				equalBits(t, wantY, y, "sum, decayed")
 				for i := range rows {
 					addScaledReference(wantY, wantS[i*stride:][:n], a[i])
 				}
@@ -60,4 +69,5 @@ func TestOuterPanics(t *testing.T) {
 	assert.Panics(t, func() { Outer(make([]float32, 8), 4, x[:2], x[:1], x, make([]float32, 4)) }, "b is short")
 	assert.Panics(t, func() { Outer(make([]float32, 8), 4, x[:2], x, x, make([]float32, 3)) }, "y is short")
 	assert.Panics(t, func() { Outer(make([]float32, 8), 3, x[:2], x, x, make([]float32, 4)) }, "rows overlap")
+	assert.Panics(t, func() { DecayOuter(make([]float32, 8), 4, x[:1], x[:2], x, x, make([]float32, 4)) }, "g is short")
 }

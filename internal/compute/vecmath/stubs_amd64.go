@@ -114,6 +114,11 @@ func dotF32AVX512(x *float32, y *float32, n int) float64
 //go:noescape
 func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 
+// decayOuterF32AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func decayOuterF32AVX512(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+
 // sumRowsF32AVX512 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
 //go:noescape
@@ -253,6 +258,11 @@ func dotF64AVX512(x *float64, y *float64, n int) float64
 //
 //go:noescape
 func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+
+// decayOuterF64AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func decayOuterF64AVX512(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
 // sumRowsF64AVX512 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
@@ -394,6 +404,11 @@ func dotF32AVX2(x *float32, y *float32, n int) float64
 //go:noescape
 func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 
+// decayOuterF32AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func decayOuterF32AVX2(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+
 // sumRowsF32AVX2 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
 //go:noescape
@@ -533,6 +548,11 @@ func dotF64AVX2(x *float64, y *float64, n int) float64
 //
 //go:noescape
 func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+
+// decayOuterF64AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func decayOuterF64AVX2(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
 // sumRowsF64AVX2 sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //

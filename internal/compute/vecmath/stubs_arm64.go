@@ -114,6 +114,11 @@ func dotF32NEON(x, y *float32, n int) float64
 //go:noescape
 func outerF32NEON(s *float32, stride int, a, b, x, y *float32, rows, n int)
 
+// decayOuterF32NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func decayOuterF32NEON(s *float32, stride int, d, a, b, x, y *float32, rows, n int)
+
 // sumRowsF32NEON sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //
 //go:noescape
@@ -243,6 +248,11 @@ func dotF64NEON(x, y *float64, n int) float64
 //
 //go:noescape
 func outerF64NEON(s *float64, stride int, a, b, x, y *float64, rows, n int)
+
+// decayOuterF64NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+//
+//go:noescape
+func decayOuterF64NEON(s *float64, stride int, d, a, b, x, y *float64, rows, n int)
 
 // sumRowsF64NEON sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.
 //

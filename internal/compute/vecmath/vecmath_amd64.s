@@ -3324,6 +3324,141 @@ columnsDone:
 	VZEROUPPER
 	RET
 
+// func decayOuterF32AVX512(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·decayOuterF32AVX512(SB), NOSPLIT, $0-72
+	MOVQ d+16(FP), AX
+	MOVQ a+24(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ s+0(FP), BX
+	MOVQ stride+8(FP), SI
+	MOVQ b+32(FP), DI
+	MOVQ y+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ n+64(FP), R10
+	SHLQ $0x02, SI
+	XORQ R11, R11
+	SUBQ $0x00000040, R10
+	JLT  columns0End
+
+columns0:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPS (DX)(R11*1), Z0
+	VMOVUPS 64(DX)(R11*1), Z1
+	VMOVUPS 128(DX)(R11*1), Z2
+	VMOVUPS 192(DX)(R11*1), Z3
+	VMOVUPS (R8)(R11*1), Z4
+	VMOVUPS 64(R8)(R11*1), Z5
+	VMOVUPS 128(R8)(R11*1), Z6
+	VMOVUPS 192(R8)(R11*1), Z7
+
+rows0:
+	VBROADCASTSS (DI)(R13*4), Z8
+	VMOVUPS      (R12)(R11*1), Z9
+	VMOVUPS      64(R12)(R11*1), Z10
+	VMOVUPS      128(R12)(R11*1), Z11
+	VMOVUPS      192(R12)(R11*1), Z12
+	VBROADCASTSS (AX)(R13*4), Z13
+	VMULPS       Z13, Z9, Z9
+	VMULPS       Z13, Z10, Z10
+	VMULPS       Z13, Z11, Z11
+	VMULPS       Z13, Z12, Z12
+	VBROADCASTSS (CX)(R13*4), Z13
+	VMULPS       Z13, Z0, Z14
+	VADDPS       Z14, Z9, Z9
+	VMULPS       Z13, Z1, Z14
+	VADDPS       Z14, Z10, Z10
+	VMULPS       Z13, Z2, Z14
+	VADDPS       Z14, Z11, Z11
+	VMULPS       Z13, Z3, Z13
+	VADDPS       Z13, Z12, Z12
+	VMOVUPS      Z9, (R12)(R11*1)
+	VMOVUPS      Z10, 64(R12)(R11*1)
+	VMOVUPS      Z11, 128(R12)(R11*1)
+	VMOVUPS      Z12, 192(R12)(R11*1)
+	VMULPS       Z8, Z9, Z9
+	VADDPS       Z9, Z4, Z4
+	VMULPS       Z8, Z10, Z10
+	VADDPS       Z10, Z5, Z5
+	VMULPS       Z8, Z11, Z11
+	VADDPS       Z11, Z6, Z6
+	VMULPS       Z8, Z12, Z12
+	VADDPS       Z12, Z7, Z7
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows0
+	VMOVUPS      Z4, (R8)(R11*1)
+	VMOVUPS      Z5, 64(R8)(R11*1)
+	VMOVUPS      Z6, 128(R8)(R11*1)
+	VMOVUPS      Z7, 192(R8)(R11*1)
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x00000040, R10
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000040, R10
+	SUBQ $0x00000010, R10
+	JLT  columns1End
+
+columns1:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPS (DX)(R11*1), Z0
+	VMOVUPS (R8)(R11*1), Z1
+
+rows1:
+	VBROADCASTSS (DI)(R13*4), Z2
+	VMOVUPS      (R12)(R11*1), Z3
+	VBROADCASTSS (AX)(R13*4), Z4
+	VMULPS       Z4, Z3, Z3
+	VBROADCASTSS (CX)(R13*4), Z4
+	VMULPS       Z4, Z0, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      Z3, (R12)(R11*1)
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows1
+	VMOVUPS      Z1, (R8)(R11*1)
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x00000010, R10
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000010, R10
+	TESTQ     R10, R10
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R12
+	KMOVW     (R12)(R10*2), K1
+	XORQ      R10, R10
+	VMOVUPS.Z (DX)(R11*1), K1, Z0
+	VMOVUPS.Z (R8)(R11*1), K1, Z1
+
+rows2:
+	VBROADCASTSS (DI)(R10*4), Z2
+	VMOVUPS.Z    (BX)(R11*1), K1, Z3
+	VBROADCASTSS (AX)(R10*4), Z4
+	VMULPS       Z4, Z3, Z3
+	VBROADCASTSS (CX)(R10*4), Z4
+	VMULPS       Z4, Z0, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      Z3, K1, (BX)(R11*1)
+	VMULPS       Z2, Z3, Z3
+	VADDPS       Z3, Z1, Z1
+	ADDQ         SI, BX
+	INCQ         R10
+	CMPQ         R10, R9
+	JLT          rows2
+	VMOVUPS      Z1, K1, (R8)(R11*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
 // func sumRowsF32AVX512(s *float32, stride int, b *float32, y *float32, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·sumRowsF32AVX512(SB), NOSPLIT, $0-48
@@ -7441,6 +7576,141 @@ columnsDone:
 	VZEROUPPER
 	RET
 
+// func decayOuterF64AVX512(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+// Requires: AVX, AVX512F
+TEXT ·decayOuterF64AVX512(SB), NOSPLIT, $0-72
+	MOVQ d+16(FP), AX
+	MOVQ a+24(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ s+0(FP), BX
+	MOVQ stride+8(FP), SI
+	MOVQ b+32(FP), DI
+	MOVQ y+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ n+64(FP), R10
+	SHLQ $0x03, SI
+	XORQ R11, R11
+	SUBQ $0x00000020, R10
+	JLT  columns0End
+
+columns0:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPD (DX)(R11*1), Z0
+	VMOVUPD 64(DX)(R11*1), Z1
+	VMOVUPD 128(DX)(R11*1), Z2
+	VMOVUPD 192(DX)(R11*1), Z3
+	VMOVUPD (R8)(R11*1), Z4
+	VMOVUPD 64(R8)(R11*1), Z5
+	VMOVUPD 128(R8)(R11*1), Z6
+	VMOVUPD 192(R8)(R11*1), Z7
+
+rows0:
+	VBROADCASTSD (DI)(R13*8), Z8
+	VMOVUPD      (R12)(R11*1), Z9
+	VMOVUPD      64(R12)(R11*1), Z10
+	VMOVUPD      128(R12)(R11*1), Z11
+	VMOVUPD      192(R12)(R11*1), Z12
+	VBROADCASTSD (AX)(R13*8), Z13
+	VMULPD       Z13, Z9, Z9
+	VMULPD       Z13, Z10, Z10
+	VMULPD       Z13, Z11, Z11
+	VMULPD       Z13, Z12, Z12
+	VBROADCASTSD (CX)(R13*8), Z13
+	VMULPD       Z13, Z0, Z14
+	VADDPD       Z14, Z9, Z9
+	VMULPD       Z13, Z1, Z14
+	VADDPD       Z14, Z10, Z10
+	VMULPD       Z13, Z2, Z14
+	VADDPD       Z14, Z11, Z11
+	VMULPD       Z13, Z3, Z13
+	VADDPD       Z13, Z12, Z12
+	VMOVUPD      Z9, (R12)(R11*1)
+	VMOVUPD      Z10, 64(R12)(R11*1)
+	VMOVUPD      Z11, 128(R12)(R11*1)
+	VMOVUPD      Z12, 192(R12)(R11*1)
+	VMULPD       Z8, Z9, Z9
+	VADDPD       Z9, Z4, Z4
+	VMULPD       Z8, Z10, Z10
+	VADDPD       Z10, Z5, Z5
+	VMULPD       Z8, Z11, Z11
+	VADDPD       Z11, Z6, Z6
+	VMULPD       Z8, Z12, Z12
+	VADDPD       Z12, Z7, Z7
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows0
+	VMOVUPD      Z4, (R8)(R11*1)
+	VMOVUPD      Z5, 64(R8)(R11*1)
+	VMOVUPD      Z6, 128(R8)(R11*1)
+	VMOVUPD      Z7, 192(R8)(R11*1)
+	ADDQ         $0x00000100, R11
+	SUBQ         $0x00000020, R10
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000020, R10
+	SUBQ $0x00000008, R10
+	JLT  columns1End
+
+columns1:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPD (DX)(R11*1), Z0
+	VMOVUPD (R8)(R11*1), Z1
+
+rows1:
+	VBROADCASTSD (DI)(R13*8), Z2
+	VMOVUPD      (R12)(R11*1), Z3
+	VBROADCASTSD (AX)(R13*8), Z4
+	VMULPD       Z4, Z3, Z3
+	VBROADCASTSD (CX)(R13*8), Z4
+	VMULPD       Z4, Z0, Z4
+	VADDPD       Z4, Z3, Z3
+	VMOVUPD      Z3, (R12)(R11*1)
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows1
+	VMOVUPD      Z1, (R8)(R11*1)
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x00000008, R10
+	JGE          columns1
+
+columns1End:
+	ADDQ      $0x00000008, R10
+	TESTQ     R10, R10
+	JZ        columnsDone
+	LEAQ      masks<>+0(SB), R12
+	KMOVW     (R12)(R10*2), K1
+	XORQ      R10, R10
+	VMOVUPD.Z (DX)(R11*1), K1, Z0
+	VMOVUPD.Z (R8)(R11*1), K1, Z1
+
+rows2:
+	VBROADCASTSD (DI)(R10*8), Z2
+	VMOVUPD.Z    (BX)(R11*1), K1, Z3
+	VBROADCASTSD (AX)(R10*8), Z4
+	VMULPD       Z4, Z3, Z3
+	VBROADCASTSD (CX)(R10*8), Z4
+	VMULPD       Z4, Z0, Z4
+	VADDPD       Z4, Z3, Z3
+	VMOVUPD      Z3, K1, (BX)(R11*1)
+	VMULPD       Z2, Z3, Z3
+	VADDPD       Z3, Z1, Z1
+	ADDQ         SI, BX
+	INCQ         R10
+	CMPQ         R10, R9
+	JLT          rows2
+	VMOVUPD      Z1, K1, (R8)(R11*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
 // func sumRowsF64AVX512(s *float64, stride int, b *float64, y *float64, rows int, n int)
 // Requires: AVX, AVX512F
 TEXT ·sumRowsF64AVX512(SB), NOSPLIT, $0-48
@@ -11046,6 +11316,123 @@ rows2:
 	CMPQ         R9, R8
 	JLT          rows2
 	VMASKMOVPS   Y2, Y0, (DI)(R10*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func decayOuterF32AVX2(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
+// Requires: AVX
+TEXT ·decayOuterF32AVX2(SB), NOSPLIT, $0-72
+	MOVQ d+16(FP), AX
+	MOVQ a+24(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ s+0(FP), BX
+	MOVQ stride+8(FP), SI
+	MOVQ b+32(FP), DI
+	MOVQ y+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ n+64(FP), R10
+	SHLQ $0x02, SI
+	XORQ R11, R11
+	SUBQ $0x00000010, R10
+	JLT  columns0End
+
+columns0:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPS (DX)(R11*1), Y0
+	VMOVUPS 32(DX)(R11*1), Y1
+	VMOVUPS (R8)(R11*1), Y2
+	VMOVUPS 32(R8)(R11*1), Y3
+
+rows0:
+	VBROADCASTSS (DI)(R13*4), Y4
+	VMOVUPS      (R12)(R11*1), Y5
+	VMOVUPS      32(R12)(R11*1), Y6
+	VBROADCASTSS (AX)(R13*4), Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y6, Y6
+	VBROADCASTSS (CX)(R13*4), Y7
+	VMULPS       Y7, Y0, Y8
+	VADDPS       Y8, Y5, Y5
+	VMULPS       Y7, Y1, Y7
+	VADDPS       Y7, Y6, Y6
+	VMOVUPS      Y5, (R12)(R11*1)
+	VMOVUPS      Y6, 32(R12)(R11*1)
+	VMULPS       Y4, Y5, Y5
+	VADDPS       Y5, Y2, Y2
+	VMULPS       Y4, Y6, Y6
+	VADDPS       Y6, Y3, Y3
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows0
+	VMOVUPS      Y2, (R8)(R11*1)
+	VMOVUPS      Y3, 32(R8)(R11*1)
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x00000010, R10
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000010, R10
+	SUBQ $0x00000008, R10
+	JLT  columns1End
+
+columns1:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPS (DX)(R11*1), Y0
+	VMOVUPS (R8)(R11*1), Y1
+
+rows1:
+	VBROADCASTSS (DI)(R13*4), Y2
+	VMOVUPS      (R12)(R11*1), Y3
+	VBROADCASTSS (AX)(R13*4), Y4
+	VMULPS       Y4, Y3, Y3
+	VBROADCASTSS (CX)(R13*4), Y4
+	VMULPS       Y4, Y0, Y4
+	VADDPS       Y4, Y3, Y3
+	VMOVUPS      Y3, (R12)(R11*1)
+	VMULPS       Y2, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows1
+	VMOVUPS      Y1, (R8)(R11*1)
+	ADDQ         $0x00000020, R11
+	SUBQ         $0x00000008, R10
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000008, R10
+	TESTQ      R10, R10
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R12
+	SHLQ       $0x02, R10
+	SUBQ       R10, R12
+	VMOVUPS    (R12), Y0
+	XORQ       R10, R10
+	VMASKMOVPS (DX)(R11*1), Y0, Y1
+	VMASKMOVPS (R8)(R11*1), Y0, Y2
+
+rows2:
+	VBROADCASTSS (DI)(R10*4), Y3
+	VMASKMOVPS   (BX)(R11*1), Y0, Y4
+	VBROADCASTSS (AX)(R10*4), Y5
+	VMULPS       Y5, Y4, Y4
+	VBROADCASTSS (CX)(R10*4), Y5
+	VMULPS       Y5, Y1, Y5
+	VADDPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y0, (BX)(R11*1)
+	VMULPS       Y3, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	ADDQ         SI, BX
+	INCQ         R10
+	CMPQ         R10, R9
+	JLT          rows2
+	VMASKMOVPS   Y2, Y0, (R8)(R11*1)
 
 columnsDone:
 	VZEROUPPER
@@ -14681,6 +15068,123 @@ rows2:
 	CMPQ         R9, R8
 	JLT          rows2
 	VMASKMOVPD   Y2, Y0, (DI)(R10*1)
+
+columnsDone:
+	VZEROUPPER
+	RET
+
+// func decayOuterF64AVX2(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
+// Requires: AVX
+TEXT ·decayOuterF64AVX2(SB), NOSPLIT, $0-72
+	MOVQ d+16(FP), AX
+	MOVQ a+24(FP), CX
+	MOVQ x+40(FP), DX
+	MOVQ s+0(FP), BX
+	MOVQ stride+8(FP), SI
+	MOVQ b+32(FP), DI
+	MOVQ y+48(FP), R8
+	MOVQ rows+56(FP), R9
+	MOVQ n+64(FP), R10
+	SHLQ $0x03, SI
+	XORQ R11, R11
+	SUBQ $0x00000008, R10
+	JLT  columns0End
+
+columns0:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPD (DX)(R11*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD (R8)(R11*1), Y2
+	VMOVUPD 32(R8)(R11*1), Y3
+
+rows0:
+	VBROADCASTSD (DI)(R13*8), Y4
+	VMOVUPD      (R12)(R11*1), Y5
+	VMOVUPD      32(R12)(R11*1), Y6
+	VBROADCASTSD (AX)(R13*8), Y7
+	VMULPD       Y7, Y5, Y5
+	VMULPD       Y7, Y6, Y6
+	VBROADCASTSD (CX)(R13*8), Y7
+	VMULPD       Y7, Y0, Y8
+	VADDPD       Y8, Y5, Y5
+	VMULPD       Y7, Y1, Y7
+	VADDPD       Y7, Y6, Y6
+	VMOVUPD      Y5, (R12)(R11*1)
+	VMOVUPD      Y6, 32(R12)(R11*1)
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y2, Y2
+	VMULPD       Y4, Y6, Y6
+	VADDPD       Y6, Y3, Y3
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows0
+	VMOVUPD      Y2, (R8)(R11*1)
+	VMOVUPD      Y3, 32(R8)(R11*1)
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x00000008, R10
+	JGE          columns0
+
+columns0End:
+	ADDQ $0x00000008, R10
+	SUBQ $0x00000004, R10
+	JLT  columns1End
+
+columns1:
+	MOVQ    BX, R12
+	XORQ    R13, R13
+	VMOVUPD (DX)(R11*1), Y0
+	VMOVUPD (R8)(R11*1), Y1
+
+rows1:
+	VBROADCASTSD (DI)(R13*8), Y2
+	VMOVUPD      (R12)(R11*1), Y3
+	VBROADCASTSD (AX)(R13*8), Y4
+	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD (CX)(R13*8), Y4
+	VMULPD       Y4, Y0, Y4
+	VADDPD       Y4, Y3, Y3
+	VMOVUPD      Y3, (R12)(R11*1)
+	VMULPD       Y2, Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	ADDQ         SI, R12
+	INCQ         R13
+	CMPQ         R13, R9
+	JLT          rows1
+	VMOVUPD      Y1, (R8)(R11*1)
+	ADDQ         $0x00000020, R11
+	SUBQ         $0x00000004, R10
+	JGE          columns1
+
+columns1End:
+	ADDQ       $0x00000004, R10
+	TESTQ      R10, R10
+	JZ         columnsDone
+	LEAQ       edge<>+32(SB), R12
+	SHLQ       $0x03, R10
+	SUBQ       R10, R12
+	VMOVUPD    (R12), Y0
+	XORQ       R10, R10
+	VMASKMOVPD (DX)(R11*1), Y0, Y1
+	VMASKMOVPD (R8)(R11*1), Y0, Y2
+
+rows2:
+	VBROADCASTSD (DI)(R10*8), Y3
+	VMASKMOVPD   (BX)(R11*1), Y0, Y4
+	VBROADCASTSD (AX)(R10*8), Y5
+	VMULPD       Y5, Y4, Y4
+	VBROADCASTSD (CX)(R10*8), Y5
+	VMULPD       Y5, Y1, Y5
+	VADDPD       Y5, Y4, Y4
+	VMASKMOVPD   Y4, Y0, (BX)(R11*1)
+	VMULPD       Y3, Y4, Y4
+	VADDPD       Y4, Y2, Y2
+	ADDQ         SI, BX
+	INCQ         R10
+	CMPQ         R10, R9
+	JLT          rows2
+	VMASKMOVPD   Y2, Y0, (R8)(R11*1)
 
 columnsDone:
 	VZEROUPPER

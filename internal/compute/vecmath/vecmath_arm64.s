@@ -3665,6 +3665,137 @@ rows2:
 columns1End:
 	RET
 
+// func decayOuterF32NEON(s *float32, stride int, d, a, b, x, y *float32, rows, n int)
+TEXT ·decayOuterF32NEON(SB), NOSPLIT, $0-72
+	MOVD d+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD x+40(FP), R2
+	MOVD s+0(FP), R3
+	MOVD b+32(FP), R4
+	MOVD y+48(FP), R5
+	MOVD stride+8(FP), R6
+	LSL $2, R6
+	MOVD rows+56(FP), R7
+	MOVD n+64(FP), R8
+	MOVD R8, R8
+	CMP $16, R8
+	BLT columns16End
+columns16:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	FLDPQ 0(R5), (F4, F5)
+	FLDPQ 32(R5), (F6, F7)
+	MOVD R4, R9
+	MOVD R0, R10
+	MOVD R1, R11
+	MOVD R3, R12
+	MOVD R7, R13
+rows0:
+	FLDPQ 0(R12), (F8, F9)
+	FLDPQ 32(R12), (F10, F11)
+	VLD1R.P 4(R10), [V12.S4]
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x6e2cdd29 // fmul v9.4s, v9.4s, v12.4s
+	WORD $0x6e2cdd4a // fmul v10.4s, v10.4s, v12.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	VLD1R.P 4(R11), [V12.S4]
+	WORD $0x6e2cdc0d // fmul v13.4s, v0.4s, v12.4s
+	WORD $0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
+	WORD $0x6e2cdc2d // fmul v13.4s, v1.4s, v12.4s
+	WORD $0x4e2dd529 // fadd v9.4s, v9.4s, v13.4s
+	WORD $0x6e2cdc4d // fmul v13.4s, v2.4s, v12.4s
+	WORD $0x4e2dd54a // fadd v10.4s, v10.4s, v13.4s
+	WORD $0x6e2cdc6c // fmul v12.4s, v3.4s, v12.4s
+	WORD $0x4e2cd56b // fadd v11.4s, v11.4s, v12.4s
+	FSTPQ (F8, F9), 0(R12)
+	FSTPQ (F10, F11), 32(R12)
+	VLD1R.P 4(R9), [V12.S4]
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x6e2cdd28 // fmul v8.4s, v9.4s, v12.4s
+	WORD $0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
+	WORD $0x6e2cdd48 // fmul v8.4s, v10.4s, v12.4s
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x6e2cdd68 // fmul v8.4s, v11.4s, v12.4s
+	WORD $0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
+	ADD R6, R12
+	SUBS $1, R13
+	BNE rows0
+	FSTPQ (F4, F5), 0(R5)
+	FSTPQ (F6, F7), 32(R5)
+	ADD $64, R2
+	ADD $64, R5
+	ADD $64, R3
+	SUB $16, R8
+	CMP $16, R8
+	BGE columns16
+columns16End:
+	CMP $4, R8
+	BLT columns4End
+columns4:
+	FMOVQ 0(R2), F0
+	FMOVQ 0(R5), F1
+	MOVD R4, R9
+	MOVD R0, R10
+	MOVD R1, R11
+	MOVD R3, R12
+	MOVD R7, R13
+rows1:
+	FMOVQ 0(R12), F2
+	VLD1R.P 4(R10), [V3.S4]
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	VLD1R.P 4(R11), [V3.S4]
+	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 0(R12)
+	VLD1R.P 4(R9), [V3.S4]
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	ADD R6, R12
+	SUBS $1, R13
+	BNE rows1
+	FMOVQ F1, 0(R5)
+	ADD $16, R2
+	ADD $16, R5
+	ADD $16, R3
+	SUB $4, R8
+	CMP $4, R8
+	BGE columns4
+columns4End:
+	CMP $1, R8
+	BLT columns1End
+columns1:
+	VLD1R (R2), [V0.S4]
+	VLD1R (R5), [V1.S4]
+	MOVD R4, R9
+	MOVD R0, R10
+	MOVD R1, R11
+	MOVD R3, R12
+	MOVD R7, R13
+rows2:
+	VLD1R (R12), [V2.S4]
+	VLD1R.P 4(R10), [V3.S4]
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	VLD1R.P 4(R11), [V3.S4]
+	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVS F2, 0(R12)
+	VLD1R.P 4(R9), [V3.S4]
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	ADD R6, R12
+	SUBS $1, R13
+	BNE rows2
+	FMOVS F1, 0(R5)
+	ADD $4, R2
+	ADD $4, R5
+	ADD $4, R3
+	SUB $1, R8
+	CMP $1, R8
+	BGE columns1
+columns1End:
+	RET
+
 // func sumRowsF32NEON(s *float32, stride int, b, y *float32, rows, n int)
 TEXT ·sumRowsF32NEON(SB), NOSPLIT, $0-48
 	MOVD s+0(FP), R0
@@ -8104,6 +8235,137 @@ rows2:
 	ADD $8, R2
 	SUB $1, R7
 	CMP $1, R7
+	BGE columns1
+columns1End:
+	RET
+
+// func decayOuterF64NEON(s *float64, stride int, d, a, b, x, y *float64, rows, n int)
+TEXT ·decayOuterF64NEON(SB), NOSPLIT, $0-72
+	MOVD d+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD x+40(FP), R2
+	MOVD s+0(FP), R3
+	MOVD b+32(FP), R4
+	MOVD y+48(FP), R5
+	MOVD stride+8(FP), R6
+	LSL $3, R6
+	MOVD rows+56(FP), R7
+	MOVD n+64(FP), R8
+	MOVD R8, R8
+	CMP $8, R8
+	BLT columns8End
+columns8:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	FLDPQ 0(R5), (F4, F5)
+	FLDPQ 32(R5), (F6, F7)
+	MOVD R4, R9
+	MOVD R0, R10
+	MOVD R1, R11
+	MOVD R3, R12
+	MOVD R7, R13
+rows0:
+	FLDPQ 0(R12), (F8, F9)
+	FLDPQ 32(R12), (F10, F11)
+	VLD1R.P 8(R10), [V12.D2]
+	WORD $0x6e6cdd08 // fmul v8.2d, v8.2d, v12.2d
+	WORD $0x6e6cdd29 // fmul v9.2d, v9.2d, v12.2d
+	WORD $0x6e6cdd4a // fmul v10.2d, v10.2d, v12.2d
+	WORD $0x6e6cdd6b // fmul v11.2d, v11.2d, v12.2d
+	VLD1R.P 8(R11), [V12.D2]
+	WORD $0x6e6cdc0d // fmul v13.2d, v0.2d, v12.2d
+	WORD $0x4e6dd508 // fadd v8.2d, v8.2d, v13.2d
+	WORD $0x6e6cdc2d // fmul v13.2d, v1.2d, v12.2d
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	WORD $0x6e6cdc4d // fmul v13.2d, v2.2d, v12.2d
+	WORD $0x4e6dd54a // fadd v10.2d, v10.2d, v13.2d
+	WORD $0x6e6cdc6c // fmul v12.2d, v3.2d, v12.2d
+	WORD $0x4e6cd56b // fadd v11.2d, v11.2d, v12.2d
+	FSTPQ (F8, F9), 0(R12)
+	FSTPQ (F10, F11), 32(R12)
+	VLD1R.P 8(R9), [V12.D2]
+	WORD $0x6e6cdd08 // fmul v8.2d, v8.2d, v12.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x6e6cdd28 // fmul v8.2d, v9.2d, v12.2d
+	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
+	WORD $0x6e6cdd48 // fmul v8.2d, v10.2d, v12.2d
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x6e6cdd68 // fmul v8.2d, v11.2d, v12.2d
+	WORD $0x4e68d4e7 // fadd v7.2d, v7.2d, v8.2d
+	ADD R6, R12
+	SUBS $1, R13
+	BNE rows0
+	FSTPQ (F4, F5), 0(R5)
+	FSTPQ (F6, F7), 32(R5)
+	ADD $64, R2
+	ADD $64, R5
+	ADD $64, R3
+	SUB $8, R8
+	CMP $8, R8
+	BGE columns8
+columns8End:
+	CMP $2, R8
+	BLT columns2End
+columns2:
+	FMOVQ 0(R2), F0
+	FMOVQ 0(R5), F1
+	MOVD R4, R9
+	MOVD R0, R10
+	MOVD R1, R11
+	MOVD R3, R12
+	MOVD R7, R13
+rows1:
+	FMOVQ 0(R12), F2
+	VLD1R.P 8(R10), [V3.D2]
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	VLD1R.P 8(R11), [V3.D2]
+	WORD $0x6e63dc03 // fmul v3.2d, v0.2d, v3.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	FMOVQ F2, 0(R12)
+	VLD1R.P 8(R9), [V3.D2]
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	ADD R6, R12
+	SUBS $1, R13
+	BNE rows1
+	FMOVQ F1, 0(R5)
+	ADD $16, R2
+	ADD $16, R5
+	ADD $16, R3
+	SUB $2, R8
+	CMP $2, R8
+	BGE columns2
+columns2End:
+	CMP $1, R8
+	BLT columns1End
+columns1:
+	VLD1R (R2), [V0.D2]
+	VLD1R (R5), [V1.D2]
+	MOVD R4, R9
+	MOVD R0, R10
+	MOVD R1, R11
+	MOVD R3, R12
+	MOVD R7, R13
+rows2:
+	VLD1R (R12), [V2.D2]
+	VLD1R.P 8(R10), [V3.D2]
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	VLD1R.P 8(R11), [V3.D2]
+	WORD $0x6e63dc03 // fmul v3.2d, v0.2d, v3.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	FMOVD F2, 0(R12)
+	VLD1R.P 8(R9), [V3.D2]
+	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	ADD R6, R12
+	SUBS $1, R13
+	BNE rows2
+	FMOVD F1, 0(R5)
+	ADD $8, R2
+	ADD $8, R5
+	ADD $8, R3
+	SUB $1, R8
+	CMP $1, R8
 	BGE columns1
 columns1End:
 	RET

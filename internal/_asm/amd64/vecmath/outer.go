@@ -15,15 +15,19 @@ import (
 func (m machine) outer() {
 	m.Begin("outer", "(s *T, stride int, a, b, x, y *T, rows, n int)",
 		"sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.")
-	m.sum(amd64.Argument("a"), amd64.Argument("x"))
+	m.sum(nil, amd64.Argument("a"), amd64.Argument("x"))
+
+	m.Begin("decayOuter", "(s *T, stride int, d, a, b, x, y *T, rows, n int)",
+		"sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.")
+	m.sum(amd64.Argument("d"), amd64.Argument("a"), amd64.Argument("x"))
 
 	m.Begin("sumRows", "(s *T, stride int, b, y *T, rows, n int)",
 		"sets y = y + b[i]·s[i] for i in ascending order and rows of n elements.")
-	m.sum(nil, nil)
+	m.sum(nil, nil, nil)
 }
 
-// sum writes a function of outer. Without a there is no product to add.
-func (m machine) sum(a, x Register) {
+// sum writes a function of outer. Without g rows have no factors, and without a there is no product to add.
+func (m machine) sum(g, a, x Register) {
 	s, stride, b, y := amd64.Argument("s"), amd64.Argument("stride"), amd64.Argument("b"), amd64.Argument("y")
 	rows, n := amd64.Argument("rows"), amd64.Argument("n")
 	SHLQ(U8(m.Shift()), stride)
@@ -42,6 +46,12 @@ func (m machine) sum(a, x Register) {
 		Label(start)
 		q := m.Broadcast(Mem{Base: b, Index: i, Scale: uint8(m.Size)})
 		w := columns.load(row)
+		if g != nil {
+			factor := m.Broadcast(Mem{Base: g, Index: i, Scale: uint8(m.Size)})
+			for j := range w {
+				m.Mul(factor, w[j], w[j])
+			}
+		}
 		if a != nil {
 			p := m.Broadcast(Mem{Base: a, Index: i, Scale: uint8(m.Size)})
 			for j := range w {
