@@ -51,10 +51,20 @@ func TestEveryPanicLeavesTheNextCallSound(t *testing.T) {
 	}
 }
 
+// twoProcessors sets GOMAXPROCS to 2 for the test. It leaves the test out where one goroutine runs at
+// a time all the same, as in WebAssembly.
+func twoProcessors(t *testing.T) {
+	before := runtime.GOMAXPROCS(2)
+	t.Cleanup(func() { runtime.GOMAXPROCS(before) })
+	if runtime.GOMAXPROCS(0) < 2 {
+		t.Skip("there is one processor, whatever GOMAXPROCS is set to")
+	}
+}
+
 // TestGoexitEndsTheCaller has piece 0 and piece 1 at work at the same time, so that one
 // of them is a helper's, and lets either end its goroutine.
 func TestGoexitEndsTheCaller(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	twoProcessors(t)
 	for guilty := range 2 {
 		for range 50 {
 			returned, ended := false, make(chan struct{})
@@ -114,7 +124,7 @@ func TestNestedCalls(t *testing.T) {
 // TestTheCallerWorksToo has two pieces that wait for each other, and two
 // goroutines, one of them the caller's, to do them.
 func TestTheCallerWorksToo(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	twoProcessors(t)
 	meet := make(chan bool)
 	Pieces(2, func(i int) {
 		if i == 0 {
@@ -160,7 +170,7 @@ func TestDoesNotAllocate(t *testing.T) {
 
 // TestHelpersDoNotPileUp keeps the other processor busy, so that no helper begins.
 func TestHelpersDoNotPileUp(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	twoProcessors(t)
 	var stop atomic.Bool
 	defer stop.Store(true)
 	go func() {

@@ -3,6 +3,7 @@ package simd
 import (
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -34,6 +35,10 @@ func TestAllowed(t *testing.T) {
 
 // TestUnknownTierIsNoticed starts this program once more, with a name that is no tier.
 func TestUnknownTierIsNoticed(t *testing.T) {
+	switch runtime.GOOS {
+	case "js", "wasip1":
+		t.Skip("WebAssembly starts no programs")
+	}
 	program, err := os.Executable()
 	require.NoError(t, err)
 	for value, want := range map[string]string{
