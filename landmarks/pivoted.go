@@ -31,13 +31,15 @@ import (
 // Once the landmarks span all rows to rounding, which is 2⁻⁴⁰ of k(x_i, x_i), the rest of the
 // landmarks is drawn uniformly. Nystroem then has a Rank below n.
 //
-// Landmarks are drawn in blocks, with the same law [Epperly, Tropp & Webber 2024]. The cost is
-// O(N·n) values of k and O(N·n²), in float64, with memory for N·n numbers.
+// Landmarks are drawn in blocks, with the same law [Epperly, Tropp & Webber 2024]. A row that is
+// drawn takes O(n) values of k and O(n²), in float64. Where the error falls slowly with n, hardly
+// more than n rows are drawn, and others are not looked at. At worst the cost is O(N·n) values of k
+// and O(N·n²), with memory for N·n numbers.
 //
 // An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative
-// k(x_i, x_i). The error of ctx is returned if ctx ends, which is noticed between blocks of landmarks.
-// A nil ctx panics.
+// k(x_i, x_i). Values of k that the draw does not need are not looked at. The error of ctx is
+// returned if ctx ends, which is noticed between blocks of landmarks. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
@@ -103,14 +105,8 @@ func (g *gramColumns) Fix(at []int) {
 	g.fixed = fixed
 }
 
-func (g *gramColumns) Columns(dst dense.Matrix[float64], lo, hi int) {
-	g.write(dst, g.points.RowRange(lo, hi))
-}
-
-func (g *gramColumns) Square(dst dense.Matrix[float64]) { g.write(dst, g.fixed.Points()) }
-
-func (g *gramColumns) write(dst, x dense.Matrix[float64]) {
-	g.fixed.Gram(dst, x)
+func (g *gramColumns) Columns(dst dense.Matrix[float64], rows []int) {
+	g.fixed.Gram(dst, layout.Rows(g.points, rows))
 	if argument.Finite("K", dst) != nil {
 		g.notFinite.Store(true)
 	}

@@ -52,8 +52,8 @@ func ExampleCorrected() {
 		fmt.Printf("%+v: off by %.0f %%\n", options[i], 100*r.Error)
 	}
 	// Output:
-	// {Window:0 Samples:0}: off by 9 %
-	// {Window:64 Samples:0}: off by 6 %
-	// {Window:0 Samples:64}: off by 6 %
+	// {Window:0 Samples:0}: off by 8 %
+	// {Window:64 Samples:0}: off by 5 %
+	// {Window:0 Samples:64}: off by 5 %
 	// {Window:64 Samples:64}: off by 4 %
 }

@@ -55,5 +55,5 @@ func ExampleRows() {
 	}
 	// Output:
 	// error 15.4 % (95 %: 13.7 … 18.9 %), 9 of 10 rows within 21 %, worst 36 % of 64 rows; plain averages 24 %
-	// error 1.74 % (95 %: 1.58 … 1.99 %), 9 of 10 rows within 2.5 %, worst 3.5 % of 64 rows; plain averages 24 %
+	// error 1.7 % (95 %: 1.55 … 1.91 %), 9 of 10 rows within 2.4 %, worst 3 % of 64 rows; plain averages 24 %
 }

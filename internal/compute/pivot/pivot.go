@@ -6,9 +6,12 @@
 // of the low-rank approximation falls almost as fast as the error of the best one of that rank
 // [Chen, Epperly, Tropp & Webber 2023].
 //
-// Pivots come in blocks. A block of proposals is drawn at once, and each proposal is kept with the
-// probability that the proposals kept before it leave of it. The pivots have the law of pivots
-// drawn one by one, and the work is in matrix products [Epperly, Tropp & Webber 2024].
+// Pivots come in blocks. A block of proposals is drawn at once, with probabilities proportional to
+// bounds of the residual, and each proposal is kept with the probability that the residual at it,
+// without the proposals kept before it, has of its bound. The pivots have the law of pivots drawn
+// one by one, and the work is in matrix products. Only rows of proposals are computed. The diagonal
+// at an earlier time is a bound, and all of it is computed anew where rejected proposals would cost
+// more [Epperly, Tropp & Webber 2024].
 //
 // # References
 //
@@ -33,8 +36,13 @@ import (
 )
 
 const (
-	proposals = 64  // the most proposals of a block
-	rowGrain  = 128 // rows that are worth another processor
+	blockPivots = 64  // the most pivots of a block
+	proposals   = 256 // the most proposals of a block
+	rowGrain    = 128 // rows that are worth another processor
+
+	elementCost = 64 // multiply-adds that take the time of an element of A, about
+
+	proposalGrain = 32 // rows of proposals that are worth another processor
 )
 
 // Matrix is a symmetric positive semi-definite matrix A, which is given a few columns at a time.
@@ -42,36 +50,57 @@ type Matrix[T dense.Float] interface {
 	// Fix makes the columns with the given numbers the fixed columns.
 	Fix(at []int)
 
-	// Columns writes the rows lo ≤ i < hi of the fixed columns into dst. Several goroutines call
-	// Columns at a time.
-	Columns(dst dense.Matrix[T], lo, hi int)
-
-	// Square writes the fixed columns, in the rows with the same numbers, into dst.
-	Square(dst dense.Matrix[T])
+	// Columns writes the given rows of the fixed columns into dst. Several goroutines call Columns at
+	// a time. The diagonal of A is known without it.
+	Columns(dst dense.Matrix[T], rows []int)
 }
 
-// Chooser chooses pivots. It keeps memory between calls, n×r elements for r pivots of n, and
+// Chooser chooses pivots. It keeps memory between calls, up to n×r elements for r pivots of n, and
 // belongs to one goroutine. The zero value is ready for use.
 type Chooser[T dense.Float] struct {
-	// Stop, unless it is nil, is called before each block of proposals. Where it returns true, Choose
-	// returns the pivots that it has.
+	// Stop, unless it is nil, is called before each block of proposals, and by several goroutines
+	// between rows of the factor. Where it returns true, Choose returns the pivots that it has.
 	Stop func() bool
 
-	a       Matrix[T]
-	factor  scratch.Buffer[T] // n×r: A ≈ F·Fᵀ
-	rest    []float64         // the diagonal of A − F·Fᵀ
-	least   []float64         // elements of rest up to least are rounding
-	sums    []float64         // cumulative, of weights times rest
-	pivots  []int
-	drawn   []int
-	square  scratch.Buffer[T] // proposals×proposals
-	rows    scratch.Buffer[T] // proposals×r, rows of F
-	inverse scratch.Buffer[T] // R = L⁻ᵀ for the Cholesky factor L of the residual among a block
-	mixed   scratch.Buffer[T] // r×proposals
-	kept    []int
-	lower   []float64
+	a        Matrix[T]
+	diagonal []float64 // of A
+	least    []float64 // elements of the residual up to least are rounding
+	rest     []float64 // bounds of the diagonal of the residual
+	sums     []float64 // cumulative, of weights times rest
+	pivots   []int
+	blocks   []block[T]
 
-	fixed, known matmul.Packed[T] // R, and F_Bᵀ·R for the rows F_B of the block
+	all    []int             // 0 … n−1
+	factor scratch.Buffer[T] // n×r: A ≈ F·Fᵀ
+	known  int               // columns that F has
+	rate   float64           // of proposals of the last block that became pivots
+
+	drawn      []int
+	left       [proposals]float64 // the residuals of proposals
+	candidates []candidate
+	kept       []int // candidates that become pivots
+	lower      [blockPivots * blockPivots]float64
+
+	rows           scratch.Buffer[T] // proposals×r, rows of F
+	given          scratch.Buffer[T] // elements of A
+	inverse, mixed scratch.Buffer[T]
+}
+
+// candidate is a proposal that the pivots before its block do not rule out.
+type candidate struct {
+	at    int     // the column
+	order int     // the number of proposals up to it
+	least float64 // the residual above which it becomes a pivot
+	left  float64 // its residual before the block
+}
+
+// block is some pivots, from number lo up to hi. With the Cholesky factor L of the residual among
+// them and their rows F_B, the columns of F for them are
+//
+//	(A_:B − F·F_Bᵀ)·L⁻ᵀ = A_:B·R − F·(F_Bᵀ·R),  R = L⁻ᵀ.
+type block[T dense.Float] struct {
+	lo, hi       int
+	fixed, known matmul.Packed[T] // R, and F_Bᵀ·R
 }
 
 // Choose returns at most count different pivots of A, in the order in which they were drawn. Each
@@ -81,31 +110,32 @@ type Chooser[T dense.Float] struct {
 //
 // diagonal holds the diagonal of A, least the elements of the residual that may be rounding. Choose
 // stops early when no residual with a positive weight exceeds them. Weights that are negative or
-// NaN count as zero. The result is valid until the next call. Choose takes O(n·r·(c+r)) time for r
-// pivots, where c is the time for an element of A, and gives the same pivots whatever GOMAXPROCS
-// is.
+// NaN count as zero. The result is valid until the next call.
+//
+// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each of the proposals, where c
+// is the time for an element of A. There are hardly more than r proposals where the residual falls
+// slowly. Where it falls fast, and at worst, Choose takes O(n·r·(c+r)). It gives the same pivots
+// whatever GOMAXPROCS is.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
-	c.a, c.least, c.pivots = a, least, c.pivots[:0]
+	c.a, c.diagonal, c.least = a, diagonal, least
+	c.pivots, c.blocks, c.known, c.rate = c.pivots[:0], c.blocks[:0], 0, 1
 	c.rest, c.sums = append(c.rest[:0], diagonal...), scratch.Resize(c.sums, n)
-	c.factor.Shape(n, count)
 	c.rows.Shape(proposals, count)
-	c.mixed.Shape(count, proposals)
-	c.square.Shape(proposals, proposals)
-	c.inverse.Shape(proposals, proposals)
 	for len(c.pivots) < count && (c.Stop == nil || !c.Stop()) && c.propose(weights, count, rng) {
-		c.drawn = c.filter(c.drawn, count-len(c.pivots), rng)
-		if len(c.drawn) > 0 {
-			c.extend()
+		c.consider(rng)
+		c.filter(min(count-len(c.pivots), blockPivots))
+		if len(c.pivots) == count {
+			break
+		}
+		c.extend()
+		if c.pays(count) {
+			c.settle(count)
 		}
 	}
-	c.a = nil
+	c.a, c.diagonal, c.least = nil, nil, nil
 	return c.pivots
 }
-
-// Residual returns the diagonal of the residual after the last Choose. Elements that are rounding
-// are zero. The result is valid until the next Choose.
-func (c *Chooser[T]) Residual() []float64 { return c.rest }
 
 // propose draws a block of proposals. It returns false if nothing is left.
 func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool {
@@ -122,142 +152,227 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 	if !(total > 0) {
 		return false
 	}
+	wanted := min(blockPivots, max(8, (count+3)/4), count-len(c.pivots))
 	c.drawn = c.drawn[:0]
-	for range min(proposals, max(8, (count+3)/4)) {
+	for range min(proposals, max(8, int(math.Ceil(float64(wanted)/c.rate)))) {
 		at := rng.Float64() * total
 		c.drawn = append(c.drawn, sort.Search(len(c.sums)-1, func(i int) bool { return c.sums[i] > at }))
 	}
 	return true
 }
 
-// filter returns the proposals that become pivots, at most limit, and sets lower to the Cholesky
-// factor of the residual among them.
-func (c *Chooser[T]) filter(drawn []int, limit int, rng *rand.Rand) []int {
-	n, before := len(drawn), len(c.pivots)
-	c.a.Fix(drawn)
-	square := c.square.Rows(n).ColRange(0, n)
-	c.a.Square(square)
+// consider computes the rows of F of proposals, and keeps those proposals as candidates that the
+// pivots so far leave enough of.
+func (c *Chooser[T]) consider(rng *rand.Rand) {
+	n, before := len(c.drawn), len(c.pivots)
 	if before > 0 {
-		rows := c.gather(drawn)
+		if c.known < before {
+			c.a.Fix(c.pivots[c.known:])
+		}
+		c.given.Shape(n, before-c.known)
+		parallel.Do((n+proposalGrain-1)/proposalGrain, (*proposing[T])(c))
+	}
+	rows := c.rows.Rows(n).ColRange(0, before)
+	c.candidates = c.candidates[:0]
+	for j, at := range c.drawn {
+		left := c.diagonal[at] - 2*vecmath.HalfSquaredNorm(rows.Row(j))
+		if least := rng.Float64() * c.rest[at]; least < left && left > c.least[at] {
+			copy(rows.Row(len(c.candidates)), rows.Row(j))
+			c.candidates = append(c.candidates, candidate{at: at, order: j + 1, least: least, left: left})
+		}
+		c.left[j] = left
+	}
+	// All proposals of a block are kept by the bounds that they were drawn by, which change only now.
+	for j, at := range c.drawn {
+		c.bound(at, c.left[j])
+	}
+}
+
+// filter makes candidates pivots, at most limit. Then kept has their numbers among candidates, and
+// lower the Cholesky factor of the residual among them.
+func (c *Chooser[T]) filter(limit int) {
+	n, before, examined := len(c.candidates), len(c.pivots), len(c.drawn)
+	c.kept, c.rate = c.kept[:0], 1/float64(examined+1)
+	if n == 0 {
+		return
+	}
+	c.drawn = c.drawn[:0]
+	for _, x := range c.candidates {
+		c.drawn = append(c.drawn, x.at)
+	}
+	c.a.Fix(c.drawn)
+	c.given.Shape(n, n)
+	square := c.given.Rows(n)
+	c.a.Columns(square, c.drawn)
+	if before > 0 {
+		rows := c.rows.Rows(n).ColRange(0, before)
 		matmul.MulT(-1, rows, rows, 1, square)
 	}
-	h := scratch.Resize(c.lower, proposals*proposals)
-	c.lower, c.kept = h, c.kept[:0]
-	for i := range n {
-		for j, v := range square.Row(i)[:i+1] {
-			h[i*n+j] = float64(v)
-		}
-	}
-	for j := range n {
-		left := h[j*n+j]
-		if u := rng.Float64(); !(u*c.rest[drawn[j]] < left && left > c.least[drawn[j]]) {
-			continue
-		}
-		root := math.Sqrt(left)
-		h[j*n+j] = root
-		for i := j + 1; i < n; i++ {
-			h[i*n+j] /= root
-		}
-		for i := j + 1; i < n; i++ {
-			x := h[i*n+j]
-			for l := j + 1; l <= i; l++ {
-				h[i*n+l] -= x * h[l*n+j]
-			}
-		}
-		if c.kept = append(c.kept, j); len(c.kept) == limit {
+	again := 0
+	for j, x := range c.candidates {
+		k := len(c.kept)
+		if k == limit {
+			examined = x.order - 1
 			break
 		}
-	}
-	if len(c.kept) == 0 {
-		// The first proposal has nothing left but for rounding, or had bad luck. Without it the
-		// next block is another one.
-		c.rest[drawn[0]] = 0
-	}
-	for i, from := range c.kept {
-		for j, column := range c.kept[:i+1] {
-			h[i*n+j] = h[from*n+column]
+		if c.rest[x.at] == 0 { // a pivot of this block, which no later block proposes
+			again++
+			continue
 		}
-		drawn[i] = drawn[from]
+		row, left := c.lower[k*blockPivots:][:k+1], x.left
+		for l, from := range c.kept {
+			y := c.lower[l*blockPivots:][:l+1]
+			row[l] = (float64(square.At(j, from)) - vecmath.Dot(row[:l], y[:l])) / y[l]
+			left -= row[l] * row[l]
+		}
+		if x.least < left && left > c.least[x.at] {
+			row[k] = math.Sqrt(left)
+			c.kept, left = append(c.kept, j), 0
+			c.pivots = append(c.pivots, x.at)
+		}
+		c.bound(x.at, left)
 	}
-	c.invert(n, len(c.kept))
-	return drawn[:len(c.kept)]
+	c.rate = float64(len(c.kept)+1) / float64(examined-again+1)
 }
 
-// gather returns the rows of F with the given numbers.
-func (c *Chooser[T]) gather(at []int) dense.Matrix[T] {
-	before := len(c.pivots)
-	rows, factor := c.rows.Rows(len(at)).ColRange(0, before), c.factor.Rows(len(c.rest))
-	for i, from := range at {
-		copy(rows.Row(i), factor.Row(from))
+// bound lowers the bound of a residual to what is left of it.
+func (c *Chooser[T]) bound(at int, left float64) {
+	if !(left > c.least[at]) {
+		left = 0
 	}
-	return rows
+	c.rest[at] = min(c.rest[at], left)
 }
 
-// invert sets inverse to L⁻ᵀ for the triangle L of the given order in lower.
-func (c *Chooser[T]) invert(stride, order int) {
-	h := c.lower
-	inverse := c.inverse.Rows(order).ColRange(0, order)
-	var column [proposals]float64
-	for j := range order {
-		clear(inverse.Row(j))
-		for i := j; i < order; i++ {
-			sum := 0.0
+// proposing is the task of computing rows of F and elements of A for proposals, proposalGrain a
+// piece.
+type proposing[T dense.Float] Chooser[T]
+
+func (t *proposing[T]) Piece(i int) {
+	c := (*Chooser[T])(t)
+	lo, n := i*proposalGrain, len(c.drawn)
+	hi := min(lo+proposalGrain, n)
+	given, rows := c.given.Rows(n).RowRange(lo, hi), c.rows.Rows(n).RowRange(lo, hi)
+	if given.Cols > 0 {
+		c.a.Columns(given, c.drawn[lo:hi])
+	}
+	if c.known > 0 {
+		factor := c.factor.Rows(len(c.rest))
+		for j, from := range c.drawn[lo:hi] {
+			copy(rows.Row(j)[:c.known], factor.Row(from))
+		}
+	}
+	c.complete(rows, given)
+}
+
+// complete appends columns to rows of F that have the known columns, from these rows of the columns
+// of A for the other pivots.
+func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
+	for i := range c.blocks {
+		b := &c.blocks[i]
+		if b.lo < c.known {
+			continue
+		}
+		to := rows.ColRange(b.lo, b.hi)
+		matmul.MulPacked(1, given.ColRange(b.lo-c.known, b.hi-c.known), &b.fixed, 0, to, nil)
+		if b.lo > 0 {
+			matmul.MulPacked(-1, rows.ColRange(0, b.lo), &b.known, 1, to, nil)
+		}
+	}
+}
+
+// extend makes the pivots of the last proposals a block.
+func (c *Chooser[T]) extend() {
+	p := len(c.kept)
+	if p == 0 {
+		return
+	}
+	if len(c.blocks) < cap(c.blocks) {
+		c.blocks = c.blocks[:len(c.blocks)+1]
+	} else {
+		c.blocks = append(c.blocks, block[T]{})
+	}
+	b := &c.blocks[len(c.blocks)-1]
+	b.lo, b.hi = len(c.pivots)-p, len(c.pivots)
+	c.inverse.Shape(p, p)
+	inverse := c.inverse.Rows(p)
+	c.invert(inverse)
+	matmul.Pack(&b.fixed, inverse)
+	if b.lo == 0 {
+		return
+	}
+	rows := c.rows.Rows(len(c.candidates)).ColRange(0, b.lo)
+	for i, from := range c.kept {
+		copy(rows.Row(i), rows.Row(from))
+	}
+	c.mixed.Shape(b.lo, p)
+	mixed := c.mixed.Rows(b.lo)
+	matmul.TMul(1, rows.RowRange(0, p), inverse, 0, mixed)
+	matmul.Pack(&b.known, mixed)
+}
+
+// invert sets dst to L⁻ᵀ for the triangle L in lower.
+func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
+	var column [blockPivots]float64
+	for j := range dst.Rows {
+		clear(dst.Row(j))
+		for i := j; i < dst.Rows; i++ {
+			x, sum := c.lower[i*blockPivots:][:i+1], 0.0
 			if i == j {
 				sum = 1
 			}
-			for l := j; l < i; l++ {
-				sum -= h[i*stride+l] * column[l]
-			}
-			column[i] = sum / h[i*stride+i]
-			inverse.Row(j)[i] = T(column[i])
+			column[i] = (sum - vecmath.Dot(x[j:i], column[j:i])) / x[i]
+			dst.Row(j)[i] = T(column[i])
 		}
 	}
 }
 
-// extend appends the columns of F for the block drawn, and updates the diagonal of the residual:
-//
-//	F_new = (A_:B − F·F_Bᵀ)·L⁻ᵀ.
-func (c *Chooser[T]) extend() {
-	before, p := len(c.pivots), len(c.drawn)
-	c.a.Fix(c.drawn)
-	inverse := c.inverse.Rows(p).ColRange(0, p)
-	matmul.Pack(&c.fixed, inverse)
-	if before > 0 {
-		mixed := c.mixed.Rows(before).ColRange(0, p)
-		matmul.TMul(1, c.gather(c.drawn), inverse, 0, mixed)
-		matmul.Pack(&c.known, mixed)
-	}
-	parallel.Do((len(c.rest)+rowGrain-1)/rowGrain, (*extending[T])(c))
-	for _, i := range c.drawn {
-		c.rest[i] = 0
-	}
-	c.pivots = append(c.pivots, c.drawn...)
+// pays reports whether rejected proposals, with the rate of the last block, would cost more than
+// settle.
+func (c *Chooser[T]) pays(count int) bool {
+	m := len(c.pivots)
+	left := float64(count - m)
+	rejections := left * (1/c.rate - 1)
+	return m > c.known && rejections*c.cost((m+count)/2) >= float64(len(c.rest))*c.cost(m)
 }
 
-// extending is the task of extending F, rowGrain rows a piece.
-type extending[T dense.Float] Chooser[T]
+// cost returns the multiply-adds for the unknown columns of a row of F with m columns.
+func (c *Chooser[T]) cost(m int) float64 {
+	return float64(m-c.known) * (elementCost + float64(m+c.known)/2)
+}
 
-func (c *extending[T]) Piece(i int) {
+// settle computes the columns of F for all pivots, at most count, and the diagonal of the residual.
+func (c *Chooser[T]) settle(count int) {
+	n := len(c.rest)
+	if c.known == 0 {
+		c.factor.Shape(n, count)
+	}
+	for i := len(c.all); i < n; i++ {
+		c.all = append(c.all, i)
+	}
+	c.a.Fix(c.pivots[c.known:])
+	parallel.Do((n+rowGrain-1)/rowGrain, (*settling[T])(c))
+	c.known, c.rate = len(c.pivots), 1
+}
+
+// settling is the task of extending F, rowGrain rows a piece.
+type settling[T dense.Float] Chooser[T]
+
+func (t *settling[T]) Piece(i int) {
+	c := (*Chooser[T])(t)
+	if c.Stop != nil && c.Stop() {
+		return
+	}
+	n, late := len(c.rest), len(c.pivots)-c.known
 	lo := i * rowGrain
-	hi := min(lo+rowGrain, len(c.rest))
-	before, p := len(c.pivots), len(c.drawn)
+	hi := min(lo+rowGrain, n)
 	b := pool.Get[scratch.Buffer[T]](&columns)
-	b.Shape(rowGrain, proposals)
-	given := b.Rows(hi-lo).ColRange(0, p)
-	c.a.Columns(given, lo, hi)
-	factor := c.factor.Rows(len(c.rest)).RowRange(lo, hi)
-	to := factor.ColRange(before, before+p)
-	matmul.MulPacked(1, given, &c.fixed, 0, to, nil)
-	if before > 0 {
-		matmul.MulPacked(-1, factor.ColRange(0, before), &c.known, 1, to, nil)
-	}
+	b.Shape(rowGrain, late)
+	given, rows := b.Rows(hi-lo), c.factor.Rows(n).RowRange(lo, hi)
+	c.a.Columns(given, c.all[lo:hi])
+	c.complete(rows, given)
 	pool.Put(&columns, b)
-	for i := range to.Rows {
-		rest := c.rest[lo+i] - 2*vecmath.HalfSquaredNorm(to.Row(i))
-		if rest <= c.least[lo+i] {
-			rest = 0
-		}
-		c.rest[lo+i] = rest
+	for j := range rows.Rows {
+		c.bound(lo+j, c.diagonal[lo+j]-2*vecmath.HalfSquaredNorm(rows.Row(j)[:len(c.pivots)]))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
@@ -30,21 +31,21 @@ func (g *gaussianColumns[T]) Fix(at []int) {
 	matmul.PackT(&g.packed, fixed)
 }
 
-func (g *gaussianColumns[T]) Columns(dst dense.Matrix[T], lo, hi int) {
-	matmul.MulPacked(g.scale, g.points.RowRange(lo, hi), &g.packed, 0, dst, nil)
-	for i := range dst.Rows {
-		g.finish(dst.Row(i), -g.halves[lo+i])
+func (g *gaussianColumns[T]) Columns(dst dense.Matrix[T], rows []int) {
+	b := pool.Get[scratch.Buffer[T]](&gathered)
+	b.Shape(len(rows), g.points.Cols)
+	points := b.Rows(len(rows))
+	for i, from := range rows {
+		copy(points.Row(i), g.points.Row(from))
+	}
+	matmul.MulPacked(g.scale, points, &g.packed, 0, dst, nil)
+	pool.Put(&gathered, b)
+	for i, from := range rows {
+		g.finish(dst.Row(i), -g.halves[from])
 	}
 }
 
-func (g *gaussianColumns[T]) Square(dst dense.Matrix[T]) {
-	matmul.MulPacked(g.scale, g.fixed.Rows(dst.Rows), &g.packed, 0, dst, nil)
-	for i := range dst.Rows {
-		row := dst.Row(i)
-		g.finish(row, g.fixedHalves[i])
-		row[i] = 1
-	}
-}
+var gathered pool.Both[scratch.Buffer[float32], scratch.Buffer[float64]]
 
 // finish turns the products s·x·y of a point x into exp(s·x·y − s‖y‖²/2 − s‖x‖²/2), given −s‖x‖²/2.
 func (g *gaussianColumns[T]) finish(row []T, half T) {
