@@ -51,7 +51,11 @@ func (c *comparison[T]) form(name string, size int, src rand.Source) (fitted[T],
 		var err error
 		switch base {
 		case "clusters":
-			form, err = multipole.New(performer.Exact[T]{Scale: c.scale, Causal: c.causal}, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
+			exact := performer.Exact[T]{Scale: c.scale, Causal: c.causal}
+			if !c.causal {
+				exact.Bits = 8 // of near keys
+			}
+			form, err = multipole.New(exact, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
 		case "landmarks":
 			form, err = performer.NewLandmarks(performer.Exact[T]{Scale: c.scale, Causal: c.causal}, size, src)
 		default:

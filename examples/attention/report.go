@@ -105,7 +105,8 @@ func (c *comparison[T]) reportForms(w io.Writer, rows []formRow) error {
 error   ‖output − exact‖ / ‖exact‖ (Frobenius), mean ± standard error over %d draws
 time    of one pass over all heads, the choice of landmarks and the fit of maps to the tensors
         included, median; faster is the time of exact attention over this one
-size    landmarks, clusters, or frequencies m (Gram–Schmidt): hyperbolic and trig make 2m features of them.
+size    landmarks, clusters (near keys in 8 bits, unless causal), or frequencies m (Gram–Schmidt): hyperbolic and trig make 2m
+        features of them.
         Time grows with L·size, that of exact attention with L². "corrected" draws as many keys to
         correct the others without bias, "window" gives the %d keys to each side exact weights
 *       to compare with: exact attention with scores, weights and values in 8 bits, the exact map of
