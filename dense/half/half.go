@@ -37,11 +37,11 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	switch src := any(src).(type) {
 	case []Float16:
 		for i, h := range src {
-			dst[i] = T(h.Float32())
+			dst[i] = widened[T](h.Float32())
 		}
 	case []BFloat16:
 		for i, h := range src {
-			dst[i] = T(h.Float32())
+			dst[i] = widened[T](h.Float32())
 		}
 	}
 	return dst
@@ -57,14 +57,46 @@ func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	switch dst := any(dst).(type) {
 	case []Float16:
 		for i, x := range src {
-			dst[i] = Float16(nearest(float64(x), 10, 5))
+			dst[i] = Float16(nearest(widest(x), 10, 5))
 		}
 	case []BFloat16:
 		for i, x := range src {
-			dst[i] = BFloat16(nearest(float64(x), 7, 8))
+			dst[i] = BFloat16(nearest(widest(x), 7, 8))
 		}
 	}
 	return dst
+}
+
+// widened returns x in T. Conversions of NaN forget its sign and fraction on some processors, riscv64 for one.
+func widened[T dense.Float](x float32) T {
+	if x == x {
+		return T(x)
+	}
+	var v T
+	switch v := any(&v).(type) {
+	case *float32:
+		*v = x
+	case *float64:
+		*v = widestNaN(x)
+	}
+	return v
+}
+
+// widest returns x as float64, with what NaN holds.
+func widest[T dense.Float](x T) float64 {
+	if x == x {
+		return float64(x)
+	}
+	if x, ok := any(x).(float32); ok {
+		return widestNaN(x)
+	}
+	return float64(x)
+}
+
+func widestNaN(x float32) float64 {
+	const exponent = 0x7ff << 52
+	bits := uint64(math.Float32bits(x))
+	return math.Float64frombits(bits>>31<<63 | exponent | bits<<41>>12)
 }
 
 // ensure returns dst if there is one, which must have length n.

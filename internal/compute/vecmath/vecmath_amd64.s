@@ -2986,21 +2986,17 @@ TEXT ·sumOfSquaresF32AVX512(SB), NOSPLIT, $0-24
 	JLT    end
 
 block:
-	VCVTPS2PD (AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z0, Z0
-	VCVTPS2PD 32(AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z1, Z1
-	VCVTPS2PD 64(AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z2, Z2
-	VCVTPS2PD 96(AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z3, Z3
-	ADDQ      $0x00000080, AX
-	SUBQ      $0x00000020, CX
-	JGE       block
+	VCVTPS2PD   (AX), Z4
+	VFMADD231PD Z4, Z4, Z0
+	VCVTPS2PD   32(AX), Z4
+	VFMADD231PD Z4, Z4, Z1
+	VCVTPS2PD   64(AX), Z4
+	VFMADD231PD Z4, Z4, Z2
+	VCVTPS2PD   96(AX), Z4
+	VFMADD231PD Z4, Z4, Z3
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000020, CX
+	JGE         block
 
 end:
 	ADDQ        $0x00000020, CX
@@ -3009,57 +3005,49 @@ end:
 	LEAQ        masks<>+0(SB), DX
 	KMOVW       (DX)(CX*2), K1
 	VCVTPS2PD.Z (AX), K1, Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z0, Z0
+	VFMADD231PD Z4, Z4, Z0
 	JMP         sum
 
 more0:
 	VCVTPS2PD   (AX), Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z0, Z0
+	VFMADD231PD Z4, Z4, Z0
 	SUBQ        $0x00000008, CX
 	CMPQ        CX, $0x00000008
 	JGE         more1
 	LEAQ        masks<>+0(SB), DX
 	KMOVW       (DX)(CX*2), K1
 	VCVTPS2PD.Z 32(AX), K1, Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z1, Z1
+	VFMADD231PD Z4, Z4, Z1
 	JMP         sum
 
 more1:
 	VCVTPS2PD   32(AX), Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z1, Z1
+	VFMADD231PD Z4, Z4, Z1
 	SUBQ        $0x00000008, CX
 	CMPQ        CX, $0x00000008
 	JGE         more2
 	LEAQ        masks<>+0(SB), DX
 	KMOVW       (DX)(CX*2), K1
 	VCVTPS2PD.Z 64(AX), K1, Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z2, Z2
+	VFMADD231PD Z4, Z4, Z2
 	JMP         sum
 
 more2:
 	VCVTPS2PD   64(AX), Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z2, Z2
+	VFMADD231PD Z4, Z4, Z2
 	SUBQ        $0x00000008, CX
 	CMPQ        CX, $0x00000008
 	JGE         more3
 	LEAQ        masks<>+0(SB), DX
 	KMOVW       (DX)(CX*2), K1
 	VCVTPS2PD.Z 96(AX), K1, Z4
-	VMULPD      Z4, Z4, Z4
-	VADDPD      Z4, Z3, Z3
+	VFMADD231PD Z4, Z4, Z3
 	JMP         sum
 
 more3:
-	VCVTPS2PD 96(AX), Z4
-	VMULPD    Z4, Z4, Z4
-	VADDPD    Z4, Z3, Z3
-	SUBQ      $0x00000008, CX
+	VCVTPS2PD   96(AX), Z4
+	VFMADD231PD Z4, Z4, Z3
+	SUBQ        $0x00000008, CX
 
 sum:
 	VADDPD        Z2, Z0, Z0
@@ -3089,26 +3077,22 @@ TEXT ·dotF32AVX512(SB), NOSPLIT, $0-32
 	JLT    end
 
 block:
-	VCVTPS2PD (AX), Z4
-	VCVTPS2PD (CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z0, Z0
-	VCVTPS2PD 32(AX), Z4
-	VCVTPS2PD 32(CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z1, Z1
-	VCVTPS2PD 64(AX), Z4
-	VCVTPS2PD 64(CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z2, Z2
-	VCVTPS2PD 96(AX), Z4
-	VCVTPS2PD 96(CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z3, Z3
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	SUBQ      $0x00000020, DX
-	JGE       block
+	VCVTPS2PD   (AX), Z4
+	VCVTPS2PD   (CX), Z5
+	VFMADD231PD Z5, Z4, Z0
+	VCVTPS2PD   32(AX), Z4
+	VCVTPS2PD   32(CX), Z5
+	VFMADD231PD Z5, Z4, Z1
+	VCVTPS2PD   64(AX), Z4
+	VCVTPS2PD   64(CX), Z5
+	VFMADD231PD Z5, Z4, Z2
+	VCVTPS2PD   96(AX), Z4
+	VCVTPS2PD   96(CX), Z5
+	VFMADD231PD Z5, Z4, Z3
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	SUBQ        $0x00000020, DX
+	JGE         block
 
 end:
 	ADDQ        $0x00000020, DX
@@ -3120,15 +3104,13 @@ end:
 	LEAQ        masks<>+0(SB), AX
 	KMOVW       (AX)(DX*2), K1
 	VCVTPS2PD.Z (CX), K1, Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z0, Z0
+	VFMADD231PD Z5, Z4, Z0
 	JMP         sum
 
 more0:
 	VCVTPS2PD   (AX), Z4
 	VCVTPS2PD   (CX), Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z0, Z0
+	VFMADD231PD Z5, Z4, Z0
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
 	JGE         more1
@@ -3138,15 +3120,13 @@ more0:
 	LEAQ        masks<>+0(SB), AX
 	KMOVW       (AX)(DX*2), K1
 	VCVTPS2PD.Z 32(CX), K1, Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z1, Z1
+	VFMADD231PD Z5, Z4, Z1
 	JMP         sum
 
 more1:
 	VCVTPS2PD   32(AX), Z4
 	VCVTPS2PD   32(CX), Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z1, Z1
+	VFMADD231PD Z5, Z4, Z1
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
 	JGE         more2
@@ -3156,15 +3136,13 @@ more1:
 	LEAQ        masks<>+0(SB), AX
 	KMOVW       (AX)(DX*2), K1
 	VCVTPS2PD.Z 64(CX), K1, Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z2, Z2
+	VFMADD231PD Z5, Z4, Z2
 	JMP         sum
 
 more2:
 	VCVTPS2PD   64(AX), Z4
 	VCVTPS2PD   64(CX), Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z2, Z2
+	VFMADD231PD Z5, Z4, Z2
 	SUBQ        $0x00000008, DX
 	CMPQ        DX, $0x00000008
 	JGE         more3
@@ -3174,16 +3152,14 @@ more2:
 	LEAQ        masks<>+0(SB), AX
 	KMOVW       (AX)(DX*2), K1
 	VCVTPS2PD.Z 96(CX), K1, Z5
-	VMULPD      Z5, Z4, Z4
-	VADDPD      Z4, Z3, Z3
+	VFMADD231PD Z5, Z4, Z3
 	JMP         sum
 
 more3:
-	VCVTPS2PD 96(AX), Z4
-	VCVTPS2PD 96(CX), Z5
-	VMULPD    Z5, Z4, Z4
-	VADDPD    Z4, Z3, Z3
-	SUBQ      $0x00000008, DX
+	VCVTPS2PD   96(AX), Z4
+	VCVTPS2PD   96(CX), Z5
+	VFMADD231PD Z5, Z4, Z3
+	SUBQ        $0x00000008, DX
 
 sum:
 	VADDPD        Z2, Z0, Z0
@@ -10739,7 +10715,7 @@ found:
 	RET
 
 // func sumOfSquaresF32AVX2(x *float32, n int) float64
-// Requires: AVX, SSE2
+// Requires: AVX, FMA3, SSE2
 TEXT ·sumOfSquaresF32AVX2(SB), NOSPLIT, $0-24
 	MOVQ   x+0(FP), AX
 	MOVQ   n+8(FP), CX
@@ -10755,172 +10731,148 @@ TEXT ·sumOfSquaresF32AVX2(SB), NOSPLIT, $0-24
 	JLT    end
 
 block:
-	VCVTPS2PD (AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y0, Y0
-	VCVTPS2PD 16(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y1, Y1
-	VCVTPS2PD 32(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y2, Y2
-	VCVTPS2PD 48(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y3, Y3
-	VCVTPS2PD 64(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y4, Y4
-	VCVTPS2PD 80(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y5, Y5
-	VCVTPS2PD 96(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y6, Y6
-	VCVTPS2PD 112(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y7, Y7
-	ADDQ      $0x00000080, AX
-	SUBQ      $0x00000020, CX
-	JGE       block
+	VCVTPS2PD   (AX), Y8
+	VFMADD231PD Y8, Y8, Y0
+	VCVTPS2PD   16(AX), Y8
+	VFMADD231PD Y8, Y8, Y1
+	VCVTPS2PD   32(AX), Y8
+	VFMADD231PD Y8, Y8, Y2
+	VCVTPS2PD   48(AX), Y8
+	VFMADD231PD Y8, Y8, Y3
+	VCVTPS2PD   64(AX), Y8
+	VFMADD231PD Y8, Y8, Y4
+	VCVTPS2PD   80(AX), Y8
+	VFMADD231PD Y8, Y8, Y5
+	VCVTPS2PD   96(AX), Y8
+	VFMADD231PD Y8, Y8, Y6
+	VCVTPS2PD   112(AX), Y8
+	VFMADD231PD Y8, Y8, Y7
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000020, CX
+	JGE         block
 
 end:
-	ADDQ       $0x00000020, CX
-	CMPQ       CX, $0x00000004
-	JGE        more0
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS (AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y0, Y0
-	JMP        sum
+	ADDQ        $0x00000020, CX
+	CMPQ        CX, $0x00000004
+	JGE         more0
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  (AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y0
+	JMP         sum
 
 more0:
-	VCVTPS2PD  (AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y0, Y0
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more1
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 16(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y1, Y1
-	JMP        sum
+	VCVTPS2PD   (AX), Y8
+	VFMADD231PD Y8, Y8, Y0
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more1
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  16(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y1
+	JMP         sum
 
 more1:
-	VCVTPS2PD  16(AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y1, Y1
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more2
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 32(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y2, Y2
-	JMP        sum
+	VCVTPS2PD   16(AX), Y8
+	VFMADD231PD Y8, Y8, Y1
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more2
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  32(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y2
+	JMP         sum
 
 more2:
-	VCVTPS2PD  32(AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y2, Y2
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more3
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 48(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y3, Y3
-	JMP        sum
+	VCVTPS2PD   32(AX), Y8
+	VFMADD231PD Y8, Y8, Y2
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more3
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  48(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y3
+	JMP         sum
 
 more3:
-	VCVTPS2PD  48(AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y3, Y3
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more4
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 64(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y4, Y4
-	JMP        sum
+	VCVTPS2PD   48(AX), Y8
+	VFMADD231PD Y8, Y8, Y3
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more4
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  64(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y4
+	JMP         sum
 
 more4:
-	VCVTPS2PD  64(AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y4, Y4
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more5
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 80(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y5, Y5
-	JMP        sum
+	VCVTPS2PD   64(AX), Y8
+	VFMADD231PD Y8, Y8, Y4
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more5
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  80(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y5
+	JMP         sum
 
 more5:
-	VCVTPS2PD  80(AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y5, Y5
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more6
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 96(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y6, Y6
-	JMP        sum
+	VCVTPS2PD   80(AX), Y8
+	VFMADD231PD Y8, Y8, Y5
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more6
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  96(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y6
+	JMP         sum
 
 more6:
-	VCVTPS2PD  96(AX), Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y6, Y6
-	SUBQ       $0x00000004, CX
-	CMPQ       CX, $0x00000004
-	JGE        more7
-	LEAQ       edge<>+32(SB), DX
-	SHLQ       $0x02, CX
-	SUBQ       CX, DX
-	VMOVUPS    (DX), X8
-	VMASKMOVPS 112(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	VMULPD     Y8, Y8, Y8
-	VADDPD     Y8, Y7, Y7
-	JMP        sum
+	VCVTPS2PD   96(AX), Y8
+	VFMADD231PD Y8, Y8, Y6
+	SUBQ        $0x00000004, CX
+	CMPQ        CX, $0x00000004
+	JGE         more7
+	LEAQ        edge<>+32(SB), DX
+	SHLQ        $0x02, CX
+	SUBQ        CX, DX
+	VMOVUPS     (DX), X8
+	VMASKMOVPS  112(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	VFMADD231PD Y8, Y8, Y7
+	JMP         sum
 
 more7:
-	VCVTPS2PD 112(AX), Y8
-	VMULPD    Y8, Y8, Y8
-	VADDPD    Y8, Y7, Y7
-	SUBQ      $0x00000004, CX
+	VCVTPS2PD   112(AX), Y8
+	VFMADD231PD Y8, Y8, Y7
+	SUBQ        $0x00000004, CX
 
 sum:
 	VADDPD       Y4, Y0, Y0
@@ -10939,7 +10891,7 @@ sum:
 	RET
 
 // func dotF32AVX2(x *float32, y *float32, n int) float64
-// Requires: AVX, SSE2
+// Requires: AVX, FMA3, SSE2
 TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	MOVQ   x+0(FP), AX
 	MOVQ   y+8(FP), CX
@@ -10956,245 +10908,221 @@ TEXT ·dotF32AVX2(SB), NOSPLIT, $0-32
 	JLT    end
 
 block:
-	VCVTPS2PD (AX), Y8
-	VCVTPS2PD (CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y0, Y0
-	VCVTPS2PD 16(AX), Y8
-	VCVTPS2PD 16(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y1, Y1
-	VCVTPS2PD 32(AX), Y8
-	VCVTPS2PD 32(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y2, Y2
-	VCVTPS2PD 48(AX), Y8
-	VCVTPS2PD 48(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y3, Y3
-	VCVTPS2PD 64(AX), Y8
-	VCVTPS2PD 64(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y4, Y4
-	VCVTPS2PD 80(AX), Y8
-	VCVTPS2PD 80(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y5, Y5
-	VCVTPS2PD 96(AX), Y8
-	VCVTPS2PD 96(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y6, Y6
-	VCVTPS2PD 112(AX), Y8
-	VCVTPS2PD 112(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y7, Y7
-	ADDQ      $0x00000080, AX
-	ADDQ      $0x00000080, CX
-	SUBQ      $0x00000020, DX
-	JGE       block
+	VCVTPS2PD   (AX), Y8
+	VCVTPS2PD   (CX), Y9
+	VFMADD231PD Y9, Y8, Y0
+	VCVTPS2PD   16(AX), Y8
+	VCVTPS2PD   16(CX), Y9
+	VFMADD231PD Y9, Y8, Y1
+	VCVTPS2PD   32(AX), Y8
+	VCVTPS2PD   32(CX), Y9
+	VFMADD231PD Y9, Y8, Y2
+	VCVTPS2PD   48(AX), Y8
+	VCVTPS2PD   48(CX), Y9
+	VFMADD231PD Y9, Y8, Y3
+	VCVTPS2PD   64(AX), Y8
+	VCVTPS2PD   64(CX), Y9
+	VFMADD231PD Y9, Y8, Y4
+	VCVTPS2PD   80(AX), Y8
+	VCVTPS2PD   80(CX), Y9
+	VFMADD231PD Y9, Y8, Y5
+	VCVTPS2PD   96(AX), Y8
+	VCVTPS2PD   96(CX), Y9
+	VFMADD231PD Y9, Y8, Y6
+	VCVTPS2PD   112(AX), Y8
+	VCVTPS2PD   112(CX), Y9
+	VFMADD231PD Y9, Y8, Y7
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	SUBQ        $0x00000020, DX
+	JGE         block
 
 end:
-	ADDQ       $0x00000020, DX
-	CMPQ       DX, $0x00000004
-	JGE        more0
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS (AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS (CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y0, Y0
-	JMP        sum
+	ADDQ        $0x00000020, DX
+	CMPQ        DX, $0x00000004
+	JGE         more0
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  (AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  (CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y0
+	JMP         sum
 
 more0:
-	VCVTPS2PD  (AX), Y8
-	VCVTPS2PD  (CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y0, Y0
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more1
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 16(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 16(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y1, Y1
-	JMP        sum
+	VCVTPS2PD   (AX), Y8
+	VCVTPS2PD   (CX), Y9
+	VFMADD231PD Y9, Y8, Y0
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more1
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  16(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  16(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y1
+	JMP         sum
 
 more1:
-	VCVTPS2PD  16(AX), Y8
-	VCVTPS2PD  16(CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y1, Y1
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more2
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 32(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 32(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y2, Y2
-	JMP        sum
+	VCVTPS2PD   16(AX), Y8
+	VCVTPS2PD   16(CX), Y9
+	VFMADD231PD Y9, Y8, Y1
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more2
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  32(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  32(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y2
+	JMP         sum
 
 more2:
-	VCVTPS2PD  32(AX), Y8
-	VCVTPS2PD  32(CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y2, Y2
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more3
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 48(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 48(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y3, Y3
-	JMP        sum
+	VCVTPS2PD   32(AX), Y8
+	VCVTPS2PD   32(CX), Y9
+	VFMADD231PD Y9, Y8, Y2
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more3
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  48(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  48(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y3
+	JMP         sum
 
 more3:
-	VCVTPS2PD  48(AX), Y8
-	VCVTPS2PD  48(CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y3, Y3
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more4
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 64(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 64(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y4, Y4
-	JMP        sum
+	VCVTPS2PD   48(AX), Y8
+	VCVTPS2PD   48(CX), Y9
+	VFMADD231PD Y9, Y8, Y3
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more4
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  64(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  64(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y4
+	JMP         sum
 
 more4:
-	VCVTPS2PD  64(AX), Y8
-	VCVTPS2PD  64(CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y4, Y4
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more5
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 80(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 80(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y5, Y5
-	JMP        sum
+	VCVTPS2PD   64(AX), Y8
+	VCVTPS2PD   64(CX), Y9
+	VFMADD231PD Y9, Y8, Y4
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more5
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  80(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  80(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y5
+	JMP         sum
 
 more5:
-	VCVTPS2PD  80(AX), Y8
-	VCVTPS2PD  80(CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y5, Y5
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more6
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 96(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 96(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y6, Y6
-	JMP        sum
+	VCVTPS2PD   80(AX), Y8
+	VCVTPS2PD   80(CX), Y9
+	VFMADD231PD Y9, Y8, Y5
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more6
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  96(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  96(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y6
+	JMP         sum
 
 more6:
-	VCVTPS2PD  96(AX), Y8
-	VCVTPS2PD  96(CX), Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y6, Y6
-	SUBQ       $0x00000004, DX
-	CMPQ       DX, $0x00000004
-	JGE        more7
-	LEAQ       edge<>+32(SB), BX
-	MOVQ       DX, SI
-	SHLQ       $0x02, SI
-	SUBQ       SI, BX
-	VMOVUPS    (BX), X8
-	VMASKMOVPS 112(AX), X8, X8
-	VCVTPS2PD  X8, Y8
-	LEAQ       edge<>+32(SB), AX
-	SHLQ       $0x02, DX
-	SUBQ       DX, AX
-	VMOVUPS    (AX), X9
-	VMASKMOVPS 112(CX), X9, X9
-	VCVTPS2PD  X9, Y9
-	VMULPD     Y9, Y8, Y8
-	VADDPD     Y8, Y7, Y7
-	JMP        sum
+	VCVTPS2PD   96(AX), Y8
+	VCVTPS2PD   96(CX), Y9
+	VFMADD231PD Y9, Y8, Y6
+	SUBQ        $0x00000004, DX
+	CMPQ        DX, $0x00000004
+	JGE         more7
+	LEAQ        edge<>+32(SB), BX
+	MOVQ        DX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), X8
+	VMASKMOVPS  112(AX), X8, X8
+	VCVTPS2PD   X8, Y8
+	LEAQ        edge<>+32(SB), AX
+	SHLQ        $0x02, DX
+	SUBQ        DX, AX
+	VMOVUPS     (AX), X9
+	VMASKMOVPS  112(CX), X9, X9
+	VCVTPS2PD   X9, Y9
+	VFMADD231PD Y9, Y8, Y7
+	JMP         sum
 
 more7:
-	VCVTPS2PD 112(AX), Y8
-	VCVTPS2PD 112(CX), Y9
-	VMULPD    Y9, Y8, Y8
-	VADDPD    Y8, Y7, Y7
-	SUBQ      $0x00000004, DX
+	VCVTPS2PD   112(AX), Y8
+	VCVTPS2PD   112(CX), Y9
+	VFMADD231PD Y9, Y8, Y7
+	SUBQ        $0x00000004, DX
 
 sum:
 	VADDPD       Y4, Y0, Y0

@@ -155,6 +155,10 @@ func (m machine) sumOfProducts(x, y, n Register) {
 		if y != x {
 			w = load(y)
 		}
+		if m.Size == 4 { // products of float32 are exact in float64
+			d.Plus(w, v, acc)
+			return
+		}
 		VMULPD(w, v, v)
 		VADDPD(v, acc, acc)
 	}
