@@ -51,9 +51,9 @@ const (
 	expMACs64 = 60
 )
 
-// Measured in package performer on two processors, d = dv = 64, r = 32 to 1024, with float32: how many
-// multiply-adds take as long as a step.
-const stepMACs = 2e6
+// Measured in package landmarks, d = 64, r = 64 to 1024, with float32: how many multiply-adds take as
+// long as a step.
+const stepMACs = 3e5
 
 const (
 	chunkRows       = 64   // tokens of a chunk of causal linear attention
@@ -97,11 +97,11 @@ func (s Shape) Linear() Cost {
 
 // Landmarks returns the cost of attention by r landmarks:
 //
-//	MACs = (Lq + Lk)·r·(d + dv + 1) + n·r·(d + r/2) + r²·(r/6 + d + dv + 1),
-//	Exps = (Lq + Lk)·r + n·r,  Steps = r,
+//	MACs = (Lq + Lk)·r·(d + dv + 1) + n·d + 2·r²·(d + r) + r²·(r/6 + d + dv + 1),
+//	Exps = (Lq + Lk)·r + 2·r²,  Steps = r,
 //
-// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys. Causal attention has given
-// landmarks, so that there are neither steps nor the terms with n.
+// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys, of which about 2·r are proposed.
+// Causal attention has given landmarks, so that there are neither steps nor proposals.
 //
 // With a window W, or if causal, exact weights for N pairs add N·(d + dv), and products with G⁻¹ for
 // every t = max(W, r) keys add r²·(dv + 1) each, two of them unless causal. N is Lq·min(Lk, t + 2·W),
@@ -117,8 +117,8 @@ func (s Shape) Landmarks() Cost {
 	c := Cost{MACs: (lq+lk)*r*(d+sums) + r*r*(r/6+d+sums), Exps: (lq + lk) * r}
 	if !s.Causal {
 		n := min(lk, max(pool, poolPerLandmark*r))
-		c.MACs += n * r * (d + r/2)
-		c.Exps += n * r
+		c.MACs += n*d + 2*r*r*(d+r)
+		c.Exps += 2 * r * r
 		c.Steps = r
 	}
 	window := float64(s.Window)
