@@ -39,8 +39,8 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 }
 
 // Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and
-// those of the map. The rows are not written. ReadSolver reads it, and Run goes on with the same
-// bits. Errors are those of Model.Write.
+// those of the map, while λ is chosen 8·D·16 bytes for every step. The rows are not written.
+// ReadSolver reads it, and Run goes on with the same bits. Errors are those of Model.Write.
 func (s *Solver[T]) Write(w io.Writer) error {
 	if s.op == nil {
 		return errNoSolver
@@ -48,7 +48,7 @@ func (s *Solver[T]) Write(w io.Writer) error {
 	o := s.opts
 	return wrap(archive.Write[T](w, "solver", solverRecipe[T]{
 		Map: s.op.phi, Moments: s.op.moments, Noise: o.Noise, Prior: o.Prior, NoIntercept: o.NoIntercept, Tolerance: o.Tolerance,
-		Ratio: s.ratio, Factor: s.condition.Factor, Shift: s.condition.Shift, Right: s.right, Columns: s.columns,
+		Ratio: s.ratio, Factor: s.condition.Factor, Shift: s.condition.Shift, Right: s.right, Choice: s.choice, Columns: s.columns,
 	}))
 }
 
@@ -67,7 +67,10 @@ func ReadSolver[T dense.Float](r io.Reader) (*Solver[T], error) {
 			opts:  Options{Options: ridge.Options{Noise: held.Noise, Prior: held.Prior, NoIntercept: held.NoIntercept}, Tolerance: held.Tolerance},
 			ratio: held.Ratio, condition: &nystroem{Factor: held.Factor, Shift: held.Shift}, right: held.Right,
 		},
-		columns: held.Columns,
+		choice: held.Choice, columns: held.Columns,
+	}
+	if s.ratio == 0 {
+		return s, nil
 	}
 	return s, wrap(s.condition.prepare())
 }
@@ -122,10 +125,11 @@ type solverRecipe[T dense.Float] struct {
 	Noise, Prior float64 // as given, or 0
 	NoIntercept  bool
 	Tolerance    float64
-	Ratio        float64
+	Ratio        float64 // 0 while it is chosen, and then there are no columns yet
 	Factor       dense.Matrix[float64]
 	Shift        float64
 	Right        dense.Matrix[float64]
+	Choice       choice
 	Columns      columns
 }
 
@@ -134,20 +138,51 @@ func (r solverRecipe[T]) check() error {
 		return errors.New("map is nil")
 	}
 	_, width := r.Map.Dims()
-	m, c, outputs := r.Moments, r.Columns, len(r.Moments.Targets)
-	count := outputs + len(c.Lanczos)
-	for _, x := range []dense.Matrix[float64]{r.Right, c.Solution, c.Residual, c.Direction} {
+	m, outputs := r.Moments, len(r.Moments.Targets)
+	samples := r.Right.Cols - outputs
+	switch {
+	case r.Right.Rows != width || outputs < 1 || samples < 0 || samples == 1:
+		return fmt.Errorf("right is %d×%d for %d outputs, want %d rows, at least 1 output, and 0 samples or at least 2", r.Right.Rows, r.Right.Cols, outputs, width)
+	case len(m.Mean) != width || len(m.Squares) != outputs || m.Count < 1 || r.Columns.Steps < 0:
+		return fmt.Errorf("mean has %d numbers and squares %d, of %d rows after %d steps", len(m.Mean), len(m.Squares), m.Count, r.Columns.Steps)
+	}
+	if err := finite(r.Right); err != nil {
+		return err
+	}
+	for _, part := range [][]float64{m.Mean, m.Targets, m.Squares, {m.Weight, m.LogWeight, m.Trace, r.Noise, r.Prior}} {
+		if err := argument.FiniteAll("a number of the rows", part); err != nil {
+			return err
+		}
+	}
+	if err := positive([]float64{r.Tolerance, m.Weight}, "tolerance and weight"); err != nil {
+		return err
+	}
+	if r.Ratio == 0 {
+		return r.Choice.check(width, outputs, r.Columns.Steps)
+	}
+	if r.Factor.Rows != width || r.Factor.Cols > width {
+		return fmt.Errorf("factor is %d×%d, want %d rows and at most as many columns", r.Factor.Rows, r.Factor.Cols, width)
+	}
+	if err := finite(r.Factor); err != nil {
+		return err
+	}
+	if err := positive([]float64{r.Ratio, r.Shift}, "ratio and shift"); err != nil {
+		return err
+	}
+	return r.Columns.check(width, outputs, samples)
+}
+
+// check returns an error unless c are columns of a solver of so many features, outputs and samples.
+func (c *columns) check(width, outputs, samples int) error {
+	count := outputs + samples
+	for _, x := range []dense.Matrix[float64]{c.Solution, c.Residual, c.Direction} {
 		if x.Rows != width || x.Cols != count {
 			return fmt.Errorf("a matrix of columns is %d×%d, want %d×%d", x.Rows, x.Cols, width, count)
 		}
 	}
 	switch {
-	case outputs < 1 || len(c.Lanczos) == 1:
-		return fmt.Errorf("%d outputs and %d samples, want at least 1, and 0 or at least 2", outputs, len(c.Lanczos))
-	case r.Factor.Rows != width || r.Factor.Cols > width:
-		return fmt.Errorf("factor is %d×%d, want %d rows and at most as many columns", r.Factor.Rows, r.Factor.Cols, width)
-	case len(m.Mean) != width || len(m.Squares) != outputs || m.Count < 1 || c.Steps < 0 || c.Round < 0:
-		return fmt.Errorf("mean has %d numbers and squares %d, of %d rows after %d steps", len(m.Mean), len(m.Squares), m.Count, c.Steps)
+	case len(c.Lanczos) != samples || c.Round < 0:
+		return fmt.Errorf("lanczos has %d parts after %d steps of a round, want %d", len(c.Lanczos), c.Round, samples)
 	case len(c.Product) != count || len(c.Start) != count || len(c.State) != count:
 		return fmt.Errorf("product has %d numbers, start %d and state %d, want %d", len(c.Product), len(c.Start), len(c.State), count)
 	}
@@ -156,11 +191,11 @@ func (r solverRecipe[T]) check() error {
 			return fmt.Errorf("state[%d] = %d, want a number from %d to %d", j, s, running, solved)
 		}
 	}
-	if err := finite(r.Factor, r.Right, c.Solution, c.Residual, c.Direction); err != nil {
+	if err := finite(c.Solution, c.Residual, c.Direction); err != nil {
 		return err
 	}
-	for _, part := range [][]float64{m.Mean, m.Targets, m.Squares, c.Product, c.Start, {m.Weight, m.LogWeight, m.Trace, r.Noise, r.Prior}} {
-		if err := argument.FiniteAll("a number of the rows or columns", part); err != nil {
+	for _, part := range [][]float64{c.Product, c.Start} {
+		if err := argument.FiniteAll("a number of the columns", part); err != nil {
 			return err
 		}
 	}
@@ -177,7 +212,7 @@ func (r solverRecipe[T]) check() error {
 			}
 		}
 	}
-	return positive([]float64{r.Tolerance, r.Ratio, r.Shift, m.Weight}, "tolerance, ratio, shift and weight")
+	return nil
 }
 
 // finite returns an error unless all numbers are finite.

@@ -35,12 +35,16 @@ type facts struct {
 }
 
 // Model returns the model of the weights so far, which share no memory with s. They are the
-// solution if Run has returned nil. The error reports a zero solver, an evidence that is not
-// finite, and a noise that is to be chosen and is rounding of the targets. Cost: copies, and the
-// eigenvalues of S tridiagonal matrices as large as the number of steps.
+// solution if Run has returned nil. The error reports a zero solver, a λ that is not chosen yet
+// with a *NotConverged, an evidence that is not finite, and a noise that is to be chosen and is
+// rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices as large as
+// the number of steps.
 func (s *Solver[T]) Model() (*Model[T], error) {
 	if s.op == nil {
 		return nil, errNoSolver
+	}
+	if s.ratio == 0 {
+		return nil, &NotConverged{Steps: s.Steps, Bound: math.Inf(1), Tolerance: s.opts.Tolerance, Of: s.right.Cols}
 	}
 	o := s.op
 	outputs, samples := len(o.Targets), len(s.Lanczos)

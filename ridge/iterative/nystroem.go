@@ -24,15 +24,13 @@ type nystroem struct {
 	logSize float64       // log det P
 }
 
-// sketch returns P for λ = ratio, with B of the Nyström approximation BBᵀ of S from Y = SG, G
-// normal D×rank. ρ − λ is the mean of the eigenvalues that BBᵀ leaves of S, so that P has the trace
-// of S + λI.
-func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, ratio float64, rng *rand.Rand) (*nystroem, error) {
+// sketch returns the P of remainder with B of the Nyström approximation BBᵀ of S from Y = SG, G
+// normal D×rank.
+func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, rng *rand.Rand) (*nystroem, error) {
 	width := len(o.Mean)
-	p := &nystroem{Shift: ratio, Factor: dense.New[float64](width, rank)}
+	p := &nystroem{Factor: dense.New[float64](width, rank)}
 	if rank == 0 {
-		p.Shift += o.Trace / float64(width)
-		return p, p.prepare()
+		return o.remainder(p.Factor), nil
 	}
 	g, y := p.Factor, dense.New[float64](width, rank)
 	for i := range g.Data {
@@ -94,14 +92,21 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 		matmul.Mul(1, y, c, 0, p.Factor) // G is no longer needed
 		break
 	}
+	return o.remainder(p.Factor), nil
+}
+
+// remainder returns P = BBᵀ + ρI for λ = 0, which is not prepared: ρ is the mean of the eigenvalues
+// that BBᵀ leaves of S, so that P has the trace of S.
+func (o *operator[T]) remainder(b dense.Matrix[float64]) *nystroem {
 	left := o.Trace
-	for _, v := range p.Factor.Data {
+	for _, v := range b.Data {
 		left -= v * v
 	}
-	if rank < width {
-		p.Shift += max(0, left) / float64(width-rank)
+	p := &nystroem{Factor: b}
+	if b.Cols < b.Rows {
+		p.Shift = max(0, left) / float64(b.Rows-b.Cols)
 	}
-	return p, p.prepare()
+	return p
 }
 
 // prepare factorises what the products of p need.

@@ -23,7 +23,8 @@ type RunOptions struct {
 // Progress is where a Solver is.
 type Progress struct {
 	Steps  int     // so far, in all calls
-	Bound  float64 // of errors of means: the largest of an output, as for Options.Tolerance
+	Ratio  float64 // λ, 0 while it is chosen
+	Bound  float64 // of errors of means: the largest of an output, as for Options.Tolerance; +Inf before λ
 	Solved int     // columns that are solved, outputs and samples
 	Of     int     // columns
 }
@@ -35,12 +36,15 @@ type NotConverged struct {
 	Tolerance float64
 	Solved    int     // columns that are solved
 	Of        int     // columns
-	Ratio     float64 // λ
+	Ratio     float64 // λ, 0 while it is chosen
 	Stalled   bool    // rounding lets no step gain anything; more steps do not help
 }
 
 // Error says how far the solver came.
 func (e *NotConverged) Error() string {
+	if e.Ratio == 0 {
+		return fmt.Sprintf("iterative: after %d steps Noise/Prior is not chosen yet: want more steps", e.Steps)
+	}
 	why := "want more steps, a larger Rank or a larger Noise/Prior"
 	if e.Stalled {
 		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
@@ -63,15 +67,20 @@ const (
 // Run takes steps until all columns are solved, from where the solver is. rows are those of New.
 // The result does not depend on GOMAXPROCS, nor on where Run was stopped and went on.
 //
-// A step is a pass over the rows: n transforms and 2n·D·k multiply-adds in T, k the number of
-// columns that are not yet solved. Residuals are computed anew in float64 before a column counts as
-// solved, and if T does not suffice further steps are those of float64.
+// The first steps choose a λ that is left open: L of them, at most 64, of 16 columns in float64, or
+// of two more than outputs if those are more. They keep 16·D·L numbers, and twice as many at the
+// end, and some find the eigenvalues of a matrix of up to 16·L rows.
+//
+// A further step is a pass over the rows: n transforms and 2n·D·k multiply-adds in T, k the number
+// of columns that are not yet solved. Residuals are computed anew in float64 before a column counts
+// as solved, and if T does not suffice further steps are those of float64.
 //
 // The error is a *NotConverged if steps are used up or rounding lets no step gain anything: Model
 // then has the weights so far, and Run goes on after the former. Other errors report a negative
-// Steps, nil rows, rows that are not those of New, products that are not finite, a zero solver, and
-// the end of ctx, which is noticed within 256 rows. After those the solver is as it was after the
-// last step, and Run can go on. A nil ctx panics.
+// Steps, nil rows, rows that are not those of New, products that are not finite, targets that the
+// features explain to rounding whatever λ is, a zero solver, and the end of ctx, which is noticed
+// within 256 rows, but not in eigenvalues. After those the solver is as it was after the last step,
+// and Run can go on. A nil ctx panics.
 func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
 	argument.Context("iterative", ctx)
 	switch {
@@ -86,7 +95,7 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 		o.Steps = 1000
 	}
 	for range o.Steps {
-		if s.finished() || s.Stalled {
+		if s.done() || s.Stalled {
 			break
 		}
 		if err := s.step(ctx, rows); err != nil {
@@ -96,7 +105,7 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 			o.Progress(s.progress())
 		}
 	}
-	if s.finished() {
+	if s.done() {
 		return nil
 	}
 	p := s.progress()
@@ -107,8 +116,15 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 
 var errNoSolver = errors.New("iterative: the Solver is zero, want one of New or ReadSolver")
 
-// step takes a step of all columns that run, or finds the residuals of columns that wait.
+// done reports whether λ is settled and all columns are solved.
+func (s *Solver[T]) done() bool { return s.ratio > 0 && s.finished() }
+
+// step takes a step of the choice of λ, or of all columns that run, or finds the residuals of
+// columns that wait.
 func (s *Solver[T]) step(ctx context.Context, rows ridge.Rows[T]) error {
+	if s.ratio == 0 {
+		return s.choose(ctx, rows)
+	}
 	if list := s.in(running); len(list) > 0 {
 		v := pick(s.Direction, list)
 		av, err := s.product(ctx, rows, v, s.Wide)
@@ -199,7 +215,11 @@ func (s *Solver[T]) goals(list []int) []float64 {
 
 // progress returns where the solver is.
 func (s *Solver[T]) progress() Progress {
-	p := Progress{Steps: s.Steps, Of: len(s.State), Solved: len(s.in(solved))}
+	p := Progress{Steps: s.Steps, Ratio: s.ratio, Of: s.right.Cols, Solved: len(s.in(solved))}
+	if s.ratio == 0 {
+		p.Bound = math.Inf(1)
+		return p
+	}
 	for j, e := range s.bounds() {
 		if spread := math.Sqrt(s.op.Squares[j] / s.op.Weight); e > 0 {
 			p.Bound = max(p.Bound, e/spread)

@@ -26,8 +26,13 @@ var given = ridge.Options{Noise: 0.001, Prior: 1}
 func TestResume(t *testing.T) { densetest.Both(t, testResume[float32], testResume[float64]) }
 
 func testResume[T dense.Float](t *testing.T) {
+	t.Run("given", func(t *testing.T) { testResumeOf[T](t, given) })
+	t.Run("open", func(t *testing.T) { testResumeOf[T](t, ridge.Options{}) })
+}
+
+func testResumeOf[T dense.Float](t *testing.T, ratio ridge.Options) {
 	phi, rows := gaussian[T](t, 40, 3, 0.5), surface[T](200, 3, 0.1, 5, 1)
-	o := iterative.Options{Options: given, Samples: 3, Tolerance: 1e-7}
+	o := iterative.Options{Options: ratio, Samples: 3, Tolerance: 1e-7}
 	begin := func() *iterative.Solver[T] {
 		s, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), o)
 		require.NoError(t, err)
@@ -59,6 +64,12 @@ func testResume[T dense.Float](t *testing.T) {
 		require.ErrorAs(t, err, &late)
 		assert.False(t, late.Stalled)
 		assert.Equal(t, steps+1, late.Steps)
+		if late.Ratio == 0 {
+			assert.ErrorContains(t, late, "Noise/Prior is not chosen yet")
+			_, err := s.Model()
+			assert.ErrorAs(t, err, &late)
+			continue
+		}
 		m, err := s.Model()
 		require.NoError(t, err, "a model of the weights so far")
 		for i, v := range m.Mean(dense.Matrix[T]{}, rows.X).Data {
@@ -102,7 +113,16 @@ func TestDamagedFiles(t *testing.T) {
 	require.NoError(t, s.Run(t.Context(), rows, iterative.RunOptions{}))
 	m, err := s.Model()
 	require.NoError(t, err)
-	var solver, model bytes.Buffer
+	var choosing, solver, model bytes.Buffer
+	open, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{})
+	require.NoError(t, err)
+	require.NoError(t, open.Write(&choosing))
+	for i := 0; i < choosing.Len(); i += 7 {
+		damaged := bytes.Clone(choosing.Bytes())
+		damaged[i] ^= 16
+		_, err := iterative.ReadSolver[float64](bytes.NewReader(damaged))
+		assert.Error(t, err, "%d", i)
+	}
 	require.NoError(t, s.Write(&solver))
 	require.NoError(t, m.Write(&model))
 	for i := 0; i < solver.Len(); i += 7 {
@@ -127,12 +147,12 @@ func TestProcessors(t *testing.T) {
 }
 
 func testProcessors[T dense.Float](t *testing.T) {
-	phi, rows := gaussian[T](t, 200, 5, 1), surface[T](700, 5, 0.1, 5, 1)
+	phi, rows := gaussian[T](t, 100, 5, 1), surface[T](700, 5, 0.1, 5, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var want []byte
 	for _, n := range []int{1, 2, 5} {
 		runtime.GOMAXPROCS(n)
-		m, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Samples: 2, Sample: 100, Tolerance: 1e-3})
+		m, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Samples: 2, Tolerance: 1e-3})
 		require.NoError(t, err)
 		var file bytes.Buffer
 		require.NoError(t, m.Write(&file))
@@ -197,6 +217,34 @@ func TestCancel(t *testing.T) {
 	cancel()
 	_, err = iterative.New(ctx, phi, rows, rand.NewPCG(1, 2), iterative.Options{})
 	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// So does a context that ends while λ is chosen.
+func TestCancelChoice(t *testing.T) {
+	phi, rows := gaussian[float32](t, 50, 5, 1), surface[float32](9000, 5, 0.1, 5, 1)
+	fit := func(at int) dense.Matrix[float32] {
+		passes := 0
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var end time.Time
+		watched := counted[float32]{rows, func() {
+			if passes++; passes == at {
+				end = time.Now()
+				cancel()
+			}
+		}}
+		s, err := iterative.New(ctx, phi, watched, rand.NewPCG(1, 2), iterative.Options{Tolerance: 1e-3})
+		require.NoError(t, err)
+		if err := s.Run(ctx, watched, iterative.RunOptions{}); at > 0 {
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Less(t, time.Since(end), time.Second)
+			require.NoError(t, s.Run(t.Context(), watched, iterative.RunOptions{}))
+		}
+		m, err := s.Model()
+		require.NoError(t, err)
+		return m.Mean(dense.Matrix[float32]{}, rows.X)
+	}
+	assert.True(t, densetest.Identical(fit(0), fit(2*2+4))) // two blocks a pass, in the second step
 }
 
 // twice are features of which each stands there twice, nearly: up to rounding of float32.
@@ -329,7 +377,6 @@ func TestErrors(t *testing.T) {
 		"src is nil":                       {phi, rows, nil, iterative.Options{}},
 		"Noise = -1":                       {phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: ridge.Options{Noise: -1}}},
 		"Rank = -2, want at least −1":      {phi, rows, rand.NewPCG(1, 2), iterative.Options{Rank: -2}},
-		"Sample = -1":                      {phi, rows, rand.NewPCG(1, 2), iterative.Options{Sample: -1}},
 		"Samples = 1, want 0 or at least":  {phi, rows, rand.NewPCG(1, 2), iterative.Options{Samples: 1}},
 		"Tolerance = NaN":                  {phi, rows, rand.NewPCG(1, 2), iterative.Options{Tolerance: math.NaN()}},
 		"no rows, want at least 1":         {phi, ridge.Block[float64]{X: dense.New[float64](0, 3), Y: dense.New[float64](0, 1)}, rand.NewPCG(1, 2), iterative.Options{}},
@@ -339,6 +386,7 @@ func TestErrors(t *testing.T) {
 		"y[8][0] = +Inf":                   {phi, changed(func(b *ridge.Block[float64]) { b.Y.Set(8, 0, math.Inf(1)) }), rand.NewPCG(1, 2), iterative.Options{}},
 		"weights[9] = -1":                  {phi, changed(func(b *ridge.Block[float64]) { b.Weights[9] = -1 }), rand.NewPCG(1, 2), iterative.Options{}},
 		"mean of feature":                  {quadratic, changed(func(b *ridge.Block[float64]) { b.X.Set(7, 1, 1e200) }), rand.NewPCG(1, 2), iterative.Options{}},
+		"the features do not vary":         {phi, ridge.Block[float64]{X: densetest.Filled(30, 3, 1.0), Y: rows.Y}, rand.NewPCG(1, 2), iterative.Options{}},
 		"1 row tells nothing of the noise": {phi, part(rows, 1), rand.NewPCG(1, 2), iterative.Options{}},
 		"output 1 does not vary": {phi, changed(func(b *ridge.Block[float64]) {
 			for i := range b.Y.Rows {

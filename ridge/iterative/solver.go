@@ -17,21 +17,17 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of a fit. The zero value gives means alone, with a ratio λ from a
-// sample.
+// Options are the parameters of a fit. The zero value gives means alone, with the ratio λ of maximum
+// evidence.
 type Options struct {
 	// Options are those of package ridge. A ratio λ that they leave open is that of maximum
-	// evidence of a sample of rows.
+	// evidence.
 	ridge.Options
 
-	// Sample is the number of rows that λ is chosen by, drawn at random; 0 for 1024. All rows are
-	// the sample if there are no more.
-	Sample int
-
-	// Rank is the rank r of the preconditioner, at most n and D; 0 for min(256, D/16), at least 16,
-	// and −1 for none. A pass over the rows for it takes 2r/(2k) times as long as a step with k
-	// columns, and it keeps D·r numbers. A larger rank pays where many steps are needed: small λ,
-	// many rows.
+	// Rank is the rank r of the preconditioner for a λ that is given, at most n and D; 0 for
+	// min(256, D/16), at least 16, and −1 for none. A pass over the rows for it takes 2r/(2k) times
+	// as long as a step with k columns, and it keeps D·r numbers. A larger rank pays where many
+	// steps are needed: small λ, many rows.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, which standard deviations and the
@@ -50,8 +46,6 @@ func (o Options) check() error {
 		return err
 	}
 	switch {
-	case o.Sample < 0:
-		return fmt.Errorf("iterative: Sample = %d, want at least 0", o.Sample)
 	case o.Rank < -1:
 		return fmt.Errorf("iterative: Rank = %d, want at least −1", o.Rank)
 	case o.Samples < 0 || o.Samples == 1:
@@ -66,14 +60,15 @@ func (o Options) check() error {
 // to a file after every step, and read again. A Solver belongs to one goroutine.
 type Solver[T dense.Float] struct {
 	problem[T]
+	choice choice // until λ is settled
 	columns
 }
 
-// problem is what steps do not change.
+// problem is what steps do not change once λ is settled.
 type problem[T dense.Float] struct {
 	op        *operator[T]
 	opts      Options // with the values that zeros stand for
-	ratio     float64 // λ
+	ratio     float64 // λ, 0 while it is chosen
 	condition *nystroem
 	right     dense.Matrix[float64] // right sides of all columns: those of outputs, and then of samples
 }
@@ -99,13 +94,11 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 }
 
 // New reads the rows three times and returns a solver whose weights are zero: for the means of
-// features and targets and the sample that λ is chosen by, for the right sides, and for the
-// preconditioner.
+// features and targets, for the right sides, and for the preconditioner, where λ is given. A λ that
+// is left open is chosen by the first steps of Run, which find their preconditioner too.
 //
-// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms; for a λ that is left open, m²·D/2
-// more and those of ridge.Fit for m features, m the size of the sample. Memory: 8·D·(2r + 4(p + S))
-// bytes, D·r numbers of T meanwhile, features of up to 256 rows or 4 Mi numbers, and 24·m² bytes
-// for a sample.
+// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms. Memory: 8·D·(2r + 4(p + S)) bytes,
+// D·r numbers of T meanwhile, and features of up to 256 rows or 4 Mi numbers; r = 0 where λ is open.
 //
 // An error reports options out of range, a nil phi, rows or src, no rows, rows that
 // ridge.Block.Check refuses, errors of rows, one row or targets that do not vary where the noise is
@@ -132,9 +125,6 @@ func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 		o.Rank = max(16, min(256, width/16))
 	}
 	o.Rank = min(max(o.Rank, 0), width)
-	if o.Sample == 0 {
-		o.Sample = 1024
-	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-4
 	}
@@ -144,37 +134,33 @@ func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	if err := limit.Memory[float64](width, o.Samples); err != nil {
 		return nil, fmt.Errorf("iterative: Samples = %d for %d features: %w", o.Samples, width, err)
 	}
-	if err := limit.Memory[float64](o.Sample, o.Sample); err != nil {
-		return nil, fmt.Errorf("iterative: Sample = %d: %w", o.Sample, err)
-	}
 	rng := rand.New(src)
-	s := &Solver[T]{problem: problem[T]{op: &operator[T]{phi: phi}, opts: o}}
-	if err := s.begin(ctx, rows, rng); err != nil {
+	s := &Solver[T]{problem: problem[T]{op: &operator[T]{phi: phi}, opts: o, condition: new(nystroem)}}
+	ratio := o.Ratio
+	if o.Noise > 0 && o.Prior > 0 {
+		ratio = o.Noise / o.Prior
+	}
+	if err := s.begin(ctx, rows, ratio, rng); err != nil {
 		return nil, err
 	}
-	var err error
-	rank := min(o.Rank, s.op.Count)
-	if s.condition, err = s.op.sketch(ctx, rows, rank, s.ratio, rng); err != nil {
+	if ratio == 0 {
+		s.choice = newChoice(s.right.ColRange(0, len(s.op.Targets)), rng)
+		return s, nil
+	}
+	condition, err := s.op.sketch(ctx, rows, min(o.Rank, s.op.Count), rng)
+	if err != nil {
 		return nil, err
 	}
-	s.columns = newColumns(s.right, s.opts.Samples)
-	s.Wide = unit[T]() == unit[float64]()
-	s.restart(s.condition)
+	if err := s.settle(ratio, condition, rng); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 
-// begin surveys the rows, chooses λ, and draws the right sides of samples.
-func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], rng *rand.Rand) error {
+// begin surveys the rows and draws the right sides of samples, without what λ adds to them.
+func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], ratio float64, rng *rand.Rand) error {
 	o, opts := p.op, p.opts
-	p.ratio = opts.Ratio
-	if opts.Noise > 0 && opts.Prior > 0 {
-		p.ratio = opts.Noise / opts.Prior
-	}
-	var sample *reservoir[T]
-	if p.ratio == 0 {
-		sample = &reservoir[T]{most: opts.Sample, rng: rng}
-	}
-	if err := o.survey(ctx, rows, !opts.NoIntercept, sample); err != nil {
+	if err := o.survey(ctx, rows, !opts.NoIntercept); err != nil {
 		return err
 	}
 	outputs := len(o.Targets)
@@ -184,24 +170,14 @@ func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], rng *rand.Ra
 	if opts.Noise == 0 && opts.Prior == 0 && p.degrees() < 1 {
 		return errors.New("iterative: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
 	}
-	var err error
-	if p.ratio == 0 {
-		if p.ratio, err = sample.ratio(ctx, o, opts.Options); err != nil {
-			return err
-		}
-	}
 	if err := p.draw(ctx, rows, rng); err != nil {
 		return err
 	}
-	if least := 0x1p-40 * o.Trace / math.Sqrt(float64(len(o.Mean))); !(p.ratio > least) || math.IsInf(p.ratio, 0) || math.IsInf(o.Trace, 0) {
-		return fmt.Errorf("iterative: Noise/Prior = %.3g, want more than %.3g, below which the rounding of float64 is felt", p.ratio, least)
-	}
-	root := math.Sqrt(p.ratio)
-	for i := range p.right.Rows {
-		row := p.right.Row(i)[outputs:]
-		for j := range row {
-			row[j] += root * rng.NormFloat64()
-		}
+	switch least := p.least(); {
+	case ratio > 0 && !(ratio > least) || math.IsInf(ratio, 0) || math.IsInf(o.Trace, 0):
+		return fmt.Errorf("iterative: Noise/Prior = %.3g, want more than %.3g, below which the rounding of float64 is felt", ratio, least)
+	case ratio == 0 && !(least > 0):
+		return errors.New("iterative: the features do not vary, which tells nothing of the signal: want Noise and Prior, or Ratio")
 	}
 	for j, v := range o.Squares {
 		if v == 0 && opts.Noise == 0 && opts.Prior == 0 {
@@ -209,6 +185,11 @@ func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], rng *rand.Ra
 		}
 	}
 	return nil
+}
+
+// least returns the bound of λ below which rounding of float64 is felt.
+func (p *problem[T]) least() float64 {
+	return 0x1p-40 * p.op.Trace / math.Sqrt(float64(len(p.op.Mean)))
 }
 
 // degrees returns the degrees of freedom of the targets.
