@@ -16,7 +16,7 @@
 //   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
 //   - a function of your own: [New]
 //   - which one, and how many features? Choose and Theory of package validate
-//   - PCA or another affine map before a map: [PCA], [Compose]
+//   - PCA or another affine map before a map: [PCA], [Compose]; a sum of kernels: [Sum]
 //   - gradients: [Differentiable]; files: [Write], [Read]
 //
 // # The general scheme
@@ -109,7 +109,8 @@
 //   - an Embedding, which knows its points.
 //
 // A type assertion tells which interfaces a map has. Code that takes your own maps uses only these
-// interfaces. Centred, Compose and Pair keep the interfaces of their maps. All maps print their
+// interfaces. Centred, Compose and Pair keep the interfaces of their maps. Sum is Paired if one of its
+// maps is, Differentiable if all are, and never a LogMap. All maps print their
 // constructor and their parameters.
 //
 // # Pairs of maps
@@ -160,9 +161,11 @@
 //	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
 //	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
 //	Centred       ψ(x − b)·exp(s·(x − b/2)ᵀc)             K = exp(s·xᵀy)
+//	Sum           (√w_1·ψ_1(x), …, √w_K·ψ_K(x))           Σ w_k·K_k(x, y)
 //
 // If ψ is an exact map of K, each is an exact map of the kernel in its row, and if ψ is unbiased,
-// so is the result. PCA fits the affine map that centres, whitens and reduces data. After whitening
+// so is the result. Sum holds what no single map does, such as a smooth trend and rough detail;
+// ridge/ard learns its weights. PCA fits the affine map that centres, whitens and reduces data. After whitening
 // every direction counts in a distance. Compose keeps the logarithms and derivatives of ψ, so that
 // attention works on it.
 //
@@ -261,6 +264,7 @@
 //	map.lengthScale, map.scale, map.a, …   parameters, as text
 //	map.phases, map.gains, map.offsets     one number for each feature or frequency
 //	map.first, map.then, map.of            maps, with the same parts
+//	map.maps, map.maps.0, …, map.weights   the number of maps of Sum, the maps and their weights
 //	map.k, map.k.lengthScale, …            the kernel of Nystroem, Spectral and sketches
 //	map.a, map.center, map.offset          of Affine and PCA
 //	map.points, map.coefficients           of Nystroem and Spectral

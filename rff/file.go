@@ -98,7 +98,7 @@ func register[T dense.Float]() {
 		"SkewedChiSquare": skewedChiSquareRecipe[T]{}, "SoftmaxHybrid": softmaxHybridRecipe[T]{},
 		"SoftmaxHyperbolic": softmaxHyperbolicRecipe[T]{}, "SoftmaxOptimal": softmaxOptimalRecipe[T]{},
 		"SoftmaxPositive": softmaxPositiveRecipe[T]{}, "SoftmaxTrig": softmaxTrigRecipe[T]{},
-		"Spectral": spectralRecipe[T]{}, "Taylor": taylorRecipe[T]{}, "TensorSketch": tensorSketchRecipe[T]{},
+		"Spectral": spectralRecipe[T]{}, "Sum": sumRecipe[T]{}, "Taylor": taylorRecipe[T]{}, "TensorSketch": tensorSketchRecipe[T]{},
 	}, func(r any) (Map[T], error) { return r.(recipe[T]).make() })
 	archive.Register(map[string]any{
 		"CountSketch": countSketchRecipe[T]{}, "FourierSketch": fourierSketchRecipe[T]{},

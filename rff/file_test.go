@@ -193,6 +193,13 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 		if convolution != rff.Keys(convolution) {
 			some("Keys", rff.Keys(convolution), nil)
 		}
+		f, err = rff.Sum([]rff.Map[T]{one, inner, linear}, []float64{0.5, 1, 0})
+		sum := some("Sum", f, err)
+		if sum != rff.Keys(sum) {
+			some("Keys", rff.Keys(sum), nil)
+		}
+		f, err = rff.Sum([]rff.Map[T]{sum}, []float64{3})
+		some("Sum", f, err)
 	}
 	small, err := rff.Taylor[T](d-1, 1)
 	require.NoError(t, err)

@@ -169,6 +169,12 @@ func TestChangedFiles(t *testing.T) {
 		{golden(t, "Compose"), text("map.then.d", "7"), "rff: map: rff: then is a map of R^7, want R^3, where first leads"},
 		{golden(t, "Convolution"), text("map.patches.size", "2"), "rff: map: rff: m is a map of R^3, want R^12, of patches"},
 		{golden(t, "Convolution"), text("map.patches.stride", "-1"), "rff: map: rff: p is out of range: kernels: Patches.Stride = -1, want at least 0"},
+		{golden(t, "Sum"), text("map.maps.1", "nil"), "rff: map: rff: maps[1] is nil, want a map"},
+		{golden(t, "Sum"), text("map.maps.1.d", "7"), "rff: map: rff: maps[1] is a map of R^7, want R^3, as maps[0]"},
+		{golden(t, "Sum"), text("map.maps", "0"), "rff: map: rff: maps is empty, want at least one map"},
+		{golden(t, "Sum"), text("map.maps", "2000000000"), `rff: metadata: "map.maps.3" is missing`},
+		{golden(t, "Sum"), number("map.weights", 0, -1), "rff: map: rff: weights[0] = -1, want a finite number from 0 on"},
+		{golden(t, "Sum"), number("map.weights", 1, math.NaN()), "rff: map: rff: weights[1] = NaN, want a finite number from 0 on"},
 		{golden(t, "Pair"), text("map.key", "nil"), "rff: map: rff: a pair without two maps"},
 	} {
 		_, err := rff.Read[float64](bytes.NewReader(changed(t, c.file, c.change)))

@@ -222,6 +222,9 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		pooled, err := rff.Convolution(patches, p)
 		require.NoError(t, err)
 		maps["convolution of "+r.name] = pooled
+		sum, err := rff.Sum([]rff.Map[T]{shifted, f, affine}, []float64{0.5, 1, 2})
+		require.NoError(t, err)
+		maps["sum with "+r.name] = sum
 	}
 	return maps
 }

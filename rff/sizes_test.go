@@ -61,6 +61,7 @@ func testSizes[T dense.Float](t *testing.T) {
 
 	pixels := kernels.Patches{Height: 1 << 12, Width: 1 << 12, Size: 1, Pool: 1}
 	memory("m has %d features, p 4096×4096 cells: ", large)(rff.Convolution[T](many[T]{}, pixels))
+	memory("maps up to maps[1] have %d features: ", math.MaxInt)(rff.Sum([]rff.Map[T]{many[T]{}, nearlyAll[T]{}}, []float64{1, 1}))
 }
 
 func TestSizesOfSketches(t *testing.T) {
@@ -120,3 +121,8 @@ func (many[T]) Dims() (in, out int) { return 1, 1 << 23 }
 func (many[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] { panic("not to be mapped") }
 
 func (many[T]) Kernel() kernels.Kernel { return nil }
+
+// nearlyAll is a map of numbers to so many features that another map of many makes their number too large.
+type nearlyAll[T dense.Float] struct{ many[T] }
+
+func (nearlyAll[T]) Dims() (in, out int) { return 1, math.MaxInt - 1<<23 }

@@ -31,6 +31,9 @@ func TestMapsOfPairedMaps(t *testing.T) {
 		"compose":     func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Compose(pca, m) },
 		"homogeneous": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Homogeneous(m) },
 		"convolution": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Convolution(m, patches) },
+		"sum": func(m rff.Map[float64]) (rff.Map[float64], error) {
+			return rff.Sum([]rff.Map[float64]{alone, m}, []float64{2, 0.5})
+		},
 	} {
 		wrapped, err := wrap(pair)
 		require.NoError(t, err)

@@ -45,7 +45,7 @@
 //     Means are often better than those of one scale even so; bands are too narrow. Rows that were held
 //     back tell.
 //   - All columns matter alike: nothing is won, and a sum of 20 functions of one column each is no easier
-//     with 20 scales. That takes a sum of kernels, for which package rff has no map.
+//     with 20 scales. That takes a sum of kernels: rff.Sum of a map for each column.
 //   - Features too few: short scales take more of them. The evidence takes the error of the features for
 //     noise, and chooses the scales that serve these frequencies, which need not be those of the kernel. The
 //     noise of the model tells: it falls as D grows.

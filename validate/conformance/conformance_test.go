@@ -153,6 +153,13 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	ofPatch, err := rff.SoftmaxHybrid(draw(5, 4), draw(2, 4), 0.5)
 	require.NoError(t, err)
 	add("Convolution")(rff.Convolution[T](ofPatch, patches))
+	gaussian, err := rff.Gaussian(w, 2)
+	require.NoError(t, err)
+	identity, err := rff.Identity[T](d)
+	require.NoError(t, err)
+	add("Sum")(rff.Sum([]rff.Map[T]{gaussian, identity}, []float64{0.5, 3}))
+	add("Sum with a weight of 0")(rff.Sum([]rff.Map[T]{gaussian, identity}, []float64{0, 1}))
+	add("Sum with a pair")(rff.Sum([]rff.Map[T]{identity, sketch}, []float64{0.5, 1}))
 	add("New")(rff.New(w, rff.Scheme[T]{F: []func(T) T{func(t T) T { return t * t }}, DF: []func(T) T{func(t T) T { return 2 * t }}}))
 	return all
 }

@@ -278,6 +278,8 @@ var functions = []function{
 	{"rff.SoftmaxTrig[float64]", rff.SoftmaxTrig[float64]},
 	{"rff.Spectral[float32]", rff.Spectral[float32]},
 	{"rff.Spectral[float64]", rff.Spectral[float64]},
+	{"rff.Sum[float32]", rff.Sum[float32]},
+	{"rff.Sum[float64]", rff.Sum[float64]},
 	{"rff.Taylor[float32]", rff.Taylor[float32]},
 	{"rff.Taylor[float64]", rff.Taylor[float64]},
 	{"rff.TensorSketch[float32]", rff.TensorSketch[float32]},

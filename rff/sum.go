@@ -1,0 +1,199 @@
+package rff
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/kernels"
+)
+
+// Sum returns the map of the features of all maps, one after the other,
+//
+//	φ(x) = (√w_1·φ_1(x), …, √w_K·φ_K(x)),  w = weights,  R^d → R^(D_1 + … + D_K),
+//
+// so that φ(x)ᵀφ(y) = Σ_k w_k·φ_k(x)ᵀφ_k(y). Its kernel is kernels.Sum of the multiples
+// kernels.Scaled of the kernels of the maps, without those of weight 0; nil if a map of weight above
+// 0 does not know its own. φ is exact if all maps are, and unbiased if all are. A map of weight 0 has
+// features that are 0 at every point, and is not computed. Package ridge/ard learns weights.
+//
+// φ is Paired if a map is: its Keys are Sum of the Keys of the maps. It is Differentiable if all maps
+// are. It is no LogMap. The law of its error is not known, because the maps may share frequencies;
+// with frequencies drawn for each of them the variances add up, times w_k².
+//
+// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. Methods prepare
+// 256 rows at a time; the scratch memory of gradients is kept for later calls. A feature has the
+// rounding of √w_k and one more beyond that of its map. Both arguments are copied. Goroutines may
+// share φ. If a row of the Transform of the maps depends neither on other rows nor on GOMAXPROCS, the
+// same holds here.
+//
+// An error reports no maps, a number of weights that is not that of the maps, a nil map, maps of
+// different dimensions, a weight that is negative, NaN, infinite or has a root outside the range of T,
+// weights that are all 0, and features too many for memory.
+func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
+	if len(maps) == 0 {
+		return nil, fmt.Errorf("rff: maps is empty, want at least one map")
+	}
+	if len(weights) != len(maps) {
+		return nil, fmt.Errorf("rff: %d weights for %d maps, want one for each", len(weights), len(maps))
+	}
+	roots, keys, total, paired := make([]T, len(maps)), make([]Map[T], len(maps)), 0, false
+	for i, m := range maps {
+		if m == nil {
+			return nil, fmt.Errorf("rff: maps[%d] is nil, want a map", i)
+		}
+		first, _ := maps[0].Dims()
+		in, out := m.Dims()
+		if in != first {
+			return nil, fmt.Errorf("rff: maps[%d] is a map of R^%d, want R^%d, as maps[0]", i, in, first)
+		}
+		total = min(total, math.MaxInt-out) + out
+		if err := limit.Memory[T](total); err != nil {
+			return nil, fmt.Errorf("rff: maps up to maps[%d] have %d features: %w", i, total, err)
+		}
+		if w := weights[i]; w != 0 {
+			if !(w > 0) || math.IsInf(w, 1) {
+				return nil, fmt.Errorf("rff: weights[%d] = %v, want a finite number from 0 on", i, w)
+			}
+			var err error
+			if roots[i], err = root[T](fmt.Sprintf("weights[%d]", i), w); err != nil {
+				return nil, err
+			}
+		}
+		keys[i] = Keys(m)
+		paired = paired || !same(m, keys[i])
+	}
+	if slices.Max(weights) == 0 {
+		return nil, fmt.Errorf("rff: weights are all 0, want at least one above 0")
+	}
+	r := sumRecipe[T]{slices.Clone(maps), slices.Clone(weights)}
+	query := newSum(r, roots)
+	if !paired {
+		return query, nil
+	}
+	key := newSum(sumRecipe[T]{keys, r.Weights}, roots)
+	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), r), nil
+}
+
+// sumRecipe is what Sum is made of.
+type sumRecipe[T dense.Float] struct {
+	Maps    []Map[T]
+	Weights []float64
+}
+
+func (r sumRecipe[T]) make() (Map[T], error) { return Sum(r.Maps, r.Weights) }
+
+// newSum returns the map of r, whose weights have the roots.
+func newSum[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
+	f := &sum[T]{maps: r.Maps, roots: roots, ends: make([]int, len(r.Maps))}
+	f.in, _ = r.Maps[0].Dims()
+	f.recipe = r
+	terms, known, differentiable := kernels.Sum{}, true, true
+	var names, fits []string
+	for i, m := range r.Maps {
+		_, out := m.Dims()
+		f.out += out
+		f.ends[i] = f.out
+		w := r.Weights[i]
+		names = append(names, fmt.Sprintf("%v·(%v)", w, m))
+		_, ok := m.(Differentiable[T])
+		differentiable = differentiable && ok
+		if w == 0 {
+			continue
+		}
+		if fit := fitted(m); fit != "" && !slices.Contains(fits, fit) {
+			fits = append(fits, fit)
+		}
+		k := m.Kernel()
+		known = known && k != nil
+		if w != 1 {
+			k = kernels.Scaled{K: k, By: w}
+		}
+		terms = append(terms, k)
+	}
+	f.name, f.fitted = fmt.Sprintf("Sum(%s)", strings.Join(names, " + ")), strings.Join(fits, ", ")
+	if known {
+		f.kernel = terms
+	}
+	f.rows, f.transform = affineRows, f.features
+	if differentiable {
+		return &differentiableSum[T]{f, f.pull}
+	}
+	return f
+}
+
+// sum is the map of Sum.
+type sum[T dense.Float] struct {
+	blockwise[T, []T]
+	maps  []Map[T]
+	roots []T   // √w, 0 for maps that are left out
+	ends  []int // of the features of the maps
+}
+
+// part returns the columns of the features of map i.
+func (f *sum[T]) part(phi dense.Matrix[T], i int) dense.Matrix[T] {
+	_, out := f.maps[i].Dims()
+	return phi.ColRange(f.ends[i]-out, f.ends[i])
+}
+
+// features writes the features of a block of rows.
+func (f *sum[T]) features(_ *[]T, dst, x, _ dense.Matrix[T]) {
+	for i, m := range f.maps {
+		part, root := f.part(dst, i), f.roots[i]
+		if root != 0 {
+			m.Transform(part, x)
+		}
+		for j := range part.Rows {
+			switch root {
+			case 0:
+				clear(part.Row(j))
+			case 1:
+			default:
+				vecmath.Scale(part.Row(j), root)
+			}
+		}
+	}
+}
+
+// differentiableSum is a sum of maps that all have derivatives.
+type differentiableSum[T dense.Float] struct {
+	*sum[T]
+	pulled blockFunc[T, []T]
+}
+
+func (f *differentiableSum[T]) Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T] {
+	if err := f.CanBackward(); err != nil {
+		panic(err.Error())
+	}
+	return f.backward("dphi", dst, x, dphi, f.pulled)
+}
+
+func (f *differentiableSum[T]) CanBackward() error {
+	for i, m := range f.maps {
+		if err := m.(Differentiable[T]).CanBackward(); err != nil {
+			return fmt.Errorf("rff: maps[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// pull writes the gradients of a block of rows.
+func (f *sum[T]) pull(s *[]T, dst, x, g dense.Matrix[T]) {
+	for i := range dst.Rows {
+		clear(dst.Row(i))
+	}
+	dx := scratchMatrix(s, x.Rows, f.in)
+	for i, m := range f.maps {
+		if f.roots[i] == 0 {
+			continue
+		}
+		m.(Differentiable[T]).Backward(dx, x, f.part(g, i))
+		for j := range dst.Rows {
+			vecmath.AddScaled(dst.Row(j), dx.Row(j), f.roots[i])
+		}
+	}
+}
