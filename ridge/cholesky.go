@@ -180,19 +180,19 @@ func (s *solver) otherHalf(w dense.Matrix[float64]) {
 	}
 }
 
-// traceInverse returns tr A⁻¹ = ‖R⁻ᵀ‖². The error is that of ctx.
-func (c *cholesky) traceInverse(ctx context.Context) (float64, error) {
-	sums := make([]float64, len(c.diag))
+// inverseDiagonal returns the diagonal of A⁻¹, the squares of the columns of R⁻ᵀ. The error is that of
+// ctx.
+func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
+	diagonal := make([]float64, c.r.Rows)
 	err := c.invert(ctx, func(lo int, w dense.Matrix[float64]) {
-		for _, v := range w.Data {
-			sums[lo/tile] += v * v
+		own := diagonal[lo : lo+w.Cols]
+		for i := lo; i < w.Rows; i++ {
+			for j, v := range w.Row(i) {
+				own[j] += v * v
+			}
 		}
 	})
-	trace := 0.0
-	for _, v := range sums {
-		trace += v
-	}
-	return trace, err
+	return diagonal, err
 }
 
 // invert calls f with the columns of R⁻ᵀ, some at a time, from column lo on; rows before lo are zero. Calls are concurrent. The error is that of ctx.

@@ -140,6 +140,7 @@
 //     19(1).
 //   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
 //     optimization. Mathematical Programming 45.
+//   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
 //   - [Naeini et al. 2015] M. P. Naeini, G. F. Cooper, M. Hauskrecht. Obtaining well calibrated
 //     probabilities using Bayesian binning. AAAI.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for machine

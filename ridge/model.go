@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -69,7 +71,7 @@ type Model[T dense.Float] struct {
 	evidence  float64
 
 	degrees sync.Once
-	trace   float64
+	inverse []float64 // diagonal of A⁻¹
 }
 
 // Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and
@@ -148,13 +150,13 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 
 // checkFit returns an error unless the posterior is one that exact sums can have.
 func (m *Model[T]) checkFit(ctx context.Context, rows float64) error {
-	trace, err := m.factor.traceInverse(ctx)
+	inverse, err := m.factor.inverseDiagonal(ctx)
 	if err != nil {
 		return err
 	}
-	m.degrees.Do(func() { m.trace = trace })
+	m.degrees.Do(func() { m.inverse = inverse })
 	width := float64(m.weights.Rows)
-	if degrees := width - m.ratio*trace; !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
+	if degrees := width - m.ratio*floats.Sum(inverse); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
 		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
 			degrees, width, rows, m.ratio)
 	}
@@ -204,21 +206,6 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 // n is n − 1, and log Σω is added inside the brackets. The evidence compares maps, kernels and
 // variances for the same rows.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
-
-// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
-// matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, and 1 for an
-// intercept. Cost: D³/6 multiply-adds at the first call.
-func (m *Model[T]) DegreesOfFreedom() float64 {
-	if m.factor == nil {
-		panic(errNoModel.Error())
-	}
-	m.degrees.Do(func() { m.trace, _ = m.factor.traceInverse(context.Background()) })
-	degrees := max(0, float64(m.weights.Rows)-m.ratio*m.trace)
-	if m.centred {
-		degrees++
-	}
-	return degrees
-}
 
 // Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
 // into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a

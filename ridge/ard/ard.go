@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of Fit. The zero value is the usual choice.
+// Options are the parameters of Fit and FitSum. The zero value is the usual choice.
 type Options struct {
 	// Options are those of every fit. Variances that they leave open are learnt with the scales.
 	ridge.Options
@@ -43,7 +43,7 @@ func (o Options) check() error {
 // Step is an iteration of a search.
 type Step struct {
 	Rows        int     // that are searched on: those of the sample, and then all
-	Start       int     // 0 for one scale of all columns, 1 for the scales of single columns
+	Start       int     // 0 for one scale of all columns, and in FitSum; 1 for the scales of single columns
 	Iteration   int     // from 1 on
 	LogEvidence float64 // of these rows
 }

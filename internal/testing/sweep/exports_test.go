@@ -37,6 +37,8 @@ import (
 var functions = []function{
 	{"ard.Evaluate[float32]", ard.Evaluate[float32]},
 	{"ard.Evaluate[float64]", ard.Evaluate[float64]},
+	{"ard.FitSum[float32]", ard.FitSum[float32]},
+	{"ard.FitSum[float64]", ard.FitSum[float64]},
 	{"ard.Fit[float32]", ard.Fit[float32]},
 	{"ard.Fit[float64]", ard.Fit[float64]},
 	{"audit.Candidates[float32]", audit.Candidates[float32]},
@@ -354,6 +356,8 @@ var types = []reflect.Type{
 	reflect.TypeFor[ard.Result[float32]](),
 	reflect.TypeFor[ard.Result[float64]](),
 	reflect.TypeFor[ard.Step](),
+	reflect.TypeFor[ard.SumResult[float32]](),
+	reflect.TypeFor[ard.SumResult[float64]](),
 	reflect.TypeFor[audit.Call](),
 	reflect.TypeFor[audit.Candidate[float32]](),
 	reflect.TypeFor[audit.Candidate[float64]](),

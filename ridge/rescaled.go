@@ -1,0 +1,79 @@
+package ridge
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// Rescaled returns the sums of the same rows for the features c_f·φ_f(x), c = scales, without reading
+// rows: means and products are multiplied by c_f and c_f·c_g. phi is the map that computes these
+// features, and the map of models that are fitted to the result. s is as before, and the result has
+// memory of its own.
+//
+// A number of the result has one or two roundings of float64 beyond that of s. Sums of a pass with phi
+// differ by the rounding of its features to T. Cost: D²/2 multiplications, and memory as s.
+//
+// An error reports a nil phi, one of other dimensions, scales that are not D finite numbers, and a phi
+// that does not compute c_f·φ_f, as far as values at four points tell. Features beyond some 64 there are
+// not compared.
+func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
+	if phi == nil {
+		return nil, errNoMap
+	}
+	if d, width := phi.Dims(); d != s.d || width != s.width {
+		return nil, fmt.Errorf("ridge: phi maps R^%d to R^%d, want R^%d to R^%d", d, width, s.d, s.width)
+	}
+	if len(scales) != s.width {
+		return nil, fmt.Errorf("ridge: %d scales, want %d", len(scales), s.width)
+	}
+	for f, c := range scales {
+		if c-c != 0 {
+			return nil, fmt.Errorf("ridge: scales[%d] = %v, want a finite number", f, c)
+		}
+	}
+	r := &Sums[T]{phi: phi, d: s.d, width: s.width, outputs: s.outputs, prints: new(stream.Fingerprint)}
+	if err := wrap(checkScaled[T](s.marks(), r.marks(), scales)); err != nil {
+		return nil, err
+	}
+	r.moments = s.moments.clone()
+	r.rescale(scales)
+	return r, nil
+}
+
+// checkScaled returns an error unless scaled are the marks of the features of marks times scales.
+func checkScaled[T dense.Float](marks, scaled, scales []float64) error {
+	const comparable = 64 // marks of larger features are cut off
+	var x, y []float64
+	for f, c := range scales {
+		if a, b := marks[f]*c, scaled[f]; math.Abs(marks[f]) < comparable && math.Abs(a) < comparable {
+			x, y = append(x, a), append(y, b)
+		}
+	}
+	if stream.CheckMarks[T](x, y) != nil {
+		return fmt.Errorf("phi does not compute the features of the sums times scales")
+	}
+	return nil
+}
+
+// rescale multiplies the features by scales.
+func (m *moments) rescale(scales []float64) {
+	for f, c := range scales {
+		m.mean[f] *= c
+		for j := range m.cross.Row(f) {
+			m.cross.Row(f)[j] *= c
+		}
+	}
+	parallel.Rows(len(scales), 1+(1<<15)/len(scales), func(lo, hi int) {
+		for f := lo; f < hi; f++ {
+			row := m.square.row(f)
+			for g, c := range scales[:f+1] {
+				row[g] *= c * scales[f]
+			}
+		}
+	})
+}
