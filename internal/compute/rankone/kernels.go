@@ -37,7 +37,7 @@ func take[T dense.Float](p *Pass[T]) {
 		decays = 1
 	}
 	switch {
-	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0:
+	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
 		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
 	case p.corrects():
 		k.corrects[decays][width](p)

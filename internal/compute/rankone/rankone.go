@@ -12,7 +12,7 @@
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
 // with G_ab = g_a·…·g_{b−1}, and S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j is read by the next four on the
-// way.
+// way. Where a decay of a pass is above 256, or NaN, tokens go one by one, because G might overflow.
 package rankone
 
 import (

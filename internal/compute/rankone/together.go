@@ -71,6 +71,20 @@ func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	*p = all
 }
 
+// mostDecay is the largest size of a decay of tokens that go together: products of four do not overflow,
+// which would make nothing times them NaN.
+const mostDecay = 256
+
+// mild reports whether products of decays stay far from the range of T.
+func (p *Pass[T]) mild() bool {
+	for t := range p.Decays.Rows {
+		if g := p.decay(t); !(-mostDecay <= g && g <= mostDecay) {
+			return false
+		}
+	}
+	return true
+}
+
 // fade multiplies the products of each four tokens by the decays of the tokens between, and sets fades:
 // what is left of S after each of them, and of what each but the last adds, after the last.
 func (p *Pass[T]) fade() {

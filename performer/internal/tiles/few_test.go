@@ -46,3 +46,33 @@ func testFewQueries[T dense.Float](t *testing.T) {
 		}
 	}
 }
+
+// Keys and values that are columns of wider matrices, as those of one head among many, have the bits that
+// they have by themselves, whether there are enough queries to copy them or not, with NaN in the columns
+// beside them.
+func TestHeadsAmongOthers(t *testing.T) {
+	densetest.Both(t, testHeadsAmongOthers[float32], testHeadsAmongOthers[float64])
+}
+
+func testHeadsAmongOthers[T dense.Float](t *testing.T) {
+	const d, from, wide = 5, 40, 100
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, n := range []int{0, 1, 100, worthCopies*grain - 1, worthCopies*grain + 70} {
+		q := densetest.Normal[T](rng, n, d, 0, 1)
+		var head, apart [2]dense.Matrix[T]
+		for i := range head {
+			all := dense.New[T](n, wide)
+			for j := range all.Data {
+				all.Data[j] = T(math.NaN())
+			}
+			head[i], apart[i] = all.ColRange(from, from+d), densetest.Normal[T](rng, n, d, 0, 1)
+			dense.Copy(head[i], apart[i])
+		}
+		for _, mask := range []Mask[T]{{}, {Causal: true}, {Causal: true, Window: 9}} {
+			got, want := dense.New[T](n, d), dense.New[T](n, d)
+			Attend(Attention[T]{Dst: got, Q: q, K: head[0], V: head[1], Scores: Scores{Scale: 1}, Mask: mask})
+			Attend(Attention[T]{Dst: want, Q: q, K: apart[0], V: apart[1], Scores: Scores{Scale: 1}, Mask: mask})
+			assert.Equal(t, want, got, "%d tokens, %+v", n, mask)
+		}
+	}
+}
