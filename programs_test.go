@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -168,10 +169,15 @@ func TestWrongBlocksOfGo(t *testing.T) {
 	assert.Error(t, err)
 }
 
+// listed is what the go command says of the packages.
+var listed = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Name}}", "./...").Output()
+})
+
 // publicPackages returns the folders of the packages that other modules can import, "" for the root.
 func publicPackages(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Name}}", "./...").Output()
+	out, err := listed()
 	require.NoError(t, err)
 	var all []string
 	for line := range strings.Lines(string(out)) {
