@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -63,6 +64,12 @@ type Ensemble interface {
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
 // pointer, and what the type of e says of its fields.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
+	return instance.Of(&drawBoth, Draw[T])(e, m, d, src)
+}
+
+var drawBoth = instance.Both{draw[float32], draw[float64]}
+
+func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	switch {
 	case m < 1:
 		return nil, fmt.Errorf("orf: m = %d, want at least 1", m)
@@ -106,6 +113,12 @@ func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
+	return instance.Of(&ofBoth, Of[T])(w)
+}
+
+var ofBoth = instance.Both{of[float32], of[float64]}
+
+func of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err
 	}

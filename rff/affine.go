@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -26,6 +27,12 @@ import (
 // An error reports an a without elements, a b whose length is not r, and an element that is not
 // finite.
 func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
+	return instance.Of(&affineMapBoth, Affine[T])(a, b)
+}
+
+var affineMapBoth = instance.Both{affineMap[float32], affineMap[float64]}
+
+func affineMap[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	a.Check()
 	var offset []float64
 	if b != nil {

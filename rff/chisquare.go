@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -38,6 +39,12 @@ import (
 // An error reports a d or sampleSteps below 1, or too large for memory, a sampleInterval of 0 for
 // more than 3 steps, and one that is not a positive number in the range of T.
 func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
+	return instance.Of(&newAdditiveChiSquareBoth, AdditiveChiSquare[T])(d, sampleSteps, sampleInterval)
+}
+
+var newAdditiveChiSquareBoth = instance.Both{newAdditiveChiSquare[float32], newAdditiveChiSquare[float64]}
+
+func newAdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
 	if err := cmp.Or(size[T]("d", d), size[T]("sampleSteps", sampleSteps)); err != nil {
 		return nil, err
 	}
@@ -174,6 +181,12 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 // An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
 // the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
+	return instance.Of(&newSkewedChiSquareBoth, SkewedChiSquare[T])(m, d, c, src)
+}
+
+var newSkewedChiSquareBoth = instance.Both{newSkewedChiSquare[float32], newSkewedChiSquare[float64]}
+
+func newSkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
 	w, err := drawn[T](m, d, "c", c, src, sech)
 	if err != nil {
 		return nil, err

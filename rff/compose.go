@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -25,6 +26,12 @@ import (
 // An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not a
 // map of R^r.
 func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
+	return instance.Of(&newComposeBoth, Compose[T])(first, then)
+}
+
+var newComposeBoth = instance.Both{newCompose[float32], newCompose[float64]}
+
+func newCompose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	a, ok := first.(*affine[T])
 	if !ok {
 		return nil, fmt.Errorf("rff: first is %T, want a map of Affine or PCA", first)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -30,6 +31,12 @@ import (
 // An error reports a nil m, parameters of p out of range, an m that is not a map of patches, and
 // features too many for memory.
 func Convolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
+	return instance.Of(&newConvolutionBoth, Convolution[T])(m, p)
+}
+
+var newConvolutionBoth = instance.Both{newConvolution[float32], newConvolution[float64]}
+
+func newConvolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -21,6 +22,12 @@ import (
 //
 // An error reports a nil w.
 func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
+	return instance.Of(&newDotProductBoth, DotProduct[T])(w)
+}
+
+var newDotProductBoth = instance.Both{newDotProduct[float32], newDotProduct[float64]}
+
+func newDotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
@@ -51,6 +58,12 @@ func (r dotProductRecipe[T]) make() (Map[T], error) { return DotProduct(r.W) }
 //
 // An error reports a nil w.
 func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
+	return instance.Of(&newAngularBoth, Angular[T])(w)
+}
+
+var newAngularBoth = instance.Both{newAngular[float32], newAngular[float64]}
+
+func newAngular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err
@@ -84,6 +97,12 @@ func (r angularRecipe[T]) make() (Map[T], error) { return Angular(r.W) }
 //
 // An error reports a nil w and an order other than 0, 1 and 2.
 func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
+	return instance.Of(&newArcCosineBoth, ArcCosine[T])(w, order)
+}
+
+var newArcCosineBoth = instance.Both{newArcCosine[float32], newArcCosine[float64]}
+
+func newArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -55,6 +56,12 @@ type Embedding[T dense.Float] interface {
 // value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance, so that k
 // is not a kernel, and eigenvalues that did not converge.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
+	return instance.Of(&newNystroemBoth, Nystroem[T])(k, landmarks)
+}
+
+var newNystroemBoth = instance.Both{newNystroem[float32], newNystroem[float64]}
+
+func newNystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
 	points, s, err := spectrumOf(k, "landmarks", landmarks)
 	if err != nil {
 		return nil, err
@@ -91,6 +98,12 @@ func (r nystroemRecipe[T]) make() (Map[T], error) {
 // a kernel, eigenvalues that did not converge, a rank below 1, and one above the number of
 // eigenvalues above Tolerance.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
+	return instance.Of(&newSpectralBoth, Spectral[T])(k, x, rank)
+}
+
+var newSpectralBoth = instance.Both{newSpectral[float32], newSpectral[float64]}
+
+func newSpectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
 	if err := atLeastOne("rank", rank); err != nil {
 		return nil, err
 	}

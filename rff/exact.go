@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -16,6 +17,12 @@ import (
 //
 // An error reports a d below 1, or too large for memory.
 func Identity[T dense.Float](d int) (Map[T], error) {
+	return instance.Of(&newIdentityBoth, Identity[T])(d)
+}
+
+var newIdentityBoth = instance.Both{newIdentity[float32], newIdentity[float64]}
+
+func newIdentity[T dense.Float](d int) (Map[T], error) {
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}
@@ -41,6 +48,12 @@ func (r identityRecipe[T]) make() (Map[T], error) { return Identity[T](r.D) }
 //
 // An error reports a d below 1, and one with features too many for memory.
 func Quadratic[T dense.Float](d int) (Map[T], error) {
+	return instance.Of(&newQuadraticBoth, Quadratic[T])(d)
+}
+
+var newQuadraticBoth = instance.Both{newQuadratic[float32], newQuadratic[float64]}
+
+func newQuadratic[T dense.Float](d int) (Map[T], error) {
 	out, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -75,6 +88,12 @@ func (r quadraticRecipe[T]) make() (Map[T], error) { return Quadratic[T](r.D) }
 // An error reports a d below 1, one with features too many for memory, and a scale that is not a
 // positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
+	return instance.Of(&newTaylorBoth, Taylor[T])(d, scale)
+}
+
+var newTaylorBoth = instance.Both{newTaylor[float32], newTaylor[float64]}
+
+func newTaylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	pairs, err := monomials[T](d)
 	if err != nil {
 		return nil, err
@@ -157,6 +176,12 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 //
 // An error reports a d below 1, or too large for memory.
 func ELU[T dense.Float](d int) (LogMap[T], error) {
+	return instance.Of(&newELUBoth, ELU[T])(d)
+}
+
+var newELUBoth = instance.Both{newELU[float32], newELU[float64]}
+
+func newELU[T dense.Float](d int) (LogMap[T], error) {
 	if err := size[T]("d", d); err != nil {
 		return nil, err
 	}

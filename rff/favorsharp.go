@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -40,6 +41,12 @@ import (
 // without rows, not of the dimension of w, or whose second moments are not finite or too large for
 // memory, frequencies that are, and ψ_l or features outside the range of T.
 func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
+	return instance.Of(&newSADERFBoth, SADERF[T])(w, x, y, scale)
+}
+
+var newSADERFBoth = instance.Both{newSADERF[float32], newSADERF[float64]}
+
+func newSADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
 		return nil, err
@@ -106,6 +113,12 @@ func (r saderfRecipe[T]) make() (Map[T], error) {
 // SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. Everything
 // else is as for SADERF.
 func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
+	return instance.Of(&newADERFBoth, ADERF[T])(w, x, y, scale)
+}
+
+var newADERFBoth = instance.Both{newADERF[float32], newADERF[float64]}
+
+func newADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
 		return nil, err
@@ -172,6 +185,12 @@ func (r aderfRecipe[T]) make() (Map[T], error) {
 // takes O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
 // eigenvalues that did not converge.
 func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
+	return instance.Of(&newSDERFBoth, SDERF[T])(w, x, y, scale)
+}
+
+var newSDERFBoth = instance.Both{newSDERF[float32], newSDERF[float64]}
+
+func newSDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	f, err := newFit(w, x, y, scale)
 	if err != nil {
 		return nil, err

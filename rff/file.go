@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -23,6 +24,12 @@ import (
 //
 // The error reports a nil map, a part that cannot be written, and the errors of w.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
+	return instance.Of(&writeMapBoth, Write[T])(w, m)
+}
+
+var writeMapBoth = instance.Both{writeMap[float32], writeMap[float64]}
+
+func writeMap[T dense.Float](w io.Writer, m Map[T]) error {
 	if m == nil {
 		return errors.New("rff: m is nil, want a map")
 	}
@@ -40,6 +47,12 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 // and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
 // arrive, whatever the file claims.
 func Read[T dense.Float](r io.Reader) (Map[T], error) {
+	return instance.Of(&readMapBoth, Read[T])(r)
+}
+
+var readMapBoth = instance.Both{readMap[float32], readMap[float64]}
+
+func readMap[T dense.Float](r io.Reader) (Map[T], error) {
 	m, err := archive.Read[T, Map[T]](r, "map")
 	if err == nil && m == nil {
 		err = errors.New("map is nil")

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -24,6 +25,12 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
+	return instance.Of(&newGaussianPositiveBoth, GaussianPositive[T])(w, lengthScale)
+}
+
+var newGaussianPositiveBoth = instance.Both{newGaussianPositive[float32], newGaussianPositive[float64]}
+
+func newGaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
 	return gaussianFeatures(w, 1, lengthScale, mse.Positive, "GaussianPositive", gaussianPositiveRecipe[T]{w, lengthScale})
 }
 
@@ -48,6 +55,12 @@ func (r gaussianPositiveRecipe[T]) make() (Map[T], error) {
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
+	return instance.Of(&newGaussianHyperbolicBoth, GaussianHyperbolic[T])(w, lengthScale)
+}
+
+var newGaussianHyperbolicBoth = instance.Both{newGaussianHyperbolic[float32], newGaussianHyperbolic[float64]}
+
+func newGaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
 	return gaussianFeatures(w, 2, lengthScale, mse.Hyperbolic, "GaussianHyperbolic", gaussianHyperbolicRecipe[T]{w, lengthScale})
 }
 
@@ -75,6 +88,12 @@ func (r gaussianHyperbolicRecipe[T]) make() (Map[T], error) {
 // lengthScale that is not a positive number in the range of T, and an a that is not a number below
 // 1/8 or whose features are outside that range.
 func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
+	return instance.Of(&newGaussianOptimalBoth, GaussianOptimal[T])(w, lengthScale, a)
+}
+
+var newGaussianOptimalBoth = instance.Both{newGaussianOptimal[float32], newGaussianOptimal[float64]}
+
+func newGaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
 	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -41,6 +42,12 @@ import (
 //
 // An error reports a nil w, parameters of k out of range, and an ε that is out of the range of T.
 func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
+	return instance.Of(&newGeneralisedBoth, Generalised[T])(w, k)
+}
+
+var newGeneralisedBoth = instance.Both{newGeneralised[float32], newGeneralised[float64]}
+
+func newGeneralised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
 	e, err := newEngine(w, 1)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -24,6 +25,12 @@ import (
 //
 // An error reports a nil m.
 func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
+	return instance.Of(&homogeneousOfBoth, Homogeneous[T])(m)
+}
+
+var homogeneousOfBoth = instance.Both{homogeneousOf[float32], homogeneousOf[float64]}
+
+func homogeneousOf[T dense.Float](m Map[T]) (Map[T], error) {
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
 	}

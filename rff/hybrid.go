@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -46,6 +47,12 @@ import (
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.
 func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
+	return instance.Of(&newSoftmaxHybridBoth, SoftmaxHybrid[T])(w, gate, scale)
+}
+
+var newSoftmaxHybridBoth = instance.Both{newSoftmaxHybrid[float32], newSoftmaxHybrid[float64]}
+
+func newSoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
 	if _, err := newEngine(w, 1); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/draw"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -47,6 +48,12 @@ import (
 // positive coefficient, a factor that is out of the range of T, an unknown law, an odd m for a
 // complex law, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
+	return instance.Of(&newMaclaurinBoth, Maclaurin[T])(m, d, k, degrees, law, src)
+}
+
+var newMaclaurinBoth = instance.Both{newMaclaurin[float32], newMaclaurin[float64]}
+
+func newMaclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}

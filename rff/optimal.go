@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -34,6 +35,12 @@ import (
 // that is not a positive number in the range of T, and an a that is not a number below 1/8 or whose
 // features are outside that range.
 func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
+	return instance.Of(&newSoftmaxOptimalBoth, SoftmaxOptimal[T])(w, scale, a)
+}
+
+var newSoftmaxOptimalBoth = instance.Both{newSoftmaxOptimal[float32], newSoftmaxOptimal[float64]}
+
+func newSoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
 	if _, err := root[T]("scale", scale); err != nil {
 		return nil, err
 	}
@@ -127,6 +134,12 @@ func optimalOffsets[T dense.Float](w orf.Projection[T], scale, a float64) ([]T, 
 // operations. It returns an error if x or y has no rows, if they differ in dimension, if scale is
 // not a positive finite number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
+	return instance.Of(&bestABoth, OptimalA[T])(x, y, scale)
+}
+
+var bestABoth = instance.Both{bestA[float32], bestA[float64]}
+
+func bestA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := positive("scale", scale); err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -37,6 +38,12 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 // An error reports a nil map, maps of different dimensions, a LogMap together with a map that is
 // not one, and a map that is paired with a third map.
 func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
+	return instance.Of(&newPairBoth, Pair[T])(query, key, k)
+}
+
+var newPairBoth = instance.Both{newPair[float32], newPair[float64]}
+
+func newPair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	if query == nil || key == nil {
 		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // PCA fits principal components to the rows of x (n×d) and returns the affine map on the first r =
@@ -32,6 +33,12 @@ import (
 // component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε = 2⁻⁵² and
 // the Frobenius norm.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
+	return instance.Of(&newPCABoth, PCA[T])(x, components, whiten)
+}
+
+var newPCABoth = instance.Both{newPCA[float32], newPCA[float64]}
+
+func newPCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
 	n, d := x.Rows, x.Cols
 	if n < 2 || d < 1 {
 		return nil, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -44,6 +45,12 @@ import (
 // of range and factors that are out of the range of T, an unknown law, an odd m for a complex law,
 // and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
+	return instance.Of(&newPolynomialSketchBoth, PolynomialSketch[T])(m, d, k, law, src)
+}
+
+var newPolynomialSketchBoth = instance.Both{newPolynomialSketch[float32], newPolynomialSketch[float64]}
+
+func newPolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -98,6 +105,12 @@ func (r polynomialSketchRecipe[T]) make() (Map[T], error) {
 // number of projections other than Degree, and projections that are nil, too small or of different
 // shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
+	return instance.Of(&newPolynomialOfBoth, PolynomialOf[T])(k, w...)
+}
+
+var newPolynomialOfBoth = instance.Both{newPolynomialOf[float32], newPolynomialOf[float64]}
+
+func newPolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
 	w = slices.Clone(w)
 	m, d, err := factorDims(k, w)
 	if err != nil {

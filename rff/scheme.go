@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -52,6 +53,12 @@ type Scheme[T dense.Float] struct {
 // An error reports a w that is nil or too large for memory, no F, a nil function, different numbers
 // of F and DF, a DH without H or DF, and an H with DF but no DH.
 func New[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
+	return instance.Of(&fromSchemeBoth, New[T])(w, s)
+}
+
+var fromSchemeBoth = instance.Both{fromScheme[float32], fromScheme[float64]}
+
+func fromScheme[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}

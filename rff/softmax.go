@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -26,6 +27,12 @@ import (
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
+	return instance.Of(&newSoftmaxTrigBoth, SoftmaxTrig[T])(w, scale)
+}
+
+var newSoftmaxTrigBoth = instance.Both{newSoftmaxTrig[float32], newSoftmaxTrig[float64]}
+
+func newSoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
 	e, r, err := newScaledEngine(w, 2, root[T], "scale", scale)
 	if err != nil {
 		return nil, err
@@ -72,6 +79,12 @@ func (r softmaxTrigRecipe[T]) make() (Map[T], error) { return SoftmaxTrig(r.W, r
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
+	return instance.Of(&newSoftmaxPositiveBoth, SoftmaxPositive[T])(w, scale)
+}
+
+var newSoftmaxPositiveBoth = instance.Both{newSoftmaxPositive[float32], newSoftmaxPositive[float64]}
+
+func newSoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
 	return softmaxFeatures(w, 1, scale, mse.Positive, "SoftmaxPositive", softmaxPositiveRecipe[T]{w, scale})
 }
 
@@ -95,6 +108,12 @@ func (r softmaxPositiveRecipe[T]) make() (Map[T], error) { return SoftmaxPositiv
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
+	return instance.Of(&newSoftmaxHyperbolicBoth, SoftmaxHyperbolic[T])(w, scale)
+}
+
+var newSoftmaxHyperbolicBoth = instance.Both{newSoftmaxHyperbolic[float32], newSoftmaxHyperbolic[float64]}
+
+func newSoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
 	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic", softmaxHyperbolicRecipe[T]{w, scale})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -26,6 +27,12 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
+	return instance.Of(&newGaussianBoth, Gaussian[T])(w, lengthScale)
+}
+
+var newGaussianBoth = instance.Both{newGaussian[float32], newGaussian[float64]}
+
+func newGaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
 	e, inv, err := newScaledEngine(w, 2, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err
@@ -56,6 +63,12 @@ func (r gaussianRecipe[T]) make() (Map[T], error) { return Gaussian(r.W, r.Lengt
 // An error reports a nil w or src and a lengthScale that is not a positive number in the range of
 // T.
 func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
+	return instance.Of(&newGaussianPhaseBoth, GaussianPhase[T])(w, lengthScale, src)
+}
+
+var newGaussianPhaseBoth = instance.Both{newGaussianPhase[float32], newGaussianPhase[float64]}
+
+func newGaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
 	e, _, err := newScaledEngine(w, 1, inverse[T], "lengthScale", lengthScale)
 	if err := cmp.Or(err, given(src)); err != nil {
 		return nil, err
@@ -149,6 +162,12 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 // An error reports an m or d below 1, or too large for memory, a lengthScale that is not a positive
 // number in the range of T, and a nil src.
 func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
+	return instance.Of(&newLaplacianBoth, Laplacian[T])(m, d, lengthScale, src)
+}
+
+var newLaplacianBoth = instance.Both{newLaplacian[float32], newLaplacian[float64]}
+
+func newLaplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
 	cauchy := func(rng *rand.Rand) float64 { return math.Tan(math.Pi * (rng.Float64() - 0.5)) }
 	w, err := drawn[T](m, d, "lengthScale", lengthScale, src, cauchy)
 	if err != nil {
@@ -192,6 +211,12 @@ func (r laplacianRecipe[T]) make() (Map[T], error) {
 // An error reports a nil w or src, a nu other than 0.5, 1.5 and 2.5, and a lengthScale that is not
 // a positive number in the range of T.
 func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
+	return instance.Of(&newMaternBoth, Matern[T])(w, nu, lengthScale, src)
+}
+
+var newMaternBoth = instance.Both{newMatern[float32], newMatern[float64]}
+
+func newMatern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
 	e, err := newEngine(w, 2)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -35,6 +36,12 @@ import (
 // different dimensions, a weight that is negative, NaN, infinite or has a root outside the range of T,
 // weights that are all 0, and features too many for memory.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
+	return instance.Of(&sumOfBoth, Sum[T])(maps, weights)
+}
+
+var sumOfBoth = instance.Both{sumOf[float32], sumOf[float64]}
+
+func sumOf[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	if len(maps) == 0 {
 		return nil, fmt.Errorf("rff: maps is empty, want at least one map")
 	}

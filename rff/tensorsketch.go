@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -41,6 +42,12 @@ import (
 // An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
 // of range and factors that are out of the range of T, and a nil src.
 func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
+	return instance.Of(&newTensorSketchBoth, TensorSketch[T])(m, d, k, src)
+}
+
+var newTensorSketchBoth = instance.Both{newTensorSketch[float32], newTensorSketch[float64]}
+
+func newTensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
