@@ -19,7 +19,7 @@ func TestChoice(t *testing.T) {
 	in, err := fromText(s)
 	require.NoError(t, err)
 	c := comparisonOf(t, s, in)
-	for _, m := range []int{64, 1024} {
+	for _, m := range []int{64, 512} {
 		choice, err := c.choose(m)
 		require.NoError(t, err)
 		at := make(map[string]float64)

@@ -75,6 +75,8 @@ func TestErrorFallsWithM(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
 	}
+	// Collections of garbage, by which memory is watched, wait busily for other processors.
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 4, causal: causal}, tensors[float64](1, 100, 8, 0.4))
 		few, err := c.measure(selection{maps: mapNames, projections: projectionNames, m: 16}, progress.Bar{})

@@ -54,6 +54,7 @@ type settings struct {
 	causal, table                   bool
 	seed                            uint64
 	length, draws, stream           int
+	ratioDraws                      int // times draws
 	norm, tolerance                 float64
 	sizes                           []int     // of forms
 	chosen                          selection // maps and frequencies, of one size
@@ -239,6 +240,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.IntVar(&s.length, "length", 16384, "tokens L taken from the middle of the text")
 	fs.IntVar(&s.stream, "stream", 100000, "tokens of the text that are read as a stream, or 0")
 	fs.Float64Var(&s.tolerance, "tolerance", 0.05, "relative error of the outputs that is asked for")
+	fs.IntVar(&s.ratioDraws, "ratios", 400, "draws, times -draws, that the bias of a ratio is a mean over")
 	fs.IntVar(&s.draws, "draws", 5, "draws of the frequencies that an error bar is made of")
 	fs.Float64Var(&s.norm, "norm", 5, "length of the queries and keys made from a text")
 	fs.BoolVar(&s.table, "table", false, "print all tables")
@@ -275,6 +277,8 @@ func (s settings) check(given map[string]bool) error {
 		return fmt.Errorf("-length %d, want at least 2", s.length)
 	case s.draws < 2:
 		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
+	case s.ratioDraws < 2:
+		return fmt.Errorf("-ratios %d, want at least 2 to make an error bar", s.ratioDraws)
 	case s.stream < 0:
 		return fmt.Errorf("-stream %d, want at least 0", s.stream)
 	case !(s.tolerance > 0) || math.IsInf(s.tolerance, 0):

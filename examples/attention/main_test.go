@@ -40,9 +40,10 @@ func TestRepeatedKeysAreSaid(t *testing.T) {
 	assert.NotContains(t, out.String(), "favours")
 }
 
-// small are flags that keep a run short, and quick are those for a text.
+// small are flags that keep a run short, and quick are those for a text. TestRatios has more draws of
+// ratios.
 func small(args ...string) []string {
-	return append([]string{"-table", "-draws", "2", "-size", "4,16"}, args...)
+	return append([]string{"-table", "-draws", "2", "-ratios", "20", "-size", "4,16"}, args...)
 }
 
 func quick(args ...string) []string {
@@ -183,10 +184,10 @@ func TestTrainedHeads(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	for _, causal := range []string{"-causal=false", "-causal"} {
-		out := clitest.Output(t, run, "-model", model, "-length", "200", "-draws", "2", "-size", "16", causal)
+		out := clitest.Output(t, run, "-model", model, "-length", "128", "-draws", "2", "-size", "16", causal)
 		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")
 		assert.Contains(t, out, "\nheads of a trained transformer:\nTo 5 %, head 1: ")
-		_, losses, found := strings.Cut(out, "texts of 200 tokens that training held out:\n")
+		_, losses, found := strings.Cut(out, "texts of 128 tokens that training held out:\n")
 		require.True(t, found, out)
 		nats := make(map[string]float64)
 		for line := range strings.Lines(losses) {
@@ -299,6 +300,7 @@ func TestErrors(t *testing.T) {
 		{[]string{"-text", "none.txt"}, "none.txt"},
 		{[]string{"-length", "1"}, "-length 1, want at least 2"},
 		{[]string{"-draws", "1"}, "-draws 1, want at least 2"},
+		{[]string{"-ratios", "1"}, "-ratios 1, want at least 2"},
 		{[]string{"-norm", "NaN"}, "-norm NaN, want a positive number"},
 		{[]string{"-norm", "-1"}, "-norm -1, want a positive number"},
 		{[]string{"-map", "sinh"}, `-map "sinh", want positive, hyperbolic, trig`},

@@ -70,12 +70,10 @@ func TestQuality(t *testing.T) {
 
 // A false alarm beyond 4 standard errors is one in 16,000 at one seed.
 func TestRatios(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds in pure Go")
-	}
-	s := settings{seed: 1, length: 64, norm: 5, draws: 3}
-	in, err := fromText(s)
-	require.NoError(t, err)
+	in := tensors[float32](1, ratioTokens, 8, 0.9)
+	h := &in.heads[0]
+	h.q, h.v = h.k, h.k // as of a text
+	s := settings{seed: 1, draws: 3, ratioDraws: 400}
 	for _, causal := range []bool{false, true} {
 		s.causal = causal
 		rows, err := comparisonOf(t, s, in).ratios()
@@ -109,7 +107,7 @@ func TestExtrasAreReported(t *testing.T) {
 
 // Points of R^1 cannot be rotated.
 func TestNoPredictionsInOneDimension(t *testing.T) {
-	c := comparisonOf(t, settings{draws: 2, chosen: selection{maps: mapNames, m: 8}}, tensors[float64](1, 20, 1, 1))
+	c := comparisonOf(t, settings{draws: 2, ratioDraws: 20, chosen: selection{maps: mapNames, m: 8}}, tensors[float64](1, 20, 1, 1))
 	var b strings.Builder
 	require.NoError(t, c.extras(&b))
 	assert.NotContains(t, b.String(), "predicted")

@@ -21,9 +21,8 @@ import (
 // that thousands of draws take a second.
 const (
 	ratioTokens   = 64
-	ratioSoftness = 4   // q·k/√d is divided by it
-	ratioDraws    = 400 // times -draws
-	ratioBlock    = 32  // features m₀ of a block of the unbiased estimate
+	ratioSoftness = 4  // q·k/√d is divided by it
+	ratioBlock    = 32 // features m₀ of a block of the unbiased estimate
 )
 
 var ratioSizes = []int{16, 32, 128}
@@ -46,7 +45,7 @@ func (c *comparison[T]) ratios() ([]ratioRow, error) {
 	var out, stderr dense.Matrix[T]
 	exact := performer.Exact[T]{Scale: scale, Causal: c.causal}.Forward(out, q, k, v)
 	out, stderr = dense.New[T](lq, v.Cols), dense.New[T](lq, v.Cols)
-	draws := ratioDraws * c.draws
+	draws := c.ratioDraws * c.draws
 
 	// So few tokens are not worth a second processor.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -119,7 +118,7 @@ Sums of positive features are unbiased, their ratio is not: its bias falls as 1/
 differences between ratios of more and more features, at random depth. First %d tokens, q·k/√d divided by %d, iid
 frequencies, component of the outputs along the exact ones over %d draws:
 
-`, min(ratioTokens, c.heads[0].q.Rows), ratioSoftness, ratioDraws*c.draws)
+`, min(ratioTokens, c.heads[0].q.Rows), ratioSoftness, c.ratioDraws*c.draws)
 	t := table.New(1, "estimate", "m", "bias", "z", "bias·m")
 	for _, r := range rows {
 		times := fmt.Sprintf("%+.2f", r.mean*float64(r.m))
