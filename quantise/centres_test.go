@@ -202,7 +202,9 @@ func (h *haarSpace) Apply(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 		row := dst.Row(i)
 		clear(row)
 		for k, axis := range h.axes {
-			floats.AddScaled(row, x.At(i, k), axis)
+			if v := x.At(i, k); v != 0 {
+				floats.AddScaled(row, v, axis)
+			}
 		}
 	}
 	return dst

@@ -45,7 +45,7 @@ func TestBlocks(t *testing.T) {
 // Goroutines read codes while others append, also rows that are refused: every call sees the rows of
 // whole calls of Append, and the right codes of them.
 func TestSharedAppend(t *testing.T) {
-	const n, d, batch = 2400, 16, 4
+	const n, d, batch = 1200, 16, 4
 	x := random[float32](n, d, 5)
 	query := x.Row(17)
 	for i, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Bits: 4}} {
