@@ -136,16 +136,16 @@ func TestSinglePrecision(t *testing.T) {
 // exact, and the model has some bias where the map is too small.
 func TestBandsHold(t *testing.T) {
 	if testing.Short() {
-		t.Skip("20000 rows")
+		t.Skip("10000 rows")
 	}
 	t.Run("type=float32", testBands[float32])
 	t.Run("type=float64", testBands[float64])
 }
 
 func testBands[T dense.Float](t *testing.T) {
-	x, y := friedman[T](20000, 10, 1)
+	x, y := friedman[T](10000, 10, 1)
 	z, truth := friedman[T](5000, 10, 2)
-	m, err := ridge.Fit(t.Context(), gaussian[T](t, 512, 10, 1.5, 1), x, y, ridge.Options{})
+	m, err := ridge.Fit(t.Context(), gaussian[T](t, 256, 10, 1.5, 1), x, y, ridge.Options{})
 	require.NoError(t, err)
 	mean, sd := m.Predict(z)
 	inside, narrow := 0, 0
