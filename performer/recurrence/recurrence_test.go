@@ -69,6 +69,7 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 			{heads: 2, keyHeads: 2, d: 3, dv: 6, shared: true},
 			{heads: 3, keyHeads: 1, d: 1, dv: 1, shared: true},
 			{heads: 2, keyHeads: 1, d: 131, dv: 35},
+			{heads: 4, keyHeads: 2, d: 256, dv: 2}, // crowded rows
 		} {
 			shape.wide = wide
 			for _, lengths := range [][]int{{0}, {1}, {7}, {64}, {73}, {5, 0, 130, 1}} {

@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/rankone"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -201,12 +203,12 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	}
 	// Outputs over queries or keys must not be followed by a panel that reads these.
 	moved := same(dst, l.x.Q) || same(dst, l.x.K)
-	if x.K = l.x.K.RowRange(lo, hi); moved || l.r.key != nil || l.r.opts.NormaliseKeys {
+	if x.K = l.x.K.RowRange(lo, hi); moved || l.rereads(x.K) || l.r.key != nil || l.r.opts.NormaliseKeys {
 		x.K = l.keys(lo, hi)
 	}
 	if x.Q = x.K; dst.Cols > 0 {
 		x.Q, x.QueryHead, x.Heads = l.x.Q.RowRange(lo, hi), l.dk, l.group
-		if moved || l.r.query != nil {
+		if moved || l.rereads(x.Q) || l.r.query != nil {
 			for s := 1; s <= l.group; s++ {
 				l.queries(s, lo, hi)
 			}
@@ -219,6 +221,13 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	if l.x.Decay.Cols > 0 {
 		l.fade(l.x.Decay.RowRange(lo, hi))
 	}
+}
+
+// rereads reports whether rows of a chunk are copied because the kernels would read them several times,
+// for a few columns of S at a time, from few places of the first cache. Those of AVX-512 take so many
+// columns at a time that it does not pay.
+func (l *scan[T]) rereads(x dense.Matrix[T]) bool {
+	return l.r.opts.Rule.corrects() && simd.Best == simd.AVX2 && cache.Crowded(x.Stride*simd.Size[T]())
 }
 
 // headsOf returns rows of a buffer with chunkRows rows a head, those of the heads from ≤ h < to, and

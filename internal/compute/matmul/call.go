@@ -10,13 +10,15 @@ import (
 const (
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
-	// copyPanels is the number of panels for which a strip of A is copied, unless its rows are
-	// adjacent: they then are, in the first cache, whatever the stride of A is.
+	// copyPanels is the number of panels for which strips of A are copied, unless their rows are
+	// adjacent: they then are, whatever the stride of A is. Two are enough if the rows are crowded.
 	copyPanels = 8
 	// fetchPanels is the number of panels between two parts of the next strip that are fetched.
 	fetchPanels = 4
 	// piecesEach is the number of pieces for each processor, which may be slower than the others.
 	piecesEach = 4
+	// stripsEach is the number of strips of a piece that make up for one strip more or less.
+	stripsEach = 8
 	// serialBelow is the number of multiply-adds under which one goroutine is
 	// faster.
 	serialBelow = 1 << 20
@@ -53,25 +55,34 @@ func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], don
 // split cuts C into pieces, and returns their number: enough for every processor to have some.
 // Results do not depend on it.
 //
-// A piece is some strips of rows times some columns. The blocks of B for these columns stay in the
-// second cache, one after another, for all strips of the piece. If there is an epilogue, a piece has
-// all columns.
+// A piece has all columns if there is an epilogue or so many rows that the strips of pieces hardly
+// differ in number.
 func (p *call[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
-	count := 1 // of pieces side by side
-	if p.done == nil {
-		cached, panel := cache.L2/2/simd.Size[T](), 2*best[T]().lanes
-		count = (p.c.cols*depth + cached - 1) / cached
-		p.columns = ((p.c.cols+count-1)/count + panel - 1) / panel * panel
-		count = (p.c.cols + p.columns - 1) / p.columns
-	}
+	helpers := 0
 	if float64(p.c.rows)*float64(p.c.cols)*float64(p.b.rows) >= serialBelow {
-		if helpers := parallel.Idle(); helpers > 0 {
-			p.groups = max(p.groups, (piecesEach*(helpers+1)+count-1)/count)
-		}
+		helpers = parallel.Idle()
 	}
-	p.groups = min(p.groups, p.strips)
-	return count * p.groups
+	if helpers == 0 {
+		return 1
+	}
+	pieces, sides := piecesEach*(helpers+1), 1
+	if p.done == nil {
+		panel := 2 * best[T]().lanes
+		panels := (p.c.cols + panel - 1) / panel
+		sides = max(1, min((stripsEach*pieces+p.strips-1)/p.strips, pieces, panels/copyPanels))
+		p.columns = (panels + sides - 1) / sides * panel
+		sides = (p.c.cols + p.columns - 1) / p.columns
+	}
+	p.groups = min((pieces+sides-1)/sides, p.strips)
+	return sides * p.groups
+}
+
+// evenly returns the size of the largest of the parts, nearly equal and as few as may be, that n is cut
+// into if none may be larger than most.
+func evenly(n, most int) int {
+	parts := (n + most - 1) / most
+	return (n + parts - 1) / parts
 }
 
 // Piece computes a piece of C.
@@ -102,68 +113,128 @@ func (p *call[T]) Piece(i int) {
 func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips, strip) }
 
 // compute computes strips first ≤ s < end and columns from ≤ j < to of C.
+//
+// Half of the second cache is for a group of panels of B, which strips of A read one after another,
+// and the other half for copies of strips, which are made for the first group and read for all.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		p.scale(p.row(first), p.row(end), from, to)
 		return
 	}
-	k := best[T]()
+	k, bytes := best[T](), min(depth, p.b.rows)*simd.Size[T]() // bytes of a row of A or column of B
 	panel := 2 * k.lanes
 	panels := (to - from + panel - 1) / panel
+	width := evenly(panels, max(1, cache.L2/2/(panel*bytes))) * panel
+	strips := end - first
 	var rows *copied[T]
-	if panels >= copyPanels && p.a.stride > min(depth, p.b.rows) {
+	if p.copies(panels) {
 		rows = pool.Get[copied[T]](&copies)
 		defer pool.Put(&copies, rows)
+		if strips = 1; width < to-from {
+			strips = evenly(end-first, max(1, cache.L2/2/(k.mostRows()*bytes)))
+		}
 	}
 	beta := p.beta
 	for block := 0; block < p.b.rows; block += depth {
 		n := min(depth, p.b.rows-block)
-		for s := first; s < end; s++ {
-			i := p.row(s)
-			height, a := p.row(s+1)-i, p.a.from(i, block)
+		for lo := first; lo < end; lo += strips {
+			hi := min(lo+strips, end)
 			if rows != nil {
-				a = rows.of(&p.a, i, height, block, n)
+				rows.reset(&p.a, hi-lo, k.mostRows(), n)
 			}
-			for at, count := from, 0; at < to; {
-				// Whole panels go together, a few if the next strip is fetched meanwhile.
-				run := max(1, (to-at)/panel)
-				if rows != nil && s+1 < end {
-					run = min(run, fetchPanels)
-					lo, hi := parallel.Share(n, panels, count), parallel.Share(n, panels, count+run)
-					p.a.expect(i+height, p.row(s+2)-i-height, block+lo, hi-lo)
+			for left := from; left < to; left += width {
+				for s := lo; s < hi; s++ {
+					t := tile{row: p.row(s), rows: p.row(s+1) - p.row(s), block: block, depth: n, from: left, to: min(left+width, to)}
+					a := p.a.from(t.row, block)
+					if rows != nil {
+						if left == from {
+							rows.add(&p.a, t.row, t.rows, block, n)
+							if s+1 < end {
+								t.fetched = p.row(s+2) - p.row(s+1)
+							}
+						}
+						a = rows.strips[s-lo]
+					}
+					p.multiply(k, a, t, beta)
 				}
-				b, vectors := p.b.right(k, block, n, at/panel)
-				last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
-				c := target[T]{&p.c.data[i*p.c.stride+at], p.c.stride, last}
-				k.strip(height, vectors)(n, a, b, c, p.alpha, beta, run)
-				at, count = at+run*panel, count+run
 			}
 		}
 		beta = 1
 	}
 }
 
-// copied is a few rows of A, adjacent.
-type copied[T Float] struct{ data []T }
+// copies reports whether strips of A are copied for so many panels.
+func (p *call[T]) copies(panels int) bool {
+	switch {
+	case p.a.stride <= min(depth, p.b.rows):
+		return false
+	case cache.Crowded(p.a.stride * simd.Size[T]()):
+		return panels > 1
+	}
+	return panels >= copyPanels
+}
 
-// of copies rows i ≤ r < i+height and columns l ≤ c < l+n of A.
-func (x *copied[T]) of(a *view[T], i, height, l, n int) left[T] {
+// tile is some rows and columns from ≤ j < to of C, for some inner indices. The fetched rows of A after
+// its own are copied next.
+type tile struct{ row, rows, block, depth, from, to, fetched int }
+
+// multiply adds the products for a tile, whose rows of A begin at a.
+func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
+	panel := 2 * k.lanes
+	panels := (t.to - t.from + panel - 1) / panel
+	for at, count := t.from, 0; at < t.to; {
+		// Whole panels go together, a few if rows are fetched meanwhile.
+		run := max(1, (t.to-at)/panel)
+		if t.fetched > 0 {
+			run = min(run, fetchPanels)
+			lo, hi := parallel.Share(t.depth, panels, count), parallel.Share(t.depth, panels, count+run)
+			p.a.expect(t.row+t.rows, t.fetched, t.block+lo, hi-lo)
+		}
+		b, vectors := p.b.right(k, t.block, t.depth, at/panel)
+		last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
+		c := target[T]{&p.c.data[t.row*p.c.stride+at], p.c.stride, last}
+		k.strip(t.rows, vectors)(t.depth, a, b, c, p.alpha, beta, run)
+		at, count = at+run*panel, count+run
+	}
+}
+
+// copied is some strips of A, the rows of each adjacent.
+type copied[T Float] struct {
+	data   []T
+	used   int
+	strips []left[T]
+}
+
+// reset makes room for strips of at most so many rows and n columns of A.
+func (x *copied[T]) reset(a *view[T], strips, height, n int) {
+	rows, stride := shape[T](a, height, n)
+	x.data, x.used, x.strips = Aligned(x.data, strips*rows*stride), 0, x.strips[:0]
+}
+
+// add copies rows i ≤ r < i+height and columns l ≤ c < l+n of A.
+func (x *copied[T]) add(a *view[T], i, height, l, n int) {
 	row, col := a.steps()
 	from := a.data[i*row+l*col:]
-	rows, cols := height, n
-	if a.trans {
-		rows, cols = n, height
-	}
-	// A line more than the columns, lest a power of two keeps all rows in the same few places of a
-	// cache.
-	to := view[T]{stride: cols + line/simd.Size[T](), trans: a.trans}
-	x.data = Aligned(x.data, rows*to.stride)
-	to.data = x.data
+	rows, stride := shape[T](a, height, n)
+	to := view[T]{data: x.data[x.used:], stride: stride, trans: a.trans}
 	for r := range rows {
-		copy(to.data[r*to.stride:][:cols], from[r*a.stride:])
+		copy(to.data[r*stride:][:stride-spare[T]()], from[r*a.stride:])
 	}
-	return to.from(0, 0)
+	x.used += rows * stride
+	x.strips = append(x.strips, to.from(0, 0))
 }
+
+// shape returns the number and the distance of the rows in memory of a copy of height rows and n columns of A.
+func shape[T Float](a *view[T], height, n int) (rows, stride int) {
+	if a.trans {
+		height, n = n, height
+	}
+	return height, n + spare[T]()
+}
+
+// spare is a line between rows, lest a power of two keeps all of them in the same few places of a
+// cache.
+func spare[T Float]() int { return line / simd.Size[T]() }
 
 // scale multiplies a tile of C by β: a product without inner indices does nothing else.
 func (p *call[T]) scale(lo, hi, from, to int) {

@@ -9,9 +9,10 @@
 // The right operand is first copied into panels, in the layout that a kernel reads [Goto & van de
 // Geijn 2008]: columns side by side, one inner index after another. A tile of C, some rows times a
 // panel, then stays in registers while the inner index runs over depth values. The panels that share
-// the block of inner indices stay in the second cache for many rows. A is read where it is, or a few
-// rows are copied first if many panels use the rows. An operand that is used more than once can be packed once, and rows are shared among
-// processors. Small products that feed each other keep their operands as panels all along.
+// the block of inner indices stay in the second cache for many rows. A is read where it is, or some
+// rows are copied first, to the other half of that cache, if many panels use them. An operand that is
+// used more than once can be packed once, and rows are shared among processors. Small products that
+// feed each other keep their operands as panels all along.
 //
 // The kernels fuse multiplication and addition, except in pure Go: tiers agree to rounding, not bit
 // for bit. For each block of depth inner indices the

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
 type matrix[T Float] struct {
@@ -109,6 +112,48 @@ func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
 			assert.Equal(t, c.Data[i*c.Stride:][:40], got.Data[:40], "row %d", i)
 		}
 	})
+}
+
+// TestCopiesKeepBits multiplies operands so large that strips of A are copied, some at a time, for several
+// groups of columns and on several processors, and compares with the same matrices a few columns at a time.
+func TestCopiesKeepBits(t *testing.T) {
+	t.Run("type=float32", testCopiesKeepBits[float32])
+	t.Run("type=float64", testCopiesKeepBits[float64])
+}
+
+func testCopiesKeepBits[T Float](t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	rng := rand.New(rand.NewPCG(9, 9))
+	wide, rows := 3*cache.L2/2/simd.Size[T]()/depth+7, cache.L2/simd.Size[T]()/depth+5
+	for _, s := range []struct{ m, n, k, stride int }{
+		{rows, wide, depth + 9, 0}, // rows alone are shared
+		{40, wide, depth + 9, 0},   // columns too
+		{3, wide, 2*depth + 1, 0},
+		{70, 4*best[T]().lanes + 1, depth + 9, 1024}, // crowded
+	} {
+		a, b := random[T](rng, s.m, s.k), random[T](rng, s.k, s.n)
+		if s.stride > 0 {
+			a = matrix[T]{Rows: s.m, Cols: s.k, Data: random[T](rng, s.m, s.stride).Data[:s.m*s.stride], Stride: s.stride}
+		}
+		want, got := random[T](rng, s.m, s.n), random[T](rng, s.m, s.n)
+		for from := 0; from < s.n; from += best[T]().lanes {
+			to := min(from+best[T]().lanes, s.n)
+			columns := func(m matrix[T]) matrix[T] {
+				return matrix[T]{Rows: m.Rows, Cols: to - from, Data: m.Data[from:], Stride: m.Stride}
+			}
+			Mul(1, a, columns(b), 0, columns(want))
+		}
+		compare := func(how string) {
+			for i := range s.m {
+				require.Equal(t, want.Data[i*want.Stride:][:s.n], got.Data[i*got.Stride:][:s.n], "%v %s, row %d", s, how, i)
+			}
+		}
+		Mul(1, a, b, 0, got)
+		compare("Mul")
+		got = random[T](rng, s.m, s.n)
+		TMul(1, a.transpose(), b, 0, got)
+		compare("TMul")
+	}
 }
 
 func TestShapesPanic(t *testing.T) {

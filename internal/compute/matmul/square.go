@@ -102,7 +102,9 @@ func (x *copied[T]) columns(k *kernels[T], p *view[T], l, n, i, height int) left
 	if vectors > 2 {
 		transposed := *p
 		transposed.trans = true
-		return x.of(&transposed, i, height, l, n)
+		x.reset(&transposed, 1, height, n)
+		x.add(&transposed, i, height, l, n)
+		return x.strips[0]
 	}
 	x.data = Aligned(x.data, n*vectors*k.lanes)
 	k.pack(x.data, p.data[l*p.stride+i:], n, vectors, height, p.stride, 1)
