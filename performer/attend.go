@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
@@ -89,6 +90,12 @@ type Result[T dense.Float] struct {
 // of several rows, a Bias or Scores, and a form of another package that is not [Maskable] and would
 // have to leave out keys. It panics if Check of a tensor does.
 func Attend[T dense.Float](form Form[T], c AttendArgs[T]) (Result[T], error) {
+	return instance.Of(&attendTensorsBoth, Attend[T])(form, c)
+}
+
+var attendTensorsBoth = instance.Both{attendTensors[float32], attendTensors[float64]}
+
+func attendTensors[T dense.Float](form Form[T], c AttendArgs[T]) (Result[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {
 		return Result[T]{}, err
@@ -133,7 +140,7 @@ func newTensorCall[T dense.Float](form Form[T], c AttendArgs[T]) (*tensorCall[T]
 	if isNil(form) {
 		return nil, errors.New("performer: form is nil")
 	}
-	if err := c.fits(); err != nil {
+	if err := fitsTensors(&c); err != nil {
 		return nil, err
 	}
 	a := &tensorCall[T]{AttendArgs: c, processors: 1}
@@ -163,8 +170,8 @@ func newTensorCall[T dense.Float](form Form[T], c AttendArgs[T]) (*tensorCall[T]
 	return a, nil
 }
 
-// fits returns an error unless the tensors fit together.
-func (c *AttendArgs[T]) fits() error {
+// fitsTensors returns an error unless the tensors fit together.
+func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	q, k, v := c.Q, c.K, c.V
 	for _, t := range []dense.Tensor[T]{q, k, v, c.PastK, c.PastV, c.Bias} {
 		t.Check()

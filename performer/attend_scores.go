@@ -10,7 +10,7 @@ import (
 func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
 	form := exactOf(a.b.Form(h))
 	p := a.request(b, h, form)
-	mask, scores := form.mask(p.past, p.valid), form.scores(p.q.Cols)
+	mask, scores := maskOf(form, p.past, p.valid), form.scores(p.q.Cols)
 	mask.Pairs = p.pairs
 	parallel.Rows(dst.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)

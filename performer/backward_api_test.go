@@ -84,7 +84,7 @@ func TestBackwardOfNothing(t *testing.T) {
 	for _, form := range everyForm[float64](4) {
 		for _, size := range [][3]int{{0, 0, 2}, {5, 5, 0}, {5, 0, 2}, {0, 5, 2}} {
 			a, linear := form.(*Linear[float64])
-			causal := linear && a.opts.Causal
+			causal := linear && a.inside().opts.Causal
 			if e, ok := form.(Exact[float64]); ok {
 				causal = e.Causal
 			}

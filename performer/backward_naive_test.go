@@ -25,17 +25,17 @@ type quadratic struct {
 func newQuadratic[T dense.Float](a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
 	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
-	p := &quadratic{log: a.engine.Logs, causal: a.opts.Causal, quotients: !a.opts.Unnormalised}
+	p := &quadratic{log: a.inside().engine.Logs, causal: a.inside().opts.Causal, quotients: !a.inside().opts.Unnormalised}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
-		p.x, p.peakX = exponentials(double(a.engine.Features.Queries(none, in[0])))
-		p.y, p.peakY = exponentials(double(a.engine.Features.Keys(none, in[1])))
+		p.x, p.peakX = exponentials(double(a.inside().engine.Features.Queries(none, in[0])))
+		p.y, p.peakY = exponentials(double(a.inside().engine.Features.Keys(none, in[1])))
 	} else {
-		p.x, p.y = double(a.query.Transform(none, in[0])), double(a.key.Transform(none, in[1]))
+		p.x, p.y = double(a.inside().query.Transform(none, in[0])), double(a.inside().key.Transform(none, in[1]))
 		p.peakX, p.peakY = make([]float64, p.x.Rows), make([]float64, p.y.Rows)
 	}
-	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, a.m), dense.New[float64](p.x.Rows, a.m)
-	p.dk, p.sizeK = dense.New[float64](p.y.Rows, a.m), dense.New[float64](p.y.Rows, a.m)
+	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, a.inside().m), dense.New[float64](p.x.Rows, a.inside().m)
+	p.dk, p.sizeK = dense.New[float64](p.y.Rows, a.inside().m), dense.New[float64](p.y.Rows, a.inside().m)
 	p.dv, p.sizeV = dense.New[float64](p.v.Rows, p.v.Cols), dense.New[float64](p.v.Rows, p.v.Cols)
 	for i := range p.x.Rows {
 		p.query(i)
@@ -136,7 +136,7 @@ func through[T dense.Float](pull func(dx, x, slopes dense.Matrix[T]), x dense.Ma
 func requireGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newQuadratic(a, in, dout)
-	n := float64(a.m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
+	n := float64(a.inside().m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
 	for _, peaks := range [][]float64{p.peakX, p.peakY} {
 		largest := 0.0
 		for _, x := range peaks {
@@ -144,8 +144,8 @@ func requireGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Mat
 		}
 		n += 8 * largest
 	}
-	dq, boundQ := through(a.engine.Features.PullQueries, in[0], p.dq, p.sizeQ)
-	dk, boundK := through(a.engine.Features.PullKeys, in[1], p.dk, p.sizeK)
+	dq, boundQ := through(a.inside().engine.Features.PullQueries, in[0], p.dq, p.sizeQ)
+	dk, boundK := through(a.inside().engine.Features.PullKeys, in[1], p.dk, p.sizeK)
 	got := backward[T](a, in, dout)
 	for at, g := range []struct{ want, bound dense.Matrix[float64] }{{dq, boundQ}, {dk, boundK}, {p.dv, p.sizeV}} {
 		size := 0.0

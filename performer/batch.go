@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
@@ -28,7 +29,6 @@ type Batch[T dense.Float] struct {
 	dim             int       // of queries, 0 for any
 	units           []unit[T] // the first alone, if there is one form for all
 	count           int       // of units
-	calls           pool.Of[batched[T]]
 }
 
 var (
@@ -52,6 +52,12 @@ type unit[T dense.Float] struct {
 // many for memory, a number of forms other than 1 and heads, a nil form, and forms that take
 // queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
+	return instance.Of(&newBatchBoth, NewBatch[T])(heads, keyHeads, forms...)
+}
+
+var newBatchBoth = instance.Both{newBatch[float32], newBatch[float64]}
+
+func newBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}
@@ -128,6 +134,12 @@ func (b *Batch[T]) Form(head int) Form[T] {
 
 // Forward is ForwardSequences of one sequence, all of whose keys count.
 func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&batchForwardBoth, (*Batch[T]).Forward)(b, dst, q, k, v)
+}
+
+var batchForwardBoth = instance.Both{batchForward[float32], batchForward[float64]}
+
+func batchForward[T dense.Float](b *Batch[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.ForwardSequences(dst, q, k, v, Sequences{})
 }
 
@@ -153,9 +165,15 @@ func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // shapes if they do not fit. It also panics if a form of another package that is not [Maskable]
 // would have to leave out keys or has a past.
 func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
-	b.check(q, k, v, s)
+	return instance.Of(&batchForwardSequencesBoth, (*Batch[T]).ForwardSequences)(b, dst, q, k, v, s)
+}
+
+var batchForwardSequencesBoth = instance.Both{batchForwardSequences[float32], batchForwardSequences[float64]}
+
+func batchForwardSequences[T dense.Float](b *Batch[T], dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+	checkBatch(b, q, k, v, s)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
-	b.run(batched[T]{gradientRequest: gradientRequest[T]{request: request[T]{dst: dst, q: q, k: k, v: v}}, s: s, pieces: b.count})
+	runBatch(b, batched[T]{gradientRequest: gradientRequest[T]{request: request[T]{dst: dst, q: q, k: k, v: v}}, s: s, pieces: b.count})
 	return dst
 }
 
@@ -163,18 +181,24 @@ func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) d
 // (Lk×Hk·dv), s and the forms fit together. Causal forms of other packages may panic for shapes of
 // their own.
 func (b *Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
-	if err := b.fits(q, k, v); err != nil {
+	return instance.Of(&batchCheckBoth, (*Batch[T]).Check)(b, q, k, v, s)
+}
+
+var batchCheckBoth = instance.Both{batchCheck[float32], batchCheck[float64]}
+
+func batchCheck[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T], s Sequences) error {
+	if err := fitsBatch(b, q, k, v); err != nil {
 		return err
 	}
 	if err := s.fits(q.Rows, k.Rows); err != nil {
 		return err
 	}
-	return b.takes(k.Rows, s, takesMasks[T])
+	return takesBatch(b, k.Rows, s, takesMasks[T])
 }
 
-// takes returns an error if a form that cannot take masks would have to leave out some of so many
+// takesBatch returns an error if a form that cannot take masks would have to leave out some of so many
 // keys, or has a past that it cannot ignore.
-func (b *Batch[T]) takes(keys int, s Sequences, can func(Form[T]) bool) error {
+func takesBatch[T dense.Float](b *Batch[T], keys int, s Sequences, can func(Form[T]) bool) error {
 	if s.Valid == nil && s.Past == nil {
 		return nil
 	}
@@ -194,15 +218,15 @@ func (b *Batch[T]) takes(keys int, s Sequences, can func(Form[T]) bool) error {
 	return nil
 }
 
-// check panics with the error of Check.
-func (b *Batch[T]) check(q, k, v dense.Matrix[T], s Sequences) {
+// checkBatch panics with the error of Check.
+func checkBatch[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T], s Sequences) {
 	if err := b.Check(q, k, v, s); err != nil {
 		panic(err.Error())
 	}
 }
 
-// fits returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
-func (b *Batch[T]) fits(q, k, v dense.Matrix[T]) error {
+// fitsBatch returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
+func fitsBatch[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T]) error {
 	if b.heads == 0 {
 		return errNoBatch
 	}
@@ -234,9 +258,12 @@ type batched[T dense.Float] struct {
 	fromQuery, fromKey []int // where sequences begin, and where the last sequence ends
 }
 
-// run computes a call.
-func (b *Batch[T]) run(call batched[T]) {
-	c := b.calls.Get()
+// batchedCalls keeps tasks between calls.
+var batchedCalls pool.Both[batched[float32], batched[float64]]
+
+// runBatch computes a call.
+func runBatch[T dense.Float](b *Batch[T], call batched[T]) {
+	c := pool.Get[batched[T]](&batchedCalls)
 	call.b = b
 	call.fromQuery = layout.Starts(c.fromQuery[:0], call.s.Queries, call.q.Rows)
 	call.fromKey = layout.Starts(c.fromKey[:0], call.s.lengthsOfKeys(), call.k.Rows)
@@ -248,7 +275,7 @@ func (b *Batch[T]) run(call batched[T]) {
 		c.piece(i, processors)
 	}
 	*c = batched[T]{fromQuery: c.fromQuery, fromKey: c.fromKey}
-	b.calls.Put(c)
+	pool.Put(&batchedCalls, c)
 }
 
 func (c *batched[T]) Piece(i int) { c.piece(i, 1) }
@@ -295,6 +322,12 @@ func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.M
 // [Landmarks], [Corrected] with a window and clusters of package multipole have, or if the State takes
 // more memory than the machine has.
 func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
+	return instance.Of(&batchNewStateBoth, (*Batch[T]).NewState)(b, d, dv)
+}
+
+var batchNewStateBoth = instance.Both{batchNewState[float32], batchNewState[float64]}
+
+func batchNewState[T dense.Float](b *Batch[T], d, dv int) (*State[T], error) {
 	if b.heads == 0 {
 		return nil, errNoBatch
 	}

@@ -6,11 +6,18 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // Backward is BackwardSequences of one sequence, all of whose keys count.
 func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return instance.Of(&batchBackwardBoth, (*Batch[T]).Backward)(b, dq, dk, dv, q, k, v, dout)
+}
+
+var batchBackwardBoth = instance.Both{batchBackward[float32], batchBackward[float64]}
+
+func batchBackward[T dense.Float](b *Batch[T], dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	return b.BackwardSequences(dq, dk, dv, q, k, v, dout, Sequences{})
 }
 
@@ -37,11 +44,17 @@ func (b *Batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ 
 // if they do not fit, with the text of CanBackward if it returns an error, and as ForwardSequences
 // for forms of another package.
 func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
+	return instance.Of(&batchBackwardSequencesBoth, (*Batch[T]).BackwardSequences)(b, dq, dk, dv, q, k, v, dout, s)
+}
+
+var batchBackwardSequencesBoth = instance.Both{batchBackwardSequences[float32], batchBackwardSequences[float64]}
+
+func batchBackwardSequences[T dense.Float](b *Batch[T], dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T]) {
 	if err := b.CanBackward(); err != nil {
 		panic(err.Error())
 	}
-	b.check(q, k, v, s)
-	if err := b.takes(k.Rows, s, takesMasksBackward[T]); err != nil {
+	checkBatch(b, q, k, v, s)
+	if err := takesBatch(b, k.Rows, s, takesMasksBackward[T]); err != nil {
 		panic(err.Error())
 	}
 	dout.Check()
@@ -53,13 +66,19 @@ func (b *Batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 		request: request[T]{q: q, k: k, v: v}, dout: dout,
 		dq: dense.Ensure(dq, q.Rows, q.Cols), dk: dense.Ensure(dk, k.Rows, k.Cols), dv: dense.Ensure(dv, v.Rows, v.Cols),
 	}
-	b.run(batched[T]{gradientRequest: g, s: s, backward: true, pieces: b.keyHeads})
+	runBatch(b, batched[T]{gradientRequest: g, s: s, backward: true, pieces: b.keyHeads})
 	return g.dq, g.dk, g.dv
 }
 
 // CanBackward returns nil if all forms are Differentiable and can be differentiated. Otherwise the
 // error says why the first other form cannot.
 func (b *Batch[T]) CanBackward() error {
+	return instance.Of(&batchCanBackwardBoth, (*Batch[T]).CanBackward)(b)
+}
+
+var batchCanBackwardBoth = instance.Both{batchCanBackward[float32], batchCanBackward[float64]}
+
+func batchCanBackward[T dense.Float](b *Batch[T]) error {
 	for _, u := range b.units {
 		if err := canBackward(u.form); err != nil {
 			return err

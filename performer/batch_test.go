@@ -24,7 +24,7 @@ import (
 func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
 	switch f := form.(type) {
 	case *Linear[T]:
-		return must.Have(newAttention(f.query, f.key, LinearOptions{Unnormalised: f.opts.Unnormalised})), f.opts.Causal
+		return must.Have(newAttention(f.inside().query, f.inside().key, LinearOptions{Unnormalised: f.inside().opts.Unnormalised})), f.inside().opts.Causal
 	case Exact[T]:
 		return Exact[T]{Scale: f.Scale, Unnormalised: f.Unnormalised}, f.Causal
 	case *Landmarks[T]:

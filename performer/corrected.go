@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -76,11 +77,22 @@ type CorrectedOptions struct {
 // A Corrected does not change after construction (the scratch memory that it keeps between calls
 // is safe for concurrent use) and may be shared by goroutines. The same seed and inputs give the same outputs,
 // whatever GOMAXPROCS is. Methods of the zero Corrected panic.
-type Corrected[T dense.Float] struct {
+type Corrected[T dense.Float] struct{ correctedForm[T] }
+
+// correctedForm is what stands behind a Corrected, a *corrected; see package instance.
+type correctedForm[T dense.Float] interface {
+	maskedForm[T]
+	Streaming[T]
+	remembering[T]
+	Described
+	Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64]
+}
+
+type corrected[T dense.Float] struct {
 	opts      CorrectedOptions
 	exact     Exact[T]        // what the base approximates
 	engine    *sums.Engine[T] // of the base, undivided; without features if landmarks are chosen
-	landmarks *Landmarks[T]   // the base, undivided, or nil for features
+	landmarks *landmarks[T]   // the base, undivided, or nil for features
 	seed      [2]uint64
 	calls     pool.Of[near.Call[T]]
 }
@@ -92,12 +104,19 @@ type Corrected[T dense.Float] struct {
 // The error reports another base or a base that is zero, negative options or both zero, Samples for
 // a causal base, and a nil src where there are samples.
 func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.Source) (*Corrected[T], error) {
-	c := &Corrected[T]{opts: opts}
-	switch b := base.(type) {
+	return instance.Of(&newCorrectedBoth, NewCorrected[T])(base, opts, src)
+}
+
+var newCorrectedBoth = instance.Both{newCorrected[float32], newCorrected[float64]}
+
+func newCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.Source) (*Corrected[T], error) {
+	c := &corrected[T]{opts: opts}
+	switch base := base.(type) {
 	case *Linear[T]:
-		if b == nil || b.query == nil {
+		if base == nil || base.linearForm == nil {
 			return nil, errors.New("performer: base is a nil or zero Linear, want one of NewLinear")
 		}
+		b := base.linearForm.(*linear[T])
 		kernel, ok := b.query.Kernel().(kernels.Softmax)
 		if !ok {
 			return nil, fmt.Errorf("performer: base has a map of the kernel %v, want kernels.Softmax", b.query.Kernel())
@@ -109,9 +128,10 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 		}
 		c.engine, c.exact = sums.New(o), Exact[T]{Scale: kernel.Gamma, Causal: b.opts.Causal, Unnormalised: b.opts.Unnormalised}
 	case *Landmarks[T]:
-		if b == nil || b.n == 0 {
+		if base == nil || base.landmarksForm == nil {
 			return nil, errors.New("performer: base is a nil or zero Landmarks, want one of NewLandmarks")
 		}
+		b := base.landmarksForm.(*landmarks[T])
 		c.landmarks, c.exact = b.undivided(), b.exact
 		c.engine = c.landmarks.engine
 	default:
@@ -131,12 +151,12 @@ func NewCorrected[T dense.Float](base Form[T], opts CorrectedOptions, src rand.S
 	case opts.Samples > 0:
 		c.seed = [2]uint64{src.Uint64(), src.Uint64()}
 	}
-	return c, nil
+	return &Corrected[T]{c}, nil
 }
 
 // undivided returns a copy of l whose calls leave numerators and denominators undivided.
-func (l *Landmarks[T]) undivided() *Landmarks[T] {
-	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: l.d}
+func (l *landmarks[T]) undivided() *landmarks[T] {
+	to := &landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: l.d}
 	if l.means != nil {
 		to.means = &nystroem.Means[T]{Query: l.means.Query, Key: l.means.Key, Absolute: true}
 	}
@@ -156,8 +176,9 @@ var (
 
 // Describe returns the Description of the base. Attention without a Window is Rowwise, as samples
 // depend on keys alone. Which keys are near depends on the place of a query.
-func (c *Corrected[T]) Describe() Description {
-	c.checkMade()
+func (c *Corrected[T]) Describe() Description { return c.made().Describe() }
+
+func (c *corrected[T]) Describe() Description {
 	d := c.exact.Describe()
 	d.Dim, d.Rowwise = c.engine.D, c.opts.Window == 0
 	return d
@@ -173,31 +194,35 @@ func (c *Corrected[T]) Describe() Description {
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
 func (c *Corrected[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return c.made().Forward(dst, q, k, v)
+}
+
+func (c *corrected[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	c.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	c.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1, processors: runtime.GOMAXPROCS(0)})
 	return dst
 }
 
-// check panics unless a constructor has made c, and q, k and v fit together and the base.
-func (c *Corrected[T]) check(q, k, v dense.Matrix[T]) {
-	c.checkMade()
+// check panics unless q, k and v fit together and the base.
+func (c *corrected[T]) check(q, k, v dense.Matrix[T]) {
 	checkShapes(q, k, v, c.exact.Causal)
 	if d := c.engine.D; d != 0 && q.Cols != d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the base takes points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d))
 	}
 }
 
-// checkMade panics unless a constructor has made c.
-func (c *Corrected[T]) checkMade() {
-	if c.engine == nil {
+// made returns what a constructor made.
+func (c *Corrected[T]) made() correctedForm[T] {
+	if c.correctedForm == nil {
 		panic("performer: the Corrected is zero, want one of NewCorrected")
 	}
+	return c.correctedForm
 }
 
-func (c *Corrected[T]) shares() bool { return !c.exact.Causal }
+func (c *corrected[T]) shares() bool { return !c.exact.Causal }
 
-func (c *Corrected[T]) attend(p request[T]) {
+func (c *corrected[T]) attend(p request[T]) {
 	if c.exact.Causal {
 		if c.landmarks != nil && c.landmarks.set == nil {
 			c.landmarks.attendRenewed(p, c.opts.Window)
@@ -223,17 +248,17 @@ func (c *Corrected[T]) attend(p request[T]) {
 
 // open prepares a call for a bidirectional request with the keys k and values v that count, which
 // close gives back, with landmarks chosen among the keys if the base chooses them.
-func (c *Corrected[T]) open(p request[T], k, v dense.Matrix[T]) (w *near.Call[T], chosen *landmarkCall[T]) {
+func (c *corrected[T]) open(p request[T], k, v dense.Matrix[T]) (w *near.Call[T], chosen *landmarkCall[T]) {
 	engine := c.engine
 	if c.landmarks != nil {
 		engine, chosen = c.landmarks.engineFor(k)
 	}
 	w = c.calls.Get()
-	w.Open(c.exact.near(engine, c.opts.Window, k.Cols), p.heads, p.dst, p.q, k, v, p.k.Rows, p.valid, c.opts.Samples, c.seed)
+	w.Open(nearOf(c.exact, engine, c.opts.Window, k.Cols), p.heads, p.dst, p.q, k, v, p.k.Rows, p.valid, c.opts.Samples, c.seed)
 	return w, chosen
 }
 
-func (c *Corrected[T]) close(w *near.Call[T], chosen *landmarkCall[T]) {
+func (c *corrected[T]) close(w *near.Call[T], chosen *landmarkCall[T]) {
 	w.Close()
 	c.calls.Put(w)
 	if c.landmarks != nil {
@@ -243,7 +268,7 @@ func (c *Corrected[T]) close(w *near.Call[T], chosen *landmarkCall[T]) {
 
 // isExact reports whether bidirectional attention is exact attention, for rows up to the given number
 // and so many keys that count.
-func (c *Corrected[T]) isExact(rows, keys int) bool {
+func (c *corrected[T]) isExact(rows, keys int) bool {
 	return keys == 0 || c.opts.Window >= rows || c.opts.Samples >= keys || c.landmarks != nil && c.landmarks.isExact(keys)
 }
 
@@ -252,11 +277,13 @@ func (c *Corrected[T]) isExact(rows, keys int) bool {
 // m×(dv+1) over the tokens before. It returns an error if there are samples, or no window, if
 // landmarks are not causal, if d is not the dimension of the base, if dv is below 1, or if the State
 // takes more memory than the machine has.
-func (c *Corrected[T]) NewState(d, dv int) (*State[T], error) {
+func (c *Corrected[T]) NewState(d, dv int) (*State[T], error) { return c.made().NewState(d, dv) }
+
+func (c *corrected[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Form[T]{c})
 }
 
-func (c *Corrected[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+func (c *corrected[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	switch {
 	case c.opts.Samples > 0 || c.opts.Window == 0:
 		return nil, fmt.Errorf("performer: Window = %d, Samples = %d, want a window and no samples for a state", c.opts.Window, c.opts.Samples)
@@ -267,7 +294,7 @@ func (c *Corrected[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 			return nil, err
 		}
 	}
-	return memoryOf(streams.NewNear(c.exact.near(c.engine, c.opts.Window, d), heads, keyHeads, d, dv))
+	return memoryOf(streams.NewNear(nearOf(c.exact, c.engine, c.opts.Window, d), heads, keyHeads, d, dv))
 }
 
 // Variances returns the law of the sample: the variances of the numerators and denominators of
@@ -287,6 +314,10 @@ func (c *Corrected[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 // Variances takes O(Lq·Lk·(m+d+dv)) time and O((m+Lq+Lk)·Lk) memory: it is for inspection. It panics
 // with the shapes if they do not fit.
 func (c *Corrected[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
+	return c.made().Variances(q, k, v)
+}
+
+func (c *corrected[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	c.check(q, k, v)
 	variances := dense.New[float64](q.Rows, v.Cols+1)
 	if q.Rows == 0 || c.opts.Samples == 0 || c.isExact(max(q.Rows, k.Rows), k.Rows) {

@@ -33,7 +33,7 @@ func causalByDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v de
 				continue
 			}
 			w := exact.At(i, j)
-			if !isNear(i, j, c.opts.Window, c.engine.M) {
+			if !isNear(i, j, c.inside().opts.Window, c.inside().engine.M) {
 				w = far.At(i, j)
 			}
 			total += w
@@ -42,7 +42,7 @@ func causalByDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v de
 				out.Row(i)[col] += w * float64(y)
 			}
 		}
-		if !c.exact.Unnormalised && total != 0 {
+		if !c.inside().exact.Unnormalised && total != 0 {
 			terms[i] /= math.Abs(total)
 			for col := range out.Row(i) {
 				out.Row(i)[col] /= total
@@ -81,7 +81,7 @@ func testCausalCorrected[T dense.Float](t *testing.T) {
 				for mask, out := range []dense.Matrix[T]{got, masked} {
 					want, terms := causalByDefinition(c, weights, q, k, v, [][]bool{nil, valid}[mask])
 					for i := range n {
-						tolerance := 40 * float64(n+c.engine.M+d) * densetest.Roundoff[T]() * terms[i]
+						tolerance := 40 * float64(n+c.inside().engine.M+d) * densetest.Roundoff[T]() * terms[i]
 						for col, x := range out.Row(i) {
 							require.InDelta(t, want.At(i, col), float64(x), tolerance, "%s, window %d, row %d", base.name, window, i)
 						}
@@ -198,7 +198,7 @@ func testMergeCorrected[T dense.Float](t *testing.T) {
 				}
 			}
 			for col, x := range got.Row(i) {
-				require.InDelta(t, want[col]/total, float64(x), 40*float64(n+c.engine.M)*densetest.Roundoff[T]()*terms/math.Abs(total), base.name)
+				require.InDelta(t, want[col]/total, float64(x), 40*float64(n+c.inside().engine.M)*densetest.Roundoff[T]()*terms/math.Abs(total), base.name)
 			}
 		}
 	}

@@ -41,7 +41,7 @@ func TestCorrectedUnbiased(t *testing.T) {
 		variances := c.Variances(q, k, v)
 		rng, sums, out := rand.New(densetest.Source(2)), dense.New[float64](3, 3), dense.New[float64](3, 3)
 		for range replicates() {
-			c.seed = [2]uint64{rng.Uint64(), rng.Uint64()}
+			c.inside().seed = [2]uint64{rng.Uint64(), rng.Uint64()}
 			floats.Add(sums.Data, c.Forward(out, q, k, values).Data)
 		}
 		for at, sum := range sums.Data {

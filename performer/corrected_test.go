@@ -63,12 +63,12 @@ func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Ma
 	approximate := wide(base.Forward(dense.Matrix[T]{}, q, keys, identity[T](keys.Rows)))
 	exact := Exact[float64]{Scale: 0.5, Unnormalised: true}.Weights(dense.Matrix[float64]{}, wide(q), wide(keys))
 	coefficients := make([]float64, keys.Rows)
-	if c.opts.Samples > 0 {
-		w, chosen := c.open(request[T]{q: q, k: k, v: v, heads: 1, valid: valid}, keys, values)
+	if c.inside().opts.Samples > 0 {
+		w, chosen := c.inside().open(request[T]{q: q, k: k, v: v, heads: 1, valid: valid}, keys, values)
 		for j, left := range w.Left() {
 			coefficients[j] = 1 - float64(left)
 		}
-		c.close(w, chosen)
+		c.inside().close(w, chosen)
 	}
 	largest := 1.0
 	for _, x := range values.Data {
@@ -83,7 +83,7 @@ func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Ma
 			}
 			at++
 			w, by := exact.At(i, at), coefficients[at]
-			if !isNear(i, j, c.opts.Window, c.engine.M) {
+			if !isNear(i, j, c.inside().opts.Window, c.inside().engine.M) {
 				w = approximate.At(i, at) + by*(w-approximate.At(i, at))
 			}
 			total += w
@@ -92,7 +92,7 @@ func byDefinition[T dense.Float](c *Corrected[T], base Form[T], q, k, v dense.Ma
 				out.Row(i)[col] += w * float64(y)
 			}
 		}
-		if !c.exact.Unnormalised && at >= 0 {
+		if !c.inside().exact.Unnormalised && at >= 0 {
 			terms[i] /= math.Abs(total)
 			for col := range out.Row(i) {
 				out.Row(i)[col] /= total
@@ -133,7 +133,7 @@ func testCorrectedDefinition[T dense.Float](t *testing.T) {
 						noticed := size[0] != size[1]
 						for i := range q.Rows {
 							// By landmarks G⁻¹ magnifies rounding.
-							tolerance := 40 * float64(k.Rows+c.engine.M+d) * densetest.Roundoff[T]() * terms[i]
+							tolerance := 40 * float64(k.Rows+c.inside().engine.M+d) * densetest.Roundoff[T]() * terms[i]
 							for col, x := range got.Row(i) {
 								require.InDelta(t, want.At(i, col), float64(x), tolerance, "%s %v %+v %s, unnormalised %v, row %d", base.name, size, o, name, plain, i)
 								noticed = noticed || math.Abs(wrong.At(i, col)-float64(x)) > tolerance

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/caches"
@@ -118,6 +119,12 @@ const maxSlopes = 1 << 20
 // shapes if they do not fit; causal attention needs Lq = Lk. All methods panic for a Window
 // or Sinks that is negative or beyond an eighth of what an int holds, and a Slope that is not finite.
 func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&exactForwardBoth, Exact[T].Forward)(e, dst, q, k, v)
+}
+
+var exactForwardBoth = instance.Both{exactForward[float32], exactForward[float64]}
+
+func exactForward[T dense.Float](e Exact[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	checkShapes(q, k, v, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	e.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
@@ -145,10 +152,16 @@ func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if they
 // do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return instance.Of(&exactBackwardBoth, Exact[T].Backward)(e, dq, dk, dv, q, k, v, dout)
+}
+
+var exactBackwardBoth = instance.Both{exactBackward[float32], exactBackward[float64]}
+
+func exactBackward[T dense.Float](e Exact[T], dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	checkShapes(q, k, v, e.Causal)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
 	if !g.Empty() {
-		tiles.Backward(e.gradients(g, e.mask(0, nil)))
+		tiles.Backward(backwardOf(e, g, maskOf(e, 0, nil)))
 	}
 	return g.DQ, g.DK, g.DV
 }
@@ -170,9 +183,15 @@ func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 // Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
+	return instance.Of(&exactVariancesBoth, Exact[T].Variances)(e, q, k, v)
+}
+
+var exactVariancesBoth = instance.Both{exactVariances[float32], exactVariances[float64]}
+
+func exactVariances[T dense.Float](e Exact[T], q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	checkShapes(q, k, v, e.Causal)
 	squares := dense.New[float64](q.Rows, 1)
-	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: e.mask(0, nil)}
+	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: maskOf(e, 0, nil)}
 	if e.Bits != 0 && coded.Takes(a) {
 		coded.Variances(squares.Data, a)
 	}
@@ -190,9 +209,15 @@ func (e Exact[T]) CanBackward() error { return nil }
 // as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.
 // Weights panics with the shapes if they do not fit; causal attention needs Lq = Lk.
 func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&exactWeightsBoth, Exact[T].Weights)(e, dst, q, k)
+}
+
+var exactWeightsBoth = instance.Both{exactWeights[float32], exactWeights[float64]}
+
+func exactWeights[T dense.Float](e Exact[T], dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, k.Rows)
-	scores, mask := e.scores(q.Cols), e.mask(0, nil)
+	scores, mask := e.scores(q.Cols), maskOf(e, 0, nil)
 	parallel.Rows(q.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
 		tiles.Raw(scores, rows, q.RowRange(lo, hi), k)
@@ -231,9 +256,9 @@ func (e Exact[T]) scores(d int) tiles.Scores {
 	return tiles.Scores{Scale: e.scale(d), Softcap: e.Softcap, Unnormalised: e.Unnormalised}
 }
 
-// mask says which keys the queries see, with past keys before the place of query 0. Keys count if
+// maskOf says which keys the queries see, with past keys before the place of query 0. Keys count if
 // they are valid, or all if valid is nil.
-func (e Exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
+func maskOf[T dense.Float](e Exact[T], past int, valid []bool) tiles.Mask[T] {
 	if err := e.checkPlaces(); err != nil {
 		panic(err.Error())
 	}
@@ -272,8 +297,8 @@ func (e Exact[T]) refuse() error {
 	return nil
 }
 
-// gradients returns the gradients g of one head for package tiles.
-func (e Exact[T]) gradients(g sums.Gradients[T], mask tiles.Mask[T]) tiles.Gradients[T] {
+// backwardOf returns the gradients g of one head for package tiles.
+func backwardOf[T dense.Float](e Exact[T], g sums.Gradients[T], mask tiles.Mask[T]) tiles.Gradients[T] {
 	return tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask,
 	}
@@ -282,26 +307,32 @@ func (e Exact[T]) gradients(g sums.Gradients[T], mask tiles.Mask[T]) tiles.Gradi
 func (e Exact[T]) shares() bool { return false }
 
 func (e Exact[T]) attend(p request[T]) {
+	instance.Of(&attendExactBoth, Exact[T].attend)(e, p)
+}
+
+var attendExactBoth = instance.Both{attendExact[float32], attendExact[float64]}
+
+func attendExact[T dense.Float](e Exact[T], p request[T]) {
 	var copies *layout.Tokens[T]
 	switch {
 	case p.pairs.Given():
 	case e.Causal:
-		p = p.trimmed()
+		p = trimmed(p)
 	case e.placed():
-		p = p.fromFirst()
+		p = fromFirst(p)
 	default:
 		p.k, p.v, copies = layout.ValidOnly(p.k, p.v, p.valid)
 		p.valid, p.past = nil, 0
 	}
 	for h := range p.heads {
-		e.attendHead(p.head(h))
+		attendExactHead(e, p.head(h))
 	}
 	copies.Release()
 }
 
-// attendHead answers a request of one head.
-func (e Exact[T]) attendHead(p request[T]) {
-	mask := e.mask(p.past, p.valid)
+// attendExactHead answers a request of one head.
+func attendExactHead[T dense.Float](e Exact[T], p request[T]) {
+	mask := maskOf(e, p.past, p.valid)
 	mask.Pairs = p.pairs
 	a := tiles.Attention[T]{Dst: p.dst, Q: p.q, K: p.k, V: p.v, Scores: e.scores(p.q.Cols), Mask: mask}
 	if e.Bits != 0 && coded.Takes(a) {
@@ -312,8 +343,14 @@ func (e Exact[T]) attendHead(p request[T]) {
 }
 
 func (e Exact[T]) attendBackward(p gradientRequest[T]) {
+	instance.Of(&attendExactBackwardBoth, Exact[T].attendBackward)(e, p)
+}
+
+var attendExactBackwardBoth = instance.Both{attendExactBackward[float32], attendExactBackward[float64]}
+
+func attendExactBackward[T dense.Float](e Exact[T], p gradientRequest[T]) {
 	if p.pairs.Given() || e.placed() {
-		e.backwardMasked(p)
+		backwardMasked(e, p)
 		return
 	}
 	s := pool.Get[selection[T]](&selections)
@@ -325,7 +362,7 @@ func (e Exact[T]) attendBackward(p gradientRequest[T]) {
 		queries, keys = queries[past:], keys[:seen]
 	}
 	if g := s.take(p, queries, keys); !g.Empty() {
-		tiles.Backward(e.gradients(*g, e.mask(past, s.valid)))
+		tiles.Backward(backwardOf(e, *g, maskOf(e, past, s.valid)))
 	}
 	s.give(p, queries, keys)
 	pool.Put(&selections, s)
@@ -333,19 +370,19 @@ func (e Exact[T]) attendBackward(p gradientRequest[T]) {
 
 // backwardMasked writes the gradients of a request of one head with pairs, or with places that
 // count. Queries whose outputs have the gradient zero see nothing.
-func (e Exact[T]) backwardMasked(p gradientRequest[T]) {
+func backwardMasked[T dense.Float](e Exact[T], p gradientRequest[T]) {
 	if e.placed() && !p.pairs.Given() {
 		first := firstOf(p.valid, p.k.Rows)
 		layout.Zero(p.dk.RowRange(0, first))
 		layout.Zero(p.dv.RowRange(0, first))
 		p.dk, p.dv = p.dk.RowRange(first, p.k.Rows), p.dv.RowRange(first, p.k.Rows)
-		p.request = p.fromFirst()
+		p.request = fromFirst(p.request)
 	}
-	g := p.gradients()
+	g := gradientsOf(p)
 	if g.Empty() {
 		return
 	}
-	mask := e.mask(p.past, p.valid)
+	mask := maskOf(e, p.past, p.valid)
 	mask.Pairs = p.pairs
 	for i := range p.dout.Rows {
 		if layout.IsZero(p.dout.Row(i)) {
@@ -355,17 +392,29 @@ func (e Exact[T]) backwardMasked(p gradientRequest[T]) {
 			mask.Pairs.Silent[i] = true
 		}
 	}
-	tiles.Backward(e.gradients(g, mask))
+	tiles.Backward(backwardOf(e, g, mask))
 }
 
 // NewState returns an empty [State] of one head, for queries and keys of dimension d and
 // values of dimension dv. It returns an error if one of them is below 1, if a token takes
 // more memory than the machine has, or if there are Bits with a Softcap or a Slope.
 func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
+	return instance.Of(&exactNewStateBoth, Exact[T].NewState)(e, d, dv)
+}
+
+var exactNewStateBoth = instance.Both{exactNewState[float32], exactNewState[float64]}
+
+func exactNewState[T dense.Float](e Exact[T], d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Form[T]{e})
 }
 
 func (e Exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	return instance.Of(&newExactMemoryBoth, Exact[T].newMemory)(e, heads, keyHeads, d, dv)
+}
+
+var newExactMemoryBoth = instance.Both{newExactMemory[float32], newExactMemory[float64]}
+
+func newExactMemory[T dense.Float](e Exact[T], heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	if err := e.checkPlaces(); err != nil {
 		return nil, err
 	}

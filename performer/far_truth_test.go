@@ -84,22 +84,22 @@ func truthOf[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *truth {
 	// An exponential whose result is no zero has an argument of at most 104 or 746, and
 	// queries and keys have one each; ordinary log-features of scenes are below 500.
 	reach := of[T](104.0, 746) + 500
-	t := &truth{m: a.m, factor: (float64(a.m+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(a.m) * of[T](0x1p-90, 0x1p-770)}
-	fq := exactly(a.engine.Features.Queries(dense.Matrix[T]{}, q))
-	fk := exactly(a.engine.Features.Keys(dense.Matrix[T]{}, k))
+	t := &truth{m: a.inside().m, factor: (float64(a.inside().m+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(a.inside().m) * of[T](0x1p-90, 0x1p-770)}
+	fq := exactly(a.inside().engine.Features.Queries(dense.Matrix[T]{}, q))
+	fk := exactly(a.inside().engine.Features.Keys(dense.Matrix[T]{}, k))
 	for i, x := range fq {
 		n := k.Rows
-		if a.opts.Causal {
+		if a.inside().opts.Causal {
 			n = i + 1
 		}
-		sums, top := make([]*big.Float, n*a.m), (*big.Float)(nil)
+		sums, top := make([]*big.Float, n*a.inside().m), (*big.Float)(nil)
 		for j := range n {
 			for f, y := range fk[j] {
 				if x[f] == nil || y == nil {
 					continue
 				}
 				s := newSum().Add(x[f], y)
-				if sums[j*a.m+f] = s; top == nil || s.Cmp(top) > 0 {
+				if sums[j*a.inside().m+f] = s; top == nil || s.Cmp(top) > 0 {
 					top = s
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -64,14 +65,27 @@ import (
 // A Landmarks does not change after construction (it keeps scratch memory between calls, in a way
 // that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,
 // and outputs do not depend on GOMAXPROCS. Methods of the zero Landmarks panic.
-type Landmarks[T dense.Float] struct {
+type Landmarks[T dense.Float] struct{ landmarksForm[T] }
+
+// landmarksForm is what stands behind a Landmarks, a *landmarks; see package instance.
+type landmarksForm[T dense.Float] interface {
+	maskedDifferentiable[T]
+	maskedForm[T]
+	Streaming[T]
+	remembering[T]
+	Described
+	Chosen(k dense.Matrix[T]) []int
+	Centred(b, c []T) (*Landmarks[T], error)
+}
+
+type landmarks[T dense.Float] struct {
 	exact  Exact[T]
 	n      int
 	seed   [2]uint64
 	z      dense.Matrix[T]     // landmarks that are given
 	means  *nystroem.Means[T]  // nil if points are not centred
 	d      int                 // of landmarks that are given and of means
-	double *Landmarks[float64] // for float32 points of few dimensions, or nil
+	double *landmarks[float64] // for float32 points of few dimensions, or nil
 	set    *nystroem.Set[T]    // of landmarks that are given, or nil
 	engine *sums.Engine[T]     // with the set, or without features
 	calls  pool.Of[landmarkCall[T]]
@@ -90,6 +104,12 @@ type Landmarks[T dense.Float] struct {
 // The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1 or
 // too large for memory, and a nil src.
 func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
+	return instance.Of(&newLandmarksBoth, NewLandmarks[T])(exact, r, src)
+}
+
+var newLandmarksBoth = instance.Both{newLandmarks[float32], newLandmarks[float64]}
+
+func newLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
 	if err := checkLandmarkKernel(exact); err != nil {
 		return nil, err
 	}
@@ -102,10 +122,10 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
 	}
-	l := &Landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}
+	l := &landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}
 	l.setEngine(exact.Causal)
 	l.setDouble()
-	return l, nil
+	return &Landmarks[T]{l}, nil
 }
 
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
@@ -121,6 +141,12 @@ func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 // The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without rows or columns, too
 // large for memory or not finite, and a landmark with s·‖z‖²/2 out of the range of T.
 func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmarks[T], error) {
+	return instance.Of(&newLandmarksAtBoth, NewLandmarksAt[T])(exact, z)
+}
+
+var newLandmarksAtBoth = instance.Both{newLandmarksAt[float32], newLandmarksAt[float64]}
+
+func newLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmarks[T], error) {
 	z.Check()
 	if err := checkLandmarkKernel(exact); err != nil {
 		return nil, err
@@ -143,10 +169,10 @@ func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmark
 	if err != nil {
 		return nil, err
 	}
-	l := &Landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, set: set}
+	l := &landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, set: set}
 	l.setEngine(exact.Causal)
 	l.setDouble()
-	return l, nil
+	return &Landmarks[T]{l}, nil
 }
 
 // checkLandmarkKernel returns an error unless exp(Scale·xᵀy) is a kernel.
@@ -172,8 +198,9 @@ var (
 
 // Describe returns what is approximated, and the dimension of landmarks that are given or of means.
 // Bidirectional attention is Rowwise: landmarks depend on keys alone.
-func (l *Landmarks[T]) Describe() Description {
-	l.checkMade()
+func (l *Landmarks[T]) Describe() Description { return l.made().Describe() }
+
+func (l *landmarks[T]) Describe() Description {
 	d := l.exact.Describe()
 	d.Dim = l.d
 	return d
@@ -189,30 +216,35 @@ func (l *Landmarks[T]) Describe() Description {
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
 func (l *Landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return l.made().Forward(dst, q, k, v)
+}
+
+func (l *landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	l.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	l.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
 	return dst
 }
 
-// check panics unless a constructor has made l, and q, k and v fit together and the landmarks.
-func (l *Landmarks[T]) check(q, k, v dense.Matrix[T]) {
-	l.checkMade()
+// check panics unless q, k and v fit together and the landmarks.
+func (l *landmarks[T]) check(q, k, v dense.Matrix[T]) {
 	checkShapes(q, k, v, l.exact.Causal)
 	if l.d != 0 && q.Cols != l.d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the landmarks are points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, l.d))
 	}
 }
 
-func (l *Landmarks[T]) checkMade() {
-	if l.n == 0 {
+// made returns what a constructor made.
+func (l *Landmarks[T]) made() landmarksForm[T] {
+	if l.landmarksForm == nil {
 		panic("performer: the Landmarks is zero, want one of NewLandmarks")
 	}
+	return l.landmarksForm
 }
 
-func (l *Landmarks[T]) shares() bool { return !l.exact.Causal }
+func (l *landmarks[T]) shares() bool { return !l.exact.Causal }
 
-func (l *Landmarks[T]) attend(p request[T]) {
+func (l *landmarks[T]) attend(p request[T]) {
 	switch {
 	case !l.exact.Causal:
 		l.attendAll(p)
@@ -226,7 +258,7 @@ func (l *Landmarks[T]) attend(p request[T]) {
 }
 
 // attendAll is bidirectional attention.
-func (l *Landmarks[T]) attendAll(p request[T]) {
+func (l *landmarks[T]) attendAll(p request[T]) {
 	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
 	switch {
 	case p.q.Rows == 0 || p.v.Cols == 0:
@@ -245,10 +277,10 @@ func (l *Landmarks[T]) attendAll(p request[T]) {
 }
 
 // isExact reports whether attention over n keys is exact attention.
-func (l *Landmarks[T]) isExact(n int) bool { return n == 0 || l.set == nil && n <= l.n }
+func (l *landmarks[T]) isExact(n int) bool { return n == 0 || l.set == nil && n <= l.n }
 
 // setEngine gives l the engine of its calls. Undivided outputs are sums and their scales.
-func (l *Landmarks[T]) setEngine(undivided bool) {
+func (l *landmarks[T]) setEngine(undivided bool) {
 	o := sums.Operator[T]{D: l.d, M: l.n, Logs: true, Unnormalised: l.exact.Unnormalised, Undivided: undivided}
 	if l.set != nil {
 		o.Features, o.Mixer = l.set, l.set
@@ -264,7 +296,7 @@ type landmarkCall[T dense.Float] struct {
 
 // engineFor returns an engine with the landmarks that are given, or with landmarks chosen among the
 // keys of a call, which are more than l.n. chosen is for release.
-func (l *Landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], chosen *landmarkCall[T]) {
+func (l *landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], chosen *landmarkCall[T]) {
 	if l.set != nil {
 		return l.engine, nil
 	}
@@ -277,7 +309,7 @@ func (l *Landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], cho
 }
 
 // release gives the memory of chosen landmarks back to its pool.
-func (l *Landmarks[T]) release(chosen *landmarkCall[T]) {
+func (l *landmarks[T]) release(chosen *landmarkCall[T]) {
 	if chosen != nil {
 		l.calls.Put(chosen)
 	}
@@ -286,8 +318,9 @@ func (l *Landmarks[T]) release(chosen *landmarkCall[T]) {
 // Chosen returns the rows of k, in ascending order, that a call with the keys k takes for landmarks:
 // at most r, and fewer where the others span some to rounding. It returns all rows if there are no
 // more than r, and nil if the landmarks are given. Chosen panics if k is not of the dimension of l.
-func (l *Landmarks[T]) Chosen(k dense.Matrix[T]) []int {
-	l.checkMade()
+func (l *Landmarks[T]) Chosen(k dense.Matrix[T]) []int { return l.made().Chosen(k) }
+
+func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
 	k.Check()
 	if l.d != 0 && k.Cols != l.d {
 		panic(fmt.Sprintf("performer: k is %d×%d, but the landmarks are points of R^%d", k.Rows, k.Cols, l.d))
@@ -311,19 +344,21 @@ func (l *Landmarks[T]) Chosen(k dense.Matrix[T]) []int {
 // NewState returns an empty [State] of one head, for queries and keys of dimension d and values of
 // dimension dv. It returns an error if the landmarks are not causal, if d is not their dimension,
 // if dv is below 1, or if the State takes more memory than the machine has.
-func (l *Landmarks[T]) NewState(d, dv int) (*State[T], error) {
+func (l *Landmarks[T]) NewState(d, dv int) (*State[T], error) { return l.made().NewState(d, dv) }
+
+func (l *landmarks[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Form[T]{l})
 }
 
-func (l *Landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	if err := l.checkState(d); err != nil {
 		return nil, err
 	}
-	return memoryOf(streams.NewNear(l.exact.near(l.engine, 0, d), heads, keyHeads, d, dv))
+	return memoryOf(streams.NewNear(nearOf(l.exact, l.engine, 0, d), heads, keyHeads, d, dv))
 }
 
 // checkState returns an error unless l can be kept of a stream of tokens of dimension d.
-func (l *Landmarks[T]) checkState(d int) error {
+func (l *landmarks[T]) checkState(d int) error {
 	if !l.exact.Causal {
 		return errors.New("performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
 	}

@@ -29,6 +29,10 @@ import (
 // dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
 // not fit.
 func (l *Landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return l.made().Backward(dq, dk, dv, q, k, v, dout)
+}
+
+func (l *landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	if err := l.CanBackward(); err != nil {
 		panic(err.Error())
 	}
@@ -42,14 +46,16 @@ func (l *Landmarks[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _
 
 // CanBackward returns nil for bidirectional attention, and an error for causal attention, which has
 // no gradients.
-func (l *Landmarks[T]) CanBackward() error {
+func (l *Landmarks[T]) CanBackward() error { return l.made().CanBackward() }
+
+func (l *landmarks[T]) CanBackward() error {
 	if l.exact.Causal {
 		return errors.New("performer: causal Landmarks have no derivatives")
 	}
 	return nil
 }
 
-func (l *Landmarks[T]) attendBackward(p gradientRequest[T]) {
+func (l *landmarks[T]) attendBackward(p gradientRequest[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, _ := s.selected(p, false)
 	if g := s.take(p, queries, keys); !g.Empty() {
@@ -60,9 +66,9 @@ func (l *Landmarks[T]) attendBackward(p gradientRequest[T]) {
 }
 
 // backward writes the gradients, which are not empty.
-func (l *Landmarks[T]) backward(g *sums.Gradients[T]) {
+func (l *landmarks[T]) backward(g *sums.Gradients[T]) {
 	if l.isExact(g.K.Rows) {
-		tiles.Backward(l.exact.gradients(*g, l.exact.mask(0, nil)))
+		tiles.Backward(backwardOf(l.exact, *g, maskOf(l.exact, 0, nil)))
 		return
 	}
 	if l.inDouble(g.K.Cols) {

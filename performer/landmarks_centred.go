@@ -24,8 +24,9 @@ import (
 // The cost is that of l and O((Lq+Lk)·d). The error reports a b or c that is neither nil nor of the
 // length of the other and of the dimension of given landmarks, an element that is not finite, and a
 // given landmark z with s·‖z − c‖²/2 out of the range of T.
-func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
-	l.checkMade()
+func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) { return l.made().Centred(b, c) }
+
+func (l *landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 	d := l.z.Cols
 	if l.set == nil {
 		d = max(len(b), len(c))
@@ -49,7 +50,7 @@ func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 	if len(b) == 0 && len(c) == 0 {
 		m = nil
 	}
-	to := &Landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, means: m}
+	to := &landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, means: m}
 	if l.set != nil {
 		set, err := nystroem.At(l.exact.scale(d), l.z, m)
 		if err != nil {
@@ -59,5 +60,5 @@ func (l *Landmarks[T]) Centred(b, c []T) (*Landmarks[T], error) {
 	}
 	to.setEngine(l.engine.Undivided)
 	to.setDouble()
-	return to, nil
+	return &Landmarks[T]{to}, nil
 }

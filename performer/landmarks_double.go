@@ -14,15 +14,15 @@ import (
 const mostDoubled = 4
 
 // inDouble reports whether points of dimension d are computed in float64.
-func (l *Landmarks[T]) inDouble(d int) bool { return l.double != nil && d <= mostDoubled }
+func (l *landmarks[T]) inDouble(d int) bool { return l.double != nil && d <= mostDoubled }
 
 // setDouble gives l, of float32, the same attention of float64.
-func (l *Landmarks[T]) setDouble() {
-	if _, single := any(l).(*Landmarks[float32]); !single || l.d > mostDoubled {
+func (l *landmarks[T]) setDouble() {
+	if _, single := any(l).(*landmarks[float32]); !single || l.d > mostDoubled {
 		return
 	}
 	exact := Exact[float64]{Causal: l.exact.Causal, Scale: l.exact.Scale, Unnormalised: l.exact.Unnormalised}
-	to := &Landmarks[float64]{exact: exact, n: l.n, seed: l.seed, d: l.d}
+	to := &landmarks[float64]{exact: exact, n: l.n, seed: l.seed, d: l.d}
 	if m := l.means; m != nil {
 		to.means = &nystroem.Means[float64]{Query: doubled(m.Query), Key: doubled(m.Key), Absolute: m.Absolute}
 	}
@@ -56,7 +56,7 @@ func (d *doubles) room(at, rows, cols int) dense.Matrix[float64] {
 }
 
 // attendDouble answers a request in float64.
-func (l *Landmarks[T]) attendDouble(p request[T]) {
+func (l *landmarks[T]) attendDouble(p request[T]) {
 	d := doublesOfCalls.Get()
 	out := d.room(0, p.dst.Rows, p.dst.Cols)
 	l.double.attend(request[float64]{
@@ -68,7 +68,7 @@ func (l *Landmarks[T]) attendDouble(p request[T]) {
 }
 
 // backwardDouble is backward in float64.
-func (l *Landmarks[T]) backwardDouble(g *sums.Gradients[T]) {
+func (l *landmarks[T]) backwardDouble(g *sums.Gradients[T]) {
 	d := doublesOfCalls.Get()
 	wide := sums.Gradients[float64]{
 		DQ: d.room(0, g.DQ.Rows, g.DQ.Cols), DK: d.room(1, g.DK.Rows, g.DK.Cols), DV: d.room(2, g.DV.Rows, g.DV.Cols),

@@ -9,8 +9,8 @@ import (
 // b ≤ i < 2·b, b = 2·r, 4·r, …, have landmarks chosen among the keys before b, and sums over all keys
 // are made again for them, which costs at most as much as all sums at the end. The last keys, at least
 // window, have exact weights.
-func (l *Landmarks[T]) attendRenewed(p request[T], window int) {
-	p = p.trimmed()
+func (l *landmarks[T]) attendRenewed(p request[T], window int) {
+	p = trimmed(p)
 	if p.q.Rows == 0 || p.v.Cols == 0 {
 		return
 	}
@@ -32,7 +32,7 @@ func (l *Landmarks[T]) attendRenewed(p request[T], window int) {
 
 // attendAfter answers causal queries with landmarks chosen among the first n keys, or exactly if
 // there are no more than landmarks.
-func (l *Landmarks[T]) attendAfter(p request[T], n, window int) {
+func (l *landmarks[T]) attendAfter(p request[T], n, window int) {
 	valid := p.valid
 	if valid != nil {
 		valid = valid[:n]

@@ -32,11 +32,11 @@ type byLandmarks struct {
 }
 
 func newByLandmarks[T dense.Float](l *Landmarks[T], k dense.Matrix[T]) *byLandmarks {
-	_, c := l.engineFor(k)
-	defer l.release(c)
+	_, c := l.inside().engineFor(k)
+	defer l.inside().release(c)
 	chosen := c.choice.Chosen()
 	n := len(chosen)
-	b := &byLandmarks{scale: c.choice.Scale, z: dense.New[float64](n, k.Cols), plain: l.exact.Unnormalised}
+	b := &byLandmarks{scale: c.choice.Scale, z: dense.New[float64](n, k.Cols), plain: l.inside().exact.Unnormalised}
 	for i, key := range chosen {
 		dense.Copy(b.z.RowRange(i, i+1), k.RowRange(key, key+1))
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -38,7 +39,21 @@ type LinearOptions struct {
 // A Linear does not change after construction (the scratch memory that it
 // keeps between calls is safe for concurrent use) and may be shared by goroutines. Methods of the
 // zero Linear panic.
-type Linear[T dense.Float] struct {
+type Linear[T dense.Float] struct{ linearForm[T] }
+
+// linearForm is what stands behind a Linear, a *linear; see package instance.
+type linearForm[T dense.Float] interface {
+	maskedDifferentiable[T]
+	maskedForm[T]
+	Streaming[T]
+	remembering[T]
+	Described
+	Dims() (d, m int)
+	Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
+}
+
+type linear[T dense.Float] struct {
 	query, key rff.Map[T]
 	opts       LinearOptions
 	d, m       int
@@ -59,6 +74,12 @@ type Linear[T dense.Float] struct {
 // NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the
 // dimension of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*Linear[T], error) {
+	return instance.Of(&newLinearBoth, NewLinear[T])(phi, opts)
+}
+
+var newLinearBoth = instance.Both{newLinear[float32], newLinear[float64]}
+
+func newLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*Linear[T], error) {
 	if phi == nil {
 		return nil, errors.New("performer: phi is nil")
 	}
@@ -81,7 +102,7 @@ func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*Li
 	if f.logs && !opts.Unnormalised && isELU(query) && isELU(key) {
 		o.Direct = f
 	}
-	return &Linear[T]{query: query, key: key, opts: opts, d: d, m: m, engine: sums.New(o)}, nil
+	return &Linear[T]{&linear[T]{query: query, key: key, opts: opts, d: d, m: m, engine: sums.New(o)}}, nil
 }
 
 // isELU reports whether a map has the features elu+1. These mostly take an addition, and their
@@ -145,7 +166,9 @@ func shaped[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) den
 }
 
 // Dims returns the dimension of queries and keys and the number of features.
-func (a *Linear[T]) Dims() (d, m int) { return a.d, a.m }
+func (a *Linear[T]) Dims() (d, m int) { return a.made().Dims() }
+
+func (a *linear[T]) Dims() (d, m int) { return a.d, a.m }
 
 var (
 	_ maskedDifferentiable[float32] = (*Linear[float32])(nil)
@@ -155,10 +178,9 @@ var (
 )
 
 // Describe returns the options and the dimension of the maps. Bidirectional attention is Rowwise.
-func (a *Linear[T]) Describe() Description {
-	if a.query == nil {
-		panic(errNoLinear)
-	}
+func (a *Linear[T]) Describe() Description { return a.made().Describe() }
+
+func (a *linear[T]) Describe() Description {
 	return Description{Causal: a.opts.Causal, Unnormalised: a.opts.Unnormalised, Rowwise: !a.opts.Causal, Dim: a.d}
 }
 
@@ -185,6 +207,10 @@ func (a *Linear[T]) Describe() Description {
 // them. Forward panics with the shapes if they do not fit; causal attention
 // needs Lq = Lk.
 func (a *Linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return a.made().Forward(dst, q, k, v)
+}
+
+func (a *linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	a.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1, processors: runtime.GOMAXPROCS(0)})
@@ -194,11 +220,16 @@ func (a *Linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // errNoLinear is the panic of a Linear that NewLinear has not made.
 const errNoLinear = "performer: the Linear is zero, want one of NewLinear"
 
-// check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.
-func (a *Linear[T]) check(q, k, v dense.Matrix[T]) {
-	if a.query == nil {
+// made returns what NewLinear made.
+func (a *Linear[T]) made() linearForm[T] {
+	if a.linearForm == nil {
 		panic(errNoLinear)
 	}
+	return a.linearForm
+}
+
+// check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.
+func (a *linear[T]) check(q, k, v dense.Matrix[T]) {
 	checkShapes(q, k, v, a.opts.Causal)
 	if q.Cols != a.d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the maps take points of R^%d",
@@ -206,14 +237,14 @@ func (a *Linear[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-func (a *Linear[T]) shares() bool { return !a.opts.Causal }
+func (a *linear[T]) shares() bool { return !a.opts.Causal }
 
-func (a *Linear[T]) attend(p request[T]) {
+func (a *linear[T]) attend(p request[T]) {
 	if !a.opts.Causal {
 		a.answer(p)
 		return
 	}
-	p = p.trimmed()
+	p = trimmed(p)
 	switch {
 	case p.q.Rows == 0 || p.v.Cols == 0:
 	case p.past == 0:
@@ -231,7 +262,7 @@ func (a *Linear[T]) attend(p request[T]) {
 }
 
 // answer answers a request whose queries all see all of its keys.
-func (a *Linear[T]) answer(p request[T]) {
+func (a *linear[T]) answer(p request[T]) {
 	if p.q.Rows == 0 || p.v.Cols == 0 {
 		return
 	}
@@ -246,7 +277,7 @@ func (a *Linear[T]) answer(p request[T]) {
 
 // resume answers a causal request whose queries begin in the middle of its keys. It puts the
 // queries at the end of a matrix with one row for each key.
-func (a *Linear[T]) resume(p request[T]) {
+func (a *linear[T]) resume(p request[T]) {
 	aligned := p.k.Rows - p.past
 	m, q, dst := layout.TokensOf[T](p.k.Rows, a.d, p.v.Cols)
 	layout.Zero(q.RowRange(0, p.past))
@@ -275,6 +306,10 @@ func (a *Linear[T]) resume(p request[T]) {
 // sums are zero. dst must not overlap q, k or v. Sums panics if the attention is unnormalised, whose
 // outputs are sums.
 func (a *Linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return a.made().Sums(dst, q, k, v)
+}
+
+func (a *linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v)
 	if a.opts.Unnormalised {
 		panic("performer: the Linear is unnormalised, want outputs that are quotients")
@@ -295,7 +330,7 @@ func (a *Linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // undivided returns an engine that leaves numerators and denominators undivided. It is made once.
-func (a *Linear[T]) undivided() *sums.Engine[T] {
+func (a *linear[T]) undivided() *sums.Engine[T] {
 	a.makeUndivided.Do(func() {
 		o := a.engine.Operator
 		o.Direct, o.Undivided = nil, true
@@ -313,6 +348,10 @@ func (a *Linear[T]) undivided() *sums.Engine[T] {
 // weights of the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
 // must not overlap q or k. Weights panics with the shapes if they do not fit.
 func (a *Linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
+	return a.made().Weights(dst, q, k)
+}
+
+func (a *linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, a.opts.Causal)
 	dst = a.Forward(dst, q, k, identity[T](k.Rows))
 	if a.opts.Causal {
@@ -334,10 +373,17 @@ func identity[T dense.Float](n int) dense.Matrix[T] {
 // values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
 // below 1, or if the sums take more memory than the machine has.
 func (a *Linear[T]) NewState(d, dv int) (*State[T], error) {
+	if a.linearForm == nil {
+		return nil, errors.New(errNoLinear)
+	}
+	return a.linearForm.NewState(d, dv)
+}
+
+func (a *linear[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Form[T]{a})
 }
 
-func (a *Linear[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+func (a *linear[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	if d != a.d {
 		return nil, fmt.Errorf("performer: d = %d, but the maps take points of R^%d", d, a.d)
 	}

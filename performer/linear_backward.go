@@ -33,6 +33,10 @@ import (
 // dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
 // not fit, and with the text of CanBackward if CanBackward returns an error.
 func (a *Linear[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return a.made().Backward(dq, dk, dv, q, k, v, dout)
+}
+
+func (a *linear[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	if err := a.CanBackward(); err != nil {
 		panic(err.Error())
 	}
@@ -51,7 +55,9 @@ func (a *Linear[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _
 // CanBackward returns nil if the maps can be differentiated, and an error that says
 // which cannot and why otherwise. They have to be [rff.Differentiable], or
 // [rff.DifferentiableLog] if attention works on their logarithms.
-func (a *Linear[T]) CanBackward() error {
+func (a *Linear[T]) CanBackward() error { return a.made().CanBackward() }
+
+func (a *linear[T]) CanBackward() error {
 	if err := a.canBackward(a.query); err != nil {
 		return fmt.Errorf("performer: queries: %w", err)
 	}
@@ -61,7 +67,7 @@ func (a *Linear[T]) CanBackward() error {
 	return nil
 }
 
-func (a *Linear[T]) canBackward(m rff.Map[T]) error {
+func (a *linear[T]) canBackward(m rff.Map[T]) error {
 	d, ok := m.(rff.Differentiable[T])
 	if !ok {
 		return fmt.Errorf("%T has no derivatives, want an rff.Differentiable", m)
@@ -72,7 +78,7 @@ func (a *Linear[T]) canBackward(m rff.Map[T]) error {
 	return d.CanBackward()
 }
 
-func (a *Linear[T]) attendBackward(p gradientRequest[T]) {
+func (a *linear[T]) attendBackward(p gradientRequest[T]) {
 	s := pool.Get[selection[T]](&selections)
 	queries, keys, all := s.selected(p, a.opts.Causal)
 	if !all {

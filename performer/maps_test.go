@@ -134,6 +134,6 @@ func attention[T dense.Float](m rff.Map[T], opts LinearOptions) *Linear[T] {
 // Every map that is supposed to go through logarithms does.
 func TestPositiveMapsAreLogMaps(t *testing.T) {
 	for _, m := range positiveMaps[float32](4) {
-		require.True(t, attention(m.Map, LinearOptions{}).engine.Logs, m.name)
+		require.True(t, attention(m.Map, LinearOptions{}).inside().engine.Logs, m.name)
 	}
 }

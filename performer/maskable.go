@@ -49,7 +49,7 @@ func answer[T dense.Float](form Form[T], p request[T]) {
 func answerPart[T dense.Float](form Maskable[T], p request[T]) {
 	causal := form.Describe().Causal
 	if causal {
-		if p = p.trimmed(); p.q.Rows == 0 {
+		if p = trimmed(p); p.q.Rows == 0 {
 			return
 		}
 	}
@@ -59,7 +59,7 @@ func answerPart[T dense.Float](form Maskable[T], p request[T]) {
 	} else {
 		c := counts.Get()
 		c.seen = scratch.Resize(c.seen, p.q.Rows)
-		p.countSeen(c.seen)
+		countSeen(p, c.seen)
 		form.ForwardSeen(p.dst, p.q, k, v, c.seen)
 		counts.Put(c)
 	}
@@ -67,7 +67,7 @@ func answerPart[T dense.Float](form Maskable[T], p request[T]) {
 }
 
 // countSeen sets seen[i] to the number of keys that count and that query i of a causal request sees.
-func (p request[T]) countSeen(seen []int) {
+func countSeen[T dense.Float](p request[T], seen []int) {
 	n, next := 0, 0
 	for i := range seen {
 		for end := min(p.past+i+1, p.k.Rows); next < end; next++ {

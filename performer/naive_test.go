@@ -22,20 +22,20 @@ type pairs struct {
 }
 
 func newPairs[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: a.engine.Logs, features: a.m, unitRoundoff: densetest.Roundoff[T](), causal: a.opts.Causal, plain: a.opts.Unnormalised}
+	p := &pairs{log: a.inside().engine.Logs, features: a.inside().m, unitRoundoff: densetest.Roundoff[T](), causal: a.inside().opts.Causal, plain: a.inside().opts.Unnormalised}
 	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
-		fq = dense.Copy(fq, a.engine.Features.Queries(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, a.engine.Features.Keys(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, a.inside().engine.Features.Queries(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, a.inside().engine.Features.Keys(dense.Matrix[T]{}, k))
 		p.spread = spread(fq) + spread(fk)
-		p.lost = float64(a.m) * 0x1p-90
+		p.lost = float64(a.inside().m) * 0x1p-90
 		if p.unitRoundoff < 0x1p-50 {
-			p.lost = float64(a.m) * 0x1p-770
+			p.lost = float64(a.inside().m) * 0x1p-770
 		}
 	} else {
-		fq = dense.Copy(fq, a.query.Transform(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, a.key.Transform(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, a.inside().query.Transform(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, a.inside().key.Transform(dense.Matrix[T]{}, k))
 	}
 	if p.log {
 		p.logWeights(fq, fk)

@@ -26,8 +26,8 @@ type gradientRequest[T dense.Float] struct {
 	dq, dk, dv, dout dense.Matrix[T]
 }
 
-// gradients returns the matrices of the request.
-func (p gradientRequest[T]) gradients() sums.Gradients[T] {
+// gradientsOf returns the matrices of the request.
+func gradientsOf[T dense.Float](p gradientRequest[T]) sums.Gradients[T] {
 	return sums.Gradients[T]{DQ: p.dq, DK: p.dk, DV: p.dv, Q: p.q, K: p.k, V: p.v, DOut: p.dout}
 }
 
@@ -68,7 +68,7 @@ func (p request[T]) queries(from, to int) request[T] {
 // trimmed sets the outputs of queries that see no key to zero in a causal request. It returns the
 // request for the other queries, and for the keys from the first to the last that count and are
 // seen. The past of the result is not negative, and its valid is nil if all keys count.
-func (p request[T]) trimmed() request[T] {
+func trimmed[T dense.Float](p request[T]) request[T] {
 	first, keys := 0, 0
 	if seen := min(p.k.Rows, max(p.past+p.q.Rows, 0)); p.valid == nil {
 		keys = seen
@@ -90,7 +90,7 @@ func (p request[T]) trimmed() request[T] {
 
 // fromFirst returns the request for the keys from the first one that counts on, which has place 0
 // then.
-func (p request[T]) fromFirst() request[T] {
+func fromFirst[T dense.Float](p request[T]) request[T] {
 	first := firstOf(p.valid, p.k.Rows)
 	p.k, p.v, p.past = p.k.RowRange(first, p.k.Rows), p.v.RowRange(first, p.k.Rows), p.past-first
 	p.valid = p.valid[min(first, len(p.valid)):]

@@ -91,7 +91,7 @@ func withoutHoles(rows []int) []int {
 // take returns the matrices for the given queries and keys: views if rows are consecutive, and
 // otherwise copies, which are zero in holes.
 func (s *selection[T]) take(p gradientRequest[T], queries, keys []int) *sums.Gradients[T] {
-	s.Gradients = p.gradients()
+	s.Gradients = gradientsOf(p)
 	s.asking = marks(&s.askingMemory, queries)
 	s.valid = marks(&s.validMemory, keys)
 	if from, ok := layout.Consecutive(queries); ok && p.heads == 1 {

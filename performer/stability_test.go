@@ -61,7 +61,7 @@ func TestUnnormalisedRange(t *testing.T) {
 
 func testUnnormalisedRange[T dense.Float](t *testing.T) {
 	id := attention[T](logRowMap[T]{rowMap[T]{in: 1, out: 1, row: func(phi, x []T) { phi[0] = x[0] }}}, LinearOptions{Unnormalised: true})
-	causal := attention[T](id.query, LinearOptions{Unnormalised: true, Causal: true})
+	causal := attention[T](id.inside().query, LinearOptions{Unnormalised: true, Causal: true})
 	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
 	for _, c := range []struct{ q, k, v, want float64 }{
 		{500, -500, 2, 2},
@@ -134,7 +134,7 @@ func testNaN[T dense.Float](t *testing.T) {
 		causal := false
 		switch f := form.(type) {
 		case *Linear[T]:
-			causal = f.opts.Causal
+			causal = f.inside().opts.Causal
 		case Exact[T]:
 			causal = f.Causal
 		}

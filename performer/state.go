@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -176,6 +177,12 @@ func (s *State[T]) Reset() {
 
 // Clone returns a copy, which shares nothing with s that changes.
 func (s *State[T]) Clone() *State[T] {
+	return instance.Of(&stateCloneBoth, (*State[T]).Clone)(s)
+}
+
+var stateCloneBoth = instance.Both{stateClone[float32], stateClone[float64]}
+
+func stateClone[T dense.Float](s *State[T]) *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
@@ -190,6 +197,12 @@ func (s *State[T]) Clone() *State[T] {
 // attention copies. Append panics with the shapes if they do not fit, and if an int does not count
 // the tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
+	instance.Of(&stateAppendBoth, (*State[T]).Append)(s, k, v)
+}
+
+var stateAppendBoth = instance.Both{stateAppend[float32], stateAppend[float64]}
+
+func stateAppend[T dense.Float](s *State[T], k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
 		return
@@ -206,6 +219,12 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // zero. [Linear.Forward] and [Exact.Forward] say when outputs are NaN or ±Inf. dst may be
 // exactly q if dv = d, or disjoint from q. Attend panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&stateAttendBoth, (*State[T]).Attend)(s, dst, q)
+}
+
+var stateAttendBoth = instance.Both{stateAttend[float32], stateAttend[float64]}
+
+func stateAttend[T dense.Float](s *State[T], dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
 	switch {
@@ -229,6 +248,12 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 // dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step
 // panics with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&stateStepBoth, (*State[T]).Step)(s, dst, q, k, v)
+}
+
+var stateStepBoth = instance.Both{stateStep[float32], stateStep[float64]}
+
+func stateStep[T dense.Float](s *State[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
 	if q.Rows != k.Rows {

@@ -4,7 +4,9 @@ import (
 	"encoding"
 	"fmt"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
@@ -94,6 +96,12 @@ var (
 // MarshalBinary returns the state as bytes, which any architecture can read. A state
 // that reads them goes on with the bits with which s does from then on.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
+	return instance.Of(&stateMarshalBinaryBoth, (*State[T]).MarshalBinary)(s)
+}
+
+var stateMarshalBinaryBoth = instance.Both{stateMarshalBinary[float32], stateMarshalBinary[float64]}
+
+func stateMarshalBinary[T dense.Float](s *State[T]) ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
 	}
@@ -111,6 +119,12 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 // The checksum finds damage, not forgery; forged sums are at worst wrong. Memory is allocated
 // for keys and values alone, as many as data hold.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
+	return instance.Of(&stateUnmarshalBinaryBoth, (*State[T]).UnmarshalBinary)(s, data)
+}
+
+var stateUnmarshalBinaryBoth = instance.Both{stateUnmarshalBinary[float32], stateUnmarshalBinary[float64]}
+
+func stateUnmarshalBinary[T dense.Float](s *State[T], data []byte) error {
 	if s.units == nil {
 		return errNoState
 	}

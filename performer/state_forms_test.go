@@ -35,9 +35,9 @@ func causalForm[T dense.Float](form Form[T]) Form[T] {
 		return e
 	}
 	a := form.(*Linear[T])
-	opts := a.opts
+	opts := a.inside().opts
 	opts.Causal = true
-	return must.Have(newAttention(a.query, a.key, opts))
+	return must.Have(newAttention(a.inside().query, a.inside().key, opts))
 }
 
 // batch returns the Batch of the case, and that of causal forms.

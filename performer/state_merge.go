@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Merge takes in all tokens of another State, so that pieces of a stream can be summarised apart;
@@ -17,6 +19,12 @@ import (
 // being few, and some features at the mercy of rounding, a difference in less than one feature
 // in 16 is missed, and so is one by less than 2⁻¹⁴ of a feature in float32, 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
+	return instance.Of(&stateMergeBoth, (*State[T]).Merge)(s, other)
+}
+
+var stateMergeBoth = instance.Both{stateMerge[float32], stateMerge[float64]}
+
+func stateMerge[T dense.Float](s *State[T], other *State[T]) error {
 	switch {
 	case s.units == nil:
 		return errNoState

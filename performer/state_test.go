@@ -461,20 +461,20 @@ func testMarks[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(210))
 	for _, m := range maps[T](d) {
 		a := attention(m.Map, LinearOptions{})
-		marks := append([]float64(nil), a.engine.Marks()...)
-		require.NoError(t, a.engine.CheckMarks(marks), m.name)
+		marks := append([]float64(nil), a.inside().engine.Marks()...)
+		require.NoError(t, a.inside().engine.CheckMarks(marks), m.name)
 		for f := range marks {
 			marks[f] *= 1 + 8*densetest.Roundoff[T]()*rng.NormFloat64()
 		}
-		require.NoError(t, a.engine.CheckMarks(marks), m.name)
-		for f := range a.m/16 + 1 {
+		require.NoError(t, a.inside().engine.CheckMarks(marks), m.name)
+		for f := range a.inside().m/16 + 1 {
 			marks[f] += 0.01
 		}
-		require.Error(t, a.engine.CheckMarks(marks), m.name)
-		marks = append([]float64(nil), a.engine.Marks()...)
-		marks[0], marks[a.m-1] = math.NaN(), math.NaN()
-		if a.m < 32 {
-			require.Error(t, a.engine.CheckMarks(marks), "%s: NaN", m.name)
+		require.Error(t, a.inside().engine.CheckMarks(marks), m.name)
+		marks = append([]float64(nil), a.inside().engine.Marks()...)
+		marks[0], marks[a.inside().m-1] = math.NaN(), math.NaN()
+		if a.inside().m < 32 {
+			require.Error(t, a.inside().engine.CheckMarks(marks), "%s: NaN", m.name)
 		}
 	}
 	for _, w := range []orf.Projection[T]{maptest.Frequencies[T](32, d), must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))} {
