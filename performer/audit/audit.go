@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -63,6 +64,12 @@ type Options struct {
 // results of the forms before that are returned then. A nil ctx panics. A form of another package may
 // panic with shapes of its own.
 func Rows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Form[T]) ([]Report, error) {
+	return instance.Of(&auditRowsBoth, Rows[T])(ctx, truth, q, k, v, opts, src, forms...)
+}
+
+var auditRowsBoth = instance.Both{auditRows[float32], auditRows[float64]}
+
+func auditRows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Form[T]) ([]Report, error) {
 	argument.Context("audit", ctx)
 	if opts.Rows < 0 {
 		return nil, fmt.Errorf("audit: Rows = %d, want at least 1, or 0 for 64", opts.Rows)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
@@ -133,6 +134,12 @@ func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
 // from the first ones: landmarks from 16·r tokens, at least 1024 (performer.NewLandmarksAt), means and fits
 // from 1024.
 func Candidates[T dense.Float]() []Candidate[T] {
+	return instance.Of(&allCandidatesBoth, Candidates[T])()
+}
+
+var allCandidatesBoth = instance.Both{allCandidates[float32], allCandidates[float64]}
+
+func allCandidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
 		clusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
 		clusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -111,13 +112,19 @@ type ChooseOptions[T dense.Float] struct {
 // shapes that do not fit, candidates none of which makes a form, and the end of ctx, which is looked at
 // between blocks of exact rows and between forms that are tried. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
+	return instance.Of(&chooseBoth, Choose[T])(ctx, truth, q, k, v, tolerance, opts, src)
+}
+
+var chooseBoth = instance.Both{choose[float32], choose[float64]}
+
+func choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
 	argument.Context("audit", ctx)
 	start := time.Now()
 	none := Choice[T]{}
 	if !(tolerance > 0 && tolerance <= math.MaxFloat64) {
 		return none, fmt.Errorf("audit: tolerance = %v, want a positive number", tolerance)
 	}
-	if err := opts.check(); err != nil {
+	if err := checkOptions(&opts); err != nil {
 		return none, err
 	}
 	if src == nil {
@@ -154,8 +161,8 @@ func Choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v
 	return c, nil
 }
 
-// check returns an error if an option is out of range, and makes zero the defaults.
-func (o *ChooseOptions[T]) check() error {
+// checkOptions returns an error if an option is out of range, and makes zero the defaults.
+func checkOptions[T dense.Float](o *ChooseOptions[T]) error {
 	if o.Calls == 0 {
 		o.Calls = 1
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -36,10 +37,16 @@ import (
 // dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
 // not fit, and if CanBackward returns an error.
 func (a *Attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	return instance.Of(&attentionBackwardBoth, (*Attention[T]).Backward)(a, dq, dk, dv, q, k, v, dout)
+}
+
+var attentionBackwardBoth = instance.Both{attentionBackward[float32], attentionBackward[float64]}
+
+func attentionBackward[T dense.Float](a *Attention[T], dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	if err := a.CanBackward(); err != nil {
 		panic(err.Error())
 	}
-	a.check(q, k, v)
+	check(a, q, k, v)
 	dout.Check()
 	if dout.Rows != q.Rows || dout.Cols != v.Cols {
 		panic(fmt.Sprintf("multipole: dout is %d×%d, want %d×%d, a gradient for each output", dout.Rows, dout.Cols, q.Rows, v.Cols))

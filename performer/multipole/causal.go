@@ -26,7 +26,7 @@ const (
 //
 // Query i sees seen[i] keys, or i+1 if seen is nil. It belongs to the block of the last key that it
 // sees. More queries than a block has keys are in several blocks with the same keys.
-func (a *Attention[T]) causal(dst, q, k, v dense.Matrix[T], seen []int) {
+func causal[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T], seen []int) {
 	c := pool.Get[past[T]](&pasts)
 	c.a, c.k, c.v, c.dst, c.q, c.seen = a, k, v, dst, q, seen
 	c.begin()

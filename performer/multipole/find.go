@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// find returns the centres of the clusters of keys, in memory unless they are given.
-func (a *Attention[T]) find(memory *scratch.Buffer[T], k dense.Matrix[T]) dense.Matrix[T] {
+// findCentres returns the centres of the clusters of keys, in memory unless they are given.
+func findCentres[T dense.Float](a *Attention[T], memory *scratch.Buffer[T], k dense.Matrix[T]) dense.Matrix[T] {
 	if a.centres.Rows > 0 {
 		return a.centres
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -55,6 +56,12 @@ type Attention[T dense.Float] struct {
 // Window bounds the keys that a query sees, so that exact attention has few, and a Slope asks for the
 // places of keys, which clusters do not know.
 func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source) (*Attention[T], error) {
+	return instance.Of(&newAttentionBoth, New[T])(exact, opts, src)
+}
+
+var newAttentionBoth = instance.Both{newAttention[float32], newAttention[float64]}
+
+func newAttention[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source) (*Attention[T], error) {
 	a, err := prepare(exact, opts)
 	if err != nil {
 		return nil, err
@@ -73,6 +80,12 @@ func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source)
 // The error reports what New reports, an opts.Clusters that is neither 0 nor C, and centres without
 // rows or columns or that are not finite.
 func NewAt[T dense.Float](exact performer.Exact[T], centres dense.Matrix[T], opts Options) (*Attention[T], error) {
+	return instance.Of(&newAtBoth, NewAt[T])(exact, centres, opts)
+}
+
+var newAtBoth = instance.Both{newAt[float32], newAt[float64]}
+
+func newAt[T dense.Float](exact performer.Exact[T], centres dense.Matrix[T], opts Options) (*Attention[T], error) {
 	a, err := prepare(exact, opts)
 	if err != nil {
 		return nil, err
@@ -168,15 +181,21 @@ const errNone = "multipole: the Attention is zero, want one of New"
 // dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 // shapes if they do not fit; causal attention needs Lq = Lk.
 func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	a.check(q, k, v)
+	return instance.Of(&attentionForwardBoth, (*Attention[T]).Forward)(a, dst, q, k, v)
+}
+
+var attentionForwardBoth = instance.Both{attentionForward[float32], attentionForward[float64]}
+
+func attentionForward[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	check(a, q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
 	case a.exact.Causal:
-		a.causal(dst, q, k, v, nil)
+		causal(a, dst, q, k, v, nil)
 	case a.isExact(q, k, v):
 		a.exact.Forward(dst, q, k, v)
 	default:
-		a.bidirectional(dst, q, k, v)
+		bidirectional(a, dst, q, k, v)
 	}
 	return dst
 }
@@ -186,7 +205,13 @@ func (a *Attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 // attention, whether or not a is causal. ForwardSeen panics as Forward does, and for a seen that does
 // not have an ascending number of at least 0 and at most Lk for each query.
 func (a *Attention[T]) ForwardSeen(dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T] {
-	a.checkSides(q, k, v)
+	return instance.Of(&attentionForwardSeenBoth, (*Attention[T]).ForwardSeen)(a, dst, q, k, v, seen)
+}
+
+var attentionForwardSeenBoth = instance.Both{attentionForwardSeen[float32], attentionForwardSeen[float64]}
+
+func attentionForwardSeen[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T] {
+	checkSides(a, q, k, v)
 	if len(seen) != q.Rows {
 		panic(fmt.Sprintf("multipole: seen has length %d, want one number for each of %d queries", len(seen), q.Rows))
 	}
@@ -198,7 +223,7 @@ func (a *Attention[T]) ForwardSeen(dst, q, k, v dense.Matrix[T], seen []int) den
 		least = n
 	}
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	a.causal(dst, q, k, v, seen)
+	causal(a, dst, q, k, v, seen)
 	return dst
 }
 
@@ -211,8 +236,8 @@ func (a *Attention[T]) isExact(q, k, v dense.Matrix[T]) bool {
 }
 
 // check panics unless a constructor has made a, and q, k and v fit together and the centres.
-func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
-	a.checkSides(q, k, v)
+func check[T dense.Float](a *Attention[T], q, k, v dense.Matrix[T]) {
+	checkSides(a, q, k, v)
 	if a.exact.Causal && q.Rows != k.Rows {
 		panicOfShapes(q, k, v)
 	}
@@ -220,7 +245,7 @@ func (a *Attention[T]) check(q, k, v dense.Matrix[T]) {
 
 // checkSides panics unless a constructor has made a, and points and values fit together and the
 // centres.
-func (a *Attention[T]) checkSides(q, k, v dense.Matrix[T]) {
+func checkSides[T dense.Float](a *Attention[T], q, k, v dense.Matrix[T]) {
 	if a.opts.Rounds == 0 {
 		panic(errNone)
 	}
@@ -257,7 +282,7 @@ func (a *Attention[T]) clustersFor(n int) int {
 }
 
 // bidirectional computes the outputs of queries that see all keys.
-func (a *Attention[T]) bidirectional(dst, q, k, v dense.Matrix[T]) {
+func bidirectional[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T]) {
 	call := pool.Get[call[T]](&calls)
 	call.a, call.dst, call.q, call.k, call.v = a, dst, q, k, v
 	call.sorted.build(a, k, v, a.exact.Bits != 0 && takes(k.Cols))

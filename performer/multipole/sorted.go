@@ -22,7 +22,7 @@ type sorted[T dense.Float] struct {
 }
 
 // find finds the centres of the clusters of keys, unless a has them.
-func (s *sorted[T]) find(a *Attention[T], k dense.Matrix[T]) { s.centres = a.find(&s.found, k) }
+func (s *sorted[T]) find(a *Attention[T], k dense.Matrix[T]) { s.centres = findCentres(a, &s.found, k) }
 
 func (s *sorted[T]) clusters() int { return s.centres.Rows }
 

@@ -88,7 +88,7 @@ func (s *store[T]) forget() {
 
 // group finds clusters among the first tokens and puts the tokens into them.
 func (s *store[T]) group(k, v dense.Matrix[T]) {
-	s.centres = s.a.find(new(scratch.Buffer[T]), k)
+	s.centres = findCentres(s.a, new(scratch.Buffer[T]), k)
 	s.labels = scratch.Resize(s.labels, k.Rows)
 	nearest(s.labels, k, s.centres)
 	counts := make([]int, s.centres.Rows)

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -47,6 +48,12 @@ func (a *Attention[T]) NewState(d, dv int) (*performer.State[T], error) {
 // NewMemory is for states of package performer: it returns what they keep of the tokens of some
 // heads. Programs call NewState, or NewState of a performer.Batch. The errors are those of NewState.
 func (a *Attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Closed[T], error) {
+	return instance.Of(&attentionNewMemoryBoth, (*Attention[T]).NewMemory)(a, heads, keyHeads, d, dv)
+}
+
+var attentionNewMemoryBoth = instance.Both{attentionNewMemory[float32], attentionNewMemory[float64]}
+
+func attentionNewMemory[T dense.Float](a *Attention[T], heads, keyHeads, d, dv int) (streams.Closed[T], error) {
 	var none streams.Closed[T]
 	if a.opts.Rounds == 0 {
 		return none, errors.New(errNone)
