@@ -33,6 +33,6 @@ func TestZeroValues(t *testing.T) {
 	_, err := new(performer.Batch[float32]).NewState(1, 1)
 	assert.EqualError(t, err, "performer: the Batch is zero, want one of NewBatch")
 	_, err = new(performer.Linear[float32]).NewState(1, 1)
-	assert.EqualError(t, err, "performer: d = 1, but the maps take points of R^0")
+	assert.EqualError(t, err, "performer: the Linear is zero, want one of NewLinear")
 	assert.NotPanics(t, func() { (performer.Exact[float32]{}).Forward(none, x, x, x) }, "the zero Exact is of use")
 }
