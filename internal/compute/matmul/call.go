@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -41,6 +42,12 @@ type call[T Float] struct {
 }
 
 func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
+	instance.Of(&mulPackedViewsBoth, mulPacked[T])(alpha, a, b, beta, c, done)
+}
+
+var mulPackedViewsBoth = instance.Both{mulPackedViews[float32], mulPackedViews[float64]}
+
+func mulPackedViews[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
 	check(a, b.rows, b.cols, c)
 	if c.rows == 0 || c.cols == 0 {
 		return

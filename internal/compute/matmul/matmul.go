@@ -32,6 +32,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -157,6 +158,12 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 
 // mul packs B, a part at a time if it is large, and multiplies.
 func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+	instance.Of(&mulViewsBoth, mul[T])(alpha, a, b, beta, c)
+}
+
+var mulViewsBoth = instance.Both{mulViews[float32], mulViews[float64]}
+
+func mulViews[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	check(a, b.rows, b.cols, c)
 	if !b.trans && Strips[T](c.rows) <= stripsInPlace && float64(c.rows)*float64(b.rows)*float64(b.cols) < serialBelow {
 		mulInPlace(alpha, a, b, beta, c)

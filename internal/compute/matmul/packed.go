@@ -3,6 +3,7 @@ package matmul
 import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 const (
@@ -66,7 +67,11 @@ func Pack[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, false)) }
 // PackT makes p the operand Bᵀ.
 func PackT[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, true)) }
 
-func (p *Packed[T]) pack(b view[T]) {
+func (p *Packed[T]) pack(b view[T]) { instance.Of(&packBoth, (*Packed[T]).pack)(p, b) }
+
+var packBoth = instance.Both{pack[float32], pack[float64]}
+
+func pack[T Float](p *Packed[T], b view[T]) {
 	k := best[T]()
 	width := (b.cols + k.lanes - 1) / k.lanes * k.lanes
 	p.rows, p.cols = b.rows, b.cols
