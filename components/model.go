@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -45,6 +46,12 @@ var _ rff.Map[float32] = (*Model[float32])(nil)
 // An error reports what ridge.Sum and Of report. A nil ctx panics. Cost: that of ridge.Sum, n
 // transforms and n·D²/2 multiply-adds, and of Of.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
+	return instance.Of(&fitModelBoth, Fit[T])(ctx, phi, rows, components, whiten)
+}
+
+var fitModelBoth = instance.Both{fitModel[float32], fitModel[float64]}
+
+func fitModel[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	argument.Context("components", ctx)
 	if rows != nil {
 		rows = pointsOf[T]{rows}
@@ -89,6 +96,12 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 // with whiten a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². A nil ctx
 // panics.
 func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
+	return instance.Of(&ofSumsBoth, Of[T])(ctx, sums, components, whiten)
+}
+
+var ofSumsBoth = instance.Both{ofSums[float32], ofSums[float64]}
+
+func ofSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	argument.Context("components", ctx)
 	if sums == nil || sums.Map() == nil {
 		return nil, errors.New("components: sums is nil or zero, want those of ridge.NewSums or ridge.Sum")

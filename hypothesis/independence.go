@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -43,6 +44,12 @@ import (
 // that do not fit, elements and features that are not finite, options out of range, and the end of
 // ctx. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
+	return instance.Of(&independenceBoth, Independence[T])(ctx, phi, psi, x, y, o, src)
+}
+
+var independenceBoth = instance.Both{independence[float32], independence[float64]}
+
+func independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	argument.Context("hypothesis", ctx)
 	o, err := o.checked()
 	if err != nil {

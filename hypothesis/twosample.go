@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -77,6 +78,12 @@ type Result struct {
 // elements and features that are not finite, options out of range, and the end of ctx. A nil ctx
 // panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
+	return instance.Of(&twoSampleBoth, TwoSample[T])(ctx, phi, x, y, o, src)
+}
+
+var twoSampleBoth = instance.Both{twoSample[float32], twoSample[float64]}
+
+func twoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	argument.Context("hypothesis", ctx)
 	o, err := o.checked()
 	if err != nil {
@@ -118,6 +125,12 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 // without a whole cell, means that are not finite, draws below 0, a nil src and the end of ctx. A
 // nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
+	return instance.Of(&compareBoth, Compare[T])(ctx, x, y, draws, src)
+}
+
+var compareBoth = instance.Both{compare[float32], compare[float64]}
+
+func compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	argument.Context("hypothesis", ctx)
 	o, err := Options{Draws: draws}.checked()
 	if err != nil {

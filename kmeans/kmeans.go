@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
@@ -62,6 +63,12 @@ type Clusters[T dense.Float] struct {
 // 1 … N (or 1 … Sample), rounds below 0, a Sample outside 0 … N, a Start that is not k×d, a nil src
 // where rows are drawn, and an ended ctx. A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
+	return instance.Of(&clusterBoth, Cluster[T])(ctx, x, k, rounds, opts, src)
+}
+
+var clusterBoth = instance.Both{cluster[float32], cluster[float64]}
+
+func cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	argument.Context("kmeans", ctx)
 	if err := check(x, k, rounds, opts, src); err != nil {
 		return Clusters[T]{}, err

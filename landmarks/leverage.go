@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -53,6 +54,12 @@ import (
 // working precision: k is not a kernel then, or ridge is too small. The error of ctx is returned if
 // ctx ends, which is noticed between blocks of rows. A nil ctx panics.
 func Leverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
+	return instance.Of(&byLeverageBoth, Leverage[T])(ctx, k, x, n, ridge, src)
+}
+
+var byLeverageBoth = instance.Both{byLeverage[float32], byLeverage[float64]}
+
+func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
 	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
 	if err := argument.Kernel("landmarks: k", k); err != nil {

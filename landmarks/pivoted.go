@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -41,6 +42,12 @@ import (
 // k(x_i, x_i). Values of k that the draw does not need are not looked at. The error of ctx is
 // returned if ctx ends, which is noticed between blocks of landmarks. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
+	return instance.Of(&pivotedBoth, Pivoted[T])(ctx, k, x, n, src)
+}
+
+var pivotedBoth = instance.Both{pivoted[float32], pivoted[float64]}
+
+func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
 	if err := argument.Kernel("landmarks: k", k); err != nil {

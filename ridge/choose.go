@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -73,6 +74,12 @@ type Choice[T dense.Float] struct {
 // reports, the end of ctx, and the error of the first map if no map can be fitted. The end of ctx is
 // noticed inside a fit too, between blocks of a matrix. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
+	return instance.Of(&chooseBoth, Choose[T])(ctx, maps, rows, o)
+}
+
+var chooseBoth = instance.Both{choose[float32], choose[float64]}
+
+func choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
 	argument.Context("ridge", ctx)
 	if o.K == 0 {
 		o.K = 5

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -37,6 +38,12 @@ func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 // dst is allocated. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n
 // transforms and n·D·Classes multiply-adds in T.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&classifierProbabilitiesBoth, (*Classifier[T]).Probabilities)(c, dst, x)
+}
+
+var classifierProbabilitiesBoth = instance.Both{classifierProbabilities[float32], classifierProbabilities[float64]}
+
+func classifierProbabilities[T dense.Float](c *Classifier[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.phi == nil {
 		panic(errNoClassifier.Error())
 	}
@@ -107,6 +114,12 @@ func softmax[T dense.Float](z []T) float64 {
 // An error reports classes below 2, a target that is no class, what Sum and Fit report, and the end
 // of ctx, which is noticed within some blocks of a matrix. A nil ctx panics.
 func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
+	return instance.Of(&oneVersusRestBoth, OneVersusRest[T])(ctx, phi, rows, classes, o)
+}
+
+var oneVersusRestBoth = instance.Both{oneVersusRest[float32], oneVersusRest[float64]}
+
+func oneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
 	argument.Context("ridge", ctx)
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Sums as bytes, all numbers little endian: the header of package stream with the name "rfridge"
@@ -43,6 +45,12 @@ var (
 // MarshalBinary returns the sums as bytes, which any architecture can read: 4·D² + 8·D·p bytes and
 // a few more.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
+	return instance.Of(&sumsMarshalBinaryBoth, (*Sums[T]).MarshalBinary)(s)
+}
+
+var sumsMarshalBinaryBoth = instance.Both{sumsMarshalBinary[float32], sumsMarshalBinary[float64]}
+
+func sumsMarshalBinary[T dense.Float](s *Sums[T]) ([]byte, error) {
 	if s.phi == nil {
 		return nil, errors.New("ridge: the Sums are zero, want those of NewSums")
 	}
@@ -62,6 +70,12 @@ func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 // returns an error and leaves s as it is if anything differs or the bytes are damaged. The checksum
 // finds damage, not forgery; forged sums are at worst wrong. Memory does not depend on the bytes.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
+	return instance.Of(&sumsUnmarshalBinaryBoth, (*Sums[T]).UnmarshalBinary)(s, data)
+}
+
+var sumsUnmarshalBinaryBoth = instance.Both{sumsUnmarshalBinary[float32], sumsUnmarshalBinary[float64]}
+
+func sumsUnmarshalBinary[T dense.Float](s *Sums[T], data []byte) error {
 	n, body, err := s.header().Open(data, s.encodedSize(), 0)
 	if err != nil {
 		return wrap(err)

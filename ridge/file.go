@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -19,6 +20,12 @@ import (
 //
 // The error reports a map that cannot be written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
+	return instance.Of(&modelWriteBoth, (*Model[T]).Write)(m, w)
+}
+
+var modelWriteBoth = instance.Both{modelWrite[float32], modelWrite[float64]}
+
+func modelWrite[T dense.Float](m *Model[T], w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
@@ -28,6 +35,12 @@ func (m *Model[T]) Write(w io.Writer) error {
 // Write writes the classifier with its map. Everything else is as for a Model; the file has
 // D·classes numbers of T and those of the map.
 func (c *Classifier[T]) Write(w io.Writer) error {
+	return instance.Of(&classifierWriteBoth, (*Classifier[T]).Write)(c, w)
+}
+
+var classifierWriteBoth = instance.Both{classifierWrite[float32], classifierWrite[float64]}
+
+func classifierWrite[T dense.Float](c *Classifier[T], w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
 	}
@@ -41,12 +54,24 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 // other element type and of a later version, and reports the errors of r. Memory use is bounded by
 // the bytes that arrive, whatever the file claims.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
+	return instance.Of(&readModelBoth, ReadModel[T])(r)
+}
+
+var readModelBoth = instance.Both{readModel[float32], readModel[float64]}
+
+func readModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
 // ReadClassifier reads a classifier that Classifier.Write wrote. Everything else is as for
 // ReadModel.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
+	return instance.Of(&readClassifierBoth, ReadClassifier[T])(r)
+}
+
+var readClassifierBoth = instance.Both{readClassifier[float32], readClassifier[float64]}
+
+func readClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 

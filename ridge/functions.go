@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -38,6 +39,12 @@ func (f *Functions[T]) Len() int { return len(f.offset) }
 // transforms and n·D multiply-adds per function in T, and for pathwise samples of N rows n·N values
 // of the kernel and n·N multiply-adds per function more.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&functionsEvalBoth, (*Functions[T]).Eval)(f, dst, x)
+}
+
+var functionsEvalBoth = instance.Both{functionsEval[float32], functionsEval[float64]}
+
+func functionsEval[T dense.Float](f *Functions[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
 	}
@@ -79,6 +86,12 @@ func (f *Functions[T]) prior(x dense.Matrix[T]) dense.Matrix[float64] {
 // An error reports n below 1, an output that is not there, functions that no memory holds, and a
 // nil src. Cost: D²/2 multiply-adds per function.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
+	return instance.Of(&modelSampleBoth, (*Model[T]).Sample)(m, n, j, src)
+}
+
+var modelSampleBoth = instance.Both{modelSample[float32], modelSample[float64]}
+
+func modelSample[T dense.Float](m *Model[T], n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
 	}
@@ -118,6 +131,12 @@ func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 // that is singular to rounding. Cost: N values of the kernel a row, N³/6 multiply-adds, and memory
 // for N² numbers of float64.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
+	return instance.Of(&modelPathwiseBoth, (*Model[T]).Pathwise)(m, x, y, weights, n, j, src)
+}
+
+var modelPathwiseBoth = instance.Both{modelPathwise[float32], modelPathwise[float64]}
+
+func modelPathwise[T dense.Float](m *Model[T], x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -21,6 +22,12 @@ import (
 // float64 and rows are rounded to T, where large numbers of float32 overflow to ±Inf. Gradient returns
 // the errors of Add. Cost: n transforms and n·D² multiply-adds in float64, twice those of sums.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	return instance.Of(&modelGradientBoth, (*Model[T]).Gradient)(m, dst, x, y, weights)
+}
+
+var modelGradientBoth = instance.Both{modelGradient[float32], modelGradient[float64]}
+
+func modelGradient[T dense.Float](m *Model[T], dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
 	}

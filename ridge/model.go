@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -77,6 +78,12 @@ type Model[T dense.Float] struct {
 // Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and
 // their Fit, and returns their errors. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
+	return instance.Of(&fitRowsBoth, Fit[T])(ctx, phi, x, y, o)
+}
+
+var fitRowsBoth = instance.Both{fitRows[float32], fitRows[float64]}
+
+func fitRows[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
 	argument.Context("ridge", ctx)
 	s, err := NewSums(phi, y.Cols)
 	if err != nil {
@@ -112,6 +119,12 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 // that is too small for the rounding of the sums, degrees of freedom that exact sums cannot have, and
 // the end of ctx, which is looked at between blocks of a matrix. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
+	return instance.Of(&sumsFitBoth, (*Sums[T]).Fit)(s, ctx, o)
+}
+
+var sumsFitBoth = instance.Both{sumsFit[float32], sumsFit[float64]}
+
+func sumsFit[T dense.Float](s *Sums[T], ctx context.Context, o Options) (*Model[T], error) {
 	argument.Context("ridge", ctx)
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -212,6 +225,12 @@ func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 // shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64. Who serves single rows
 // should call Mean, and Predict only where error bars are asked for: see there.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
+	return instance.Of(&modelMeanBoth, (*Model[T]).Mean)(m, dst, x)
+}
+
+var modelMeanBoth = instance.Both{modelMean[float32], modelMean[float64]}
+
+func modelMean[T dense.Float](m *Model[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
 	m.run(&prediction[T]{m: m, x: x, mean: dst})
 	return dst
@@ -224,6 +243,12 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 // R, 4·D² bytes and more, and takes some 60 times as long as Mean at D = 1024; rows that are
 // predicted together, 128 or more, share the reading.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
+	return instance.Of(&modelPredictBoth, (*Model[T]).Predict)(m, x)
+}
+
+var modelPredictBoth = instance.Both{modelPredict[float32], modelPredict[float64]}
+
+func modelPredict[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
 
@@ -233,6 +258,12 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 // without 1/Σω if there is no intercept. Everything else is as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
+	return instance.Of(&modelPosteriorBoth, (*Model[T]).Posterior)(m, x)
+}
+
+var modelPosteriorBoth = instance.Both{modelPosterior[float32], modelPosterior[float64]}
+
+func modelPosterior[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
 
@@ -248,6 +279,12 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 // is not in [0, p). Cost: n
 // transforms, n·D²/2 and n²·D multiply-adds, and memory for n·D numbers.
 func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
+	return instance.Of(&modelCovarianceBoth, (*Model[T]).Covariance)(m, x, j)
+}
+
+var modelCovarianceBoth = instance.Both{modelCovariance[float32], modelCovariance[float64]}
+
+func modelCovariance[T dense.Float](m *Model[T], x dense.Matrix[T], j int) dense.Matrix[float64] {
 	m.checkPoints(x)
 	if j < 0 || j >= m.weights.Cols {
 		panic(fmt.Sprintf("ridge: output %d of %d", j, m.weights.Cols))
@@ -282,6 +319,12 @@ func (m *Model[T]) base() float64 {
 // x, y and weights are some or all of the rows, as for Add. The error is NaN for a row that alone
 // decides its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost: as Predict.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	return instance.Of(&modelLeaveOneOutBoth, (*Model[T]).LeaveOneOut)(m, dst, x, y, weights)
+}
+
+var modelLeaveOneOutBoth = instance.Both{modelLeaveOneOut[float32], modelLeaveOneOut[float64]}
+
+func modelLeaveOneOut[T dense.Float](m *Model[T], dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
 	}

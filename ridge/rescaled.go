@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -22,6 +23,12 @@ import (
 // that does not compute c_f·φ_f, as far as values at four points tell. Features beyond some 64 there are
 // not compared.
 func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
+	return instance.Of(&sumsRescaledBoth, (*Sums[T]).Rescaled)(s, phi, scales)
+}
+
+var sumsRescaledBoth = instance.Both{sumsRescaled[float32], sumsRescaled[float64]}
+
+func sumsRescaled[T dense.Float](s *Sums[T], phi rff.Map[T], scales []float64) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -74,6 +75,12 @@ func (b Block[T]) slice(lo, hi int) Block[T] {
 // An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx, which is noticed
 // within 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
+	return instance.Of(&sumRowsBoth, Sum[T])(ctx, phi, rows)
+}
+
+var sumRowsBoth = instance.Both{sumRows[float32], sumRows[float64]}
+
+func sumRows[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	argument.Context("ridge", ctx)
 	var s *Sums[T]
 	err := each(ctx, rows, func(b Block[T]) (err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -42,6 +43,12 @@ type Server[T dense.Float] struct {
 // this is above 2⁻¹⁰ for features of norm 1, which a ratio Noise/Prior of 10⁻⁷ or more excludes. It also
 // reports a zero model and the end of ctx; a nil ctx panics.
 func (m *Model[T]) Server(ctx context.Context) (*Server[T], error) {
+	return instance.Of(&modelServerBoth, (*Model[T]).Server)(m, ctx)
+}
+
+var modelServerBoth = instance.Both{modelServer[float32], modelServer[float64]}
+
+func modelServer[T dense.Float](m *Model[T], ctx context.Context) (*Server[T], error) {
 	argument.Context("ridge", ctx)
 	if m.phi == nil {
 		return nil, errNoModel
@@ -207,6 +214,12 @@ func (s *Server[T]) Write(w io.Writer) error {
 // the bytes do not begin at a multiple of four: data must not change, nor be unmapped, while the server
 // is in use. All bytes are read once, for the checksum. Errors are those of ReadModel.
 func ViewServer[T dense.Float](data []byte) (*Server[T], error) {
+	return instance.Of(&viewServerBoth, ViewServer[T])(data)
+}
+
+var viewServerBoth = instance.Both{viewServer[float32], viewServer[float64]}
+
+func viewServer[T dense.Float](data []byte) (*Server[T], error) {
 	held, err := archive.View[T, recipe[T]](data, "model")
 	return made[T, *Server[T]](held, err)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -49,6 +50,12 @@ type Sums[T dense.Float] struct {
 //
 // An error reports a nil phi, outputs below 0, and sums that no memory holds.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
+	return instance.Of(&newSumsBoth, NewSums[T])(phi, outputs)
+}
+
+var newSumsBoth = instance.Both{newSums[float32], newSums[float64]}
+
+func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
 	}
@@ -102,6 +109,12 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 // weight that is negative, NaN or infinite, by its row. The sums then are as before. Features that
 // overflow make the sums infinite or NaN, and Fit reports them.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
+	return instance.Of(&sumsAddBoth, (*Sums[T]).Add)(s, x, y, weights)
+}
+
+var sumsAddBoth = instance.Both{sumsAdd[float32], sumsAdd[float64]}
+
+func sumsAdd[T dense.Float](s *Sums[T], x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
 
@@ -204,6 +217,12 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 // Merge adds the rows of other, which is not changed. An error reports sums of other features or of
 // another number of outputs; s then is as before. Cost: D²/2 additions.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
+	return instance.Of(&sumsMergeBoth, (*Sums[T]).Merge)(s, other)
+}
+
+var sumsMergeBoth = instance.Both{sumsMerge[float32], sumsMerge[float64]}
+
+func sumsMerge[T dense.Float](s *Sums[T], other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
 	}

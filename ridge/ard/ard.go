@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -88,6 +89,12 @@ type Result[T dense.Float] struct {
 // the errors of Sums.Fit where no start can be fitted, and the end of ctx, which is noticed within
 // some 1000 rows. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Result[T], error) {
+	return instance.Of(&fitKernelBoth, Fit[T])(ctx, psi, rows, src, o)
+}
+
+var fitKernelBoth = instance.Both{fitKernel[float32], fitKernel[float64]}
+
+func fitKernel[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Result[T], error) {
 	argument.Context("ard", ctx)
 	if err := check(psi, rows); err != nil {
 		return nil, err

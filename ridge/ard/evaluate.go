@@ -7,6 +7,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -43,6 +44,12 @@ type Evaluation[T dense.Float] struct {
 // An error reports a nil psi or rows, a psi without derivatives, scales that are not positive numbers
 // for each column, the errors of ridge.Sum and Sums.Fit, and the end of ctx. A nil ctx panics.
 func Evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], scales []float64, o ridge.Options) (*Evaluation[T], error) {
+	return instance.Of(&evaluateBoth, Evaluate[T])(ctx, psi, rows, scales, o)
+}
+
+var evaluateBoth = instance.Both{evaluate[float32], evaluate[float64]}
+
+func evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], scales []float64, o ridge.Options) (*Evaluation[T], error) {
 	argument.Context("ard", ctx)
 	if err := check(psi, rows); err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -62,6 +63,12 @@ type SumResult[T dense.Float] struct {
 // errors of ridge.Sum and Sums.Fit, and the end of ctx, which is noticed within a pass and between
 // blocks of a matrix. A nil ctx panics.
 func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
+	return instance.Of(&fitSumBoth, FitSum[T])(ctx, maps, rows, o)
+}
+
+var fitSumBoth = instance.Both{fitSum[float32], fitSum[float64]}
+
+func fitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
 	argument.Context("ard", ctx)
 	if err := cmp.Or(o.check(), o.checkSum()); err != nil {
 		return nil, err

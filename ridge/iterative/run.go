@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -82,6 +83,12 @@ const (
 // within 256 rows, but not in eigenvalues. After those the solver is as it was after the last step,
 // and Run can go on. A nil ctx panics.
 func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
+	return instance.Of(&solverRunBoth, (*Solver[T]).Run)(s, ctx, rows, o)
+}
+
+var solverRunBoth = instance.Both{solverRun[float32], solverRun[float64]}
+
+func solverRun[T dense.Float](s *Solver[T], ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
 	argument.Context("iterative", ctx)
 	switch {
 	case s.op == nil:
