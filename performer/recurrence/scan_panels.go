@@ -203,12 +203,12 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	}
 	// Outputs over queries or keys must not be followed by a panel that reads these.
 	moved := same(dst, l.x.Q) || same(dst, l.x.K)
-	if x.K = l.x.K.RowRange(lo, hi); moved || l.rereads(x.K) || l.r.key != nil || l.r.opts.NormaliseKeys {
+	if x.K = l.x.K.RowRange(lo, hi); moved || l.crowded(x.K) || l.r.key != nil || l.r.opts.NormaliseKeys {
 		x.K = l.keys(lo, hi)
 	}
 	if x.Q = x.K; dst.Cols > 0 {
 		x.Q, x.QueryHead, x.Heads = l.x.Q.RowRange(lo, hi), l.dk, l.group
-		if moved || l.rereads(x.Q) || l.r.query != nil {
+		if moved || l.crowded(x.Q) || l.r.query != nil {
 			for s := 1; s <= l.group; s++ {
 				l.queries(s, lo, hi)
 			}
@@ -223,11 +223,15 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// rereads reports whether rows of a chunk are copied because the kernels would read them several times,
-// for a few columns of S at a time, from few places of the first cache. Those of AVX-512 take so many
-// columns at a time that it does not pay.
-func (l *scan[T]) rereads(x dense.Matrix[T]) bool {
-	return l.r.opts.Rule.corrects() && simd.Best == simd.AVX2 && cache.Crowded(x.Stride*simd.Size[T]())
+// crowded reports whether rows of a head among many are copied, so that those of some tokens do not put
+// each other out of the first cache. The kernels of AVX2 read them more often, for fewer columns of S at a
+// time.
+func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
+	rows := 3 * 4 // keys, keys times decays and queries of the tokens that a kernel takes together
+	if simd.Best == simd.AVX2 {
+		rows *= 2
+	}
+	return l.r.opts.Rule.corrects() && cache.Crowded(rows, x.Stride*simd.Size[T]())
 }
 
 // headsOf returns rows of a buffer with chunkRows rows a head, those of the heads from ≤ h < to, and

@@ -10,7 +10,12 @@ package cache
 // on other architectures than amd64, and under the build tags purego and noasm.
 var L1, L2 = sizeOf(1, 32<<10), sizeOf(2, 512<<10)
 
-// Crowded reports whether rows that are so many bytes apart share few places of the first cache, which
-// finds the place of a line by its address within 4 KiB: there is room for some eight such rows, or twice
-// as many, whatever the size of the cache is. Work on more rows than that takes copies of them.
-func Crowded(stride int) bool { return stride%2048 == 0 }
+// Crowded reports whether so many rows, which are stride bytes apart, put each other out of the first
+// cache, however few of their elements are read. It is taken to be that of amd64: a line has one of 64
+// places, which its address within 4 KiB tells, and there is room for 8 lines at a place.
+func Crowded(rows, stride int) bool {
+	places := 64
+	for ; places > 1 && stride%(4096/places*2) == 0; places /= 2 {
+	}
+	return 8*places < rows
+}

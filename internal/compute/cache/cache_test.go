@@ -10,6 +10,19 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+func TestCrowded(t *testing.T) {
+	for _, x := range []struct {
+		rows, stride int
+		want         bool
+	}{
+		{9, 4096, true}, {8, 4096, false}, {9, 3 * 4096, true}, {9, 0, true},
+		{17, 2048, true}, {16, 2048, false}, {17, 3 * 2048, true}, {12, 2048 + 64, false},
+		{512, 64, false}, {513, 64, true}, {512, 4, false}, {512, 4096 + 64, false},
+	} {
+		assert.Equal(t, x.want, Crowded(x.rows, x.stride), "%+v", x)
+	}
+}
+
 func TestSizes(t *testing.T) {
 	assert.GreaterOrEqual(t, L1, 8<<10)
 	assert.GreaterOrEqual(t, L2, 64<<10)

@@ -175,7 +175,7 @@ func (p *call[T]) copies(panels int) bool {
 	switch {
 	case p.a.stride <= min(depth, p.b.rows):
 		return false
-	case cache.Crowded(p.a.stride * simd.Size[T]()):
+	case !p.a.trans && cache.Crowded(best[T]().mostRows(), p.a.stride*simd.Size[T]()):
 		return panels > 1
 	}
 	return panels >= copyPanels

@@ -226,6 +226,7 @@ func (k *together) correct() {
 	}
 	values := k.four("V")
 	ADDQ(k.column, values.at)
+	ADDQ(k.column, values.next)
 	for j, u := range k.u {
 		for l := range j {
 			product := pair()
@@ -238,6 +239,7 @@ func (k *together) correct() {
 			at.Disp = x * k.Width()
 			k.Move(at, v)
 		}
+		k.prefetchColumns(values, j)
 		fade, beta := of("Fade", j), of("Beta", j)
 		for x, v := range u {
 			k.Minus(fade, k.corrected[j][x], v)
@@ -246,6 +248,7 @@ func (k *together) correct() {
 	}
 	out := k.four("Out")
 	ADDQ(k.column, out.at)
+	ADDQ(k.column, out.next)
 	for j, answer := range k.answers {
 		for l := range j + 1 {
 			product := pair()
@@ -259,6 +262,7 @@ func (k *together) correct() {
 			at.Disp = x * k.Width()
 			k.Move(v, at)
 		}
+		k.prefetchColumns(out, j)
 	}
 	if k.decays {
 		fades := GP64()

@@ -179,7 +179,7 @@ func (k *several) begin() {
 }
 
 // prefetchColumns asks for the columns of a later token.
-func (k *several) prefetchColumns(f four, j int) {
+func (k *kernel) prefetchColumns(f four, j int) {
 	for at := f.later(j); at.Disp < k.vectors*k.Width(); at.Disp += 64 {
 		PREFETCHT0(at)
 	}
