@@ -57,10 +57,11 @@ func truth[T dense.Float](m Matrix[T], transposed bool) (t, size dense.Matrix[fl
 		size.Set(i, j, b)
 	}
 	for i := range n {
+		x := m.Q.Row(i)[:d]
 		for j := range i {
 			a, b := 0.0, 0.0
-			for l := range d {
-				c := float64(m.Q.At(i, l)) * float64(m.K.At(j, l))
+			for l, y := range m.K.Row(j) {
+				c := float64(x[l]) * float64(y)
 				a, b = a+c, b+math.Abs(c)
 			}
 			set(i, j, a, b)

@@ -36,6 +36,8 @@ const (
 	largest = 512 << 20
 	// tries is the number of calls that look for arguments that a function takes.
 	tries = 40
+	// moreTries is that number for a method that has taken arguments on another receiver, which go first.
+	moreTries = 10
 )
 
 // allowed are methods that may panic as the runtime does, with the reason.
@@ -56,7 +58,7 @@ func TestSweep(t *testing.T) {
 		return
 	}
 	if testing.Short() || race.Detector {
-		t.Skip("the sweep takes ten seconds, and has no memory for the race detector")
+		t.Skip("the sweep takes seconds, and has no memory for the race detector")
 	}
 	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
@@ -65,7 +67,8 @@ func TestSweep(t *testing.T) {
 	out, err := c.CombinedOutput()
 	if text := string(out); err != nil {
 		last, _ := os.ReadFile(filepath.Join(c.Dir, lastCall))
-		t.Errorf("%v, the last call was %s\n%s", err, bytes.TrimRight(last, "\x00 "), text[:min(len(text), 60000)])
+		last, _, _ = bytes.Cut(last, []byte("\n")) // what follows is of longer calls before it
+		t.Errorf("%v, the last call was %s\n%s", err, last, text[:min(len(text), 60000)])
 	} else if testing.Verbose() {
 		t.Log(text)
 	}
@@ -80,11 +83,19 @@ type sweeper struct {
 	ours     map[string]bool // declared methods
 	packages *regexp.Regexp  // what a panic begins with
 	called   map[string]bool
-	liked    map[string]bool   // functions that have returned without an error
-	faults   map[string]string // the first of each function
+	liked    map[string]bool    // functions that have returned without an error
+	best     map[signed][]value // the arguments they returned with
+	faults   map[string]string  // the first of each function
 	count    int
+	bytes    uint64 // that the process had allocated after the last call
 	current  atomic.Pointer[call]
 	last     *os.File
+}
+
+// signed is a function with its type, which says what type arguments it has.
+type signed struct {
+	name string
+	t    reflect.Type
 }
 
 // call is one that is under way.
@@ -100,12 +111,13 @@ func sweepAll(t *testing.T, root string) {
 	s := &sweeper{
 		known: known{values: map[reflect.Type][]reflect.Value{}}, ours: e.methods,
 		packages: regexp.MustCompile("^(" + strings.Join(names, "|") + "): "),
-		called:   map[string]bool{}, liked: map[string]bool{}, faults: map[string]string{},
+		called:   map[string]bool{}, liked: map[string]bool{}, best: map[signed][]value{}, faults: map[string]string{},
 	}
 	s.last, err = os.Create(lastCall)
 	require.NoError(t, err)
 	defer s.last.Close()
 	bounded(t)
+	s.bytes = allocated()
 	go s.watch()
 	// Each round has the values that rounds before it have found.
 	for range 3 {
@@ -179,10 +191,10 @@ func (s *sweeper) all(hostile bool) {
 			receivers = append(receivers, s.known.bad(t, 0)...)
 		}
 		for _, r := range receivers {
-			s.methods(r, hostile)
 			if t.Kind() == reflect.Struct {
-				s.methods(pointer(r), hostile)
+				r = pointer(r) // which has the methods of the struct as well
 			}
+			s.methods(r, hostile)
 		}
 	}
 	for _, t := range slices.Clone(s.known.order) {
@@ -216,25 +228,27 @@ func (s *sweeper) sweep(base, name string, f reflect.Value, hostile bool) {
 	t := f.Type()
 	choices := make([][]value, t.NumIn())
 	for i := range choices {
-		choices[i] = s.known.good(t.In(i), 0)
+		choices[i] = s.known.goodArguments(t.In(i))
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	best := make([]value, len(choices))
-	for k := range tries {
-		args := make([]value, len(choices))
+	for i, c := range choices {
+		best[i] = c[0]
+	}
+	own, most := signed{base, t}, tries
+	if args := s.best[own]; hostile && args != nil {
+		best, most = slices.Clone(args), moreTries
+	}
+	for k := range most {
+		args := slices.Clone(best)
 		for i, c := range choices {
-			at := 0
 			if k > 0 {
-				at = rng.IntN(len(c))
+				args[i] = c[rng.IntN(len(c))]
 			}
-			args[i] = c[at]
-		}
-		if k == 0 {
-			copy(best, args)
 		}
 		if results, ok := s.call(base, name, f, args); ok {
 			copy(best, args)
-			s.liked[base] = true
+			s.liked[base], s.best[own] = true, args
 			for _, r := range results {
 				s.known.add(r)
 			}
@@ -251,7 +265,7 @@ func (s *sweeper) sweep(base, name string, f reflect.Value, hostile bool) {
 	}
 	for i := range best {
 		args := slices.Clone(best)
-		for _, v := range s.known.bad(t.In(i), 0) {
+		for _, v := range s.known.badArguments(t.In(i)) {
 			args[i] = v
 			s.call(base, name, f, args)
 		}
@@ -269,11 +283,10 @@ func (s *sweeper) call(base, name string, f reflect.Value, args []value) (result
 		}
 		labels[i] = a.label
 	}
-	text := fmt.Sprintf("%s(%s)", name, strings.Join(labels, ", "))
+	text := name + "(" + strings.Join(labels, ", ") + ")"
 	s.count++
 	s.current.Store(&call{text})
-	_, _ = s.last.WriteAt(fmt.Appendf(nil, "%-1000.1000s", text), 0)
-	before := allocated()
+	_, _ = s.last.WriteAt([]byte(text+"\n"), 0)
 	defer func() {
 		if p := recover(); p != nil {
 			ok = false
@@ -284,7 +297,9 @@ func (s *sweeper) call(base, name string, f reflect.Value, args []value) (result
 				}
 			}
 		}
-		if n := allocated() - before; n > largest {
+		before := s.bytes
+		s.bytes = allocated()
+		if n := s.bytes - before; n > largest {
 			s.fault(base, fmt.Sprintf("%s allocates %d bytes", text, n))
 		}
 		s.current.Store(nil)
@@ -331,9 +346,10 @@ func where(stack string) string {
 	return strings.Join(lines[:min(len(lines), 6)], "\n")
 }
 
+var sample = []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+
 // allocated returns the bytes that the process has allocated.
 func allocated() uint64 {
-	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }

@@ -40,6 +40,30 @@ var (
 type known struct {
 	order  []reflect.Type
 	values map[reflect.Type][]reflect.Value
+	// What goodArguments and badArguments have returned since add has last kept something.
+	goods, bads map[reflect.Type][]value
+}
+
+// goodArguments is good, looked up if nothing has come in since.
+func (k *known) goodArguments(t reflect.Type) []value {
+	return lookUp(&k.goods, t, k.good)
+}
+
+// badArguments is bad, looked up if nothing has come in since.
+func (k *known) badArguments(t reflect.Type) []value {
+	return lookUp(&k.bads, t, k.bad)
+}
+
+func lookUp(m *map[reflect.Type][]value, t reflect.Type, f func(reflect.Type, int) []value) []value {
+	all, ok := (*m)[t]
+	if !ok {
+		if *m == nil {
+			*m = map[reflect.Type][]value{}
+		}
+		all = f(t, 0)
+		(*m)[t] = all
+	}
+	return all
 }
 
 // most is the number of values of a type that are kept.
@@ -69,6 +93,7 @@ func (k *known) add(x reflect.Value) {
 		}
 	}
 	k.values[t] = append(k.values[t], x)
+	k.goods, k.bads = nil, nil
 }
 
 // all returns the values that an interface or a type takes.
@@ -392,16 +417,39 @@ func matrix(t reflect.Type, rows, cols int) reflect.Value {
 	if rows == 0 {
 		return m
 	}
-	m.FieldByName("Rows").SetInt(int64(rows))
-	m.FieldByName("Cols").SetInt(int64(cols))
-	m.FieldByName("Stride").SetInt(int64(cols))
-	data := m.FieldByName("Data")
-	data.Set(reflect.MakeSlice(data.Type(), rows*cols, rows*cols))
-	for i := range rows * cols {
-		data.Index(i).Set(reflect.ValueOf(math.Sin(float64(3*i + 1))).Convert(data.Type().Elem()))
+	of, ok := drawn[shape{t, rows, cols}]
+	if !ok {
+		of.Value = reflect.New(t).Elem()
+		of.Value.FieldByName("Rows").SetInt(int64(rows))
+		of.Value.FieldByName("Cols").SetInt(int64(cols))
+		of.Value.FieldByName("Stride").SetInt(int64(cols))
+		field, _ := t.FieldByName("Data")
+		of.data = field.Index[0]
+		numbers := reflect.MakeSlice(field.Type, rows*cols, rows*cols)
+		for i := range rows * cols {
+			numbers.Index(i).Set(reflect.ValueOf(math.Sin(float64(3*i + 1))).Convert(field.Type.Elem()))
+		}
+		of.Value.Field(of.data).Set(numbers)
+		drawn[shape{t, rows, cols}] = of
 	}
+	m.Set(of.Value)
+	data := m.Field(of.data)
+	data.Set(reflect.MakeSlice(data.Type(), rows*cols, rows*cols))
+	reflect.Copy(data, of.Value.Field(of.data))
 	return m
 }
+
+// shape is that of a matrix of type t.
+type shape struct {
+	t          reflect.Type
+	rows, cols int
+}
+
+// drawn are the matrices that matrix copies, and the number of the field of their elements.
+var drawn = map[shape]struct {
+	reflect.Value
+	data int
+}{}
 
 // malformed returns matrices that are no views, of absurd shapes, and with numbers that are none.
 func malformed(t reflect.Type) []value {
