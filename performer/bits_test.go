@@ -49,15 +49,27 @@ func coarseForms[T dense.Float]() []performer.Exact[T] {
 	return all
 }
 
+// parity returns 0 for float32, 1 for float64.
+func parity[T dense.Float]() int {
+	if _, single := any(T(0)).(float32); single {
+		return 0
+	}
+	return 1
+}
+
 func TestBitsAreNearExact(t *testing.T) {
 	densetest.Both(t, bitsAreNearExact[float32], bitsAreNearExact[float64])
 }
 
+// Of long sequences each form has one type, the other for another length.
 func bitsAreNearExact[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, s := range []struct{ n, d, dv int }{{1, 4, 3}, {63, 1, 1}, {300, 16, 7}, {700, 64, 64}, {1100, 80, 20}, {530, 100, 33}} {
+	for length, s := range []struct{ n, d, dv int }{{1, 4, 3}, {63, 1, 1}, {300, 16, 7}, {700, 64, 64}, {1100, 80, 20}, {530, 100, 33}} {
 		q, k, v := densetest.Normal[T](rng, s.n, s.d, 0.5, 1.5), densetest.Normal[T](rng, s.n, s.d, -3, 1.5), densetest.Normal[T](rng, s.n, s.dv, 0, 1)
-		for _, e := range coarseForms[T]() {
+		for form, e := range coarseForms[T]() {
+			if s.n > 512 && (length+form)%2 != parity[T]() {
+				continue
+			}
 			name := fmt.Sprintf("%+v, %+v", s, e)
 			want := e.Forward(dense.Matrix[T]{}, q, k, v)
 			got := inBits(e).Forward(dense.Matrix[T]{}, q, k, v)
@@ -168,33 +180,51 @@ func TestBitsNotFinite(t *testing.T) {
 	densetest.Both(t, bitsNotFinite[float32], bitsNotFinite[float64])
 }
 
+// What is not finite meets every form at every place, with the types in turn.
 func bitsNotFinite[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	const n, d = 800, 8
+	const n, d = 600, 8
 	none := dense.Matrix[T]{}
-	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+	for at, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		for place := range 3 {
-			for _, e := range coarseForms[T]() {
-				m := [3]dense.Matrix[T]{}
-				for i := range m {
-					m[i] = densetest.Normal[T](rng, n, d, 0, 1)
+			m := [3]dense.Matrix[T]{}
+			for i := range m {
+				m[i] = densetest.Normal[T](rng, n, d, 0, 1)
+			}
+			m[place].Row(300)[5] = T(x)
+			for form, e := range coarseForms[T]() {
+				if (at+place+form)%2 != parity[T]() {
+					continue
 				}
-				m[place].Row(300)[5] = T(x)
 				want, got := e.Forward(none, m[0], m[1], m[2]), inBits(e).Forward(none, m[0], m[1], m[2])
 				near := 0.1
 				if e.Unnormalised {
 					near *= n / 10
 				}
-				for i := range n {
-					for j, w := range want.Row(i) {
-						g := got.Row(i)[j]
-						if w-w != 0 {
-							require.Equal(t, fmt.Sprint(w), fmt.Sprint(g), "%v in %d, %+v, output %d %d", x, place, e, i, j)
-						} else {
-							require.InDelta(t, float64(w), float64(g), near, "%v in %d, %+v, output %d %d", x, place, e, i, j)
-						}
-					}
-				}
+				requireNotFinite(t, want, got, near, false, "%v in %d, %+v", x, place, e)
+			}
+		}
+	}
+}
+
+// requireNotFinite requires that got is what want is where that is not finite, or with anyOf not finite
+// either, and elsewhere within near of it.
+func requireNotFinite[T dense.Float](t *testing.T, want, got dense.Matrix[T], near float64, anyOf bool, format string, args ...any) {
+	t.Helper()
+	for i := range want.Rows {
+		for j, w := range want.Row(i) {
+			g := got.Row(i)[j]
+			var ok bool
+			switch {
+			case w-w == 0:
+				ok = math.Abs(float64(w)-float64(g)) <= near
+			case anyOf:
+				ok = g-g != 0
+			default:
+				ok = w == g || w != w && g != g
+			}
+			if !ok {
+				require.Failf(t, "not as expected", "%s: output %d %d is %v, want %v", fmt.Sprintf(format, args...), i, j, g, w)
 			}
 		}
 	}
@@ -274,13 +304,14 @@ func TestBitsAllocateNothing(t *testing.T) {
 
 // The error of rounding is what its law says, on average over outputs and draws. Where weights are
 // nearly equal, all outputs have the same error of the mean of the values, so that a draw tells as much as
-// dv numbers do: at 6·64 of them the standard error is 7 %, three of which are allowed.
+// dv numbers do: at 6·64 of them the standard error is 7 %, three of which are allowed. What the law says
+// is then nearly the same for all draws, and taken of one.
 func TestBitsVariances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
 	rng := rand.New(rand.NewPCG(15, 16))
-	const n, dv = 700, 64
+	const n, d, dv = 600, 32, 64
 	none := dense.Matrix[float64]{}
 	for _, s := range []struct {
 		name       string
@@ -294,14 +325,17 @@ func TestBitsVariances(t *testing.T) {
 	} {
 		for _, e := range []performer.Exact[float64]{{}, {Causal: true}, {Window: 300, Causal: true}} {
 			var measured, predicted float64
-			for range s.draws {
-				q, k, v := densetest.Normal[float64](rng, n, 32, 0, s.norm), densetest.Normal[float64](rng, n, 32, 0.5, s.norm), densetest.Normal[float64](rng, n, dv, s.mean, 1)
+			for draw := range s.draws {
+				q, k, v := densetest.Normal[float64](rng, n, d, 0, s.norm), densetest.Normal[float64](rng, n, d, 0.5, s.norm), densetest.Normal[float64](rng, n, dv, s.mean, 1)
 				want, got := e.Forward(none, q, k, v), inBits(e).Forward(none, q, k, v)
 				for i, x := range got.Data {
 					measured += (x - want.Data[i]) * (x - want.Data[i])
 				}
+				if draw > 0 {
+					continue
+				}
 				for _, x := range inBits(e).Variances(q, k, v).Data {
-					predicted += x
+					predicted += float64(s.draws) * x
 				}
 			}
 			assert.InDelta(t, 1, measured/predicted, 0.2, "%s, %+v", s.name, e)

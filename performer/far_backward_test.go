@@ -67,7 +67,7 @@ func testFarGradients[T dense.Float](t *testing.T) {
 	for _, s := range scenes[T](n, m) {
 		for _, opts := range []LinearOptions{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
-			want, tol := truthOf(a, s.q, s.k).gradients(double(v), double(dout))
+			want, tol := s.truth(a).gradients(double(v), double(dout))
 			for at, got := range backward[T](a, [3]dense.Matrix[T]{s.q, s.k, v}, dout) {
 				densetest.RequireClose(t, want[at], tol[at], got, "%s %+v: input %d", s.name, opts, at)
 			}
@@ -222,7 +222,7 @@ func testFarBatch[T dense.Float](t *testing.T) {
 			nan := T(math.NaN())
 			q, k, vs, g := spread(s.q, nan), spread(s.k, nan), spread(v, nan), spread(dout, 0)
 			seq := Sequences{Queries: []int{len(valid), len(valid)}, Valid: append(append([]bool{}, valid...), valid...)}
-			truth, values := truthOf(a, s.q, s.k), dense.Copy(dense.Matrix[float64]{}, v)
+			truth, values := s.truth(a), dense.Copy(dense.Matrix[float64]{}, v)
 			want, tol := truth.attend(values)
 			wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
 			out := b.ForwardSequences(none, q, k, vs, seq)
@@ -260,7 +260,7 @@ func testFarPast[T dense.Float](t *testing.T) {
 	for _, s := range scenes[T](n, m) {
 		a := attention(logarithms[T](m), LinearOptions{Causal: true})
 		b, seq := must.Have(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
-		truth := truthOf(a, s.q, s.k)
+		truth := s.truth(a)
 		want, tol := truth.attend(values)
 		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)
 		wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))

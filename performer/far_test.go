@@ -32,12 +32,12 @@ func testFar[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
 		bidirectional, causal := attention(features, LinearOptions{}), attention(features, LinearOptions{Causal: true})
-		want, tol := truthOf(causal, s.q, s.k).attend(values)
+		want, tol := s.truth(causal).attend(values)
 		densetest.RequireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
 		state := must.Have(causal.NewState(causal.inside().d, dv))
 		densetest.RequireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
 
-		want, tol = truthOf(bidirectional, s.q, s.k).attend(values)
+		want, tol = s.truth(bidirectional).attend(values)
 		got := bidirectional.Forward(none, s.q, s.k, v)
 		densetest.RequireClose(t, want, tol, got, "%s: bidirectional", s.name)
 		requireAverages(t, got, v, "%s", s.name)

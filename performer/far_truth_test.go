@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,17 +99,18 @@ func truthOf[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *truth {
 				if x[f] == nil || y == nil {
 					continue
 				}
-				s := newSum().Add(x[f], y)
+				s := new(big.Float).Add(x[f], y)
 				if sums[j*a.inside().m+f] = s; top == nil || s.Cmp(top) > 0 {
 					top = s
 				}
 			}
 		}
 		p, total := make([]float64, len(sums)), 0.0
+		var below big.Float
 		for at, s := range sums {
 			if s != nil {
-				below, _ := newSum().Sub(s, top).Float64()
-				p[at] = math.Exp(below)
+				x, _ := below.Sub(s, top).Float64()
+				p[at] = math.Exp(x)
 				total += p[at]
 			}
 		}
@@ -120,6 +122,20 @@ func truthOf[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *truth {
 	return t
 }
 
+// truths are those of scenes, which several tests look at.
+var truths sync.Map
+
+// truth is truthOf for attention with the features of logarithms.
+func (s scene[T]) truth(a *Linear[T]) *truth {
+	name := fmt.Sprintf("%T, %d queries, %s, causal %v", s, s.q.Rows, s.name, a.inside().opts.Causal)
+	if known, ok := truths.Load(name); ok {
+		return known.(*truth)
+	}
+	t := truthOf(a, s.q, s.k)
+	truths.Store(name, t)
+	return t
+}
+
 // of returns single for float32, double for float64.
 func of[T dense.Float](single, double float64) float64 {
 	if densetest.Roundoff[T]() > 0x1p-50 {
@@ -128,17 +144,15 @@ func of[T dense.Float](single, double float64) float64 {
 	return double
 }
 
-// newSum returns a zero that is wide enough for exact sums of float64.
-func newSum() *big.Float { return new(big.Float).SetPrec(2200) }
-
-// exactly returns the elements of m, nil for −Inf.
+// exactly returns the elements of m, nil for −Inf, wide enough for exact sums and differences.
 func exactly[T dense.Float](m dense.Matrix[T]) [][]*big.Float {
+	precision := uint(of[T](320, 2200))
 	rows := make([][]*big.Float, m.Rows)
 	for i := range rows {
 		rows[i] = make([]*big.Float, m.Cols)
 		for f, x := range m.Row(i) {
 			if !math.IsInf(float64(x), -1) {
-				rows[i][f] = newSum().SetFloat64(float64(x))
+				rows[i][f] = new(big.Float).SetPrec(precision).SetFloat64(float64(x))
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // pairs is the O(L²) ground truth, in float64, of linear attention with the
 // features that the maps give: logarithms of the weights A_ij for log-features;
-// otherwise A_ij and the sums of the absolute values of their terms.
+// otherwise A_ij and, if any term is negative, the sums of the absolute values of their terms.
 type pairs struct {
 	log           bool
 	weight, size  dense.Matrix[float64]
@@ -23,7 +23,7 @@ type pairs struct {
 
 func newPairs[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *pairs {
 	p := &pairs{log: a.inside().engine.Logs, features: a.inside().m, unitRoundoff: densetest.Roundoff[T](), causal: a.inside().opts.Causal, plain: a.inside().opts.Unnormalised}
-	p.weight, p.size = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
+	p.weight = dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
 		fq = dense.Copy(fq, a.inside().engine.Features.Queries(dense.Matrix[T]{}, q))
@@ -41,13 +41,55 @@ func newPairs[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *pairs {
 		p.logWeights(fq, fk)
 		return p
 	}
-	for i := range q.Rows {
-		x, weight, size := fq.Row(i), p.weight.Row(i), p.size.Row(i)
-		for j := range k.Rows {
-			weight[j], size[j] = products(x, fk.Row(j))
-		}
+	outer(p.weight, fq, fk)
+	if least(fq) < 0 || least(fk) < 0 {
+		p.size = outer(dense.New[float64](q.Rows, k.Rows), sizes(fq), sizes(fk))
 	}
 	return p
+}
+
+// outer sets dst to x·yᵀ, with the sums of four elements at a time.
+func outer(dst, x, y dense.Matrix[float64]) dense.Matrix[float64] {
+	for i := range x.Rows {
+		a, sums, j := x.Row(i), dst.Row(i), 0
+		for ; j+4 <= y.Rows; j += 4 {
+			b0, b1, b2, b3 := y.Row(j)[:len(a)], y.Row(j + 1)[:len(a)], y.Row(j + 2)[:len(a)], y.Row(j + 3)[:len(a)]
+			var s0, s1, s2, s3 float64
+			for f, v := range a {
+				s0 += v * b0[f]
+				s1 += v * b1[f]
+				s2 += v * b2[f]
+				s3 += v * b3[f]
+			}
+			sums[j], sums[j+1], sums[j+2], sums[j+3] = s0, s1, s2, s3
+		}
+		for ; j < y.Rows; j++ {
+			s := 0.0
+			for f, v := range a {
+				s += v * y.Row(j)[f]
+			}
+			sums[j] = s
+		}
+	}
+	return dst
+}
+
+// least returns the least element of m, or 0 if none is less.
+func least(m dense.Matrix[float64]) float64 {
+	v := 0.0
+	for _, x := range m.Data {
+		v = min(v, x)
+	}
+	return v
+}
+
+// sizes returns the absolute values of m.
+func sizes(m dense.Matrix[float64]) dense.Matrix[float64] {
+	a := m.Clone()
+	for i, x := range a.Data {
+		a.Data[i] = math.Abs(x)
+	}
+	return a
 }
 
 // of returns the truth under other options, which have the same weights.
@@ -61,10 +103,11 @@ func (p *pairs) of(opts LinearOptions) *pairs {
 func (p *pairs) logWeights(fq, fk dense.Matrix[float64]) {
 	eq, peakQ := exponentials(fq)
 	ek, peakK := exponentials(fk)
+	outer(p.weight, eq, ek)
 	for i := range fq.Rows {
-		x, weight := eq.Row(i), p.weight.Row(i)
-		for j := range fk.Rows {
-			if sum, _ := products(x, ek.Row(j)); sum > 1e-200 {
+		for j, sum := range p.weight.Row(i) {
+			weight := p.weight.Row(i)
+			if sum > 1e-200 {
 				weight[j] = math.Log(sum) + peakQ[i] + peakK[j]
 			} else {
 				weight[j] = logSumExp(fq.Row(i), fk.Row(j))
@@ -119,17 +162,23 @@ func logSumExp(x, y []float64) float64 {
 // more than the range of T, less what a chunk leaves room for, are lost.
 func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64]) {
 	out, tol = dense.New[float64](p.weight.Rows, v.Cols), dense.New[float64](p.weight.Rows, v.Cols)
-	columns, lost := dense.Transpose(dense.Matrix[float64]{}, v), make([]float64, v.Cols)
+	columns, lost := dense.New[float64](2*v.Cols+1, v.Rows), make([]float64, v.Cols)
+	dense.Transpose(columns.RowRange(0, v.Cols), v)
+	dense.Transpose(columns.RowRange(v.Cols, 2*v.Cols), sizes(v))
+	for j := range v.Rows {
+		columns.Row(2 * v.Cols)[j] = 1
+	}
 	for c := range lost {
 		lost[c] = p.lost * absSum(v, c)
 	}
 	linear := make([]float64, p.weight.Cols)
+	of, ofSizes := dense.New[float64](1, 2*v.Cols+1), dense.New[float64](1, 2*v.Cols+1)
 	for i := range p.weight.Rows {
 		n := p.weight.Cols
 		if p.causal {
 			n = i + 1
 		}
-		weight, size, shift := p.weight.Row(i)[:n], p.size.Row(i)[:n], 0.0
+		weight, shift := p.weight.Row(i)[:n], 0.0
 		if p.log {
 			shift = math.Inf(-1)
 			for _, w := range weight {
@@ -138,21 +187,18 @@ func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64])
 			for j, w := range weight {
 				linear[j] = math.Exp(w - shift)
 			}
-			weight, size = linear[:n], linear[:n]
+			weight = linear[:n]
 		}
+		sums := outer(of, dense.Of(1, n, weight), columns).Row(0)
+		sumsOfSizes := sums
+		if p.size.Data != nil {
+			sumsOfSizes = outer(ofSizes, p.size.RowRange(i, i+1).ColRange(0, n), columns).Row(0)
+		}
+		total, totalSize := sums[2*v.Cols], sumsOfSizes[2*v.Cols]
 		factor := float64(p.features+n+16) + 2*p.spread
 		factor *= 2 * p.unitRoundoff
-		var total, totalSize float64
-		for j, w := range weight {
-			total += w
-			totalSize += size[j]
-		}
 		for c := range v.Cols {
-			var sum, sumSize float64
-			for j, x := range columns.Row(c)[:n] {
-				sum += weight[j] * x
-				sumSize += size[j] * math.Abs(x)
-			}
+			sum, sumSize := sums[c], sumsOfSizes[v.Cols+c]
 			if p.plain {
 				out.Set(i, c, sum*math.Exp(shift))
 				tol.Set(i, c, factor*sumSize*math.Exp(shift))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,40 +32,50 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 	return all
 }
 
-// placedWeights returns the weights by a loop over all pairs in float64: query i has place i + past,
-// key j has place j − first.
-func placedWeights[T dense.Float](e performer.Exact[T], q, k dense.Matrix[T], past int, valid []bool) dense.Matrix[float64] {
-	w := dense.New[float64](q.Rows, k.Rows)
-	first := 0
-	for valid != nil && first < len(valid)-1 && !valid[first] {
-		first++
-	}
+// placedScores returns q·kᵀ/√d in float64.
+func placedScores[T dense.Float](q, k dense.Matrix[T]) dense.Matrix[float64] {
+	scores := dense.New[float64](q.Rows, k.Rows)
 	for i := range q.Rows {
-		sum := 0.0
 		for j := range k.Rows {
-			far := i + past - j
-			seen := valid == nil || valid[j]
-			if e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
-				seen = false
-			}
-			if !seen {
-				continue
-			}
 			s := 0.0
 			for l, x := range q.Row(i) {
 				s += float64(x) * float64(k.Row(j)[l])
 			}
-			s /= math.Sqrt(float64(q.Cols))
-			if e.Softcap != 0 {
-				s = e.Softcap * math.Tanh(s/e.Softcap)
-			}
-			s = math.Exp(s - e.Slope*math.Abs(float64(far)))
-			w.Set(i, j, s)
-			sum += s
+			scores.Row(i)[j] = s / math.Sqrt(float64(q.Cols))
 		}
-		for j := range k.Rows {
+	}
+	return scores
+}
+
+// placedTerm returns the weight of a score before it is normalised, and 0 for a pair that is not seen:
+// key j has place j − first.
+func placedTerm[T dense.Float](e performer.Exact[T], score float64, i, j, first int, valid []bool) float64 {
+	far := i - j
+	if valid != nil && !valid[j] || e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
+		return 0
+	}
+	if e.Softcap != 0 {
+		score = e.Softcap * math.Tanh(score/e.Softcap)
+	}
+	return math.Exp(score - e.Slope*math.Abs(float64(far)))
+}
+
+// placedWeights returns the weights by a loop over all pairs in float64.
+func placedWeights[T dense.Float](e performer.Exact[T], scores dense.Matrix[float64], valid []bool) dense.Matrix[float64] {
+	w := dense.New[float64](scores.Rows, scores.Cols)
+	first := 0
+	for valid != nil && first < len(valid)-1 && !valid[first] {
+		first++
+	}
+	for i := range w.Rows {
+		row, sum := w.Row(i), 0.0
+		for j, s := range scores.Row(i) {
+			row[j] = placedTerm(e, s, i, j, first, valid)
+			sum += row[j]
+		}
+		for j := range row {
 			if !e.Unnormalised && sum > 0 {
-				w.Set(i, j, w.At(i, j)/sum)
+				row[j] /= sum
 			}
 		}
 	}
@@ -72,16 +83,19 @@ func placedWeights[T dense.Float](e performer.Exact[T], q, k dense.Matrix[T], pa
 }
 
 func averaged[T dense.Float](w dense.Matrix[float64], v dense.Matrix[T]) dense.Matrix[T] {
-	out := dense.New[T](w.Rows, v.Cols)
+	out, sums := dense.New[T](w.Rows, v.Cols), make([]float64, v.Cols)
 	for i := range w.Rows {
-		for c := range v.Cols {
-			s := 0.0
-			for j, x := range w.Row(i) {
-				if x != 0 {
-					s += x * float64(v.At(j, c))
-				}
+		clear(sums)
+		for j, x := range w.Row(i) {
+			if x == 0 {
+				continue
 			}
-			out.Set(i, c, T(s))
+			for c, y := range v.Row(j) {
+				sums[c] += x * float64(y)
+			}
+		}
+		for c, s := range sums {
+			out.Row(i)[c] = T(s)
 		}
 	}
 	return out
@@ -123,18 +137,16 @@ func testPlaces[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	rng := rand.New(rand.NewPCG(1, 2))
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
+	scores := placedScores(q, k)
 	for _, e := range placedForms[T]() {
 		name := fmt.Sprintf("%+v", e)
-		weights := placedWeights(e, q, k, 0, nil)
+		weights := placedWeights(e, scores, nil)
 		size := 1.0
 		if e.Unnormalised {
 			size = 100
 		}
 		requirePlaced(t, averaged(weights, v), e.Forward(none, q, k, v), size*tolerance[T](), "%s", name)
-		got := e.Weights(none, q, k)
-		for i, x := range got.Data {
-			require.InDelta(t, weights.Data[i], x, size*tolerance[T](), name)
-		}
+		densetest.RequireClose(t, weights, densetest.Filled(n, n, size*tolerance[T]()), e.Weights(none, q, k), "%s", name)
 
 		b, err := performer.NewBatch[T](1, 1, e)
 		require.NoError(t, err)
@@ -149,13 +161,74 @@ func testPlaces[T dense.Float](t *testing.T) {
 			}
 		}
 		padded := b.ForwardSequences(none, q, dirty, dirtyValues, performer.Sequences{Valid: valid})
-		requirePlaced(t, averaged(placedWeights(e, q, k, 0, valid), v), padded, size*tolerance[T](), "%s, padding", name)
+		requirePlaced(t, averaged(placedWeights(e, scores, valid), v), padded, size*tolerance[T](), "%s, padding", name)
 		late := q.RowRange(400, 430)
 		s := performer.Sequences{Past: []int{400}}
 		if e.Causal {
 			requirePlaced(t, e.Forward(none, q, k, v).RowRange(400, 430), b.ForwardSequences(none, late, k, v, s), size*tolerance[T](), "%s, past", name)
 		}
 	}
+}
+
+// placedLoss is Σ dout∘out by a loop over all pairs, for the values of the inputs at a time.
+type placedLoss struct {
+	e             performer.Exact[float64]
+	q, k, v, dout dense.Matrix[float64]
+	terms, values dense.Matrix[float64] // of each pair: its weight before it is normalised, and dout·v
+	above, below  []float64             // of each query: Σ terms∘values and what divides it
+}
+
+func newPlacedLoss(e performer.Exact[float64], q, k, v, dout dense.Matrix[float64]) *placedLoss {
+	p := &placedLoss{e: e, q: q, k: k, v: v, dout: dout, above: make([]float64, q.Rows), below: make([]float64, q.Rows)}
+	p.terms, p.values = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
+	for i := range q.Rows {
+		for j := range k.Rows {
+			p.terms.Row(i)[j], p.values.Row(i)[j] = p.pair(i, j)
+			p.above[i] += p.terms.Row(i)[j] * p.values.Row(i)[j]
+			p.below[i] += p.terms.Row(i)[j]
+		}
+	}
+	return p
+}
+
+// pair returns the weight of a pair before it is normalised, and what it multiplies in the loss.
+func (p *placedLoss) pair(i, j int) (term, value float64) {
+	score := 0.0
+	for l, x := range p.q.Row(i) {
+		score += x * p.k.Row(j)[l]
+	}
+	for l, x := range p.dout.Row(i) {
+		value += x * p.v.Row(j)[l]
+	}
+	return placedTerm(p.e, score/math.Sqrt(float64(p.q.Cols)), i, j, 0, nil), value
+}
+
+// after returns the loss after row number at of an input has changed.
+func (p *placedLoss) after(input string, at int) float64 {
+	above, below := slices.Clone(p.above), slices.Clone(p.below)
+	change := func(i, j int) {
+		term, value := p.pair(i, j)
+		above[i] += term*value - p.terms.Row(i)[j]*p.values.Row(i)[j]
+		below[i] += term - p.terms.Row(i)[j]
+	}
+	if input == "q" {
+		for j := range p.k.Rows {
+			change(at, j)
+		}
+	} else {
+		for i := range p.q.Rows {
+			change(i, at)
+		}
+	}
+	sum := 0.0
+	for i, x := range above {
+		if p.e.Unnormalised {
+			sum += x
+		} else {
+			sum += x / below[i]
+		}
+	}
+	return sum
 }
 
 // Gradients of windows, sinks and slopes are those of the sum over all pairs.
@@ -166,23 +239,16 @@ func TestPlacesBackward(t *testing.T) {
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, dv, 0, 1)
 	dout := densetest.Normal[float64](rng, n, dv, 0, 1)
 	for _, e := range placedForms[float64]() {
-		loss := func() float64 {
-			sum := 0.0
-			out := averaged(placedWeights(e, q, k, 0, nil), v)
-			for i, x := range out.Data {
-				sum += x * dout.Data[i]
-			}
-			return sum
-		}
+		p := newPlacedLoss(e, q, k, v, dout)
 		dq, dk, dv := e.Backward(none, none, none, q, k, v, dout)
 		for name, x := range map[string][2]dense.Matrix[float64]{"q": {q, dq}, "k": {k, dk}, "v": {v, dv}} {
 			for _, i := range []int{0, 57, 4 * 150, len(x[0].Data) - 1} {
 				const h = 1e-5
 				old := x[0].Data[i]
 				x[0].Data[i] = old + h
-				high := loss()
+				high := p.after(name, i/x[0].Cols)
 				x[0].Data[i] = old - h
-				slope := (high - loss()) / (2 * h)
+				slope := (high - p.after(name, i/x[0].Cols)) / (2 * h)
 				x[0].Data[i] = old
 				require.InDelta(t, slope, x[1].Data[i], 1e-5*(1+math.Abs(slope)), "%+v, d%s %d", e, name, i)
 			}
