@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -57,31 +57,28 @@ func squares[T dense.Float](rng *rand.Rand, loud float64, bits int) (got, fromKe
 	s.Append(k, v)
 	out := dense.New[T](queries, d)
 	s.Attend(out, q)
+	wide := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
+	points, keys, values := wide(q), wide(k), wide(v)
 	weights, exact := make([]float64, n), make([]float64, d)
 	for i := range queries {
-		norm := 2 * vecmath.HalfSquaredNorm(q.Row(i))
-		var total float64
+		norm := floats.Dot(points.Row(i), points.Row(i))
 		for j := range n {
-			weights[j] = math.Exp(scores.Scale * float64(vecmath.Dot(q.Row(i), k.Row(j))))
-			total += weights[j]
+			weights[j] = math.Exp(scores.Scale * floats.Dot(points.Row(i), keys.Row(j)))
 		}
+		floats.Scale(1/floats.Sum(weights), weights)
 		clear(exact)
-		for j := range n {
-			weights[j] /= total
-			for e, x := range v.Row(j) {
-				exact[e] += weights[j] * float64(x)
-			}
+		for j, w := range weights {
+			floats.AddScaled(exact, w, values.Row(j))
 		}
 		for e, x := range out.Row(i) {
 			got += math.Pow(float64(x)-exact[e], 2)
 		}
 		for j := range s.coded {
-			key, value := float64(s.keys.scales[j]), float64(s.values.scales[j])
-			u := math.Pow(scores.Scale*key, 2) * norm * (1 + 2./d) / 3
-			for e, x := range v.Row(j) {
-				fromKeys += weights[j] * weights[j] * u * math.Pow(float64(x)-exact[e], 2)
-				fromValues += weights[j] * weights[j] * value * value * (1 + 2./d) / 3
-			}
+			key, value, square := float64(s.keys.scales[j]), float64(s.values.scales[j]), weights[j]*weights[j]
+			u := scores.Scale * key * scores.Scale * key * norm * (1 + 2./d) / 3
+			far := floats.Distance(values.Row(j), exact, 2)
+			fromKeys += square * u * far * far
+			fromValues += d * square * value * value * (1 + 2./d) / 3
 		}
 	}
 	return got, fromKeys, fromValues
