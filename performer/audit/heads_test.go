@@ -76,7 +76,9 @@ func headsOfKinds(rng *rand.Rand, n, d int) map[string]head {
 // Of 250 audits of an interval that holds the error in 95 of 100, one in 30,000 seeds misses it in
 // more than 26. Trigonometric features have denominators near zero, and 1 % of the rows with nearly
 // all of the error: intervals of the drawn rows alone miss it in 45 to 135 there. Where norms are
-// largest one row in a thousand may have it all, and no draw of 64 rows tells.
+// largest one row in a thousand may have it all, and no draw of 64 rows tells. Audits of which 80 miss
+// it in no more than 5, or 160 in no more than 10, are enough: an interval that misses it in 45 of 250
+// gets so far in one of 200 seeds.
 func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -104,7 +106,10 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 				most = 90
 			}
 			missed, rng := 0, rand.New(densetest.Source(345))
-			for range audits {
+			for done := range audits {
+				if done > 0 && done%80 == 0 && 16*missed <= done {
+					break
+				}
 				sample := make([]deviation, 0, drawn)
 				for _, i := range rng.Perm(n)[:drawn] {
 					sample = append(sample, rows[i])
