@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -80,11 +81,17 @@ type Projections[T dense.Float] struct {
 // not fit together, if Epsilon is not positive and finite, and in the cases of [NewRotary]. The
 // error names the field.
 func New[T dense.Float](p Projections[T], attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
+	return instance.Of(&newMultiHeadBoth, New[T])(p, attention, opts)
+}
+
+var newMultiHeadBoth = instance.Both{newMultiHead[float32], newMultiHead[float64]}
+
+func newMultiHead[T dense.Float](p Projections[T], attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
 		return nil, err
 	}
-	if err := p.fit(heads, keyHeads); err != nil {
+	if err := fitHeads(p, heads, keyHeads); err != nil {
 		return nil, err
 	}
 	if d := p.Query.Rows / heads; dim != 0 && d != dim {
@@ -156,6 +163,12 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 // Forward is self-attention: [MultiHead.ForwardCross] of x (L×E) as q, k and v into dst (L×E_out),
 // which Forward returns; a zero dst is allocated. s.Keys is nil or the same as s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
+	return instance.Of(&multiHeadForwardBoth, (*MultiHead[T]).Forward)(l, dst, x, s)
+}
+
+var multiHeadForwardBoth = instance.Both{multiHeadForward[float32], multiHeadForward[float64]}
+
+func multiHeadForward[T dense.Float](l *MultiHead[T], dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
@@ -169,11 +182,17 @@ func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) de
 // there. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics
 // with the shapes if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
+	return instance.Of(&multiHeadForwardCrossBoth, (*MultiHead[T]).ForwardCross)(l, dst, q, k, v, s)
+}
+
+var multiHeadForwardCrossBoth = instance.Both{multiHeadForwardCross[float32], multiHeadForwardCross[float64]}
+
+func multiHeadForwardCross[T dense.Float](l *MultiHead[T], dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, q.Rows, out)
 	c := l.calls.Get()
-	queries, keys, values := l.project(c, q, k, v, s, false)
+	queries, keys, values := projectPoints(l, c, q, k, v, s, false)
 	if l.output.none() {
 		l.attention.ForwardSequences(dst, queries, keys, values, s)
 	} else {
@@ -184,8 +203,8 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	return dst
 }
 
-// project returns what attention takes. It keeps what backward needs if keep is true.
-func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
+// projectPoints returns what attention takes. It keeps what backwardHeads needs if keep is true.
+func projectPoints[T dense.Float](l *MultiHead[T], c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
 	queries, keys, values = l.query.applyTo(&c.q.rows, q), l.key.applyTo(&c.k.rows, k), l.value.applyTo(&c.v, v)
 	l.queryNorm.apply(&c.q.normCall, queries, keep)
 	l.keyNorm.apply(&c.k.normCall, keys, keep)

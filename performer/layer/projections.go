@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -41,6 +42,12 @@ type Widths struct {
 // returns an error if a width is negative, does not fit the others or is too large for memory, or
 // if src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
+	return instance.Of(&drawProjectionsBoth, Draw[T])(w, src)
+}
+
+var drawProjectionsBoth = instance.Both{drawProjections[float32], drawProjections[float64]}
+
+func drawProjections[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
 	if err != nil {
@@ -132,8 +139,8 @@ func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matri
 	return m
 }
 
-// fit returns an error unless the projections fit together for so many heads.
-func (p Projections[T]) fit(heads, keyHeads int) error {
+// fitHeads returns an error unless the projections fit together for so many heads.
+func fitHeads[T dense.Float](p Projections[T], heads, keyHeads int) error {
 	all := p.all()
 	for _, m := range all {
 		if err := m.weight.Validate(); err != nil {
