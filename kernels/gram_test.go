@@ -121,23 +121,28 @@ func testGram[T dense.Float](t *testing.T) {
 			g := kernels.Gram(dense.Matrix[T]{}, k, x, y)
 			one := kernels.Gram(dense.Matrix[T]{}, k, x, dense.Matrix[T]{})
 			require.Equal(t, [4]int{70, 67, 70, 70}, [4]int{g.Rows, g.Cols, one.Rows, one.Cols})
+			a, b := make([]float64, d), make([]float64, d)
 			check := func(got T, xi, yj []T) {
-				a, b := make([]float64, d), make([]float64, d)
 				for l := range d {
 					a[l], b[l] = float64(xi[l]), float64(yj[l])
 				}
 				// A factor below 2⁻¹²⁶ is rounded to a multiple of 2⁻¹⁴⁹ and
 				// multiplied by others up to 250, d times.
 				underflow := d * 250 * math.SmallestNonzeroFloat32
-				require.InDelta(t, k.Eval(a, b), float64(got), bound(k, a, b, densetest.Roundoff[T]())+underflow, "%v at %v, %v", k, xi, yj)
+				want, tolerance := k.Eval(a, b), bound(k, a, b, densetest.Roundoff[T]())+underflow
+				if !(math.Abs(float64(got)-want) <= tolerance) {
+					require.InDelta(t, want, float64(got), tolerance, "%v at %v, %v", k, xi, yj)
+				}
 			}
 			for i := range x.Rows {
 				for j := range y.Rows {
 					check(g.At(i, j), x.Row(i), y.Row(j))
 				}
-				for j := range x.Rows {
+				for j := range i + 1 {
 					check(one.At(i, j), x.Row(i), x.Row(j))
-					require.Equal(t, one.At(i, j), one.At(j, i), "%v: symmetric", k)
+					if one.At(i, j) != one.At(j, i) {
+						require.Equal(t, one.At(i, j), one.At(j, i), "%v: symmetric", k)
+					}
 				}
 				require.Equal(t, T(eval(k, x.Row(i), x.Row(i))), one.At(i, i), "%v: diagonal", k)
 			}

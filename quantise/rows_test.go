@@ -71,7 +71,7 @@ func TestSharedAppend(t *testing.T) {
 		for range 2 {
 			group.Go(func() {
 				for {
-					for seen := reads.Load(); seen == reads.Load() && c.Len() < n; {
+					for seen := reads.Load(); seen == reads.Load() && c.Len() < n && !t.Failed(); {
 						runtime.Gosched()
 					}
 					assert.Error(t, c.Append(t.Context(), bad))

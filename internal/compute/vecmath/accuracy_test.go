@@ -162,7 +162,9 @@ func testAccuracy[T Float](t *testing.T) {
 			var worst float64
 			var at int
 			for i, v := range y {
-				require.False(t, v != v, "%s(%v) is NaN", f.name, f.args[i])
+				if v != v {
+					require.Fail(t, "NaN", "%s(%v)", f.name, f.args[i])
+				}
 				if u := ulps(v, truths[i]); u > worst {
 					worst, at = u, i
 				}
