@@ -279,7 +279,7 @@ func TestShortInteractionsAreNotSeen(t *testing.T) {
 			}
 			y.Set(i, 0, math.Sin(20*x.At(i, 0))*math.Sin(20*x.At(i, 1)))
 		}
-		r := fit(t, gaussian[float64](t, 100, d), x, y, ard.Options{})
+		r := fit(t, gaussian[float64](t, 70, d), x, y, ard.Options{})
 		return 1 - r.Model.Noise()[0]/0.25
 	}
 	assert.Greater(t, relevance(2), 0.9)
@@ -289,7 +289,7 @@ func TestShortInteractionsAreNotSeen(t *testing.T) {
 // With few features the noise of the model says how much is lost.
 func TestFewFeatures(t *testing.T) {
 	x, y := four[float64](800, 5, 1, 0.1)
-	few, many := fit(t, gaussian[float64](t, 5, 5), x, y, ard.Options{}), fit(t, gaussian[float64](t, 100, 5), x, y, ard.Options{})
+	few, many := fit(t, gaussian[float64](t, 5, 5), x, y, ard.Options{}), fit(t, gaussian[float64](t, 60, 5), x, y, ard.Options{})
 	assert.Greater(t, few.Model.Noise()[0], 2*many.Model.Noise()[0])
 	assert.InEpsilon(t, 0.1, math.Sqrt(many.Model.Noise()[0]), 0.25)
 }

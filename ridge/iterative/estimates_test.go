@@ -25,12 +25,12 @@ func TestEvidenceHasItsStandardError(t *testing.T) {
 
 func testEvidence[T dense.Float](t *testing.T) {
 	const seeds, samples = 20, 40
-	phi := gaussian[T](t, 60, 3, 0.7)
-	all := surface[T](300, 3, 0.1, 5, 1)
+	phi := gaussian[T](t, 40, 3, 0.7)
+	all := surface[T](160, 3, 0.1, 5, 1)
 	for _, c := range []struct {
 		n int
 		o ridge.Options
-	}{{300, ridge.Options{Noise: 0.01, Prior: 1}}, {300, ridge.Options{Ratio: 0.05, NoIntercept: true}}, {60, ridge.Options{Ratio: 0.02}}} {
+	}{{160, ridge.Options{Noise: 0.01, Prior: 1}}, {160, ridge.Options{Ratio: 0.05, NoIntercept: true}}, {60, ridge.Options{Ratio: 0.02}}} {
 		o, rows, weight := c.o, part(all, c.n), 0.0
 		for _, w := range rows.Weights {
 			weight += float64(w)

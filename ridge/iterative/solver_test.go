@@ -85,7 +85,7 @@ func TestFitIsTheDirectSolution(t *testing.T) {
 }
 
 func testDirect[T dense.Float](t *testing.T) {
-	const n, d, m = 900, 4, 100
+	const n, d, m = 900, 4, 60
 	phi := gaussian[T](t, m, d, 0.7)
 	given := ridge.Options{Noise: 0.01, Prior: 1}
 	plain := surface[T](n, d, 0.1, 0, 1)
