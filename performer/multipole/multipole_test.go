@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/multipole"
 )
@@ -135,15 +136,17 @@ func TestCausalKnowsNoFuture(t *testing.T) {
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	nan := float32(math.NaN())
 	for _, cut := range []int{1, 1023, 1024, 1500, 2048, 2049, 3000, 4500} {
+		to := n
+		if cut < 2048 {
+			to = 2500 // clusters are found at 1024, 2048 and 4096 tokens
+		}
 		for _, x := range []float32{1e3, nan} {
 			k2, v2 := k.Clone(), v.Clone()
-			for i := cut; i < n; i++ {
+			for i := cut; i < to; i++ {
 				k2.Row(i)[0], v2.Row(i)[1] = x, x
 			}
-			got := f.Forward(dense.Matrix[float32]{}, q, k2, v2)
-			for i := range cut {
-				require.Equal(t, want.Row(i), got.Row(i), "cut %d, row %d", cut, i)
-			}
+			got := f.Forward(dense.Matrix[float32]{}, q.RowRange(0, to), k2.RowRange(0, to), v2.RowRange(0, to))
+			require.True(t, densetest.Identical(want.RowRange(0, cut), got.RowRange(0, cut)), "cut %d, %v", cut, x)
 		}
 	}
 	short := f.Forward(dense.Matrix[float32]{}, q.RowRange(0, 3000), k.RowRange(0, 3000), v.RowRange(0, 3000))
