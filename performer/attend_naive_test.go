@@ -52,41 +52,44 @@ func naive[T dense.Float](e performer.Exact[T], c performer.AttendArgs[T], dout 
 			before = c.Lengths[b] - q.Rows
 		}
 		for h := range q.Heads {
+			queries, keys, values := dense.Head(q, b, h), dense.Head(k, b, h/group), dense.Head(v, b, h/group)
+			dqs, dks, dvs := dense.Head(n.dq, b, h), dense.Head(n.dk, b, h/group), dense.Head(n.dv, b, h/group)
 			for i := range q.Rows {
+				raw, capped, biased, dbias := n.raw.Row(b, h, i), n.capped.Row(b, h, i), n.biased.Row(b, h, i), n.dbias.Row(b, h, i)
 				peak, sum := math.Inf(-1), 0.0
 				seen := make([]bool, k.Rows)
 				for j := range seen {
-					s := scale * dot(q.Row(b, h, i), k.Row(b, h/group, j))
-					n.raw.Row(b, h, i)[j] = s
+					s := scale * dot(queries.Row(i), keys.Row(j))
+					raw[j] = s
 					if e.Softcap != 0 {
 						s = e.Softcap * math.Tanh(s/e.Softcap)
 					}
-					n.capped.Row(b, h, i)[j] = s
+					capped[j] = s
 					seen[j] = !(e.Causal && j > i+before || c.Lengths != nil && j >= c.Lengths[b] ||
 						!bias.IsZero() && (j >= bias.Cols || math.IsInf(element(bias, b, h, i, j), -1)) ||
 						!c.Mask.IsZero() && (j >= c.Mask.Cols || !element(c.Mask, b, h, i, j)))
-					if n.biased.Row(b, h, i)[j] = math.Inf(-1); !seen[j] {
+					if biased[j] = math.Inf(-1); !seen[j] {
 						continue
 					}
 					if !bias.IsZero() {
 						s += element(bias, b, h, i, j)
 					}
-					n.biased.Row(b, h, i)[j], peak = s, max(peak, s)
+					biased[j], peak = s, max(peak, s)
 				}
 				if e.Unnormalised {
 					peak, sum = 0, 1
 				} else {
-					for j, s := range n.biased.Row(b, h, i) {
+					for j, s := range biased {
 						if seen[j] {
 							sum += math.Exp(s - peak)
 						}
 					}
 				}
 				out, weights := n.out.Row(b, h, i), n.weights.Row(b, h, i)
-				for j, s := range n.biased.Row(b, h, i) {
+				for j, s := range biased {
 					if seen[j] {
 						weights[j] = math.Exp(s-peak) / sum
-						axpy(out, v.Row(b, h/group, j), weights[j])
+						axpy(out, values.Row(j), weights[j])
 					}
 				}
 				if dout.IsZero() {
@@ -100,14 +103,14 @@ func naive[T dense.Float](e performer.Exact[T], c performer.AttendArgs[T], dout 
 					if !seen[j] || dot(g, g) == 0 {
 						continue
 					}
-					ds := p * (dot(g, v.Row(b, h/group, j)) - delta)
-					n.dbias.Row(b, h, i)[j] = ds
+					ds := p * (dot(g, values.Row(j)) - delta)
+					dbias[j] = ds
 					if e.Softcap != 0 {
-						ds *= 1 - math.Pow(n.capped.Row(b, h, i)[j]/e.Softcap, 2)
+						ds *= 1 - math.Pow(capped[j]/e.Softcap, 2)
 					}
-					axpy(n.dq.Row(b, h, i), k.Row(b, h/group, j), scale*ds)
-					axpy(n.dk.Row(b, h/group, j), q.Row(b, h, i), scale*ds)
-					axpy(n.dv.Row(b, h/group, j), g, p)
+					axpy(dqs.Row(i), keys.Row(j), scale*ds)
+					axpy(dks.Row(j), queries.Row(i), scale*ds)
+					axpy(dvs.Row(j), g, p)
 				}
 			}
 		}

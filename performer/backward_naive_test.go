@@ -59,26 +59,29 @@ func (p *quadratic) query(i int) {
 	for j := range n {
 		top = max(top, p.peakX[i]+p.peakY[j])
 	}
-	factor := func(j int) float64 { return math.Exp(p.peakX[i] + p.peakY[j] - top) }
+	// The weight of each key over that of features relative to peaks, and the products of its value.
+	factors, slopes, sizes := make([]float64, n), make([]float64, n), make([]float64, n)
+	for j := range n {
+		factors[j] = math.Exp(p.peakX[i] + p.peakY[j] - top)
+		slopes[j], sizes[j] = products(g, p.v.Row(j))
+	}
 	total, mean, meanSize, condition := math.Exp(-top), 0.0, 0.0, 1.0
 	if p.quotients {
 		size := 0.0
 		total = 0
 		for j := range n {
 			w, s := products(x, p.y.Row(j))
-			c, cs := products(g, p.v.Row(j))
-			w, s = w*factor(j), s*factor(j)
+			w, s = w*factors[j], s*factors[j]
 			total, size = total+w, size+s
-			mean, meanSize = mean+w*c, meanSize+s*cs
+			mean, meanSize = mean+w*slopes[j], meanSize+s*sizes[j]
 		}
 		mean, meanSize = mean/total, meanSize/math.Abs(total)
 		condition = size / math.Abs(total)
 	}
 	dq, sizeQ := p.dq.Row(i), p.sizeQ.Row(i)
 	for j := range n {
-		y, f := p.y.Row(j), factor(j)/total
-		c, cs := products(g, p.v.Row(j))
-		c, cs = f*(c-mean), math.Abs(f)*(cs+meanSize*condition)*condition
+		y, f := p.y.Row(j), factors[j]/total
+		c, cs := f*(slopes[j]-mean), math.Abs(f)*(sizes[j]+meanSize*condition)*condition
 		w, ws := 0.0, 0.0
 		dk, sizeK := p.dk.Row(j), p.sizeK.Row(j)
 		for at, x := range x {
@@ -110,30 +113,48 @@ func products(x, y []float64) (sum, size float64) {
 	return sum, size
 }
 
-// through takes gradients and their sizes through the Jacobian of a map at points x,
-// which Backward of the map gives for unit vectors.
-func through[T dense.Float](pull func(dx, x, slopes dense.Matrix[T]), x dense.Matrix[T], slopes, size dense.Matrix[float64]) (dx, bound dense.Matrix[float64]) {
-	dx, bound = dense.New[float64](x.Rows, x.Cols), dense.New[float64](x.Rows, x.Cols)
-	for f := range slopes.Cols {
-		unit, row := dense.New[T](x.Rows, slopes.Cols), dense.New[T](x.Rows, x.Cols)
+// jacobian returns the derivatives of each feature at points x, which Backward of the map gives for
+// unit vectors.
+func jacobian[T dense.Float](pull func(dx, x, slopes dense.Matrix[T]), x dense.Matrix[T], features int) []dense.Matrix[T] {
+	all := make([]dense.Matrix[T], features)
+	for f := range all {
+		unit := dense.New[T](x.Rows, features)
 		for i := range x.Rows {
 			unit.Set(i, f, 1)
 		}
-		pull(row, x, unit)
-		for i := range x.Rows {
-			for j, v := range row.Row(i) {
-				dx.Row(i)[j] += float64(v) * slopes.At(i, f)
-				bound.Row(i)[j] += math.Abs(float64(v)) * size.At(i, f)
+		all[f] = dense.New[T](x.Rows, x.Cols)
+		pull(all[f], x, unit)
+	}
+	return all
+}
+
+// through takes gradients and their sizes through the Jacobian of a map.
+func through[T dense.Float](jacobian []dense.Matrix[T], slopes, size dense.Matrix[float64]) (dx, bound dense.Matrix[float64]) {
+	dx, bound = dense.New[float64](slopes.Rows, jacobian[0].Cols), dense.New[float64](slopes.Rows, jacobian[0].Cols)
+	for f, rows := range jacobian {
+		for i := range slopes.Rows {
+			to, off, slope, most := dx.Row(i), bound.Row(i), slopes.At(i, f), size.At(i, f)
+			for j, v := range rows.Row(i) {
+				to[j] += float64(v) * slope
+				off[j] += math.Abs(float64(v)) * most
 			}
 		}
 	}
 	return dx, bound
 }
 
+// jacobians are those of the map of queries and of the map of keys, which do not depend on options.
+type jacobians[T dense.Float] struct{ q, k []dense.Matrix[T] }
+
+func newJacobians[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) jacobians[T] {
+	f := a.inside().engine.Features
+	return jacobians[T]{jacobian(f.PullQueries, q, a.inside().m), jacobian(f.PullKeys, k, a.inside().m)}
+}
+
 // requireGradients compares with the truth, allowing n·ε·Σ|terms| where n counts the
 // roundings of a term: the sums over features, tokens, values and dimensions, and
 // exponentials of arguments as large as the spread of log-features.
-func requireGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireGradients[T dense.Float](t *testing.T, a *Linear[T], by jacobians[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newQuadratic(a, in, dout)
 	n := float64(a.inside().m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
@@ -144,8 +165,8 @@ func requireGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Mat
 		}
 		n += 8 * largest
 	}
-	dq, boundQ := through(a.inside().engine.Features.PullQueries, in[0], p.dq, p.sizeQ)
-	dk, boundK := through(a.inside().engine.Features.PullKeys, in[1], p.dk, p.sizeK)
+	dq, boundQ := through(by.q, p.dq, p.sizeQ)
+	dk, boundK := through(by.k, p.dk, p.sizeK)
 	got := backward[T](a, in, dout)
 	for at, g := range []struct{ want, bound dense.Matrix[float64] }{{dq, boundQ}, {dk, boundK}, {p.dv, p.sizeV}} {
 		size := 0.0
@@ -175,8 +196,9 @@ func testBackwardPairs[T dense.Float](t *testing.T) {
 			if n >= 200 && m.name != "positive orf" && (n > 200 || m.name != "gaussian" && m.name != "elu") {
 				continue
 			}
+			by := newJacobians(attention(m.Map, LinearOptions{}), in[0], in[1])
 			for _, opts := range forms {
-				requireGradients(t, attention(m.Map, opts), in, dout, "%s %+v L=%d", m.name, opts, n)
+				requireGradients(t, attention(m.Map, opts), by, in, dout, "%s %+v L=%d", m.name, opts, n)
 			}
 		}
 	}

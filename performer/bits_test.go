@@ -138,7 +138,7 @@ func TestBitsOfQueriesWithAMean(t *testing.T) {
 // Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
 func TestBitsAreReproducible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	const n, d = 1500, 32
+	const n, d = 1100, 32
 	q, k, v := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 1)
 	none := dense.Matrix[float32]{}
 	for _, e := range coarseForms[float32]() {

@@ -46,6 +46,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 			points := func(columns int) dense.Matrix[T] { return densetest.Normal[T](rng, n, columns, 0.3, 0.1) }
 			in := [3]dense.Matrix[T]{points(d), points(d), points(dv)}
 			dout := densetest.Normal[T](rng, n, dv, 0, 1)
+			by := newJacobians(attention(m.Map, LinearOptions{}), in[0], in[1])
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
 				want, tol := newPairs(a, in[0], in[1]).attend(dense.Copy(dense.Matrix[float64]{}, in[2]))
@@ -53,7 +54,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 				if densetest.Roundoff[T]() < 0x1p-50 {
 					require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 				}
-				requireGradients(t, a, in, dout, "%s %+v L=%d", m.name, opts, n)
+				requireGradients(t, a, by, in, dout, "%s %+v L=%d", m.name, opts, n)
 			}
 		}
 	}

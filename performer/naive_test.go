@@ -10,7 +10,8 @@ import (
 
 // pairs is the O(L²) ground truth, in float64, of linear attention with the
 // features that the maps give: logarithms of the weights A_ij for log-features;
-// otherwise A_ij and, if any term is negative, the sums of the absolute values of their terms.
+// otherwise A_ij and, if any term is negative, the sums of the absolute values of their terms. Those
+// of causal attention are of the keys that queries see.
 type pairs struct {
 	log           bool
 	weight, size  dense.Matrix[float64]
@@ -41,18 +42,22 @@ func newPairs[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *pairs {
 		p.logWeights(fq, fk)
 		return p
 	}
-	outer(p.weight, fq, fk)
+	outer(p.weight, fq, fk, p.causal)
 	if least(fq) < 0 || least(fk) < 0 {
-		p.size = outer(dense.New[float64](q.Rows, k.Rows), sizes(fq), sizes(fk))
+		p.size = outer(dense.New[float64](q.Rows, k.Rows), sizes(fq), sizes(fk), p.causal)
 	}
 	return p
 }
 
-// outer sets dst to x·yᵀ, with the sums of four elements at a time.
-func outer(dst, x, y dense.Matrix[float64]) dense.Matrix[float64] {
+// outer sets dst to x·yᵀ, or if it is causal its lower triangle, with the sums of four elements at a
+// time.
+func outer(dst, x, y dense.Matrix[float64], causal bool) dense.Matrix[float64] {
 	for i := range x.Rows {
-		a, sums, j := x.Row(i), dst.Row(i), 0
-		for ; j+4 <= y.Rows; j += 4 {
+		a, sums, j, n := x.Row(i), dst.Row(i), 0, y.Rows
+		if causal {
+			n = i + 1
+		}
+		for ; j+4 <= n; j += 4 {
 			b0, b1, b2, b3 := y.Row(j)[:len(a)], y.Row(j + 1)[:len(a)], y.Row(j + 2)[:len(a)], y.Row(j + 3)[:len(a)]
 			var s0, s1, s2, s3 float64
 			for f, v := range a {
@@ -63,7 +68,7 @@ func outer(dst, x, y dense.Matrix[float64]) dense.Matrix[float64] {
 			}
 			sums[j], sums[j+1], sums[j+2], sums[j+3] = s0, s1, s2, s3
 		}
-		for ; j < y.Rows; j++ {
+		for ; j < n; j++ {
 			s := 0.0
 			for f, v := range a {
 				s += v * y.Row(j)[f]
@@ -92,7 +97,8 @@ func sizes(m dense.Matrix[float64]) dense.Matrix[float64] {
 	return a
 }
 
-// of returns the truth under other options, which have the same weights.
+// of returns the truth under other options, which have the same weights. The truth of causal attention
+// has too few for bidirectional options.
 func (p *pairs) of(opts LinearOptions) *pairs {
 	q := *p
 	q.causal, q.plain = opts.Causal, opts.Unnormalised
@@ -103,10 +109,13 @@ func (p *pairs) of(opts LinearOptions) *pairs {
 func (p *pairs) logWeights(fq, fk dense.Matrix[float64]) {
 	eq, peakQ := exponentials(fq)
 	ek, peakK := exponentials(fk)
-	outer(p.weight, eq, ek)
+	outer(p.weight, eq, ek, p.causal)
 	for i := range fq.Rows {
-		for j, sum := range p.weight.Row(i) {
-			weight := p.weight.Row(i)
+		weight := p.weight.Row(i)
+		if p.causal {
+			weight = weight[:i+1]
+		}
+		for j, sum := range weight {
 			if sum > 1e-200 {
 				weight[j] = math.Log(sum) + peakQ[i] + peakK[j]
 			} else {
@@ -189,10 +198,10 @@ func (p *pairs) attend(v dense.Matrix[float64]) (out, tol dense.Matrix[float64])
 			}
 			weight = linear[:n]
 		}
-		sums := outer(of, dense.Of(1, n, weight), columns).Row(0)
+		sums := outer(of, dense.Of(1, n, weight), columns, false).Row(0)
 		sumsOfSizes := sums
 		if p.size.Data != nil {
-			sumsOfSizes = outer(ofSizes, p.size.RowRange(i, i+1).ColRange(0, n), columns).Row(0)
+			sumsOfSizes = outer(ofSizes, p.size.RowRange(i, i+1).ColRange(0, n), columns, false).Row(0)
 		}
 		total, totalSize := sums[2*v.Cols], sumsOfSizes[2*v.Cols]
 		factor := float64(p.features+n+16) + 2*p.spread
