@@ -2,6 +2,7 @@ package charts
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	_ "image/png"
@@ -16,7 +17,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
@@ -233,21 +233,19 @@ func TestRoundTicks(t *testing.T) {
 
 func TestStylesDiffer(t *testing.T) {
 	var p Panel
-	const count = 20
+	const count = 40
 	for i := range count {
 		p.Series = append(p.Series, Series{Name: strconv.Itoa(i)})
 	}
 	p.Levels = []Level{{Name: "0", Y: 1}}
-	type look struct {
-		colour color.Color
-		shape  draw.GlyphDrawer
-	}
-	looks := make(map[look]bool)
 	styles := Figure{Panels: []Panel{p}}.styles()
+	lines, glyphs := make(map[string]bool), make(map[string]bool)
 	for _, s := range styles[:count] {
-		looks[look{s.glyph.Color, s.glyph.Shape}] = true
+		lines[fmt.Sprint(s.line.Color, s.line.Dashes)] = true
+		glyphs[fmt.Sprintf("%v %T", s.glyph.Color, s.glyph.Shape)] = true
 	}
-	assert.Len(t, looks, count)
+	assert.Len(t, lines, count)
+	assert.Len(t, glyphs, count)
 	require.Len(t, styles, count+1, "a level has a style of its own, whatever its name")
 	assert.True(t, styles[count].level)
 }
@@ -272,4 +270,33 @@ func TestErrors(t *testing.T) {
 	assert.ErrorContains(t, empty.Save(filepath.Join(dir, "a.png")), "no point")
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "folder.png"), 0o700))
 	assert.Error(t, figure().Save(filepath.Join(dir, "folder.png")))
+}
+
+// A point that rounding made tiny is an arrow at the edge of eight decades, not a range of 33.
+func TestAtMostEightDecades(t *testing.T) {
+	f := Figure{LogY: true, Panels: []Panel{{Series: []Series{{Name: "a", Points: []Point{{1, 1, 0}, {2, 1e-3, 0}, {3, 1e-33, 0}}}}}}}
+	area, err := f.extent(f.Panels)
+	require.NoError(t, err)
+	assert.InDelta(t, 8, math.Log10(area.y1/area.y0), 1)
+	with, _ := inColour(t, f)
+	f.Panels[0].Series[0].Line = []Point{}
+	bare, _ := inColour(t, f)
+	f.Panels[0].Series[0].Points = f.Panels[0].Series[0].Points[:2]
+	without, _ := inColour(t, f)
+	assert.Greater(t, with, bare)
+	assert.Greater(t, bare, without, "the arrow is drawn")
+}
+
+// Labels of a logarithmic axis do not overlap, however long the axis is.
+func TestFewDecadesHaveLabels(t *testing.T) {
+	for _, lo := range []float64{1e-1, 1e-8, 1e-35, 1e-300} {
+		n := 0
+		for _, tick := range (roundTicks{}).Ticks(lo, 1) {
+			if tick.Label != "" {
+				n++
+			}
+		}
+		assert.LessOrEqual(t, n, 11, lo)
+		assert.GreaterOrEqual(t, n, 2, lo)
+	}
 }

@@ -51,7 +51,8 @@ type Panel struct {
 
 // Figure is one row of panels, or several, that share their axes. All coordinates on logarithmic
 // axes must be positive; other values, NaN and Inf are left out. The lower end of an error bar that
-// would reach zero or less is cut at the edge of the diagram.
+// would reach zero or less is cut at the edge of the diagram. A logarithmic y-axis has at most eight
+// decades, unless YRange asks for more: an arrow at its lower end stands for a point below.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -217,6 +218,10 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 	}
 	if e.x0 > e.x1 {
 		return e, fmt.Errorf("no point to draw")
+	}
+	const mostDecades = 1e8
+	if f.LogY {
+		e.y0 = max(e.y0, e.y1/mostDecades)
 	}
 	e.x0, e.x1 = widen(e.x0, e.x1, f.LogX)
 	e.y0, e.y1 = widen(e.y0, e.y1, f.LogY)

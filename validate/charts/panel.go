@@ -21,8 +21,9 @@ type style struct {
 	glyph draw.GlyphStyle
 }
 
-// palette begins with colours that the colour-blind tell apart (Okabe & Ito 2008). The last
-// three are a dark brown, a dark violet and a dark red.
+// palette begins with colours that the colour-blind tell apart (Okabe & Ito 2008). The others are a
+// dark brown, violet, red and blue, an olive, a pink and a dark green. Names beyond the palette have
+// the colours again, with other shapes and dashed lines.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},
@@ -34,7 +35,13 @@ var palette = []color.Color{
 	color.RGBA{R: 117, G: 76, B: 41, A: 255},
 	color.RGBA{R: 118, G: 42, B: 131, A: 255},
 	color.RGBA{R: 150, G: 0, B: 30, A: 255},
+	color.RGBA{R: 30, G: 30, B: 130, A: 255},
+	color.RGBA{R: 140, G: 140, B: 0, A: 255},
+	color.RGBA{R: 250, G: 130, B: 180, A: 255},
+	color.RGBA{R: 0, G: 85, B: 40, A: 255},
 }
+
+const glyphRadius = vg.Length(3.5)
 
 var (
 	shapes = []draw.GlyphDrawer{
@@ -59,15 +66,18 @@ func (f Figure) styles() []style {
 				continue
 			}
 			n := len(all)
-			c := palette[n%len(palette)]
-			// Colours that come again have other shapes.
-			shape := shapes[(n+n/len(palette))%len(shapes)]
+			number, again := n%len(palette), n/len(palette)
+			c, shape := palette[number], shapes[(number+again)%len(shapes)]
+			var dash []vg.Length
+			if again > 0 {
+				dash = dashes[(again-1)%len(dashes)]
+			}
 			all = append(all, style{
 				name:  s.Name,
 				bare:  bare,
 				plain: plain,
-				line:  draw.LineStyle{Color: c, Width: vg.Points(1.5)},
-				glyph: draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shape},
+				line:  draw.LineStyle{Color: c, Width: vg.Points(1.5), Dashes: dash},
+				glyph: draw.GlyphStyle{Color: c, Radius: glyphRadius, Shape: shape},
 			})
 		}
 	}
@@ -125,6 +135,7 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	d.Add(grid)
 
 	shared := p.shareX()
+	beside := new(labels)
 	for _, s := range styles {
 		for _, l := range p.Levels {
 			if s.level && l.Name == s.name && f.drawable(Point{X: 1, Y: l.Y}) {
@@ -141,10 +152,24 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 				if r.Line != nil {
 					path = f.path(r.Line)
 				}
-				d.Add(lines{style: s, points: points, labels: f.labels(r), path: path, floor: area.y0, ceiling: area.y1})
+				shown := lines{style: s, path: path, floor: area.y0, ceiling: area.y1}
+				words := f.labels(r)
+				for i, q := range points {
+					if q.Y > area.y1 || q.Y < area.y0 && f.YRange != [2]float64{} {
+						continue
+					}
+					shown.points = append(shown.points, q)
+					q.Y = max(q.Y, area.y0)
+					beside.points = append(beside.points, q)
+					if words[i] != "" {
+						beside.texts = append(beside.texts, text{q, words[i], s.line.Color})
+					}
+				}
+				d.Add(shown)
 			}
 		}
 	}
+	d.Add(beside)
 	return d
 }
 
@@ -194,12 +219,12 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws a path, and points with their error bars, glyphs and labels.
+// lines draws a path, and points with their error bars and glyphs. A point below the floor is drawn
+// as an arrow that points down from the floor.
 type lines struct {
 	style          style
 	path           []Point
 	points         []Point
-	labels         []string
 	floor, ceiling float64 // the ends of the y-axis
 }
 
@@ -212,23 +237,20 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	c.StrokeLines(l.style.line, c.ClipLinesXY(path)...)
 	bar := l.style.line
-	bar.Width = vg.Points(1)
+	bar.Width, bar.Dashes = vg.Points(1), nil
 	cap := vg.Points(3)
-	label := legendText()
-	label.Color, label.Font.Size, label.YAlign = l.style.line.Color, vg.Points(10), draw.YBottom
-	for i, q := range l.points {
-		if q.Y < l.floor || q.Y > l.ceiling {
+	for _, q := range l.points {
+		at := vg.Point{X: trX(q.X), Y: trY(max(q.Y, l.floor))}
+		if q.Err > 0 && q.Y+q.Err > l.floor {
+			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(min(q.Y+q.Err, l.ceiling))
+			c.StrokeLine2(bar, at.X, lo, at.X, hi)
+			c.StrokeLine2(bar, at.X-cap, lo, at.X+cap, lo)
+			c.StrokeLine2(bar, at.X-cap, hi, at.X+cap, hi)
+		}
+		if q.Y < l.floor {
+			c.StrokeLines(bar, []vg.Point{{X: at.X, Y: at.Y + 4*cap}, at}, []vg.Point{{X: at.X - cap, Y: at.Y + cap}, at, {X: at.X + cap, Y: at.Y + cap}})
 			continue
 		}
-		x := trX(q.X)
-		if q.Err > 0 {
-			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(min(q.Y+q.Err, l.ceiling))
-			c.StrokeLine2(bar, x, lo, x, hi)
-			c.StrokeLine2(bar, x-cap, lo, x+cap, lo)
-			c.StrokeLine2(bar, x-cap, hi, x+cap, hi)
-		}
-		at := vg.Point{X: x, Y: trY(q.Y)}
 		c.DrawGlyph(l.style.glyph, at)
-		c.FillText(label, at.Add(vg.Point{X: cap, Y: cap}), l.labels[i])
 	}
 }

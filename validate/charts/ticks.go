@@ -8,7 +8,8 @@ import (
 )
 
 // roundTicks marks a logarithmic axis at 1, 2, 5 times powers of ten, and labels all of them as
-// long as that is legible, else the powers only. If this makes fewer than two labels, it takes the
+// long as that is legible, else the powers only, and of more than ten powers every second, third, …
+// If this makes fewer than two labels, it takes the
 // labels of a linear axis.
 type roundTicks struct{}
 
@@ -17,6 +18,7 @@ func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 	var ticks []plot.Tick
 	labels := 0
 	decades := math.Log10(hi / lo)
+	every := 1 + int(decades/10)
 	for e := math.Floor(math.Log10(lo)); e <= math.Ceil(math.Log10(hi)); e++ {
 		for digit := 1; digit <= 9; digit++ {
 			v := float64(digit) * math.Pow(10, e)
@@ -24,11 +26,13 @@ func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if digit == 1 || decades < 3 && (digit == 2 || digit == 5) {
+			if digit == 1 && int(e)%every == 0 || decades < 3 && (digit == 2 || digit == 5) {
 				t.Label = label(v)
 				labels++
 			}
-			ticks = append(ticks, t)
+			if every == 1 || t.Label != "" {
+				ticks = append(ticks, t)
+			}
 		}
 	}
 	if labels < 2 {
