@@ -176,8 +176,8 @@
 //
 // # Speed
 //
-// Codes of 1 bit are compared with six bits of each coordinate of the query, by AND and population
-// counts. Those of 4 and 8 bits of RaBitQ and Uniform, whose steps are equal, are multiplied as they
+// Codes of 1 bit, and those of QJL with any number of bits, are compared with six bits of each
+// coordinate of the query, by AND and population counts. Those of 4 and 8 bits of RaBitQ and Uniform, whose steps are equal, are multiplied as they
 // are by the two bytes of each coordinate of the query. For LloydMax with 8 bits the two bytes of each
 // level are looked up in registers first, which takes about twice as long, and without AVX-512 VBMI
 // longer. The levels of other codes are looked up as float32. AVX-512, AVX2 and NEON have kernels for

@@ -38,8 +38,8 @@ type Hit struct {
 // returns dst, cut off if there are fewer rows. Of rows with equal estimates the one with the lower
 // number comes first. The function Search has filters, many queries, several Codes and exact rows.
 //
-// Values are those of Estimates. Codes of 1 bit are first compared with the query rounded to 63
-// steps between its largest coordinate and the negative of that, whose error is about a twentieth
+// Values are those of Estimates. Codes of 1 bit, and those of QJL with any number of bits, are first
+// compared with the query rounded to 63 steps between its largest coordinate and the negative of that, whose error is about a twentieth
 // of a standard error; the rows found have estimates from the query as it is, and are sorted by
 // those. If the query holds NaN or ±Inf, or if its rotation or the square of its norm overflows,
 // every value is NaN and the rows are the first ones.

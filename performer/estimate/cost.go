@@ -31,15 +31,13 @@ type estimateCost struct {
 	shape      cost.Shape
 	replicates int
 	exact      float64 // of exact attention
-	most       float64
+	most       float64 // MaxCost
 }
 
 // cost returns the costs of calls for q, k and v.
 func (u *Unbiased[T]) cost(q, k, v dense.Matrix[T]) estimateCost {
 	s := cost.Shape{Queries: q.Rows, Keys: k.Rows, Dim: q.Cols, Values: v.Cols, Projected: true, Causal: u.opts.Causal, ElementSize: stream.ElementSize[T]()}
-	c := estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact())}
-	c.most = u.opts.MaxCost * c.exact
-	return c
+	return estimateCost{shape: s, replicates: u.opts.Replicates, exact: s.Work(s.Exact()), most: u.opts.MaxCost}
 }
 
 // estimate returns the mean cost of all replicates with m₀ = m.
@@ -64,9 +62,9 @@ func (c estimateCost) rounds(n int) float64 {
 
 // check returns an error if so many rounds of a pilot and all replicates with m₀ = m cost too much.
 func (c estimateCost) check(rounds, m int) error {
-	if total := c.rounds(rounds) + c.estimate(m); total > c.most {
-		return fmt.Errorf("estimate: %w: %d replicates with m₀ = %d take %.2g multiply-adds, pilot included, exact attention %.2g, want at most %.3g",
-			ErrCost, c.replicates, m, total, c.exact, c.most)
+	if total := c.rounds(rounds) + c.estimate(m); total > c.most*c.exact {
+		return fmt.Errorf("estimate: %w: %d replicates with m₀ = %d take %.2g multiply-adds, pilot included; MaxCost = %.3g allows that times the %.2g of exact attention",
+			ErrCost, c.replicates, m, total, c.most, c.exact)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 			_, _, err := u.Estimate(t.Context(), mean, dense.Matrix[T]{}, q, k, v)
 			require.ErrorIs(t, err, ErrCost)
 			assert.Regexp(t, `^estimate: the estimate costs too much: 32 replicates with m₀ = 8 take [0-9.e+]+ multiply-adds, `+
-				`pilot included, exact attention [0-9.e+]+, want at most [0-9.e+]+$`, err.Error())
+				`pilot included; MaxCost = [0-9.e+]+ allows that times the [0-9.e+]+ of exact attention$`, err.Error())
 			assert.Equal(t, densetest.Filled[T](500, 2, 7), mean)
 			_, err = u.Pilot(t.Context(), q, k, v)
 			require.ErrorIs(t, err, ErrCost)
