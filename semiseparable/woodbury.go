@@ -22,7 +22,7 @@ import (
 type Woodbury[T dense.Float] struct {
 	diag []T
 	q, k dense.Matrix[T]
-	s    mat.LU
+	s    mat.LU // of Sᵀ, whose condition number in gonum's norm, ∞, is that of S in the 1-norm
 }
 
 // SingularError reports a capacitance matrix that is singular to working precision.
@@ -65,7 +65,7 @@ func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], e
 	if checkResult(s, false) != nil {
 		return nil, errors.New("semiseparable: KᵀΛ⁻¹Q overflows")
 	}
-	w.s.Factorize(gonum.ToMat(s))
+	w.s.Factorize(gonum.ToMat(s).T())
 	if cond := w.s.Cond(); !(cond < 1/roundoff[T]()) {
 		return nil, &SingularError{cond}
 	}
@@ -180,7 +180,7 @@ func (w *Woodbury[T]) capacitate(x dense.Matrix[float64]) dense.Matrix[T] {
 	y := gonum.ToMat(x)
 	// NewWoodbury has checked the condition number.
 	var conditioned mat.Condition
-	if err := w.s.SolveTo(y, false, y); err != nil && !errors.As(err, &conditioned) {
+	if err := w.s.SolveTo(y, true, y); err != nil && !errors.As(err, &conditioned) {
 		panic(err)
 	}
 	return dense.Copy(dense.Matrix[T]{}, gonum.FromMat[float64](y))

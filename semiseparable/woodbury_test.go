@@ -121,3 +121,32 @@ func testSingular[T dense.Float](t *testing.T) {
 }
 
 func TestSingular(t *testing.T) { densetest.Both(t, testSingular[float32], testSingular[float64]) }
+
+// S = [1 a a; 0 1 0; 0 0 1] has the inverse [1 −a −a; 0 1 0; 0 0 1]. Columns of both sum to 1 + |a| at
+// most and rows to 1 + 2|a|, so that the condition number of S is (1 + |a|)² in the 1-norm, and
+// (1 + 2|a|)² in the ∞-norm. The transpose has them the other way round.
+func testConditionNorm[T dense.Float](t *testing.T) {
+	unit := dense.Of(3, 3, []T{1, 0, 0, 0, 1, 0, 0, 0, 1})
+	upper := func(a T) dense.Matrix[T] { return dense.Of(3, 3, []T{0, a, a, 0, 0, 0, 0, 0, 0}) }
+	w, err := NewWoodbury(nil, upper(3), unit)
+	require.NoError(t, err)
+	assert.InDelta(t, 16, w.Cond(), 1e-12)
+	y, err := w.Solve(dense.Matrix[T]{}, dense.Of(3, 1, []T{1, 2, 3}))
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, []T{1 - 3*5, 2, 3}, y.Data, 1e-6)
+	w, err = NewWoodbury(nil, unit, upper(3))
+	require.NoError(t, err)
+	assert.InDelta(t, 49, w.Cond(), 1e-12)
+	y, err = w.Solve(dense.Matrix[T]{}, dense.Of(3, 1, []T{1, 2, 3}))
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, []T{1, 2 - 3, 3 - 3}, y.Data, 1e-6)
+
+	_, err = NewWoodbury(nil, upper(1<<27), unit)
+	var e *SingularError
+	require.ErrorAs(t, err, &e)
+	assert.InEpsilon(t, 0x1p54, e.Cond, 1e-7)
+}
+
+func TestConditionNorm(t *testing.T) {
+	densetest.Both(t, testConditionNorm[float32], testConditionNorm[float64])
+}
