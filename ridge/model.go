@@ -310,47 +310,6 @@ func (m *Model[T]) base() float64 {
 	return 0
 }
 
-// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) of rows that the model was fitted to into dst
-// (n×p) and returns dst; a zero dst is allocated. f^(−i) is the mean of the model of all rows but
-// row i, of the same λ:
-//
-//	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
-//
-// x, y and weights are some or all of the rows, as for Add. The error is NaN for a row that alone
-// decides its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost: as Predict.
-func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
-	return instance.Of(&modelLeaveOneOutBoth, (*Model[T]).LeaveOneOut)(m, dst, x, y, weights)
-}
-
-var modelLeaveOneOutBoth = instance.Both{modelLeaveOneOut[float32], modelLeaveOneOut[float64]}
-
-func modelLeaveOneOut[T dense.Float](m *Model[T], dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
-	if m.phi == nil {
-		return dst, errNoModel
-	}
-	d, _ := m.phi.Dims()
-	if err := checkRows(x, y, weights, d, m.weights.Cols); err != nil {
-		return dst, err
-	}
-	dst = dense.Ensure(dst, y.Rows, y.Cols)
-	mean, variance := dense.New[T](y.Rows, y.Cols), make([]float64, y.Rows)
-	m.run(&prediction[T]{m: m, x: x, mean: mean, variance: variance})
-	for i := range y.Rows {
-		h := variance[i]
-		if weights != nil {
-			h *= float64(weights[i])
-		}
-		for j, v := range y.Row(i) {
-			e := (float64(v) - float64(mean.At(i, j))) / (1 - h)
-			if !(h < 1) {
-				e = math.NaN()
-			}
-			dst.Row(i)[j] = T(e)
-		}
-	}
-	return dst, nil
-}
-
 // checkPoints panics unless the rows of x are points of the map, and returns x.
 func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
 	if m.phi == nil {
@@ -366,14 +325,15 @@ func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
 // predictRows is the number of rows whose features are in cache together.
 const predictRows = 128
 
-// prediction is the task that predicts at the rows of x, some rows a piece. sd and variance are
-// left out if they are zero.
+// prediction is the task that predicts at the rows of x, some rows a piece. It writes mean, sd and
+// errors, each unless it is zero.
 type prediction[T dense.Float] struct {
-	m        *Model[T]
-	x        dense.Matrix[T]
-	mean, sd dense.Matrix[T]
-	extra    float64   // variance of sd beyond that of f, in units of the noise
-	variance []float64 // of f, in units of the noise
+	m         *Model[T]
+	x         dense.Matrix[T]
+	mean, sd  dense.Matrix[T]
+	extra     float64         // variance of sd beyond that of f, in units of the noise
+	errors, y dense.Matrix[T] // leave-one-out errors and targets
+	weights   []T             // of the rows of errors
 }
 
 func (m *Model[T]) run(p *prediction[T]) {
@@ -399,13 +359,15 @@ func (p *prediction[T]) Piece(piece int) {
 	phi := centred(s.centred.Rows(hi-lo), m.phi.Transform(s.phi.Rows(hi-lo), p.x.RowRange(lo, hi)), m.mean)
 	mean := s.mean.Rows(hi - lo)
 	matmul.Mul(1, phi, m.weights, 0, mean)
-	for i := range mean.Rows {
-		row := p.mean.Row(lo + i)
-		for j, v := range mean.Row(i) {
-			row[j] = T(v + m.intercept[j])
+	if p.mean.Rows > 0 {
+		for i := range mean.Rows {
+			row := p.mean.Row(lo + i)
+			for j, v := range mean.Row(i) {
+				row[j] = T(v + m.intercept[j])
+			}
 		}
 	}
-	if p.sd.Rows == 0 && p.variance == nil {
+	if p.sd.Rows == 0 && p.errors.Rows == 0 {
 		return
 	}
 	s.halves.Shape(m.weights.Rows, hi-lo)
@@ -419,8 +381,8 @@ func (p *prediction[T]) Piece(piece int) {
 	}
 	for i, v := range variances {
 		v += m.base()
-		if p.variance != nil {
-			p.variance[lo+i] = v
+		if p.errors.Rows > 0 {
+			p.leaveOut(lo+i, mean.Row(i), v)
 			continue
 		}
 		row := p.sd.Row(lo + i)
