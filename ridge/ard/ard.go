@@ -116,8 +116,12 @@ func fitKernel[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Ro
 	if err != nil {
 		return nil, err
 	}
+	f, err := about(psi, v.means)
+	if err != nil {
+		return nil, err
+	}
 	s := &search[T]{
-		ctx: ctx, frame: frame[T]{psi, v.means}, view: v, rows: v.sample, n: v.sample.X.Rows, o: o,
+		ctx: ctx, frame: f, view: v, rows: v.sample, n: v.sample.X.Rows, o: o,
 	}
 	starts, err := s.starts()
 	if err != nil {

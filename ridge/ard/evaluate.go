@@ -65,7 +65,7 @@ func evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Row
 		}
 		rates[j] = 1 / l
 	}
-	f := frame[T]{psi, make([]float64, d)}
+	f := frame[T]{psi: psi, means: make([]float64, d)}
 	phi, err := f.at(rates)
 	if err != nil {
 		return nil, err
@@ -101,23 +101,45 @@ func check[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) error {
 
 // frame is what scales leave as it is.
 type frame[T dense.Float] struct {
-	psi   rff.Map[T]
-	means []float64 // of the columns
+	psi    rff.Map[T]
+	means  []float64  // c, of the columns
+	centre rff.Map[T] // x − c; nil for x
 }
 
-// at returns the map ψ((x − means)·rates).
-func (f frame[T]) at(rates []float64) (rff.Map[T], error) {
-	d := len(rates)
-	a, b := dense.New[T](d, d), make([]T, d)
-	for j, r := range rates {
-		a.Set(j, j, T(r))
-		b[j] = T(-f.means[j] * r)
+// about returns the frame of psi at points about the means, rounded to T. The means are subtracted
+// before rates multiply the points: products with large means would round small differences away.
+func about[T dense.Float](psi rff.Map[T], means []float64) (frame[T], error) {
+	f := frame[T]{psi: psi, means: make([]float64, len(means))}
+	b := make([]T, len(means))
+	for j, m := range means {
+		b[j] = -T(m)
+		f.means[j] = float64(T(m))
 	}
-	first, err := rff.Affine(a, b)
+	var err error
+	f.centre, err = diagonal(ones(len(means)), b)
+	return f, err
+}
+
+// at returns the map ψ((x − c)·rates).
+func (f frame[T]) at(rates []float64) (rff.Map[T], error) {
+	scale, err := diagonal[T](rates, nil)
 	if err != nil {
 		return nil, err
 	}
-	return rff.Compose(first, f.psi)
+	phi, err := rff.Compose(scale, f.psi)
+	if err != nil || f.centre == nil {
+		return phi, err
+	}
+	return rff.Compose(f.centre, phi)
+}
+
+// diagonal returns the map x_j·rates_j + b_j.
+func diagonal[T dense.Float](rates []float64, b []T) (rff.Map[T], error) {
+	a := dense.New[T](len(rates), len(rates))
+	for j, r := range rates {
+		a.Set(j, j, T(r))
+	}
+	return rff.Affine(a, b)
 }
 
 // gradientRows is the number of rows whose gradients are in memory together.
@@ -132,7 +154,8 @@ func (f frame[T]) gradient(ctx context.Context, rows ridge.Rows[T], m *ridge.Mod
 		Model: m, Scales: make([]float64, d), Noise: make([]float64, len(noise)), Prior: make([]float64, len(noise)),
 	}
 	count, squares := 0.0, make([]float64, len(noise))
-	var dphi, dx, mean dense.Matrix[T]
+	w, offset := m.Weights()
+	var dphi, dx dense.Matrix[T]
 	for b, err := range rows.Blocks() {
 		if err != nil {
 			return nil, err
@@ -143,16 +166,16 @@ func (f frame[T]) gradient(ctx context.Context, rows ridge.Rows[T], m *ridge.Mod
 			}
 			part := slice(b, lo, min(lo+gradientRows, b.X.Rows))
 			if n := part.X.Rows; dphi.Rows != n {
-				dphi, dx, mean = dense.New[T](n, width), dense.New[T](n, d), dense.New[T](n, len(noise))
+				dphi, dx = dense.New[T](n, width), dense.New[T](n, d)
 			}
 			if dphi, err = m.Gradient(dphi, part.X, part.Y, part.Weights); err != nil {
 				return nil, err
 			}
 			phi.Backward(dx, part.X, dphi)
-			m.Mean(mean, part.X)
+			features := phi.Transform(dphi, part.X)
 			for i := range part.X.Rows {
-				w := weightOf(part, i)
-				if w == 0 {
+				weight := weightOf(part, i)
+				if weight == 0 {
 					continue
 				}
 				count++
@@ -160,9 +183,13 @@ func (f frame[T]) gradient(ctx context.Context, rows ridge.Rows[T], m *ridge.Mod
 				for j, v := range dx.Row(i) {
 					e.Scales[j] -= float64(v) * (float64(x[j]) - f.means[j])
 				}
-				for j, v := range mean.Row(i) {
-					r := float64(part.Y.At(i, j)) - float64(v)
-					squares[j] += w * r * r
+				// Means of T would round residuals of large targets away.
+				for j := range squares {
+					r := float64(part.Y.At(i, j)) - offset[j]
+					for l, v := range features.Row(i) {
+						r -= float64(v) * w.At(l, j)
+					}
+					squares[j] += weight * r * r
 				}
 			}
 		}
@@ -172,7 +199,6 @@ func (f frame[T]) gradient(ctx context.Context, rows ridge.Rows[T], m *ridge.Mod
 		degrees--
 		count--
 	}
-	w, _ := m.Weights()
 	for j := range e.Noise {
 		size := 0.0
 		for i := range w.Rows {

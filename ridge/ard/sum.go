@@ -133,11 +133,7 @@ type sumSearch[T dense.Float] struct {
 
 // newSumSearch reads rows.
 func newSumSearch[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*sumSearch[T], error) {
-	ones := make([]float64, len(maps))
-	for k := range ones {
-		ones[k] = 1
-	}
-	phi, err := rff.Sum(maps, ones)
+	phi, err := rff.Sum(maps, ones(len(maps)))
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +142,15 @@ func newSumSearch[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ri
 		return nil, err
 	}
 	return &sumSearch[T]{ctx: ctx, maps: slices.Clone(maps), sums: sums, o: o, best: trial[T]{value: math.Inf(-1)}}, nil
+}
+
+// ones returns n ones.
+func ones(n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = 1
+	}
+	return x
 }
 
 // nothing is the weight, as a share of all, below which a map is left out: its root is a number of
