@@ -210,11 +210,7 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 				return err
 			}
 			for i := range errs.Rows {
-				w := 1.0
-				if some.Weights != nil {
-					w = float64(some.Weights[i])
-				}
-				f(some.Y.Row(i), errs.Row(i), w)
+				f(some.Y.Row(i), errs.Row(i), some.weight(i))
 			}
 		}
 		return nil

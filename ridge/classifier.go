@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -19,13 +21,15 @@ import (
 
 // Classifier gives the probabilities of classes,
 //
-//	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + φ(x)ᵀw_c.
+//	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + (φ(x) − φ̄)ᵀw_c,
 //
+// with the mean φ̄ of the features that it was fitted to, so that large means cost float32 no digits.
 // It never changes, and goroutines may share it.
 type Classifier[T dense.Float] struct {
 	phi     rff.Map[T]
+	mean    []T             // φ̄; nil for 0
 	weights dense.Matrix[T] // a column each
-	offset  []T
+	offset  []T             // z at the mean
 }
 
 // Classes returns the number of classes.
@@ -70,7 +74,9 @@ func (c *classification[T]) Piece(piece int) {
 	s := pool.Get[scratch.Buffer[T]](&classifySpaces)
 	s.Shape(hi-lo, c.weights.Rows)
 	dst := c.dst.RowRange(lo, hi)
-	matmul.Mul(1, c.phi.Transform(s.Rows(hi-lo), c.x.RowRange(lo, hi)), c.weights, 0, dst)
+	phi := c.phi.Transform(s.Rows(hi-lo), c.x.RowRange(lo, hi))
+	subtract(phi, c.mean)
+	matmul.Mul(1, phi, c.weights, 0, dst)
 	pool.Put(&classifySpaces, s)
 	for i := range dst.Rows {
 		row := dst.Row(i)
@@ -78,6 +84,13 @@ func (c *classification[T]) Piece(piece int) {
 			row[j] += c.offset[j]
 		}
 		softmax(row)
+	}
+}
+
+// subtract takes mean, unless it is nil, off the rows of phi.
+func subtract[T dense.Float](phi dense.Matrix[T], mean []T) {
+	for i := 0; i < phi.Rows && mean != nil; i++ {
+		vecmath.AddScaled(phi.Row(i), mean, -1)
 	}
 }
 
@@ -142,11 +155,20 @@ func oneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	if err != nil {
 		return nil, err
 	}
-	offset := m.offset()
+	offset := slices.Clone(m.intercept)
 	c := &Classifier[T]{phi: phi, weights: dense.New[T](m.weights.Rows, classes), offset: make([]T, classes)}
+	if m.centred {
+		c.mean = make([]T, m.weights.Rows)
+	}
 	for i := range c.weights.Rows {
-		for j := range c.weights.Row(i) {
-			c.weights.Row(i)[j] = T(t * m.weights.At(i, j))
+		rounding := 0.0
+		if m.centred {
+			c.mean[i] = T(m.mean[i])
+			rounding = float64(c.mean[i]) - m.mean[i]
+		}
+		for j, w := range m.weights.Row(i) {
+			c.weights.Row(i)[j] = T(t * w)
+			offset[j] += rounding * w
 		}
 	}
 	for j := range c.offset {

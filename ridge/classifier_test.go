@@ -195,3 +195,48 @@ func TestScores(t *testing.T) {
 	assert.PanicsWithValue(t, "ridge: labels[1] = 2, want a class below 2", func() { ridge.LogLoss(p, []int{0, 2, 0, 0}) })
 	assert.PanicsWithValue(t, "ridge: bins = 0, want at least 1", func() { ridge.Calibration(p, labels, 0) })
 }
+
+// halves returns points about the mean, whose coordinates are multiples of 1/16 from it, on two sides of
+// a line.
+func halves[T dense.Float](n int, mean float64) ridge.Block[T] {
+	rng := rand.New(rand.NewPCG(1, 7))
+	b := ridge.Block[T]{X: dense.New[T](n, 2), Y: dense.New[T](n, 1)}
+	for i := range n {
+		u, v := math.Round(16*rng.NormFloat64())/16, math.Round(16*rng.NormFloat64())/16
+		b.X.Set(i, 0, T(mean+u))
+		b.X.Set(i, 1, T(mean+v))
+		if 2*u+v+0.5*rng.NormFloat64() > 0.5 {
+			b.Y.Set(i, 0, 1)
+		}
+	}
+	return b
+}
+
+// Intercepts make up for means of features, so that probabilities do not depend on them: they are those
+// of float64 without means.
+func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
+	ctx := context.Background()
+	near := halves[float64](300, 0)
+	wide, err := rff.Identity[float64](2)
+	require.NoError(t, err)
+	phi, err := rff.Identity[T](2)
+	require.NoError(t, err)
+	exact, err := ridge.Logistic(ctx, wide, near, 2, ridge.LogisticOptions{Tolerance: 1e-10})
+	require.NoError(t, err)
+	rest, err := ridge.OneVersusRest(ctx, wide, near, 2, ridge.Options{})
+	require.NoError(t, err)
+	for _, mean := range []float64{0, 1e5, 1e6} {
+		rows := halves[T](300, mean)
+		c, err := ridge.Logistic(ctx, phi, rows, 2, ridge.LogisticOptions{})
+		require.NoError(t, err, "mean %g", mean)
+		assert.InDeltaSlice(t, exact.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Probabilities(dense.Matrix[T]{}, rows.X).Data, 2e-4, "mean %g", mean)
+		c, err = ridge.OneVersusRest(ctx, phi, rows, 2, ridge.Options{})
+		require.NoError(t, err, "mean %g", mean)
+		assert.InDeltaSlice(t, rest.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Probabilities(dense.Matrix[T]{}, rows.X).Data, 2e-6, "mean %g", mean)
+	}
+}
+
+func TestClassesOfLargeMeans(t *testing.T) {
+	t.Run("type=float32", testClassesOfLargeMeans[float32])
+	t.Run("type=float64", testClassesOfLargeMeans[float64])
+}

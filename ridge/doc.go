@@ -94,7 +94,7 @@
 //
 // A model, a classifier and a server are one safetensors file each, which contains the map:
 //
-//	model                    Model, Classifier or Server
+//	model                    Model, CentredClassifier, Classifier or Server
 //	model.map, …             the map, with the parts that package rff lists
 //
 //	model.weights            of a Model: D×p, float64
@@ -107,8 +107,9 @@
 //	model.logEvidence        as LogEvidence returns it
 //	model.factor             the upper triangle of R, row by row, D(D+1)/2 numbers
 //
-//	model.weights            of a Classifier: D×classes
+//	model.weights            of a CentredClassifier: D×classes
 //	model.intercepts         b, a number for each class
+//	model.featureMean        φ̄, D numbers; not of a Classifier, where φ̄ is 0
 //
 //	model.base               of a Server, beside its weights, means and noise: 1/Σω, or 0 without an intercept
 //	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32

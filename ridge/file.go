@@ -33,7 +33,7 @@ func modelWrite[T dense.Float](m *Model[T], w io.Writer) error {
 }
 
 // Write writes the classifier with its map. Everything else is as for a Model; the file has
-// D·classes numbers of T and those of the map.
+// D·(classes + 1) numbers of T and those of the map.
 func (c *Classifier[T]) Write(w io.Writer) error {
 	return instance.Of(&classifierWriteBoth, (*Classifier[T]).Write)(c, w)
 }
@@ -115,7 +115,9 @@ func init() {
 }
 
 func register[T dense.Float]() {
-	archive.Register(map[string]any{"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "Server": serverRecipe[T]{}},
+	archive.Register(map[string]any{
+		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "CentredClassifier": centredRecipe[T]{}, "Server": serverRecipe[T]{},
+	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
 }
 
@@ -201,7 +203,7 @@ func checkPositive(name string, v float64) error {
 	return nil
 }
 
-// classifierRecipe is what a Classifier is made of.
+// classifierRecipe is what a Classifier is made of whose features have the mean 0.
 type classifierRecipe[T dense.Float] struct {
 	Map        rff.Map[T]
 	Weights    dense.Matrix[T]
@@ -209,7 +211,10 @@ type classifierRecipe[T dense.Float] struct {
 }
 
 func (c *Classifier[T]) recipe() recipe[T] {
-	return classifierRecipe[T]{Map: c.phi, Weights: c.weights, Intercepts: c.offset}
+	if c.mean == nil {
+		return classifierRecipe[T]{c.phi, c.weights, c.offset}
+	}
+	return centredRecipe[T]{c.phi, c.weights, c.offset, c.mean}
 }
 
 func (r classifierRecipe[T]) check() error {
@@ -224,6 +229,28 @@ func (r classifierRecipe[T]) check() error {
 
 func (r classifierRecipe[T]) make() learnt[T] {
 	return &Classifier[T]{phi: r.Map, weights: r.Weights, offset: r.Intercepts}
+}
+
+// centredRecipe is what a Classifier is made of.
+type centredRecipe[T dense.Float] struct {
+	Map         rff.Map[T]
+	Weights     dense.Matrix[T]
+	Intercepts  []T // at the mean
+	FeatureMean []T // φ̄
+}
+
+func (r centredRecipe[T]) check() error {
+	if err := (classifierRecipe[T]{r.Map, r.Weights, r.Intercepts}).check(); err != nil {
+		return err
+	}
+	if len(r.FeatureMean) != r.Weights.Rows {
+		return fmt.Errorf("featureMean has %d numbers, want %d", len(r.FeatureMean), r.Weights.Rows)
+	}
+	return argument.FiniteAll("featureMean", r.FeatureMean)
+}
+
+func (r centredRecipe[T]) make() learnt[T] {
+	return &Classifier[T]{phi: r.Map, mean: r.FeatureMean, weights: r.Weights, offset: r.Intercepts}
 }
 
 // checkWeights returns an error unless w has finite weights for the features of phi and at least

@@ -140,7 +140,7 @@ func goldenRow(t testing.TB, file []byte) []float64 {
 	return c.Probabilities(dense.Matrix[float64]{}, x).Data
 }
 
-// TestGoldenFiles reads a model and a classifier that the first version wrote. They give the same
+// TestGoldenFiles reads a model and classifiers that earlier versions wrote. They give the same
 // bytes when they are written again, and the predictions that they gave then, to rounding:
 // processors round functions and sums of some terms in their own way.
 func TestGoldenFiles(t *testing.T) {
@@ -152,8 +152,10 @@ func TestGoldenFiles(t *testing.T) {
 		require.NoError(t, err)
 		c, err := ridge.OneVersusRest(context.Background(), phi, rows, 3, ridge.Options{})
 		require.NoError(t, err)
+		plain, err := ridge.OneVersusRest(context.Background(), phi, rows, 3, ridge.Options{NoIntercept: true})
+		require.NoError(t, err)
 		var lines []string
-		for name, file := range map[string][]byte{"Model": fileOf(t, m), "Classifier": fileOf(t, c)} {
+		for name, file := range map[string][]byte{"Model": fileOf(t, m), "CentredClassifier": fileOf(t, c), "Classifier": fileOf(t, plain)} {
 			require.NoError(t, os.WriteFile(filepath.Join("testdata", name+".safetensors"), file, 0o666))
 			line := name
 			for _, v := range goldenRow(t, file) {
@@ -178,7 +180,7 @@ func TestGoldenFiles(t *testing.T) {
 		}
 		lines++
 	}
-	assert.Equal(t, 2, lines)
+	assert.Equal(t, 3, lines)
 }
 
 // golden returns the bytes of a golden file.
@@ -252,7 +254,7 @@ func TestHostileFiles(t *testing.T) {
 			f.Tensors["model."+name] = safetensors.Tensor{DType: safetensors.F64, Shape: shape, Data: make([]byte, 8*size)}
 		}
 	}
-	model, classifier := golden(t, "Model"), golden(t, "Classifier")
+	model, classifier, about := golden(t, "Model"), golden(t, "Classifier"), golden(t, "CentredClassifier")
 	for _, c := range []struct {
 		file   []byte
 		change func(f *safetensors.File)
@@ -284,6 +286,9 @@ func TestHostileFiles(t *testing.T) {
 		{classifier, reshape("weights", 6, 1), "ridge: model: weights are 6×1, want 6 rows of features and at least 2 classes"},
 		{classifier, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
 		{classifier, number("intercepts", 2, math.NaN()), "ridge: model: intercepts[2] = NaN, want a finite number"},
+		{about, reshape("intercepts", 2), "ridge: model: 2 intercepts, want 3"},
+		{about, reshape("featureMean", 5), "ridge: model: featureMean has 5 numbers, want 6"},
+		{about, number("featureMean", 5, math.Inf(-1)), "ridge: model: featureMean[5] = -Inf, want a finite number"},
 	} {
 		_, err := ridge.ReadModel[float64](bytes.NewReader(changed(t, c.file, c.change)))
 		assert.ErrorContains(t, err, c.want)
@@ -337,7 +342,7 @@ func TestEveryDamageIsFound(t *testing.T) {
 // FuzzRead reads any bytes, with a checksum that fits if they are a file. What comes out of them
 // predicts, and is written as bytes that give themselves again.
 func FuzzRead(f *testing.F) {
-	for _, name := range []string{"Model", "Classifier"} {
+	for _, name := range []string{"Model", "Classifier", "CentredClassifier"} {
 		file := golden(f, name)
 		f.Add(file)
 		f.Add(file[:len(file)/2])

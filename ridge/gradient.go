@@ -82,10 +82,7 @@ func (t *slopes[T]) Piece(piece int) {
 	g := dense.Transpose(phi, v)
 	matmul.MulT(1, rest, m.weights, -float64(outputs), g)
 	for i := range n {
-		w := 1.0
-		if rows.Weights != nil {
-			w = float64(rows.Weights[i])
-		}
+		w := rows.weight(i)
 		to := t.dst.Row(lo + i)
 		if w == 0 {
 			clear(to) // also where the features are infinite

@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -45,9 +46,9 @@ var ErrNotConverged = errors.New("ridge: the search for weights ended before its
 //	−Σ_i ω_i·log P(c_i|x_i) + Σ_c ‖w_c‖²/(2s²),
 //
 // found by L-BFGS [Liu & Nocedal 1989] of gonum. Intercepts have no penalty. The targets of rows
-// (n×1) are the classes c_i, whole numbers from 0 up to classes − 1. The rows are read once for each
-// pass; features are formed again every time, and never those of all rows. A pass costs n transforms
-// and 2n·D·classes multiply-adds.
+// (n×1) are the classes c_i, whole numbers from 0 up to classes − 1. The rows are read once for the mean
+// of the features, and once for each pass; features are formed again every time, and never those of all
+// rows. A pass costs n transforms and 2n·D·classes multiply-adds.
 //
 // An error reports classes below 2, options out of range, a target that is no class, what Add
 // reports of rows, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
@@ -83,7 +84,9 @@ func logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	_, l.width = phi.Dims()
 	l.gradient, l.x = make([]float64, (l.width+1)*classes), make([]float64, (l.width+1)*classes)
 	l.weights, l.offset = dense.New[T](l.width, classes), make([]T, classes)
-	l.pass()
+	if l.mean, l.err = l.meanFeatures(); l.err == nil {
+		l.pass()
+	}
 	if l.err == nil {
 		// The error is a search without another step, which the gradient judges.
 		_, _ = optimize.Minimize(optimize.Problem{
@@ -98,7 +101,7 @@ func logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		return nil, l.err
 	}
 	l.set(l.best)
-	c := &Classifier[T]{phi: phi, weights: l.weights, offset: l.offset}
+	c := &Classifier[T]{phi: phi, mean: l.mean, weights: l.weights, offset: l.offset}
 	if !(l.steepest <= o.Tolerance) {
 		return c, ErrNotConverged
 	}
@@ -113,6 +116,7 @@ type likelihood[T dense.Float] struct {
 	classes, width int
 	opts           LogisticOptions
 
+	mean     []T       // of the features, which are about it
 	x        []float64 // weights of a feature for all classes, feature by feature; then intercepts
 	value    float64   // at x
 	gradient []float64 // at x
@@ -160,14 +164,39 @@ func (l *likelihood[T]) set(x []float64) {
 	}
 }
 
-// pass computes value and gradient at l.x from all rows.
-func (l *likelihood[T]) pass() {
-	l.set(l.x)
-	l.value = 0
-	clear(l.gradient)
-	weight := 0.0
+// meanFeatures returns the weighted mean of the features, which is summed about the first row, so that
+// its size costs no digits. It leaves scores of all classes as they are: intercepts make up for it.
+func (l *likelihood[T]) meanFeatures() ([]T, error) {
+	var first []T
+	sum, weight := make([]float64, l.width), 0.0
+	err := l.parts(func(b Block[T]) error {
+		l.phis.Shape(b.X.Rows, l.width)
+		phi := l.phi.Transform(l.phis.Rows(b.X.Rows), b.X)
+		for i := range phi.Rows {
+			w := b.weight(i)
+			if w == 0 {
+				continue
+			}
+			if first == nil {
+				first = slices.Clone(phi.Row(i))
+			}
+			weight += w
+			for f, v := range phi.Row(i) {
+				sum[f] += w * (float64(v) - float64(first[f]))
+			}
+		}
+		return nil
+	})
+	for f, v := range first {
+		first[f] = T(float64(v) + sum[f]/weight)
+	}
+	return first, err
+}
+
+// parts calls f for the rows, some at a time.
+func (l *likelihood[T]) parts(f func(b Block[T]) error) error {
 	d, _ := l.phi.Dims()
-	l.err = each(l.ctx, l.rows, func(b Block[T]) error {
+	return each(l.ctx, l.rows, func(b Block[T]) error {
 		if err := checkRows(b.X, b.Y, b.Weights, d, 1); err != nil {
 			return err
 		}
@@ -176,13 +205,24 @@ func (l *likelihood[T]) pass() {
 			if err := l.ctx.Err(); err != nil {
 				return err
 			}
-			w, err := l.add(b.slice(lo, min(lo+part, b.X.Rows)))
-			if err != nil {
+			if err := f(b.slice(lo, min(lo+part, b.X.Rows))); err != nil {
 				return err
 			}
-			weight += w
 		}
 		return nil
+	})
+}
+
+// pass computes value and gradient at l.x from all rows.
+func (l *likelihood[T]) pass() {
+	l.set(l.x)
+	l.value = 0
+	clear(l.gradient)
+	weight := 0.0
+	l.err = l.parts(func(b Block[T]) error {
+		w, err := l.add(b)
+		weight += w
+		return err
 	})
 	if l.err == nil && !(weight > 0) {
 		l.err = errNoRows
@@ -212,23 +252,23 @@ func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
 	l.phis.Shape(b.X.Rows, l.width)
 	l.scores.Shape(b.X.Rows, l.classes)
 	phi, z := l.phi.Transform(l.phis.Rows(b.X.Rows), b.X), l.scores.Rows(b.X.Rows)
+	subtract(phi, l.mean)
 	matmul.Mul(1, phi, l.weights, 0, z)
 	for i := range z.Rows {
 		label, err := class(b.Y.At(i, 0), l.classes)
 		if err != nil {
 			return 0, err
 		}
-		w, row := 1.0, z.Row(i)
-		if b.Weights != nil {
-			w = float64(b.Weights[i])
-		}
+		w, row := b.weight(i), z.Row(i)
 		for j := range row {
 			row[j] += l.offset[j]
 		}
 		own := float64(row[label])
 		l.value += w * (softmax(row) - own)
 		weight += w
-		row[label]--
+		// The probability less 1 is minus the sum of the others, which has more digits near 1.
+		row[label] = 0
+		row[label] = -vecmath.Sum(row)
 		for j := range row {
 			row[j] *= T(w)
 			l.gradient[l.width*l.classes+j] += float64(row[j])

@@ -52,10 +52,7 @@ func (s *blockSpace[T]) add(m *moments, phi rff.Map[T], b Block[T]) {
 	weights := make([]float64, n)
 	weight, first := 0.0, -1
 	for i := range weights {
-		weights[i] = 1
-		if b.Weights != nil {
-			weights[i] = float64(b.Weights[i])
-		}
+		weights[i] = b.weight(i)
 		if w := weights[i]; w > 0 {
 			m.n++
 			m.logWeight += math.Log(w)

@@ -70,6 +70,14 @@ func (b Block[T]) slice(lo, hi int) Block[T] {
 	return part
 }
 
+// weight returns the weight of row i.
+func (b Block[T]) weight(i int) float64 {
+	if b.Weights == nil {
+		return 1
+	}
+	return float64(b.Weights[i])
+}
+
 // Sum returns the sums of all rows, which are read once.
 //
 // An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx, which is noticed
