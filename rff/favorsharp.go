@@ -105,8 +105,8 @@ func (r saderfRecipe[T]) make() (Map[T], error) {
 //
 // A few points span few directions, and M is singular in the others. So ADERF replaces M of n
 // points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I if one
-// is 0. The estimate is unbiased for any Ψ, except for rounding: Ψ has a condition number κ of at
-// most about √(d/r), and rounding changes xᵀy in the kernel by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
+// is 0. The estimate is unbiased for any Ψ, except for rounding: Ψ has a condition number κ in the
+// 2-norm of at most about √(d/r), and rounding changes xᵀy in the kernel by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
 //
 // The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes. The fit takes
 // O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are the errors of

@@ -124,7 +124,7 @@ func (f *fit) axes() (damping []float64, q *mat.Dense, err error) {
 
 // shrinkage returns the weight of I that ADERF adds to the second moments of n points of R^d. It is
 // nearly 1 if the points span few directions, and soon negligible for n > d. The minimum bounds the
-// condition number of Ψ: 1/√2⁻²⁰ = 1024.
+// condition number of Ψ in the 2-norm: √(d/2⁻²⁰) = 1024·√d.
 func shrinkage(n, d int) float64 {
 	r := float64(d) / float64(n+d)
 	return max(r*r, 0x1p-20)

@@ -23,10 +23,10 @@
 // normal matrix G of r columns, and with the shift ν that keeps rounding definite, C the Cholesky
 // factor of Gᵀ(Y + νG) = CᵀC,
 //
-//	P = BBᵀ + ρI,  B = (Y + νG)C⁻¹,  ρ = λ + (tr S − ‖B‖²)/(D − r).
+//	P = BBᵀ + ρI,  B = (Y + νG)C⁻¹,  ρ = λ + (tr S − tr BBᵀ)/(D − r).
 //
 // BBᵀ has the large eigenvalues of S, and P the trace of A. If E = S − BBᵀ is what is left, the
-// condition number of P⁻¹A is about 1 + ‖E‖/λ, and the number of steps its root times
+// condition number of P⁻¹A is about 1 + ‖E‖₂/λ, and the number of steps its root times
 // ½·log(1/tolerance), at most.
 //
 // # The error
