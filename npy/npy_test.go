@@ -92,8 +92,9 @@ func TestNumPy(t *testing.T) {
 			assert.Equal(t, c.shape, shape)
 			assert.Equal(t, []bool{true, false}, got)
 			require.NoError(t, npy.Write(&b, got, shape...))
-			_, _, err = npy.ReadFile[float32](put(t, []byte(whole)))
-			assert.ErrorContains(t, err, "elements are booleans, want numbers")
+			numbers, _, err := npy.ReadFile[float32](put(t, []byte(whole)))
+			require.NoError(t, err)
+			assert.Equal(t, []float32{1, 0}, numbers)
 		default:
 			got, shape, err := npy.ReadFile[float64](put(t, []byte(whole)))
 			require.NoError(t, err)
@@ -171,8 +172,8 @@ func TestWriteErrors(t *testing.T) {
 	for want, shape := range map[string][]int{
 		"npy: shape [2 2] does not fit 6 elements":     {2, 2},
 		"npy: shape [] does not fit 6 elements":        {},
-		"npy: shape [6 0] has no element":              {6, 0},
-		"npy: shape [-2 -3] has no element":            {-2, -3},
+		"npy: shape [6 0] does not fit 6 elements":     {6, 0},
+		"npy: shape [-2 -3] has a negative side":       {-2, -3},
 		"npy: shape has 65 sides, want at most 64":     append(make([]int, 64), 6),
 		"npy: shape [3 3] does not fit 6 elements":     {3, 3},
 		fmt.Sprint("npy: shape [2 ", math.MaxInt, "]"): {2, math.MaxInt},
@@ -196,21 +197,28 @@ func TestWriteErrors(t *testing.T) {
 func TestBadFiles(t *testing.T) {
 	four := []float32{1, 2, 3, 4}
 	for want, data := range map[string][]byte{
-		"not a NumPy file":                        []byte("hello, world"),
-		"not a NumPy file (.npy)":                 []byte("\x93NUMPY\x02\x00\x01\x00"),
-		"NumPy format version 9":                  append([]byte("\x93NUMPY\x09\x00"), make([]byte, 20)...),
-		"a header of 4294967295 bytes":            []byte("\x93NUMPY\x02\x00\xff\xff\xff\xffabc"),
-		"not one that NumPy writes":               file("{'shape': (2, 2), 'descr': '<f4'}", four),
-		`dtype "<i8", want float32 ('<f4')`:       file(dict("<i8", "False", "(2, 1)"), four),
-		`dtype ">V2"`:                             file(dict(">V2", "False", "(8, 1)"), four),
-		"in Fortran order":                        file(dict("<f4", "True", "(2, 2)"), four),
-		"shape () of 4-byte elements does not":    file(dict("<f4", "False", "()"), four),
-		"shape (, 2), want sizes":                 file(dict("<f4", "False", "(, 2)"), four),
-		"shape (,), want sizes":                   file(dict("<f4", "False", "(,)"), four),
-		"(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,": file(dict("<f4", "False", "("+strings.Repeat("1,", 65)+")"), four[:1]),
-		"no element":                              file(dict("<f4", "False", "(0, 2)"), four),
-		"does not fit the 16":                     file(dict("<f4", "False", "(2, 3)"), four),
-		"shape (4611686018427387904, 4) of 4-by":  file(dict("<f4", "False", "(4611686018427387904, 4)"), four),
+		"not a NumPy file":                         []byte("hello, world"),
+		"not a NumPy file (.npy)":                  []byte("\x93NUMPY\x02\x00\x01\x00"),
+		"NumPy format version 9.0":                 append([]byte("\x93NUMPY\x09\x00"), make([]byte, 20)...),
+		"NumPy format version 1.1":                 append([]byte("\x93NUMPY\x01\x01"), make([]byte, 20)...),
+		"a header of 4294967295 bytes":             []byte("\x93NUMPY\x02\x00\xff\xff\xff\xffabc"),
+		"a header of 10001 bytes":                  file(dict("<f4", "False", "(2, 2)")+strings.Repeat(" ", 10000-len(dict("<f4", "False", "(2, 2)"))), four),
+		"want a dictionary of descr, fortran_orde": file("{'shape': (2, 2), 'descr': '<f4'}", four),
+		`dtype "<c8", want floats ('<f2', '<f4'`:   file(dict("<c8", "False", "(2, 1)"), four),
+		`dtype "<f16", want`:                       file(dict("<f16", "False", "(1,)"), four),
+		`dtype "<M8[ns]", want`:                    file(dict("<M8[ns]", "False", "(2,)"), four),
+		`dtype "|O", want`:                         file(dict("|O", "False", "(2,)"), four),
+		`dtype [('a', '<f4'), ('b', '<f4')], 'for`: file("{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (2,), }", four),
+		`dtype ">V2"`:                              file(dict(">V2", "False", "(8, 1)"), four),
+		"shape () of 4-byte elements does not":     file(dict("<f4", "False", "()"), four),
+		"shape (, 2), want sizes":                  file(dict("<f4", "False", "(, 2)"), four),
+		"shape (,), want sizes":                    file(dict("<f4", "False", "(,)"), four),
+		"shape (4), want sizes":                    file(dict("<f4", "False", "(4)"), four),
+		"(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,":  file(dict("<f4", "False", "("+strings.Repeat("1,", 65)+")"), four[:1]),
+		"shape (0, 2) of 4-byte elements does not": file(dict("<f4", "False", "(0, 2)"), four),
+		"is more than this machine can hold":       file(dict("<f4", "False", "(0, 4611686018427387904, 4)"), four[:0]),
+		"does not fit the 16":                      file(dict("<f4", "False", "(2, 3)"), four),
+		"shape (4611686018427387904, 4) of 4-by":   file(dict("<f4", "False", "(4611686018427387904, 4)"), four),
 	} {
 		_, err := npy.NewReader(bytes.NewReader(data), int64(len(data)))
 		assert.ErrorContains(t, err, want)
@@ -237,6 +245,9 @@ func FuzzReader(f *testing.F) {
 	f.Add(file(dict("|V2", "False", "()"), []uint16{1}))
 	f.Add(file(dict("|b1", "False", "(3,)"), []uint8{0, 1, 2}))
 	f.Add(file(dict("<f4", "False", "(4000000000, 4000000000)"), []float32{1}))
+	f.Add(file(dict("<i8", "True", "(2, 1, 3)"), []int64{1, 1 << 60, 3, -4, 1<<24 + 1, 6}))
+	f.Add(file(dict("<u2", "True", "(3, 0, 4)"), []uint16{}))
+	f.Add(file(`{"shape":(2L,2L,),'descr':u'|i1', 'fortran_order' : True}`, []int8{1, 2, 3, 4}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := npy.NewReader(bytes.NewReader(data), int64(len(data)))
 		if err != nil {
@@ -248,13 +259,33 @@ func FuzzReader(f *testing.F) {
 		}
 		assert.Equal(t, product, r.Rows*r.Cols)
 		assert.LessOrEqual(t, product, len(data))
-		n, err := npy.Read(r, dense.New[float32](r.Rows, r.Cols))
+		whole := dense.New[float64](r.Rows, r.Cols)
+		n, err := npy.Read(r, whole)
 		if err != nil {
-			require.ErrorContains(t, err, "booleans")
+			require.ErrorContains(t, err, "is not exact in float64")
 			return
 		}
 		assert.Equal(t, r.Rows, n)
+		// Rows in two parts are the same rows.
+		r, err = npy.NewReader(bytes.NewReader(data), int64(len(data)))
+		require.NoError(t, err)
+		for lo, half := 0, (r.Rows+1)/2; lo < r.Rows; lo += n {
+			part := dense.New[float64](half, r.Cols)
+			n, err = npy.Read(r, part)
+			require.NoError(t, err)
+			require.Equal(t, min(half, r.Rows-lo), n)
+			assert.Equal(t, bitsOf(whole.RowRange(lo, lo+n).Data[:n*r.Cols]), bitsOf(part.Data[:n*r.Cols]))
+		}
 	})
+}
+
+// bitsOf returns the bits of numbers, so that NaN equals NaN.
+func bitsOf(x []float64) []uint64 {
+	all := make([]uint64, len(x))
+	for i, v := range x {
+		all[i] = math.Float64bits(v)
+	}
+	return all
 }
 
 func Example() {

@@ -66,20 +66,28 @@ func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	return b.Flush()
 }
 
-// fits returns an error unless the shape has n elements, at least one.
+// fits returns an error unless the shape has n elements.
 func fits(n int, shape []int) error {
 	if len(shape) > maxRank {
 		return fmt.Errorf("shape has %d sides, want at most %d", len(shape), maxRank)
 	}
-	left, divides := n, true
+	// The product of the sides divides the number of elements, which it does not exceed.
+	left, fits, empty := n, true, false
 	for _, side := range shape {
-		if side < 1 {
-			return fmt.Errorf("shape %v has no element", shape)
+		if side < 0 {
+			return fmt.Errorf("shape %v has a negative side", shape)
 		}
-		divides = divides && left%side == 0
+		if side == 0 {
+			empty = true
+			continue
+		}
+		fits = fits && left%side == 0
 		left /= side
 	}
-	if !divides || left != 1 {
+	if empty {
+		left, fits = 1, n == 0
+	}
+	if !fits || left != 1 {
 		return fmt.Errorf("shape %v does not fit %d elements", shape, n)
 	}
 	return nil

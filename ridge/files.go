@@ -18,7 +18,7 @@ import (
 )
 
 // NPY is Rows in files of NumPy's format (.npy), read a block at a time: arrays of the numbers that
-// package npy reads, in C order, converted to T. Such files have no checksum.
+// package npy reads, in C or Fortran order, converted to T. Such files have no checksum.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n; "" for none

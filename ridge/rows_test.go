@@ -92,6 +92,35 @@ func read[T dense.Float](t *testing.T, rows ridge.Rows[T]) []T {
 	return passes[0]
 }
 
+// Points in Fortran order, as tables of pandas have them, and whole numbers as labels and weights are
+// read in blocks.
+func TestNPYOfOthers(t *testing.T) {
+	const n = 10000
+	columns, labels, weights := make([]float64, 3*n), make([]int8, n), make([]uint16, n)
+	for i := range n {
+		for j := range 3 {
+			columns[j*n+i] = float64(3*i + j)
+		}
+		labels[i], weights[i] = int8(i%3-1), uint16(i)
+	}
+	x := array("<f8", "10000, 3", columns)
+	rows := ridge.NPY[float64]{
+		X:       put(t, "x.npy", bytes.Replace(x, []byte("False"), []byte("True "), 1)),
+		Y:       put(t, "y.npy", array("|i1", "10000,", labels)),
+		Weights: put(t, "w.npy", array(">u2", "10000,", weights)),
+	}
+	at := 0
+	for b, err := range rows.Blocks() {
+		require.NoError(t, err)
+		for i := range b.X.Rows {
+			require.Equal(t, []float64{float64(3 * at), float64(3*at + 1), float64(3*at + 2)}, b.X.Row(i))
+			require.Equal(t, []float64{float64(at%3 - 1), float64(at)}, []float64{b.Y.At(i, 0), b.Weights[i]})
+			at++
+		}
+	}
+	assert.Equal(t, n, at)
+}
+
 func TestCSVDefaults(t *testing.T) {
 	path := put(t, "rows.csv", []byte("1;2;3\n4;5;6\n"))
 	for b, err := range (ridge.CSV[float64]{Path: path, Comma: ';'}).Blocks() {
@@ -152,5 +181,8 @@ func TestFileErrors(t *testing.T) {
 	fail(ridge.NPY[float64]{Y: y}, "ridge: open")
 	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<f8", "3,", make([]float64, 3)))}, "y.npy has 3 rows, want the 2 of")
 	fail(ridge.NPY[float64]{X: x, Y: y, Weights: x}, "has 2 columns, want 1")
-	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<i8", "2,", make([]int64, 2)))}, "y.npy: dtype", "want float32")
+	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<c8", "2,", make([]complex64, 2)))}, "y.npy: dtype \"<c8\"", "want floats")
+	fail(ridge.NPY[float64]{X: x, Y: put(t, "y.npy", array("<i8", "2,", []int64{1, 1<<53 + 1}))}, "y.npy: npy: row 1, column 0: int64 9007199254740993 is not exact in float64")
+	fail(ridge.NPY[float64]{X: put(t, "x.npy", array("<f8", "0, 2", []float64{}))}, "ridge: no rows")
+	fail(ridge.NPY[float64]{X: put(t, "x.npy", array("<f8", "2, 0", []float64{}))}, "ridge: x is 2×0, want 2 columns")
 }

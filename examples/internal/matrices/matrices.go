@@ -5,6 +5,7 @@ package matrices
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/npy"
@@ -37,22 +38,22 @@ func (t Tensor[T]) Head(h int) dense.Matrix[T] {
 }
 
 // Stat returns the header of a file. It is an error, which names the file, if npy.Open reports one,
-// if the file holds booleans, or if its rank is neither 2 nor 3.
+// if the array has no element, or if its rank is neither 2 nor 3.
 func Stat(path string) (Header, error) {
 	r, err := npy.Open(path)
 	if err != nil {
 		return Header{}, err
 	}
 	defer r.Close()
-	if r.Type == "bool" {
-		return Header{}, fmt.Errorf("%s: elements are booleans, want numbers", path)
-	}
-	return Header{Type: r.Type, Shape: r.Shape}, checkRank(path, r.Shape)
+	return Header{Type: r.Type, Shape: r.Shape}, checkShape(path, r.Shape)
 }
 
-func checkRank(path string, shape []int) error {
+func checkShape(path string, shape []int) error {
 	if n := len(shape); n != 2 && n != 3 {
 		return fmt.Errorf("%s: shape %v has rank %d, want 2 (L×d) or 3 (heads×L×d)", path, shape, n)
+	}
+	if slices.Contains(shape, 0) {
+		return fmt.Errorf("%s: shape %v has no element", path, shape)
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func Read[T dense.Float](path string) (Tensor[T], error) {
 			return Tensor[T]{}, fmt.Errorf("%s: element %v is %v, want finite numbers", path, index(shape, i), f)
 		}
 	}
-	return Tensor[T]{Shape: shape, Data: data}, checkRank(path, shape)
+	return Tensor[T]{Shape: shape, Data: data}, checkShape(path, shape)
 }
 
 // Write writes a tensor to a file, which it creates or replaces.

@@ -71,8 +71,16 @@ func TestErrors(t *testing.T) {
 	_, err := matrices.Stat(path)
 	assert.ErrorContains(t, err, "rank 1")
 	require.NoError(t, npy.WriteFile(path, []bool{true, false}, 1, 2))
-	_, err = matrices.Stat(path)
-	assert.EqualError(t, err, path+": elements are booleans, want numbers")
+	x, err := matrices.Read[float32](path)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{1, 0}, x.Data)
+	require.NoError(t, npy.WriteFile(path, []float32{}, 2, 0))
+	for _, read := range []func(string) error{
+		func(path string) error { _, err := matrices.Stat(path); return err },
+		func(path string) error { _, err := matrices.Read[float64](path); return err },
+	} {
+		assert.EqualError(t, read(path), path+": shape [2 0] has no element")
+	}
 	_, err = matrices.Stat("missing.npy")
 	assert.ErrorContains(t, err, "missing.npy: no such file")
 }

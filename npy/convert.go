@@ -1,0 +1,93 @@
+package npy
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/dense/half"
+)
+
+// convert converts the bytes that fill has read. An error is that of element at.
+func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
+	switch dst := any(dst).(type) {
+	case []bool: // of a file of booleans
+		for i := range dst {
+			dst[i] = r.bytes[i] != 0
+		}
+	case []float32:
+		return convertNumbers(r, dst, 24)
+	case []float64:
+		return convertNumbers(r, dst, 53)
+	}
+	return 0, nil
+}
+
+// convertNumbers converts to T, whose fraction has so many digits.
+func convertNumbers[T dense.Float](r *Reader, dst []T, digits int) (at int, err error) {
+	switch r.Type {
+	case "float64":
+		for i := range dst {
+			dst[i] = T(math.Float64frombits(r.word(i)))
+		}
+	case "float32":
+		for i := range dst {
+			dst[i] = T(math.Float32frombits(uint32(r.word(i))))
+		}
+	case "float16":
+		for i := range dst {
+			dst[i] = T(half.Float16(r.word(i)).Float32())
+		}
+	case "bfloat16":
+		for i := range dst {
+			dst[i] = T(half.BFloat16(r.word(i)).Float32())
+		}
+	case "bool":
+		for i := range dst {
+			dst[i] = T(min(r.bytes[i], 1))
+		}
+	case "uint8", "uint16", "uint32", "uint64":
+		for i := range dst {
+			v := r.word(i)
+			if !exact(v, digits) {
+				return i, fmt.Errorf("%s %d is not exact in %T", r.Type, v, dst[i])
+			}
+			dst[i] = T(v)
+		}
+	default:
+		unused := 64 - 8*r.width
+		for i := range dst {
+			v := int64(r.word(i)<<unused) >> unused
+			if !exact(uint64(max(v, -v)), digits) {
+				return i, fmt.Errorf("%s %d is not exact in %T", r.Type, v, dst[i])
+			}
+			dst[i] = T(v)
+		}
+	}
+	return 0, nil
+}
+
+// exact reports whether v is a multiple of a power of two by a factor of so many binary digits.
+func exact(v uint64, digits int) bool { return bits.Len64(v)-bits.TrailingZeros64(v) <= digits }
+
+// word returns the bits of element i.
+func (r *Reader) word(i int) uint64 {
+	b := r.bytes[i*r.width:]
+	switch {
+	case r.width == 8 && r.big:
+		return binary.BigEndian.Uint64(b)
+	case r.width == 8:
+		return binary.LittleEndian.Uint64(b)
+	case r.width == 4 && r.big:
+		return uint64(binary.BigEndian.Uint32(b))
+	case r.width == 4:
+		return uint64(binary.LittleEndian.Uint32(b))
+	case r.width == 2 && r.big:
+		return uint64(binary.BigEndian.Uint16(b))
+	case r.width == 2:
+		return uint64(binary.LittleEndian.Uint16(b))
+	}
+	return uint64(b[0])
+}

@@ -1,0 +1,89 @@
+package npy
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// readRows fills up to n rows and returns their number.
+func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
+	n = min(n, r.Rows-r.done)
+	if n == 0 || r.Cols == 0 {
+		r.done += n
+		return n, nil
+	}
+	if r.columns != nil {
+		return readColumns(r, n, row)
+	}
+	for i := range n {
+		if err := r.fill(r.data, r.Cols); err != nil {
+			return i, fmt.Errorf("npy: row %d: %w", r.done, err)
+		}
+		if j, err := convert(r, row(i)); err != nil {
+			return i, fmt.Errorf("npy: row %d, column %d: %w", r.done, j, err)
+		}
+		r.done++
+	}
+	return n, nil
+}
+
+// readColumns fills n rows of an array in Fortran order, whose columns lie one after another.
+func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
+	const most = 1 << 13
+	part := make([]E, min(n, most))
+	from := io.Reader(r.columns)
+	if n == r.Rows {
+		r.data.Reset(r.columns)
+		from = r.data
+	}
+	for column := range r.Cols {
+		j := r.place(column)
+		// The columns of all rows follow one another.
+		if n < r.Rows || column == 0 {
+			at := r.start + (int64(column)*int64(r.Rows)+int64(r.done))*int64(r.width)
+			if _, err := r.columns.Seek(at, io.SeekStart); err != nil {
+				return 0, fmt.Errorf("npy: column %d: %w", j, err)
+			}
+		}
+		for lo := 0; lo < n; lo += most {
+			part := part[:min(n-lo, most)]
+			if err := r.fill(from, len(part)); err != nil {
+				return 0, fmt.Errorf("npy: row %d, column %d: %w", r.done+lo, j, err)
+			}
+			if i, err := convert(r, part); err != nil {
+				return 0, fmt.Errorf("npy: row %d, column %d: %w", r.done+lo+i, j, err)
+			}
+			for i, e := range part {
+				row(lo + i)[j] = e
+			}
+		}
+	}
+	r.done += n
+	return n, nil
+}
+
+// place returns the place in C order of a column that is numbered in Fortran order.
+func (r *Reader) place(column int) int {
+	at := 0
+	for _, n := range r.Shape[1:] {
+		at = at*n + column%n
+		column /= n
+	}
+	return at
+}
+
+// fill reads the bytes of n elements.
+func (r *Reader) fill(from io.Reader, n int) error {
+	if cap(r.bytes) < n*r.width {
+		r.bytes = make([]byte, n*r.width)
+	}
+	r.bytes = r.bytes[:n*r.width]
+	_, err := io.ReadFull(from, r.bytes)
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
