@@ -105,8 +105,9 @@ type CSV[T dense.Float] struct {
 }
 
 // Blocks reads the file. The columns that are no targets are the points. Numbers are decimal, without
-// underscores. A byte order mark at the beginning is skipped. An error names the file and, counted
-// from 1, the line and the column of what is not a number.
+// underscores, or nan or inf, with or without quotes; blanks around them are skipped, as are lines of
+// blanks and a byte order mark at the beginning. Where Comma is a blank, several are one. An error
+// names the file and, counted from 1, the line and the column of what is not a number.
 //
 // A file of this kind has no checksum: digits that were damaged or cut off are other numbers.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
@@ -136,12 +137,15 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	}
 	r := csv.NewReader(data)
 	r.ReuseRecord = true
-	r.TrimLeadingSpace = true
+	r.FieldsPerRecord = -1
 	if f.Comma != 0 {
 		r.Comma = f.Comma
 	}
+	// Tabs between numbers are no blanks: nothing between two of them is an empty column.
+	r.TrimLeadingSpace = r.Comma != '\t'
+	columns := 0
 	if f.Header {
-		if _, err := r.Read(); err != nil {
+		if _, err := nextLine(r, &columns); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 	}
@@ -155,7 +159,7 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		return ok
 	}
 	for {
-		record, err := r.Read()
+		record, err := nextLine(r, &columns)
 		if errors.Is(err, io.EOF) {
 			if rows > 0 {
 				flush()
@@ -174,7 +178,11 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 			v, err := strconv.ParseFloat(text, 64)
 			if err != nil || strings.ContainsAny(text, "_xX") {
 				line, _ := r.FieldPos(j)
-				return fmt.Errorf("line %d, column %d: %.40q is not a number", line, j+1, text)
+				fault := "not a number"
+				if errors.Is(err, strconv.ErrRange) {
+					fault = "beyond float64"
+				}
+				return fmt.Errorf("line %d, column %d: %.40q is %s", line, j+1, text, fault)
 			}
 			if !slices.Contains(targets, j) {
 				x = append(x, T(v))
@@ -187,6 +195,31 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		if rows++; rows == blockSize && !flush() {
 			return nil
 		}
+	}
+}
+
+// nextLine returns the next line that is not blank, without blanks around its fields. All lines have the
+// same number of columns, 0 before the first one.
+func nextLine(r *csv.Reader, columns *int) ([]string, error) {
+	for {
+		record, err := r.Read()
+		if err != nil {
+			return nil, err
+		}
+		for j, text := range record {
+			record[j] = strings.TrimSpace(text)
+		}
+		if len(record) == 1 && record[0] == "" && *columns != 1 {
+			continue
+		}
+		if *columns == 0 {
+			*columns = len(record)
+		}
+		if len(record) != *columns {
+			line, _ := r.FieldPos(0)
+			return nil, fmt.Errorf("line %d: %d columns, want %d", line, len(record), *columns)
+		}
+		return record, nil
 	}
 }
 

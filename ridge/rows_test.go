@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,6 +149,82 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
+// Numbers as other programs write them are read, or refused with their line and column.
+func TestCSVOfOthers(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		comma      rune
+		header     bool
+		want       string // the error, "" for the rows 1 2 3 and 4 5 6
+	}{
+		{"plain", "1,2,3\n4,5,6", 0, false, ""},
+		{"blanks after a comma", "1, 2,  3\n 4,\t5, 6\n", 0, false, ""},
+		{"blanks before a comma", "1 ,2\t,3  \n4  ,5 ,6\t\n", 0, false, ""},
+		{"no-break spaces", "1\u00a0,2,3\n4,5,\u00a06\n", 0, false, ""},
+		{"CRLF", "1,2,3\r\n4,5,6\r\n", 0, false, ""},
+		{"CRLF without the last", "1,2,3\r\n4,5,6\r", 0, false, ""},
+		{"blanks before CRLF", "1,2,3 \r\n4,5,6 \r\n", 0, false, ""},
+		{"byte order mark and names", "\ufeffa,b,c\r\n1,2,3\r\n4,5,6\r\n", 0, true, ""},
+		{"names in quotes", "\"a, or\nb\",\"b\"\"\",c\n1,2,3\n4,5,6\n", 0, true, ""},
+		{"empty lines", "\n1,2,3\n\n4,5,6\n\n\r\n\n", 0, false, ""},
+		{"lines of blanks", "  \n1,2,3\n\t\n4,5,6\n   \n \r\n ", 0, false, ""},
+		{"lines of blanks before names", "  \na,b,c\n1,2,3\n4,5,6\n", 0, true, ""},
+		{"quotes", "\"1\",\"2\", \"3\"\n\" 4\",5,\"6 \"\n", 0, false, ""},
+		{"signs and exponents", "+1,2e0,.3e1\n4.,0.5E+1,600e-2\n", 0, false, ""},
+		{"tabs", "1\t2\t3\n4\t 5 \t6\n", '\t', false, ""},
+		{"blanks alone", "1 2 3\n  4   5  6\n", ' ', false, ""},
+
+		{"nothing between commas", "1,2,3\n4,,6\n", 0, false, `line 2, column 2: "" is not a number`},
+		{"a blank between commas", "1,2,3\n4, ,6\n", 0, false, `line 2, column 2: "" is not a number`},
+		{"nothing between tabs", "1\t\t3\n4\t\t6\n", '\t', false, `line 1, column 2: "" is not a number`},
+		{"nothing before a tab", "\t2\t3\n\t5\t6\n", '\t', false, `line 1, column 1: "" is not a number`},
+		{"a comma at the end", "1,2,3,\n4,5,6,\n", 0, false, `line 1, column 4: "" is not a number`},
+		{"a decimal comma", "1;2,5;3\n", ';', false, `line 1, column 2: "2,5" is not a number`},
+		{"digits in groups", "1,\"2,000\",3\n", 0, false, `line 1, column 2: "2,000" is not a number`},
+		{"a blank in a number", "1,2 0,3\n", 0, false, `line 1, column 2: "2 0" is not a number`},
+		{"text", "1,2,3\n4,n/a,6\n", 0, false, `line 2, column 2: "n/a" is not a number`},
+		{"names", "a,b,c\n1,2,3\n", 0, false, `line 1, column 1: "a" is not a number`},
+		{"beyond float64", "1,2,3\n4,-1e400,6\n", 0, false, `line 2, column 2: "-1e400" is beyond float64`},
+		{"UTF-16", "\xff\xfe1\x00,\x002\x00\n", 0, false, `line 1, column 1: "\xff\xfe1\x00" is not a number`},
+		{"a quote within", "1,2,3\n4,5\"5,6\n", 0, false, `line 2, column 4: bare " in non-quoted`},
+		{"fewer columns", "1,2,3\n\n4,5\n", 0, false, `line 3: 2 columns, want 3`},
+		{"more columns than names", "a,b\n1,2,3\n", 0, true, `line 2: 3 columns, want 2`},
+		{"names alone", "a,b,c\n", 0, true, `no rows`},
+		{"no names", "", 0, true, `no rows`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rows := ridge.CSV[float64]{Path: put(t, "rows.csv", []byte(c.text)), Comma: c.comma, Header: c.header}
+			var all []float64
+			var failed error
+			for b, err := range rows.Blocks() {
+				if failed = err; err == nil {
+					for i := range b.X.Rows {
+						all = append(append(all, b.X.Row(i)...), b.Y.Row(i)...)
+					}
+				}
+			}
+			switch c.want {
+			case "":
+				require.NoError(t, failed)
+				assert.Equal(t, []float64{1, 2, 3, 4, 5, 6}, all)
+			case "no rows":
+				require.NoError(t, failed)
+				assert.Empty(t, all)
+			default:
+				require.Error(t, failed)
+				assert.Regexp(t, `^ridge: .*rows\.csv: `, failed.Error())
+				assert.ErrorContains(t, failed, c.want)
+			}
+		})
+	}
+	for b, err := range (ridge.CSV[float64]{Path: put(t, "rows.csv", []byte("nan,inf,NaN\n-Inf,Infinity,+inf\n"))}).Blocks() {
+		require.NoError(t, err)
+		inf := math.Inf(1)
+		assert.True(t, math.IsNaN(b.X.At(0, 0)) && math.IsNaN(b.Y.At(0, 0)))
+		assert.Equal(t, []float64{inf, -inf, inf, inf}, []float64{b.X.At(0, 1), b.X.At(1, 0), b.X.At(1, 1), b.Y.At(1, 0)})
+	}
+}
+
 func TestFileErrors(t *testing.T) {
 	phi := gaussian[float64](t, 4, 2, 1, 1)
 	fail := func(rows ridge.Rows[float64], want ...string) {
@@ -166,8 +243,13 @@ func TestFileErrors(t *testing.T) {
 	for _, text := range []string{"1_0", "0x1p4", "0X1P4", ""} {
 		fail(csv("1,2,3\n"+text+",2,3\n"), fmt.Sprintf("rows.csv: line 2, column 1: %q is not a number", text))
 	}
-	fail(csv("1,2,3\n1,2\n"), "line 2: wrong number of fields")
+	fail(csv("1,2,3\n1,2\n"), "line 2: 2 columns, want 3")
 	fail(csv("1\n"), "1 columns and 1 targets")
+	for _, text := range []string{"1\n\"\"\n3\n", "1\n \n3\n"} { // a line of one column is no line of blanks
+		one := csv(text)
+		one.Targets = []int{}
+		fail(one, `line 2, column 1: "" is not a number`)
+	}
 	fail(csv("1,2,3\nNaN,2,3\n"), "ridge: x[1][0] = NaN")
 	fail(csv(strings.Repeat("1,2,3\n", 8161)+"4,NaN,3\n"), "ridge: x[1][1] = NaN", "(in the block that begins with row 8160)")
 	bad := csv("1,2,3\n")

@@ -219,6 +219,7 @@ func TestErrorsOfFiles(t *testing.T) {
 		{lines(40, "x,Inf,a,1\n"), "", `line 42, column "size": "Inf" is not a finite number`},
 		{lines(40, "x,1e999,a,1\n"), "", `line 42, column "size": "1e999" is not a finite number`},
 		{lines(40, "x,0x10,a,1\n"), "", `line 42, column "size": "0x10" is not a finite number`},
+		{lines(40, "x,1_0,a,1\n"), "", `line 42, column "size": "1_0" is not a finite number`},
 		{lines(40, "x,-2,a,1\n"), "-log size", `line 42, column "size": "-2" is not a positive number`},
 		{lines(40, "x,1,a,dear\n"), "", `line 42, column "price": "dear" is not a finite number, which a target is`},
 		{lines(40, "x,1,a\n"), "", "record on line 42: wrong number of fields"},

@@ -83,7 +83,7 @@ func missing(text string) bool {
 // number returns the value of a text that is a finite decimal number.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "xX")
+	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "_xX")
 }
 
 // wrong is the error of a value.
