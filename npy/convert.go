@@ -48,29 +48,23 @@ func convertNumbers[T dense.Float](r *Reader, dst []T, digits int) (at int, err 
 		for i := range dst {
 			dst[i] = T(min(r.bytes[i], 1))
 		}
-	case "uint8", "uint16", "uint32", "uint64":
-		for i := range dst {
-			v := r.word(i)
-			if !exact(v, digits) {
-				return i, fmt.Errorf("%s %d is not exact in %T", r.Type, v, dst[i])
-			}
-			dst[i] = T(v)
-		}
 	default:
 		unused := 64 - 8*r.width
 		for i := range dst {
-			v := int64(r.word(i)<<unused) >> unused
-			if !exact(uint64(max(v, -v)), digits) {
-				return i, fmt.Errorf("%s %d is not exact in %T", r.Type, v, dst[i])
+			magnitude, sign := r.word(i), ""
+			if r.Type[0] == 'i' && int64(magnitude<<unused) < 0 {
+				magnitude, sign = -magnitude<<unused>>unused, "-"
 			}
-			dst[i] = T(v)
+			if bits.Len64(magnitude)-bits.TrailingZeros64(magnitude) > digits {
+				return i, fmt.Errorf("%s %s%d is not exact in %T", r.Type, sign, magnitude, dst[i])
+			}
+			if dst[i] = T(magnitude); sign != "" {
+				dst[i] = -dst[i]
+			}
 		}
 	}
 	return 0, nil
 }
-
-// exact reports whether v is a multiple of a power of two by a factor of so many binary digits.
-func exact(v uint64, digits int) bool { return bits.Len64(v)-bits.TrailingZeros64(v) <= digits }
 
 // word returns the bits of element i.
 func (r *Reader) word(i int) uint64 {
