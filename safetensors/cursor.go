@@ -82,10 +82,18 @@ func written(t json.Token) string {
 // expect reads a delimiter.
 func (c *cursor) expect(d json.Delim) error {
 	t, err := c.next()
-	if err == nil && t != d {
-		err = fmt.Errorf("want %v, got %.40s", d, written(t))
+	if err != nil {
+		return err
 	}
-	return err
+	return is(t, d)
+}
+
+// is returns an error unless t is the delimiter d.
+func is(t json.Token, d json.Delim) error {
+	if t != d {
+		return fmt.Errorf("want %v, got %.40s", d, written(t))
+	}
+	return nil
 }
 
 // object reads an object and calls member after each key and its colon; member
@@ -94,6 +102,11 @@ func (c *cursor) object(member func(key string) error) error {
 	if err := c.expect('{'); err != nil {
 		return err
 	}
+	return c.members(member)
+}
+
+// members reads an object after its '{'.
+func (c *cursor) members(member func(key string) error) error {
 	seen := map[string]bool{}
 	for c.json.More() {
 		key, err := c.str()

@@ -3,7 +3,7 @@
 // execute.
 //
 //	f, err := safetensors.Read(file)                       // once for all tensors
-//	w, err := safetensors.Floats[float32](f.Tensors["wte"]) // from F64, F32, F16 or BF16
+//	w, err := safetensors.Floats[float32](f.Tensors["wte"]) // from F64, F32, F16, BF16, F8 or integers
 //
 // Package performer/layer reads layers of attention from a File.
 //
@@ -22,7 +22,7 @@
 //	 "weights": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 //
 // Offsets are half-open, [begin, end). The key __metadata__ is optional and holds
-// text by text. The shape [] is a scalar, and a shape with a 0 in it an empty
+// text by text; null, as some writers have it, is none. The shape [] is a scalar, and a shape with a 0 in it an empty
 // tensor, which takes no bytes. The header starts with '{' and may end with spaces.
 //
 // # What Read demands
@@ -32,10 +32,9 @@
 // the bytes that its type and shape imply. No key occurs twice, no field is missing
 // or unknown, and integers have digits alone.
 //
-// The reference implementation is more lenient in five points. It lets the last of
-// two tensors of one name win, ignores unknown fields of a tensor, takes null for
-// __metadata__, lets white space precede the '{', and takes any dimensions after
-// a 0. In this package the non-zero dimensions of an empty tensor must have a product that fits
+// The reference implementation is more lenient in four points. It lets the last of
+// two tensors of one name win, ignores unknown fields of a tensor, lets white space precede the
+// '{', and takes any dimensions after a 0. In this package the non-zero dimensions of an empty tensor must have a product that fits
 // an int too, so that no partial product of a shape that was read overflows.
 //
 // Read does not check values: NaN and ±Inf come through. The format has no checksum, so elements that
@@ -60,4 +59,5 @@
 //
 //   - [Safetensors] Hugging Face. Safetensors, section "Format" of the README.
 //     https://github.com/huggingface/safetensors
+//   - [OFP8] Open Compute Project. OCP 8-bit Floating Point Specification (OFP8), revision 1.0, 2023.
 package safetensors

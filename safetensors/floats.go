@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
@@ -11,10 +12,12 @@ import (
 
 // Floats returns the elements of t, row-major, in new memory.
 //
-// F16, BF16 and F32 convert exactly, subnormals and the sign of zero included. F64
-// converts to float32 by rounding to nearest even, where values beyond the range
-// become ±Inf. ±Inf stay what they are and NaN stays NaN; its sign and payload are
-// kept where no rounding takes place.
+// F16, BF16, F32, F8_E4M3 and F8_E5M2 convert exactly, subnormals and the sign of zero included. F64
+// converts to float32 by rounding to nearest even, where values beyond the range become ±Inf. ±Inf
+// stay what they are and NaN stays NaN; its sign and payload are kept where no rounding takes place.
+// F8_E4M3 has no infinity, and NaN at 0x7f and 0xff alone [OFP8]. BOOL is 0 and 1. Integers convert
+// exactly: one that T does not have is an error. Quantised weights are stored as F8 or integers beside
+// their scales, by which the caller multiplies.
 //
 // It is an error if t has another dtype, or if its Data do not fit its DType and
 // Shape.
@@ -24,11 +27,11 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 		return nil, fmt.Errorf("safetensors: %w", err)
 	}
 	switch t.DType {
-	case F64, F32, F16, BF16:
+	case F64, F32, F16, BF16, F8E4M3, F8E5M2, Bool, I8, I16, I32, I64, U8, U16, U32, U64:
 	default:
-		return nil, fmt.Errorf("safetensors: dtype %s, want F64, F32, F16 or BF16", t.DType)
+		return nil, fmt.Errorf("safetensors: dtype %s, want F64, F32, F16, BF16, F8_E4M3, F8_E5M2, BOOL or integers", t.DType)
 	}
-	// Elements of two bytes may fit the memory of a 32-bit machine where those of T do not.
+	// Short elements may fit the memory of a 32-bit machine where those of T do not.
 	if _, _, err := extent(dtypeOf[T](), t.Shape); err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
 	}
@@ -50,8 +53,57 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 		for i := range x {
 			x[i] = T(half.BFloat16(binary.LittleEndian.Uint16(t.Data[2*i:])).Float32())
 		}
+	case F8E5M2: // the upper half of binary16
+		for i, b := range t.Data {
+			x[i] = T(half.Float16(uint16(b) << 8).Float32())
+		}
+	case F8E4M3:
+		for i, b := range t.Data {
+			x[i] = T(e4m3(b))
+		}
+	case Bool:
+		for i, b := range t.Data {
+			x[i] = T(min(b, 1))
+		}
+	default:
+		if err := integers(x, t); err != nil {
+			return nil, fmt.Errorf("safetensors: %w", err)
+		}
 	}
 	return x, nil
+}
+
+// e4m3 returns the number whose bits are a sign, 4 bits of exponent and 3 of fraction.
+func e4m3(b byte) float32 {
+	if b&0x7f == 0x7f {
+		return math.Float32frombits(uint32(b>>7)<<31 | 0x7fc00000)
+	}
+	// The bias of the exponent is 7, and 15 in binary16.
+	return 0x1p8 * half.Float16(uint16(b&0x80)<<8|uint16(b&0x7f)<<7).Float32()
+}
+
+// integers converts the integers of t.
+func integers[T dense.Float](x []T, t Tensor) error {
+	digits := 53
+	if dtypeOf[T]() == F32 {
+		digits = 24
+	}
+	for i := range x {
+		size := len(t.Data) / len(x)
+		var word [8]byte
+		copy(word[:], t.Data[i*size:][:size])
+		magnitude, sign := binary.LittleEndian.Uint64(word[:]), ""
+		if unused := 64 - 8*size; t.DType[0] == 'I' && int64(magnitude<<unused) < 0 {
+			magnitude, sign = -magnitude<<unused>>unused, "-"
+		}
+		if bits.Len64(magnitude)-bits.TrailingZeros64(magnitude) > digits {
+			return fmt.Errorf("element %d: %s %s%d is not exact in %T", i, t.DType, sign, magnitude, x[i])
+		}
+		if x[i] = T(magnitude); sign != "" {
+			x[i] = -x[i]
+		}
+	}
+	return nil
 }
 
 // FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16 by E, bit for bit.

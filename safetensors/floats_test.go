@@ -3,6 +3,7 @@ package safetensors
 import (
 	"encoding/binary"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,6 +89,108 @@ func TestShortFloatAnchors(t *testing.T) {
 		x, err := Floats[float64](Tensor{test.dtype, nil, binary.LittleEndian.AppendUint16(nil, test.pattern)})
 		require.NoError(t, err)
 		assert.Equal(t, []float64{test.want}, x, "%s %#04x", test.dtype, test.pattern)
+	}
+}
+
+// All values of the types of 8 bits are those of the tables of [OFP8], with the sign of zero and NaN.
+func TestFloatsOf8Bits(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	for _, test := range []struct {
+		dtype                DType
+		mantissa, bias       int
+		infinity, firstOfNaN byte // patterns without a sign
+	}{{F8E4M3, 3, 7, 0xff, 0x7f}, {F8E5M2, 2, 15, 0x7c, 0x7d}} {
+		tensor := Tensor{test.dtype, []int{4, 64}, all}
+		single, err := Floats[float32](tensor)
+		require.NoError(t, err)
+		double, err := Floats[float64](tensor)
+		require.NoError(t, err)
+		for i, b := range all {
+			pattern, one := int(b&0x7f), 1<<test.mantissa
+			exponent, fraction := pattern/one, float64(pattern%one)/float64(one)
+			want := math.Ldexp(1+fraction, exponent-test.bias)
+			if exponent == 0 {
+				want = math.Ldexp(fraction, 1-test.bias)
+			}
+			if b&0x7f == test.infinity {
+				want = math.Inf(1)
+			}
+			if b >= 0x80 {
+				want = -want
+			}
+			for _, got := range []float64{float64(single[i]), double[i]} {
+				if b&0x7f >= test.firstOfNaN {
+					require.True(t, math.IsNaN(got), "%s %#02x: %v", test.dtype, b, got)
+				} else {
+					require.Equal(t, math.Float64bits(want), math.Float64bits(got), "%s %#02x: want %v, got %v", test.dtype, b, want, got)
+				}
+			}
+		}
+	}
+	for _, test := range []struct {
+		dtype DType
+		bits  byte
+		want  float64
+	}{
+		{F8E4M3, 0x7e, 448}, {F8E4M3, 0x78, 256}, {F8E4M3, 0x08, 0x1p-6}, {F8E4M3, 0x07, 0.875 * 0x1p-6}, {F8E4M3, 0x01, 0x1p-9}, {F8E4M3, 0xb8, -1},
+		{F8E5M2, 0x7b, 57344}, {F8E5M2, 0x04, 0x1p-14}, {F8E5M2, 0x03, 0.75 * 0x1p-14}, {F8E5M2, 0x01, 0x1p-16}, {F8E5M2, 0xfc, math.Inf(-1)}, {F8E5M2, 0xbc, -1},
+	} {
+		x, err := Floats[float64](Tensor{test.dtype, nil, []byte{test.bits}})
+		require.NoError(t, err)
+		assert.Equal(t, []float64{test.want}, x, "%s %#02x", test.dtype, test.bits)
+	}
+}
+
+// Integers are exact or errors, and truth values 0 and 1.
+func TestIntegers(t *testing.T) {
+	data := func(x any) []byte {
+		b, err := binary.Append(nil, binary.LittleEndian, x)
+		require.NoError(t, err)
+		return b
+	}
+	for _, test := range []struct {
+		dtype  DType
+		x      any
+		want   []float64
+		single string // the error of float32
+		double string
+	}{
+		{Bool, []bool{true, false, true}, []float64{1, 0, 1}, "", ""},
+		{I8, []int8{-128, -1, 0, 127}, []float64{-128, -1, 0, 127}, "", ""},
+		{U8, []uint8{0, 128, 255}, []float64{0, 128, 255}, "", ""},
+		{I16, []int16{-32768, -1, 32767}, []float64{-32768, -1, 32767}, "", ""},
+		{U16, []uint16{0, 32768, 65535}, []float64{0, 32768, 65535}, "", ""},
+		{I32, []int32{math.MinInt32, -1, 1 << 24}, []float64{math.MinInt32, -1, 1 << 24}, "", ""},
+		{I32, []int32{0, -1<<24 - 1}, []float64{0, -1<<24 - 1}, "element 1: I32 -16777217 is not exact in float32", ""},
+		{U32, []uint32{1 << 31, math.MaxUint32}, []float64{1 << 31, math.MaxUint32}, "element 1: U32 4294967295 is not exact in float32", ""},
+		{I64, []int64{math.MinInt64, -1 << 53, 1 << 62}, []float64{math.MinInt64, -1 << 53, 1 << 62}, "", ""},
+		{I64, []int64{7, 1<<53 + 1}, nil, "element 1: I64 9007199254740993 is not exact in float32", "element 1: I64 9007199254740993 is not exact in float64"},
+		{I64, []int64{math.MinInt64 + 1}, nil, "element 0: I64 -9223372036854775807 is not exact in float32", "element 0: I64 -9223372036854775807 is not exact in float64"},
+		{U64, []uint64{1 << 63, 1<<53 - 1}, []float64{1 << 63, 1<<53 - 1}, "element 1: U64 9007199254740991 is not exact in float32", ""},
+		{U64, []uint64{math.MaxUint64}, nil, "element 0: U64 18446744073709551615 is not exact in float32", "element 0: U64 18446744073709551615 is not exact in float64"},
+		{I64, []int64{}, []float64{}, "", ""},
+	} {
+		tensor := Tensor{test.dtype, []int{reflect.ValueOf(test.x).Len()}, data(test.x)}
+		double, err := Floats[float64](tensor)
+		if test.double != "" {
+			assert.EqualError(t, err, "safetensors: "+test.double)
+		} else {
+			require.NoError(t, err)
+			assert.Equal(t, test.want, double)
+		}
+		single, err := Floats[float32](tensor)
+		if test.single != "" {
+			assert.EqualError(t, err, "safetensors: "+test.single)
+			continue
+		}
+		require.NoError(t, err)
+		require.Len(t, single, len(test.want))
+		for i, want := range test.want {
+			assert.Equal(t, want, float64(single[i]))
+		}
 	}
 }
 
@@ -183,13 +286,13 @@ func TestFloatsRefuse(t *testing.T) {
 		_, single := Floats[float32](tensor)
 		_, double := Floats[float64](tensor)
 		switch d.name {
-		case F64, F32, F16, BF16:
-			assert.NoError(t, single)
-			assert.NoError(t, double)
-		default:
-			want := "safetensors: dtype " + string(d.name) + ", want F64, F32, F16 or BF16"
+		case F4, F6E2M3, F6E3M2, F8E8M0, F8E4M3FNUZ, F8E5M2FNUZ, C64:
+			want := "safetensors: dtype " + string(d.name) + ", want F64, F32, F16, BF16, F8_E4M3, F8_E5M2, BOOL or integers"
 			assert.EqualError(t, single, want)
 			assert.EqualError(t, double, want)
+		default:
+			assert.NoError(t, single)
+			assert.NoError(t, double)
 		}
 	}
 	_, err := Floats[float32](Tensor{F32, []int{2}, make([]byte, 9)})

@@ -15,6 +15,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(file(`{"w":{"dtype":"F16","shape":[2,1],"data_offsets":[1,5]},"\u0061":{"shape":[ ],"data_offsets":[0,1],"dtype":"BOOL"}}`, "12345"))
 	f.Add(file(`{"__metadata__":{"\ud83d\ude00":"\\\/"},"w":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}} `, "123"))
+	f.Add(file(`{"__metadata__":null,"w":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]},"v":{"dtype":"I64","shape":[],"data_offsets":[3,11]}}`, "12312345678"))
 	f.Fuzz(checkRead)
 }
 
@@ -48,10 +49,20 @@ func checkRead(t *testing.T, text []byte) {
 	require.NoError(t, err)
 	require.Equal(t, first, second)
 	for _, tensor := range first.Tensors {
+		x, err := Floats[float32](tensor)
 		switch tensor.DType {
-		case F64, F32, F16, BF16:
-			_, err := Floats[float32](tensor)
+		case F64, F32, F16, BF16, F8E4M3, F8E5M2, Bool, I8, U8, I16, U16:
 			require.NoError(t, err)
+		case I32, U32, I64, U64:
+			if err != nil {
+				require.ErrorContains(t, err, " is not exact in float32")
+			}
+		default:
+			require.ErrorContains(t, err, "dtype "+string(tensor.DType))
+		}
+		if err == nil {
+			elements, _ := tensor.extent()
+			require.Len(t, x, elements)
 		}
 	}
 }

@@ -99,3 +99,15 @@ func TestReadVariants(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 }
+
+// A header may say that there are no metadata.
+func TestReadNullMetadata(t *testing.T) {
+	for _, header := range []string{
+		`{"__metadata__":null,"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}}`,
+		`{"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"__metadata__" : null }  `,
+	} {
+		got, err := Read(bytes.NewReader(file(header, "7")))
+		require.NoError(t, err)
+		assert.Equal(t, &File{Tensors: map[string]Tensor{"w": {U8, []int{1}, []byte("7")}}}, got)
+	}
+}

@@ -47,17 +47,26 @@ func parseHeader(text []byte) (metadata map[string]string, entries []entry, err 
 	return metadata, entries, c.finish()
 }
 
-// metadata reads an object whose values are all strings.
+// metadata reads an object whose values are all strings, or null for none.
 func (c *cursor) metadata() (map[string]string, error) {
+	t, err := c.next()
+	if t == nil && err == nil {
+		return nil, nil
+	}
 	texts := map[string]string{}
-	err := c.object(func(key string) error {
-		text, err := c.str()
-		if err != nil {
-			return fmt.Errorf("key %.80q: %w", key, err)
-		}
-		texts[key] = text
-		return nil
-	})
+	if err == nil {
+		err = is(t, '{')
+	}
+	if err == nil {
+		err = c.members(func(key string) error {
+			text, err := c.str()
+			if err != nil {
+				return fmt.Errorf("key %.80q: %w", key, err)
+			}
+			texts[key] = text
+			return nil
+		})
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", metadataKey, err)
 	}

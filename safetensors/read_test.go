@@ -56,7 +56,10 @@ func TestReadRefuses(t *testing.T) {
 		{"equal metadata", `{"__metadata__":{"k":"1","k":"2"}}`, "", `__metadata__: key "k" occurs twice`},
 		{"metadata twice", `{"__metadata__":{},"__metadata__":{}}`, "", `key "__metadata__" occurs twice`},
 
-		{"metadata null", `{"__metadata__":null}`, "", `__metadata__: want {, got null`},
+		{"metadata null and again", `{"__metadata__":null,"__metadata__":{}}`, "", `key "__metadata__" occurs twice`},
+		{"metadata of an array", `{"__metadata__":[]}`, "", `__metadata__: want {, got [`},
+		{"metadata without an end", `{"__metadata__":`, "", `__metadata__: header: unexpected end`},
+		{"null in metadata", `{"__metadata__":{"k":null}}`, "", `__metadata__: key "k": want a string, got null`},
 		{"metadata of a number", `{"__metadata__":{"k":1}}`, "", `__metadata__: key "k": want a string, got 1`},
 		{"metadata of an object", `{"__metadata__":{"k":{}}}`, "", `__metadata__: key "k": want a string, got {`},
 

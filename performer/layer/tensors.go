@@ -227,6 +227,12 @@ func (t *tensors[T]) floats(name string) ([]T, []int) {
 		return nil, nil
 	}
 	delete(t.left, name)
+	switch tensor.DType {
+	case safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16:
+	default: // weights of fewer bits have scales, in tensors of other names
+		t.fail("tensor %.80q: dtype %s, want F64, F32, F16 or BF16", t.prefix+name, tensor.DType)
+		return nil, nil
+	}
 	x, err := safetensors.Floats[T](tensor)
 	if err != nil {
 		t.fail("tensor %.80q: %w", t.prefix+name, err)

@@ -144,6 +144,11 @@ func (s slot[T]) load(t safetensors.Tensor) error {
 	if want := s.shape(); fmt.Sprint(t.Shape) != fmt.Sprint(want) {
 		return fmt.Errorf("the shape is %v, want %v", t.Shape, want)
 	}
+	switch t.DType {
+	case safetensors.F64, safetensors.F32, safetensors.F16, safetensors.BF16:
+	default: // weights of fewer bits have scales
+		return fmt.Errorf("the type is %s, want F64, F32, F16 or BF16", t.DType)
+	}
 	x, err := safetensors.Floats[T](t)
 	if err != nil {
 		return err

@@ -162,7 +162,7 @@ func TestReadErrors(t *testing.T) {
 		"type": {func(f *safetensors.File) {
 			x := f.Tensors["model.norm.weight"]
 			f.Tensors["model.norm.weight"] = safetensors.Tensor{DType: safetensors.I8, Shape: x.Shape, Data: x.Data[:12]}
-		}, `"model.norm.weight": `},
+		}, `"model.norm.weight": the type is I8, want F64, F32, F16 or BF16`},
 	} {
 		f := wave(m, "")
 		c.change(f)
