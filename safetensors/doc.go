@@ -33,9 +33,10 @@
 // or unknown, and integers have digits alone.
 //
 // The reference implementation is more lenient in four points. It lets the last of
-// two tensors of one name win, ignores unknown fields of a tensor, lets white space precede the
-// '{', and takes any dimensions after a 0. In this package the non-zero dimensions of an empty tensor must have a product that fits
-// an int too, so that no partial product of a shape that was read overflows.
+// two tensors of one name win, ignores unknown fields of a tensor, lets white space
+// precede the '{', and takes any dimensions after a 0. In this package the non-zero
+// dimensions of an empty tensor must have a product that fits an int too, so that no
+// partial product of a shape that was read overflows.
 //
 // Read does not check values: NaN and ±Inf come through. The format has no checksum, so elements that
 // were damaged are other numbers.
