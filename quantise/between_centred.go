@@ -21,7 +21,7 @@ func (c *centre[T]) beyond(y []T) float64 {
 
 // fullNorm returns ‖x‖ of a row.
 func (c *centre[T]) fullNorm(x code) float64 {
-	return math.Sqrt(max(0, x.norm*x.norm+2*x.along+c.square))
+	return math.Sqrt(max(0, float64(x.norm*x.norm)+2*x.along+c.square))
 }
 
 // pair is two rows x = a + c and y = b + e with centres c and e, the measures of which follow from
@@ -34,7 +34,7 @@ type pair struct {
 // betweenCentred estimates a measure of two rows, of which one has a centre at least.
 func (q *Quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
-	p := pair{product: x.along + y.along + c.square, distance: x.norm*x.norm + y.norm*y.norm}
+	p := pair{product: x.along + y.along + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
 	if x.cluster != y.cluster {
 		p = q.apart(x, y)
 	} else if scale := x.norm * y.norm; scale > 0 {
@@ -63,10 +63,11 @@ func (q *Quantiser[T]) apart(x, y code) pair {
 	restX, restY := c.beyond(e.vector), e.beyond(c.vector)
 	t, u := 1-restX, 1-restY
 	inner := x.norm * y.norm * q.product(x, y) * x.ratio * y.ratio * float64(len(q.rotations))
+	squareX, squareY := x.norm*x.norm, y.norm*y.norm
 	toE, toC := q.toward(x, c, e, t), q.toward(y, e, c, u)
 	p := pair{
-		product:  t*x.along + u*y.along + t*c.square,
-		distance: x.norm*x.norm + y.norm*y.norm + squaredDistance(c.vector, e.vector) + 2*restX*x.along + 2*restY*y.along,
+		product:  float64(t*x.along) + float64(u*y.along) + float64(t*c.square),
+		distance: squareX + squareY + squaredDistance(c.vector, e.vector) + float64(2*restX*x.along) + float64(2*restY*y.along),
 	}
 	p.estimated.Value = inner + toE + toC
 
@@ -80,17 +81,16 @@ func (q *Quantiser[T]) apart(x, y code) pair {
 		acrossY = acrossX
 	}
 	// ‖y − tc‖² with y − tc = b + (e − tc), and bᵀc = toC + u·bᵀe.
-	lengthX := y.norm*y.norm + squareApart(e, c, t) + 2*(y.along-t*(toC+u*y.along))
-	lengthY := x.norm*x.norm + squareApart(c, e, u) + 2*(x.along-u*(toE+t*x.along))
+	lengthX := float64(squareY) + squareApart(e, c, t) + 2*(y.along-float64(t*(toC+float64(u*y.along))))
+	lengthY := float64(squareX) + squareApart(c, e, u) + 2*(x.along-float64(u*(toE+float64(t*x.along))))
 	rest := float64(q.out - 1)
 	inner /= along * along
 	toE /= along
 	toC /= along
-	squareX, squareY := x.norm*x.norm, y.norm*y.norm
-	variance := squareX * acrossX * max(0, lengthX*acrossX/rest, lengthX-(inner+toE)*(inner+toE)/max(squareX, math.SmallestNonzeroFloat64))
-	variance += squareY * acrossY * max(0, lengthY*acrossY/rest, lengthY-(inner+toC)*(inner+toC)/max(squareY, math.SmallestNonzeroFloat64))
-	variance += squareX * squareY * acrossX * acrossY
-	bias := (along*along-1)*inner + (along-1)*(toE+toC)
+	variance := float64(squareX * acrossX * max(0, lengthX*acrossX/rest, lengthX-float64((inner+toE)*(inner+toE)/max(squareX, math.SmallestNonzeroFloat64))))
+	variance += float64(squareY * acrossY * max(0, lengthY*acrossY/rest, lengthY-float64((inner+toC)*(inner+toC)/max(squareY, math.SmallestNonzeroFloat64))))
+	variance += float64(squareX * squareY * acrossX * acrossY)
+	bias := float64((float64(along*along)-1)*inner) + float64((along-1)*(toE+toC))
 	p.estimated.StdErr = math.Hypot(math.Sqrt(variance/rest/float64(len(q.rotations))), bias)
 	return p
 }
@@ -98,7 +98,7 @@ func (q *Quantiser[T]) apart(x, y code) pair {
 // squareApart returns ‖e − tc‖².
 func squareApart[T dense.Float](e, c *centre[T], t float64) (sum float64) {
 	for i, v := range e.vector {
-		d := float64(v) - t*float64(c.vector[i])
+		d := float64(v) - float64(t*float64(c.vector[i]))
 		sum += float64(d * d)
 	}
 	return sum

@@ -72,7 +72,8 @@
 // dimensions.
 //
 // Between two codes of 1 bit the share of signs that differ is an average over orthogonal
-// directions, whose variance is known exactly too.
+// directions, whose variance is known exactly too. With more bits vectors at a small angle are rounded
+// alike. The estimate of Between and its StdErr follow from the law of both codes together.
 //
 // # Centres
 //

@@ -115,6 +115,8 @@ type laws struct {
 	signs      sync.Once
 	signErrors []atomic.Uint64 // float64 bits by the number of signs that differ, 0 if not known yet
 
+	pairLaws sync.Map // by Between: functions that return *codelaw.Pairs, by uint8
+
 	lengths       sync.Once
 	squared, ones []float32 // the squares of levels, and as many ones as Levels takes
 }

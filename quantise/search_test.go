@@ -157,30 +157,3 @@ func TestAllocations(t *testing.T) {
 		}
 	}
 }
-
-// A code and another of the same vector are as near as codes tell.
-func TestBetween(t *testing.T) {
-	x := random[float64](2, 256, 12)
-	copy(x.Row(1), x.Row(0))
-	for _, o := range lawOptions(1, 2, 4, 8) {
-		c := encode(t, x, o)
-		e := c.Between(0, 1, quantise.Cosine)
-		assert.Equal(t, e, c.Between(0, 0, quantise.Cosine), "%v", o)
-		assert.Positive(t, e.StdErr, "%v", o)
-		decoded := c.Decode(dense.Matrix[float64]{}, 0, 1).Row(0)
-		var code, row float64
-		for j, v := range decoded {
-			code += v * v
-			row += x.At(0, j) * x.At(0, j)
-		}
-		if o.Bits > 1 && o.Scheme != quantise.QJL {
-			assert.InEpsilon(t, code/row, e.Value, 1e-6, "%v", o)
-		} else {
-			assert.InDelta(t, 1, e.Value, 1e-15, "%v", o)
-		}
-		product, distance := c.Between(0, 1, quantise.InnerProduct), c.Between(0, 1, quantise.SquaredDistance)
-		assert.InEpsilon(t, e.Value*row, product.Value, 1e-6, "%v", o)
-		assert.InDelta(t, 2*row-2*product.Value, distance.Value, 1e-6*row, "%v", o)
-		assert.InEpsilon(t, 2*product.StdErr, distance.StdErr, 1e-12, "%v", o)
-	}
-}

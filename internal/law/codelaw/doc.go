@@ -25,10 +25,17 @@
 // SignsCorrected writes 1/M² as ∫ t·e^(−tM) dt, so that the coordinates come apart.
 // Cells.Corrected does the same on the sphere, which it writes as a Fourier integral.
 //
+// # Two codes
+//
+// The codes of two vectors have a law of their own, because vectors at a small angle are rounded alike.
+// Pairs is a table of it, SignsBetween the exact law of signs.
+//
 // # Sources
 //
 //   - [Max 1960] J. Max. Quantizing for minimum distortion. IRE Transactions on Information Theory
 //     6(1).
 //   - [Panter & Dite 1951] P. F. Panter, W. Dite. Quantization distortion in pulse-count modulation
 //     with nonuniform spacing of levels. Proceedings of the IRE 39(1).
+//   - [Price 1958] R. Price. A useful theorem for nonlinear devices having Gaussian inputs. IRE
+//     Transactions on Information Theory 4(2).
 package codelaw
