@@ -38,9 +38,8 @@ func (s *search[T]) aimAt(a *aim[T], of *query[T], cluster int) *query[T] {
 	}
 	a.queries = a.kept[:n+1]
 	x, c := a.kept[n], &s.q.centres[cluster]
-	x.of, x.index, x.centre, x.z, x.k = of, of.index, c, of.z, of.k
-	x.short = c.beyond(of.vector)
-	x.t = 1 - x.short
+	x.of, x.index, x.centre, x.z, x.k, x.scaling = of, of.index, c, of.z, of.k, of.scaling
+	x.t, x.short = c.share(of.vector)
 	x.product, x.distance = x.t*c.square, squaredDistance(of.vector, c.vector)
 	if of.norm != of.norm {
 		x.norm = of.norm
@@ -86,7 +85,7 @@ func (s *search[T]) choose(x *query[T]) {
 		}
 		switch {
 		case s.by == SquaredDistance:
-			product = 2*product - c.square
+			product = float64(2*product*x.up) - float64(c.square*x.down)
 		case s.by == Cosine && c.square > 0:
 			product /= math.Sqrt(c.square)
 		}
@@ -160,6 +159,10 @@ func (x *query[T]) whole(norm, along float64) float64 {
 func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
 	switch by {
 	case SquaredDistance:
+		if x.exponent != 0 {
+			size := norm + math.Sqrt(x.centre.square)
+			return roundings * size * (size*x.down + 2*x.of.norm*x.up)
+		}
 		return roundings * (norm*norm + math.Abs(2*x.short*along) + norm*x.norm)
 	case Cosine:
 		whole := x.whole(norm, along) * x.of.norm
@@ -175,6 +178,10 @@ func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
 func (s *search[T]) belowCentred(p *part, x *query[T], r *stretch, products []float32, margin, worst float64) bool {
 	size := math.Sqrt(x.centre.square)
 	if r.longest > 0x1p60 || x.norm > 0x1p60 || size > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) {
+		return false
+	}
+	// Numbers that float32 has no digits for.
+	if r.longest*x.norm < 0x1p-100 || s.by != InnerProduct && r.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
 		return false
 	}
 	scores := p.scores[:r.n]

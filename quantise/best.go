@@ -96,9 +96,13 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 }
 
 // score returns what a row of the given norm is ranked by, from the estimate of the cosine. With centres it
-// is the value, or the negative of a distance.
+// is the value, or the negative of a distance. For queries that are scaled it is without the norm of the
+// query, and in proportion.
 func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
 	switch {
+	case x.centre != nil && s.by == SquaredDistance && x.exponent != 0:
+		whole := x.whole(norm, along)
+		return float64(2*x.about(InnerProduct, norm, along, cosine)*x.up) - float64(whole*whole*x.down)
 	case x.centre != nil && s.by == SquaredDistance:
 		return -x.about(s.by, norm, along, cosine)
 	case x.centre != nil:
@@ -106,7 +110,7 @@ func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
 	case s.by == InnerProduct:
 		return norm * cosine
 	case s.by == SquaredDistance:
-		return norm * (2*x.norm*cosine - norm)
+		return norm * (float64(2*x.norm*x.up*cosine) - float64(norm*x.down))
 	case norm == 0:
 		return 0
 	}
@@ -142,7 +146,7 @@ func (s *search[T]) below(p *part, x *query[T], r *stretch, products []float32, 
 	}
 	squares := 0.0
 	if s.by == SquaredDistance {
-		if r.longest > 0x1p60 || x.norm > 0x1p60 {
+		if r.longest > 0x1p60 || r.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
 			return false
 		}
 		vecmath.Scale(scores, float32(2*x.norm))

@@ -7,16 +7,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 )
 
-// beyond returns 1 − t for t = yᵀc/‖c‖², which makes ‖y − tc‖ least; 1 for the origin.
-func (c *centre[T]) beyond(y []T) float64 {
+// share returns t = yᵀc/‖c‖², which makes ‖y − tc‖ least, and 1 − t; 0 and 1 for the origin.
+func (c *centre[T]) share(y []T) (t, short float64) {
 	if c.square == 0 {
-		return 1
+		return 0, 1
 	}
-	sum := 0.0
 	for i, v := range c.vector {
-		sum += float64((float64(v) - float64(y[i])) * float64(v))
+		short += float64((float64(v) - float64(y[i])) * float64(v))
 	}
-	return sum / c.square
+	short /= c.square
+	if t = 1 - short; math.Abs(t) >= 0x1p-10 {
+		return t, short
+	}
+	// y is short, or nearly at a right angle to c: the difference has lost digits of t.
+	t = 0
+	for i, v := range c.vector {
+		t += float64(float64(v) * float64(y[i]))
+	}
+	return t / c.square, short
 }
 
 // fullNorm returns ‖x‖ of a row.
@@ -25,7 +33,7 @@ func (c *centre[T]) fullNorm(x code) float64 {
 }
 
 // pair is two rows x = a + c and y = b + e with centres c and e, the measures of which follow from
-// estimated = aᵀb + aᵀ(e − tc) + bᵀ(c − ue), where t and u are those of beyond.
+// estimated = aᵀb + aᵀ(e − tc) + bᵀ(c − ue), where t and u are those of share.
 type pair struct {
 	estimated         Estimate
 	product, distance float64 // xᵀy − estimated and ‖x − y‖² + 2·estimated
@@ -60,8 +68,8 @@ func (q *Quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 // direction across a, and counts with y − tc; so that of b with x − ue.
 func (q *Quantiser[T]) apart(x, y code) pair {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
-	restX, restY := c.beyond(e.vector), e.beyond(c.vector)
-	t, u := 1-restX, 1-restY
+	t, restX := c.share(e.vector)
+	u, restY := e.share(c.vector)
 	inner := x.norm * y.norm * q.product(x, y) * x.ratio * y.ratio * float64(len(q.rotations))
 	squareX, squareY := x.norm*x.norm, y.norm*y.norm
 	toE, toC := q.toward(x, c, e, t), q.toward(y, e, c, u)

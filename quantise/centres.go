@@ -24,7 +24,8 @@ type centre[T dense.Float] struct {
 // says what that gains. A single centre may be the mean of the rows; several come from kmeans.Cluster.
 // Centres of q itself are replaced. Centres are copied, twice: as they are, and rotated.
 //
-// A row takes 4 bytes more for (x−c)ᵀc, and 8 for its number and its centre. Append costs O(K·d) more a
+// A row takes 4 bytes more for (x−c)ᵀc, and 8 for its number and its centre. It has no centre if ‖x−c‖‖c‖
+// is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d) more a
 // row, as a matrix product.
 //
 // It returns an error if q is zero, if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a
@@ -114,7 +115,8 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 const assignRows = 256
 
 // assign returns the cluster of each row of x: that of the nearest centre, the first of equals. Rows are
-// never farther from their centre than from 0, whatever rounding does.
+// never farther from their centre than from 0, whatever rounding does. Rows have no centre if ‖x−c‖‖c‖
+// is not 0 nor from 2⁻¹²⁵ to 2¹²⁵.
 func (q *Quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest
@@ -137,7 +139,9 @@ func (q *Quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 			}
 			row := x.Row(lo + i)
 			r := squaredDistance(row, q.centres[at].vector)
-			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200) {
+			// (x−c)ᵀc is stored as float32.
+			along := r * q.centres[at].square
+			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && along >= 0x1p-250 && along <= 0x1p250) {
 				labels[lo+i] = uint32(at)
 			}
 		}

@@ -186,7 +186,7 @@ func (a *appending[T]) Piece(i int) {
 		l := a.clusters[label]
 		b := l.blocks[l.find(place)]
 		at := place - b.first
-		norm, err := normOf(e.rotated[0].Rows(hi - lo).Row(row - lo))
+		norm, err := normOf(e.rotated[0].Rows(hi-lo).Row(row-lo), a.x.Row(row))
 		if err != nil {
 			a.mu.Lock()
 			if row < a.bad {
@@ -211,9 +211,14 @@ func (a *appending[T]) Piece(i int) {
 	}
 }
 
-// normOf returns ‖y‖, or what is wrong with it.
-func normOf[T dense.Float](y []T) (float64, error) {
+// normOf returns ‖y‖, or what is wrong with it. y is x after a rotation, which may have overflowed.
+func normOf[T dense.Float](y, x []T) (float64, error) {
 	norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(y))
+	if norm-norm != 0 {
+		if whole := math.Sqrt(2 * vecmath.HalfSquaredNorm(x)); whole > 0x1p100 {
+			norm = whole
+		}
+	}
 	switch {
 	case norm >= 0x1p-100 && norm <= 0x1p100:
 		return norm, nil

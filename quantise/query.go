@@ -13,7 +13,8 @@ import (
 
 // query is one of the queries of a search.
 type query[T dense.Float] struct {
-	norm  float64 // NaN if it is not finite
+	scaling
+	norm  float64 // of the scaled query, NaN if it is not finite
 	index int     // among the queries of the search
 
 	unit     []float32 // the rotated query over its norm
@@ -42,8 +43,8 @@ type query[T dense.Float] struct {
 	rest  float64
 	z     float64
 
-	// With centres: the query as it came and rotated, the clusters it looks at (none means all), memory for
-	// the choice, and what a query about a centre needs of that.
+	// With centres, or if it is scaled: the query. With centres: the query rotated, the clusters it looks at
+	// (none means all), memory for the choice, and what a query about a centre needs of that.
 	vector, rotated []T
 	some            []bool
 	chosen          []candidate
@@ -73,6 +74,7 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 	x.worst.Store(math.Float64bits(math.Inf(-1)))
 
 	x.of, x.index = x, i
+	from = x.scaled(from)
 	x.rotated = scratch.Resize(x.rotated, n)
 	for k, r := range q.rotations {
 		r.Apply(dense.Of(1, q.out, x.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, from))

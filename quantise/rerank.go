@@ -111,7 +111,7 @@ func (s *search[T]) reach(x *query[T], norm, along, cosine float64) float64 {
 		return score + x.ceiling(s.by, norm, along)
 	}
 	if s.by == SquaredDistance {
-		score += roundings * norm * norm
+		score += roundings * norm * norm * x.down
 	}
 	return score
 }
@@ -130,17 +130,17 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 	s.run()
 	for i, x := range s.queries {
 		x.exact, x.least = x.exact[:0], math.Inf(1)
-		if err := s.read(x, queries.Row(i), x.best); err != nil {
+		if err := s.read(x, x.row(queries, i), x.best); err != nil {
 			return err
 		}
 		if x.k > 0 && len(x.exact) == x.k {
-			x.least = s.least(x, queries.Row(i))
+			x.least = s.least(x, x.row(queries, i))
 		}
 	}
 	s.bounded = true
 	s.run()
 	for i, x := range s.queries {
-		if err := s.readReach(x, queries.Row(i)); err != nil {
+		if err := s.readReach(x, x.row(queries, i)); err != nil {
 			return err
 		}
 		if x.norm != x.norm {
@@ -150,10 +150,7 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 		hits[i] = hits[i][:len(x.exact)]
 		for j, c := range x.exact {
 			segment, id := s.locate(c.row)
-			if s.by == SquaredDistance {
-				c.score = -c.score
-			}
-			hits[i][j] = Hit{Segment: segment, ID: id, Estimate: Estimate{Value: c.score}}
+			hits[i][j] = Hit{Segment: segment, ID: id, Estimate: Estimate{Value: x.exactValue(s.by, c.score)}}
 		}
 		order(hits[i], s.by)
 	}
@@ -188,7 +185,7 @@ func (s *search[T]) readReach(x *query[T], y []T) error {
 func (s *search[T]) least(x *query[T], y []T) float64 {
 	value, norm := x.exact[0].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
-	case s.q.centres != nil:
+	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
 		return value
 	case s.by == SquaredDistance:
 		return value + norm*norm
@@ -224,6 +221,10 @@ func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 		}
 		for i, c := range some[:n] {
 			value := exactly(s.by, rows.Row(i), y)
+			if s.by == SquaredDistance && x.exponent != 0 {
+				row := rows.Row(i)
+				value = float64(2*exactly(InnerProduct, row, y)*x.up) - float64(exactly(InnerProduct, row, row)*x.down)
+			}
 			if value != value || math.IsInf(value, 0) {
 				return fmt.Errorf("quantise: row %d of segment %d that Rows read holds NaN or ±Inf, or overflows", m.ids[i], segment)
 			}

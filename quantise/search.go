@@ -41,8 +41,9 @@ type Hit struct {
 // Values are those of Estimates. Codes of 1 bit, and those of QJL with any number of bits, are first
 // compared with the query rounded to 63 steps between its largest coordinate and the negative of that, whose error is about a twentieth
 // of a standard error; the rows found have estimates from the query as it is, and are sorted by
-// those. If the query holds NaN or ±Inf, or if its rotation or the square of its norm overflows,
-// every value is NaN and the rows are the first ones.
+// those. Queries may have any finite size: values that float64 cannot hold are ±Inf, and rows of equal
+// values have the order of their numbers. If the query holds NaN or ±Inf, every value is NaN and the
+// rows are the first ones.
 //
 // The best of many estimates are biased upwards: errors in their favour brought them there. StdErr
 // is the error of a row that was chosen in advance. For RaBitQ StdErr belongs to the code itself,
@@ -147,6 +148,20 @@ func before(a, b Hit) int {
 
 // value returns the estimate for a row of the given norm from that of the cosine.
 func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
+	if x.exponent != 0 && s.by != Cosine {
+		product := 0.0
+		switch {
+		case x.centre != nil:
+			product = x.about(InnerProduct, norm, along, cosine)
+			norm = x.whole(norm, along)
+		case norm > 0:
+			product = norm * x.norm * cosine
+		}
+		if s.by == InnerProduct {
+			return math.Ldexp(product, x.exponent)
+		}
+		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
+	}
 	if x.centre != nil {
 		return x.about(s.by, norm, along, cosine)
 	}
@@ -182,9 +197,9 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	e.StdErr = s.q.deviation(moments, cosine)
 	switch s.by {
 	case InnerProduct:
-		e.StdErr *= c.norm * x.norm
+		e.StdErr = math.Ldexp(e.StdErr*(c.norm*x.norm), x.exponent)
 	case SquaredDistance:
-		e.StdErr *= 2 * c.norm * x.norm
+		e.StdErr = math.Ldexp(e.StdErr*(2*c.norm*x.norm), x.exponent)
 	case Cosine:
 		if x.centre == nil {
 			break

@@ -103,7 +103,7 @@ func TestTies(t *testing.T) {
 func TestQueriesThatAreNotFinite(t *testing.T) {
 	for _, o := range lawOptions(1, 4, 8) {
 		c := encode(t, random[float64](600, 20, 6), o)
-		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			query := random[float64](1, 20, 7).Row(0)
 			query[3] = bad
 			for _, by := range measures {

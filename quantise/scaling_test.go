@@ -1,0 +1,248 @@
+package quantise_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+// times returns x·2^exponent.
+func times[T dense.Float](x dense.Matrix[T], exponent int) dense.Matrix[T] {
+	y := x.Clone()
+	for i, v := range y.Data {
+		y.Data[i] = T(math.Ldexp(float64(v), exponent))
+	}
+	return y
+}
+
+// sizes are exponents at which the numbers of random are near the ends of a type, and with few digits left.
+func sizes[T dense.Float]() []int {
+	if any(T(0)) == any(float32(0)) {
+		return []int{124, -126, -140}
+	}
+	return []int{1020, 700, -700, -1040}
+}
+
+// For every finite query cosines are those of the query at another size, to the bit. Inner products are in
+// proportion, and distances follow from both. Values that float64 cannot hold are ±Inf. Searches find the
+// rows that they find at another size, and exact rows too.
+func testQueriesOfAnySize[T dense.Float](t *testing.T) {
+	const n, d, k = 700, 24, 5
+	x := random[T](n, d, 31)
+	for i := range x.Data {
+		x.Data[i] += 0.1 // so that centres gain something
+	}
+	raw := random[T](1, d, 32)
+	for _, o := range lawOptions(1, 2, 4, 8) {
+		plain := encode(t, x, o)
+		centred, err := around(t, o, x.RowRange(0, 4)).Encode(t.Context(), x)
+		require.NoError(t, err)
+		for about, c := range []*quantise.Codes[T]{plain, centred} {
+			for _, e := range sizes[T]() {
+				large := times(raw, e)
+				same := times(large, -e) // with the digits that are left
+				what := fmt.Sprintf("%v, 2^%d, centres %v", o, e, about > 0)
+				cosines, want := c.Estimates(nil, large.Row(0), quantise.Cosine), c.Estimates(nil, same.Row(0), quantise.Cosine)
+				products, wantProducts := c.Estimates(nil, large.Row(0), quantise.InnerProduct), c.Estimates(nil, same.Row(0), quantise.InnerProduct)
+				distances := c.Estimates(nil, large.Row(0), quantise.SquaredDistance)
+				q := doubles(large.Row(0))
+				square := floats.Dot(q, q)
+				for i := range n {
+					row := doubles(x.Row(i))
+					if about == 0 {
+						require.Equal(t, want[i], cosines[i], what)
+						require.Equal(t, math.Ldexp(wantProducts[i], e), products[i], what)
+					} else {
+						require.InDelta(t, want[i], cosines[i], 1e-5, what)
+					}
+					distance := square + floats.Dot(row, row) - 2*products[i]
+					if math.IsInf(square, 1) {
+						require.Equal(t, square, distances[i], what)
+						continue
+					}
+					require.InEpsilon(t, distance, distances[i], 1e-5, what)
+				}
+				for _, by := range measures {
+					hits := c.Search(make([]quantise.Hit, k), large.Row(0), by)
+					values := c.Estimates(nil, large.Row(0), by)
+					var found, want []int
+					for _, hit := range c.Search(make([]quantise.Hit, k), same.Row(0), by) {
+						want = append(want, hit.ID)
+					}
+					for _, hit := range hits {
+						found = append(found, hit.ID)
+						if o.Bits == 8 || o.Bits == 4 {
+							require.Equal(t, values[hit.ID], hit.Value, what)
+						}
+						require.True(t, hit.StdErr >= 0, what)
+					}
+					if by != quantise.SquaredDistance {
+						require.ElementsMatch(t, want, found, what) // equal infinities have the order of rows
+					}
+				}
+				if o.Scheme == quantise.RaBitQ {
+					sameExactRows(t, c, x, large, same, e, what)
+				}
+			}
+		}
+	}
+}
+
+// sameExactRows compares searches with exact rows for a query and for the same at another size. By distances
+// a large query ranks as by inner products, a small one as by norms.
+func sameExactRows[T dense.Float](t *testing.T, c *quantise.Codes[T], x, large, same dense.Matrix[T], e int, what string) {
+	const k = 5
+	search := func(query dense.Matrix[T], by quantise.Measure) []quantise.Hit {
+		hits := [][]quantise.Hit{make([]quantise.Hit, k)}
+		require.NoError(t, quantise.Search(t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), Miss: 1e-6}, c), what)
+		return hits[0]
+	}
+	q := doubles(same.Row(0))
+	for _, by := range measures {
+		hits := search(large, by)
+		rows := make([]int, x.Rows)
+		for i := range rows {
+			rows[i] = i
+		}
+		key := func(i int) float64 {
+			switch row := doubles(x.Row(i)); {
+			case by == quantise.Cosine:
+				return floats.Dot(q, row) / floats.Norm(row, 2)
+			case by == quantise.InnerProduct || e > 0:
+				return floats.Dot(q, row)
+			default:
+				return -floats.Dot(row, row)
+			}
+		}
+		slices.SortFunc(rows, func(i, j int) int {
+			if key(i) > key(j) {
+				return -1
+			}
+			return 1
+		})
+		var found, want []int
+		for i, hit := range hits {
+			found, want = append(found, hit.ID), append(want, rows[i])
+			value := key(hit.ID)
+			switch by {
+			case quantise.Cosine:
+				require.InEpsilon(t, value/floats.Norm(q, 2), hit.Value, 1e-12, what)
+			case quantise.InnerProduct:
+				product := math.Ldexp(value, e)
+				require.True(t, product == hit.Value || math.Abs(product-hit.Value) <= 1e-12*math.Abs(product)+1e-323, what)
+			default:
+				require.False(t, math.IsNaN(hit.Value), what)
+			}
+		}
+		slices.Sort(found)
+		slices.Sort(want)
+		require.Equal(t, want, found, "%s, measure %d", what, by)
+	}
+}
+
+func TestQueriesOfAnySize(t *testing.T) {
+	densetest.Both(t, testQueriesOfAnySize[float32], testQueriesOfAnySize[float64])
+}
+
+// At the ends of the range of norms, with queries and centres of that size, searches find the largest
+// estimates, which are near the true values.
+func testSmallAndLargeRows[T dense.Float](t *testing.T) {
+	const n, d, k = 3000, 24, 10
+	base, centres := clusters[T](n, d, 5, 1, 0.3, 4)
+	for _, e := range []int{94, 64, -64, -94} {
+		x, queries := times(base, e), times(base.RowRange(7, 9), e)
+		for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Scheme: quantise.LloydMax, Bits: 2}} {
+			for _, c := range []*quantise.Codes[T]{encode(t, x, o), nil} {
+				if c == nil {
+					var err error
+					c, err = around(t, o, times(centres, e)).Encode(t.Context(), x)
+					require.NoError(t, err)
+				}
+				for _, by := range measures {
+					values := c.Estimates(nil, queries.Row(0), by)
+					for _, hit := range c.Search(make([]quantise.Hit, k), queries.Row(0), by) {
+						better := 0
+						for _, v := range values {
+							if by == quantise.SquaredDistance && v < hit.Value || by != quantise.SquaredDistance && v > hit.Value {
+								better++
+							}
+						}
+						// 1 bit ranks by rounded queries.
+						require.Less(t, better, map[bool]int{true: 60, false: k}[o.Bits == 1], "2^%d, %v, measure %d", e, o, by)
+					}
+					pair := c.Between(0, 1, by)
+					miss := math.Abs(pair.Value - truth(by, doubles(x.Row(0)), doubles(x.Row(1))))
+					assert.LessOrEqual(t, miss, 6*pair.StdErr, "2^%d, %v, measure %d: %v", e, o, by, pair)
+				}
+				y := c.Decode(dense.Matrix[T]{}, 0, 3)
+				for i := range y.Rows {
+					size := floats.Norm(doubles(x.Row(i)), 2)
+					assert.Less(t, floats.Distance(doubles(y.Row(i)), doubles(x.Row(i)), 2), size, "2^%d, %v", e, o)
+				}
+			}
+		}
+	}
+}
+
+func TestSmallAndLargeRows(t *testing.T) {
+	densetest.Both(t, testSmallAndLargeRows[float32], testSmallAndLargeRows[float64])
+}
+
+// The share of a centre in a short query has all digits.
+func TestShortQueriesAboutCentres(t *testing.T) {
+	const n, d = 50, 24
+	x, centres := clusters[float64](n, d, 3, 2, 0.2, 5)
+	query := random[float64](1, d, 6)
+	for _, o := range lawOptions(2, 8) {
+		c, err := around(t, o, centres).Encode(t.Context(), x)
+		require.NoError(t, err)
+		want := c.Estimates(nil, query.Row(0), quantise.Cosine)
+		for _, e := range []int{-20, -40, -60, -90} {
+			for i, v := range c.Estimates(nil, times(query, e).Row(0), quantise.Cosine) {
+				assert.InDelta(t, want[i], v, 1e-5, "%v, 2^%d", o, e)
+			}
+		}
+	}
+}
+
+// nowhere is a rotation to NaN.
+type nowhere struct{ quantise.Rotation[float64] }
+
+func (nowhere) Dims() (in, out int) { return 4, 4 }
+
+func (nowhere) Apply(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	dst = dense.Ensure(dst, x.Rows, 4)
+	for i := range dst.Rows {
+		dst.Set(i, 2, math.NaN())
+	}
+	return dst
+}
+
+// Errors name the row and its norm, where float32 rotations overflow too.
+func TestRowsOfAnySize(t *testing.T) {
+	x := random[float32](9, 24, 3)
+	x.Set(5, 2, 3e38)
+	c := encode(t, x.RowRange(0, 5), quantise.Options{})
+	assert.EqualError(t, c.Append(t.Context(), x), "quantise: row 5 has the norm 3e+38, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰")
+	for j := range 24 {
+		x.Set(5, j, 1e-40)
+	}
+	assert.EqualError(t, c.Append(t.Context(), x), "quantise: row 5 has the norm 4.9e-40, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰")
+	q, err := quantise.NewRotated(quantise.Options{}, quantise.Rotation[float64](nowhere{}))
+	require.NoError(t, err)
+	_, err = q.Encode(t.Context(), random[float64](1, 4, 3))
+	assert.EqualError(t, err, "quantise: row 0 holds NaN or ±Inf, or has a norm above 1e150")
+	y := random[float64](9, 24, 3)
+	y.Set(5, 2, 1e300)
+	wide := encode(t, y.RowRange(0, 5), quantise.Options{})
+	assert.EqualError(t, wide.Append(t.Context(), y), "quantise: row 5 holds NaN or ±Inf, or has a norm above 1e150")
+}
