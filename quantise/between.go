@@ -37,7 +37,9 @@ import (
 // With centres the same holds for x − c and y − c of rows of one centre c, and what remains of their inner
 // product and distance is known exactly. For rows of two centres the estimate is the inner product of
 // the vectors that the codes stand for with every number of bits, where the inner product of each with
-// its own centre is known exactly. StdErr takes the errors of both codes as independent then.
+// its own centre is known exactly. StdErr takes the errors of both codes as independent then. Where the
+// differences from both centres were parallel, errors were 1.9, 1.2 and 1.0 times StdErr with 1, 2 and 4 bits
+// of RaBitQ, at d' = 64.
 //
 // Cost: O(d'·Bits). Integrals are computed once: for one bit when a number of signs differs for the first
 // time; for more bits in the first call, which takes some tenths of a second with 8 bits, and with Uniform
