@@ -28,7 +28,7 @@ func Encode[T float32 | float64](row []uint64, x []T, width int) (scale float32)
 		n := lanes * (32 / width)
 		if part := x[min(element, len(x)):min(element+n, len(x))]; scale == scale {
 			for i, v := range part {
-				codes[i] = uint8(min(float64(v)*perCell+half, levels-1))
+				codes[i] = uint8(min(float64(float64(v)*perCell)+half, levels-1))
 			}
 			n = len(part)
 		}

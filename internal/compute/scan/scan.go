@@ -33,10 +33,12 @@
 // # Results
 //
 // Signs is exact up to 2²⁴. Products and Sums add whole numbers, and are the same in every tier.
-// Levels rounds as float32 does; tiers add in different orders. Nothing allocates memory.
+// Levels rounds to float32 after each product and sum together, in an order that depends on the length
+// alone, and is the same in every tier as well. Nothing allocates memory.
 package scan
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
@@ -228,27 +230,61 @@ func levels4Reference(dst []float32, rows []uint64, table, query []float32, word
 	levels(dst, rows, table, query, words, 4)
 }
 
-// levels is Levels in pure Go.
+// levels is Levels in pure Go. Every lane has four sums, of every fourth code, as in kernels.
 func levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	mask := uint32(1)<<width - 1
 	for i := range dst {
 		row, q := rows[i*words:][:words], query
-		var sum [4]float32
+		var sums [lanes][4]float32
 		for len(row) > 0 {
 			block := row[:min(blockWords, len(row))]
 			row = row[len(block):]
-			for w, word := range block {
-				low, high := uint32(word), uint32(word>>32)
-				for j := range 32 / width {
-					at := q[j*lanes+2*w:][:2]
-					sum[j%2*2] += float32(table[low&mask] * at[0])
-					sum[j%2*2+1] += float32(table[high&mask] * at[1])
-					low >>= width
-					high >>= width
+			for lane := range 2 * len(block) {
+				codes, sum := uint32(block[lane/2]>>(lane%2*32)), sums[lane]
+				for at := lane; at < lanes*(32/width); at += 4 * lanes {
+					for k := range sum {
+						sum[k] = fused(table[codes&mask], q[at+k*lanes], sum[k])
+						codes >>= width
+					}
 				}
+				sums[lane] = sum
 			}
 			q = q[lanes*(32/width):]
 		}
-		dst[i] = (sum[0] + sum[1]) + (sum[2] + sum[3])
+		var total [lanes]float32
+		for lane, s := range sums {
+			total[lane] = (s[0] + s[2]) + (s[1] + s[3])
+		}
+		for h := lanes / 2; h > 0; h /= 2 {
+			for lane := range h {
+				total[lane] += total[lane+h]
+			}
+		}
+		dst[i] = total[0]
 	}
+}
+
+// fused returns a·b + c, rounded once. In float64 the product is exact, so that only the sum rounds
+// before the result does. That matters if the sum lies halfway between two numbers of float32.
+func fused(a, b, c float32) float32 {
+	product, addend := float64(a)*float64(b), float64(c)
+	sum := product + addend
+	if math.Float64bits(sum)&(1<<29-1) == 1<<28 || math.Abs(sum) < 0x1p-126 {
+		sum = odd(sum, product, addend)
+	}
+	return float32(sum)
+}
+
+// odd returns the sum with an odd last bit if it was rounded: it then rounds to float32 as the exact
+// sum does [Boldo & Melquiond 2008].
+func odd(sum, a, b float64) float64 {
+	part := sum - a
+	rest := (a - (sum - part)) + (b - part) // of the exact sum
+	if bits := math.Float64bits(sum); rest != 0 && bits&1 == 0 {
+		if (rest > 0) == (sum > 0) {
+			return math.Float64frombits(bits + 1)
+		}
+		return math.Float64frombits(bits - 1)
+	}
+	return sum
 }

@@ -2,6 +2,7 @@ package scan
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 
@@ -80,6 +81,9 @@ func testRows(t *testing.T) {
 					dst[i] = -1
 				}
 				Levels(dst[guard:guard+count], rows, table, query, words, width)
+				reference := make([]float32, count)
+				levels(reference, rows, table, query, words, width)
+				require.Equal(t, reference, dst[guard:guard+count], "width = %d, words = %d, %d rows", width, words, count)
 				for i, v := range dst {
 					if i < guard || i >= guard+count {
 						require.EqualValues(t, -1, v, "a word at distance %d", i-guard)
@@ -126,6 +130,32 @@ func TestLargestSums(t *testing.T) {
 			assert.Equal(t, []float32{want, want, want, want, want}, dst)
 		}
 	})
+}
+
+// Sums that float64 rounds to half way between two numbers of float32, tiny ones, and any.
+func TestFused(t *testing.T) {
+	check := func(a, b, c float32) {
+		exact := new(big.Float).SetPrec(400).SetFloat64(float64(a) * float64(b))
+		want, _ := exact.Add(exact, big.NewFloat(float64(c))).Float32()
+		require.Equal(t, want, fused(a, b, c), "%v·%v + %v", a, b, c)
+	}
+	r := rand.New(rand.NewPCG(3, 1))
+	for _, sign := range []float32{1, -1} {
+		for _, c := range []float32{1, 1 + 0x1p-23, -1, -1 - 0x1p-23, 0x1p-149, 0} {
+			check(sign*0x1p-24, 1+0x1p-23, c)
+			check(sign*0x1p-24*(1+0x1p-23), 1-0x1p-24, c)
+			check(sign*0x1p-24*(1+0x1p-23), 1-0x1p-23, c)   // 2⁻²⁴·(1 − 2⁻⁴⁶)
+			check(sign*0x1p-24*(1+0x1p-12), 1-0xfffp-24, c) // 2⁻²⁴·(1 + 2⁻³⁶)
+			check(sign*0x1p-75, 0x1.8p-75, c)
+			check(sign*0x1p-75*(1+0x1p-23), 0x1p-75, c)
+			check(sign, 1, c)
+		}
+	}
+	for range 20000 {
+		number := func(exponents int) float32 { return float32(math.Ldexp(r.NormFloat64(), -r.IntN(exponents))) }
+		check(number(30), number(30), number(20))
+		check(number(140), number(20), number(149))
+	}
 }
 
 func TestShort(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// sums is the number of registers that a row is summed in.
+// sums is the number of sums of a lane, as the reference has them.
 const sums = 4
 
 // lookup is how a machine looks levels up: what a row begins with, and what adds to the sums.
@@ -31,7 +31,7 @@ func levels(m amd64.Machine, width int, prepare func(table, words Register, widt
 	TESTQ(n, n)
 	JZ(LabelRef("done"))
 	Label("row")
-	acc := make([]VecVirtual, sums)
+	acc := make([]VecVirtual, lanes/m.Lanes()*sums) // of the parts of a block
 	for i := range acc {
 		acc[i] = m.Vec()
 		l.clear(acc[i])
@@ -52,9 +52,14 @@ func levels(m amd64.Machine, width int, prepare func(table, words Register, widt
 	l.add(rows, q, acc, true)
 	LEAQ(Mem{Base: rows, Index: l.rest, Scale: 8}, rows)
 	Label("sum")
-	for h := sums / 2; h > 0; h /= 2 {
-		for i := range h {
-			m.Add(acc[i+h], acc[i], acc[i])
+	for part := 0; part < len(acc); part += sums {
+		for h := sums / 2; h > 0; h /= 2 {
+			for i := part; i < part+h; i++ {
+				m.Add(acc[i+h], acc[i], acc[i])
+			}
+		}
+		if part > 0 {
+			m.Add(acc[part], acc[0], acc[0])
 		}
 	}
 	VMOVSS(m.Fold(m.Add, acc[0], m.Vec()), at(dst, 0))
@@ -146,15 +151,18 @@ func narrow(table, words Register, width int) lookup {
 					VPSRLD(U8(j*width), codes, index)
 				}
 				if width == 4 {
-					choose, other := YMM(), YMM()
-					VPSLLD(U8(28), index, choose)
+					choose, other := index, YMM()
 					VPERMPS(first, index, v)
 					VPERMPS(second, index, other)
+					if j == 0 {
+						choose = YMM()
+					}
+					VPSLLD(U8(28), index, choose)
 					VBLENDVPS(choose, other, v, v)
 				} else {
 					VPERMPS(first, index, v)
 				}
-				VFMADD231PS(at(q, j*blockBytes+h*32), v, acc[j%sums])
+				VFMADD231PS(at(q, j*blockBytes+h*32), v, acc[h*sums+j%sums])
 			}
 		}
 	}}

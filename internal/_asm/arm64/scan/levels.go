@@ -6,8 +6,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// sums is the number of vectors that a row is summed in: fewer would wait for each other.
-const sums = 8
+// sums is the number of sums of a lane, and quads that of the vectors with the lanes of a block.
+const (
+	sums  = 4
+	quads = blockBytes / arm64.Width
+)
 
 // levels writes the product of a query and levels.
 func (m machine) levels(width int) {
@@ -15,33 +18,71 @@ func (m machine) levels(width int) {
 		fmt.Sprintf("sets dst[i] to the product of the query and the levels of row i, with codes of %d bits.", width))
 	dst, rows, table, query := m.Argument("dst"), m.Argument("rows"), m.Argument("table"), m.Argument("query")
 	n, words := m.Argument("n"), m.Argument("words")
-	acc, left, start := m.Vecs(min(sums, 32/width)), m.GP(), m.GP()
+	acc, total := m.Vecs(sums), m.Vecs(quads)
+	quad, from, at, left, here := m.GP(), m.GP(), m.GP(), m.GP(), m.GP()
 	var load func(words int)
 	var body func(plus func(level arm64.Vec, j int))
 	if width == 1 {
-		load, body = m.bits(rows, table)
+		load, body = m.bits(from, table)
 	} else {
-		load, body = m.nibbles(rows, table, width)
+		load, body = m.nibbles(from, table, width)
 	}
 	m.rows(n, func() {
+		for _, sum := range total {
+			m.Into(sum).Zero()
+		}
+		m.I("MOVD $0, R%w", quad)
+		m.I("MOVD R%r, R%w", words, left)
+		// The same two words of every block, whose lanes are those of a vector.
+		m.Label("quad")
 		for _, sum := range acc {
 			m.Into(sum).Zero()
 		}
-		m.I("MOVD R%r, R%w", words, left)
-		m.I("MOVD R%r, R%w", query, start)
-		m.blocks(rows, left, start, 32/width*blockBytes, load, func(at arm64.GP) {
-			done := 0
-			body(func(level arm64.Vec, j int) {
-				m.Plus(acc[done%len(acc)], level, m.Load(at, j*blockBytes))
-				done++
-			})
-		}, func() {})
-		for h := len(acc) / 2; h > 0; h /= 2 {
+		m.I("ADD R%r, R%r, R%w", quad, rows, from)
+		m.I("ADD R%r, R%r, R%w", quad, query, at)
+		m.I("MOVD R%r, R%w", left, here)
+		m.Label("block")
+		m.I("CMP $2, R%r", here)
+		m.I("BLT %j", "short")
+		load(2)
+		m.Label("body")
+		body(func(level arm64.Vec, j int) {
+			m.Plus(acc[j%sums], level, m.Load(at, j*blockBytes))
+		})
+		m.I("ADD $%d, R%m", blockBytes, from)
+		m.I("ADD $%d, R%m", 32/width*blockBytes, at)
+		m.I("SUBS $%d, R%m", blockWords, here)
+		m.I("BGT %j", "block")
+		m.I("B %j", "sum")
+		m.Label("short")
+		m.I("CMP $1, R%r", here)
+		m.I("BLT %j", "sum")
+		load(1)
+		m.I("B %j", "body")
+		m.Label("sum")
+		for h := sums / 2; h > 0; h /= 2 {
 			for i := range h {
 				m.Into(acc[i]).Add(acc[i], acc[i+h])
 			}
 		}
-		sum := m.AddPairs(acc[0], acc[0])
+		// The sums of the first vector end in the last place.
+		for i := quads - 1; i > 0; i-- {
+			m.Into(total[i]).Move(total[i-1])
+		}
+		m.Into(total[0]).Move(acc[0])
+		m.I("SUB $2, R%m", left)
+		m.I("ADD $%d, R%m", arm64.Width, quad)
+		m.I("CMP $%d, R%r", blockBytes, quad)
+		m.I("BLT %j", "quad")
+		m.I("ADD R%r<<3, R%m", words, rows)
+		for h := quads / 2; h > 0; h /= 2 {
+			for i := range h {
+				m.Into(total[quads-1-i]).Add(total[quads-1-i], total[quads-1-i-h])
+			}
+		}
+		sum, upper := total[quads-1], m.Vec()
+		m.I("VEXT $8, V%r.B16, V%r.B16, V%w.B16", sum, sum, upper)
+		m.Into(sum).Add(sum, upper)
 		m.StoreElement(m.AddPairs(sum, sum), dst, 0)
 		m.I("ADD $4, R%m", dst)
 	})
