@@ -40,7 +40,7 @@ func (s *search[T]) aimAt(a *aim[T], of *query[T], cluster int) *query[T] {
 	x, c := a.kept[n], &s.q.centres[cluster]
 	x.of, x.index, x.centre, x.z, x.k, x.scaling = of, of.index, c, of.z, of.k, of.scaling
 	x.t, x.short = c.share(of.vector)
-	x.product, x.distance = x.t*c.square, squaredDistance(of.vector, c.vector)
+	x.product, x.distance = float64(x.t*c.square), squaredDistance(of.vector, c.vector)
 	if of.norm != of.norm {
 		x.norm = of.norm
 		return x
@@ -55,7 +55,7 @@ func (s *search[T]) aimAt(a *aim[T], of *query[T], cluster int) *query[T] {
 	x.rest = 0
 	if s.options.Rows != nil {
 		// Rotations round in proportion to what is rotated, which may be much longer than q − tc.
-		x.rest = s.q.remainder(&a.desk, x) + unitOf[T]()*(of.norm+math.Abs(x.t)*math.Sqrt(c.square))/x.norm
+		x.rest = s.q.remainder(&a.desk, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
 	}
 	return x
 }
@@ -135,24 +135,24 @@ func (x *query[T]) about(by Measure, norm, along, cosine float64) float64 {
 	}
 	product := 0.0
 	if norm > 0 && x.norm > 0 {
-		product = norm * x.norm * cosine
+		product = float64(norm * x.norm * cosine)
 	}
 	switch by {
 	case SquaredDistance:
-		return norm*norm + x.distance + 2*x.short*along - 2*product
+		return float64(norm*norm) + x.distance + float64(2*x.short*along) - 2*product
 	case Cosine:
 		whole := x.whole(norm, along) * x.of.norm
 		if whole == 0 {
 			return 0
 		}
-		return (x.product + x.t*along + product) / whole
+		return (x.product + float64(x.t*along) + product) / whole
 	}
-	return x.product + x.t*along + product
+	return x.product + float64(x.t*along) + product
 }
 
 // whole returns ‖x‖ of a row.
 func (x *query[T]) whole(norm, along float64) float64 {
-	return math.Sqrt(max(0, norm*norm+2*along+x.centre.square))
+	return math.Sqrt(max(0, float64(norm*norm)+2*along+x.centre.square))
 }
 
 // ceiling returns what rounding adds to about at most.
@@ -161,17 +161,17 @@ func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
 	case SquaredDistance:
 		if x.exponent != 0 {
 			size := norm + math.Sqrt(x.centre.square)
-			return roundings * size * (size*x.down + 2*x.of.norm*x.up)
+			return roundings * size * (float64(size*x.down) + float64(2*x.of.norm*x.up))
 		}
-		return roundings * (norm*norm + math.Abs(2*x.short*along) + norm*x.norm)
+		return roundings * (float64(norm*norm) + math.Abs(2*x.short*along) + float64(norm*x.norm))
 	case Cosine:
 		whole := x.whole(norm, along) * x.of.norm
 		if whole == 0 {
 			return 0
 		}
-		return roundings * (1 + (norm*x.norm+math.Abs(x.t*along)+math.Abs(x.product))/whole)
+		return roundings * (1 + (float64(norm*x.norm)+math.Abs(x.t*along)+math.Abs(x.product))/whole)
 	}
-	return roundings * (norm*x.norm + math.Abs(x.t*along))
+	return roundings * (float64(norm*x.norm) + math.Abs(x.t*along))
 }
 
 // belowCentred is below for rows with centres.

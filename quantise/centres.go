@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
@@ -90,10 +91,11 @@ type nearest[T dense.Float] struct {
 	mean    []T             // which all distances are taken from: products would lose digits to it
 	vectors dense.Matrix[T] // less the mean
 	half    []float64       // half of their squared norms
+	norms   []float64
 }
 
 func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
-	n := &nearest[T]{make([]T, vectors.Cols), vectors.Clone(), make([]float64, vectors.Rows)}
+	n := &nearest[T]{make([]T, vectors.Cols), vectors.Clone(), make([]float64, vectors.Rows), make([]float64, vectors.Rows)}
 	mean := make([]float64, vectors.Cols)
 	for i := 1; i < vectors.Rows; i++ {
 		for j, v := range vectors.Row(i) {
@@ -107,6 +109,7 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 		row := n.vectors.Row(i)
 		vecmath.AddScaled(row, n.mean, -1)
 		n.half[i] = vecmath.HalfSquaredNorm(row)
+		n.norms[i] = math.Sqrt(2 * n.half[i])
 	}
 	return n
 }
@@ -114,9 +117,21 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 // assignRows is the number of rows that are assigned at a time.
 const assignRows = 256
 
-// assign returns the cluster of each row of x: that of the nearest centre, the first of equals. Rows are
-// never farther from their centre than from 0, whatever rounding does. Rows have no centre if ‖x−c‖‖c‖
-// is not 0 nor from 2⁻¹²⁵ to 2¹²⁵.
+// rounding returns more than rounding adds to half of the squared distance between a vector of the given
+// norm and vector c: in a product of T, and in squaredDistance.
+func (n *nearest[T]) rounding(norm float64, c int) float64 {
+	roundoff := 0x1p-53
+	if unsafe.Sizeof(T(0)) == 4 {
+		roundoff = 0x1p-24
+	}
+	far := norm + n.norms[c]
+	return float64(len(n.mean)+8) * far * (roundoff*n.norms[c] + 0x1p-53*far)
+}
+
+// assign returns the cluster of each row of x: that of the nearest centre, the first of equals. Products
+// find those that may be nearest: their last bits differ between processors, those of squaredDistance do
+// not. Rows are never farther from their centre than from 0, whatever rounding does. Rows have no centre
+// if ‖x−c‖‖c‖ is not 0 nor from 2⁻¹²⁵ to 2¹²⁵.
 func (q *Quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest
@@ -131,14 +146,20 @@ func (q *Quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 		}
 		matmul.MulT(1, y, n.vectors, 0, products)
 		for i := range y.Rows {
-			best, at := math.Inf(-1), 0
+			row, norm, least := x.Row(lo+i), math.Sqrt(2*vecmath.HalfSquaredNorm(y.Row(i))), math.Inf(-1)
 			for c, v := range products.Row(i) {
-				if score := float64(v) - n.half[c]; score > best {
-					best, at = score, c
+				if low := float64(v) - n.half[c] - n.rounding(norm, c); low > least {
+					least = low
 				}
 			}
-			row := x.Row(lo + i)
-			r := squaredDistance(row, q.centres[at].vector)
+			r, at := math.Inf(1), 0
+			for c, v := range products.Row(i) {
+				if float64(v)-n.half[c]+n.rounding(norm, c) >= least {
+					if square := squaredDistance(row, q.centres[c].vector); square < r {
+						r, at = square, c
+					}
+				}
+			}
 			// (x−c)ᵀc is stored as float32.
 			along := r * q.centres[at].square
 			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && along >= 0x1p-250 && along <= 0x1p250) {

@@ -43,6 +43,24 @@ func around[T dense.Float](t *testing.T, o quantise.Options, centres dense.Matri
 	return q
 }
 
+// Centres that lie so close together that their distances from a row differ by less than products of
+// float32 round: the nearest one is that of distances in float64.
+func TestNearestOfCloseCentres(t *testing.T) {
+	const n, d, k = 300, 48, 12
+	rng := rand.New(rand.NewPCG(8, 9))
+	x, centres := densetest.Normal[float32](rng, n, d, 3, 1), densetest.Normal[float32](rng, k, d, 3, 1)
+	for i := 2; i < k; i++ {
+		for j, v := range centres.Row(i % 2) { // far from the mean of all
+			centres.Set(i, j, v+float32(0x1p-21*rng.NormFloat64()))
+		}
+	}
+	c, err := around(t, quantise.Options{Bits: 1}, centres).Encode(t.Context(), x)
+	require.NoError(t, err)
+	for row := range n {
+		require.Equal(t, 1+nearestCentre(x.Row(row), centres), quantise.Label(c, row), "row %d", row)
+	}
+}
+
 // Rows may come at once or a few at a time, from files of all kinds, with the same codes.
 func TestCentredRowsInParts(t *testing.T) {
 	const n, d = 1500, 24

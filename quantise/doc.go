@@ -204,12 +204,15 @@
 //
 // # Processors
 //
-// Codes and their bytes are the same on every platform, and so are the rows that Search finds in
-// codes of 1 bit and by products of bytes, as long as rotations are those of New: norms are summed in
-// float64 in a fixed order, and rounded queries in whole numbers. So are the estimates by products of
-// bytes. All other estimates are sums in float32, whose order the tier of instructions sets. They
-// agree to d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖, and to about six digits in practice. Hits whose estimates are that
-// close may change places, and the last hit may be another one.
+// Codes and their bytes, decoded vectors, estimates and the rows that Search finds have the same bits on
+// every processor and in every tier of instructions, as long as rotations are those of New. So has StdErr
+// with RaBitQ. Sums have a fixed order, and every product is rounded before it is added, or none is: where
+// estimates are sums in float32, they err by d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖ at most.
+//
+// Theory and the StdErr of other schemes are integrals of elementary functions, whose last digits differ
+// between processors. So may those of Between. Levels are computed with such functions too, and rounded to
+// 24 binary digits, or 8 for equal steps: one would differ where it is within about 1e-13 of halfway
+// between two such numbers.
 //
 // # References
 //

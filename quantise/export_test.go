@@ -39,6 +39,9 @@ func DropCorrection[T float32 | float64](c *Codes[T]) {
 	}
 }
 
+// Label returns the number of the centre of a row, 0 for none.
+func Label[T float32 | float64](c *Codes[T], row int) int { return c.rows().label(row) }
+
 // DropAlongs forgets the products of rows with their centres.
 func DropAlongs[T float32 | float64](c *Codes[T]) {
 	for _, one := range c.rows().clusters {

@@ -270,8 +270,8 @@ func (q *Quantiser[T]) layout() layout {
 	return layout{q.words, q.options.hasRatios(), q.centres != nil}
 }
 
-// setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, so that the
-// last digits of elementary functions, which differ between platforms, change no code.
+// setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, which
+// takes off the last digits of elementary functions: they differ between processors.
 func (q *Quantiser[T]) setLevels() {
 	n := 1 << (q.width - 1)
 	switch q.options.Scheme {

@@ -153,11 +153,11 @@ func (q *Quantiser[T]) remainder(s *desk, x *query[T]) float64 {
 		rest := 0.0
 		switch {
 		case q.width == 1:
-			rest = float64(v) - x.step*float64(s.weights[i])
+			rest = float64(v) - float64(x.step*float64(s.weights[i]))
 		case q.unit > 0:
-			rest = float64(v) - float64(x.scale)/q.unit*float64(s.whole[i])
+			rest = float64(v) - float64(float64(x.scale)/q.unit*float64(s.whole[i]))
 		}
-		sum += rest * rest
+		sum += float64(rest * rest)
 	}
 	return math.Sqrt(sum)
 }

@@ -30,8 +30,8 @@ func highest(estimate, c float64) float64 {
 		return 1
 	}
 	c += roundings
-	square := 1 + c*c
-	return min((estimate+c*math.Sqrt(max(0, square-estimate*estimate)))/square, 1)
+	square := 1 + float64(c*c)
+	return min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1)
 }
 
 // width returns z standard errors of the estimate of a cosine of 0, for a code with ‖s‖²/(sᵀu)² − 1, and
@@ -41,7 +41,7 @@ func (s *search[T]) width(x *query[T], across float64) (law, rounding float64) {
 		return 0, 0
 	}
 	d := float64(s.q.out)
-	return x.z * math.Sqrt(across/(d-1)), x.z * x.rest * math.Sqrt((1+across)/d)
+	return float64(x.z * math.Sqrt(across/(d-1))), float64(x.z * x.rest * math.Sqrt((1+across)/d))
 }
 
 // across returns what ‖s‖²/(sᵀu)² − 1 is at most for rows in places [lo, hi) of a block. Blocks keep
@@ -67,7 +67,7 @@ func (q *Quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
 		vecmath.Multiply(scores, b.ratios[lo:hi])
 	}
 	// Sums of d' numbers in float32 round.
-	across := float32(math.Max(0x1p-40, float64(vecmath.Peak(scores))*(1+0x1p-16)-1+0x1p-20))
+	across := float32(math.Max(0x1p-40, float64(float64(vecmath.Peak(scores))*(1+0x1p-16))-1+0x1p-20))
 	if kept != nil {
 		kept.Store(math.Float32bits(across))
 	}
@@ -75,7 +75,9 @@ func (q *Quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
 }
 
 // lengthSquare returns ‖s‖²/(sᵀu)².
-func (q *Quantiser[T]) lengthSquare(c code) float64 { return q.product(c, c) * c.ratio * c.ratio }
+func (q *Quantiser[T]) lengthSquare(c code) float64 {
+	return float64(q.product(c, c) * c.ratio * c.ratio)
+}
 
 // offerReach takes rows that may be above the worst exact row so far into the list of a query.
 func (s *search[T]) offerReach(p *part, x *query[T], l *list, r *stretch, products []float32) {
@@ -86,13 +88,13 @@ func (s *search[T]) offerReach(p *part, x *query[T], l *list, r *stretch, produc
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), (float64(products[i])+x.slack)*r.b.ratio(place)
+		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), float64((float64(products[i])+x.slack)*r.b.ratio(place))
 		if s.reach(x, norm, along, highest(cosine+rounding, most)) <= least {
 			continue
 		}
 		own := r.b.code(place, s.q.words)
 		if x.slack > 0 {
-			cosine = s.product(own.words, x, &s.desk) * own.ratio
+			cosine = float64(s.product(own.words, x, &s.desk) * own.ratio)
 		}
 		law, _ := s.width(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
 		high := highest(cosine+rounding, min(most, law))
@@ -111,7 +113,7 @@ func (s *search[T]) reach(x *query[T], norm, along, cosine float64) float64 {
 		return score + x.ceiling(s.by, norm, along)
 	}
 	if s.by == SquaredDistance {
-		score += roundings * norm * norm * x.down
+		score += float64(roundings * norm * norm * x.down)
 	}
 	return score
 }
@@ -188,7 +190,7 @@ func (s *search[T]) least(x *query[T], y []T) float64 {
 	case s.q.centres != nil, s.by == SquaredDistance && x.exponent != 0:
 		return value
 	case s.by == SquaredDistance:
-		return value + norm*norm
+		return value + float64(norm*norm)
 	case s.by == InnerProduct && norm > 0:
 		return value / norm
 	}
@@ -240,10 +242,10 @@ func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	var xy, xx, yy, distance float64
 	for i, v := range x {
 		a, b := float64(v), float64(y[i])
-		xy += a * b
-		xx += a * a
-		yy += b * b
-		distance += (a - b) * (a - b)
+		xy += float64(a * b)
+		xx += float64(a * a)
+		yy += float64(b * b)
+		distance += float64((a - b) * (a - b))
 	}
 	switch {
 	case by == InnerProduct:

@@ -146,7 +146,9 @@ func before(a, b Hit) int {
 	return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
 }
 
-// value returns the estimate for a row of the given norm from that of the cosine.
+// value returns the estimate for a row of the given norm from that of the cosine. Here and in what follows,
+// conversions of products keep compilers from fusing them with sums, which would give other bits on
+// other processors.
 func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 	if x.exponent != 0 && s.by != Cosine {
 		product := 0.0
@@ -172,7 +174,7 @@ func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 	case InnerProduct:
 		return norm * x.norm * cosine
 	case SquaredDistance:
-		return norm*norm + x.norm*x.norm - 2*norm*x.norm*cosine
+		return float64(norm*norm) + float64(x.norm*x.norm) - float64(2*norm*x.norm*cosine)
 	}
 	if x.norm != x.norm {
 		return x.norm
@@ -221,7 +223,8 @@ func (q *Quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	rho := min(max(estimate/m.Along, -1), 1)
 	// 1 − ρ² is not known better than to its error: an estimate of 1 or more is no proof that ρ is
 	// 1.
-	variance := rho*rho*max(0, m.AlongSquare-m.Along*m.Along) + max(1-rho*rho, across/n)*across
+	square := float64(rho * rho)
+	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across/n)*across)
 	bias := rho * (m.Along - 1)
-	return math.Sqrt(variance/n + bias*bias)
+	return math.Sqrt(variance/n + float64(bias*bias))
 }
