@@ -1,0 +1,99 @@
+package digest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/quantise"
+)
+
+func codes(t *testing.T, add func(name string, v ...any)) {
+	codesOf[float32](t, add)
+	codesOf[float64](t, add)
+}
+
+// codesOf adds codes of all schemes and bits, with and without centres, and what searches find.
+func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
+	const n, d = 90, 100
+	// Rows lie about centres, and so do queries.
+	centres, x, queries := points[T](1, 3, d), points[T](2, n, d), points[T](3, 5, d)
+	for _, m := range []dense.Matrix[T]{x, queries} {
+		for i := range m.Rows {
+			for j, v := range m.Row(i) {
+				m.Set(i, j, v/2+centres.At(i%3, j))
+			}
+		}
+	}
+	for scheme := quantise.RaBitQ; scheme <= quantise.QJL; scheme++ {
+		for _, bits := range []int{1, 2, 4, 8} {
+			q, err := quantise.New[T](d, quantise.Options{Scheme: scheme, Bits: bits}, rand.NewPCG(4, 5))
+			require.NoError(t, err)
+			around, err := q.Around(centres)
+			require.NoError(t, err)
+			for i, q := range []*quantise.Quantiser[T]{q, around} {
+				codesOfQuantiser(t, fmt.Sprintf("%T %v %d%s ", T(0), scheme, bits, [...]string{"", " around"}[i]), q, x, queries, add)
+			}
+		}
+	}
+}
+
+func codesOfQuantiser[T dense.Float](t *testing.T, name string, q *quantise.Quantiser[T], x, queries dense.Matrix[T], add func(name string, v ...any)) {
+	c, err := q.Encode(t.Context(), x)
+	require.NoError(t, err)
+	var file bytes.Buffer
+	_, err = c.WriteTo(&file)
+	require.NoError(t, err)
+	add(name+"file", file.Bytes())
+	add(name+"decoded", c.Decode(dense.Matrix[T]{}, 0, c.Len()).Data)
+	for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
+		var found, estimates []float64
+		search := func(hits [][]quantise.Hit, queries dense.Matrix[T], o quantise.SearchOptions[T]) {
+			require.NoError(t, quantise.Search(t.Context(), hits, queries, by, o, c))
+			for _, list := range hits {
+				for _, hit := range list {
+					found = append(found, float64(hit.ID), hit.Value)
+					// Integrals of elementary functions give the errors of other schemes.
+					if q.Options().Scheme == quantise.RaBitQ {
+						found = append(found, hit.StdErr)
+					}
+				}
+			}
+		}
+		lists := func(n int) [][]quantise.Hit {
+			hits := make([][]quantise.Hit, n)
+			for i := range hits {
+				hits[i] = make([]quantise.Hit, 12)
+			}
+			return hits
+		}
+		for i := range queries.Rows {
+			search(lists(1), queries.RowRange(i, i+1), quantise.SearchOptions[T]{})
+			estimates = append(estimates, c.Estimates(nil, queries.Row(i), by)...)
+		}
+		search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Centres: 2})
+		if q.Options().Scheme == quantise.RaBitQ {
+			search(lists(queries.Rows), queries, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x)})
+		}
+		add(fmt.Sprintf("%smeasure %d", name, by), found, estimates)
+	}
+}
+
+func rowsOfCaches(_ *testing.T, add func(name string, v ...any)) {
+	const d = 100
+	x := points[float64](6, 20, d)
+	for _, width := range []int{4, 8} {
+		row, scales := make([]uint64, scan.Words(d, width)), []float32{0}
+		var all []uint64
+		for i := range x.Rows {
+			scales = append(scales, scan.Encode(row, x.Row(i), width))
+			all = append(all, row...)
+		}
+		add(fmt.Sprintf("codes of %d bits", width), all, scales)
+	}
+}
