@@ -31,7 +31,7 @@ func write[T dense.Float](w io.Writer, p Projection[T]) error {
 }
 
 // Read reads a projection that Write wrote, to the end of r. It has the same structure, speed and
-// Ensemble, and its projections have the same bits.
+// Ensemble, and its projections have the same bits, on the same processor and version of this module.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
 // and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that

@@ -353,7 +353,7 @@ func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, per
 }
 
 // along returns sᵀy. Products are rounded before they are added: fused additions would give other
-// bits on other platforms.
+// bits on other processors.
 func (q *Quantiser[T]) along(codes []uint8, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	codes = codes[:len(y)]

@@ -29,8 +29,10 @@ type ChooseOptions[T dense.Float] struct {
 	Budget float64
 
 	// Reproducible makes the choice depend on predicted costs alone, so that the same seed gives the
-	// same form on all machines. Otherwise a form that is measured to be slower than exact attention
-	// is rejected, and a search ends when its time is over.
+	// same form however fast and busy a machine is. Errors round differently on other processors, and
+	// an error that is very close to the tolerance may decide otherwise there. Without Reproducible,
+	// a form that is measured to be slower than exact attention is rejected, and a search ends when its
+	// time is over.
 	Reproducible bool
 
 	// Candidates are the forms that may be chosen beside exact attention. Nil means [Candidates].

@@ -82,7 +82,10 @@ type Result[T dense.Float] struct {
 // Cost: for each iteration two passes over its rows, n·3D²/2 multiply-adds in float64 and n
 // transforms three times over, and D³/3 multiply-adds; 20 to 60 iterations from each start, and some
 // ten over all rows. Memory: that of a fit, 1024·D numbers for gradients, and the sample. The result
-// does not depend on GOMAXPROCS.
+// does not depend on GOMAXPROCS. On another processor or tier of instructions products round
+// differently, and a search goes another way to the same maximum: in a test on 600 rows scales agreed
+// to nine digits in float64, and in float32 to five digits, or two for columns that do not matter. A
+// model that was written keeps its scales.
 //
 // An error reports a nil psi, rows or src, a psi without derivatives, options out of range, points
 // and targets that are NaN or infinite by their row, columns that are all constant, errors of rows,

@@ -51,7 +51,8 @@ type SumResult[T dense.Float] struct {
 // The evidence depends on a/λ alone, so the search is L-BFGS on log(a_k/λ) [Liu & Nocedal 1989], from
 // equal weights and their λ of maximum evidence. It ends after Options.Iterations, or where three
 // iterations have gained less than 10⁻³. Then weights become 0, the smallest first, as long as the
-// evidence stays within 10⁻³ of that found. The result does not depend on GOMAXPROCS.
+// evidence stays within 10⁻³ of that found. The result does not depend on GOMAXPROCS; on other
+// processors it differs as that of Fit does.
 //
 // Cost: one pass, n transforms and n·D²/2 multiply-adds, then 25·D³/6 multiply-adds for equal weights and
 // D³/2 for each other weights, one or two for each of some 10 to 25 iterations, and K more. Memory: 4·D²

@@ -1,6 +1,6 @@
 // Package cost predicts what forms of attention cost: by how many multiply-adds, exponentials and
 // steps one call takes, and by how long these take relative to each other. Nothing is measured at run
-// time, so that choices by cost are the same on all machines.
+// time, so that choices by cost do not depend on the speed of a machine.
 package cost
 
 import (
@@ -45,7 +45,7 @@ type Cost struct {
 // maximum, the subtraction, the sum. A multiply-add in float64 takes twice as long as
 // in float32, and an exponential a little more than twice. Both take half the time in vectors twice
 // as long, so the ratios hold for others too. Nothing is measured at run time: the choice of a form
-// changes results, and must be the same on all machines.
+// changes results, and must not depend on the speed of a machine.
 const (
 	expMACs32 = 50
 	expMACs64 = 60
