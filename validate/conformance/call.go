@@ -43,7 +43,7 @@ func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bo
 	}
 	o.checkDestination(f, x, y)
 	o.checkRows(f, x, y)
-	o.checkSharing(f, x, y)
+	checkSharing(f, o.name, func(by int) dense.Matrix[T] { return o.call(dense.Matrix[T]{}, rotated(x, by)) })
 	o.checkNotFinite(f, x, y)
 	o.checkRefusal(f, x)
 	return y, true
@@ -90,21 +90,45 @@ func (o operation[T]) checkRows(f *findings, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkSharing calls the operation from several goroutines at once.
-func (o operation[T]) checkSharing(f *findings, x, want dense.Matrix[T]) {
-	const callers = 4
-	results := make([]dense.Matrix[T], callers)
+// checkSharing calls a function from several goroutines at once, each time with rows that are rotated
+// by another number, and compares the results with those of calls one after another. Rows that are
+// the same in all goroutines would hide scratch memory that the goroutines share.
+func checkSharing[T dense.Float](f *findings, name string, call func(by int) dense.Matrix[T]) {
+	const callers, calls = 4, 4
+	var want [callers]dense.Matrix[T]
+	for by := range want {
+		want[by] = call(by).Clone()
+	}
+	var results [callers][calls]dense.Matrix[T]
+	start := make(chan struct{})
 	var done sync.WaitGroup
 	for c := range callers {
-		done.Go(func() { results[c] = o.call(dense.Matrix[T]{}, x) })
+		done.Go(func() {
+			<-start
+			for i := range calls {
+				results[c][i] = call((c + i) % callers)
+			}
+		})
 	}
+	close(start)
 	done.Wait()
-	for _, got := range results {
-		if !same(got, want) {
-			f.add("%s gives another result when it is shared by goroutines", o.name)
-			return
+	for c := range callers {
+		for i, got := range results[c] {
+			if !same(got, want[(c+i)%callers]) {
+				f.add("%s gives another result when it is shared by goroutines", name)
+				return
+			}
 		}
 	}
+}
+
+// rotated returns the rows of x from row number by on, and then the rows before.
+func rotated[T dense.Float](x dense.Matrix[T], by int) dense.Matrix[T] {
+	y := dense.New[T](x.Rows, x.Cols)
+	for i := range y.Rows {
+		copy(y.Row(i), x.Row((i+by)%x.Rows))
+	}
+	return y
 }
 
 // checkNotFinite gives the operation points with a NaN or infinite coordinate.

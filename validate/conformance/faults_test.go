@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -285,6 +286,80 @@ func TestFaultyMaps(t *testing.T) {
 	assert.EqualError(t, conformance.Map[float64](nil, x), "conformance: the map is nil")
 	assert.EqualError(t, conformance.Map[float64](right, x.ColRange(0, 4)), "conformance: x is 40×4, want at least 2 points of R^5")
 	assert.EqualError(t, conformance.Map[float64](right, x.RowRange(0, 1)), "conformance: x is 1×5, want at least 2 points of R^5")
+}
+
+// sharedScratch returns the function f of matrices with results that are first put into memory that
+// all calls share.
+func sharedScratch(f func(dst, x dense.Matrix[float64]) dense.Matrix[float64]) func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	var mu sync.Mutex // for the race detector
+	scratch := map[[2]int]dense.Matrix[float64]{}
+	return func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+		dst = f(dst, x)
+		side := [2]int{dst.Rows, dst.Cols}
+		mu.Lock()
+		scratch[side] = dense.Copy(scratch[side], dst)
+		mu.Unlock()
+		runtime.Gosched()
+		mu.Lock()
+		defer mu.Unlock()
+		return dense.Copy(dst, scratch[side])
+	}
+}
+
+// sharing is a right map with one function that has shared scratch memory.
+type sharing struct {
+	rff.DifferentiableLog[float64]
+	transform, logTransform func(dst, x dense.Matrix[float64]) dense.Matrix[float64]
+	logBackward             func(dst, x, d dense.Matrix[float64]) dense.Matrix[float64]
+}
+
+func (m sharing) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	return m.transform(dst, x)
+}
+
+func (m sharing) LogTransform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	return m.logTransform(dst, x)
+}
+
+func (m sharing) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float64] {
+	return m.logBackward(dst, x, d)
+}
+
+// Scratch memory that goroutines share is found without the race detector. On one processor a
+// goroutine that yields lets another one run.
+func TestSharedScratch(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
+	require.NoError(t, err)
+	positive, err := rff.SoftmaxPositive(w, 1)
+	require.NoError(t, err)
+	right, x := positive.(rff.DifferentiableLog[float64]), cloud[float64](40, 5)
+	for name, plant := range map[string]func(m *sharing){
+		"Transform":    func(m *sharing) { m.transform = sharedScratch(m.transform) },
+		"LogTransform": func(m *sharing) { m.logTransform = sharedScratch(m.logTransform) },
+		"LogBackward": func(m *sharing) {
+			scratch := sharedScratch(func(_, d dense.Matrix[float64]) dense.Matrix[float64] { return d.Clone() })
+			m.logBackward = func(dst, x, d dense.Matrix[float64]) dense.Matrix[float64] {
+				return right.LogBackward(dst, x, scratch(dense.Matrix[float64]{}, d))
+			}
+		},
+	} {
+		m := sharing{right, right.Transform, right.LogTransform, right.LogBackward}
+		plant(&m)
+		assert.EqualError(t, conformance.Map[float64](m, x), "conformance: "+name+" gives another result when it is shared by goroutines")
+	}
+
+	own := w.(tiler)
+	p := faulty{own, own.Frequencies, sharedScratch(own.Project), own.ProjectTiles}
+	assert.EqualError(t, conformance.Projection[float64](p), "conformance: Project gives another result when it is shared by goroutines")
+
+	var last atomic.Uint64
+	k := function(func(x, y []float64) float64 {
+		last.Store(math.Float64bits(kernels.Gaussian{}.Eval(x, y)))
+		runtime.Gosched()
+		return math.Float64frombits(last.Load())
+	})
+	assert.ErrorContains(t, conformance.Kernel(k, x), "conformance: Eval gives another result when it is shared by goroutines")
 }
 
 // nowhere is a kernel without values.

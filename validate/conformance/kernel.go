@@ -16,10 +16,11 @@ import (
 //   - values are finite, symmetric, and their matrix positive semi-definite, as validate.Kernel
 //     judges it;
 //   - values are always the same, and their arguments only read;
-//   - NaN is not hidden; points of different lengths panic;
+//   - goroutines may share it; NaN is not hidden; points of different lengths panic;
 //   - kernels.Gram gives the values of Eval to a relative 1e-9 of the largest.
 //
-// It takes O(n²) values and O(n³) for the eigenvalues.
+// It takes O(n²) values and O(n³) for the eigenvalues. Run it with the race detector as well (see the
+// package).
 func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	var f findings
 	x.Check()
@@ -47,6 +48,13 @@ func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	if again := k.Eval(x.Row(0), x.Row(1)); again != first && (first == first || again == again) {
 		f.add("Eval gives %v, then %v for the same points", first, again)
 	}
+	checkSharing(&f, "Eval", func(by int) dense.Matrix[float64] {
+		values, y := dense.New[float64](1, x.Rows), rotated(x, by+1)
+		for i := range x.Rows {
+			values.Set(0, i, k.Eval(x.Row(i), y.Row(i)))
+		}
+		return values
+	})
 	compareGram(&f, k, x)
 	for j := range x.Cols {
 		bad := x.RowRange(0, 1).Clone()

@@ -17,7 +17,8 @@ import (
 //
 //   - Transform has the shapes that Dims tells; a row of φ depends on its row of x alone, to the
 //     last bit; x is only read; of dst all is written, and nothing beside it;
-//   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
+//   - goroutines may share it, and its Backward and LogBackward; NaN and ±Inf are not hidden; shapes
+//     that do not fit panic;
 //   - Kernel passes kernels.Check, and is a number at pairs of the points;
 //   - φ = exp(LogTransform), to rounding;
 //   - Backward is the gradient of Transform and LogBackward of LogTransform: along one direction at
@@ -26,7 +27,7 @@ import (
 //   - Keys of an rff.Paired map is a map of the same dimensions, which names the same kernel and
 //     has m for its own Keys. Check it too, where it is another map.
 //
-// It takes some dozens of Transforms of x.
+// It takes some dozens of Transforms of x. Run it with the race detector as well (see the package).
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	return instance.Of(&checkMapBoth, Map[T])(m, x)
 }
@@ -158,6 +159,9 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 		f.add("%s is %d×%d, want %d×%d", name, gradient.Rows, gradient.Cols, x.Rows, x.Cols)
 		return
 	}
+	checkSharing(f, name, func(by int) dense.Matrix[T] {
+		return backward(dense.Matrix[T]{}, rotated(x, by), rotated(weights, by))
+	})
 	step := math.Cbrt(roundoff[T]())
 	wide, wideBend := slopes(forward, x, value, direction, weights, 2*step)
 	narrow, narrowBend := slopes(forward, x, value, direction, weights, step)

@@ -27,7 +27,8 @@ const points = 70
 //   - the tiles of a projection of package orf cover the result once, and have the bits of Project
 //     when they are finished.
 //
-// It takes O((m+d)·d) memory and some dozens of projections of 70 points.
+// It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race
+// detector as well (see the package).
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	return instance.Of(&checkProjectionBoth, Projection[T])(w)
 }
