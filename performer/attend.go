@@ -31,7 +31,8 @@ type AttendArgs[T dense.Float] struct {
 
 	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with dimensions of 1,
 	// which are broadcast over sequences, heads or queries. Keys beyond its columns are not seen. A
-	// Mask with one row is one on keys, which all forms take. A Mask with more is for [Exact].
+	// Mask with one row is one on keys, which all forms take. A Mask with more is for [Exact]. A key
+	// that is masked keeps its place: it may be one of the Sinks of an Exact, which nobody sees then.
 	Mask dense.Tensor[bool]
 
 	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
@@ -78,9 +79,10 @@ type Result[T dense.Float] struct {
 //
 // for an [Exact], over the keys j that query i sees. A key is seen if it is one of Lengths, Mask is
 // true, Bias is not −Inf and, in causal forms, if j ≤ i + P with PastK, j ≤ i + Lengths − Lq with
-// Lengths, and j ≤ i otherwise. So Lengths of Lk aligns the last query with the last key. Keys and
-// values that a query does not see may hold NaN. The output of a query that sees no key is zero,
-// and so are its Weights.
+// Lengths, and j ≤ i otherwise. So Lengths of Lk aligns the last query with the last key. The Window
+// and the Slope of an Exact take i + P, i + Lengths − Lq and i for the place of query i too, causal or
+// not. Keys and values that a query does not see may hold NaN. The output of a query that sees no key
+// is zero, and so are its Weights.
 //
 // Exact attention holds some tiles of scores and biases whatever the lengths are, and tiles that no
 // query sees cost no products. Attend with PastK copies all keys and values once; a [State] does
@@ -386,7 +388,7 @@ func (a *tensorCall[T]) request(b, h int, form Form[T]) request[T] {
 		valid: a.validOf(b, h), past: a.pastOf(b),
 	}
 	if isExact(form) {
-		p.pairs = a.pairs(b, h)
+		p.pairs, p.masked = a.pairs(b, h), exactOf(form).placed()
 	}
 	return p
 }

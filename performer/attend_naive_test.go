@@ -65,12 +65,14 @@ func naive[T dense.Float](e performer.Exact[T], c performer.AttendArgs[T], dout 
 						s = e.Softcap * math.Tanh(s/e.Softcap)
 					}
 					capped[j] = s
-					seen[j] = !(e.Causal && j > i+before || c.Lengths != nil && j >= c.Lengths[b] ||
+					far := max(i+before-j, j-i-before)
+					seen[j] = !(e.Causal && j > i+before || e.Window > 0 && j >= e.Sinks && far > e.Window || c.Lengths != nil && j >= c.Lengths[b] ||
 						!bias.IsZero() && (j >= bias.Cols || math.IsInf(element(bias, b, h, i, j), -1)) ||
 						!c.Mask.IsZero() && (j >= c.Mask.Cols || !element(c.Mask, b, h, i, j)))
 					if biased[j] = math.Inf(-1); !seen[j] {
 						continue
 					}
+					s -= e.Slope * float64(far)
 					if !bias.IsZero() {
 						s += element(bias, b, h, i, j)
 					}

@@ -148,7 +148,8 @@ func batchForward[T dense.Float](b *Batch[T], dst, q, k, v dense.Matrix[T]) dens
 // returns dst; a zero dst is allocated.
 //
 // The bits of each head and sequence are the bits of a bidirectional form for views of this head
-// and sequence without the keys that do not count. The same holds for causal forms if there are as
+// and sequence without the keys that do not count, unless places matter to the form, as they do with a
+// Window or a Slope. The same holds for causal forms if there are as
 // many queries as keys, and no gap between keys that count. In causal forms query i sees the keys j
 // ≤ i that count, or j ≤ i + Past. A query that sees no key gets zero. The number of rows after
 // valid rows does not change the valid rows.
@@ -210,7 +211,7 @@ func takesBatch[T dense.Float](b *Batch[T], keys int, s Sequences, can func(Form
 		ignores := described && !d.Describe().Causal
 		from := layout.Starts(nil, s.lengthsOfKeys(), keys)
 		for i := range len(from) - 1 {
-			if s.keysIn(from[i], from[i+1]) != nil || !ignores && s.pastOf(i, 1) != 0 {
+			if s.keysIn(from[i], from[i+1]) != nil || !ignores && s.pastOf(i) != 0 {
 				return fmt.Errorf("performer: sequence %d has keys that do not count or a past, which %T cannot take", i, u.form)
 			}
 		}
@@ -295,12 +296,11 @@ func (c *batched[T]) piece(i, processors int) {
 
 // requestOf returns the request to a unit in a sequence, without the matrices to write.
 func (c *batched[T]) requestOf(sequence int, u unit[T], processors int) request[T] {
-	q, k := c.heads(c.q, sequence, u), c.keyHead(c.k, sequence, u)
 	return request[T]{
-		q: q, k: k, v: c.keyHead(c.v, sequence, u),
+		q: c.heads(c.q, sequence, u), k: c.keyHead(c.k, sequence, u), v: c.keyHead(c.v, sequence, u),
 		heads: u.to - u.from, processors: processors,
 		valid: c.s.keysIn(c.fromKey[sequence], c.fromKey[sequence+1]),
-		past:  c.s.pastOf(sequence, max(q.Rows, k.Rows)),
+		past:  c.s.pastOf(sequence),
 	}
 }
 

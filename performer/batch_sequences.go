@@ -19,11 +19,13 @@ type Sequences struct {
 
 	// Past holds, for each sequence, how many of its keys precede the first query, for causal
 	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
-	// negative, the first queries see nothing. Bidirectional forms ignore Past.
+	// negative, the first queries see nothing. Of bidirectional forms only an [Exact] with a
+	// Window or a Slope takes the Past into account.
 	Past []int
 
 	// Valid says for each row of k and v whether it counts. The contents of rows that do not count,
-	// NaN included, change no output. Nil means that all rows count.
+	// NaN included, change no output. Nil means that all rows count. Rows that do not count are
+	// padding: the Sinks of an Exact are counted from the first row that counts.
 	Valid []bool
 }
 
@@ -74,10 +76,10 @@ func (s Sequences) keysIn(from, to int) []bool {
 	return s.Valid[from:to]
 }
 
-// pastOf returns the Past of sequence i, cut to ±limit. A Past beyond ±limit has the same meaning.
-func (s Sequences) pastOf(i, limit int) int {
+// pastOf returns the Past of sequence i, cut to what can be added to other places.
+func (s Sequences) pastOf(i int) int {
 	if s.Past == nil {
 		return 0
 	}
-	return min(max(s.Past[i], -limit), limit)
+	return min(max(s.Past[i], -farthest), farthest)
 }

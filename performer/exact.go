@@ -40,13 +40,15 @@ type Exact[T dense.Float] struct {
 	Softcap float64
 
 	// Window, if above zero, lets a query see the keys that are at most Window places away, so that
-	// the time is O(Lq·Window·(d+dv)). Query i has place i, or i + Past in a sequence with a Past;
-	// key j has place j, counted from the first key that counts. A causal query sees Window keys and
-	// its own: the sliding window w of Mistral and others is a Window of w − 1.
+	// the time is O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
+	// sequence with a Past. A key that does not count keeps its place. A causal query sees Window keys
+	// and its own: the sliding window w of Mistral and others is a Window of w − 1.
 	Window int
 
 	// Sinks is the number of keys that all queries see in spite of the Window, the first ones: the
-	// attention sinks of [Xiao et al. 2024]. A causal query sees none of them before they come.
+	// attention sinks of [Xiao et al. 2024]. A causal query sees none of them before they come. Keys
+	// that [Attend] masks may be among them, but Sequences.Valid marks padding: sinks begin after
+	// padding at the left.
 	Sinks int
 
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits, after a
@@ -372,7 +374,7 @@ func attendExactBackward[T dense.Float](e Exact[T], p gradientRequest[T]) {
 // count. Queries whose outputs have the gradient zero see nothing.
 func backwardMasked[T dense.Float](e Exact[T], p gradientRequest[T]) {
 	if e.placed() && !p.pairs.Given() {
-		first := firstOf(p.valid, p.k.Rows)
+		first := p.first()
 		layout.Zero(p.dk.RowRange(0, first))
 		layout.Zero(p.dv.RowRange(0, first))
 		p.dk, p.dv = p.dk.RowRange(first, p.k.Rows), p.dv.RowRange(first, p.k.Rows)

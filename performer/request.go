@@ -15,6 +15,7 @@ type request[T dense.Float] struct {
 	dst, q, k, v dense.Matrix[T] // dst is for outputs alone
 	heads        int
 	valid        []bool         // keys that count; nil are all
+	masked       bool           // place 0 is that of key 0; otherwise it is that of the first key that counts
 	past         int            // query i sees the keys j ≤ i + past if causal
 	processors   int            // that the form may use
 	pairs        tiles.Pairs[T] // for Exact, which then has one head
@@ -67,7 +68,8 @@ func (p request[T]) queries(from, to int) request[T] {
 
 // trimmed sets the outputs of queries that see no key to zero in a causal request. It returns the
 // request for the other queries, and for the keys from the first to the last that count and are
-// seen. The past of the result is not negative, and its valid is nil if all keys count.
+// seen, or from key 0 on if masked. The past of the result is not negative, and its valid is nil if
+// all keys count.
 func trimmed[T dense.Float](p request[T]) request[T] {
 	first, keys := 0, 0
 	if seen := min(p.k.Rows, max(p.past+p.q.Rows, 0)); p.valid == nil {
@@ -79,6 +81,9 @@ func trimmed[T dense.Float](p request[T]) request[T] {
 	if first < keys {
 		unseen = min(max(first-p.past, 0), p.q.Rows)
 	}
+	if p.masked {
+		first = 0
+	}
 	layout.Zero(p.dst.RowRange(0, unseen))
 	p = p.queries(unseen, p.q.Rows)
 	p.k, p.v, p.past = p.k.RowRange(first, keys), p.v.RowRange(first, keys), p.past-first
@@ -88,21 +93,20 @@ func trimmed[T dense.Float](p request[T]) request[T] {
 	return p
 }
 
-// fromFirst returns the request for the keys from the first one that counts on, which has place 0
-// then.
+// fromFirst returns the request for the keys from place 0 on.
 func fromFirst[T dense.Float](p request[T]) request[T] {
-	first := firstOf(p.valid, p.k.Rows)
+	first := p.first()
 	p.k, p.v, p.past = p.k.RowRange(first, p.k.Rows), p.v.RowRange(first, p.k.Rows), p.past-first
 	p.valid = p.valid[min(first, len(p.valid)):]
 	return p
 }
 
-// firstOf returns the index of the first of n keys that counts, or 0. Nil says that all count.
-func firstOf(valid []bool, n int) int {
-	if valid == nil || n == 0 {
+// first returns the key at place 0.
+func (p request[T]) first() int {
+	if p.masked || p.valid == nil {
 		return 0
 	}
-	return max(slices.Index(valid, true), 0)
+	return max(slices.Index(p.valid, true), 0)
 }
 
 // extent returns the first valid index and the index after the last valid one, or 0 and 0.

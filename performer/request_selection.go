@@ -51,7 +51,8 @@ func (s *selection[T]) selected(p gradientRequest[T], causal bool) (queries, key
 
 // align aligns queries with keys, as selected says.
 func (s *selection[T]) align(p gradientRequest[T]) {
-	end := 0 // after the last query
+	end := 0                       // after the last query
+	p.past = min(p.past, p.k.Rows) // all keys are seen then
 	for t := range max(p.q.Rows+p.past, 0) {
 		query, key := layout.NoRow, layout.NoRow
 		if t < p.k.Rows && (p.valid == nil || p.valid[t]) {

@@ -1,0 +1,325 @@
+package performer_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// compactForms are forms of exact attention that have each pair of options.
+func compactForms[T dense.Float]() []performer.Exact[T] {
+	var all []performer.Exact[T]
+	for _, e := range []performer.Exact[T]{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}} {
+		for _, causal := range []bool{false, true} {
+			for _, o := range []performer.Exact[T]{
+				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Unnormalised: true, Softcap: 1.5, Scale: 0.7}, {Unnormalised: true, Slope: 0.3, Scale: 0.7}, {Bits: 8},
+			} {
+				o.Causal, o.Window, o.Sinks = causal, e.Window, e.Sinks
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+// compactHoles are keys that do not count, of six.
+var compactHoles = [][]int{nil, {0, 1}, {4, 5}, {2, 4}, {0, 3, 5}, {0, 1, 2, 3, 4, 5}}
+
+// written returns the tensor with its sides of 1 written out.
+func written[E dense.Element](t dense.Tensor[E], batch, heads, rows int) dense.Tensor[E] {
+	w := dense.NewTensor[E](batch, heads, rows, t.Cols)
+	for b := range batch {
+		for h := range heads {
+			for i := range rows {
+				copy(w.Row(b, h, i), t.Row(min(b, t.Batch-1), min(h, t.Heads-1), min(i, t.Rows-1)))
+			}
+		}
+	}
+	return w
+}
+
+// closeTo fails unless the elements of got differ from those of want by at most tol, relative to
+// those that are large.
+func closeTo[T dense.Float](t *testing.T, want dense.Tensor[float64], got dense.Tensor[T], tol float64, format string, args ...any) {
+	t.Helper()
+	require.Equal(t, want.Shape(), got.Shape())
+	for b := range want.Batch {
+		for h := range want.Heads {
+			for i := range want.Rows {
+				for j, x := range want.Row(b, h, i) {
+					if y := float64(got.Row(b, h, i)[j]); !(math.Abs(x-y) <= tol*(1+math.Abs(x))) {
+						require.Failf(t, "not close", "%s: (%d, %d, %d, %d) is %v, want %v", fmt.Sprintf(format, args...), b, h, i, j, y, x)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A mask of keys that is broadcast over queries, heads or sequences is the mask that it stands for,
+// written out or as biases, with every pair of options. The truth is a loop over pairs in float64, in
+// which a masked key keeps its place.
+func TestMasksWrittenOut(t *testing.T) {
+	densetest.Both(t, testMasksWrittenOut[float32], testMasksWrittenOut[float64])
+}
+
+func testMasksWrittenOut[T dense.Float](t *testing.T) {
+	const batch, heads, n, d, dv = 2, 2, 6, 3, 2
+	shapes := [][2]int{{1, 1}, {batch, 1}, {1, heads}, {batch, heads}}
+	for at, holes := range compactHoles {
+		for _, place := range []string{"all queries", "past", "lengths", "few queries", "few queries, lengths"} {
+			for l, e := range compactForms[T]() {
+				rng := rand.New(rand.NewPCG(uint64(at), uint64(l)))
+				rows, past := n, 0
+				switch place {
+				case "past":
+					rows, past = 3, 3
+				case "few queries", "few queries, lengths":
+					rows = 4
+				}
+				k, v := normalTensor[T](rng, batch, 1, n, d, true), normalTensor[T](rng, batch, 1, n, dv, true)
+				c := performer.AttendArgs[T]{Q: normalTensor[T](rng, batch, heads, rows, d, false), K: k, V: v}
+				if place == "lengths" || place == "few queries, lengths" {
+					c.Lengths = []int{5, 3}
+				}
+				dout := normalTensor[T](rng, batch, heads, rows, dv, false)
+				shape := shapes[(at+l)%len(shapes)]
+				row, rowBias := dense.NewTensor[bool](shape[0], shape[1], 1, n), dense.NewTensor[T](shape[0], shape[1], 1, n)
+				for i := range row.Data {
+					// Sequences and heads have masks of their own.
+					if row.Data[i] = !slices.Contains(holes, (i+i/n)%n); !row.Data[i] {
+						rowBias.Data[i] = T(math.Inf(-1))
+					}
+				}
+				mask, bias := written(row, batch, heads, rows), written(rowBias, batch, heads, rows)
+				c.Mask = mask
+				want := naive(e, c, wide(dout), past)
+				if past > 0 {
+					c.K, c.PastK = rowsOf(k, past, n), rowsOf(k, 0, past)
+					c.V, c.PastV = rowsOf(v, past, n), rowsOf(v, 0, past)
+				}
+				for form, m := range map[string]performer.AttendArgs[T]{
+					"a row": {Mask: row}, "written out": {Mask: mask}, "a row of biases": {Bias: rowBias},
+					"biases": {Bias: bias, LearnBias: true}, "a row and biases": {Mask: row, Bias: dense.NewTensor[T](1, 1, 1, n)},
+				} {
+					name := fmt.Sprintf("%s, %s, without %v, %+v", form, place, holes, e)
+					c.Mask, c.Bias, c.LearnBias, c.Scores = m.Mask, m.Bias, m.LearnBias, performer.Weights
+					r := must.Have(performer.Attend[T](e, c))
+					c.Scores = performer.NoScores
+					g := must.Have(performer.AttendBackward[T](e, c, dout))
+					tol := 20 * tolerance[T]()
+					closeTo(t, want.weights, r.Scores, tol, "weights, %s", name)
+					closeTo(t, want.dq, g.Q, tol, "dq, %s", name)
+					closeTo(t, want.dk, g.K, tol, "dk, %s", name)
+					closeTo(t, want.dv, g.V, tol, "dv, %s", name)
+					if c.LearnBias {
+						closeTo(t, want.dbias, g.Bias, tol, "dbias, %s", name)
+					}
+					if e.Bits == 8 {
+						tol = 0.08
+					}
+					closeTo(t, want.out, r.Out, tol, "outputs, %s", name)
+				}
+			}
+		}
+	}
+}
+
+// Sequences of a Batch are those of the loop over pairs one by one, where places count from the first
+// key that counts, and whatever the past of a sequence is.
+func TestSequencesWrittenOut(t *testing.T) {
+	densetest.Both(t, testSequencesWrittenOut[float32], testSequencesWrittenOut[float64])
+}
+
+func testSequencesWrittenOut[T dense.Float](t *testing.T) {
+	const heads, n, rows, d, dv = 2, 6, 4, 3, 2
+	var none dense.Matrix[T]
+	pasts := []int{0, 2, -2, 7, 100, -100}
+	for l, e := range compactForms[T]() {
+		b := must.Have(performer.NewBatch[T](heads, 1, e))
+		rng := rand.New(rand.NewPCG(7, uint64(l)))
+		q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
+		dout := densetest.Normal[T](rng, q.Rows, heads*dv, 0, 1)
+		for _, holes := range compactHoles {
+			s := performer.Sequences{Past: pasts, Valid: make([]bool, k.Rows)}
+			for j := range s.Valid {
+				s.Valid[j] = !slices.Contains(holes, j%n)
+			}
+			for range pasts {
+				s.Queries, s.Keys = append(s.Queries, rows), append(s.Keys, n)
+			}
+			out := b.ForwardSequences(none, q, k, v, s)
+			dq, dk, dvs := b.BackwardSequences(none, none, none, q, k, v, dout, s)
+			for i, past := range pasts {
+				part := func(m dense.Matrix[T], rows, heads int) dense.Tensor[T] {
+					return dense.SplitHeads(m.RowRange(i*rows, (i+1)*rows), 1, heads)
+				}
+				c := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
+				truth := e
+				truth.Sinks += max(slices.Index(c.Mask.Data, true), 0)
+				want := naive(truth, c, wide(part(dout, rows, heads)), past)
+				name, tol := fmt.Sprintf("past %d, without %v, %+v", past, holes, e), 20*tolerance[T]()
+				closeTo(t, want.dq, part(dq, rows, heads), tol, "dq, %s", name)
+				closeTo(t, want.dk, part(dk, n, 1), tol, "dk, %s", name)
+				closeTo(t, want.dv, part(dvs, n, 1), tol, "dv, %s", name)
+				if e.Bits == 8 {
+					tol = 0.08
+				}
+				closeTo(t, want.out, part(out, rows, heads), tol, "outputs, %s", name)
+			}
+		}
+	}
+}
+
+// Masks of keys, a past and padding are those of a loop over pairs in float64 for all forms: weights of
+// elu+1, those of softmax for landmarks and windows that take in all keys, and those of a window of
+// which sums of features take the rest.
+func TestMasksOfForms(t *testing.T) {
+	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
+}
+
+func testMasksOfForms[T dense.Float](t *testing.T) {
+	const heads, n, rows, d, dv = 2, 6, 4, 3, 2
+	var none dense.Matrix[T]
+	pasts := []int{0, 2, -2, 7, 100, math.MaxInt, math.MinInt}
+	rng := rand.New(rand.NewPCG(11, 12))
+	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
+	phi := maptest.Positive[float64](3, d)
+	elu := must.Have(rff.ELU[T](d))
+	for _, causal := range []bool{false, true} {
+		exact := performer.Exact[T]{Causal: causal}
+		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
+		at := must.Have(performer.NewLandmarksAt(exact, k))
+		positive := must.Have(performer.NewLinear(maptest.Positive[T](3, d), performer.LinearOptions{Causal: causal}))
+		softmax := performer.Exact[T]{Causal: causal, Scale: 1}
+		for name, c := range map[string]struct {
+			form  performer.Form[T]
+			exact *performer.Exact[T] // nil for weights of features
+			tol   float64
+		}{
+			"exact":                    {exact, &exact, 20},
+			"linear":                   {linear, nil, 20},
+			"landmarks":                {must.Have(performer.NewLandmarks(exact, n, rand.NewPCG(1, 1))), &exact, 20},
+			"landmarks that are given": {at, &exact, 1e3},
+			"corrected landmarks":      {must.Have(performer.NewCorrected[T](at, performer.CorrectedOptions{Window: 1}, nil)), &exact, 1e3},
+			"corrected features":       {must.Have(performer.NewCorrected[T](positive, performer.CorrectedOptions{Window: math.MaxInt}, nil)), &softmax, 20},
+			"clusters":                 {must.Have(multipole.New(exact, multipole.Options{}, rand.NewPCG(1, 1))), &exact, 20},
+			"a window of features":     {must.Have(performer.NewCorrected[T](positive, performer.CorrectedOptions{Window: 1}, nil)), nil, 100},
+		} {
+			b := must.Have(performer.NewBatch(heads, 1, c.form))
+			for _, holes := range compactHoles {
+				s := performer.Sequences{Past: pasts, Valid: make([]bool, k.Rows)}
+				for j := range s.Valid {
+					s.Valid[j] = !slices.Contains(holes, j%n)
+				}
+				for range pasts {
+					s.Queries, s.Keys = append(s.Queries, rows), append(s.Keys, n)
+				}
+				out := b.ForwardSequences(none, q, k, v, s)
+				for i, past := range pasts {
+					part := func(m dense.Matrix[T], rows, heads int) dense.Tensor[T] {
+						return dense.SplitHeads(m.RowRange(i*rows, (i+1)*rows), 1, heads)
+					}
+					a := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
+					message, tol := fmt.Sprintf("%s, causal %v, past %d, without %v", name, causal, past, holes), c.tol*tolerance[T]()
+					past := min(max(past, -100), 200)
+					var want dense.Tensor[float64]
+					switch {
+					case c.exact != nil:
+						want = naive(*c.exact, a, dense.Tensor[float64]{}, past).out
+					case name == "linear":
+						want = weighted(a, causal, past, func(q, k []T, _, _ int) float64 { return eluWeight(q, k) })
+					case causal:
+						first := max(slices.Index(a.Mask.Data, true), 0)
+						want = weighted(a, true, past, func(q, k []T, i, j int) float64 { return correctedWeight(phi, true, q, k, i+past-first, j-first) })
+					default:
+						want = weighted(a, false, past, func(q, k []T, i, j int) float64 { return correctedWeight(phi, false, q, k, i, j) })
+					}
+					closeTo(t, want, part(out, rows, heads), tol, "%s", message)
+					switch past {
+					case 0:
+					case 2:
+						a.PastK, a.PastV, a.K, a.V = rowsOf(a.K, 0, 2), rowsOf(a.V, 0, 2), rowsOf(a.K, 2, n), rowsOf(a.V, 2, n)
+					default:
+						continue
+					}
+					closeTo(t, want, must.Have(performer.Attend(c.form, a)).Out, tol, "Attend, %s", message)
+					if past == 2 {
+						continue
+					}
+					a.Mask = written(a.Mask, 1, heads, 1) // a row for each head
+					closeTo(t, want, must.Have(performer.Attend(c.form, a)).Out, tol, "heads, %s", message)
+				}
+			}
+		}
+	}
+}
+
+// eluWeight is φ(q)ᵀφ(k) for the features elu+1, in float64.
+func eluWeight[T dense.Float](q, k []T) float64 {
+	phi := func(x T) float64 {
+		if x > 0 {
+			return float64(x) + 1
+		}
+		return math.Exp(float64(x))
+	}
+	sum := 0.0
+	for l, x := range q {
+		sum += phi(x) * phi(k[l])
+	}
+	return sum
+}
+
+// correctedWeight is the weight of key j for query i of a [performer.Corrected] with a Window of 1 and
+// three features, in float64.
+func correctedWeight[T dense.Float](phi rff.Map[float64], causal bool, q, k []T, i, j int) float64 {
+	const window, stride = 1, 3
+	near := max((i-window)/stride, 0) * stride
+	x, y := dense.New[float64](1, len(q)), dense.New[float64](1, len(k))
+	for l := range q {
+		x.Data[l], y.Data[l] = float64(q[l]), float64(k[l])
+	}
+	if j >= near && (causal || j < near+stride+2*window) {
+		return math.Exp(dot(x.Data, y.Data))
+	}
+	var none dense.Matrix[float64]
+	return dot(phi.Transform(none, x).Data, phi.Transform(none, y).Data)
+}
+
+// weighted is attention with the given weights by a loop over pairs in float64.
+func weighted[T dense.Float](c performer.AttendArgs[T], causal bool, past int, weight func(q, k []T, i, j int) float64) dense.Tensor[float64] {
+	out := dense.NewTensor[float64](1, c.Q.Heads, c.Q.Rows, c.V.Cols)
+	for h := range c.Q.Heads {
+		for i := range c.Q.Rows {
+			row, total := out.Row(0, h, i), 0.0
+			for j := range c.K.Rows {
+				if !c.Mask.Row(0, 0, 0)[j] || causal && j-i > past {
+					continue
+				}
+				w := weight(c.Q.Row(0, h, i), c.K.Row(0, 0, j), i, j)
+				total += w
+				for l, x := range c.V.Row(0, 0, j) {
+					row[l] += w * float64(x)
+				}
+			}
+			for l := range row {
+				if total > 0 {
+					row[l] /= total
+				}
+			}
+		}
+	}
+	return out
+}
