@@ -321,7 +321,7 @@ func attendExact[T dense.Float](e Exact[T], p request[T]) {
 	case e.Causal:
 		p = trimmed(p)
 	case e.placed():
-		p = fromFirst(p)
+		p = cut(p)
 	default:
 		p.k, p.v, copies = layout.ValidOnly(p.k, p.v, p.valid)
 		p.valid, p.past = nil, 0
@@ -371,30 +371,40 @@ func attendExactBackward[T dense.Float](e Exact[T], p gradientRequest[T]) {
 }
 
 // backwardMasked writes the gradients of a request of one head with pairs, or with places that
-// count. Queries whose outputs have the gradient zero see nothing.
+// count. Queries whose outputs have the gradient zero see nothing. Without pairs such queries, and keys
+// that do not count, are left out at both ends, so that bits do not depend on how many there are.
 func backwardMasked[T dense.Float](e Exact[T], p gradientRequest[T]) {
-	if e.placed() && !p.pairs.Given() {
-		first := p.first()
-		layout.Zero(p.dk.RowRange(0, first))
-		layout.Zero(p.dv.RowRange(0, first))
-		p.dk, p.dv = p.dk.RowRange(first, p.k.Rows), p.dv.RowRange(first, p.k.Rows)
-		p.request = fromFirst(p.request)
-	}
-	g := gradientsOf(p)
-	if g.Empty() {
-		return
-	}
-	mask := maskOf(e, p.past, p.valid)
-	mask.Pairs = p.pairs
-	for i := range p.dout.Rows {
-		if layout.IsZero(p.dout.Row(i)) {
-			if mask.Pairs.Silent == nil {
-				mask.Pairs.Silent = make([]bool, p.dout.Rows)
-			}
-			mask.Pairs.Silent[i] = true
+	s := pool.Get[selection[T]](&selections)
+	past, valid := p.past, p.valid
+	if p.pairs.Given() {
+		s.span(0, p.q.Rows, 0, p.k.Rows)
+	} else {
+		first, end := p.span()
+		from, to := 0, p.q.Rows
+		for to > 0 && layout.IsZero(p.dout.Row(to-1)) {
+			to--
 		}
+		for from < to && layout.IsZero(p.dout.Row(from)) {
+			from++
+		}
+		s.span(from, to, first, end)
+		past, valid = p.past+from-first, p.valid[min(first, len(p.valid)):min(end, len(p.valid))]
 	}
-	tiles.Backward(backwardOf(e, g, mask))
+	if g := s.take(p, s.queries, s.keys); !g.Empty() {
+		mask := maskOf(e, past, valid)
+		mask.Pairs = p.pairs
+		for i := range g.DOut.Rows {
+			if layout.IsZero(g.DOut.Row(i)) {
+				if mask.Pairs.Silent == nil {
+					mask.Pairs.Silent = make([]bool, g.DOut.Rows)
+				}
+				mask.Pairs.Silent[i] = true
+			}
+		}
+		tiles.Backward(backwardOf(e, *g, mask))
+	}
+	s.give(p, s.queries, s.keys)
+	pool.Put(&selections, s)
 }
 
 // NewState returns an empty [State] of one head, for queries and keys of dimension d and

@@ -93,20 +93,23 @@ func trimmed[T dense.Float](p request[T]) request[T] {
 	return p
 }
 
-// fromFirst returns the request for the keys from place 0 on.
-func fromFirst[T dense.Float](p request[T]) request[T] {
-	first := p.first()
-	p.k, p.v, p.past = p.k.RowRange(first, p.k.Rows), p.v.RowRange(first, p.k.Rows), p.past-first
-	p.valid = p.valid[min(first, len(p.valid)):]
+// cut returns the request for the keys of span.
+func cut[T dense.Float](p request[T]) request[T] {
+	first, end := p.span()
+	p.k, p.v, p.past = p.k.RowRange(first, end), p.v.RowRange(first, end), p.past-first
+	p.valid = p.valid[min(first, len(p.valid)):min(end, len(p.valid))]
 	return p
 }
 
-// first returns the key at place 0.
-func (p request[T]) first() int {
-	if p.masked || p.valid == nil {
-		return 0
+// span returns the keys first ≤ j < end from place 0 to the last key that counts.
+func (p request[T]) span() (first, end int) {
+	if p.valid == nil {
+		return 0, p.k.Rows
 	}
-	return max(slices.Index(p.valid, true), 0)
+	if first, end = extent(p.valid); p.masked {
+		first = 0
+	}
+	return first, end
 }
 
 // extent returns the first valid index and the index after the last valid one, or 0 and 0.

@@ -49,6 +49,17 @@ func (s *selection[T]) selected(p gradientRequest[T], causal bool) (queries, key
 	return s.queries, s.keys, true
 }
 
+// span selects the queries from ≤ i < to and the keys first ≤ j < end.
+func (s *selection[T]) span(from, to, first, end int) {
+	s.queries, s.keys = s.queries[:0], s.keys[:0]
+	for i := from; i < to; i++ {
+		s.queries = append(s.queries, i)
+	}
+	for j := first; j < end; j++ {
+		s.keys = append(s.keys, j)
+	}
+}
+
 // align aligns queries with keys, as selected says.
 func (s *selection[T]) align(p gradientRequest[T]) {
 	end := 0                       // after the last query

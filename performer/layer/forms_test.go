@@ -28,6 +28,7 @@ func everyForm[T dense.Float](d int) []performer.Form[T] {
 			all = append(all, must.Have(performer.NewLinear(maptest.Positive[T](32, d), o)),
 				performer.Exact[T]{Causal: causal, Unnormalised: unnormalised})
 		}
+		all = append(all, performer.Exact[T]{Causal: causal, Window: 3, Sinks: 2, Slope: 0.1})
 		all = append(all, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: causal})))
 	}
 	return all
