@@ -216,7 +216,7 @@ func cachesNotFinite[T dense.Float](t *testing.T) {
 	}
 }
 
-// Numbers that float32 has not count as infinite once they are codes.
+// Numbers that float32 has not have codes, too.
 func TestCachesBeyondFloat32(t *testing.T) {
 	const n = 300
 	k, v := densetest.Filled[float64](n, 1, 0), densetest.Filled[float64](n, 2, 3)
@@ -224,7 +224,7 @@ func TestCachesBeyondFloat32(t *testing.T) {
 	v.Row(8)[1] = math.MaxFloat32
 	out := must.Have(performer.Exact[float64]{Bits: 8}.NewState(1, 2)).Step(dense.Matrix[float64]{}, k, k, v)
 	assert.InEpsilon(t, 1e300/100, out.Row(99)[0], 1e-9)
-	assert.Equal(t, math.Inf(1), out.Row(n - 1)[0])
+	assert.InEpsilon(t, 1e300/n, out.Row(n - 1)[0], 0.01)
 	assert.InEpsilon(t, math.MaxFloat32/n, out.Row(n - 1)[1], 0.01)
 }
 

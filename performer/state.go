@@ -52,9 +52,9 @@ import (
 //
 // in coordinate c, to first order, summed over tokens that have codes. A row of 64 normal coordinates is off
 // by 0.6 % in 8 bits and by 9.5 % in 4 bits. Products are those of integers, and a step reads fewer
-// bytes: with eight heads it is five and nine times as fast as in float32 after 16384 tokens. Elements
-// beyond float32 count as infinite once they have codes. NaN and infinity reach what they reach without
-// codes, but every later step that sees them is slow.
+// bytes: with eight heads it is five and nine times as fast as in float32 after 16384 tokens. NaN and
+// infinity reach what they reach without codes. Every later step that sees them is slow, and so is every
+// step that sees keys beyond 1e31, or keys or values of float64 that are all beyond the range of float32.
 //
 // With an Exact.Window W it keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens,
 // unless sinks have a Slope, whose distances grow. Outputs are those of Exact to rounding. A Rollback

@@ -38,14 +38,18 @@ func (s *codes[T]) shape(c, d int) {
 // takes reports whether points of dimension d have codes.
 func takes(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
 
-// set makes the codes of cluster l, unless its keys or values are not finite or more than products take.
+// set makes the codes of cluster l, unless its keys are more than products take, or codes do not stand for
+// its keys and values.
 func (s *codes[T]) set(l int, keys, values dense.Matrix[T], mean, meanValue []T) {
 	if s.has[l] = keys.Rows <= bytedot.MostInner; !s.has[l] {
 		return
 	}
 	e := pool.Get[rotating[T]](&rotatings)
-	finite := bytedot.QuantiseRows(&s.keys[l], e.rotate(s.rotation, e.centred(keys, mean)))
-	s.has[l] = bytedot.QuantiseTransposed(&s.values[l], e.centred(values, meanValue)) && finite
+	k, v := &s.keys[l], &s.values[l]
+	x := e.rotate(s.rotation, e.centred(keys, mean))
+	s.has[l] = bytedot.QuantiseRows(k, x) && coded.UsualKeys(k.Scales, x)
+	x = e.centred(values, meanValue)
+	s.has[l] = bytedot.QuantiseTransposed(v, x) && coded.UsualValues(v.Scales, x, meanValue) && s.has[l]
 	pool.Put(&rotatings, e)
 }
 

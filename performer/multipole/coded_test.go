@@ -131,3 +131,29 @@ func TestBitsElsewhere(t *testing.T) {
 	_, err = multipole.New(performer.Exact[float32]{Bits: 8, Causal: true}, multipole.Options{}, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "exact.Bits = 8 with Causal")
 }
+
+// Values of all sizes have outputs near those of exact attention, and so have keys whose products with
+// queries are those of ordinary ones.
+func TestBitsRange(t *testing.T) {
+	densetest.Both(t, testBitsRange[float32], testBitsRange[float64])
+}
+
+func testBitsRange[T dense.Float](t *testing.T) {
+	var none dense.Matrix[T]
+	q, k, v := tokens[T](1000, 8, 3, 2, 9)
+	f := form(t, performer.Exact[T]{Bits: 8}, multipole.Options{Threshold: 1e-30, Clusters: 20})
+	want := performer.Exact[T]{}.Forward(none, q, k, v)
+	times := func(x dense.Matrix[T], size float64) dense.Matrix[T] {
+		x = x.Clone()
+		for i, e := range x.Data {
+			x.Data[i] = T(float64(e) * size)
+		}
+		return x
+	}
+	for _, size := range []float64{0x1p-120, 0x1p-100, 0x1p90, 0x1p110, 0x1p116} {
+		assert.Less(t, relative(times(f.Forward(none, q, k, times(v, size)), 1/size), want), 0.012, "values times %g", size)
+		if size < 0x1p116 {
+			assert.Less(t, relative(f.Forward(none, times(q, 1/size), times(k, size), v), want), 0.02, "keys times %g", size)
+		}
+	}
+}

@@ -10,7 +10,11 @@ import (
 // float32: 0, with codes 0, if all of x is 0. Elements of float64 are rounded to float32 first. Where
 // an element is not finite then, all codes are 0 and the scale is NaN.
 //
-// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127.
+// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and their
+// scale is Least.
+
+// Least is the smallest scale that is not 0. Codes of that scale may have lost digits, or all of them.
+const Least = 0x1p-127
 
 // QuantiseRows makes r the codes of the rows of x (n×k), and reports whether all of x is finite.
 func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
@@ -180,7 +184,7 @@ func convert[T dense.Float](dst []float32, x []T) {
 func scale(factors, scales []float32, spans []uint32) (finite bool) {
 	const (
 		most    = 127
-		largest = 0x1p127
+		largest = 1 / Least
 	)
 	finite = true
 	for i := range scales {
@@ -190,7 +194,7 @@ func scale(factors, scales []float32, spans []uint32) (finite bool) {
 		case span == 0:
 			factors[i], scales[i] = 0, 0
 		case most/span > largest:
-			factors[i], scales[i] = largest, 1/float32(largest)
+			factors[i], scales[i] = largest, Least
 		default:
 			factors[i], scales[i] = most/span, span/most
 		}

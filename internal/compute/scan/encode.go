@@ -8,20 +8,25 @@ import "math"
 //	x[i] ≈ scale·(2·code − (2^width − 1)).
 //
 // The scale is the largest |x[i]| over 2^width, rounded to float32, and the error of an element is at
-// most that but for rounding. Zeros have a scale of 0, and x with NaN or ±Inf one of NaN.
+// most that but for rounding. Scales below the normal numbers are rounded up. Zeros have a scale of 0, and
+// so has x whose scale would be below all numbers of float32. x with NaN or ±Inf has a scale of NaN.
 func Encode[T float32 | float64](row []uint64, x []T, width int) (scale float32) {
 	var peak float64
 	for _, v := range x {
 		peak = max(peak, math.Abs(float64(v)))
 	}
 	levels := float64(int(1) << width)
-	scale = float32(peak / levels)
-	if math.IsInf(peak, 1) {
-		scale = float32(math.NaN())
-	}
 	perCell, half := 0.0, levels/2
-	if scale > 0 {
-		perCell = half / peak
+	switch size := peak / levels; {
+	case !(size <= math.MaxFloat64):
+		scale = float32(math.NaN())
+	case size >= 0x1p-126:
+		scale, perCell = float32(size), half/peak
+	case size >= math.SmallestNonzeroFloat32: // few digits are left to the scale
+		if scale = float32(size); float64(scale) < size {
+			scale += math.SmallestNonzeroFloat32
+		}
+		perCell = 0.5 / float64(scale)
 	}
 	blocks(len(row), width, func(element, word, lanes int) {
 		var codes [64 * blockWords / 4]uint8

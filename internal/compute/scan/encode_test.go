@@ -31,6 +31,19 @@ func testEncode[T float32 | float64](t *testing.T) {
 				}
 			}
 		}
+		for _, size := range []float64{1e-38, 1e-40, 1e-42} { // scales below the normal numbers
+			x, row, codes := make([]T, 64), make([]uint64, Words(64, width)), make([]uint8, 64)
+			for i := range x {
+				x[i] = T(size * (2*r.Float64() - 1))
+			}
+			x[0] = T(size)
+			scale := float64(Encode(row, x, width))
+			require.InDelta(t, size/float64(int(1)<<width), scale, math.SmallestNonzeroFloat32)
+			Unpack(codes, row, width)
+			for i, c := range codes {
+				require.InDelta(t, float64(x[i]), scale*float64(oddOf(c, width)), scale*(1+0x1p-15), "width = %d, size = %g", width, size)
+			}
+		}
 		row := make([]uint64, Words(3, width))
 		assert.Zero(t, Encode(row, make([]T, 3), width))
 		assert.Zero(t, Encode(row, []T{T(math.Copysign(0, -1)), 0, 0}, width))

@@ -2,6 +2,7 @@ package caches
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -10,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
@@ -35,7 +37,8 @@ type call[T dense.Float] struct {
 	count   int   // of queries of a head of keys: query i·group + g is that of head g of the group in row i
 	pieces  []run // of codes
 	recent  [2]run
-	places  []int // of queries among the tokens that are no codes, if they see one more each
+	places  []int     // of queries among the tokens that are no codes, if they see one more each
+	lifts   []float32 // of pieces of all heads: sums of values are multiplied by that
 	partial []partial
 	sums    []float32 // of all pieces of all heads
 	tiles   []*tiles.Tile[T]
@@ -110,6 +113,7 @@ func (s *Memory[T]) answer(dst, q dense.Matrix[T]) {
 	c := &s.call
 	c.dst, c.q = dst, q
 	n := s.keyHeads * len(c.pieces) * c.count
+	c.lifts = scratch.Resize(c.lifts, s.keyHeads*len(c.pieces))
 	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*s.sumSize())
 	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
 	elements := s.tokens * (s.keys.d + s.values.d) * c.count
@@ -191,9 +195,17 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	w.begin(s, h)
 	first := (h*len(c.pieces) + piece) * c.count
 	partials := c.partial[first:][:c.count]
-	for i := range partials {
+	from, to := h*s.room+c.pieces[piece].from, h*s.room+c.pieces[piece].to
+	// Products of codes are at most reach times the factor of a query.
+	reach := float32(scan.Largest*(1<<s.bits-1)*s.keys.order) * max(0, vecmath.Peak(s.keys.scales[from:to]))
+	for i, factor := range w.factors {
 		partials[i] = partial{0, float32(math.Inf(-1))}
+		if !(max(reach, reach*max(factor, -factor)) <= math.MaxFloat32) {
+			partials[i].total = float32(math.NaN()) // scores may overflow
+		}
 	}
+	lift := liftOf(vecmath.Peak(s.values.scales[from:to]))
+	c.lifts[h*len(c.pieces)+piece] = lift
 	size := s.sumSize()
 	sums := c.sums[first*size:][:c.count*size]
 	clear(sums)
@@ -209,10 +221,25 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 			vecmath.Multiply(row, s.keys.scales[at:][:n])
 			vecmath.Scale(row, w.factors[i])
 			partials[i].weigh(row, sums[i*size:][:size])
+			if lift != 1 {
+				vecmath.Scale(row, 1/lift)
+			}
 			scan.Weigh(w.weights[i*groups:], row, s.values.scales[at:][:n], s.bits)
 		}
 		scan.Sums(sums, s.values.codes[at*s.values.words:], w.weights, n, s.values.words, s.bits, c.count)
 	}
+}
+
+// liftOf returns the power of two by which weights are divided for values with scales up to peak, so that
+// their products and sums are normal numbers.
+func liftOf(peak float32) float32 {
+	switch {
+	case peak > 0x1p88:
+		return 0x1p40
+	case peak > 0 && peak < 0x1p-100:
+		return 0x1p-64
+	}
+	return 1
 }
 
 // begin rounds the queries of a head.
@@ -251,6 +278,10 @@ func (s *Memory[T]) finish(h, i int) {
 	dst, pieces := s.vector(c.dst, h, i), len(c.pieces)
 	more, total, peak := c.tiles[h].Sums(i)
 	if pieces == 0 {
+		if !layout.Finite(dense.Of(1, len(more), more)) {
+			s.exactly(dst, h, i)
+			return
+		}
 		tiles.Output(s.scores, dst, more, total, peak)
 		return
 	}
@@ -264,30 +295,50 @@ func (s *Memory[T]) finish(h, i int) {
 	}
 	c.row, c.part, c.out = scratch.Resize(c.row, s.values.order), scratch.Resize(c.part, s.values.order), scratch.Resize(c.out, s.values.d)
 	clear(c.row)
-	var coded T
+	lifts := c.lifts[h*pieces:][:pieces]
+	lift := max(1, slices.Max(lifts))
+	var all T
 	for p := range pieces {
 		at := p*c.count + i
 		factor := T(math.Exp(float64(partials[at].peak) - most))
-		coded += factor * T(partials[at].total)
+		all += factor * T(partials[at].total)
 		scan.Collect(c.part, c.sums[(h*pieces*c.count+at)*s.sumSize():], s.values.words, s.bits)
+		factor *= T(lifts[p] / lift)
 		for j, x := range c.part {
 			c.row[j] += factor * T(x)
 		}
 	}
 	s.values.rotation.ApplyTransposedVec(c.out, c.row)
-	if coded-coded != 0 || vecmath.HalfSquaredNorm(c.row) != vecmath.HalfSquaredNorm(c.row) {
+	factor := T(math.Exp(peak - most))
+	vecmath.AddScaled(c.out, more, factor/T(lift))
+	if all-all != 0 || !layout.Finite(dense.Of(1, len(c.out), c.out)) {
 		s.exactly(dst, h, i)
 		return
 	}
-	factor := T(math.Exp(peak - most))
-	vecmath.AddScaled(c.out, more, factor)
-	tiles.Output(s.scores, dst, c.out, coded+factor*total, most)
+	tiles.Output(s.scores, dst, c.out, all+factor*total, most)
+	if lift == 1 {
+		return
+	}
+	for j, x := range dst {
+		if dst[j] = x * T(lift); !s.scores.Unnormalised {
+			dst[j] = finite(dst[j]) // rounding to codes may exceed the largest number
+		}
+	}
 }
 
 // exactly computes the output of query i of a head of keys from the elements that codes stand for.
 func (s *Memory[T]) exactly(dst []T, h, i int) {
+	q, out := dense.Of(1, s.keys.d, slices.Clone(s.vector(s.call.q, h, i))), dense.Of(1, s.values.d, dst) // dst may be the query
+	if peak := s.sum(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
+		smaller := dense.New[T](1, s.values.d)
+		s.sum(smaller, q, h, i, coded.Smaller)
+		coded.Mend(s.scores, out, smaller, peak)
+	}
+}
+
+// sum computes the output for values times factor, and returns the largest size of these values before.
+func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	c := &s.call
-	q := dense.Of(1, s.keys.d, s.vector(c.q, h, i))
 	t := tiles.NewTile(s.scores, q, s.values.d)
 	b := pool.Get[rows[T]](&rowsPool)
 	k, v := dense.New[T](tiles.Keys, s.keys.d), dense.New[T](tiles.Keys, s.values.d)
@@ -299,11 +350,16 @@ func (s *Memory[T]) exactly(dst []T, h, i int) {
 				b.decode(&s.keys, k.Row(j), s.keys.codes[at*s.keys.words:][:s.keys.words], s.keys.scales[at], s.bits)
 				b.decode(&s.values, v.Row(j), s.values.codes[at*s.values.words:][:s.values.words], s.values.scales[at], s.bits)
 			}
+			peak = max(peak, coded.PeakOf(v.RowRange(0, n)))
+			vecmath.Scale(v.Data, factor)
 			t.Add(k.RowRange(0, n), v.RowRange(0, n), nil)
 		}
 	}
 	pool.Put(&rowsPool, b)
 	k, v = s.recent(h)
+	v = v.Clone()
+	peak = max(peak, coded.PeakOf(v))
+	vecmath.Scale(v.Data, factor)
 	if len(c.places) > 0 {
 		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, i)
 	} else {
@@ -311,6 +367,7 @@ func (s *Memory[T]) exactly(dst []T, h, i int) {
 			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to), nil)
 		}
 	}
-	t.Finish(dense.Of(1, s.values.d, dst))
+	t.Finish(dst)
 	t.Release()
+	return peak
 }

@@ -2,11 +2,15 @@ package caches
 
 import (
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
 // encoding is a Memory that makes codes of the first tokens that are none. A piece is a head of keys.
@@ -37,10 +41,16 @@ var rowsPool pool.Both[rows[float32], rows[float64]]
 // encode makes codes of x in a row and returns the scale.
 func (b *rows[T]) encode(s *store[T], row []uint64, x []T, bits int) (scale float32) {
 	b.rotated = scratch.Resize(b.rotated, s.order)
-	if scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, x), bits); scale-scale == 0 {
-		return scale
+	scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, x), bits)
+	if scale != scale { // the rotation may overflow where x does not
+		smaller := slices.Clone(x)
+		vecmath.Scale(smaller, coded.Smaller)
+		scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, smaller), bits) / coded.Smaller
 	}
-	return b.encodeOdd(row, x, bits)
+	if scale-scale != 0 || scale == 0 && !layout.IsZero(x) {
+		return b.encodeOdd(row, x, bits)
+	}
+	return scale
 }
 
 // decode sets x to what a row of codes stands for.
@@ -53,12 +63,27 @@ func (b *rows[T]) decode(s *store[T], x []T, row []uint64, scale float32, bits i
 	scan.Unpack(b.codes, row, bits)
 	odd := 1<<bits - 1
 	for i, c := range b.codes {
-		b.rotated[i] = T(scale) * T(2*int(c)-odd)
+		b.rotated[i] = T(2*int(c) - odd)
 	}
 	s.rotation.ApplyTransposedVec(x, b.rotated)
+	for i, v := range x {
+		x[i] = finite(v * T(scale))
+	}
 }
 
-// An odd row has elements that are not finite in float32, or whose rotation is not. It is not rotated.
+// finite returns x, or the largest number of its sign if x is infinite.
+func finite[T dense.Float](x T) T {
+	if x-x == 0 {
+		return x
+	}
+	largest := math.MaxFloat64
+	if T(largest)-T(largest) != 0 {
+		largest = math.MaxFloat32
+	}
+	return T(math.Copysign(largest, float64(x)))
+}
+
+// An odd row has elements that are not finite, or a scale that is no number of float32. It is not rotated.
 // The largest three codes are those of NaN, +Inf and −Inf, and the others those of the multiples of a
 // power of two, from −h to h for the code h of zero. The scale is NaN with the power in its bits.
 const (
@@ -78,19 +103,21 @@ func (b *rows[T]) encodeOdd(row []uint64, x []T, bits int) (scale float32) {
 	nan, zero := oddCodes(bits)
 	var peak float64
 	for _, v := range x {
-		if size := math.Abs(float64(v)); size <= math.MaxFloat32 {
-			peak = max(peak, size)
+		if v-v == 0 {
+			peak = max(peak, math.Abs(float64(v)))
 		}
 	}
-	_, power := math.Frexp(peak / float64(zero))
+	fraction, power := math.Frexp(peak)
+	_, more := math.Frexp(fraction / float64(zero))
+	power += more
 	b.codes = scratch.Resize(b.codes, len(x))
 	for i, v := range x {
 		switch v := float64(v); {
 		case v != v:
 			b.codes[i] = uint8(nan)
-		case v > math.MaxFloat32:
+		case v > math.MaxFloat64:
 			b.codes[i] = uint8(nan - 1)
-		case v < -math.MaxFloat32:
+		case v < -math.MaxFloat64:
 			b.codes[i] = uint8(nan - 2)
 		default:
 			b.codes[i] = uint8(int(math.Round(math.Ldexp(v, -power))) + zero)
@@ -115,7 +142,7 @@ func (b *rows[T]) decodeOdd(x []T, row []uint64, scale float32, bits int) {
 		case nan - 2:
 			x[i] = T(math.Inf(-1))
 		default:
-			x[i] = T(math.Ldexp(float64(int(c)-zero), power))
+			x[i] = finite(T(math.Ldexp(float64(int(c)-zero), power)))
 		}
 	}
 }

@@ -37,7 +37,11 @@
 // Tokens become codes 64 at a time, when there are 128 others. So outputs depend on the tokens alone,
 // not on how a stream is cut into calls. Codes of a token depend on no other token.
 //
-// A row with elements that are not finite in float32 has codes of its own, with a scale of NaN. Sums
-// that are not finite are computed again from the elements that the codes stand for, as package tiles
-// does: what is NaN there is NaN here.
+// A row with elements that are not finite, or with a scale that float32 does not have, has codes of its
+// own, with a scale of NaN. Outputs that are not finite, and those with scores that may overflow float32,
+// are computed again from the elements that the codes stand for, as package tiles does: what is NaN there
+// is NaN here.
+//
+// Where the values of a piece of the codes are very large or very small, weights are divided by a power of
+// two, so that sums neither overflow nor lose digits.
 package caches

@@ -24,7 +24,13 @@ func Attend[T dense.Float](a tiles.Attention[T]) {
 	}
 	c := pool.Get[call[T]](&calls)
 	c.begin(a)
-	parallel.Do((c.skip+a.Q.Rows+c.rows-1)/c.rows, c)
+	if c.store.large() {
+		c.Q = a.Q.Clone() // Dst may be Q
+		c.run()
+		c.again()
+	} else {
+		c.run()
+	}
 	c.Attention = tiles.Attention[T]{}
 	pool.Put(&calls, c)
 }
@@ -48,6 +54,9 @@ func (c *call[T]) begin(a tiles.Attention[T]) {
 		c.skip += c.rows
 	}
 }
+
+// run computes the outputs.
+func (c *call[T]) run() { parallel.Do((c.skip+c.Q.Rows+c.rows-1)/c.rows, c) }
 
 // blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks begin
 // at multiples of it, so that the bits of causal outputs do not depend on where a call begins.
@@ -91,10 +100,10 @@ func (c *call[T]) Piece(i int) {
 	pool.Put(&blocks, b)
 }
 
-// coded reports whether a tile serves queries from query first on: it is finite, and if they are
+// coded reports whether a tile serves queries from query first on: it is usual, and if they are
 // causal, it has all of its keys and none that is later.
 func (c *call[T]) coded(t, first int) bool {
-	return c.store.finite[t] && (!c.Mask.Causal || (t+1)*tiles.Keys <= c.Mask.Place(first)+1)
+	return c.store.usual[t] && (!c.Mask.Causal || (t+1)*tiles.Keys <= c.Mask.Place(first)+1)
 }
 
 // octaves is what natural logarithms are multiplied by.

@@ -79,8 +79,12 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	lowest := float32(math.Inf(-1))
 	for i, peak := range b.peaks[:b.hi-b.lo] {
 		b.olds[i], b.news[i] = 0, lowest
+		offset := float32(offsets[i])
+		if c.store.overflows(t, b.scales[i], offset) {
+			b.totals[i] = float32(math.NaN()) // finish computes the output exactly
+		}
 		if peak > lowest {
-			old, peak := b.highest[i], peak+float32(offsets[i])
+			old, peak := b.highest[i], peak+offset
 			b.highest[i] = max(old, peak)
 			b.olds[i], b.news[i] = (old-b.highest[i])/octaves, (peak-b.highest[i])/octaves
 		}

@@ -30,5 +30,11 @@
 //
 // Causal queries do not depend on later keys, on whose values the scales of a tile depend. So tiles that
 // hold keys after the first query of a block are computed as in package tiles, and so are tiles with keys
-// or values that are not finite, and queries that are not.
+// or values that are not finite, or too large or too small for codes in float32, and queries that are not
+// finite, or whose scores may overflow float32.
+//
+// # Large values
+//
+// Sums of values beyond Largest may overflow where their average does not. Outputs that are not finite then
+// are computed a second time from values times a power of two, Smaller, which changes no bits otherwise.
 package coded

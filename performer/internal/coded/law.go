@@ -25,11 +25,14 @@ func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 		clear(squares)
 		return
 	}
-	c := new(call[T])
-	c.begin(a)
+	c, factor := new(call[T]), 1.0
+	if c.begin(a); c.store.large() {
+		c.begin(c.shrunk())
+		factor = 1 / (Smaller * Smaller)
+	}
 	parallel.Rows(a.Q.Rows, 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			squares[i] = c.variance(i)
+			squares[i] = c.variance(i) * factor
 		}
 	})
 }
@@ -42,7 +45,7 @@ func (c *call[T]) variance(i int) float64 {
 	bytedot.QuantiseColumns(&codes, e.rotate(c.store.rotation, c.Q.RowRange(i, i+1)))
 	keys, d, dv := c.K.Rows, c.K.Cols, c.V.Cols
 	scores, highest := make([]float64, keys), make([]float64, tilesOf(keys))
-	most, seen := math.Inf(-1), false
+	most, seen, exactly := math.Inf(-1), false, codes.Scales[0]-codes.Scales[0] != 0
 	for j := range scores {
 		t := j / tiles.Keys
 		if j%tiles.Keys == 0 {
@@ -52,6 +55,7 @@ func (c *call[T]) variance(i int) float64 {
 			scores[j] = c.Scores.Scale * dot(c.Q.Row(i), c.K.Row(j))
 			highest[t] = math.Max(highest[t], scores[j])
 			seen = true
+			exactly = exactly || c.coded(t, first) && c.store.overflows(t, codes.Scales[0]*float32(c.Scores.Scale*octaves), 0)
 		}
 		most = math.Max(most, scores[j])
 	}
@@ -60,6 +64,8 @@ func (c *call[T]) variance(i int) float64 {
 		return 0
 	case most-most != 0:
 		return math.NaN()
+	case exactly:
+		return 0
 	}
 	total, out := 0.0, make([]float64, dv)
 	for j, s := range scores {

@@ -1,6 +1,7 @@
 package coded
 
 import (
+	"math"
 	"math/rand/v2"
 	"sync"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
@@ -21,7 +23,9 @@ type store[T dense.Float] struct {
 	valid    []bool
 	keys     []bytedot.Rows    // by tile: keys×coordinates
 	values   []bytedot.Rows    // by tile: columns×keys
-	finite   []bool            // whether all keys and values of a tile are
+	usual    []bool            // whether codes stand for the keys and values of a tile
+	reach    []float32         // of a tile: products of codes are at most that, times the scale of a query
+	sizes    []float64         // bounds of the values of a tile, NaN or +Inf where they are not known
 	centres  scratch.Buffer[T] // means of the keys of tiles
 	means    scratch.Buffer[T] // means of their values
 }
@@ -34,7 +38,7 @@ func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
 	}
-	s.finite = scratch.Resize(s.finite, n)
+	s.usual, s.reach, s.sizes = scratch.Resize(s.usual, n), scratch.Resize(s.reach, n), scratch.Resize(s.sizes, n)
 	s.centres.Shape(n, k.Cols)
 	s.means.Shape(n, v.Cols)
 	s.k, s.v, s.valid = k, v, valid
@@ -54,11 +58,69 @@ func (s *store[T]) Piece(t int) {
 	hi := min(lo+tiles.Keys, s.k.Rows)
 	e := pool.Get[encoding[T]](&encodings)
 	k, v := s.k.RowRange(lo, hi), s.v.RowRange(lo, hi)
-	keys := s.less(&e.keys, k, lo, s.centresOf(t+1).Row(t))
-	finite := bytedot.QuantiseRows(&s.keys[t], e.rotate(s.rotation, keys))
-	values := s.less(&e.values, v, lo, s.means.Rows(t+1).Row(t))
-	s.finite[t] = bytedot.QuantiseTransposed(&s.values[t], values) && finite
+	means := s.means.Rows(t + 1).Row(t)
+	keys := e.rotate(s.rotation, s.less(&e.keys, k, lo, s.centresOf(t+1).Row(t)))
+	values := s.less(&e.values, v, lo, means)
+	usual := bytedot.QuantiseRows(&s.keys[t], keys) && UsualKeys(s.keys[t].Scales, keys)
+	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && usual
+	s.reach[t] = float32(most*most*keys.Cols) * vecmath.Peak(s.keys[t].Scales)
+	s.sizes[t] = sizeOf(means, s.values[t].Scales)
+	s.usual[t] = usual && s.sizes[t] <= math.MaxFloat32
 	pool.Put(&encodings, e)
+}
+
+// most is the largest size of a code.
+const most = 127
+
+// UsualKeys reports whether codes with such scales stand for x, rotated differences of keys, whatever the
+// size of a query: products with scales overflow only where scores do, and lose no digits that count.
+func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
+	return vecmath.Peak(scales) <= 0x1p64 && !lost(scales, x)
+}
+
+// UsualValues reports whether codes with such scales of columns stand for x, values less means, and sums
+// of the values do not overflow float32.
+func UsualValues[T dense.Float](scales []float32, x dense.Matrix[T], means []T) bool {
+	return sizeOf(means, scales) <= Largest && !lost(scales, x)
+}
+
+// sizeOf returns a bound of the sizes of values with such means and scales of columns, NaN or +Inf where
+// there is none.
+func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
+	for l, mean := range means {
+		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
+	}
+	return size
+}
+
+// lost reports whether x, of which codes with such scales were made, is too small for codes to stand for
+// it: its largest elements have lost digits.
+func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
+	if vecmath.Peak(scales) > bytedot.Least {
+		return false
+	}
+	for i := range x.Rows {
+		if !layout.IsZero(x.Row(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// overflows reports whether scores of a query and the keys of tile t may overflow: products of codes times
+// scales, and the offset.
+func (s *store[T]) overflows(t int, scale, offset float32) bool {
+	return !(s.reach[t]*max(scale, -scale)+max(offset, -offset) <= math.MaxFloat32)
+}
+
+// large reports whether sums of the values may overflow float32.
+func (s *store[T]) large() bool {
+	for _, size := range s.sizes {
+		if !(size <= Largest) {
+			return true
+		}
+	}
+	return false
 }
 
 // less sets mean to that of the rows of x that count, of keys from lo on, and returns x less the mean in

@@ -1,0 +1,70 @@
+package coded
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+const (
+	// Largest is a size of values whose sums do not overflow float32, for up to 2²⁴ keys with weights of
+	// 255 each.
+	Largest = 0x1p96
+
+	// Smaller multiplies larger values.
+	Smaller = 0x1p-32
+)
+
+// again computes the outputs that are not finite from smaller values.
+func (c *call[T]) again() {
+	first, peak := c.Dst, PeakOf(c.V)
+	if peak <= Largest || layout.Finite(first) {
+		return
+	}
+	c.Dst = dense.New[T](first.Rows, first.Cols)
+	c.begin(c.shrunk())
+	c.run()
+	Mend(c.Scores, first, c.Dst, peak)
+}
+
+// shrunk returns c with smaller values.
+func (c *call[T]) shrunk() tiles.Attention[T] {
+	a := c.Attention
+	a.V = a.V.Clone()
+	for i := range a.V.Rows {
+		vecmath.Scale(a.V.Row(i), Smaller)
+	}
+	return a
+}
+
+// Mend replaces the elements of outputs that are not finite by those of the outputs of smaller values, of
+// which the largest was peak before. Elements that are finite stay, so that they do not depend on the
+// size of values that their query does not see.
+func Mend[T dense.Float](law tiles.Scores, outputs, smaller dense.Matrix[T], peak T) {
+	for i := range outputs.Rows {
+		to := outputs.Row(i)
+		for l, x := range smaller.Row(i) {
+			switch {
+			case to[l]-to[l] == 0:
+			case x-x != 0 || law.Unnormalised:
+				to[l] = x / Smaller
+			default: // an average is at most as large as the largest value, but rounding may exceed it
+				to[l] = max(-peak, min(x/Smaller, peak))
+			}
+		}
+	}
+}
+
+// PeakOf returns the largest size of a finite element of x.
+func PeakOf[T dense.Float](x dense.Matrix[T]) T {
+	var peak T
+	for i := range x.Rows {
+		for _, v := range x.Row(i) {
+			if v-v == 0 {
+				peak = max(peak, v, -v)
+			}
+		}
+	}
+	return peak
+}
