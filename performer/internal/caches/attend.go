@@ -197,7 +197,7 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	partials := c.partial[first:][:c.count]
 	from, to := h*s.room+c.pieces[piece].from, h*s.room+c.pieces[piece].to
 	// Products of codes are at most reach times the factor of a query.
-	reach := float32(scan.Largest*(1<<s.bits-1)*s.keys.order) * max(0, vecmath.Peak(s.keys.scales[from:to]))
+	reach := scan.Largest * float32(int(1)<<s.bits-1) * float32(s.keys.order) * max(0, vecmath.Peak(s.keys.scales[from:to]))
 	for i, factor := range w.factors {
 		partials[i] = partial{0, float32(math.Inf(-1))}
 		if !(max(reach, reach*max(factor, -factor)) <= math.MaxFloat32) {
