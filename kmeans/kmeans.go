@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -61,7 +62,8 @@ type Clusters[T dense.Float] struct {
 //
 // An error reports an x without elements, an element of x or Start that is not finite, a k outside
 // 1 … N (or 1 … Sample), rounds below 0, a Sample outside 0 … N, a Start that is not k×d, a nil src
-// where rows are drawn, and an ended ctx. A nil ctx panics.
+// where rows are drawn, and an ended ctx, which is looked at between blocks of rows. A nil ctx
+// panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	return instance.Of(&clusterBoth, Cluster[T])(ctx, x, k, rounds, opts, src)
 }
@@ -69,17 +71,31 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds in
 var clusterBoth = instance.Both{cluster[float32], cluster[float64]}
 
 func cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
-	argument.Context("kmeans", ctx)
+	if err := argument.Context("kmeans", ctx); err != nil {
+		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
+	}
 	if err := check(x, k, rounds, opts, src); err != nil {
 		return Clusters[T]{}, err
 	}
-	e := exponent(x, opts.Start)
-	points := scaled(x, e)
+	c, err := clusters(&search{ctx: ctx}, x, k, rounds, opts, src)
+	if err != nil {
+		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
+	}
+	return c, nil
+}
+
+// clusters is Cluster for arguments in range. An error is that of the context of s.
+func clusters[T dense.Float](s *search, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (none Clusters[T], _ error) {
+	e := exponent(s.ctx, x, opts.Start)
+	points, err := scaled(s.ctx, x, e)
+	if err != nil {
+		return none, err
+	}
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
 	}
-	s := search{ctx: ctx, points: points}
+	s.points = points
 	var sample []int
 	if opts.Sample > 0 && opts.Sample < x.Rows {
 		sample = rng.Perm(x.Rows)[:opts.Sample]
@@ -89,7 +105,7 @@ func cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds in
 	if start.Rows == 0 {
 		seeds, err := s.draw(k, rng)
 		if err != nil {
-			return Clusters[T]{}, err
+			return none, err
 		}
 		if sample != nil {
 			for i, at := range seeds {
@@ -98,30 +114,49 @@ func cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds in
 		}
 		start = layout.Rows(x, seeds)
 	}
-	mean := meanOf(points)
-	shift(points, mean, -1)
+	mean, err := meanOf(s.ctx, points)
+	if err != nil {
+		return none, err
+	}
+	if err := shift(s.ctx, points, mean, -1); err != nil {
+		return none, err
+	}
 	if sample != nil {
 		s.points = layout.Rows(points, sample)
 	}
-	s.centres = scaled(start, e)
-	shift(s.centres, mean, -1)
+	if s.centres, err = scaled(s.ctx, start, e); err != nil {
+		return none, err
+	}
+	if err := shift(s.ctx, s.centres, mean, -1); err != nil {
+		return none, err
+	}
 	made, err := s.lloyd(rounds)
 	if err != nil {
-		return Clusters[T]{}, err
+		return none, err
 	}
 	if sample != nil {
 		s.points, s.labels = points, nil
 	}
-	s.assign()
+	if _, err := s.assign(); err != nil {
+		return none, err
+	}
 	c := Clusters[T]{Centres: start, Labels: s.labels, Rounds: made}
-	for i, label := range c.Labels {
-		c.Inertia += squaredDistance(points.Row(i), s.centres.Row(label))
+	for lo, hi := range parallel.Ranges(s.ctx, x.Rows, passRows) {
+		for i := lo; i < hi; i++ {
+			c.Inertia += squaredDistance(points.Row(i), s.centres.Row(c.Labels[i]))
+		}
+	}
+	if err := s.ctx.Err(); err != nil {
+		return none, err
 	}
 	c.Inertia = math.Ldexp(c.Inertia, 2*e)
 	if made > 0 {
-		shift(s.centres, mean, 1)
-		for i, v := range s.centres.Data {
-			s.centres.Data[i] = math.Ldexp(v, e)
+		for i := range k {
+			row := s.centres.Row(i)
+			vecmath.AddScaled(row, mean, 1)
+			for j, v := range row {
+				row[j] = math.Ldexp(v, e)
+			}
 		}
 		dense.Copy(c.Centres, s.centres)
 	}
@@ -160,13 +195,15 @@ func check[T dense.Float](x dense.Matrix[T], k, rounds int, opts Options[T], src
 }
 
 // exponent returns the e of the least power 2^e above all elements. Squares of elements over 2^e do
-// not overflow, and do not all underflow.
-func exponent[T dense.Float](matrices ...dense.Matrix[T]) int {
+// not overflow, and do not all underflow. Rows after the end of ctx are left out.
+func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) int {
 	var peak float64
 	for _, m := range matrices {
-		for i := range m.Rows {
-			for _, v := range m.Row(i) {
-				peak = max(peak, math.Abs(float64(v)))
+		for lo, hi := range parallel.Ranges(ctx, m.Rows, passRows) {
+			for i := lo; i < hi; i++ {
+				for _, v := range m.Row(i) {
+					peak = max(peak, math.Abs(float64(v)))
+				}
 			}
 		}
 	}
@@ -174,27 +211,38 @@ func exponent[T dense.Float](matrices ...dense.Matrix[T]) int {
 	return e
 }
 
+// passRows is the number of rows between two looks at the context.
+const passRows = 1024
+
 // scaled returns x/2^e. No digit changes.
-func scaled[T dense.Float](x dense.Matrix[T], e int) dense.Matrix[float64] {
-	y := dense.Copy(dense.Matrix[float64]{}, x)
-	for i, v := range y.Data {
-		y.Data[i] = math.Ldexp(v, -e)
-	}
-	return y
+func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense.Matrix[float64], error) {
+	y := dense.New[float64](x.Rows, x.Cols)
+	return y, parallel.Until(ctx, x.Rows, passRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			to := y.Row(i)
+			for j, v := range x.Row(i) {
+				to[j] = math.Ldexp(float64(v), -e)
+			}
+		}
+	})
 }
 
-func meanOf(x dense.Matrix[float64]) []float64 {
+func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
 	mean := make([]float64, x.Cols)
-	for i := range x.Rows {
-		vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
+	for lo, hi := range parallel.Ranges(ctx, x.Rows, passRows) {
+		for i := lo; i < hi; i++ {
+			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
+		}
 	}
-	return mean
+	return mean, ctx.Err()
 }
 
 // shift adds a·v to every row. Distances come from inner products, which would lose digits to a
 // common shift of the rows.
-func shift(x dense.Matrix[float64], v []float64, a float64) {
-	for i := range x.Rows {
-		vecmath.AddScaled(x.Row(i), v, a)
-	}
+func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
+	return parallel.Until(ctx, x.Rows, passRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			vecmath.AddScaled(x.Row(i), v, a)
+		}
+	})
 }

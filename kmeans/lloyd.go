@@ -2,7 +2,6 @@ package kmeans
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -21,13 +20,6 @@ type search struct {
 	labels          []int // of the points, nil before the first assignment
 }
 
-func (s *search) ended() error {
-	if err := s.ctx.Err(); err != nil {
-		return fmt.Errorf("kmeans: %w", err)
-	}
-	return nil
-}
-
 // draw draws k points, each with a probability proportional to its squared distance from the
 // nearest one before it, or all alike if that is 0 everywhere.
 func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
@@ -35,15 +27,15 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	distances := slices.Repeat([]float64{math.Inf(1)}, x.Rows)
 	seeds := []int{rng.IntN(x.Rows)}
 	for len(seeds) < k {
-		if err := s.ended(); err != nil {
-			return nil, err
-		}
 		last := x.Row(seeds[len(seeds)-1])
-		parallel.Rows(x.Rows, 1024, func(lo, hi int) {
+		err := parallel.Until(s.ctx, x.Rows, passRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				distances[i] = min(distances[i], squaredDistance(x.Row(i), last))
 			}
 		})
+		if err != nil {
+			return nil, err
+		}
 		seeds = append(seeds, draw.Proportional(distances, rng))
 	}
 	return seeds, nil
@@ -61,18 +53,17 @@ func squaredDistance(x, y []float64) (sum float64) {
 func (s *search) lloyd(rounds int) (int, error) {
 	sums, counts := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
 	for round := range rounds {
-		if err := s.ended(); err != nil {
-			return 0, err
-		}
-		if !s.assign() {
-			return round, nil
+		if changed, err := s.assign(); err != nil || !changed {
+			return round, err
 		}
 		s.fill()
 		clear(sums.Data)
 		clear(counts)
-		for i, c := range s.labels {
-			vecmath.AddScaled(sums.Row(c), s.points.Row(i), 1)
-			counts[c]++
+		for lo, hi := range parallel.Ranges(s.ctx, len(s.labels), passRows) {
+			for i, c := range s.labels[lo:hi] {
+				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), 1)
+				counts[c]++
+			}
 		}
 		for c, n := range counts {
 			if n > 0 {
@@ -85,7 +76,7 @@ func (s *search) lloyd(rounds int) (int, error) {
 }
 
 // assign labels each point with its nearest centre, and reports whether a label changed.
-func (s *search) assign() bool {
+func (s *search) assign() (bool, error) {
 	x, centres := s.points, s.centres
 	if s.labels == nil {
 		s.labels = slices.Repeat([]int{-1}, x.Rows)
@@ -96,10 +87,8 @@ func (s *search) assign() bool {
 		half[c] = vecmath.HalfSquaredNorm(centres.Row(c))
 	}
 	const rows = 256
-	blocks := (x.Rows + rows - 1) / rows
-	changed := make([]bool, blocks)
-	parallel.Pieces(blocks, func(b int) {
-		lo, hi := b*rows, min((b+1)*rows, x.Rows)
+	changed := make([]bool, (x.Rows+rows-1)/rows)
+	err := parallel.Until(s.ctx, x.Rows, rows, func(lo, hi int) {
 		g := dense.New[float64](hi-lo, centres.Rows)
 		matmul.MulT(1, x.RowRange(lo, hi), centres, 0, g)
 		for i := lo; i < hi; i++ {
@@ -110,15 +99,16 @@ func (s *search) assign() bool {
 				}
 			}
 			if s.labels[i] != at {
-				s.labels[i], changed[b] = at, true
+				s.labels[i], changed[lo/rows] = at, true
 			}
 		}
 	})
-	return slices.Contains(changed, true)
+	return slices.Contains(changed, true), err
 }
 
 // fill labels for each centre without points the point that is farthest from its own centre. A
-// point nearer than rounding, √ε of its length, counts as on its centre.
+// point nearer than rounding, √ε of its length, counts as on its centre. The next assign returns the
+// error of a context that ends here.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
 	for _, c := range s.labels {
@@ -128,14 +118,16 @@ func (s *search) fill() {
 		return
 	}
 	distances := make([]float64, len(s.labels))
-	for i, c := range s.labels {
-		x := s.points.Row(i)
-		if q := squaredDistance(x, s.centres.Row(c)); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
-			distances[i] = q
+	_ = parallel.Until(s.ctx, len(s.labels), passRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			x := s.points.Row(i)
+			if q := squaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {
+				distances[i] = q
+			}
 		}
-	}
+	})
 	for c, n := range counts {
-		if n > 0 {
+		if n > 0 || s.ctx.Err() != nil {
 			continue
 		}
 		at := -1

@@ -52,7 +52,9 @@ import (
 // outside 1 … N or too large for memory, a ridge that is not a positive finite number, a nil src, a
 // value of k that is not finite, and a matrix K_SS + λ·diag(p) that is not positive definite to
 // working precision: k is not a kernel then, or ridge is too small. The error of ctx is returned if
-// ctx ends, which is noticed between blocks of rows. A nil ctx panics.
+// ctx ends, which is looked at between blocks of rows. Leverage does not wait for the end of a
+// factorisation of K_SS or of a sort of the scores, which goes on alone until it is done: (2n)³/3
+// multiply-adds at most. A nil ctx panics.
 func Leverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
 	return instance.Of(&byLeverageBoth, Leverage[T])(ctx, k, x, n, ridge, src)
 }
@@ -60,8 +62,10 @@ func Leverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matr
 var byLeverageBoth = instance.Both{byLeverage[float32], byLeverage[float64]}
 
 func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
-	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
+	if err := argument.Context("landmarks", ctx); err != nil {
+		return none, err
+	}
 	if err := argument.Kernel("landmarks: k", k); err != nil {
 		return none, err
 	}
@@ -76,7 +80,13 @@ func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Ma
 	}
 	rng := rand.New(src)
 	order := rng.Perm(x.Rows)
-	points := dense.Copy(dense.Matrix[float64]{}, layout.Rows(x, order))
+	points := dense.New[float64](x.Rows, x.Cols)
+	err := parallel.Until(ctx, x.Rows, blockRows, func(lo, hi int) {
+		dense.Copy(points.RowRange(lo, hi), layout.Rows(x, order[lo:hi]))
+	})
+	if err != nil {
+		return none, err
+	}
 	kept := min(2*n, x.Rows)
 	sizes := []int{x.Rows}
 	for last := x.Rows; last > kept; {
@@ -96,15 +106,19 @@ func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Ma
 	}
 	var scores []float64
 	for i, size := range sizes {
-		var err error
 		if scores, err = leverage(ctx, k, points.RowRange(0, size), chosen, ridge); err != nil {
 			return none, err
 		}
 		if i < len(sizes)-1 {
-			chosen = independent(scores, kept, rng)
+			if chosen, err = independent(ctx, scores, kept, rng); err != nil {
+				return none, err
+			}
 		}
 	}
-	at := successive(scores, n, rng)
+	at, err := successive(ctx, scores, n, rng)
+	if err != nil {
+		return none, err
+	}
 	for i, c := range at {
 		at[i] = order[c]
 	}
@@ -117,7 +131,10 @@ type sample struct {
 	p  []float64
 }
 
-var errNotFinite = errors.New("landmarks: k is not finite at some rows of x")
+// blockRows is the largest number of rows between two looks at the context.
+const blockRows = 256
+
+var errNotFinite = errors.New("landmarks: k is not finite at some rows of x: scale the rows")
 
 // leverage estimates the scores of all points from a sample.
 func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64], s sample, ridge float64) ([]float64, error) {
@@ -131,16 +148,19 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 		own.Row(i)[i] += ridge * p
 	}
 	var c mat.Cholesky
-	if !c.Factorize(mat.NewSymDense(n, own.Data)) {
+	definite := false
+	if err := parallel.Await(ctx, func() { definite = c.Factorize(mat.NewSymDense(n, own.Data)) }); err != nil {
+		return nil, err
+	}
+	if !definite {
 		return nil, fmt.Errorf("landmarks: the Gram matrix of %d points with ridge = %v is not positive definite to working precision", n, ridge)
 	}
 	var lower mat.TriDense
 	c.LTo(&lower)
 	scores := make([]float64, points.Rows)
-	parallel.Rows(points.Rows, 256, func(lo, hi int) {
-		if ctx.Err() != nil {
-			return
-		}
+	// A block of rows takes about as long for a large n as for a small one.
+	rows := max(1, min(blockRows, 1<<24/(n*(n+points.Cols))))
+	err := parallel.Until(ctx, points.Rows, rows, func(lo, hi int) {
 		// With K_SS + λ·diag(p) = LLᵀ the form is the squared norm of k_iS·L⁻ᵀ.
 		block := points.RowRange(lo, hi)
 		g := kernels.Gram(dense.Matrix[float64]{}, k, block, chosen)
@@ -152,7 +172,7 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 			scores[lo+i] = max(min(rest/ridge, 1), 0) + (rest - rest)
 		}
 	})
-	if err := ctx.Err(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	if slices.ContainsFunc(scores, math.IsNaN) {
@@ -163,8 +183,8 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 
 // independent chooses each point independently with the probability min(1, c·score). c makes the
 // expected number of points n, or chooses all points of positive score if they are fewer. If it
-// chooses none, it returns the first point.
-func independent(scores []float64, n int, rng *rand.Rand) sample {
+// chooses none, it returns the first point. The error is that of ctx.
+func independent(ctx context.Context, scores []float64, n int, rng *rand.Rand) (s sample, _ error) {
 	expected := func(c float64) (sum float64) {
 		for _, v := range scores {
 			sum += min(1, c*v)
@@ -176,13 +196,15 @@ func independent(scores []float64, n int, rng *rand.Rand) sample {
 		hi *= 2
 	}
 	for range 60 {
+		if err := ctx.Err(); err != nil {
+			return s, err
+		}
 		if mid := (lo + hi) / 2; expected(mid) < float64(n) {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	var s sample
 	for i, v := range scores {
 		p := min(1, hi*v)
 		if rng.Float64() < p {
@@ -190,16 +212,16 @@ func independent(scores []float64, n int, rng *rand.Rand) sample {
 		}
 	}
 	if s.at == nil {
-		return sample{at: []int{0}, p: []float64{1}}
+		return sample{at: []int{0}, p: []float64{1}}, nil
 	}
-	return s
+	return s, nil
 }
 
 // successive draws n points one after the other without replacement, with probabilities
 // proportional to their scores. It takes the points with the smallest of independent exponential
 // times E/score [Efraimidis & Spirakis 2006]. Points of score 0 come last, in their order, which is
-// random.
-func successive(scores []float64, n int, rng *rand.Rand) []int {
+// random. The error is that of ctx.
+func successive(ctx context.Context, scores []float64, n int, rng *rand.Rand) ([]int, error) {
 	times := make([]float64, len(scores))
 	at := make([]int, len(scores))
 	for i, v := range scores {
@@ -208,6 +230,8 @@ func successive(scores []float64, n int, rng *rand.Rand) []int {
 			times[i] = e / v
 		}
 	}
-	slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
-	return at[:n]
+	err := parallel.Await(ctx, func() {
+		slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
+	})
+	return at[:n], err
 }

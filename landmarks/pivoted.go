@@ -3,7 +3,6 @@ package landmarks
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -40,7 +40,7 @@ import (
 // An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
 // outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative
 // k(x_i, x_i). Values of k that the draw does not need are not looked at. The error of ctx is
-// returned if ctx ends, which is noticed between blocks of landmarks. A nil ctx panics.
+// returned if ctx ends, which is looked at between blocks of rows. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	return instance.Of(&pivotedBoth, Pivoted[T])(ctx, k, x, n, src)
 }
@@ -48,8 +48,10 @@ func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 var pivotedBoth = instance.Both{pivoted[float32], pivoted[float64]}
 
 func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-	argument.Context("landmarks", ctx)
 	none := dense.Matrix[T]{}
+	if err := argument.Context("landmarks", ctx); err != nil {
+		return none, err
+	}
 	if err := argument.Kernel("landmarks: k", k); err != nil {
 		return none, err
 	}
@@ -59,18 +61,26 @@ func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 	if err := limit.Memory[float64](x.Rows, n); err != nil {
 		return none, fmt.Errorf("landmarks: n = %d, for the Gram matrix with %d rows of x: %w", n, x.Rows, err)
 	}
-	points := dense.Copy(dense.Matrix[float64]{}, x)
+	points := dense.New[float64](x.Rows, x.Cols)
 	own, least := make([]float64, x.Rows), make([]float64, x.Rows)
-	for i := range own {
-		row := points.Row(i)
-		own[i] = k.Eval(row, row)
-		if math.IsNaN(own[i]) || math.IsInf(own[i], 0) {
-			return none, errNotFinite
+	err := parallel.Until(ctx, x.Rows, blockRows, func(lo, hi int) {
+		dense.Copy(points.RowRange(lo, hi), x.RowRange(lo, hi))
+		for i := lo; i < hi; i++ {
+			row := points.Row(i)
+			own[i] = k.Eval(row, row)
+			least[i] = 0x1p-40 * own[i]
 		}
-		if own[i] < 0 {
-			return none, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want at least 0", i, i, own[i])
+	})
+	if err != nil {
+		return none, err
+	}
+	for i, v := range own {
+		switch {
+		case v-v != 0:
+			return none, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want a finite number: scale the rows", i, i, v)
+		case v < 0:
+			return none, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want at least 0", i, i, v)
 		}
-		least[i] = 0x1p-40 * own[i]
 	}
 	rng := rand.New(src)
 	columns := &gramColumns{k: k, points: points}

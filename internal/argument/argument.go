@@ -44,9 +44,11 @@ func Kernel(name string, k kernels.Kernel) error {
 	return nil
 }
 
-// Context panics if ctx is nil. pkg is the package that the panic names.
-func Context(pkg string, ctx context.Context) {
+// Context returns the error of ctx, and panics if ctx is nil. pkg is the package that the panic
+// names.
+func Context(pkg string, ctx context.Context) error {
 	if ctx == nil {
 		panic(pkg + ": ctx is nil")
 	}
+	return ctx.Err()
 }

@@ -59,7 +59,8 @@ type Matrix[T dense.Float] interface {
 // belongs to one goroutine. The zero value is ready for use.
 type Chooser[T dense.Float] struct {
 	// Stop, unless it is nil, is called before each block of proposals, and by several goroutines
-	// between rows of the factor. Where it returns true, Choose returns the pivots that it has.
+	// between rows of proposals and of the factor. Once it returns true, as it then always must,
+	// Choose returns the pivots that it has.
 	Stop func() bool
 
 	a        Matrix[T]
@@ -122,7 +123,7 @@ func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []f
 	c.pivots, c.blocks, c.known, c.rate = c.pivots[:0], c.blocks[:0], 0, 1
 	c.rest, c.sums = append(c.rest[:0], diagonal...), scratch.Resize(c.sums, n)
 	c.rows.Shape(proposals, count)
-	for len(c.pivots) < count && (c.Stop == nil || !c.Stop()) && c.propose(weights, count, rng) {
+	for len(c.pivots) < count && !c.stopped() && c.propose(weights, count, rng) {
 		c.consider(rng)
 		c.filter(min(count-len(c.pivots), blockPivots))
 		if len(c.pivots) == count {
@@ -136,6 +137,8 @@ func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []f
 	c.a, c.diagonal, c.least = nil, nil, nil
 	return c.pivots
 }
+
+func (c *Chooser[T]) stopped() bool { return c.Stop != nil && c.Stop() }
 
 // propose draws a block of proposals. It returns false if nothing is left.
 func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool {
@@ -165,6 +168,7 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 // pivots so far leave enough of.
 func (c *Chooser[T]) consider(rng *rand.Rand) {
 	n, before := len(c.drawn), len(c.pivots)
+	c.candidates = c.candidates[:0]
 	if before > 0 {
 		if c.known < before {
 			c.a.Fix(c.pivots[c.known:])
@@ -172,8 +176,10 @@ func (c *Chooser[T]) consider(rng *rand.Rand) {
 		c.given.Shape(n, before-c.known)
 		parallel.Do((n+proposalGrain-1)/proposalGrain, (*proposing[T])(c))
 	}
+	if c.stopped() {
+		return // rows may be missing
+	}
 	rows := c.rows.Rows(n).ColRange(0, before)
-	c.candidates = c.candidates[:0]
 	for j, at := range c.drawn {
 		left := c.diagonal[at] - 2*vecmath.HalfSquaredNorm(rows.Row(j))
 		if least := rng.Float64() * c.rest[at]; least < left && left > c.least[at] {
@@ -249,6 +255,9 @@ type proposing[T dense.Float] Chooser[T]
 
 func (t *proposing[T]) Piece(i int) {
 	c := (*Chooser[T])(t)
+	if c.stopped() {
+		return
+	}
 	lo, n := i*proposalGrain, len(c.drawn)
 	hi := min(lo+proposalGrain, n)
 	given, rows := c.given.Rows(n).RowRange(lo, hi), c.rows.Rows(n).RowRange(lo, hi)
@@ -359,7 +368,7 @@ type settling[T dense.Float] Chooser[T]
 
 func (t *settling[T]) Piece(i int) {
 	c := (*Chooser[T])(t)
-	if c.Stop != nil && c.Stop() {
+	if c.stopped() {
 		return
 	}
 	n, late := len(c.rest), len(c.pivots)-c.known
