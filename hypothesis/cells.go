@@ -124,15 +124,15 @@ func (c *Cells[T]) Count() int { return len(c.cells) }
 // finite, and a nil src; c is then as before, but for a feature. Cost: n transforms and n·D
 // operations.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
-	return c.add(context.Background(), x, src)
+	return c.add(context.Background(), "x", x, src)
 }
 
-// add is Add up to the end of ctx, whose error leaves some of the rows added.
-func (c *Cells[T]) add(ctx context.Context, x dense.Matrix[T], src rand.Source) error {
+// add is Add of the sample of that name up to the end of ctx, whose error leaves some of the rows added.
+func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
 	}
-	if err := checkSample("x", x, c.d, src); err != nil {
+	if err := checkSample(name, x, c.d, src); err != nil {
 		return err
 	}
 	if err := stream.CheckAppend(c.rows, x.Rows); err != nil {
@@ -149,8 +149,8 @@ func (c *Cells[T]) add(ctx context.Context, x dense.Matrix[T], src rand.Source) 
 			phi = dense.New[T](block.Rows, c.width)
 		}
 		c.phi.Transform(phi, block)
-		if !layout.Finite(phi) {
-			return errInfinite
+		if err := checkFeatures(name, phi, func(i int) int { return order[lo+i] }); err != nil {
+			return err
 		}
 		for i := range phi.Rows {
 			c.append(phi.Row(i))
@@ -165,8 +165,20 @@ const blockRows = 256
 var (
 	errNoCells  = errors.New("hypothesis: the Cells are zero, want those of NewCells")
 	errNoSource = errors.New("hypothesis: src is nil, want a source of randomness")
-	errInfinite = errors.New("hypothesis: a feature is not finite: scale the rows")
 )
+
+// checkFeatures returns an error unless the features of some rows of a sample are finite. row returns
+// the number that a row has in the sample.
+func checkFeatures[T dense.Float](name string, phi dense.Matrix[T], row func(i int) int) error {
+	for i := range phi.Rows {
+		for j, v := range phi.Row(i) {
+			if v-v != 0 {
+				return fmt.Errorf("hypothesis: feature %d of row %d of %s is %v, want a finite number: scale the rows", j, row(i), name, v)
+			}
+		}
+	}
+	return nil
+}
 
 // checkSample returns an error unless x has d columns and finite elements.
 func checkSample[T dense.Float](name string, x dense.Matrix[T], d int, src rand.Source) error {

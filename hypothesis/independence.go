@@ -40,9 +40,12 @@ import (
 // D×E matrices in 256 MB. 50 features of each are plenty; components of package components are a
 // good choice where one wants more. The result does not depend on GOMAXPROCS.
 //
+// Features may be as large or small as numbers of float64 are. Statistic and Unbiased are infinite or 0
+// where they are beyond all such numbers; P is not.
+//
 // An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, columns
 // that do not fit, elements and features that are not finite, options out of range, and the end of
-// ctx. A nil ctx panics.
+// ctx, which is looked at between blocks of rows and of products. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	return instance.Of(&independenceBoth, Independence[T])(ctx, phi, psi, x, y, o, src)
 }
@@ -50,7 +53,9 @@ func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 var independenceBoth = instance.Both{independence[float32], independence[float64]}
 
 func independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
-	argument.Context("hypothesis", ctx)
+	if err := argument.Context("hypothesis", ctx); err != nil {
+		return Result{}, err
+	}
 	o, err := o.checked()
 	if err != nil {
 		return Result{}, err
@@ -68,7 +73,7 @@ func independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 		if err := checkSample([...]string{"x", "y"}[i], s.x, d, src); err != nil {
 			return Result{}, err
 		}
-		p.sides[i] = side[T]{phi: s.phi, x: s.x, mean: &group{mean: make([]float64, width)}}
+		p.sides[i] = side[T]{name: [...]string{"x", "y"}[i], phi: s.phi, x: s.x, mean: &group{mean: make([]float64, width)}}
 	}
 	n := x.Rows
 	if n != y.Rows || n < 4 {
@@ -103,17 +108,16 @@ func independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 		}
 	}
 	size, square := float64(n), observed*observed
-	r := Result{
-		P: float64(count) / float64(1+o.Draws), Draws: o.Draws, Statistic: square / (size * size),
-		Unbiased: (square + p.a*p.b/((size-1)*(size-2)) - p.c*size/(size-2)) / (size * (size - 3)),
-	}
-	if r.Unbiased-r.Unbiased != 0 {
-		return Result{}, errInfinite
-	}
-	return r, nil
+	unbiased := (square + p.a*p.b/((size-1)*(size-2)) - p.c*size/(size-2)) / (size * (size - 3))
+	e := 2 * (p.sides[0].exponent + p.sides[1].exponent)
+	return Result{
+		P: float64(count) / float64(1+o.Draws), Draws: o.Draws,
+		Statistic: math.Ldexp(square/(size*size), e), Unbiased: math.Ldexp(unbiased, e),
+	}, nil
 }
 
-// pairs are the features of both sides, formed for some rows at a time.
+// pairs are the features of both sides, formed for some rows at a time. Features and means are divided
+// by a power of two, so that no square overflows, nor all of them underflow.
 type pairs[T dense.Float] struct {
 	ctx     context.Context
 	sides   [2]side[T]
@@ -123,9 +127,11 @@ type pairs[T dense.Float] struct {
 }
 
 type side[T dense.Float] struct {
-	phi  rff.Map[T]
-	x    dense.Matrix[T]
-	mean *group
+	name     string
+	phi      rff.Map[T]
+	x        dense.Matrix[T]
+	mean     *group
+	exponent int // of the largest feature
 }
 
 func (p *pairs[T]) width(i int) int { return len(p.sides[i].mean.mean) }
@@ -139,33 +145,48 @@ func (p *pairs[T]) tolerance() float64 {
 
 // findMeans finds the means of the features.
 func (p *pairs[T]) findMeans() error {
-	for _, s := range p.sides {
-		for lo := 0; lo < len(p.order); lo += blockRows {
-			if err := p.ctx.Err(); err != nil {
+	for i := range p.sides {
+		s, peak := &p.sides[i], 0.0
+		for lo, hi := range parallel.Ranges(p.ctx, s.x.Rows, blockRows) {
+			phi := s.phi.Transform(dense.Matrix[T]{}, s.x.RowRange(lo, hi))
+			if err := checkFeatures(s.name, phi, func(i int) int { return lo + i }); err != nil {
 				return err
-			}
-			phi := s.phi.Transform(dense.Matrix[T]{}, s.x.RowRange(lo, min(lo+blockRows, s.x.Rows)))
-			if !layout.Finite(phi) {
-				return errInfinite
 			}
 			for i := range phi.Rows {
 				addRow(s.mean, phi.Row(i))
+				for _, v := range phi.Row(i) {
+					peak = max(peak, math.Abs(float64(v)))
+				}
 			}
 		}
+		if err := argument.FiniteAll("hypothesis: scale the rows: mean feature of "+s.name, s.mean.mean); err != nil {
+			return err
+		}
+		_, s.exponent = math.Frexp(peak)
+		scale(s.mean.mean, s.exponent)
 	}
-	return nil
+	return p.ctx.Err()
+}
+
+// scale divides x by 2^e. No digit changes.
+func scale(x []float64, e int) {
+	for i, v := range x {
+		x[i] = math.Ldexp(v, -e)
+	}
 }
 
 // features returns the features of rows lo to hi of the order, about the means, and counts them.
+// After the end of the context some are missing.
 func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	for i, s := range p.sides {
 		both[i] = dense.New[float64](hi-lo, p.width(i))
-		for from := lo; from < hi; from += blockRows {
-			to := min(from+blockRows, hi)
-			dense.Copy(both[i].RowRange(from-lo, to-lo), s.phi.Transform(dense.Matrix[T]{}, layout.Rows(s.x, p.order[from:to])))
-		}
-		for l := range both[i].Rows {
-			vecmath.AddScaled(both[i].Row(l), s.mean.mean, -1)
+		for from, to := range parallel.Ranges(p.ctx, hi-lo, blockRows) {
+			part := both[i].RowRange(from, to)
+			dense.Copy(part, s.phi.Transform(dense.Matrix[T]{}, layout.Rows(s.x, p.order[lo+from:lo+to])))
+			for l := range part.Rows {
+				scale(part.Row(l), s.exponent)
+				vecmath.AddScaled(part.Row(l), s.mean.mean, -1)
+			}
 		}
 	}
 	for l := range hi - lo {
@@ -177,6 +198,14 @@ func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 		p.norms += math.Sqrt(a) * math.Sqrt(b)
 	}
 	return both
+}
+
+// addProduct adds XᵀY to beta·C, some columns of X between two looks at the context.
+func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.Matrix[float64]) {
+	columns := max(1, int(0x1p27/float64(max(1, x.Rows))/float64(y.Cols)))
+	for lo, hi := range parallel.Ranges(p.ctx, x.Cols, columns) {
+		matmul.TMul(1, x.ColRange(lo, hi), y, beta, c.RowRange(lo, hi))
+	}
 }
 
 // drawn returns the norms of the data and of draws: f(b, c) writes the product of draw b into c,
@@ -208,7 +237,7 @@ func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), 
 			if b > 0 {
 				moved = layout.Rows(both[1], rand.New(rand.NewPCG(seeds[b], 0)).Perm(n))
 			}
-			matmul.TMul(1, both[0], moved, 0, c)
+			p.addProduct(both[0], moved, 0, c)
 		})
 	}, p.ctx.Err()
 }
@@ -227,10 +256,8 @@ func (p *pairs[T]) rotated(cells int) (func(rng *rand.Rand, draws int) ([]float6
 		parallel.Pieces(k, func(s int) {
 			m := dense.New[float64](d, e)
 			at := s * step
-			if p.ctx.Err() == nil {
-				matmul.TMul(1, both[0].RowRange(0, rows-at), both[1].RowRange(at, rows), 0, m)
-				matmul.TMul(1, both[0].RowRange(rows-at, rows), both[1].RowRange(0, at), 1, m)
-			}
+			p.addProduct(both[0].RowRange(0, rows-at), both[1].RowRange(at, rows), 0, m)
+			p.addProduct(both[0].RowRange(rows-at, rows), both[1].RowRange(0, at), 1, m)
 			products[cell*k+s] = m
 		})
 		if err := p.ctx.Err(); err != nil {
@@ -239,7 +266,7 @@ func (p *pairs[T]) rotated(cells int) (func(rng *rand.Rand, draws int) ([]float6
 	}
 	fixed := dense.New[float64](d, e)
 	rest := p.features(k*k*step, n)
-	matmul.TMul(1, rest[0], rest[1], 0, fixed)
+	p.addProduct(rest[0], rest[1], 0, fixed)
 	return func(rng *rand.Rand, draws int) ([]float64, error) {
 		rotations := make([]uint16, (draws+1)*k)
 		for i := range rotations[k:] {

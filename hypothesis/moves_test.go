@@ -1,6 +1,7 @@
 package hypothesis
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -39,9 +40,9 @@ func TestMovesAreTheDistance(t *testing.T) {
 		}
 	}
 	for j, v := range sum {
-		assert.InDelta(t, left.mean[j]-right.mean[j], v*(1./53+1./200), 1e-12)
+		assert.InDelta(t, left.mean[j]-right.mean[j], math.Ldexp(v*(1./53+1./200), m.exponent), 1e-12)
 	}
 	require.NotNil(t, cells[0].part)
 	require.NotNil(t, cells[1].rest)
-	assert.Less(t, m.tolerance, 1e-9)
+	assert.Less(t, math.Ldexp(m.tolerance, m.exponent), 1e-9)
 }

@@ -3,11 +3,13 @@ package hypothesis
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -75,8 +77,8 @@ type Result struct {
 // and the features of 256 rows. The result does not depend on GOMAXPROCS.
 //
 // An error reports a nil phi or src, fewer than two rows in x or y, columns that are not d,
-// elements and features that are not finite, options out of range, and the end of ctx. A nil ctx
-// panics.
+// elements and features that are not finite, squares of features that overflow, options out of range,
+// and the end of ctx, which is looked at between blocks of rows and between draws. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	return instance.Of(&twoSampleBoth, TwoSample[T])(ctx, phi, x, y, o, src)
 }
@@ -84,7 +86,9 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 var twoSampleBoth = instance.Both{twoSample[float32], twoSample[float64]}
 
 func twoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
-	argument.Context("hypothesis", ctx)
+	if err := argument.Context("hypothesis", ctx); err != nil {
+		return Result{}, err
+	}
 	o, err := o.checked()
 	if err != nil {
 		return Result{}, err
@@ -110,7 +114,7 @@ func twoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 		if cells[i], err = NewCells(phi, size, o.Cells-min(fewer/size, half)); err != nil {
 			return Result{}, err
 		}
-		if err := cells[i].add(ctx, sample, src); err != nil {
+		if err := cells[i].add(ctx, [...]string{"x", "y"}[i], sample, src); err != nil {
 			return Result{}, err
 		}
 	}
@@ -122,7 +126,7 @@ func twoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 // likely; rows outside whole cells stay. x and y are not changed.
 //
 // An error reports zero Cells, cells of other features or sizes, a sample of fewer than two rows or
-// without a whole cell, means that are not finite, draws below 0, a nil src and the end of ctx. A
+// without a whole cell, squares of features that overflow, draws below 0, a nil src and the end of ctx. A
 // nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	return instance.Of(&compareBoth, Compare[T])(ctx, x, y, draws, src)
@@ -131,7 +135,9 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 var compareBoth = instance.Both{compare[float32], compare[float64]}
 
 func compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
-	argument.Context("hypothesis", ctx)
+	if err := argument.Context("hypothesis", ctx); err != nil {
+		return Result{}, err
+	}
 	o, err := Options{Draws: draws}.checked()
 	if err != nil {
 		return Result{}, err
@@ -158,7 +164,7 @@ func compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	m, n := left.rows, right.rows
 	result := Result{Statistic: distance, Unbiased: distance - left.squares/(m*(m-1)) - right.squares/(n*(n-1)), Draws: o.Draws}
 	if u := result.Unbiased; u-u != 0 {
-		return Result{}, errInfinite
+		return Result{}, fmt.Errorf("hypothesis: the estimate without bias is %v, want a finite number: scale the rows so that squares of features do not overflow", u)
 	}
 	result.P, err = newMoves(x, y, left, right).pValue(ctx, o.Draws, rand.New(src))
 	if err != nil {
@@ -169,10 +175,12 @@ func compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 
 // moves are the cells of both samples. With all features about their common mean, the sum A of
 // those of x is minus the sum of those of y, so that φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders
-// permutations as the distance of the means does.
+// permutations as the distance of the means does. All numbers are divided by a power of two, so that
+// squares of small features do not underflow.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of a cell about the common mean, those of x first
 	first     int                   // cells of x
+	exponent  int                   // of the power of two
 	fixed     []float64             // sum of the rows of x that stay
 	tolerance float64               // rounding of ‖A‖
 }
@@ -182,21 +190,31 @@ func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 	common.join(left)
 	common.join(right)
 	m := &moves{sums: dense.New[float64](len(x.cells)+len(y.cells), x.width), first: len(x.cells), fixed: make([]float64, x.width)}
+	cells := append(x.cells[:len(x.cells):len(x.cells)], y.cells...)
+	peak := 0.0
+	for _, g := range append(cells[:len(cells):len(cells)], common) {
+		for _, v := range g.mean {
+			peak = max(peak, math.Abs(v))
+		}
+	}
+	_, e := math.Frexp(peak)
+	m.exponent = e
 	size := 0.0
-	for i, g := range append(x.cells[:len(x.cells):len(x.cells)], y.cells...) {
+	for i, g := range cells {
 		row := m.sums.Row(i)
 		for j, v := range g.mean {
-			row[j] = g.rows * (v - common.mean[j])
+			row[j] = g.rows * math.Ldexp(v-common.mean[j], -e)
 		}
 		size += norm(row)
 	}
 	for _, g := range []*group{x.rest, x.part} {
 		if g != nil {
 			for j, v := range g.mean {
-				m.fixed[j] += g.rows * (v - common.mean[j])
+				m.fixed[j] += g.rows * math.Ldexp(v-common.mean[j], -e)
 			}
 		}
 	}
+	scale(common.mean, e)
 	m.tolerance = 0x1p-45*size + 0x1p-50*float64(x.size*m.sums.Rows)*norm(common.mean)
 	return m
 }
@@ -216,11 +234,11 @@ func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64,
 	chosen, sums := dense.New[float64](together, cells), dense.New[float64](together, width)
 	count, observed := 0, -1.0
 	for done := 0; done <= draws; {
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
 		rows := min(together, draws+1-done)
 		for b := range rows {
+			if err := ctx.Err(); err != nil {
+				return 0, err
+			}
 			row := chosen.Row(b)
 			clear(row)
 			// The first draw is the data.
@@ -233,7 +251,13 @@ func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64,
 			}
 		}
 		a := sums.RowRange(0, rows)
-		matmul.Mul(1, chosen.RowRange(0, rows), m.sums, 0, a)
+		some := max(1, int(0x1p28/float64(cells)/float64(width)))
+		for lo, hi := range parallel.Ranges(ctx, rows, some) {
+			matmul.Mul(1, chosen.RowRange(lo, hi), m.sums, 0, a.RowRange(lo, hi))
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
 		for b := range rows {
 			row := a.Row(b)
 			for j, v := range m.fixed {

@@ -259,8 +259,9 @@ func TestErrors(t *testing.T) {
 	two(phi, x.ColRange(0, 1), x, none, src, "hypothesis: x is 20×1, want 2 columns")
 	two(phi, x, x.RowRange(0, 1), none, src, "hypothesis: y has 1 rows, want at least 2")
 	two(phi, x, bad, none, src, "hypothesis: y[3][1] = NaN, want a finite number")
-	two(phi, x, huge, none, src, "hypothesis: a feature is not finite: scale the rows")
-	two(must.Have(rff.Quadratic[float64](2)), x, huge, none, src, "hypothesis: a feature is not finite: scale the rows")
+	two(phi, x, huge, none, src, "hypothesis: the estimate without bias is NaN, want a finite number: scale the rows so that squares of features do not overflow")
+	_, err := hypothesis.TwoSample(t.Context(), must.Have(rff.Quadratic[float64](2)), x, huge, none, src)
+	assert.ErrorContains(t, err, "of y is +Inf, want a finite number: scale the rows")
 	two(phi, x, x, hypothesis.Options{Draws: -1}, src, fmt.Sprintf("hypothesis: Options.Draws = -1, want 1 to %d, or 0 for 999", limit.Repeats))
 	two(phi, x, x, hypothesis.Options{Cells: 63}, src, fmt.Sprintf("hypothesis: Options.Cells = 63, want 64 to %d, or 0 for 1024", limit.Repeats))
 
@@ -273,17 +274,58 @@ func TestErrors(t *testing.T) {
 	both(phi, x, x.RowRange(0, 19), "hypothesis: x has 20 rows and y 19, want the same number, at least 4")
 	both(phi, x.RowRange(0, 3), x.RowRange(0, 3), "hypothesis: x has 3 rows and y 3, want the same number, at least 4")
 	both(phi, x, bad, "hypothesis: y[3][1] = NaN, want a finite number")
-	both(phi, huge, huge, "hypothesis: a feature is not finite: scale the rows")
+	_, err = hypothesis.Independence(t.Context(), must.Have(rff.Quadratic[float64](2)), phi, huge, x, none, src)
+	assert.EqualError(t, err, "hypothesis: feature 0 of row 0 of x is +Inf, want a finite number: scale the rows")
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := hypothesis.TwoSample(ctx, phi, x, x, none, src)
+	_, err = hypothesis.TwoSample(ctx, phi, x, x, none, src)
 	assert.ErrorIs(t, err, context.Canceled)
 	_, err = hypothesis.Independence(ctx, phi, phi, x, x, none, src)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.PanicsWithValue(t, "hypothesis: ctx is nil", func() {
 		_, _ = hypothesis.TwoSample(context.Context(nil), phi, x, x, none, src)
 	})
+}
+
+// P does not depend on the unit of the rows, which changes by powers of two from the smallest to the
+// largest numbers. The estimates have the square of the unit, or its fourth power, as far as numbers of
+// float64 go.
+func TestUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(91, 92))
+	phi := must.Have(rff.Identity[float64](2))
+	x := sample[float64](rng, 80, 2, gauss)
+	y := sample[float64](rng, 80, 2, gauss)
+	for i, v := range x.Data {
+		y.Data[i] = 0.4*v + y.Data[i] + 0.3
+	}
+	in := func(m dense.Matrix[float64], e int) dense.Matrix[float64] {
+		m = m.Clone()
+		for i, v := range m.Data {
+			m.Data[i] = math.Ldexp(v, e)
+		}
+		return m
+	}
+	for _, cells := range []int{64, 1024} {
+		o := hypothesis.Options{Draws: 199, Cells: cells}
+		two := must.Have(hypothesis.TwoSample(t.Context(), phi, x, y, o, rand.NewPCG(1, 2)))
+		both := must.Have(hypothesis.Independence(t.Context(), phi, phi, x, y, o, rand.NewPCG(1, 2)))
+		require.Less(t, both.P, 0.1)
+		for _, e := range []int{-1000, -500, -200, 200, 500, 1000} {
+			got, err := hypothesis.Independence(t.Context(), phi, phi, in(x, e), in(y, e), o, rand.NewPCG(1, 2))
+			require.NoError(t, err)
+			want := hypothesis.Result{P: both.P, Draws: 199, Statistic: math.Ldexp(both.Statistic, 4*e), Unbiased: math.Ldexp(both.Unbiased, 4*e)}
+			assert.Equal(t, want, got, "e = %d", e)
+			got, err = hypothesis.TwoSample(t.Context(), phi, in(x, e), in(y, e), o, rand.NewPCG(1, 2))
+			if e > 500 {
+				assert.ErrorContains(t, err, "scale the rows")
+				continue
+			}
+			require.NoError(t, err)
+			assert.Equal(t, two.P, got.P, "e = %d", e)
+			assert.InDelta(t, math.Ldexp(two.Statistic, 2*e), got.Statistic, math.Ldexp(1e-12, 2*e))
+		}
+	}
 }
 
 func TestCellsErrors(t *testing.T) {
