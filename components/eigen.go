@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
@@ -50,19 +51,25 @@ func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []floa
 	return values, vectors, nil
 }
 
-// all is leading by a decomposition of a.
+// all is leading by a decomposition of a. It returns at the end of ctx, while the decomposition of a
+// copy of a goes on to its end.
 func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
-	if err := ctx.Err(); err != nil {
+	n := a.Rows
+	var ascending []float64
+	var columns mat.Dense
+	copied := mat.NewSymDense(n, dense.Transpose(dense.Matrix[float64]{}, a).Data)
+	if err := parallel.Await(ctx, func() {
+		var eigen mat.EigenSym
+		if eigen.Factorize(copied, true) {
+			ascending = eigen.Values(nil)
+			eigen.VectorsTo(&columns)
+		}
+	}); err != nil {
 		return nil, vectors, err
 	}
-	n := a.Rows
-	var eigen mat.EigenSym
-	if !eigen.Factorize(mat.NewSymDense(n, dense.Transpose(dense.Matrix[float64]{}, a).Data), true) {
+	if ascending == nil {
 		return nil, vectors, fmt.Errorf("components: the eigenvalues of the covariance of %d features did not converge", n)
 	}
-	ascending := eigen.Values(nil)
-	var columns mat.Dense
-	eigen.VectorsTo(&columns)
 	rows := dense.Transpose(dense.Matrix[float64]{}, gonum.FromMat[float64](&columns))
 	vectors = dense.New[float64](r, n)
 	for i := range r {
@@ -89,8 +96,10 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 		if err := ctx.Err(); err != nil {
 			return nil, vectors, err
 		}
-		added := extend(basis, size, next)
-		matmul.Mul(1, basis.RowRange(size, size+added), a, 0, images.RowRange(size, size+added))
+		added := extend(ctx, basis, size, next)
+		for lo, hi := range parallel.Ranges(ctx, n, productColumns) {
+			matmul.Mul(1, basis.RowRange(size, size+added), a.ColRange(lo, hi), 0, images.RowRange(size, size+added).ColRange(lo, hi))
+		}
 		size += added
 		next = dense.Copy(dense.Matrix[float64]{}, images.RowRange(size-added, size))
 		// Decompositions at sizes that grow by a quarter cost twice the last one, all together.
@@ -100,15 +109,19 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 		checked = size
 		q, aq := basis.RowRange(0, size), images.RowRange(0, size)
 		small := dense.New[float64](size, size)
-		matmul.MulT(1, q, aq, 0, small)
+		for lo, hi := range parallel.Ranges(ctx, size, productColumns) {
+			matmul.MulT(1, q, aq.RowRange(lo, hi), 0, small.ColRange(lo, hi))
+		}
 		count := min(r, size)
 		theta, y, err := all(ctx, small, count)
 		if err != nil {
 			return nil, vectors, err
 		}
 		v, rest := dense.New[float64](count, n), dense.New[float64](count, n)
-		matmul.Mul(1, y, q, 0, v)
-		matmul.Mul(1, y, aq, 0, rest)
+		for lo, hi := range parallel.Ranges(ctx, n, productColumns) {
+			matmul.Mul(1, y, q.ColRange(lo, hi), 0, v.ColRange(lo, hi))
+			matmul.Mul(1, y, aq.ColRange(lo, hi), 0, rest.ColRange(lo, hi))
+		}
 		worst := 0.0
 		for i, t := range theta {
 			vecmath.AddScaled(rest.Row(i), v.Row(i), -t)
@@ -124,10 +137,13 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 	return nil, vectors, nil
 }
 
+// productColumns is the number of columns of a product between two looks at the context.
+const productColumns = 256
+
 // extend writes an orthonormal basis of what next adds to the first rows of basis behind them, and
-// returns how many rows that are. next is lost.
-func extend(basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
-	for i := range next.Rows {
+// returns how many rows that are. next is lost. Rows after the end of ctx are left out.
+func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
+	for i := range parallel.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)
 		before := math.Sqrt(vecmath.Dot(row, row))
 		// A second pass takes away what rounding left after the first.
@@ -156,13 +172,13 @@ func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) 
 	for i := range lower.Rows {
 		for j, v := range lower.Row(i)[:i+1] {
 			if v-v != 0 {
-				return lower, 0, fmt.Errorf("components: the sum of products of features %d and %d is %v, want a finite number", i, j, v)
+				return lower, 0, fmt.Errorf("components: the sum of products of features %d and %d is %v, want a finite number: scale the features", i, j, v)
 			}
 			largest = max(largest, math.Abs(v))
 		}
 	}
 	if largest == 0 {
-		return lower, 0, errors.New("components: the features do not vary, or by less than 10⁻¹⁶⁰, and have no components")
+		return lower, 0, errors.New("components: the features do not vary, or by less than 10⁻¹⁶⁰, and have no components: want rows that differ, or features of another scale")
 	}
 	_, e := math.Frexp(largest)
 	for i := range lower.Rows {

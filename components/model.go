@@ -52,7 +52,9 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 var fitModelBoth = instance.Both{fitModel[float32], fitModel[float64]}
 
 func fitModel[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
-	argument.Context("components", ctx)
+	if err := argument.Context("components", ctx); err != nil {
+		return nil, err
+	}
 	if rows != nil {
 		rows = pointsOf[T]{rows}
 	}
@@ -93,8 +95,9 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 //
 // An error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are
 // not finite, features that do not vary, eigenvalues that did not converge, the end of ctx, and
-// with whiten a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². A nil ctx
-// panics.
+// with whiten a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². ctx is looked at
+// between products of matrices. Of does not wait for the end of gonum's decomposition, which goes on
+// alone until it is done. A nil ctx panics.
 func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	return instance.Of(&ofSumsBoth, Of[T])(ctx, sums, components, whiten)
 }
@@ -102,7 +105,9 @@ func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int,
 var ofSumsBoth = instance.Both{ofSums[float32], ofSums[float64]}
 
 func ofSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
-	argument.Context("components", ctx)
+	if err := argument.Context("components", ctx); err != nil {
+		return nil, err
+	}
 	if sums == nil || sums.Map() == nil {
 		return nil, errors.New("components: sums is nil or zero, want those of ridge.NewSums or ridge.Sum")
 	}
