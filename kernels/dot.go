@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -67,7 +68,7 @@ func (k Softmax) fromProducts(g []float64, _ float64, _ []float64) {
 // Positive semi-definite on R^d for p ≥ 1, γ > 0 and c ≥ 0, which Check demands; range (−∞, ∞), or
 // [0, ∞) for even p.
 type Polynomial struct {
-	// Degree is p, at least 1.
+	// Degree is p, at least 1. Zero means 3, as in scikit-learn.
 	Degree int
 	// Gamma is γ > 0, in inverse squared units of x. Zero means 1.
 	Gamma float64
@@ -80,12 +81,15 @@ type Polynomial struct {
 func (k Polynomial) Eval(x, y []float64) float64 {
 	must(k.check())
 	checkLengths(x, y)
-	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.Degree))
+	return math.Pow(orOne(k.Gamma)*floats.Dot(x, y)+k.Offset, float64(k.degree()))
 }
 
+// degree returns p.
+func (k Polynomial) degree() int { return cmp.Or(k.Degree, 3) }
+
 func (k Polynomial) check() error {
-	if k.Degree < 1 {
-		return fmt.Errorf("kernels: Polynomial.Degree = %d, want at least 1", k.Degree)
+	if k.Degree < 0 {
+		return fmt.Errorf("kernels: Polynomial.Degree = %d, want at least 1, or 0 for 3", k.Degree)
 	}
 	if k.Offset < 0 || math.IsInf(k.Offset, 0) || math.IsNaN(k.Offset) {
 		return fmt.Errorf("kernels: Polynomial.Offset = %v, want a finite number, at least 0", k.Offset)
@@ -95,11 +99,11 @@ func (k Polynomial) check() error {
 
 // String returns the kernel as it is written in Go, defaults filled in.
 func (k Polynomial) String() string {
-	return fmt.Sprintf("Polynomial{Degree: %d, Gamma: %v, Offset: %v}", k.Degree, orOne(k.Gamma), k.Offset)
+	return fmt.Sprintf("Polynomial{Degree: %d, Gamma: %v, Offset: %v}", k.degree(), orOne(k.Gamma), k.Offset)
 }
 
 func (k Polynomial) fromProducts(g []float64, _ float64, _ []float64) {
-	gamma, p := orOne(k.Gamma), float64(k.Degree)
+	gamma, p := orOne(k.Gamma), float64(k.degree())
 	for j, v := range g {
 		g[j] = math.Pow(gamma*v+k.Offset, p)
 	}

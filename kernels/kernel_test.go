@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -208,6 +209,45 @@ func TestNaNAndInfAreNeverHidden(t *testing.T) {
 	}
 }
 
+// The zero value of a kernel is the kernel of its defaults, or Check, Eval and Gram name the field to
+// set.
+func TestZeroValues(t *testing.T) {
+	x := []float64{1, 2}
+	for zero, full := range map[kernels.Kernel]kernels.Kernel{
+		kernels.DotProduct{}: kernels.DotProduct{}, kernels.ELU{}: kernels.ELU{}, kernels.Angular{}: kernels.Angular{},
+		kernels.Softmax{}:           kernels.Softmax{Gamma: 1},
+		kernels.Polynomial{}:        kernels.Polynomial{Degree: 3, Gamma: 1},
+		kernels.Gaussian{}:          kernels.Gaussian{LengthScale: 1},
+		kernels.Laplacian{}:         kernels.Laplacian{LengthScale: 1},
+		kernels.Matern{}:            kernels.Matern{Nu: 1.5, LengthScale: 1},
+		kernels.RationalQuadratic{}: kernels.RationalQuadratic{Alpha: 1, LengthScale: 1},
+		kernels.ArcCosine{}:         kernels.ArcCosine{Order: 0},
+		kernels.Generalised{}:       kernels.Generalised{F: kernels.ReLU},
+		kernels.SkewedChiSquare{}:   kernels.SkewedChiSquare{C: 1},
+		kernels.AdditiveChiSquare{}: kernels.AdditiveChiSquare{},
+	} {
+		require.NoError(t, kernels.Check(zero))
+		y := []float64{0.5, 3}
+		assert.Equal(t, full.Eval(x, y), zero.Eval(x, y), "%v", full)
+		points := dense.Of(1, 2, x)
+		assert.Equal(t, kernels.Gram(dense.Matrix[float64]{}, full, points, points), kernels.Gram(dense.Matrix[float64]{}, zero, points, points))
+		assert.Equal(t, fmt.Sprint(full), fmt.Sprint(zero))
+	}
+	assert.InDelta(t, math.Pow(0.5-6, 3), kernels.Polynomial{}.Eval([]float64{1, -2}, []float64{0.5, 3}), 1e-12)
+	for want, k := range map[string]kernels.Kernel{
+		"Sum": kernels.Sum{}, "Product": kernels.Product{}, "Scaled.K": kernels.Scaled{}, "Maclaurin.Coefficients": kernels.Maclaurin{},
+		"Pullback.K": kernels.Pullback{}, "Homogeneous.K": kernels.Homogeneous{}, "Convolution.K": kernels.Convolution{},
+		"Patches.Height": kernels.Convolution{K: kernels.Gaussian{}},
+	} {
+		err := kernels.Check(k)
+		require.ErrorContains(t, err, "kernels: "+want)
+		assert.PanicsWithValue(t, err.Error(), func() { k.Eval(x, x) }, want)
+		assert.PanicsWithValue(t, err.Error(), func() {
+			kernels.Gram(dense.Matrix[float64]{}, k, dense.Of(1, 2, x), dense.Matrix[float64]{})
+		}, want)
+	}
+}
+
 func TestCheck(t *testing.T) {
 	bad := []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)}
 	for _, v := range bad {
@@ -238,7 +278,7 @@ func TestCheck(t *testing.T) {
 			fmt.Sprintf("kernels: Scaled.By = %v, want a positive finite number", v))
 	}
 	for want, k := range map[string]kernels.Kernel{
-		"kernels: Polynomial.Degree = 0, want at least 1":                             kernels.Polynomial{},
+		"kernels: Polynomial.Degree = -1, want at least 1, or 0 for 3":                kernels.Polynomial{Degree: -1},
 		"kernels: ArcCosine.Order = 3, want 0, 1 or 2":                                kernels.ArcCosine{Order: 3},
 		"kernels: ArcCosine.Order = -1, want 0, 1 or 2":                               kernels.ArcCosine{Order: -1},
 		"kernels: Matern.Nu = 2, want 0.5, 1.5 or 2.5, or 0 for 1.5":                  kernels.Matern{Nu: 2},

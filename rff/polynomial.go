@@ -51,6 +51,7 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 var newPolynomialSketchBoth = instance.Both{newPolynomialSketch[float32], newPolynomialSketch[float64]}
 
 func newPolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
+	k = withDegree(k)
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -74,6 +75,12 @@ func newPolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weig
 	return polynomialSketchRecipe[T]{k, law, w}.make()
 }
 
+// withDegree returns k with the degree that 0 stands for.
+func withDegree(k kernels.Polynomial) kernels.Polynomial {
+	k.Degree = cmp.Or(k.Degree, 3)
+	return k
+}
+
 // polynomialSketchRecipe is what PolynomialSketch is made of.
 type polynomialSketchRecipe[T dense.Float] struct {
 	K   kernels.Polynomial
@@ -82,7 +89,7 @@ type polynomialSketchRecipe[T dense.Float] struct {
 }
 
 func (r polynomialSketchRecipe[T]) make() (Map[T], error) {
-	k, law := r.K, r.Law
+	k, law := withDegree(r.K), r.Law
 	m, d, err := factorDims(k, r.W)
 	if err := cmp.Or(err, law.validate(m)); err != nil {
 		return nil, err
@@ -111,7 +118,7 @@ func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (
 var newPolynomialOfBoth = instance.Both{newPolynomialOf[float32], newPolynomialOf[float64]}
 
 func newPolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
-	w = slices.Clone(w)
+	k, w = withDegree(k), slices.Clone(w)
 	m, d, err := factorDims(k, w)
 	if err != nil {
 		return nil, err

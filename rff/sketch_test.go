@@ -315,10 +315,11 @@ func testBadSketches[T dense.Float](t *testing.T) {
 	check("law = Weights(4), want one of the four")(rff.PolynomialSketch[T](2, 2, k, 4, src))
 	check("law = Weights(-1), want one of the four")(rff.PolynomialSketch[T](2, 2, k, -1, src))
 	check("m = 3, want an even number for ComplexGaussianWeights")(rff.PolynomialSketch[T](3, 2, k, rff.ComplexGaussianWeights, src))
-	degree := "k is out of range: kernels: Polynomial.Degree = 0, want at least 1"
-	check(degree)(rff.PolynomialSketch[T](2, 2, kernels.Polynomial{}, real, src))
-	check(degree)(rff.TensorSketch[T](2, 2, kernels.Polynomial{}, src))
-	check(degree)(rff.PolynomialOf[T](kernels.Polynomial{}))
+	degree := "k is out of range: kernels: Polynomial.Degree = -1, want at least 1, or 0 for 3"
+	check(degree)(rff.PolynomialSketch[T](2, 2, kernels.Polynomial{Degree: -1}, real, src))
+	check(degree)(rff.TensorSketch[T](2, 2, kernels.Polynomial{Degree: -1}, src))
+	check(degree)(rff.PolynomialOf[T](kernels.Polynomial{Degree: -1}))
+	check("0 projections w, want 3 for Polynomial{Degree: 3, Gamma: 1, Offset: 0}")(rff.PolynomialOf[T](kernels.Polynomial{}))
 
 	check("m = 0, want at least 1")(rff.TensorSketch[T](0, 2, k, src))
 	check("d = 0, want at least 1")(rff.TensorSketch[T](2, 0, k, src))
@@ -350,6 +351,20 @@ func testBadSketches[T dense.Float](t *testing.T) {
 		check(fmt.Sprintf("degrees[2] = %v, want a finite number, at least 0", bad))(rff.Maclaurin[T](2, 2, series, []float64{1, 1, bad, 1, 1}, real, src))
 	}
 	check("the sum of degrees is +Inf, want a finite number")(rff.Maclaurin[T](2, 2, series, []float64{1, 1, 1, math.MaxFloat64, math.MaxFloat64}, real, src))
+}
+
+// A Degree of 0 stands for that of the kernel's default: features have the same bits as with 3.
+func TestSketchesOfTheZeroPolynomial(t *testing.T) {
+	zero, three := kernels.Polynomial{}, kernels.Polynomial{Degree: 3}
+	x := dense.Of(1, 2, []float64{0.5, -2})
+	sketch := func(k kernels.Polynomial) []float64 {
+		p, err := rff.PolynomialSketch[float64](4, 2, k, rff.GaussianWeights, repeated())
+		require.NoError(t, err)
+		q, err := rff.TensorSketch[float64](4, 2, k, repeated())
+		require.NoError(t, err)
+		return append(p.Transform(dense.Matrix[float64]{}, x).Data, q.Transform(dense.Matrix[float64]{}, x).Data...)
+	}
+	assert.Equal(t, sketch(three), sketch(zero))
 }
 
 func TestSketchesOutsideTheRangeOfFloat32(t *testing.T) {

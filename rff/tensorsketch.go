@@ -48,6 +48,7 @@ func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source
 var newTensorSketchBoth = instance.Both{newTensorSketch[float32], newTensorSketch[float64]}
 
 func newTensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
+	k = withDegree(k)
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ type tensorSketchRecipe[T dense.Float] struct {
 }
 
 func (r tensorSketchRecipe[T]) make() (Map[T], error) {
-	k := r.K
+	k := withDegree(r.K)
 	m, d, err := factorDims(k, r.W)
 	if err := cmp.Or(err, size[T]("m", m), size[T]("d", d)); err != nil {
 		return nil, err
