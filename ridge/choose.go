@@ -297,8 +297,9 @@ func (b Block[T]) every(k, from int) Block[T] {
 // In many dimensions distances hardly vary, and it is a good one; in few dimensions functions often
 // vary within a fraction of it.
 //
-// An error reports fewer than two rows, coordinates that are NaN or infinite, a median of 0 and a
-// nil src. Cost: 125,000·d operations.
+// An error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a median
+// that is +Inf or 0. It is 0 where most pairs of rows are equal, as in a binary column; the error then
+// says the median distance of the other pairs, which is a length-scale to begin with. Cost: 125,000·d operations.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()
@@ -315,20 +316,31 @@ func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64,
 	if err != nil {
 		return 0, wrap(err)
 	}
-	var distances []float64
+	var distances []float64 // of different points
+	pairs := sample.Rows * (sample.Rows - 1) / 2
 	for i := range sample.Rows {
 		for l := range i {
 			d := 0.0
 			for j, v := range sample.Row(i) {
 				d = math.Hypot(d, float64(v)-float64(sample.At(l, j)))
 			}
-			distances = append(distances, d)
+			if d > 0 {
+				distances = append(distances, d)
+			}
 		}
 	}
+	equal := pairs - len(distances)
+	if equal == pairs {
+		return 0, errors.New("ridge: all rows of x are equal, which tells no length-scale: give a length-scale of your own")
+	}
 	slices.Sort(distances)
-	median := distances[len(distances)/2]
-	if !(median > 0) {
-		return 0, errors.New("ridge: half of the rows of x are equal, which tells no length-scale")
+	if equal > pairs/2 {
+		return 0, fmt.Errorf("ridge: the rows are equal in %d of %d pairs of rows of x, so that the median distance is 0: give a length-scale of your own, such as %.3g, the median of the other distances",
+			equal, pairs, distances[len(distances)/2])
+	}
+	median := distances[pairs/2-equal]
+	if math.IsInf(median, 1) {
+		return 0, errors.New("ridge: the median distance of the rows of x is +Inf, want a finite number: scale the rows")
 	}
 	return median, nil
 }

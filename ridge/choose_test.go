@@ -169,7 +169,29 @@ func TestMedianDistance(t *testing.T) {
 	_, err = ridge.MedianDistance(x, nil)
 	assert.EqualError(t, err, "ridge: src is nil, want a source of randomness")
 	_, err = ridge.MedianDistance(dense.New[float64](9, 2), rand.NewPCG(1, 2))
-	assert.EqualError(t, err, "ridge: half of the rows of x are equal, which tells no length-scale")
+	assert.EqualError(t, err, "ridge: all rows of x are equal, which tells no length-scale: give a length-scale of your own")
+	binary := dense.Of(5, 1, []float64{0, 7, 0, 0, 0})
+	_, err = ridge.MedianDistance(binary, rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "ridge: the rows are equal in 6 of 10 pairs of rows of x, so that the median distance is 0: "+
+		"give a length-scale of your own, such as 7, the median of the other distances")
+	binary.Data[2] = 7 // 4 equal pairs of 10
+	got, err = ridge.MedianDistance(binary, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	assert.Equal(t, 7.0, got)
+	_, err = ridge.MedianDistance(dense.Of(2, 1, []float64{math.MaxFloat64, -math.MaxFloat64}), rand.NewPCG(1, 2))
+	assert.EqualError(t, err, "ridge: the median distance of the rows of x is +Inf, want a finite number: scale the rows")
+	// Another unit of x is another unit of the distance, from the smallest to the largest numbers.
+	want, err := ridge.MedianDistance(x, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	for _, e := range []int{-1000, -500, 500, 1000} {
+		y := x.Clone()
+		for i, v := range y.Data {
+			y.Data[i] = math.Ldexp(v, e)
+		}
+		got, err = ridge.MedianDistance(y, rand.NewPCG(1, 2))
+		require.NoError(t, err)
+		assert.InEpsilon(t, math.Ldexp(want, e), got, 1e-12)
+	}
 	x.Set(1, 1, math.Inf(1))
 	_, err = ridge.MedianDistance(x, rand.NewPCG(1, 2))
 	assert.EqualError(t, err, "ridge: x[1][1] = +Inf, want a finite number")
