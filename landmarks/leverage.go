@@ -159,7 +159,7 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 	c.LTo(&lower)
 	scores := make([]float64, points.Rows)
 	// A block of rows takes about as long for a large n as for a small one.
-	rows := max(1, min(blockRows, 1<<24/(n*(n+points.Cols))))
+	rows := max(1, min(blockRows, int(0x1p24/float64(n)/float64(n+points.Cols))))
 	err := parallel.Until(ctx, points.Rows, rows, func(lo, hi int) {
 		// With K_SS + λ·diag(p) = LLᵀ the form is the squared norm of k_iS·L⁻ᵀ.
 		block := points.RowRange(lo, hi)

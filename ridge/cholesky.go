@@ -45,7 +45,7 @@ func (c *cholesky) solver() *solver {
 // solve replaces W (n×k) by A⁻¹·W.
 func (c *cholesky) solve(w dense.Matrix[float64]) {
 	s := c.solver()
-	s.half(w)
+	s.half(context.Background(), w)
 	s.otherHalf(w)
 	c.solvers.Put(s)
 }
@@ -71,7 +71,7 @@ func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error
 		}
 		right := a.RowRange(lo, hi).ColRange(hi, n)
 		c.diag[i].Solve(right)
-		parallel.Do(blocksOf(n-hi), trailing{a.RowRange(hi, n).ColRange(hi, n), right})
+		parallel.Do(blocksOf(n-hi), trailing{ctx, a.RowRange(hi, n).ColRange(hi, n), right})
 	}
 	return c, nil
 }
@@ -116,10 +116,16 @@ func blocksOf(n int) int {
 	return bands * (bands + 1) / 2
 }
 
-// trailing is the task that subtracts the upper triangle of PᵀP, a tile a piece.
-type trailing struct{ a, p dense.Matrix[float64] }
+// trailing is the task that subtracts the upper triangle of PᵀP, a tile a piece, up to the end of ctx.
+type trailing struct {
+	ctx  context.Context
+	a, p dense.Matrix[float64]
+}
 
 func (t trailing) Piece(piece int) {
+	if t.ctx.Err() != nil {
+		return
+	}
 	j := 0
 	for piece > j {
 		j++
@@ -154,10 +160,10 @@ func factorise(a dense.Matrix[float64], at int) error {
 	return nil
 }
 
-// half replaces W (n×k) by R⁻ᵀ·W.
-func (s *solver) half(w dense.Matrix[float64]) {
+// half replaces W (n×k) by R⁻ᵀ·W, or some of its rows if ctx ends.
+func (s *solver) half(ctx context.Context, w dense.Matrix[float64]) {
 	n := s.r.Rows
-	for i := range s.diag {
+	for i := range parallel.Ranges(ctx, len(s.diag), 1) {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := w.RowRange(lo, hi)
 		if lo > 0 {
@@ -208,7 +214,7 @@ func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matr
 			w.Set(lo+j, j, 1)
 		}
 		s := c.solver()
-		s.half(w)
+		s.half(ctx, w)
 		c.solvers.Put(s)
 		f(lo, w)
 	})

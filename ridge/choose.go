@@ -80,7 +80,9 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 var chooseBoth = instance.Both{choose[float32], choose[float64]}
 
 func choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return Choice[T]{}, err
+	}
 	if o.K == 0 {
 		o.K = 5
 	}
@@ -199,7 +201,9 @@ func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o 
 func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs []T, weight float64)) error {
 	var errs dense.Matrix[T]
 	return each(ctx, rows, func(b Block[T]) (err error) {
-		const part = 8 * predictRows
+		// A part takes about as long for many features as for few.
+		width := float64(m.weights.Rows)
+		part := max(predictRows, min(8*predictRows, int(0x1p30/width/width)))
 		for lo := 0; lo < b.X.Rows; lo += part {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -133,7 +133,9 @@ func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 var oneVersusRestBoth = instance.Both{oneVersusRest[float32], oneVersusRest[float64]}
 
 func oneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
 	}
@@ -208,7 +210,7 @@ func addHeldOut[T dense.Float](h *heldOut, y, e []T, w float64) {
 // that of ctx.
 func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error) {
 	t := 1.0
-	loss, slope, bend := h.loss(t, classes)
+	loss, slope, bend := h.loss(ctx, t, classes)
 	for range 50 {
 		if err := ctx.Err(); err != nil {
 			return 0, err
@@ -220,7 +222,7 @@ func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error)
 		next := math.NaN()
 		for range 30 {
 			if t+step > 0 && ctx.Err() == nil {
-				if next, _, _ = h.loss(t+step, classes); next <= loss {
+				if next, _, _ = h.loss(ctx, t+step, classes); next <= loss {
 					break
 				}
 			}
@@ -230,27 +232,30 @@ func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error)
 			break
 		}
 		t += step
-		loss, slope, bend = h.loss(t, classes)
+		loss, slope, bend = h.loss(ctx, t, classes)
 	}
-	return t, nil
+	return t, ctx.Err()
 }
 
-// loss returns the log loss of softmax(t·scores) and its first two derivatives.
-func (h *heldOut) loss(t float64, classes int) (loss, slope, bend float64) {
+// loss returns the log loss of softmax(t·scores) and its first two derivatives, of the rows up to the
+// end of ctx.
+func (h *heldOut) loss(ctx context.Context, t float64, classes int) (loss, slope, bend float64) {
 	p := make([]float64, classes)
-	for i, label := range h.labels {
-		s, w := h.scores[i*classes:][:classes], h.weights[i]
-		for j, v := range s {
-			p[j] = t * v
+	for lo, hi := range parallel.Ranges(ctx, len(h.labels), 1024) {
+		for i := lo; i < hi; i++ {
+			s, w, label := h.scores[i*classes:][:classes], h.weights[i], h.labels[i]
+			for j, v := range s {
+				p[j] = t * v
+			}
+			loss += w * (softmax(p) - t*s[label])
+			mean, square := 0.0, 0.0
+			for j, v := range s {
+				mean += p[j] * v
+				square += p[j] * v * v
+			}
+			slope += w * (mean - s[label])
+			bend += w * (square - mean*mean)
 		}
-		loss += w * (softmax(p) - t*s[label])
-		mean, square := 0.0, 0.0
-		for j, v := range s {
-			mean += p[j] * v
-			square += p[j] * v * v
-		}
-		slope += w * (mean - s[label])
-		bend += w * (square - mean*mean)
 	}
 	return loss, slope, bend
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
 // problem is the regression for some sums, for any λ.
@@ -49,7 +50,10 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 		p.rows--
 		p.constant += math.Log(m.weight)
 	}
-	p.squares, p.cross, p.square = m.products(!o.NoIntercept)
+	var err error
+	if p.squares, p.cross, p.square, err = m.products(ctx, !o.NoIntercept); err != nil {
+		return nil, err
+	}
 	for i := range p.square.Rows {
 		for j, v := range p.square.Row(i)[i:] {
 			if v-v != 0 {
@@ -102,7 +106,9 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		return fit{}, err
 	}
 	f.weights = p.cross.Clone()
-	f.factor.solve(f.weights)
+	for lo, hi := range parallel.Ranges(p.ctx, f.weights.Cols, tile) {
+		f.factor.solve(f.weights.ColRange(lo, hi))
+	}
 	outputs := len(p.squares)
 	f.noise, f.prior = make([]float64, outputs), make([]float64, outputs)
 	for j := range outputs {

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"context"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -75,7 +76,7 @@ func (t *slopes[T]) Piece(piece int) {
 	}
 	v := dense.Transpose(s.v.Rows(width), phi)
 	solver := m.factor.solver()
-	solver.half(v)
+	solver.half(context.Background(), v)
 	solver.otherHalf(v)
 	m.factor.solvers.Put(solver)
 

@@ -59,7 +59,9 @@ func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 var logisticBoth = instance.Both{logistic[float32], logistic[float64]}
 
 func logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
 	if err := checkClasses(phi, classes); err != nil {
 		return nil, err
 	}
@@ -200,7 +202,8 @@ func (l *likelihood[T]) parts(f func(b Block[T]) error) error {
 		if err := checkRows(b.X, b.Y, b.Weights, d, 1); err != nil {
 			return err
 		}
-		const part = 1 << 10
+		// A part takes about as long for many features and classes as for few.
+		part := max(64, min(1<<10, 1<<30/len(l.x)))
 		for lo := 0; lo < b.X.Rows; lo += part {
 			if err := l.ctx.Err(); err != nil {
 				return err

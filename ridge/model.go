@@ -84,7 +84,9 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 var fitRowsBoth = instance.Both{fitRows[float32], fitRows[float64]}
 
 func fitRows[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
 	s, err := NewSums(phi, y.Cols)
 	if err != nil {
 		return nil, err
@@ -125,7 +127,9 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 var sumsFitBoth = instance.Both{sumsFit[float32], sumsFit[float64]}
 
 func sumsFit[T dense.Float](s *Sums[T], ctx context.Context, o Options) (*Model[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -396,7 +400,7 @@ func (p *prediction[T]) Piece(piece int) {
 func (m *Model[T]) halves(v, phi dense.Matrix[float64]) {
 	dense.Transpose(v, phi)
 	s := m.factor.solver()
-	s.half(v)
+	s.half(context.Background(), v)
 	m.factor.solvers.Put(s)
 }
 

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -92,7 +93,7 @@ func difference(a, b []float64) []float64 {
 
 // products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred, or else
 // about zero.
-func (m *moments) products(centred bool) (squares []float64, cross, square dense.Matrix[float64]) {
+func (m *moments) products(ctx context.Context, centred bool) (squares []float64, cross, square dense.Matrix[float64], err error) {
 	weight := m.weight
 	if centred {
 		weight = 0
@@ -102,15 +103,18 @@ func (m *moments) products(centred bool) (squares []float64, cross, square dense
 	for j, y := range m.targets {
 		squares[j] += weight * y * y
 	}
-	for i, f := range m.mean {
-		for j, y := range m.targets {
-			cross.Row(i)[j] += weight * f * y
+	err = parallel.Until(ctx, len(m.mean), 64, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f := m.mean[i]
+			for j, y := range m.targets {
+				cross.Row(i)[j] += weight * f * y
+			}
+			for l, v := range m.square.row(i) {
+				square.Set(l, i, v+weight*f*m.mean[l])
+			}
 		}
-		for l, v := range m.square.row(i) {
-			square.Set(l, i, v+weight*f*m.mean[l])
-		}
-	}
-	return squares, cross, square
+	})
+	return squares, cross, square, err
 }
 
 // squaredErrors returns Σω(y − f(x))² over the rows and the outputs of a model with the weights w and

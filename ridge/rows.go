@@ -89,7 +89,9 @@ func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sum
 var sumRowsBoth = instance.Both{sumRows[float32], sumRows[float64]}
 
 func sumRows[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
 	var s *Sums[T]
 	err := each(ctx, rows, func(b Block[T]) (err error) {
 		if s == nil {

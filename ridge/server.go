@@ -49,7 +49,9 @@ func (m *Model[T]) Server(ctx context.Context) (*Server[T], error) {
 var modelServerBoth = instance.Both{modelServer[float32], modelServer[float64]}
 
 func modelServer[T dense.Float](m *Model[T], ctx context.Context) (*Server[T], error) {
-	argument.Context("ridge", ctx)
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
 	if m.phi == nil {
 		return nil, errNoModel
 	}

@@ -98,7 +98,9 @@ func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T],
 var fitKernelBoth = instance.Both{fitKernel[float32], fitKernel[float64]}
 
 func fitKernel[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Result[T], error) {
-	argument.Context("ard", ctx)
+	if err := argument.Context("ard", ctx); err != nil {
+		return nil, err
+	}
 	if err := check(psi, rows); err != nil {
 		return nil, err
 	}

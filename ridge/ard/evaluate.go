@@ -50,7 +50,9 @@ func Evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Row
 var evaluateBoth = instance.Both{evaluate[float32], evaluate[float64]}
 
 func evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], scales []float64, o ridge.Options) (*Evaluation[T], error) {
-	argument.Context("ard", ctx)
+	if err := argument.Context("ard", ctx); err != nil {
+		return nil, err
+	}
 	if err := check(psi, rows); err != nil {
 		return nil, err
 	}
@@ -142,7 +144,7 @@ func diagonal[T dense.Float](rates []float64, b []T) (rff.Map[T], error) {
 	return rff.Affine(a, b)
 }
 
-// gradientRows is the number of rows whose gradients are in memory together.
+// gradientRows is the largest number of rows whose gradients are in memory together.
 const gradientRows = 1024
 
 // gradient returns the derivatives at m, a model of rows whose map is one of at.
@@ -154,17 +156,19 @@ func (f frame[T]) gradient(ctx context.Context, rows ridge.Rows[T], m *ridge.Mod
 		Model: m, Scales: make([]float64, d), Noise: make([]float64, len(noise)), Prior: make([]float64, len(noise)),
 	}
 	count, squares := 0.0, make([]float64, len(noise))
+	// A part takes about as long for many features as for few.
+	some := max(gradientRows/8, min(gradientRows, int(0x1p30/float64(width)/float64(width))))
 	w, offset := m.Weights()
 	var dphi, dx dense.Matrix[T]
 	for b, err := range rows.Blocks() {
 		if err != nil {
 			return nil, err
 		}
-		for lo := 0; lo < b.X.Rows; lo += gradientRows {
+		for lo := 0; lo < b.X.Rows; lo += some {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			part := slice(b, lo, min(lo+gradientRows, b.X.Rows))
+			part := slice(b, lo, min(lo+some, b.X.Rows))
 			if n := part.X.Rows; dphi.Rows != n {
 				dphi, dx = dense.New[T](n, width), dense.New[T](n, d)
 			}

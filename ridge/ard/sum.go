@@ -70,7 +70,9 @@ func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Ro
 var fitSumBoth = instance.Both{fitSum[float32], fitSum[float64]}
 
 func fitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
-	argument.Context("ard", ctx)
+	if err := argument.Context("ard", ctx); err != nil {
+		return nil, err
+	}
 	if err := cmp.Or(o.check(), o.checkSum()); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,9 @@ type survey[T dense.Float] struct {
 	sample            ridge.Block[T]
 }
 
+// lookRows is the number of rows between two looks at the context.
+const lookRows = 1024
+
 // look reads rows once and keeps a sample of at most so many of them: all, or each with the same
 // probability.
 func look[T dense.Float](ctx context.Context, rows ridge.Rows[T], d, most int, src rand.Source) (*survey[T], error) {
@@ -46,6 +49,9 @@ func look[T dense.Float](ctx context.Context, rows ridge.Rows[T], d, most int, s
 		}
 		at += b.X.Rows
 		for i := range b.X.Rows {
+			if i%lookRows == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			w := weightOf(b, i)
 			if w == 0 {
 				continue

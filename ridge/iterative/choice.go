@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -161,17 +162,20 @@ func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
 		s.Steps++
 		return nil
 	}
-	values, vectors, err := c.ritz()
+	values, vectors, err := c.ritz(ctx)
 	if err != nil {
 		return err
 	}
 	f := s.curve(c.Start, values, vectors, done)
 	low := math.Log(s.least()) + gridStep
 	best, most := 0.0, math.Inf(-1)
-	for i := range int((math.Log(10*s.op.Trace) - low) / gridStep) {
+	for i := range parallel.Ranges(ctx, int((math.Log(10*s.op.Trace)-low)/gridStep), 1) {
 		if at := low + float64(i)*gridStep; f(at) > most {
 			best, most = at, f(at)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if math.IsInf(most, -1) {
 		return errors.New("iterative: the features explain the targets to rounding for every Noise/Prior, which tells nothing of the noise")
@@ -183,7 +187,7 @@ func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
 	done = done || steps >= longestChoice || steps > 4 && f(best)-f(c.Best) < worth
 	c.Best, c.Look = best, steps+1+steps/4
 	if done {
-		if err := s.settle(math.Exp(best), s.op.remainder(c.factor(values, vectors)), rand.New(rand.NewPCG(uint64(c.Seed), 0))); err != nil {
+		if err := s.settle(ctx, math.Exp(best), s.op.remainder(c.factor(values, vectors)), rand.New(rand.NewPCG(uint64(c.Seed), 0))); err != nil {
 			return err
 		}
 		s.Steps = steps
@@ -195,7 +199,7 @@ func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
 }
 
 // ritz returns the eigenvalues Θ of QᵀSQ, none of them negative, and their vectors V.
-func (c *choice) ritz() (values []float64, vectors dense.Matrix[float64], err error) {
+func (c *choice) ritz(ctx context.Context) (values []float64, vectors dense.Matrix[float64], err error) {
 	size := c.Section.Rows
 	symmetric := mat.NewSymDense(size, nil)
 	for i := range size {
@@ -204,7 +208,11 @@ func (c *choice) ritz() (values []float64, vectors dense.Matrix[float64], err er
 		}
 	}
 	var eigen mat.EigenSym
-	if !eigen.Factorize(symmetric, true) {
+	found := false
+	if err := parallel.Await(ctx, func() { found = eigen.Factorize(symmetric, true) }); err != nil {
+		return nil, vectors, err
+	}
+	if !found {
 		return nil, vectors, errors.New("iterative: the eigenvalues of the sums of features are not found")
 	}
 	vectors = dense.New[float64](size, size)
@@ -293,9 +301,9 @@ func (p *problem[T]) curve(start dense.Matrix[float64], values []float64, vector
 
 // settle gives λ and the preconditioner of λ = 0, with which columns begin, and adds to the right
 // sides of samples what λ has to do with.
-func (s *Solver[T]) settle(ratio float64, condition *nystroem, rng *rand.Rand) error {
+func (s *Solver[T]) settle(ctx context.Context, ratio float64, condition *nystroem, rng *rand.Rand) error {
 	condition.Shift += ratio
-	if err := condition.prepare(); err != nil {
+	if err := condition.prepare(ctx); err != nil {
 		return err
 	}
 	s.ratio, s.condition, s.choice = ratio, condition, choice{}

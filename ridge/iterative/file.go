@@ -1,6 +1,7 @@
 package iterative
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -97,7 +98,7 @@ func readSolver[T dense.Float](r io.Reader) (*Solver[T], error) {
 	if s.ratio == 0 {
 		return s, nil
 	}
-	return s, wrap(s.condition.prepare())
+	return s, wrap(s.condition.prepare(context.Background()))
 }
 
 func wrap(err error) error {

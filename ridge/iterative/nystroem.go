@@ -52,9 +52,10 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 	// the Frobenius norm, which the norm of Y estimates.
 	nu := unit[T]() * math.Sqrt(squares/float64(rank))
 	products, own := dense.New[float64](rank, rank), dense.New[float64](rank, rank)
-	matmul.TMul(1, g, y, 0, products)
-	matmul.TMul(1, g, g, 0, own)
-	upper := mat.NewTriDense(rank, mat.Upper, nil)
+	for lo, hi := range parallel.Ranges(ctx, rank, productColumns) {
+		matmul.TMul(1, g.ColRange(lo, hi), y, 0, products.RowRange(lo, hi))
+		matmul.TMul(1, g.ColRange(lo, hi), g, 0, own.RowRange(lo, hi))
+	}
 	for attempt := 0; ; attempt++ {
 		if nu == 0 {
 			p.Factor = dense.New[float64](width, rank) // S is zero
@@ -70,13 +71,18 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 			}
 		}
 		var factor mat.Cholesky
-		if !factor.Factorize(symmetric) {
-			nu *= 8
-			continue
-		}
-		factor.UTo(upper)
 		var inverse mat.TriDense
-		if err := inverse.InverseTri(upper); err != nil {
+		definite := false
+		if err := parallel.Await(ctx, func() {
+			if factor.Factorize(symmetric) {
+				upper := mat.NewTriDense(rank, mat.Upper, nil)
+				factor.UTo(upper)
+				definite = inverse.InverseTri(upper) == nil
+			}
+		}); err != nil {
+			return nil, err
+		}
+		if !definite {
 			nu *= 8
 			continue
 		}
@@ -89,11 +95,16 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 				c.Set(i, j, inverse.At(i, j))
 			}
 		}
-		matmul.Mul(1, y, c, 0, p.Factor) // G is no longer needed
+		for lo, hi := range parallel.Ranges(ctx, width, 1024) {
+			matmul.Mul(1, y.RowRange(lo, hi), c, 0, p.Factor.RowRange(lo, hi)) // G is no longer needed
+		}
 		break
 	}
-	return o.remainder(p.Factor), nil
+	return o.remainder(p.Factor), ctx.Err()
 }
+
+// productColumns is the number of columns of a product between two looks at the context.
+const productColumns = 64
 
 // remainder returns P = BBᵀ + ρI for λ = 0, which is not prepared: ρ is the mean of the eigenvalues
 // that BBᵀ leaves of S, so that P has the trace of S.
@@ -109,15 +120,17 @@ func (o *operator[T]) remainder(b dense.Matrix[float64]) *nystroem {
 	return p
 }
 
-// prepare factorises what the products of p need.
-func (p *nystroem) prepare() error {
+// prepare factorises what the products of p need. It returns at the end of ctx.
+func (p *nystroem) prepare(ctx context.Context) error {
 	width, rank := p.Factor.Rows, p.Factor.Cols
 	p.logSize = float64(width-rank) * math.Log(p.Shift)
 	if rank == 0 {
 		return nil
 	}
 	core := dense.New[float64](rank, rank)
-	matmul.TMul(1, p.Factor, p.Factor, 0, core)
+	for lo, hi := range parallel.Ranges(ctx, rank, productColumns) {
+		matmul.TMul(1, p.Factor.ColRange(lo, hi), p.Factor, 0, core.RowRange(lo, hi))
+	}
 	symmetric := mat.NewSymDense(rank, nil)
 	for i := range rank {
 		for j := range i + 1 {
@@ -126,7 +139,11 @@ func (p *nystroem) prepare() error {
 		symmetric.SetSym(i, i, core.At(i, i)+p.Shift)
 	}
 	p.core = new(mat.Cholesky)
-	if !p.core.Factorize(symmetric) {
+	definite := false
+	if err := parallel.Await(ctx, func() { definite = p.core.Factorize(symmetric) }); err != nil {
+		return err
+	}
+	if !definite {
 		return fmt.Errorf("iterative: Noise/Prior and the sketch are too small or large for the rounding of the preconditioner, whose shift is %.3g", p.Shift)
 	}
 	p.logSize += p.core.LogDet()

@@ -80,7 +80,8 @@ const (
 // then has the weights so far, and Run goes on after the former. Other errors report a negative
 // Steps, nil rows, rows that are not those of New, products that are not finite, targets that the
 // features explain to rounding whatever λ is, a zero solver, and the end of ctx, which is noticed
-// within 256 rows, but not in eigenvalues. After those the solver is as it was after the last step,
+// within 256 rows. Run does not wait for the end of gonum's decomposition, which goes on alone until it
+// is done. After those the solver is as it was after the last step,
 // and Run can go on. A nil ctx panics.
 func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
 	return instance.Of(&solverRunBoth, (*Solver[T]).Run)(s, ctx, rows, o)
@@ -89,7 +90,9 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 var solverRunBoth = instance.Both{solverRun[float32], solverRun[float64]}
 
 func solverRun[T dense.Float](s *Solver[T], ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
-	argument.Context("iterative", ctx)
+	if err := argument.Context("iterative", ctx); err != nil {
+		return err
+	}
 	switch {
 	case s.op == nil:
 		return errNoSolver

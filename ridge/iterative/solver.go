@@ -118,7 +118,9 @@ func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 var newSolverBoth = instance.Both{newSolver[float32], newSolver[float64]}
 
 func newSolver[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Solver[T], error) {
-	argument.Context("iterative", ctx)
+	if err := argument.Context("iterative", ctx); err != nil {
+		return nil, err
+	}
 	switch {
 	case phi == nil:
 		return nil, errors.New("iterative: phi is nil, want a feature map")
@@ -164,7 +166,7 @@ func newSolver[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Ro
 	if err != nil {
 		return nil, err
 	}
-	if err := s.settle(ratio, condition, rng); err != nil {
+	if err := s.settle(ctx, ratio, condition, rng); err != nil {
 		return nil, err
 	}
 	return s, nil
