@@ -73,6 +73,9 @@ func (c *Codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	if ctx == nil {
 		panic("quantise: ctx is nil")
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	x.Check()
 	q := c.q
 	if q == nil || q.rotations == nil {

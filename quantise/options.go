@@ -81,6 +81,9 @@ func Search[T dense.Float](ctx context.Context, hits [][]Hit, queries dense.Matr
 	if ctx == nil {
 		panic("quantise: ctx is nil")
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	queries.Check()
 	if err := o.check(len(segments)); err != nil {
 		return err
@@ -94,7 +97,7 @@ func Search[T dense.Float](ctx context.Context, hits [][]Hit, queries dense.Matr
 		for i := range hits {
 			hits[i] = hits[i][:0]
 		}
-		return ctx.Err()
+		return nil
 	}
 	for i, c := range segments {
 		switch {
@@ -113,7 +116,7 @@ func Search[T dense.Float](ctx context.Context, hits [][]Hit, queries dense.Matr
 	case o.Rows != nil && q.options.Scheme != RaBitQ:
 		return fmt.Errorf("quantise: Rows with codes of %v, want RaBitQ, which knows the error of each code", q.options.Scheme)
 	case queries.Rows == 0:
-		return ctx.Err()
+		return nil
 	}
 	s := q.begin(by)
 	defer s.end()
@@ -122,6 +125,9 @@ func Search[T dense.Float](ctx context.Context, hits [][]Hit, queries dense.Matr
 		s.add(c)
 	}
 	for i := range hits {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		s.prepare(i, queries.Row(i), min(len(hits[i]), s.n))
 	}
 	if o.Rows != nil {

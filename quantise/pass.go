@@ -131,7 +131,7 @@ type list struct {
 
 // Piece goes through the rows of piece i.
 func (s *search[T]) Piece(i int) {
-	if s.ctx != nil && s.ctx.Err() != nil {
+	if s.ended() {
 		return
 	}
 	p, at := s.q.parts.Get(), &s.pieces[i]
@@ -162,7 +162,10 @@ func (s *search[T]) Piece(i int) {
 	s.q.parts.Put(p)
 }
 
-// scan goes through the rows in places [lo, hi) of the block of a piece.
+// ended reports whether the context has ended, if the search has one.
+func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
+
+// scan goes through the rows in places [lo, hi) of the block of a piece, up to the end of the context.
 func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d *desk) {
 	b := at.b
 	if !s.count(&p.mask, at.segment, b, lo, hi-lo) {
@@ -173,7 +176,7 @@ func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d 
 		scan.Split(p.split, b.words[lo*q.words:hi*q.words], q.words, q.width)
 	}
 	c := s.stretch(p, at, lo, hi)
-	for k := 0; k < len(queries); k += group {
+	for k := 0; k < len(queries) && !s.ended(); k += group {
 		some := queries[k:min(k+group, len(queries))]
 		s.products(p, b, lo, hi, some, d)
 		for j, x := range some {

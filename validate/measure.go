@@ -173,6 +173,9 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 					return nil, err
 				}
 			}
+			if err := c.err(); err != nil {
+				return m.some(), err
+			}
 			m.add(&batch[i])
 		}
 		c.made(len(batch))

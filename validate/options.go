@@ -22,7 +22,7 @@ type control struct {
 
 // newControl panics if ctx is nil.
 func newControl(ctx context.Context, progress func(done, total int), total int) *control {
-	argument.Context("validate", ctx)
+	_ = argument.Context("validate", ctx) // err returns its error
 	return &control{ctx: ctx, progress: progress, total: total}
 }
 

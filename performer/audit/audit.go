@@ -60,8 +60,9 @@ type Options struct {
 // An error reports negative rows, a nil src, a Confidence out of range, no form or a nil one, a
 // truth that is not made of Exacts, a form that is causal or unnormalised where the truth is not or
 // the other way round, Sequences for a form that is not a Batch, no row to draw, shapes that do not
-// fit, and the end of ctx, which is looked at between blocks of exact rows and between forms. The
-// results of the forms before that are returned then. A nil ctx panics. A form of another package may
+// fit, and the end of ctx, which is looked at between blocks of exact rows and between forms: Rows ends
+// after the Forward of a form at the latest, which takes no context. The results of the forms before
+// that are returned then. A nil ctx panics. A form of another package may
 // panic with shapes of its own.
 func Rows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Form[T]) ([]Report, error) {
 	return instance.Of(&auditRowsBoth, Rows[T])(ctx, truth, q, k, v, opts, src, forms...)
@@ -70,7 +71,9 @@ func Rows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v d
 var auditRowsBoth = instance.Both{auditRows[float32], auditRows[float64]}
 
 func auditRows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Form[T]) ([]Report, error) {
-	argument.Context("audit", ctx)
+	if err := ended(ctx); err != nil {
+		return nil, err
+	}
 	if opts.Rows < 0 {
 		return nil, fmt.Errorf("audit: Rows = %d, want at least 1, or 0 for 64", opts.Rows)
 	}
@@ -139,12 +142,12 @@ func checkConfidence(confidence *float64) error {
 	return nil
 }
 
-// ended returns why to end early, if so.
+// ended returns why to end early, if so. A nil ctx panics.
 func ended(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
+	if err := argument.Context("audit", ctx); err != nil {
+		return fmt.Errorf("audit: %w", err)
 	}
-	return fmt.Errorf("audit: %w", ctx.Err())
+	return nil
 }
 
 // descriptionOf returns what a form says of itself, and whether it does.

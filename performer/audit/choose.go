@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -120,9 +119,11 @@ func Choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v
 var chooseBoth = instance.Both{choose[float32], choose[float64]}
 
 func choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
-	argument.Context("audit", ctx)
 	start := time.Now()
 	none := Choice[T]{}
+	if err := ended(ctx); err != nil {
+		return none, err
+	}
 	if !(tolerance > 0 && tolerance <= math.MaxFloat64) {
 		return none, fmt.Errorf("audit: tolerance = %v, want a positive number", tolerance)
 	}

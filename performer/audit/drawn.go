@@ -31,6 +31,7 @@ type audit[T dense.Float] struct {
 	average         []dense.Matrix[T] // outputs with equal weights
 	pieces          []piece           // that are being computed
 	from            int               // the first piece of a round
+	ctx             context.Context   // up to whose end pieces are computed
 }
 
 // piece is some of the drawn rows of a head in one sequence, by their places among the drawn rows.
@@ -116,18 +117,24 @@ func (a *audit[T]) piecesOf(head int, places []int) []piece {
 // attend computes the exact outputs of pieces, and reports the number of rounds that are
 // done. The error is that of a context that is done.
 func (a *audit[T]) attend(ctx context.Context, pieces []piece, report func(done int)) error {
-	a.pieces = pieces
+	a.pieces, a.ctx = pieces, ctx
 	for a.from = 0; a.from < len(a.pieces); a.from += roundPieces {
 		if err := ended(ctx); err != nil {
 			return err
 		}
 		parallel.Do(min(roundPieces, len(a.pieces)-a.from), a)
+		if err := ended(ctx); err != nil {
+			return err
+		}
 		report(a.from/roundPieces + 1)
 	}
 	return nil
 }
 
 func (a *audit[T]) Piece(i int) {
+	if a.ctx.Err() != nil {
+		return
+	}
 	p := a.pieces[a.from+i]
 	form, _ := exactOf(a.truth.Form(p.head))
 	x := a.view(p.sequence, p.head)

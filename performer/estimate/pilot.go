@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 )
@@ -79,7 +78,9 @@ func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot
 var unbiasedPilotBoth = instance.Both{unbiasedPilot[float32], unbiasedPilot[float64]}
 
 func unbiasedPilot[T dense.Float](u *Unbiased[T], ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
-	argument.Context("estimate", ctx)
+	if err := ended(ctx); err != nil {
+		return Pilot{}, err
+	}
 	u.check(q, k, v)
 	p := Pilot{Features: leastPilot}
 	if q.Rows == 0 || k.Rows == 0 || v.Cols == 0 {

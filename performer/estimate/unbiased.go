@@ -187,7 +187,7 @@ func newUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 //
 // mean and stderr must not overlap each other nor q, k or v. An error is ErrCost, that of a ctx that
 // has ended, or one of Frequencies; mean and stderr are not written then. ctx is looked at between
-// blocks of features and between queries of a pilot. Estimate panics if ctx is nil, and with the shapes
+// blocks of features, each of which goes over all tokens, and between queries of a pilot. Estimate panics if ctx is nil, and with the shapes
 // if they do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	return instance.Of(&unbiasedEstimateBoth, (*Unbiased[T]).Estimate)(u, ctx, mean, stderr, q, k, v)
@@ -196,9 +196,11 @@ func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.
 var unbiasedEstimateBoth = instance.Both{unbiasedEstimate[float32], unbiasedEstimate[float64]}
 
 func unbiasedEstimate[T dense.Float](u *Unbiased[T], ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
-	argument.Context("estimate", ctx)
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
+	if err := ended(ctx); err != nil {
+		return mean, stderr, err
+	}
 	if q.Rows == 0 || k.Rows == 0 || v.Cols == 0 {
 		clearRows(mean)
 		clearRows(stderr)
@@ -276,12 +278,12 @@ func (u *Unbiased[T]) half(ctx context.Context, p *pooled, blocks, m int, q, k, 
 	return nil
 }
 
-// ended returns why to end early, if so.
+// ended returns why to end early, if so. A nil ctx panics.
 func ended(ctx context.Context) error {
-	if ctx.Err() == nil {
-		return nil
+	if err := argument.Context("estimate", ctx); err != nil {
+		return fmt.Errorf("estimate: %w", err)
 	}
-	return fmt.Errorf("estimate: %w", ctx.Err())
+	return nil
 }
 
 // progress reports so many replicates.
