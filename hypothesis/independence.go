@@ -235,7 +235,13 @@ func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), 
 		return p.drawn(draws, func(b int, c dense.Matrix[float64]) {
 			moved := both[1]
 			if b > 0 {
-				moved = layout.Rows(both[1], rand.New(rand.NewPCG(seeds[b], 0)).Perm(n))
+				moved = dense.New[float64](n, p.width(1))
+				order := rand.New(rand.NewPCG(seeds[b], 0)).Perm(n)
+				for lo, hi := range parallel.Ranges(p.ctx, n, 1<<14) {
+					for i := lo; i < hi; i++ {
+						copy(moved.Row(i), both[1].Row(order[i]))
+					}
+				}
 			}
 			p.addProduct(both[0], moved, 0, c)
 		})

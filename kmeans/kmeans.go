@@ -33,8 +33,8 @@ type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
-	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x; +Inf if
-	// that is above all numbers of float64.
+	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x; +Inf or 0
+	// if that is beyond all numbers of float64.
 	Inertia float64
 
 	// Rounds is the number of rounds that moved centres.

@@ -153,7 +153,7 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 		return nil, err
 	}
 	if !definite {
-		return nil, fmt.Errorf("landmarks: the Gram matrix of %d points with ridge = %v is not positive definite to working precision", n, ridge)
+		return nil, fmt.Errorf("landmarks: the Gram matrix of %d points with ridge = %v is not positive definite to working precision: want a larger ridge, rows of a smaller scale, or a k that is a kernel", n, ridge)
 	}
 	var lower mat.TriDense
 	c.LTo(&lower)

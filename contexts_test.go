@@ -1,0 +1,267 @@
+package randfeat_test
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/components"
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hypothesis"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/kmeans"
+	"github.com/seed-feabd252/randfeat/landmarks"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/audit"
+	"github.com/seed-feabd252/randfeat/performer/estimate"
+	"github.com/seed-feabd252/randfeat/quantise"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+	"github.com/seed-feabd252/randfeat/ridge/ard"
+	"github.com/seed-feabd252/randfeat/ridge/iterative"
+	"github.com/seed-feabd252/randfeat/validate"
+)
+
+// lookedAt is a context that ends when it is looked at for the given time. It counts the rows that
+// maps and kernels see between two looks, and after its end.
+type lookedAt struct {
+	context.Context
+	cancel             context.CancelFunc
+	end                int64
+	looks              atomic.Int64
+	rows, most, behind atomic.Int64
+}
+
+func lookAt(t *testing.T, end int64) *lookedAt {
+	c := &lookedAt{end: end}
+	c.Context, c.cancel = context.WithCancel(t.Context())
+	return c
+}
+
+func (c *lookedAt) Err() error {
+	if c.looks.Add(1) == c.end {
+		c.cancel()
+	}
+	c.rows.Store(0)
+	return c.Context.Err()
+}
+
+// see counts rows of work.
+func (c *lookedAt) see(rows int) {
+	n := c.rows.Add(int64(rows))
+	for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
+	}
+	if c.Context.Err() != nil {
+		c.behind.Add(int64(rows))
+	}
+}
+
+// watched is a map that tells a context of its rows.
+type watched struct {
+	rff.Differentiable[float64]
+	c *lookedAt
+}
+
+func (w watched) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
+	w.c.see(x.Rows)
+	return w.Differentiable.Transform(dst, x)
+}
+
+// distant is a kernel that tells a context of its values, a row each.
+type distant struct {
+	kernels.Gaussian
+	c *lookedAt
+}
+
+func (k distant) Eval(x, y []float64) float64 {
+	k.c.see(1)
+	return k.Gaussian.Eval(x, y)
+}
+
+func (c *lookedAt) phi(m int) rff.Map[float64] {
+	phi := must.Have(rff.Gaussian(must.Have(orf.Draw[float64](orf.IID{}, m, 4, densetest.Source(1))), 2))
+	return watched{phi.(rff.Differentiable[float64]), c}
+}
+
+func (c *lookedAt) draw(src rand.Source) (rff.Map[float64], error) {
+	phi, err := rff.Gaussian(must.Have(orf.Draw[float64](orf.IID{}, 4, 4, src)), 2)
+	return watched{phi.(rff.Differentiable[float64]), c}, err
+}
+
+// Every function that takes a context looks at it often: at least so many times in a call, with no more
+// than 4096 rows a processor between two looks. It does nothing for a context that has ended. Wherever the context
+// ends in the call, the function returns its error, and goroutines leave off after their present block.
+func TestContexts(t *testing.T) {
+	const n = 20000
+	rng := rand.New(rand.NewPCG(1, 2))
+	x, y := densetest.Normal[float64](rng, n, 4, 0, 1), densetest.Normal[float64](rng, n, 1, 0, 1)
+	classes := dense.New[float64](n, 1)
+	for i, v := range x.Data[:n] {
+		y.Data[i] += v
+		if v > 0 {
+			classes.Data[i] = 1
+		}
+	}
+	rows, few := ridge.Block[float64]{X: x, Y: y}, ridge.Block[float64]{X: x.RowRange(0, 1500), Y: y.RowRange(0, 1500)}
+	labelled := ridge.Block[float64]{X: x, Y: classes}
+	background := lookAt(t, 0)
+	sums := must.Have(ridge.Sum(t.Context(), background.phi(200), few))
+	model := must.Have(sums.Fit(t.Context(), ridge.Options{Ratio: 1}))
+	src := func() rand.Source { return rand.NewPCG(3, 4) }
+	coder := must.Have(quantise.New[float64](4, quantise.Options{}, src()))
+	codes := must.Have(coder.Encode(t.Context(), x))
+	attention := estimate.UnbiasedOptions{MaxCost: math.Inf(1), Features: 8, Replicates: 4}
+	exact := performer.Exact[float64]{}
+	o := ridge.Options{Ratio: 1}
+
+	calls := map[string]struct {
+		least int64 // looks
+		call  func(c *lookedAt) error
+	}{
+		"components.Fit": {n / 4096, func(c *lookedAt) error { _, err := components.Fit(c, c.phi(8), rows, 3, false); return err }},
+		"components.Of":  {5, func(c *lookedAt) error { _, err := components.Of(c, sums, 4, true); return err }},
+		"hypothesis.Compare": {10, func(c *lookedAt) error {
+			cells := must.Have(hypothesis.NewCells(background.phi(8), 10, 500))
+			must.Have(0, cells.Add(x, src()))
+			_, err := hypothesis.Compare(c, cells, cells, 99, src())
+			return err
+		}},
+		"hypothesis.Independence": {4 * n / 256, func(c *lookedAt) error {
+			_, err := hypothesis.Independence(c, c.phi(8), c.phi(8), x, x, hypothesis.Options{}, src())
+			return err
+		}},
+		"hypothesis.TwoSample": {n / 256, func(c *lookedAt) error {
+			_, err := hypothesis.TwoSample(c, c.phi(8), x, x, hypothesis.Options{}, src())
+			return err
+		}},
+		"kmeans.Cluster": {12 * n / 1024, func(c *lookedAt) error {
+			_, err := kmeans.Cluster(c, x, 3, 2, kmeans.Options[float64]{}, src())
+			return err
+		}},
+		"landmarks.Leverage": {n / 256, func(c *lookedAt) error {
+			_, err := landmarks.Leverage(c, distant{c: c}, x, 4, 0.1, src())
+			return err
+		}},
+		"landmarks.Pivoted": {n / 256, func(c *lookedAt) error {
+			_, err := landmarks.Pivoted(c, distant{c: c}, x, 10, src())
+			return err
+		}},
+		"performer.audit.Choose": {2, func(c *lookedAt) error {
+			z := x.RowRange(0, 4096)
+			_, err := audit.Choose[float64](c, exact, z, z, z, 0.3, audit.ChooseOptions[float64]{Calls: 1000, Budget: 100}, src())
+			return err
+		}},
+		"performer.audit.Rows": {32, func(c *lookedAt) error {
+			_, err := audit.Rows[float64](c, exact, x, x, x, audit.Options{Rows: 512}, src(), exact)
+			return err
+		}},
+		"performer.estimate.Estimate": {8, func(c *lookedAt) error {
+			_, _, err := must.Have(estimate.NewUnbiased[float64](4, attention, src())).Estimate(c, dense.Matrix[float64]{}, dense.Matrix[float64]{}, few.X, few.X, few.X)
+			return err
+		}},
+		"performer.estimate.Pilot": {8, func(c *lookedAt) error {
+			_, err := must.Have(estimate.NewUnbiased[float64](4, attention, src())).Pilot(c, few.X, few.X, few.X)
+			return err
+		}},
+		"quantise.Append": {n / 64, func(c *lookedAt) error { return must.Have(coder.Encode(t.Context(), few.X)).Append(c, x) }},
+		"quantise.Encode": {n / 64, func(c *lookedAt) error { _, err := coder.Encode(c, x); return err }},
+		"quantise.Search": {1000, func(c *lookedAt) error {
+			hits := make([][]quantise.Hit, 1000)
+			return quantise.Search(c, hits, x.RowRange(0, len(hits)), quantise.Cosine, quantise.SearchOptions[float64]{}, codes)
+		}},
+		"ridge.Choose": {n / 255, func(c *lookedAt) error {
+			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, ridge.ChooseOptions{By: ridge.LeaveOneOut, Options: o})
+			return err
+		}},
+		"ridge.Fit": {n / 255, func(c *lookedAt) error {
+			_, err := ridge.Fit(c, c.phi(8), x, y, o)
+			if err == nil {
+				_, err = sums.Fit(c, o)
+			}
+			return err
+		}},
+		"ridge.Logistic": {n / 1024, func(c *lookedAt) error {
+			_, err := ridge.Logistic(c, c.phi(8), labelled, 2, ridge.LogisticOptions{})
+			return err
+		}},
+		"ridge.OneVersusRest": {n / 255, func(c *lookedAt) error { _, err := ridge.OneVersusRest(c, c.phi(8), labelled, 2, o); return err }},
+		"ridge.Server":        {4, func(c *lookedAt) error { _, err := model.Server(c); return err }},
+		"ridge.Sum":           {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
+		"ridge.ard.Evaluate": {n / 255, func(c *lookedAt) error {
+			_, err := ard.Evaluate(c, c.phi(8), rows, []float64{1, 1, 1, 1}, o)
+			return err
+		}},
+		"ridge.ard.Fit": {n / 255, func(c *lookedAt) error {
+			_, err := ard.Fit(c, c.phi(4), rows, src(), ard.Options{Iterations: 1})
+			return err
+		}},
+		"ridge.ard.FitSum": {n / 255, func(c *lookedAt) error {
+			_, err := ard.FitSum(c, []rff.Map[float64]{c.phi(4), c.phi(5)}, rows, ard.Options{Iterations: 1})
+			return err
+		}},
+		"ridge.iterative.Fit": {n / 256, func(c *lookedAt) error {
+			_, err := iterative.Fit(c, c.phi(20), rows, src(), iterative.Options{})
+			return err
+		}},
+		"ridge.iterative.New": {n / 256, func(c *lookedAt) error {
+			_, err := iterative.New(c, c.phi(20), rows, src(), iterative.Options{Options: o})
+			return err
+		}},
+		"ridge.iterative.Run": {n / 256, func(c *lookedAt) error {
+			s := must.Have(iterative.New(t.Context(), background.phi(20), rows, src(), iterative.Options{}))
+			return s.Run(c, rows, iterative.RunOptions{})
+		}},
+		"validate.Choose": {256, func(c *lookedAt) error {
+			_, err := validate.Choose(c, validate.GaussianCandidates[float64](1), x, x, validate.ChooseOptions{Features: 16, Draws: 2}, src())
+			return err
+		}},
+		"validate.Compare": {n / 64, func(c *lookedAt) error {
+			_, err := validate.Compare(c, []validate.Method[float64]{{Name: "one", Draw: c.draw}}, x, x, 2, validate.Options{}, src())
+			return err
+		}},
+		"validate.Measure": {n / 64, func(c *lookedAt) error {
+			_, err := validate.Measure(c, c.draw, x, x, 2, validate.Options{}, src())
+			return err
+		}},
+	}
+	paths := must.Have(filepath.Glob("api/*.txt"))
+	takes := regexp.MustCompile(`(?m)^func (?:\(.*?\) )?([A-Z]\w*).*\(ctx context\.Context`)
+	for _, path := range paths {
+		for _, f := range takes.FindAllSubmatch(must.Have(os.ReadFile(path)), -1) {
+			assert.Contains(t, calls, strings.TrimSuffix(filepath.Base(path), ".txt")+"."+string(f[1]), "a call of a function that takes a context")
+		}
+	}
+	most := int64(4096 * runtime.GOMAXPROCS(0))
+	for name, f := range calls {
+		t.Run(name, func(t *testing.T) {
+			ended := lookAt(t, 0)
+			ended.cancel()
+			require.ErrorIs(t, f.call(ended), context.Canceled)
+			assert.Zero(t, ended.most.Load(), "rows that are seen after the end")
+
+			all := lookAt(t, 0)
+			require.NoError(t, f.call(all))
+			looks := all.looks.Load()
+			assert.GreaterOrEqual(t, looks, f.least, "looks")
+			assert.LessOrEqual(t, all.most.Load(), most, "rows between two looks")
+			for _, at := range []int64{1, looks / 10, looks / 2, looks * 9 / 10} {
+				some := lookAt(t, max(1, at))
+				assert.ErrorIs(t, f.call(some), context.Canceled, "at look %d of %d", at, looks)
+				assert.LessOrEqual(t, some.behind.Load(), most, "rows after look %d of %d", at, looks)
+			}
+		})
+	}
+}
