@@ -304,3 +304,21 @@ func Example() {
 	// Output:
 	// [1 1 2 2] [1 2 3 0.100097656]
 }
+
+// TestWriteFileIsWhole: WriteFile puts a new file in the place of the old one. A reader of the old
+// file never sees a part of the new one, and neither does anybody when a disk is full.
+func TestWriteFileIsWhole(t *testing.T) {
+	dir := t.TempDir()
+	path, old := filepath.Join(dir, "x.npy"), filepath.Join(dir, "old.npy")
+	require.NoError(t, npy.WriteFile(path, []float64{1, 2, 3}, 3))
+	require.NoError(t, os.Link(path, old))
+	require.NoError(t, npy.WriteFile(path, []float64{4}, 1))
+	for path, want := range map[string][]float64{path: {4}, old: {1, 2, 3}} {
+		got, _, err := npy.ReadFile[float64](path)
+		require.NoError(t, err)
+		assert.Equal(t, want, got)
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 2)
+}

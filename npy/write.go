@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
+	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
 // Element is the set of the types of elements that can be written. half.Encode makes numbers of 16
@@ -19,24 +19,14 @@ import (
 type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to a file, which it
-// creates or replaces. The file is complete when the error is nil. An error names the file, or the
-// shape if that does not fit the elements or has none.
+// creates or replaces. The file stands in a temporary folder beside path until it is complete: an
+// error leaves what was at path before. An error names the file, or the shape if that does not fit
+// the elements or has none.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
 	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	err = Write(f, elements, shape...)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	return whole.Write(path, func(w io.Writer) error { return Write(w, elements, shape...) })
 }
 
 // Write writes an array of the given shape, whose elements are in C order, in version 1.0 of the

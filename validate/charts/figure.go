@@ -6,6 +6,7 @@ package charts
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +19,8 @@ import (
 	_ "gonum.org/v1/plot/vg/vgimg" // png
 	_ "gonum.org/v1/plot/vg/vgpdf" // pdf
 	_ "gonum.org/v1/plot/vg/vgsvg" // svg
+
+	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
 // Point is a measurement y ± Err at x.
@@ -99,7 +102,7 @@ const (
 
 // Save writes the figure to a file in the format that the ending of its name tells. It is an error
 // if CheckPath reports one, if there is no panel, if no point can be drawn, or if YRange does not
-// have a lower and an upper end.
+// have a lower and an upper end. An error leaves what was at path before.
 func (f Figure) Save(path string) error {
 	if err := CheckPath(path); err != nil {
 		return err
@@ -174,23 +177,10 @@ func (f Figure) Save(path string) error {
 			page.FillText(side, vg.Point{X: page.Min.X + margin, Y: data.Center().Y}, f.YLabel)
 		}
 	}
-	return write(path, canvas)
-}
-
-// write creates the file at path.
-func write(path string, canvas vg.CanvasWriterTo) error {
-	file, err := os.Create(path)
-	if err != nil {
+	return whole.Write(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
 		return err
-	}
-	_, err = canvas.WriteTo(file)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
+	})
 }
 
 // extent is the range of both axes.

@@ -1,0 +1,75 @@
+// Package whole writes files that are complete or not there.
+package whole
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Write creates or replaces a file by what write writes. The file stands in a folder of its own
+// beside path until it is complete: an error, which names path, leaves what was at path before. A
+// file that is replaced hands its permissions on, and a link stays a link. What is no regular file,
+// a pipe or a device, is written in place.
+func Write(path string, write func(io.Writer) error) error {
+	if err := replace(path, write); err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err // p.Path is that of the part
+		}
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// Text creates or replaces a file by a text, as Write does.
+func Text(path, text string) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+}
+
+func replace(path string, write func(io.Writer) error) error {
+	old, err := os.Stat(path)
+	switch {
+	case err == nil && !old.Mode().IsRegular():
+		return create(path, write)
+	case err == nil:
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	default:
+		old = nil
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	part := filepath.Join(folder, filepath.Base(path))
+	if err := create(part, write); err != nil {
+		return err
+	}
+	if old != nil {
+		if err := os.Chmod(part, old.Mode().Perm()); err != nil {
+			return err
+		}
+	}
+	return os.Rename(part, path)
+}
+
+func create(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	err = write(file)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
