@@ -53,9 +53,15 @@ func main() {
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	fill := fs.Duration("time", 500*time.Millisecond, "`duration` of the calls for a name in a round")
-	rounds := fs.Int("rounds", 3, "number of rounds")
-	threads := fs.Int("threads", 0, "value of GOMAXPROCS, 0 to leave it as it is")
+	fill, rounds, threads := 500*time.Millisecond, 3, 0
+	fs.Func("time", "`duration` of the calls for a name in a round, from 1ns to 1h (default 500ms)", func(text string) (err error) {
+		if fill, err = time.ParseDuration(text); err != nil || fill < 1 || fill > time.Hour {
+			return errors.New("want a duration from 1ns to 1h")
+		}
+		return nil
+	})
+	fs.Func("rounds", "`number` of rounds, from 1 to 1000 (default 3)", whole(&rounds, 1, 1000))
+	fs.Func("threads", "`value` of GOMAXPROCS, from 0 to 1024; 0 leaves it as it is", whole(&threads, 0, 1024))
 	pattern := fs.String("run", "", "`regexp` that names must match")
 	switch err := fs.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):
@@ -65,12 +71,6 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 		return nil
 	case err != nil:
 		return err
-	case *fill <= 0:
-		return fmt.Errorf("-time = %v, want more than 0", *fill)
-	case *rounds < 1:
-		return fmt.Errorf("-rounds = %d, want at least 1", *rounds)
-	case *threads < 0:
-		return fmt.Errorf("-threads = %d, want at least 0", *threads)
 	}
 	match, err := regexp.Compile(*pattern)
 	if err != nil {
@@ -80,13 +80,23 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if *threads > 0 {
-		runtime.GOMAXPROCS(*threads)
+	if threads > 0 {
+		runtime.GOMAXPROCS(threads)
 	}
 	fmt.Fprintf(stdout, "processor   %s\ntier        %v\nGOMAXPROCS  %d\nGo          %s\n\n",
 		processor(), simd.Best, runtime.GOMAXPROCS(0), runtime.Version())
-	stopwatch{time.Now, *fill}.compare(rows, *rounds, setUp)
+	stopwatch{time.Now, fill}.compare(rows, rounds, setUp)
 	return printTable(stdout, rows)
+}
+
+// whole returns what parses a whole number from low to high.
+func whole(p *int, low, high int) func(text string) error {
+	return func(text string) (err error) {
+		if *p, err = strconv.Atoi(text); err != nil || *p < low || *p > high {
+			return fmt.Errorf("want a whole number from %d to %d", low, high)
+		}
+		return nil
+	}
 }
 
 // row is a name with its times in milliseconds.

@@ -165,13 +165,16 @@ $`, out.String())
 
 func TestRunErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"-x":         "flag provided but not defined: -x",
-		"-time=0s":   "-time = 0s, want more than 0",
-		"-rounds=0":  "-rounds = 0, want at least 1",
-		"-threads=-": `invalid value "-" for flag -threads: parse error`,
-
-		"-threads=-1": "-threads = -1, want at least 0",
-		"-run=(":      "-run: error parsing regexp: missing closing ): `(`",
+		"-x":            "flag provided but not defined: -x",
+		"-time=0s":      `invalid value "0s" for flag -time: want a duration from 1ns to 1h`,
+		"-time=61m":     `invalid value "61m" for flag -time: want a duration from 1ns to 1h`,
+		"-time=NaN":     `invalid value "NaN" for flag -time: want a duration from 1ns to 1h`,
+		"-rounds=0":     `invalid value "0" for flag -rounds: want a whole number from 1 to 1000`,
+		"-rounds=1001":  `invalid value "1001" for flag -rounds: want a whole number from 1 to 1000`,
+		"-threads=-":    `invalid value "-" for flag -threads: want a whole number from 0 to 1024`,
+		"-threads=-1":   `invalid value "-1" for flag -threads: want a whole number from 0 to 1024`,
+		"-threads=1025": `invalid value "1025" for flag -threads: want a whole number from 0 to 1024`,
+		"-run=(":        "-run: error parsing regexp: missing closing ): `(`",
 	} {
 		var out bytes.Buffer
 		assert.EqualError(t, run([]string{args}, strings.NewReader("exp/n=1\t1\n"), &out), want)

@@ -16,11 +16,17 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
 func main() {
 	text := flag.Bool("text", false, "write the page, and leave the pictures as they are")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "gallery: unexpected argument %q\n", flag.Arg(0))
+		os.Exit(1)
+	}
 	if err := run(*text); err != nil {
 		fmt.Fprintln(os.Stderr, "gallery:", err)
 		os.Exit(1)
@@ -37,7 +43,7 @@ func run(text bool) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join("docs", "gallery.md"), []byte(page), 0o644)
+	return whole.Text(filepath.Join("docs", "gallery.md"), page)
 }
 
 // draw has the tests of the examples write their pictures, one after another.

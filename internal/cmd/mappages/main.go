@@ -14,9 +14,13 @@ import (
 )
 
 func main() {
-	folder := flag.String("o", "docs/maps", "folder to write")
+	folder := flag.String("o", "docs/maps", "`folder` to write, which is made")
 	flag.Parse()
-	if err := write(*folder); err != nil {
+	err := fmt.Errorf("unexpected argument %q", flag.Arg(0))
+	if flag.NArg() == 0 {
+		err = write(*folder)
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "mappages: %v\n", err)
 		os.Exit(1)
 	}

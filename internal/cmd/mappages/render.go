@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/seed-feabd252/randfeat/internal/file/whole"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate"
@@ -46,7 +47,7 @@ func points(degrees float64) (x, y []float64) {
 // write writes all pages, the index and the pictures.
 func write(folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+		return fmt.Errorf("-o %q: %w, want a folder that can be made", folder, err)
 	}
 	var index strings.Builder
 	index.WriteString(indexHead)
@@ -59,11 +60,11 @@ func write(folder string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
-		if err := os.WriteFile(filepath.Join(folder, p.file+".md"), []byte(text), 0o644); err != nil {
+		if err := whole.Text(filepath.Join(folder, p.file+".md"), text); err != nil {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(folder, "README.md"), []byte(index.String()), 0o644)
+	return whole.Text(filepath.Join(folder, "README.md"), index.String())
 }
 
 // render returns the text of a page, draws its pictures and appends its maps to the index.
