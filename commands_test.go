@@ -233,7 +233,7 @@ func sources(folder string, tests bool) ([]*ast.File, error) {
 	return all, nil
 }
 
-var flagFunction = regexp.MustCompile(`^(Bool|Duration|Float64|Func|Int|String|Uint64)(Var)?$`)
+var flagFunction = regexp.MustCompile(`^(Bool|Choice|Duration|Float64|Func|Input|Int|Output|String|Uint64)(Var)?$`)
 
 // flagsOf returns the names of the flags that a package defines, and whether it is a program.
 func flagsOf(folder string, tests bool) (flags []string, main bool, err error) {

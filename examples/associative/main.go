@@ -9,15 +9,12 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"math"
 
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 func main() { cli.Main("associative", run) }
@@ -54,19 +51,19 @@ func (s settings) counts() []int {
 
 func run(args []string, stdout, _ io.Writer) error {
 	var s settings
-	fs := flag.NewFlagSet("associative", flag.ContinueOnError)
-	fs.IntVar(&s.d, "d", 64, "dimension of keys and values, a multiple of 8")
-	fs.StringVar(&s.keys, "keys", random, "`kind` of keys: random or orthogonal")
-	fs.Float64Var(&s.overwrite, "overwrite", 0.5, "share of the keys that get a second value")
-	fs.Float64Var(&s.decay, "decay", 0.01, "what the gated rules forget a write: e^−decay is kept")
-	fs.IntVar(&s.draws, "draws", 20, "draws of keys and values that an error bar is made of")
+	fs := cli.NewFlags("associative")
+	fs.IntVar(&s.d, "d", 64, 8, 1024, "dimension of keys and values, a multiple of 8")
+	fs.ChoiceVar(&s.keys, "keys", random, []string{random, orthogonal}, "kind of keys")
+	fs.Float64Var(&s.overwrite, "overwrite", 0.5, 0, 1, "share of the keys that get a second value")
+	fs.Float64Var(&s.decay, "decay", 0.01, 0, 700, "what the gated rules forget a write: e^−decay is kept")
+	fs.IntVar(&s.draws, "draws", 20, 2, 100_000, "draws of keys and values that an error bar is made of")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
-	fs.StringVar(&s.plot, "plot", "associative.png", "draw the error against n in this `file`, .png, .svg or .pdf; \"\" for none")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	fs.OutputVar(&s.plot, "plot", "associative.png", "picture of the error against n", cli.Pictures...)
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
-		return err
+	if s.d%8 != 0 {
+		return fmt.Errorf("-d %d, want a multiple of 8", s.d)
 	}
 	rows, err := s.measure(exprand.NewSource(s.seed))
 	if err != nil {
@@ -75,30 +72,5 @@ func run(args []string, stdout, _ io.Writer) error {
 	if err := s.report(stdout, rows); err != nil {
 		return err
 	}
-	if s.plot == "" {
-		return nil
-	}
-	if err := s.picture(rows).Save(s.plot); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of the error against n is in %s\n", s.plot)
-	return err
-}
-
-func (s settings) check() error {
-	switch {
-	case s.d < 8 || s.d%8 != 0:
-		return fmt.Errorf("-d %d, want a multiple of 8", s.d)
-	case s.keys != random && s.keys != orthogonal:
-		return fmt.Errorf("-keys %s, want %s or %s", s.keys, random, orthogonal)
-	case !(s.overwrite >= 0 && s.overwrite <= 1):
-		return fmt.Errorf("-overwrite %v, want a number from 0 to 1", s.overwrite)
-	case !(s.decay >= 0) || math.IsInf(s.decay, 0):
-		return fmt.Errorf("-decay %v, want a number of at least 0", s.decay)
-	case s.draws < 2:
-		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
-	case s.plot != "":
-		return charts.CheckPath(s.plot)
-	}
-	return nil
+	return cli.Save(stdout, "picture of the error against n", s.plot, s.picture(rows).Save)
 }

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -216,7 +217,7 @@ func (c *comparison[T]) write(out []dense.Matrix[T]) error {
 	for _, m := range out {
 		t.Data = append(t.Data, m.Data...)
 	}
-	return matrices.Write(c.out, t)
+	return cli.Replace(c.out, func(path string) error { return matrices.Write(path, t) })
 }
 
 // distance returns ‖a − b‖/‖b‖, in Frobenius norms over all heads.

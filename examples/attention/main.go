@@ -14,9 +14,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -116,10 +113,7 @@ type compared struct {
 
 // end draws the picture and prints the answers.
 func (s settings) end(stdout io.Writer, all ...compared) error {
-	if err := s.picture(all...).Save(s.plot); err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintf(stdout, "\nThe picture of error against time is in %s\n", s.plot); err != nil {
+	if err := cli.Save(stdout, "picture of error against time", s.plot, s.picture(all...).Save); err != nil {
 		return err
 	}
 	for _, c := range all {
@@ -227,27 +221,27 @@ func (c *comparison[T]) extras(stdout io.Writer) error {
 
 // parse reads the flags and checks what can be checked before any work.
 func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
-	fs := flag.NewFlagSet("attention", flag.ContinueOnError)
-	fs.StringVar(&s.q, "q", "", "NumPy `file` of queries, L×d or heads×L×d")
-	fs.StringVar(&s.k, "k", "", "NumPy `file` of keys")
-	fs.StringVar(&s.v, "v", "", "NumPy `file` of values")
-	fs.StringVar(&s.out, "o", "", "write the outputs that keep -tolerance to this NumPy `file`")
-	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
-	fs.StringVar(&s.model, "model", trainedModel, "`directory` of a decoder, or empty for none")
-	fs.StringVar(&s.plot, "plot", "attention.png", "`file` of the picture, .png, .svg or .pdf")
-	fs.BoolVar(&s.causal, "causal", false, "let every token see itself and those before it only")
+	fs := cli.NewFlags("attention")
+	fs.InputVar(&s.q, "q", "", "file", "NumPy file of queries, L×d or heads×L×d")
+	fs.InputVar(&s.k, "k", "", "file", "NumPy file of keys")
+	fs.InputVar(&s.v, "v", "", "file", "NumPy file of values")
+	fs.OutputVar(&s.out, "o", "", "NumPy file of the outputs that keep -tolerance")
+	fs.InputVar(&s.text, "text", "", "file", "text to use for Newton's Opticks")
+	fs.InputVar(&s.model, "model", trainedModel, "folder", "folder of a decoder")
+	fs.OutputVar(&s.plot, "plot", "attention.png", "picture of error against time", cli.Pictures...)
+	fs.BoolVar(&s.causal, "causal", "let every token see itself and those before it only")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
-	fs.IntVar(&s.length, "length", 16384, "tokens L taken from the middle of the text")
-	fs.IntVar(&s.stream, "stream", 100000, "tokens of the text that are read as a stream, or 0")
-	fs.Float64Var(&s.tolerance, "tolerance", 0.05, "relative error of the outputs that is asked for")
-	fs.IntVar(&s.ratioDraws, "ratios", 400, "draws, times -draws, that the bias of a ratio is a mean over")
-	fs.IntVar(&s.draws, "draws", 5, "draws of the frequencies that an error bar is made of")
-	fs.Float64Var(&s.norm, "norm", 5, "length of the queries and keys made from a text")
-	fs.BoolVar(&s.table, "table", false, "print all tables")
+	fs.IntVar(&s.length, "length", 16384, 2, 1<<17, "tokens L taken from the middle of the text")
+	fs.IntVar(&s.stream, "stream", 100_000, 0, 1_000_000, "tokens of the text that are read as a stream")
+	fs.Float64Var(&s.tolerance, "tolerance", 0.05, 1e-6, 1000, "relative error of the outputs that is asked for")
+	fs.IntVar(&s.ratioDraws, "ratios", 400, 2, 100_000, "draws, times -draws, that the bias of a ratio is a mean over")
+	fs.IntVar(&s.draws, "draws", 5, 2, 1000, "draws of the frequencies that an error bar is made of")
+	fs.Float64Var(&s.norm, "norm", 5, 1e-6, 1000, "length of the queries and keys made from a text")
+	fs.BoolVar(&s.table, "table", "print all tables")
 	maps := fs.String("map", "", "feature maps: "+strings.Join(mapNames, ", ")+" (default all)")
 	projections := fs.String("projection", "", "frequencies: "+strings.Join(projectionNames, ", ")+" (default all)")
-	sizes := fs.String("size", "64,256,1024", "numbers of landmarks, of clusters, or of frequencies m")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	sizes := fs.String("size", "64,256,1024", fmt.Sprintf("landmarks, clusters, or frequencies m: whole `numbers` from 1 to %d with commas between them", largest))
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return s, done, err
 	}
 	if err := s.choose(*maps, *projections, *sizes); err != nil {
@@ -272,29 +266,11 @@ func (s settings) check(given map[string]bool) error {
 			}
 		}
 	}
-	switch {
-	case s.length < 2:
-		return fmt.Errorf("-length %d, want at least 2", s.length)
-	case s.draws < 2:
-		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
-	case s.ratioDraws < 2:
-		return fmt.Errorf("-ratios %d, want at least 2 to make an error bar", s.ratioDraws)
-	case s.stream < 0:
-		return fmt.Errorf("-stream %d, want at least 0", s.stream)
-	case !(s.tolerance > 0) || math.IsInf(s.tolerance, 0):
-		return fmt.Errorf("-tolerance %v, want a positive number", s.tolerance)
-	case !(s.norm > 0) || math.IsInf(s.norm, 0):
-		return fmt.Errorf("-norm %v, want a positive number", s.norm)
-	}
-	if s.out != "" {
-		if info, err := os.Stat(filepath.Dir(s.out)); err != nil {
-			return fmt.Errorf("-o: %w", err)
-		} else if !info.IsDir() {
-			return fmt.Errorf("-o: %s is not in a folder", s.out)
-		}
-	}
-	return charts.CheckPath(s.plot)
+	return nil
 }
+
+// largest is the most landmarks, of which landmarks attention keeps the square.
+const largest = 1 << 13
 
 // choose reads the lists of -map, -projection and -size.
 func (s *settings) choose(maps, projections, sizes string) (err error) {
@@ -305,10 +281,9 @@ func (s *settings) choose(maps, projections, sizes string) (err error) {
 		return err
 	}
 	for item := range strings.SplitSeq(sizes, ",") {
-		const most = 1 << 16
 		m, err := strconv.Atoi(strings.TrimSpace(item))
-		if err != nil || m < 1 || m > most {
-			return fmt.Errorf("-size %q, want whole numbers from 1 to %d", item, most)
+		if err != nil || m < 1 || m > largest {
+			return fmt.Errorf("-size %q, want whole numbers from 1 to %d", item, largest)
 		}
 		s.sizes = append(s.sizes, m)
 	}

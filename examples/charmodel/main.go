@@ -17,13 +17,9 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 
 	exprand "golang.org/x/exp/rand"
 
@@ -32,7 +28,6 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
-	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `charmodel trains a character-level language model twice, with linear and with exact causal attention.
@@ -90,55 +85,33 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := report(stdout, c, s, trainings); err != nil {
 		return err
 	}
-	if err := picture(from, c, trainings).Save(s.plot); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of the losses is in %s\n", s.plot)
-	return err
+	return cli.Save(stdout, "picture of the losses", s.plot, picture(from, c, trainings).Save)
 }
+
+// most is the most characters of a step: gradients keep some 50 kB of each.
+const most = 1 << 16
 
 // parse reads the flags and checks what can be checked before any work.
 func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
-	fs := flag.NewFlagSet("charmodel", flag.ContinueOnError)
-	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
-	fs.StringVar(&s.plot, "plot", "charmodel.png", "`file` of the picture, .png, .svg or .pdf")
-	fs.Float64Var(&s.seconds, "seconds", 70, "time for each of the two trainings")
-	fs.IntVar(&s.steps, "steps", 0, "steps of each training, for -seconds")
-	fs.IntVar(&s.batch, "batch", 4, "sequences of a step")
-	fs.IntVar(&s.context, "context", 128, "characters of a sequence")
-	fs.StringVar(&s.mapName, "map", mapNames[0], "feature map of linear attention: "+strings.Join(mapNames, ", "))
-	fs.IntVar(&s.m, "m", 64, "features of -map positive")
-	fs.IntVar(&s.redraw, "redraw", 0, "steps between draws of the features of -map positive; 0 keeps the first")
-	fs.IntVar(&s.length, "length", 320, "characters that each model writes")
+	fs := cli.NewFlags("charmodel")
+	fs.InputVar(&s.text, "text", "", "file", "text to use for Newton's Opticks")
+	fs.OutputVar(&s.plot, "plot", "charmodel.png", "picture of the losses", cli.Pictures...)
+	fs.Float64Var(&s.seconds, "seconds", 70, 1e-3, 1e6, "time for each of the two trainings")
+	fs.IntVar(&s.steps, "steps", 0, 0, 10_000_000, "steps of each training, for -seconds unless 0")
+	fs.IntVar(&s.batch, "batch", 4, 1, most, "sequences of a step")
+	fs.IntVar(&s.context, "context", 128, 1, most, "characters of a sequence")
+	fs.ChoiceVar(&s.mapName, "map", mapNames[0], mapNames, "feature map of linear attention")
+	fs.IntVar(&s.m, "m", 64, 1, 4096, "features of -map positive")
+	fs.IntVar(&s.redraw, "redraw", 0, 0, 10_000_000, "steps between draws of the features of -map positive; 0 keeps the first")
+	fs.IntVar(&s.length, "length", 320, 0, 1_000_000, "characters that each model writes")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return s, done, err
 	}
-	return s, false, s.check()
-}
-
-// check reports flags that are out of range.
-func (s settings) check() error {
-	const most = 1 << 16
-	switch {
-	case !(s.seconds > 0) || math.IsInf(s.seconds, 0):
-		return fmt.Errorf("-seconds %v, want a positive number", s.seconds)
-	case s.steps < 0:
-		return fmt.Errorf("-steps %d, want no negative number", s.steps)
-	case s.batch < 1 || s.batch > most:
-		return fmt.Errorf("-batch %d, want 1 to %d", s.batch, most)
-	case s.context < 1 || s.context > most:
-		return fmt.Errorf("-context %d, want 1 to %d", s.context, most)
-	case !slices.Contains(mapNames, s.mapName):
-		return fmt.Errorf("-map %q, want %s", s.mapName, strings.Join(mapNames, ", "))
-	case s.m < 1 || s.m > most:
-		return fmt.Errorf("-m %d, want 1 to %d", s.m, most)
-	case s.redraw < 0:
-		return fmt.Errorf("-redraw %d, want no negative number", s.redraw)
-	case s.length < 0:
-		return fmt.Errorf("-length %d, want no negative number", s.length)
+	if s.batch*s.context > most {
+		return s, false, fmt.Errorf("-batch %d, want at most %d sequences of %d, which have %d characters", s.batch, most/s.context, s.context, most)
 	}
-	return charts.CheckPath(s.plot)
+	return s, false, nil
 }
 
 // source returns the randomness for one purpose, which does not depend on other purposes.

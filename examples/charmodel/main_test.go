@@ -127,6 +127,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrors(t *testing.T) {
 	path := own(t)
 	t.Chdir(t.TempDir())
@@ -135,17 +137,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{[]string{"-text", path}, path + ": the text has 1080 characters, want at least 1290"},
-		{[]string{"-text", "none.txt"}, "none.txt"},
-		{[]string{"-seconds", "0"}, "-seconds 0, want a positive number"},
-		{[]string{"-seconds", "NaN"}, "-seconds NaN, want a positive number"},
-		{[]string{"-steps", "-1"}, "-steps -1, want no negative number"},
-		{[]string{"-batch", "0"}, "-batch 0, want 1 to 65536"},
-		{[]string{"-context", "0"}, "-context 0, want 1 to 65536"},
-		{[]string{"-map", "trig"}, `-map "trig", want elu, positive`},
-		{[]string{"-m", "0"}, "-m 0, want 1 to 65536"},
-		{[]string{"-redraw", "-1"}, "-redraw -1, want no negative number"},
-		{[]string{"-length", "-1"}, "-length -1, want no negative number"},
-		{[]string{"-plot", "a.txt"}, "must end in .png, .svg or .pdf"},
+		{[]string{"-batch", "1000", "-context", "128"}, "-batch 1000, want at most 512 sequences of 128, which have 65536 characters"},
 		{[]string{"stray"}, `unexpected argument "stray"`},
 	} {
 		err := run(c.args, io.Discard, io.Discard)

@@ -5,8 +5,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -17,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
@@ -82,15 +81,10 @@ func (o portrait) save(path string) error {
 		width := page.Size().X / 3
 		o.grey(part.title, part.values, part.from, part.to).Draw(vgdraw.Crop(page, vg.Length(i)*width, -vg.Length(2-i)*width, 0, -size*3/5))
 	}
-	f, err := os.Create(path)
-	if err != nil {
+	return cli.Write(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
 		return err
-	}
-	if _, err := canvas.WriteTo(f); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	})
 }
 
 // cut draws row i of the photograph with its prediction and band.
@@ -180,15 +174,4 @@ func (g grey) Colors() []color.Color {
 		shades[i] = color.Gray{Y: uint8(i * math.MaxUint8 / (len(shades) - 1))}
 	}
 	return shades
-}
-
-// checkPicture returns an error if no picture can be written to path.
-func checkPicture(path string) error {
-	if filepath.Ext(path) != ".png" {
-		return fmt.Errorf("%s: a picture with bands must end in .png", path)
-	}
-	if _, err := os.Stat(filepath.Dir(path)); err != nil {
-		return err
-	}
-	return nil
 }

@@ -9,17 +9,13 @@ package main
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
-	"github.com/seed-feabd252/randfeat/validate/charts"
 	exprand "golang.org/x/exp/rand"
 )
 
@@ -65,27 +61,24 @@ var sizes = []int{16, 32, 64, 128, 256}
 
 func run(args []string, stdout, stderr io.Writer) error {
 	var s settings
-	fs := flag.NewFlagSet("regression", flag.ContinueOnError)
-	fs.IntVar(&s.train, "train", 1500, "points to fit")
-	fs.IntVar(&s.test, "test", 500, "points to test on")
-	fs.IntVar(&s.images, "images", 400, "images to fit")
-	fs.IntVar(&s.imageTest, "imagetest", 200, "images to test on")
-	fs.IntVar(&s.draws, "draws", 5, "draws of frequencies or landmarks that an error bar is made of")
-	fs.Float64Var(&s.lengthScale, "lengthscale", 3, "length-scale ℓ of the Gaussian kernel, in units of x")
-	fs.Float64Var(&s.lambda, "lambda", 0.05, "ridge λ")
-	fs.Float64Var(&s.patchScale, "patchscale", 1, "length-scale ℓ of the kernel of patches, for directions")
-	fs.Float64Var(&s.imageLambda, "imagelambda", 0.03, "ridge λ for images")
-	fs.StringVar(&s.photo, "photo", "", "photograph, .png or .jpeg; empty for the one that ships with Go")
-	fs.IntVar(&s.pixels, "pixels", 4000, "pixels of the photograph to fit")
-	fs.IntVar(&s.frequencies, "frequencies", 512, "frequencies for the photograph")
+	fs := cli.NewFlags("regression")
+	fs.IntVar(&s.train, "train", 1500, 2, 10_000, "points to fit")
+	fs.IntVar(&s.test, "test", 500, 1, 10_000, "points to test on")
+	fs.IntVar(&s.images, "images", 400, 2, 2000, "images to fit")
+	fs.IntVar(&s.imageTest, "imagetest", 200, 1, 2000, "images to test on")
+	fs.IntVar(&s.draws, "draws", 5, 2, 1000, "draws of frequencies or landmarks that an error bar is made of")
+	fs.Float64Var(&s.lengthScale, "lengthscale", 3, 1e-6, 1e6, "length-scale ℓ of the Gaussian kernel, in units of x")
+	fs.Float64Var(&s.lambda, "lambda", 0.05, 1e-300, 1e6, "ridge λ")
+	fs.Float64Var(&s.patchScale, "patchscale", 1, 1e-6, 1e6, "length-scale ℓ of the kernel of patches, for directions")
+	fs.Float64Var(&s.imageLambda, "imagelambda", 0.03, 1e-300, 1e6, "ridge λ for images")
+	fs.InputVar(&s.photo, "photo", "", "file", "photograph, .png or .jpeg, to use for the one that ships with Go")
+	fs.IntVar(&s.pixels, "pixels", 4000, 2, morePixels, "pixels of the photograph to fit")
+	fs.IntVar(&s.frequencies, "frequencies", 512, 1, 2048, "frequencies for the photograph")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
-	fs.StringVar(&s.plot, "plot", "", "draw test error against m in this `file`, .png, .svg or .pdf")
-	fs.StringVar(&s.bands, "bands", "", "draw the photograph with its predictions and bands in this `file`, .png")
-	fs.BoolVar(&s.table, "table", false, "also print the error and the time of every method and size")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
-		return err
-	}
-	if err := s.check(); err != nil {
+	fs.OutputVar(&s.plot, "plot", "", "picture of test error against m", cli.Pictures...)
+	fs.OutputVar(&s.bands, "bands", "", "picture of the photograph with its predictions and bands", ".png")
+	fs.BoolVar(&s.table, "table", "also print the error and the time of every method and size")
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	src := exprand.NewSource(s.seed)
@@ -100,11 +93,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := s.report(stdout, points, images); err != nil {
 		return err
 	}
-	if s.plot != "" {
-		if err := picture(points, images).Save(s.plot); err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "\nThe picture of test error against the number of features is in %s\n", s.plot)
+	if err := cli.Save(stdout, "picture of test error against the number of features", s.plot, picture(points, images).Save); err != nil {
+		return err
 	}
 	return s.portray(stdout, stderr, src)
 }
@@ -121,14 +111,10 @@ func (s settings) portray(stdout, stderr io.Writer, src rand.Source) error {
 	if err != nil {
 		return err
 	}
-	if err := o.report(stdout, s.frequencies, s.table); err != nil || s.bands == "" {
+	if err := o.report(stdout, s.frequencies, s.table); err != nil {
 		return err
 	}
-	if err := o.save(s.bands); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of the photograph with bands is in %s\n", s.bands)
-	return err
+	return cli.Save(stdout, "picture of the photograph with bands", s.bands, o.save)
 }
 
 // points returns the task of fitting points.
@@ -153,38 +139,4 @@ func (s settings) pictures(src rand.Source) task {
 		return imageMap(by, m, t.train.x, k, src)
 	}
 	return t
-}
-
-func (s settings) check() error {
-	switch {
-	case s.train < 2:
-		return fmt.Errorf("-train %d, want at least 2", s.train)
-	case s.test < 1:
-		return fmt.Errorf("-test %d, want at least 1", s.test)
-	case s.images < 2:
-		return fmt.Errorf("-images %d, want at least 2", s.images)
-	case s.imageTest < 1:
-		return fmt.Errorf("-imagetest %d, want at least 1", s.imageTest)
-	case s.draws < 2:
-		return fmt.Errorf("-draws %d, want at least 2 to make an error bar", s.draws)
-	case !(s.lengthScale > 0) || math.IsInf(s.lengthScale, 0):
-		return fmt.Errorf("-lengthscale %v, want a positive number", s.lengthScale)
-	case !(s.lambda > 0) || math.IsInf(s.lambda, 0):
-		return fmt.Errorf("-lambda %v, want a positive number", s.lambda)
-	case !(s.patchScale > 0) || math.IsInf(s.patchScale, 0):
-		return fmt.Errorf("-patchscale %v, want a positive number", s.patchScale)
-	case !(s.imageLambda > 0) || math.IsInf(s.imageLambda, 0):
-		return fmt.Errorf("-imagelambda %v, want a positive number", s.imageLambda)
-	case s.frequencies < 1:
-		return fmt.Errorf("-frequencies %d, want at least 1", s.frequencies)
-	}
-	if s.plot != "" {
-		if err := charts.CheckPath(s.plot); err != nil {
-			return err
-		}
-	}
-	if s.bands != "" {
-		return checkPicture(s.bands)
-	}
-	return nil
 }

@@ -28,6 +28,9 @@ type photo struct {
 	brightness    dense.Matrix[float64] // height×width
 }
 
+// morePixels is the most pixels that a photograph may have.
+const morePixels = 1 << 20
+
 // openPhoto returns the photograph of a file, or the one that the Go distribution ships if path is
 // "".
 func openPhoto(path string) (photo, error) {
@@ -48,8 +51,8 @@ func openPhoto(path string) (photo, error) {
 		return photo{}, fmt.Errorf("%s: %w", name, err)
 	}
 	size := img.Bounds()
-	if pixels := size.Dx() * size.Dy(); pixels < 100 || pixels > 1<<20 {
-		return photo{}, fmt.Errorf("%s has %d×%d pixels, want from 100 to 2²⁰", name, size.Dx(), size.Dy())
+	if pixels := size.Dx() * size.Dy(); pixels < 100 || pixels > morePixels {
+		return photo{}, fmt.Errorf("%s has %d×%d pixels, want from 100 to %d", name, size.Dx(), size.Dy(), morePixels)
 	}
 	p := photo{name: name, width: size.Dx(), height: size.Dy(), brightness: dense.New[float64](size.Dy(), size.Dx())}
 	for i := range p.height {

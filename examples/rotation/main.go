@@ -7,7 +7,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -20,7 +19,6 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/hadamard"
-	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `rotation quantises vectors that have outlier channels, with and without a random Hadamard rotation.
@@ -49,29 +47,15 @@ var widths = []int{8, 4}
 
 func run(args []string, stdout, _ io.Writer) error {
 	var s settings
-	fs := flag.NewFlagSet("rotation", flag.ContinueOnError)
-	fs.IntVar(&s.vectors, "n", 256, "vectors of each dimension")
-	fs.IntVar(&s.outliers, "outliers", 4, "outlier channels")
-	fs.Float64Var(&s.factor, "factor", 30, "how much larger the outlier channels are")
+	fs := cli.NewFlags("rotation")
+	fs.IntVar(&s.vectors, "n", 256, 1, 50_000, "vectors of each dimension")
+	fs.IntVar(&s.outliers, "outliers", 4, 0, dimensions[0]-1, "outlier channels")
+	fs.Float64Var(&s.factor, "factor", 30, 1e-6, 1e6, "how much larger the outlier channels are")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same table")
-	fs.StringVar(&s.plot, "plot", "", "draw the errors against d in this `file`, .png or .svg")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	fs.OutputVar(&s.plot, "plot", "", "picture of the errors against d", cli.Pictures...)
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
-	switch {
-	case s.vectors < 1:
-		return fmt.Errorf("-n %d, want at least 1", s.vectors)
-	case s.outliers < 0 || s.outliers >= dimensions[0]:
-		return fmt.Errorf("-outliers %d, want from 0 to %d", s.outliers, dimensions[0]-1)
-	case !(s.factor > 0) || s.factor > 1e6:
-		return fmt.Errorf("-factor %v, want a positive number up to 1e6", s.factor)
-	}
-	if s.plot != "" {
-		if err := charts.CheckPath(s.plot); err != nil {
-			return fmt.Errorf("-plot: %w", err)
-		}
-	}
-
 	fmt.Fprintf(stdout, `Quantisation of %d vectors with %d channels %g times as large as the others, one step a vector
 
 error   ‖result − x‖ / ‖x‖ over all vectors
@@ -103,14 +87,10 @@ as large as the root mean square ‖x‖/√d', and the step is a few times larg
 evenly, and the channels that carry most of the information survive. R keeps norms and inner
 products, so the rounded vectors give both without a rotation back.
 `)
-	if err != nil || s.plot == "" {
+	if err != nil {
 		return err
 	}
-	if err := s.picture(rows).Save(s.plot); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of the errors is in %s\n", s.plot)
-	return err
+	return cli.Save(stdout, "picture of the errors", s.plot, s.picture(rows).Save)
 }
 
 // measure returns the rows of all dimensions.

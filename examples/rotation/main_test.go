@@ -45,16 +45,11 @@ func TestHelp(t *testing.T) {
 	assert.Contains(t, out, "-factor")
 }
 
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"-n 0":          "-n 0, want at least 1",
-		"-outliers -1":  "-outliers -1, want from 0 to 255",
-		"-outliers 256": "-outliers 256, want from 0 to 255",
-		"-factor 0":     "-factor 0, want a positive number",
-		"-factor NaN":   "-factor NaN, want a positive number",
-		"-factor +Inf":  "-factor +Inf, want a positive number",
-		"-plot a.txt":   "-plot: a.txt",
-		"-bits 3":       "flag provided but not defined: -bits",
+		"-bits 3": "flag provided but not defined: -bits",
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}

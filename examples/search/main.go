@@ -3,7 +3,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
-	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
 const about = `search encodes vectors with 1, 2, 4 and 8 bits per coordinate and searches them by cosine.
@@ -42,33 +40,23 @@ type settings struct {
 
 func run(args []string, stdout, stderr io.Writer) error {
 	var s settings
-	fs := flag.NewFlagSet("search", flag.ContinueOnError)
-	fs.StringVar(&s.x, "x", "", "NumPy `file` of the vectors, float32, n×d")
-	fs.StringVar(&s.text, "text", "", "`file` of a text to use for Newton's Opticks")
-	fs.StringVar(&s.plot, "plot", "search.png", "`file` of the picture, .png, .svg or .pdf")
+	fs := cli.NewFlags("search")
+	fs.InputVar(&s.x, "x", "", "file", "NumPy file of the vectors, float32, n×d")
+	fs.InputVar(&s.text, "text", "", "file", "text to use for Newton's Opticks")
+	fs.OutputVar(&s.plot, "plot", "search.png", "picture of recall against bits", cli.Pictures...)
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors and recalls")
-	fs.IntVar(&s.dim, "dim", 128, "dimension of the vectors made from a text")
-	fs.IntVar(&s.words, "words", 8, "words of a passage of a text")
-	fs.IntVar(&s.queries, "queries", 200, "queries")
-	fs.IntVar(&s.k, "k", 10, "how many rows a query finds")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	fs.IntVar(&s.dim, "dim", 128, 2, 2048, "dimension of the vectors made from a text")
+	fs.IntVar(&s.words, "words", 8, 1, 10_000, "words of a passage of a text")
+	fs.IntVar(&s.queries, "queries", 200, 1, 10_000, "queries")
+	fs.IntVar(&s.k, "k", 10, 1, 1000, "how many rows a query finds")
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
-	}
-	switch {
-	case s.dim < 2:
-		return fmt.Errorf("-dim %d, want at least 2", s.dim)
-	case s.words < 1:
-		return fmt.Errorf("-words %d, want at least 1", s.words)
-	case s.queries < 1:
-		return fmt.Errorf("-queries %d, want at least 1", s.queries)
-	case s.k < 1:
-		return fmt.Errorf("-k %d, want at least 1", s.k)
-	}
-	if err := charts.CheckPath(s.plot); err != nil {
-		return fmt.Errorf("-plot: %w", err)
 	}
 	all, from, err := s.vectors()
 	if err != nil {
+		return err
+	}
+	if err := cli.Fits(4*float64(s.queries)*float64(all.Rows), "-queries %d, with cosines of all %d vectors", s.queries, all.Rows); err != nil {
 		return err
 	}
 	if all.Rows < s.queries+s.k {
@@ -89,11 +77,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err := c.store(stdout); err != nil {
 		return err
 	}
-	if err := c.picture(rows).Save(s.plot); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "The picture of recall against bits is in %s\n", s.plot)
-	return err
+	return cli.Save(stdout, "picture of recall against bits", s.plot, c.picture(rows).Save)
 }
 
 // vectors returns all vectors and a line on where they come from.

@@ -77,19 +77,15 @@ func TestFile(t *testing.T) {
 	assert.Contains(t, out, "recall@3")
 }
 
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for want, args := range map[string][]string{
-		"-dim 1, want at least 2":     {"-dim", "1"},
-		"-words 0, want at least 1":   {"-words", "0"},
-		"-queries 0, want at least 1": {"-queries", "0"},
-		"-k 0, want at least 1":       {"-k", "0"},
-		"-plot: ":                     {"-plot", "x.txt"},
-		"no such file":                {"-x", "none.npy"},
-		"no such file or directory":   {"-text", "none.txt"},
-		"want n×d":                    {"-x", file(t, 2, 3, 4)},
-		"300 vectors, want at least 301 for 291 queries that find 10":   {"-x", file(t, 300, 8), "-queries", "291"},
-		"flag provided but not defined: -bits (-h describes the flags)": {"-bits", "2"},
+		"want n×d": {"-x", file(t, 2, 3, 4)},
+		"-queries 10000, with cosines of all 300000 vectors: 11.2 GiB of memory, want at most 8": {"-x", file(t, 300_000, 1), "-queries", "10000"},
+		"300 vectors, want at least 301 for 291 queries that find 10":                            {"-x", file(t, 300, 8), "-queries", "291"},
+		"flag provided but not defined: -bits (-h describes the flags)":                          {"-bits", "2"},
 	} {
 		assert.ErrorContains(t, run(args, io.Discard, io.Discard), want)
 	}

@@ -2,11 +2,10 @@ package main
 
 import (
 	"encoding/csv"
-	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strconv"
 )
 
@@ -29,12 +28,7 @@ var heatings = []struct {
 
 // writeHouses makes up n houses and writes them to a file. What a house has not told is missing in the
 // file alone: old houses often do not tell their year.
-func writeHouses(path string, n int, src rand.Source) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+func writeHouses(file io.Writer, n int, src rand.Source) error {
 	w := csv.NewWriter(file)
 	_ = w.Write([]string{"address", "district", "east", "north", "area", "rooms", "year", "heating", "agent", "photos", "price"}) // w.Error tells
 	rng := rand.New(src)

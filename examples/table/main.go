@@ -7,11 +7,10 @@ package main
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -55,8 +54,8 @@ type settings struct {
 
 func run(args []string, stdout, stderr io.Writer) error {
 	s := settings{comma: ',', features: []int{64, 128, 256}}
-	fs := flag.NewFlagSet("table", flag.ContinueOnError)
-	fs.StringVar(&s.data, "data", "", "CSV `file` to read; empty for houses that are made up")
+	fs := cli.NewFlags("table")
+	fs.InputVar(&s.data, "data", "", "file", "CSV file to use for houses that are made up")
 	fs.StringVar(&s.target, "target", "", "name of the `column` to predict; price for houses")
 	fs.Func("comma", "`character` between the values of the file (default ,)", func(text string) error {
 		var size int
@@ -69,13 +68,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.category))
 	fs.Func("skip", "`columns` to leave out", list(&s.skip))
 	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.log))
-	fs.IntVar(&s.rows, "rows", 2500, "houses to make up")
-	fs.BoolVar(&s.last, "last", false, "hold out the last rows of the file, not random ones")
-	fs.Func("features", "`numbers` of features D to choose among (default 64,128,256)", s.parseFeatures)
+	fs.IntVar(&s.rows, "rows", 2500, 40, 1_000_000, "houses to make up")
+	fs.BoolVar(&s.last, "last", "hold out the last rows of the file, not random ones")
+	fs.Func("features", "`numbers` of features D to choose among: "+wantFeatures+" (default 64,128,256)", s.parseFeatures)
 	fs.StringVar(&s.out, "out", "", "`folder` to keep the model, the encoding and the houses in")
 	fs.StringVar(&s.row, "row", "", "`line` of the file's form to predict, without a target; empty for the first row held out")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same output")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	switch {
@@ -85,20 +84,18 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("-comma %q without -data", s.comma)
 	case s.data != "" && s.target == "":
 		return fmt.Errorf("-data without -target, want the name of the column to predict")
-	case s.rows < 40:
-		return fmt.Errorf("-rows %d, want at least 40", s.rows)
 	}
-	folder, err := os.MkdirTemp("", "table")
+	if s.out != "" {
+		if err := cli.Folder("out", s.out); err != nil {
+			return err
+		}
+		return s.learn(stdout, stderr, s.out)
+	}
+	folder, remove, err := cli.Temporary("", "table")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
-	if s.out != "" {
-		folder = s.out
-		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return err
-		}
-	}
+	defer remove()
 	return s.learn(stdout, stderr, folder)
 }
 
@@ -107,7 +104,7 @@ func (s settings) learn(stdout, stderr io.Writer, folder string) error {
 	ctx, src := context.Background(), rand.NewPCG(s.seed, 0)
 	if s.data == "" {
 		s.data, s.target = filepath.Join(folder, "houses.csv"), "price"
-		if err := writeHouses(s.data, s.rows, src); err != nil {
+		if err := cli.Write(s.data, func(w io.Writer) error { return writeHouses(w, s.rows, src) }); err != nil {
 			return err
 		}
 	}
@@ -139,12 +136,15 @@ func (s settings) learn(stdout, stderr io.Writer, folder string) error {
 	return d.serve(stdout, folder, s)
 }
 
+// wantFeatures says what parseFeatures reads: 16 numbers of features take seconds each.
+const wantFeatures = "at most 16 even numbers from 2 to 2048 with commas between them"
+
 func (s *settings) parseFeatures(text string) error {
 	s.features = nil
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || n < 2 || n%2 != 0 {
-			return fmt.Errorf("want even numbers of at least 2 with commas between them")
+		if err != nil || n < 2 || n > 2048 || n%2 != 0 || len(s.features) == 16 {
+			return errors.New("want " + wantFeatures)
 		}
 		s.features = append(s.features, n)
 	}

@@ -47,10 +47,15 @@ func TestRun(t *testing.T) {
 // The served model comes nearer to the noise than the linear one does, and its bands hold what they
 // say. 400 rows held out make a standard error of 1.5 % in 90 %, so that 84 % is four of them away. What
 // is read back predicts raw rows as the model does.
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrorsComeNearTheNoise(t *testing.T) {
 	src, dir := rand.NewPCG(1, 2), t.TempDir()
 	path := filepath.Join(dir, "houses.csv")
-	require.NoError(t, writeHouses(path, 2000, src))
+	file, err := os.Create(path)
+	require.NoError(t, err)
+	require.NoError(t, writeHouses(file, 2000, src))
+	require.NoError(t, file.Close())
 	table, err := readTable(path, ',')
 	require.NoError(t, err)
 	d, err := settings{target: "price"}.prepare(table, src)
@@ -249,13 +254,13 @@ func TestErrorsOfFiles(t *testing.T) {
 
 func TestErrorsOfFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"-rows 39":          "-rows 39, want at least 40",
-		"-features 64,7":    `invalid value "64,7" for flag -features: want even numbers of at least 2`,
-		"-features ,":       "want even numbers",
+		"-features 64,7":    `invalid value "64,7" for flag -features: want at most 16 even numbers from 2 to 2048`,
+		"-features ,":       "want at most 16 even numbers",
 		"-comma ab":         `invalid value "ab" for flag -comma: want one character`,
 		"-comma ;":          `-comma ';' without -data`,
 		"-target y":         `-target "y" without -data`,
-		"-data x.csv":       "-data without -target",
+		"-data main.go":     "-data without -target",
+		"-out main.go/x":    `-out "main.go/x": not a directory, want a folder`,
 		"-rows 40 -skip no": `-skip or -log "no"`,
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)

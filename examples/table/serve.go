@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -23,7 +24,7 @@ const (
 )
 
 // writeModel writes the server of a model and the encoding of the columns into a folder.
-func writeModel(ctx context.Context, folder string, model *ridge.Model[float64], e *encoder) (err error) {
+func writeModel(ctx context.Context, folder string, model *ridge.Model[float64], e *encoder) error {
 	server, err := model.Server(ctx)
 	if err != nil {
 		return err
@@ -32,15 +33,13 @@ func writeModel(ctx context.Context, folder string, model *ridge.Model[float64],
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, columnsFile), append(text, '\n'), 0o666); err != nil {
+	if err := cli.Write(filepath.Join(folder, columnsFile), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	}); err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(folder, modelFile))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	return server.Write(file)
+	return cli.Write(filepath.Join(folder, modelFile), server.Write)
 }
 
 // service predicts raw rows. Goroutines may share it.

@@ -14,10 +14,8 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"math"
 
 	exprand "golang.org/x/exp/rand"
 
@@ -48,19 +46,19 @@ type settings struct {
 
 func run(args []string, stdout, stderr io.Writer) error {
 	var s settings
-	fs := flag.NewFlagSet("thompson", flag.ContinueOnError)
-	fs.IntVar(&s.evaluations, "evaluations", 50, "evaluations of the function")
-	fs.IntVar(&s.start, "start", 6, "evaluations at random places before the first fit")
-	fs.IntVar(&s.candidates, "candidates", 2000, "random points among which a drawn function is maximised")
-	fs.IntVar(&s.frequencies, "frequencies", 128, "frequencies of the features")
-	fs.Float64Var(&s.noise, "noise", 0.1, "standard deviation of the noise of an evaluation")
+	fs := cli.NewFlags("thompson")
+	fs.IntVar(&s.evaluations, "evaluations", 50, 3, 2000, "evaluations of the function")
+	fs.IntVar(&s.start, "start", 6, 2, 1999, "evaluations at random places before the first fit")
+	fs.IntVar(&s.candidates, "candidates", 2000, 1, 100_000, "random points among which a drawn function is maximised")
+	fs.IntVar(&s.frequencies, "frequencies", 128, 1, 2048, "frequencies of the features")
+	fs.Float64Var(&s.noise, "noise", 0.1, 0, 1000, "standard deviation of the noise of an evaluation")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness")
-	fs.StringVar(&s.plot, "plot", "", "draw the search in this `file`, .png")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	fs.OutputVar(&s.plot, "plot", "", "picture of the search", ".png")
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
-		return err
+	if s.evaluations <= s.start {
+		return fmt.Errorf("-evaluations %d, want more than the %d of -start", s.evaluations, s.start)
 	}
 	bar := progress.New(stderr, s.evaluations-s.start, "search")
 	search, err := s.maximise(bar.Step, exprand.NewSource(s.seed))
@@ -68,32 +66,12 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := s.report(stdout, search); err != nil || s.plot == "" {
+	if err := s.report(stdout, search); err != nil {
 		return err
 	}
-	if err := search.save(s.plot, exprand.NewSource(s.seed)); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(stdout, "\nThe picture of the search is in %s\n", s.plot)
-	return err
-}
-
-func (s settings) check() error {
-	switch {
-	case s.start < 2:
-		return fmt.Errorf("-start %d, want at least 2", s.start)
-	case s.evaluations <= s.start || s.evaluations > 2000:
-		return fmt.Errorf("-evaluations %d, want from %d to 2000", s.evaluations, s.start+1)
-	case s.candidates < 1:
-		return fmt.Errorf("-candidates %d, want at least 1", s.candidates)
-	case s.frequencies < 1:
-		return fmt.Errorf("-frequencies %d, want at least 1", s.frequencies)
-	case !(s.noise >= 0) || math.IsInf(s.noise, 0):
-		return fmt.Errorf("-noise %v, want a number from 0 on", s.noise)
-	case s.plot != "":
-		return checkPicture(s.plot)
-	}
-	return nil
+	return cli.Save(stdout, "picture of the search", s.plot, func(path string) error {
+		return search.save(path, exprand.NewSource(s.seed))
+	})
 }
 
 // peers is the number of random searches that a mean is made of.

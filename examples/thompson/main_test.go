@@ -59,16 +59,12 @@ func TestSearchFindsTheMaximum(t *testing.T) {
 	assert.Less(t, 10*(maximum-h.best(50)), maximum-random[49])
 }
 
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrors(t *testing.T) {
 	for args, want := range map[string]string{
-		"-start 1":        "-start 1, want at least 2",
-		"-evaluations 6":  "-evaluations 6, want from 7 to 2000",
-		"-candidates 0":   "-candidates 0, want at least 1",
-		"-frequencies 0":  "-frequencies 0, want at least 1",
-		"-noise NaN":      "-noise NaN, want a number from 0 on",
-		"-plot a.svg":     "a.svg: a picture of a search must end in .png",
-		"-plot no/no.png": "no",
-		"more":            `unexpected argument "more"`,
+		"-evaluations 6": "-evaluations 6, want more than the 6 of -start",
+		"more":           `unexpected argument "more"`,
 	} {
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}

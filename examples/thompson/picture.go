@@ -3,10 +3,9 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/palette/moreland"
@@ -16,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 )
 
 const (
@@ -42,15 +42,10 @@ func (h *history) save(path string, src rand.Source) error {
 	const margin = 3 * vg.Millimeter
 	plane.Draw(draw.Crop(page, margin, -size-margin, margin, -margin))
 	cut.Draw(draw.Crop(page, size+margin, -2*margin, margin, -margin))
-	f, err := os.Create(path)
-	if err != nil {
+	return cli.Write(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
 		return err
-	}
-	if _, err := canvas.WriteTo(f); err != nil {
-		_ = f.Close()
-		return err
-	}
-	return f.Close()
+	})
 }
 
 // values are those of the mean on a grid.
@@ -176,13 +171,4 @@ func (h *history) cut(src rand.Source) (*plot.Plot, error) {
 	// The legend is above the curves.
 	p.Y.Max += (p.Y.Max - p.Y.Min) / 4
 	return p, nil
-}
-
-// checkPicture returns an error if no picture can be written to path.
-func checkPicture(path string) error {
-	if filepath.Ext(path) != ".png" {
-		return fmt.Errorf("%s: a picture of a search must end in .png", path)
-	}
-	_, err := os.Stat(filepath.Dir(path))
-	return err
 }

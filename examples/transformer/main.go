@@ -5,7 +5,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math"
@@ -48,36 +47,32 @@ type settings struct {
 }
 
 func run(args []string, stdout, _ io.Writer) error {
-	fs := flag.NewFlagSet("transformer", flag.ContinueOnError)
+	fs := cli.NewFlags("transformer")
 	var s settings
-	fs.StringVar(&s.model, "model", "examples/transformer/trained", "`directory` of the model")
-	fs.StringVar(&s.text, "text", "", "`file` to measure the loss on, instead of the Go distribution")
+	fs.InputVar(&s.model, "model", "examples/transformer/trained", "folder", "folder of the model")
+	fs.InputVar(&s.text, "text", "", "file", "text to measure the loss on, instead of the Go distribution")
 	fs.StringVar(&s.form, "form", "positive:256", "other form of attention: "+lm.Forms)
 	fs.StringVar(&s.only, "only", "", "the one `layer.head` that has the other form, from 0; empty for all")
 	fs.StringVar(&s.prompt, "prompt", "// Sum returns the sum of the elements of x.\nfunc Sum(", "text that the model continues")
-	fs.IntVar(&s.context, "context", 2048, "length of sequences")
-	fs.IntVar(&s.tokens, "tokens", 1<<14, "tokens to measure the loss on")
-	fs.IntVar(&s.length, "length", 100, "number of tokens that the model writes")
-	fs.IntVar(&s.generate, "generate", 0, "number of tokens that the model writes and reads in one stream, instead of all else")
-	fs.BoolVar(&s.table, "table", false, "print errors of forms of attention by head, instead of all else")
-	fs.Float64Var(&s.temperature, "temperature", 0.7, "divisor of the logits of tokens that are written; 0 takes the largest")
+	fs.IntVar(&s.context, "context", 2048, 2, 1<<16, "length of sequences")
+	fs.IntVar(&s.tokens, "tokens", 1<<14, 2, 1<<24, "tokens to measure the loss on")
+	fs.IntVar(&s.length, "length", 100, 0, 1_000_000, "number of tokens that the model writes")
+	fs.IntVar(&s.generate, "generate", 0, 0, 1_000_000, "number of tokens that the model writes and reads in one stream, instead of all else unless 0")
+	fs.BoolVar(&s.table, "table", "print errors of forms of attention by head, instead of all else")
+	fs.Float64Var(&s.temperature, "temperature", 0.7, 0, 1e6, "divisor of the logits of tokens that are written; 0 takes the largest")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of random features and tokens")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	switch {
-	case s.context < 2:
-		return fmt.Errorf("-context is %d, want at least 2", s.context)
+	case s.model == "":
+		return errors.New("-model is empty, want a folder")
 	case s.tokens < s.context:
 		return fmt.Errorf("-tokens is %d, want at least the %d of a sequence", s.tokens, s.context)
-	case s.length < 0:
-		return fmt.Errorf("-length is %d, want at least 0", s.length)
-	case s.generate < 0 || s.generate > 0 && s.generate < quarters:
+	case s.generate > 0 && s.generate < quarters:
 		return fmt.Errorf("-generate is %d, want 0 or at least %d", s.generate, quarters)
 	case s.generate > 0 && s.table:
 		return errors.New("-generate and -table are given, want one of them")
-	case !(s.temperature >= 0) || math.IsInf(s.temperature, 0):
-		return fmt.Errorf("-temperature is %v, want at least 0", s.temperature)
 	}
 	return s.report(stdout)
 }
@@ -93,6 +88,9 @@ func (s settings) report(w io.Writer) error {
 		return fmt.Errorf("%w (-h tells how to make a model)", err)
 	}
 	if err != nil {
+		return err
+	}
+	if err := cli.Fits(8*float64(m.Vocabulary)*float64(s.context), "-context %d, with logits of %d tokens each", s.context, m.Vocabulary); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%s: %d parameters, %d layers of %d heads of %d coordinates\n\n", s.model, m.Size(), m.Layers, m.Heads, m.HeadDim)

@@ -90,17 +90,18 @@ func read(t *testing.T, line string, loss *float64) {
 	require.NotZero(t, *loss, line)
 }
 
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrors(t *testing.T) {
 	model, text := random(t)
 	for want, args := range map[string]string{
-		"-h tells how to make a model":   "-model /nowhere",
-		"-context is 1":                  "-context 1",
+		"-h tells how to make a model":   "-model EMPTY",
 		"-tokens is 5":                   "-tokens 5",
-		"-length is -1":                  "-length -1",
-		"-temperature is NaN":            "-temperature NaN",
 		`-form is "fast"`:                "-form fast",
 		`-form is "positive"`:            "-form positive",
 		`-form is "landmarks:0"`:         "-form landmarks:0",
+		`-form is "landmarks:9000"`:      "-form landmarks:9000",
+		`-form is "window:99999999"`:     "-form window:99999999",
 		`-form is "mean:3"`:              "-form mean:3",
 		`-form is "bits:7"`:              "-form bits:7",
 		`-form is "window:3+"`:           "-form window:3+",
@@ -111,10 +112,9 @@ func TestErrors(t *testing.T) {
 		"there is no head 2.0 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 2.0",
 		"there is no head 0.4 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 0.4",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
-		"no such file":                   "-model MODEL -text /nowhere",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 	} {
-		args = strings.NewReplacer("MODEL", model, "TEXT", text).Replace(args)
+		args = strings.NewReplacer("MODEL", model, "TEXT", text, "EMPTY", t.TempDir()).Replace(args)
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}
 }

@@ -10,12 +10,8 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -59,19 +55,19 @@ type options struct {
 
 func run(args []string, stdout, stderr io.Writer) error {
 	var o options
-	fs := flag.NewFlagSet("variance", flag.ContinueOnError)
+	fs := cli.NewFlags("variance")
 	fs.StringVar(&o.kernel, "kernel", "", "kernels: "+strings.Join(names(estimators, kernelOf), ", ")+" (default all)")
 	fs.StringVar(&o.features, "map", "", "maps: "+strings.Join(names(estimators, featuresOf), ", ")+" (default all that a kernel has)")
 	fs.StringVar(&o.projection, "projection", "iid,gram-schmidt,simplex,hadamard,givens,sobol", "frequencies: "+strings.Join(names(projections, projectionOf), ", "))
-	fs.IntVar(&o.d, "d", 16, "dimension of the points")
-	fs.IntVar(&o.pairs, "pairs", 8, "number of random pairs of points; errors are means over them")
-	fs.Float64Var(&o.norm, "norm", 0.7, "norm of every point; with exponential features, errors beyond 1 need many more draws")
-	fs.IntVar(&o.draws, "draws", 2000, "maps drawn for every error")
+	fs.IntVar(&o.d, "d", 16, 1, 1024, "dimension of the points")
+	fs.IntVar(&o.pairs, "pairs", 8, 1, 10_000, "number of random pairs of points; errors are means over them")
+	fs.Float64Var(&o.norm, "norm", 0.7, 1e-6, 1000, "norm of every point; with exponential features, errors beyond 1 need many more draws")
+	fs.IntVar(&o.draws, "draws", 2000, 2, 1_000_000, "maps drawn for every error")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
-	fs.StringVar(&o.plot, "plot", "variance.png", "`path` of the picture, .png, .svg or .pdf; \"\" for none")
-	fs.BoolVar(&o.table, "table", false, "print a table for each map, with every measurement")
-	fs.StringVar(&o.csv, "csv", "", "`path` of a file for the table as comma-separated values")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	fs.OutputVar(&o.plot, "plot", "variance.png", "picture of the errors", cli.Pictures...)
+	fs.BoolVar(&o.table, "table", "print a table for each map, with every measurement")
+	fs.OutputVar(&o.csv, "csv", "", "the table as comma-separated values")
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	s, err := o.study()
@@ -90,23 +86,14 @@ func run(args []string, stdout, stderr io.Writer) error {
 		s.print(stdout, table)
 	}
 	fmt.Fprint(stdout, s.summary(table))
-	if o.csv != "" {
-		if err := save(o.csv, table); err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "table in %s\n", o.csv)
+	if err := cli.Save(stdout, "table", o.csv, func(path string) error { return cli.Write(path, table.WriteCSV) }); err != nil || o.plot == "" {
+		return err
 	}
-	if o.plot != "" {
-		f, err := s.picture(table)
-		if err != nil {
-			return err
-		}
-		if err := f.Save(o.plot); err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "picture in %s\n", o.plot)
+	f, err := s.picture(table)
+	if err != nil {
+		return err
 	}
-	return nil
+	return cli.Save(stdout, "picture", o.plot, f.Save)
 }
 
 // study returns the study that the flags choose. It reports wrong flags before any work.
@@ -127,26 +114,6 @@ func (o options) study() (*study, error) {
 	}
 	if s.projections, err = pick("projection", o.projection, projections, projectionOf); err != nil {
 		return nil, err
-	}
-	switch {
-	case o.d < 1:
-		return nil, fmt.Errorf("-d %d: want at least 1", o.d)
-	case o.pairs < 1:
-		return nil, fmt.Errorf("-pairs %d: want at least 1", o.pairs)
-	case !(o.norm > 0) || math.IsInf(o.norm, 0):
-		return nil, fmt.Errorf("-norm %v: want a positive number", o.norm)
-	case o.draws < 2:
-		return nil, fmt.Errorf("-draws %d: want at least 2", o.draws)
-	}
-	if o.plot != "" {
-		if err := charts.CheckPath(o.plot); err != nil {
-			return nil, fmt.Errorf("-plot: %w", err)
-		}
-	}
-	if o.csv != "" {
-		if _, err := os.Stat(filepath.Dir(o.csv)); err != nil {
-			return nil, fmt.Errorf("-csv: %w", err)
-		}
 	}
 	return s, nil
 }
@@ -169,19 +136,6 @@ func (s *study) print(w io.Writer, t validate.Table) {
 			t.Rows[from][1], t.Rows[from][2], s.d, s.pairs, s.norm, s.draws, s.seed, group)
 		from = to
 	}
-}
-
-// save writes the table for programs.
-func save(path string, t validate.Table) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := t.WriteCSV(f); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return f.Close()
 }
 
 // picture draws a panel for each estimator.

@@ -2,22 +2,22 @@ package cli
 
 import (
 	"bytes"
-	"flag"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func flags() (*flag.FlagSet, *int) {
-	fs := flag.NewFlagSet("program", flag.ContinueOnError)
-	return fs, fs.Int("n", 3, "number of things")
+func flags() (*Flags, *int) {
+	f, n := NewFlags("program"), new(int)
+	f.IntVar(n, "n", 3, 1, 9, "things")
+	return f, n
 }
 
 func TestParse(t *testing.T) {
 	var out bytes.Buffer
 	fs, n := flags()
-	done, err := Parse(fs, "about", []string{"-n", "7"}, &out)
+	done, err := fs.Parse("about", []string{"-n", "7"}, &out)
 	require.NoError(t, err)
 	assert.False(t, done)
 	assert.Equal(t, 7, *n)
@@ -27,11 +27,11 @@ func TestParse(t *testing.T) {
 func TestParseHelp(t *testing.T) {
 	var out bytes.Buffer
 	fs, _ := flags()
-	done, err := Parse(fs, "Counts things.", []string{"-h"}, &out)
+	done, err := fs.Parse("Counts things.", []string{"-h"}, &out)
 	require.NoError(t, err)
 	assert.True(t, done)
 	assert.Contains(t, out.String(), "Counts things.")
-	assert.Contains(t, out.String(), "number of things (default 3)")
+	assert.Contains(t, out.String(), "things: a whole number from 1 to 9 (default 3)")
 }
 
 func TestParseErrors(t *testing.T) {
@@ -42,7 +42,7 @@ func TestParseErrors(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		fs, _ := flags()
-		_, err := Parse(fs, "about", []string{args}, &out)
+		_, err := fs.Parse("about", []string{args}, &out)
 		assert.ErrorContains(t, err, want)
 		assert.Empty(t, out.String(), "an error prints nothing by itself")
 	}

@@ -9,12 +9,14 @@ import (
 	"encoding/csv"
 	"fmt"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
@@ -141,21 +143,12 @@ var head = []string{"panel", "series", "x", "y", "err"}
 
 // write writes the numbers, six digits of each.
 func (p Picture) write(path string) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	w := csv.NewWriter(f)
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	lines := [][]string{head}
 	for _, n := range p.Numbers {
 		lines = append(lines, []string{n.Panel, n.Series, number(n.X), number(n.Y), number(n.Err)})
 	}
-	if err := w.WriteAll(lines); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return f.Close()
+	return cli.Write(path, func(w io.Writer) error { return csv.NewWriter(w).WriteAll(lines) })
 }
 
 func read(path string) ([]Number, error) {

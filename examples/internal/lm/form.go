@@ -29,6 +29,12 @@ const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m r
 	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits)"
 
+// The largest sizes: r landmarks have r² numbers, and a window is as good as none beyond all tokens.
+const (
+	largest = 1 << 13
+	longest = 1 << 20
+)
+
 // ParseForm reads a form, and the one head, layer.head, that has it, or "" for all heads.
 func ParseForm(text, only string) (Form, error) {
 	f := Form{Layer: -1, Head: -1}
@@ -47,14 +53,18 @@ func ParseForm(text, only string) (Form, error) {
 	case "positive", "landmarks", "clusters", "window":
 		if window, sinks, ok := strings.Cut(size, "+"); ok && name == "window" {
 			n, err := strconv.Atoi(sinks)
-			if err != nil || n < 1 {
-				return f, fmt.Errorf("-form is %q, want window:w+s with s at least 1", text)
+			if err != nil || n < 1 || n > longest {
+				return f, fmt.Errorf("-form is %q, want window:w+s with s from 1 to %d", text, longest)
 			}
 			size, f.Sinks = window, n
 		}
+		most := largest
+		if name == "window" {
+			most = longest
+		}
 		n, err := strconv.Atoi(size)
-		if err != nil || n < 1 {
-			return f, fmt.Errorf("-form is %q, want %s:n with n at least 1", text, name)
+		if err != nil || n < 1 || n > most {
+			return f, fmt.Errorf("-form is %q, want %s:n with n from 1 to %d", text, name, most)
 		}
 		f.Size = n
 	default:

@@ -3,7 +3,6 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -41,39 +40,38 @@ type settings struct {
 }
 
 func run(args []string, stdout, _ io.Writer) error {
-	fs := flag.NewFlagSet("train", flag.ContinueOnError)
+	fs := cli.NewFlags("train")
 	var s settings
-	fs.StringVar(&s.out, "out", "", "`directory` of the results")
-	fs.StringVar(&s.state, "state", "", "`directory` of the state of the training")
-	fs.Float64Var(&s.minutes, "minutes", 90, "length of the training")
-	fs.Float64Var(&s.save, "save", 10, "`minutes` between saved states")
-	fs.Float64Var(&s.rate, "rate", 3e-3, "highest rate of AdamW")
-	fs.IntVar(&s.steps, "steps", 0, "number of steps, instead of -minutes")
-	fs.IntVar(&s.tokens, "tokens", 4096, "tokens of a step, a multiple of -context")
-	fs.IntVar(&s.context, "context", 2048, "length of the longest sequences, a multiple of 4")
-	fs.IntVar(&s.vocabulary, "vocabulary", 2048, "number of tokens of the byte-pair encoding")
-	fs.IntVar(&s.layers, "layers", 4, "number of layers")
-	fs.IntVar(&s.heads, "heads", 4, "heads of 64 coordinates in a layer")
-	fs.IntVar(&s.inner, "inner", 688, "columns of the inner layers")
+	fs.StringVar(&s.out, "out", "", "`folder` of the results, which is made")
+	fs.StringVar(&s.state, "state", "", "`folder` of the state of the training, which is made")
+	fs.Float64Var(&s.minutes, "minutes", 90, 1e-3, 1e6, "length of the training")
+	fs.Float64Var(&s.save, "save", 10, 0, 1e6, "minutes between saved states")
+	fs.Float64Var(&s.rate, "rate", 3e-3, 1e-9, 1, "highest rate of AdamW")
+	fs.IntVar(&s.steps, "steps", 0, 0, 100_000_000, "number of steps, instead of -minutes unless 0")
+	fs.IntVar(&s.tokens, "tokens", 4096, 4, 1<<20, "tokens of a step, a multiple of -context")
+	fs.IntVar(&s.context, "context", 2048, 4, 1<<16, "length of the longest sequences, a multiple of 4")
+	fs.IntVar(&s.vocabulary, "vocabulary", 2048, 257, 1<<16, "number of tokens of the byte-pair encoding")
+	fs.IntVar(&s.layers, "layers", 4, 1, 1000, "number of layers")
+	fs.IntVar(&s.heads, "heads", 4, 1, 1000, "heads of 64 coordinates in a layer")
+	fs.IntVar(&s.inner, "inner", 688, 1, 1_000_000, "columns of the inner layers")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of the first parameters")
-	fs.BoolVar(&s.resume, "resume", false, "go on from the state in -out")
-	if done, err := cli.Parse(fs, about, args, stdout); done || err != nil {
+	fs.BoolVar(&s.resume, "resume", "go on from the state in -out")
+	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	switch {
 	case s.out == "" || s.state == "":
 		return errors.New("-out or -state is missing, want two directories")
-	case s.context < 4 || s.context%4 != 0:
+	case s.context%4 != 0:
 		return fmt.Errorf("-context is %d, want a multiple of 4", s.context)
 	case s.tokens < s.context || s.tokens%s.context != 0:
 		return fmt.Errorf("-tokens is %d, want a multiple of %d", s.tokens, s.context)
-	case s.vocabulary > 1<<16:
-		return fmt.Errorf("-vocabulary is %d, want at most 65536", s.vocabulary)
-	case !(s.minutes > 0) && s.steps == 0 || s.steps < 0:
-		return fmt.Errorf("-minutes is %v and -steps is %d, want one of them above 0", s.minutes, s.steps)
 	}
-	for _, folder := range []string{s.out, s.state} {
-		if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := s.fits(); err != nil {
+		return err
+	}
+	for _, f := range []struct{ flag, folder string }{{"out", s.out}, {"state", s.state}} {
+		if err := cli.Folder(f.flag, f.folder); err != nil {
 			return err
 		}
 	}
@@ -85,6 +83,15 @@ func run(args []string, stdout, _ io.Writer) error {
 }
 
 const headDim = 64
+
+// fits returns an error unless parameters with their gradients and moments, and what gradients keep of
+// the tokens of a step, fit into memory. Numbers have 4 bytes.
+func (s settings) fits() error {
+	width, inner, layers := float64(headDim*s.heads), float64(s.inner), float64(s.layers)
+	parameters := float64(s.vocabulary)*width + layers*(4*width*width+3*width*inner)
+	kept := float64(s.tokens) * (float64(s.vocabulary) + layers*(10*width+3*inner))
+	return cli.Fits(4*(4*parameters+kept), "-vocabulary %d -layers %d -heads %d -inner %d -tokens %d", s.vocabulary, s.layers, s.heads, s.inner, s.tokens)
+}
 
 // config returns the sizes of the model.
 func (s settings) config(tokens int) decoder.Config {
@@ -146,5 +153,5 @@ func (s settings) tokenizer(texts []goroot.Text) (*bpe.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, write(name, t.Write)
+	return t, cli.Write(name, t.Write)
 }

@@ -73,6 +73,8 @@ func TestSchedule(t *testing.T) {
 	})
 }
 
+func TestFlags(t *testing.T) { clitest.Flags(t, run) }
+
 func TestErrors(t *testing.T) {
 	distribution(t)
 	out := t.TempDir()
@@ -80,11 +82,10 @@ func TestErrors(t *testing.T) {
 		"-out or -state is missing": "-out x",
 		"-context is 6":             "-out OUT -state OUT -context 6",
 		"-tokens is 100":            "-out OUT -state OUT -context 64 -tokens 100",
-		"-vocabulary is 70000":      "-out OUT -state OUT -vocabulary 70000",
-		"-minutes is 0":             "-out OUT -state OUT -minutes 0",
 		"want more than 65536":      "-out OUT -state OUT -context 65536 -tokens 65536",
 		"merges.txt":                "-out OUT/none -state OUT -resume",
-		"width":                     "-out OUT -state OUT -context 64 -inner 0",
+		"GiB of memory":             "-out OUT -state OUT -layers 100 -heads 64",
+		`-out "main.go/x": not a`:   "-out main.go/x -state OUT",
 	} {
 		err := run(strings.Fields(strings.ReplaceAll(args, "OUT", out)), io.Discard, io.Discard)
 		assert.ErrorContains(t, err, want)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
@@ -40,7 +41,7 @@ func (t *training) store() error {
 			return err
 		}},
 	} {
-		if err := write(f.name, f.write); err != nil {
+		if err := cli.Write(f.name, f.write); err != nil {
 			return err
 		}
 	}
@@ -108,20 +109,4 @@ func read(name string) (*safetensors.File, error) {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return f, nil
-}
-
-// write writes a file as a whole or not at all.
-func write(name string, f func(io.Writer) error) error {
-	file, err := os.Create(name + ".part")
-	if err != nil {
-		return err
-	}
-	if err := f(file); err != nil {
-		_ = file.Close() // the first error is the one to tell
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(name+".part", name)
 }

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"time"
 
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 )
 
@@ -21,6 +25,7 @@ type training struct {
 	optimiser *decoder.AdamW[float32]
 	stdout    io.Writer
 
+	curve    bytes.Buffer // curve.csv
 	progress progress
 	earlier  progress // when this run of the program began
 	start    time.Time
@@ -43,11 +48,9 @@ const (
 
 // run trains until the schedule is over.
 func (t *training) run() error {
-	curve, err := t.openCurve()
-	if err != nil {
+	if err := t.openCurve(); err != nil {
 		return err
 	}
-	defer curve.Close()
 	t.earlier, t.start = t.progress, time.Now()
 	saved, pointed, sum, n := t.start, t.start, 0.0, 0
 	for t.progress.Done < 1 {
@@ -59,7 +62,7 @@ func (t *training) run() error {
 		n++
 		over := t.progress.Done >= 1
 		if over || time.Since(pointed).Minutes() >= pointMinutes {
-			if err := t.point(curve, sum/float64(n)); err != nil {
+			if err := t.point(sum / float64(n)); err != nil {
 				return err
 			}
 			pointed, sum, n = time.Now(), 0, 0
@@ -103,39 +106,44 @@ func (t *training) step() (float64, error) {
 	return loss, nil
 }
 
-// openCurve opens curve.csv and writes its head, unless a training goes on.
-func (t *training) openCurve() (*os.File, error) {
-	name, mode := filepath.Join(t.out, "curve.csv"), os.O_CREATE|os.O_WRONLY|os.O_TRUNC
-	if t.resume {
-		return os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+func (t *training) curvePath() string { return filepath.Join(t.out, "curve.csv") }
+
+// openCurve begins curve.csv with its head, or with what is there if a training goes on.
+func (t *training) openCurve() error {
+	if !t.resume {
+		t.row("seconds", "steps", "tokens", "context", "rate", "training", "heldout")
+		return nil
 	}
-	f, err := os.OpenFile(name, mode, 0o644)
-	if err != nil {
-		return nil, err
+	text, err := os.ReadFile(t.curvePath())
+	t.curve.Write(text)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return f, row(f, "seconds", "steps", "tokens", "context", "rate", "training", "heldout")
+	return err
 }
 
 // point appends a row to curve.csv, and prints it.
-func (t *training) point(curve io.Writer, loss float64) error {
+func (t *training) point(loss float64) error {
 	heldOut, err := t.corpus.loss(t.model, glance*t.context)
 	if err != nil {
 		return err
 	}
 	p := t.progress
 	fmt.Fprintf(t.stdout, "%6.0f s, step %d: training %.4f, held out %.4f\n", p.Seconds, p.Steps, loss, heldOut)
-	return row(curve, fmt.Sprintf("%.0f", p.Seconds), strconv.Itoa(p.Steps), strconv.Itoa(p.Tokens),
+	t.row(fmt.Sprintf("%.0f", p.Seconds), strconv.Itoa(p.Steps), strconv.Itoa(p.Tokens),
 		strconv.Itoa(contextAt(p.Done, t.context)), fmt.Sprintf("%.3g", t.rate*rateAt(p.Done)),
 		fmt.Sprintf("%.4f", loss), fmt.Sprintf("%.4f", heldOut))
+	return cli.Write(t.curvePath(), func(w io.Writer) error {
+		_, err := w.Write(t.curve.Bytes())
+		return err
+	})
 }
 
-func row(w io.Writer, cells ...string) error {
-	c := csv.NewWriter(w)
-	if err := c.Write(cells); err != nil {
-		return err
-	}
+// row appends a row to curve.
+func (t *training) row(cells ...string) {
+	c := csv.NewWriter(&t.curve)
+	_ = c.Write(cells) // a buffer takes all
 	c.Flush()
-	return c.Error()
 }
 
 // contextAt returns the length of sequences when a fraction of the training is done.
