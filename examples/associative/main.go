@@ -52,6 +52,7 @@ func (s settings) counts() []int {
 func run(args []string, stdout, _ io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("associative")
+	// A draw takes time proportional to d³.
 	fs.IntVar(&s.d, "d", 64, 8, 1024, "dimension of keys and values, a multiple of 8")
 	fs.ChoiceVar(&s.keys, "keys", random, []string{random, orthogonal}, "kind of keys")
 	fs.Float64Var(&s.overwrite, "overwrite", 0.5, 0, 1, "share of the keys that get a second value")

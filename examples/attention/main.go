@@ -231,6 +231,7 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.OutputVar(&s.plot, "plot", "attention.png", "picture of error against time", cli.Pictures...)
 	fs.BoolVar(&s.causal, "causal", "let every token see itself and those before it only")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
+	// Exact attention of the most tokens takes minutes.
 	fs.IntVar(&s.length, "length", 16384, 2, 1<<17, "tokens L taken from the middle of the text")
 	fs.IntVar(&s.stream, "stream", 100_000, 0, 1_000_000, "tokens of the text that are read as a stream")
 	fs.Float64Var(&s.tolerance, "tolerance", 0.05, 1e-6, 1000, "relative error of the outputs that is asked for")

@@ -62,6 +62,7 @@ var sizes = []int{16, 32, 64, 128, 256}
 func run(args []string, stdout, stderr io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("regression")
+	// Exact regression holds n² numbers of n rows, features the square of twice the frequencies.
 	fs.IntVar(&s.train, "train", 1500, 2, 10_000, "points to fit")
 	fs.IntVar(&s.test, "test", 500, 1, 10_000, "points to test on")
 	fs.IntVar(&s.images, "images", 400, 2, 2000, "images to fit")

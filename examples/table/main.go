@@ -68,6 +68,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.category))
 	fs.Func("skip", "`columns` to leave out", list(&s.skip))
 	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.log))
+	// A million rows take minutes and a gigabyte.
 	fs.IntVar(&s.rows, "rows", 2500, 40, 1_000_000, "houses to make up")
 	fs.BoolVar(&s.last, "last", "hold out the last rows of the file, not random ones")
 	fs.Func("features", "`numbers` of features D to choose among: "+wantFeatures+" (default 64,128,256)", s.parseFeatures)

@@ -47,6 +47,7 @@ type settings struct {
 func run(args []string, stdout, stderr io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("thompson")
+	// Kernels of all evaluations with all candidates, and squares of features, stay below 2 GB.
 	fs.IntVar(&s.evaluations, "evaluations", 50, 3, 2000, "evaluations of the function")
 	fs.IntVar(&s.start, "start", 6, 2, 1999, "evaluations at random places before the first fit")
 	fs.IntVar(&s.candidates, "candidates", 2000, 1, 100_000, "random points among which a drawn function is maximised")

@@ -57,7 +57,7 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.IntVar(&s.context, "context", 2048, 2, 1<<16, "length of sequences")
 	fs.IntVar(&s.tokens, "tokens", 1<<14, 2, 1<<24, "tokens to measure the loss on")
 	fs.IntVar(&s.length, "length", 100, 0, 1_000_000, "number of tokens that the model writes")
-	fs.IntVar(&s.generate, "generate", 0, 0, 1_000_000, "number of tokens that the model writes and reads in one stream, instead of all else unless 0")
+	fs.IntVar(&s.generate, "generate", 0, 0, 500_000, "number of tokens that the model writes and reads in one stream, instead of all else unless 0")
 	fs.BoolVar(&s.table, "table", "print errors of forms of attention by head, instead of all else")
 	fs.Float64Var(&s.temperature, "temperature", 0.7, 0, 1e6, "divisor of the logits of tokens that are written; 0 takes the largest")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of random features and tokens")

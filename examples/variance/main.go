@@ -59,6 +59,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs.StringVar(&o.kernel, "kernel", "", "kernels: "+strings.Join(names(estimators, kernelOf), ", ")+" (default all)")
 	fs.StringVar(&o.features, "map", "", "maps: "+strings.Join(names(estimators, featuresOf), ", ")+" (default all that a kernel has)")
 	fs.StringVar(&o.projection, "projection", "iid,gram-schmidt,simplex,hadamard,givens,sobol", "frequencies: "+strings.Join(names(projections, projectionOf), ", "))
+	// Each draw has 4d² numbers, and 8d features of each point.
 	fs.IntVar(&o.d, "d", 16, 1, 1024, "dimension of the points")
 	fs.IntVar(&o.pairs, "pairs", 8, 1, 10_000, "number of random pairs of points; errors are means over them")
 	fs.Float64Var(&o.norm, "norm", 0.7, 1e-6, 1000, "norm of every point; with exponential features, errors beyond 1 need many more draws")
