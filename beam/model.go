@@ -2,15 +2,13 @@ package beamfeat
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/whole"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -46,16 +44,8 @@ func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection
 type writeFn[T dense.Float] struct{ Path string }
 
 func (f *writeFn[T]) ProcessElement(m *ridge.Model[T]) error {
-	file, err := os.CreateTemp(filepath.Dir(f.Path), filepath.Base(f.Path)+".*")
-	if err != nil {
+	if err := whole.Write(f.Path, m.Write); err != nil {
 		return fmt.Errorf("beamfeat: %w", err)
-	}
-	err = m.Write(file)
-	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), f.Path)
-	}
-	if err != nil {
-		return fmt.Errorf("beamfeat: %w", errors.Join(err, os.Remove(file.Name())))
 	}
 	return nil
 }

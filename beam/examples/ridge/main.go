@@ -17,11 +17,14 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
 	"log/slog"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -42,17 +45,29 @@ const (
 	dimension   = 10 // of points
 	lengthScale = 1
 	testRows    = 5000
+	mostRows    = 10_000_000
 )
 
 func main() {
-	log.SetFlags(0)
 	var o options
-	flag.IntVar(&o.rows, "rows", 100000, "rows in all")
-	flag.IntVar(&o.shards, "shards", 20, "files of rows")
-	flag.IntVar(&o.features, "features", 512, "random features")
+	whole{}.IntVar(&o.rows, "rows", 100_000, 1, 1_000_000_000, "rows in all")
+	whole{}.IntVar(&o.shards, "shards", 20, 1, 1000, "files of rows")
+	whole{}.IntVar(&o.features, "features", 512, 2, 8192, "random features")
 	flag.StringVar(&o.dir, "dir", "", "folder of the shards and of the model; a temporary one if empty")
 	verbose := flag.Bool("verbose", false, "print what the runner logs")
-	flag.Parse()
+	// An error is one line.
+	flag.CommandLine.Init("ridge", flag.ContinueOnError)
+	flag.CommandLine.SetOutput(io.Discard)
+	switch err := flag.CommandLine.Parse(os.Args[1:]); {
+	case errors.Is(err, flag.ErrHelp):
+		flag.CommandLine.SetOutput(os.Stdout)
+		flag.PrintDefaults()
+		return
+	case err != nil:
+		end(1, err)
+	case flag.NArg() > 0:
+		end(1, fmt.Errorf("unexpected argument %q", flag.Arg(0)))
+	}
 	beam.Init()
 	if !*verbose {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
@@ -63,8 +78,29 @@ func main() {
 		o.runner = "prism"
 	}
 	if err := run(context.Background(), o, os.Stdout); err != nil {
-		log.Fatal(err)
+		end(1, err)
 	}
+}
+
+// end prints what is wrong and ends the program. Package log is as silent as the runner's slog.
+func end(status int, err error) {
+	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
+	os.Exit(status)
+}
+
+// whole declares flags of whole numbers.
+type whole struct{}
+
+// IntVar declares a flag of whole numbers from low to high.
+func (whole) IntVar(p *int, name string, value, low, high int, usage string) {
+	*p = value
+	want := fmt.Sprintf("a whole `number` from %d to %d", low, high)
+	flag.Func(name, fmt.Sprintf("%s: %s (default %d)", usage, want, value), func(text string) (err error) {
+		if *p, err = strconv.Atoi(text); err != nil || *p < low || *p > high {
+			return errors.New("want " + strings.ReplaceAll(want, "`", ""))
+		}
+		return nil
+	})
 }
 
 // options are the flags.
@@ -75,14 +111,20 @@ type options struct {
 
 // run makes the shards if they are not there, fits twice and prints the figures.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
-	if o.shards < 1 || o.rows < o.shards || o.features < 2 {
-		return fmt.Errorf("%d rows in %d shards for %d features: want a row a shard and two features", o.rows, o.shards, o.features)
+	// A shard is made in memory: 100 bytes a row.
+	if o.rows < o.shards || o.rows/o.shards > mostRows || o.features < 2 {
+		return fmt.Errorf("-rows %d -shards %d -features %d: want from 1 to %d rows a shard and two features", o.rows, o.shards, o.features, mostRows)
 	}
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "randfeat"); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+		go removeAtSignal(o.dir)
+	} else if info, err := os.Stat(o.dir); err != nil {
+		return fmt.Errorf("-dir: %w, want a folder that is there", err)
+	} else if !info.IsDir() {
+		return fmt.Errorf("-dir: %s is no folder, want a folder that is there", o.dir)
 	}
 	shards, err := makeShards(o)
 	if err != nil {
@@ -126,6 +168,18 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
 	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
 	return nil
+}
+
+// removeAtSignal waits for an interrupt, or the signal to terminate, and ends the program without the
+// folder.
+func removeAtSignal(folder string) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	s := <-signals
+	// The pipeline may still write.
+	for tries := 0; os.RemoveAll(folder) != nil && tries < 100; tries++ {
+	}
+	end(130, errors.New(s.String()))
 }
 
 // onOneMachine reads the shards one after the other.

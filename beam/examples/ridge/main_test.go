@@ -55,7 +55,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestRunErrors(t *testing.T) {
-	assert.ErrorContains(t, run(t.Context(), options{rows: 3, shards: 5, features: 64}, nil), "3 rows in 5 shards")
+	assert.ErrorContains(t, run(t.Context(), options{rows: 3, shards: 5, features: 64}, nil), "-rows 3 -shards 5 -features 64: want from 1 to 10000000 rows a shard")
 	o := options{rows: 50, shards: 5, features: 64, dir: filepath.Join(t.TempDir(), "none"), runner: "prism"}
 	assert.ErrorContains(t, run(t.Context(), o, nil), "none")
 }
