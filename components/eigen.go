@@ -11,8 +11,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
@@ -58,7 +58,7 @@ func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64,
 	var ascending []float64
 	var columns mat.Dense
 	copied := mat.NewSymDense(n, dense.Transpose(dense.Matrix[float64]{}, a).Data)
-	if err := parallel.Await(ctx, func() {
+	if err := interrupt.Await(ctx, func() {
 		var eigen mat.EigenSym
 		if eigen.Factorize(copied, true) {
 			ascending = eigen.Values(nil)
@@ -97,7 +97,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 			return nil, vectors, err
 		}
 		added := extend(ctx, basis, size, next)
-		for lo, hi := range parallel.Ranges(ctx, n, productColumns) {
+		for lo, hi := range interrupt.Ranges(ctx, n, productColumns) {
 			matmul.Mul(1, basis.RowRange(size, size+added), a.ColRange(lo, hi), 0, images.RowRange(size, size+added).ColRange(lo, hi))
 		}
 		size += added
@@ -109,7 +109,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 		checked = size
 		q, aq := basis.RowRange(0, size), images.RowRange(0, size)
 		small := dense.New[float64](size, size)
-		for lo, hi := range parallel.Ranges(ctx, size, productColumns) {
+		for lo, hi := range interrupt.Ranges(ctx, size, productColumns) {
 			matmul.MulT(1, q, aq.RowRange(lo, hi), 0, small.ColRange(lo, hi))
 		}
 		count := min(r, size)
@@ -118,7 +118,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 			return nil, vectors, err
 		}
 		v, rest := dense.New[float64](count, n), dense.New[float64](count, n)
-		for lo, hi := range parallel.Ranges(ctx, n, productColumns) {
+		for lo, hi := range interrupt.Ranges(ctx, n, productColumns) {
 			matmul.Mul(1, y, q.ColRange(lo, hi), 0, v.ColRange(lo, hi))
 			matmul.Mul(1, y, aq.ColRange(lo, hi), 0, rest.ColRange(lo, hi))
 		}
@@ -143,7 +143,7 @@ const productColumns = 256
 // extend writes an orthonormal basis of what next adds to the first rows of basis behind them, and
 // returns how many rows that are. next is lost. Rows after the end of ctx are left out.
 func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
-	for i := range parallel.Ranges(ctx, next.Rows, 1) {
+	for i := range interrupt.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)
 		before := math.Sqrt(vecmath.Dot(row, row))
 		// A second pass takes away what rounding left after the first.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -147,7 +148,7 @@ func (p *pairs[T]) tolerance() float64 {
 func (p *pairs[T]) findMeans() error {
 	for i := range p.sides {
 		s, peak := &p.sides[i], 0.0
-		for lo, hi := range parallel.Ranges(p.ctx, s.x.Rows, blockRows) {
+		for lo, hi := range interrupt.Ranges(p.ctx, s.x.Rows, blockRows) {
 			phi := s.phi.Transform(dense.Matrix[T]{}, s.x.RowRange(lo, hi))
 			if err := checkFeatures(s.name, phi, func(i int) int { return lo + i }); err != nil {
 				return err
@@ -180,7 +181,7 @@ func scale(x []float64, e int) {
 func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	for i, s := range p.sides {
 		both[i] = dense.New[float64](hi-lo, p.width(i))
-		for from, to := range parallel.Ranges(p.ctx, hi-lo, blockRows) {
+		for from, to := range interrupt.Ranges(p.ctx, hi-lo, blockRows) {
 			part := both[i].RowRange(from, to)
 			dense.Copy(part, s.phi.Transform(dense.Matrix[T]{}, layout.Rows(s.x, p.order[lo+from:lo+to])))
 			for l := range part.Rows {
@@ -203,7 +204,7 @@ func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 // addProduct adds XᵀY to beta·C, some columns of X between two looks at the context.
 func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.Matrix[float64]) {
 	columns := max(1, int(0x1p27/float64(max(1, x.Rows))/float64(y.Cols)))
-	for lo, hi := range parallel.Ranges(p.ctx, x.Cols, columns) {
+	for lo, hi := range interrupt.Ranges(p.ctx, x.Cols, columns) {
 		matmul.TMul(1, x.ColRange(lo, hi), y, beta, c.RowRange(lo, hi))
 	}
 }
@@ -237,7 +238,7 @@ func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), 
 			if b > 0 {
 				moved = dense.New[float64](n, p.width(1))
 				order := rand.New(rand.NewPCG(seeds[b], 0)).Perm(n)
-				for lo, hi := range parallel.Ranges(p.ctx, n, 1<<14) {
+				for lo, hi := range interrupt.Ranges(p.ctx, n, 1<<14) {
 					for i := lo; i < hi; i++ {
 						copy(moved.Row(i), both[1].Row(order[i]))
 					}

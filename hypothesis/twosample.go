@@ -8,8 +8,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -252,7 +252,7 @@ func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64,
 		}
 		a := sums.RowRange(0, rows)
 		some := max(1, int(0x1p28/float64(cells)/float64(width)))
-		for lo, hi := range parallel.Ranges(ctx, rows, some) {
+		for lo, hi := range interrupt.Ranges(ctx, rows, some) {
 			matmul.Mul(1, chosen.RowRange(lo, hi), m.sums, 0, a.RowRange(lo, hi))
 		}
 		if err := ctx.Err(); err != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -141,7 +141,7 @@ func clusters[T dense.Float](s *search, x dense.Matrix[T], k, rounds int, opts O
 		return none, err
 	}
 	c := Clusters[T]{Centres: start, Labels: s.labels, Rounds: made}
-	for lo, hi := range parallel.Ranges(s.ctx, x.Rows, passRows) {
+	for lo, hi := range interrupt.Ranges(s.ctx, x.Rows, passRows) {
 		for i := lo; i < hi; i++ {
 			c.Inertia += squaredDistance(points.Row(i), s.centres.Row(c.Labels[i]))
 		}
@@ -199,7 +199,7 @@ func check[T dense.Float](x dense.Matrix[T], k, rounds int, opts Options[T], src
 func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) int {
 	var peak float64
 	for _, m := range matrices {
-		for lo, hi := range parallel.Ranges(ctx, m.Rows, passRows) {
+		for lo, hi := range interrupt.Ranges(ctx, m.Rows, passRows) {
 			for i := lo; i < hi; i++ {
 				for _, v := range m.Row(i) {
 					peak = max(peak, math.Abs(float64(v)))
@@ -217,7 +217,7 @@ const passRows = 1024
 // scaled returns x/2^e. No digit changes.
 func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense.Matrix[float64], error) {
 	y := dense.New[float64](x.Rows, x.Cols)
-	return y, parallel.Until(ctx, x.Rows, passRows, func(lo, hi int) {
+	return y, interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to := y.Row(i)
 			for j, v := range x.Row(i) {
@@ -229,7 +229,7 @@ func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense
 
 func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
 	mean := make([]float64, x.Cols)
-	for lo, hi := range parallel.Ranges(ctx, x.Rows, passRows) {
+	for lo, hi := range interrupt.Ranges(ctx, x.Rows, passRows) {
 		for i := lo; i < hi; i++ {
 			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
 		}
@@ -240,7 +240,7 @@ func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
 // shift adds a·v to every row. Distances come from inner products, which would lose digits to a
 // common shift of the rows.
 func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
-	return parallel.Until(ctx, x.Rows, passRows, func(lo, hi int) {
+	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			vecmath.AddScaled(x.Row(i), v, a)
 		}

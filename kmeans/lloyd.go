@@ -8,8 +8,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/draw"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
@@ -28,7 +28,7 @@ func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	seeds := []int{rng.IntN(x.Rows)}
 	for len(seeds) < k {
 		last := x.Row(seeds[len(seeds)-1])
-		err := parallel.Until(s.ctx, x.Rows, passRows, func(lo, hi int) {
+		err := interrupt.Rows(s.ctx, x.Rows, passRows, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
 				distances[i] = min(distances[i], squaredDistance(x.Row(i), last))
 			}
@@ -59,7 +59,7 @@ func (s *search) lloyd(rounds int) (int, error) {
 		s.fill()
 		clear(sums.Data)
 		clear(counts)
-		for lo, hi := range parallel.Ranges(s.ctx, len(s.labels), passRows) {
+		for lo, hi := range interrupt.Ranges(s.ctx, len(s.labels), passRows) {
 			for i, c := range s.labels[lo:hi] {
 				vecmath.AddScaled(sums.Row(c), s.points.Row(lo+i), 1)
 				counts[c]++
@@ -88,7 +88,7 @@ func (s *search) assign() (bool, error) {
 	}
 	const rows = 256
 	changed := make([]bool, (x.Rows+rows-1)/rows)
-	err := parallel.Until(s.ctx, x.Rows, rows, func(lo, hi int) {
+	err := interrupt.Rows(s.ctx, x.Rows, rows, func(lo, hi int) {
 		g := dense.New[float64](hi-lo, centres.Rows)
 		matmul.MulT(1, x.RowRange(lo, hi), centres, 0, g)
 		for i := lo; i < hi; i++ {
@@ -118,7 +118,7 @@ func (s *search) fill() {
 		return
 	}
 	distances := make([]float64, len(s.labels))
-	_ = parallel.Until(s.ctx, len(s.labels), passRows, func(lo, hi int) {
+	_ = interrupt.Rows(s.ctx, len(s.labels), passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x := s.points.Row(i)
 			if q := squaredDistance(x, s.centres.Row(s.labels[i])); q > 0x1p-51*vecmath.HalfSquaredNorm(x) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -81,7 +81,7 @@ func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Ma
 	rng := rand.New(src)
 	order := rng.Perm(x.Rows)
 	points := dense.New[float64](x.Rows, x.Cols)
-	err := parallel.Until(ctx, x.Rows, blockRows, func(lo, hi int) {
+	err := interrupt.Rows(ctx, x.Rows, blockRows, func(lo, hi int) {
 		dense.Copy(points.RowRange(lo, hi), layout.Rows(x, order[lo:hi]))
 	})
 	if err != nil {
@@ -149,7 +149,7 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 	}
 	var c mat.Cholesky
 	definite := false
-	if err := parallel.Await(ctx, func() { definite = c.Factorize(mat.NewSymDense(n, own.Data)) }); err != nil {
+	if err := interrupt.Await(ctx, func() { definite = c.Factorize(mat.NewSymDense(n, own.Data)) }); err != nil {
 		return nil, err
 	}
 	if !definite {
@@ -160,7 +160,7 @@ func leverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64
 	scores := make([]float64, points.Rows)
 	// A block of rows takes about as long for a large n as for a small one.
 	rows := max(1, min(blockRows, int(0x1p24/float64(n)/float64(n+points.Cols))))
-	err := parallel.Until(ctx, points.Rows, rows, func(lo, hi int) {
+	err := interrupt.Rows(ctx, points.Rows, rows, func(lo, hi int) {
 		// With K_SS + λ·diag(p) = LLᵀ the form is the squared norm of k_iS·L⁻ᵀ.
 		block := points.RowRange(lo, hi)
 		g := kernels.Gram(dense.Matrix[float64]{}, k, block, chosen)
@@ -230,7 +230,7 @@ func successive(ctx context.Context, scores []float64, n int, rng *rand.Rand) ([
 			times[i] = e / v
 		}
 	}
-	err := parallel.Await(ctx, func() {
+	err := interrupt.Await(ctx, func() {
 		slices.SortStableFunc(at, func(a, b int) int { return cmp.Compare(times[a], times[b]) })
 	})
 	return at[:n], err

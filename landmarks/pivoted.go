@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/gram"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -63,7 +63,7 @@ func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 	}
 	points := dense.New[float64](x.Rows, x.Cols)
 	own, least := make([]float64, x.Rows), make([]float64, x.Rows)
-	err := parallel.Until(ctx, x.Rows, blockRows, func(lo, hi int) {
+	err := interrupt.Rows(ctx, x.Rows, blockRows, func(lo, hi int) {
 		dense.Copy(points.RowRange(lo, hi), x.RowRange(lo, hi))
 		for i := lo; i < hi; i++ {
 			row := points.Row(i)

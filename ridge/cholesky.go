@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/triangular"
@@ -163,7 +164,7 @@ func factorise(a dense.Matrix[float64], at int) error {
 // half replaces W (n×k) by R⁻ᵀ·W, or some of its rows if ctx ends.
 func (s *solver) half(ctx context.Context, w dense.Matrix[float64]) {
 	n := s.r.Rows
-	for i := range parallel.Ranges(ctx, len(s.diag), 1) {
+	for i := range interrupt.Ranges(ctx, len(s.diag), 1) {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := w.RowRange(lo, hi)
 		if lo > 0 {

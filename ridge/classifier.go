@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -241,7 +242,7 @@ func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error)
 // end of ctx.
 func (h *heldOut) loss(ctx context.Context, t float64, classes int) (loss, slope, bend float64) {
 	p := make([]float64, classes)
-	for lo, hi := range parallel.Ranges(ctx, len(h.labels), 1024) {
+	for lo, hi := range interrupt.Ranges(ctx, len(h.labels), 1024) {
 		for i := lo; i < hi; i++ {
 			s, w, label := h.scores[i*classes:][:classes], h.weights[i], h.labels[i]
 			for j, v := range s {

@@ -7,7 +7,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 )
 
 // problem is the regression for some sums, for any λ.
@@ -106,7 +106,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		return fit{}, err
 	}
 	f.weights = p.cross.Clone()
-	for lo, hi := range parallel.Ranges(p.ctx, f.weights.Cols, tile) {
+	for lo, hi := range interrupt.Ranges(p.ctx, f.weights.Cols, tile) {
 		f.factor.solve(f.weights.ColRange(lo, hi))
 	}
 	outputs := len(p.squares)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
@@ -103,7 +104,7 @@ func (m *moments) products(ctx context.Context, centred bool) (squares []float64
 	for j, y := range m.targets {
 		squares[j] += weight * y * y
 	}
-	err = parallel.Until(ctx, len(m.mean), 64, func(lo, hi int) {
+	err = interrupt.Rows(ctx, len(m.mean), 64, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			f := m.mean[i]
 			for j, y := range m.targets {

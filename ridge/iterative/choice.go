@@ -12,8 +12,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -169,7 +169,7 @@ func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
 	f := s.curve(c.Start, values, vectors, done)
 	low := math.Log(s.least()) + gridStep
 	best, most := 0.0, math.Inf(-1)
-	for i := range parallel.Ranges(ctx, int((math.Log(10*s.op.Trace)-low)/gridStep), 1) {
+	for i := range interrupt.Ranges(ctx, int((math.Log(10*s.op.Trace)-low)/gridStep), 1) {
 		if at := low + float64(i)*gridStep; f(at) > most {
 			best, most = at, f(at)
 		}
@@ -209,7 +209,7 @@ func (c *choice) ritz(ctx context.Context) (values []float64, vectors dense.Matr
 	}
 	var eigen mat.EigenSym
 	found := false
-	if err := parallel.Await(ctx, func() { found = eigen.Factorize(symmetric, true) }); err != nil {
+	if err := interrupt.Await(ctx, func() { found = eigen.Factorize(symmetric, true) }); err != nil {
 		return nil, vectors, err
 	}
 	if !found {

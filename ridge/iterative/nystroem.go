@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -52,7 +53,7 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 	// the Frobenius norm, which the norm of Y estimates.
 	nu := unit[T]() * math.Sqrt(squares/float64(rank))
 	products, own := dense.New[float64](rank, rank), dense.New[float64](rank, rank)
-	for lo, hi := range parallel.Ranges(ctx, rank, productColumns) {
+	for lo, hi := range interrupt.Ranges(ctx, rank, productColumns) {
 		matmul.TMul(1, g.ColRange(lo, hi), y, 0, products.RowRange(lo, hi))
 		matmul.TMul(1, g.ColRange(lo, hi), g, 0, own.RowRange(lo, hi))
 	}
@@ -73,7 +74,7 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 		var factor mat.Cholesky
 		var inverse mat.TriDense
 		definite := false
-		if err := parallel.Await(ctx, func() {
+		if err := interrupt.Await(ctx, func() {
 			if factor.Factorize(symmetric) {
 				upper := mat.NewTriDense(rank, mat.Upper, nil)
 				factor.UTo(upper)
@@ -95,7 +96,7 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 				c.Set(i, j, inverse.At(i, j))
 			}
 		}
-		for lo, hi := range parallel.Ranges(ctx, width, 1024) {
+		for lo, hi := range interrupt.Ranges(ctx, width, 1024) {
 			matmul.Mul(1, y.RowRange(lo, hi), c, 0, p.Factor.RowRange(lo, hi)) // G is no longer needed
 		}
 		break
@@ -128,7 +129,7 @@ func (p *nystroem) prepare(ctx context.Context) error {
 		return nil
 	}
 	core := dense.New[float64](rank, rank)
-	for lo, hi := range parallel.Ranges(ctx, rank, productColumns) {
+	for lo, hi := range interrupt.Ranges(ctx, rank, productColumns) {
 		matmul.TMul(1, p.Factor.ColRange(lo, hi), p.Factor, 0, core.RowRange(lo, hi))
 	}
 	symmetric := mat.NewSymDense(rank, nil)
@@ -140,7 +141,7 @@ func (p *nystroem) prepare(ctx context.Context) error {
 	}
 	p.core = new(mat.Cholesky)
 	definite := false
-	if err := parallel.Await(ctx, func() { definite = p.core.Factorize(symmetric) }); err != nil {
+	if err := interrupt.Await(ctx, func() { definite = p.core.Factorize(symmetric) }); err != nil {
 		return err
 	}
 	if !definite {

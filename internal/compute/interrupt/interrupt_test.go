@@ -1,4 +1,4 @@
-package parallel_test
+package interrupt_test
 
 import (
 	"context"
@@ -7,12 +7,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 )
 
-func TestUntilDoesAllRangesOnce(t *testing.T) {
+func TestRowsDoesAllRangesOnce(t *testing.T) {
 	var rows [1000]atomic.Int32
-	assert.NoError(t, parallel.Until(context.Background(), len(rows), 7, func(lo, hi int) {
+	assert.NoError(t, interrupt.Rows(context.Background(), len(rows), 7, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			rows[i].Add(1)
 		}
@@ -23,10 +23,10 @@ func TestUntilDoesAllRangesOnce(t *testing.T) {
 }
 
 // Ranges that goroutines have begun when a context ends are done, and no others.
-func TestUntilEndsWithItsContext(t *testing.T) {
+func TestRowsEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done atomic.Int32
-	err := parallel.Until(ctx, 100000, 1, func(int, int) {
+	err := interrupt.Rows(ctx, 100000, 1, func(int, int) {
 		done.Add(1)
 		cancel()
 	})
@@ -37,15 +37,15 @@ func TestUntilEndsWithItsContext(t *testing.T) {
 func TestRangesComeInOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var seen [][2]int
-	for lo, hi := range parallel.Ranges(ctx, 25, 10) {
+	for lo, hi := range interrupt.Ranges(ctx, 25, 10) {
 		seen = append(seen, [2]int{lo, hi})
 	}
 	assert.Equal(t, [][2]int{{0, 10}, {10, 20}, {20, 25}}, seen)
-	for lo := range parallel.Ranges(ctx, 25, 10) {
+	for lo := range interrupt.Ranges(ctx, 25, 10) {
 		assert.Zero(t, lo)
 		cancel()
 	}
-	for range parallel.Ranges(ctx, 25, 10) {
+	for range interrupt.Ranges(ctx, 25, 10) {
 		t.Error("a range after the end of the context")
 	}
 }
@@ -53,7 +53,7 @@ func TestRangesComeInOrder(t *testing.T) {
 func TestAwaitReturnsBeforeItsFunction(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	hold, left := make(chan struct{}), make(chan struct{})
-	err := parallel.Await(ctx, func() {
+	err := interrupt.Await(ctx, func() {
 		cancel()
 		<-hold
 		close(left)
@@ -61,10 +61,10 @@ func TestAwaitReturnsBeforeItsFunction(t *testing.T) {
 	assert.Equal(t, context.Canceled, err)
 	close(hold)
 	<-left
-	assert.Equal(t, context.Canceled, parallel.Await(ctx, func() { t.Error("f is called after the end of ctx") }))
+	assert.Equal(t, context.Canceled, interrupt.Await(ctx, func() { t.Error("f is called after the end of ctx") }))
 }
 
 func TestAwaitPassesOnPanics(t *testing.T) {
-	assert.NoError(t, parallel.Await(context.Background(), func() {}))
-	assert.PanicsWithValue(t, "fault", func() { _ = parallel.Await(context.Background(), func() { panic("fault") }) })
+	assert.NoError(t, interrupt.Await(context.Background(), func() {}))
+	assert.PanicsWithValue(t, "fault", func() { _ = interrupt.Await(context.Background(), func() { panic("fault") }) })
 }

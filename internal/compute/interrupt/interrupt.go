@@ -1,14 +1,17 @@
-package parallel
+// Package interrupt runs long work so that it ends soon after its context.
+package interrupt
 
 import (
 	"context"
 	"iter"
+
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Until is Rows up to the end of ctx: a range that comes later is left out. It returns the error of
-// ctx, and nil only if all ranges are done.
-func Until(ctx context.Context, n, grain int, f func(lo, hi int)) error {
-	Rows(n, grain, func(lo, hi int) {
+// Rows is parallel.Rows up to the end of ctx: a range that comes later is left out. Rows returns the
+// error of ctx, and nil only if all ranges are done.
+func Rows(ctx context.Context, n, grain int, f func(lo, hi int)) error {
+	parallel.Rows(n, grain, func(lo, hi int) {
 		if ctx.Err() == nil {
 			f(lo, hi)
 		}
@@ -16,7 +19,7 @@ func Until(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	return ctx.Err()
 }
 
-// Ranges yields the ranges of Rows one after the other, up to the end of ctx.
+// Ranges yields the ranges of parallel.Rows one after the other, up to the end of ctx.
 func Ranges(ctx context.Context, n, grain int) iter.Seq2[int, int] {
 	return func(yield func(lo, hi int) bool) {
 		for lo := 0; lo < n && ctx.Err() == nil && yield(lo, min(lo+grain, n)); lo += grain {
