@@ -36,6 +36,7 @@ func TestRowsEndsWithItsContext(t *testing.T) {
 
 func TestRangesComeInOrder(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var seen [][2]int
 	for lo, hi := range interrupt.Ranges(ctx, 25, 10) {
 		seen = append(seen, [2]int{lo, hi})
