@@ -50,7 +50,7 @@ func TestAPI(t *testing.T) {
 }
 
 // exported returns the exported declarations of the package in a folder, sorted by their names, without
-// comments and bodies. Methods follow their type.
+// comments and bodies. Methods of exported types follow their type.
 func exported(t *testing.T, folder string) string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -92,7 +92,11 @@ func parts(d ast.Decl) []part {
 		if f.Recv == nil {
 			return []part{{f, f.Name.Name}}
 		}
-		return []part{{f, receiver(f.Recv.List[0].Type) + "." + f.Name.Name}}
+		of := receiver(f.Recv.List[0].Type)
+		if !ast.IsExported(of) {
+			return nil
+		}
+		return []part{{f, of + "." + f.Name.Name}}
 	}
 	g := d.(*ast.GenDecl)
 	var all []part
