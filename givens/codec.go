@@ -4,10 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
-	"github.com/seed-feabd252/randfeat/internal/file/sealed"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -39,17 +38,17 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 		return b, fmt.Errorf("givens: a zero Product, want one of Draw to write it")
 	}
 	at := len(b)
-	b = sealed.Begin(b, productName, productVersion)
-	b = binary.LittleEndian.AppendUint16(b, uint16(elementSize[T]()))
+	b = stream.Begin(b, productName, productVersion)
+	b = binary.LittleEndian.AppendUint16(b, uint16(stream.ElementSize[T]()))
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.d))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.turns)))
 	for _, g := range p.turns {
 		b = binary.LittleEndian.AppendUint32(b, uint32(g.I))
 		b = binary.LittleEndian.AppendUint32(b, uint32(g.J))
-		b = appendElement(appendElement(b, g.Cos), g.Sin)
+		b = stream.AppendElements(b, []T{g.Cos, g.Sin})
 	}
-	return sealed.Seal(b, at), nil
+	return stream.Seal(b, at), nil
 }
 
 // UnmarshalBinary replaces p by the product that data encodes; no other goroutine may use p during
@@ -64,14 +63,14 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 // equal or outside the d, and pairs that are not the cosine and sine of an angle. p then stays as
 // it was.
 func (p *Product[T]) UnmarshalBinary(data []byte) error {
-	body, err := sealed.Open(data, productName, productVersion)
+	body, err := stream.Open(data, "product", productName, productVersion, 0)
 	if err != nil {
-		return fmt.Errorf("givens: a product in %w", err)
+		return fmt.Errorf("givens: %w", err)
 	}
 	if len(body) < productHead {
 		return fmt.Errorf("givens: a product in %d bytes without its head", len(data))
 	}
-	size := elementSize[T]()
+	size := stream.ElementSize[T]()
 	if got := int(binary.LittleEndian.Uint16(body)); got != size {
 		return fmt.Errorf("givens: a product of %d-byte elements, want %d", got, size)
 	}
@@ -91,9 +90,11 @@ func (p *Product[T]) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("givens: a product of %d rotations: %w", n, err)
 	}
 	turns := make([]planerot.Turn[T], n)
+	var angle [2]T
 	for k := range turns {
 		i, j := binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:])
-		cos, sin := element[T](body[8:]), element[T](body[8+size:])
+		body = stream.ReadElements(angle[:], body[8:])
+		cos, sin := angle[0], angle[1]
 		if uint64(max(i, j)) >= d || i == j {
 			return fmt.Errorf("givens: rotation %d of axes %d and %d, want two of %d", k, i, j, d)
 		}
@@ -102,30 +103,7 @@ func (p *Product[T]) UnmarshalBinary(data []byte) error {
 			return fmt.Errorf("givens: rotation %d has cosine %v and sine %v, which are of no angle", k, cos, sin)
 		}
 		turns[k] = planerot.Turn[T]{I: int32(i), J: int32(j), Cos: cos, Sin: sin}
-		body = body[turn:]
 	}
 	p.d, p.turns = int(d), turns
 	return nil
-}
-
-// elementSize returns the number of bytes of a T.
-func elementSize[T float32 | float64]() int {
-	var v T
-	return int(unsafe.Sizeof(v))
-}
-
-// appendElement appends the bits of v.
-func appendElement[T float32 | float64](b []byte, v T) []byte {
-	if elementSize[T]() == 4 {
-		return binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
-	}
-	return binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
-}
-
-// element returns the first element of b.
-func element[T float32 | float64](b []byte) T {
-	if elementSize[T]() == 4 {
-		return T(math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
-	return T(math.Float64frombits(binary.LittleEndian.Uint64(b)))
 }

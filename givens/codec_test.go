@@ -85,10 +85,10 @@ func TestHostileProducts(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{nil, "givens: a product in 0 bytes, want at least 14"},
-		{densetest.Sealed([]byte("rfhadama\x01\x00")), `givens: a product in bytes that begin with "rfhadama", want "rfgivens"`},
+		{nil, "givens: product of 0 bytes, want at least 14"},
+		{densetest.Sealed([]byte("rfhadama\x01\x00")), `givens: product begins with "rfhadama", want "rfgivens"`},
 		{densetest.Sealed([]byte("rfgivens\x01\x00\x00\x00")), "givens: a product in 16 bytes without its head"},
-		{productBytes(2, 4, 3, 1, 0, 2, 1, 0), "givens: a product in bytes of version 2, want 1"},
+		{productBytes(2, 4, 3, 1, 0, 2, 1, 0), "givens: product of version 2, want 1"},
 		{productBytes(1, 8, 3, 1, 0, 2, 1, 0), "givens: a product of 8-byte elements, want 4"},
 		{productBytes(1, 4, 3, 2, 0, 2, 1, 0), "givens: a product in 52 bytes of 2 rotations"},
 		{productBytes(1, 4, 3, math.MaxUint64, 0, 2, 1, 0), "givens: a product in 52 bytes of 18446744073709551615 rotations"},

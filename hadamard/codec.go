@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/file/sealed"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
@@ -39,7 +39,7 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 		return b, fmt.Errorf("hadamard: a rotation of %d factors, want 1 to %d to write it", n, uint32(math.MaxUint32))
 	}
 	at := len(b)
-	b = sealed.Begin(b, rotationName, rotationVersion)
+	b = stream.Begin(b, rotationName, rotationVersion)
 	b = binary.LittleEndian.AppendUint16(b, 0)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.factors)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.in))
@@ -55,7 +55,7 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint64(b, word)
 		}
 	}
-	return sealed.Seal(b, at), nil
+	return stream.Seal(b, at), nil
 }
 
 // UnmarshalBinary replaces r by the rotation that data encodes; no other goroutine may use r during
@@ -65,9 +65,9 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 // The error reports bytes of another kind or version, damage that the checksum finds, and sizes
 // that do not fit. r then stays as it was.
 func (r *Rotation[T]) UnmarshalBinary(data []byte) error {
-	body, err := sealed.Open(data, rotationName, rotationVersion)
+	body, err := stream.Open(data, "rotation", rotationName, rotationVersion, 0)
 	if err != nil {
-		return fmt.Errorf("hadamard: a rotation in %w", err)
+		return fmt.Errorf("hadamard: %w", err)
 	}
 	if len(body) < rotationHead || body[0] != 0 || body[1] != 0 {
 		return fmt.Errorf("hadamard: a rotation in %d bytes without its head", len(data))

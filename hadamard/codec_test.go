@@ -168,10 +168,10 @@ func TestHostileRotations(t *testing.T) {
 		data []byte
 		want string
 	}{
-		{nil, "hadamard: a rotation in 0 bytes, want at least 14"},
-		{densetest.Sealed([]byte("rfhadam\x00\x01\x00")), `hadamard: a rotation in bytes that begin with "rfhadam\x00", want "rfhadama"`},
+		{nil, "hadamard: rotation of 0 bytes, want at least 14"},
+		{densetest.Sealed([]byte("rfhadam\x00\x01\x00")), `hadamard: rotation begins with "rfhadam\x00", want "rfhadama"`},
 		{densetest.Sealed([]byte("rfhadama\x01\x00\x00\x00")), "hadamard: a rotation in 16 bytes without its head"},
-		{rotationBytes(2, 1, 1, 1, 0), "hadamard: a rotation in bytes of version 2, want 1"},
+		{rotationBytes(2, 1, 1, 1, 0), "hadamard: rotation of version 2, want 1"},
 		{rotationBytes(1, 0, 1, 1), "hadamard: a rotation in 36 bytes of 0 factors of order 1"},
 		{rotationBytes(1, 2, 1, 1, 0), "hadamard: a rotation in 44 bytes of 2 factors of order 1"},
 		{rotationBytes(1, math.MaxUint32, 1, 1<<35, 0), "hadamard: a rotation in 44 bytes of 4294967295 factors of order 34359738368"},

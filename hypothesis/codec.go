@@ -49,7 +49,7 @@ func (c *Cells[T]) MarshalBinary() ([]byte, error) {
 		b = stream.AppendElements(b, []float64{g.rows, g.squares})
 		b = stream.AppendElements(b, g.mean)
 	}
-	return stream.Seal(b), nil
+	return stream.Seal(b, 0), nil
 }
 
 // UnmarshalBinary replaces c by the cells that data encodes. c is one of NewCells for the same type,

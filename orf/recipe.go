@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/file/sealed"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
@@ -270,7 +269,7 @@ func (r *givensRecipe[T]) appendTurns(p *givens.Product[T]) {
 
 // product returns the product with the given rotations.
 func product[T dense.Float](d int, axes []int, angles []T) (*givens.Product[T], error) {
-	data := sealed.Begin(nil, "rfgivens", 1)
+	data := stream.Begin(nil, "rfgivens", 1)
 	data = binary.LittleEndian.AppendUint16(data, uint16(stream.ElementSize[T]()))
 	data = binary.LittleEndian.AppendUint32(data, 0)
 	data = binary.LittleEndian.AppendUint64(data, uint64(d))
@@ -285,5 +284,5 @@ func product[T dense.Float](d int, axes []int, angles []T) (*givens.Product[T], 
 		data = stream.AppendElements(data, angles[at:at+2])
 	}
 	p := new(givens.Product[T])
-	return p, p.UnmarshalBinary(sealed.Seal(data, 0))
+	return p, p.UnmarshalBinary(stream.Seal(data, 0))
 }

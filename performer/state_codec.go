@@ -109,7 +109,7 @@ func stateMarshalBinary[T dense.Float](s *State[T]) ([]byte, error) {
 	for _, u := range s.units {
 		b = u.Encode(u.Record().Append(b, u.to-u.from))
 	}
-	return stream.Seal(b), nil
+	return stream.Seal(b, 0), nil
 }
 
 // UnmarshalBinary makes s what the state was whose bytes these are, whatever s held before. s

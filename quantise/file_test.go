@@ -221,15 +221,15 @@ func TestFileErrors(t *testing.T) {
 	}
 	nan := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))
 	for want, data := range map[string][]byte{
-		"quantise: bytes begin with \"rfquant\\x00\", want":                    append(marshalled(t, c.Quantiser()), make([]byte, 90)...),
-		"quantise: version 3, want 2":                                          with(8, 3),
-		"quantise: quantiser of 51 bytes, want at least 52":                    with(12, 51),
-		"quantise: bytes begin with \"xfquant\\x00\", want \"rfquant\\x00":     with(16, 'x'),
-		"quantise: rows from 0 on: a part of rows from 1 on":                   with(88, 1),
-		"quantise: rows from 0 on: a part of 16777219 rows, want at most 2621": with(96, 3, 0, 0, 1),
-		"quantise: rows from 0 on: a part begins with \"rfrowz":                with(85, 'z'),
-		"quantise: rows from 0 on: code 1 of the part has the norm NaN":        with(80+32+4, nan...),
-		"code 2 of the part goes beyond its 8 elements":                        with(80+32+24+23, 1),
+		"quantise: bytes begin with \"rfquant\\x00\", want":                     append(marshalled(t, c.Quantiser()), make([]byte, 90)...),
+		"quantise: version 3, want 2":                                           with(8, 3),
+		"quantise: quantiser of 51 bytes, want at least 52":                     with(12, 51),
+		"quantise: quantiser begins with \"xfquant\\x00\", want \"rfquant\\x00": with(16, 'x'),
+		"quantise: rows from 0 on: a part of rows from 1 on":                    with(88, 1),
+		"quantise: rows from 0 on: a part of 16777219 rows, want at most 2621":  with(96, 3, 0, 0, 1),
+		"quantise: rows from 0 on: a part begins with \"rfrowz":                 with(85, 'z'),
+		"quantise: rows from 0 on: code 1 of the part has the norm NaN":         with(80+32+4, nan...),
+		"code 2 of the part goes beyond its 8 elements":                         with(80+32+24+23, 1),
 	} {
 		var read quantise.Codes[float32]
 		assert.ErrorContains(t, read.View(data), want)

@@ -4,12 +4,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // A quantiser as bytes, all numbers little endian:
@@ -28,12 +28,9 @@ const (
 	quantiserName = "rfquant\x00"
 	version       = 1
 	quantiserSize = 52 // without centres
-	checksumSize  = 4
 
 	drawnFlag, centredFlag = 1, 2
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // MarshalBinary returns the quantiser as 52 bytes, or 60 and 8 for each number of centres: options,
 // dimensions and the seed of the rotations, from which UnmarshalBinary draws the same rotations in every later version and on
@@ -43,8 +40,7 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 	if q.rotations == nil {
 		return nil, errZero
 	}
-	b := append(make([]byte, 0, quantiserSize), quantiserName...)
-	b = binary.LittleEndian.AppendUint16(b, version)
+	b := stream.Begin(make([]byte, 0, quantiserSize), quantiserName, version)
 	b = append(b, byte(q.options.Scheme), byte(q.options.Bits))
 	var flags uint32
 	if q.drawn {
@@ -58,7 +54,7 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	if q.centres != nil {
-		b = slices.Grow(b, 8+8*q.in*(len(q.centres)-1)+checksumSize)
+		b = slices.Grow(b, 8+8*q.in*(len(q.centres)-1)+stream.TrailerSize)
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(q.centres)-1))
 		for _, c := range q.centres[1:] {
 			for _, v := range c.vector {
@@ -66,7 +62,7 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 			}
 		}
 	}
-	return seal(b), nil
+	return stream.Seal(b, 0), nil
 }
 
 // UnmarshalBinary makes a zero Quantiser the one that the bytes are of. It returns an error, and
@@ -106,8 +102,8 @@ type header struct {
 // headerOf reads bytes of a quantiser without drawing anything.
 func headerOf(data []byte) (header, error) {
 	var h header
-	if err := open(data, quantiserName, quantiserSize); err != nil {
-		return h, err
+	if _, err := stream.Open(data, "quantiser", quantiserName, version, quantiserSize); err != nil {
+		return h, fmt.Errorf("quantise: %w", err)
 	}
 	flags := binary.LittleEndian.Uint32(data[12:])
 	if flags > drawnFlag|centredFlag {
@@ -137,7 +133,7 @@ func headerOf(data []byte) (header, error) {
 
 // centresOf returns the number of centres among the bytes of a quantiser, and those of their numbers.
 func centresOf(data []byte, d int) (int, []byte, error) {
-	rest := data[quantiserSize-checksumSize : len(data)-checksumSize]
+	rest := data[quantiserSize-stream.TrailerSize : len(data)-stream.TrailerSize]
 	if binary.LittleEndian.Uint32(data[12:])&centredFlag == 0 {
 		if len(rest) > 0 {
 			return 0, nil, fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)
@@ -171,27 +167,4 @@ func usedBits(elements, words, width int) []uint64 {
 	}
 	scan.Pack(used, codes, width)
 	return used
-}
-
-// seal appends the checksum.
-func seal(b []byte) []byte {
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
-}
-
-// open checks name, version and checksum of data of at least size bytes.
-func open(data []byte, name string, size int) error {
-	if len(data) < size {
-		return fmt.Errorf("quantise: %d bytes, want at least %d", len(data), size)
-	}
-	if string(data[:8]) != name {
-		return fmt.Errorf("quantise: bytes begin with %q, want %q", data[:8], name)
-	}
-	if v := binary.LittleEndian.Uint16(data[8:]); v != version {
-		return fmt.Errorf("quantise: version %d, want %d", v, version)
-	}
-	end := len(data) - checksumSize
-	if got, want := crc32.Checksum(data[:end], castagnoli), binary.LittleEndian.Uint32(data[end:]); got != want {
-		return fmt.Errorf("quantise: checksum %08x, but the bytes say %08x: they are damaged or cut off", got, want)
-	}
-	return nil
 }

@@ -55,7 +55,7 @@ func TestUnmarshalErrors(t *testing.T) {
 		return reseal(data)
 	}
 	for want, data := range map[string][]byte{
-		"quantise: 51 bytes, want at least 52":                         quantiser[:51],
+		"quantise: quantiser of 51 bytes, want at least 52":            quantiser[:51],
 		"quantise: quantiser of 56 bytes, want 52":                     reseal(append(slices.Clone(quantiser), 0, 0, 0, 0)),
 		"quantise: Scheme = 9, want one of the constants":              with(quantiser, 10, 9),
 		"quantise: Bits = 3, want 1, 2, 4 or 8, or 0 for 4":            with(quantiser, 11, 3),

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -173,7 +174,7 @@ func (in *input) bytes(b []byte) error {
 	in.n += int64(n)
 	switch {
 	case n == len(b):
-		in.sum = crc32.Update(in.sum, castagnoli, b)
+		in.sum = crc32.Update(in.sum, stream.Castagnoli, b)
 		return nil
 	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
 		return in.cutOff()
@@ -228,17 +229,17 @@ func (in *input) quantiser() ([]byte, error) {
 func (in *input) head(first int, f *format) (int, error) {
 	in.sum = 0
 	var b [partHead]byte
-	if err := in.bytes(b[:partHead-checksumSize]); err != nil {
+	if err := in.bytes(b[:partHead-stream.TrailerSize]); err != nil {
 		return 0, err
 	}
 	want := in.sum
-	if err := in.bytes(b[partHead-checksumSize:]); err != nil {
+	if err := in.bytes(b[partHead-stream.TrailerSize:]); err != nil {
 		return 0, err
 	}
 	if string(b[:8]) != partName {
 		return 0, fmt.Errorf("a part begins with %q, want %q", b[:8], partName)
 	}
-	if got := binary.LittleEndian.Uint32(b[partHead-checksumSize:]); got != want {
+	if got := binary.LittleEndian.Uint32(b[partHead-stream.TrailerSize:]); got != want {
 		return 0, fmt.Errorf("head with checksum %08x, but the bytes say %08x: they are damaged", want, got)
 	}
 	if at := binary.LittleEndian.Uint64(b[8:]); at != uint64(first) {
@@ -338,7 +339,7 @@ func numbers[E number](in *input, n int) ([]E, error) {
 		}
 		b := in.data[:n*width]
 		if at := uintptr(unsafe.Pointer(unsafe.SliceData(b))); littleEndian && at%uintptr(width) == 0 {
-			in.sum = crc32.Update(in.sum, castagnoli, b)
+			in.sum = crc32.Update(in.sum, stream.Castagnoli, b)
 			in.n += int64(len(b))
 			in.data = in.data[len(b):]
 			return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), n), nil

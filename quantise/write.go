@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"io"
 	"unsafe"
+
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // Codes as a file, all numbers little endian, with zeros up to a multiple of 8 bytes where a number
@@ -170,7 +172,7 @@ func (o *output) bytes(b []byte) {
 	}
 	_, o.err = o.w.Write(b)
 	o.n += len(b)
-	o.sum = crc32.Update(o.sum, castagnoli, b)
+	o.sum = crc32.Update(o.sum, stream.Castagnoli, b)
 }
 
 func (o *output) name(s string) {

@@ -62,7 +62,7 @@ func sumsMarshalBinary[T dense.Float](s *Sums[T]) ([]byte, error) {
 	for r := range s.width {
 		b = stream.AppendElements(b, s.square.row(r))
 	}
-	return stream.Seal(b), nil
+	return stream.Seal(b, 0), nil
 }
 
 // UnmarshalBinary replaces s by the sums that data encodes. s is one of NewSums for the same type,

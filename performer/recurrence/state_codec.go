@@ -44,7 +44,7 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	b = stream.AppendElements(b, s.r.marks())
 	b = stream.AppendElements(b, s.past)
 	b = stream.AppendElements(b, s.sums.Data)
-	return stream.Seal(b), nil
+	return stream.Seal(b, 0), nil
 }
 
 // UnmarshalBinary makes s the encoded state, whatever s held before. s must come from NewState,
