@@ -77,7 +77,6 @@ var small = map[string]string{
 	"thompson":    "-evaluations 8 -frequencies 8",
 	"associative": "-d 8 -draws 2",
 	"table":       "-rows 100 -features 8",
-	"charmodel":   "-steps 1 -batch 1 -context 8 -length 2 -text README.md",
 }
 
 // TestCommands holds the commands of all pages to what there is. With RANDFEAT_DOCS=check in the

@@ -61,11 +61,4 @@ var entries = []entry{
 		command: "go run ./examples/associative",
 		code:    passage{"recall.go", "recall", "x := recurrence.Tokens", "answers := "},
 	},
-	{
-		name: "charmodel", title: "A language model with linear and with exact attention",
-		shows: "Two small transformers learn to predict the characters of a text, from the same start and the same batches; the picture has their first 150 steps. " +
-			"Linear attention with elu + 1 features learns at least as fast here.",
-		command: "go run ./examples/charmodel",
-		code:    passage{"main.go", "trainings", "linear.model, err = newModel", `}, s.source("parameters"))`},
-	},
 }
