@@ -1,4 +1,4 @@
-// Transformer runs a decoder with the layers of Llama or GPT-2, whose attention is any form of
+// Transformer runs a decoder with the layers of Llama, whose attention is any form of
 // package performer. The model of the module trained has 3.7 million parameters and has read 9 million
 // tokens of the text of the Go distribution: see trained/README.md.
 package main
@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
-const about = `transformer runs a decoder with the layers of Llama or GPT-2, measures its loss, and lets it write.
+const about = `transformer runs a decoder with the layers of Llama, measures its loss, and lets it write.
 
 -model names a directory with config.json and model.safetensors as Hugging Face's programs write them, and merges.txt,
 the tokens of GPT-2; without merges.txt tokens are bytes. go run ./examples/transformer/train makes one in a few hours. The

@@ -24,7 +24,7 @@ func random(t *testing.T) (model, text string) {
 	t.Helper()
 	model = t.TempDir()
 	c := decoder.Config{
-		Vocabulary: 256, Layers: 2, Width: 16, Heads: 4, KeyHeads: 2, HeadDim: 4, Inner: 8, Context: 64, Epsilon: 1e-5, Base: 10000,
+		Vocabulary: 256, Layers: 2, Width: 16, Heads: 4, KeyHeads: 2, HeadDim: 4, Inner: 8, Context: 64, Epsilon: 1e-5, Base: 10000, Tied: true,
 	}
 	m, err := decoder.New(c, lm.Exact(c), exprand.NewSource(1))
 	require.NoError(t, err)
@@ -34,7 +34,7 @@ func random(t *testing.T) (model, text string) {
 	file, err := os.Create(filepath.Join(model, "model.safetensors"))
 	require.NoError(t, err)
 	defer file.Close()
-	require.NoError(t, m.Write(file, nil, true))
+	require.NoError(t, m.Write(file))
 	text = filepath.Join(model, "text")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing. ", 20)), 0o644))
 	return model, text

@@ -13,9 +13,9 @@ import (
 //	m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²
 //	w ← w − rate·(m̂/(√v̂ + ε) + Decay·w),  m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ)
 type AdamW[T dense.Float] struct {
-	Steps         int   // t
-	First, Second [][]T // m and v, as long as the parameters
 	parameters    []*Parameter[T]
+	first, second [][]T // m and v
+	steps         int   // t
 }
 
 const (
@@ -29,8 +29,8 @@ const (
 func NewAdamW[T dense.Float](parameters []*Parameter[T]) *AdamW[T] {
 	a := &AdamW[T]{parameters: parameters}
 	for _, p := range parameters {
-		a.First = append(a.First, make([]T, len(p.Value.Data)))
-		a.Second = append(a.Second, make([]T, len(p.Value.Data)))
+		a.first = append(a.first, make([]T, len(p.Value.Data)))
+		a.second = append(a.second, make([]T, len(p.Value.Data)))
 	}
 	return a
 }
@@ -38,7 +38,7 @@ func NewAdamW[T dense.Float](parameters []*Parameter[T]) *AdamW[T] {
 // Step takes one step along the gradients of the parameters, and returns the length of the gradient
 // before it was clipped.
 func (a *AdamW[T]) Step(rate float64) float64 {
-	a.Steps++
+	a.steps++
 	var square float64
 	for _, p := range a.parameters {
 		square += squaredNorm(p.Gradient.Data)
@@ -47,7 +47,7 @@ func (a *AdamW[T]) Step(rate float64) float64 {
 	scale := T(clip / max(clip, norm))
 	for i, p := range a.parameters {
 		ranges(len(p.Value.Data), elementGrain, func(lo, hi int) {
-			a.update(p, a.First[i], a.Second[i], lo, hi, scale, rate)
+			a.update(p, a.first[i], a.second[i], lo, hi, scale, rate)
 		})
 	}
 	return norm
@@ -55,7 +55,7 @@ func (a *AdamW[T]) Step(rate float64) float64 {
 
 // update is the step of the elements lo ≤ j < hi of one parameter.
 func (a *AdamW[T]) update(p *Parameter[T], first, second []T, lo, hi int, scale T, rate float64) {
-	t := float64(a.Steps)
+	t := float64(a.steps)
 	along := T(rate / (1 - math.Pow(beta1, t)))
 	size := T(1 / (1 - math.Pow(beta2, t)))
 	keep := T(1)

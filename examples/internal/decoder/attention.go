@@ -14,8 +14,7 @@ type Attention[T dense.Float] interface {
 	BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T])
 }
 
-// attention is y = heads(turn(x·W_qᵀ), turn(x·W_kᵀ), x·W_vᵀ)·W_oᵀ, where turn is rotary positions, if
-// there are any.
+// attention is y = heads(turn(x·W_qᵀ), turn(x·W_kᵀ), x·W_vᵀ)·W_oᵀ, where turn is rotary positions.
 type attention[T dense.Float] struct {
 	heads     Attention[T]
 	d         int        // columns of all heads of queries
@@ -32,43 +31,28 @@ type attention[T dense.Float] struct {
 type places[T dense.Float] struct {
 	sequences performer.Sequences
 	positions []int
-	rotary    *layer.Rotary[T] // nil for none
+	rotary    *layer.Rotary[T]
 	angles    layer.Angles[T]
 }
 
-// set gives the tokens of sequences of the given lengths positions from 0.
-func (p *places[T]) set(lengths []int) {
+// set gives the tokens of sequences of the given lengths positions from past.
+func (p *places[T]) set(past int, lengths ...int) {
 	p.sequences.Queries = lengths
 	p.positions = p.positions[:0]
 	for _, n := range lengths {
 		for i := range n {
-			p.positions = append(p.positions, i)
+			p.positions = append(p.positions, past+i)
 		}
 	}
-	p.turn()
-}
-
-// follow gives n tokens the positions from past.
-func (p *places[T]) follow(past, n int) {
-	p.positions = p.positions[:0]
-	for i := range n {
-		p.positions = append(p.positions, past+i)
-	}
-	p.turn()
-}
-
-func (p *places[T]) turn() {
-	if p.rotary != nil {
-		p.angles = p.rotary.Angles(p.angles, p.positions)
-	}
+	p.angles = p.rotary.Angles(p.angles, p.positions)
 }
 
 func newAttention[T dense.Float](c Config, place *places[T], heads Attention[T], scale float64, src rand.Source) *attention[T] {
 	d, keys := c.Heads*c.HeadDim, c.KeyHeads*c.HeadDim
 	return &attention[T]{
 		heads: heads, d: d, keys: keys, place: place,
-		in:  newLinear[T](c.Width, d+2*keys, c.GPT2, 1, src),
-		out: newLinear[T](d, c.Width, c.GPT2, scale, src),
+		in:  newLinear[T](c.Width, d+2*keys, 1, src),
+		out: newLinear[T](d, c.Width, scale, src),
 	}
 }
 
@@ -80,9 +64,7 @@ func (a *attention[T]) split(m dense.Matrix[T]) (q, k, v dense.Matrix[T]) {
 func (a *attention[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	a.qkv = a.in.forward(x)
 	q, k, v := a.split(a.qkv)
-	if a.place.rotary != nil {
-		a.place.angles.Turn(a.qkv.ColRange(0, a.d+a.keys))
-	}
+	a.place.angles.Turn(a.qkv.ColRange(0, a.d+a.keys))
 	y := a.mix.shape(x.Rows, a.d)
 	if a.state != nil {
 		return a.out.forward(a.state.Step(y, q, k, v))
@@ -96,12 +78,6 @@ func (a *attention[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	q, k, v := a.split(a.qkv)
 	dq, dk, dv := a.split(dqkv)
 	a.heads.BackwardSequences(dq, dk, dv, q, k, v, dmix, a.place.sequences)
-	if a.place.rotary != nil {
-		a.place.angles.TurnBack(dqkv.ColRange(0, a.d+a.keys))
-	}
+	a.place.angles.TurnBack(dqkv.ColRange(0, a.d+a.keys))
 	return a.in.backward(dqkv)
-}
-
-func (a *attention[T]) parameters() []*Parameter[T] {
-	return append(a.in.parameters(), a.out.parameters()...)
 }

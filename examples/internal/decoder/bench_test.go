@@ -12,7 +12,7 @@ import (
 // trains.
 func BenchmarkGradients(b *testing.B) {
 	c := Config{
-		Vocabulary: 2048, Layers: 4, Width: 256, Heads: 4, KeyHeads: 4, HeadDim: 64, Inner: 688, Epsilon: 1e-5, Base: 10000,
+		Vocabulary: 2048, Layers: 4, Width: 256, Heads: 4, KeyHeads: 4, HeadDim: 64, Inner: 688, Epsilon: 1e-5, Base: 10000, Tied: true,
 	}
 	const tokens = 4096
 	for _, length := range []int{512, 2048} {

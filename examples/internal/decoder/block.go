@@ -7,35 +7,29 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// block is h = x + attention(norm(x)), y = h + inner(norm(h)).
+// block is h = x + attention(norm(x)), y = h + inner(norm(h)). A block and each of its layers has two
+// methods.
+//
+//   - forward returns the outputs for x, in memory of the layer that the next call overwrites. x has
+//     to stay as it is until backward has been called.
+//   - backward takes the gradient with respect to the last outputs. It writes the gradients with
+//     respect to the parameters, and returns the gradient with respect to x, in memory of the layer too.
 type block[T dense.Float] struct {
-	attentionNorm sublayer[T]
+	attentionNorm *rmsNorm[T]
 	attention     *attention[T]
-	innerNorm     sublayer[T]
-	inner         sublayer[T]
+	innerNorm     *rmsNorm[T]
+	inner         *gated[T]
 }
 
 func newBlock[T dense.Float](c Config, place *places[T], heads Attention[T], src rand.Source) *block[T] {
 	// The sum that 2·Layers layers add to x has the variance of one unscaled layer.
 	scale := 1 / math.Sqrt(2*float64(c.Layers))
-	b := &block[T]{
-		attentionNorm: newNorm[T](c),
+	return &block[T]{
+		attentionNorm: newRMSNorm[T](c),
 		attention:     newAttention(c, place, heads, scale, src),
-		innerNorm:     newNorm[T](c),
+		innerNorm:     newRMSNorm[T](c),
+		inner:         newGated[T](c, scale, src),
 	}
-	if c.GPT2 {
-		b.inner = newGELU[T](c.Width, c.Inner, scale, src)
-	} else {
-		b.inner = newGated[T](c.Width, c.Inner, scale, src)
-	}
-	return b
-}
-
-func newNorm[T dense.Float](c Config) sublayer[T] {
-	if c.GPT2 {
-		return newLayerNorm[T](c.Width, c.Epsilon)
-	}
-	return newRMSNorm[T](c.Width, c.Epsilon)
 }
 
 // Sums go into the memory of the last layer, which does not read its outputs again.
@@ -56,9 +50,9 @@ func (b *block[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	return dx
 }
 
-func (b *block[T]) parameters() (all []*Parameter[T]) {
-	for _, l := range []sublayer[T]{b.attentionNorm, b.attention, b.innerNorm, b.inner} {
-		all = append(all, l.parameters()...)
+func (b *block[T]) parameters() []*Parameter[T] {
+	return []*Parameter[T]{
+		b.attentionNorm.gain, b.attention.in.weight, b.attention.out.weight,
+		b.innerNorm.gain, b.inner.in.weight, b.inner.down.weight,
 	}
-	return all
 }

@@ -16,10 +16,10 @@ type gated[T dense.Float] struct {
 	sigma, mix, dGateUp buffer[T]
 }
 
-func newGated[T dense.Float](d, inner int, scale float64, src rand.Source) *gated[T] {
+func newGated[T dense.Float](c Config, scale float64, src rand.Source) *gated[T] {
 	return &gated[T]{
-		in:   newLinear[T](d, 2*inner, false, 1, src),
-		down: newLinear[T](inner, d, false, scale, src),
+		in:   newLinear[T](c.Width, 2*c.Inner, 1, src),
+		down: newLinear[T](c.Inner, c.Width, scale, src),
 	}
 }
 
@@ -60,8 +60,4 @@ func (g *gated[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 		}
 	})
 	return g.in.backward(d)
-}
-
-func (g *gated[T]) parameters() []*Parameter[T] {
-	return append(g.in.parameters(), g.down.parameters()...)
 }

@@ -10,21 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// sublayer is a differentiable function of rows with parameters. One layer works on one batch at a
-// time.
-type sublayer[T dense.Float] interface {
-	// forward returns the outputs for x, in memory of the layer that the next call overwrites. x
-	// has to stay as it is until backward has been called.
-	forward(x dense.Matrix[T]) dense.Matrix[T]
-
-	// backward takes the gradient with respect to the last outputs. It writes the gradients with
-	// respect to the parameters, and returns the gradient with respect to x, in memory of the layer
-	// too.
-	backward(dy dense.Matrix[T]) dense.Matrix[T]
-
-	parameters() []*Parameter[T]
-}
-
 // Parameter is a matrix to be learnt and the gradient with respect to it.
 type Parameter[T dense.Float] struct {
 	Value, Gradient dense.Matrix[T]
@@ -41,15 +26,6 @@ func newParameter[T dense.Float](rows, cols int, sigma float64, src rand.Source)
 	return p
 }
 
-// newGain returns n parameters of the given value that do not decay.
-func newGain[T dense.Float](n int, value T) *Parameter[T] {
-	p := &Parameter[T]{Value: dense.New[T](1, n), Gradient: dense.New[T](1, n)}
-	for i := range p.Value.Data {
-		p.Value.Data[i] = value
-	}
-	return p
-}
-
 // buffer is memory that is kept from batch to batch.
 type buffer[T dense.Float] struct{ data []T }
 
@@ -61,54 +37,31 @@ func (b *buffer[T]) shape(r, c int) dense.Matrix[T] {
 	return dense.Of(r, c, b.data[:r*c])
 }
 
-// linear is y = x·Wᵀ + b.
+// linear is y = x·Wᵀ.
 type linear[T dense.Float] struct {
 	weight *Parameter[T] // out×in
-	bias   *Parameter[T] // 1×out, or nil
 	x      dense.Matrix[T]
 	y, dx  buffer[T]
 }
 
 // newLinear returns a linear layer. The variance of its outputs is scale² times the variance of its
 // inputs.
-func newLinear[T dense.Float](in, out int, bias bool, scale float64, src rand.Source) *linear[T] {
-	l := &linear[T]{weight: newParameter[T](out, in, scale/math.Sqrt(float64(in)), src)}
-	if bias {
-		l.bias = newGain[T](out, 0)
-	}
-	return l
+func newLinear[T dense.Float](in, out int, scale float64, src rand.Source) *linear[T] {
+	return &linear[T]{weight: newParameter[T](out, in, scale/math.Sqrt(float64(in)), src)}
 }
 
 func (l *linear[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
 	l.x = x
 	y := l.y.shape(x.Rows, l.weight.Value.Rows)
-	multiply(y, x, blas.NoTrans, l.weight.Value, blas.Trans, 0)
-	if l.bias != nil {
-		for i := range y.Rows {
-			add(y.Row(i), l.bias.Value.Data)
-		}
-	}
+	multiply(y, x, blas.NoTrans, l.weight.Value, blas.Trans)
 	return y
 }
 
 func (l *linear[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
-	multiply(l.weight.Gradient, dy, blas.Trans, l.x, blas.NoTrans, 0)
-	if l.bias != nil {
-		clear(l.bias.Gradient.Data)
-		for i := range dy.Rows {
-			add(l.bias.Gradient.Data, dy.Row(i))
-		}
-	}
+	multiply(l.weight.Gradient, dy, blas.Trans, l.x, blas.NoTrans)
 	dx := l.dx.shape(l.x.Rows, l.x.Cols)
-	multiply(dx, dy, blas.NoTrans, l.weight.Value, blas.NoTrans, 0)
+	multiply(dx, dy, blas.NoTrans, l.weight.Value, blas.NoTrans)
 	return dx
-}
-
-func (l *linear[T]) parameters() []*Parameter[T] {
-	if l.bias == nil {
-		return []*Parameter[T]{l.weight}
-	}
-	return []*Parameter[T]{l.weight, l.bias}
 }
 
 // rmsNorm divides rows by their root mean square and multiplies columns by learnt gains [Zhang &
@@ -123,8 +76,12 @@ type rmsNorm[T dense.Float] struct {
 	y, dx, sum buffer[T]
 }
 
-func newRMSNorm[T dense.Float](d int, epsilon float64) *rmsNorm[T] {
-	return &rmsNorm[T]{gain: newGain[T](d, 1), epsilon: epsilon}
+func newRMSNorm[T dense.Float](c Config) *rmsNorm[T] {
+	gain := &Parameter[T]{Value: dense.New[T](1, c.Width), Gradient: dense.New[T](1, c.Width)}
+	for j := range gain.Value.Data {
+		gain.Value.Data[j] = 1
+	}
+	return &rmsNorm[T]{gain: gain, epsilon: c.Epsilon}
 }
 
 func (n *rmsNorm[T]) forward(x dense.Matrix[T]) dense.Matrix[T] {
@@ -175,5 +132,3 @@ func (n *rmsNorm[T]) backward(dy dense.Matrix[T]) dense.Matrix[T] {
 	}
 	return dx
 }
-
-func (n *rmsNorm[T]) parameters() []*Parameter[T] { return []*Parameter[T]{n.gain} }

@@ -15,9 +15,8 @@ import (
 type Model[T dense.Float] struct {
 	Config
 	embedding *Parameter[T] // Vocabulary×Width
-	positions *Parameter[T] // Context×Width, or nil
 	blocks    []*block[T]
-	norm      sublayer[T]
+	norm      *rmsNorm[T]
 	out       *Parameter[T] // Vocabulary×Width, the embedding if tied
 	place     *places[T]
 
@@ -36,17 +35,12 @@ func New[T dense.Float](c Config, heads func(layer int) (Attention[T], error), s
 	const sigma = 0.02 // logits start out near zero
 	m := &Model[T]{Config: c, embedding: newParameter[T](c.Vocabulary, c.Width, sigma, src), place: new(places[T])}
 	m.out = m.embedding
-	if c.Untied {
+	if !c.Tied {
 		m.out = newParameter[T](c.Vocabulary, c.Width, sigma, src)
 	}
-	if c.GPT2 {
-		m.positions = newParameter[T](c.Context, c.Width, sigma, src)
-	} else {
-		var err error
-		m.place.rotary, err = layer.NewRotary[T](c.HeadDim, layer.RotaryOptions{Base: c.Base, Scaling: c.Scaling})
-		if err != nil {
-			return nil, fmt.Errorf("decoder: %w", err)
-		}
+	var err error
+	if m.place.rotary, err = layer.NewRotary[T](c.HeadDim, layer.RotaryOptions{Base: c.Base}); err != nil {
+		return nil, fmt.Errorf("decoder: %w", err)
 	}
 	for i := range c.Layers {
 		a, err := heads(i)
@@ -55,14 +49,13 @@ func New[T dense.Float](c Config, heads func(layer int) (Attention[T], error), s
 		}
 		m.blocks = append(m.blocks, newBlock(c, m.place, a, src))
 	}
-	m.norm = newNorm[T](c)
+	m.norm = newRMSNorm[T](c)
 	return m, nil
 }
 
 // Forward returns the logits of the token after each one, a row each, for sequences of the given
 // lengths one after another. The next call overwrites them. It is an error if a token is not in the
-// vocabulary, if lengths do not add up to the tokens, or if there are more learnt positions to take
-// than there are.
+// vocabulary, or if lengths do not add up to the tokens.
 func (m *Model[T]) Forward(tokens, lengths []int) (dense.Matrix[T], error) {
 	sum := 0
 	for _, n := range lengths {
@@ -71,43 +64,27 @@ func (m *Model[T]) Forward(tokens, lengths []int) (dense.Matrix[T], error) {
 	if sum != len(tokens) {
 		return dense.Matrix[T]{}, fmt.Errorf("decoder: %d tokens for sequences of %d together", len(tokens), sum)
 	}
-	m.place.set(lengths)
-	if err := m.fits(tokens); err != nil {
-		return dense.Matrix[T]{}, err
-	}
-	return m.forward(tokens), nil
-}
-
-// fits returns an error unless the tokens and their positions are there.
-func (m *Model[T]) fits(tokens []int) error {
-	for i, t := range tokens {
-		if t < 0 || t >= m.Vocabulary {
-			return fmt.Errorf("decoder: token %d is %d, want one of %d", i, t, m.Vocabulary)
-		}
-		if p := m.place.positions[i]; m.positions != nil && p >= m.Context {
-			return fmt.Errorf("decoder: token %d is at position %d, and there are %d", i, p, m.Context)
-		}
-	}
-	return nil
+	m.place.set(0, lengths...)
+	return m.forward(tokens)
 }
 
 // forward returns the logits of tokens at their places.
-func (m *Model[T]) forward(tokens []int) dense.Matrix[T] {
+func (m *Model[T]) forward(tokens []int) (dense.Matrix[T], error) {
 	m.tokens = tokens
 	x := m.x.shape(len(tokens), m.Width)
 	for i, t := range tokens {
-		copy(x.Row(i), m.embedding.Value.Row(t))
-		if m.positions != nil {
-			add(x.Row(i), m.positions.Value.Row(m.place.positions[i]))
+		if t < 0 || t >= m.Vocabulary {
+			return dense.Matrix[T]{}, fmt.Errorf("decoder: token %d is %d, want one of %d", i, t, m.Vocabulary)
 		}
+		copy(x.Row(i), m.embedding.Value.Row(t))
 	}
 	for _, b := range m.blocks {
 		x = b.forward(x)
 	}
 	m.h = m.norm.forward(x)
 	logits := m.y.shape(len(tokens), m.Vocabulary)
-	multiply(logits, m.h, blas.NoTrans, m.out.Value, blas.Trans, 0)
-	return logits
+	multiply(logits, m.h, blas.NoTrans, m.out.Value, blas.Trans)
+	return logits, nil
 }
 
 // Batch is sequences one after another, and the token that follows each token.
@@ -142,24 +119,18 @@ func (m *Model[T]) Gradients(b Batch) (float64, error) {
 		return 0, err
 	}
 	loss := crossEntropy(logits, m.losses.shape(1, len(b.Next)).Data, b.Next, true)
-	multiply(m.out.Gradient, logits, blas.Trans, m.h, blas.NoTrans, 0)
+	multiply(m.out.Gradient, logits, blas.Trans, m.h, blas.NoTrans)
 	dx := m.dx.shape(len(b.Tokens), m.Width)
-	multiply(dx, logits, blas.NoTrans, m.out.Value, blas.NoTrans, 0)
+	multiply(dx, logits, blas.NoTrans, m.out.Value, blas.NoTrans)
 	dx = m.norm.backward(dx)
 	for i := len(m.blocks) - 1; i >= 0; i-- {
 		dx = m.blocks[i].backward(dx)
 	}
-	if m.Untied {
+	if !m.Tied {
 		clear(m.embedding.Gradient.Data)
-	}
-	if m.positions != nil {
-		clear(m.positions.Gradient.Data)
 	}
 	for i, t := range m.tokens {
 		add(m.embedding.Gradient.Row(t), dx.Row(i))
-		if m.positions != nil {
-			add(m.positions.Gradient.Row(m.place.positions[i]), dx.Row(i))
-		}
 	}
 	return loss, nil
 }
@@ -167,16 +138,13 @@ func (m *Model[T]) Gradients(b Batch) (float64, error) {
 // Parameters returns all parameters of m in a fixed order.
 func (m *Model[T]) Parameters() []*Parameter[T] {
 	all := []*Parameter[T]{m.embedding}
-	if m.Untied {
+	if !m.Tied {
 		all = append(all, m.out)
-	}
-	if m.positions != nil {
-		all = append(all, m.positions)
 	}
 	for _, b := range m.blocks {
 		all = append(all, b.parameters()...)
 	}
-	return append(all, m.norm.parameters()...)
+	return append(all, m.norm.gain)
 }
 
 // Size returns the number of parameters.

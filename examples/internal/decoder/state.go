@@ -36,19 +36,16 @@ func (m *Model[T]) NewState() (*State[T], error) {
 // The next call of the model overwrites them. Errors are those of Forward.
 func (s *State[T]) Step(tokens []int) (dense.Matrix[T], error) {
 	m := s.model
-	m.place.follow(s.length, len(tokens))
-	if err := m.fits(tokens); err != nil {
-		return dense.Matrix[T]{}, err
-	}
+	m.place.set(s.length, len(tokens))
 	for i, b := range m.blocks {
 		b.attention.state = s.layers[i]
 	}
-	logits := m.forward(tokens)
+	logits, err := m.forward(tokens)
 	for _, b := range m.blocks {
 		b.attention.state = nil
 	}
 	s.length += len(tokens)
-	return logits, nil
+	return logits, err
 }
 
 // Bytes returns the number of bytes that the states of all layers take as files. States with a window

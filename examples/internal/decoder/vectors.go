@@ -25,8 +25,8 @@ func ranges(n, grain int, f func(lo, hi int)) {
 	all.Wait()
 }
 
-// multiply computes dst = A·B + beta·dst, where A is a or its transpose and B is b or its transpose.
-func multiply[T dense.Float](dst, a dense.Matrix[T], ta blas.Transpose, b dense.Matrix[T], tb blas.Transpose, beta T) {
+// multiply computes dst = A·B, where A is a or its transpose and B is b or its transpose.
+func multiply[T dense.Float](dst, a dense.Matrix[T], ta blas.Transpose, b dense.Matrix[T], tb blas.Transpose) {
 	var product fast.Implementation
 	inner := a.Cols
 	if ta == blas.Trans {
@@ -35,10 +35,10 @@ func multiply[T dense.Float](dst, a dense.Matrix[T], ta blas.Transpose, b dense.
 	switch to := any(dst.Data).(type) {
 	case []float32:
 		product.Sgemm(ta, tb, dst.Rows, dst.Cols, inner, 1, any(a.Data).([]float32), a.Stride,
-			any(b.Data).([]float32), b.Stride, float32(beta), to, dst.Stride)
+			any(b.Data).([]float32), b.Stride, 0, to, dst.Stride)
 	case []float64:
 		product.Dgemm(ta, tb, dst.Rows, dst.Cols, inner, 1, any(a.Data).([]float64), a.Stride,
-			any(b.Data).([]float64), b.Stride, float64(beta), to, dst.Stride)
+			any(b.Data).([]float64), b.Stride, 0, to, dst.Stride)
 	}
 }
 

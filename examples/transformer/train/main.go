@@ -5,15 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	exprand "golang.org/x/exp/rand"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/bpe"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/goroot"
+	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -21,31 +22,28 @@ const about = `train trains a decoder with the layers of Llama on the text of th
 
 The text is cut into tokens by byte-pair encoding, which is trained first. One file in 40 or so is held out. AdamW runs
 for -minutes, or for -steps; its rate rises for 2 % of that and falls to zero as a cosine. Sequences have a quarter of
--context for 40 % of the training, half of it for 25 %, and all of it then. Attention is exact, with gradients by package
-performer.
+-context for 40 % of the training, half of it for 25 %, and all of it then. Gradients of attention are those of package performer.
+-form elu trains through linear attention with the features elu+1.
 
--out names a directory, which gets merges.txt (the tokens), config.json, model.safetensors (half precision) and curve.csv
-(mean losses in nats a token: of training since the row before, and of some held-out text). -state names a directory for
-what -resume needs: the training goes on where it was, or begins a new schedule if that is over.`
+-out names a directory, which gets merges.txt (the tokens) and, every few minutes, config.json, model.safetensors (half
+precision) and curve.csv (mean losses in nats a token: of training since the row before, and of some held-out text).`
 
 func main() { cli.Main("train", run) }
 
 type settings struct {
-	out, state                         string
-	minutes, save, rate                float64
+	out, form                          string
+	minutes, rate                      float64
 	steps, tokens, context, vocabulary int
 	layers, heads, inner               int
 	seed                               uint64
-	resume                             bool
 }
 
 func run(args []string, stdout, _ io.Writer) error {
 	fs := cli.NewFlags("train")
 	var s settings
 	fs.StringVar(&s.out, "out", "", "`folder` of the results, which is made")
-	fs.StringVar(&s.state, "state", "", "`folder` of the state of the training, which is made")
 	fs.Float64Var(&s.minutes, "minutes", 90, 1e-3, 1e6, "length of the training")
-	fs.Float64Var(&s.save, "save", 10, 0, 1e6, "minutes between saved states")
+	fs.ChoiceVar(&s.form, "form", "exact", []string{"exact", "elu"}, "attention of all heads")
 	fs.Float64Var(&s.rate, "rate", 3e-3, 1e-9, 1, "highest rate of AdamW")
 	fs.IntVar(&s.steps, "steps", 0, 0, 100_000_000, "number of steps, instead of -minutes unless 0")
 	fs.IntVar(&s.tokens, "tokens", 4096, 4, 1<<20, "tokens of a step, a multiple of -context")
@@ -55,13 +53,12 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.IntVar(&s.heads, "heads", 4, 1, 1000, "heads of 64 coordinates in a layer")
 	fs.IntVar(&s.inner, "inner", 688, 1, 1_000_000, "columns of the inner layers")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of the first parameters")
-	fs.BoolVar(&s.resume, "resume", "go on from the state in -out")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
 	switch {
-	case s.out == "" || s.state == "":
-		return errors.New("-out or -state is missing, want two directories")
+	case s.out == "":
+		return errors.New("-out is missing, want a directory")
 	case s.context%4 != 0:
 		return fmt.Errorf("-context is %d, want a multiple of 4", s.context)
 	case s.tokens < s.context || s.tokens%s.context != 0:
@@ -70,10 +67,8 @@ func run(args []string, stdout, _ io.Writer) error {
 	if err := s.fits(); err != nil {
 		return err
 	}
-	for _, f := range []struct{ flag, folder string }{{"out", s.out}, {"state", s.state}} {
-		if err := cli.Folder(f.flag, f.folder); err != nil {
-			return err
-		}
+	if err := cli.Folder("out", s.out); err != nil {
+		return err
 	}
 	tr, err := s.training(stdout)
 	if err != nil {
@@ -97,19 +92,27 @@ func (s settings) fits() error {
 func (s settings) config(tokens int) decoder.Config {
 	return decoder.Config{
 		Vocabulary: tokens, Layers: s.layers, Width: s.heads * headDim,
-		Heads: s.heads, KeyHeads: s.heads, HeadDim: headDim, Inner: s.inner, Context: s.context, Epsilon: 1e-5, Base: 10000,
+		Heads: s.heads, KeyHeads: s.heads, HeadDim: headDim, Inner: s.inner, Context: s.context, Epsilon: 1e-5, Base: 10000, Tied: true,
 	}
 }
 
-// training makes the tokenizer, the text in tokens and the model, or reads what an earlier training
-// has left.
+// training makes the tokenizer, the text in tokens and the model.
 func (s settings) training(stdout io.Writer) (*training, error) {
 	texts, err := goroot.Texts()
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.tokenizer(texts)
+	var learnt []string
+	for _, text := range texts {
+		if !text.HeldOut {
+			learnt = append(learnt, text.Text)
+		}
+	}
+	t, err := bpe.Train(learnt, s.vocabulary)
 	if err != nil {
+		return nil, err
+	}
+	if err := cli.Write(filepath.Join(s.out, "merges.txt"), t.Write); err != nil {
 		return nil, err
 	}
 	c, err := newCorpus(texts, t, s.context)
@@ -118,40 +121,17 @@ func (s settings) training(stdout io.Writer) (*training, error) {
 	}
 	tr := &training{settings: s, corpus: c, stdout: stdout}
 	heads := func(int) (decoder.Attention[float32], error) {
-		return performer.NewBatch[float32](s.heads, s.heads, performer.Exact[float32]{Causal: true})
+		form, err := lm.Form{Name: s.form}.Attention(dense.Matrix[float32]{Cols: headDim}, true, s.seed)
+		if err != nil {
+			return nil, err
+		}
+		return performer.NewBatch(s.heads, s.heads, form)
 	}
 	if tr.model, err = decoder.New(s.config(t.Size()), heads, exprand.NewSource(s.seed)); err != nil {
 		return nil, err
 	}
 	tr.optimiser = decoder.NewAdamW(tr.model.Parameters())
-	fmt.Fprintf(stdout, "%d tokens to train on, %d held out, %.3f bytes a token, %d parameters\n",
+	_, err = fmt.Fprintf(stdout, "%d tokens to train on, %d held out, %.3f bytes a token, %d parameters\n",
 		len(c.training), len(c.heldOut), c.bytesPerToken, tr.model.Size())
-	if s.resume {
-		return tr, tr.load()
-	}
-	return tr, nil
-}
-
-// tokenizer reads the tokenizer of the training that goes on, or trains one.
-func (s settings) tokenizer(texts []goroot.Text) (*bpe.Tokenizer, error) {
-	name := filepath.Join(s.out, "merges.txt")
-	if s.resume {
-		file, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer file.Close()
-		return bpe.Read(file)
-	}
-	var training []string
-	for _, text := range texts {
-		if !text.HeldOut {
-			training = append(training, text.Text)
-		}
-	}
-	t, err := bpe.Train(training, s.vocabulary)
-	if err != nil {
-		return nil, err
-	}
-	return t, cli.Write(name, t.Write)
+	return tr, err
 }

@@ -3,12 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -25,20 +22,12 @@ type training struct {
 	optimiser *decoder.AdamW[float32]
 	stdout    io.Writer
 
-	curve    bytes.Buffer // curve.csv
-	progress progress
-	earlier  progress // when this run of the program began
-	start    time.Time
-}
-
-// progress is how far a training is.
-type progress struct {
-	Done      float64 // fraction of the schedule
-	From      int     // steps when the schedule began
-	Seconds   float64
-	Steps     int
-	Tokens    int
-	Sequences int
+	start     time.Time
+	done      float64 // fraction of the schedule
+	steps     int
+	tokens    int
+	sequences int
+	curve     bytes.Buffer // curve.csv
 }
 
 const (
@@ -48,95 +37,86 @@ const (
 
 // run trains until the schedule is over.
 func (t *training) run() error {
-	if err := t.openCurve(); err != nil {
-		return err
-	}
-	t.earlier, t.start = t.progress, time.Now()
-	saved, pointed, sum, n := t.start, t.start, 0.0, 0
-	for t.progress.Done < 1 {
+	t.row("seconds", "steps", "tokens", "context", "rate", "training", "heldout")
+	t.start = time.Now()
+	pointed, sum, n := t.start, 0.0, 0
+	for t.done < 1 {
 		loss, err := t.step()
 		if err != nil {
 			return err
 		}
 		sum += loss
 		n++
-		over := t.progress.Done >= 1
-		if over || time.Since(pointed).Minutes() >= pointMinutes {
+		if t.done >= 1 || time.Since(pointed).Minutes() >= pointMinutes {
 			if err := t.point(sum / float64(n)); err != nil {
 				return err
 			}
 			pointed, sum, n = time.Now(), 0, 0
 		}
-		if over || time.Since(saved).Minutes() >= t.save {
-			if err := t.store(); err != nil {
-				return err
-			}
-			saved = time.Now()
-		}
 	}
+	took := time.Since(t.start)
 	loss, err := t.corpus.loss(t.model, len(t.corpus.heldOut))
 	if err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(t.stdout, "%d tokens in %.0f s; held out: %.4f nats a token, %.4f bits a byte\n",
-		t.progress.Tokens, t.progress.Seconds, loss, loss/math.Ln2/t.corpus.bytesPerToken)
+		t.tokens, took.Seconds(), loss, loss/math.Ln2/t.corpus.bytesPerToken)
 	return err
 }
 
 // step takes one step and returns the loss before it.
 func (t *training) step() (float64, error) {
-	p := &t.progress
-	length := contextAt(p.Done, t.context)
-	loss, err := t.model.Gradients(t.corpus.sample(t.tokens/length, length, &p.Sequences))
+	length := contextAt(t.done, t.context)
+	loss, err := t.model.Gradients(t.corpus.sample(t.settings.tokens/length, length, &t.sequences))
 	if err != nil {
 		return 0, err
 	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return 0, fmt.Errorf("the loss of step %d is %v; a lower -rate may help", p.Steps, loss)
+		return 0, fmt.Errorf("the loss of step %d is %v; a lower -rate may help", t.steps, loss)
 	}
-	t.optimiser.Step(t.rate * rateAt(p.Done))
-	p.Steps++
-	p.Tokens += t.tokens
-	run := time.Since(t.start)
-	p.Seconds = t.earlier.Seconds + run.Seconds()
-	p.Done = t.earlier.Done + run.Minutes()/t.minutes
-	if t.steps > 0 {
-		p.Done = float64(p.Steps-p.From) / float64(t.steps)
+	t.optimiser.Step(t.rate * rateAt(t.done))
+	t.steps++
+	t.tokens += t.settings.tokens
+	t.done = time.Since(t.start).Minutes() / t.minutes
+	if t.settings.steps > 0 {
+		t.done = float64(t.steps) / float64(t.settings.steps)
 	}
 	return loss, nil
 }
 
-func (t *training) curvePath() string { return filepath.Join(t.out, "curve.csv") }
-
-// openCurve begins curve.csv with its head, or with what is there if a training goes on.
-func (t *training) openCurve() error {
-	if !t.resume {
-		t.row("seconds", "steps", "tokens", "context", "rate", "training", "heldout")
-		return nil
-	}
-	text, err := os.ReadFile(t.curvePath())
-	t.curve.Write(text)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// point appends a row to curve.csv, and prints it.
+// point prints the losses, appends them to curve.csv, and writes the model.
 func (t *training) point(loss float64) error {
 	heldOut, err := t.corpus.loss(t.model, glance*t.context)
 	if err != nil {
 		return err
 	}
-	p := t.progress
-	fmt.Fprintf(t.stdout, "%6.0f s, step %d: training %.4f, held out %.4f\n", p.Seconds, p.Steps, loss, heldOut)
-	t.row(fmt.Sprintf("%.0f", p.Seconds), strconv.Itoa(p.Steps), strconv.Itoa(p.Tokens),
-		strconv.Itoa(contextAt(p.Done, t.context)), fmt.Sprintf("%.3g", t.rate*rateAt(p.Done)),
+	seconds := time.Since(t.start).Seconds()
+	fmt.Fprintf(t.stdout, "%6.0f s, step %d: training %.4f, held out %.4f\n", seconds, t.steps, loss, heldOut)
+	t.row(fmt.Sprintf("%.0f", seconds), strconv.Itoa(t.steps), strconv.Itoa(t.tokens),
+		strconv.Itoa(contextAt(t.done, t.context)), fmt.Sprintf("%.3g", t.rate*rateAt(t.done)),
 		fmt.Sprintf("%.4f", loss), fmt.Sprintf("%.4f", heldOut))
-	return cli.Write(t.curvePath(), func(w io.Writer) error {
-		_, err := w.Write(t.curve.Bytes())
+	config, err := t.model.JSON()
+	if err != nil {
 		return err
-	})
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"curve.csv":         whole(t.curve.Bytes()),
+		"config.json":       whole(append(config, '\n')),
+		"model.safetensors": t.model.Write,
+	} {
+		if err := cli.Write(filepath.Join(t.out, name), write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whole returns what writes a text.
+func whole(text []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
 }
 
 // row appends a row to curve.
