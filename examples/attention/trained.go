@@ -100,7 +100,7 @@ func reportLosses(w io.Writer, s settings, m *lm.Model, text *lm.Text) error {
 	t := table.New(1, "attention of all heads", "nats a token", "more than exact", "bits a byte")
 	var exact float64
 	for _, name := range swapped {
-		f, err := lm.ParseForm(name, "")
+		f, err := lm.ParseForm(name)
 		if err != nil {
 			return err
 		}

@@ -36,6 +36,14 @@ type heads struct {
 
 // compare prints the errors of the forms by head, and what they do to the loss.
 func (s settings) compare(w io.Writer, m *lm.Model) error {
+	var forms []lm.Form
+	for _, name := range compared {
+		f, err := lm.ParseForm(name)
+		if err != nil {
+			return err
+		}
+		forms = append(forms, f)
+	}
 	half := s.context / 2
 	text, err := m.Text(s.text, max(s.tokens, 2*s.context, pooled*half), s.context)
 	if err != nil {
@@ -61,12 +69,12 @@ func (s settings) compare(w io.Writer, m *lm.Model) error {
 		{fmt.Sprintf("Causal, a sequence of %d tokens", s.context), true, causal},
 		{fmt.Sprintf("Without a mask, %d sequences of %d tokens together", len(together), half), false, both},
 	} {
-		if err := s.compareHeads(w, m, h); err != nil {
+		if err := s.compareHeads(w, m, h, forms); err != nil {
 			return err
 		}
 	}
 	batches := text.Batches[:max(s.tokens/s.context, 1)]
-	return s.compareLosses(w, m, batches, text)
+	return s.compareLosses(w, m, batches, text, forms)
 }
 
 // headsOf returns the heads of all layers in sequences together.
@@ -102,11 +110,7 @@ func headsOf(m *lm.Model, batches []decoder.Batch, earlier decoder.Batch) ([]hea
 }
 
 // compareHeads prints a row a head and a column a form, and means below.
-func (s settings) compareHeads(w io.Writer, m *lm.Model, h heads) error {
-	forms, err := parse(compared)
-	if err != nil {
-		return err
-	}
+func (s settings) compareHeads(w io.Writer, m *lm.Model, h heads, forms []lm.Form) error {
 	names := []string{"head"}
 	for _, f := range forms {
 		names = append(names, f.String())
@@ -145,19 +149,15 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, h heads) error {
 	if err := t.Fprint(w); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w)
+	_, err := fmt.Fprintln(w)
 	return err
 }
 
 // compareLosses prints the loss with each form in all heads.
-func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batch, text *lm.Text) error {
-	forms, err := parse(append([]string{"exact"}, compared...))
-	if err != nil {
-		return err
-	}
+func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batch, text *lm.Text, forms []lm.Form) error {
 	t := table.New(1, "all heads", "nats a token", "more than exact", "perplexity")
 	var exact float64
-	for i, f := range forms {
+	for i, f := range append([]lm.Form{{Name: "exact"}}, forms...) {
 		if err := f.Use(m, batches[0], s.seed); err != nil {
 			return err
 		}
@@ -172,17 +172,6 @@ func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batc
 	}
 	fmt.Fprintf(w, "Mean loss of %d tokens of %s, in sequences of %d:\n\n", len(batches)*s.context, text.Name, s.context)
 	return t.Fprint(w)
-}
-
-func parse(names []string) (forms []lm.Form, err error) {
-	for _, name := range names {
-		f, err := lm.ParseForm(name, "")
-		if err != nil {
-			return nil, err
-		}
-		forms = append(forms, f)
-	}
-	return forms, nil
 }
 
 // timed returns the outputs of a form for a head, and its least time.

@@ -21,9 +21,8 @@ the tokens of GPT-2; without merges.txt tokens are bytes. go run ./examples/tran
 model that is there by default has 3.7 million parameters and was trained for 81 minutes on the text of the Go
 distribution; its loss on held-out files is 2.65 nats a token, and more training would make it less.
 The program measures the mean loss on -text, or on files of the Go distribution that the training held out, in sequences
-of -context tokens. It prints statistics of the queries and keys of every head, and the loss again with another form of
-attention, -form. -only layer.head leaves all other heads exact. The model then writes -length tokens that follow
--prompt.
+of -context tokens, and the loss again with another form of attention, -form. The model then writes -length tokens that
+follow -prompt.
 
 -generate n does something else: with -form, such as window:1024+4, the model writes n tokens, whatever it was trained to
 read, and the program prints speed and memory on the way. It then reads n tokens of the text with the same state, and
@@ -38,12 +37,12 @@ func main() { cli.Main("transformer", run) }
 
 // settings are the flags.
 type settings struct {
-	model, text, form, only, prompt string
-	context, tokens                 int
-	length, generate                int
-	table                           bool
-	temperature                     float64
-	seed                            uint64
+	model, text, form, prompt string
+	context, tokens           int
+	length, generate          int
+	table                     bool
+	temperature               float64
+	seed                      uint64
 }
 
 func run(args []string, stdout, _ io.Writer) error {
@@ -52,7 +51,6 @@ func run(args []string, stdout, _ io.Writer) error {
 	fs.InputVar(&s.model, "model", "examples/transformer/trained", "folder", "folder of the model")
 	fs.InputVar(&s.text, "text", "", "file", "text to measure the loss on, instead of the Go distribution")
 	fs.StringVar(&s.form, "form", "positive:256", "other form of attention: "+lm.Forms)
-	fs.StringVar(&s.only, "only", "", "the one `layer.head` that has the other form, from 0; empty for all")
 	fs.StringVar(&s.prompt, "prompt", "// Sum returns the sum of the elements of x.\nfunc Sum(", "text that the model continues")
 	fs.IntVar(&s.context, "context", 2048, 2, 1<<16, "length of sequences")
 	fs.IntVar(&s.tokens, "tokens", 1<<14, 2, 1<<24, "tokens to measure the loss on")
@@ -79,7 +77,7 @@ func run(args []string, stdout, _ io.Writer) error {
 
 // report reads the model and the text, and prints everything.
 func (s settings) report(w io.Writer) error {
-	f, err := lm.ParseForm(s.form, s.only)
+	f, err := lm.ParseForm(s.form)
 	if err != nil {
 		return err
 	}
@@ -108,9 +106,6 @@ func (s settings) report(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := printHeads(w, m, s.context); err != nil {
-		return err
-	}
 	if err := f.Use(m, text.Batches[0], s.seed); err != nil {
 		return err
 	}
@@ -118,7 +113,7 @@ func (s settings) report(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "\nMean loss of %d tokens of %s, in sequences of %d:\n", text.Tokens(), text.Name, s.context)
+	fmt.Fprintf(w, "Mean loss of %d tokens of %s, in sequences of %d:\n", text.Tokens(), text.Name, s.context)
 	for _, l := range []struct {
 		name string
 		lm.Loss

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
@@ -46,7 +45,6 @@ func TestRun(t *testing.T) {
 		out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "128",
 			"-form", form, "-prompt", "Light", "-length", "5")
 		assert.Contains(t, out, "2 layers of 4 heads of 4 coordinates")
-		assert.Contains(t, out, "\n1.3 ", "the last head")
 		assert.Contains(t, out, "Mean loss of 128 tokens")
 		assert.Contains(t, out, "\nLight")
 		var exact, other float64
@@ -67,9 +65,7 @@ func TestRun(t *testing.T) {
 	assert.Contains(t, bits, "bits, 8")
 	clusters := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "clusters:8", "-length", "0")
 	assert.Contains(t, clusters, "clusters, 8")
-	one := clitest.Output(t, run, "-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "mean", "-only", "1.2", "-length", "0")
-	assert.Contains(t, one, "mean, head 1.2")
-	assert.NotContains(t, one, "With")
+	assert.NotContains(t, clusters, "With")
 	greedy := []string{"-model", model, "-text", text, "-context", "32", "-tokens", "32", "-form", "exact", "-temperature", "0"}
 	_, first, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "2")...), "With exact")
 	_, second, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "3")...), "With exact")
@@ -108,43 +104,10 @@ func TestErrors(t *testing.T) {
 		`-form is "landmarks:3+1"`:       "-form landmarks:3+1",
 		"-generate is 3":                 "-generate 3",
 		"want one of them":               "-generate 4 -table",
-		`-only is "1"`:                   "-only 1",
-		"there is no head 2.0 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 2.0",
-		"there is no head 0.4 in 2":      "-model MODEL -text TEXT -context 32 -tokens 32 -only 0.4",
 		"has 400 tokens, want more than": "-model MODEL -text TEXT",
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 	} {
 		args = strings.NewReplacer("MODEL", model, "TEXT", text, "EMPTY", t.TempDir()).Replace(args)
 		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
 	}
-}
-
-// TestStatistics has a head with two equal queries (3, 4) over keys (0, 0), (0, 2): the weights of the
-// second query are e^0 and e^(8/√2).
-func TestStatistics(t *testing.T) {
-	q := dense.Of(2, 2, []float32{3, 4, 3, 4})
-	k := dense.Of(2, 2, []float32{0, 0, 0, 2})
-	s := statisticsOf(q, k)
-	logit := 8 / math.Sqrt2
-	p := 1 / (1 + math.Exp(logit))
-	assert.InDelta(t, 5, s.query, 1e-6)
-	assert.InDelta(t, 1, s.key, 1e-6)
-	assert.InDelta(t, 2, s.longest, 1e-6)
-	assert.InDelta(t, 0, s.low, 1e-6)
-	assert.InDelta(t, logit, s.high, 1e-6)
-	assert.InDelta(t, logit/2, s.spread, 1e-6)
-	assert.InDelta(t, -p*math.Log(p)-(1-p)*math.Log(1-p), s.entropy, 1e-6)
-
-	// Equal weights of n keys: the last 64 and the top 64 have 64/n each. Queries see 257 … 512 keys.
-	flat := statisticsOf(dense.New[float32](512, 2), dense.New[float32](512, 2))
-	var want, entropy float64
-	for n := 257; n <= 512; n++ {
-		want += 64 / float64(n) / 256
-		entropy += math.Log(float64(n)) / 256
-	}
-	assert.InDelta(t, want, flat.top[1], 1e-12)
-	assert.InDelta(t, want, flat.window[0], 1e-12)
-	assert.InDelta(t, 2*want, flat.window[1], 1e-12)
-	assert.InDelta(t, entropy, flat.entropy, 1e-12)
-	assert.Zero(t, flat.spread)
 }

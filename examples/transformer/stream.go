@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
@@ -81,11 +82,16 @@ func (s settings) generateTokens(w io.Writer, m *lm.Model, f lm.Form) ([]int, er
 		}
 		t.Row(fmt.Sprint(len(tokens)), fmt.Sprintf("%.0f", speed), fmt.Sprint(held), fmt.Sprintf("%.1f", float64(liveHeap())/1e6))
 	}
-	if err := t.Fprint(w); err != nil {
-		return nil, err
-	}
-	_, err = fmt.Fprintf(w, "\nPeak memory of the process so far: %.0f MB\n", float64(peak())/1e6)
-	return tokens, err
+	return tokens, t.Fprint(w)
+}
+
+// liveHeap returns the bytes that the program holds, without garbage.
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC() // the memory of a pool survives one collection
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
 }
 
 // readTogether is the number of tokens that are read in a call.

@@ -16,12 +16,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Form is a form of attention for one head or all.
+// Form is a form of attention.
 type Form struct {
-	Name        string
-	Size        int // features, landmarks, clusters, tokens, or bits
-	Sinks       int // first tokens that all see in spite of a window
-	Layer, Head int // −1 for all
+	Name  string
+	Size  int // features, landmarks, clusters, tokens, or bits
+	Sinks int // first tokens that all see in spite of a window
 }
 
 // Forms describes what ParseForm reads.
@@ -35,11 +34,10 @@ const (
 	longest = 1 << 20
 )
 
-// ParseForm reads a form, and the one head, layer.head, that has it, or "" for all heads.
-func ParseForm(text, only string) (Form, error) {
-	f := Form{Layer: -1, Head: -1}
+// ParseForm reads a form.
+func ParseForm(text string) (Form, error) {
 	name, size, sized := strings.Cut(text, ":")
-	f.Name = name
+	f := Form{Name: name}
 	switch name {
 	case "exact", "mean", "elu":
 		if sized {
@@ -70,16 +68,6 @@ func ParseForm(text, only string) (Form, error) {
 	default:
 		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c, window:w, window:w+s or bits:8", text)
 	}
-	if only == "" {
-		return f, nil
-	}
-	layer, head, _ := strings.Cut(only, ".")
-	var errs [2]error
-	f.Layer, errs[0] = strconv.Atoi(layer)
-	f.Head, errs[1] = strconv.Atoi(head)
-	if errs[0] != nil || errs[1] != nil || f.Layer < 0 || f.Head < 0 {
-		return f, fmt.Errorf("-only is %q, want layer.head from 0.0", only)
-	}
 	return f, nil
 }
 
@@ -91,18 +79,11 @@ func (f Form) String() string {
 	if f.Sinks > 0 {
 		s += fmt.Sprintf(" and %d sinks", f.Sinks)
 	}
-	if f.Layer >= 0 {
-		s += fmt.Sprintf(", head %d.%d", f.Layer, f.Head)
-	}
 	return s
 }
 
-// Use gives the form to one head or all, and exact attention to the others. Landmarks are keys of b,
-// which the model reads with exact attention.
+// Use gives the form to all heads. Landmarks are keys of b, which the model reads with exact attention.
 func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
-	if f.Head >= m.Heads || f.Layer >= m.Layers {
-		return fmt.Errorf("there is no head %d.%d in %d layers of %d heads", f.Layer, f.Head, m.Layers, m.Heads)
-	}
 	exact := Exact(m.Config)
 	for l := range m.Layers {
 		heads, err := exact(l)
@@ -114,14 +95,9 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	if _, err := m.Forward(b.Tokens, b.Lengths); err != nil {
 		return err
 	}
-	var all []decoder.Attention[float32]
 	for l := range m.Layers {
 		forms := make([]performer.Form[float32], m.Heads)
 		for h := range forms {
-			forms[h] = performer.Exact[float32]{Causal: true}
-			if f.Layer >= 0 && (l != f.Layer || h != f.Head) {
-				continue
-			}
 			_, keys, _ := m.Head(l, h)
 			var err error
 			if forms[h], err = f.Attention(keys, true, seed+uint64(l*m.Heads+h)); err != nil {
@@ -132,10 +108,7 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, batch)
-	}
-	for l, heads := range all {
-		m.Model.Use(l, heads)
+		m.Model.Use(l, batch)
 	}
 	return nil
 }
