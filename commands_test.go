@@ -69,7 +69,7 @@ func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPre
 
 // small are flags that make the examples quick, for commands that do not have them.
 var small = map[string]string{
-	"attention":   "-length 300 -draws 2 -size 8 -stream 0",
+	"attention":   "-length 300 -draws 2 -size 8",
 	"variance":    "-draws 2 -pairs 1 -d 4",
 	"rotation":    "-n 2",
 	"search":      "-dim 16 -words 100 -queries 20",

@@ -62,7 +62,7 @@ func TestImports(t *testing.T) {
 		module + "rff":                  "internal/cmd internal/testing/maptest components hypothesis performer ridge validate examples",
 		module + "performer/recurrence": "examples internal/cmd",
 		module + "performer/audit":      "examples",
-		module + "performer/estimate":   "examples",
+		module + "performer/estimate":   "",
 		module + "performer/layer":      "examples",
 		module + "performer/multipole":  "performer/audit examples",
 		module + "performer":            "performer examples internal/cmd",

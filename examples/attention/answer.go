@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
@@ -20,18 +19,17 @@ const (
 
 // answer chooses attention within the tolerance for every head, and writes the outputs if a file is
 // named. It returns lines on the choice and on what it turned out to be.
-func (c *comparison[T]) answer() (string, error) {
+func (c *comparison) answer() (string, error) {
 	var lines []string
-	truth := performer.Exact[T]{Scale: c.scale, Causal: c.causal}
-	out := make([]dense.Matrix[T], len(c.heads))
+	out := make([]dense.Matrix[float32], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		chosen, err := audit.Choose(context.Background(), truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions[T]{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
+		chosen, err := audit.Choose(context.Background(), c.truth(), h.q, h.k, h.v, c.tolerance, audit.ChooseOptions[float32]{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
 		if err != nil {
 			return "", err
 		}
 		start := time.Now()
-		out[i] = chosen.Form.Forward(dense.Matrix[T]{}, h.q, h.k, h.v)
+		out[i] = chosen.Form.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
 		took += time.Since(start)
 		title := fmt.Sprintf("To %.3g %%", 100*c.tolerance)
 		if len(c.heads) > 1 {
@@ -39,12 +37,8 @@ func (c *comparison[T]) answer() (string, error) {
 		}
 		lines = append(lines, fmt.Sprintf("%s: %v", title, chosen))
 	}
-	means := make([]dense.Matrix[T], len(c.heads))
-	for i, h := range c.heads {
-		means[i] = average(h, c.causal)
-	}
 	lines = append(lines, fmt.Sprintf("Measured on all outputs: error %.3g %%, %s ms, exact attention %s ms. The mean of all values is %.3g %% off.",
-		100*distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*distance(means, c.exact)))
+		100*distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*distance(c.averages(), c.exact)))
 	if c.out != "" {
 		if err := c.write(out); err != nil {
 			return "", err

@@ -5,9 +5,7 @@
 // give queries, keys and values. The program measures forms of attention beside exact softmax
 // attention, error against time, as a table and as a picture, then does the same for heads of the
 // decoder in examples/transformer/trained, whose loss it measures with each form in all heads. It ends
-// with attention to a tolerance. -table shows more: what orthogonal frequencies save, which map is best for these words,
-// errors predicted without exact attention, an estimate without bias, and the text as a stream. -q
-// -k -v take tensors of your own instead.
+// with attention to a tolerance. -q -k -v take tensors of your own instead.
 package main
 
 import (
@@ -17,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/validate/charts"
@@ -28,7 +25,7 @@ const about = `attention compares approximations of attention with exact softmax
 Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
 not), makes word vectors of dimension 64 from it, and takes the vectors of L words of running text as queries, keys
 and values. -text names another text. -q, -k and -v name NumPy files instead: C order, L×d or
-heads×L×d; heads are handled one after another.
+heads×L×d; they are read in float32, and heads are handled one after another.
 
 Beside the text stands a head of each layer of a trained decoder, in -model, which reads as many tokens. All heads of the
 decoder then have each form of attention, and the loss tells what that costs. The model that is there by default has 3.7 million
@@ -37,71 +34,48 @@ parameters and was trained for 81 minutes on the text of the Go distribution; it
 It prints the error of forms of several sizes (-size) and how much faster than exact attention they are, also as a
 picture, and the form of attention that keeps -tolerance.
 
--table adds error bars and times and, for the middle one of these sizes, what orthogonal frequencies save (-map,
--projection), which map is best for these tokens, errors that are predicted without exact attention beside measured
-ones, and the bias of a ratio of sums beside an estimate without. A text is then read as a stream, with constant memory.
-
--o writes the outputs that keep -tolerance as a NumPy file in the type and shape of the exact output.`
+-o writes the outputs that keep -tolerance, for the text or for your tensors, as a NumPy file of float32 in the shape of
+the exact output.`
 
 func main() { cli.Main("attention", run) }
 
 // settings are the flags.
 type settings struct {
 	q, k, v, out, text, model, plot string
-	causal, table                   bool
+	causal                          bool
 	seed                            uint64
-	length, draws, stream           int
-	ratioDraws                      int // times draws
+	length, draws                   int
 	norm, tolerance                 float64
-	sizes                           []int     // of forms
-	chosen                          selection // maps and frequencies, of one size
+	sizes                           []int // of forms
 }
 
+// run compares on the tensors of files, or on a text and on the heads of a model.
 func run(args []string, stdout, stderr io.Writer) error {
 	s, done, err := parse(args, stdout)
 	if done || err != nil {
 		return err
 	}
+	from := fromText
+	if s.q != "" {
+		from = fromFiles
+	}
+	in, err := from(s)
+	if err != nil {
+		return err
+	}
+	first, err := compare(s, in, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	all := []compared{first}
 	if s.q == "" {
-		return compareText(s, stdout, stderr)
+		heads, err := compareModel(s, stdout, stderr)
+		if err != nil {
+			return err
+		}
+		all = append(all, heads...)
 	}
-	kind, err := checkFiles(s)
-	if err != nil {
-		return err
-	}
-	if kind == "float64" {
-		return compareFiles[float64](s, stdout, stderr)
-	}
-	return compareFiles[float32](s, stdout, stderr)
-}
-
-// compareText compares on a text and on the heads of a model.
-func compareText(s settings, stdout, stderr io.Writer) error {
-	in, err := fromText(s)
-	if err != nil {
-		return err
-	}
-	words, err := compare(s, in, stdout, stderr)
-	if err != nil {
-		return err
-	}
-	heads, err := compareModel(s, stdout, stderr)
-	if err != nil {
-		return err
-	}
-	return s.end(stdout, append([]compared{words}, heads...)...)
-}
-
-func compareFiles[T dense.Float](s settings, stdout, stderr io.Writer) error {
-	in, err := fromFiles[T](s)
-	if err != nil {
-		return err
-	}
-	c, err := compare(s, in, stdout, stderr)
-	if err != nil {
-		return err
-	}
-	return s.end(stdout, c)
+	return s.end(stdout, all...)
 }
 
 // compared is what a comparison ends with.
@@ -127,8 +101,8 @@ func (s settings) end(stdout io.Writer, all ...compared) error {
 	return nil
 }
 
-// compare measures what s chooses on the tensors and reports it.
-func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) (compared, error) {
+// compare measures and reports all forms on the tensors, and chooses one.
+func compare(s settings, in input, stdout, stderr io.Writer) (compared, error) {
 	c, err := newComparison(s, in)
 	if err != nil {
 		return compared{}, err
@@ -138,85 +112,18 @@ func compare[T dense.Float](s settings, in input[T], stdout, stderr io.Writer) (
 	if err != nil {
 		return compared{}, err
 	}
-	if s.table {
-		c.describeWeights(stdout)
-		fmt.Fprintln(stdout, answer)
-	}
-	forms, err := c.measureAll(stdout, stderr)
+	bar := progress.New(stderr, len(c.forms)*len(c.sizes)*c.draws, "measuring")
+	rows, err := c.measureForms(bar)
+	bar.Close()
 	if err != nil {
 		return compared{}, err
 	}
-	return c.compared(forms, answer), nil
-}
-
-// measureAll measures the forms, and the maps with all frequencies if tables are asked for. It
-// reports and returns the forms.
-func (c *comparison[T]) measureAll(stdout, stderr io.Writer) ([]formRow, error) {
-	steps := len(c.names()) * len(c.sizes)
-	if c.table {
-		steps += len(c.chosen.projections)
-	}
-	bar := progress.New(stderr, steps*c.draws, "measuring")
-	defer bar.Close()
-	forms, err := c.measureForms(c.sizes, bar)
-	if err != nil {
-		return nil, err
-	}
 	references, err := c.references()
 	if err != nil {
-		return nil, err
+		return compared{}, err
 	}
-	forms = append(append(forms, c.rounded()), references...)
-	if !c.table {
-		bar.Close()
-		return forms, c.reportShortly(stdout, forms)
-	}
-	rows, err := c.measure(c.chosen, bar)
-	bar.Close()
-	if err != nil {
-		return nil, err
-	}
-	if err := c.reportForms(stdout, forms); err != nil {
-		return nil, err
-	}
-	if err := c.report(stdout, rows); err != nil {
-		return nil, err
-	}
-	return forms, c.extras(stdout)
-}
-
-// extras reports the estimator that suits the tokens best, predictions of errors, the bias of a
-// ratio, and a stream.
-func (c *comparison[T]) extras(stdout io.Writer) error {
-	choice, err := c.choose(c.chosen.m)
-	if err != nil {
-		return err
-	}
-	if err := reportChoice(stdout, choice); err != nil {
-		return err
-	}
-	predictions, err := c.predictions(c.chosen)
-	if err != nil {
-		return err
-	}
-	if err := reportPredictions(stdout, c.chosen, predictions); err != nil {
-		return err
-	}
-	ratios, err := c.ratios()
-	if err != nil {
-		return err
-	}
-	if err := c.reportRatios(stdout, ratios); err != nil {
-		return err
-	}
-	if c.tokens == nil || c.stream == 0 {
-		return nil
-	}
-	streamed, err := stream(c.tokens(c.stream), c.seed, c.scale)
-	if err != nil {
-		return err
-	}
-	return reportStream(stdout, streamed)
+	rows = append(rows, references...)
+	return c.compared(rows, answer), c.report(stdout, rows)
 }
 
 // parse reads the flags and checks what can be checked before any work.
@@ -233,20 +140,19 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")
 	// Exact attention of the most tokens takes minutes.
 	fs.IntVar(&s.length, "length", 16384, 2, 1<<17, "tokens L taken from the middle of the text")
-	fs.IntVar(&s.stream, "stream", 100_000, 0, 1_000_000, "tokens of the text that are read as a stream")
 	fs.Float64Var(&s.tolerance, "tolerance", 0.05, 1e-6, 1000, "relative error of the outputs that is asked for")
-	fs.IntVar(&s.ratioDraws, "ratios", 400, 2, 100_000, "draws, times -draws, that the bias of a ratio is a mean over")
 	fs.IntVar(&s.draws, "draws", 5, 2, 1000, "draws of the frequencies that an error bar is made of")
 	fs.Float64Var(&s.norm, "norm", 5, 1e-6, 1000, "length of the queries and keys made from a text")
-	fs.BoolVar(&s.table, "table", "print all tables")
-	maps := fs.String("map", "", "feature maps: "+strings.Join(mapNames, ", ")+" (default all)")
-	projections := fs.String("projection", "", "frequencies: "+strings.Join(projectionNames, ", ")+" (default all)")
 	sizes := fs.String("size", "64,256,1024", fmt.Sprintf("landmarks, clusters, or frequencies m: whole `numbers` from 1 to %d with commas between them", largest))
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return s, done, err
 	}
-	if err := s.choose(*maps, *projections, *sizes); err != nil {
-		return s, false, err
+	for item := range strings.SplitSeq(*sizes, ",") {
+		m, err := strconv.Atoi(strings.TrimSpace(item))
+		if err != nil || m < 1 || m > largest {
+			return s, false, fmt.Errorf("-size %q, want whole numbers from 1 to %d", item, largest)
+		}
+		s.sizes = append(s.sizes, m)
 	}
 	given := make(map[string]bool)
 	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -261,7 +167,7 @@ func (s settings) check(given map[string]bool) error {
 				return fmt.Errorf("-%s is missing: -q, -k and -v go together", f.name)
 			}
 		}
-		for _, name := range []string{"text", "model", "length", "norm", "stream"} {
+		for _, name := range []string{"text", "model", "length", "norm"} {
 			if given[name] {
 				return fmt.Errorf("-%s is about a text, and -q, -k and -v name tensors", name)
 			}
@@ -272,22 +178,3 @@ func (s settings) check(given map[string]bool) error {
 
 // largest is the most landmarks, of which landmarks attention keeps the square.
 const largest = 1 << 13
-
-// choose reads the lists of -map, -projection and -size.
-func (s *settings) choose(maps, projections, sizes string) (err error) {
-	if s.chosen.maps, err = pick("-map", maps, mapNames); err != nil {
-		return err
-	}
-	if s.chosen.projections, err = pick("-projection", projections, projectionNames); err != nil {
-		return err
-	}
-	for item := range strings.SplitSeq(sizes, ",") {
-		m, err := strconv.Atoi(strings.TrimSpace(item))
-		if err != nil || m < 1 || m > largest {
-			return fmt.Errorf("-size %q, want whole numbers from 1 to %d", item, largest)
-		}
-		s.sizes = append(s.sizes, m)
-	}
-	s.chosen.m = s.sizes[len(s.sizes)/2]
-	return nil
-}

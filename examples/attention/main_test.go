@@ -24,43 +24,35 @@ import (
 
 // A text repeats its words, and the program says what that means for landmarks.
 func TestRepeatedKeysAreSaid(t *testing.T) {
-	x := dense.Of(5, 2, []float64{1, 2, 3, 4, 1, 2, 1, 3, 3, 4})
+	x := dense.Of(5, 2, []float32{1, 2, 3, 4, 1, 2, 1, 3, 3, 4})
 	assert.Equal(t, 3, differentRows(x))
 	s, _, err := parse([]string{"-length", "3000"}, io.Discard)
 	require.NoError(t, err)
 	in, err := fromText(s)
 	require.NoError(t, err)
 	var out strings.Builder
-	c := comparison[float32]{settings: s, input: in}
+	c := comparison{settings: s, input: in}
 	c.describe(&out)
 	assert.Regexp(t, `; only \d+ of the 3000 keys differ, which favours landmarks\n`, out.String())
-	x = dense.Of(2, 1, []float64{1, 2})
+	x = dense.Of(2, 1, []float32{1, 2})
 	out.Reset()
-	(&comparison[float64]{input: input[float64]{heads: []head[float64]{{q: x, k: x, v: x}}}}).describe(&out)
+	(&comparison{input: input{heads: []head{{q: x, k: x, v: x}}}}).describe(&out)
 	assert.NotContains(t, out.String(), "favours")
 }
 
-// small are flags that keep a run short, and quick are those for a text. TestRatios has more draws of
-// ratios.
+// small are flags that keep a run short, and quick are those for a text.
 func small(args ...string) []string {
-	return append([]string{"-table", "-draws", "2", "-ratios", "20", "-size", "4,16"}, args...)
+	return append([]string{"-draws", "2", "-size", "4,16"}, args...)
 }
 
 func quick(args ...string) []string {
-	return small(append([]string{"-length", "80", "-stream", "0"}, args...)...)
+	return small(append([]string{"-length", "80"}, args...)...)
 }
 
-// count returns the lines of the table that begin with a map and a projection.
+// count returns the lines of the table that begin with a form.
 func count(out string) (n int) {
-	for line := range strings.Lines(out) {
-		f := strings.Fields(line)
-		for _, m := range mapNames {
-			for _, p := range projectionNames {
-				if len(f) > 1 && f[0] == m && f[1] == p {
-					n++
-				}
-			}
-		}
+	for _, form := range formNames {
+		n += strings.Count(out, "\n"+form+" ")
 	}
 	return n
 }
@@ -68,8 +60,8 @@ func count(out string) (n int) {
 func TestDefaultText(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := clitest.Output(t, run, quick()...)
-	assert.Equal(t, len(mapNames)*len(projectionNames), count(out))
-	assert.Contains(t, out, "L = 80, d = 64, float32")
+	assert.Equal(t, len(formNames), count(out))
+	assert.Contains(t, out, "L = 80, d = 64\n")
 	assert.NotContains(t, out, "favours landmarks", "a short text repeats few words")
 	assert.Contains(t, out, "is in attention.png")
 	info, err := os.Stat("attention.png")
@@ -81,9 +73,9 @@ func TestFallbackText(t *testing.T) {
 	t.Setenv("GOROOT", t.TempDir())
 	t.Setenv("PATH", "")
 	plot := filepath.Join(t.TempDir(), "p.svg")
-	out := clitest.Output(t, run, quick("-map", "positive", "-projection", "iid", "-plot", plot)...)
+	out := clitest.Output(t, run, quick("-plot", plot)...)
 	assert.Contains(t, out, "README")
-	assert.Equal(t, 1, count(out))
+	assert.Equal(t, len(formNames), count(out))
 }
 
 func TestOwnTextCausal(t *testing.T) {
@@ -96,10 +88,10 @@ func TestOwnTextCausal(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(text, []byte(b.String()), 0o600))
 	plot := filepath.Join(dir, "p.svg")
-	out := clitest.Output(t, run, quick("-text", text, "-causal", "-map", "trig,hyperbolic", "-projection", "iid", "-plot", plot)...)
+	out := clitest.Output(t, run, quick("-text", text, "-causal", "-plot", plot)...)
 	assert.Contains(t, out, "causal attention: L = 80")
 	assert.Contains(t, out, text+": 400 words")
-	assert.Equal(t, 2, count(out))
+	assert.Equal(t, len(formNames), count(out))
 	svg, err := os.ReadFile(plot)
 	require.NoError(t, err)
 	for _, want := range []string{"landmarks", "SDERF", "FAVOR+", "hyperbolic", "mine.txt", "mean of values", "elu+1", "time, ms"} {
@@ -109,7 +101,7 @@ func TestOwnTextCausal(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	out := clitest.Output(t, run, "-h")
-	for _, want := range []string{"softmax(QKᵀ/√d)", "-causal", "-projection", "gram-schmidt"} {
+	for _, want := range []string{"softmax(QKᵀ/√d)", "-causal", "-size", "-tolerance"} {
 		assert.Contains(t, out, want)
 	}
 }
@@ -143,25 +135,24 @@ func ownTensors[T dense.Float](t *testing.T) {
 		k := save[T](t, dir, "keys", shape(lk, d)...)
 		v := save[T](t, dir, "values", shape(lk, dv)...)
 		out := filepath.Join(dir, "out.npy")
-		printed := clitest.Output(t, run, small("-q", q, "-k", k, "-v", v, "-o", out, "-tolerance", "0.05", "-map", "hyperbolic",
-			"-projection", "gram-schmidt", "-plot", filepath.Join(dir, "a.png"))...)
-		assert.Equal(t, 1, count(printed))
+		printed := clitest.Output(t, run, small("-q", q, "-k", k, "-v", v, "-o", out, "-tolerance", "0.05", "-plot", filepath.Join(dir, "a.png"))...)
+		assert.Equal(t, len(formNames), count(printed))
 		assert.Contains(t, printed, "These outputs are in "+out)
 		assert.Contains(t, printed, "40 keys")
 
-		got, err := matrices.Read[T](out)
+		got, err := matrices.Read[float32](out)
 		require.NoError(t, err)
 		assert.Equal(t, shape(lq, dv), got.Shape)
-		var exact []dense.Matrix[T]
-		var estimate []dense.Matrix[T]
-		var tensors [3]matrices.Tensor[T]
+		var exact []dense.Matrix[float32]
+		var estimate []dense.Matrix[float32]
+		var tensors [3]matrices.Tensor[float32]
 		for i, path := range []string{q, k, v} {
-			tensors[i], err = matrices.Read[T](path)
+			tensors[i], err = matrices.Read[float32](path)
 			require.NoError(t, err)
 		}
 		for h := range got.Heads() {
 			estimate = append(estimate, got.Head(h))
-			exact = append(exact, performer.Exact[T]{}.Forward(dense.Matrix[T]{}, tensors[0].Head(h), tensors[1].Head(h), tensors[2].Head(h)))
+			exact = append(exact, performer.Exact[float32]{}.Forward(dense.Matrix[float32]{}, tensors[0].Head(h), tensors[1].Head(h), tensors[2].Head(h)))
 		}
 		rel := distance(estimate, exact)
 		assert.LessOrEqual(t, rel, 0.05)
@@ -184,7 +175,11 @@ func TestTrainedHeads(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	for _, causal := range []string{"-causal=false", "-causal"} {
-		out := clitest.Output(t, run, "-model", model, "-length", "128", "-draws", "2", "-size", "16", causal)
+		out := clitest.Output(t, run, "-model", model, "-length", "128", "-draws", "2", "-size", "16", "-o", "text.npy", causal)
+		assert.Equal(t, 1, strings.Count(out, "These outputs are in text.npy."), "those of the heads have no file")
+		written, err := matrices.Stat("text.npy")
+		require.NoError(t, err)
+		assert.Equal(t, []int{128, dim}, written.Shape)
 		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")
 		assert.Contains(t, out, "\nheads of a trained transformer:\nTo 5 %, head 1: ")
 		_, losses, found := strings.Cut(out, "texts of 128 tokens that training held out:\n")
@@ -212,7 +207,7 @@ func TestAnswer(t *testing.T) {
 		t.Skip("takes seconds in pure Go")
 	}
 	t.Chdir(t.TempDir())
-	out := clitest.Output(t, run, "-length", "8192", "-draws", "2", "-size", "16", "-stream", "0", "-tolerance", "0.1", "-map", "positive", "-projection", "iid")
+	out := clitest.Output(t, run, "-length", "8192", "-draws", "2", "-size", "16", "-tolerance", "0.1")
 	assert.Equal(t, 1, strings.Count(out, "To 10 %: "))
 	assert.Regexp(t, `\nTo 10 %: .*\nMeasured on all outputs: .*\n$`, out)
 	assert.LessOrEqual(t, strings.Count(out, "\n"), 29)
@@ -229,26 +224,10 @@ func TestAnswer(t *testing.T) {
 // log space.
 func TestOverflowIsSaid(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out := clitest.Output(t, run, quick("-projection", "iid", "-norm", "100")...)
-	assert.Regexp(t, `(?m)^trig +16 +overflow`, out)
-	assert.NotRegexp(t, `(?m)^(positive|hyperbolic|landmarks|FAVOR[+]+|SDERF) +(iid|\d+) +overflow`, out)
+	out := clitest.Output(t, run, quick("-norm", "100")...)
+	assert.Regexp(t, `(?m)^trig .*overflow`, out)
+	assert.NotRegexp(t, `(?m)^(hyperbolic|landmarks|FAVOR[+]+|SDERF) .*overflow`, out)
 	assert.NotContains(t, out, "NaN")
-}
-
-// A stream has the memory of its landmarks and window, and outputs near those of exact attention.
-func TestStream(t *testing.T) {
-	t.Chdir(t.TempDir())
-	out := clitest.Output(t, run, quick("-map", "positive", "-projection", "iid", "-stream", "3000")...)
-	assert.Regexp(t, `stream of 3000 tokens`, out)
-	m := regexp.MustCompile(`takes (\d+) KiB at first and (\d+) KiB`).FindStringSubmatch(out)
-	require.Len(t, m, 3)
-	assert.Equal(t, m[1], m[2])
-	m = regexp.MustCompile(`drawn at random:\nerror ([\d.]+) %`).FindStringSubmatch(out)
-	require.Len(t, m, 2)
-	e, err := strconv.ParseFloat(m[1], 64)
-	require.NoError(t, err)
-	assert.Less(t, e, 20.0)
-	assert.Positive(t, e)
 }
 
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
@@ -265,7 +244,6 @@ func TestErrors(t *testing.T) {
 	bad := matrices.Tensor[float32]{Shape: []int{6, 3}, Data: make([]float32, 18)}
 	bad.Data[5] = float32(math.NaN())
 	require.NoError(t, matrices.Write(nan, bad))
-	double := save[float64](t, dir, "double", 6, 3)
 	flat := save[float32](t, dir, "flat", 1, 6, 3)
 	four := save[float32](t, dir, "four", 4, 6, 4)
 	threeHeads := save[float32](t, dir, "three", 3, 6, 4)
@@ -289,7 +267,6 @@ func TestErrors(t *testing.T) {
 		{[]string{"-q", q, "-k", k, "-v", v, "-norm", "3"}, "-norm is about a text"},
 		{[]string{"-q", "none.npy", "-k", k, "-v", v}, "no such file or directory, want a file that is there"},
 		{[]string{"-q", q, "-k", brief, "-v", v}, brief + ": not a NumPy file"},
-		{[]string{"-q", q, "-k", k, "-v", double}, double + " is float64"},
 		{[]string{"-q", q, "-k", k, "-v", flat}, "want the same rank"},
 		{[]string{"-q", four, "-k", threeHeads, "-v", flat}, "has 4 heads"},
 		{[]string{"-q", q, "-k", narrow, "-v", v}, narrow + " 2: want the same"},
@@ -299,12 +276,9 @@ func TestErrors(t *testing.T) {
 		{[]string{"-q", q, "-k", k, "-v", zero}, "exact attention is zero everywhere"},
 		{[]string{"-text", brief}, brief + ": vectors: the text has 3 different words, want at least 64"},
 		{[]string{"-text", binary}, binary + ": not UTF-8"},
-		{[]string{"-map", "sinh"}, `-map "sinh", want positive, hyperbolic, trig`},
-		{[]string{"-projection", "iid,qr"}, `-projection "qr", want iid`},
 		{[]string{"-size", "0"}, `-size "0", want whole numbers`},
 		{[]string{"-size", "64,x"}, `-size "x", want whole numbers`},
 		{[]string{"-size", "99999999999999999999"}, "want whole numbers from 1 to 8192"},
-		{[]string{"-q", q, "-k", k, "-v", v, "-stream", "10"}, "-stream is about a text"},
 		{[]string{"stray"}, `unexpected argument "stray"`},
 	} {
 		err := run(c.args, io.Discard, io.Discard)

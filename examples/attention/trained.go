@@ -22,7 +22,7 @@ const (
 )
 
 // trainedForms are the forms that are compared on the heads of a model.
-var trainedForms = []string{"clusters", "landmarks", "landmarks, window", "SDERF", "FAVOR+"}
+var trainedForms = []string{"clusters", "landmarks", "SDERF", "FAVOR+"}
 
 // swapped are the forms that all heads of the model get, to measure its loss.
 var swapped = []string{"exact", "bits:8", "clusters:64", "clusters:256", "landmarks:64", "landmarks:256", "positive:64", "positive:256", "elu", "window:128", "mean"}
@@ -46,7 +46,7 @@ func compareModel(s settings, stdout, stderr io.Writer) ([]compared, error) {
 		return nil, err
 	}
 	fmt.Fprintln(stdout)
-	s.draws, s.table = trainedDraws, false
+	s.draws, s.out = trainedDraws, "" // the file has the outputs for the text
 	c, err := compare(s, in, stdout, stderr)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func compareModel(s settings, stdout, stderr io.Writer) ([]compared, error) {
 
 // fromModel returns head l of each layer l, in as many tokens as s.length says: those of several
 // texts together, so that queries see the keys of other texts as well, or of one text if causal.
-func fromModel(s settings, m *lm.Model) (in input[float32], text *lm.Text, err error) {
+func fromModel(s settings, m *lm.Model) (in input, text *lm.Text, err error) {
 	length := min(s.length, texts)
 	if text, err = m.Text("", max(s.length, lossSequences*length), length); err != nil {
 		return in, nil, err
@@ -66,7 +66,7 @@ func fromModel(s settings, m *lm.Model) (in input[float32], text *lm.Text, err e
 		n = 1
 	}
 	for l := range m.Layers {
-		h := head[float32]{}
+		h := head{}
 		for _, x := range []*dense.Matrix[float32]{&h.q, &h.k, &h.v} {
 			*x = dense.New[float32](n*length, m.HeadDim)
 		}
