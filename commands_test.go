@@ -73,7 +73,7 @@ var small = map[string]string{
 	"variance":    "-draws 2 -pairs 1 -d 4",
 	"rotation":    "-n 2",
 	"search":      "-dim 16 -words 100 -queries 20",
-	"regression":  "-train 50 -test 10 -images 20 -imagetest 5 -draws 2 -pixels 100 -frequencies 8",
+	"regression":  "-pixels 100 -frequencies 8",
 	"thompson":    "-evaluations 8 -frequencies 8",
 	"associative": "-d 8 -draws 2",
 	"table":       "-rows 100 -features 8",

@@ -12,8 +12,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/bands"
 	"github.com/seed-feabd252/randfeat/examples/internal/goroot"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -113,7 +118,6 @@ type portrait struct {
 	photo
 	train, test int
 	spread      float64 // standard deviation of the brightness
-	usual       float64 // median distance
 	choices     []choice
 	best        *ridge.Model[float64]
 	chosen      ridge.Block[float64]
@@ -129,15 +133,8 @@ func (p photo) fit(ctx context.Context, n, m int, step func(), src rand.Source) 
 	if err != nil {
 		return portrait{}, err
 	}
-	o := portrait{photo: p, train: n, test: test.X.Rows, usual: usual, chosen: train}
-	mean := 0.0
-	for _, v := range test.Y.Data {
-		mean += v / float64(o.test)
-	}
-	for _, v := range test.Y.Data {
-		o.spread += (v - mean) * (v - mean) / float64(o.test)
-	}
-	o.spread = math.Sqrt(o.spread)
+	o := portrait{photo: p, train: n, test: test.X.Rows, chosen: train}
+	o.spread = stat.PopStdDev(test.Y.Data, nil)
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, m, 2, src)
 	if err != nil {
 		return portrait{}, err
@@ -174,17 +171,14 @@ func (p photo) fit(ctx context.Context, n, m int, step func(), src rand.Source) 
 // lengthScaleParts are the parts of the median distance that are tried as length-scales.
 var lengthScaleParts = []float64{4, 8, 16, 32}
 
-// band is the half of a band of 90 %, in standard deviations.
-const band = 1.645
-
 // assess predicts the pixels that the model has not seen.
 func (c *choice) assess(m *ridge.Model[float64], test ridge.Block[float64]) {
 	mean, sd := m.Predict(test.X)
-	c.error = rmse(mean.Data, test.Y.Data)
+	c.error = floats.Distance(mean.Data, test.Y.Data, 2) / math.Sqrt(float64(test.Y.Rows))
 	for i, v := range test.Y.Data {
-		if math.Abs(v-mean.At(i, 0)) < band*sd.At(i, 0) {
+		if math.Abs(v-mean.At(i, 0)) < bands.Width*sd.At(i, 0) {
 			c.held += 1 / float64(test.Y.Rows)
 		}
 	}
-	c.median = median(sd.Data)
+	c.median = slices.Sorted(slices.Values(sd.Data))[sd.Rows/2]
 }
