@@ -177,7 +177,7 @@ func TestTrainedHeads(t *testing.T) {
 	for _, causal := range []string{"-causal=false", "-causal"} {
 		out := clitest.Output(t, run, "-model", model, "-length", "128", "-draws", "2", "-size", "16", "-o", "text.npy", causal)
 		assert.Equal(t, 1, strings.Count(out, "These outputs are in text.npy."), "those of the heads have no file")
-		written, err := matrices.Stat("text.npy")
+		written, err := matrices.Read[float32]("text.npy")
 		require.NoError(t, err)
 		assert.Equal(t, []int{128, dim}, written.Shape)
 		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")

@@ -11,35 +11,37 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// estimator is a kernel with features over any projection. x and y are the pairs, for maps that are
-// fitted to samples.
+// estimator is a kernel with features over any projection.
 type estimator struct {
 	kernel, features string
 	title            string
-	make             func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
+	make             maker
 }
 
-// over is the constructor of maps that need frequencies alone.
-func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+// maker makes a map. x and y are the pairs, for maps that are fitted to samples.
+type maker func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
+
+// over is the maker of maps that need frequencies alone.
+func over[M rff.Map[float64]](f func(w orf.Projection[float64]) (M, error)) maker {
 	return func(w orf.Projection[float64], _, _ dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
 		return f(w)
 	}
 }
 
-// scaled is the constructor of maps that need frequencies and a scale or length-scale of 1.
-func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+// scaled is the maker of maps that need frequencies and a scale or length-scale of 1.
+func scaled[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) maker {
 	return over(func(w orf.Projection[float64]) (M, error) { return f(w, 1) })
 }
 
-// fitted is the constructor of maps that are fitted to samples.
-func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+// fitted is the maker of maps that are fitted to samples.
+func fitted[M rff.Map[float64]](f func(w orf.Projection[float64], x, y dense.Matrix[float64], scale float64) (M, error)) maker {
 	return func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
 		return f(w, x, y, 1)
 	}
 }
 
-// damped is the constructor of optimal features, with the a that is best for x and y.
-func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) func(orf.Projection[float64], dense.Matrix[float64], dense.Matrix[float64], rand.Source) (rff.Map[float64], error) {
+// damped is the maker of optimal features, with the a that is best for x and y.
+func damped[M rff.Map[float64]](f func(w orf.Projection[float64], scale, a float64) (M, error)) maker {
 	return func(w orf.Projection[float64], x, y dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
 		a, err := rff.OptimalA(x, y, 1)
 		if err != nil {

@@ -5,8 +5,7 @@
 //	go run ./examples/variance -kernel softmax -map positive,optimal -d 64
 //
 // It prints a line for each map at m = d and draws all of them in one picture: the error against the
-// number of frequencies m = d/2, d, 2d, 4d. -table prints every measurement. The same flags give the
-// same numbers.
+// number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
 package main
 
 import (
@@ -35,12 +34,11 @@ It prints a line for each map: the error with m = d frequencies of the first kin
 exact law, the error of other frequencies over that of the first, and the largest distance
 of a measurement from its law in standard errors, of all m and frequencies.
 
--table prints a table for each map first: the error with its standard error, the exact law
-and how many standard errors the measurement is from it ("—" where no law is known), the
-ratio to the first kind of frequencies, and the largest bias over the pairs of points in
-standard errors: beyond 4 the estimate is biased. Squared errors of exponential features
-have heavy tails: there z comes out low more often than high unless draws are many. The
-picture has a panel for each map: errors ± 2 standard errors as points, laws as lines.`
+-csv writes every measurement: the error with its standard error, the exact law and how many
+standard errors the measurement is from it, the ratio to the first kind of frequencies, and the
+largest bias over the pairs of points in standard errors: beyond 4 the estimate is biased. Squared
+errors of exponential features have heavy tails: there z comes out low more often than high unless
+draws are many. The picture has a panel for each map: errors ± 2 standard errors as points, laws as lines.`
 
 // options are the flags.
 type options struct {
@@ -50,7 +48,6 @@ type options struct {
 	draws                        int
 	seed                         uint64
 	plot, csv                    string
-	table                        bool
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
@@ -66,8 +63,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	fs.IntVar(&o.draws, "draws", 2000, 2, 1_000_000, "maps drawn for every error")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
 	fs.OutputVar(&o.plot, "plot", "variance.png", "picture of the errors", cli.Pictures...)
-	fs.BoolVar(&o.table, "table", "print a table for each map, with every measurement")
-	fs.OutputVar(&o.csv, "csv", "", "the table as comma-separated values")
+	fs.OutputVar(&o.csv, "csv", "", "every measurement as comma-separated values")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
@@ -83,11 +79,8 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if o.table {
-		s.print(stdout, table)
-	}
 	fmt.Fprint(stdout, s.summary(table))
-	if err := cli.Save(stdout, "table", o.csv, func(path string) error { return cli.Write(path, table.WriteCSV) }); err != nil || o.plot == "" {
+	if err := cli.Save(stdout, "table of all measurements", o.csv, func(path string) error { return cli.Write(path, table.WriteCSV) }); err != nil || o.plot == "" {
 		return err
 	}
 	f, err := s.picture(table)
@@ -122,21 +115,6 @@ func (o options) study() (*study, error) {
 // frequencies returns the numbers of frequencies to measure.
 func (o options) frequencies() []int {
 	return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d})
-}
-
-// print writes a table for each estimator.
-func (s *study) print(w io.Writer, t validate.Table) {
-	n := len(panelColumns)
-	for from := 0; from < len(t.Rows); {
-		to := from
-		group := validate.Table{Columns: t.Columns[n:]}
-		for ; to < len(t.Rows) && t.Rows[to][0] == t.Rows[from][0]; to++ {
-			group.Rows = append(group.Rows, t.Rows[to][n:])
-		}
-		fmt.Fprintf(w, "%s kernel, %s features\nmean squared error, d = %d, %d pairs of norm %v, %d draws, seed %d\n\n%v\n",
-			t.Rows[from][1], t.Rows[from][2], s.d, s.pairs, s.norm, s.draws, s.seed, group)
-		from = to
-	}
 }
 
 // picture draws a panel for each estimator.

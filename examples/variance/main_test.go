@@ -23,7 +23,6 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
-// ran runs the program and returns what it printed.
 // records runs the program for its CSV file, a map by column a record.
 func records(t *testing.T, args ...string) []map[string]string {
 	t.Helper()
@@ -83,29 +82,12 @@ func TestLawsHold(t *testing.T) {
 	assert.Equal(t, 160, laws)
 }
 
-func TestTables(t *testing.T) {
-	out := clitest.Output(t, run, "-table", "-kernel", "gaussian", "-map", "trig", "-projection", "iid, gram-schmidt,sobol", "-d", "6", "-draws", "20", "-plot", "")
-	assert.Contains(t, out, "gaussian kernel, trig features\nmean squared error, d = 6, 8 pairs of norm 0.7, 20 draws, seed 1\n")
-	assert.NotContains(t, out, "softmax")
-	summary := out[strings.LastIndex(out, "Mean squared error with"):]
-	out = strings.TrimSuffix(out, summary)
-	for _, title := range []string{"iid", "Gram–Schmidt", "Sobol"} {
-		assert.Equal(t, 4, strings.Count(out, "  "+title+" "), title)
-	}
-	assert.Equal(t, 4*2, strings.Count(out, "—  "), "Sobol has no law, hence no z")
-	assert.NotContains(t, out, "NaN")
-
-	two := clitest.Output(t, run, "-table", "-kernel", "gaussian,softmax", "-map", "optimal", "-projection", "iid", "-d", "4", "-draws", "5", "-plot", "")
-	assert.Equal(t, 2, strings.Count(two, "optimal features"))
-}
-
-// Without -table a run of all maps ends after a line for each: errors at m = d and their ratios, and
+// A run of all maps ends after a line for each: errors at m = d and their ratios, and
 // how far the worst measurement is from its law.
 func TestSummary(t *testing.T) {
 	args := []string{"-projection", "iid,gram-schmidt,sobol", "-d", "2", "-draws", "20", "-plot", ""}
 	out := clitest.Output(t, run, args...)
 	assert.LessOrEqual(t, strings.Count(out, "\n"), 25)
-	assert.True(t, strings.HasSuffix(clitest.Output(t, run, append(args, "-table")...), out), "the answer ends the tables too")
 	rs := records(t, args[:6]...)
 	worst, laws := 0.0, 0
 	for _, r := range rs {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -39,26 +40,16 @@ func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 	return draw(), draw()
 }
 
-// The columns of the table. Columns of the first group have the same cell in all rows of a panel
-// and are left out in print.
-var (
-	panelColumns = []validate.Column{
-		{Name: "estimator", Key: "estimator"}, {Name: "kernel", Key: "kernel"}, {Name: "map", Key: "map"},
-		{Name: "d", Key: "d"}, {Name: "pairs", Key: "pairs"}, {Name: "norm", Key: "norm"}, {Name: "draws", Key: "draws"}, {Name: "seed", Key: "seed"},
-	}
-	cellColumns = []validate.Column{
-		{Name: "m", Key: "m"}, {Name: "frequencies", Key: "frequencies"},
-		{Name: "MSE", Key: "mse", Format: "%.4g"}, {Name: "std. error", Key: "mse_stderr", Format: "%.1g"},
-		{Name: "exact law", Key: "law", Format: "%.4g"}, {Name: "z", Key: "z", Format: "%+.1f"},
-		{Name: "ratio", Key: "ratio", Format: "%.3f"}, {Name: "std. error", Key: "ratio_stderr", Format: "%.3f"},
-		{Name: "worst bias", Key: "worst_bias_z", Format: "%.1f"},
-	}
-)
+// columns are those of the table of all measurements.
+const columns = "estimator kernel map d pairs norm draws seed m frequencies mse mse_stderr law z ratio ratio_stderr worst_bias_z"
 
 // measure draws all maps, one after another in the order of the table, which it returns, and calls
 // step after each, from several goroutines at once.
 func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
-	t := validate.Table{Columns: append(append([]validate.Column{}, panelColumns...), cellColumns...)}
+	var t validate.Table
+	for key := range strings.FieldsSeq(columns) {
+		t.Columns = append(t.Columns, validate.Column{Name: key, Key: key})
+	}
 	for _, e := range s.estimators {
 		for _, m := range s.frequencies() {
 			compared, err := validate.Compare(context.Background(), s.methods(e, m, step), s.x, s.y, s.draws, validate.Options{}, src)

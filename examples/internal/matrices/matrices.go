@@ -11,12 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// Header is what a file says about itself.
-type Header struct {
-	Type  string // as that of npy.Reader
-	Shape []int  // rows×columns or heads×rows×columns, none of them zero
-}
-
 // Tensor is a stack of matrices of the same shape.
 type Tensor[T dense.Float] struct {
 	Shape []int // rows×columns or heads×rows×columns
@@ -37,17 +31,6 @@ func (t Tensor[T]) Head(h int) dense.Matrix[T] {
 	return dense.Of(r, c, t.Data[h*r*c:(h+1)*r*c])
 }
 
-// Stat returns the header of a file. It is an error, which names the file, if npy.Open reports one,
-// if the array has no element, or if its rank is neither 2 nor 3.
-func Stat(path string) (Header, error) {
-	r, err := npy.Open(path)
-	if err != nil {
-		return Header{}, err
-	}
-	defer r.Close()
-	return Header{Type: r.Type, Shape: r.Shape}, checkShape(path, r.Shape)
-}
-
 func checkShape(path string, shape []int) error {
 	if n := len(shape); n != 2 && n != 3 {
 		return fmt.Errorf("%s: shape %v has rank %d, want 2 (L×d) or 3 (heads×L×d)", path, shape, n)
@@ -58,8 +41,9 @@ func checkShape(path string, shape []int) error {
 	return nil
 }
 
-// Read returns the tensor of a file, converted to T. It is an error, which names the file, if Stat
-// reports one, or if an element is NaN or infinite.
+// Read returns the tensor of a file, converted to T. It is an error, which names the file, if npy.Open
+// reports one, if the array has no element, if its rank is neither 2 nor 3, or if an element is NaN
+// or infinite.
 func Read[T dense.Float](path string) (Tensor[T], error) {
 	data, shape, err := npy.ReadFile[T](path)
 	if err != nil {
