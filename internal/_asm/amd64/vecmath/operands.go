@@ -15,7 +15,7 @@ import (
 func of[V any](m machine, single, double V) V { return amd64.Of(m.Machine, single, double) }
 
 // constants returns those for the element type.
-func (m machine) constants(b minimax.Both) []float64 { return of(m, b.Single, b.Double) }
+func (m machine) constants(b minimax.Constants) []float64 { return of(m, b.Single, b.Double) }
 
 // horner sets dst = dst·b + c.
 func (m machine) horner(c, b, dst Op) {

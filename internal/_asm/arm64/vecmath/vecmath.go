@@ -33,7 +33,7 @@ func Write(f *arm64.File) {
 func of[V any](m machine, single, double V) V { return arm64.Of(m.Machine, single, double) }
 
 // constants returns those for the element type.
-func (m machine) constants(b minimax.Both) []float64 { return of(m, b.Single, b.Double) }
+func (m machine) constants(b minimax.Constants) []float64 { return of(m, b.Single, b.Double) }
 
 // fraction is the number of bits of a significand without the first.
 func (m machine) fraction() int { return of(m, 23, 52) }
