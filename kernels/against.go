@@ -6,22 +6,34 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-func init() {
-	gram.Against = func(k gram.Kernel, y dense.Matrix[float64]) (gram.Fixed, error) {
-		if err := Check(k); err != nil {
-			return nil, err
-		}
-		return newAgainst(k, y), nil
-	}
+// Fixed is a kernel with one side of its Gram matrices prepared: points y that many others are
+// compared with, such as landmarks. It never changes, and goroutines may share it.
+type Fixed interface {
+	// Points returns y, which must not be written.
+	Points() dense.Matrix[float64]
+
+	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst
+	// (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. It allocates nothing
+	// once scratch memory for 64 rows a goroutine is there, unless k is or contains a Pullback,
+	// Homogeneous or Convolution, which gain nothing from being prepared. It panics if a shape
+	// does not fit.
+	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 
-// against is the gram.Fixed of a kernel.
+// Against prepares the rows of y (p×d), of which it keeps a copy. The error is the error of Check.
+func Against(k Kernel, y dense.Matrix[float64]) (Fixed, error) {
+	if err := Check(k); err != nil {
+		return nil, err
+	}
+	return newAgainst(k, y), nil
+}
+
+// against is the Fixed of a kernel.
 type against struct {
 	k      Kernel
 	y      points[float64]

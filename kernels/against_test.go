@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -16,7 +15,7 @@ func TestAgainstIsGram(t *testing.T) {
 	x, y := cloud[float64](1, 150, 5, 0.1, 1), cloud[float64](2, 37, 5, 0, 1)
 	with := append([]kernels.Kernel{kernels.Sum{kernels.ELU{}, kernels.Product{kernels.Gaussian{}, kernels.ELU{}}}}, all...)
 	for _, k := range with {
-		a, err := gram.Against(k, y)
+		a, err := kernels.Against(k, y)
 		require.NoError(t, err)
 		want := kernels.Gram(dense.Matrix[float64]{}, k, x, y)
 		for _, n := range []int{150, 3, 70} {
@@ -31,7 +30,7 @@ func TestAgainstIsGram(t *testing.T) {
 
 func TestAgainstKeepsItsPoints(t *testing.T) {
 	x, y := cloud[float64](1, 5, 3, 0, 1), cloud[float64](2, 4, 3, 0, 1)
-	a, err := gram.Against(kernels.Gaussian{}, y)
+	a, err := kernels.Against(kernels.Gaussian{}, y)
 	require.NoError(t, err)
 	want := a.Gram(dense.Matrix[float64]{}, x)
 	y.Set(0, 0, 99)
@@ -40,11 +39,11 @@ func TestAgainstKeepsItsPoints(t *testing.T) {
 
 func TestAgainstErrors(t *testing.T) {
 	y := cloud[float64](2, 4, 3, 0, 1)
-	_, err := gram.Against(nil, y)
+	_, err := kernels.Against(nil, y)
 	assert.EqualError(t, err, "kernels: k is nil")
-	_, err = gram.Against(kernels.Gaussian{LengthScale: -1}, y)
+	_, err = kernels.Against(kernels.Gaussian{LengthScale: -1}, y)
 	assert.EqualError(t, err, "kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1")
-	a, err := gram.Against(kernels.Gaussian{}, y)
+	a, err := kernels.Against(kernels.Gaussian{}, y)
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "kernels: x is 2×5, y is 4×3: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 5)) })
 	assert.Panics(t, func() { a.Gram(dense.New[float64](2, 2), dense.New[float64](2, 3)) })
@@ -52,7 +51,7 @@ func TestAgainstErrors(t *testing.T) {
 
 // No points are no points, not those of x.
 func TestAgainstNothing(t *testing.T) {
-	a, err := gram.Against(kernels.Homogeneous{K: kernels.Gaussian{}}, dense.Matrix[float64]{})
+	a, err := kernels.Against(kernels.Homogeneous{K: kernels.Gaussian{}}, dense.Matrix[float64]{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "kernels: x is 2×3, y is 0×0: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 3)) })
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
 	"github.com/seed-feabd252/randfeat/internal/instance"
@@ -110,12 +109,12 @@ func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 type gramColumns struct {
 	k         kernels.Kernel
 	points    dense.Matrix[float64]
-	fixed     gram.Fixed
+	fixed     kernels.Fixed
 	notFinite atomic.Bool
 }
 
 func (g *gramColumns) Fix(at []int) {
-	fixed, err := gram.Against(g.k, layout.Rows(g.points, at))
+	fixed, err := kernels.Against(g.k, layout.Rows(g.points, at))
 	if err != nil {
 		panic(err) // Pivoted has checked k
 	}

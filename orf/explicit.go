@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -14,15 +13,15 @@ type explicit[T dense.Float] struct {
 	applied[T]
 	w          dense.Matrix[T]
 	transposed matmul.Packed[T] // Wᵀ
-	back       projection.Transpose[T]
+	back       transpose[T]
 }
 
 // newExplicit returns the projection with the frequencies w, which it keeps, drawn from the law e.
 func newExplicit[T dense.Float](w dense.Matrix[T], e Ensemble) *explicit[T] {
 	p := &explicit[T]{w: w}
-	p.back.Frequencies = func() dense.Matrix[T] { return w }
+	p.back.frequencies = func() dense.Matrix[T] { return w }
 	matmul.PackT(&p.transposed, w)
-	p.applied = applied[T]{m: w.Rows, d: w.Cols, ensemble: e, transpose: p.back.Multiply,
+	p.applied = applied[T]{m: w.Rows, d: w.Cols, ensemble: e, transpose: p.back.multiply,
 		project: func(dst, x dense.Matrix[T], done matmul.Epilogue) {
 			matmul.MulPacked(1, x, &p.transposed, 0, dst, done)
 		}}

@@ -37,7 +37,7 @@ func transposers[T dense.Float](t testing.TB, m, d int) map[string]orf.Transpose
 		require.NoError(t, err)
 		all[e.String()] = p.(orf.Transposer[T])
 	}
-	all["plain"] = projection.Transposed(plain[T]{all["IID"]})
+	all["plain"] = orf.Transposed(plain[T]{all["IID"]})
 	return all
 }
 
@@ -228,8 +228,8 @@ func TestProjectingDoesNotAllocate(t *testing.T) {
 func TestTransposedKeepsATransposer(t *testing.T) {
 	p, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
 	require.NoError(t, err)
-	assert.Same(t, p, projection.Transposed(p))
-	q := projection.Transposed(plain[float64]{p})
+	assert.Same(t, p, orf.Transposed(p))
+	q := orf.Transposed(plain[float64]{p})
 	x := densetest.Gapped[float64](1, 2, 3)
 	assert.Equal(t, p.Frequencies(), q.Frequencies())
 	assert.Equal(t, p.Project(dense.Matrix[float64]{}, x), q.Project(dense.Matrix[float64]{}, x))

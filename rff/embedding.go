@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -137,7 +136,7 @@ type spectralMap struct {
 // embedding is the map of Nystroem and Spectral.
 type embedding[T dense.Float] struct {
 	blockwise[T, embeddingSpace]
-	points       gram.Fixed
+	points       kernels.Fixed
 	coefficients matmul.Packed[float64]
 	features     dense.Matrix[float64] // φ of the points
 	tolerance    float64
@@ -157,7 +156,7 @@ func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T]
 	if err := cmp.Or(argument.Kernel("rff: k", s.K), pointsFit(s.K, points.Cols), argument.Finite("rff: points", points), argument.Finite("rff: coefficients", c)); err != nil {
 		return nil, err
 	}
-	prepared, err := gram.Against(s.K, points)
+	prepared, err := kernels.Against(s.K, points)
 	if err != nil {
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/orf"
 )
@@ -57,7 +56,7 @@ func (s *fourierSketch[T]) projection() (orf.Transposer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return projection.Transposed(w), nil
+	return orf.Transposed(w), nil
 }
 
 // matrixAtMost bounds the memory of matrices, where m has large prime factors.

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -45,7 +44,7 @@ func testFourierSketchIsAMatrix[T dense.Float](t *testing.T) {
 			tolerance := (d + 6 + float64(m)) * densetest.Roundoff[T]() * 2 * max(one, two)
 			x, z := uniform[T](n, d+1), uniform[T](n, m)
 			got, want := s.Project(dense.Matrix[T]{}, x), w.Project(dense.Matrix[T]{}, x)
-			back, truth := s.ProjectTransposed(dense.Matrix[T]{}, z), projection.Transposed(w).ProjectTransposed(dense.Matrix[T]{}, z)
+			back, truth := s.ProjectTransposed(dense.Matrix[T]{}, z), orf.Transposed(w).ProjectTransposed(dense.Matrix[T]{}, z)
 			for i := range n {
 				for j, v := range want.Row(i) {
 					require.InDelta(t, float64(v), float64(got.At(i, j)), tolerance*(d+1), "m = %d (%d, %d)", m, i, j)
@@ -115,7 +114,7 @@ func TestTensorSketchByEitherProjection(t *testing.T) {
 			if transforms {
 				matrix, err := orf.Of(s.Frequencies())
 				require.NoError(t, err)
-				w = projection.Transposed(matrix)
+				w = orf.Transposed(matrix)
 			}
 			other.factors = append(other.factors, w)
 		}

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
@@ -72,7 +71,7 @@ func newSoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (
 		return nil, err
 	}
 	e := explicit[T](d, 4*m*(n+1))
-	e.w, e.rows = &gated[T]{Transposer: projection.Transposed(w), gate: gate, m: m, n: n}, mse.RowsOf(w)
+	e.w, e.rows = &gated[T]{Transposer: orf.Transposed(w), gate: gate, m: m, n: n}, mse.RowsOf(w)
 	law := mse.OfSoftmax("SoftmaxHybrid", "Choromanski et al. 2022", mse.Hybrid(n), scale)
 	drawn, ok := gate.(orf.Drawn[T])
 	if ok {

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/draw"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -118,7 +117,7 @@ func (r maclaurinRecipe[T]) make() (Map[T], error) {
 		return nil, err
 	}
 	for _, w := range r.W {
-		f.factors = append(f.factors, projection.Transposed(w))
+		f.factors = append(f.factors, orf.Transposed(w))
 	}
 	return f, nil
 }

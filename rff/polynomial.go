@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -188,7 +187,7 @@ func polynomial[T dense.Float](name string, d, m, parts int, k kernels.Polynomia
 	}
 	f.gains = slices.Repeat([]T{factor}, m)
 	for _, p := range w {
-		f.factors = append(f.factors, projection.Transposed(p))
+		f.factors = append(f.factors, orf.Transposed(p))
 	}
 	return f, nil
 }

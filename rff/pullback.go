@@ -47,14 +47,14 @@ func rowwise[T dense.Float](e engine[T], row func(dx, x, g []T)) *pullback[T] {
 // width columns.
 func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{
-		engine: e, transposer: projection.Transposed(e.w),
+		engine: e, transposer: orf.Transposed(e.w),
 		slope: slope, width: width, projects: true, finish: finish,
 	}
 }
 
 // straight returns a pullback that applies Wᵀ to g itself.
 func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
-	return &pullback[T]{engine: e, transposer: projection.Transposed(e.w), slope: slope, finish: finish}
+	return &pullback[T]{engine: e, transposer: orf.Transposed(e.w), slope: slope, finish: finish}
 }
 
 // scaled finishes the gradient of a map without h.

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -109,7 +108,7 @@ func (r tensorSketchRecipe[T]) make() (Map[T], error) {
 		f.parts, f.real = 1, 0
 	}
 	for _, w := range r.W {
-		f.factors = append(f.factors, projection.Transposed(w))
+		f.factors = append(f.factors, orf.Transposed(w))
 	}
 	return f, nil
 }

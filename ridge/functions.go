@@ -10,10 +10,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/gram"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -27,7 +27,7 @@ type Functions[T dense.Float] struct {
 	offset  []float64             // value at the mean of features
 
 	// Of pathwise samples; points is nil for others.
-	points       gram.Fixed
+	points       kernels.Fixed
 	coefficients dense.Matrix[float64]
 }
 
@@ -161,7 +161,7 @@ func modelPathwise[T dense.Float](m *Model[T], x, y dense.Matrix[T], weights []T
 			return nil, fmt.Errorf("ridge: weights[%d] = 0, want a positive number", i)
 		}
 	}
-	points, err := gram.Against(kernel, dense.Copy(dense.Matrix[float64]{}, x))
+	points, err := kernels.Against(kernel, dense.Copy(dense.Matrix[float64]{}, x))
 	if err != nil {
 		return nil, wrap(err)
 	}

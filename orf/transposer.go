@@ -1,0 +1,55 @@
+package orf
+
+import (
+	"sync"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+)
+
+// Transposed returns w if it is a Transposer, and otherwise w with a ProjectTransposed that
+// multiplies by w.Frequencies(): O(n·m·d) operations, and a copy of m·d numbers from the first
+// call on. It panics if w is nil.
+func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
+	if w == nil {
+		panic("orf: w is nil, want a projection")
+	}
+	if t, ok := w.(Transposer[T]); ok {
+		return t
+	}
+	return &transposed[T]{Projection: w, transpose: transpose[T]{frequencies: w.Frequencies}}
+}
+
+// transposed is a projection of a user's, with a transpose.
+type transposed[T dense.Float] struct {
+	Projection[T]
+	transpose[T]
+}
+
+// ProjectTransposed writes ZW into dst; a zero dst is allocated.
+func (t *transposed[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
+	_, d := t.Dims()
+	dst = dense.Ensure(dst, z.Rows, d)
+	t.multiply(dst, z, nil)
+	return dst
+}
+
+// ProjectTransposedTiles writes ZW into dst and calls done.Finish for every tile.
+func (t *transposed[T]) ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue) {
+	t.multiply(dst, z, done)
+}
+
+// transpose multiplies by W. It packs W at the first use: a projection that is never transposed
+// does not take the memory. Goroutines may share it.
+type transpose[T dense.Float] struct {
+	frequencies func() dense.Matrix[T] // W, only read
+
+	once   sync.Once
+	packed matmul.Packed[T]
+}
+
+// multiply writes ZW into dst and calls done.Finish for every tile, if done is not nil.
+func (t *transpose[T]) multiply(dst, z dense.Matrix[T], done matmul.Epilogue) {
+	t.once.Do(func() { matmul.Pack(&t.packed, t.frequencies()) })
+	matmul.MulPacked(1, z, &t.packed, 0, dst, done)
+}
