@@ -24,10 +24,7 @@ rows, drawn at random, become queries and are not searched.
 
 For each scheme and number of bits it prints the root mean squared error of the estimated cosines and the recall:
 the share of the true -k nearest that are among the -k found. Both stand beside theory, which knows the variance of
-every estimate before it sees a vector. A picture shows recall against bits.
-
-It then does what a store of vectors does: codes about the centres of clusters, rows that come later, deleted rows, all
-queries at once, exact rows for the best, and a file that is searched where it lies in memory.`
+every estimate before it sees a vector. A picture shows recall against bits.`
 
 func main() { cli.Main("search", run) }
 
@@ -71,10 +68,6 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if err := c.report(stdout, exact, rows); err != nil {
-		return err
-	}
-	fmt.Fprintln(stdout)
-	if err := c.store(stdout); err != nil {
 		return err
 	}
 	return cli.Save(stdout, "picture of recall against bits", s.plot, c.picture(rows).Save)
