@@ -5,9 +5,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
@@ -100,33 +97,31 @@ func (d *data) report(w io.Writer) error {
 				gone++
 			}
 		}
-		t.Row(c.Name, c.Kind, c.becomes(d.table.numbers(j, d.seen)), fmt.Sprint(gone))
+		t.Row(c.Name, c.Kind, c.becomes(), fmt.Sprint(gone))
 	}
 	return t.Fprint(w)
 }
 
 // becomes describes what encode makes of a column.
-func (c column) becomes(values []float64) string {
-	var parts []string
+func (c column) becomes() string {
+	var text string
 	switch c.Kind {
 	case isNumber:
-		text := fmt.Sprintf("(x − %.4g)/%.4g", c.Mean, c.Deviation)
+		name := "x"
 		if c.Log {
-			text = fmt.Sprintf("(log x − %.4g)/%.4g", c.Mean, c.Deviation)
-		} else if len(values) > 2 && slices.Min(values) > 0 && stat.Skew(values, nil) > 1 {
-			text += fmt.Sprintf(" (long tail: -log %s?)", c.Name)
+			name = "log x"
 		}
-		parts = append(parts, text)
+		text = fmt.Sprintf("(%s − %.4g)/%.4g", name, c.Mean, c.Deviation)
 	case isCategory:
-		parts = append(parts, fmt.Sprintf("%d × 0/1", len(c.Categories)))
-		if c.Other {
-			parts = append(parts, "other")
-		}
+		text = fmt.Sprintf("%d × 0/1", len(c.Categories))
 	default:
 		return "left out"
 	}
-	if c.Missing {
-		parts = append(parts, "missing")
+	if c.Other {
+		text += ", other"
 	}
-	return strings.Join(parts, ", ")
+	if c.Missing {
+		text += ", missing"
+	}
+	return text
 }

@@ -41,10 +41,9 @@ type encoder struct {
 
 // width returns the number of columns of points that a column becomes.
 func (c column) width() int {
-	var n int
+	n := 1
 	switch c.Kind {
 	case isNumber:
-		n = 1
 	case isCategory:
 		n = len(c.Categories)
 	default:
@@ -65,22 +64,6 @@ func (e *encoder) width() int {
 		n += c.width()
 	}
 	return n
-}
-
-// check returns an error unless encode knows all kinds and divides by positive numbers.
-func (e *encoder) check() error {
-	for _, c := range e.Columns {
-		switch c.Kind {
-		case isNumber:
-			if !(c.Deviation > 0) {
-				return fmt.Errorf("column %q: deviation %v, want a positive number", c.Name, c.Deviation)
-			}
-		case isCategory, isText, isConstant, isSkipped:
-		default:
-			return fmt.Errorf("column %q: kind %q is unknown", c.Name, c.Kind)
-		}
-	}
-	return nil
 }
 
 // places returns the indices of the columns among names, in the order of e.Columns.
@@ -182,11 +165,14 @@ func (c *column) learn(t *frame, j int, train []int, category bool) error {
 			counts[text]++
 		}
 	}
-	numbers, often, all := len(t.numbers(j, train)), 0, 0
-	for _, n := range counts {
+	numbers, often, all := 0, 0, 0
+	for text, n := range counts {
 		all += n
 		if n >= common {
 			often += n
+		}
+		if _, ok := number(text); ok {
+			numbers += n
 		}
 	}
 	c.Missing = all < len(train)
@@ -238,15 +224,4 @@ func (c *column) learnNumber(t *frame, j int, train []int) error {
 		return fmt.Errorf("column %q: numbers from %v to %v have no deviation in float64", c.Name, least, most)
 	}
 	return nil
-}
-
-// numbers returns the numbers of column j in some rows.
-func (t *frame) numbers(j int, rows []int) []float64 {
-	var values []float64
-	for _, i := range rows {
-		if v, ok := number(t.rows[i][j]); ok {
-			values = append(values, v)
-		}
-	}
-	return values
 }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 )
@@ -43,7 +42,6 @@ func main() { cli.Main("table", run) }
 // settings are the flags.
 type settings struct {
 	data, target        string
-	comma               rune
 	category, skip, log []string
 	rows                int
 	last                bool
@@ -53,18 +51,10 @@ type settings struct {
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
-	s := settings{comma: ',', features: []int{64, 128, 256}}
+	s := settings{features: []int{64, 128, 256}}
 	fs := cli.NewFlags("table")
 	fs.InputVar(&s.data, "data", "", "file", "CSV file to use for houses that are made up")
 	fs.StringVar(&s.target, "target", "", "name of the `column` to predict; price for houses")
-	fs.Func("comma", "`character` between the values of the file (default ,)", func(text string) error {
-		var size int
-		s.comma, size = utf8.DecodeRuneInString(text)
-		if size == 0 || size != len(text) {
-			return fmt.Errorf("want one character")
-		}
-		return nil
-	})
 	fs.Func("category", "`columns` that are categories though they have numbers: names with commas between them", list(&s.category))
 	fs.Func("skip", "`columns` to leave out", list(&s.skip))
 	fs.Func("log", "`columns` of positive numbers to take logarithms of", list(&s.log))
@@ -81,8 +71,6 @@ func run(args []string, stdout, stderr io.Writer) error {
 	switch {
 	case s.data == "" && s.target != "":
 		return fmt.Errorf("-target %q without -data", s.target)
-	case s.data == "" && s.comma != ',':
-		return fmt.Errorf("-comma %q without -data", s.comma)
 	case s.data != "" && s.target == "":
 		return fmt.Errorf("-data without -target, want the name of the column to predict")
 	}
@@ -109,7 +97,7 @@ func (s settings) learn(stdout, stderr io.Writer, folder string) error {
 			return err
 		}
 	}
-	t, err := readTable(s.data, s.comma)
+	t, err := readTable(s.data)
 	if err != nil {
 		return err
 	}

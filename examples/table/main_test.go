@@ -56,7 +56,7 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, writeHouses(file, 2000, src))
 	require.NoError(t, file.Close())
-	table, err := readTable(path, ',')
+	table, err := readTable(path)
 	require.NoError(t, err)
 	d, err := settings{target: "price"}.prepare(table, src)
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	require.NoError(t, err)
 	mean, sd := best.model.Predict(d.test.X)
 	for i, r := range d.heldOut[:50] {
-		got, dev, err := s.predict(strings.Join(table.names, ",")+"\n"+strings.Join(table.rows[r], ","), ',')
+		got, dev, err := s.predict(strings.Join(table.names, ",") + "\n" + strings.Join(table.rows[r], ","))
 		require.NoError(t, err)
 		assert.InDelta(t, mean.At(i, 0), got, 1e-6)
 		assert.InDelta(t, sd.At(i, 0), dev, 1e-2)
@@ -106,7 +106,7 @@ func TestCompare(t *testing.T) {
 // What stands in rows that are held out changes neither the encoding nor the points of other rows.
 func TestNothingIsLearntFromRowsHeldOut(t *testing.T) {
 	prepare := func(last string) *data {
-		table, err := parseTable(strings.NewReader(lines(80, strings.Repeat(last, 20))), ',')
+		table, err := parseTable(strings.NewReader(lines(80, strings.Repeat(last, 20))))
 		require.NoError(t, err)
 		d, err := settings{target: "price", last: true}.prepare(table, rand.NewPCG(1, 2))
 		require.NoError(t, err)
@@ -132,7 +132,7 @@ func lines(n int, last string) string {
 
 func TestPoints(t *testing.T) {
 	text := strings.ReplaceAll(lines(40, "x,NA,rare,1\nx,3,,2\nx,4,a,n/a\n"), "n7,", "\"n\n7\",")
-	table, err := parseTable(strings.NewReader("\ufeff"+text), ',')
+	table, err := parseTable(strings.NewReader("\ufeff" + text))
 	require.NoError(t, err)
 	assert.Equal(t, []int{2, 11}, []int{table.lines[0], table.lines[8]}, "a value of two lines counts as two")
 	var rows []int
@@ -174,7 +174,7 @@ func TestColumnsThatDoNotVary(t *testing.T) {
 	for i := range 30 {
 		text += fmt.Sprintf("7,a,,%s,%s,n%d,%de306,%d\n", []string{"5", "5.0"}[i%2], []string{"5", ""}[i%2], i, i, i)
 	}
-	table, err := parseTable(strings.NewReader(text), ',')
+	table, err := parseTable(strings.NewReader(text))
 	require.NoError(t, err)
 	rows := make([]int, 30)
 	for i := range rows {
@@ -209,12 +209,12 @@ func TestPoorTables(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		assert.Contains(t, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "64"), "y: ", name)
 	}
-	tabs := "x\tz\ty\n"
+	none := "x,z,y\n"
 	for i := range 100 {
-		tabs += fmt.Sprintf("\t%d\t%d\n", i, i*i%7)
+		none += fmt.Sprintf(",%d,%d\n", i, i*i%7)
 	}
-	require.NoError(t, os.WriteFile(path, []byte(tabs), 0o600))
-	assert.Regexp(t, `x +constant .* 80\n`, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "64", "-comma", "\t"))
+	require.NoError(t, os.WriteFile(path, []byte(none), 0o600))
+	assert.Regexp(t, `x +constant .* 80\n`, clitest.Output(t, run, "-data", path, "-target", "y", "-features", "64"))
 }
 
 func TestErrorsOfFiles(t *testing.T) {
@@ -243,7 +243,6 @@ func TestErrorsOfFiles(t *testing.T) {
 		{lines(40, ""), "-log kind", `-log: column "kind" is category, want numbers`},
 		{lines(40, ""), "-row x,big,a", `the row to predict, after one with names: line 2, column "size": "big" is not a finite number`},
 		{lines(40, ""), "-row x", "wrong number of fields"},
-		{lines(40, ""), "-comma ;", `no column "price" to predict among ["id,size,kind,price"]`},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
 		args := append([]string{"-data", path, "-target", "price", "-features", "4"}, strings.Fields(c.args)...)
@@ -256,8 +255,6 @@ func TestErrorsOfFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"-features 64,7":    `invalid value "64,7" for flag -features: want at most 16 even numbers from 2 to 2048`,
 		"-features ,":       "want at most 16 even numbers",
-		"-comma ab":         `invalid value "ab" for flag -comma: want one character`,
-		"-comma ;":          `-comma ';' without -data`,
 		"-target y":         `-target "y" without -data`,
 		"-data main.go":     "-data without -target",
 		"-out main.go/x":    `-out "main.go/x": not a directory, want a folder`,
@@ -275,7 +272,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 	require.NoError(t, err)
 	for old, instead := range map[string][2]string{
 		`"Kind": "category"`: {`"Kind": "text"`, "columns of points, and model.safetensors has"},
-		`"Kind": "number"`:   {`"Kind": "date"`, `kind "date" is unknown`},
+		`"Kind": "number"`:   {`"Kind": "date"`, "columns of points, and model.safetensors has"},
 		`"Deviation": `:      {`"Deviation": -`, "want a positive number"},
 		`"Target"`:           {`"Targets"`, "unknown field"},
 	} {

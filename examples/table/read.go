@@ -22,27 +22,26 @@ type frame struct {
 }
 
 // readTable reads a CSV file whose first line has names. An error names the file and the line.
-func readTable(path string, comma rune) (*frame, error) {
+func readTable(path string) (*frame, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	t, err := parseTable(file, comma)
+	t, err := parseTable(file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
-func parseTable(from io.Reader, comma rune) (*frame, error) {
+func parseTable(from io.Reader) (*frame, error) {
 	data := bufio.NewReader(from)
 	const mark = "\ufeff" // some programs begin files in UTF-8 with it
 	if first, _ := data.Peek(len(mark)); string(first) == mark {
 		_, _ = data.Discard(len(mark))
 	}
 	r := csv.NewReader(data)
-	r.Comma = comma
 	t := new(frame)
 	for {
 		row, err := r.Read()

@@ -60,8 +60,10 @@ func readModel(folder string) (*service, error) {
 	if err := strict.Decode(s.encoder); err != nil {
 		return nil, fmt.Errorf("%s: %w", columnsFile, err)
 	}
-	if err := s.encoder.check(); err != nil {
-		return nil, fmt.Errorf("%s: %w", columnsFile, err)
+	for _, c := range s.encoder.Columns {
+		if c.Kind == isNumber && !(c.Deviation > 0) {
+			return nil, fmt.Errorf("%s: column %q: deviation %v, want a positive number", columnsFile, c.Name, c.Deviation)
+		}
 	}
 	file, err := os.ReadFile(filepath.Join(folder, modelFile)) // or unix.Mmap
 	if err != nil {
@@ -78,8 +80,8 @@ func readModel(folder string) (*service, error) {
 
 // predict returns the mean and the standard deviation of the target of the first row of a CSV text
 // whose first line has names. The target need not be there.
-func (s *service) predict(text string, comma rune) (mean, sd float64, err error) {
-	t, err := parseTable(strings.NewReader(text), comma)
+func (s *service) predict(text string) (mean, sd float64, err error) {
+	t, err := parseTable(strings.NewReader(text))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -108,7 +110,6 @@ func (d *data) serve(w io.Writer, folder string, flags settings) error {
 	without := func(row []string) string {
 		var b strings.Builder
 		c := csv.NewWriter(&b)
-		c.Comma = flags.comma
 		_ = c.Write(slices.Delete(slices.Clone(row), target, target+1)) // a builder takes all
 		c.Flush()
 		return b.String()
@@ -118,7 +119,7 @@ func (d *data) serve(w io.Writer, folder string, flags settings) error {
 		row := d.table.rows[d.heldOut[0]]
 		line, measured = strings.TrimSuffix(without(row), "\n"), "; measured: "+row[target]
 	}
-	mean, sd, err := s.predict(without(d.table.names)+line, flags.comma)
+	mean, sd, err := s.predict(without(d.table.names) + line)
 	if err != nil {
 		return fmt.Errorf("the row to predict, after one with names: %w", err)
 	}
