@@ -34,6 +34,7 @@ func random(t *testing.T) (model, text string) {
 	require.NoError(t, err)
 	defer file.Close()
 	require.NoError(t, m.Write(file))
+	require.NoError(t, os.WriteFile(filepath.Join(model, "merges.txt"), []byte("#version: 0.2\n"), 0o644))
 	text = filepath.Join(model, "text")
 	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing. ", 20)), 0o644))
 	return model, text

@@ -22,24 +22,13 @@ type Tokenizer struct {
 	merges [][2]int
 	rank   map[[2]int]int // of a merge
 	bytes  [][]byte       // of a token
-	first  *[256]int      // the tokens of bytes
 	known  map[string][]int
-}
-
-// Bytes returns the tokenizer whose tokens are the values of bytes, and EndOfText 256.
-func Bytes() *Tokenizer {
-	t := &Tokenizer{first: new([256]int), known: make(map[string][]int)}
-	for b := range 256 {
-		t.first[b] = b
-		t.bytes = append(t.bytes, []byte{byte(b)})
-	}
-	return t
 }
 
 // New returns the tokenizer with the given merges in order. It is an error if a merge is of tokens
 // that do not come before it.
 func New(merges [][2]int) (*Tokenizer, error) {
-	t := &Tokenizer{merges: merges, rank: make(map[[2]int]int), first: &byteToken, known: make(map[string][]int)}
+	t := &Tokenizer{merges: merges, rank: make(map[[2]int]int), known: make(map[string][]int)}
 	for _, b := range byteOrder {
 		t.bytes = append(t.bytes, []byte{b})
 	}
@@ -82,7 +71,7 @@ func (t *Tokenizer) Encode(dst []int, text string) []int {
 func (t *Tokenizer) merge(word string) []int {
 	tokens := make([]int, len(word))
 	for i := range len(word) {
-		tokens[i] = t.first[word[i]]
+		tokens[i] = byteToken[word[i]]
 	}
 	for {
 		best, found := [2]int{}, len(t.merges)

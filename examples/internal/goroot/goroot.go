@@ -10,28 +10,24 @@ import (
 	"time"
 )
 
-// Read returns the contents of a file below the directory that GOROOT names, or else below the one
-// that `go env GOROOT` prints. It returns false where the file is in neither: some Linux packages
-// leave out what only tests read.
+// Read returns the contents of a file of the Go distribution. It returns false where the file is not
+// there: some Linux packages leave out what only tests read.
 func Read(path ...string) ([]byte, bool) {
-	if data, ok := under(os.Getenv("GOROOT"), path); ok {
-		return data, true
+	root := find()
+	if root == "" {
+		return nil, false
 	}
-	return under(asked(), path)
+	data, err := os.ReadFile(filepath.Join(root, filepath.Join(path...)))
+	return data, err == nil
 }
 
 // find returns the directory that GOROOT names, or else the one that `go env GOROOT` prints, or
-// nothing if there is neither.
+// nothing if there is neither. runtime.GOROOT is deprecated, and empty in a program built with
+// -trimpath.
 func find() string {
 	if root := os.Getenv("GOROOT"); root != "" {
 		return root
 	}
-	return asked()
-}
-
-// asked returns what `go env GOROOT` prints, or nothing. runtime.GOROOT is deprecated, and empty in
-// a program built with -trimpath.
-func asked() string {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
@@ -39,13 +35,4 @@ func asked() string {
 		return ""
 	}
 	return strings.TrimSpace(string(out))
-}
-
-// under returns the contents of a file in a Go root.
-func under(root string, path []string) ([]byte, bool) {
-	if root == "" {
-		return nil, false
-	}
-	data, err := os.ReadFile(filepath.Join(root, filepath.Join(path...)))
-	return data, err == nil
 }

@@ -1,7 +1,6 @@
 package lm
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +20,7 @@ type Model struct {
 	Dir       string
 }
 
-// Open reads config.json, model.safetensors and, if it is there, merges.txt in a folder. Attention is
-// exact. Without merges.txt tokens are bytes.
+// Open reads config.json, model.safetensors and merges.txt in a folder. Attention is exact.
 func Open(dir string) (*Model, error) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
@@ -45,30 +43,18 @@ func Open(dir string) (*Model, error) {
 	if m.Model, err = decoder.Read(weights, c, Exact(c)); err != nil {
 		return nil, err
 	}
-	if m.Tokenizer, err = tokenizer(filepath.Join(dir, "merges.txt")); err != nil {
+	merges, err := os.Open(filepath.Join(dir, "merges.txt"))
+	if err != nil {
 		return nil, err
+	}
+	defer merges.Close()
+	if m.Tokenizer, err = bpe.Read(merges); err != nil {
+		return nil, fmt.Errorf("%s: %w", merges.Name(), err)
 	}
 	if m.Tokenizer.EndOfText() > m.Vocabulary {
 		return nil, fmt.Errorf("%s has %d tokens, and its model %d", dir, m.Tokenizer.Size(), m.Vocabulary)
 	}
 	return m, nil
-}
-
-// tokenizer reads a file of merges, or returns the tokenizer of bytes if there is none.
-func tokenizer(name string) (*bpe.Tokenizer, error) {
-	file, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) {
-		return bpe.Bytes(), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	t, err := bpe.Read(file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return t, nil
 }
 
 // Exact returns exact attention for all layers of a model.
