@@ -26,47 +26,33 @@ type Form struct {
 // Forms describes what ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
-	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits)"
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits); " +
+	"m, r and c are at most 8192, w and s at most 1048576"
 
-// The largest sizes: r landmarks have r² numbers, and a window is as good as none beyond all tokens.
-const (
-	largest = 1 << 13
-	longest = 1 << 20
-)
+// most is the largest size of a form, and 0 for forms without one: r landmarks have r² numbers, and a
+// window is as good as none beyond all tokens.
+var most = map[string]int{
+	"exact": 0, "mean": 0, "elu": 0, "bits": 8, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
+}
 
 // ParseForm reads a form.
 func ParseForm(text string) (Form, error) {
 	name, size, sized := strings.Cut(text, ":")
 	f := Form{Name: name}
-	switch name {
-	case "exact", "mean", "elu":
-		if sized {
-			return f, fmt.Errorf("-form is %q, want %s without a size", text, name)
+	most, ok := most[name]
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		ok = ok && err == nil && n >= 1 && n <= most
+		return n
+	}
+	if sized {
+		if window, sinks, cut := strings.Cut(size, "+"); cut && name == "window" {
+			f.Sinks, size = number(sinks), window
 		}
-	case "bits":
-		if size != "8" {
-			return f, fmt.Errorf("-form is %q, want bits:8", text)
-		}
-		f.Size = 8
-	case "positive", "landmarks", "clusters", "window":
-		if window, sinks, ok := strings.Cut(size, "+"); ok && name == "window" {
-			n, err := strconv.Atoi(sinks)
-			if err != nil || n < 1 || n > longest {
-				return f, fmt.Errorf("-form is %q, want window:w+s with s from 1 to %d", text, longest)
-			}
-			size, f.Sinks = window, n
-		}
-		most := largest
-		if name == "window" {
-			most = longest
-		}
-		n, err := strconv.Atoi(size)
-		if err != nil || n < 1 || n > most {
-			return f, fmt.Errorf("-form is %q, want %s:n with n from 1 to %d", text, name, most)
-		}
-		f.Size = n
-	default:
-		return f, fmt.Errorf("-form is %q, want exact, mean, elu, positive:m, landmarks:r, clusters:c, window:w, window:w+s or bits:8", text)
+		f.Size = number(size)
+	}
+	if !ok || sized != (most > 0) || name == "bits" && f.Size != 8 {
+		return f, fmt.Errorf("-form is %q, want %s", text, Forms)
 	}
 	return f, nil
 }
