@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +33,8 @@ func (c *comparison) describe(w io.Writer) {
 	for _, line := range c.about {
 		fmt.Fprintln(w, line)
 	}
-	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %s if they were kept.\n\n",
-		milliseconds(c.time), h.q.Rows, h.k.Rows, mebibytes(c.weights()))
+	fmt.Fprintf(w, "Exact: %s ms; its %d×%d weights would take %.2f MiB if they were kept.\n\n",
+		milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
 }
 
 // differentRows returns how many different rows x has.
@@ -46,12 +45,6 @@ func differentRows(x dense.Matrix[float32]) int {
 	}
 	slices.SortFunc(rows, slices.Compare)
 	return len(slices.CompactFunc(rows, slices.Equal))
-}
-
-// weights returns the bytes of the matrix of weights of one head.
-func (c *comparison) weights() uint64 {
-	h := c.heads[0]
-	return uint64(h.q.Rows) * uint64(h.k.Rows) * 4
 }
 
 // report prints a line for each form of attention, with all sizes.
@@ -67,9 +60,9 @@ func (c *comparison) report(w io.Writer, rows []row) error {
 		for name := rows[i].name; i < len(rows) && rows[i].name == name; i++ {
 			faster := ""
 			if rows[i].time > 0 {
-				faster = speed(c.time, rows[i].time)
+				faster = fmt.Sprintf("%.3g×", c.time.Seconds()/rows[i].time.Seconds())
 			}
-			cells = append(cells, unlessOverflow(rows[i].err, number(rows[i].err)), faster)
+			cells = append(cells, number(rows[i].err), faster)
 		}
 		for len(cells) < len(names) {
 			cells = append(cells, "")
@@ -79,37 +72,15 @@ func (c *comparison) report(w io.Writer, rows []row) error {
 	return t.Fprint(w)
 }
 
-// unlessOverflow returns text, or a word in its place if v overflowed.
-func unlessOverflow(v float64, text string) string {
+// number returns three digits of v, or a word in their place if v overflowed.
+func number(v float64) string {
 	if !finite(v) {
 		return "overflow"
 	}
-	return text
-}
-
-func number(v float64) string { return fmt.Sprintf(verbOf(v), v) }
-
-// verbOf returns a verb that shows three digits of v or more.
-func verbOf(v float64) string {
-	switch {
-	case v >= 1000 || v < 1e-3 && v > 0:
-		return "%.1e"
-	case v >= 10:
-		return "%.1f"
-	case v >= 0.1 || v == 0:
-		return "%.3f"
-	default:
-		return "%.4f"
-	}
+	return fmt.Sprintf("%#.3g", v)
 }
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
-
-func speed(exact, linear time.Duration) string {
-	return fmt.Sprintf("%.3g×", exact.Seconds()/linear.Seconds())
-}
-
-func mebibytes(n uint64) string { return fmt.Sprintf("%.2f MiB", float64(n)/(1<<20)) }
 
 // The picture ends at these errors: below, rounding in float32 takes over, and above, a form is of
 // no use.
@@ -155,23 +126,20 @@ func (s settings) picture(all ...compared) charts.Figure {
 		XLabel: "time, ms", YLabel: "relative error of the output",
 		LogX: true, LogY: true,
 	}
-	lowest, highest := math.Inf(1), 0.0
+	var shown []float64
 	for _, c := range all {
 		f.Panels = append(f.Panels, c.panel)
 		for _, line := range c.panel.Series {
 			for _, p := range line.Points {
-				if finite(p.Y) {
-					lowest, highest = min(lowest, p.Y), max(highest, p.Y)
-				}
+				shown = append(shown, p.Y)
 			}
 		}
 		for _, l := range c.panel.Levels {
-			if finite(l.Y) {
-				lowest, highest = min(lowest, l.Y), max(highest, l.Y)
-			}
+			shown = append(shown, l.Y)
 		}
 	}
-	f.YRange = [2]float64{max(lowest/1.5, leastShown), min(highest*1.5, mostShown)}
+	shown = slices.DeleteFunc(shown, func(v float64) bool { return !finite(v) })
+	f.YRange = [2]float64{max(slices.Min(shown)/1.5, leastShown), min(slices.Max(shown)*1.5, mostShown)}
 	if !(f.YRange[0] < f.YRange[1]) {
 		f.YRange = [2]float64{leastShown, mostShown}
 	}
