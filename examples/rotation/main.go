@@ -26,7 +26,11 @@ const about = `rotation quantises vectors that have outlier channels, with and w
 The vectors are standard normal, except that a few channels, the same in all vectors, are -factor times as large.
 Each vector is rounded to integer multiples of max|x|/(2^(bits-1)-1). With the rotation, Rx is rounded, and the
 rounded vector is multiplied by Rᵀ. R = H·D/√d' is one factor of random signs and a Hadamard matrix, applied in
-O(d' log d') time. R pads d with zeros to the next order d' of a Hadamard matrix, and d' numbers are stored.`
+O(d' log d') time. R pads d with zeros to the next order d' of a Hadamard matrix, and d' numbers are stored.
+
+Without the rotation the largest channel sets the step, however small the other channels are. After it all coordinates are
+about as large as ‖x‖/√d', and the step is a few times larger. R keeps norms and inner products, so that the rounded
+vectors give both without a rotation back.`
 
 func main() { cli.Main("rotation", run) }
 
@@ -78,16 +82,6 @@ gain    error without the rotation over error with it
 			fmt.Sprintf("%.1f×", r.unrotated.all/r.rotated.all), fmt.Sprintf("%.1f×", r.unrotated.other/r.rotated.other))
 	}
 	if err := t.Fprint(stdout); err != nil {
-		return err
-	}
-	_, err = fmt.Fprint(stdout, `
-Without the rotation the largest channel sets the step, about max|x|/127 at 8 bits and max|x|/7 at
-4, however small the other channels are. After the rotation, all coordinates of a vector are about
-as large as the root mean square ‖x‖/√d', and the step is a few times larger. The error is spread
-evenly, and the channels that carry most of the information survive. R keeps norms and inner
-products, so the rounded vectors give both without a rotation back.
-`)
-	if err != nil {
 		return err
 	}
 	return cli.Save(stdout, "picture of the errors", s.plot, s.picture(rows).Save)
@@ -146,15 +140,12 @@ func (s settings) draw(d int, src rand.Source) (x dense.Matrix[float32], outlier
 		outlier[j] = true
 	}
 	x = dense.New[float32](s.vectors, d)
-	for i := range x.Rows {
-		row := x.Row(i)
-		for j := range row {
-			v := normal.Rand()
-			if outlier[j] {
-				v *= s.factor
-			}
-			row[j] = float32(v)
+	for i := range x.Data {
+		v := normal.Rand()
+		if outlier[i%d] {
+			v *= s.factor
 		}
+		x.Data[i] = float32(v)
 	}
 	return x, outlier
 }
@@ -180,19 +171,15 @@ func quantise(x dense.Matrix[float32], bits int) {
 
 // distance returns ‖y − x‖/‖x‖.
 func distance(y, x dense.Matrix[float32], outlier []bool) relative {
-	var diff, size, otherDiff, otherSize float64
+	var diff, size [2]float64 // of all channels, of the others
 	for i := range x.Rows {
-		to := y.Row(i)
 		for j, v := range x.Row(i) {
-			e := float64(to[j]) - float64(v)
-			s := float64(v) * float64(v)
-			diff += e * e
-			size += s
+			e, v := float64(y.At(i, j))-float64(v), float64(v)
+			diff[0], size[0] = diff[0]+e*e, size[0]+v*v
 			if !outlier[j] {
-				otherDiff += e * e
-				otherSize += s
+				diff[1], size[1] = diff[1]+e*e, size[1]+v*v
 			}
 		}
 	}
-	return relative{all: math.Sqrt(diff / size), other: math.Sqrt(otherDiff / otherSize)}
+	return relative{all: math.Sqrt(diff[0] / size[0]), other: math.Sqrt(diff[1] / size[1])}
 }
