@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/multipole"
@@ -196,14 +195,11 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 	pasts := []int{0, 2, -2, 7, 100, math.MaxInt, math.MinInt}
 	rng := rand.New(rand.NewPCG(11, 12))
 	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
-	phi := maptest.Positive[float64](3, d)
 	elu := must.Have(rff.ELU[T](d))
 	for _, causal := range []bool{false, true} {
 		exact := performer.Exact[T]{Causal: causal}
 		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
 		at := must.Have(performer.NewLandmarksAt(exact, k))
-		positive := must.Have(performer.NewLinear(maptest.Positive[T](3, d), performer.LinearOptions{Causal: causal}))
-		softmax := performer.Exact[T]{Causal: causal, Scale: 1}
 		for name, c := range map[string]struct {
 			form  performer.Form[T]
 			exact *performer.Exact[T] // nil for weights of features
@@ -213,10 +209,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 			"linear":                   {linear, nil, 20},
 			"landmarks":                {must.Have(performer.NewLandmarks(exact, n, rand.NewPCG(1, 1))), &exact, 20},
 			"landmarks that are given": {at, &exact, 1e3},
-			"corrected landmarks":      {must.Have(performer.NewCorrected[T](at, performer.CorrectedOptions{Window: 1}, nil)), &exact, 1e3},
-			"corrected features":       {must.Have(performer.NewCorrected[T](positive, performer.CorrectedOptions{Window: math.MaxInt}, nil)), &softmax, 20},
 			"clusters":                 {must.Have(multipole.New(exact, multipole.Options{}, rand.NewPCG(1, 1))), &exact, 20},
-			"a window of features":     {must.Have(performer.NewCorrected[T](positive, performer.CorrectedOptions{Window: 1}, nil)), nil, 100},
 		} {
 			b := must.Have(performer.NewBatch(heads, 1, c.form))
 			for _, holes := range compactHoles {
@@ -236,16 +229,10 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					message, tol := fmt.Sprintf("%s, causal %v, past %d, without %v", name, causal, past, holes), c.tol*tolerance[T]()
 					past := min(max(past, -100), 200)
 					var want dense.Tensor[float64]
-					switch {
-					case c.exact != nil:
+					if c.exact != nil {
 						want = naive(*c.exact, a, dense.Tensor[float64]{}, past).out
-					case name == "linear":
-						want = weighted(a, causal, past, func(q, k []T, _, _ int) float64 { return eluWeight(q, k) })
-					case causal:
-						first := max(slices.Index(a.Mask.Data, true), 0)
-						want = weighted(a, true, past, func(q, k []T, i, j int) float64 { return correctedWeight(phi, true, q, k, i+past-first, j-first) })
-					default:
-						want = weighted(a, false, past, func(q, k []T, i, j int) float64 { return correctedWeight(phi, false, q, k, i, j) })
+					} else {
+						want = weighted(a, causal, past, eluWeight[T])
 					}
 					closeTo(t, want, part(out, rows, heads), tol, "%s", message)
 					switch past {
@@ -282,24 +269,8 @@ func eluWeight[T dense.Float](q, k []T) float64 {
 	return sum
 }
 
-// correctedWeight is the weight of key j for query i of a [performer.Corrected] with a Window of 1 and
-// three features, in float64.
-func correctedWeight[T dense.Float](phi rff.Map[float64], causal bool, q, k []T, i, j int) float64 {
-	const window, stride = 1, 3
-	near := max((i-window)/stride, 0) * stride
-	x, y := dense.New[float64](1, len(q)), dense.New[float64](1, len(k))
-	for l := range q {
-		x.Data[l], y.Data[l] = float64(q[l]), float64(k[l])
-	}
-	if j >= near && (causal || j < near+stride+2*window) {
-		return math.Exp(dot(x.Data, y.Data))
-	}
-	var none dense.Matrix[float64]
-	return dot(phi.Transform(none, x).Data, phi.Transform(none, y).Data)
-}
-
 // weighted is attention with the given weights by a loop over pairs in float64.
-func weighted[T dense.Float](c performer.AttendArgs[T], causal bool, past int, weight func(q, k []T, i, j int) float64) dense.Tensor[float64] {
+func weighted[T dense.Float](c performer.AttendArgs[T], causal bool, past int, weight func(q, k []T) float64) dense.Tensor[float64] {
 	out := dense.NewTensor[float64](1, c.Q.Heads, c.Q.Rows, c.V.Cols)
 	for h := range c.Q.Heads {
 		for i := range c.Q.Rows {
@@ -308,7 +279,7 @@ func weighted[T dense.Float](c performer.AttendArgs[T], causal bool, past int, w
 				if !c.Mask.Row(0, 0, 0)[j] || causal && j-i > past {
 					continue
 				}
-				w := weight(c.Q.Row(0, h, i), c.K.Row(0, 0, j), i, j)
+				w := weight(c.Q.Row(0, h, i), c.K.Row(0, 0, j))
 				total += w
 				for l, x := range c.V.Row(0, 0, j) {
 					row[l] += w * float64(x)

@@ -7,7 +7,7 @@
 //
 //   - attention to a tolerance, whatever form that takes: audit.Choose
 //   - exact attention, in memory that does not grow with the tokens: [Exact]
-//   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff; more accurate: [NewCorrected]
+//   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
 //   - how large is the error? audit.Rows computes some exact rows, estimate.Predictor needs none
 //   - one token after another: [Streaming] forms have a [State]
 //   - heads, batches, masks: [NewBatch]; layers: package layer
@@ -87,16 +87,6 @@
 // streams take means of earlier tokens or of other texts. docs/attention.md of this module shows
 // what centring gains.
 //
-// # Exact weights for some keys
-//
-// A [Corrected] improves a base form, of landmarks or of features of the softmax kernel. With a
-// Window the keys next to the query have exact weights, in bidirectional, causal and streaming
-// attention: where norms are large, most of a token's weight is on itself and its neighbours. With
-// Samples, the exact weights of some keys, drawn at random, correct those of the others, so that
-// numerator and denominator are unbiased; [Corrected.Variances] has the law of the remaining error.
-//
-//	a, err := performer.NewCorrected[float32](landmarks, performer.CorrectedOptions{Window: 64, Samples: 256}, src)
-//
 // # Shapes
 //
 // Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention needs Lq = Lk except
@@ -127,10 +117,10 @@
 //
 // # Streams
 //
-// A [State] is attention over a stream of tokens. Its memory is constant if the form is linear, has
-// landmarks or is a [Corrected] with a window. States of several streams merge, in any order, on
-// one machine or, with MarshalBinary, on several. A decoder that drafts tokens and rejects some
-// returns to a Snapshot by Rollback.
+// A [State] is attention over a stream of tokens. Its memory is constant if the form is linear or
+// has landmarks. States of several streams merge, in any order, on one machine or, with
+// MarshalBinary, on several. A decoder that drafts tokens and rejects some returns to a Snapshot by
+// Rollback.
 //
 //	s, err := a.NewState(d, dv)
 //	s.Append(promptK, promptV)
@@ -184,8 +174,8 @@
 // # Determinism and sharing
 //
 // Work is cut by the number of tokens, not of processors, and sums are merged in order: results do
-// not depend on GOMAXPROCS. A Linear, an Exact, a Landmarks, a Corrected and a Batch may
-// be shared by goroutines. A State belongs to one.
+// not depend on GOMAXPROCS. A Linear, an Exact, a Landmarks and a Batch may be shared by goroutines.
+// A State belongs to one.
 //
 // # References
 //

@@ -52,7 +52,7 @@ func TestNilForms(t *testing.T) {
 	exact := performer.Exact[float64]{}
 	for _, form := range []performer.Form[float64]{
 		nil, (*performer.Exact[float64])(nil), (*performer.Linear[float64])(nil), (*performer.Landmarks[float64])(nil),
-		(*performer.Corrected[float64])(nil), (*performer.Batch[float64])(nil),
+		(*performer.Batch[float64])(nil),
 	} {
 		_, err := performer.NewBatch(1, 1, form)
 		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)

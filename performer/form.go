@@ -38,7 +38,7 @@ type Differentiable[T dense.Float] interface {
 }
 
 // Streaming is a [Form] that also attends over streams of tokens. [Linear], [Exact], [Landmarks],
-// [Corrected], [Batch] and clusters of package multipole are Streaming.
+// [Batch] and clusters of package multipole are Streaming.
 type Streaming[T dense.Float] interface {
 	Form[T]
 

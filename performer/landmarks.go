@@ -59,8 +59,7 @@ import (
 // φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1) in place of G, if its denominator is below a quarter of the sum of
 // |terms| and ρ_i is above a tenth of κ(q_i, q_i). Such a row is an average of values, though a coarse
 // one, in which long keys count too much. Causal attention and a [State] do the same with the keys
-// that have no exact weights. Unnormalised rows are Â·V, and a [Corrected] that is not causal divides
-// by what it has. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
+// that have no exact weights. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
 //
 // A Landmarks does not change after construction (it keeps scratch memory between calls, in a way
 // that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,
@@ -132,9 +131,8 @@ func newLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 // copied. Landmarks that others span to rounding, such as duplicates, count as one.
 //
 // With exact.Causal query i sees the keys j ≤ i only. Attention goes by blocks of r keys: keys of
-// its own block have exact weights, those of the blocks before have weights by landmarks. As the
-// base of a [Corrected], causal landmarks have exact weights for a window of keys. Landmarks must
-// not depend on keys that come after a query: landmarks.Pivoted with
+// its own block have exact weights, those of the blocks before have weights by landmarks. Landmarks
+// must not depend on keys that come after a query: landmarks.Pivoted with
 // kernels.Gaussian{LengthScale: 1/√s} chooses them among keys of the past or of other texts. The
 // time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
 //
@@ -251,9 +249,9 @@ func (l *landmarks[T]) attend(p request[T]) {
 	case l.inDouble(p.k.Cols):
 		l.attendDouble(p)
 	case l.set == nil:
-		l.attendRenewed(p, 0)
+		l.attendRenewed(p)
 	default:
-		attendCausal(p, l.engine, l.exact, 0)
+		attendCausal(p, l.engine, l.exact)
 	}
 }
 
@@ -354,7 +352,7 @@ func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	if err := l.checkState(d); err != nil {
 		return nil, err
 	}
-	return memoryOf(streams.NewNear(nearOf(l.exact, l.engine, 0, d), heads, keyHeads, d, dv))
+	return memoryOf(streams.NewNear(nearOf(l.exact, l.engine, d), heads, keyHeads, d, dv))
 }
 
 // checkState returns an error unless l can be kept of a stream of tokens of dimension d.

@@ -86,15 +86,6 @@ func causalByLandmarks(z, q, k, v dense.Matrix[float64], s float64, window, past
 	return out
 }
 
-// windowed returns landmarks with exact weights for a window of keys.
-func windowed[T dense.Float](exact Exact[T], z dense.Matrix[T], window int) Streaming[T] {
-	l := must.Have(NewLandmarksAt(exact, z))
-	if window == 0 {
-		return l
-	}
-	return must.Have(NewCorrected[T](l, CorrectedOptions{Window: window}, nil))
-}
-
 func testCausalLandmarks[T dense.Float](t *testing.T) {
 	const d, dv, n, r = 4, 3, 150, 12
 	none := dense.Matrix[T]{}
@@ -103,60 +94,53 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
 		exact := Exact[T]{Causal: true, Unnormalised: plain}
-		for _, window := range []int{0, 1, 7, 64, 70} {
-			l := windowed(exact, z, window)
-			got := l.Forward(none, q, k, v)
-			want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window, 0, nil, plain)
-			require.Less(t, frobeniusError(got, want), tolerance, "window %d, unnormalised %v", window, plain)
-			other := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window+1, 0, nil, plain)
-			require.Greater(t, frobeniusError(got, other), tolerance, "another window is noticed")
-
-			// The last queries alone have the same bits.
-			batch := must.Have(NewBatch[T](1, 1, l))
-			for _, first := range []int{1, 65, 100, n - 1} {
-				last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
-				require.True(t, densetest.Identical(got.RowRange(first, n), last), "window %d, from %d", window, first)
-			}
-
-			// NaN in later tokens changes no bit.
-			spoilt := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
-			for _, m := range spoilt {
-				for i := 90; i < n; i++ {
-					layout.Fill(m.Row(i), T(math.NaN()))
-				}
-			}
-			require.True(t, densetest.Identical(got.RowRange(0, 90), l.Forward(none, spoilt[0], spoilt[1], spoilt[2]).RowRange(0, 90)))
-
-			// Keys that do not count are left out, where they are.
-			valid := make([]bool, n)
-			rng := rand.New(densetest.Source(4))
-			for j := range valid {
-				valid[j] = rng.IntN(3) > 0
-			}
-			valid[0], valid[n-1] = true, true
-			for j, counts := range valid {
-				if counts {
-					copy(spoilt[1].Row(j), k.Row(j))
-					copy(spoilt[2].Row(j), v.Row(j))
-				} else {
-					layout.Fill(spoilt[1].Row(j), T(math.NaN()))
-					layout.Fill(spoilt[2].Row(j), T(math.NaN()))
-				}
-			}
-			masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], Sequences{Valid: valid})
-			want = causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, window, 0, valid, plain)
-			require.Less(t, frobeniusError(masked, want), tolerance, "window %d, masked", window)
-
-			before := runtime.GOMAXPROCS(3)
-			again := l.Forward(none, q, k, v)
-			runtime.GOMAXPROCS(before)
-			require.True(t, densetest.Identical(got, again))
-		}
-		for _, window := range []int{n, math.MaxInt} {
-			l := windowed(exact, z, window)
-			assert.True(t, densetest.Identical(exact.Forward(none, q, k, v), l.Forward(none, q, k, v)), "all keys are near")
-		}
 		l := must.Have(NewLandmarksAt(exact, z))
+		got := l.Forward(none, q, k, v)
+		want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, nil, plain)
+		require.Less(t, frobeniusError(got, want), tolerance, "unnormalised %v", plain)
+		other := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 1, 0, nil, plain)
+		require.Greater(t, frobeniusError(got, other), tolerance, "a window is noticed")
+
+		// The last queries alone have the same bits.
+		batch := must.Have(NewBatch[T](1, 1, l))
+		for _, first := range []int{1, 65, 100, n - 1} {
+			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
+			require.True(t, densetest.Identical(got.RowRange(first, n), last), "from %d", first)
+		}
+
+		// NaN in later tokens changes no bit.
+		spoilt := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}
+		for _, m := range spoilt {
+			for i := 90; i < n; i++ {
+				layout.Fill(m.Row(i), T(math.NaN()))
+			}
+		}
+		require.True(t, densetest.Identical(got.RowRange(0, 90), l.Forward(none, spoilt[0], spoilt[1], spoilt[2]).RowRange(0, 90)))
+
+		// Keys that do not count are left out, where they are.
+		valid := make([]bool, n)
+		rng := rand.New(densetest.Source(4))
+		for j := range valid {
+			valid[j] = rng.IntN(3) > 0
+		}
+		valid[0], valid[n-1] = true, true
+		for j, counts := range valid {
+			if counts {
+				copy(spoilt[1].Row(j), k.Row(j))
+				copy(spoilt[2].Row(j), v.Row(j))
+			} else {
+				layout.Fill(spoilt[1].Row(j), T(math.NaN()))
+				layout.Fill(spoilt[2].Row(j), T(math.NaN()))
+			}
+		}
+		masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], Sequences{Valid: valid})
+		want = causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, valid, plain)
+		require.Less(t, frobeniusError(masked, want), tolerance, "masked")
+
+		before := runtime.GOMAXPROCS(3)
+		again := l.Forward(none, q, k, v)
+		runtime.GOMAXPROCS(before)
+		require.True(t, densetest.Identical(got, again))
 		assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	}
 	// Norms far beyond the range of exp: values of 1 give 1.

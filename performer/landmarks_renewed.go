@@ -7,9 +7,9 @@ import (
 // attendRenewed is causal attention by landmarks that are chosen among the keys of the past, anew
 // each time the number of tokens has doubled. The first 2·r tokens have exact attention. The tokens
 // b ≤ i < 2·b, b = 2·r, 4·r, …, have landmarks chosen among the keys before b, and sums over all keys
-// are made again for them, which costs at most as much as all sums at the end. The last keys, at least
-// window, have exact weights.
-func (l *landmarks[T]) attendRenewed(p request[T], window int) {
+// are made again for them, which costs at most as much as all sums at the end. The last keys have
+// exact weights.
+func (l *landmarks[T]) attendRenewed(p request[T]) {
 	p = trimmed(p)
 	if p.q.Rows == 0 || p.v.Cols == 0 {
 		return
@@ -26,13 +26,13 @@ func (l *landmarks[T]) attendRenewed(p request[T], window int) {
 		if p.valid == nil {
 			part.valid = nil
 		}
-		l.attendAfter(part, min(begin, keys), window)
+		l.attendAfter(part, min(begin, keys))
 	}
 }
 
 // attendAfter answers causal queries with landmarks chosen among the first n keys, or exactly if
 // there are no more than landmarks.
-func (l *landmarks[T]) attendAfter(p request[T], n, window int) {
+func (l *landmarks[T]) attendAfter(p request[T], n int) {
 	valid := p.valid
 	if valid != nil {
 		valid = valid[:n]
@@ -47,6 +47,6 @@ func (l *landmarks[T]) attendAfter(p request[T], n, window int) {
 	}
 	engine, chosen := l.engineFor(past)
 	chosen.choice.Disown() // keys are summed as they come
-	attendCausal(p, engine, l.exact, window)
+	attendCausal(p, engine, l.exact)
 	l.release(chosen)
 }

@@ -122,31 +122,6 @@ func TestRenewedLandmarksErrors(t *testing.T) {
 	assert.EqualError(t, err, "performer: the Landmarks choose anew among all keys, which a state does not keep: want those of NewLandmarksAt")
 }
 
-// With a window that holds all keys attention is exact, and a larger window errs less.
-func TestRenewedLandmarksWindow(t *testing.T) {
-	const n, d, r = 400, 6, 8
-	var none dense.Matrix[float64]
-	q, k, v := densetest.Decaying[float64](1, n, d, 4), densetest.Decaying[float64](2, n, d, 4), densetest.Decaying[float64](3, n, 3, 1)
-	exact := Exact[float64]{Causal: true}
-	want, last := exact.Forward(none, q, k, v), math.Inf(1)
-	for _, window := range []int{0, 16, 150, n} {
-		form := Form[float64](must.Have(NewLandmarks(exact, r, densetest.Source(1))))
-		if window > 0 {
-			form = must.Have(NewCorrected(form, CorrectedOptions{Window: window}, nil))
-		}
-		got := form.Forward(none, q, k, v)
-		err := frobeniusError(got, want)
-		require.Less(t, err, last, "window %d", window)
-		last = err
-		spoilt := v.Clone()
-		for i := 170; i < n; i++ {
-			layout.Fill(spoilt.Row(i), math.NaN())
-		}
-		require.True(t, densetest.Identical(got.RowRange(0, 170), form.Forward(none, q, k, spoilt).RowRange(0, 170)))
-	}
-	require.Less(t, last, 1e-13)
-}
-
 // One form serves goroutines.
 func TestRenewedLandmarksShared(t *testing.T) {
 	l := must.Have(NewLandmarks(Exact[float32]{Causal: true}, 6, densetest.Source(1)))

@@ -61,10 +61,9 @@ import (
 // to max(W+1, 256) tokens before the last one is always possible. In codes it keeps at most
 // 2·max(W+1, 256) + W + 511 other tokens. Such states do not merge.
 //
-// Causal [Landmarks], and a [Corrected] with a window W, keep sums as linear attention does,
-// m×(dv+1) for m features or landmarks, and the keys and values of W + max(W, m) tokens at most,
-// which have exact weights; W = 0 for landmarks alone. Size and time for a token do not depend on the
-// number of tokens. After Merge the tokens of the other State are the nearer ones.
+// Causal [Landmarks] keep sums as linear attention does, m×(dv+1) for m landmarks, and the keys and
+// values of m tokens at most, which have exact weights. Size and time for a token do not depend on
+// the number of tokens. After Merge the tokens of the other State are the nearer ones.
 //
 // Clusters of package multipole keep all keys and values too, but a query looks at few of them.
 //
@@ -136,7 +135,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 		}
 		newMemory := constructorOf(form)
 		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks, a Corrected or clusters of package multipole for a state", from, form)
+			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or clusters of package multipole for a state", from, form)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.Memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {

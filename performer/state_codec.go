@@ -75,12 +75,12 @@ import (
 // and zeros, up to the bytes of 127 tokens in elements and of codes of all tokens, or of the most that are kept; for
 // near and far tokens
 //
-//	float64  marks of the features, as for linear attention
-//	uint64   window
+//	float64  marks of the landmarks, as for linear attention
+//	uint64   0
 //	uint64   near tokens, those with exact weights
 //
 // with for each of its heads of keys the exponents and sums of linear attention, and the keys and
-// values of window + max(window, m) tokens as of exact attention, zeros where fewer are near
+// values of m tokens as of exact attention, zeros where fewer are near
 //
 // and at the end the CRC-32C of all that precedes it, a uint32.
 const (

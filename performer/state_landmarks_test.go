@@ -1,7 +1,6 @@
 package performer
 
 import (
-	"math"
 	"math/rand/v2"
 	"runtime/debug"
 	"testing"
@@ -19,25 +18,24 @@ import (
 // Token by token and in chunks, a State has the rows of causal attention, for grouped heads too,
 // and the same bits however the stream is cut.
 func testStateOfLandmarks[T dense.Float](t *testing.T) {
-	const d, dv, n, r = 4, 3, 90, 10
+	const d, dv, n = 4, 3, 90
 	none := dense.Matrix[T]{}
-	z := densetest.Decaying[T](9, r, d, 3)
 	for _, plain := range []bool{false, true} {
-		for _, window := range []int{0, 1, 8, 100} {
+		for _, r := range []int{10, 100} {
 			for _, heads := range [][2]int{{1, 1}, {4, 2}} {
-				l := windowed(Exact[T]{Causal: true, Unnormalised: plain}, z, window)
+				l := must.Have(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: plain}, densetest.Decaying[T](9, r, d, 3)))
 				b := must.Have(NewBatch[T](heads[0], heads[1], l))
 				q, k, v := densetest.Decaying[T](1, n, heads[0]*d, 3), densetest.Decaying[T](2, n, heads[1]*d, 3), densetest.Decaying[T](3, n, heads[1]*dv, 1)
 				want := b.Forward(none, q, k, v)
 				s, chunks := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 				got := s.Step(none, q, k, v)
-				require.Less(t, frobeniusError(got, wide(want)), 1e3*densetest.Roundoff[T](), "window %d, %v heads", window, heads)
+				require.Less(t, frobeniusError(got, wide(want)), 1e3*densetest.Roundoff[T](), "%d landmarks, %v heads", r, heads)
 				rng := rand.New(densetest.Source(1))
 				for at := 0; at < n; {
 					next := min(at+1+rng.IntN(30), n)
 					chunks.Append(k.RowRange(at, next), v.RowRange(at, next))
 					last := chunks.Attend(none, q.RowRange(next-1, next))
-					require.True(t, densetest.Identical(got.RowRange(next-1, next), last), "window %d, %v heads, token %d", window, heads, next)
+					require.True(t, densetest.Identical(got.RowRange(next-1, next), last), "%d landmarks, %v heads, token %d", r, heads, next)
 					at = next
 				}
 				require.True(t, densetest.Identical(s.Attend(none, q), chunks.Clone().Attend(none, q)))
@@ -74,7 +72,7 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 	for j := range n {
 		copy(k.Row(j), z.Row(j*7%r))
 	}
-	l := windowed(Exact[T]{Causal: true}, z, 4)
+	l := must.Have(NewLandmarksAt(Exact[T]{Causal: true}, z))
 	want := wide(Exact[T]{}.Forward(none, q, k, v))
 	for _, cuts := range [][]int{{0, 3, 30, 60}, {0, 0, 50, 60}, {0, 33, 34, 60}} {
 		parts := make([]*State[T], 3)
@@ -90,14 +88,14 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 		assert.Less(t, frobeniusError(parts[2].Attend(none, q), want), 1e3*densetest.Roundoff[T]())
 	}
 	for text, other := range map[string]Streaming[T]{
-		"performer: 12 features with a window of 5, but the state belongs to 12 with 4": windowed(Exact[T]{Causal: true}, z, 5),
-		"performer: Unnormalised = true, but the state belongs to attention with false": windowed(Exact[T]{Causal: true, Unnormalised: true}, z, 4),
+		"performer: 11 landmarks, but the state belongs to 12":                          must.Have(NewLandmarksAt(Exact[T]{Causal: true}, z.RowRange(1, r))),
+		"performer: Unnormalised = true, but the state belongs to attention with false": must.Have(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
 	} {
 		assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(other.NewState(d, dv))), text)
 	}
-	moved := windowed(Exact[T]{Causal: true}, densetest.Decaying[T](10, r, d, 4), 4)
+	moved := must.Have(NewLandmarksAt(Exact[T]{Causal: true}, densetest.Decaying[T](10, r, d, 4)))
 	assert.Error(t, must.Have(l.NewState(d, dv)).Merge(must.Have(moved.NewState(d, dv))), "other landmarks")
-	same := windowed(Exact[T]{Causal: true}, z, 4)
+	same := must.Have(NewLandmarksAt(Exact[T]{Causal: true}, z))
 	assert.NoError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(same.NewState(d, dv))))
 	assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(Exact[T]{}.NewState(d, dv))), "performer: other belongs to another form, the state to attention with near and far tokens")
 
@@ -117,8 +115,8 @@ func TestStateLandmarkErrors(t *testing.T) {
 	l := must.Have(NewLandmarksAt(Exact[float64]{Causal: true}, z))
 	_, err = l.NewState(2, 2)
 	assert.EqualError(t, err, "performer: d = 2, but the landmarks are points of R^3")
-	_, err = windowed(Exact[float64]{Causal: true}, z, math.MaxInt).NewState(3, 2)
-	assert.ErrorContains(t, err, "performer: dv = 2, for 1 heads of 5 features and a window of ")
+	_, err = l.NewState(3, 1<<34)
+	assert.ErrorContains(t, err, "for 1 heads of 5 landmarks: ")
 	_, err = l.NewState(3, 0)
 	assert.EqualError(t, err, "performer: d = 3, dv = 0, want at least 1")
 }
@@ -126,7 +124,7 @@ func TestStateLandmarkErrors(t *testing.T) {
 func testStateLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 8, 200
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := windowed(Exact[T]{Causal: true}, densetest.Decaying[T](1, 20, d, 2), 16)
+	l := must.Have(NewLandmarksAt(Exact[T]{Causal: true}, densetest.Decaying[T](1, 20, d, 2)))
 	s := must.Have(l.NewState(d, d))
 	q, dst := densetest.Decaying[T](2, n, d, 2), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {

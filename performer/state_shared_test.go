@@ -19,7 +19,6 @@ func sharedForms[T dense.Float](d int) map[string]Form[T] {
 	z := densetest.Decaying[T](9, 6, d, 3)
 	base := must.Have(NewLandmarksAt(causal, z))
 	centred := must.Have(base.Centred(z.Row(0), z.Row(1)))
-	window := CorrectedOptions{Window: 5}
 	return map[string]Form[T]{
 		"exact":                  Exact[T]{},
 		"logarithms":             attention(maptest.Positive[T](6, d), LinearOptions{}),
@@ -28,9 +27,6 @@ func sharedForms[T dense.Float](d int) map[string]Form[T] {
 		"landmarks":              base,
 		"centred landmarks":      centred,
 		"unnormalised landmarks": must.Have(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
-		"window over landmarks":  must.Have(NewCorrected[T](base, window, nil)),
-		"window over centred":    must.Have(NewCorrected[T](centred, window, nil)),
-		"window over logarithms": must.Have(NewCorrected[T](attention(maptest.Positive[T](6, d), LinearOptions{Causal: true}), window, nil)),
 	}
 }
 
@@ -92,9 +88,7 @@ func testSharedForms[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
 	forms := sharedForms[T](d)
-	chosen := must.Have(NewLandmarks(Exact[T]{}, 12, densetest.Source(1)))
-	forms["chosen landmarks"] = chosen
-	forms["samples over landmarks"] = must.Have(NewCorrected[T](chosen, CorrectedOptions{Window: 5, Samples: 9}, densetest.Source(2)))
+	forms["chosen landmarks"] = must.Have(NewLandmarks(Exact[T]{}, 12, densetest.Source(1)))
 	for name, form := range forms {
 		want := form.Forward(none, q, k, v)
 		var got [4]dense.Matrix[T]

@@ -22,9 +22,6 @@ func TestZeroValues(t *testing.T) {
 			func() { new(performer.Batch[float32]).Forward(none, x, x, x) },
 			func() { new(performer.Batch[float32]).Backward(none, none, none, x, x, x, x) },
 		},
-		"performer: the Corrected is zero, want one of NewCorrected": {
-			func() { _, _ = performer.NewBatch(1, 1, performer.Form[float32](new(performer.Corrected[float32]))) },
-		},
 	} {
 		for _, call := range calls {
 			assert.PanicsWithValue(t, want, call)

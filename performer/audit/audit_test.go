@@ -64,7 +64,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	two := made(performer.LinearOptions{})
 	landmarks := must.Have(performer.NewLandmarks(exact(false, false), 10, densetest.Source(319)))
 	given := must.Have(performer.NewLandmarksAt(exact(false, false), draw(12, d)))
-	near := must.Have(performer.NewCorrected[T](must.Have(performer.NewLandmarksAt(exact(true, false), draw(12, d))), performer.CorrectedOptions{Window: 9}, nil))
+	near := must.Have(performer.NewLandmarksAt(exact(true, false), draw(12, d)))
 	return map[string]auditCase[T]{
 		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
@@ -85,8 +85,6 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		"given landmarks":        {must.Have(performer.NewBatch[T](4, 2, given)), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"landmarks of sequences": {must.Have(performer.NewBatch[T](4, 2, landmarks, given, given, landmarks)), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
 		"causal landmarks":       {must.Have(performer.NewBatch[T](4, 2, near)), exact(true, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"window":                 {must.Have(performer.NewBatch[T](4, 2, must.Have(performer.NewCorrected[T](given, performer.CorrectedOptions{Window: 5}, nil)))), exact(false, false), draw(n, 4*d), k, v, Options{Sequences: padded}, 4},
-		"samples":                {must.Have(performer.NewCorrected[T](landmarks, performer.CorrectedOptions{Samples: 20}, densetest.Source(320))), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"rows that may be drawn": {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{Queries: slices.Repeat([]bool{true, false}, n/2)}, 1},
 	}
 }
@@ -402,24 +400,6 @@ func TestAuditIsDeterministic(t *testing.T) {
 			}
 			require.Equal(t, first, a, name)
 		}
-	}
-}
-
-// Rows sees what a form is, and asks a form without a window for the drawn rows alone.
-func TestCorrected(t *testing.T) {
-	const d, n = 4, 300
-	rng := rand.New(densetest.Source(330))
-	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1)
-	exact := performer.Exact[float64]{}
-	l := must.Have(performer.NewLandmarks(exact, 20, densetest.Source(1)))
-	for _, o := range []performer.CorrectedOptions{{Window: 10}, {Samples: 40}} {
-		c := must.Have(performer.NewCorrected[float64](l, o, densetest.Source(1)))
-		assert.Equal(t, o.Window == 0, rowwise[float64](c))
-		report := must.Have(rowsOf[float64](t, c, exact, q, k, v, n, Options{}, densetest.Source(2)))
-		want := relativeError(c.Forward(dense.Matrix[float64]{}, q, k, v), exact.Forward(dense.Matrix[float64]{}, q, k, v), nil)
-		assert.InDelta(t, want, report.Error, 1e-9)
-		_, err := rowsOf[float64](t, c, performer.Exact[float64]{Unnormalised: true}, q, k, v, 20, Options{}, densetest.Source(2))
-		assert.ErrorContains(t, err, "want the same")
 	}
 }
 

@@ -111,13 +111,6 @@ func exactCost[T dense.Float](c Call) float64 {
 	return s.Work(s.Exact())
 }
 
-// landmarkCost returns the cost of landmarks, corrected by a window and samples.
-func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
-	s := shape[T](c)
-	s.Window, s.Samples = window, samples
-	return s.Work(s.Landmarks())
-}
-
 // Candidates returns the candidates of [Choose] unless it is given others:
 //
 //   - clusters of keys (package multipole), with weights of their own for near keys, in 8 bits unless exact
@@ -125,14 +118,12 @@ func landmarkCost[T dense.Float](c Call, window, samples int) float64 {
 //     or above 0.5/C,
 //   - exact attention in 8 bits (performer.Exact with Bits),
 //   - landmarks, which are chosen among the keys of each call (performer.NewLandmarks),
-//   - landmarks with as many samples, or with a window of 64 keys (performer.NewCorrected),
 //   - trigonometric features, which are good at small norms,
 //   - positive features that are fitted to queries and keys (rff.SDERF).
 //
 // Landmarks and features are centred at the means of queries and keys (performer.Landmarks.Centred, rff.Centred). Features have
-// orthogonal frequencies. If exact is causal, there are no samples, and what depends on tokens comes
-// from the first ones: landmarks from 16·r tokens, at least 1024 (performer.NewLandmarksAt), means and fits
-// from 1024.
+// orthogonal frequencies. If exact is causal, what depends on tokens comes from the first ones: landmarks
+// from 16·r tokens, at least 1024 (performer.NewLandmarksAt), means and fits from 1024.
 func Candidates[T dense.Float]() []Candidate[T] {
 	return instance.Of(&allCandidatesBoth, Candidates[T])()
 }
@@ -147,18 +138,10 @@ func allCandidates[T dense.Float]() []Candidate[T] {
 			exact.Bits = size
 			return exact, nil
 		}, Cost: func(c Call) float64 { return coarse * exactCost[T](c) }},
-		{Name: "landmarks", New: landmarkCandidate[T], Cost: func(c Call) float64 { return landmarkCost[T](c, 0, 0) }},
-		{Name: "landmarks with as many samples", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
-			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Samples: size}, src)
-		}, Cost: func(c Call) float64 {
-			if c.Causal {
-				return math.Inf(1)
-			}
-			return landmarkCost[T](c, 0, c.Size)
+		{Name: "landmarks", New: landmarkCandidate[T], Cost: func(c Call) float64 {
+			s := shape[T](c)
+			return s.Work(s.Landmarks())
 		}},
-		{Name: "landmarks with a window of 64", New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
-			return correctedCandidate(exact, q, k, size, performer.CorrectedOptions{Window: candidateWindow}, src)
-		}, Cost: func(c Call) float64 { return landmarkCost[T](c, candidateWindow, 0) }},
 		{Name: "trigonometric features", Fall: 0.5, Prepare: drawCost, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SoftmaxTrig(w, scale)
@@ -199,28 +182,13 @@ func fitCost(c Call) float64 {
 }
 
 const (
-	candidateWindow = 64
-	fitRows         = 4096 // rows that means and maps are fitted to, at most
-	firstTokens     = 1024 // of causal attention, that means, maps and landmarks are fitted to
-	firstPerSize    = 16   // of causal attention, for each landmark
+	fitRows      = 4096 // rows that means and maps are fitted to, at most
+	firstTokens  = 1024 // of causal attention, that means, maps and landmarks are fitted to
+	firstPerSize = 16   // of causal attention, for each landmark
 )
 
 // landmarkCandidate returns centred attention by landmarks.
 func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
-	return formOf(centredLandmarks(exact, q, k, size, src))
-}
-
-// correctedCandidate returns corrected attention by landmarks.
-func correctedCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, opts performer.CorrectedOptions, src rand.Source) (performer.Form[T], error) {
-	base, err := centredLandmarks(exact, q, k, size, src)
-	if err != nil {
-		return nil, err
-	}
-	return formOf(performer.NewCorrected(base, opts, src))
-}
-
-// centredLandmarks returns centred attention by landmarks.
-func centredLandmarks[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (*performer.Landmarks[T], error) {
 	bidirectional := exact
 	bidirectional.Causal = false
 	l, err := performer.NewLandmarks(bidirectional, size, src)
@@ -243,7 +211,7 @@ func centredLandmarks[T dense.Float](exact performer.Exact[T], q, k dense.Matrix
 	if err != nil {
 		return nil, err
 	}
-	return l.Centred(b, c)
+	return formOf(l.Centred(b, c))
 }
 
 // featureCandidate returns linear attention with a centred map over so many orthogonal frequencies.

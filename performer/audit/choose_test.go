@@ -60,9 +60,6 @@ func cheap[T dense.Float]() []Candidate[T] {
 	all := slices.DeleteFunc(Candidates[T](), func(c Candidate[T]) bool { return c.Name == "bits" })
 	for i := range all {
 		all[i].Cost = func(c Call) float64 {
-			if c.Causal && strings.Contains(all[i].Name, "samples") {
-				return math.Inf(1)
-			}
 			return float64(c.Queries+c.Keys) / 1e4 * float64(c.Size)
 		}
 		all[i].Sizes = []int{32, 64, 128, 256}
@@ -505,9 +502,6 @@ func testCandidates[T dense.Float](t *testing.T) {
 	for _, c := range Candidates[T]() {
 		for _, e := range []performer.Exact[T]{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
 			want := e.Forward(none, q, k, v)
-			if e.Causal && strings.Contains(c.Name, "samples") {
-				continue
-			}
 			if e.Unnormalised && strings.HasPrefix(c.Name, "clusters") {
 				_, err := c.New(e, q, k, 64, densetest.Source(471))
 				assert.ErrorContains(t, err, "exact.Unnormalised is set")

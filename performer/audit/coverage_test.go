@@ -150,7 +150,7 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 	for name, near := range map[string]bool{"far": false, "near": true} {
 		t.Run(name, func(t *testing.T) {
 			q, k, v := sharp[float32](740, n, d)
-			tolerance := 0.1
+			tolerance := 0.01
 			if near { // as near as small sizes come
 				q, k, v = flat[float32](741, n, d)
 				tolerance = 0.0005

@@ -24,7 +24,7 @@ type Report struct {
 	// The interval is the wider of a bootstrap-t and a t interval at each end. It has room for a row
 	// that was not drawn and is as large as the largest fifth of the audited rows lets expect, by a
 	// law of Pareto. Of 250 audits each, of 64 of 1024 rows with Confidence 0.95, it held the error
-	// in 92 to 100 %: for positive and trigonometric features, landmarks, samples and plain averages,
+	// in 92 to 100 %: for positive and trigonometric features, landmarks and plain averages,
 	// and heads of words, of points on spheres, and with the norms and ranges of scores that trained
 	// transformers have. High is far above Error, or +Inf, where 1 % of the rows hold nearly all of
 	// the error. With trigonometric features at norms of 8 and more, whose denominators come so near

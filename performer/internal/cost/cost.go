@@ -17,9 +17,6 @@ type Shape struct {
 	// row. It is false for elu+1 and other maps of coordinates.
 	Projected bool
 
-	// Window and Samples are those of corrected attention by landmarks.
-	Window, Samples int
-
 	// Causal lets query i see the keys j ≤ i only; Queries = Keys then.
 	Causal bool
 
@@ -102,41 +99,26 @@ func (s Shape) Linear() Cost {
 //
 // where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys, of which about 2·r are proposed.
 // Causal attention has given landmarks, so that there are neither steps nor proposals.
-//
-// With a window W, or if causal, exact weights for N pairs add N·(d + dv), and products with G⁻¹ for
-// every t = max(W, r) keys add r²·(dv + 1) each, two of them unless causal. N is Lq·min(Lk, t + 2·W),
-// or L·min(L/2, W + t/2) if causal. S samples add Lq·S·(d + dv), and Lk·r·(r + d) for the
-// probabilities. Attention with at most r keys is exact.
+// Exact weights for N = L·min(L, r)/2 pairs then add N·(d + dv), and products with G⁻¹ for every r keys
+// add r²·(dv + 1) each. Bidirectional attention with at most r keys is exact.
 func (s Shape) Landmarks() Cost {
 	s.check()
 	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
 	if s.Keys <= s.Features && !s.Causal {
 		return s.Exact()
 	}
-	d, width := float64(s.Dim), float64(s.Dim)+float64(s.Values)
+	d := float64(s.Dim)
 	c := Cost{MACs: (lq+lk)*r*(d+sums) + r*r*(r/6+d+sums), Exps: (lq + lk) * r}
-	if !s.Causal {
-		n := min(lk, max(pool, poolPerLandmark*r))
-		c.MACs += n*d + 2*r*r*(d+r)
-		c.Exps += 2 * r * r
-		c.Steps = r
+	if s.Causal {
+		near := lq * min(lq, max(r, 1)) / 2
+		c.MACs += near*(d+float64(s.Values)) + lq*r*sums
+		c.Exps += near
+		return c
 	}
-	window := float64(s.Window)
-	near, t := 0.0, max(window, r, 1)
-	switch {
-	case s.Causal:
-		near = lq * min(lq/2, window+t/2)
-		c.MACs += lq / t * r * r * sums
-	case s.Window > 0:
-		near = lq * min(lk, t+2*window)
-		c.MACs += 2 * lk / t * r * r * sums
-	}
-	if s.Samples > 0 {
-		near += lq * float64(s.Samples)
-		c.MACs += lk * r * (r + d)
-	}
-	c.MACs += near * width
-	c.Exps += near
+	n := min(lk, max(pool, poolPerLandmark*r))
+	c.MACs += n*d + 2*r*r*(d+r)
+	c.Exps += 2 * r * r
+	c.Steps = r
 	return c
 }
 
@@ -158,7 +140,7 @@ func (s Shape) size() float64 {
 // check panics unless the shape is one.
 func (s Shape) check() {
 	switch {
-	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0 || s.Window < 0 || s.Samples < 0:
+	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0:
 		panic(fmt.Sprintf("cost: %+v has a negative dimension", s))
 	case s.Causal && s.Queries != s.Keys:
 		panic(fmt.Sprintf("cost: %+v is causal, want as many queries as keys", s))

@@ -10,17 +10,15 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Base is what keys that are not near have their weights from, and the exact weights of those that
-// are.
+// Base is the weights of keys that are not near, and the exact weights of those that are.
 type Base[T dense.Float] struct {
-	Engine *sums.Engine[T] // undivided
+	Engine *sums.Engine[T] // undivided, of logarithms of features with a Mixer
 	Scores tiles.Scores    // of points of the dimension of a call
-	Window int
 }
 
 // Stride returns the number of keys that become far at a time. With as many keys as features, near
-// keys cost no more than features do, nor does a product with the matrix of a Mixer.
-func (b *Base[T]) Stride() int { return max(b.Window, b.Engine.M) }
+// keys cost no more than features do, nor does a product with the matrix of the Mixer.
+func (b *Base[T]) Stride() int { return b.Engine.M }
 
 // tokens are the queries, keys and values of a call, of some heads over one, and where outputs go.
 type tokens[T dense.Float] struct{ dst, q, k, v dense.Matrix[T] }
@@ -47,10 +45,10 @@ type Far[T dense.Float] struct {
 }
 
 // Causal answers the queries of a head, at least one, over the keys up to their own, with exact
-// weights for the last keys, at least Window, and those of the base for the keys before. Query i is
-// that of key i + past; past is not negative. Keys count if they are valid, or all if valid is nil.
+// weights for the keys of their own block of Stride keys, and those of the base for the keys before.
+// Query i is that of key i + past; past is not negative. Keys count if they are valid, or all if
+// valid is nil.
 func Causal[T dense.Float](b Base[T], dst, q, k, v dense.Matrix[T], valid []bool, past int) {
-	b.Window = min(b.Window, q.Rows+past) // all keys are near then, and sums of a huge window would overflow
 	w := pool.Get[Far[T]](&fars)
 	w.Base, w.tokens, w.valid, w.past, w.causal = b, tokens[T]{dst, q, k, v}, valid, past, true
 	w.run()
@@ -65,8 +63,8 @@ func (w *Far[T]) run() {
 	stride := w.Stride()
 	w.prepare(w.v.Cols)
 	for w.lo = 0; w.lo < w.q.Rows; w.lo = w.hi {
-		at := max(w.lo+w.past-w.Window, 0) / stride
-		w.hi = min(w.Window+(at+1)*stride-w.past, w.q.Rows)
+		at := (w.lo + w.past) / stride
+		w.hi = min((at+1)*stride-w.past, w.q.Rows)
 		w.near = min(at*stride, w.k.Rows)
 		if w.absorbed < w.near {
 			for w.absorbed < w.near {
@@ -77,9 +75,7 @@ func (w *Far[T]) run() {
 		parallel.Do((w.hi-w.lo+nearRows-1)/nearRows, w)
 	}
 	w.Engine.Drop(w.sums)
-	if w.mixed != w.sums {
-		w.Engine.Drop(w.mixed)
-	}
+	w.Engine.Drop(w.mixed)
 	w.asked.Drop(w.Engine)
 }
 
@@ -113,10 +109,7 @@ func (w *Far[T]) Attend(dst, q, k, v dense.Matrix[T], anyFar bool) {
 
 // prepare empties the sums, for values of dimension dv.
 func (w *Far[T]) prepare(dv int) {
-	w.sums = w.Engine.Accumulator(dv)
-	if w.mixed = w.sums; w.Engine.Mixer != nil {
-		w.mixed = w.Engine.Accumulator(dv)
-	}
+	w.sums, w.mixed = w.Engine.Accumulator(dv), w.Engine.Accumulator(dv)
 }
 
 // Mix makes S ready for queries.
@@ -129,7 +122,7 @@ func (w *Far[T]) absorb(end int) {
 		valid = valid[w.absorbed:end]
 	}
 	k, v, copies := layout.ValidOnly(w.k.RowRange(w.absorbed, end), w.v.RowRange(w.absorbed, end), valid)
-	w.Engine.Add(w.sums, k, v, 0, k.Rows, nil)
+	w.Engine.Add(w.sums, k, v, 0, k.Rows)
 	w.seen = w.seen || k.Rows > 0
 	copies.Release()
 	w.absorbed = end
@@ -172,15 +165,12 @@ func (w *Far[T]) join(t *tiles.Tile[T], dst, q dense.Matrix[T]) {
 }
 
 // join writes the outputs of queries from query first of a tile on: their sums of near keys, with
-// the sums far, which are relative to scales if e has logarithms. It overwrites far.
+// the sums far, which are relative to scales. It overwrites far.
 func join[T dense.Float](e *sums.Engine[T], t *tiles.Tile[T], first int, dst, far dense.Matrix[T], scales []logscale.Scale) {
 	for i := range dst.Rows {
 		out, row := dst.Row(i), far.Row(i)
 		near, total, peak := t.Sums(first + i)
-		relative := logscale.Scale{Factor: 1}
-		if e.Logs {
-			relative = scales[i]
-		}
+		relative := scales[i]
 		// Both are brought to the larger of the two references.
 		own := logscale.NewScale(peak, 0)
 		ratio := logscale.Ldexp(relative.Factor/own.Factor, relative.Exponent-own.Exponent)

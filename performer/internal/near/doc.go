@@ -1,4 +1,3 @@
-// Package near joins exact weights of some keys with weights by features of all others: a window of
-// keys near each query, keys that are drawn at random to correct the others, and the tokens of a
-// stream that came last.
+// Package near joins exact weights of the last keys before a query with weights by features of all
+// keys before these.
 package near

@@ -158,7 +158,7 @@ func (c *Choice[T]) draw(size int) {
 		}
 		return
 	}
-	tau := Threshold(c.weights, size)
+	tau := threshold(c.weights, size)
 	sum, next := 0.0, c.rng.Float64()
 	for j, w := range c.weights {
 		if tau*w < 1 {
@@ -174,9 +174,9 @@ func (c *Choice[T]) draw(size int) {
 	}
 }
 
-// Threshold returns τ with Σ min(1, τ·w_j) = size, where more than size of the weights w_j are
+// threshold returns τ with Σ min(1, τ·w_j) = size, where more than size of the weights w_j are
 // positive and none is negative.
-func Threshold(weights []float64, size int) float64 {
+func threshold(weights []float64, size int) float64 {
 	tau := 0.0
 	for {
 		certain, rest := 0, 0.0

@@ -22,16 +22,14 @@ type mixer[T dense.Float] struct {
 }
 
 // Mix makes G⁻¹·S the sums of to, for the sums S of from over the keys that are not landmarks, and
-// adds the landmarks that are keys with their weights and values, which are rows of v. Keys lo ≤ j <
-// hi are left out. A v without rows adds none.
-func (l *Set[T]) Mix(to, from *sums.Accumulator[T], v dense.Matrix[T], lo, hi int) {
+// adds the landmarks that are keys with their weights and values, which are rows of v. A v without
+// rows adds none.
+func (l *Set[T]) Mix(to, from *sums.Accumulator[T], v dense.Matrix[T]) {
 	m := pool.Get[mixer[T]](&mixers)
 	m.solve(l, to, from)
 	if v.Rows > 0 {
 		for _, o := range l.own {
-			if o.key < lo || o.key >= hi {
-				m.place(to, o.landmark, v.Row(o.key), true)
-			}
+			m.place(to, o.landmark, v.Row(o.key), true)
 		}
 	}
 	pool.Put(&mixers, m)

@@ -33,7 +33,6 @@ type Set[T dense.Float] struct {
 	diagonal   []float64
 	columns    []float64 // memory of share
 	shares     []float64 // 1/Σ_g G_fg
-	spans      []float64 // s·‖z‖²/2, or 0 for a landmark that others span
 	factor     triangular.Factor[float64]
 }
 
@@ -58,14 +57,6 @@ func At[T dense.Float](scale float64, z dense.Matrix[T], means *Means[T]) (*Set[
 	}
 	l.build(z.Rows)
 	return l, nil
-}
-
-// Under returns a copy of l with other means of the same points, which shares all that does not
-// change.
-func (l *Set[T]) Under(means *Means[T]) *Set[T] {
-	to := *l
-	to.Means = means
-	return &to
 }
 
 // prepare makes room for r landmarks of dimension d.
@@ -114,12 +105,6 @@ func (l *Set[T]) build(n int) {
 		l.halves[i] = l.logFactor(points.Row(i)) - float64(l.offsets[i])
 	}
 	l.share(g, l.diagonal)
-	l.spans = scratch.Resize(l.spans, r)
-	for i, offset := range l.offsets {
-		if l.spans[i] = 0; !math.IsInf(float64(offset), -1) {
-			l.spans[i] = l.Scale * vecmath.HalfSquaredNorm(l.wide.Rows(r).Row(i))
-		}
-	}
 	l.factor.Set(g, l.diagonal)
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Near is what attention with near and far tokens keeps of a stream: sums over far tokens, and at
-// most Window + Stride near tokens.
+// most Stride near tokens.
 type Near[T dense.Float] struct {
 	kept[T]    // the rows are keys and values of near tokens
 	base       near.Base[T]
@@ -28,15 +28,15 @@ type Near[T dense.Float] struct {
 // NewNear returns an empty memory of the given numbers of heads of queries and of keys, for points of
 // dimension d and values of dimension dv.
 func NewNear[T dense.Float](b near.Base[T], heads, keyHeads, d, dv int) (*Near[T], error) {
-	m, stride := b.Engine.M, b.Stride()
+	m, room := b.Engine.M, b.Stride()
 	err := limit.Memory[T](keyHeads, m, scratch.Stride[T](b.Engine.Width(dv)))
 	if err == nil {
-		err = limit.Memory[T](keyHeads, 2, stride, max(d, dv))
+		err = limit.Memory[T](keyHeads, 2, room, max(d, dv))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d features and a window of %d: %w", dv, keyHeads, m, b.Window, err)
+		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d landmarks: %w", dv, keyHeads, m, err)
 	}
-	s := &Near[T]{kept: kept[T]{engine: b.Engine, dv: dv, heads: heads}, base: b, d: d, room: b.Window + stride}
+	s := &Near[T]{kept: kept[T]{engine: b.Engine, dv: dv, heads: heads}, base: b, d: d, room: room}
 	for range keyHeads {
 		far := near.NewFar(b, dv)
 		s.far, s.sums = append(s.far, far), append(s.sums, far.Sums())
@@ -54,7 +54,7 @@ func (s *Near[T]) head(h int) (k, v dense.Matrix[T]) {
 func (s *Near[T]) Append(k, v dense.Matrix[T]) {
 	for from := 0; from < k.Rows; {
 		if s.count == s.room {
-			s.absorb(s.base.Stride())
+			s.absorb(s.room)
 		}
 		n := min(k.Rows-from, s.room-s.count)
 		s.count += n
@@ -121,22 +121,19 @@ func (s *Near[T]) Restore(from *Saved[T], tokens int) {
 	s.stale = true
 }
 
-// Check returns an error unless features, window, scale and denominators are those of other.
+// Check returns an error unless landmarks, scale and denominators are those of other.
 func (s *Near[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Near[T])
-	another := errors.New("performer: other belongs to another form, the state to attention with near and far tokens")
 	if !ok {
-		return another
+		return errors.New("performer: other belongs to another form, the state to attention with near and far tokens")
 	}
 	switch a, b := s.Record(), o.Record(); {
-	case s.engine.M != o.engine.M || s.base.Window != o.base.Window:
-		return fmt.Errorf("performer: %d features with a window of %d, but the state belongs to %d with %d", o.engine.M, o.base.Window, s.engine.M, s.base.Window)
+	case s.engine.M != o.engine.M:
+		return fmt.Errorf("performer: %d landmarks, but the state belongs to %d", o.engine.M, s.engine.M)
 	case s.engine.Unnormalised != o.engine.Unnormalised:
 		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", o.engine.Unnormalised, s.engine.Unnormalised)
 	case a.Scale != b.Scale:
 		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b.Scale, a.Scale)
-	case a != b:
-		return another
 	case s.engine == o.engine:
 		return nil
 	}
@@ -161,11 +158,8 @@ func (s *Near[T]) Merge(other Memory[T]) {
 
 func (s *Near[T]) Record() Record {
 	r := s.record()
-	r.Flags |= flagNear
+	r.Flags |= flagNear | flagLandmarks
 	r.Scale = s.base.Scores.Scale
-	if s.engine.Mixer != nil {
-		r.Flags |= flagLandmarks
-	}
 	return r
 }
 
@@ -178,7 +172,7 @@ func (s *Near[T]) Size() (fixed, token int) {
 
 func (s *Near[T]) Encode(b []byte) []byte {
 	b = stream.AppendElements(b, s.engine.Marks())
-	b = binary.LittleEndian.AppendUint64(b, uint64(s.base.Window))
+	b = binary.LittleEndian.AppendUint64(b, 0) // a window, which states of other versions have
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.count))
 	for h := range s.far {
 		b = s.encodeSums(b, h)
@@ -191,14 +185,14 @@ func (s *Near[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the marks or the window are not those of s, if the number of near
+// Inspect returns an error if the marks are not those of s, if there is a window, if the number of near
 // tokens is not that of a stream, or if the sums are none that keys lead to.
 func (s *Near[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	if b, err = s.checkMarks(b); err != nil {
 		return nil, err
 	}
-	if window := binary.LittleEndian.Uint64(b); window != uint64(s.base.Window) {
-		return nil, fmt.Errorf("performer: state with a window of %d, want %d", window, s.base.Window)
+	if window := binary.LittleEndian.Uint64(b); window != 0 {
+		return nil, fmt.Errorf("performer: state with a window of %d, want 0", window)
 	}
 	if count := binary.LittleEndian.Uint64(b[8:]); count > uint64(min(tokens, s.room)) {
 		return nil, fmt.Errorf("performer: state with %d near tokens, want at most %d", count, min(tokens, s.room))

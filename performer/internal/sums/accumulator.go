@@ -1,12 +1,9 @@
 package sums
 
 import (
-	"math"
-
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
@@ -47,16 +44,6 @@ func (acc *Accumulator[T]) Reset() {
 	}
 }
 
-// Clear empties the sums of features lo ≤ f < hi.
-func (acc *Accumulator[T]) Clear(lo, hi int) {
-	for f := lo; f < hi; f++ {
-		clear(acc.Sums().Row(f))
-		if acc.Ref != nil {
-			acc.Ref.Set(f, logscale.None)
-		}
-	}
-}
-
 // Copy makes acc, which may be zero, the same as other.
 func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	sums := other.Sums()
@@ -72,9 +59,8 @@ func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	acc.Ref.Copy(other.Ref)
 }
 
-// Add adds the keys lo ≤ j < hi of k and their values in v to the sums, times weights. Nil weights
-// are 1.
-func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int, weights []T) {
+// Add adds the keys lo ≤ j < hi of k and their values in v to the sums.
+func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
 	w := e.Workspace(v.Cols)
 	for ; lo < hi; lo += e.Rows() {
 		end := min(lo+e.Rows(), hi)
@@ -85,11 +71,7 @@ func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int, w
 		if e.Mixer != nil {
 			e.Mixer.Hide(keys, lo)
 		}
-		var of []T
-		if weights != nil {
-			of = weights[lo:end]
-		}
-		acc.add(keys, v.RowRange(lo, end), of, w.totals)
+		acc.add(keys, v.RowRange(lo, end), w.totals)
 	}
 	e.Release(w)
 }
@@ -119,27 +101,13 @@ func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
 }
 
 // add adds a block of keys to the sums, from their (log-)features, which it overwrites, and their
-// values, times weights. Nil weights are 1. A key of weight 0 has no part in references. totals is
-// memory for m elements.
-func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], weights, totals []T) {
-	for j, w := range weights {
-		if w == 0 && acc.Ref != nil {
-			layout.Fill(keys.Row(j), T(math.Inf(-1)))
-		}
-	}
+// values. totals is memory for m elements.
+func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], totals []T) {
 	if acc.Ref != nil {
 		logscale.Peaks(totals, keys)
 		acc.Raise(totals)
 		acc.Ref.ScaleKeys(keys, totals)
-	} else if weights == nil && acc.Sums().Cols > values.Cols {
-		totalsOf(totals, keys, nil)
-	}
-	if weights != nil {
-		for j, w := range weights {
-			if w != 1 {
-				vecmath.Scale(keys.Row(j), w)
-			}
-		}
+	} else if acc.Sums().Cols > values.Cols {
 		totalsOf(totals, keys, nil)
 	}
 	addProducts(1, acc.Sums(), keys, values, totals)

@@ -18,7 +18,7 @@ type Asked[T dense.Float] struct {
 func (a *Asked[T]) Set(e *Engine[T], mixed, s *Accumulator[T], v dense.Matrix[T]) {
 	if e.Mixer != nil {
 		a.positive.take(e, s, v)
-		e.Mixer.Mix(mixed, s, v, 0, 0)
+		e.Mixer.Mix(mixed, s, v)
 		a.positive.measure(mixed)
 	}
 	a.sums = mixed

@@ -46,7 +46,7 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 	b.keys = e.segments(g.K, g.V)
 	b.keys.sum()
 	if e.Mixer != nil {
-		e.Mixer.Mix(b.keys.sums[0], b.keys.sums[0], g.V, 0, 0)
+		e.Mixer.Mix(b.keys.sums[0], b.keys.sums[0], g.V)
 	}
 	b.split(b.keys, b.total)
 	b.noteSizes()
@@ -84,7 +84,7 @@ func (b *gradient[T]) mixQueries() {
 			acc.Ref.Set(f, n)
 		}
 	}
-	b.e.Mixer.Mix(acc, acc, dense.Matrix[T]{}, 0, 0)
+	b.e.Mixer.Mix(acc, acc, dense.Matrix[T]{})
 }
 
 // split copies the last column of merged sums, if there are denominators.
@@ -170,7 +170,7 @@ func (b *gradient[T]) takeQueries(s int) {
 		}
 		e.Features.PullQueries(b.DQ.RowRange(lo, end), q, slopes)
 		if e.Unnormalised {
-			acc.add(summed, g, nil, w.totals)
+			acc.add(summed, g, w.totals)
 		} else {
 			totalsOf(w.totals, queries, w.weights)
 			addProducts(1, acc.Sums(), queries, g, w.totals)

@@ -37,9 +37,8 @@ type Mixer[T dense.Float] interface {
 	Hide(keys dense.Matrix[T], first int)
 
 	// Mix makes C·S the sums of to, for the sums S of from, which may be to. It adds the keys with
-	// weights of their own and their values, rows of v, but for the keys lo ≤ j < hi. A v without
-	// rows adds none.
-	Mix(to, from *Accumulator[T], v dense.Matrix[T], lo, hi int)
+	// weights of their own and their values, rows of v. A v without rows adds none.
+	Mix(to, from *Accumulator[T], v dense.Matrix[T])
 
 	// Share is Mix with a positive diagonal matrix in place of C, and all keys. to is not from.
 	Share(to, from *Accumulator[T], v dense.Matrix[T])

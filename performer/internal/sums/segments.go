@@ -27,20 +27,20 @@ type segments[T dense.Float] struct {
 // segments returns segments of the keys, which are not summed yet. The caller releases them.
 func (e *Engine[T]) segments(k, v dense.Matrix[T]) *segments[T] {
 	s := e.memory.segments.Get()
-	s.e, s.k, s.v, s.count = e, k, v, SegmentsOf(k.Rows)
+	s.e, s.k, s.v, s.count = e, k, v, segmentsOf(k.Rows)
 	return s
 }
 
-// SegmentsOf returns the number of segments of n keys. It depends on n alone, so that sums do not
+// segmentsOf returns the number of segments of n keys. It depends on n alone, so that sums do not
 // depend on the number of processors.
-func SegmentsOf(n int) int {
+func segmentsOf(n int) int {
 	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
 }
 
 // Append adds the keys k and their values v to the sums, in segments if they are many.
 func (e *Engine[T]) Append(acc *Accumulator[T], k, v dense.Matrix[T]) {
-	if SegmentsOf(k.Rows) == 1 {
-		e.Add(acc, k, v, 0, k.Rows, nil)
+	if segmentsOf(k.Rows) == 1 {
+		e.Add(acc, k, v, 0, k.Rows)
 		return
 	}
 	s := e.segments(k, v)
@@ -59,14 +59,14 @@ func (s *segments[T]) sum() {
 // merge adds the sums of all segments to the sums of the first segment.
 func (s *segments[T]) merge() {
 	if s.count > 1 {
-		s.merging, s.groups = true, MergeGroups(s.count, s.sums[0])
+		s.merging, s.groups = true, mergeGroups(s.count, s.sums[0])
 		parallel.Do(s.groups, s)
 	}
 }
 
-// MergeGroups returns the number of groups of features that are worth other processors where so many
+// mergeGroups returns the number of groups of features that are worth other processors where so many
 // accumulators like acc are added up.
-func MergeGroups[T dense.Float](count int, acc *Accumulator[T]) int {
+func mergeGroups[T dense.Float](count int, acc *Accumulator[T]) int {
 	return max(1, min(acc.m/4, acc.m*acc.sum.Rows(1).Stride*count/mergeGrain))
 }
 
@@ -84,7 +84,7 @@ func (s *segments[T]) Piece(i int) {
 	if s.direct {
 		e.addDirectly(acc, s.k, s.v, lo, hi)
 	} else {
-		e.Add(acc, s.k, s.v, lo, hi, nil)
+		e.Add(acc, s.k, s.v, lo, hi)
 	}
 	s.sums[i] = acc
 }
