@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -77,12 +76,6 @@ func (g *group) join(o *group) {
 //
 // An error reports a nil phi, and size or most below 1 or out of memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) {
-	return instance.Of(&newCellsBoth, NewCells[T])(phi, size, most)
-}
-
-var newCellsBoth = instance.Both{newCells[float32], newCells[float64]}
-
-func newCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -48,12 +47,6 @@ import (
 // that do not fit, elements and features that are not finite, options out of range, and the end of
 // ctx, which is looked at between blocks of rows and of products. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
-	return instance.Of(&independenceBoth, Independence[T])(ctx, phi, psi, x, y, o, src)
-}
-
-var independenceBoth = instance.Both{independence[float32], independence[float64]}
-
-func independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
 	}

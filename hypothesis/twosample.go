@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -80,12 +79,6 @@ type Result struct {
 // elements and features that are not finite, squares of features that overflow, options out of range,
 // and the end of ctx, which is looked at between blocks of rows and between draws. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
-	return instance.Of(&twoSampleBoth, TwoSample[T])(ctx, phi, x, y, o, src)
-}
-
-var twoSampleBoth = instance.Both{twoSample[float32], twoSample[float64]}
-
-func twoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
 	}
@@ -129,12 +122,6 @@ func twoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 // without a whole cell, squares of features that overflow, draws below 0, a nil src and the end of ctx. A
 // nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
-	return instance.Of(&compareBoth, Compare[T])(ctx, x, y, draws, src)
-}
-
-var compareBoth = instance.Both{compare[float32], compare[float64]}
-
-func compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
 	}

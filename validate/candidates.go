@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -14,12 +13,6 @@ import (
 // SoftmaxOptimal with OptimalA of the samples (FAVOR++), SADERF, SDERF and ADERF (FAVOR#), and
 // SoftmaxHybrid with 8 signs.
 func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
-	return instance.Of(&softmaxCandidatesBoth, SoftmaxCandidates[T])(scale)
-}
-
-var softmaxCandidatesBoth = instance.Both{softmaxCandidates[float32], softmaxCandidates[float64]}
-
-func softmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 	return candidates(
 		plain("SoftmaxPositive", rff.SoftmaxPositive[T], scale),
 		plain("SoftmaxHyperbolic", rff.SoftmaxHyperbolic[T], scale),
@@ -43,12 +36,6 @@ func softmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 // = lengthScale, each over frequencies of each kind: Gaussian, GaussianPositive,
 // GaussianHyperbolic, and GaussianOptimal with OptimalA of the samples.
 func GaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
-	return instance.Of(&gaussianCandidatesBoth, GaussianCandidates[T])(lengthScale)
-}
-
-var gaussianCandidatesBoth = instance.Both{gaussianCandidates[float32], gaussianCandidates[float64]}
-
-func gaussianCandidates[T dense.Float](lengthScale float64) []Candidate[T] {
 	return candidates(
 		plain("Gaussian", rff.Gaussian[T], lengthScale),
 		plain("GaussianPositive", rff.GaussianPositive[T], lengthScale),

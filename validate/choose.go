@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -157,12 +156,6 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // comes with the choice: its candidates have the largest number of frequencies within the budget.
 // ctx is looked at between draws, and between values of kernels and laws. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y dense.Matrix[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
-	return instance.Of(&chooseBoth, Choose[T])(ctx, candidates, x, y, o, src)
-}
-
-var chooseBoth = instance.Both{choose[float32], choose[float64]}
-
-func choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y dense.Matrix[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
 	run := newControl(ctx, o.Progress, len(candidates))
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
 		return Choice[T]{}, fmt.Errorf("validate: %w", err)

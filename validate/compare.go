@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Method is a way to draw maps, with the name that Compare prints.
@@ -49,12 +48,6 @@ type Comparison struct {
 // has the method that met the error, if at least two of its draws were made.
 // ctx ends as that of Measure does, and a nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
-	return instance.Of(&compareBoth, Compare[T])(ctx, methods, x, y, draws, opts, src)
-}
-
-var compareBoth = instance.Both{compare[float32], compare[float64]}
-
-func compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Comparison, error) {
 	c, run := Comparison{Draws: draws, Pairs: x.Rows}, newControl(ctx, opts.Progress, draws*len(methods))
 	if len(methods) == 0 {
 		return Comparison{}, errors.New("validate: no methods, want at least 1")

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -75,12 +74,6 @@ func (c KernelCheck) String() string {
 // kernels.Check reports one, if there are no points or too many for a memory of n² values, or if
 // the eigenvalues do not converge.
 func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
-	return instance.Of(&checkKernelBoth, Kernel[T])(k, x)
-}
-
-var checkKernelBoth = instance.Both{checkKernel[float32], checkKernel[float64]}
-
-func checkKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
 	}

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -88,12 +87,6 @@ func (l Linearity[T]) String() string {
 // large for memory or trials above 2⁴⁰, or if f returns rows of different lengths or another number
 // of them.
 func Linear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
-	return instance.Of(&checkLinearBoth, Linear[T])(f, d, trials, src)
-}
-
-var checkLinearBoth = instance.Both{checkLinear[float32], checkLinear[float64]}
-
-func checkLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
 		return Linearity[T]{}, errors.New("validate: f is nil")

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -63,12 +62,6 @@ type Measurement struct {
 // between draws, between values of kernels and laws, and between blocks of 64 pairs of features. A nil
 // ctx panics.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
-	return instance.Of(&measureKernelBoth, Measure[T])(ctx, draw, x, y, draws, opts, src)
-}
-
-var measureKernelBoth = instance.Both{measureKernel[float32], measureKernel[float64]}
-
-func measureKernel[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
 	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws), nil)
 	if err != nil {
 		return Measurement{MSE: math.NaN(), StdErr: math.NaN()}, fmt.Errorf("validate: %w", err)

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -79,12 +78,6 @@ func (p Prediction) String() string {
 //
 // It panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
-	return instance.Of(&theoryOfBoth, Theory[T])(m, w, x, y)
-}
-
-var theoryOfBoth = instance.Both{theoryOf[float32], theoryOf[float64]}
-
-func theoryOf[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")
 	}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -29,12 +28,6 @@ import (
 //
 // It takes some dozens of Transforms of x. Run it with the race detector as well (see the package).
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
-	return instance.Of(&checkMapBoth, Map[T])(m, x)
-}
-
-var checkMapBoth = instance.Both{checkMap[float32], checkMap[float64]}
-
-func checkMap[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	var f findings
 	if m == nil {
 		return fmt.Errorf("conformance: the map is nil")

@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/projection"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -30,12 +29,6 @@ const points = 70
 // It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race
 // detector as well (see the package).
 func Projection[T dense.Float](w orf.Projection[T]) error {
-	return instance.Of(&checkProjectionBoth, Projection[T])(w)
-}
-
-var checkProjectionBoth = instance.Both{checkProjection[float32], checkProjection[float64]}
-
-func checkProjection[T dense.Float](w orf.Projection[T]) error {
 	var f findings
 	if w == nil {
 		return fmt.Errorf("conformance: the projection is nil")
