@@ -11,7 +11,9 @@
 //
 //	x := dense.Matrix[float64](m.RawMatrix()) // shares m's memory
 //
-// Package dense/gonum converts other matrices of gonum. It is a separate package so that this one
+// The fields of gonum's blas32.General have another order, so Go does not convert a
+// Matrix[float32] to it. Package dense/gonum does, by ToBLAS32 and FromBLAS32 without a copy, and
+// it converts other matrices of gonum. It is a separate package so that this one
 // and the transforms on it link no linear algebra.
 //
 // A Tensor is a view of matrices of one shape, the (B, H, L, d) of attention, in either order in

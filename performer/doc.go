@@ -156,7 +156,7 @@
 // or to the denominator as is often done, turns attention into an average of all values exactly
 // where attention should be sharp. Here nothing is added: features are logarithms, and every
 // exponential is relative to a reference that cancels. So normalised outputs are averages of values
-// wherever log-features are numbers of the type. docs/arithmetic.md of this module has the details.
+// wherever log-features are numbers of the type. docs/overflow.md of this module has the details.
 //
 // # NaN, Inf and empty sums
 //

@@ -3,7 +3,8 @@
 // link gonum.
 //
 // A blas64.General needs no function: its fields are the fields of dense.Matrix[float64], in the
-// same order, and Go converts one to the other in place.
+// same order, and Go converts one to the other in place. The fields of a blas32.General have
+// another order: FromBLAS32 and ToBLAS32 convert it.
 package gonum
 
 import (
