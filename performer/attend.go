@@ -91,13 +91,13 @@ type Result[T dense.Float] struct {
 // Attend returns an error that names what does not fit: shapes, a form other than Exact with a Mask
 // of several rows, a Bias or Scores, and a form of another package that is not [Maskable] and would
 // have to leave out keys. It panics if Check of a tensor does.
-func Attend[T dense.Float](form Form[T], c AttendArgs[T]) (Result[T], error) {
+func Attend[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T], error) {
 	return instance.Of(&attendTensorsBoth, Attend[T])(form, c)
 }
 
 var attendTensorsBoth = instance.Both{attendTensors[float32], attendTensors[float64]}
 
-func attendTensors[T dense.Float](form Form[T], c AttendArgs[T]) (Result[T], error) {
+func attendTensors[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {
 		return Result[T]{}, err
@@ -138,7 +138,7 @@ type tensorCall[T dense.Float] struct {
 }
 
 // newTensorCall checks a call and prepares its keys.
-func newTensorCall[T dense.Float](form Form[T], c AttendArgs[T]) (*tensorCall[T], error) {
+func newTensorCall[T dense.Float](form Attention[T], c AttendArgs[T]) (*tensorCall[T], error) {
 	if isNil(form) {
 		return nil, errors.New("performer: form is nil")
 	}
@@ -300,7 +300,7 @@ func (a *tensorCall[T]) pastOf(b int) int {
 }
 
 // takes returns an error unless the form can do what the call asks for.
-func (a *tensorCall[T]) takes(form Form[T]) error {
+func (a *tensorCall[T]) takes(form Attention[T]) error {
 	if isExact(form) {
 		return nil
 	}
@@ -320,7 +320,7 @@ func (a *tensorCall[T]) takes(form Form[T]) error {
 }
 
 // takesAll returns an error, which names the form, if there is a past or a key that does not count.
-func (a *tensorCall[T]) takesAll(form Form[T]) error {
+func (a *tensorCall[T]) takesAll(form Attention[T]) error {
 	for b := range a.Q.Batch {
 		if a.pastOf(b) != 0 {
 			return fmt.Errorf("performer: sequence %d has a past of %d, which %T cannot take", b, a.pastOf(b), form)
@@ -380,7 +380,7 @@ func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T
 }
 
 // request returns the request of one head of queries, without the matrices to write.
-func (a *tensorCall[T]) request(b, h int, form Form[T]) request[T] {
+func (a *tensorCall[T]) request(b, h int, form Attention[T]) request[T] {
 	keyHead := h / (a.Q.Heads / a.K.Heads)
 	p := request[T]{
 		q: dense.Head(a.Q, b, h), k: dense.Head(a.K, b, keyHead), v: dense.Head(a.V, b, keyHead),

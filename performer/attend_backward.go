@@ -26,13 +26,13 @@ type Gradients[T dense.Float] struct {
 //
 // The time is three to four times that of Attend. AttendBackward returns an error in the cases of
 // Attend, if dout does not fit, if a form cannot be differentiated, and for LearnBias without Bias.
-func AttendBackward[T dense.Float](form Form[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
+func AttendBackward[T dense.Float](form Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	return instance.Of(&attendBackwardBoth, AttendBackward[T])(form, c, dout)
 }
 
 var attendBackwardBoth = instance.Both{attendBackward[float32], attendBackward[float64]}
 
-func attendBackward[T dense.Float](form Form[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
+func attendBackward[T dense.Float](form Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	a, err := newTensorCall(form, c)
 	if err != nil {
 		return Gradients[T]{}, err
@@ -116,7 +116,7 @@ func (g *tensorGradients[T]) Piece(i int) {
 
 // head writes the gradients of one head of queries.
 func (g *tensorGradients[T]) head(b, h int, dk, dv dense.Matrix[T]) {
-	form := g.b.Form(h)
+	form := g.b.Head(h)
 	p := gradientRequest[T]{
 		request: g.request(b, h, form),
 		dq:      dense.Head(g.Gradients.Q, b, h), dk: dk, dv: dv, dout: dense.Head(g.dout, b, h),

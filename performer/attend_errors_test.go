@@ -32,11 +32,11 @@ func TestAttendErrors(t *testing.T) {
 	require.NoError(t, err)
 	other, err := performer.NewLinear(narrow, performer.LinearOptions{})
 	require.NoError(t, err)
-	batch, err := performer.NewBatch(3, 3, performer.Form[float64](performer.Exact[float64]{}))
+	batch, err := performer.NewBatch(3, 3, performer.Attention[float64](performer.Exact[float64]{}))
 	require.NoError(t, err)
 	exact := performer.Exact[float64]{}
 	for _, c := range []struct {
-		form performer.Form[float64]
+		form performer.Attention[float64]
 		with func(*performer.AttendArgs[float64])
 		want string
 	}{
@@ -92,7 +92,7 @@ func TestAttendBatch(t *testing.T) {
 	form, all := call[float64](attendCase{heads: 2, group: 1, lq: 4, lk: 6}, rand.New(rand.NewPCG(900, 6)))
 	flatter := form
 	flatter.Scale = 0.1
-	b, err := performer.NewBatch(2, 2, performer.Form[float64](form), performer.Form[float64](flatter))
+	b, err := performer.NewBatch(2, 2, performer.Attention[float64](form), performer.Attention[float64](flatter))
 	require.NoError(t, err)
 	all.Out = dense.SplitHeads(dense.New[float64](2*4, 2*5), 2, 2)
 	got, err := performer.Attend(b, all)

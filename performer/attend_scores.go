@@ -8,7 +8,7 @@ import (
 
 // scores writes the scores or the weights of one head of queries, as asked for.
 func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
-	form := exactOf(a.b.Form(h))
+	form := exactOf(a.b.Head(h))
 	p := a.request(b, h, form)
 	mask, scores := maskOf(form, p.past, p.valid), form.scores(p.q.Cols)
 	mask.Pairs = p.pairs

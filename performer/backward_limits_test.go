@@ -121,8 +121,8 @@ func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
 }
 
 // causalForms returns every causal form that can be differentiated.
-func causalForms[T dense.Float](d int) []Form[T] {
-	var all []Form[T]
+func causalForms[T dense.Float](d int) []Attention[T] {
+	var all []Attention[T]
 	for _, o := range forms[2:] {
 		for _, m := range differentiableMaps[T](d) {
 			all = append(all, attention(m.Map, o))
@@ -182,7 +182,7 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	rng := rand.New(densetest.Source(222))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
 	dout := rowsOf[float64](rng, n, d)
-	for _, form := range []Form[float64]{
+	for _, form := range []Attention[float64]{
 		Exact[float64]{Causal: true}, Exact[float64]{Causal: true, Unnormalised: true},
 		attention(maptest.Positive[float64](16, d), LinearOptions{Causal: true, Unnormalised: true}),
 		attention(newIdentity(d), LinearOptions{Causal: true, Unnormalised: true}),
@@ -206,7 +206,7 @@ func newIdentity(d int) rff.Map[float64] { return must.Have(rff.Identity[float64
 // NaN anywhere reaches every gradient of a bidirectional form that is normalised.
 func TestBackwardShowsNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(223))
-	for _, form := range []Form[float64]{Exact[float64]{}, attention(maptest.Positive[float64](16, 3), LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), LinearOptions{})} {
+	for _, form := range []Attention[float64]{Exact[float64]{}, attention(maptest.Positive[float64](16, 3), LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), LinearOptions{})} {
 		for spoilt := range 4 {
 			var in [4]dense.Matrix[float64]
 			for i := range in {

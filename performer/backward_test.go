@@ -14,7 +14,7 @@ import (
 )
 
 // backward returns the gradients that a form gives.
-func backward[T dense.Float](form Form[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) [3]dense.Matrix[T] {
+func backward[T dense.Float](form Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) [3]dense.Matrix[T] {
 	var none dense.Matrix[T]
 	dq, dk, dv := form.(Differentiable[T]).Backward(none, none, none, in[0], in[1], in[2], dout)
 	return [3]dense.Matrix[T]{dq, dk, dv}
@@ -35,7 +35,7 @@ func differentiableMaps[T dense.Float](d int) []namedMap[T] {
 }
 
 // loss returns Σ dout∘out.
-func loss(form Form[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64]) float64 {
+func loss(form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64]) float64 {
 	var none dense.Matrix[float64]
 	out, sum := form.Forward(none, in[0], in[1], in[2]), 0.0
 	for i := range out.Rows {
@@ -48,7 +48,7 @@ func loss(form Form[float64], in [3]dense.Matrix[float64], dout dense.Matrix[flo
 
 // derivative returns the derivative of the loss along a direction in input number at,
 // by central differences of sixth order.
-func derivative(form Form[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], at int, direction dense.Matrix[float64]) float64 {
+func derivative(form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], at int, direction dense.Matrix[float64]) float64 {
 	const step = 1e-5
 	along := func(t float64) float64 {
 		moved := in
@@ -66,7 +66,7 @@ func derivative(form Form[float64], in [3]dense.Matrix[float64], dout dense.Matr
 
 // Some rows of inputs move, -1 being all of them at once. The truth is accurate to 1e-7
 // of the gradient times the direction.
-func requireDerivatives(t *testing.T, rows []int, form Form[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], format string, args ...any) {
+func requireDerivatives(t *testing.T, rows []int, form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], format string, args ...any) {
 	t.Helper()
 	rng := rand.New(densetest.Source(201))
 	what := fmt.Sprintf(format, args...)

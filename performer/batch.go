@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Batch is attention over many heads, a [Form], and over many sequences in one call. Rows are
+// Batch is attention over many heads, a [Attention], and over many sequences in one call. Rows are
 // tokens, one sequence after another. Heads are blocks of columns: columns h·d … (h+1)·d−1 of q and
 // h·dv … (h+1)·dv−1 of the output are head h. A Batch does not transpose or copy heads. There may
 // be fewer heads of keys and values than of queries (grouped or multi-query attention): head h of H
@@ -41,7 +41,7 @@ var errNoBatch = errors.New("performer: the Batch is zero, want one of NewBatch"
 
 // unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
-	form     Form[T]
+	form     Attention[T]
 	from, to int
 }
 
@@ -51,13 +51,13 @@ type unit[T dense.Float] struct {
 // The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
 // many for memory, a number of forms other than 1 and heads, a nil form, and forms that take
 // queries of different dimensions.
-func NewBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
+func NewBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (*Batch[T], error) {
 	return instance.Of(&newBatchBoth, NewBatch[T])(heads, keyHeads, forms...)
 }
 
 var newBatchBoth = instance.Both{newBatch[float32], newBatch[float64]}
 
-func newBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], error) {
+func newBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (*Batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}
@@ -99,13 +99,13 @@ func newBatch[T dense.Float](heads, keyHeads int, forms ...Form[T]) (*Batch[T], 
 }
 
 // isNil reports whether there is no form: nil, or a nil pointer of some type.
-func isNil[T dense.Float](form Form[T]) bool {
+func isNil[T dense.Float](form Attention[T]) bool {
 	v := reflect.ValueOf(form)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // shares reports whether the form sums keys once for all heads that read them.
-func shares[T dense.Float](form Form[T]) bool {
+func shares[T dense.Float](form Attention[T]) bool {
 	p, ok := form.(maskedForm[T])
 	return ok && p.shares()
 }
@@ -123,8 +123,8 @@ func (b *Batch[T]) unit(i int) unit[T] {
 // dimension of the queries that the forms take, or 0 for any.
 func (b *Batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
 
-// Form returns the form of a head of queries. It panics if there is no such head.
-func (b *Batch[T]) Form(head int) Form[T] {
+// Head returns the attention of a head of queries. It panics if there is no such head.
+func (b *Batch[T]) Head(head int) Attention[T] {
 	if head < 0 || head >= b.heads {
 		panic(fmt.Sprintf("performer: head %d of a Batch of %d heads", head, b.heads))
 	}
@@ -199,7 +199,7 @@ func batchCheck[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T], s Sequences
 
 // takesBatch returns an error if a form that cannot take masks would have to leave out some of so many
 // keys, or has a past that it cannot ignore.
-func takesBatch[T dense.Float](b *Batch[T], keys int, s Sequences, can func(Form[T]) bool) error {
+func takesBatch[T dense.Float](b *Batch[T], keys int, s Sequences, can func(Attention[T]) bool) error {
 	if s.Valid == nil && s.Past == nil {
 		return nil
 	}
@@ -332,9 +332,9 @@ func batchNewState[T dense.Float](b *Batch[T], d, dv int) (*State[T], error) {
 		return nil, errNoBatch
 	}
 	if len(b.units) == 1 {
-		return newState(b.heads, b.keyHeads, d, dv, []Form[T]{b.units[0].form})
+		return newState(b.heads, b.keyHeads, d, dv, []Attention[T]{b.units[0].form})
 	}
-	forms := make([]Form[T], b.heads)
+	forms := make([]Attention[T], b.heads)
 	for _, u := range b.units {
 		for h := u.from; h < u.to; h++ {
 			forms[h] = u.form

@@ -35,7 +35,7 @@ func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _,
 }
 
 // batchForms are the forms that batches know, elu+1 among them.
-func batchForms[T dense.Float](d int) []Form[T] {
+func batchForms[T dense.Float](d int) []Attention[T] {
 	all := everyForm[T](d)
 	for _, causal := range []bool{false, true} {
 		all = append(all, attention[T](must.Have(rff.ELU[T](d)), LinearOptions{Causal: causal}))
@@ -312,7 +312,7 @@ func TestHolesGiveNothing(t *testing.T) {
 	near := densetest.Normal[float64](rng, n, d, 1, 0.1)
 	identity := attention[float64](must.Have(rff.Identity[float64](d)), LinearOptions{Causal: true})
 	for name, c := range map[string]struct {
-		form Form[float64]
+		form Attention[float64]
 		q, k dense.Matrix[float64]
 	}{
 		"weights":      {Exact[float64]{Causal: true}, far, opposite},

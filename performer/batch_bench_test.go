@@ -26,7 +26,7 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	for _, f := range []struct {
 		name string
-		form Form[float32]
+		form Attention[float32]
 	}{
 		{"linear", attention(maptest.Positive[float32](256, d), LinearOptions{})},
 		{"causal", attention(maptest.Positive[float32](256, d), LinearOptions{Causal: true})},

@@ -21,7 +21,7 @@ import (
 )
 
 // bidirectionalForm returns the form that lets all queries see all keys.
-func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
+func bidirectionalForm[T dense.Float](form Attention[T]) (all Attention[T], causal bool) {
 	switch f := form.(type) {
 	case *Linear[T]:
 		return must.Have(newAttention(f.inside().query, f.inside().key, LinearOptions{Unnormalised: f.inside().opts.Unnormalised})), f.inside().opts.Causal
@@ -35,7 +35,7 @@ func bidirectionalForm[T dense.Float](form Form[T]) (all Form[T], causal bool) {
 
 // eachQuery is the truth of a batch with one form: for every head, each run of queries that see
 // the same keys goes over a copy of these keys.
-func eachQuery[T dense.Float](form Form[T], heads, keyHeads int, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+func eachQuery[T dense.Float](form Attention[T], heads, keyHeads int, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
 	all, causal := bidirectionalForm(form)
 	d, dv := q.Cols/heads, v.Cols/keyHeads
 	out := dense.New[T](q.Rows, heads*dv)
@@ -208,7 +208,7 @@ func TestBatchOfForms(t *testing.T) {
 	rng := rand.New(densetest.Source(202))
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
 	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
-	forms := []Form[float64]{elu, elu, Exact[float64]{}, mean{}}
+	forms := []Attention[float64]{elu, elu, Exact[float64]{}, mean{}}
 	b := must.Have(NewBatch(4, 2, forms...))
 	heads, keyHeads, _ := b.Dims()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
@@ -304,17 +304,17 @@ func TestBatchAllocatesNothing(t *testing.T) {
 }
 
 func TestBatchErrors(t *testing.T) {
-	exact := Form[float32](Exact[float32]{})
+	exact := Attention[float32](Exact[float32]{})
 	for want, c := range map[string]struct {
 		heads, keyHeads int
-		forms           []Form[float32]
+		forms           []Attention[float32]
 	}{
-		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []Form[float32]{exact}},
-		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []Form[float32]{exact}},
-		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []Form[float32]{exact}},
+		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []Attention[float32]{exact}},
+		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []Attention[float32]{exact}},
+		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []Attention[float32]{exact}},
 		"performer: 0 forms, want one, or one for each of 4 heads":                             {4, 2, nil},
-		"performer: 2 forms, want one, or one for each of 4 heads":                             {4, 2, []Form[float32]{exact, exact}},
-		"performer: form 1 is nil": {2, 2, []Form[float32]{exact, nil}},
+		"performer: 2 forms, want one, or one for each of 4 heads":                             {4, 2, []Attention[float32]{exact, exact}},
+		"performer: form 1 is nil": {2, 2, []Attention[float32]{exact, nil}},
 	} {
 		_, err := NewBatch(c.heads, c.keyHeads, c.forms...)
 		assert.EqualError(t, err, want)

@@ -85,7 +85,7 @@ func benchmarkMap[T dense.Float](b *testing.B, m rff.Map[T], opts LinearOptions,
 	benchmarkForm[T](b, attention(m, opts), macs, lengths)
 }
 
-func benchmarkForm[T dense.Float](b *testing.B, form Form[T], macs func(n int) int, lengths []int) {
+func benchmarkForm[T dense.Float](b *testing.B, form Attention[T], macs func(n int) int, lengths []int) {
 	for _, n := range lengths {
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, macs) })
 	}
@@ -94,7 +94,7 @@ func benchmarkForm[T dense.Float](b *testing.B, form Form[T], macs func(n int) i
 	})
 }
 
-func benchmarkHeads[T dense.Float](b *testing.B, form Form[T], heads, n int, macs func(n int) int) {
+func benchmarkHeads[T dense.Float](b *testing.B, form Attention[T], heads, n int, macs func(n int) int) {
 	const d = benchmarkDim
 	rng := rand.New(densetest.Source(70))
 	// Norms are those of q/d^¼ for standard normal q.

@@ -23,7 +23,7 @@ func TestFutureLeavesThePastAlone(t *testing.T) {
 func testFuture[T dense.Float](t *testing.T) {
 	const n, d = 200, 4
 	rng := rand.New(densetest.Source(20))
-	var causal []Form[T]
+	var causal []Attention[T]
 	for _, m := range maps[T](d) {
 		causal = append(causal, attention(m.Map, LinearOptions{Causal: true}), attention(m.Map, LinearOptions{Causal: true, Unnormalised: true}))
 	}
@@ -150,7 +150,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 	steps.Data[0], steps.Data[near] = 1, 0
 	for _, o := range forms[2:] {
 		for _, c := range []struct {
-			form Form[T]
+			form Attention[T]
 			q, k dense.Matrix[T]
 		}{
 			{attention[T](must.Have(rff.Identity[T](1)), o), q, k},

@@ -201,7 +201,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
 		at := must.Have(performer.NewLandmarksAt(exact, k))
 		for name, c := range map[string]struct {
-			form  performer.Form[T]
+			form  performer.Attention[T]
 			exact *performer.Exact[T] // nil for weights of features
 			tol   float64
 		}{

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Exact is exact softmax attention of queries q_i, keys k_j and values v_j, a [Form]:
+// Exact is exact softmax attention of queries q_i, keys k_j and values v_j, a [Attention]:
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
@@ -417,7 +417,7 @@ func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
 var exactNewStateBoth = instance.Both{exactNewState[float32], exactNewState[float64]}
 
 func exactNewState[T dense.Float](e Exact[T], d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Form[T]{e})
+	return newState[T](1, 1, d, dv, []Attention[T]{e})
 }
 
 func (e Exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
@@ -438,7 +438,7 @@ func newExactMemory[T dense.Float](e Exact[T], heads, keyHeads, d, dv int) (stre
 }
 
 // isExact reports whether the form is an Exact.
-func isExact[T dense.Float](form Form[T]) bool {
+func isExact[T dense.Float](form Attention[T]) bool {
 	switch form.(type) {
 	case Exact[T], *Exact[T]:
 		return true
@@ -447,7 +447,7 @@ func isExact[T dense.Float](form Form[T]) bool {
 }
 
 // exactOf returns the Exact that the form is.
-func exactOf[T dense.Float](form Form[T]) Exact[T] {
+func exactOf[T dense.Float](form Attention[T]) Exact[T] {
 	if e, ok := form.(*Exact[T]); ok {
 		return *e
 	}

@@ -50,7 +50,7 @@ func TestForeignMaps(t *testing.T) {
 func TestNilForms(t *testing.T) {
 	x, src := dense.New[float64](3, 2), exprand.NewSource(1)
 	exact := performer.Exact[float64]{}
-	for _, form := range []performer.Form[float64]{
+	for _, form := range []performer.Attention[float64]{
 		nil, (*performer.Exact[float64])(nil), (*performer.Linear[float64])(nil), (*performer.Landmarks[float64])(nil),
 		(*performer.Batch[float64])(nil),
 	} {
@@ -58,7 +58,7 @@ func TestNilForms(t *testing.T) {
 		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
 		_, err = audit.Rows(t.Context(), exact, x, x, x, audit.Options{}, src, form)
 		assert.EqualError(t, err, "audit: form 0 is nil", "%T", form)
-		_, err = audit.Rows(t.Context(), form, x, x, x, audit.Options{}, src, performer.Form[float64](exact))
+		_, err = audit.Rows(t.Context(), form, x, x, x, audit.Options{}, src, performer.Attention[float64](exact))
 		assert.EqualError(t, err, "audit: truth is nil", "%T", form)
 		_, err = audit.Choose(t.Context(), form, x, x, x, 0.1, audit.ChooseOptions[float64]{}, src)
 		assert.EqualError(t, err, "audit: truth is nil", "%T", form)
@@ -81,7 +81,7 @@ func TestAttendWithoutElements(t *testing.T) {
 		return far(dense.NewTensor[float64](sides[0], sides[1], sides[2], sides[3]))
 	}
 	k, q := dense.NewTensor[float64](1, 1, 3, 2), dense.NewTensor[float64](1, 2, 4, 2)
-	for _, form := range []performer.Form[float64]{linear, performer.Exact[float64]{}} {
+	for _, form := range []performer.Attention[float64]{linear, performer.Exact[float64]{}} {
 		r, err := performer.Attend(form, performer.AttendArgs[float64]{Q: none(1, 2, 0, 2), K: k, V: k, Out: none(1, 2, 0, 2)})
 		require.NoError(t, err)
 		assert.Equal(t, [4]int{1, 2, 0, 2}, r.Out.Shape())

@@ -16,7 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Landmarks is softmax attention by landmarks, a [Form]: with the weights A_ij = exp(s·q_iᵀk_j) of
+// Landmarks is softmax attention by landmarks, a [Attention]: with the weights A_ij = exp(s·q_iᵀk_j) of
 // [Exact] and landmarks z_1 … z_r, it replaces A by
 //
 //	Â_ij = κ(q_i, Z)·κ(Z, Z)⁻¹·κ(Z, k_j),  κ(x, y) = exp(s·xᵀy),
@@ -345,7 +345,7 @@ func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
 func (l *Landmarks[T]) NewState(d, dv int) (*State[T], error) { return l.made().NewState(d, dv) }
 
 func (l *landmarks[T]) NewState(d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Form[T]{l})
+	return newState[T](1, 1, d, dv, []Attention[T]{l})
 }
 
 func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {

@@ -30,7 +30,7 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 			hit.Row(at)[column] = T(bad)
 			requireApart(t, clean, form.Forward(none, q, k, hit), column, first, name)
 			maker, ok := form.(Streaming[T])
-			if !ok || maker.(Form[T]) == Form[T](chosen) {
+			if !ok || maker.(Attention[T]) == Attention[T](chosen) {
 				continue
 			}
 			s := must.Have(maker.NewState(d, dv))

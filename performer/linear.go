@@ -380,7 +380,7 @@ func (a *Linear[T]) NewState(d, dv int) (*State[T], error) {
 }
 
 func (a *linear[T]) NewState(d, dv int) (*State[T], error) {
-	return newState[T](1, 1, d, dv, []Form[T]{a})
+	return newState[T](1, 1, d, dv, []Attention[T]{a})
 }
 
 func (a *linear[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {

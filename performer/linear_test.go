@@ -106,8 +106,8 @@ func testStridedDestination[T dense.Float](t *testing.T) {
 }
 
 // everyForm returns linear and exact attention in all combinations of options.
-func everyForm[T dense.Float](d int) []Form[T] {
-	var all []Form[T]
+func everyForm[T dense.Float](d int) []Attention[T] {
+	var all []Attention[T]
 	for _, o := range forms {
 		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Gaussian(maptest.Frequencies[T](32, d), 4)), o),
 			Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised})

@@ -7,12 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Maskable is a [Form] of another package that [Batch] and [Attend] may let see a part of the keys:
+// Maskable is a [Attention] of another package that [Batch] and [Attend] may let see a part of the keys:
 // those that count, with a past before the first query. Clusters of package multipole are Maskable;
 // the forms of this package need not be. A bidirectional form, as its Description says, gets the keys
 // that count, side by side, and places of keys must not matter to it.
 type Maskable[T dense.Float] interface {
-	Form[T]
+	Attention[T]
 	Described
 
 	// ForwardSeen is Forward for queries that see the first keys only: query i sees seen[i] of them.
@@ -25,7 +25,7 @@ type Maskable[T dense.Float] interface {
 }
 
 // takesMasks reports whether a form can leave out keys and take a past.
-func takesMasks[T dense.Float](form Form[T]) bool {
+func takesMasks[T dense.Float](form Attention[T]) bool {
 	switch form.(type) {
 	case maskedForm[T], Maskable[T]:
 		return true
@@ -34,7 +34,7 @@ func takesMasks[T dense.Float](form Form[T]) bool {
 }
 
 // answer gives a request to a form.
-func answer[T dense.Float](form Form[T], p request[T]) {
+func answer[T dense.Float](form Attention[T], p request[T]) {
 	switch f := form.(type) {
 	case maskedForm[T]:
 		f.attend(p)
@@ -86,7 +86,7 @@ var counts pool.Of[count]
 
 // takesMasksBackward reports whether a form can leave out keys and take a past when it takes gradients
 // back.
-func takesMasksBackward[T dense.Float](form Form[T]) bool {
+func takesMasksBackward[T dense.Float](form Attention[T]) bool {
 	if _, ok := form.(maskedForm[T]); ok {
 		return true
 	}
@@ -95,7 +95,7 @@ func takesMasksBackward[T dense.Float](form Form[T]) bool {
 }
 
 // answerBackward gives a request for gradients to a form, which is Differentiable.
-func answerBackward[T dense.Float](form Form[T], p gradientRequest[T]) {
+func answerBackward[T dense.Float](form Attention[T], p gradientRequest[T]) {
 	if f, ok := form.(maskedDifferentiable[T]); ok {
 		f.attendBackward(p)
 		return

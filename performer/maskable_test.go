@@ -82,12 +82,12 @@ func TestMaskable(t *testing.T) {
 			}
 		}
 		args := performer.AttendArgs[float64]{Q: dense.SplitHeads(q, 1, 2), K: dense.SplitHeads(k, 1, 1), V: dense.SplitHeads(v, 1, 1), Lengths: []int{10}}
-		want, err := performer.Attend(performer.Form[float64](exact), args)
+		want, err := performer.Attend(performer.Attention[float64](exact), args)
 		require.NoError(t, err)
-		got, err := performer.Attend(performer.Form[float64](foreign{prefixes{exact}}), args)
+		got, err := performer.Attend(performer.Attention[float64](foreign{prefixes{exact}}), args)
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, want.Out.Data, got.Out.Data, 1e-14)
-		_, err = performer.AttendBackward(performer.Form[float64](foreign{prefixes{exact}}), args, dense.SplitHeads(dout, 1, 2))
+		_, err = performer.AttendBackward(performer.Attention[float64](foreign{prefixes{exact}}), args, dense.SplitHeads(dout, 1, 2))
 		if causal {
 			assert.ErrorContains(t, err, "performer_test.foreign cannot take")
 		} else {

@@ -34,7 +34,7 @@ func gradientsOf[T dense.Float](p gradientRequest[T]) sums.Gradients[T] {
 
 // maskedForm is a form that can leave out keys and take a past.
 type maskedForm[T dense.Float] interface {
-	Form[T]
+	Attention[T]
 
 	// attend answers a request, whose shapes fit. A query that sees no key gets zero.
 	attend(p request[T])

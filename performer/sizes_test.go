@@ -22,7 +22,7 @@ func TestSizes(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "performer")
-	exact := Form[T](Exact[T]{})
+	exact := Attention[T](Exact[T]{})
 	elu := func(d int) *Linear[T] { return attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}) }
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
@@ -41,7 +41,7 @@ func testSizes[T dense.Float](t *testing.T) {
 // has got wrong is seen where it does not fit, at once.
 func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
-	for _, form := range []Form[float32]{Exact[float32]{}, attention(maptest.Positive[float32](8, 4), LinearOptions{})} {
+	for _, form := range []Attention[float32]{Exact[float32]{}, attention(maptest.Positive[float32](8, 4), LinearOptions{})} {
 		for _, keyHeads := range []int{1, 1 << 20, heads} {
 			b := must.Have(NewBatch(heads, keyHeads, form))
 			assert.Len(t, b.units, 1)

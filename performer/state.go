@@ -93,7 +93,7 @@ type remembering[T dense.Float] interface {
 }
 
 // constructorOf returns what makes the memory of a form, or nil if the form has no State.
-func constructorOf[T dense.Float](form Form[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+func constructorOf[T dense.Float](form Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	switch f := form.(type) {
 	case remembering[T]:
 		return f.newMemory
@@ -115,7 +115,7 @@ func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memor
 }
 
 // newState returns the State of one form for all heads, or of one for each head of queries.
-func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*State[T], error) {
+func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Attention[T]) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
 	}
@@ -149,7 +149,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Form[T]) (*Stat
 
 // runOf returns the end of the heads from head from on that have the same form and can be
 // kept together: heads of one group, or complete groups.
-func runOf[T dense.Float](forms []Form[T], from, group int) int {
+func runOf[T dense.Float](forms []Attention[T], from, group int) int {
 	to := from + 1
 	if constructorOf(forms[from]) == nil {
 		return to // a form of another's may hold what cannot be compared

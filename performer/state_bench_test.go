@@ -67,7 +67,7 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 	linear := attention(maptest.Positive[T](256, d), LinearOptions{Causal: true})
 	for _, c := range []struct {
 		name     string
-		form     Form[T]
+		form     Attention[T]
 		keyHeads int
 		past     []int
 	}{

@@ -25,11 +25,11 @@ import (
 type stateCase[T dense.Float] struct {
 	name            string
 	heads, keyHeads int
-	forms           []Form[T]
+	forms           []Attention[T]
 }
 
 // causalForm returns form with Causal set.
-func causalForm[T dense.Float](form Form[T]) Form[T] {
+func causalForm[T dense.Float](form Attention[T]) Attention[T] {
 	if e, ok := form.(Exact[T]); ok {
 		e.Causal = true
 		return e
@@ -42,7 +42,7 @@ func causalForm[T dense.Float](form Form[T]) Form[T] {
 
 // batch returns the Batch of the case, and that of causal forms.
 func (c stateCase[T]) batch() (all, past *Batch[T]) {
-	var forms []Form[T]
+	var forms []Attention[T]
 	for i, f := range c.forms {
 		if i > 0 && f == c.forms[i-1] {
 			forms = append(forms, forms[i-1])
@@ -54,7 +54,7 @@ func (c stateCase[T]) batch() (all, past *Batch[T]) {
 }
 
 // form returns the form of a head of queries.
-func (c stateCase[T]) form(h int) Form[T] {
+func (c stateCase[T]) form(h int) Attention[T] {
 	if len(c.forms) == 1 {
 		return c.forms[0]
 	}
@@ -66,23 +66,23 @@ func (c stateCase[T]) form(h int) Form[T] {
 func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	w := maptest.Frequencies[T](16, d)
 	positive, trig := must.Have(rff.SoftmaxPositive(w, 1)), must.Have(rff.Gaussian(w, 4))
-	forms := []Form[T]{
+	forms := []Attention[T]{
 		attention[T](positive, LinearOptions{}), attention[T](positive, LinearOptions{Unnormalised: true}),
 		attention[T](trig, LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}),
 		Exact[T]{}, Exact[T]{Scale: 0.3, Unnormalised: true}, Exact[T]{Bits: 8}, Exact[T]{Bits: 4, Scale: 0.3, Unnormalised: true},
 	}
 	for i, f := range forms {
 		for _, heads := range [][2]int{{1, 1}, {3, 3}, {4, 2}, {5, 1}} {
-			all = append(all, stateCase[T]{fmt.Sprintf("form %d, %v heads", i, heads), heads[0], heads[1], []Form[T]{f}})
+			all = append(all, stateCase[T]{fmt.Sprintf("form %d, %v heads", i, heads), heads[0], heads[1], []Attention[T]{f}})
 		}
 	}
 	a, b, e, c := forms[0], forms[2], forms[4], forms[6]
 	return append(all,
-		stateCase[T]{"codes and elements", 4, 2, []Form[T]{c, c, e, c}},
-		stateCase[T]{"a form a head", 3, 3, []Form[T]{a, b, e}},
-		stateCase[T]{"runs of groups", 6, 3, []Form[T]{a, a, a, a, e, e}},
-		stateCase[T]{"forms within groups", 6, 2, []Form[T]{a, e, e, e, e, b}},
-		stateCase[T]{"runs across groups", 8, 2, []Form[T]{a, b, b, b, b, e, e, e}},
+		stateCase[T]{"codes and elements", 4, 2, []Attention[T]{c, c, e, c}},
+		stateCase[T]{"a form a head", 3, 3, []Attention[T]{a, b, e}},
+		stateCase[T]{"runs of groups", 6, 3, []Attention[T]{a, a, a, a, e, e}},
+		stateCase[T]{"forms within groups", 6, 2, []Attention[T]{a, e, e, e, e, b}},
+		stateCase[T]{"runs across groups", 8, 2, []Attention[T]{a, b, b, b, b, e, e, e}},
 	)
 }
 
@@ -315,8 +315,8 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
-	var a, e Form[float64] = attention(maptest.Positive[float64](16, d), LinearOptions{}), Exact[float64]{}
-	state := func(forms ...Form[float64]) *State[float64] {
+	var a, e Attention[float64] = attention(maptest.Positive[float64](16, d), LinearOptions{}), Exact[float64]{}
+	state := func(forms ...Attention[float64]) *State[float64] {
 		return must.Have(must.Have(NewBatch(4, 4, forms...)).NewState(d, dv))
 	}
 	s := state(a, e, e, e)

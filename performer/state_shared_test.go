@@ -14,12 +14,12 @@ import (
 )
 
 // sharedForms returns a form of each kind of memory that a State has, for points of R^d.
-func sharedForms[T dense.Float](d int) map[string]Form[T] {
+func sharedForms[T dense.Float](d int) map[string]Attention[T] {
 	causal := Exact[T]{Causal: true}
 	z := densetest.Decaying[T](9, 6, d, 3)
 	base := must.Have(NewLandmarksAt(causal, z))
 	centred := must.Have(base.Centred(z.Row(0), z.Row(1)))
-	return map[string]Form[T]{
+	return map[string]Attention[T]{
 		"exact":                  Exact[T]{},
 		"logarithms":             attention(maptest.Positive[T](6, d), LinearOptions{}),
 		"features":               attention(reLU[T](d), LinearOptions{}),

@@ -48,7 +48,7 @@ func (c *comparison) truth() performer.Exact[float32] {
 }
 
 // forward computes attention of every head, one after another, and tells how long it took.
-func (c *comparison) forward(form performer.Form[float32]) ([]dense.Matrix[float32], time.Duration) {
+func (c *comparison) forward(form performer.Attention[float32]) ([]dense.Matrix[float32], time.Duration) {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	start := time.Now()
 	for i, h := range c.heads {

@@ -175,7 +175,7 @@ func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batc
 }
 
 // timed returns the outputs of a form for a head, and its least time.
-func timed(form performer.Form[float32], h head) (out dense.Matrix[float32], least time.Duration) {
+func timed(form performer.Attention[float32], h head) (out dense.Matrix[float32], least time.Duration) {
 	for i := range rounds {
 		start := time.Now()
 		out = form.Forward(out, h.q, h.k, h.v)

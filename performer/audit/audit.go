@@ -64,13 +64,13 @@ type Options struct {
 // after the Forward of a form at the latest, which takes no context. The results of the forms before
 // that are returned then. A nil ctx panics. A form of another package may
 // panic with shapes of its own.
-func Rows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Form[T]) ([]Report, error) {
+func Rows[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Attention[T]) ([]Report, error) {
 	return instance.Of(&auditRowsBoth, Rows[T])(ctx, truth, q, k, v, opts, src, forms...)
 }
 
 var auditRowsBoth = instance.Both{auditRows[float32], auditRows[float64]}
 
-func auditRows[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Form[T]) ([]Report, error) {
+func auditRows[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Attention[T]) ([]Report, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func ended(ctx context.Context) error {
 }
 
 // descriptionOf returns what a form says of itself, and whether it does.
-func descriptionOf[T dense.Float](form performer.Form[T]) (performer.Description, bool) {
+func descriptionOf[T dense.Float](form performer.Attention[T]) (performer.Description, bool) {
 	if d, ok := form.(performer.Described); ok {
 		return d.Describe(), true
 	}
@@ -159,11 +159,11 @@ func descriptionOf[T dense.Float](form performer.Form[T]) (performer.Description
 }
 
 // rowwise reports whether the form is known to compute each output from one query.
-func rowwise[T dense.Float](form performer.Form[T]) bool {
+func rowwise[T dense.Float](form performer.Attention[T]) bool {
 	if b, ok := form.(*performer.Batch[T]); ok {
 		heads, _, _ := b.Dims()
 		for h := range heads {
-			if !rowwise(b.Form(h)) {
+			if !rowwise(b.Head(h)) {
 				return false
 			}
 		}
@@ -175,7 +175,7 @@ func rowwise[T dense.Float](form performer.Form[T]) bool {
 
 // exactHeads returns the truth as a Batch of Exacts with as many heads as the forms. The error
 // reports a truth of another kind, and heads that differ from the truth.
-func exactHeads[T dense.Float](truth performer.Form[T], forms ...performer.Form[T]) (*performer.Batch[T], error) {
+func exactHeads[T dense.Float](truth performer.Attention[T], forms ...performer.Attention[T]) (*performer.Batch[T], error) {
 	if isNil(truth) {
 		return nil, errors.New("audit: truth is nil")
 	}
@@ -207,9 +207,9 @@ func exactHeads[T dense.Float](truth performer.Form[T], forms ...performer.Form[
 		return nil, errNoBatch
 	}
 	for h := range heads {
-		exact, ok := exactOf(b.Form(h))
+		exact, ok := exactOf(b.Head(h))
 		if !ok {
-			return nil, fmt.Errorf("audit: truth has a %T for head %d, want a performer.Exact", b.Form(h), h)
+			return nil, fmt.Errorf("audit: truth has a %T for head %d, want a performer.Exact", b.Head(h), h)
 		}
 		if exact.Window != 0 || exact.Slope != 0 {
 			return nil, fmt.Errorf("audit: truth has Window = %d and Slope = %v for head %d, want none: rows are drawn without their places", exact.Window, exact.Slope, h)
@@ -230,7 +230,7 @@ func exactHeads[T dense.Float](truth performer.Form[T], forms ...performer.Form[
 var errNoBatch = errors.New("audit: the Batch is zero, want one of performer.NewBatch")
 
 // sameHeads returns an error if form i is nil or known to compute something else than the truth.
-func sameHeads[T dense.Float](i int, form performer.Form[T], truth *performer.Batch[T]) error {
+func sameHeads[T dense.Float](i int, form performer.Attention[T], truth *performer.Batch[T]) error {
 	if isNil(form) {
 		return fmt.Errorf("audit: form %d is nil", i)
 	}
@@ -248,9 +248,9 @@ func sameHeads[T dense.Float](i int, form performer.Form[T], truth *performer.Ba
 	for h := range wantHeads {
 		one := form
 		if isBatch {
-			one = b.Form(h)
+			one = b.Head(h)
 		}
-		if err := sameOptions(i, one, truth.Form(h), h); err != nil {
+		if err := sameOptions(i, one, truth.Head(h), h); err != nil {
 			return err
 		}
 	}
@@ -258,7 +258,7 @@ func sameHeads[T dense.Float](i int, form performer.Form[T], truth *performer.Ba
 }
 
 // sameOptions returns an error if form i is known to compute something else than the truth for a head.
-func sameOptions[T dense.Float](i int, form, truth performer.Form[T], head int) error {
+func sameOptions[T dense.Float](i int, form, truth performer.Attention[T], head int) error {
 	d, ok := descriptionOf(form)
 	if !ok {
 		return nil
@@ -277,7 +277,7 @@ func optionsOf(d performer.Description) performer.LinearOptions {
 }
 
 // exactOf returns the Exact that the form is, if it is one.
-func exactOf[T dense.Float](form performer.Form[T]) (performer.Exact[T], bool) {
+func exactOf[T dense.Float](form performer.Attention[T]) (performer.Exact[T], bool) {
 	switch e := form.(type) {
 	case *performer.Exact[T]:
 		return *e, true
@@ -288,13 +288,13 @@ func exactOf[T dense.Float](form performer.Form[T]) (performer.Exact[T], bool) {
 }
 
 // isNil reports whether there is no form: nil, or a nil pointer of some type.
-func isNil[T dense.Float](form performer.Form[T]) bool {
+func isNil[T dense.Float](form performer.Attention[T]) bool {
 	v := reflect.ValueOf(form)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // fits returns an error unless q, k and v fit form i and the truth, and opts fit them.
-func fits[T dense.Float](i int, form performer.Form[T], truth *performer.Batch[T], q, k, v dense.Matrix[T], opts Options) error {
+func fits[T dense.Float](i int, form performer.Attention[T], truth *performer.Batch[T], q, k, v dense.Matrix[T], opts Options) error {
 	s := opts.Sequences
 	if err := truth.Check(q, k, v, s); err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -323,7 +323,7 @@ func fits[T dense.Float](i int, form performer.Form[T], truth *performer.Batch[T
 	if d.Dim != 0 && d.Dim != q.Cols {
 		return fmt.Errorf("audit: q is %d×%d, but form %d takes points of R^%d", q.Rows, q.Cols, i, d.Dim)
 	}
-	if exact, _ := exactOf(truth.Form(0)); exact.Causal && q.Rows != k.Rows {
+	if exact, _ := exactOf(truth.Head(0)); exact.Causal && q.Rows != k.Rows {
 		return fmt.Errorf("audit: q is %d×%d, k is %d×%d, want as many queries as keys for causal attention", q.Rows, q.Cols, k.Rows, k.Cols)
 	}
 	return nil

@@ -30,14 +30,14 @@ func (average[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 
 // auditCase is a form and its truth, with queries, keys and values.
 type auditCase[T dense.Float] struct {
-	form, truth performer.Form[T]
+	form, truth performer.Attention[T]
 	q, k, v     dense.Matrix[T]
 	opts        Options
 	heads       int
 }
 
 // rowsOf audits one form.
-func rowsOf[T dense.Float](t *testing.T, form, truth performer.Form[T], q, k, v dense.Matrix[T], rows int, opts Options, src rand.Source) (Report, error) {
+func rowsOf[T dense.Float](t *testing.T, form, truth performer.Attention[T], q, k, v dense.Matrix[T], rows int, opts Options, src rand.Source) (Report, error) {
 	opts.Rows = rows
 	all, err := Rows(t.Context(), truth, q, k, v, opts, src, form)
 	if err != nil {
@@ -51,7 +51,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	const n, d, dv = 130, 8, 5
 	rng := rand.New(densetest.Source(300))
 	draw := func(rows, cols int) dense.Matrix[T] { return densetest.Normal[T](rng, rows, cols, 0, 1) }
-	made := func(opts performer.LinearOptions) performer.Form[T] {
+	made := func(opts performer.LinearOptions) performer.Attention[T] {
 		return must.Have(performer.NewLinear[T](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))), 0.5)), opts))
 	}
 	exact := func(causal, unnormalised bool) performer.Exact[T] {
@@ -90,7 +90,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 }
 
 // whole returns what a form makes of the inputs of a case.
-func (c auditCase[T]) whole(form performer.Form[T]) dense.Matrix[T] {
+func (c auditCase[T]) whole(form performer.Attention[T]) dense.Matrix[T] {
 	var none dense.Matrix[T]
 	if b, ok := form.(*performer.Batch[T]); ok {
 		return b.ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)

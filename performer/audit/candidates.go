@@ -26,7 +26,7 @@ type Candidate[T dense.Float] struct {
 	// New returns the form of a size that approximates exact. The form is for a head with the
 	// queries q (Lq×d) and keys k (Lk×d), which New may fit the form to, and must neither change nor
 	// keep. Rows that do not count are left out.
-	New func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error)
+	New func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
 	// Cost predicts how long a call takes, in multiply-adds of T that take as long. An exponential
 	// takes as long as 50 of them.
@@ -57,7 +57,7 @@ type Call struct {
 func clusters[T dense.Float](name string, sizes []int, threshold, near float64) Candidate[T] {
 	return Candidate[T]{
 		Name: name, Sizes: sizes, Fall: 1, Maskable: true,
-		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			if !exact.Causal {
 				exact.Bits = 8
 			}
@@ -134,7 +134,7 @@ func allCandidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
 		clusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
 		clusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
-		{Name: "bits", Sizes: []int{8}, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Form[T], error) {
+		{Name: "bits", Sizes: []int{8}, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			exact.Bits = size
 			return exact, nil
 		}, Cost: func(c Call) float64 { return coarse * exactCost[T](c) }},
@@ -142,7 +142,7 @@ func allCandidates[T dense.Float]() []Candidate[T] {
 			s := shape[T](c)
 			return s.Work(s.Landmarks())
 		}},
-		{Name: "trigonometric features", Fall: 0.5, Prepare: drawCost, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+		{Name: "trigonometric features", Fall: 0.5, Prepare: drawCost, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SoftmaxTrig(w, scale)
 			})
@@ -153,7 +153,7 @@ func allCandidates[T dense.Float]() []Candidate[T] {
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{Name: "positive features", Fall: 0.5, Prepare: func(c Call) float64 { return drawCost(c) + fitCost(c) }, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+		{Name: "positive features", Fall: 0.5, Prepare: func(c Call) float64 { return drawCost(c) + fitCost(c) }, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SDERF(w, q, k, scale)
 			})
@@ -188,7 +188,7 @@ const (
 )
 
 // landmarkCandidate returns centred attention by landmarks.
-func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Form[T], error) {
+func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 	bidirectional := exact
 	bidirectional.Causal = false
 	l, err := performer.NewLandmarks(bidirectional, size, src)
@@ -215,7 +215,7 @@ func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matri
 }
 
 // featureCandidate returns linear attention with a centred map over so many orthogonal frequencies.
-func featureCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source, phi func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Form[T], error) {
+func featureCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source, phi func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Attention[T], error) {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
 	if err != nil {
 		return nil, err
@@ -253,7 +253,7 @@ func fitted[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
 }
 
 // formOf returns the form, or the error and no form.
-func formOf[T dense.Float, F performer.Form[T]](form F, err error) (performer.Form[T], error) {
+func formOf[T dense.Float, F performer.Attention[T]](form F, err error) (performer.Attention[T], error) {
 	if err != nil {
 		return nil, err
 	}

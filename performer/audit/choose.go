@@ -112,13 +112,13 @@ type ChooseOptions[T dense.Float] struct {
 // truth that is not made of Exacts, Sequences for a truth that is not a Batch, no row to draw,
 // shapes that do not fit, candidates none of which makes a form, and the end of ctx, which is looked at
 // between blocks of exact rows and between forms that are tried. A nil ctx panics.
-func Choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
+func Choose[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
 	return instance.Of(&chooseBoth, Choose[T])(ctx, truth, q, k, v, tolerance, opts, src)
 }
 
 var chooseBoth = instance.Both{choose[float32], choose[float64]}
 
-func choose[T dense.Float](ctx context.Context, truth performer.Form[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
+func choose[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
 	start := time.Now()
 	none := Choice[T]{}
 	if err := ended(ctx); err != nil {
@@ -251,7 +251,7 @@ func (c *choice[T]) choose(ctx context.Context, start time.Time) (Choice[T], err
 	}
 	c.progress(1)
 	before := time.Since(start) / time.Duration(len(c.heads))
-	var forms []performer.Form[T]
+	var forms []performer.Attention[T]
 	all := Choice[T]{Exact: true, Tolerance: c.tolerance}
 	var failures []error
 	failed := worth

@@ -204,7 +204,7 @@ func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64)
 	for i := range errors {
 		c.Sizes = append(c.Sizes, i+1)
 	}
-	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Form[float64], error) {
+	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, errors[size-1], 0.5, seed + uint64(size)}, nil
 	}
 	return c
@@ -263,7 +263,7 @@ func TestChooseSeesRareRows(t *testing.T) {
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Form[float64], error) {
+	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 		return rare{exact, rand.New(src).Perm(n)[:size]}, nil
 	}
 	passed := 0
@@ -285,7 +285,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
 	falling.Sizes = []int{1, 2, 4, 8, 16, 32, 64}
-	falling.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Form[float64], error) {
+	falling.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
 	}
 	dear := noisyCandidate(exact, 433, 0.01)
@@ -390,12 +390,12 @@ func TestChooseProgressAndContext(t *testing.T) {
 func TestChooseOfBadCandidates(t *testing.T) {
 	q, k, v := flat[float64](460, 1000, 8)
 	cheap := func(Call) float64 { return 1 }
-	form := func(f performer.Form[float64]) func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
-		return func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
+	form := func(f performer.Attention[float64]) func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+		return func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 			return f, nil
 		}
 	}
-	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
+	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 		return nil, errors.New("no luck")
 	}}
 	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(performer.Exact[float64]{})}
@@ -405,7 +405,7 @@ func TestChooseOfBadCandidates(t *testing.T) {
 	assert.Equal(t, "7 good", c.Name)
 	assert.EqualError(t, c.Trials[0].Err, "32 bad: no luck")
 
-	for want, f := range map[string]performer.Form[float64]{
+	for want, f := range map[string]performer.Attention[float64]{
 		"32 bad: audit: form 0 is nil": nil,
 		"32 bad: audit: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": performer.Exact[float64]{Causal: true},
 		"32 bad: performer: sequence 0 has keys that do not count or a past, which audit.average[float64] cannot take":                      average[float64]{},
@@ -557,7 +557,7 @@ func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 func TestChooseRejectsSlowForms(t *testing.T) {
 	x := small64(480, 1000, 8)
 	c := Candidate[float64]{Name: "naps", Sizes: []int{4, 8}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(e performer.Exact[float64], _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Form[float64], error) {
+	c.New = func(e performer.Exact[float64], _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
 		return tardy{e}, nil
 	}
 	for _, reproducible := range []bool{false, true} {

@@ -94,7 +94,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	for _, same := range []bool{false, true} {
 		c := Candidate[float64]{Name: "hopes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-		c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Form[float64], error) {
+		c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
 			seed := src.Uint64()
 			if same {
 				seed = 721
@@ -115,7 +115,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
 	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(e performer.Exact[float64], q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Form[float64], error) {
+	c.New = func(e performer.Exact[float64], q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return holes{e, rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
 	}
 	approximated, missed := misses(t, heads, []Candidate[float64]{c}, 732)
@@ -181,7 +181,7 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
 	c := noisyCandidate(exact, 751, 1, 1, 1, 1, 1, 1, 1, 1)
 	c.Sizes = []int{1, 2, 4, 8, 16, 32, 64, 128}
-	c.New = func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Form[float64], error) {
+	c.New = func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 1, 0.5, 752}, nil
 	}
 	dear := c

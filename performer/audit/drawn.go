@@ -136,7 +136,7 @@ func (a *audit[T]) Piece(i int) {
 		return
 	}
 	p := a.pieces[a.from+i]
-	form, _ := exactOf(a.truth.Form(p.head))
+	form, _ := exactOf(a.truth.Head(p.head))
 	x := a.view(p.sequence, p.head)
 	dst := dense.New[T](len(p.places), a.exact[p.head].Cols)
 
@@ -205,7 +205,7 @@ type averaging[T dense.Float] audit[T]
 
 func (a *averaging[T]) Piece(head int) {
 	drawn, dst := a.drawn[head], a.average[head]
-	form, _ := exactOf(a.truth.Form(head))
+	form, _ := exactOf(a.truth.Head(head))
 	sums := make([]float64, dst.Cols)
 	at := 0
 	for sequence, end := range a.fromQuery[1:] {
@@ -238,7 +238,7 @@ func (a *averaging[T]) Piece(head int) {
 
 // outputs returns the outputs of the form for the drawn rows of each head, and how long the form
 // took. The form computes all outputs if timed is set.
-func (a *audit[T]) outputs(form performer.Form[T], timed bool) ([]dense.Matrix[T], time.Duration) {
+func (a *audit[T]) outputs(form performer.Attention[T], timed bool) ([]dense.Matrix[T], time.Duration) {
 	outputs := make([]dense.Matrix[T], len(a.drawn))
 	if !timed && rowwise(form) && len(a.fromQuery) == 2 {
 		out, took := a.forward(form, a.drawnQueries())
@@ -265,7 +265,7 @@ func (a *audit[T]) drawnQueries() dense.Matrix[T] {
 
 // forward returns the outputs of the form for the queries q, which are all of them, or some if the
 // form is bidirectional and there is one sequence, and how long that took.
-func (a *audit[T]) forward(form performer.Form[T], q dense.Matrix[T]) (dense.Matrix[T], time.Duration) {
+func (a *audit[T]) forward(form performer.Attention[T], q dense.Matrix[T]) (dense.Matrix[T], time.Duration) {
 	start := time.Now()
 	b, ok := form.(*performer.Batch[T])
 	if !ok {

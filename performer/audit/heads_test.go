@@ -90,7 +90,7 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 	for kind, h := range headsOfKinds(rand.New(densetest.Source(340)), n, d) {
 		exact := performer.Exact[float64]{Scale: h.scale}
 		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact, d)
-		for name, form := range map[string]performer.Form[float64]{
+		for name, form := range map[string]performer.Attention[float64]{
 			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(w, scale)), performer.LinearOptions{})),
 			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxTrig(w, scale)), performer.LinearOptions{})),
 			"64 landmarks":           must.Have(performer.NewLandmarks(exact, 64, densetest.Source(342))),

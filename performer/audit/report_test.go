@@ -20,7 +20,7 @@ import (
 
 // covered returns the shares of audits, of 64 rows of each head, whose interval holds the error of
 // the whole output, and in which no more rows than Worse are worse than the worst.
-func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth performer.Form[float64], heads, audits int, confidence float64) (interval, worse float64) {
+func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth performer.Attention[float64], heads, audits int, confidence float64) (interval, worse float64) {
 	want := relativeError(out, exact, nil)
 	var errors []float64
 	for h := range heads {
@@ -74,7 +74,7 @@ func TestAuditCovers(t *testing.T) {
 	favor := must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))), 1)), performer.LinearOptions{}))
 	var none dense.Matrix[float64]
 	landmarks := must.Have(performer.NewLandmarks(performer.Exact[float64]{Scale: 1}, 32, densetest.Source(328)))
-	for name, form := range map[string]performer.Form[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
+	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
 		for _, of := range []int{1, heads} {
 			if name == "landmarks" && of > 1 {
 				continue // the law is that of one head

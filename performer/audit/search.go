@@ -56,7 +56,7 @@ type headChoice[T dense.Float] struct {
 // newHeadChoice returns the search of a head.
 func newHeadChoice[T dense.Float](c *choice[T], head int) *headChoice[T] {
 	a := c.a
-	exact, _ := exactOf(a.truth.Form(head))
+	exact, _ := exactOf(a.truth.Head(head))
 	keyHead := head / (a.heads / a.keyHeads)
 	one := &audit[T]{
 		heads: 1, keyHeads: 1, s: a.s, fromQuery: a.fromQuery, fromKey: a.fromKey,
@@ -241,7 +241,7 @@ func (h *headChoice[T]) choose(ctx context.Context, before time.Duration) (Choic
 			return c, err
 		}
 		if t.held {
-			c.Form, c.Name, c.Exact, c.Time = t.form.Form(0), t.name, false, t.time
+			c.Form, c.Name, c.Exact, c.Time = t.form.Head(0), t.name, false, t.time
 			break
 		}
 		h.progress(left - h.left())

@@ -20,7 +20,7 @@ import (
 func TestSeveralForms(t *testing.T) {
 	for name, c := range auditCases[float64]() {
 		c.opts.Rows = 20
-		forms := []performer.Form[float64]{Output[float64](c.whole(c.truth)), c.form, Output[float64](c.whole(c.form))}
+		forms := []performer.Attention[float64]{Output[float64](c.whole(c.truth)), c.form, Output[float64](c.whole(c.form))}
 		all, err := Rows(t.Context(), c.truth, c.q, c.k, c.v, c.opts, densetest.Source(320), forms...)
 		require.NoError(t, err, name)
 		require.Len(t, all, len(forms))
@@ -41,7 +41,7 @@ func TestAverage(t *testing.T) {
 		if b == nil {
 			b = must.Have(performer.NewBatch(c.heads, max(c.heads/2, 1), c.truth))
 		}
-		e, _ := exactOf(b.Form(0))
+		e, _ := exactOf(b.Head(0))
 		e.Scale = 1e-300
 		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), e)).ForwardSequences(dense.Matrix[float64]{}, c.q, c.k, c.v, c.opts.Sequences)
 		for _, rows := range []int{20, 1000} {

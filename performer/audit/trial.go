@@ -91,7 +91,7 @@ func (h *headChoice[T]) draw(l *ladder[T], size int) (*performer.Batch[T], error
 	if err != nil {
 		return nil, err
 	}
-	truth, err := performer.NewBatch(1, 1, performer.Form[T](h.exact))
+	truth, err := performer.NewBatch(1, 1, performer.Attention[T](h.exact))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (h *headChoice[T]) draw(l *ladder[T], size int) (*performer.Batch[T], error
 
 // answersRows reports whether the form answers some queries alone, without the others.
 func (h *headChoice[T]) answersRows(form *performer.Batch[T]) bool {
-	if _, ok := form.Form(0).(performer.Maskable[T]); ok && h.exact.Causal {
+	if _, ok := form.Head(0).(performer.Maskable[T]); ok && h.exact.Causal {
 		return true
 	}
 	return rowwise(form)
@@ -128,7 +128,7 @@ func (h *headChoice[T]) forwardRows(form *performer.Batch[T], rows []int) (dense
 		seen[i] = row + 1
 	}
 	start := time.Now()
-	out := form.Form(0).(performer.Maskable[T]).ForwardSeen(dense.Matrix[T]{}, q, h.one.k, h.one.v, seen)
+	out := form.Head(0).(performer.Maskable[T]).ForwardSeen(dense.Matrix[T]{}, q, h.one.k, h.one.v, seen)
 	return out, time.Since(start)
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // batch returns attention of so many heads.
-func batch[T dense.Float](heads, keyHeads int, forms ...performer.Form[T]) *performer.Batch[T] {
+func batch[T dense.Float](heads, keyHeads int, forms ...performer.Attention[T]) *performer.Batch[T] {
 	return must.Have(performer.NewBatch(heads, keyHeads, forms...))
 }
 
@@ -20,8 +20,8 @@ func exactBatch[T dense.Float](heads, keyHeads int) *performer.Batch[T] {
 
 // everyForm returns linear and exact attention, normalised or not, causal or not, with positive
 // features and elu+1.
-func everyForm[T dense.Float](d int) []performer.Form[T] {
-	var all []performer.Form[T]
+func everyForm[T dense.Float](d int) []performer.Attention[T] {
+	var all []performer.Attention[T]
 	for _, causal := range []bool{false, true} {
 		for _, unnormalised := range []bool{false, true} {
 			o := performer.LinearOptions{Causal: causal, Unnormalised: unnormalised}

@@ -20,7 +20,7 @@ func BenchmarkMultiHead(b *testing.B) {
 	x, dst := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
-		form performer.Form[float32]
+		form performer.Attention[float32]
 	}{
 		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
 		{"exact", performer.Exact[float32]{}},
@@ -47,7 +47,7 @@ func BenchmarkMultiHeadBackward(b *testing.B) {
 	x, dx := densetest.Normal[float32](rand.New(densetest.Source(292)), n, 512, 0, 1), dense.New[float32](n, 512)
 	for _, f := range []struct {
 		name string
-		form performer.Form[float32]
+		form performer.Attention[float32]
 	}{
 		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
 		{"causal", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{Causal: true}))},

@@ -290,7 +290,7 @@ func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 	var none dense.Matrix[float64]
 	for _, name := range sortedBetween {
 		p := drawnBetween[float64](name, w, 711)
-		for _, form := range []performer.Form[float64]{
+		for _, form := range []performer.Attention[float64]{
 			performer.Exact[float64]{Causal: true}, performer.Exact[float64]{},
 			must.Have(performer.NewLinear(maptest.Positive[float64](16, d), performer.LinearOptions{Causal: true})),
 		} {
@@ -380,7 +380,7 @@ func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
 func TestMultiHeadRotaryStep(t *testing.T) {
 	const n, width, d = 40, 12, 4
 	for _, name := range sortedBetween {
-		for kind, form := range map[string]performer.Form[float64]{
+		for kind, form := range map[string]performer.Attention[float64]{
 			"exact": performer.Exact[float64]{Causal: true}, "linear": must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{Causal: true})),
 		} {
 			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d}, 730)

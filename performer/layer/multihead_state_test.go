@@ -23,7 +23,7 @@ import (
 func TestMultiHeadStep(t *testing.T) {
 	const n, width = 40, 12
 	linearForm := must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](3)), performer.LinearOptions{Causal: true}))
-	for name, form := range map[string]performer.Form[float64]{"exact": performer.Exact[float64]{Causal: true}, "linear": linearForm} {
+	for name, form := range map[string]performer.Attention[float64]{"exact": performer.Exact[float64]{Causal: true}, "linear": linearForm} {
 		for _, noOutput := range []bool{false, true} {
 			p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, densetest.Source(481)))
 			l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
@@ -66,7 +66,7 @@ func TestMultiHeadStepOfClusters(t *testing.T) {
 		x.Data[i] = 3 * rng.NormFloat64()
 	}
 	var outs []dense.Matrix[float64]
-	for _, form := range []performer.Form[float64]{performer.Exact[float64]{}, clusters} {
+	for _, form := range []performer.Attention[float64]{performer.Exact[float64]{}, clusters} {
 		l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
 		outs = append(outs, l.Step(dense.Matrix[float64]{}, x, must.Have(l.NewState())))
 	}
@@ -75,9 +75,9 @@ func TestMultiHeadStepOfClusters(t *testing.T) {
 
 func TestMultiHeadStepErrors(t *testing.T) {
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(483)))
-	_, err := must.Have(layer.New(p, batch(2, 2, performer.Form[float32](ownForm{})), layer.Options{})).NewState()
+	_, err := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](ownForm{})), layer.Options{})).NewState()
 	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks or clusters of package multipole for a state")
-	l := must.Have(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
+	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](performer.Exact[float32]{})), layer.Options{}))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
 	})
@@ -88,7 +88,7 @@ func TestMultiHeadStepAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(484)))
-	l := must.Have(layer.New(p, batch(2, 2, performer.Form[float32](performer.Exact[float32]{})), layer.Options{}))
+	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](performer.Exact[float32]{})), layer.Options{}))
 	x, s := dense.New[float32](3, 4), must.Have(l.NewState())
 	mark := s.Snapshot(nil)
 	step := func() {

@@ -46,7 +46,7 @@ func TestMultiHeadGolden(t *testing.T) {
 func testMultiHeadGolden[T dense.Float](t *testing.T) {
 	x, lengths := sines[T](6, 4, 0.25), []int{3, 3}
 	for name, c := range map[string]struct {
-		form  performer.Form[T]
+		form  performer.Attention[T]
 		valid []bool
 		want  []float64
 	}{
@@ -140,7 +140,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv = 4, 2, 3, 2
 	rng := rand.New(densetest.Source(220))
 	elu := must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}))
-	forms := []performer.Form[T]{elu, performer.Exact[T]{}, elu, elu}
+	forms := []performer.Attention[T]{elu, performer.Exact[T]{}, elu, elu}
 	s := performer.Sequences{Queries: []int{5, 9, 0}, Keys: []int{7, 0, 4}, Valid: make([]bool, 11)}
 	for j := range s.Valid {
 		s.Valid[j] = j%3 != 1

@@ -37,7 +37,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 
 // testPaddingGradientsOf tests the gradients of one layer of between, or of one without norms and
 // positions.
-func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Form[T], name string, x, g dense.Matrix[T], gap int) {
+func testPaddingGradientsOf[T dense.Float](t *testing.T, form performer.Attention[T], name string, x, g dense.Matrix[T], gap int) {
 	const heads, keyHeads, d = 4, 2, 4
 	projections := drawnBetween[T](name, layer.Widths{Input: x.Cols, Heads: heads, KeyHeads: keyHeads, HeadDim: d, Bias: true}, 243)
 	l := must.Have(layer.New(projections, batch(heads, keyHeads, form), between[name].opts))

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/multipole"
 )
 
-func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Form[T]) *performer.Batch[T] {
+func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Attention[T]) *performer.Batch[T] {
 	t.Helper()
 	b, err := performer.NewBatch(heads, keyHeads, f)
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Attention is attention by clusters of keys, an approximation of exact softmax attention and a
-// [performer.Form]. It never changes and may be shared by goroutines. The zero value is of no use.
+// [performer.Attention]. It never changes and may be shared by goroutines. The zero value is of no use.
 type Attention[T dense.Float] struct {
 	exact     performer.Exact[T]
 	opts      Options

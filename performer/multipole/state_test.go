@@ -20,7 +20,7 @@ import (
 )
 
 // state returns an empty state of heads that have the form, over keyHeads heads of keys.
-func state[T dense.Float](t testing.TB, f performer.Form[T], heads, keyHeads, d, dv int) *performer.State[T] {
+func state[T dense.Float](t testing.TB, f performer.Attention[T], heads, keyHeads, d, dv int) *performer.State[T] {
 	t.Helper()
 	b, err := performer.NewBatch(heads, keyHeads, f)
 	require.NoError(t, err)
@@ -212,18 +212,18 @@ func TestStateOfAnotherForm(t *testing.T) {
 	exact := performer.Exact[float64]{}
 	_, k, v := tokens[float64](50, 3, 2, 2, 6)
 	f := form(t, exact, multipole.Options{})
-	other := func(exact performer.Exact[float64], opts multipole.Options, seed uint64) performer.Form[float64] {
+	other := func(exact performer.Exact[float64], opts multipole.Options, seed uint64) performer.Attention[float64] {
 		f, err := multipole.New(exact, opts, rand.NewPCG(seed, 6))
 		require.NoError(t, err)
 		return f
 	}
-	at := func(rows int) performer.Form[float64] {
+	at := func(rows int) performer.Attention[float64] {
 		f, err := multipole.NewAt(exact, k.RowRange(0, rows), multipole.Options{})
 		require.NoError(t, err)
 		return f
 	}
 	const same = "multipole: state of a form with other %s, want the same Options, and the same seed or centres"
-	for want, o := range map[string]performer.Form[float64]{
+	for want, o := range map[string]performer.Attention[float64]{
 		"multipole: other belongs to another form, the state to attention by clusters":     exact,
 		"multipole: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(performer.Exact[float64]{Scale: 3}, multipole.Options{}, 5),
 		fmt.Sprintf(same, "Clusters"):  other(exact, multipole.Options{Clusters: 9}, 5),

@@ -82,7 +82,7 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 		return err
 	}
 	for l := range m.Layers {
-		forms := make([]performer.Form[float32], m.Heads)
+		forms := make([]performer.Attention[float32], m.Heads)
 		for h := range forms {
 			_, keys, _ := m.Head(l, h)
 			var err error
@@ -101,7 +101,7 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 
 // Attention returns the form for a head with such keys. Landmarks of causal attention are some of
 // these keys, drawn at random; those of bidirectional attention are chosen among the keys of a call.
-func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Form[float32], error) {
+func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
 	d := keys.Cols
 	exact := performer.Exact[float32]{Causal: causal}

@@ -195,7 +195,7 @@ func fwht[T dense.Float](p parameters) (func(), error) {
 }
 
 // attend is attention of L normal tokens in each head. Heads are blocks of columns.
-func attend[T dense.Float](p parameters, form performer.Form[T]) (func(), error) {
+func attend[T dense.Float](p parameters, form performer.Attention[T]) (func(), error) {
 	rng := generator()
 	heads, tokens, d := p.size["heads"], p.size["L"], p.size["d"]
 	if heads > 1 {

@@ -7,19 +7,19 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Form is a form of attention: exact or linear. Forward maps queries q (Lq×d),
+// Attention is attention: exact or linear. Forward maps queries q (Lq×d),
 // keys k (Lk×d) and values v (Lk×dv) to outputs (Lq×dv), which it writes into
 // dst and returns; a zero dst is allocated. [Linear] and [Exact] are Forms.
-type Form[T dense.Float] interface {
+type Attention[T dense.Float] interface {
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Differentiable is a [Form] that also takes gradients with respect to its outputs
+// Differentiable is a [Attention] that also takes gradients with respect to its outputs
 // back to gradients with respect to queries, keys and values: what training through
 // attention needs. [Linear], [Exact], [Landmarks] and
 // [Batch] are Differentiable, and so is attention of package multipole.
 type Differentiable[T dense.Float] interface {
-	Form[T]
+	Attention[T]
 
 	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what
 	// Forward makes of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v
@@ -37,10 +37,10 @@ type Differentiable[T dense.Float] interface {
 	CanBackward() error
 }
 
-// Streaming is a [Form] that also attends over streams of tokens. [Linear], [Exact], [Landmarks],
+// Streaming is a [Attention] that also attends over streams of tokens. [Linear], [Exact], [Landmarks],
 // [Batch] and clusters of package multipole are Streaming.
 type Streaming[T dense.Float] interface {
-	Form[T]
+	Attention[T]
 
 	// NewState returns an empty [State] for queries and keys of dimension d and values of dimension
 	// dv. The error says why the form has none.
@@ -55,7 +55,7 @@ type Description struct {
 	Dim          int  // of queries and keys; 0 for any
 }
 
-// Described is a [Form] that says what it computes. All forms of this package do, but a [Batch],
+// Described is a [Attention] that says what it computes. All forms of this package do, but a [Batch],
 // whose heads have forms of their own. [NewBatch] and package audit hold a form of another package to
 // its Description, if it has one.
 type Described interface {
@@ -65,7 +65,7 @@ type Described interface {
 }
 
 // description returns the Description of a form, which is zero if there is none.
-func description[T dense.Float](form Form[T]) Description {
+func description[T dense.Float](form Attention[T]) Description {
 	if d, ok := form.(Described); ok {
 		return d.Describe()
 	}
@@ -73,7 +73,7 @@ func description[T dense.Float](form Form[T]) Description {
 }
 
 // canBackward returns why a form cannot be differentiated, or nil.
-func canBackward[T dense.Float](form Form[T]) error {
+func canBackward[T dense.Float](form Attention[T]) error {
 	if f, ok := form.(Differentiable[T]); ok {
 		return f.CanBackward()
 	}
