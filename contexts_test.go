@@ -180,7 +180,7 @@ func TestContexts(t *testing.T) {
 		"quantise.Encode": {n / 64, func(c *lookedAt) error { _, err := coder.Encode(c, x); return err }},
 		"quantise.Search": {1000, func(c *lookedAt) error {
 			hits := make([][]quantise.Hit, 1000)
-			return quantise.Search(c, hits, x.RowRange(0, len(hits)), quantise.Cosine, quantise.SearchOptions[float64]{}, codes)
+			return codes.Quantiser().Search(c, hits, x.RowRange(0, len(hits)), quantise.Cosine, quantise.SearchOptions[float64]{}, codes)
 		}},
 		"ridge.Choose": {n / 255, func(c *lookedAt) error {
 			_, err := ridge.Choose(c, []rff.Map[float64]{c.phi(8)}, rows, ridge.ChooseOptions{By: ridge.LeaveOneOut, Options: o})

@@ -29,7 +29,7 @@ const (
 // collection is rows in clusters, as codes of 1, 2, 4 and 8 bits, with queries of the same law and
 // the rows that are nearest to them. The rows themselves are not kept.
 type collection struct {
-	codes   map[int]*quantise.Codes[float32]
+	codes   map[int]quantise.Codes[float32]
 	queries dense.Matrix[float32]
 	nearest [benchQueries][]quantise.Hit
 }
@@ -54,7 +54,7 @@ func clustered(n int, centres dense.Matrix[float32], rng *rand.Rand) dense.Matri
 var bench = sync.OnceValue(func() *collection {
 	rng := rand.New(rand.NewPCG(1, 1))
 	centres := clustered(500, dense.New[float32](1, benchDim), rng)
-	c := &collection{codes: make(map[int]*quantise.Codes[float32]), queries: clustered(benchQueries, centres, rng)}
+	c := &collection{codes: make(map[int]quantise.Codes[float32]), queries: clustered(benchQueries, centres, rng)}
 	for at := 0; at < *benchRows; at += benchPart {
 		x := clustered(min(benchPart, *benchRows-at), centres, rng)
 		for _, bits := range []int{1, 2, 4, 8} {
@@ -133,7 +133,7 @@ func BenchmarkFilter(b *testing.B) {
 				hits, query := lists(1, benchFound), 0
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = quantise.Search(b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
+					_ = all.codes[bits].Quantiser().Search(b.Context(), hits, all.queries.RowRange(query%benchQueries, query%benchQueries+1), quantise.InnerProduct, o, all.codes[bits])
 					query++
 				}
 			})
@@ -154,7 +154,7 @@ func BenchmarkBatch(b *testing.B) {
 				hits := lists(m, benchFound)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = quantise.Search(b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
+					_ = c.Quantiser().Search(b.Context(), hits, queries.RowRange(0, m), quantise.InnerProduct, quantise.SearchOptions[float32]{}, c)
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*m), "µs/query")
 			})
@@ -195,7 +195,7 @@ func BenchmarkRerank(b *testing.B) {
 					return read(dst, segment, ids)
 				}}
 				hits := lists(m, k)
-				require.NoError(b, quantise.Search(b.Context(), hits, queries, quantise.InnerProduct, o, c))
+				require.NoError(b, c.Quantiser().Search(b.Context(), hits, queries, quantise.InnerProduct, o, c))
 				for i := range hits {
 					for _, hit := range hits[i] {
 						if slices.ContainsFunc(nearest[i], func(h quantise.Hit) bool { return h.ID == hit.ID }) {
@@ -206,7 +206,7 @@ func BenchmarkRerank(b *testing.B) {
 				perQuery, one := float64(looked)/m, lists(1, k)
 				b.ReportAllocs()
 				for b.Loop() {
-					_ = quantise.Search(b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
+					_ = c.Quantiser().Search(b.Context(), one, queries.RowRange(query%m, query%m+1), quantise.InnerProduct, o, c)
 					query++
 				}
 				b.ReportMetric(perQuery, "rows/query")

@@ -40,7 +40,7 @@ type pair struct {
 }
 
 // betweenCentred estimates a measure of two rows, of which one has a centre at least.
-func (q *Quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
+func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	p := pair{product: x.along + y.along + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
 	if x.cluster != y.cluster {
@@ -66,7 +66,7 @@ func (q *Quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 
 // apart returns what is known of rows with two centres. The error of a code of a is in a random
 // direction across a, and counts with y − tc; so that of b with x − ue.
-func (q *Quantiser[T]) apart(x, y code) pair {
+func (q *quantiser[T]) apart(x, y code) pair {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	t, restX := c.share(e.vector)
 	u, restY := e.share(c.vector)
@@ -113,7 +113,7 @@ func squareApart[T dense.Float](e, c *centre[T], t float64) (sum float64) {
 }
 
 // toward estimates (x−c)ᵀ(e − tc).
-func (q *Quantiser[T]) toward(x code, c, e *centre[T], t float64) float64 {
+func (q *quantiser[T]) toward(x code, c, e *centre[T], t float64) float64 {
 	m := q.rows.Get()
 	defer q.rows.Put(m)
 	q.prepare(m)

@@ -20,21 +20,7 @@ type centre[T dense.Float] struct {
 	square  float64 // ‖c‖²
 }
 
-// Around returns a quantiser with the rotations of q that makes codes of x − c, where c is the row of
-// centres (K×d) that is nearest to x, or 0 if that is nearer: "Centres" in the package's documentation
-// says what that gains. A single centre may be the mean of the rows; several come from kmeans.Cluster.
-// Centres of q itself are replaced. Centres are copied, twice: as they are, and rotated.
-//
-// A row takes 4 bytes more for (x−c)ᵀc, and 8 for its number and its centre. It has no centre if ‖x−c‖‖c‖
-// is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d) more a
-// row, as a matrix product.
-//
-// It returns an error if q is zero, if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a
-// norm above 2¹⁰⁰, or if all take 4 GiB as float64 or more.
-func (q *Quantiser[T]) Around(centres dense.Matrix[T]) (*Quantiser[T], error) {
-	if q.rotations == nil {
-		return nil, errZero
-	}
+func (q *quantiser[T]) Around(centres dense.Matrix[T]) (Quantiser[T], error) {
 	centres.Check()
 	if centres.Rows < 1 || centres.Cols != q.in {
 		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d with K ≥ 1", centres.Rows, centres.Cols, q.in)
@@ -47,8 +33,11 @@ func (q *Quantiser[T]) Around(centres dense.Matrix[T]) (*Quantiser[T], error) {
 			return nil, fmt.Errorf("quantise: centre %d has the norm %.3g, want up to 2¹⁰⁰", i, norm)
 		}
 	}
-	r := new(Quantiser[T])
-	r.adopt(q)
+	r := &quantiser[T]{
+		options: q.options, in: q.in, out: q.out, rotations: q.rotations, seed: q.seed, drawn: q.drawn,
+		width: q.width, cells: q.cells, edges: q.edges, starts: q.starts, levels: q.levels,
+		unit: q.unit, table: q.table, words: q.words, laws: q.laws,
+	}
 	r.centres = make([]centre[T], centres.Rows+1)
 	vectors := dense.New[T](len(r.centres), q.in)
 	dense.Copy(vectors.RowRange(1, vectors.Rows), centres)
@@ -76,15 +65,8 @@ func checkCentres(n, d, elements int) error {
 	return nil
 }
 
-// adopt takes over all of r but its centres.
-func (q *Quantiser[T]) adopt(r *Quantiser[T]) {
-	q.options, q.in, q.out, q.rotations, q.seed, q.drawn = r.options, r.in, r.out, r.rotations, r.seed, r.drawn
-	q.width, q.cells, q.edges, q.starts, q.levels, q.words = r.width, r.cells, r.edges, r.starts, r.levels, r.words
-	q.unit, q.table, q.laws = r.unit, r.table, r.laws
-}
-
 // clusters returns the number of clusters that rows are in.
-func (q *Quantiser[T]) clusters() int { return max(len(q.centres), 1) }
+func (q *quantiser[T]) clusters() int { return max(len(q.centres), 1) }
 
 // nearest finds the nearest of several vectors.
 type nearest[T dense.Float] struct {
@@ -132,7 +114,7 @@ func (n *nearest[T]) rounding(norm float64, c int) float64 {
 // find those that may be nearest: their last bits differ between processors, those of squaredDistance do
 // not. Rows are never farther from their centre than from 0, whatever rounding does. Rows have no centre
 // if ‖x−c‖‖c‖ is not 0 nor from 2⁻¹²⁵ to 2¹²⁵.
-func (q *Quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
+func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest
 	parallel.Rows(x.Rows, assignRows, func(lo, hi int) {

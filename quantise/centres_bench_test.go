@@ -71,7 +71,7 @@ func BenchmarkCentres(b *testing.B) {
 				recall, square, nearSquare := 0.0, 0.0, 0.0
 				for i := range benchQueries {
 					query := data.queries.RowRange(i, i+1)
-					require.NoError(b, quantise.Search(b.Context(), hits, query, quantise.InnerProduct, o, c))
+					require.NoError(b, c.Quantiser().Search(b.Context(), hits, query, quantise.InnerProduct, o, c))
 					var best []quantise.Hit
 					exact := data.products.Row(i)
 					for j, v := range exact {
@@ -97,7 +97,7 @@ func BenchmarkCentres(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					at := query % benchQueries
-					_ = quantise.Search(b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, o, c)
+					_ = c.Quantiser().Search(b.Context(), hits, data.queries.RowRange(at, at+1), quantise.InnerProduct, o, c)
 					query++
 				}
 				b.ReportMetric(recall, "recall@10")

@@ -83,7 +83,7 @@ func TestCentresThatDoNotFit(t *testing.T) {
 		for _, by := range measures {
 			want := plain.Search(make([]quantise.Hit, k), query, by)
 			hits := [][]quantise.Hit{make([]quantise.Hit, k)}
-			require.NoError(t, quantise.Search(t.Context(), hits, dense.Of(1, d, query), by, quantise.SearchOptions[float64]{Centres: 1}, c))
+			require.NoError(t, c.Quantiser().Search(t.Context(), hits, dense.Of(1, d, query), by, quantise.SearchOptions[float64]{Centres: 1}, c))
 			for i, hit := range hits[0] {
 				assert.Equal(t, want[i].ID, hit.ID)
 				assert.InDelta(t, want[i].Value, hit.Value, 1e-12*math.Abs(want[i].Value)+1e-9*want[i].StdErr)
@@ -110,7 +110,7 @@ func TestSearchOfFewCentres(t *testing.T) {
 		queries := x.RowRange(100, 103)
 		for _, by := range measures {
 			hits := [][]quantise.Hit{make([]quantise.Hit, k), make([]quantise.Hit, k), make([]quantise.Hit, k)}
-			require.NoError(t, quantise.Search(t.Context(), hits, queries, by, quantise.SearchOptions[float32]{Centres: few}, c))
+			require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, by, quantise.SearchOptions[float32]{Centres: few}, c))
 			for i := range queries.Rows {
 				query := queries.Row(i)
 				order := make([]int, centres.Rows)
@@ -136,13 +136,13 @@ func TestSearchOfFewCentres(t *testing.T) {
 					only[hit.ID/64] |= 1 << (hit.ID % 64)
 				}
 				list := [][]quantise.Hit{make([]quantise.Hit, k)}
-				require.NoError(t, quantise.Search(t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Bitmap{only}}, c))
+				require.NoError(t, c.Quantiser().Search(t.Context(), list, queries.RowRange(i, i+1), by, quantise.SearchOptions[float32]{Only: []quantise.Bitmap{only}}, c))
 				assert.Equal(t, all[3:], list[0])
 			}
 		}
 	}
-	var c *quantise.Codes[float32]
-	err := quantise.Search(t.Context(), nil, centres.RowRange(0, 0), quantise.Cosine, quantise.SearchOptions[float32]{Centres: -1}, c)
+	q := around(t, quantise.Options{}, centres)
+	err := q.Search(t.Context(), nil, centres.RowRange(0, 0), quantise.Cosine, quantise.SearchOptions[float32]{Centres: -1}, nil)
 	require.EqualError(t, err, "quantise: Centres = -1, want at least 0")
 }
 
@@ -160,7 +160,7 @@ func testCentredRerank[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			for _, by := range measures {
 				var read [2]int
-				for i, q := range []*quantise.Quantiser[T]{plain, around(t, o, centres)} {
+				for i, q := range []quantise.Quantiser[T]{plain, around(t, o, centres)} {
 					c, err := q.Encode(t.Context(), x)
 					require.NoError(t, err)
 					hits := make([][]quantise.Hit, m)
@@ -168,7 +168,7 @@ func testCentredRerank[T dense.Float](t *testing.T) {
 						hits[j] = make([]quantise.Hit, k)
 					}
 					rows := quantise.RowsOf(x)
-					require.NoError(t, quantise.Search(t.Context(), hits, queries, by, quantise.SearchOptions[T]{
+					require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, by, quantise.SearchOptions[T]{
 						Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
 							read[i] += len(ids)
 							return rows(dst, segment, ids)

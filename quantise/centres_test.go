@@ -34,7 +34,7 @@ func clusters[T dense.Float](n, d, k int, mean, spread float64, seed uint64) (ro
 	return rows, centres
 }
 
-func around[T dense.Float](t *testing.T, o quantise.Options, centres dense.Matrix[T]) *quantise.Quantiser[T] {
+func around[T dense.Float](t *testing.T, o quantise.Options, centres dense.Matrix[T]) quantise.Quantiser[T] {
 	t.Helper()
 	q, err := quantise.New[T](centres.Cols, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
@@ -81,12 +81,12 @@ func TestCentredRowsInParts(t *testing.T) {
 		}
 		sameCodes(t, whole, parts, query, fmt.Sprint(o))
 		data := aligned(fileOf(t, whole), 0)
-		var read, view quantise.Codes[float32]
-		_, err = read.ReadFrom(bytes.NewReader(data))
+		read, err := quantise.Read[float32](bytes.NewReader(data))
 		require.NoError(t, err)
-		sameCodes(t, whole, &read, query, fmt.Sprint(o))
-		require.NoError(t, view.View(data))
-		sameCodes(t, whole, &view, query, fmt.Sprint(o))
+		sameCodes(t, whole, read, query, fmt.Sprint(o))
+		view, err := quantise.View[float32](data)
+		require.NoError(t, err)
+		sameCodes(t, whole, view, query, fmt.Sprint(o))
 
 		half, err := q.Encode(t.Context(), x.RowRange(0, 701))
 		require.NoError(t, err)
@@ -113,7 +113,7 @@ func testCentredDecode[T dense.Float](t *testing.T) {
 	x, centres := clusters[T](n, d, 5, 30, 0.3, 2)
 	plain, err := quantise.New[T](d, quantise.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	mean := func(q *quantise.Quantiser[T]) (sum float64) {
+	mean := func(q quantise.Quantiser[T]) (sum float64) {
 		c, err := q.Encode(t.Context(), x)
 		require.NoError(t, err)
 		y := c.Decode(dense.Matrix[T]{}, 0, n)
@@ -248,7 +248,7 @@ func newCentredLaw(d int) centredLaw {
 }
 
 // law returns mean and variance of the estimate of a measure.
-func (l centredLaw) law(q *quantise.Quantiser[float64], by quantise.Measure) (mean, variance float64) {
+func (l centredLaw) law(q quantise.Quantiser[float64], by quantise.Measure) (mean, variance float64) {
 	x, c := l.x.Row(0), l.centres.Row(0)
 	a, p := slices.Clone(x), slices.Clone(l.query)
 	floats.Sub(a, c)
@@ -272,7 +272,7 @@ func TestCentredEstimatesFollowTheLaws(t *testing.T) {
 	const d = 64
 	l, space := newCentredLaw(d), newHaarSpace(d, 4, 5)
 	options := []quantise.Options{{Bits: 1}, {Bits: 2}, {Bits: 4}, {Scheme: quantise.LloydMax, Bits: 4}, {Scheme: quantise.QJL, Bits: 1}}
-	samples, plain := make([][3]deviation, len(options)), make([]*quantise.Quantiser[float64], len(options))
+	samples, plain := make([][3]deviation, len(options)), make([]quantise.Quantiser[float64], len(options))
 	for i, o := range options {
 		plain[i] = newCodes(t, o, space).Quantiser()
 	}
@@ -336,6 +336,4 @@ func TestAroundErrors(t *testing.T) {
 		_, err := q.Around(centres)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err = new(quantise.Quantiser[float32]).Around(dense.New[float32](1, 3))
-	require.EqualError(t, err, "quantise: the Quantiser is zero, want one of New or NewRotated")
 }

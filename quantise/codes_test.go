@@ -38,7 +38,7 @@ func random[T dense.Float](n, d int, seed uint64) dense.Matrix[T] {
 	return x
 }
 
-func encode[T dense.Float](t *testing.T, x dense.Matrix[T], o quantise.Options) *quantise.Codes[T] {
+func encode[T dense.Float](t *testing.T, x dense.Matrix[T], o quantise.Options) quantise.Codes[T] {
 	t.Helper()
 	q, err := quantise.New[T](x.Cols, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)

@@ -9,18 +9,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Decode writes the vectors that rows [from, to) stand for, ‖x‖·Rᵀs, or c + ‖x−c‖·Rᵀs with a centre c,
-// into the rows of dst and returns dst ((to−from)×d; a zero dst is allocated). Without centres their
-// inner products with a vector are the estimates of Estimates; with centres those have smaller errors. LloydMax gives the vectors that are nearest to the rows; those of the
-// schemes without bias are longer than the rows. Cost: the rotations. It panics if the range or the
-// shape does not fit.
-func (c *Codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
+func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 	all := c.rows()
 	if from < 0 || to < from || to > all.n {
 		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, to, all.n))
-	}
-	if c.q == nil {
-		panic(errZero.Error())
 	}
 	q := c.q
 	dst = dense.Ensure(dst, to-from, q.in)

@@ -5,12 +5,12 @@
 // # Where to look
 //
 //   - search among vectors: New, Encode, the method Search of Codes
-//   - with filters, many queries, several Codes or exact rows: the function Search
+//   - with filters, many queries, several Codes or exact rows: the method Search of Quantiser
 //   - all estimates for a query: Estimates
 //   - two codes with each other: Between
 //   - the vectors that codes stand for: Decode
 //   - which scheme: "Schemes" below, and Theory for your dimension
-//   - keep codes in a file: WriteTo, ReadFrom; use a mapped file: View
+//   - keep codes in a file: WriteTo, Read; use a mapped file: View
 //   - smaller errors where rows lie in clusters, and searches of some clusters: Around
 //   - a rotation of your own: NewRotated
 //
@@ -119,7 +119,7 @@
 //
 // # Searches of a store
 //
-// The function Search takes what a store has: many queries in one pass over the codes, several Codes
+// The method Search of Quantiser takes what a store has: many queries in one pass over the codes, several Codes
 // (segments) of one quantiser, sets of rows that count or do not, and a function that is asked about
 // the few rows that would be among the best. SearchOptions has them, and its zero value is the plain
 // search. Results are those of a search of one query among all rows that count, to the bit.
@@ -170,7 +170,7 @@
 //
 // # Files
 //
-// WriteTo writes parts of about 4 MiB, each with a checksum. ReadFrom and View take them one after the
+// WriteTo writes parts of about 4 MiB, each with a checksum. Read and View take them one after the
 // other: of a file that is cut off or damaged the parts before remain, and the error tells the first row
 // that is missing. View uses codes where they are, in a mapped file for instance. The quantiser comes
 // first in a file, as the seed of its rotations.

@@ -37,7 +37,7 @@ func Example() {
 }
 
 // Two bits find the exact neighbours, if the rows themselves can be read: few of them.
-func ExampleSearch() {
+func ExampleQuantiser_Search() {
 	const n, d = 20_000, 256
 	rng := rand.New(rand.NewPCG(1, 1))
 	rows, queries := dense.New[float32](n, d), dense.New[float32](2, d)
@@ -54,7 +54,7 @@ func ExampleSearch() {
 	deleted.Set(1, true)
 	read, looked := quantise.RowsOf(rows), 0
 	hits := [][]quantise.Hit{make([]quantise.Hit, 2), make([]quantise.Hit, 2)}
-	err := quantise.Search(context.Background(), hits, queries, quantise.Cosine, quantise.SearchOptions[float32]{
+	err := q.Search(context.Background(), hits, queries, quantise.Cosine, quantise.SearchOptions[float32]{
 		Except: []quantise.Bitmap{deleted},
 		Rows: func(dst dense.Matrix[float32], segment int, ids []int) error { // from memory, or from a disk
 			looked += len(ids)
@@ -118,7 +118,7 @@ func ExampleQuantiser_Around() {
 	clusters, _ := kmeans.Cluster(context.Background(), rows, 2, 10, kmeans.Options[float32]{}, rng)
 	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
 	centred, _ := q.Around(clusters.Centres)
-	for _, q := range []*quantise.Quantiser[float32]{q, centred} {
+	for _, q := range []quantise.Quantiser[float32]{q, centred} {
 		codes, _ := q.Encode(context.Background(), rows)
 		hit := codes.Search(make([]quantise.Hit, 1), query, quantise.SquaredDistance)[0]
 		fmt.Printf("row %d: %.1f ± %.1f\n", hit.ID, hit.Value, hit.StdErr)
@@ -134,8 +134,7 @@ func ExampleCodes_WriteTo() {
 	codes, _ := q.Encode(context.Background(), dense.New[float32](50, 100))
 	var file bytes.Buffer
 	n, _ := codes.WriteTo(&file)
-	var read quantise.Codes[float32]
-	_, err := read.ReadFrom(&file)
+	read, err := quantise.Read[float32](&file)
 	fmt.Println(n, read.Len(), err)
 	// Output: 2152 50 <nil>
 }

@@ -10,7 +10,8 @@ import (
 
 // GaussianLevels gives a quantiser of the scheme LloydMax the levels of its limit for large d'. Its
 // theory stays that of the right levels.
-func GaussianLevels[T float32 | float64](q *Quantiser[T]) {
+func GaussianLevels[T float32 | float64](public Quantiser[T]) {
+	q := public.(*quantiser[T])
 	q.theory()
 	const large = 4_000_000
 	limit := codelaw.LloydMax(large, len(q.edges))
@@ -30,7 +31,8 @@ func GaussianLevels[T float32 | float64](q *Quantiser[T]) {
 }
 
 // DropCorrection replaces the division by sᵀu by that by ‖s‖.
-func DropCorrection[T float32 | float64](c *Codes[T]) {
+func DropCorrection[T float32 | float64](public Codes[T]) {
+	c := public.(*codes[T])
 	for _, b := range c.rows().clusters[0].blocks {
 		for i := range b.ratios {
 			one := b.code(i, c.q.words)
@@ -40,11 +42,11 @@ func DropCorrection[T float32 | float64](c *Codes[T]) {
 }
 
 // Label returns the number of the centre of a row, 0 for none.
-func Label[T float32 | float64](c *Codes[T], row int) int { return c.rows().label(row) }
+func Label[T float32 | float64](c Codes[T], row int) int { return c.(*codes[T]).rows().label(row) }
 
 // DropAlongs forgets the products of rows with their centres.
-func DropAlongs[T float32 | float64](c *Codes[T]) {
-	for _, one := range c.rows().clusters {
+func DropAlongs[T float32 | float64](c Codes[T]) {
+	for _, one := range c.(*codes[T]).rows().clusters {
 		for _, b := range one.blocks {
 			clear(b.alongs)
 		}
@@ -52,8 +54,8 @@ func DropAlongs[T float32 | float64](c *Codes[T]) {
 }
 
 // ShrinkCentres takes rotated centres that are too short, as if t were too small.
-func ShrinkCentres[T float32 | float64](q *Quantiser[T]) {
-	for _, c := range q.centres {
+func ShrinkCentres[T float32 | float64](q Quantiser[T]) {
+	for _, c := range q.(*quantiser[T]).centres {
 		for i := range c.rotated {
 			c.rotated[i] *= 0.98
 		}

@@ -22,10 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-func fileOf[T dense.Float](t *testing.T, c *quantise.Codes[T]) []byte {
+func fileOf[T dense.Float](t *testing.T, c quantise.Codes[T]) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	n, err := c.WriteTo(&b)
@@ -43,7 +44,7 @@ func aligned(data []byte, beyond int) []byte {
 }
 
 // sameCodes has all that can be asked of codes.
-func sameCodes[T dense.Float](t *testing.T, want, got *quantise.Codes[T], query []T, what string) {
+func sameCodes[T dense.Float](t *testing.T, want, got quantise.Codes[T], query []T, what string) {
 	t.Helper()
 	require.Equal(t, want.Len(), got.Len(), what)
 	assert.Equal(t, want.Bytes(), got.Bytes(), what)
@@ -63,17 +64,20 @@ func TestFileRoundTrip(t *testing.T) {
 		c := encode(t, x, o)
 		data := fileOf(t, c)
 		more := []byte("more")
-		var read quantise.Codes[float32]
 		file := bytes.NewReader(append(slices.Clone(data), more...))
-		n, err := read.ReadFrom(iotest.OneByteReader(file))
+		read, err := quantise.Read[float32](iotest.OneByteReader(file))
+		require.NoError(t, err)
+		assert.Equal(t, len(more), file.Len())
+		sameCodes(t, c, read, query, fmt.Sprint(o))
+		empty := must.Have(c.Quantiser().Encode(t.Context(), x.RowRange(0, 0)))
+		n, err := empty.ReadFrom(iotest.OneByteReader(bytes.NewReader(append(slices.Clone(data), more...))))
 		require.NoError(t, err)
 		assert.Equal(t, int64(len(data)), n)
-		assert.Equal(t, len(more), file.Len())
-		sameCodes(t, c, &read, query, fmt.Sprint(o))
+		sameCodes(t, c, empty, query, fmt.Sprint(o))
 		for beyond := range 8 {
-			var view quantise.Codes[float32]
-			require.NoError(t, view.View(append(aligned(data, beyond), more...)[:len(data)]))
-			sameCodes(t, c, &view, query, fmt.Sprint(o))
+			view, err := quantise.View[float32](append(aligned(data, beyond), more...)[:len(data)])
+			require.NoError(t, err)
+			sameCodes(t, c, view, query, fmt.Sprint(o))
 		}
 		require.NoError(t, read.Append(t.Context(), x), "and goes on")
 		assert.Equal(t, c.Estimates(nil, query, quantise.Cosine), read.Estimates(nil, query, quantise.Cosine)[9:])
@@ -88,8 +92,8 @@ func TestViewSharesBytes(t *testing.T) {
 	x, query := random[float64](300, 64, 3), random[float64](1, 64, 4).Row(0)
 	c := encode(t, x, quantise.Options{Bits: 8})
 	data := aligned(fileOf(t, c), 0)
-	var view quantise.Codes[float64]
-	require.NoError(t, view.View(data))
+	view, err := quantise.View[float64](data)
+	require.NoError(t, err)
 	before := slices.Clone(data)
 	require.NoError(t, view.Append(t.Context(), x.RowRange(0, 3)))
 	require.NoError(t, view.Append(t.Context(), x.RowRange(3, 10)))
@@ -120,8 +124,8 @@ func TestFileOver(t *testing.T) {
 	c := newCodes(t, quantise.Options{}, plane)
 	require.NoError(t, c.Append(t.Context(), random[float64](4, 16, 3)))
 	data := fileOf(t, c)
-	var alone quantise.Codes[float64]
-	assert.EqualError(t, alone.View(data), "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
+	_, err := quantise.View[float64](data)
+	assert.EqualError(t, err, "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
 	read := newCodes(t, quantise.Options{}, plane)
 	require.NoError(t, read.View(data))
 	assert.Equal(t, data, fileOf(t, read))
@@ -151,25 +155,25 @@ func TestFileCutOff(t *testing.T) {
 		if at >= len(data)-32 {
 			kept = n
 		}
-		var read, view quantise.Codes[float32]
-		_, err := read.ReadFrom(bytes.NewReader(data[:at]))
+		read, err := quantise.Read[float32](bytes.NewReader(data[:at]))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF, "%d bytes", at)
-		assert.Equal(t, err, view.View(data[:at]))
+		view, viewErr := quantise.View[float32](data[:at])
+		assert.Equal(t, err, viewErr)
 		if at >= 80 {
 			assert.ErrorContains(t, err, fmt.Sprintf("quantise: rows from %d on: the bytes are cut off after %d: ", kept, at))
 		}
-		assert.Equal(t, kept, read.Len(), "%d bytes", at)
-		assert.Equal(t, kept, view.Len(), "%d bytes", at)
+		assert.Equal(t, kept, lengthOf(read), "%d bytes", at)
+		assert.Equal(t, kept, lengthOf(view), "%d bytes", at)
 		if at < len(data)*2/3 {
 			continue
 		}
 		damaged := slices.Clone(data)
 		damaged[at-10] ^= 4
-		var other quantise.Codes[float32]
-		assert.ErrorContains(t, other.View(damaged), "they are damaged")
+		_, err = quantise.View[float32](damaged)
+		assert.ErrorContains(t, err, "they are damaged")
 	}
 	broken := errors.New("broken")
-	_, err := new(quantise.Codes[float32]).ReadFrom(iotest.ErrReader(broken))
+	_, err := quantise.Read[float32](iotest.ErrReader(broken))
 	require.ErrorIs(t, err, broken)
 	_, err = c.WriteTo(&limited{1 << 20, broken})
 	require.ErrorIs(t, err, broken)
@@ -177,6 +181,16 @@ func TestFileCutOff(t *testing.T) {
 	require.EqualError(t, err, "quantise: w is nil")
 	_, err = c.ReadFrom(nil)
 	require.EqualError(t, err, "quantise: r is nil")
+	_, err = quantise.Read[float32](nil)
+	require.EqualError(t, err, "quantise: r is nil")
+}
+
+// lengthOf returns the number of rows, 0 if there are no codes.
+func lengthOf(c quantise.Codes[float32]) int {
+	if c == nil {
+		return 0
+	}
+	return c.Len()
 }
 
 // limited takes so many bytes.
@@ -231,16 +245,17 @@ func TestFileErrors(t *testing.T) {
 		"quantise: rows from 0 on: code 1 of the part has the norm NaN":         with(80+32+4, nan...),
 		"code 2 of the part goes beyond its 8 elements":                         with(80+32+24+23, 1),
 	} {
-		var read quantise.Codes[float32]
-		assert.ErrorContains(t, read.View(data), want)
-		assert.Nil(t, read.Quantiser())
-		_, err := read.ReadFrom(bytes.NewReader(data))
+		read, err := quantise.View[float32](data)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, read)
+		_, err = quantise.Read[float32](bytes.NewReader(data))
 		assert.ErrorContains(t, err, want)
 	}
-	require.NoError(t, new(quantise.Codes[float32]).View(with(0)))
+	_, err := quantise.View[float32](with(0))
+	require.NoError(t, err)
 
 	x, centres := clusters[float32](3, 4, 2, 1, 0.1, 1)
-	c, err := around(t, quantise.Options{}, centres).Encode(t.Context(), x)
+	c, err = around(t, quantise.Options{}, centres).Encode(t.Context(), x)
 	require.NoError(t, err)
 	data = fileOf(t, c) // with 52 + 8 + 64 bytes of the quantiser, 4 more, and 8 of the checksum
 	const first = 16 + 124 + 4 + 8 + 32
@@ -253,11 +268,12 @@ func TestFileErrors(t *testing.T) {
 		"quantise: quantiser of 124 bytes, want 52":        with(16+12, 1),
 		"quantise: centre 1 has the norm NaN":              with(16+56+32+4, nan...),
 	} {
-		var read quantise.Codes[float32]
-		assert.ErrorContains(t, read.View(data), want)
-		assert.Nil(t, read.Quantiser())
+		read, err := quantise.View[float32](data)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, read)
 	}
-	require.NoError(t, new(quantise.Codes[float32]).View(with(0)))
+	_, err = quantise.View[float32](with(0))
+	require.NoError(t, err)
 }
 
 // Bytes that claim rows or a dimension that they do not hold take no memory: the rotations of such a
@@ -274,21 +290,21 @@ func TestHostileFile(t *testing.T) {
 	large := binary.LittleEndian.AppendUint64(nil, 1<<25)
 	quantiser := marshalled(t, c.Quantiser())
 	copy(quantiser[16:], large)
-	var q quantise.Quantiser[float32]
 	assert.Less(t, allocated(func() {
-		assert.EqualError(t, q.UnmarshalBinary(reseal(quantiser)), "quantise: d' = 8, want 33554432 for d = 33554432")
+		_, err := quantise.UnmarshalQuantiser[float32](reseal(quantiser))
+		assert.EqualError(t, err, "quantise: d' = 8, want 33554432 for d = 33554432")
 	}), uint64(1<<16))
 
 	data := fileOf(t, c)
 	copy(data[16+16:], large)
 	copy(data[16+24:], large)
 	data[96] = 1 // row
-	var read quantise.Codes[float32]
 	assert.Less(t, allocated(func() {
-		require.ErrorIs(t, read.View(resealPart(data)), io.ErrUnexpectedEOF)
+		_, err := quantise.View[float32](resealPart(data))
+		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	}), uint64(1<<16))
 	assert.Less(t, allocated(func() {
-		_, err := read.ReadFrom(bytes.NewReader(data))
+		_, err := quantise.Read[float32](bytes.NewReader(data))
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	}), uint64(1<<25))
 }
@@ -322,11 +338,11 @@ func FuzzFile(f *testing.F) {
 			copy(data[16+18:], make([]byte, 6))
 			resealPart(data)
 		}
-		var c, view quantise.Codes[float32]
-		_, err := c.ReadFrom(bytes.NewReader(data))
-		assert.Equal(t, err, view.View(data))
-		assert.Equal(t, c.Len(), view.Len())
-		if c.Quantiser() != nil {
+		c, err := quantise.Read[float32](bytes.NewReader(data))
+		view, viewErr := quantise.View[float32](data)
+		assert.Equal(t, err, viewErr)
+		assert.Equal(t, lengthOf(c), lengthOf(view))
+		if c != nil {
 			in, _ := c.Quantiser().Dims()
 			assert.Equal(t, c.Search(make([]quantise.Hit, 2), make([]float32, in), quantise.SquaredDistance),
 				view.Search(make([]quantise.Hit, 2), make([]float32, in), quantise.SquaredDistance))

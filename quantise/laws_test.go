@@ -121,7 +121,7 @@ func draws() int {
 }
 
 // newCodes returns empty codes over rotations of which QJL takes as many as it needs.
-func newCodes(t *testing.T, o quantise.Options, rotations ...quantise.Rotation[float64]) *quantise.Codes[float64] {
+func newCodes(t *testing.T, o quantise.Options, rotations ...quantise.Rotation[float64]) quantise.Codes[float64] {
 	t.Helper()
 	need := 1
 	if o.Scheme == quantise.QJL {
@@ -136,7 +136,7 @@ func newCodes(t *testing.T, o quantise.Options, rotations ...quantise.Rotation[f
 }
 
 // estimate encodes the rows of x anew and appends the estimated cosines with y to values.
-func estimate(values []float64, c *quantise.Codes[float64], x dense.Matrix[float64], y []float64) []float64 {
+func estimate(values []float64, c quantise.Codes[float64], x dense.Matrix[float64], y []float64) []float64 {
 	c, err := c.Quantiser().Encode(context.Background(), x)
 	if err != nil {
 		panic(err)
@@ -175,7 +175,7 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 				x.Set(i, 0, 3*cosine)
 				x.Set(i, i+1, 3*math.Sqrt(1-cosine*cosine))
 			}
-			codes, samples := make([]*quantise.Codes[float64], len(options)), make([]deviation, len(options))
+			codes, samples := make([]quantise.Codes[float64], len(options)), make([]deviation, len(options))
 			several := func(o quantise.Options) bool { return o.Scheme == quantise.QJL && o.Bits > 1 }
 			for i, o := range options {
 				if several(o) {
@@ -226,7 +226,7 @@ func TestHadamardRotationsFollowTheLaws(t *testing.T) {
 				}
 				cosine := floats.Dot(x.Data, y) / (floats.Norm(x.Data, 2) * floats.Norm(y, 2))
 				last := &latest{newHaarPlane(d, 1)}
-				codes, samples := make([]*quantise.Codes[float64], 0, len(options)), make([]deviation, 0, len(options))
+				codes, samples := make([]quantise.Codes[float64], 0, len(options)), make([]deviation, 0, len(options))
 				for _, o := range options {
 					if o.Scheme == quantise.QJL && o.Bits > 1 {
 						continue
@@ -282,7 +282,7 @@ func TestFaultsAreCaught(t *testing.T) {
 	quantise.GaussianLevels(gaussian.Quantiser())
 	right := newCodes(t, quantise.Options{Scheme: quantise.LloydMax}, plane)
 	large := newHaarPlane(64, 6)
-	for _, c := range []*quantise.Codes[float64]{right, gaussian} {
+	for _, c := range []quantise.Codes[float64]{right, gaussian} {
 		in, _ := c.Quantiser().Dims()
 		x, y := dense.New[float64](1, in), make([]float64, in)
 		x.Data[0], y[0], y[1] = 1, cosine, math.Sqrt(1-cosine*cosine)

@@ -25,9 +25,9 @@ func TestMappedFile(t *testing.T) {
 	data, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, syscall.Munmap(data)) }()
-	var mapped quantise.Codes[float32]
-	require.NoError(t, mapped.View(data))
-	sameCodes(t, c, &mapped, query, "mapped")
+	mapped, err := quantise.View[float32](data)
+	require.NoError(t, err)
+	sameCodes(t, c, mapped, query, "mapped")
 	require.NoError(t, mapped.Append(t.Context(), x))
 	require.Equal(t, 4000, mapped.Len())
 }

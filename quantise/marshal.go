@@ -32,14 +32,7 @@ const (
 	drawnFlag, centredFlag = 1, 2
 )
 
-// MarshalBinary returns the quantiser as 52 bytes, or 60 and 8 for each number of centres: options,
-// dimensions and the seed of the rotations, from which UnmarshalBinary draws the same rotations in every later version and on
-// every platform. Rotations of the caller are not among the bytes; UnmarshalBinary returns an error
-// for such a quantiser. The error reports a zero Quantiser.
-func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
-	if q.rotations == nil {
-		return nil, errZero
-	}
+func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
 	b := stream.Begin(make([]byte, 0, quantiserSize), quantiserName, version)
 	b = append(b, byte(q.options.Scheme), byte(q.options.Bits))
 	var flags uint32
@@ -65,32 +58,7 @@ func (q *Quantiser[T]) MarshalBinary() ([]byte, error) {
 	return stream.Seal(b, 0), nil
 }
 
-// UnmarshalBinary makes a zero Quantiser the one that the bytes are of. It returns an error, and
-// leaves q as it was, if q is in use already, if the bytes are not those of a quantiser, damaged or
-// of another version, if they are of one over rotations of the caller, if d' is not the one of d, or
-// if New or Around would return an error. Time and memory are those of New, O(d'·Bits), which follow
-// from d and not from the number of bytes, and of Around.
-func (q *Quantiser[T]) UnmarshalBinary(data []byte) error {
-	if q.rotations != nil {
-		return errors.New("quantise: the quantiser is in use, want a zero one")
-	}
-	h, err := headerOf(data)
-	if err != nil {
-		return err
-	}
-	r, err := drawn[T](h.d, h.options, h.seed)
-	if err == nil && h.centres > 0 {
-		r, err = r.Around(vectorsOf[T](h))
-	}
-	if err != nil {
-		return err
-	}
-	q.adopt(r)
-	q.centres, q.nearest = r.centres, r.nearest
-	return nil
-}
-
-// header is what the bytes of a quantiser hold.
+// header is what the bytes of a quantiser hold, from which it is drawn.
 type header struct {
 	options  Options
 	d, order int
@@ -116,19 +84,24 @@ func headerOf(data []byte) (header, error) {
 	if word(16) > math.MaxInt {
 		return h, fmt.Errorf("quantise: d = %d, want one that fits in an int", word(16))
 	}
-	options, err := Options{Scheme(data[10]), int(data[11])}.check()
-	if err != nil {
-		return h, err
-	}
-	h = header{options: options, d: int(word(16)), seed: [2]uint64{word(32), word(40)}}
-	if h.order, err = orderOf(h.d); err != nil {
+	h = header{options: Options{Scheme(data[10]), int(data[11])}, d: int(word(16)), seed: [2]uint64{word(32), word(40)}}
+	if err := h.check(); err != nil {
 		return h, err
 	}
 	if uint64(h.order) != word(24) {
 		return h, fmt.Errorf("quantise: d' = %d, want %d for d = %d", word(24), h.order, h.d)
 	}
+	var err error
 	h.centres, h.numbers, err = centresOf(data, h.d)
 	return h, err
+}
+
+// check checks the options and d, and sets the order.
+func (h *header) check() (err error) {
+	if h.options, err = h.options.check(); err == nil {
+		h.order, err = orderOf(h.d)
+	}
+	return err
 }
 
 // centresOf returns the number of centres among the bytes of a quantiser, and those of their numbers.

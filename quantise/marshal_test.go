@@ -1,10 +1,8 @@
 package quantise_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"hash/crc32"
-	"io"
 	"slices"
 	"testing"
 
@@ -16,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-func marshalled[T dense.Float](t *testing.T, q *quantise.Quantiser[T]) []byte {
+func marshalled[T dense.Float](t *testing.T, q quantise.Quantiser[T]) []byte {
 	t.Helper()
 	b, err := q.MarshalBinary()
 	require.NoError(t, err)
@@ -27,8 +25,8 @@ func TestMarshal(t *testing.T) {
 	x, query := random[float32](9, 100, 1), random[float32](1, 100, 2).Row(0)
 	for _, o := range lawOptions(1, 2, 4, 8) {
 		c := encode(t, x, o)
-		var q quantise.Quantiser[float64] // of the other element type
-		require.NoError(t, q.UnmarshalBinary(marshalled(t, c.Quantiser())))
+		q, err := quantise.UnmarshalQuantiser[float64](marshalled(t, c.Quantiser())) // of the other element type
+		require.NoError(t, err)
 		assert.Equal(t, c.Quantiser().Options(), q.Options())
 		y, err := q.Encode(t.Context(), dense.Copy(dense.Matrix[float64]{}, x))
 		require.NoError(t, err)
@@ -63,40 +61,14 @@ func TestUnmarshalErrors(t *testing.T) {
 		"quantise: d = 0, want at least 1":                             with(quantiser, 16, 0),
 		"quantise: d = 18446744073709551615, want one that fits in an": with(quantiser, 16, 255, 255, 255, 255, 255, 255, 255, 255),
 	} {
-		var read quantise.Quantiser[float32]
-		assert.ErrorContains(t, read.UnmarshalBinary(data), want)
-		in, _ := read.Dims()
-		assert.Zero(t, in)
+		read, err := quantise.UnmarshalQuantiser[float32](data)
+		assert.ErrorContains(t, err, want)
+		assert.Nil(t, read)
 	}
-	assert.EqualError(t, c.Quantiser().UnmarshalBinary(quantiser), "quantise: the quantiser is in use, want a zero one")
 }
 
-// TestZero calls the methods of a Quantiser and of Codes that nothing has made.
-func TestZero(t *testing.T) {
-	const want = "quantise: the Quantiser is zero, want one of New or NewRotated"
-	var q quantise.Quantiser[float64]
-	codes, err := q.Encode(t.Context(), dense.New[float64](2, 3))
-	assert.EqualError(t, err, want)
-	assert.EqualError(t, codes.Append(t.Context(), dense.New[float64](1, 3)), want)
-	_, err = q.MarshalBinary()
-	assert.EqualError(t, err, want)
-	assert.PanicsWithValue(t, want, func() { q.Theory(0.5) })
-	var c quantise.Codes[float64]
-	assert.Zero(t, c.Len()+c.Bytes())
-	assert.EqualError(t, c.Append(t.Context(), dense.New[float64](1, 3)), want)
-	_, err = c.WriteTo(io.Discard)
-	assert.EqualError(t, err, want)
-	_, err = codes.ReadFrom(new(bytes.Buffer))
-	assert.EqualError(t, err, want)
-	for _, f := range []func(){
-		func() { c.Search(make([]quantise.Hit, 1), nil, quantise.Cosine) },
-		func() { c.Estimates(nil, nil, quantise.Cosine) },
-		func() { c.Decode(dense.Matrix[float64]{}, 0, 0) },
-	} {
-		assert.PanicsWithValue(t, want, f)
-	}
-	assert.PanicsWithValue(t, "quantise: rows 0 and 0 of 0", func() { c.Between(0, 0, quantise.Cosine) })
+func TestNilRotation(t *testing.T) {
 	var none *hadamard.Rotation[float64]
-	_, err = quantise.NewRotated[float64](quantise.Options{}, none)
+	_, err := quantise.NewRotated[float64](quantise.Options{}, none)
 	assert.EqualError(t, err, "quantise: rotation 0 is nil")
 }

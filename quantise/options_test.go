@@ -43,7 +43,7 @@ func testManyQueries[T dense.Float](t *testing.T) {
 		clear(queries.Row(5))
 		queries.Set(6, 1, T(math.NaN()))
 		whole := encode(t, x, o)
-		var parts [3]*quantise.Codes[T]
+		var parts [3]quantise.Codes[T]
 		starts := []int{0, 400, 401, n}
 		for i := range parts {
 			var err error
@@ -52,8 +52,8 @@ func testManyQueries[T dense.Float](t *testing.T) {
 		}
 		for _, by := range measures {
 			together, apart := lists(queries.Rows, k), lists(queries.Rows, k)
-			require.NoError(t, quantise.Search(t.Context(), together, queries, by, quantise.SearchOptions[T]{}, whole))
-			require.NoError(t, quantise.Search(t.Context(), apart, queries, by, quantise.SearchOptions[T]{}, parts[:]...))
+			require.NoError(t, whole.Quantiser().Search(t.Context(), together, queries, by, quantise.SearchOptions[T]{}, whole))
+			require.NoError(t, parts[0].Quantiser().Search(t.Context(), apart, queries, by, quantise.SearchOptions[T]{}, parts[:]...))
 			for i := range queries.Rows {
 				want := whole.Search(make([]quantise.Hit, k), queries.Row(i), by)
 				require.Equal(t, fmt.Sprint(want), fmt.Sprint(together[i]), "%v, measure %d, query %d", o, by, i)
@@ -108,7 +108,7 @@ func TestFilters(t *testing.T) {
 					{Accept: func(segment, id int) bool { asked.Add(1); return segment == 0 && only.Has(id) }},
 				} {
 					hits := lists(1, k)
-					require.NoError(t, quantise.Search(t.Context(), hits, query, by, filter, c))
+					require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, by, filter, c))
 					require.Len(t, hits[0], len(want), "%v, measure %d, %s, filter %d", o, by, name, i)
 					for j, hit := range hits[0] {
 						require.Equal(t, want[j].ID, hit.ID, "%v, measure %d, %s, filter %d", o, by, name, i)
@@ -134,7 +134,7 @@ func TestFiltersWithoutValues(t *testing.T) {
 		Accept: func(segment, id int) bool { return segment == 1 || id != 1 },
 	}
 	hits := lists(1, 5)
-	require.NoError(t, quantise.Search(t.Context(), hits, query, quantise.Cosine, o, c, c))
+	require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, quantise.Cosine, o, c, c))
 	require.Len(t, hits[0], 2)
 	assert.Equal(t, []int{0, 3, 1, 9}, []int{hits[0][0].Segment, hits[0][0].ID, hits[0][1].Segment, hits[0][1].ID})
 	assert.True(t, math.IsNaN(hits[0][1].Value))
@@ -157,8 +157,8 @@ func TestBitmap(t *testing.T) {
 }
 
 // searching calls Search and returns the error.
-func searching[T dense.Float](o quantise.SearchOptions[T], queries dense.Matrix[T], by quantise.Measure, segments ...*quantise.Codes[T]) error {
-	return quantise.Search(context.Background(), lists(queries.Rows, 3), queries, by, o, segments...)
+func searching[T dense.Float](o quantise.SearchOptions[T], queries dense.Matrix[T], by quantise.Measure, segments ...quantise.Codes[T]) error {
+	return segments[0].Quantiser().Search(context.Background(), lists(queries.Rows, 3), queries, by, o, segments...)
 }
 
 func TestSearchErrors(t *testing.T) {
@@ -172,8 +172,7 @@ func TestSearchErrors(t *testing.T) {
 		"quantise: measure 3, want one of the constants":                                         searching(options{}, queries, 3, c),
 		"quantise: queries are 2×9, want m×10":                                                   searching(options{}, dense.New[float64](2, 9), 0, c),
 		"quantise: segment 1 is nil":                                                             searching(options{}, queries, 0, c, nil),
-		"quantise: segment 1 is of another quantiser than segment 0":                             searching(options{}, queries, 0, c, other),
-		"quantise: segment 0: quantise: the Quantiser is zero, want one of New or NewRotated":    searching(options{}, queries, 0, new(quantise.Codes[float64])),
+		"quantise: segment 1 is of another quantiser":                                            searching(options{}, queries, 0, c, other),
 		"quantise: Only has 1 sets for 2 segments":                                               searching(options{Only: make([]quantise.Bitmap, 1)}, queries, 0, c, c),
 		"quantise: Except has 0 sets for 1 segments":                                             searching(options{Except: []quantise.Bitmap{}}, queries, 0, c),
 		"quantise: Miss = 0.1 without Rows":                                                      searching(options{Miss: 0.1}, queries, 0, c),
@@ -191,22 +190,22 @@ func TestSearchErrors(t *testing.T) {
 	} {
 		assert.EqualError(t, err, want)
 	}
-	assert.EqualError(t, quantise.Search(t.Context(), lists(3, 1), queries, 0, options{}, c), "quantise: 3 lists of hits for 2 queries")
+	assert.EqualError(t, c.Quantiser().Search(t.Context(), lists(3, 1), queries, 0, options{}, c), "quantise: 3 lists of hits for 2 queries")
 	var none context.Context
-	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _ = quantise.Search(none, lists(2, 1), queries, 0, options{}, c) })
+	assert.PanicsWithValue(t, "quantise: ctx is nil", func() { _ = c.Quantiser().Search(none, lists(2, 1), queries, 0, options{}, c) })
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, o := range []options{{}, {Rows: rows}} {
-		assert.ErrorIs(t, quantise.Search(ended, lists(2, 1), queries, 0, o, c), context.Canceled)
+		assert.ErrorIs(t, c.Quantiser().Search(ended, lists(2, 1), queries, 0, o, c), context.Canceled)
 	}
 
 	hits := lists(2, 3)
-	require.NoError(t, quantise.Search(t.Context(), hits, queries, 0, options{}))
+	require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, 0, options{}))
 	assert.Empty(t, hits[0])
 	hits = lists(2, 0)
-	require.NoError(t, quantise.Search(t.Context(), hits, queries, 0, options{Rows: rows}, c))
+	require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, 0, options{Rows: rows}, c))
 	assert.Empty(t, hits[1])
-	require.NoError(t, quantise.Search(t.Context(), nil, dense.New[float64](0, 10), 0, options{}, c))
+	require.NoError(t, c.Quantiser().Search(t.Context(), nil, dense.New[float64](0, 10), 0, options{}, c))
 }
 
 // A search ends soon after its context, while others go on.
@@ -215,7 +214,7 @@ func TestSearchEnds(t *testing.T) {
 	c := encode(t, x, quantise.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	o := quantise.SearchOptions[float32]{Accept: func(int, int) bool { cancel(); return true }}
-	assert.ErrorIs(t, quantise.Search(ctx, lists(1, 10), x.RowRange(0, 1), 0, o, c), context.Canceled)
+	assert.ErrorIs(t, c.Quantiser().Search(ctx, lists(1, 10), x.RowRange(0, 1), 0, o, c), context.Canceled)
 }
 
 // Segments with equal quantisers, as those of files, are searched together.
@@ -225,11 +224,10 @@ func TestEqualQuantisers(t *testing.T) {
 	var file bytes.Buffer
 	_, err := c.WriteTo(&file)
 	require.NoError(t, err)
-	var read quantise.Codes[float32]
-	_, err = read.ReadFrom(&file)
+	read, err := quantise.Read[float32](&file)
 	require.NoError(t, err)
 	hits := lists(1, 4)
-	require.NoError(t, quantise.Search(t.Context(), hits, x.RowRange(9, 10), quantise.SquaredDistance, quantise.SearchOptions[float32]{}, c, &read))
+	require.NoError(t, c.Quantiser().Search(t.Context(), hits, x.RowRange(9, 10), quantise.SquaredDistance, quantise.SearchOptions[float32]{}, c, read))
 	for i, hit := range hits[0][:2] {
 		assert.Equal(t, []int{i, 9}, []int{hit.Segment, hit.ID})
 	}
@@ -246,10 +244,11 @@ func TestSearchAllocations(t *testing.T) {
 	}
 	for _, bits := range []int{1, 2, 4, 8} {
 		c := encode(t, x, quantise.Options{Bits: bits})
+		q, segments := c.Quantiser(), []quantise.Codes[float32]{c}
 		for _, o := range []quantise.SearchOptions[float32]{{Only: only}, {Rows: quantise.RowsOf(x)}} {
 			for _, processors := range []int{1, 2} {
 				assert.Zero(t, allocs.Settled(processors, func() {
-					_ = quantise.Search(context.Background(), hits, queries, quantise.InnerProduct, o, c)
+					_ = q.Search(context.Background(), hits, queries, quantise.InnerProduct, o, segments...)
 				}), "%d bits, %d processors", bits, processors)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 
 // search is a pass of queries over the codes of segments.
 type search[T dense.Float] struct {
-	q        *Quantiser[T]
+	q        *quantiser[T]
 	by       Measure
 	ctx      context.Context // nil if nothing ends the pass
 	options  SearchOptions[T]
@@ -52,7 +52,7 @@ const (
 )
 
 // begin starts a search without queries and segments.
-func (q *Quantiser[T]) begin(by Measure) *search[T] {
+func (q *quantiser[T]) begin(by Measure) *search[T] {
 	s := q.searches.Get()
 	s.q, s.by, s.n = q, by, 0
 	s.last.reset()
@@ -60,7 +60,7 @@ func (q *Quantiser[T]) begin(by Measure) *search[T] {
 }
 
 // add takes the rows that codes have now.
-func (s *search[T]) add(c *Codes[T]) {
+func (s *search[T]) add(c *codes[T]) {
 	all := *c.rows()
 	s.segments = append(s.segments, segment{all, s.n})
 	s.n += all.n

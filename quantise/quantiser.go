@@ -2,7 +2,7 @@ package quantise
 
 import (
 	"cmp"
-	"errors"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -77,10 +77,77 @@ type Rotation[T dense.Float] interface {
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Quantiser makes codes of vectors of R^d. It never changes after construction, and may be shared
-// by goroutines. The zero Quantiser may only be used for UnmarshalBinary: other methods that return
-// an error return one, and Theory panics.
-type Quantiser[T dense.Float] struct {
+// Quantiser makes codes of vectors of R^d, and searches them. A Quantiser never changes, and
+// goroutines may share it. New, NewRotated and UnmarshalQuantiser make one.
+type Quantiser[T dense.Float] interface {
+	// Dims returns the dimension d of vectors and the dimension d' after a rotation.
+	Dims() (in, out int)
+
+	// Options returns the options, with Bits set.
+	Options() Options
+
+	// Theory returns the exact mean and variance of the estimate of the cosine of two vectors, one as a
+	// code and one as it is, whose cosine is given. Estimates of inner products have ‖x‖‖y‖ times the
+	// mean and its square times the variance; those of squared distances 4 times that variance.
+	//
+	// The law holds for every pair of vectors if rotations are uniformly random (Haar); "Rotations" in
+	// the package's documentation says how well it holds for hadamard.Rotation. The variance is NaN
+	// where no law is known: for RaBitQ with several bits and d' < 32. The first call computes
+	// integrals and takes longer than later ones.
+	Theory(cosine float64) (mean, variance float64)
+
+	// Around returns a quantiser with the same rotations that makes codes of x − c, where c is the row
+	// of centres (K×d) that is nearest to x, or 0 if that is nearer: "Centres" in the package's
+	// documentation says what that gains. A single centre may be the mean of the rows; several come
+	// from kmeans.Cluster. Centres of the quantiser itself are replaced. Centres are copied, twice: as
+	// they are, and rotated.
+	//
+	// A row takes 4 bytes more for (x−c)ᵀc, and 8 for its number and its centre. It has no centre if
+	// ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d) more a row, as a matrix
+	// product.
+	//
+	// Around returns an error if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a norm
+	// above 2¹⁰⁰, or if all take 4 GiB as float64 or more.
+	Around(centres dense.Matrix[T]) (Quantiser[T], error)
+
+	// Encode returns the codes of the rows of x (n×d), which may have no rows yet. Errors and cost are
+	// those of Codes.Append.
+	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
+
+	// Search is the method Search of Codes for many queries, the rows of queries (m×d), and for several
+	// Codes of this quantiser or of one that is equal to it, such as the segments of a store. hits has a
+	// list for each query: Search writes the best len(hits[i]) rows of all segments into hits[i], which
+	// it cuts off if fewer rows count. Of rows with equal values the one of the earlier segment comes
+	// first. Values are those of a search of one query.
+	//
+	// Cost: a rotation of each query, and one pass over the codes, in parallel: those of 256 rows stay
+	// in the cache while all queries take them, and products of bytes take several queries at a time
+	// ("Speed" in the package's documentation). Search allocates nothing once its memory has grown,
+	// except that Rows may.
+	//
+	// With Rows it takes two passes, and reads rows until the law of the errors of codes says that no
+	// other row is likely to be among the best: "Exact rows" in the package's documentation. Only
+	// RaBitQ has that law for each code; Search returns an error for other schemes.
+	//
+	// Search returns an error if the numbers of lists, columns or sets do not fit, if there is no such
+	// measure, if Centres is negative, if Miss is not within (0, 1) or set without Rows, if a segment is
+	// nil or of another quantiser, or if a row of Rows is not finite; and the error of ctx if ctx ends
+	// before the search does. Lists hold anything then. Queries that are not finite are no errors:
+	// their values are NaN, of the first rows that count. It panics if ctx is nil.
+	Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error
+
+	// MarshalBinary returns the quantiser as 52 bytes, or 60 and 8 for each number of centres: options,
+	// dimensions and the seed of the rotations, from which UnmarshalQuantiser draws the same rotations
+	// in every later version and on every platform. Rotations of the caller are not among the bytes;
+	// UnmarshalQuantiser returns an error for such a quantiser. The error is nil.
+	MarshalBinary() ([]byte, error)
+
+	// codesOf returns the codes of rows that the quantiser has encoded.
+	codesOf(r *rows) Codes[T]
+}
+
+// quantiser is the Quantiser of a width.
+type quantiser[T dense.Float] struct {
 	options   Options
 	in, out   int
 	rotations []Rotation[T]
@@ -121,9 +188,6 @@ type laws struct {
 	squared, ones []float32 // the squares of levels, and as many ones as Levels takes
 }
 
-// errZero is the error of a Quantiser that New and NewRotated have not made, and of its codes.
-var errZero = errors.New("quantise: the Quantiser is zero, want one of New or NewRotated")
-
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }
 
 // New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
@@ -133,36 +197,71 @@ func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) 
 //
 // It returns an error if d < 1, if the options are none of those above, if src is nil, or if the
 // sizes take more than 2⁴⁰ bytes.
-func New[T dense.Float](d int, opts Options, src rand.Source) (*Quantiser[T], error) {
+func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
 	}
-	return drawn[T](d, opts, [2]uint64{src.Uint64(), src.Uint64()})
+	h := header{options: opts, d: d, seed: [2]uint64{src.Uint64(), src.Uint64()}}
+	if err := h.check(); err != nil {
+		return nil, err
+	}
+	return drawn[T](h)
 }
 
-func drawn[T dense.Float](d int, opts Options, seed [2]uint64) (*Quantiser[T], error) {
-	opts, err := opts.check()
+// UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an error
+// if the bytes are not those of a quantiser, damaged or of another version, if they are of one over
+// rotations of the caller, if d' is not the one of d, or if New or Around would return an error. Time
+// and memory are those of New, O(d'·Bits), which follow from d and not from the number of bytes, and of
+// Around.
+func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
+	h, err := headerOf(data)
 	if err != nil {
 		return nil, err
 	}
-	order, err := orderOf(d)
+	return drawn[T](h)
+}
+
+// drawn returns the quantiser of a header that has been checked.
+func drawn[T dense.Float](h header) (Quantiser[T], error) {
+	var q any
+	var err error
+	switch any(*new(T)).(type) {
+	case float32:
+		q, err = drawn32(h)
+	case float64:
+		q, err = drawn64(h)
+	}
 	if err != nil {
 		return nil, err
 	}
-	src := rand.NewPCG(seed[0], seed[1])
-	rotations := make([]Rotation[T], opts.rotations())
+	return q.(Quantiser[T]), nil
+}
+
+//go:noinline
+func drawn32(h header) (any, error) { return draw[float32](h) }
+
+//go:noinline
+func drawn64(h header) (any, error) { return draw[float64](h) }
+
+func draw[T dense.Float](h header) (Quantiser[T], error) {
+	src := rand.NewPCG(h.seed[0], h.seed[1])
+	rotations := make([]Rotation[T], h.options.rotations())
 	for i := range rotations {
-		r, err := hadamard.NewRotation[T](d, hadamard.RotationOptions{Order: order}, src)
+		r, err := hadamard.NewRotation[T](h.d, hadamard.RotationOptions{Order: h.order}, src)
 		if err != nil {
 			return nil, fmt.Errorf("quantise: %w", err)
 		}
 		rotations[i] = r
 	}
-	q, err := over(opts, rotations)
-	if err == nil {
-		q.seed, q.drawn = seed, true
+	q, err := rotated(h.options, rotations)
+	if err != nil {
+		return nil, err
 	}
-	return q, err
+	q.seed, q.drawn = h.seed, true
+	if h.centres == 0 {
+		return q, nil
+	}
+	return q.Around(vectorsOf[T](h))
 }
 
 // orderOf returns d' for d.
@@ -181,13 +280,26 @@ func orderOf(d int) (int, error) {
 //
 // It returns an error if the options are none of those above, if the number of rotations differs,
 // if one is nil or a nil pointer, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
-func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (*Quantiser[T], error) {
-	opts, err := opts.check()
+func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantiser[T], error) {
+	var q any
+	var err error
+	switch r := any(rotations).(type) {
+	case []Rotation[float32]:
+		q, err = rotated32(opts, r)
+	case []Rotation[float64]:
+		q, err = rotated64(opts, r)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return over(opts, rotations)
+	return q.(Quantiser[T]), nil
 }
+
+//go:noinline
+func rotated32(o Options, rotations []Rotation[float32]) (any, error) { return rotated(o, rotations) }
+
+//go:noinline
+func rotated64(o Options, rotations []Rotation[float64]) (any, error) { return rotated(o, rotations) }
 
 // leastDimension is the smallest d'.
 const leastDimension = 4
@@ -222,11 +334,15 @@ func (o Options) width() int {
 // hasRatios reports whether the scheme stores a second number a row.
 func (o Options) hasRatios() bool { return o.Scheme == RaBitQ || o.Scheme == Uniform }
 
-func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], error) {
+func rotated[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T], error) {
+	opts, err := opts.check()
+	if err != nil {
+		return nil, err
+	}
 	if want := opts.rotations(); len(rotations) != want {
 		return nil, fmt.Errorf("quantise: %d rotations, want %d for %v with %d bits", len(rotations), want, opts.Scheme, opts.Bits)
 	}
-	q := &Quantiser[T]{options: opts, rotations: rotations, laws: new(laws)}
+	q := &quantiser[T]{options: opts, rotations: rotations, laws: new(laws)}
 	for i, r := range rotations {
 		if v := reflect.ValueOf(r); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, fmt.Errorf("quantise: rotation %d is nil", i)
@@ -252,27 +368,27 @@ func over[T dense.Float](opts Options, rotations []Rotation[T]) (*Quantiser[T], 
 }
 
 // elements returns the number of codes of a row.
-func (q *Quantiser[T]) elements() int { return q.out * len(q.rotations) }
+func (q *quantiser[T]) elements() int { return q.out * len(q.rotations) }
 
 // splits reports whether so many queries go through rows that are split: codes of 1 bit, and those of 2
 // bits with equal steps, without centres.
-func (q *Quantiser[T]) splits(queries int) bool {
+func (q *quantiser[T]) splits(queries int) bool {
 	const least, longest = 4, 1 << 18
 	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
 	return equal && queries >= least && q.elements() <= longest && scan.Splits(q.width)
 }
 
 // digitWords returns the number of words of the digits of a query.
-func (q *Quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
+func (q *quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
 
 // layout returns what a row of codes consists of.
-func (q *Quantiser[T]) layout() layout {
+func (q *quantiser[T]) layout() layout {
 	return layout{q.words, q.options.hasRatios(), q.centres != nil}
 }
 
 // setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, which
 // takes off the last digits of elementary functions: they differ between processors.
-func (q *Quantiser[T]) setLevels() {
+func (q *quantiser[T]) setLevels() {
 	n := 1 << (q.width - 1)
 	switch q.options.Scheme {
 	case RaBitQ:
@@ -303,7 +419,7 @@ func (q *Quantiser[T]) setLevels() {
 // setUnit sets the unit of which levels are odd multiples. Those of LloydMax with 8 bits are rounded
 // to such, the largest to nearly 2¹⁶: that adds 4e-5 of the variance of an estimate. The unit has 8
 // binary digits, so that all multiples are float32.
-func (q *Quantiser[T]) setUnit() {
+func (q *quantiser[T]) setUnit() {
 	levels := q.cells.Levels
 	if q.unit = levels[0]; q.options.Scheme != LloydMax {
 		return
@@ -318,30 +434,17 @@ func (q *Quantiser[T]) setUnit() {
 	q.table = scan.NewTable(&multiples)
 }
 
-// Dims returns the dimension d of vectors and the dimension d' after a rotation.
-func (q *Quantiser[T]) Dims() (in, out int) { return q.in, q.out }
+func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
 
-// Options returns the options, with Bits set.
-func (q *Quantiser[T]) Options() Options { return q.options }
+func (q *quantiser[T]) Options() Options { return q.options }
 
-// Theory returns the exact mean and variance of the estimate of the cosine of two vectors, one as a
-// code and one as it is, whose cosine is given. Estimates of inner products have ‖x‖‖y‖ times the
-// mean and its square times the variance; those of squared distances 4 times that variance.
-//
-// The law holds for every pair of vectors if rotations are uniformly random (Haar); "Rotations" in
-// the package's documentation says how well it holds for hadamard.Rotation. The variance is NaN
-// where no law is known: for RaBitQ with several bits and d' < 32. The first call computes
-// integrals and takes longer than later ones.
-func (q *Quantiser[T]) Theory(cosine float64) (mean, variance float64) {
+func (q *quantiser[T]) Theory(cosine float64) (mean, variance float64) {
 	mean, variance = q.theory().Cosine(q.out, cosine)
 	return mean, variance / float64(len(q.rotations))
 }
 
 // theory returns the moments of one rotation.
-func (q *Quantiser[T]) theory() codelaw.Moments {
-	if q.rotations == nil {
-		panic(errZero.Error())
-	}
+func (q *quantiser[T]) theory() codelaw.Moments {
 	q.law.Do(func() {
 		switch {
 		case q.options.Scheme == Uniform:

@@ -99,7 +99,7 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 }
 
 // round makes query i of those on a desk from the rotated query.
-func (q *Quantiser[T]) round(s *desk, x *query[T], i int) {
+func (q *quantiser[T]) round(s *desk, x *query[T], i int) {
 	n := q.elements()
 	x.unit = scratch.Resize(x.unit, n)
 	for i, v := range x.rotated {
@@ -122,7 +122,7 @@ func (q *Quantiser[T]) round(s *desk, x *query[T], i int) {
 }
 
 // multiples writes the digits of query i.
-func (q *Quantiser[T]) multiples(s *desk, x *query[T], i int) {
+func (q *quantiser[T]) multiples(s *desk, x *query[T], i int) {
 	n, size := len(x.unit), q.digitWords()
 	x.at = i * size
 	if need := x.at + size; need > len(s.digits) {
@@ -147,7 +147,7 @@ func (q *Quantiser[T]) multiples(s *desk, x *query[T], i int) {
 }
 
 // remainder returns the length of what rounding left of the unit vector.
-func (q *Quantiser[T]) remainder(s *desk, x *query[T]) float64 {
+func (q *quantiser[T]) remainder(s *desk, x *query[T]) float64 {
 	sum := 0.0
 	for i, v := range x.unit {
 		rest := 0.0
@@ -163,7 +163,7 @@ func (q *Quantiser[T]) remainder(s *desk, x *query[T]) float64 {
 }
 
 // slice rounds a query for codes of 1 bit.
-func (q *Quantiser[T]) slice(s *desk, x *query[T]) {
+func (q *quantiser[T]) slice(s *desk, x *query[T]) {
 	n, words := len(x.unit), q.words
 	x.step = largest(x.unit) / scan.MaxWeight
 	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)

@@ -10,94 +10,114 @@ import (
 	"math"
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// ReadFrom adds the rows that WriteTo wrote, and returns the number of bytes that it read, which are
-// none beyond those of WriteTo. If c is zero, the quantiser comes from the file as well. If c comes
-// from Encode, its quantiser has to be the same: options, dimensions and seed are compared. That is
-// the way for quantisers over rotations of the caller, who knows the rotations.
+// Read returns the codes that WriteTo wrote to a file, with their quantiser. Parts of the file are
+// checked and added one after the other.
 //
-// Parts are checked and added one after the other. It returns an error if the bytes are not those of
-// codes, damaged, cut off or of another version, if a norm is out of range, if a row has codes beyond
-// d', if the quantisers differ, or if UnmarshalBinary of the quantiser returns one. The rows of the
-// parts before remain: c.Len tells how many. The error wraps io.ErrUnexpectedEOF if bytes are missing.
-// Memory is that of the rows, and grows with what is read, whatever the bytes claim; only the
-// rotations take what follows from d.
-//
-// Other goroutines may use c at the same time if it comes from Encode.
-func (c *Codes[T]) ReadFrom(r io.Reader) (int64, error) {
+// Read returns an error if r is nil, if the bytes are not those of codes, damaged, cut off or of another
+// version, if a norm is out of range, if a row has codes beyond d', or if UnmarshalQuantiser returns
+// one. The error wraps io.ErrUnexpectedEOF if bytes are missing. The Codes then hold the rows of the
+// parts before the error, and are nil if there is no such part. Read reads no bytes beyond the codes.
+// Memory is that of the rows, and grows with what is read, whatever the bytes claim; only the rotations
+// take what follows from d.
+func Read[T dense.Float](r io.Reader) (Codes[T], error) {
+	if r == nil {
+		return nil, errNil("r")
+	}
+	return read[T](&input{r: r})
+}
+
+// View returns the codes of a file in memory, as Read does, without a copy of codes and norms where it
+// can: on little-endian machines, if data begin at a multiple of 8 bytes in memory, as mapped files
+// do. Elsewhere it copies. The bytes must stay as they are, and mapped, as long as the codes are used.
+// Append adds rows in memory of its own. View reads all bytes once, to check them, and ignores those
+// after the end of the codes.
+func View[T dense.Float](data []byte) (Codes[T], error) { return read[T](&input{data: data}) }
+
+func read[T dense.Float](in *input) (Codes[T], error) {
+	h, r, err := in.file()
+	if r.n == 0 && err != nil {
+		return nil, err
+	}
+	q, drawErr := drawn[T](h) // not before what is read fits
+	if drawErr != nil {
+		return nil, drawErr
+	}
+	return q.codesOf(r), err
+}
+
+// file reads a quantiser and its rows.
+func (in *input) file() (header, *rows, error) {
+	r := new(rows)
+	data, err := in.quantiser()
+	if err != nil {
+		return header{}, r, err
+	}
+	h, err := headerOf(data)
+	if err != nil {
+		return h, r, err
+	}
+	f := formatOf(h.options, h.order*h.options.rotations(), h.centres)
+	r, err = in.rows(r, &f)
+	return h, r, err
+}
+
+func (c *codes[T]) ReadFrom(r io.Reader) (int64, error) {
 	if r == nil {
 		return 0, errNil("r")
 	}
 	in := input{r: r}
-	err := c.read(&in)
+	err := c.add(&in)
 	return in.n, err
 }
 
-// View adds the rows of a file in memory, as ReadFrom does, without a copy of codes and norms where it
-// can: on little-endian machines, if data begin at a multiple of 8 bytes in memory, as mapped files
-// do. Elsewhere it copies. The bytes must stay as they are, and mapped, as long as c is used. Append
-// adds rows in memory of its own. View reads all bytes once, to check them, and ignores those after
-// the end of the codes.
-func (c *Codes[T]) View(data []byte) error {
-	return c.read(&input{data: data})
-}
+func (c *codes[T]) View(data []byte) error { return c.add(&input{data: data}) }
 
-func (c *Codes[T]) read(in *input) error {
+// add adds the rows of a file.
+func (c *codes[T]) add(in *input) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.q != nil && c.q.rotations == nil {
-		return errZero
-	}
-	quantiser, err := in.quantiser()
+	data, err := in.quantiser()
 	if err != nil {
 		return err
 	}
-	q := c.q
-	var f format
-	if q == nil {
-		h, err := headerOf(quantiser)
-		if err != nil {
-			return err
-		}
-		f = formatOf(h.options, h.order*h.options.rotations(), h.centres)
-	} else {
-		if want, err := q.MarshalBinary(); err != nil || !bytes.Equal(want, quantiser) {
-			return errors.New("quantise: the codes are of another quantiser")
-		}
-		f = formatOf(q.options, q.elements(), q.clusters()-1)
+	if own, _ := c.q.MarshalBinary(); !bytes.Equal(own, data) {
+		return errors.New("quantise: the codes are of another quantiser")
 	}
-	base := c.rows().n
-	for first := 0; ; {
-		n, err := in.head(first, &f)
-		if err == nil && n > math.MaxInt-base-first {
-			err = fmt.Errorf("more than an int counts after %d rows", base+first)
+	f := formatOf(c.q.options, c.q.elements(), c.q.clusters()-1)
+	r, err := in.rows(c.rows(), &f)
+	c.now.Store(r)
+	return err
+}
+
+// rows reads parts up to the last one, and returns r with the rows of those that it could read.
+func (in *input) rows(r *rows, f *format) (*rows, error) {
+	base := r.n
+	for {
+		first := r.n - base
+		n, err := in.head(first, f)
+		if err == nil && n > math.MaxInt-r.n {
+			err = fmt.Errorf("more than an int counts after %d rows", r.n)
 		}
-		if err == nil && f.centred && uint64(base+first+n) > math.MaxUint32 {
-			err = fmt.Errorf("%d rows with centres after %d, want less than 2³²", n, base+first)
+		if err == nil && f.centred && uint64(r.n+n) > math.MaxUint32 {
+			err = fmt.Errorf("%d rows with centres after %d, want less than 2³²", n, r.n)
 		}
 		var p filed
 		if err == nil && n > 0 {
-			p, err = in.part(n, &f)
+			p, err = in.part(n, f)
 		}
 		if err != nil {
-			return fmt.Errorf("quantise: rows from %d on: %w", first, err)
-		}
-		if c.q == nil { // not before what is read fits
-			q = new(Quantiser[T])
-			if err := q.UnmarshalBinary(quantiser); err != nil {
-				return err
-			}
-			c.q = q
+			return r, fmt.Errorf("quantise: rows from %d on: %w", first, err)
 		}
 		if n == 0 {
-			return nil
+			return r, nil
 		}
-		c.now.Store(c.rows().followed(p, &f))
-		first += n
+		r = r.followed(p, f)
 	}
 }
 

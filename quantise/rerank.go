@@ -46,7 +46,7 @@ func (s *search[T]) width(x *query[T], across float64) (law, rounding float64) {
 
 // across returns what ‖s‖²/(sᵀu)² − 1 is at most for rows in places [lo, hi) of a block. Blocks keep
 // it for chunks that are full, from the first search that needs it on.
-func (q *Quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
+func (q *quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
 	var kept *atomic.Uint32
 	if hi-lo == chunk || hi == b.size {
 		b.once.Do(func() { b.across = make([]atomic.Uint32, (b.size+chunk-1)/chunk) })
@@ -75,7 +75,7 @@ func (q *Quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
 }
 
 // lengthSquare returns ‖s‖²/(sᵀu)².
-func (q *Quantiser[T]) lengthSquare(c code) float64 {
+func (q *quantiser[T]) lengthSquare(c code) float64 {
 	return float64(q.product(c, c) * c.ratio * c.ratio)
 }
 
@@ -259,7 +259,7 @@ func exactly[T dense.Float](by Measure, x, y []T) float64 {
 }
 
 // squares returns the squares of levels and ones that package scan sums for ‖s‖².
-func (q *Quantiser[T]) squares() (table, ones []float32) {
+func (q *quantiser[T]) squares() (table, ones []float32) {
 	q.lengths.Do(func() {
 		q.squared, q.ones = make([]float32, scan.TableSize), make([]float32, scan.Arranged(q.words, q.width))
 		for k, v := range q.levels[:scan.TableSize] {

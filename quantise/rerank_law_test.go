@@ -156,9 +156,9 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 		for i := range hits {
 			hits[i] = make([]Hit, k)
 		}
-		s := q.begin(by)
+		s := q.(*quantiser[float64]).begin(by)
 		s.ctx, s.options = context.Background(), o
-		s.add(c)
+		s.add(c.(*codes[float64]))
 		for i := range hits {
 			s.prepare(i, queries.Row(i), k)
 			s.queries[i].z *= fault

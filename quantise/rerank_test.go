@@ -96,7 +96,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 			q, err := quantise.New[T](d, quantise.Options{Bits: bits}, rand.NewPCG(3, 4))
 			require.NoError(t, err)
 			starts := []int{0, 300, 301, n}
-			var segments []*quantise.Codes[T]
+			var segments []quantise.Codes[T]
 			var rows []dense.Matrix[T]
 			for i := range starts[1:] {
 				part := x.RowRange(starts[i], starts[i+1])
@@ -119,7 +119,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 			}}
 			for _, by := range measures {
 				hits := lists(queries.Rows, k)
-				require.NoError(t, quantise.Search(t.Context(), hits, queries, by, o, segments...))
+				require.NoError(t, segments[0].Quantiser().Search(t.Context(), hits, queries, by, o, segments...))
 				for i := range hits {
 					want := exact(x, queries.Row(i), by, k, func(id int) bool {
 						segment := min(1, id/300) + min(1, id/301)

@@ -46,7 +46,7 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 		plain := encode(t, x, o)
 		centred, err := around(t, o, x.RowRange(0, 4)).Encode(t.Context(), x)
 		require.NoError(t, err)
-		for about, c := range []*quantise.Codes[T]{plain, centred} {
+		for about, c := range []quantise.Codes[T]{plain, centred} {
 			for _, e := range sizes[T]() {
 				large := times(raw, e)
 				same := times(large, -e) // with the digits that are left
@@ -99,11 +99,11 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 
 // sameExactRows compares searches with exact rows for a query and for the same at another size. By distances
 // a large query ranks as by inner products, a small one as by norms.
-func sameExactRows[T dense.Float](t *testing.T, c *quantise.Codes[T], x, large, same dense.Matrix[T], e int, what string) {
+func sameExactRows[T dense.Float](t *testing.T, c quantise.Codes[T], x, large, same dense.Matrix[T], e int, what string) {
 	const k = 5
 	search := func(query dense.Matrix[T], by quantise.Measure) []quantise.Hit {
 		hits := [][]quantise.Hit{make([]quantise.Hit, k)}
-		require.NoError(t, quantise.Search(t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), Miss: 1e-6}, c), what)
+		require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), Miss: 1e-6}, c), what)
 		return hits[0]
 	}
 	q := doubles(same.Row(0))
@@ -161,7 +161,7 @@ func testSmallAndLargeRows[T dense.Float](t *testing.T) {
 	for _, e := range []int{94, 64, -64, -94} {
 		x, queries := times(base, e), times(base.RowRange(7, 9), e)
 		for _, o := range []quantise.Options{{Bits: 1}, {Bits: 4}, {Scheme: quantise.LloydMax, Bits: 2}} {
-			for _, c := range []*quantise.Codes[T]{encode(t, x, o), nil} {
+			for _, c := range []quantise.Codes[T]{encode(t, x, o), nil} {
 				if c == nil {
 					var err error
 					c, err = around(t, o, times(centres, e)).Encode(t.Context(), x)

@@ -2,10 +2,12 @@ package quantise
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
@@ -33,26 +35,7 @@ type Hit struct {
 	Estimate
 }
 
-// Search finds the len(dst) rows with the largest estimated inner products or cosines with the
-// query (d numbers), or the smallest estimated distances, writes them into dst, best first, and
-// returns dst, cut off if there are fewer rows. Of rows with equal estimates the one with the lower
-// number comes first. The function Search has filters, many queries, several Codes and exact rows.
-//
-// Values are those of Estimates. Codes of 1 bit, and those of QJL with any number of bits, are first
-// compared with the query rounded to 63 steps between its largest coordinate and the negative of that, whose error is about a twentieth
-// of a standard error; the rows found have estimates from the query as it is, and are sorted by
-// those. Queries may have any finite size: values that float64 cannot hold are ±Inf, and rows of equal
-// values have the order of their numbers. If the query holds NaN or ±Inf, every value is NaN and the
-// rows are the first ones.
-//
-// The best of many estimates are biased upwards: errors in their favour brought them there. StdErr
-// is the error of a row that was chosen in advance. For RaBitQ StdErr belongs to the code itself,
-// for other schemes to an average code.
-//
-// Cost: a rotation and a pass over all codes, in parallel, and O(log len(dst)) for each row that is
-// among the best so far. Search allocates nothing once its memory has grown. It panics if the query
-// has not d elements or if there is no such measure.
-func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
+func (c *codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 	c.check(query, by)
 	s := c.q.begin(by)
 	s.add(c)
@@ -63,16 +46,7 @@ func (c *Codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 	return dst
 }
 
-// Estimates writes the estimates for the first len(dst) rows and a query (d numbers) into dst and
-// returns dst. A nil dst is allocated for all rows. With s for what a code stands for and p for the
-// rotated query, the estimate of the inner product is ‖x‖·sᵀp, with sums in float32, or of whole
-// numbers where p is rounded to two bytes a coordinate ("Speed" in the package's documentation
-// says for which codes, and what that adds); those of the cosine and of the squared distance follow
-// with the norms. The estimate of a cosine may lie outside [−1, 1] and that of a squared distance
-// below 0. Queries that make every estimate NaN are those of Search. Cost: a rotation and a pass
-// over the codes of these rows, in parallel. It panics if dst has more elements than there are
-// rows, if the query has not d, or if there is no such measure.
-func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
+func (c *codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 	c.check(query, by)
 	s := c.q.begin(by)
 	s.add(c)
@@ -91,17 +65,103 @@ func (c *Codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 	return dst
 }
 
-func (c *Codes[T]) check(query []T, by Measure) {
-	if c.q == nil {
-		panic(errZero.Error())
+func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error {
+	if ctx == nil {
+		panic("quantise: ctx is nil")
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	queries.Check()
+	if err := q.checkOptions(&o, len(segments)); err != nil {
+		return err
+	}
+	switch {
+	case !by.valid():
+		return errMeasure(by)
+	case len(hits) != queries.Rows:
+		return fmt.Errorf("quantise: %d lists of hits for %d queries", len(hits), queries.Rows)
+	case len(segments) == 0:
+		for i := range hits {
+			hits[i] = hits[i][:0]
+		}
+		return nil
+	}
+	s := q.begin(by)
+	defer s.end()
+	for i, segment := range segments {
+		c, ok := segment.(*codes[T])
+		switch {
+		case !ok || c == nil:
+			return fmt.Errorf("quantise: segment %d is nil", i)
+		case !q.equals(c.q):
+			return fmt.Errorf("quantise: segment %d is of another quantiser", i)
+		}
+		s.add(c)
+	}
+	switch {
+	case queries.Cols != q.in:
+		return fmt.Errorf("quantise: queries are %d×%d, want m×%d", queries.Rows, queries.Cols, q.in)
+	case o.Rows != nil && q.options.Scheme != RaBitQ:
+		return fmt.Errorf("quantise: Rows with codes of %v, want RaBitQ, which knows the error of each code", q.options.Scheme)
+	case queries.Rows == 0:
+		return nil
+	}
+	s.ctx, s.options, s.split = ctx, o, q.splits(queries.Rows)
+	for i := range hits {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.prepare(i, queries.Row(i), min(len(hits[i]), s.n))
+	}
+	if o.Rows != nil {
+		return s.readExact(hits, queries)
+	}
+	s.run()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	for i, x := range s.queries {
+		hits[i] = x.write(s, hits[i])
+	}
+	return nil
+}
+
+// checkOptions checks the options of a search of so many segments, and sets Miss.
+func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
+	for i, sets := range [...][]Bitmap{o.Only, o.Except} {
+		if sets != nil && len(sets) != segments {
+			return fmt.Errorf("quantise: %s has %d sets for %d segments", [...]string{"Only", "Except"}[i], len(sets), segments)
+		}
+	}
+	switch {
+	case o.Rows == nil && o.Miss != 0:
+		return fmt.Errorf("quantise: Miss = %v without Rows", o.Miss)
+	case o.Centres < 0:
+		return fmt.Errorf("quantise: Centres = %d, want at least 0", o.Centres)
+	case !(o.Miss >= 0 && o.Miss < 1):
+		return fmt.Errorf("quantise: Miss = %v, want a probability between 0 and 1", o.Miss)
+	}
+	if o.Miss == 0 {
+		o.Miss = 0.01
+	}
+	return nil
+}
+
+// equals reports whether two quantisers make the same codes.
+func (q *quantiser[T]) equals(r *quantiser[T]) bool {
+	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
+		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
+}
+
+func (c *codes[T]) check(query []T, by Measure) {
 	if len(query) != c.q.in {
 		panic(fmt.Sprintf("quantise: query has %d elements, want %d", len(query), c.q.in))
 	}
 	c.checkMeasure(by)
 }
 
-func (c *Codes[T]) checkMeasure(by Measure) {
+func (c *codes[T]) checkMeasure(by Measure) {
 	if !by.valid() {
 		panic(errMeasure(by).Error())
 	}
@@ -217,7 +277,7 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 
 // deviation returns the root of the mean squared error of an estimate of a cosine, from codes with
 // the moments, with the estimate itself for the cosine.
-func (q *Quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
+func (q *quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	n := float64(len(q.rotations))
 	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)
 	rho := min(max(estimate/m.Along, -1), 1)

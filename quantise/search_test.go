@@ -20,7 +20,7 @@ import (
 var measures = []quantise.Measure{quantise.InnerProduct, quantise.Cosine, quantise.SquaredDistance}
 
 // ranked returns all rows by their estimates.
-func ranked[T dense.Float](c *quantise.Codes[T], query []T, by quantise.Measure) []quantise.Hit {
+func ranked[T dense.Float](c quantise.Codes[T], query []T, by quantise.Measure) []quantise.Hit {
 	all := make([]quantise.Hit, c.Len())
 	for i, v := range c.Estimates(nil, query, by) {
 		all[i] = quantise.Hit{ID: i, Estimate: quantise.Estimate{Value: v}}

@@ -89,14 +89,7 @@ func swap(b []byte, size int) {
 // padding returns the number of zeros behind so many bytes.
 func padding(n int) int { return -n & 7 }
 
-// WriteTo writes the quantiser and the rows that there are at the beginning of the call to w, in parts
-// of about 4 MiB with a checksum each. It returns the number of bytes and the error of w, or that of
-// zero Codes. ReadFrom and View read what it writes, on any platform. Rotations of the caller are not
-// written. Cost: a pass over the rows; other memory is a few KiB.
-func (c *Codes[T]) WriteTo(w io.Writer) (int64, error) {
-	if c.q == nil {
-		return 0, errZero
-	}
+func (c *codes[T]) WriteTo(w io.Writer) (int64, error) {
 	if w == nil {
 		return 0, errNil("w")
 	}

@@ -180,7 +180,7 @@ func (c *comparison) one(o quantise.Options) (result, error) {
 }
 
 // found returns the recall of all queries.
-func (c *comparison) found(codes *quantise.Codes[float32]) float64 {
+func (c *comparison) found(codes quantise.Codes[float32]) float64 {
 	recall, hits, ids := 0.0, make([]quantise.Hit, c.s.k), make([]int, c.s.k)
 	for i := range c.q.Rows {
 		for j, hit := range codes.Search(hits, c.q.Row(i), quantise.Cosine) {
@@ -192,7 +192,7 @@ func (c *comparison) found(codes *quantise.Codes[float32]) float64 {
 }
 
 // compare fills in what codes of one rotation tell: memory, time, errors and what theory says of them.
-func (c *comparison) compare(r *result, q *quantise.Quantiser[float32], codes *quantise.Codes[float32]) {
+func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes quantise.Codes[float32]) {
 	r.bytes = float64(codes.Bytes()) / float64(codes.Len())
 	hits := make([]quantise.Hit, c.s.k)
 	r.query = c.time(func(query int) { codes.Search(hits, c.q.Row(query), quantise.Cosine) })

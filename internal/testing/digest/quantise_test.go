@@ -36,14 +36,14 @@ func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 			require.NoError(t, err)
 			around, err := q.Around(centres)
 			require.NoError(t, err)
-			for i, q := range []*quantise.Quantiser[T]{q, around} {
+			for i, q := range []quantise.Quantiser[T]{q, around} {
 				codesOfQuantiser(t, fmt.Sprintf("%T %v %d%s ", T(0), scheme, bits, [...]string{"", " around"}[i]), q, x, queries, add)
 			}
 		}
 	}
 }
 
-func codesOfQuantiser[T dense.Float](t *testing.T, name string, q *quantise.Quantiser[T], x, queries dense.Matrix[T], add func(name string, v ...any)) {
+func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quantiser[T], x, queries dense.Matrix[T], add func(name string, v ...any)) {
 	c, err := q.Encode(t.Context(), x)
 	require.NoError(t, err)
 	var file bytes.Buffer
@@ -54,7 +54,7 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q *quantise.Quan
 	for by := quantise.InnerProduct; by <= quantise.SquaredDistance; by++ {
 		var found, estimates []float64
 		search := func(hits [][]quantise.Hit, queries dense.Matrix[T], o quantise.SearchOptions[T]) {
-			require.NoError(t, quantise.Search(t.Context(), hits, queries, by, o, c))
+			require.NoError(t, c.Quantiser().Search(t.Context(), hits, queries, by, o, c))
 			for _, list := range hits {
 				for _, hit := range list {
 					found = append(found, float64(hit.ID), hit.Value)
