@@ -139,7 +139,7 @@ type symmetric[T dense.Float] struct {
 	full        *scratch.Buffer[T]
 }
 
-var buffers pool.Both[scratch.Buffer[float32], scratch.Buffer[float64]]
+var buffers pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
 
 // withBuffer calls f with memory for a block on the diagonal.
 func (s *symmetric[T]) withBuffer(n int, f func()) {

@@ -42,4 +42,4 @@ func (c *call[T]) Piece(i int) {
 		hi-lo, c.p.d, c.p.turns, c.inverse)
 }
 
-var calls pool.Both[call[float32], call[float64]]
+var calls pool.Pair[call[float32], call[float64]]

@@ -86,4 +86,4 @@ func (p plan) work(k int) int {
 	return int(min(int64(leastWork), int64(p.order())*int64(additions)*int64(k)))
 }
 
-var batches pool.Both[batch[float32], batch[float64]]
+var batches pool.Pair[batch[float32], batch[float64]]

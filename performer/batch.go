@@ -260,7 +260,7 @@ type batched[T dense.Float] struct {
 }
 
 // batchedCalls keeps tasks between calls.
-var batchedCalls pool.Both[batched[float32], batched[float64]]
+var batchedCalls pool.Pair[batched[float32], batched[float64]]
 
 // runBatch computes a call.
 func runBatch[T dense.Float](b *Batch[T], call batched[T]) {

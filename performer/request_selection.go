@@ -170,4 +170,4 @@ func marks(memory *[]bool, rows []int) []bool {
 	return *memory
 }
 
-var selections pool.Both[selection[float32], selection[float64]]
+var selections pool.Pair[selection[float32], selection[float64]]

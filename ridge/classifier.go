@@ -67,7 +67,7 @@ type classification[T dense.Float] struct {
 	dst, x dense.Matrix[T]
 }
 
-var classifySpaces pool.Both[scratch.Buffer[float32], scratch.Buffer[float64]]
+var classifySpaces pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
 
 func (c *classification[T]) Piece(piece int) {
 	lo := piece * predictRows

@@ -54,7 +54,7 @@ type slopeSpace[T dense.Float] struct {
 	centred, residuals, v scratch.Buffer[float64]
 }
 
-var slopeSpaces pool.Both[slopeSpace[float32], slopeSpace[float64]]
+var slopeSpaces pool.Pair[slopeSpace[float32], slopeSpace[float64]]
 
 func (t *slopes[T]) Piece(piece int) {
 	m, lo := t.m, piece*predictRows

@@ -350,7 +350,7 @@ type predictSpace[T dense.Float] struct {
 	centred, mean, halves scratch.Buffer[float64]
 }
 
-var predictSpaces pool.Both[predictSpace[float32], predictSpace[float64]]
+var predictSpaces pool.Pair[predictSpace[float32], predictSpace[float64]]
 
 func (p *prediction[T]) Piece(piece int) {
 	m, lo := p.m, piece*predictRows

@@ -137,7 +137,7 @@ type request[T dense.Float] struct {
 	squares [serverPieces]float64
 }
 
-var requests pool.Both[request[float32], request[float64]]
+var requests pool.Pair[request[float32], request[float64]]
 
 // begin returns the features of x, centred.
 func (s *Server[T]) begin(x []T) *request[T] {

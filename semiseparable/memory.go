@@ -32,8 +32,8 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 
 // Working memory of all calls.
 var (
-	passes     pool.Both[pass[float32], pass[float64]]
-	inversions pool.Both[inversion[float32], inversion[float64]]
-	pieces     pool.Both[columns[float32], columns[float64]]
-	factors    pool.Both[triangular.Scratch[float32], triangular.Scratch[float64]]
+	passes     pool.Pair[pass[float32], pass[float64]]
+	inversions pool.Pair[inversion[float32], inversion[float64]]
+	pieces     pool.Pair[columns[float32], columns[float64]]
+	factors    pool.Pair[triangular.Scratch[float32], triangular.Scratch[float64]]
 )

@@ -163,7 +163,7 @@ type turning[T dense.Float] struct {
 	grain  int // rows of a piece
 }
 
-var turnings pool.Both[turning[float32], turning[float64]]
+var turnings pool.Pair[turning[float32], turning[float64]]
 
 func (c *turning[T]) Piece(i int) {
 	a := c.angles

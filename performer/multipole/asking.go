@@ -37,7 +37,7 @@ type asking[T dense.Float] struct {
 }
 
 // Scratch memory of all queries.
-var askings pool.Both[asking[float32], asking[float64]]
+var askings pool.Pair[asking[float32], asking[float64]]
 
 // answer writes the outputs of the queries over all tokens of s.
 func (w *asking[T]) answer(s *store[T], dst, q dense.Matrix[T]) {

@@ -75,7 +75,7 @@ func (a *Attention[T]) CanBackward() error {
 	return nil
 }
 
-var backwards pool.Both[gradients[float32], gradients[float64]]
+var backwards pool.Pair[gradients[float32], gradients[float64]]
 
 const (
 	gradientSegments = 8    // the most sums of gradients of keys and values
@@ -244,7 +244,7 @@ type slopes[T dense.Float] struct {
 	deltas []T
 }
 
-var slopeMemory pool.Both[slopes[float32], slopes[float64]]
+var slopeMemory pool.Pair[slopes[float32], slopes[float64]]
 
 // far writes what clusters add to the gradients of the queries lo ≤ i < hi.
 func (w *slopes[T]) far(m *moments[T], k *answered[T], s *segment[T], q, dq, dout dense.Matrix[T], lo, hi int) {

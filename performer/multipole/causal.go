@@ -42,7 +42,7 @@ func causal[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T], seen [
 	pool.Put(&pasts, c)
 }
 
-var pasts pool.Both[past[float32], past[float64]]
+var pasts pool.Pair[past[float32], past[float64]]
 
 // past is what a call of causal attention knows of older keys. A piece is a group of blocks.
 type past[T dense.Float] struct {

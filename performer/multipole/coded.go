@@ -58,7 +58,7 @@ type rotating[T dense.Float] struct {
 	differences, rotated scratch.Buffer[T]
 }
 
-var rotatings pool.Both[rotating[float32], rotating[float64]]
+var rotatings pool.Pair[rotating[float32], rotating[float64]]
 
 // centred returns the rows of x less their mean, which are valid until the next call.
 func (e *rotating[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {

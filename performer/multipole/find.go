@@ -53,7 +53,7 @@ type finding[T dense.Float] struct {
 	counts       []int
 }
 
-var findings pool.Both[finding[float32], finding[float64]]
+var findings pool.Pair[finding[float32], finding[float64]]
 
 // draw returns so many of the keys, in random order.
 func (f *finding[T]) draw(seed [2]uint64, k dense.Matrix[T], size int) dense.Matrix[T] {

@@ -356,6 +356,6 @@ func putBlock[T dense.Float](b *block[T]) { pool.Put(&blocks, b) }
 
 // Memory of all calls.
 var (
-	calls  pool.Both[call[float32], call[float64]]
-	blocks pool.Both[block[float32], block[float64]]
+	calls  pool.Pair[call[float32], call[float64]]
+	blocks pool.Pair[block[float32], block[float64]]
 )

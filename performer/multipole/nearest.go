@@ -26,7 +26,7 @@ func nearest[T dense.Float](labels []int32, keys, centres dense.Matrix[T]) {
 
 const labelKeys = 256
 
-var labellings pool.Both[labelling[float32], labelling[float64]]
+var labellings pool.Pair[labelling[float32], labelling[float64]]
 
 // labelling is the task of nearest. A piece is some keys.
 type labelling[T dense.Float] struct {

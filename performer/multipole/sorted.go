@@ -136,7 +136,7 @@ type tally[T dense.Float] struct {
 	memory                   []T
 }
 
-var tallies pool.Both[tally[float32], tally[float64]]
+var tallies pool.Pair[tally[float32], tally[float64]]
 
 func (t *tally[T]) begin(d, dv int) {
 	t.memory = scratch.Resize(t.memory, 2*d+dv)

@@ -24,7 +24,7 @@ type Core struct {
 	terms []uint16 // those of Terms
 	// kernel is the index of terms in kernelTerms, or −1.
 	kernel  int
-	scratch pool.Both[[]float32, []float64] // combinations
+	scratch pool.Pair[[]float32, []float64] // combinations
 }
 
 const (

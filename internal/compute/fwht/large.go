@@ -45,7 +45,7 @@ type vector[T Float] struct {
 	segment, columns int
 }
 
-var vectors pool.Both[vector[float32], vector[float64]]
+var vectors pool.Pair[vector[float32], vector[float64]]
 
 // within is the task of transforming the segments.
 type within[T Float] vector[T]

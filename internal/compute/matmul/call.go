@@ -258,7 +258,7 @@ func (p *call[T]) scale(lo, hi, from, to int) {
 }
 
 var (
-	calls  pool.Both[call[float32], call[float64]]
-	packs  pool.Both[Packed[float32], Packed[float64]]
-	copies pool.Both[copied[float32], copied[float64]]
+	calls  pool.Pair[call[float32], call[float64]]
+	packs  pool.Pair[Packed[float32], Packed[float64]]
+	copies pool.Pair[copied[float32], copied[float64]]
 )

@@ -227,7 +227,7 @@ func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 // borrowed is an operand without memory of its own.
 type borrowed[T Float] Packed[T]
 
-var borrows pool.Both[borrowed[float32], borrowed[float64]]
+var borrows pool.Pair[borrowed[float32], borrowed[float64]]
 
 func check[T Float](a view[T], k, n int, c view[T]) {
 	if a.cols != k || c.rows != a.rows || c.cols != n {

@@ -54,7 +54,7 @@ type square[T Float] struct {
 	lo     int // first of these inner indices
 }
 
-var squares pool.Both[square[float32], square[float64]]
+var squares pool.Pair[square[float32], square[float64]]
 
 // Piece adds one block of inner indices to the rows of one strip and the columns of one slab.
 func (s *square[T]) Piece(piece int) {

@@ -385,4 +385,4 @@ func (t *settling[T]) Piece(i int) {
 	}
 }
 
-var columns pool.Both[scratch.Buffer[float32], scratch.Buffer[float64]]
+var columns pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]

@@ -88,7 +88,7 @@ func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T],
 }
 
 // blocks is the memory of blocks.
-var blocks pool.Both[[]float32, []float64]
+var blocks pool.Pair[[]float32, []float64]
 
 // resize makes a block of n elements or more of x. It starts where a vector may without
 // lying in two cache lines.

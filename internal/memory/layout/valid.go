@@ -9,7 +9,7 @@ import (
 // Tokens is memory for points (queries or keys) and the same number of outputs or values.
 type Tokens[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
-var tokens pool.Both[Tokens[float32], Tokens[float64]]
+var tokens pool.Pair[Tokens[float32], Tokens[float64]]
 
 // TokensOf returns n×d points and n×dv values of any contents, and their memory for Release.
 func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.Matrix[T]) {

@@ -18,21 +18,21 @@ func (p *Of[V]) Get() *V {
 // Put takes v, which the caller does not use again.
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
 
-// Both keeps values of two types, such as a generic type for float32 and for float64: a generic
+// Pair keeps values of two types, such as a generic type for float32 and for float64: a generic
 // function has no variables of its own to keep them in. The zero value is empty and ready for use
 // by goroutines.
-type Both[A, B any] struct {
+type Pair[A, B any] struct {
 	a Of[A]
 	b Of[B]
 }
 
 // Get returns the pool's value of type V, A or B, as [Of.Get] does.
-func Get[V, A, B any](p *Both[A, B]) *V { return of[V](p).Get() }
+func Get[V, A, B any](p *Pair[A, B]) *V { return of[V](p).Get() }
 
 // Put takes v, which the caller does not use again.
-func Put[V, A, B any](p *Both[A, B], v *V) { of[V](p).Put(v) }
+func Put[V, A, B any](p *Pair[A, B], v *V) { of[V](p).Put(v) }
 
-func of[V, A, B any](p *Both[A, B]) *Of[V] {
+func of[V, A, B any](p *Pair[A, B]) *Of[V] {
 	if values, ok := any(&p.a).(*Of[V]); ok {
 		return values
 	}

@@ -23,8 +23,8 @@ func TestGetIsNewOrWhatWasPut(t *testing.T) {
 }
 
 // Each type has values of its own.
-func TestBothKeepTypesApart(t *testing.T) {
-	var p Both[[]float32, []float64]
+func TestPairKeepsTypesApart(t *testing.T) {
+	var p Pair[[]float32, []float64]
 	kept := 0
 	for range 100 {
 		single, double := Get[[]float32](&p), Get[[]float64](&p)

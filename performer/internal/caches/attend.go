@@ -167,7 +167,7 @@ type work[T dense.Float] struct {
 	weights []uint64
 }
 
-var works pool.Both[work[float32], work[float64]]
+var works pool.Pair[work[float32], work[float64]]
 
 // recent adds up the tokens of a head that are no codes.
 func (w *work[T]) recent(s *Memory[T], h int) {

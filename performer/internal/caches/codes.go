@@ -36,7 +36,7 @@ type rows[T dense.Float] struct {
 	codes   []uint8
 }
 
-var rowsPool pool.Both[rows[float32], rows[float64]]
+var rowsPool pool.Pair[rows[float32], rows[float64]]
 
 // encode makes codes of x in a row and returns the scale.
 func (b *rows[T]) encode(s *store[T], row []uint64, x []T, bits int) (scale float32) {

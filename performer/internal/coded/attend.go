@@ -42,7 +42,7 @@ type call[T dense.Float] struct {
 	rows, skip int
 }
 
-var calls pool.Both[call[float32], call[float64]]
+var calls pool.Pair[call[float32], call[float64]]
 
 // begin makes codes of keys and values, and says how queries are cut into blocks.
 func (c *call[T]) begin(a tiles.Attention[T]) {

@@ -37,7 +37,7 @@ type block[T dense.Float] struct {
 	counted    []int32
 }
 
-var blocks pool.Both[block[float32], block[float64]]
+var blocks pool.Pair[block[float32], block[float64]]
 
 // begin takes in the queries lo ≤ i < hi.
 func (b *block[T]) begin(c *call[T], lo, hi int) {

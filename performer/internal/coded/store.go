@@ -156,7 +156,7 @@ type encoding[T dense.Float] struct {
 	keys, values, rotated scratch.Buffer[T]
 }
 
-var encodings pool.Both[encoding[float32], encoding[float64]]
+var encodings pool.Pair[encoding[float32], encoding[float64]]
 
 // rotate returns the rotations of rows, which are valid until the next call.
 func (e *encoding[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.Matrix[T] {

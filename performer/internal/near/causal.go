@@ -56,7 +56,7 @@ func Causal[T dense.Float](b Base[T], dst, q, k, v dense.Matrix[T], valid []bool
 	pool.Put(&fars, w)
 }
 
-var fars pool.Both[Far[float32], Far[float64]]
+var fars pool.Pair[Far[float32], Far[float64]]
 
 // run answers all queries, those with the same first near key together.
 func (w *Far[T]) run() {

@@ -45,7 +45,7 @@ func (g *gaussianColumns[T]) Columns(dst dense.Matrix[T], rows []int) {
 	}
 }
 
-var gathered pool.Both[scratch.Buffer[float32], scratch.Buffer[float64]]
+var gathered pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
 
 // finish turns the products s·x·y of a point x into exp(s·x·y − s‖y‖²/2 − s‖x‖²/2), given −s‖x‖²/2.
 func (g *gaussianColumns[T]) finish(row []T, half T) {

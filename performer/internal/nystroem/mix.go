@@ -110,7 +110,7 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 	}
 }
 
-var mixers pool.Both[mixer[float32], mixer[float64]]
+var mixers pool.Pair[mixer[float32], mixer[float64]]
 
 // Share makes D⁻¹·S the sums of to, D = diag(G·1), for the sums S of from over the keys that are not
 // landmarks, and adds the landmarks that are keys with their weights and values, which are rows of v.

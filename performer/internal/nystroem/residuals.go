@@ -19,7 +19,7 @@ type spanner[T dense.Float] struct {
 	factor   triangular.Factor[float64] // that of a set, with memory of its own
 }
 
-var spanners pool.Both[spanner[float32], spanner[float64]]
+var spanners pool.Pair[spanner[float32], spanner[float64]]
 
 // Residuals sets dst to how much of each query the landmarks do not span, relative to 1: with the
 // Gaussian features g_z = exp(−s·‖q − z‖²/2), 1 − gᵀ·G⁻¹·g.

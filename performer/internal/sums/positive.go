@@ -80,7 +80,7 @@ func unlikes[T dense.Float]() *unlikeRows[T] {
 	return m
 }
 
-var unlikeMemory pool.Both[unlikeRows[float32], unlikeRows[float64]]
+var unlikeMemory pool.Pair[unlikeRows[float32], unlikeRows[float64]]
 
 // add makes query i of q one of the rows.
 func (m *unlikeRows[T]) add(q dense.Matrix[T], i int) {

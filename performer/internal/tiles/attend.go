@@ -71,4 +71,4 @@ func (c *call[T]) Piece(i int) {
 	t.Release()
 }
 
-var calls pool.Both[call[float32], call[float64]]
+var calls pool.Pair[call[float32], call[float64]]

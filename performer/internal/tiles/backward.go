@@ -219,6 +219,6 @@ func (w *gradientTile[T]) cap(x []T, c T) {
 
 // Scratch memory of all calls of Backward.
 var (
-	backwards     pool.Both[backward[float32], backward[float64]]
-	gradientTiles pool.Both[gradientTile[float32], gradientTile[float64]]
+	backwards     pool.Pair[backward[float32], backward[float64]]
+	gradientTiles pool.Pair[gradientTile[float32], gradientTile[float64]]
 )

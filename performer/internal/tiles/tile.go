@@ -251,4 +251,4 @@ func (t *Tile[T]) Sums(i int) (sums []T, total T, peak float64) {
 }
 
 // Scratch memory of all tiles.
-var tiles pool.Both[Tile[float32], Tile[float64]]
+var tiles pool.Pair[Tile[float32], Tile[float64]]
