@@ -61,6 +61,7 @@ func testProductBytes[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "givens: a zero Product, want one of Draw to write it")
 }
 
+//ci:portable
 func TestProductBytes(t *testing.T) {
 	densetest.Both(t, testProductBytes[float32], testProductBytes[float64])
 }
@@ -78,6 +79,8 @@ func productBytes(version, size uint16, d, n uint64, i, j uint32, cos, sin float
 }
 
 // TestHostileProducts has checksums that fit and contents that do not.
+//
+//ci:portable
 func TestHostileProducts(t *testing.T) {
 	require.NoError(t, new(givens.Product[float32]).UnmarshalBinary(productBytes(1, 4, 3, 1, 0, 2, 1, 0)))
 	nan := float32(math.NaN())
@@ -105,6 +108,8 @@ func TestHostileProducts(t *testing.T) {
 }
 
 // TestHostileDimension has few bytes of a product in a space whose vectors may be beyond all memory.
+//
+//ci:portable
 func TestHostileDimension(t *testing.T) {
 	const d = math.MaxInt32
 	data := productBytes(1, 4, d, 1, 0, d-1, 1, 0)
@@ -192,6 +197,8 @@ func bits[T dense.Float](p *givens.Product[T]) string {
 
 // TestGolden holds the promise that a seed gives the same product, with the same bits, in every
 // version and on every platform, and that its bytes can be read.
+//
+//ci:portable
 func TestGolden(t *testing.T) {
 	path := filepath.Join("testdata", "products.txt")
 	var lines []string

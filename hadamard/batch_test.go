@@ -57,6 +57,7 @@ func testBatchAllocations[T dense.Float](t *testing.T) {
 	assert.Zero(t, (after.Mallocs-before.Mallocs)/runs)
 }
 
+//ci:slow
 func TestBatchesDoNotAllocate(t *testing.T) {
 	densetest.Both(t, testBatchAllocations[float32], testBatchAllocations[float64])
 }

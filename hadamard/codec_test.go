@@ -138,10 +138,12 @@ func testRotationBytes[T dense.Float](t *testing.T) {
 	assert.EqualError(t, err, "hadamard: a rotation of 0 factors, want 1 to 4294967295 to write it")
 }
 
+//ci:portable
 func TestRotationBytes(t *testing.T) {
 	densetest.Both(t, testRotationBytes[float32], testRotationBytes[float64])
 }
 
+//ci:portable
 func TestRotationBytesDoNotDependOnTheType(t *testing.T) {
 	data, err := newRotation[float32](t, 100, 3, 5).MarshalBinary()
 	require.NoError(t, err)
@@ -163,6 +165,8 @@ func rotationBytes(version uint16, factors uint32, d, order uint64, words ...uin
 }
 
 // TestHostileRotations has checksums that fit and contents that do not.
+//
+//ci:portable
 func TestHostileRotations(t *testing.T) {
 	for _, c := range []struct {
 		data []byte
@@ -232,6 +236,8 @@ func sums[T dense.Float](r *hadamard.Rotation[T]) string {
 
 // TestGolden holds the promise that a seed gives the same rotation, with the same bits, in every
 // version and on every platform, and that its bytes are the same and can be read.
+//
+//ci:portable
 func TestGolden(t *testing.T) {
 	path := filepath.Join("testdata", "rotations.txt")
 	var lines []string

@@ -175,6 +175,7 @@ func testLargeOrders[T dense.Float](t *testing.T) {
 	}
 }
 
+//ci:slow
 func TestTransposedUndoesLargeOrders(t *testing.T) {
 	densetest.Both(t, testLargeOrders[float32], testLargeOrders[float64])
 }

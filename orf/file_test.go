@@ -73,6 +73,8 @@ func TestFiles(t *testing.T) {
 }
 
 // TestFilesOfEveryKind fails where a kind is registered and ensembles has none of it.
+//
+//ci:portable
 func TestFilesOfEveryKind(t *testing.T) {
 	kinds := map[string]bool{}
 	for _, e := range ensembles() {
@@ -89,6 +91,8 @@ var update = flag.Bool("update", false, "write testdata anew")
 // TestGoldenFiles reads one file of every kind of projection that the first version wrote. It gives
 // the same bytes when it is written again, and the projections that it gave then: structured ones
 // to the bit on every platform, others to rounding.
+//
+//ci:portable
 func TestGoldenFiles(t *testing.T) {
 	const d = 3
 	x := densetest.Counted[float32](1, d, d)
@@ -126,6 +130,7 @@ func TestGoldenFiles(t *testing.T) {
 // own is a projection of another package.
 type own struct{ orf.Projection[float64] }
 
+//ci:portable
 func TestFileErrors(t *testing.T) {
 	var file bytes.Buffer
 	assert.EqualError(t, orf.Write[float64](&file, nil), "orf: p is nil, want a projection")

@@ -227,6 +227,7 @@ func TestBackwardShowsNaN(t *testing.T) {
 	}
 }
 
+//ci:race
 func TestBackwardBitsDoNotDependOnProcessors(t *testing.T) {
 	densetest.Both(t, testBackwardBits[float32], testBackwardBits[float64])
 }

@@ -229,6 +229,8 @@ func TestCachesBeyondFloat32(t *testing.T) {
 }
 
 // A token takes a quarter and an eighth of what it takes in float32, and 8 bytes for its scales.
+//
+//ci:portable
 func TestCachesBytes(t *testing.T) {
 	const d, heads, keyHeads = 64, 4, 2
 	k := dense.New[float32](1000, keyHeads*d)

@@ -14,6 +14,8 @@ import (
 // The linear attention of elu+1 features [Katharopoulos et al. 2020] on a
 // three-token case whose outputs are known to eight digits from an independent
 // implementation in float32.
+//
+//ci:portable
 func TestGoldenELU(t *testing.T) {
 	densetest.Both(t, testGoldenELU[float32], testGoldenELU[float64])
 }
@@ -34,6 +36,8 @@ func testGoldenELU[T dense.Float](t *testing.T) {
 }
 
 // d = 1, q = k = 1, V = 1, 0, 0: every weight is the same, whatever the map.
+//
+//ci:portable
 func TestGoldenCausal(t *testing.T) {
 	densetest.Both(t, testGoldenCausal[float32], testGoldenCausal[float64])
 }

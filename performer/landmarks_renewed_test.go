@@ -123,6 +123,8 @@ func TestRenewedLandmarksErrors(t *testing.T) {
 }
 
 // One form serves goroutines.
+//
+//ci:race
 func TestRenewedLandmarksShared(t *testing.T) {
 	l := must.Have(NewLandmarks(Exact[float32]{Causal: true}, 6, densetest.Source(1)))
 	q, k, v := densetest.Decaying[float32](1, 90, 5, 2), densetest.Decaying[float32](2, 90, 5, 2), densetest.Decaying[float32](3, 90, 2, 1)

@@ -186,6 +186,7 @@ func testOnes[T dense.Float](t *testing.T) {
 	}
 }
 
+//ci:race
 func TestProcessorsDoNotMatter(t *testing.T) {
 	densetest.Both(t, testProcessors[float32], testProcessors[float64])
 }
@@ -205,6 +206,8 @@ func testProcessors[T dense.Float](t *testing.T) {
 }
 
 // One Linear serves values of any width, one after another and at once.
+//
+//ci:race
 func TestSharedByGoroutines(t *testing.T) {
 	rng := rand.New(densetest.Source(17))
 	a := attention(maptest.Positive[float32](16, 4), LinearOptions{})

@@ -24,6 +24,8 @@ import (
 
 // What is written is read again, sums, references, NaN and Inf: another state goes on
 // as the first would have, bit for bit.
+//
+//ci:portable
 func TestStateRoundTrip(t *testing.T) {
 	densetest.Both(t, testRoundTrip[float32], testRoundTrip[float64])
 }
@@ -54,6 +56,8 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 
 // The bytes of a small state, all of them, worked out by hand from the format: one
 // feature, φ(x) = x, one key 2 with value 3, so that the sums are 6 and 2.
+//
+//ci:portable
 func TestStateGolden(t *testing.T) {
 	s := must.Have(attention[float64](must.Have(rff.Identity[float64](1)), LinearOptions{}).NewState(1, 1))
 	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
@@ -113,6 +117,8 @@ func sealed(data []byte) []byte {
 }
 
 // Damage is found wherever it is, and what is refused changes nothing.
+//
+//ci:portable
 func TestStateDamage(t *testing.T) {
 	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(maptest.Positive[float32](4, 3), LinearOptions{})) })
 	t.Run("exact", func(t *testing.T) { testStateDamage(t, Exact[float32]{}) })
@@ -145,6 +151,8 @@ func testStateDamage(t *testing.T, a Streaming[float32]) {
 }
 
 // Hostile bytes with a right checksum get an error that names what is wrong.
+//
+//ci:portable
 func TestStateHostile(t *testing.T) {
 	const d, dv, m = 3, 2, 4
 	a := attention(maptest.Positive[float32](m, d), LinearOptions{})

@@ -275,6 +275,8 @@ func abs(x float64) float64 { return max(x, -x) }
 
 // What is written is read again by a State of the same forms, which goes on with the same bits;
 // States of other forms refuse it.
+//
+//ci:portable
 func TestStateRoundTripOfEveryForm(t *testing.T) {
 	densetest.Both(t, testStateRoundTripOfEveryForm[float32], testStateRoundTripOfEveryForm[float64])
 }
@@ -357,6 +359,8 @@ func testStateOfManyKeys[T dense.Float](t *testing.T) {
 
 // Parts merge to the whole, to rounding, whatever their order; a State may be merged with
 // itself, and other is left as it was.
+//
+//ci:portable
 func TestStateMergeOfEveryForm(t *testing.T) {
 	densetest.Both(t, testStateMergeOfEveryForm[float32], testStateMergeOfEveryForm[float64])
 }

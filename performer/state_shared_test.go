@@ -78,6 +78,7 @@ func testSharedStates[T dense.Float](t *testing.T) {
 	}
 }
 
+//ci:race
 func TestSharedStates(t *testing.T) {
 	densetest.Both(t, testSharedStates[float32], testSharedStates[float64])
 }
@@ -107,6 +108,7 @@ func testSharedForms[T dense.Float](t *testing.T) {
 	}
 }
 
+//ci:race
 func TestSharedForms(t *testing.T) {
 	densetest.Both(t, testSharedForms[float32], testSharedForms[float64])
 }

@@ -270,6 +270,8 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 
 // Parts merge in any order and grouping to the same state, to rounding; other is left
 // as it was, and a clone goes its own way.
+//
+//ci:portable
 func TestStateMerge(t *testing.T) {
 	densetest.Both(t, testStateMerge[float32], testStateMerge[float64])
 }

@@ -159,6 +159,8 @@ func TestCentredBetweenEqual(t *testing.T) {
 }
 
 // Goroutines that need a law first compute it once, and get the same estimates.
+//
+//ci:race
 func TestBetweenShared(t *testing.T) {
 	x := random[float32](20, 48, 8)
 	for _, o := range []quantise.Options{{}, {Scheme: quantise.Uniform}} {

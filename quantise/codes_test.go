@@ -150,6 +150,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+//ci:portable
 func TestBytes(t *testing.T) {
 	x := random[float32](10, 768, 3)
 	for o, want := range map[quantise.Options]int{

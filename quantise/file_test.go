@@ -58,6 +58,8 @@ func sameCodes[T dense.Float](t *testing.T, want, got quantise.Codes[T], query [
 }
 
 // Codes come back from a reader that gives few bytes at a time, and from bytes in memory at any place.
+//
+//ci:portable
 func TestFileRoundTrip(t *testing.T) {
 	x, query := random[float32](9, 100, 1), random[float32](1, 100, 2).Row(0)
 	for _, o := range lawOptions(1, 2, 4, 8) {
@@ -85,6 +87,8 @@ func TestFileRoundTrip(t *testing.T) {
 }
 
 // Views use the bytes themselves, and Append leaves them alone.
+//
+//ci:portable
 func TestViewSharesBytes(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
 		t.Skip("big endian")
@@ -105,6 +109,8 @@ func TestViewSharesBytes(t *testing.T) {
 }
 
 // A file may be read after rows that are there, and into codes with room for more rows.
+//
+//ci:portable
 func TestFilesFollowEachOther(t *testing.T) {
 	x, query := random[float32](700, 40, 5), random[float32](1, 40, 6).Row(0)
 	whole := encode(t, x, quantise.Options{})
@@ -119,6 +125,8 @@ func TestFilesFollowEachOther(t *testing.T) {
 }
 
 // Codes over rotations of the caller need the quantiser.
+//
+//ci:portable
 func TestFileOver(t *testing.T) {
 	plane := newHaarPlane(16, 1)
 	c := newCodes(t, quantise.Options{}, plane)
@@ -136,6 +144,8 @@ func TestFileOver(t *testing.T) {
 
 // Of a file that is cut off anywhere the whole parts remain, and the error says what is missing; so of
 // one that is damaged in a part.
+//
+//ci:portable
 func TestFileCutOff(t *testing.T) {
 	const d, n, part = 8, 600_000, 1 << 22 / 12 // of 1 bit: 12 bytes, with 4 of the word for d' = 8
 	x := random[float32](n, d, 7)
@@ -225,6 +235,7 @@ func resealPart(b []byte) []byte {
 	return b
 }
 
+//ci:portable
 func TestFileErrors(t *testing.T) {
 	c := encode(t, random[float32](3, 8, 1), quantise.Options{})
 	data := fileOf(t, c)
@@ -278,6 +289,8 @@ func TestFileErrors(t *testing.T) {
 
 // Bytes that claim rows or a dimension that they do not hold take no memory: the rotations of such a
 // dimension would take long to draw.
+//
+//ci:portable
 func TestHostileFile(t *testing.T) {
 	allocated := func(f func()) uint64 {
 		var before, after runtime.MemStats
@@ -353,6 +366,8 @@ func FuzzFile(f *testing.F) {
 var update = flag.Bool("update", false, "write the golden file")
 
 // Codes of later versions and of other platforms have the bytes of testdata.
+//
+//ci:portable
 func TestGolden(t *testing.T) {
 	x := dense.New[float32](3, 100)
 	for i := range x.Data {

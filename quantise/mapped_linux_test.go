@@ -12,6 +12,8 @@ import (
 )
 
 // Codes are searched in a mapped file that cannot be written.
+//
+//ci:portable
 func TestMappedFile(t *testing.T) {
 	x, query := random[float32](2000, 96, 1), random[float32](1, 96, 2).Row(0)
 	c := encode(t, x, quantise.Options{Bits: 4})

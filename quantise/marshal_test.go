@@ -44,6 +44,7 @@ func reseal(b []byte) []byte {
 	return b
 }
 
+//ci:portable
 func TestUnmarshalErrors(t *testing.T) {
 	c := encode(t, random[float32](3, 8, 1), quantise.Options{})
 	quantiser := marshalled(t, c.Quantiser())

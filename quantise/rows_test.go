@@ -44,6 +44,8 @@ func TestBlocks(t *testing.T) {
 
 // Goroutines read codes while others append, also rows that are refused: every call sees the rows of
 // whole calls of Append, and the right codes of them.
+//
+//ci:race
 func TestSharedAppend(t *testing.T) {
 	const n, d, batch = 1200, 16, 4
 	x := random[float32](n, d, 5)

@@ -120,6 +120,8 @@ func TestQueriesThatAreNotFinite(t *testing.T) {
 }
 
 // Goroutines share codes, for all measures at once.
+//
+//ci:race
 func TestShared(t *testing.T) {
 	x, query := random[float32](5000, 48, 8), random[float32](1, 48, 9).Row(0)
 	c := encode(t, x, quantise.Options{Bits: 1})

@@ -80,6 +80,8 @@ func TestAdditiveChiSquareIsThePeriodicKernel(t *testing.T) {
 // The values of scikit-learn's AdditiveChi2Sampler at (2, 0, 0.25), from its formulas
 // evaluated in Python: √(xL), then for each step j √(2xL/cosh(πjL)) times the cosine and
 // the sine of jL·log x, each for all coordinates.
+//
+//ci:portable
 func TestAdditiveChiSquareGolden(t *testing.T) {
 	densetest.Both(t, testAdditiveChiSquareGolden[float32], testAdditiveChiSquareGolden[float64])
 }

@@ -300,6 +300,8 @@ func sameSides[T dense.Float](t *testing.T, want, got rff.Map[T]) {
 
 // TestFilesOfEveryConstructor fails where an exported function returns a map and fileMaps has none
 // of it, and where a kind of the archive is written by none.
+//
+//ci:portable
 func TestFilesOfEveryConstructor(t *testing.T) {
 	constructors, kinds, kernelKinds := map[string]bool{"New": true}, map[string]bool{}, map[string]bool{}
 	for _, w := range fileMaps[float64](t, 6, 3) {

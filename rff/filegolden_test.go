@@ -34,6 +34,8 @@ func goldenPoint[T dense.Float](d int) dense.Matrix[T] {
 
 // TestGoldenFiles reads one file of every kind of map that the first version wrote. It gives the
 // same bytes when it is written again, and the features that it gave then.
+//
+//ci:portable
 func TestGoldenFiles(t *testing.T) {
 	path := func(name string) string { return filepath.Join("testdata", name+".safetensors") }
 	list := filepath.Join("testdata", "features.txt")

@@ -82,6 +82,8 @@ func reshape(name string, dims ...int) func(f *safetensors.File) {
 }
 
 // TestChangedFiles has files with checksums that fit and contents that do not.
+//
+//ci:portable
 func TestChangedFiles(t *testing.T) {
 	over := func(e orf.Ensemble) []byte {
 		w, err := orf.Draw[float64](e, 5, 3, exprand.NewSource(1))
@@ -237,6 +239,8 @@ func TestKernelsOfOtherPoints(t *testing.T) {
 }
 
 // TestEveryDamageIsFound changes every byte of a file, and cuts the file off everywhere.
+//
+//ci:portable
 func TestEveryDamageIsFound(t *testing.T) {
 	for _, name := range []string{"Gaussian", "Convolution"} {
 		file := golden(t, name)
@@ -253,6 +257,8 @@ func TestEveryDamageIsFound(t *testing.T) {
 
 // TestHostileFilesTakeLittleMemory has small files of maps with many features, patches or
 // coordinates.
+//
+//ci:portable
 func TestHostileFilesTakeLittleMemory(t *testing.T) {
 	embedded := func(f *safetensors.File) {
 		for _, key := range []string{"map.patches.height", "map.patches.width"} {

@@ -122,6 +122,8 @@ func ExampleSums() {
 }
 
 // A length-scale by the evidence.
+//
+//ci:slow
 func ExampleChoose() {
 	src := rand.NewPCG(1, 2)
 	x, y := wave(500, src)

@@ -143,6 +143,8 @@ func goldenRow(t testing.TB, file []byte) []float64 {
 // TestGoldenFiles reads a model and classifiers that earlier versions wrote. They give the same
 // bytes when they are written again, and the predictions that they gave then, to rounding:
 // processors round functions and sums of some terms in their own way.
+//
+//ci:portable
 func TestGoldenFiles(t *testing.T) {
 	list := filepath.Join("testdata", "predictions.txt")
 	if *update {
@@ -236,6 +238,8 @@ func changed(t testing.TB, file []byte, change func(f *safetensors.File)) []byte
 type own struct{ rff.Map[float64] }
 
 // TestHostileFiles: what does not fit is an error that names it.
+//
+//ci:portable
 func TestHostileFiles(t *testing.T) {
 	text := func(key, value string) func(f *safetensors.File) {
 		return func(f *safetensors.File) { f.Metadata["model."+key] = value }
@@ -327,6 +331,8 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
 // TestEveryDamageIsFound changes every byte of a file, and cuts the file off everywhere.
+//
+//ci:portable
 func TestEveryDamageIsFound(t *testing.T) {
 	file := golden(t, "Model")
 	for at := range file {

@@ -122,6 +122,7 @@ func TestNPYOfOthers(t *testing.T) {
 	assert.Equal(t, n, at)
 }
 
+//ci:portable
 func TestCSVDefaults(t *testing.T) {
 	path := put(t, "rows.csv", []byte("1;2;3\n4;5;6\n"))
 	for b, err := range (ridge.CSV[float64]{Path: path, Comma: ';'}).Blocks() {
@@ -150,6 +151,8 @@ func TestByteOrderMark(t *testing.T) {
 }
 
 // Numbers as other programs write them are read, or refused with their line and column.
+//
+//ci:portable
 func TestCSVOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -225,6 +228,7 @@ func TestCSVOfOthers(t *testing.T) {
 	}
 }
 
+//ci:portable
 func TestFileErrors(t *testing.T) {
 	phi := gaussian[float64](t, 4, 2, 1, 1)
 	fail := func(rows ridge.Rows[float64], want ...string) {

@@ -118,6 +118,8 @@ func TestServerRefuses(t *testing.T) {
 }
 
 // What does not fit in the file of a server is an error that names it, and so is all damage.
+//
+//ci:portable
 func TestHostileServers(t *testing.T) {
 	m, _ := fitted(t, gaussian[float64](t, 3, 5, 1, 1), 50, ridge.Options{})
 	server, err := m.Server(t.Context())

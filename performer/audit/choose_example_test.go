@@ -14,6 +14,8 @@ import (
 )
 
 // Attention to 5 %: by landmarks for small queries, with scores in 8 bits for large ones.
+//
+//ci:slow
 func ExampleChoose() {
 	const tokens, d = 8192, 16
 	src := exprand.NewSource(1)

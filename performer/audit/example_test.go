@@ -25,6 +25,8 @@ func small(rng *rand.Rand, n, d int, size float64) dense.Matrix[float64] {
 }
 
 // How far linear attention and attention by landmarks are from exact attention, from 64 rows.
+//
+//ci:slow
 func ExampleRows() {
 	const tokens, d = 2048, 16
 	src := exprand.NewSource(1)

@@ -29,6 +29,8 @@ func small(rng *rand.Rand, n, d int, size float64) dense.Matrix[float64] {
 
 // An estimate whose expectation is exact attention, and how far it may be off. For so few tokens
 // exact attention is cheaper, and MaxCost lets the estimate run all the same.
+//
+//ci:slow
 func ExampleUnbiased_Estimate() {
 	const tokens, d = 100, 16
 	src := exprand.NewSource(1)
@@ -51,6 +53,8 @@ func ExampleUnbiased_Estimate() {
 }
 
 // Whether m features are enough.
+//
+//ci:slow
 func ExamplePredictor_Predict() {
 	const tokens, d = 512, 16
 	src := exprand.NewSource(1)

@@ -20,6 +20,8 @@ import (
 )
 
 // A layer that was written and read has the same outputs, bit for bit.
+//
+//ci:portable
 func TestMultiHeadFile(t *testing.T) {
 	densetest.Both(t, testMultiHeadFile[float32], testMultiHeadFile[float64])
 }
@@ -69,6 +71,8 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 
 // Gains of norms are tensors of their own, beside weights of any names, and are written as they were
 // read.
+//
+//ci:portable
 func TestMultiHeadNormFile(t *testing.T) {
 	densetest.Both(t, testMultiHeadNormFile[float32], testMultiHeadNormFile[float64])
 }
@@ -126,6 +130,8 @@ func testMultiHeadNormFile[T dense.Float](t *testing.T) {
 }
 
 // The state dict of PyTorch, beside the tensors of another layer.
+//
+//ci:portable
 func TestReadMultiHeadOfPyTorch(t *testing.T) {
 	p := goldenProjections[float64]()
 	file := &safetensors.File{Tensors: map[string]safetensors.Tensor{
@@ -343,6 +349,7 @@ func tensor(shape []int, x []float64) safetensors.Tensor {
 	return must.Have(safetensors.FromFloats(shape, x))
 }
 
+//ci:portable
 func TestReadMultiHeadErrors(t *testing.T) {
 	zeros := func(shape ...int) safetensors.Tensor {
 		n := 1

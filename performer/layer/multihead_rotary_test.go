@@ -208,6 +208,8 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 // of transformers: q_norm and k_norm before the rotation, of a head as in modeling_qwen3 and
 // modeling_gemma3, or of a row as in modeling_olmo2. Weights and inputs are sines; gradients are
 // those of Σ out∘sines from 7 on, by autograd.
+//
+//ci:portable
 func TestMultiHeadGoldenNorms(t *testing.T) {
 	densetest.Both(t, testGoldenNorms[float32], testGoldenNorms[float64])
 }

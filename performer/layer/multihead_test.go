@@ -39,6 +39,8 @@ func goldenProjections[T dense.Float]() layer.Projections[T] {
 
 // Outputs of nn.MultiheadAttention of PyTorch 1.13 in float64, for two sequences of three
 // rows: self-attention, the same with key_padding_mask, and with a causal attn_mask.
+//
+//ci:portable
 func TestMultiHeadGolden(t *testing.T) {
 	densetest.Both(t, testMultiHeadGolden[float32], testMultiHeadGolden[float64])
 }
@@ -107,6 +109,8 @@ func requireRounded[T dense.Float](t *testing.T, want []float64, got dense.Matri
 }
 
 // The golden numbers of elu+1 through a layer whose projections are the identity.
+//
+//ci:portable
 func TestMultiHeadGoldenELU(t *testing.T) {
 	q := dense.Of(3, 3, []float64{1.8, 1.35, -1.89, .08, 1.27, -1.06, .28, .12, -.67})
 	k := dense.Of(3, 3, []float64{.71, -.5, -1.58, 1.43, -.16, .49, .58, -.27, -.25})

@@ -74,6 +74,8 @@ func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
 }
 
 // Bits do not depend on GOMAXPROCS or on earlier calls, and errors are some times those of outputs.
+//
+//ci:race
 func TestBackwardProcessors(t *testing.T) {
 	exact := performer.Exact[float32]{}
 	f := form(t, exact, multipole.Options{})

@@ -91,6 +91,8 @@ func TestBitsNotFinite(t *testing.T) {
 }
 
 // Outputs have the same bits on one processor, and in any memory.
+//
+//ci:race
 func TestBitsProcessors(t *testing.T) {
 	f := form(t, performer.Exact[float32]{Bits: 8}, multipole.Options{})
 	q, k, v := tokens[float32](5000, 8, 8, 6, 8)

@@ -186,6 +186,8 @@ func compareNaN(t *testing.T, want, got dense.Matrix[float64]) {
 }
 
 // Results have the same bits whatever GOMAXPROCS is, in any memory, and with dst in place of q.
+//
+//ci:race
 func TestProcessors(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		f := form(t, performer.Exact[float32]{Causal: causal}, multipole.Options{})
@@ -201,6 +203,8 @@ func TestProcessors(t *testing.T) {
 }
 
 // One form may serve goroutines.
+//
+//ci:race
 func TestShared(t *testing.T) {
 	f := form(t, performer.Exact[float32]{Causal: true}, multipole.Options{})
 	q, k, v := tokens[float32](1500, 8, 8, 6, 9)

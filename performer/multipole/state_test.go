@@ -81,6 +81,8 @@ func testState[T dense.Float](t *testing.T, rounding float64) {
 }
 
 // Outputs depend on the tokens, not on the calls that brought them, on processors or on copies.
+//
+//ci:race
 func TestStateProcessors(t *testing.T) {
 	const n, d, dv = 2400, 6, 5
 	f := form(t, performer.Exact[float32]{Causal: true}, multipole.Options{})
@@ -146,6 +148,8 @@ func TestStateRollback(t *testing.T) {
 }
 
 // Merge takes in the tokens of the other state after its own.
+//
+//ci:portable
 func TestStateMerge(t *testing.T) {
 	const n, d, dv = 2700, 5, 4
 	f := form(t, performer.Exact[float32]{}, multipole.Options{})
@@ -170,6 +174,8 @@ func TestStateMerge(t *testing.T) {
 }
 
 // A state that reads bytes goes on with the bits of the state that they are of.
+//
+//ci:portable
 func TestStateBytes(t *testing.T) {
 	densetest.Both(t, testStateBytes[float32], testStateBytes[float64])
 }
@@ -312,6 +318,8 @@ func TestStateOutputsAreAverages(t *testing.T) {
 
 // Clones of one state, in goroutines of their own, give the bits of a single goroutine, whatever they
 // do. The clones themselves are made at once.
+//
+//ci:race
 func TestSharedStates(t *testing.T) {
 	const n, d, dv, clones = 1400, 6, 5, 4
 	none := dense.Matrix[float32]{}

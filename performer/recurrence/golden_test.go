@@ -72,6 +72,8 @@ var recurrenceGolden = []struct {
 }
 
 // The tensors of the operator are the matrices of a Recurrence, sequence after sequence.
+//
+//ci:portable
 func TestRecurrenceGolden(t *testing.T) {
 	densetest.Both(t, testRecurrenceGolden[float32], testRecurrenceGolden[float64])
 }

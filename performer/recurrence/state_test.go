@@ -117,6 +117,8 @@ func testStateCalls[T dense.Float](t *testing.T) {
 }
 
 // Parts of a stream that are merged in order are the stream, where that has a meaning.
+//
+//ci:portable
 func TestStateMerge(t *testing.T) {
 	const n = 60
 	rng := rand.New(densetest.Source(322))
@@ -185,6 +187,8 @@ func TestStateErrors(t *testing.T) {
 
 // The bytes of a small state, worked out by hand: one key 2 with value 3 and decay −1 gives
 // the sum 6.
+//
+//ci:portable
 func TestStateGolden(t *testing.T) {
 	s := must.Have(must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Rule: recurrence.Gated})).NewState(1, 1))
 	s.Append(recurrence.Tokens[float64]{K: densetest.Filled[float64](1, 1, 2), V: densetest.Filled[float64](1, 1, 3), Decay: densetest.Filled[float64](1, 1, -1)})
@@ -202,6 +206,8 @@ func TestStateGolden(t *testing.T) {
 
 // Damage is found wherever it is, what is refused changes nothing, and hostile bytes with a
 // right checksum get an error that names what is wrong.
+//
+//ci:portable
 func TestStateDamage(t *testing.T) {
 	phi := maptest.Positive[float32](4, 3)
 	r := must.Have(recurrence.New(1, 1, recurrence.Options[float32]{Rule: recurrence.Delta, Features: phi}))

@@ -108,6 +108,8 @@ func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], key
 }
 
 // Attention in 8 bits is off by what rounding explains, however keys are cut into tiles.
+//
+//ci:assembly
 func TestAttention(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 4))
 	q, k, v := normals(r, 37, 64), normals(r, 300, 64), normals(r, 300, 48)

@@ -22,6 +22,8 @@ func (c *Columns) weightAt(key, column int) uint8 {
 
 // Weights are those of the definition in integers, for all numbers of keys and columns, and for
 // differences of every kind; totals are their sums; bytes beyond the keys are 0.
+//
+//ci:assembly
 func TestWeigh(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
@@ -103,6 +105,8 @@ func TestEveryDifference(t *testing.T) {
 
 // Over all rows, weights have the mean and the variance of the exact weight rounded up with a
 // probability of its fraction, for every difference in integers.
+//
+//ci:assembly
 func TestMeanWeights(t *testing.T) {
 	worst, worstSmall, least, most, sum, variances := 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
 	for x := range math.MaxInt16 + 1 {
@@ -160,6 +164,8 @@ func TestEnds(t *testing.T) {
 
 // The error of a weight, in units of 1/255 of the largest, has no mean, and no variance besides that
 // of rounding.
+//
+//ci:assembly
 func TestAccuracy(t *testing.T) {
 	worst, sum, squares, rounding, count := 0.0, 0.0, 0.0, 0.0, 0.0
 	for row := range octave.Rows {
@@ -182,6 +188,8 @@ func TestAccuracy(t *testing.T) {
 }
 
 // Small weights beside a large one have their share together, those below half a unit too.
+//
+//ci:assembly
 func TestSmallWeights(t *testing.T) {
 	const keys = 256
 	y := dense.New[float32](keys, Lanes)
@@ -236,6 +244,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
+//ci:assembly
 func TestWeighPanics(t *testing.T) {
 	y := dense.New[float32](8, 32)
 	x, totals := make([]float32, 32), make([]int32, 32)

@@ -173,6 +173,7 @@ func testLarge[T Float](t *testing.T) {
 	}
 }
 
+//ci:slow
 func TestTransformLarge(t *testing.T) {
 	t.Run("type=float32", testLarge[float32])
 	t.Run("type=float64", testLarge[float64])
@@ -210,6 +211,8 @@ func TestTransformsDoNotAllocate(t *testing.T) {
 // TestTransformLargeDoesNotAllocate does not use testing.AllocsPerRun, which
 // reduces GOMAXPROCS to 1. The Go runtime allocates a goroutine now and then, up to
 // 64 for each processor in a row: the best of several rounds counts.
+//
+//ci:slow
 func TestTransformLargeDoesNotAllocate(t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector makes pools forget")

@@ -59,6 +59,7 @@ func testSignedBlocks[T Float](t *testing.T) {
 	}
 }
 
+//ci:slow
 func TestSignedBlocks(t *testing.T) {
 	t.Run("type=float32", testSignedBlocks[float32])
 	t.Run("type=float64", testSignedBlocks[float64])

@@ -60,6 +60,7 @@ func transformsOf[T Float](t *testing.T, k *kernels[T]) {
 	})
 }
 
+//ci:slow
 func TestTransformsOfEveryTier(t *testing.T) {
 	everyTier(t, transformsOf[float32], transformsOf[float64])
 }

@@ -99,6 +99,7 @@ func TestNaNAndInfPropagate(t *testing.T) {
 	assert.Equal(t, 6.0, c.Data[0], "β = 0 does not read C")
 }
 
+//ci:race
 func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 4))

@@ -127,6 +127,7 @@ func (e *tiles) Finish(lo, hi, from, to int) {
 	}
 }
 
+//ci:race
 func TestEpilogueSeesEveryElementOnce(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(7, 8))
@@ -149,6 +150,7 @@ func TestEpilogueSeesEveryElementOnce(t *testing.T) {
 	})
 }
 
+//ci:race
 func TestPackedIsReused(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	var p Packed[float32]

@@ -60,6 +60,7 @@ func testAddSquare[T Float](t *testing.T, eps float64) {
 	}
 }
 
+//ci:race
 func TestAddSquareOnProcessors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	p := random[float32](rng, 700, 500)

@@ -94,6 +94,8 @@ func TestTable(t *testing.T) {
 }
 
 // The largest sums, in rows as long as sums of 32 bits allow and in longer ones.
+//
+//ci:slow
 func TestLargestLevelProducts(t *testing.T) {
 	everyLevelTier(t, func(t *testing.T) {
 		var levels [128]uint16

@@ -129,6 +129,8 @@ func TestSplitProducts(t *testing.T) {
 
 // The largest sums, of codes and multiples at their ends, in rows as long as sums of 32 bits allow
 // and in longer ones.
+//
+//ci:slow
 func TestLargestProducts(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
 		for _, width := range productWidths {

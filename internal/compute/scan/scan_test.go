@@ -110,6 +110,8 @@ func testRows(t *testing.T) {
 func TestRows(t *testing.T) { everyTier(t, testRows) }
 
 // The largest sums: long rows of weights at their ends.
+//
+//ci:slow
 func TestLargestSums(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		for _, weight := range []int8{MaxWeight, -MaxWeight} {

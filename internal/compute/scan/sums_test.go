@@ -110,6 +110,8 @@ func TestSums(t *testing.T) {
 }
 
 // The largest sums: all codes and weights at their ends.
+//
+//ci:slow
 func TestLargestSumsOfRows(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
 		for _, width := range productWidths {

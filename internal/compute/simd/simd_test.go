@@ -34,6 +34,8 @@ func TestAllowed(t *testing.T) {
 }
 
 // TestUnknownTierIsNoticed starts this program once more, with a name that is no tier.
+//
+//ci:slow
 func TestUnknownTierIsNoticed(t *testing.T) {
 	switch runtime.GOOS {
 	case "js", "wasip1":

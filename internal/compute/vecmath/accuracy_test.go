@@ -183,6 +183,8 @@ func TestAccuracy(t *testing.T) {
 
 // TestPatterns goes through the numbers of float32 in steps, with the truth in
 // float64.
+//
+//ci:slow
 func TestPatterns(t *testing.T) {
 	const step = 3001
 	var x []float32
