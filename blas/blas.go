@@ -8,9 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation is gonum's BLAS with the matrix products of this module: Gemm, Syrk, Symm, Trsm and
-// Trmm in both types run on them. Every other routine is the routine of gonum's own Implementation,
-// which is embedded. The zero value is ready, and goroutines may share it.
+// Implementation is gonum's BLAS with the matrix products of this module: Gemm, Syrk, Symm, Trsm
+// and Trmm in both types run on them. Every other routine is the routine of gonum's own
+// Implementation, which is embedded. The zero value is ready, and goroutines may share it.
 type Implementation struct{ reference.Implementation }
 
 var (

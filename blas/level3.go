@@ -151,8 +151,8 @@ func (s *symmetric[T]) withBuffer(n int, f func()) {
 }
 
 // syrk computes C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, for one triangle of C, and returns true. It
-// returns false for C without elements, a product without terms, alpha = 0 and arguments that do not
-// fit.
+// returns false for C without elements, a product without terms, alpha = 0 and arguments that do
+// not fit.
 func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
 	trans, ok := transposed(tA)
 	if n <= 0 || k <= 0 || alpha == 0 || !ok || ul != gonum.Lower && ul != gonum.Upper {

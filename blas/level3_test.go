@@ -83,9 +83,10 @@ func doubles(i gonum.Float64Level3) level3[float64] {
 }
 
 // TestAgreesWithGonum compares both types with gonum's routines, for sizes around halves and
-// slices, with gaps between rows, and alpha = 2. Terms are of size 1 at most, but for the diagonal of
-// A, which is 2k: Σ|terms| is at most k, or 3k with the diagonal, and either side is off by
-// (k+3)·eps·2·Σ|terms| at most. Solutions have elements of 2/k at most, and a condition number of 3.
+// slices, with gaps between rows, and alpha = 2. Terms are of size 1 at most, but for the diagonal
+// of A, which is 2k: Σ|terms| is at most k, or 3k with the diagonal, and either side is off by
+// (k+3)·eps·2·Σ|terms| at most. Solutions have elements of 2/k at most, and a condition number of
+// 3.
 func TestAgreesWithGonum(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) {
 		testAgreesWithGonum(t, singles(Implementation{}), singles(reference.Implementation{}), 0x1p-24)
@@ -151,7 +152,8 @@ func testAgreesWithGonum[T dense.Float](t *testing.T, ours, theirs level3[T], ep
 	}
 }
 
-// TestTriangleAlone puts NaN where a routine must not look, and checks that it does not write there.
+// TestTriangleAlone puts NaN where a routine must not look, and checks that it does not write
+// there.
 func TestTriangleAlone(t *testing.T) {
 	const n, k = 150, 130
 	nan := math.NaN()
@@ -189,8 +191,8 @@ func TestTriangleAlone(t *testing.T) {
 	}
 }
 
-// TestSyrkDoesNotReadC puts NaN into C, which beta = 0 does not read, for products of all sizes, also
-// of none.
+// TestSyrkDoesNotReadC puts NaN into C, which beta = 0 does not read, for products of all sizes,
+// also of none.
 func TestSyrkDoesNotReadC(t *testing.T) {
 	nan := math.NaN()
 	for _, n := range []int{1, 3, 20, 150} {

@@ -41,11 +41,11 @@ func (i Implementation) Dsymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float
 }
 
 // Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for
-// Right, where A is triangular. Only the triangle ul of A is read, and not its diagonal for d = Unit.
-// A is cut into halves down to order 16; gonum's routine treats the blocks on the diagonal, products
-// the rest. Each half is a substitution, so that residuals are as small as gonum's. Results agree
-// with gonum's to rounding, and do not depend on GOMAXPROCS. Strsm panics as gonum's Strsm does.
-// Cost: m²·n/2 multiply-adds, or m·n²/2, on up to GOMAXPROCS goroutines.
+// Right, where A is triangular. Only the triangle ul of A is read, and not its diagonal for
+// d = Unit. A is cut into halves down to order 16; gonum's routine treats the blocks on the
+// diagonal, products the rest. Each half is a substitution, so that residuals are as small as
+// gonum's. Results agree with gonum's to rounding, and do not depend on GOMAXPROCS. Strsm panics as
+// gonum's Strsm does. Cost: m²·n/2 multiply-adds, or m·n²/2, on up to GOMAXPROCS goroutines.
 func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)

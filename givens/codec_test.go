@@ -107,7 +107,8 @@ func TestHostileProducts(t *testing.T) {
 	}
 }
 
-// TestHostileDimension has few bytes of a product in a space whose vectors may be beyond all memory.
+// TestHostileDimension has few bytes of a product in a space whose vectors may be beyond all
+// memory.
 //
 //ci:portable
 func TestHostileDimension(t *testing.T) {

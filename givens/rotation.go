@@ -53,8 +53,8 @@ func (g Rotation[T]) Inverse() Rotation[T] {
 }
 
 // ApplyVec writes G·x into dst and returns dst, with four multiplications and two additions; a nil
-// dst is allocated. dst may be x; then two elements are written. NaN and ±Inf reach both coordinates
-// of the plane. It panics if the lengths differ or x has no coordinate i or j.
+// dst is allocated. dst may be x; then two elements are written. NaN and ±Inf reach both
+// coordinates of the plane. It panics if the lengths differ or x has no coordinate i or j.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -70,9 +70,9 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	return dst
 }
 
-// Apply writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst is
-// allocated. dst may be x exactly; then only columns i and j are written. It panics if the shapes
-// differ or x has no column i or j.
+// Apply writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst
+// is allocated. dst may be x exactly; then only columns i and j are written. It panics if the
+// shapes differ or x has no column i or j.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)

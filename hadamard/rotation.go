@@ -44,11 +44,11 @@ type RotationOptions struct {
 	// FastOrder(500) = 512 they are 9.
 	Order int
 
-	// Multiple is a power of two that divides the order; zero means 1. With Order zero, the order is
-	// the smallest multiple ≥ d that is about as fast as any, as FastOrder(d) is without it. With 64
-	// the signs of a rotated vector fill whole words, and its coordinates whole vector registers and
-	// cache lines: for d = 150 the order is 192 where FastOrder is 160, for d = 300 it is 320 either
-	// way.
+	// Multiple is a power of two that divides the order; zero means 1. With Order zero, the order
+	// is the smallest multiple ≥ d that is about as fast as any, as FastOrder(d) is without it.
+	// With 64 the signs of a rotated vector fill whole words, and its coordinates whole vector
+	// registers and cache lines: for d = 150 the order is 192 where FastOrder is 160, for d = 300
+	// it is 320 either way.
 	Multiple int
 }
 

@@ -36,9 +36,9 @@ func Transform[T dense.Float](x []T) {
 	}
 }
 
-// TransformTransposed replaces x by Hᵀ·x. Divided by n it undoes Transform. H is symmetric for powers
-// of two and for many other orders; the result then equals the result of Transform. Cost, rounding
-// and panics are as in Transform.
+// TransformTransposed replaces x by Hᵀ·x. Divided by n it undoes Transform. H is symmetric for
+// powers of two and for many other orders; the result then equals the result of Transform. Cost,
+// rounding and panics are as in Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
 }

@@ -68,14 +68,15 @@ func newReader(file io.Reader, size int64) (*Reader, error) {
 // quoted matches a string of Python.
 const quoted = `u?('[^'\\]*'|"[^"\\]*")`
 
-// entry matches a key, a string, a truth value, a tuple of integers or any other value in brackets, up
-// to the end of the header, and a comma.
+// entry matches a key, a string, a truth value, a tuple of integers or any other value in brackets,
+// up to the end of the header, and a comma.
 var entry = regexp.MustCompile(`(?s)^\s*` + quoted + `\s*:\s*(?:` + quoted + `|(True|False)|(\([0-9L,\s]*\))|([\[(].*))\s*(,?)`)
 
 // ending matches what follows the last entry.
 var ending = regexp.MustCompile(`^\s*\}\s*$`)
 
-// parse returns the values of a header, a dictionary of Python. The last of equal keys wins, as there.
+// parse returns the values of a header, a dictionary of Python. The last of equal keys wins, as
+// there.
 func parse(text string) (descr, shape string, fortran bool, err error) {
 	wrong := fmt.Errorf("header %.80q, want a dictionary of descr, fortran_order and shape", text)
 	order := ""
@@ -105,7 +106,8 @@ func parse(text string) (descr, shape string, fortran bool, err error) {
 	return descr, shape, order == "True", nil
 }
 
-// types are the types by NumPy's names, and by the codes and letters that may follow an order of bytes.
+// types are the types by NumPy's names, and by the codes and letters that may follow an order of
+// bytes.
 var types = [...]struct {
 	name, code, letter string
 	width              int

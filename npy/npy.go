@@ -1,6 +1,6 @@
-// Package npy reads and writes arrays in NumPy's format (.npy). It reads floats of 16, 32 and 64 bits,
-// bfloat16, integers and booleans, of any rank, in C or Fortran order, as float32, float64 or bool,
-// and writes floats and booleans in C order.
+// Package npy reads and writes arrays in NumPy's format (.npy). It reads floats of 16, 32 and 64
+// bits, bfloat16, integers and booleans, of any rank, in C or Fortran order, as float32, float64 or
+// bool, and writes floats and booleans in C order.
 //
 //	q, shape, err := npy.ReadFile[float32]("q.npy")               // a whole array
 //	t := dense.TensorOf(shape[0], shape[1], shape[2], shape[3], q) // (B, H, L, d)
@@ -10,10 +10,10 @@
 //
 // # What is read
 //
-// Headers are those that numpy.load reads without pickle: of versions 1.0, 2.0 and 3.0, with keys in
-// any order, blanks anywhere, quotes of either kind and the long integers of Python 2. An integer
-// is converted exactly or is an error that names it. Complex numbers, text, dates, objects, long
-// doubles and structured types are errors that name the type.
+// Headers are those that numpy.load reads without pickle: of versions 1.0, 2.0 and 3.0, with keys
+// in any order, blanks anywhere, quotes of either kind and the long integers of Python 2. An
+// integer is converted exactly or is an error that names it. Complex numbers, text, dates, objects,
+// long doubles and structured types are errors that name the type.
 //
 // A file is not trusted: its header is compared with its size before memory is allocated, and bytes
 // after the elements, which NumPy ignores, are an error. The format has no checksum, so elements

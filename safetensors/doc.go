@@ -21,9 +21,9 @@
 //	{"__metadata__": {"key": "text"},
 //	 "weights": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
 //
-// Offsets are half-open, [begin, end). The key __metadata__ is optional and holds
-// text by text; null, as some writers have it, is none. The shape [] is a scalar, and a shape with a 0 in it an empty
-// tensor, which takes no bytes. The header starts with '{' and may end with spaces.
+// Offsets are half-open, [begin, end). The key __metadata__ is optional and holds text by text;
+// null, as some writers have it, is none. The shape [] is a scalar, and a shape with a 0 in it an
+// empty tensor, which takes no bytes. The header starts with '{' and may end with spaces.
 //
 // # What Read demands
 //
@@ -38,8 +38,8 @@
 // dimensions of an empty tensor must have a product that fits an int too, so that no
 // partial product of a shape that was read overflows.
 //
-// Read does not check values: NaN and ±Inf come through. The format has no checksum, so elements that
-// were damaged are other numbers.
+// Read does not check values: NaN and ±Inf come through. The format has no checksum, so elements
+// that were damaged are other numbers.
 //
 // # Cost of hostile input
 //
@@ -60,5 +60,6 @@
 //
 //   - [Safetensors] Hugging Face. Safetensors, section "Format" of the README.
 //     https://github.com/huggingface/safetensors
-//   - [OFP8] Open Compute Project. OCP 8-bit Floating Point Specification (OFP8), revision 1.0, 2023.
+//   - [OFP8] Open Compute Project. OCP 8-bit Floating Point Specification (OFP8), revision 1.0,
+//     2023.
 package safetensors

@@ -12,12 +12,12 @@ import (
 
 // Floats returns the elements of t, row-major, in new memory.
 //
-// F16, BF16, F32, F8_E4M3 and F8_E5M2 convert exactly, subnormals and the sign of zero included. F64
-// converts to float32 by rounding to nearest even, where values beyond the range become ±Inf. ±Inf
-// stay what they are and NaN stays NaN; its sign and payload are kept where no rounding takes place.
-// F8_E4M3 has no infinity, and NaN at 0x7f and 0xff alone [OFP8]. BOOL is 0 and 1. Integers convert
-// exactly: one that T does not have is an error. Quantised weights are stored as F8 or integers beside
-// their scales, by which the caller multiplies.
+// F16, BF16, F32, F8_E4M3 and F8_E5M2 convert exactly, subnormals and the sign of zero included.
+// F64 converts to float32 by rounding to nearest even, where values beyond the range become ±Inf.
+// ±Inf stay what they are and NaN stays NaN; its sign and payload are kept where no rounding takes
+// place. F8_E4M3 has no infinity, and NaN at 0x7f and 0xff alone [OFP8]. BOOL is 0 and 1. Integers
+// convert exactly: one that T does not have is an error. Quantised weights are stored as F8 or
+// integers beside their scales, by which the caller multiplies.
 //
 // It is an error if t has another dtype, or if its Data do not fit its DType and
 // Shape.

@@ -92,7 +92,8 @@ func TestShortFloatAnchors(t *testing.T) {
 	}
 }
 
-// All values of the types of 8 bits are those of the tables of [OFP8], with the sign of zero and NaN.
+// All values of the types of 8 bits are those of the tables of [OFP8], with the sign of zero and
+// NaN.
 func TestFloatsOf8Bits(t *testing.T) {
 	all := make([]byte, 256)
 	for i := range all {

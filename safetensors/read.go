@@ -35,8 +35,8 @@ func Read(r io.Reader) (*File, error) {
 }
 
 // View is Read of a file that is in memory, such as one that the system has mapped: Data of tensors
-// are parts of data, which have no room to grow, and nothing but the header is copied. They change with
-// data, and must not be used once data is unmapped.
+// are parts of data, which have no room to grow, and nothing but the header is copied. They change
+// with data, and must not be used once data is unmapped.
 func View(data []byte) (*File, error) {
 	f, err := parse(&view{data})
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 // inverseChunk is the number of rows that Inverse takes at a time. Triangles cost little beside n²,
-// so these chunks are larger than the chunks of Solve. The order of sums depends on the number, which
-// therefore follows no cache: 96, 192 and 256 rows are no faster.
+// so these chunks are larger than the chunks of Solve. The order of sums depends on the number,
+// which therefore follows no cache: 96, 192 and 256 rows are no faster.
 const inverseChunk = 128
 
 // largeFrom is the size of a result, in second caches, from which no cache is likely to hold it.

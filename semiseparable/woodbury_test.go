@@ -122,8 +122,8 @@ func testSingular[T dense.Float](t *testing.T) {
 
 func TestSingular(t *testing.T) { densetest.Both(t, testSingular[float32], testSingular[float64]) }
 
-// S = [1 a a; 0 1 0; 0 0 1] has the inverse [1 −a −a; 0 1 0; 0 0 1]. Columns of both sum to 1 + |a| at
-// most and rows to 1 + 2|a|, so that the condition number of S is (1 + |a|)² in the 1-norm, and
+// S = [1 a a; 0 1 0; 0 0 1] has the inverse [1 −a −a; 0 1 0; 0 0 1]. Columns of both sum to 1 + |a|
+// at most and rows to 1 + 2|a|, so that the condition number of S is (1 + |a|)² in the 1-norm, and
 // (1 + 2|a|)² in the ∞-norm. The transpose has them the other way round.
 func testConditionNorm[T dense.Float](t *testing.T) {
 	unit := dense.Of(3, 3, []T{1, 0, 0, 0, 1, 0, 0, 0, 1})

@@ -67,7 +67,8 @@ func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	return dst
 }
 
-// widened returns x in T. Conversions of NaN forget its sign and fraction on some processors, riscv64 for one.
+// widened returns x in T. Conversions of NaN forget its sign and fraction on some processors,
+// riscv64 for one.
 func widened[T dense.Float](x float32) T {
 	if x == x {
 		return T(x)

@@ -9,8 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// On the word vectors the choice of a map is SDERF, no worse than others by more than 10 %, and every step to it helps: orthogonal
-// frequencies, the optimal features, the fit to the spread of the words.
+// On the word vectors the choice of a map is SDERF, no worse than others by more than 10 %, and
+// every step to it helps: orthogonal frequencies, the optimal features, the fit to the spread of
+// the words.
 func TestChoice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")

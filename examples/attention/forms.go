@@ -22,8 +22,8 @@ var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", 
 // keys.
 const clusterShare = 1.5
 
-// form returns attention of a size for the tensors of a head. The size is the number of clusters, of
-// landmarks, or of the frequencies w. The map of features is fitted to the head if it can be.
+// form returns attention of a size for the tensors of a head. The size is the number of clusters,
+// of landmarks, or of the frequencies w. The map of features is fitted to the head if it can be.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	var phi rff.Map[float32]
 	var err error

@@ -1,11 +1,11 @@
-// Attention answers what approximations of attention cost and how far off they are, on a real text and
-// on heads of a trained transformer.
+// Attention answers what approximations of attention cost and how far off they are, on a real text
+// and on heads of a trained transformer.
 //
 // The program makes word vectors of Newton's Opticks, which comes with Go. The words of the text
 // give queries, keys and values. The program measures forms of attention beside exact softmax
 // attention, error against time, as a table and as a picture, then does the same for heads of the
-// decoder in examples/transformer/trained, whose loss it measures with each form in all heads. It ends
-// with attention to a tolerance. -q -k -v take tensors of your own instead.
+// decoder in examples/transformer/trained, whose loss it measures with each form in all heads. It
+// ends with attention to a tolerance. -q -k -v take tensors of your own instead.
 package main
 
 import (

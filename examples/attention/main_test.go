@@ -220,8 +220,8 @@ func TestAnswer(t *testing.T) {
 	assert.Positive(t, e)
 }
 
-// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones and landmarks are used in
-// log space.
+// Trigonometric features overflow where ‖q‖²/(2√d) is large; positive ones and landmarks are used
+// in log space.
 func TestOverflowIsSaid(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := clitest.Output(t, run, quick("-norm", "100")...)

@@ -86,8 +86,8 @@ func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Sec
 // no use.
 const leastShown, mostShown = 1e-7, 10
 
-// compared returns the panel of error against time, a line for each form with a point for each size,
-// and the time of exact attention.
+// compared returns the panel of error against time, a line for each form with a point for each
+// size, and the time of exact attention.
 func (c *comparison) compared(rows []row, answer string) compared {
 	panel := charts.Panel{Title: c.title}
 	for _, r := range rows {

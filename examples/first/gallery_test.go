@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// TestGallery compares one coordinate of some outputs of the form that the program prints with exact
-// attention.
+// TestGallery compares one coordinate of some outputs of the form that the program prints with
+// exact attention.
 func TestGallery(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	q, k, v := tokens(8192, 8, src)

@@ -149,8 +149,8 @@ func (c *comparison) time(f func(query int)) time.Duration {
 	return time.Since(begin) / time.Duration(c.q.Rows)
 }
 
-// rotations is the number of rotations over which recalls are averaged, and wide the 97.5 % quantile of
-// Student's distribution for their standard error.
+// rotations is the number of rotations over which recalls are averaged, and wide the 97.5 %
+// quantile of Student's distribution for their standard error.
 const (
 	rotations = 8
 	wide      = 2.365
@@ -191,7 +191,8 @@ func (c *comparison) found(codes quantise.Codes[float32]) float64 {
 	return recall
 }
 
-// compare fills in what codes of one rotation tell: memory, time, errors and what theory says of them.
+// compare fills in what codes of one rotation tell: memory, time, errors and what theory says of
+// them.
 func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes quantise.Codes[float32]) {
 	r.bytes = float64(codes.Bytes()) / float64(codes.Len())
 	hits := make([]quantise.Hit, c.s.k)
@@ -207,7 +208,8 @@ func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes qua
 			r.rms += e * e / pairs
 			mean, variance := q.Theory(truth)
 			r.byTheory += ((mean-truth)*(mean-truth) + variance) / pairs
-			// Nearly normal errors of that size, independent of each other, give the recall to expect.
+			// Nearly normal errors of that size, independent of each other, give the recall to
+			// expect.
 			guess[j] = mean + math.Sqrt(variance)*noise.NormFloat64()
 		}
 		r.expected += c.recall(i, best(guess, c.s.k)) / float64(c.q.Rows)

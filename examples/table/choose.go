@@ -86,9 +86,9 @@ func (f *family) add(scale string, phi rff.Map[float64]) {
 	f.scales, f.maps = append(f.scales, scale), append(f.maps, phi)
 }
 
-// rootMeanDistance returns the root of the mean squared distance of two rows, which is twice the sum
-// of the variances of the columns. The median distance is 0 where most rows are equal, as in tables
-// of a few categories.
+// rootMeanDistance returns the root of the mean squared distance of two rows, which is twice the
+// sum of the variances of the columns. The median distance is 0 where most rows are equal, as in
+// tables of a few categories.
 func rootMeanDistance(x dense.Matrix[float64]) float64 {
 	sum, column := 0.0, make([]float64, x.Rows)
 	for j := range x.Cols {
@@ -113,9 +113,9 @@ func relevance(ctx context.Context, psi rff.Map[float64], rows ridge.Block[float
 	return rff.Affine(a, nil)
 }
 
-// choose learns scales from one half of the rows and tries all maps on the other half by both criteria:
-// folds of rows that scales were learnt from would find a function in noise. The best map of each family
-// by folds is then made and fitted again, from all rows.
+// choose learns scales from one half of the rows and tries all maps on the other half by both
+// criteria: folds of rows that scales were learnt from would find a function in noise. The best map
+// of each family by folds is then made and fitted again, from all rows.
 func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, stderr io.Writer, src rand.Source) ([]*family, error) {
 	half := rows.X.Rows / 2
 	part := func(from, to int) ridge.Block[float64] {
@@ -150,8 +150,8 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, stderr 
 	return all, nil
 }
 
-// leastRatio of the variances of noise and weights is one with which a server tells standard deviations
-// in float32. Targets that are an exact function have less.
+// leastRatio of the variances of noise and weights is one with which a server tells standard
+// deviations in float32. Targets that are an exact function have less.
 const leastRatio = 1e-7
 
 func fit(ctx context.Context, phi rff.Map[float64], rows ridge.Block[float64]) (*ridge.Model[float64], error) {
@@ -162,8 +162,8 @@ func fit(ctx context.Context, phi rff.Map[float64], rows ridge.Block[float64]) (
 	return model, err
 }
 
-// first returns the family with the best map by a criterion, and the index of the map. Scores that are
-// NaN are none.
+// first returns the family with the best map by a criterion, and the index of the map. Scores that
+// are NaN are none.
 func first(all []*family, by int) (best *family, at int) {
 	score := math.Inf(1)
 	for _, f := range all {

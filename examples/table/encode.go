@@ -77,10 +77,10 @@ func (e *encoder) places(names []string) ([]int, error) {
 	return at, nil
 }
 
-// encode writes the point of a row into dst, which has e.width() elements. at is what places returned
-// for the names of the row's table. Where no column says that a value is missing or unknown, because
-// none was in the rows to learn from, a number becomes the mean and a category zeros. An error names
-// the line, the column and the value.
+// encode writes the point of a row into dst, which has e.width() elements. at is what places
+// returned for the names of the row's table. Where no column says that a value is missing or
+// unknown, because none was in the rows to learn from, a number becomes the mean and a category
+// zeros. An error names the line, the column and the value.
 func (e *encoder) encode(dst []float64, at []int, row []string, line int) error {
 	clear(dst)
 	for i, c := range e.Columns {
@@ -156,8 +156,8 @@ func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) 
 	return e, nil
 }
 
-// learn finds the kind of column j of a table and what its kind needs. category says that numbers are
-// categories.
+// learn finds the kind of column j of a table and what its kind needs. category says that numbers
+// are categories.
 func (c *column) learn(t *frame, j int, train []int, category bool) error {
 	counts := make(map[string]int)
 	for _, i := range train {

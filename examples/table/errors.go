@@ -57,8 +57,8 @@ func (d *data) spread() (mean, sd dense.Matrix[float64]) {
 	return mean, sd
 }
 
-// compare returns the errors of means and standard deviations (n×1) of targets y. The standard error
-// of the root mean square is that of the mean square over twice the root.
+// compare returns the errors of means and standard deviations (n×1) of targets y. The standard
+// error of the root mean square is that of the mean square over twice the root.
 func compare(y, mean, sd dense.Matrix[float64]) heldOut {
 	var h heldOut
 	n := float64(y.Rows)

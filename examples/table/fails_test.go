@@ -38,7 +38,8 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 	return served, compare(d.test.Y, m, sd), best.trials[byFolds][at].Score, d
 }
 
-// Rows of a random walk tell their neighbours, but not what comes. Neither the bands nor the folds know.
+// Rows of a random walk tell their neighbours, but not what comes. Neither the bands nor the folds
+// know.
 func TestRowsThatDependOnEachOther(t *testing.T) {
 	walk := func(last bool) (served, mean heldOut, folds float64) {
 		rng, y := rand.New(rand.NewPCG(3, 4)), 0.0
@@ -72,8 +73,8 @@ func TestLongTail(t *testing.T) {
 	assert.Less(t, share(func(v float64) float64 { return v }), 0.1)
 }
 
-// Of 100 rows of 20 columns that tell nothing, folds see no function. They would if scales were learnt
-// from the rows of the folds.
+// Of 100 rows of 20 columns that tell nothing, folds see no function. They would if scales were
+// learnt from the rows of the folds.
 func TestNoiseStaysNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	names := strings.Repeat("x", 20)

@@ -26,8 +26,8 @@ var heatings = []struct {
 	price float64
 }{{"gas", 0}, {"oil", -20}, {"heat pump", 25}, {"district", 10}}
 
-// writeHouses makes up n houses and writes them to a file. What a house has not told is missing in the
-// file alone: old houses often do not tell their year.
+// writeHouses makes up n houses and writes them to a file. What a house has not told is missing in
+// the file alone: old houses often do not tell their year.
 func writeHouses(file io.Writer, n int, src rand.Source) error {
 	w := csv.NewWriter(file)
 	_ = w.Write([]string{"address", "district", "east", "north", "area", "rooms", "year", "heating", "agent", "photos", "price"}) // w.Error tells

@@ -45,8 +45,8 @@ func TestRun(t *testing.T) {
 }
 
 // The served model comes nearer to the noise than the linear one does, and its bands hold what they
-// say. 400 rows held out make a standard error of 1.5 % in 90 %, so that 84 % is four of them away. What
-// is read back predicts raw rows as the model does.
+// say. 400 rows held out make a standard error of 1.5 % in 90 %, so that 84 % is four of them away.
+// What is read back predicts raw rows as the model does.
 func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 
 func TestErrorsComeNearTheNoise(t *testing.T) {

@@ -9,8 +9,8 @@
 //
 //   - [Branin 1972] F. H. Branin. Widely convergent method for finding multiple solutions of
 //     simultaneous nonlinear equations. IBM Journal of Research and Development 16(5).
-//   - [Thompson 1933] W. R. Thompson. On the likelihood that one unknown probability exceeds another
-//     in view of the evidence of two samples. Biometrika 25.
+//   - [Thompson 1933] W. R. Thompson. On the likelihood that one unknown probability exceeds
+//     another in view of the evidence of two samples. Biometrika 25.
 package main
 
 import (

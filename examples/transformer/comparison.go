@@ -24,7 +24,8 @@ const (
 	rounds = 2  // of which the faster time counts
 )
 
-// head is queries, keys and values of a head, and the keys of another text for what is chosen before.
+// head is queries, keys and values of a head, and the keys of another text for what is chosen
+// before.
 type head struct{ q, k, v, earlier dense.Matrix[float32] }
 
 // heads are those of all layers in some tokens.

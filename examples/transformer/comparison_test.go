@@ -13,7 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
-// TestTable: there is a row for each head, twice, and equal weights are off as much as the table says.
+// TestTable: there is a row for each head, twice, and equal weights are off as much as the table
+// says.
 func TestTable(t *testing.T) {
 	model, text := random(t)
 	out := clitest.Output(t, run, "-model", model, "-text", text, "-context", "40", "-tokens", "80", "-table")

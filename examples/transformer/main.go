@@ -1,5 +1,5 @@
-// Transformer runs a decoder with the layers of Llama, whose attention is any form of
-// package performer. The model of the module trained has 3.7 million parameters and has read 9 million
+// Transformer runs a decoder with the layers of Llama, whose attention is any form of package
+// performer. The model of the module trained has 3.7 million parameters and has read 9 million
 // tokens of the text of the Go distribution: see trained/README.md.
 package main
 

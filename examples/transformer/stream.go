@@ -15,7 +15,8 @@ import (
 // quarters is the number of parts that a stream is measured in.
 const quarters = 4
 
-// stream lets the model write and read s.generate tokens, one state each, and prints what that costs.
+// stream lets the model write and read s.generate tokens, one state each, and prints what that
+// costs.
 func (s settings) stream(w io.Writer, m *lm.Model, f lm.Form) error {
 	text, err := m.Text(s.text, s.generate, s.generate)
 	if err != nil {
@@ -54,8 +55,8 @@ func (s settings) stream(w io.Writer, m *lm.Model, f lm.Form) error {
 // end returns where part i of n tokens ends.
 func end(n, i int) int { return n * (i + 1) / quarters }
 
-// generateTokens returns the tokens that the model writes after the prompt, and prints a line a part.
-// It writes on after the end of a text.
+// generateTokens returns the tokens that the model writes after the prompt, and prints a line a
+// part. It writes on after the end of a text.
 func (s settings) generateTokens(w io.Writer, m *lm.Model, f lm.Form) ([]int, error) {
 	state, next, err := s.begin(m)
 	if err != nil {

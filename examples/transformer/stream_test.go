@@ -51,8 +51,8 @@ func greedy(t *testing.T, m *lm.Model, n int) (tokens, bytes []int) {
 }
 
 // TestWindowedState: a state with a window and sinks writes what a state of all tokens writes while
-// the window holds them all, takes as many bytes for any number of tokens, and has the logits of a pass
-// over the text with the same window.
+// the window holds them all, takes as many bytes for any number of tokens, and has the logits of a
+// pass over the text with the same window.
 func TestWindowedState(t *testing.T) {
 	const n = 400
 	folder, _ := random(t)

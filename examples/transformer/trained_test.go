@@ -33,9 +33,9 @@ func TestTrained(t *testing.T) {
 	assert.Greater(t, mean, exact+1, "attention matters")
 }
 
-// TestTrainedInBits holds states in 8 and 4 bits to the errors on the heads of the trained model that
-// docs/attention.md states: token by token, where the last tokens are not rounded, and of queries that
-// see a whole sequence.
+// TestTrainedInBits holds states in 8 and 4 bits to the errors on the heads of the trained model
+// that docs/attention.md states: token by token, where the last tokens are not rounded, and of
+// queries that see a whole sequence.
 func TestTrainedInBits(t *testing.T) {
 	if _, err := os.Stat("trained/model.safetensors"); err != nil {
 		t.Skip("the model is in a module of its own, which is not here")

@@ -4,8 +4,8 @@
 //	go run ./examples/variance
 //	go run ./examples/variance -kernel softmax -map positive,optimal -d 64
 //
-// It prints a line for each map at m = d and draws all of them in one picture: the error against the
-// number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
+// It prints a line for each map at m = d and draws all of them in one picture: the error against
+// the number of frequencies m = d/2, d, 2d, 4d. The same flags give the same numbers.
 package main
 
 import (

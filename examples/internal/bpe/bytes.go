@@ -3,8 +3,8 @@ package bpe
 import "strings"
 
 // byteOrder holds the bytes in the order of GPT-2's tokens: those that are visible characters of
-// Latin-1, and then the others. In a file of merges a visible byte stands for itself, and the others
-// are the characters from 256.
+// Latin-1, and then the others. In a file of merges a visible byte stands for itself, and the
+// others are the characters from 256.
 var byteOrder, byteToken, byteRune, runeByte = bytesOfGPT2()
 
 func bytesOfGPT2() (order [256]byte, token [256]int, char [256]rune, back map[rune]byte) {

@@ -50,8 +50,8 @@ func removeTemporary() {
 }
 
 // Save has save write a file under another path, and moves the file to path when it is complete, so
-// that path never has a part of a file. What is not a file of the disk, /dev/null say, is written in
-// place. The empty path is for no file. Save says on w where what was written is.
+// that path never has a part of a file. What is not a file of the disk, /dev/null say, is written
+// in place. The empty path is for no file. Save says on w where what was written is.
 func Save(w io.Writer, what, path string, save func(path string) error) error {
 	if path == "" {
 		return nil

@@ -93,8 +93,8 @@ func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
 	})
 }
 
-// OutputVar declares a flag of a file to write, whose name has one of the endings, if there are any.
-// The empty path is for none. A program fails before a long computation instead of after it.
+// OutputVar declares a flag of a file to write, whose name has one of the endings, if there are
+// any. The empty path is for none. A program fails before a long computation instead of after it.
 func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...string) {
 	want := "a `file` in a folder that can be written"
 	if len(endings) > 0 {

@@ -23,10 +23,10 @@ var (
 	ranged    = regexp.MustCompile(`a (whole )?number from (\S+) to ([^ ]+)`)
 )
 
-// Flags gives each flag of a program absurd values. The help says which of them are numbers and from
-// where to where; the program has to refuse what is outside, and takes what is inside. A refusal is
-// one line with the flag, the value and what the flag wants. An argument that no program takes
-// follows the flag, so that no program begins to work.
+// Flags gives each flag of a program absurd values. The help says which of them are numbers and
+// from where to where; the program has to refuse what is outside, and takes what is inside. A
+// refusal is one line with the flag, the value and what the flag wants. An argument that no program
+// takes follows the flag, so that no program begins to work.
 func Flags(t *testing.T, run cli.Run) {
 	t.Helper()
 	help := Output(t, run, "-h")

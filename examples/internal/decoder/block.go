@@ -7,13 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// block is h = x + attention(norm(x)), y = h + inner(norm(h)). A block and each of its layers has two
-// methods.
+// block is h = x + attention(norm(x)), y = h + inner(norm(h)). A block and each of its layers has
+// two methods.
 //
-//   - forward returns the outputs for x, in memory of the layer that the next call overwrites. x has
-//     to stay as it is until backward has been called.
+//   - forward returns the outputs for x, in memory of the layer that the next call overwrites. x
+//     has to stay as it is until backward has been called.
 //   - backward takes the gradient with respect to the last outputs. It writes the gradients with
-//     respect to the parameters, and returns the gradient with respect to x, in memory of the layer too.
+//     respect to the parameters, and returns the gradient with respect to x, in memory of the layer
+//     too.
 type block[T dense.Float] struct {
 	attentionNorm *rmsNorm[T]
 	attention     *attention[T]

@@ -155,8 +155,8 @@ func (m *Model[T]) Size() (n int) {
 	return n
 }
 
-// Projections returns the queries, keys and values of a layer in the last call, as attention has got
-// them: heads are blocks of columns.
+// Projections returns the queries, keys and values of a layer in the last call, as attention has
+// got them: heads are blocks of columns.
 func (m *Model[T]) Projections(layer int) (q, k, v dense.Matrix[T]) {
 	a := m.blocks[layer].attention
 	return a.split(a.qkv)

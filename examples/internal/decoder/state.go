@@ -48,8 +48,8 @@ func (s *State[T]) Step(tokens []int) (dense.Matrix[T], error) {
 	return logits, err
 }
 
-// Bytes returns the number of bytes that the states of all layers take as files. States with a window
-// have room for the most tokens that they keep.
+// Bytes returns the number of bytes that the states of all layers take as files. States with a
+// window have room for the most tokens that they keep.
 func (s *State[T]) Bytes() (int, error) {
 	sum := 0
 	for _, l := range s.layers {
@@ -62,8 +62,8 @@ func (s *State[T]) Bytes() (int, error) {
 	return sum, nil
 }
 
-// Losses reads tokens as Step does, and returns −log p of the next token after each one, in nats, in
-// memory that the next call of the model overwrites. Errors are those of Forward.
+// Losses reads tokens as Step does, and returns −log p of the next token after each one, in nats,
+// in memory that the next call of the model overwrites. Errors are those of Forward.
 func (s *State[T]) Losses(tokens, next []int) ([]float64, error) {
 	logits, err := s.Step(tokens)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package gallery holds the pictures of docs/gallery.md to what the examples draw.
 //
-// A picture is a PNG file in docs/gallery beside a CSV file with the numbers that it shows. The test
-// of an example makes the numbers again and compares them with those of the CSV file. Bytes of
+// A picture is a PNG file in docs/gallery beside a CSV file with the numbers that it shows. The
+// test of an example makes the numbers again and compares them with those of the CSV file. Bytes of
 // pictures are not compared, because they change with fonts, and neither are times.
 package gallery
 
@@ -74,8 +74,8 @@ func Begin(t *testing.T) {
 }
 
 // Check draws the picture to a temporary folder and compares its numbers with those of the CSV file
-// in docs/gallery. With RANDFEAT_DOCS=draw in the environment, as go run ./internal/cmd/gallery has it, it
-// writes both files instead. It is called from the folder of an example.
+// in docs/gallery. With RANDFEAT_DOCS=draw in the environment, as go run ./internal/cmd/gallery has
+// it, it writes both files instead. It is called from the folder of an example.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
 	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_DOCS") == "draw"); err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Read returns the contents of a file of the Go distribution. It returns false where the file is not
-// there: some Linux packages leave out what only tests read.
+// Read returns the contents of a file of the Go distribution. It returns false where the file is
+// not there: some Linux packages leave out what only tests read.
 func Read(path ...string) ([]byte, bool) {
 	root := find()
 	if root == "" {

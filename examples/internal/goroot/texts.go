@@ -21,10 +21,10 @@ type Text struct {
 }
 
 // Texts returns the Go files and pages (.go, .md and .html) below src and doc of the Go root that
-// are UTF-8 and between 200 bytes and 256 KiB long, without those below directories called testdata.
-// Their order depends on their paths alone, and mixes the packages. A file is held out by a hash of
-// its name without directories, so that versions of one file in two packages stay together; about
-// one file in 40 is.
+// are UTF-8 and between 200 bytes and 256 KiB long, without those below directories called
+// testdata. Their order depends on their paths alone, and mixes the packages. A file is held out by
+// a hash of its name without directories, so that versions of one file in two packages stay
+// together; about one file in 40 is.
 func Texts() ([]Text, error) {
 	root := find()
 	if root == "" {

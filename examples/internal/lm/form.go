@@ -29,8 +29,8 @@ const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m r
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
-// most is the largest size of a form, and 0 for forms without one: r landmarks have r² numbers, and a
-// window is as good as none beyond all tokens.
+// most is the largest size of a form, and 0 for forms without one: r landmarks have r² numbers, and
+// a window is as good as none beyond all tokens.
 var most = map[string]int{
 	"exact": 0, "mean": 0, "elu": 0, "bits": 8, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
 }
@@ -68,7 +68,8 @@ func (f Form) String() string {
 	return s
 }
 
-// Use gives the form to all heads. Landmarks are keys of b, which the model reads with exact attention.
+// Use gives the form to all heads. Landmarks are keys of b, which the model reads with exact
+// attention.
 func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	exact := Exact(m.Config)
 	for l := range m.Layers {
@@ -100,7 +101,8 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 }
 
 // Attention returns the form for a head with such keys. Landmarks of causal attention are some of
-// these keys, drawn at random; those of bidirectional attention are chosen among the keys of a call.
+// these keys, drawn at random; those of bidirectional attention are chosen among the keys of a
+// call.
 func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
 	d := keys.Cols

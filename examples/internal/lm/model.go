@@ -64,7 +64,8 @@ func Exact(c decoder.Config) func(int) (decoder.Attention[float32], error) {
 	}
 }
 
-// Head returns the queries, keys and values of a head of a layer, in the batch that m has read last.
+// Head returns the queries, keys and values of a head of a layer, in the batch that m has read
+// last.
 func (m *Model) Head(layer, head int) (q, k, v dense.Matrix[float32]) {
 	q, k, v = m.Projections(layer)
 	kept := head / (m.Heads / m.KeyHeads)

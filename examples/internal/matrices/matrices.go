@@ -1,5 +1,5 @@
-// Package matrices reads and writes NumPy files of matrices, or of a stack of matrices of one shape:
-// rows×columns or heads×rows×columns.
+// Package matrices reads and writes NumPy files of matrices, or of a stack of matrices of one
+// shape: rows×columns or heads×rows×columns.
 package matrices
 
 import (
@@ -41,9 +41,9 @@ func checkShape(path string, shape []int) error {
 	return nil
 }
 
-// Read returns the tensor of a file, converted to T. It is an error, which names the file, if npy.Open
-// reports one, if the array has no element, if its rank is neither 2 nor 3, or if an element is NaN
-// or infinite.
+// Read returns the tensor of a file, converted to T. It is an error, which names the file, if
+// npy.Open reports one, if the array has no element, if its rank is neither 2 nor 3, or if an
+// element is NaN or infinite.
 func Read[T dense.Float](path string) (Tensor[T], error) {
 	data, shape, err := npy.ReadFile[T](path)
 	if err != nil {

@@ -13,9 +13,10 @@ import (
 // Source is a text, what to call it, and where it comes from.
 type Source struct{ Title, Name, Text string }
 
-// Read returns the text of a file, which is an error if it is not UTF-8. Without a path it is Newton's
-// Opticks (1730), as the Go distribution ships it. Where the distribution leaves it out, or there is
-// none, the README and the pages of docs are read from the module around the working directory.
+// Read returns the text of a file, which is an error if it is not UTF-8. Without a path it is
+// Newton's Opticks (1730), as the Go distribution ships it. Where the distribution leaves it out,
+// or there is none, the README and the pages of docs are read from the module around the working
+// directory.
 func Read(path string) (Source, error) {
 	if path == "" {
 		if data, ok := goroot.Read("src", "testdata", "Isaac.Newton-Opticks.txt"); ok && utf8.Valid(data) {

@@ -79,8 +79,8 @@ func run(args []string, stdout, _ io.Writer) error {
 
 const headDim = 64
 
-// fits returns an error unless parameters with their gradients and moments, and what gradients keep of
-// the tokens of a step, fit into memory. Numbers have 4 bytes.
+// fits returns an error unless parameters with their gradients and moments, and what gradients keep
+// of the tokens of a step, fit into memory. Numbers have 4 bytes.
 func (s settings) fits() error {
 	width, inner, layers := float64(headDim*s.heads), float64(s.inner), float64(s.layers)
 	parameters := float64(s.vocabulary)*width + layers*(4*width*width+3*width*inner)

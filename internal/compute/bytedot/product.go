@@ -10,8 +10,8 @@ import (
 //
 //	dst[i·stride + j] = Σ_l A_il·B_lj
 //
-// for j < Padded(n), exactly. B is what the bytes of columns stand for. Weights may have fewer inner
-// indices than A. Mul panics if the shapes do not fit.
+// for j < Padded(n), exactly. B is what the bytes of columns stand for. Weights may have fewer
+// inner indices than A. Mul panics if the shapes do not fit.
 func Mul(dst []int32, stride, rows int, a *Rows, b *Columns) {
 	check(rows, Padded(b.n), stride, len(dst), a, b)
 	var corrections [Lanes]int32
@@ -34,9 +34,9 @@ func Mul(dst []int32, stride, rows int, a *Rows, b *Columns) {
 //
 //	y_ij = (float32(Σ_l A_il·B_lj)·A.Scales[i])·scales[j]
 //
-// and raises peaks[j] to y_ij where that is larger. NaN is not larger. y has Padded(n) columns; scales
-// and peaks have as many elements. Operations are rounded one by one. Scores panics if the shapes do
-// not fit.
+// and raises peaks[j] to y_ij where that is larger. NaN is not larger. y has Padded(n) columns;
+// scales and peaks have as many elements. Operations are rounded one by one. Scores panics if the
+// shapes do not fit.
 func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scales []float32) {
 	rows, columns := y.Rows, Padded(b.n)
 	check(rows, y.Cols, y.Stride, len(y.Data), a, b)
@@ -61,8 +61,8 @@ func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scale
 //
 //	sums_ij = sums_ij·olds[j] + float32(Σ_l A_il·B_lj)·(A.Scales[i]·news[j]).
 //
-// sums has Padded(n) columns; olds and news have as many elements. Operations are rounded one by one.
-// Add panics if the shapes do not fit.
+// sums has Padded(n) columns; olds and news have as many elements. Operations are rounded one by
+// one. Add panics if the shapes do not fit.
 func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) {
 	rows, columns := sums.Rows, Padded(b.n)
 	check(rows, sums.Cols, sums.Stride, len(sums.Data), a, b)

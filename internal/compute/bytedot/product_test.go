@@ -114,8 +114,8 @@ func guarded[T int32 | float32](n, cols, stride int) (x []T, check func(t *testi
 	}
 }
 
-// Products are exact whatever the shape and the layout is, also of the first rows and the first inner
-// indices, and nothing else is written.
+// Products are exact whatever the shape and the layout is, also of the first rows and the first
+// inner indices, and nothing else is written.
 func TestMul(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))

@@ -6,14 +6,15 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Codes of a row or a column x are round(127·x/max|x|), half to even, and its scale is max|x|/127 as
-// float32: 0, with codes 0, if all of x is 0. Elements of float64 are rounded to float32 first. Where
-// an element is not finite then, all codes are 0 and the scale is NaN.
+// Codes of a row or a column x are round(127·x/max|x|), half to even, and its scale is max|x|/127
+// as float32: 0, with codes 0, if all of x is 0. Elements of float64 are rounded to float32 first.
+// Where an element is not finite then, all codes are 0 and the scale is NaN.
 //
-// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and their
-// scale is Least.
+// 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and
+// their scale is Least.
 
-// Least is the smallest scale that is not 0. Codes of that scale may have lost digits, or all of them.
+// Least is the smallest scale that is not 0. Codes of that scale may have lost digits, or all of
+// them.
 const Least = 0x1p-127
 
 // QuantiseRows makes r the codes of the rows of x (n×k), and reports whether all of x is finite.
@@ -32,8 +33,8 @@ func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
 	return finite
 }
 
-// QuantiseColumns makes c the codes of the rows of x (n×k), which are its columns, and reports whether
-// all of x is finite.
+// QuantiseColumns makes c the codes of the rows of x (n×k), which are its columns, and reports
+// whether all of x is finite.
 func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool) {
 	c.shape(x.Cols, x.Rows, true)
 	c.Scales = resize(c.Scales, Padded(x.Rows))
@@ -73,7 +74,8 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// piece is memory for what is copied because it is not float32 or has fewer columns than kernels take.
+// piece is memory for what is copied because it is not float32 or has fewer columns than kernels
+// take.
 type piece [64 * Lanes]float32
 
 // rowsAtOnce is the number of rows whose codes are made at a time.
@@ -155,7 +157,8 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 	return finite
 }
 
-// down returns Lanes columns of some rows of x, a multiple of four from row at on, with zeros behind x.
+// down returns Lanes columns of some rows of x, a multiple of four from row at on, with zeros
+// behind x.
 func down[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {

@@ -49,8 +49,8 @@ func encode(x float32) int8 {
 	return int8(math.RoundToEven(float64(x)))
 }
 
-// transposeReference writes the groups of 16 rows of codes, four codes of a row side by side, as unsigned
-// codes.
+// transposeReference writes the groups of 16 rows of codes, four codes of a row side by side, as
+// unsigned codes.
 func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	for g := range groups {
 		to := dst[g*step:][:four*Lanes]

@@ -50,9 +50,9 @@ func sameScale(t *testing.T, want, got float32, text string, args ...any) {
 	}
 }
 
-// Codes and scales are those of the definition for all shapes, with rows and columns of zeros, of tiny
-// and of huge numbers and such that are not finite. Codes beyond the rows and the inner indices are 0,
-// and the sums of products are corrected by what the codes are.
+// Codes and scales are those of the definition for all shapes, with rows and columns of zeros, of
+// tiny and of huge numbers and such that are not finite. Codes beyond the rows and the inner
+// indices are 0, and the sums of products are corrected by what the codes are.
 //
 //ci:assembly
 func TestQuantise(t *testing.T) {

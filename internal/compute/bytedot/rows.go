@@ -2,7 +2,8 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// Lanes is the number of columns that go together: all that has a number a column has [Padded] many.
+// Lanes is the number of columns that go together: all that has a number a column has [Padded]
+// many.
 const Lanes = 16
 
 // Padded returns n rounded up to a multiple of Lanes.
@@ -19,14 +20,14 @@ const four = 4
 func groups(n int) int { return max(1, (n+four-1)/four) }
 
 // Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
-// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed]. After that
-// it may be shared by goroutines.
+// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed]. After
+// that it may be shared by goroutines.
 //
 // Codes lie in groups of four inner indices. The groups of a row are side by side, or the groups of
 // the same indices of 16 rows are.
 type Rows struct {
-	// Scales holds for each row what codes are multiplied by: NaN for a row that has elements that are
-	// not finite.
+	// Scales holds for each row what codes are multiplied by: NaN for a row that has elements that
+	// are not finite.
 	Scales []float32
 
 	n, k       int
@@ -77,8 +78,8 @@ func correction() int32 {
 	return -offset
 }
 
-// left is a part of the rows that kernels take at a time, with distances in bytes between neighbours
-// in a column and between groups.
+// left is a part of the rows that kernels take at a time, with distances in bytes between
+// neighbours in a column and between groups.
 type left struct {
 	codes      []int8
 	row, group int

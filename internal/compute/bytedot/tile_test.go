@@ -71,8 +71,9 @@ func exact(q []float32, k, v dense.Matrix[float32]) (shares, out []float64) {
 	return shares, out
 }
 
-// errorOf returns the expected square of the error of the outputs of a query: every code, of a step σ,
-// is off by a number of variance σ²/12, and a weight with fraction f by one of variance f·(1 − f).
+// errorOf returns the expected square of the error of the outputs of a query: every code, of a step
+// σ, is off by a number of variance σ²/12, and a weight with fraction f by one of variance
+// f·(1 − f).
 func errorOf(q []float32, shares, out []float64, k, v dense.Matrix[float32], keys int) (square float64) {
 	step := func(x []float32) float64 {
 		_, scale := codesOf(x)
@@ -130,8 +131,8 @@ func TestAttention(t *testing.T) {
 				square += math.Pow(want.Data[i]-float64(x), 2)
 			}
 			t.Logf("tiles of %d keys: relative error %.4f, expected %.4f", keys, math.Sqrt(square/size), math.Sqrt(expected/size))
-			// 1776 errors, of which those of one query are hardly dependent: their mean square is off by
-			// 3.4 % at one standard deviation.
+			// 1776 errors, of which those of one query are hardly dependent: their mean square is
+			// off by 3.4 % at one standard deviation.
 			assert.InDelta(t, 1, square/expected, 0.2)
 		})
 	}

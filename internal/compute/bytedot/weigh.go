@@ -32,18 +32,19 @@ func Peaks(peaks []float32, y dense.Matrix[float32]) {
 // difference is rounded to float32, and then to an integer, half to even. The thresholds d_i are
 // 1/64, 3/64, … 63/64 in an order that [octave.Threshold] gives, each once in 32 rows.
 //
-// A weight is off by less than 1.07. Over the thresholds the mean of its error is within 1/64 + 3.3e-4
-// of the weight, about half of the latter from the rounding of the difference, and its variance is
-// f·(1 − f) with f the fraction of the exact weight: 1/6 for weights of all sizes, where rounding to
-// the nearest has 1/12 but loses all weights below ½. A weight below 1/64, 14 octaves down, is always
-// 0, and so it is where the difference is NaN or −Inf. Where the difference is 0 it is 255.
+// A weight is off by less than 1.07. Over the thresholds the mean of its error is within
+// 1/64 + 3.3e-4 of the weight, about half of the latter from the rounding of the difference, and
+// its variance is f·(1 − f) with f the fraction of the exact weight: 1/6 for weights of all sizes,
+// where rounding to the nearest has 1/12 but loses all weights below ½. A weight below 1/64, 14
+// octaves down, is always 0, and so it is where the difference is NaN or −Inf. Where the difference
+// is 0 it is 255.
 //
-// shifts[j] has to be a peak of the column: where the difference is above 0 weights have no meaning,
-// but the same in every tier.
+// shifts[j] has to be a peak of the column: where the difference is above 0 weights have no
+// meaning, but the same in every tier.
 //
-// y has Padded(n) columns, as many as shifts and totals have elements. The number of its rows is keys,
-// at least 1, rounded up to a multiple of four: Weigh closes those that are beyond. Weigh panics if the
-// shapes do not fit.
+// y has Padded(n) columns, as many as shifts and totals have elements. The number of its rows is
+// keys, at least 1, rounded up to a multiple of four: Weigh closes those that are beyond. Weigh
+// panics if the shapes do not fit.
 func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
 	checkScores(y)
 	if y.Rows != four*groups(keys) || y.Cols != Padded(n) {

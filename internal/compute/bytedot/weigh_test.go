@@ -162,8 +162,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// The error of a weight, in units of 1/255 of the largest, has no mean, and no variance besides that
-// of rounding.
+// The error of a weight, in units of 1/255 of the largest, has no mean, and no variance besides
+// that of rounding.
 //
 //ci:assembly
 func TestAccuracy(t *testing.T) {
@@ -258,8 +258,8 @@ func TestWeighPanics(t *testing.T) {
 	assert.Panics(t, func() { Peaks(x, dense.New[float32](8, 20)) }, "columns are not padded")
 }
 
-// FuzzWeigh requires the weights of the definition in integers in every tier, for all bits of scores
-// and shifts.
+// FuzzWeigh requires the weights of the definition in integers in every tier, for all bits of
+// scores and shifts.
 func FuzzWeigh(f *testing.F) {
 	f.Add(float32(1), float32(0), float32(30), byte(7))
 	f.Add(float32(-28671.5), float32(2), float32(-1024), byte(33))

@@ -5,9 +5,9 @@ import "unsafe"
 // line is the size of a cache line.
 const line = 64
 
-// CopyPast copies src to dst, which is as long, past the caches where the processor can: for results
-// that are larger than the caches, which then keep what they hold, and do not read dst first. dst
-// must not overlap src.
+// CopyPast copies src to dst, which is as long, past the caches where the processor can: for
+// results that are larger than the caches, which then keep what they hold, and do not read dst
+// first. dst must not overlap src.
 //
 // Stores past the caches become visible to other processors in any order. Whoever hands dst to
 // another goroutine takes care of that by the way: every synchronisation of Go has an instruction

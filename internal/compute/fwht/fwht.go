@@ -29,8 +29,8 @@ type kernels[T Float] struct {
 	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
 	// src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
-	// stream[r] does what base[r] does and prefetches as many elements, ahead elements further on, into
-	// the second cache.
+	// stream[r] does what base[r] does and prefetches as many elements, ahead elements further on,
+	// into the second cache.
 	stream []func(p *T, count, ahead int)
 	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
 	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.
@@ -119,8 +119,8 @@ func TransformBlocks[T Float](x []T, n int) {
 }
 
 // transform transforms 2^t elements, at least a vector. A vector that does not fit the first cache
-// is cut into segments. Recursion transforms the segments one by one, and then come the stages across
-// segments. streaming says that the vector is part of one beyond the second cache.
+// is cut into segments. Recursion transforms the segments one by one, and then come the stages
+// across segments. streaming says that the vector is part of one beyond the second cache.
 func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	if len(x) <= firstCache/simd.Size[T]() {
 		k.cached(x, t, streaming)

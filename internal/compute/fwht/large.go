@@ -16,8 +16,8 @@ const (
 	// segments is the number of segments of a large vector; the stages across segments are two
 	// passes.
 	segments = 1 << (2 * outer)
-	// pieceBytes is the width of the columns that a goroutine takes at a time from very large vectors,
-	// a few ranges.
+	// pieceBytes is the width of the columns that a goroutine takes at a time from very large
+	// vectors, a few ranges.
 	pieceBytes = 1 << 12
 	// minPieces is the least number of pieces that columns are cut into.
 	minPieces = 16

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Rows is parallel.Rows up to the end of ctx: a range that comes later is left out. Rows returns the
-// error of ctx, and nil only if all ranges are done.
+// Rows is parallel.Rows up to the end of ctx: a range that comes later is left out. Rows returns
+// the error of ctx, and nil only if all ranges are done.
 func Rows(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	parallel.Rows(n, grain, func(lo, hi int) {
 		if ctx.Err() == nil {
@@ -27,9 +27,10 @@ func Ranges(ctx context.Context, n, grain int) iter.Seq2[int, int] {
 	}
 }
 
-// Await calls f, which cannot look at a context, and returns when f has or when ctx ends. It returns
-// the error of ctx if f is not done. f then goes on in a goroutine of its own until it is done, so
-// that nobody else may use the memory of f. A panic of f reaches the caller while it waits.
+// Await calls f, which cannot look at a context, and returns when f has or when ctx ends. It
+// returns the error of ctx if f is not done. f then goes on in a goroutine of its own until it is
+// done, so that nobody else may use the memory of f. A panic of f reaches the caller while it
+// waits.
 func Await(ctx context.Context, f func()) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -51,8 +51,8 @@ func TestEveryPanicLeavesTheNextCallSound(t *testing.T) {
 	}
 }
 
-// twoProcessors sets GOMAXPROCS to 2 for the test. It leaves the test out where one goroutine runs at
-// a time all the same, as in WebAssembly.
+// twoProcessors sets GOMAXPROCS to 2 for the test. It leaves the test out where one goroutine runs
+// at a time all the same, as in WebAssembly.
 func twoProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() { runtime.GOMAXPROCS(before) })

@@ -15,9 +15,9 @@
 //
 // # References
 //
-//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber: Randomly
-//     pivoted Cholesky: practical approximation of a kernel matrix with few entry evaluations.
-//     Communications on Pure and Applied Mathematics 78.
+//   - [Chen, Epperly, Tropp & Webber 2023] Y. Chen, E. N. Epperly, J. A. Tropp, R. J. Webber:
+//     Randomly pivoted Cholesky: practical approximation of a kernel matrix with few entry
+//     evaluations. Communications on Pure and Applied Mathematics 78.
 //   - [Epperly, Tropp & Webber 2024] E. N. Epperly, J. A. Tropp, R. J. Webber: Embrace rejection:
 //     kernel matrix approximation by accelerated randomly pivoted Cholesky. arXiv:2410.03969.
 package pivot
@@ -50,8 +50,8 @@ type Matrix[T dense.Float] interface {
 	// Fix makes the columns with the given numbers the fixed columns.
 	Fix(at []int)
 
-	// Columns writes the given rows of the fixed columns into dst. Several goroutines call Columns at
-	// a time. The diagonal of A is known without it.
+	// Columns writes the given rows of the fixed columns into dst. Several goroutines call Columns
+	// at a time. The diagonal of A is known without it.
 	Columns(dst dense.Matrix[T], rows []int)
 }
 
@@ -188,7 +188,8 @@ func (c *Chooser[T]) consider(rng *rand.Rand) {
 		}
 		c.left[j] = left
 	}
-	// All proposals of a block are kept by the bounds that they were drawn by, which change only now.
+	// All proposals of a block are kept by the bounds that they were drawn by, which change only
+	// now.
 	for j, at := range c.drawn {
 		c.bound(at, c.left[j])
 	}

@@ -141,9 +141,9 @@ func shares(r dense.Matrix[float64], weights []float64) []float64 {
 }
 
 // The first three pivots have the law of pivots drawn one by one, with weights, whether all of the
-// residual is computed meanwhile or not. χ² over 59 degrees of freedom exceeds 122 by chance once in
-// 10⁶. The law of draws without regard to the residual, which blocks without rejection have, is far
-// off.
+// residual is computed meanwhile or not. χ² over 59 degrees of freedom exceeds 122 by chance once
+// in 10⁶. The law of draws without regard to the residual, which blocks without rejection have, is
+// far off.
 func TestLaw(t *testing.T) {
 	const n, draws = 5, 60000
 	weights := []float64{1, 3, 0.5, 2, 1}

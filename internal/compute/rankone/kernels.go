@@ -15,8 +15,8 @@ type kernels[T dense.Float] struct {
 	// For four tokens and for one token at a time, without and with a decay for all rows; the last
 	// for wider panels too.
 	fours, ones [2][]func(p *Pass[T])
-	// For four tokens that correct at a time, without and with a decay for all rows; the last for wider
-	// panels too. pairs makes the products that they need.
+	// For four tokens that correct at a time, without and with a decay for all rows; the last for
+	// wider panels too. pairs makes the products that they need.
 	together [2][]func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }

@@ -5,14 +5,15 @@
 // processor. A panel is packed, so that all of its rows fit the first cache, and goes through many
 // tokens in one call. While token t passes a row, the row of S is loaded once, written once, and
 // meanwhile read by the query of t and by what the next token corrects. Tokens that correct nothing
-// and decay all rows alike pass a row four by four. So do tokens that correct and decay all rows alike,
-// for one head of queries: with S before four tokens,
+// and decay all rows alike pass a row four by four. So do tokens that correct and decay all rows
+// alike, for one head of queries: with S before four tokens,
 //
 //	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}, and S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j is read by the next four on the
-// way. Where a decay of a pass is above 256, or NaN, tokens go one by one, because G might overflow.
+// with G_ab = g_a·…·g_{b−1}, and S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j is read by the next four
+// on the way. Where a decay of a pass is above 256, or NaN, tokens go one by one, because G might
+// overflow.
 package rankone
 
 import (
@@ -31,8 +32,8 @@ import (
 //	out_th = s_t·Σ_i q_thi·S_i for each head h
 //
 // where g = 1 without Decays. With neither Corrected nor Decays, outputs read S_i + older_i in
-// place of S_i. Sums over i are taken in an order that depends on r: an element of the results depends
-// on its column alone, not on w, and on the tokens up to its own, not on n.
+// place of S_i. Sums over i are taken in an order that depends on r: an element of the results
+// depends on its column alone, not on w, and on the tokens up to its own, not on n.
 type Pass[T dense.Float] struct {
 	S           []T // r×w without gaps. w is a result of Columns
 	Older       []T // like S: older, which is read only. Unused with Corrected or Decays
@@ -58,7 +59,8 @@ type Pass[T dense.Float] struct {
 	Space []T // memory, which grows as it is needed and may be kept from pass to pass
 }
 
-// Take takes the tokens. It allocates nothing if Space has grown, and panics if a slice is too short for the shapes.
+// Take takes the tokens. It allocates nothing if Space has grown, and panics if a slice is too
+// short for the shapes.
 func (p *Pass[T]) Take() {
 	if p.K.Rows == 0 {
 		return
@@ -119,8 +121,8 @@ var panelBytes = cache.L1 / 2
 const blockRows = 64
 
 // Columns returns the number of columns of a panel with so many rows, where this many columns of S
-// are left, for tokens with or without Corrected. The last panel may be wider than what is left: its
-// other columns are padding. The number depends on the processor; results do not.
+// are left, for tokens with or without Corrected. The last panel may be wider than what is left:
+// its other columns are padding. The number depends on the processor; results do not.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

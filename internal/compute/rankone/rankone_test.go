@@ -87,12 +87,12 @@ func eachRule(rows int, f func(corrects bool, decays int)) {
 	}
 }
 
-// Every tier agrees with the reference in float64, for panels of all widths and all kinds of tokens,
-// and writes nothing else.
+// Every tier agrees with the reference in float64, for panels of all widths and all kinds of
+// tokens, and writes nothing else.
 //
 // The tolerance: a token rounds an element of S up to four times, and sums r products for each of
-// its reads, each relative to the sum of the moduli. Here moduli stay below 8 r^½, so n tokens differ
-// by less than 8·n·(r+4)·r^½·ε.
+// its reads, each relative to the sum of the moduli. Here moduli stay below 8 r^½, so n tokens
+// differ by less than 8·n·(r+4)·r^½·ε.
 func TestTake(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testTake[float32](t, 0x1p-23) })
 	t.Run("type=float64", func(t *testing.T) { testTake[float64](t, 0x1p-52) })
@@ -128,8 +128,8 @@ func testTake[T dense.Float](t *testing.T, epsilon float64) {
 	})
 }
 
-// Nothing times a decay of any size is nothing, where the products of the decays of four tokens would
-// overflow, and a decay of 0 forgets all.
+// Nothing times a decay of any size is nothing, where the products of the decays of four tokens
+// would overflow, and a decay of 0 forgets all.
 func TestExtremeDecays(t *testing.T) {
 	t.Run("type=float32", testExtremeDecays[float32])
 	t.Run("type=float64", testExtremeDecays[float64])
@@ -170,8 +170,9 @@ func requireClose[T dense.Float](t *testing.T, want, got []T, tolerance float64,
 	}
 }
 
-// An element depends on its column alone: narrow panels have the bits of wide ones, and NaN stays in
-// its column. Cutting the tokens in two, after four, changes no bit, and nor does leaving the last out.
+// An element depends on its column alone: narrow panels have the bits of wide ones, and NaN stays
+// in its column. Cutting the tokens in two, after four, changes no bit, and nor does leaving the
+// last out.
 func TestColumnsAreIndependent(t *testing.T) {
 	t.Run("type=float32", testColumnsAreIndependent[float32])
 	t.Run("type=float64", testColumnsAreIndependent[float64])

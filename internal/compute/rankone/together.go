@@ -10,7 +10,8 @@ const (
 	perToken   = 4  // numbers of a token: beta, fade, scale and decay
 )
 
-// takeTogether takes tokens that correct four by four. Fewer, at the end, are followed by tokens of zeros.
+// takeTogether takes tokens that correct four by four. Fewer, at the end, are followed by tokens of
+// zeros.
 func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	n, r, w := p.K.Rows, p.Rows, p.Width
 	size := (groupPairs + groupFades) * mostPairs
@@ -71,8 +72,8 @@ func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	*p = all
 }
 
-// mostDecay is the largest size of a decay of tokens that go together: products of four do not overflow,
-// which would make nothing times them NaN.
+// mostDecay is the largest size of a decay of tokens that go together: products of four do not
+// overflow, which would make nothing times them NaN.
 const mostDecay = 256
 
 // mild reports whether products of decays stay far from the range of T.
@@ -85,8 +86,8 @@ func (p *Pass[T]) mild() bool {
 	return true
 }
 
-// fade multiplies the products of each four tokens by the decays of the tokens between, and sets fades:
-// what is left of S after each of them, and of what each but the last adds, after the last.
+// fade multiplies the products of each four tokens by the decays of the tokens between, and sets
+// fades: what is left of S after each of them, and of what each but the last adds, after the last.
 func (p *Pass[T]) fade() {
 	if !p.decays() {
 		return

@@ -80,8 +80,8 @@ func BenchmarkTables(b *testing.B) {
 	}
 }
 
-// BenchmarkSums is the weighted sum of rows, for one set of weights and for several, with the weights
-// rounded in it.
+// BenchmarkSums is the weighted sum of rows, for one set of weights and for several, with the
+// weights rounded in it.
 func BenchmarkSums(b *testing.B) {
 	const count = 1024
 	for _, width := range productWidths {

@@ -7,9 +7,10 @@ import "math"
 //
 //	x[i] ≈ scale·(2·code − (2^width − 1)).
 //
-// The scale is the largest |x[i]| over 2^width, rounded to float32, and the error of an element is at
-// most that but for rounding. Scales below the normal numbers are rounded up. Zeros have a scale of 0, and
-// so has x whose scale would be below all numbers of float32. x with NaN or ±Inf has a scale of NaN.
+// The scale is the largest |x[i]| over 2^width, rounded to float32, and the error of an element is
+// at most that but for rounding. Scales below the normal numbers are rounded up. Zeros have a scale
+// of 0, and so has x whose scale would be below all numbers of float32. x with NaN or ±Inf has a
+// scale of NaN.
 func Encode[T float32 | float64](row []uint64, x []T, width int) (scale float32) {
 	var peak float64
 	for _, v := range x {

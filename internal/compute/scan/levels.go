@@ -2,14 +2,14 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// longestLevels is the number of words of a row up to which sums of products fit in 32 bits: a level
-// is 256·h + l with odd numbers h and l up to 255, and those of 2¹⁵ elements by both digits of a query
-// add up to less than 2·255·128·2¹⁵ < 2³¹.
+// longestLevels is the number of words of a row up to which sums of products fit in 32 bits: a
+// level is 256·h + l with odd numbers h and l up to 255, and those of 2¹⁵ elements by both digits
+// of a query add up to less than 2·255·128·2¹⁵ < 2³¹.
 const longestLevels = 1 << 15 / 8
 
-// Table holds the levels of codes of 8 bits, so that kernels find them in registers: the upper bytes
-// of (65535 + level)/2 for the codes below 128, and then the lower ones. The bytes of other codes are
-// the complements of these, in the opposite order.
+// Table holds the levels of codes of 8 bits, so that kernels find them in registers: the upper
+// bytes of (65535 + level)/2 for the codes below 128, and then the lower ones. The bytes of other
+// codes are the complements of these, in the opposite order.
 type Table [2 * 128 / 8]uint64
 
 // NewTable returns the table for the levels of the codes from 128 on, odd numbers.
@@ -33,14 +33,14 @@ func (t *Table) digits(code uint64) (h, l int64) {
 	return sign * (2*int64(high) - 255), sign * (2*int64(low) - 255)
 }
 
-// LevelProducts is Products for codes of 8 bits with the levels of a table, odd numbers below 2¹⁶ of
-// which those of the codes c and 255 − c are opposite:
+// LevelProducts is Products for codes of 8 bits with the levels of a table, odd numbers below 2¹⁶
+// of which those of the codes c and 255 − c are opposite:
 //
 //	dst[k·stride+i] = Σ level·whole
 //
 // The sums of the products of the digits are exact, and the product is 256·(256·a + b) + c of their
-// sums, with each and every sum of them rounded to float32: it is the same in every tier. An error is
-// at most 2⁻²² times |2¹⁶·a| + |2⁸·b| + |c|.
+// sums, with each and every sum of them rounded to float32: it is the same in every tier. An error
+// is at most 2⁻²² times |2¹⁶·a| + |2⁸·b| + |c|.
 func LevelProducts(dst []float32, rows []uint64, table *Table, digits []uint64, n, words, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return

@@ -18,7 +18,8 @@ func levelOf(levels *[128]uint16, code uint8) int64 {
 	return int64(levels[code-128])
 }
 
-// levelProductOf returns the product by its definition, and checks it against that of whole numbers.
+// levelProductOf returns the product by its definition, and checks it against that of whole
+// numbers.
 func levelProductOf(t *testing.T, codes []uint8, levels *[128]uint16, whole []int16) float32 {
 	t.Helper()
 	var a, b, c, sum int64

@@ -80,8 +80,8 @@ func Digits(dst []uint64, whole []int16, words, width int) {
 	}
 }
 
-// places calls f for each of n elements of rows of so many words: with the byte of its code, and the
-// number of codes in lower bits of the byte.
+// places calls f for each of n elements of rows of so many words: with the byte of its code, and
+// the number of codes in lower bits of the byte.
 func places(n, words, width int, f func(i, at, part int)) {
 	blocks(words, width, func(element, word, lanes int) {
 		for j := range 32 / width {
@@ -97,14 +97,14 @@ func places(n, words, width int, f func(i, at, part int)) {
 // the row.
 func SplitWords(words, width int) int { return words * max(1, 4/width) }
 
-// Splits reports whether products of split rows with several queries are faster than Signs or Levels
-// with one after the other, for codes of 1 or 2 bits.
+// Splits reports whether products of split rows with several queries are faster than Signs or
+// Levels with one after the other, for codes of 1 or 2 bits.
 func Splits(width int) bool {
 	return width == 1 && tierOfProducts() == simd.AVX512 || width == 2 && tier != simd.Generic
 }
 
-// Split makes rows of codes of 4 bits, as Products takes them, of rows of so many words with codes of
-// 1 or 2 bits. Digits for 1 or 2 bits are those of such rows, and products are then
+// Split makes rows of codes of 4 bits, as Products takes them, of rows of so many words with codes
+// of 1 or 2 bits. Digits for 1 or 2 bits are those of such rows, and products are then
 //
 //	Σ (2·code − (2^width − 1))·whole
 //
@@ -139,9 +139,9 @@ func Split(dst, rows []uint64, words, width int) {
 // over elements, for n rows and so many queries, with codes of 8 or 4 bits. digits are the queries,
 // one after the other, as Digits has them. Elements beyond the last have the multiple 0.
 //
-// The sums h of the upper digits and l of the lower are exact, and the product is 256·h + l, with h,
-// l and the result rounded to float32: it is the same in every tier. An error is at most 2⁻²³ times
-// |256·h| + |l|.
+// The sums h of the upper digits and l of the lower are exact, and the product is 256·h + l, with
+// h, l and the result rounded to float32: it is the same in every tier. An error is at most 2⁻²³
+// times |256·h| + |l|.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return

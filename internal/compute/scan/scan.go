@@ -7,14 +7,14 @@
 // block, counted from the lowest bits, is the code of element j·2w + l of the block: codes that lie
 // side by side in different lanes belong to adjacent elements. Elements beyond the end have code 0.
 //
-// A query is arranged in the order in which kernels meet its elements. For Levels these are 16 places
-// for each j of each block, with zeros behind the lanes of a short block; for Products, the digits of
-// whole numbers, in bytes that lie as those of the codes.
+// A query is arranged in the order in which kernels meet its elements. For Levels these are 16
+// places for each j of each block, with zeros behind the lanes of a short block; for Products, the
+// digits of whole numbers, in bytes that lie as those of the codes.
 //
 // # Caches
 //
-// Rows of keys and values are codes of 8 or 4 bits with a scale each, as Encode makes them. Scores of
-// queries are those of Products times the scales and the steps of Round:
+// Rows of keys and values are codes of 8 or 4 bits with a scale each, as Encode makes them. Scores
+// of queries are those of Products times the scales and the steps of Round:
 //
 //	step := Round(whole, query)
 //	Digits(digits, whole, words, width)
@@ -26,15 +26,15 @@
 //	Sums(sums, rows, weights, n, words, width, 1)
 //	Collect(dst, sums, words, width)
 //
-// Rows may lie in several pieces. Products takes them one by one, and Sums adds to what there is: with
-// the same bits as those of all rows at once if every piece but the last has a multiple of GroupRows
-// rows. Several queries, or sets of weights, read rows once.
+// Rows may lie in several pieces. Products takes them one by one, and Sums adds to what there is:
+// with the same bits as those of all rows at once if every piece but the last has a multiple of
+// GroupRows rows. Several queries, or sets of weights, read rows once.
 //
 // # Results
 //
 // Signs is exact up to 2²⁴. Products and Sums add whole numbers, and are the same in every tier.
-// Levels rounds to float32 after each product and sum together, in an order that depends on the length
-// alone, and is the same in every tier as well. Nothing allocates memory.
+// Levels rounds to float32 after each product and sum together, in an order that depends on the
+// length alone, and is the same in every tier as well. Nothing allocates memory.
 package scan
 
 import (
@@ -168,8 +168,8 @@ func Signs(dst []float32, rows, planes []uint64, words int) {
 	}
 }
 
-// Levels sets dst[i] to Σ table[code]·x over the elements of row i, with codes of 1, 2 or 4 bits. The
-// query is x as Arrange has it, and the table has TableSize levels.
+// Levels sets dst[i] to Σ table[code]·x over the elements of row i, with codes of 1, 2 or 4 bits.
+// The query is x as Arrange has it, and the table has TableSize levels.
 func Levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	rows, query = rows[:len(dst)*words], query[:Arranged(words, width)]
 	table = table[:TableSize]
@@ -275,8 +275,8 @@ func fused(a, b, c float32) float32 {
 	return float32(sum)
 }
 
-// odd returns the sum with an odd last bit if it was rounded: it then rounds to float32 as the exact
-// sum does [Boldo & Melquiond 2008].
+// odd returns the sum with an odd last bit if it was rounded: it then rounds to float32 as the
+// exact sum does [Boldo & Melquiond 2008].
 func odd(sum, a, b float64) float64 {
 	part := sum - a
 	rest := (a - (sum - part)) + (b - part) // of the exact sum

@@ -18,13 +18,13 @@ func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWord
 // SumPlaces returns the number of places of a sum of rows of so many words.
 func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width) }
 
-// Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each group
-// of 64 rows, the last of which may be shorter, a weight becomes a multiple of the largest
+// Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each
+// group of 64 rows, the last of which may be shorter, a weight becomes a multiple of the largest
 // |w[i]·scales[i]| of the group over Largest: its error is half of such a step at most. A weight
 // that is NaN or ±Inf makes the step NaN, and so the sums.
 //
-// A group has 16 words with the multiples, as the kernels of the tier take them, and a word with the
-// step and with the sum of the multiples times 2^width − 1.
+// A group has 16 words with the multiples, as the kernels of the tier take them, and a word with
+// the step and with the sum of the multiples times 2^width − 1.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -105,8 +105,8 @@ func weighAgain(group []uint64, w, scales []float32, odd int) {
 	group[groupWords-1] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
 }
 
-// putWeight writes the multiple of row i of a group, which is cleared, as its two digits in places of
-// their own, or as it is.
+// putWeight writes the multiple of row i of a group, which is cleared, as its two digits in places
+// of their own, or as it is.
 func putWeight(group []uint64, i int, whole int16) {
 	if tierOfProducts() == simd.AVX512 {
 		low := int8(whole)

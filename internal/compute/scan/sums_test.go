@@ -88,8 +88,8 @@ func randomWeights(r *rand.Rand, n int) []float32 {
 	return w
 }
 
-// Rows of every length up to three strips of kernels, and rows and sets of every number that kernels
-// treat differently.
+// Rows of every length up to three strips of kernels, and rows and sets of every number that
+// kernels treat differently.
 func TestSums(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 1))

@@ -52,7 +52,8 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	}
 }
 
-// Share returns a factor of the same matrix for another goroutine, valid until the next call of Set.
+// Share returns a factor of the same matrix for another goroutine, valid until the next call of
+// Set.
 func (f *Factor[T]) Share() Factor[T] { return Factor[T]{t: f.t, inverted: f.inverted} }
 
 // Use is Share of other into f, which keeps its memory.

@@ -9,8 +9,8 @@ import (
 // tier is the one that runs.
 var tier = simd.Best
 
-// kernel is a tier and an element type. Kernels are called by name: calls through variables would move
-// slices on the stack of a caller to the heap.
+// kernel is a tier and an element type. Kernels are called by name: calls through variables would
+// move slices on the stack of a caller to the heap.
 type kernel int
 
 func kernelOf[T Float]() kernel {

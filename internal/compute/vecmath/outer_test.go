@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// Outer, DecayOuter and SumRows have the bits of Scale and AddScaled for every row, for every number of
-// columns, with special numbers in all slices, and write neither between rows nor around them.
+// Outer, DecayOuter and SumRows have the bits of Scale and AddScaled for every row, for every
+// number of columns, with special numbers in all slices, and write neither between rows nor around
+// them.
 func TestOuter(t *testing.T) {
 	t.Run("type=float32", testOuter[float32])
 	t.Run("type=float64", testOuter[float64])

@@ -4,8 +4,8 @@ package vecmath
 // with what belongs to a column in registers.
 
 // PeakRows sets peaks[j] = x[i][j] where peaks[j] < x[i][j] < +Inf, for the rows x[i]
-// (rows×len(peaks)): it ignores NaN and +Inf in x. Results are the same in every tier. PeakRows panics unless stride is at least
-// len(peaks) and x holds all rows.
+// (rows×len(peaks)): it ignores NaN and +Inf in x. Results are the same in every tier. PeakRows
+// panics unless stride is at least len(peaks) and x holds all rows.
 func PeakRows[T Float](peaks, x []T, stride, rows int) {
 	if rows > 0 && len(peaks) > 0 {
 		peakRows(peaks, matrix(x, stride, rows, len(peaks)), stride, rows)

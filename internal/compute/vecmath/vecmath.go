@@ -1,9 +1,9 @@
 // Package vecmath applies elementary functions and a few simple ones to slices,
 // for float32 and float64, with NaN and ±Inf as package math has them.
 //
-// Every function comes as pure Go, as AVX2, as AVX-512 and as NEON. The result of an element does not depend
-// on the position of the element nor on the length of the slice. It may differ between tiers unless
-// the comment of a function says that results are the same.
+// Every function comes as pure Go, as AVX2, as AVX-512 and as NEON. The result of an element does
+// not depend on the position of the element nor on the length of the slice. It may differ between
+// tiers unless the comment of a function says that results are the same.
 //
 // # Accuracy
 //

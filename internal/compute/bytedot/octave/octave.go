@@ -1,8 +1,8 @@
 // Package octave is the arithmetic of weights 255·2^(−x) on integers of 16 bits, for the kernels of
 // package bytedot, their generators and their reference.
 //
-// A score is an integer in parts of an octave, of which there are 1<<Bits. Rounded to octaves it is q,
-// and 2^(Bits−1)·s is the rest, with −1 ≤ s < 1:
+// A score is an integer in parts of an octave, of which there are 1<<Bits. Rounded to octaves it is
+// q, and 2^(Bits−1)·s is the rest, with −1 ≤ s < 1:
 //
 //	255·2^(−x) = 2^(−q)·p(s)/64,  p(s) = 255·64·2^(−s/2).
 //
@@ -24,18 +24,18 @@ const (
 	Rows = 1 << (Down - 1)
 )
 
-// Coefficients are those of a polynomial for p(s), from the constant one on. With the rounding of each
-// step its relative error is at most 1.51e-4.
+// Coefficients are those of a polynomial for p(s), from the constant one on. With the rounding of
+// each step its relative error is at most 1.51e-4.
 var Coefficients = [4]int16{16319, -5659, 990, -110}
 
 // Multiply returns a·b as processors round it.
 func Multiply(a, b int16) int16 { return int16((int32(a)*int32(b) + 1<<14) >> 15) }
 
-// Threshold returns what is added to a weight of a row before it is rounded down, in parts of 64 to a
-// unit: an odd number, of Rows rows each a different one. The first is the middle.
+// Threshold returns what is added to a weight of a row before it is rounded down, in parts of 64 to
+// a unit: an odd number, of Rows rows each a different one. The first is the middle.
 //
-// Steps of 25 of 32 spread the thresholds of rows that follow each other, and those of every second,
-// fourth, eighth or sixteenth row.
+// Steps of 25 of 32 spread the thresholds of rows that follow each other, and those of every
+// second, fourth, eighth or sixteenth row.
 func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
 
 // Half returns ⌊Threshold/2⌋, for machines that round twice:
@@ -45,8 +45,8 @@ func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
 // with odd d, and round(a/2) half up.
 func Half(row int) int16 { return Threshold(row) >> 1 }
 
-// Weight returns 255·2^(−x) with x in parts of an octave, rounded by the threshold of a row. It is 255
-// where x is 0, 0 from 14 octaves on and for less than −½ octave, and at most 255.
+// Weight returns 255·2^(−x) with x in parts of an octave, rounded by the threshold of a row. It is
+// 255 where x is 0, 0 from 14 octaves on and for less than −½ octave, and at most 255.
 func Weight(x int16, row int) uint8 {
 	rest := x << (16 - Bits)
 	p := Multiply(rest, Coefficients[3])
