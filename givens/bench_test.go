@@ -14,7 +14,7 @@ import (
 
 func benchmarkApply[T dense.Float](b *testing.B) {
 	for _, n := range []int{64, 1024} {
-		p, err := givens.Draw[T](n, 0, exprand.NewSource(1))
+		p, err := givens.RandomProduct[T](n, 0, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func BenchmarkApply(b *testing.B) {
 
 func benchmarkApplyRows[T dense.Float](b *testing.B) {
 	for _, n := range []int{64, 1024} {
-		p, err := givens.Draw[T](n, 0, exprand.NewSource(1))
+		p, err := givens.RandomProduct[T](n, 0, exprand.NewSource(1))
 		if err != nil {
 			b.Fatal(err)
 		}

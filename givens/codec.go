@@ -26,16 +26,17 @@ const (
 	productHead    = 22 // without name and version
 )
 
-// MarshalBinary returns the product as 36 bytes and 16 for each rotation, 24 in float64, with a
-// version and a checksum. The bytes are the same on every platform, and later versions read them.
+// MarshalBinary encodes the product in 36 bytes and 16 bytes a rotation (24 in float64), with a
+// version and a checksum. The bytes are the same on every platform. Later versions of this package
+// read them.
 //
 // The error reports a zero Product.
 func (p *Product[T]) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// AppendBinary appends what MarshalBinary returns to b.
+// AppendBinary appends the bytes of MarshalBinary to b.
 func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 	if p.d == 0 {
-		return b, fmt.Errorf("givens: a zero Product, want one of Draw to write it")
+		return b, fmt.Errorf("givens: a zero Product, want one of RandomProduct to write it")
 	}
 	at := len(b)
 	b = stream.Begin(b, productName, productVersion)
@@ -51,17 +52,16 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 	return stream.Seal(b, at), nil
 }
 
-// UnmarshalBinary replaces p by the product that data encodes; no other goroutine may use p during
-// the call. Results have the same bits as those of the product that was written. It takes as much
-// memory as data.
+// UnmarshalBinary replaces p by the product that data encodes. No other goroutine may use p during
+// the call. The results of p have the bits of the encoded product's results. p takes as much memory
+// as data.
 //
-// The number of bytes does not limit the dimension d, because rotations may leave axes alone. If
-// the bytes are not trusted, compare Dims with the d that you expect before you allocate vectors.
+// The number of bytes does not limit the dimension d, because some axes may be in no rotation. If
+// you do not trust the bytes, compare Dims with the d that you expect before you allocate vectors.
 //
-// The error reports bytes of another kind, version or element type, damage that the checksum finds,
-// sizes that do not fit, a d whose vectors take more than 2⁴⁰ bytes, axes that are
-// equal or outside the d, and pairs that are not the cosine and sine of an angle. p then stays as
-// it was.
+// The error reports bytes of another kind, version or element type, a wrong checksum, sizes that do
+// not fit, a d whose vectors take more than 2⁴⁰ bytes, axes that are equal or not below d, and
+// pairs that are not the cosine and the sine of an angle. After an error p is unchanged.
 func (p *Product[T]) UnmarshalBinary(data []byte) error {
 	body, err := stream.Open(data, "product", productName, productVersion, 0)
 	if err != nil {

@@ -58,7 +58,7 @@ func testProductBytes[T dense.Float](t *testing.T) {
 		assert.Equal(t, p, q, "an error changes nothing")
 	}
 	_, err := new(givens.Product[T]).MarshalBinary()
-	assert.EqualError(t, err, "givens: a zero Product, want one of Draw to write it")
+	assert.EqualError(t, err, "givens: a zero Product, want one of RandomProduct to write it")
 }
 
 //ci:portable
@@ -116,7 +116,7 @@ func TestHostileDimension(t *testing.T) {
 	data := productBytes(1, 4, d, 1, 0, d-1, 1, 0)
 	var p givens.Product[float32]
 	read := p.UnmarshalBinary(data)
-	_, drawn := givens.Draw[float32](d, 1, rand.NewPCG(1, 1))
+	_, drawn := givens.RandomProduct[float32](d, 1, rand.NewPCG(1, 1))
 	if memory := limit.Memory[float32](d); memory != nil {
 		assert.EqualError(t, read, fmt.Sprintf("givens: a product of dimension %d: %v", d, memory))
 		assert.EqualError(t, drawn, fmt.Sprintf("givens: d = %d: %v", d, memory))
@@ -178,7 +178,7 @@ func TestTurn(t *testing.T) {
 // golden says what the seed c gives: the bytes of the product, and checksums of the bits of P·x and
 // of PᵀP·x.
 func golden[T dense.Float](t *testing.T, c uint64, d, n int) string {
-	p, err := givens.Draw[T](d, n, rand.NewPCG(c, c))
+	p, err := givens.RandomProduct[T](d, n, rand.NewPCG(c, c))
 	require.NoError(t, err)
 	data, err := p.MarshalBinary()
 	require.NoError(t, err)

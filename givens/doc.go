@@ -14,49 +14,49 @@
 // section 5.1.8], the rotation by −θ, which Inverse returns. Exchanging i and j also turns θ into
 // −θ.
 //
-// A Rotation is a small value made by New. It applies to a vector or to every row of a matrix, also
-// in place.
+// NewRotation makes a Rotation, which is a small value. ApplyVec rotates a vector and Apply rotates
+// every row of a matrix, also in place.
 //
 // # Random products
 //
-// A Product is P = G_N ⋯ G₂·G₁ with G₁ applied first. Draw draws the planes uniformly from the
-// d·(d−1)/2 pairs i < j and the angles uniformly from [0, 2π). This is Kac's random walk on SO(d),
-// whose law tends to the Haar law, the uniform law. About d·log d steps bring any fixed vector
-// close to uniform on its sphere [Pillai and Smith 2017], hence the default N = ⌈d·log₂ d⌉; all
-// columns of P together take longer. The distance is known exactly for low degrees: the mean of P
-// is (1 − 2/d)^N·I, and the difference between E Σ_i (P·x)_i⁴ and its Haar value 3·‖x‖⁴/(d+2)
-// shrinks by the factor
+// A Product is P = G_N ⋯ G₂·G₁ with G₁ applied first. RandomProduct draws the planes uniformly from
+// the d·(d−1)/2 pairs i < j and the angles uniformly from [0, 2π). This is Kac's random walk on
+// SO(d), whose law tends to the Haar law, the uniform law of rotations. About d·log d steps bring
+// any fixed vector close to uniform on its sphere [Pillai and Smith 2017], hence the default
+// N = ⌈d·log₂ d⌉. All columns of P together take longer. The distance from the Haar law is known
+// exactly for moments of low degree: the mean of P is (1 − 2/d)^N·I, and the difference between
+// E Σ_i (P·x)_i⁴ and its Haar value 3·‖x‖⁴/(d+2) shrinks by the factor
 //
 //	1 − (d+2)/(2d(d−1))
 //
-// a rotation, to about d^−0.72 of its start at the default N.
+// with each rotation, to about d^−0.72 of its first value at the default N.
 //
-// R¹ has no planes. There the default product is empty, P is the identity, and asking for n > 0
-// rotations is an error.
+// R¹ has no planes. For d = 1 the default product is empty, P is the identity, and n > 0 rotations
+// are an error.
 //
-// ApplyVec and Apply rotate a vector and the rows of a matrix; ApplyTransposedVec and
-// ApplyTransposed undo that: the methods of hadamard.Rotation, for any d. A Product is stored by
-// MarshalBinary. A seed draws the same product, whose results have the same bits, in every version
-// of this package and on every platform.
+// ApplyVec rotates a vector and Apply the rows of a matrix. ApplyTransposedVec and ApplyTransposed
+// undo these rotations. hadamard.Rotation has the same methods, and pads vectors where Product does
+// not. MarshalBinary stores a Product. A seed draws the same product in every version of this
+// package and on every platform, and the results of the product have the same bits.
 //
 // # Cost
 //
-// Drawing a product takes N angles and their sines and cosines, computed in float64 and rounded
-// once to T. Applying it takes 4N multiplications and 2N additions per vector. The rows of a matrix
-// are rotated many at a time, one in each element of a vector register where the processor has
-// AVX2, AVX-512 or NEON, and in parallel; every row has the bits that it has alone, on every
-// architecture. Matrix writes P out in O(N·d). P is orthogonal up to rounding: each rotation
-// changes a norm by a factor 1 + O(u), u the unit roundoff, N rotations by at most 1 + O(N·u).
+// RandomProduct computes N sines and cosines in float64 and rounds them once to T. A Product takes
+// 4N multiplications and 2N additions a vector. With AVX2, AVX-512 or NEON, Apply rotates as many
+// rows at once as a vector register has elements, and it uses several goroutines. Every row has the
+// bits of ApplyVec, on every architecture. Matrix computes P in O(N·d). P is orthogonal up to
+// rounding: with the unit roundoff u, one rotation changes a norm by a factor 1 + O(u), and N
+// rotations by at most 1 + O(N·u).
 //
 // # NaN and Inf
 //
-// NaN and ±Inf reach both coordinates of every plane that contains their coordinate, and are never
-// dropped. Coordinates that no rotation mixes with them stay finite.
+// NaN and ±Inf spread to both coordinates of every plane that contains their coordinate.
+// Coordinates that no rotation mixes with theirs stay finite.
 //
 // # Sharing
 //
-// Rotation is a value, and a Product changes only in UnmarshalBinary; any number of goroutines may
-// use them. The rand.Source given to Random is not kept.
+// Any number of goroutines may share a Rotation and a Product: a Rotation is a value, and only
+// UnmarshalBinary changes a Product. RandomProduct does not keep its rand.Source.
 //
 // # References
 //

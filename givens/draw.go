@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// The functions of this file give the same numbers on every platform. rand.Rand.IntN does not on
-// processors of 32 bits. Neither does math.Sincos, where a compiler fuses products and sums: the
-// conversions of products below keep it from doing so.
+// The functions of this file return the same numbers on every platform. rand.Rand.IntN does not: it
+// draws other numbers where int has 32 bits. math.Sincos does not where the compiler fuses products
+// and sums; the conversions of products below prevent fusion.
 
 // below draws a number below n ≥ 1, uniformly [Lemire 2019].
 func below(n uint64, src rand.Source) int {
@@ -19,12 +19,12 @@ func below(n uint64, src rand.Source) int {
 	return int(high)
 }
 
-// turn returns the cosine and the sine of the angle 2π·⌊u/2¹¹⌋/2⁵³, to about a unit in the last
-// place.
+// turn returns the cosine and the sine of the angle 2π·⌊u/2¹¹⌋/2⁵³ with an error of about one unit
+// in the last place.
 func turn(u uint64) (cos, sin float64) {
 	const whole = 1 << 53
 	u >>= 11
-	// The nearest quarter of a turn, and the eighth of a turn at most that is left.
+	// The angle is a number of quarter turns plus x, with |x| at most an eighth of a turn.
 	quarter := (u + whole/8) / (whole / 4)
 	left := int64(u) - int64(quarter*(whole/4))
 	x := float64(float64(left) * (2 * math.Pi / whole))
@@ -42,8 +42,8 @@ func turn(u uint64) (cos, sin float64) {
 	return c, s
 }
 
-// sines and cosines are the coefficients of sin x/x − 1 and cos x − 1 in x², from the highest on:
-// (−1)^k/(2k+1)! and (−1)^k/(2k)!. The next terms are below 2⁻⁵⁶ for |x| ≤ π/4.
+// sines and cosines are the coefficients (−1)^k/(2k+1)! of sin x/x − 1 and (−1)^k/(2k)! of cos
+// x − 1 as series in x², highest degree first. The next terms are below 2⁻⁵⁶ for |x| ≤ π/4.
 var (
 	sines = [8]float64{
 		1. / 355687428096000, -1. / 1307674368000, 1. / 6227020800, -1. / 39916800, 1. / 362880, -1. / 5040, 1. / 120, -1. / 6,

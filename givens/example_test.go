@@ -10,8 +10,8 @@ import (
 )
 
 // A sixth of a turn from axis 0 towards axis 2.
-func ExampleNew() {
-	g, err := givens.New[float64](0, 2, math.Pi/3)
+func ExampleNewRotation() {
+	g, err := givens.NewRotation[float64](0, 2, math.Pi/3)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -27,8 +27,8 @@ func ExampleNew() {
 }
 
 // A random rotation of R¹⁰ keeps norms and can be undone.
-func ExampleDraw() {
-	p, err := givens.Draw[float64](10, 0, exprand.NewSource(1))
+func ExampleRandomProduct() {
+	p, err := givens.RandomProduct[float64](10, 0, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -11,28 +11,29 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Product is the rotation P = G_N ⋯ G₂·G₁ of R^d made of N plane rotations, G₁ applied first. After
-// construction it changes only in UnmarshalBinary. Goroutines may share it.
+// Product is the rotation P = G_N ⋯ G₂·G₁ of R^d, a product of N plane rotations of which G₁ is
+// applied first. Only UnmarshalBinary changes a Product. Goroutines may share one.
 type Product[T dense.Float] struct {
 	d     int
-	turns []planerot.Turn[T] // arranged: rotations of different axes may change places
+	turns []planerot.Turn[T] // in the order of planerot.Arrange, which exchanges rotations that commute
 }
 
-// Draw draws a product of n rotations of R^d from src: the planes i < j uniform among the
-// d·(d−1)/2, the angles uniform in [0, 2π), all independent. n = 0 stands for the default ⌈d·log₂
-// d⌉, for which P·x is close to uniform on the sphere of its radius, for any fixed x. Products of
-// the two element types drawn from equal sources have the same planes and angles.
+// RandomProduct draws a product of n independent rotations of R^d from src. The planes i < j are
+// uniform among the d·(d−1)/2 pairs of axes, and the angles are uniform in [0, 2π). n = 0 means
+// ⌈d·log₂ d⌉ rotations; for any fixed x, P·x is then close to uniform on the sphere of radius ‖x‖.
+// Products in float32 and float64 that are drawn from equal sources have the same planes and
+// angles.
 //
-// A seed draws the same product in every version of this package and on every platform, and its
-// results have the same bits.
+// A seed draws the same product in every version of this package and on every platform, and the
+// results of the product have the same bits.
 //
 // R¹ has no planes: for d = 1 the default is 0 rotations, the identity.
 //
-// It returns an error if d < 1 or d > 2³¹−1, if n < 0, if n > 0 while d = 1, if n rotations or a
-// vector of R^d take more than 2⁴⁰ bytes, or if src is nil.
+// The error reports d < 1 or d > 2³¹−1, n < 0, n > 0 for d = 1, rotations or a vector of R^d of
+// more than 2⁴⁰ bytes, and a nil src.
 //
 // Source: [Choromanski et al. 2018].
-func Draw[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
+func RandomProduct[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	switch {
 	case d < 1:
 		return nil, fmt.Errorf("givens: d = %d, want at least 1", d)
@@ -49,7 +50,7 @@ func Draw[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 		return nil, fmt.Errorf("givens: d = %d: %w", d, err)
 	}
 	if n == 0 {
-		// An int of 32 bits does not count the rotations of every d.
+		// ⌈d·log₂ d⌉ may overflow an int of 32 bits.
 		n = int(math.Min(math.Ceil(float64(d)*math.Log2(float64(d))), limit.Repeats))
 	}
 	if err := limit.Memory[planerot.Turn[T]](n); err != nil {
@@ -68,45 +69,46 @@ func Draw[T dense.Float](d, n int, src rand.Source) (*Product[T], error) {
 	return p, nil
 }
 
-// Dims returns the dimension d twice, as input and output.
+// Dims returns the dimension d of the input and of the output.
 func (p *Product[T]) Dims() (in, out int) { return p.d, p.d }
 
 // Len returns the number N of rotations.
 func (p *Product[T]) Len() int { return len(p.turns) }
 
-// ApplyVec writes P·x into dst and returns dst; a nil dst is allocated. Cost: 6N operations, on the
-// calling goroutine. A NaN or ±Inf reaches every coordinate that the rotations mix with it; the
-// others stay finite. dst may be x, and must not overlap it otherwise. It panics unless x and dst
-// have length d, and allocates nothing else.
+// ApplyVec writes P·x into dst and returns dst. If dst is nil, ApplyVec allocates it, and nothing
+// else. dst may be x, and must not overlap x otherwise. NaN and ±Inf spread to every coordinate
+// that the rotations mix with theirs; the other coordinates stay finite. Cost: 6N operations, on
+// the calling goroutine. ApplyVec panics unless x and dst have length d.
 func (p *Product[T]) ApplyVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.Apply(dst, p.turns)
 	return dst
 }
 
-// ApplyTransposedVec writes Pᵀ·x, which is P⁻¹·x, into dst: it undoes ApplyVec up to rounding. The
-// rules are those of ApplyVec.
+// ApplyTransposedVec writes Pᵀ·x = P⁻¹·x into dst and returns dst. It undoes ApplyVec up to
+// rounding, and follows the rules of ApplyVec.
 func (p *Product[T]) ApplyTransposedVec(dst, x []T) []T {
 	dst = p.vectors(dst, x)
 	planerot.ApplyInverse(dst, p.turns)
 	return dst
 }
 
-// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst
-// is allocated. Every row has the bits that ApplyVec gives it. Cost: 6N operations per row, on
-// vectors of many rows, and rows in parallel. dst may be x exactly. It panics if a shape does not
-// fit. It allocates nothing but dst once scratch memory is there.
+// Apply writes P·x for every row x of the n×d matrix x into dst (n×d) and returns dst. If dst is
+// zero, Apply allocates it. dst may be x exactly. Every row of dst has the bits of ApplyVec. Cost:
+// 6N operations a row; Apply works on many rows in one vector register, and on several goroutines.
+// After the first call, Apply allocates nothing but dst. Apply panics if a shape does not fit.
 func (p *Product[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, false)
 }
 
-// ApplyTransposed writes Pᵀ·x for every row x of x into dst, under the rules of Apply.
+// ApplyTransposed writes Pᵀ·x for every row x of the matrix x into dst and returns dst. It follows
+// the rules of Apply.
 func (p *Product[T]) ApplyTransposed(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return p.rows(dst, x, true)
 }
 
-// Matrix returns P as a d×d matrix, orthogonal up to rounding, with determinant +1. Cost: 6N·d
-// operations. It panics as dense.New does if d² elements are too many.
+// Matrix returns P as a d×d matrix, which is orthogonal up to rounding and has determinant +1.
+// Cost: 6N·d operations. Matrix panics as dense.New does if d² elements are too many.
 func (p *Product[T]) Matrix() dense.Matrix[T] {
 	m := dense.New[T](p.d, p.d)
 	for i := range p.d {
@@ -116,7 +118,8 @@ func (p *Product[T]) Matrix() dense.Matrix[T] {
 	return p.ApplyTransposed(m, m)
 }
 
-// vectors returns dst with the elements of x. It panics unless both have length d.
+// vectors copies x to dst, which it allocates if dst is nil, and returns dst. It panics unless both
+// have length d.
 func (p *Product[T]) vectors(dst, x []T) []T {
 	if dst == nil {
 		dst = make([]T, p.d)

@@ -17,7 +17,7 @@ import (
 )
 
 func random[T dense.Float](t *testing.T, d, n int, seed uint64) *givens.Product[T] {
-	p, err := givens.Draw[T](d, n, exprand.NewSource(seed))
+	p, err := givens.RandomProduct[T](d, n, exprand.NewSource(seed))
 	require.NoError(t, err)
 	in, out := p.Dims()
 	require.Equal(t, [2]int{d, d}, [2]int{in, out})
@@ -173,7 +173,7 @@ func TestMeanAndFourthMoments(t *testing.T) {
 	moments := func(src rand.Source, angle func(cos, sin float64) (float64, float64)) (worst float64) {
 		var sum, sum2 [d*d + 1]float64
 		for range draws {
-			p, err := givens.Draw[float64](d, n, src)
+			p, err := givens.RandomProduct[float64](d, n, src)
 			require.NoError(t, err)
 			for k, g := range givens.Rotations(p) {
 				cos, sin := angle(g.Angle())
@@ -222,9 +222,9 @@ func TestRandomErrors(t *testing.T) {
 		{1, 2, src, "givens: n = 2, want 0 for d = 1, which has no planes"},
 		{3, 0, nil, "givens: src is nil"},
 	} {
-		_, err := givens.Draw[float32](c.d, c.n, c.src)
+		_, err := givens.RandomProduct[float32](c.d, c.n, c.src)
 		assert.EqualError(t, err, c.want)
-		_, err = givens.Draw[float64](c.d, c.n, c.src)
+		_, err = givens.RandomProduct[float64](c.d, c.n, c.src)
 		assert.EqualError(t, err, c.want)
 	}
 }
@@ -232,12 +232,12 @@ func TestRandomErrors(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	src := exprand.NewSource(1)
 	for _, n := range []int{math.MaxInt, math.MaxInt/2 + 1, math.MaxInt/16 + 2} {
-		p, err := givens.Draw[T](8, n, src)
+		p, err := givens.RandomProduct[T](8, n, src)
 		require.ErrorContains(t, err, fmt.Sprintf("givens: d = 8, n = %d: ", n))
 		assert.ErrorContains(t, err, " of memory, want at most ")
 		assert.Nil(t, p)
 	}
-	p, err := givens.Draw[T](1<<24, 3, src)
+	p, err := givens.RandomProduct[T](1<<24, 3, src)
 	require.NoError(t, err)
 	assert.Equal(t, 3, p.Len())
 	assert.Panics(t, func() { p.Matrix() }, "2⁴⁸ elements")
@@ -251,7 +251,7 @@ func TestTooManyDimensions(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
 		t.Skip("d is an int")
 	}
-	_, err := givens.Draw[float32](math.MaxInt, 1, exprand.NewSource(1))
+	_, err := givens.RandomProduct[float32](math.MaxInt, 1, exprand.NewSource(1))
 	assert.EqualError(t, err, fmt.Sprintf("givens: d = %d, want at most 2147483647", math.MaxInt))
 }
 

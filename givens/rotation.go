@@ -14,17 +14,18 @@ import (
 //	y_i = cos θ·x_i − sin θ·x_j
 //	y_j = sin θ·x_i + cos θ·x_j
 //
-// and every other coordinate stays. G·e_i = cos θ·e_i + sin θ·e_j. It is a value: copy it freely
-// and share it between goroutines. The zero Rotation is not valid; New makes one.
+// G leaves the other coordinates unchanged, and G·e_i = cos θ·e_i + sin θ·e_j. A Rotation is a
+// value: it may be copied, and goroutines may share it. NewRotation makes a Rotation; the zero
+// value is not valid.
 type Rotation[T dense.Float] struct {
 	i, j     int
 	cos, sin T
 }
 
-// New returns the rotation by theta radians from axis i towards axis j. Its cosine and sine are
-// computed in float64 and rounded once. It returns an error if i or j is negative, if they are
-// equal or if theta is not finite.
-func New[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
+// NewRotation returns the rotation by theta radians from axis i towards axis j. The cosine and the
+// sine of theta are computed in float64 and rounded once to T. The error reports a negative i or j,
+// i = j, and a theta that is not finite.
+func NewRotation[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	switch {
 	case i < 0:
 		return Rotation[T]{}, fmt.Errorf("givens: i = %d, want at least 0", i)
@@ -35,26 +36,24 @@ func New[T dense.Float](i, j int, theta float64) (Rotation[T], error) {
 	case math.IsNaN(theta) || math.IsInf(theta, 0):
 		return Rotation[T]{}, fmt.Errorf("givens: theta = %v, want a finite angle", theta)
 	}
-	return rotation[T](i, j, theta), nil
-}
-
-func rotation[T dense.Float](i, j int, theta float64) Rotation[T] {
 	sin, cos := math.Sincos(theta)
-	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}
+	return Rotation[T]{i: i, j: j, cos: T(cos), sin: T(sin)}, nil
 }
 
-// Axes returns the two coordinates that the rotation mixes, in the order given to New.
+// Axes returns the two coordinates that the rotation mixes, in the order given to NewRotation.
 func (g Rotation[T]) Axes() (i, j int) { return g.i, g.j }
 
-// Inverse returns the rotation by −θ, the transpose: G⁻¹·x is g.Inverse().ApplyVec(nil, x).
+// Inverse returns the rotation by −θ, which is the transpose of G: g.Inverse().ApplyVec(nil, x) is
+// G⁻¹·x.
 func (g Rotation[T]) Inverse() Rotation[T] {
 	g.sin = -g.sin
 	return g
 }
 
-// ApplyVec writes G·x into dst and returns dst, with four multiplications and two additions; a nil
-// dst is allocated. dst may be x; then two elements are written. NaN and ±Inf reach both
-// coordinates of the plane. It panics if the lengths differ or x has no coordinate i or j.
+// ApplyVec writes G·x into dst and returns dst. If dst is nil, ApplyVec allocates it. dst may be x,
+// and ApplyVec then writes two elements only. NaN and ±Inf spread to both coordinates of the plane.
+// Cost: four multiplications and two additions. ApplyVec panics if the lengths differ, and if x has
+// no coordinate i or j.
 func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	g.check(len(x))
 	if dst == nil {
@@ -70,9 +69,9 @@ func (g Rotation[T]) ApplyVec(dst, x []T) []T {
 	return dst
 }
 
-// Apply writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst; a zero dst
-// is allocated. dst may be x exactly; then only columns i and j are written. It panics if the
-// shapes differ or x has no column i or j.
+// Apply writes G·x for every row x of the n×d matrix x into dst (n×d) and returns dst. If dst is
+// zero, Apply allocates it. dst may be x exactly, and Apply then writes columns i and j only. Apply
+// panics if the shapes differ, and if x has no column i or j.
 func (g Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	x.Check()
 	g.check(x.Cols)
@@ -93,7 +92,7 @@ func (g Rotation[T]) check(d int) {
 	}
 }
 
-// copyRows returns dst with the elements of x, copying none if dst is x.
+// copyRows copies the elements of x to dst, unless dst is x, and returns dst.
 func copyRows[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, x.Cols)
 	if x.Rows > 0 && &dst.Data[0] == &x.Data[0] && dst.Stride == x.Stride {

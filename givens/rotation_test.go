@@ -18,7 +18,7 @@ func testRotation[T dense.Float](t *testing.T) {
 		i, j  int
 		theta float64
 	}{{0, 1, 0.3}, {3, 1, 2}, {2, 4, -1}, {4, 0, math.Pi}, {1, 2, 100}} {
-		g, err := givens.New[T](c.i, c.j, c.theta)
+		g, err := givens.NewRotation[T](c.i, c.j, c.theta)
 		require.NoError(t, err)
 		i, j := g.Axes()
 		require.Equal(t, [2]int{c.i, c.j}, [2]int{i, j})
@@ -66,13 +66,13 @@ func TestRotation(t *testing.T) {
 }
 
 func testQuarterTurn[T dense.Float](t *testing.T) {
-	g, err := givens.New[T](0, 1, math.Pi/2)
+	g, err := givens.NewRotation[T](0, 1, math.Pi/2)
 	require.NoError(t, err)
 	x := []T{1, 0}
 	g.ApplyVec(x, x)
 	assert.InDelta(t, 0, float64(x[0]), densetest.Roundoff[T]())
 	assert.Equal(t, T(1), x[1], "axis 0 turns towards axis 1")
-	swapped, err := givens.New[T](1, 0, -math.Pi/2)
+	swapped, err := givens.NewRotation[T](1, 0, -math.Pi/2)
 	require.NoError(t, err)
 	y := []T{1, 0}
 	swapped.ApplyVec(y, y)
@@ -84,7 +84,7 @@ func TestQuarterTurn(t *testing.T) {
 }
 
 func testRotationNotFinite[T dense.Float](t *testing.T) {
-	g, err := givens.New[T](0, 2, 1)
+	g, err := givens.NewRotation[T](0, 2, 1)
 	require.NoError(t, err)
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		x := []T{T(bad), 1, 2}
@@ -99,7 +99,7 @@ func TestRotationNotFinite(t *testing.T) {
 	densetest.Both(t, testRotationNotFinite[float32], testRotationNotFinite[float64])
 }
 
-func TestNewErrors(t *testing.T) {
+func TestNewRotationErrors(t *testing.T) {
 	for _, c := range []struct {
 		i, j  int
 		theta float64
@@ -111,15 +111,15 @@ func TestNewErrors(t *testing.T) {
 		{0, 1, math.NaN(), "givens: theta = NaN, want a finite angle"},
 		{0, 1, math.Inf(-1), "givens: theta = -Inf, want a finite angle"},
 	} {
-		_, err := givens.New[float32](c.i, c.j, c.theta)
+		_, err := givens.NewRotation[float32](c.i, c.j, c.theta)
 		assert.EqualError(t, err, c.want)
-		_, err = givens.New[float64](c.i, c.j, c.theta)
+		_, err = givens.NewRotation[float64](c.i, c.j, c.theta)
 		assert.EqualError(t, err, c.want)
 	}
 }
 
 func TestRotationShapesPanic(t *testing.T) {
-	g, err := givens.New[float64](1, 4, 1)
+	g, err := givens.NewRotation[float64](1, 4, 1)
 	require.NoError(t, err)
 	const want = "givens: rotation of axes 1 and 4 in dimension 4"
 	assert.PanicsWithValue(t, want, func() { g.ApplyVec(nil, make([]float64, 4)) })

@@ -9,14 +9,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// rows writes P·x or P⁻¹·x for every row x of x into dst.
+// rows writes P·x, or P⁻¹·x if inverse is set, for every row x of the matrix x into dst.
 func (p *Product[T]) rows(dst, x dense.Matrix[T], inverse bool) dense.Matrix[T] {
 	x.Check()
 	if x.Cols != p.d {
 		panic(fmt.Sprintf("givens: x is %d×%d, want n×%d", x.Rows, x.Cols, p.d))
 	}
 	dst = dense.Ensure(dst, x.Rows, p.d)
-	const rotations = 1 << 14 // of a group: worth handing to a goroutine
+	const rotations = 1 << 14 // enough for one goroutine
 	grain := planerot.Group[T](p.d) * max(1, rotations/(p.Len()+1))
 	c := pool.Get[call[T]](&calls)
 	*c = call[T]{p: p, dst: dst, x: x, inverse: inverse, grain: grain}

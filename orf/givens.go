@@ -64,7 +64,7 @@ func givensProduct[T dense.Float](e Givens, m, d int, src rand.Source) (Projecti
 		return math.Copysign(length(d), float64(src.Uint64()>>63)-0.5)
 	}
 	return stack(m, d, d, e, src, signed, func() (operator[T], error) {
-		p, err := givens.Draw[T](d, e.Rotations, src)
+		p, err := givens.RandomProduct[T](d, e.Rotations, src)
 		return planar[T]{p}, err
 	})
 }

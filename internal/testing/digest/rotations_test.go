@@ -33,10 +33,10 @@ func rotations(t *testing.T, add func(name string, v ...any)) {
 
 func products(t *testing.T, add func(name string, v ...any)) {
 	for _, d := range []int{1, 2, 64, 100} {
-		r, err := givens.Draw[float32](d, 0, rand.NewPCG(1, 2))
+		r, err := givens.RandomProduct[float32](d, 0, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		addRotation(t, d, r, add)
-		s, err := givens.Draw[float64](d, 0, rand.NewPCG(1, 2))
+		s, err := givens.RandomProduct[float64](d, 0, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		addRotation(t, d, s, add)
 	}
