@@ -10,71 +10,62 @@ import (
 )
 
 const (
-	// pieceWork is the number of additions that make a piece of work.
+	// pieceWork is the number of additions of one parallel task.
 	pieceWork = 1 << 17
 	// leastWork is the number of additions below which one goroutine is enough.
 	leastWork = 1 << 20
 )
 
-// batch is work on the rows of a matrix that is left to several goroutines, grain
-// rows a piece.
+// batch is one operation on all rows of a matrix.
 type batch[T dense.Float] struct {
-	plan     plan
-	rotation *Rotation[T] // of the tasks applying and transposing
-	dst, src dense.Matrix[T]
-	grain    int
+	plan       plan
+	rotation   *Rotation[T] // nil for a Transform of the rows of dst
+	transposed bool
+	dst, src   dense.Matrix[T]
+	grain      int // rows of one parallel task
 }
 
-// transforming is the task of transforming the rows of dst.
-type transforming[T dense.Float] batch[T]
-
-func (b *transforming[T]) Piece(i int) {
-	lo, hi := (*batch[T])(b).rows(i)
-	transformRows(b.plan, b.dst, lo, hi)
+// run does the operation, which takes k transforms a row.
+func (b batch[T]) run(k int) {
+	if alone(b.plan, k, b.dst.Rows) {
+		b.rows(0, b.dst.Rows)
+		return
+	}
+	shared := pool.Get[batch[T]](&batches)
+	*shared = b
+	shared.grain = max(1, pieceWork/b.plan.work(k))
+	parallel.Do((b.dst.Rows+shared.grain-1)/shared.grain, shared)
+	*shared = batch[T]{}
+	pool.Put(&batches, shared)
 }
 
-// applying is the task of rotating the rows of src into dst.
-type applying[T dense.Float] batch[T]
+// Piece does the operation on the rows of parallel task i.
+func (b *batch[T]) Piece(i int) { b.rows(i*b.grain, min((i+1)*b.grain, b.dst.Rows)) }
 
-func (b *applying[T]) Piece(i int) {
-	lo, hi := (*batch[T])(b).rows(i)
-	b.rotation.applyRows(b.dst, b.src, lo, hi)
+// rows does the operation on the rows from lo to hi.
+func (b *batch[T]) rows(lo, hi int) {
+	switch {
+	case b.rotation == nil:
+		transformRows(b.plan, b.dst, lo, hi)
+	case b.transposed:
+		scratch := b.rotation.vector()
+		for i := lo; i < hi; i++ {
+			b.rotation.transpose(b.dst.Row(i), b.src.Row(i), *scratch)
+		}
+		b.rotation.scratch.Put(scratch)
+	default:
+		for i := lo; i < hi; i++ {
+			b.rotation.apply(b.dst.Row(i), b.src.Row(i))
+		}
+	}
 }
 
-// transposing is the task of rotating the rows of src back into dst.
-type transposing[T dense.Float] batch[T]
-
-func (b *transposing[T]) Piece(i int) {
-	lo, hi := (*batch[T])(b).rows(i)
-	b.rotation.transposeRows(b.dst, b.src, lo, hi)
-}
-
-// rows returns the range of rows of piece i.
-func (b *batch[T]) rows(i int) (lo, hi int) {
-	return i * b.grain, min((i+1)*b.grain, b.dst.Rows)
-}
-
-// run does all pieces of t, which is b as a task, and gives b back.
-func (b *batch[T]) run(t parallel.Task) {
-	parallel.Do((b.dst.Rows+b.grain-1)/b.grain, t)
-	*b = batch[T]{}
-	pool.Put(&batches, b)
-}
-
-// newBatch returns a batch in which k transforms of p are made for a row.
-func newBatch[T dense.Float](p plan, k int, dst, src dense.Matrix[T]) *batch[T] {
-	b := pool.Get[batch[T]](&batches)
-	*b = batch[T]{plan: p, dst: dst, src: src, grain: max(1, pieceWork/p.work(k))}
-	return b
-}
-
-// alone reports whether one goroutine does k transforms of p for each of the rows.
+// alone reports whether one goroutine does k transforms of p on each of the rows.
 func alone(p plan, k, rows int) bool {
 	return rows <= 1 || rows <= leastWork/p.work(k) || runtime.GOMAXPROCS(0) == 1
 }
 
-// work returns about how many additions k transforms take, at least 1 and at most
-// a number that is beyond all thresholds.
+// work returns the approximate number of additions of k transforms, between 1 and leastWork.
 func (p plan) work(k int) int {
 	additions := bits.Len(uint(p.width))
 	if p.core != nil {

@@ -31,8 +31,7 @@ func TestAdjacentRowsAreTransformedLikeOthers(t *testing.T) {
 	densetest.Both(t, testAdjacentRows[float32], testAdjacentRows[float64])
 }
 
-// testBatchAllocations counts as testing.AllocsPerRun does, which would reduce
-// GOMAXPROCS to 1.
+// testBatchAllocations counts as testing.AllocsPerRun does, which would reduce GOMAXPROCS to 1.
 func testBatchAllocations[T dense.Float](t *testing.T) {
 	if race.Detector {
 		t.Skip("the race detector makes pools forget")

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
-// measure runs f and reports the rate at which vectors of order n pass it:
-// n·log₂ n additions are counted for one, whatever the order is.
+// measure runs f and reports the rate at which vectors of order n pass it: n·log₂ n additions are
+// counted for one, whatever the order is.
 func measure[T dense.Float](b *testing.B, vectors, n int, f func()) {
 	f() // builds what is kept
 	for b.Loop() {

@@ -26,14 +26,15 @@ const (
 	rotationHead    = 22 // without name and version
 )
 
-// MarshalBinary returns the rotation as 36 bytes and about one bit for each of its k·d' signs, with
-// a version and a checksum. The bytes are the same on every platform, and later versions read them.
-// They do not depend on T: a rotation of the other type that reads them has the same signs.
+// MarshalBinary encodes the rotation in 36 bytes and about one bit for each of the k·d' signs, with
+// a version and a checksum. The bytes are the same on every platform, and later versions of this
+// package read them. The bytes do not depend on T: a rotation of the other element type that reads
+// them has the same signs.
 //
 // The error reports a zero Rotation, and more than 2³²−1 factors.
 func (r *Rotation[T]) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// AppendBinary appends what MarshalBinary returns to b.
+// AppendBinary appends the bytes of MarshalBinary to b.
 func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 	if n := len(r.factors); n == 0 || int64(n) > math.MaxUint32 {
 		return b, fmt.Errorf("hadamard: a rotation of %d factors, want 1 to %d to write it", n, uint32(math.MaxUint32))
@@ -58,12 +59,12 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 	return stream.Seal(b, at), nil
 }
 
-// UnmarshalBinary replaces r by the rotation that data encodes; no other goroutine may use r during
-// the call. Results have the same bits as those of the rotation that was written. It allocates one
-// T for each bit of data.
+// UnmarshalBinary replaces r by the rotation that data encodes. No other goroutine may use r during
+// the call. The results of r have the bits of the encoded rotation's results. UnmarshalBinary
+// allocates one T for each bit of data.
 //
-// The error reports bytes of another kind or version, damage that the checksum finds, and sizes
-// that do not fit. r then stays as it was.
+// The error reports bytes of another kind or version, a wrong checksum, and sizes that do not fit.
+// After an error r is unchanged.
 func (r *Rotation[T]) UnmarshalBinary(data []byte) error {
 	body, err := stream.Open(data, "rotation", rotationName, rotationVersion, 0)
 	if err != nil {

@@ -13,7 +13,7 @@ func ExampleTransform() {
 	x := []float64{1, 0, 1, 0, 0, 1, 1, 0}
 	hadamard.Transform(x)
 	fmt.Println(x)
-	hadamard.Transform(x) // twice is 8 times the original
+	hadamard.Transform(x) // n = 8 times the original, because 8 is a power of two
 	fmt.Println(x)
 	// Output:
 	// [4 2 0 -2 0 2 0 2]
@@ -64,14 +64,17 @@ func ExampleNextOrder() {
 	// Output: 12 12 96 768 5120 11008 14336
 }
 
-// The transform of order 44 is undone by its transpose.
+// The inverse of Transform is TransformTransposed and a division by n. Order 12 comes from Paley's
+// construction: 12 = 11 + 1.
 func ExampleTransformTransposed() {
-	x := make([]float64, 44)
-	x[5] = 1
+	x := []float64{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8}
 	hadamard.Transform(x)
 	hadamard.TransformTransposed(x)
-	fmt.Println(x[4], x[5], x[6])
-	// Output: 0 44 0
+	for i := range x {
+		x[i] /= float64(len(x))
+	}
+	fmt.Println(x)
+	// Output: [3 1 4 1 5 9 2 6 5 3 5 8]
 }
 
 // Three numbers, with random signs, padded to four.
@@ -91,9 +94,8 @@ func ExampleSequency() {
 	// Output: [0 0 0 8 0 0 0 0]
 }
 
-// The dyadic convolution z_k = Σ_i x_i·y_{i XOR k} becomes a product under the
-// transform. For two independent numbers with the laws x and y, z is the law of
-// their exclusive or.
+// The dyadic convolution z_k = Σ_i x_i·y_{i XOR k} becomes a product under the transform. For two
+// independent numbers with the laws x and y, z is the law of their exclusive or.
 func Example_dyadicConvolution() {
 	x := []float64{0.5, 0.5, 0, 0}
 	y := []float64{0.25, 0, 0.75, 0}

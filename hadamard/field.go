@@ -1,7 +1,7 @@
 package hadamard
 
-// primePower returns the prime p and the exponent e with q = p^e; ok is false if
-// there are none.
+// primePower returns the prime p and the exponent e with q = p^e. ok is false if q is no power of a
+// prime.
 func primePower(q int) (p, e int, ok bool) {
 	if q < 2 {
 		return 0, 0, false
@@ -20,13 +20,13 @@ func primePower(q int) (p, e int, ok bool) {
 	return p, e, q == 1
 }
 
-// character returns the quadratic character χ of the field GF(q), q = p^e for an
-// odd prime p: 0 at 0, 1 at the other squares and −1 elsewhere. The element
-// c₀ + c₁x + … of GF(p)[x]/f stands at the index c₀ + c₁p + ….
+// character returns the quadratic character χ of the field GF(q), q = p^e for an odd prime p: 0 at
+// 0, 1 at the other squares, −1 elsewhere. The element c₀ + c₁x + … of GF(p)[x]/f has the index
+// c₀ + c₁p + ….
 //
-// It tries one monic f of degree e after another until the powers of x are all
-// elements but 0. Then f is irreducible, x generates the multiplicative group,
-// and its even powers are the squares.
+// character tries monic polynomials f of degree e until the powers of x are all elements but 0.
+// Such an f is irreducible, x generates the multiplicative group, and the even powers of x are the
+// squares.
 func character(p, e int) []int8 {
 	q := power(p, e)
 	chi := make([]int8, q)
@@ -44,8 +44,7 @@ func character(p, e int) []int8 {
 	}
 }
 
-// timesX returns a·x in GF(p)[x]/f, where the digits of tail in base p are the
-// coefficients of x^e − f.
+// timesX returns a·x in GF(p)[x]/f. The digits of tail in base p are the coefficients of x^e − f.
 func timesX(a, tail, p, q int) int {
 	top := a / (q / p)
 	shifted, product := a%(q/p)*p, 0

@@ -2,18 +2,18 @@ package hadamard
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// Matrix returns the n×n Hadamard matrix H that Transform multiplies by, with
-// entries ±1 and H·Hᵀ = n·I. For n = 2^k it is in Sylvester order,
+// Matrix returns the n×n Hadamard matrix H of Transform, with elements ±1 and H·Hᵀ = n·I. For
+// n = 2^k it is Sylvester's matrix, whose rows are the Walsh functions in natural order:
 //
 //	H₁ = [1],  H₂ₙ = [ Hₙ  Hₙ ]
 //	                 [ Hₙ −Hₙ ]
 //
-// and for n = h·2^k it is C ⊗ H_2^k with C the matrix of order h that Paley's second construction
-// gives or, where that gives none, his first. h is the smallest possible (see NextOrder). H is
-// symmetric except in the first construction.
+// For other n = h·2^k it is C ⊗ H_2^k. C is the matrix of order h of Paley's second construction
+// or, if that has none, of the first. h is the smallest possible (see NextOrder). H is symmetric
+// except with the first construction. The rows are no Walsh functions.
 //
-// Cost: n² assignments. It panics unless n is such an order, and as dense.New does
-// if n² elements are too many.
+// Cost: n² assignments. Matrix panics unless n is an order, and as dense.New does if n² elements
+// are too many.
 //
 // Sources: [Sylvester 1867], [Paley 1933].
 func Matrix[T dense.Float](n int) dense.Matrix[T] {
@@ -36,7 +36,7 @@ func Matrix[T dense.Float](n int) dense.Matrix[T] {
 	return m
 }
 
-// spread writes the product of the core and the block in the upper left corner.
+// spread replaces m by C ⊗ B, where C is the core and B is the block in the upper left corner of m.
 func spread[T dense.Float](m dense.Matrix[T], p plan) {
 	signs := constructions()[p.rows/4].signs()
 	block := m.RowRange(0, p.width).ColRange(0, p.width).Clone()

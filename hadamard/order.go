@@ -7,18 +7,17 @@ import (
 	"sync/atomic"
 )
 
-// NextOrder returns the smallest order ≥ n that the package has a Hadamard matrix
-// of: 2^k, or h·2^k with h = q + 1 for a prime power q ≡ 3 (mod 4) or h = 2(q + 1)
-// for a prime power q ≡ 1 (mod 4), h ≤ 2048. For example 12 for 9, 768 for 768,
-// 11008 = 344·32 for 11008.
+// NextOrder returns the smallest order ≥ n of a Hadamard matrix that this package constructs: 2^k,
+// or h·2^k where h ≤ 2048 is q + 1 for a prime power q ≡ 3 (mod 4), or 2(q + 1) for a prime power q
+// ≡ 1 (mod 4). For example NextOrder(9) = 12, NextOrder(768) = 768 and
+// NextOrder(11008) = 11008 = 344·32.
 //
-// h is bounded because time grows with it: a transform of order h·2^k takes k + h/4 + 2 additions
-// per element (k alone for h = 1), with the smallest h that gives the order. NextOrder saves
-// length, not time: order 1500 has h = 1500 and takes 377 additions per element where 1536 = 12·2⁷
-// takes 12. FastOrder weighs the two.
+// h is bounded because time grows with h: a transform of order h·2^k takes k + h/4 + 2 additions an
+// element (k for h = 1), with the smallest h that fits the order. NextOrder saves length, not time:
+// order 1500 has h = 1500 and takes 377 additions an element, and order 1536 = 12·2⁷ takes 12.
+// FastOrder weighs length and time.
 //
-// It panics if n < 1 or if no such order fits in an int. Cost: some thousand
-// operations.
+// NextOrder panics if n < 1 and if no such order fits in an int. Cost: some thousand operations.
 //
 // Source: [Paley 1933].
 func NextOrder(n int) int {
@@ -33,12 +32,11 @@ func NextOrder(n int) int {
 }
 
 // FastOrder returns the smallest order ≥ n whose transform takes at most a fifth more time than the
-// transform of the fastest order ≥ n. Time is estimated by counting additions. For example
-// 784 = 196·4 takes many times as long as 1024, which is FastOrder(784), while 96 = 12·8 takes less
-// time than 128 and is FastOrder(90).
+// transform of the fastest order ≥ n. The number of additions stands for time. For example
+// FastOrder(784) = 1024, because order 784 = 196·4 takes many times as long, and
+// FastOrder(90) = 96 = 12·8, because order 128 takes longer.
 //
-// It panics if n < 1 or if no order ≥ n fits in an int. Cost: some thousand
-// operations.
+// FastOrder panics if n < 1 and if no order ≥ n fits in an int. Cost: some thousand operations.
 func FastOrder(n int) int {
 	if n < 1 {
 		panic(fmt.Sprintf("hadamard: FastOrder(%d), want at least 1", n))
@@ -50,7 +48,7 @@ func FastOrder(n int) int {
 	return order
 }
 
-// fastOrder is FastOrder for n ≥ 1 among the multiples of a power of two; ok is false if no order
+// fastOrder is FastOrder for n ≥ 1 among the multiples of a power of two. ok is false if no order
 // fits in an int.
 func fastOrder(n, multiple int) (order int, ok bool) {
 	least := math.Inf(1)
@@ -64,9 +62,8 @@ func fastOrder(n, multiple int) (order int, ok bool) {
 	return order, ok
 }
 
-// effort returns the time of the transform of an order h·2^k, in additions. Cores
-// without kernels pass through memory, and short rows make them go element by
-// element.
+// effort estimates the time of the transform of an order h·2^k, in additions. A core without a
+// kernel of its own reads and writes memory, and works element by element on short rows.
 func effort(h, order int) float64 {
 	width := order / h
 	stages := float64(bits.Len(uint(width)) - 1)
@@ -82,7 +79,7 @@ func effort(h, order int) float64 {
 	return float64(order) * stages
 }
 
-// nextOrder is NextOrder for n ≥ 1; ok is false if no order fits in an int.
+// nextOrder is NextOrder for n ≥ 1. ok is false if no order fits in an int.
 func nextOrder(n int) (order int, ok bool) {
 	order = math.MaxInt
 	ordersFrom(n, 1, func(_, next int) {
@@ -93,11 +90,11 @@ func nextOrder(n int) (order int, ok bool) {
 	return order, ok
 }
 
-// ordersFrom calls f for every h with the least order h·2^k ≥ n that is a multiple of a power of
-// two, if that fits in an int.
+// ordersFrom calls f for every h with the least order h·2^k ≥ n that is a multiple of multiple, a
+// power of two, if the order fits in an int.
 func ordersFrom(n, multiple int, f func(h, order int)) {
 	consider := func(h int) {
-		// h has trailing zeros of its own.
+		// h may have factors of two.
 		k := max(bits.Len(uint((n-1)/h)), bits.TrailingZeros(uint(multiple))-bits.TrailingZeros(uint(h)))
 		if h <= math.MaxInt>>k {
 			f(h, h<<k)
@@ -111,15 +108,15 @@ func ordersFrom(n, multiple int, f func(h, order int)) {
 	}
 }
 
-// plan says how order n is transformed: n = rows·2^k, the transform of order
-// width = 2^k on each of rows blocks and then the core, if any, across them.
+// plan is the plan of a transform of order n = rows·width, width = 2^k: the Walsh–Hadamard
+// transform of each of rows blocks, and then the core, if rows > 1, across the blocks.
 type plan struct {
 	rows, width int
 	core        *core
 }
 
-// planOf returns the plan of order n. It panics if the order has none; what names
-// n in the message.
+// planOf returns the plan of order n. It panics if n is not an order. what is the name of n in the
+// message.
 func planOf(what string, n int) plan {
 	if n > 0 && n&(n-1) == 0 {
 		return plan{rows: 1, width: n}
@@ -135,24 +132,24 @@ func planOf(what string, n int) plan {
 	}
 	p := plan{rows: h, width: n / h, core: coreOf(h)}
 	if n < len(shortPlans) {
-		kept := p // only this copy is allocated
+		kept := p // only this copy is on the heap
 		shortPlans[n].Store(&kept)
 	}
 	return p
 }
 
-// shortPlans keeps the plans of short vectors, which take as long to find as to
-// carry out.
+// shortPlans caches the plans of short vectors: the search for such a plan takes as long as the
+// transform.
 var shortPlans [1 << 10]atomic.Pointer[plan]
 
 // order returns n.
 func (p plan) order() int { return p.rows * p.width }
 
-// isOrder reports whether there is a Hadamard matrix of order n ≥ 1.
+// isOrder reports whether the package has a Hadamard matrix of order n ≥ 1.
 func isOrder(n int) bool { return n&(n-1) == 0 || coreOrder(n) != 0 }
 
-// coreOrder returns the least h with n = h·2^k that has a construction, for an n
-// that is no power of two; 0 if there is none.
+// coreOrder returns the least h with a construction and n = h·2^k, for an n that is no power of
+// two. It returns 0 if no such h exists.
 func coreOrder(n int) int {
 	if n < 1 {
 		return 0
@@ -170,7 +167,7 @@ func coreOrder(n int) int {
 	return 0
 }
 
-// noOrder is the text of the panic for an n that is not an order.
+// noOrder returns the message of the panic for an n that is not an order.
 func noOrder(what string, n int) string {
 	if n < 1 {
 		return fmt.Sprintf("hadamard: %s %d, want at least 1", what, n)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 )
 
-// withoutPaley are the multiples of 4 up to 1000 that Sylvester's and Paley's
-// constructions do not give, as they are published.
+// withoutPaley are the multiples of 4 up to 1000 that Sylvester's and Paley's constructions do not
+// give, as they are published.
 var withoutPaley = []int{
 	92, 116, 156, 172, 184, 188, 232, 236, 260, 268, 292, 324, 356, 372, 376, 404, 412, 428, 436, 452, 472, 476, 508, 520,
 	532, 536, 584, 596, 604, 612, 652, 668, 712, 716, 732, 756, 764, 772, 808, 836, 852, 856, 872, 876, 892, 904, 932, 940,

@@ -10,17 +10,16 @@ import (
 // maxCore is the largest order of a core.
 const maxCore = 2048
 
-// paley names the construction of a Hadamard matrix of order h from GF(p^e):
-// Paley's first if h = p^e + 1, his second if h = 2(p^e + 1). With p = 0 there is
-// none.
+// paley is a construction of a Hadamard matrix of order h from GF(p^e): Paley's first for
+// h = p^e + 1, and Paley's second for h = 2(p^e + 1). p = 0 means no construction.
 type paley struct {
 	p, e   int
 	second bool
 }
 
-// constructions holds the construction of order 4i at index i, for orders that
-// are no powers of two. The second goes before the first where both exist,
-// because its matrix is symmetric.
+// constructions returns the table whose index i has the construction of order 4i, for orders that
+// are no powers of two. If an order has both constructions, the table has the second, because its
+// matrix is symmetric.
 var constructions = sync.OnceValue(func() *[maxCore/4 + 1]paley {
 	var table [maxCore/4 + 1]paley
 	for i := 1; i < len(table); i++ {
@@ -38,7 +37,7 @@ var constructions = sync.OnceValue(func() *[maxCore/4 + 1]paley {
 	return &table
 })
 
-// signs returns the matrix, row after row.
+// signs returns the elements of the matrix, row after row.
 func (c paley) signs() []int8 {
 	if c.second {
 		return c.secondSigns()
@@ -51,7 +50,7 @@ func (c paley) signs() []int8 {
 //	S = [  0  1ᵀ ],  Q_ab = χ(a − b),
 //	    [ −1  Q  ]
 //
-// whose S and Q are antisymmetric, because −1 is no square.
+// S and Q are antisymmetric, because −1 is no square in GF(q), q ≡ 3 (mod 4).
 func (c paley) firstSigns() []int8 {
 	s := c.conference(-1)
 	order := power(c.p, c.e) + 1
@@ -66,7 +65,7 @@ func (c paley) firstSigns() []int8 {
 //	S ⊗ [ 1  1 ] + I ⊗ [  1 −1 ],  S = [ 0  1ᵀ ]
 //	    [ 1 −1 ]       [ −1 −1 ]       [ 1  Q  ]
 //
-// whose S and Q are symmetric, because −1 is a square.
+// S and Q are symmetric, because −1 is a square in GF(q), q ≡ 1 (mod 4).
 func (c paley) secondSigns() []int8 {
 	s := c.conference(1)
 	half := power(c.p, c.e) + 1
@@ -86,8 +85,7 @@ func (c paley) secondSigns() []int8 {
 	return h
 }
 
-// conference returns S, with 0 on its diagonal and the given sign below the
-// first row.
+// conference returns S, with 0 on the diagonal and the sign below in the first column.
 func (c paley) conference(below int8) []int8 {
 	chi := character(c.p, c.e)
 	q := len(chi)
@@ -104,11 +102,11 @@ func (c paley) conference(below int8) []int8 {
 	return s
 }
 
-// core is C_h, which the transform of order h·2^k applies after those of order
-// 2^k.
+// core is the matrix C of order h, which a transform of order h·2^k applies after the transforms of
+// order 2^k.
 type core struct{ forward, transposed *fwht.Core }
 
-// cores keeps the core of order 4i at index i once it has been used.
+// cores caches the core of order 4i at index i.
 var cores [maxCore/4 + 1]atomic.Pointer[core]
 
 // coreOf returns the core of an order that has a construction.
@@ -129,7 +127,7 @@ func coreOf(h int) *core {
 		}
 		c.transposed = fwht.NewCore(h, signs)
 	}
-	// Another goroutine may have been faster; every call returns the same one.
+	// Every call returns the core of the goroutine that stored one first.
 	if !cores[h/4].CompareAndSwap(nil, c) {
 		return cores[h/4].Load()
 	}

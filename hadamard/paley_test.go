@@ -39,10 +39,9 @@ func TestPrimePower(t *testing.T) {
 	}
 }
 
-// TestCharacter checks the properties that the constructions rest on: half of the
-// elements are squares, χ(−1) tells q modulo 4, and Σ_a χ(a)χ(a + c) = −1 for
-// every c ≠ 0, which holds for the quadratic character of a field and fails if
-// the ring is none.
+// TestCharacter checks the properties that the constructions rest on: half of the elements are
+// squares, χ(−1) tells q modulo 4, and Σ_a χ(a)χ(a + c) = −1 for every c ≠ 0, which holds for the
+// quadratic character of a field and fails if the ring is none.
 func TestCharacter(t *testing.T) {
 	for _, f := range [][2]int{{3, 1}, {5, 1}, {3, 2}, {11, 1}, {5, 2}, {3, 3}, {7, 2}, {3, 4}, {5, 3}, {3, 5}, {7, 3}, {31, 2}, {1019, 1}} {
 		p, e := f[0], f[1]
@@ -83,8 +82,7 @@ func testMatrix[T dense.Float](t *testing.T) {
 	}
 }
 
-// orthogonal checks that entries are ±1 and that any two rows differ in half of
-// them.
+// orthogonal checks that entries are ±1 and that any two rows differ in half of them.
 func orthogonal[T dense.Float](t *testing.T, h dense.Matrix[T]) {
 	n := h.Rows
 	require.Equal(t, n, h.Cols)

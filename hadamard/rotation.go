@@ -13,55 +13,53 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d', where
-// d' is an order ≥ d, F_i = (1/√d')·H·D_i, H is the Hadamard matrix of order d' and
-// D_i is diagonal with independent uniform random signs. Vectors of R^d are
-// padded with d' − d zeros. R keeps norms and inner products, and RᵀR = I.
+// Rotation is the random isometry R = F_k ⋯ F₂·F₁ from R^d into R^d'. d' is an order ≥ d, and a
+// factor is F_i = (1/√d')·H·D_i, where H is Matrix(d') and D_i is a diagonal matrix of independent
+// uniform random signs. Vectors of R^d are padded with d' − d zeros. R keeps norms and inner
+// products: RᵀR = I.
 //
-// It holds k·d' signed scales and nothing else. It changes only in UnmarshalBinary, and goroutines
-// may share it.
+// A Rotation holds k·d' signed scales and nothing else. Only UnmarshalBinary changes a Rotation,
+// and goroutines may share one.
 //
-// Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for
-// three.
+// Sources: [Ailon and Chazelle 2006] for one factor, [Yu et al. 2016] for three.
 type Rotation[T dense.Float] struct {
 	in   int
 	plan plan
-	// factors holds, for every factor in order, the diagonal of D_i times a
-	// scale; the scales multiply to d'^(−k/2).
+	// factors[i] is the diagonal of D_i times a scale. The product of the scales is d'^(−k/2).
 	factors [][]T
 	scratch pool.Of[[]T] // vectors of R^d'
 }
 
-// RotationOptions selects a rotation. The zero value is three factors of the order
-// FastOrder(d).
+// RotationOptions selects a rotation. The zero value is three factors of the order FastOrder(d).
 type RotationOptions struct {
 	// Factors is the number k of factors. Zero means 3.
 	Factors int
 
 	// Order is the order d' ≥ d that vectors are padded to. Zero means FastOrder(d). NextOrder(d)
 	// pads least, and may be hundreds of times slower: with d' = h·2^k a factor takes k + h/4 + 2
-	// additions per coordinate, k alone for h = 1. For d = 500 = h these are 127, for
-	// FastOrder(500) = 512 they are 9.
+	// additions a coordinate, and k additions for h = 1. Order 500, with h = 500, takes 127
+	// additions a coordinate, and FastOrder(500) = 512 takes 9.
 	Order int
 
-	// Multiple is a power of two that divides the order; zero means 1. With Order zero, the order
-	// is the smallest multiple ≥ d that is about as fast as any, as FastOrder(d) is without it.
-	// With 64 the signs of a rotated vector fill whole words, and its coordinates whole vector
-	// registers and cache lines: for d = 150 the order is 192 where FastOrder is 160, for d = 300
-	// it is 320 either way.
+	// Multiple is a power of two that divides the order. Zero means 1. If Order is zero, the order
+	// is chosen as FastOrder(d) does, among the multiples of Multiple. With Multiple = 64 the signs
+	// of a rotated vector fill whole 64-bit words, and its coordinates fill whole vector registers
+	// and cache lines. The order is then 192 instead of FastOrder(150) = 160 for d = 150, and
+	// 320 = FastOrder(300) for d = 300.
 	Multiple int
 }
 
-// NewRotation draws a Rotation on R^d from src, one bit per sign. Rotations of the two element
-// types drawn from equal sources have the same signs.
+// NewRotation draws a Rotation of R^d from src, one bit a sign. Rotations in float32 and float64
+// that are drawn from equal sources have the same signs.
 //
-// A seed draws the same rotation in every version of this package and on every platform: source
-// word j of factor i has the signs of coordinates 64j to 64j + 63, its lowest bit first, and 1
-// stands for −1. The default options are a part of this promise, and Apply has the same bits too.
+// A seed draws the same rotation in every version of this package and on every platform. Word j
+// that factor i draws from src has the signs of coordinates 64j to 64j + 63, lowest bit first, and
+// a bit of 1 means −1. The promise includes the default options and the bits of the results of
+// Apply.
 //
-// It returns an error if d < 1, if no order ≥ d fits in an int, if opts.Factors is negative, if
-// opts.Multiple is no power of two, if opts.Order is no order, less than d or no multiple of
-// opts.Multiple, if the scales take more than 2⁴⁰ bytes, or if src is nil.
+// The error reports d < 1, a d without an order ≥ d that fits in an int, negative opts.Factors, an
+// opts.Multiple that is no power of two, an opts.Order that is no order, less than d or no multiple
+// of opts.Multiple, scales of more than 2⁴⁰ bytes, and a nil src.
 func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*Rotation[T], error) {
 	factors, order, multiple := cmp.Or(opts.Factors, 3), opts.Order, cmp.Or(opts.Multiple, 1) // 3 as in orf.Hadamard
 	if d < 1 {
@@ -98,10 +96,9 @@ func NewRotation[T dense.Float](d int, opts RotationOptions, src rand.Source) (*
 	return r, nil
 }
 
-// scale returns the scale of factor i of several in order n. Two factors share
-// 1/n, as a power of two near 1/√n, which rounds nothing, and the rest, which is a
-// power of two if n is one. Only a last factor without a partner has the scale
-// 1/√n.
+// scale returns the scale of factor i of order n. The scales of factors 2j and 2j+1 have the
+// product 1/n: the first is a power of two near 1/√n, which rounds nothing, and the second is the
+// quotient, a power of two if n is one. Only a last factor without a partner has the scale 1/√n.
 func scale[T dense.Float](n, i, factors int) T {
 	half := bits.Len(uint(n)) / 2
 	switch {
@@ -114,7 +111,7 @@ func scale[T dense.Float](n, i, factors int) T {
 	}
 }
 
-// signs returns n times ±s, the signs taken from the bits of successive words, lowest first.
+// signs returns n elements ±s. The signs are the bits of successive words, lowest bit first.
 func signs[T dense.Float](n int, s T, next func() uint64) []T {
 	x := make([]T, n)
 	var word uint64
@@ -133,59 +130,28 @@ func signs[T dense.Float](n int, s T, next func() uint64) []T {
 // Dims returns the dimension d of the input and the order d' of the output.
 func (r *Rotation[T]) Dims() (in, out int) { return r.in, r.plan.order() }
 
-// Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst;
-// a zero dst is allocated. Signs and scale are applied as a row is read, and the padding is written
-// in dst alone. Cost: k times a Transform of order d' and k·d' multiplications per row, rows in
-// parallel. Apply allocates dst if it is zero, and nothing else. The result for a row does not
-// depend on the other rows. If a row holds NaN or ±Inf, no element of its result is finite.
+// Apply writes R·x for every row x of the n×d matrix x into the rows of dst (n×d') and returns dst.
+// If dst is zero, Apply allocates it, and nothing else. The result of a row does not depend on the
+// other rows. If a row has a NaN or ±Inf, no element of the row's result is finite. Cost: k times a
+// Transform of order d' and k·d' multiplications a row, on several goroutines.
 //
-// dst may be x exactly when d = d', and must not overlap it otherwise. It
-// panics if a shape does not fit.
+// If d = d', dst may be x exactly; dst must not overlap x otherwise. Apply panics if a shape does
+// not fit.
 func (r *Rotation[T]) Apply(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	r.check("x", x, r.in)
 	y := dense.Ensure(dst, x.Rows, r.plan.order())
-	if alone(r.plan, len(r.factors), x.Rows) {
-		r.applyRows(y, x, 0, x.Rows)
-		return y
-	}
-	b := newBatch(r.plan, len(r.factors), y, x)
-	b.rotation = r
-	b.run((*applying[T])(b))
+	batch[T]{plan: r.plan, rotation: r, dst: y, src: x}.run(len(r.factors))
 	return y
 }
 
-func (r *Rotation[T]) applyRows(dst, x dense.Matrix[T], lo, hi int) {
-	for i := lo; i < hi; i++ {
-		r.apply(dst.Row(i), x.Row(i))
-	}
-}
-
 // ApplyTransposed writes Rᵀ·y for every row y of the n×d' matrix y into the rows of dst (n×d) and
-// returns dst; a zero dst is allocated. It undoes Apply up to rounding; for a y outside the image
-// of R it gives the x for which R·x is nearest to y. Cost, parallelism, allocation and the rule for
-// NaN and ±Inf are as in Apply.
-//
-// dst may be y exactly when d = d', and must not overlap it otherwise. It
-// panics if a shape does not fit.
+// returns dst. It undoes Apply up to rounding. For a y outside the image of R, Rᵀ·y is the x for
+// which R·x is nearest to y. Allocation, NaN and ±Inf, cost, overlap and panics are as in Apply.
 func (r *Rotation[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 	r.check("y", y, r.plan.order())
 	x := dense.Ensure(dst, y.Rows, r.in)
-	if alone(r.plan, len(r.factors), y.Rows) {
-		r.transposeRows(x, y, 0, y.Rows)
-		return x
-	}
-	b := newBatch(r.plan, len(r.factors), x, y)
-	b.rotation = r
-	b.run((*transposing[T])(b))
+	batch[T]{plan: r.plan, rotation: r, transposed: true, dst: x, src: y}.run(len(r.factors))
 	return x
-}
-
-func (r *Rotation[T]) transposeRows(dst, y dense.Matrix[T], lo, hi int) {
-	scratch := r.vector()
-	for i := lo; i < hi; i++ {
-		r.transpose(dst.Row(i), y.Row(i), *scratch)
-	}
-	r.scratch.Put(scratch)
 }
 
 func (r *Rotation[T]) check(name string, m dense.Matrix[T], cols int) {
@@ -197,7 +163,7 @@ func (r *Rotation[T]) check(name string, m dense.Matrix[T], cols int) {
 	}
 }
 
-// made panics if no constructor has made r.
+// made panics if r is zero.
 func (r *Rotation[T]) made() {
 	if len(r.factors) == 0 {
 		panic("hadamard: the Rotation is zero, want one of NewRotation")

@@ -32,11 +32,10 @@ func norm[T dense.Float](x []T) float64 {
 	return math.Sqrt(sum)
 }
 
-// tolerance bounds the error of k factors of order h·2^log on a vector of norm
-// size: a factor has log additions, a scale and its rounding, and the error of
-// every stage has a norm of at most ε times that of the vector. A core has h/4 + 2
-// additions to an element, each of which errs by at most ε·Σ|x| ≤ ε·√h·‖x‖ in
-// units of the result.
+// tolerance bounds the error of k factors of order h·2^log on a vector of norm size: a factor has
+// log additions, a scale and its rounding, and the error of every stage has a norm of at most ε
+// times that of the vector. A core has h/4 + 2 additions to an element, each of which errs by at
+// most ε·Σ|x| ≤ ε·√h·‖x‖ in units of the result.
 func tolerance[T dense.Float](k, order int, size float64) float64 {
 	roundings := math.Log2(float64(order)) + 2
 	if order&(order-1) != 0 {
@@ -86,8 +85,8 @@ func TestRotation(t *testing.T) {
 	densetest.Both(t, testRotation[float32], testRotation[float64])
 }
 
-// testDefinition multiplies the factors (1/√d')·H·D_i out, with the signs that
-// the bits of the source say.
+// testDefinition multiplies the factors (1/√d')·H·D_i out, with the signs that the bits of the
+// source say.
 func testDefinition[T dense.Float](t *testing.T) {
 	for _, c := range [][3]int{{6, 8, 3}, {10, 12, 1}, {12, 12, 2}, {42, 44, 3}} {
 		definition[T](t, c[0], c[1], c[2])
@@ -156,10 +155,9 @@ func TestRotationSignsAgreeAcrossTypes(t *testing.T) {
 	}
 }
 
-// TestRotationSpreadsOneCoordinate checks the moments of the entries of R over
-// 4000 draws of order 8: mean 0 and mean square 1/8 in each of 64 entries. The
-// false-alarm rate of |z| < 5 in 128 comparisons is below 1e-4, and the seed is
-// fixed.
+// TestRotationSpreadsOneCoordinate checks the moments of the entries of R over 4000 draws of order
+// 8: mean 0 and mean square 1/8 in each of 64 entries. The false-alarm rate of |z| < 5 in 128
+// comparisons is below 1e-4, and the seed is fixed.
 func TestRotationSpreadsOneCoordinate(t *testing.T) {
 	const d, draws = 8, 4000
 	src := exprand.NewSource(1)

@@ -7,25 +7,30 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// Transform replaces x by H·x, where H is Matrix(n), n = len(x): the Hadamard
-// matrix in Sylvester (natural) order, H[i][j] = (−1)^popcount(i AND j), if n is a
-// power of two, and C ⊗ H_2^k if n = h·2^k. It is unnormalised: HᵀH = n·I. Cost:
-// n·log₂ n additions and subtractions for a power of two, n·(k + h/4 + 2) for
-// others, no multiplication. Powers of two from 2¹⁸ run on several goroutines. It
-// does not allocate once an order has been used.
+// Transform replaces x by H·x, where H is Matrix(n) and n = len(x).
 //
-// The stages run in ascending order, 1, 2, 4, … 2^k/2, each replacing x[j] and
-// x[j+s] by their sum and difference; C comes last and adds the columns of a row
-// in groups of four, in ascending order. That fixes every rounding, so all
-// implementations agree to the last bit on every machine. If an element is NaN
-// or ±Inf, no element of the result is finite.
+// If n is a power of two, H is the Walsh–Hadamard matrix in Sylvester (natural) order:
+// H[i][j] = (−1)^popcount(i AND j). For any other n = h·2^k, such as 12, 768 or 1000 = 500·2, H is
+// the Hadamard matrix C ⊗ H_2^k with Paley's matrix C of order h. The rows of such an H are not
+// Walsh functions, and H may differ from Hᵀ. NextOrder says which lengths are orders. Transform
+// panics for the other lengths: pad such a vector with zeros, best to FastOrder(n).
 //
-// It panics unless n is an order, that is NextOrder(n) = n. Vectors of other lengths
-// are padded with zeros, best to FastOrder(n). Calls on disjoint slices may run at the same time.
+// The transform is unnormalised, HᵀH = n·I. Divide the result by √n for the orthonormal transform.
+// TransformTransposed followed by a division by n is the inverse; for a power of two Transform
+// followed by a division by n is the inverse too.
+//
+// Cost: n·log₂ n additions and subtractions for a power of two, n·(k + h/4 + 2) for n = h·2^k, and
+// no multiplication. Powers of two from 2¹⁸ on use several goroutines. Transform allocates nothing
+// after the first call of an order. Goroutines may transform disjoint slices at the same time.
+//
+// The stages run in ascending order, 1, 2, 4, … 2^k/2. Stage s replaces x[j] and x[j+s] by their
+// sum and their difference. C comes last and adds the columns of a row in groups of four, in
+// ascending order. This order fixes every rounding, so that all implementations return the same
+// bits on every machine. If an element of x is NaN or ±Inf, no element of the result is finite.
 //
 // Sources: [Fino and Algazi 1976], [Paley 1933].
 func Transform[T dense.Float](x []T) {
-	// Short vectors take less time than looking up their plan.
+	// A short vector takes less time than the search for its plan.
 	switch n := len(x); {
 	case n == 2:
 		x[0], x[1] = x[0]+x[1], x[0]-x[1]
@@ -36,21 +41,22 @@ func Transform[T dense.Float](x []T) {
 	}
 }
 
-// TransformTransposed replaces x by Hᵀ·x. Divided by n it undoes Transform. H is symmetric for
-// powers of two and for many other orders; the result then equals the result of Transform. Cost,
-// rounding and panics are as in Transform.
+// TransformTransposed replaces x by Hᵀ·x, where H is the matrix of Transform. Hᵀ = n·H⁻¹: divide
+// the result by n to undo Transform. H is symmetric for powers of two and for many other orders,
+// and the result then equals the result of Transform. Cost, rounding and panics are those of
+// Transform.
 func TransformTransposed[T dense.Float](x []T) {
 	transformTransposed(planOf("length", len(x)), x)
 }
 
-// TransformDiagonal writes H·diag(d)·x into dst, n = len(dst), where x is padded with zeros to n,
-// best FastOrder(len(x)). d has one element for each of x: random signs, say, times a scale such as
-// 1/√n. It costs len(x) multiplications and a Transform.
+// TransformDiagonal writes H·diag(d)·x into dst, where H is the matrix of Transform for
+// n = len(dst) and x is padded with zeros to length n, best FastOrder(len(x)). d has the length of
+// x: random signs, for example, times a scale such as 1/√n. Cost: len(x) multiplications and a
+// Transform.
 //
-// dst may begin where x begins, or be disjoint from it. d must not overlap dst.
-// It panics if n is not an order, if x is longer than dst, or if d and x differ
-// in length. If an element of x or d is NaN or ±Inf, no element of dst is
-// finite, unless d has a 0.
+// dst may begin where x begins, or be disjoint from x. d must not overlap dst. TransformDiagonal
+// panics if n is not an order, if x is longer than dst, and if d and x differ in length. If an
+// element of x or d is NaN or ±Inf and d has no 0, no element of dst is finite.
 func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	p := planOf("length", len(dst))
 	if len(x) > len(dst) || len(d) != len(x) {
@@ -59,19 +65,13 @@ func TransformDiagonal[T dense.Float](dst, x, d []T) {
 	transformDiagonal(p, dst, x, d)
 }
 
-// TransformRows applies Transform to every row of x, in place, rows in
-// parallel; short rows that are adjacent, x.Stride = x.Cols, several at a time. Cost: one Transform
-// for each row. It does not allocate once an order has been used. It panics unless x.Cols is an
-// order.
+// TransformRows applies Transform to every row of x, in place and on several goroutines. Short rows
+// without gaps between them, x.Stride = x.Cols, are transformed several at a time. Cost: one
+// Transform a row. TransformRows allocates nothing after the first call of an order. It panics
+// unless x.Cols is an order.
 func TransformRows[T dense.Float](x dense.Matrix[T]) {
 	x.Check()
-	p := planOf("row length", x.Cols)
-	if alone(p, 1, x.Rows) {
-		transformRows(p, x, 0, x.Rows)
-		return
-	}
-	b := newBatch(p, 1, x, x)
-	b.run((*transforming[T])(b))
+	batch[T]{plan: planOf("row length", x.Cols), dst: x}.run(1)
 }
 
 func transformRows[T dense.Float](p plan, x dense.Matrix[T], lo, hi int) {

@@ -59,8 +59,7 @@ func testTransform[T dense.Float](t *testing.T) {
 		}
 		hadamard.Transform(x)
 		for i := range x {
-			// Each pass errs by log·ε·Σ|·|, and the second sums n elements of
-			// size Σ|x| at most.
+			// Each pass errs by log·ε·Σ|·|, and the second sums n elements of size Σ|x| at most.
 			tol := 2 * float64(log) * densetest.Roundoff[T]() * float64(n) * size
 			require.InDelta(t, float64(n)*float64(before[i]), float64(x[i]), tol, "n = %d: H·H = n·I", n)
 		}
@@ -115,8 +114,8 @@ func TestNotFinite(t *testing.T) {
 	densetest.Both(t, testNotFinite[float32], testNotFinite[float64])
 }
 
-// testEveryOrder compares with the explicit matrix on small integers, which both
-// sides add without rounding.
+// testEveryOrder compares with the explicit matrix on small integers, which both sides add without
+// rounding.
 func testEveryOrder[T dense.Float](t *testing.T) {
 	rng := rand.New(exprand.NewSource(3))
 	check := func(n int) {
@@ -241,10 +240,9 @@ func TestTransformDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// FuzzTransform compares the bits of Transform with those of the definition for
-// any bits of input and any power of two, and expects a panic that changes
-// nothing for lengths that are no orders. On other orders it takes integers,
-// which come back exactly.
+// FuzzTransform compares the bits of Transform with those of the definition for any bits of input
+// and any power of two, and expects a panic that changes nothing for lengths that are no orders. On
+// other orders it takes integers, which come back exactly.
 func FuzzTransform(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8})
 	f.Add([]byte{})

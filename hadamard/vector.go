@@ -6,11 +6,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/fwht"
 )
 
-// ApplyVec writes R·x for one vector x of length d into dst, of length d', and returns dst; a nil
-// dst is allocated. The result has the bits of a row of Apply, and costs as much, on the calling
-// goroutine. ApplyVec allocates nothing else.
+// ApplyVec writes R·x for one vector x of length d into dst, of length d', and returns dst. If dst
+// is nil, ApplyVec allocates it, and nothing else. The result has the bits of a row of Apply and
+// the same cost, on the calling goroutine.
 //
-// dst may begin where x begins, so that a vector with room for the padding is rotated in place, and
+// dst may begin where x begins: a vector with room for the padding is then rotated in place. dst
 // must not overlap x otherwise. ApplyVec panics if a length does not fit.
 func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 	dst = r.vectors(dst, r.plan.order(), "x", x, r.in)
@@ -19,11 +19,8 @@ func (r *Rotation[T]) ApplyVec(dst, x []T) []T {
 }
 
 // ApplyTransposedVec writes Rᵀ·y for one vector y of length d' into dst, of length d, and returns
-// dst; a nil dst is allocated. It undoes ApplyVec up to rounding. Bits, cost, allocation and
-// goroutines are as for ApplyVec, with the rows of ApplyTransposed.
-//
-// dst may begin where y begins, and must not overlap y otherwise. ApplyTransposedVec panics if a
-// length does not fit.
+// dst. It undoes ApplyVec up to rounding. The result has the bits of a row of ApplyTransposed.
+// Allocation, cost, overlap and panics are as in ApplyVec.
 func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	dst = r.vectors(dst, r.in, "y", y, r.plan.order())
 	if r.in == r.plan.order() {
@@ -36,8 +33,8 @@ func (r *Rotation[T]) ApplyTransposedVec(dst, y []T) []T {
 	return dst
 }
 
-// vectors returns dst, of length n. It panics unless x, which the caller calls name, has length
-// want.
+// vectors returns dst, which it allocates with length n if dst is nil. It panics unless dst has
+// length n and x has length want. name is the name of x in the message.
 func (r *Rotation[T]) vectors(dst []T, n int, name string, x []T, want int) []T {
 	r.made()
 	if dst == nil {
@@ -69,7 +66,7 @@ func (r *Rotation[T]) transpose(dst, y, v []T) {
 	fwht.Multiply(dst, v, r.factors[0])
 }
 
-// vector returns a vector of length d', of memory that is kept between calls.
+// vector returns a scratch vector of length d' from the pool.
 func (r *Rotation[T]) vector() *[]T {
 	s := r.scratch.Get()
 	if *s == nil {
