@@ -8,9 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Implementation is gonum's BLAS with the matrix products of this module: Gemm, Syrk, Symm, Trsm
-// and Trmm in both types run on them. Every other routine is the routine of gonum's own
-// Implementation, which is embedded. The zero value is ready, and goroutines may share it.
+// Implementation is gonum's BLAS with the matrix products of this module. Gemm, Syrk, Symm, Trsm
+// and Trmm in float32 and float64 run on these products. Every other routine is that of gonum's own
+// Implementation, which is embedded. The zero value is ready to use, and goroutines may share it.
 type Implementation struct{ reference.Implementation }
 
 var (
@@ -19,14 +19,14 @@ var (
 )
 
 // Sgemm computes C = alpha·op(A)·op(B) + beta·C in float32, where op(A) is m×k, op(B) is k×n and
-// C is m×n; op(X) is X for NoTrans and Xᵀ for Trans and ConjTrans. Matrices are row-major with
+// C is m×n. op(X) is X for NoTrans, and Xᵀ for Trans and ConjTrans. Matrices are row-major with
 // strides lda, ldb and ldc.
 //
-// C must not overlap A or B. Sgemm does not read C if beta is 0. NaN and ±Inf in A and B reach C,
-// also times zero; gonum's Sgemm skips the zeros of A. Results agree with gonum's to rounding. They
-// do not depend on GOMAXPROCS, but their last bits may differ between processors. Sgemm panics as
-// gonum's Sgemm does, with the same text. Cost: O(m·n·k) operations on up to GOMAXPROCS
-// goroutines, and no allocation once scratch memory is there.
+// C must not overlap A or B. Sgemm does not read C if beta is 0. NaN and ±Inf in A and B spread to
+// C even if their factor is zero, unlike in gonum's Sgemm, which skips the zeros of A. The results
+// agree with gonum's to rounding. They do not depend on GOMAXPROCS, and their last bits may differ
+// between processors. Sgemm panics as gonum's Sgemm does, with the same text. Cost: O(m·n·k)
+// operations on up to GOMAXPROCS goroutines. After the first calls Sgemm allocates nothing.
 func (i Implementation) Sgemm(tA, tB gonum.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !multiply(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Sgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -40,8 +40,8 @@ func (i Implementation) Dgemm(tA, tB gonum.Transpose, m, n, k int, alpha float64
 	}
 }
 
-// multiply computes the product and returns true. It returns false for a product without terms
-// and for arguments that do not fit: gonum's routines treat the former and name the latter.
+// multiply computes the product and returns true. It returns false for a product without terms and
+// for arguments that do not fit; gonum's routine then does the work or panics.
 func multiply[T dense.Float](tA, tB gonum.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return false
@@ -70,7 +70,7 @@ func multiply[T dense.Float](tA, tB gonum.Transpose, m, n, k int, alpha T, a []T
 	return true
 }
 
-// transposed returns whether t is a transpose, and whether t is a value that BLAS knows.
+// transposed reports whether t is a transpose, and whether t is valid.
 func transposed(t gonum.Transpose) (trans, ok bool) {
 	switch t {
 	case gonum.Trans, gonum.ConjTrans:
@@ -79,7 +79,8 @@ func transposed(t gonum.Transpose) (trans, ok bool) {
 	return false, t == gonum.NoTrans
 }
 
-// view returns the r×c matrix in data, c×r if trans is set, and whether data has room for it.
+// view returns the r×c matrix in data, or the c×r matrix if trans is set, and reports whether data
+// is long enough.
 func view[T dense.Float](r, c int, data []T, stride int, trans bool) (dense.Matrix[T], bool) {
 	if trans {
 		r, c = c, r

@@ -10,15 +10,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// orders are the largest orders of blocks on the diagonal that are not cut into halves.
+// orders are the largest orders of blocks on the diagonal that are not halved.
 type orders struct {
-	triangle int // of Trsm and Trmm, which gonum's routines treat
-	square   int // of Syrk and Symm, of which both triangles are formed
+	triangle int // of Trsm and Trmm, where gonum's routines treat such blocks
+	square   int // of Syrk and Symm, which compute both triangles of such blocks
 }
 
 var usual = orders{triangle: 16, square: 128}
 
-// slice is the number of columns of B, or of rows if A is on the right, that a goroutine treats.
+// slice is the number of columns of B, or of rows if A is on the right, of one parallel task.
 const slice = 256
 
 // least is the number of multiply-adds below which gonum's routines are as fast.
@@ -29,8 +29,8 @@ type triangleRoutine[T dense.Float] func(s gonum.Side, ul gonum.Uplo, tA gonum.T
 
 // triangular is one call of Trsm or Trmm.
 type triangular[T dense.Float] struct {
-	own   triangleRoutine[T] // gonum's
-	solve bool               // or multiply
+	own   triangleRoutine[T] // gonum's routine
+	solve bool               // Trsm and not Trmm
 	order int
 	side  gonum.Side
 	uplo  gonum.Uplo
@@ -40,8 +40,8 @@ type triangular[T dense.Float] struct {
 	alpha T
 }
 
-// run computes what the routine does to B and returns true. It returns false for B without
-// elements, alpha = 0 and arguments that do not fit.
+// run applies the routine to B and returns true. It returns false for B without elements, alpha = 0
+// and arguments that do not fit.
 func (c triangular[T]) run(m, n int, a []T, lda int, b []T, ldb int) bool {
 	trans, ok := transposed(c.tA)
 	if m <= 0 || n <= 0 || c.alpha == 0 || !ok || c.uplo != gonum.Lower && c.uplo != gonum.Upper ||
@@ -68,7 +68,7 @@ func (c triangular[T]) run(m, n int, a []T, lda int, b []T, ldb int) bool {
 	return true
 }
 
-// part treats one slice of B.
+// part applies the routine to one slice of B.
 func (c triangular[T]) part(a, b dense.Matrix[T]) {
 	if c.solve && c.alpha != 1 {
 		for i := range b.Rows {
@@ -81,7 +81,7 @@ func (c triangular[T]) part(a, b dense.Matrix[T]) {
 	c.halves(a, b)
 }
 
-// halves treats one half of A after the other, with a product between them.
+// halves applies one half of A after the other, with a product between them.
 func (c *triangular[T]) halves(a, b dense.Matrix[T]) {
 	n := a.Rows
 	if n <= c.order {
@@ -98,8 +98,8 @@ func (c *triangular[T]) halves(a, b dense.Matrix[T]) {
 	if c.uplo == gonum.Lower {
 		rest = a.RowRange(h, n).ColRange(0, h)
 	}
-	// A solution goes from the half that needs no other to the half that needs it, a product the
-	// other way round.
+	// Trsm begins with the half whose solution does not depend on the other half. Trmm ends with
+	// that half.
 	lower := (c.uplo == gonum.Lower) != c.trans
 	if lower != (c.side == gonum.Left) {
 		a1, a2, b1, b2 = a2, a1, b2, b1
@@ -150,9 +150,8 @@ func (s *symmetric[T]) withBuffer(n int, f func()) {
 	pool.Put(&buffers, s.full)
 }
 
-// syrk computes C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, for one triangle of C, and returns true. It
-// returns false for C without elements, a product without terms, alpha = 0 and arguments that do
-// not fit.
+// syrk computes one triangle of C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, and returns true. It returns
+// false for C without elements, a product without terms, alpha = 0 and arguments that do not fit.
 func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) bool {
 	trans, ok := transposed(tA)
 	if n <= 0 || k <= 0 || alpha == 0 || !ok || ul != gonum.Lower && ul != gonum.Upper {
@@ -168,7 +167,8 @@ func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, 
 	return true
 }
 
-// square is Syrk, the two halves of C on the diagonal after the rest.
+// square is Syrk for one block on the diagonal of C. It computes the block outside the two halves
+// on the diagonal first.
 func (s *symmetric[T]) square(a, c dense.Matrix[T]) {
 	n := c.Rows
 	if n <= s.order {
@@ -211,7 +211,7 @@ func (s *symmetric[T]) multiply(a, b dense.Matrix[T], beta T, c dense.Matrix[T])
 	}
 }
 
-// span returns the columns of row i that belong to the triangle of order n.
+// span returns the columns of row i of the triangle of order n.
 func (s *symmetric[T]) span(i, n int) (lo, hi int) {
 	if s.uplo == gonum.Lower {
 		return 0, i + 1
@@ -219,9 +219,8 @@ func (s *symmetric[T]) span(i, n int) (lo, hi int) {
 	return i, n
 }
 
-// symm computes C = alpha·A·B + beta·C, or with B·A, for a symmetric A of which one triangle is
-// read, and returns true. It returns false for C without elements, alpha = 0 and arguments that do
-// not fit.
+// symm computes C = alpha·A·B + beta·C, or with B·A, from one triangle of a symmetric A and returns
+// true. It returns false for C without elements, alpha = 0 and arguments that do not fit.
 func symm[T dense.Float](o orders, side gonum.Side, ul gonum.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
 	if m <= 0 || n <= 0 || alpha == 0 || ul != gonum.Lower && ul != gonum.Upper || side != gonum.Left && side != gonum.Right {
 		return false

@@ -2,9 +2,9 @@ package blas
 
 import gonum "gonum.org/v1/gonum/blas"
 
-// Ssyrk computes C = alpha·op(A)·op(A)ᵀ + beta·C in float32, for the triangle ul of the n×n matrix
-// C; op(A) is A (n×k) for NoTrans and Aᵀ, A k×n, for Trans and ConjTrans. The other triangle is
-// neither read nor written. Everything else is as for Sgemm. Cost: n²·k/2 multiply-adds.
+// Ssyrk computes the triangle ul of the n×n matrix C = alpha·op(A)·op(A)ᵀ + beta·C in float32.
+// op(A) is A (n×k) for NoTrans, and Aᵀ of a k×n matrix A for Trans and ConjTrans. Ssyrk neither
+// reads nor writes the other triangle. Everything else is as for Sgemm. Cost: n²·k/2 multiply-adds.
 func (i Implementation) Ssyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
 	if k == 0 && beta == 0 {
 		alpha = 0
@@ -24,9 +24,9 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 	}
 }
 
-// Ssymm computes C = alpha·A·B + beta·C in float32 for s = Left, and alpha·B·A + beta·C for Right,
-// where B and C are m×n and A is symmetric. Only the triangle ul of A is read. Everything else is
-// as for Sgemm. Cost: m²·n multiply-adds, or m·n².
+// Ssymm computes C = alpha·A·B + beta·C in float32 for s = Left, and C = alpha·B·A + beta·C for
+// s = Right, where B and C are m×n and A is symmetric. Ssymm reads only the triangle ul of A.
+// Everything else is as for Sgemm. Cost: m²·n multiply-adds for Left, m·n² for Right.
 func (i Implementation) Ssymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
 	if !enough(m, n, order(s, m, n)) || !symm(usual, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
 		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
@@ -41,11 +41,12 @@ func (i Implementation) Dsymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float
 }
 
 // Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for
-// Right, where A is triangular. Only the triangle ul of A is read, and not its diagonal for
-// d = Unit. A is cut into halves down to order 16; gonum's routine treats the blocks on the
-// diagonal, products the rest. Each half is a substitution, so that residuals are as small as
-// gonum's. Results agree with gonum's to rounding, and do not depend on GOMAXPROCS. Strsm panics as
-// gonum's Strsm does. Cost: m²·n/2 multiply-adds, or m·n²/2, on up to GOMAXPROCS goroutines.
+// s = Right, where A is triangular. Strsm reads only the triangle ul of A, and for d = Unit not its
+// diagonal. Strsm halves A down to order 16; gonum's routine solves with the blocks on the
+// diagonal, and matrix products do the rest. This is a substitution in blocks, with residuals as
+// small as gonum's. The results agree with gonum's to rounding, and do not depend on GOMAXPROCS.
+// Strsm panics as gonum's Strsm does. Cost: m²·n/2 multiply-adds for Left, m·n²/2 for Right, on up
+// to GOMAXPROCS goroutines.
 func (i Implementation) Strsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strsm, solve: true, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -59,8 +60,8 @@ func (i Implementation) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 	}
 }
 
-// Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for Right,
-// where A is triangular. Everything else is as for Strsm.
+// Strmm replaces B (m×n) by alpha·op(A)·B in float32 for s = Left, and by alpha·B·op(A) for
+// s = Right, where A is triangular. Everything else is as for Strsm.
 func (i Implementation) Strmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if !enough(m, n, order(s, m, n)) || !(triangular[float32]{own: i.Implementation.Strmm, order: usual.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
 		i.Implementation.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -74,13 +75,12 @@ func (i Implementation) Dtrmm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d
 	}
 }
 
-// gonumReads reports whether gonum's Syrk multiplies C by beta = 0, which keeps NaN and ±Inf, where
-// alpha is not 0.
+// gonumReads reports whether gonum's Syrk multiplies C by beta = 0, which keeps NaN and ±Inf of C.
 func gonumReads(ul gonum.Uplo, tA gonum.Transpose, beta float64) bool {
 	return beta == 0 && ul == gonum.Lower && tA != gonum.NoTrans
 }
 
-// order returns the order of a matrix on the side s of an m×n matrix.
+// order returns the order of a square matrix that multiplies an m×n matrix from side s.
 func order(s gonum.Side, m, n int) int {
 	if s == gonum.Left {
 		return m
@@ -88,5 +88,5 @@ func order(s gonum.Side, m, n int) int {
 	return n
 }
 
-// enough reports whether m·n·k is at least the number below which gonum's routines are as fast.
+// enough reports whether a product of m·n·k multiply-adds is faster here than in gonum.
 func enough(m, n, k int) bool { return float64(m)*float64(n)*float64(k) >= least }

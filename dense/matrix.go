@@ -9,15 +9,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Float is the set of element types. There is no ~, so that a type switch over
-// float32 and float64 is exhaustive.
+// Float is the set of element types. It has no ~, so that a type switch over float32 and float64 is
+// exhaustive.
 type Float interface{ float32 | float64 }
 
 // Matrix is a row-major Rows×Cols view: element (i, j) is Data[i*Stride+j].
 //
-// The zero Matrix is the empty matrix; passed as dst it means "allocate". A
-// Matrix is a value: copying it copies the view, not the elements. Several
-// goroutines may read one, or write disjoint parts of it.
+// The zero Matrix is the empty matrix; as dst it means "allocate". A Matrix is a value: assignment
+// copies the view and not the elements. Several goroutines may read a Matrix, or write disjoint
+// parts of it.
 type Matrix[T Float] struct {
 	Rows, Cols int
 	Data       []T
@@ -36,8 +36,8 @@ func New[T Float](r, c int) Matrix[T] {
 	return Matrix[T]{Rows: r, Cols: c, Data: make([]T, r*c), Stride: c}
 }
 
-// Of returns the r×c matrix over data, row by row, without a copy. It panics if len(data) is not
-// r·c, or if Check panics.
+// Of returns the r×c matrix whose elements, row by row, are data. The matrix shares the memory of
+// data. Of panics if len(data) is not r·c, or if Check panics.
 func Of[T Float](r, c int, data []T) Matrix[T] {
 	if r < 0 || c < 0 || c > 0 && r > math.MaxInt/c || len(data) != r*c {
 		panic(fmt.Sprintf("dense: Of(%d, %d): %d elements given, want %d·%d", r, c, len(data), r, c))
@@ -47,8 +47,9 @@ func Of[T Float](r, c int, data []T) Matrix[T] {
 	return m
 }
 
-// Ensure returns dst if it is r×c, and a new r×c matrix if dst is the zero Matrix. It panics with
-// both shapes otherwise, or if dst.Check panics. Ensure does not change the elements of dst.
+// Ensure returns dst if dst is r×c, and a new r×c matrix if dst is the zero Matrix. Otherwise
+// Ensure panics with both shapes. It panics too if dst.Check does. Ensure does not change the
+// elements of dst.
 func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	if dst.Rows == r && dst.Cols == c {
 		dst.Check()
@@ -60,13 +61,12 @@ func Ensure[T Float](dst Matrix[T], r, c int) Matrix[T] {
 	panic(fmt.Sprintf("dense: destination is %d×%d, want %d×%d", dst.Rows, dst.Cols, r, c))
 }
 
-// Check panics unless m is a view inside m.Data: dimensions not negative, Stride
-// at least Cols where there are several rows, Data long enough. An empty m must
-// not have more rows or columns than New would make.
+// Check panics unless m is a view inside m.Data. The dimensions must not be negative, Stride must
+// be at least Cols if m has several rows, and Data must be long enough. An empty m must not have
+// more rows or columns than New would allocate.
 //
-// Functions of this module check what they are given, those of this package too;
-// At, Set and Row, which are called for every element or row, check their
-// indices alone.
+// Functions of this module check their arguments. At, Set and Row of Matrix check their indices
+// alone, because callers use them for every element or row.
 func (m Matrix[T]) Check() {
 	if !m.isView() {
 		panic(m.fault())
@@ -81,8 +81,8 @@ func (m Matrix[T]) Validate() error {
 	return nil
 }
 
-// isView reports whether the fields describe a view inside Data. It divides nothing, so that
-// checking a view of one row costs little.
+// isView reports whether the fields describe a view inside Data. It does not divide, so that it
+// costs little for a view of one row.
 func (m Matrix[T]) isView() bool {
 	if m.Rows < 1 || m.Cols < 1 {
 		return m.Rows >= 0 && m.Cols >= 0 && limit.Memory[T](m.Rows, m.Cols) == nil
@@ -92,7 +92,7 @@ func (m Matrix[T]) isView() bool {
 		high == 0 && last <= uint64(len(m.Data)-m.Cols)
 }
 
-// fault says why m is no view.
+// fault returns the reason why m is not a view.
 func (m Matrix[T]) fault() string {
 	switch {
 	case m.Rows < 0 || m.Cols < 0:
@@ -123,14 +123,14 @@ func (m Matrix[T]) checkIndex(i, j int) {
 	}
 }
 
-// Row returns row i, a slice of length Cols that shares m's memory and whose
-// capacity ends with the row. It panics if i is outside [0, Rows).
+// Row returns row i, a slice of length and capacity Cols that shares the memory of m. It panics if
+// i is outside [0, Rows).
 func (m Matrix[T]) Row(i int) []T {
 	if i < 0 || i >= m.Rows {
 		panic(fmt.Sprintf("dense: row %d outside a %d×%d matrix", i, m.Rows, m.Cols))
 	}
 	if m.Cols == 0 {
-		// A view without columns keeps its stride but has no data to index.
+		// A view without columns has a stride but no data.
 		return m.Data[:0:0]
 	}
 	start := i * m.Stride
@@ -157,8 +157,8 @@ func (m Matrix[T]) ColRange(from, to int) Matrix[T] {
 	return m.view(0, m.Rows, from, to)
 }
 
-// view returns rows [r0, r1) and columns [c0, c1). The slice of a view with no
-// element is empty but not nil, so that it never reads as "allocate".
+// view returns rows [r0, r1) and columns [c0, c1). The Data of an empty view is not nil, so that
+// the view never means "allocate".
 func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	v := Matrix[T]{Rows: r1 - r0, Cols: c1 - c0, Stride: m.Stride, Data: []T{}}
 	if v.Rows > 0 && v.Cols > 0 {
@@ -169,16 +169,15 @@ func (m Matrix[T]) view(r0, r1, c0, c1 int) Matrix[T] {
 	return v
 }
 
-// Clone returns a copy of m with its own memory and stride Cols. It panics if
-// Check does.
+// Clone returns a copy of m in new memory, with stride Cols. It panics if Check does.
 func (m Matrix[T]) Clone() Matrix[T] {
 	m.Check()
 	return Copy(New[T](m.Rows, m.Cols), m)
 }
 
-// Copy copies the elements of src into dst and returns dst; a zero dst is allocated. The element
-// types may differ: float64 is rounded to the nearest float32, ties to even, ±Inf beyond its range,
-// and NaN stays NaN. Copy panics if the shapes differ, or if Check panics.
+// Copy copies the elements of src into dst and returns dst. If dst is zero, Copy allocates it. The
+// element types may differ. Copy rounds float64 to the nearest float32, ties to even, and to ±Inf
+// beyond the range of float32; NaN stays NaN. Copy panics if the shapes differ, or if Check panics.
 func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	src.Check()
 	dst = Ensure(dst, src.Rows, src.Cols)
@@ -197,8 +196,9 @@ func Copy[To, From Float](dst Matrix[To], src Matrix[From]) Matrix[To] {
 	return dst
 }
 
-// Transpose writes the c×r transpose of the r×c matrix src into dst and returns it; a zero dst is
-// allocated. dst must not overlap src. It panics if the shapes do not fit, or if Check panics.
+// Transpose writes the c×r transpose of the r×c matrix src into dst and returns dst. If dst is
+// zero, Transpose allocates it. dst must not overlap src. Transpose panics if the shapes do not
+// fit, or if Check panics.
 func Transpose[T Float](dst, src Matrix[T]) Matrix[T] {
 	src.Check()
 	dst = Ensure(dst, src.Cols, src.Rows)

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Element is the set of element types of a [Tensor]: numbers, and truth values of masks.
+// Element is the set of element types of a [Tensor]: floats, and bool for masks.
 type Element interface{ Float | bool }
 
 // Tensor is a view of Batch×Heads matrices of Rows×Cols elements, the (B, H, L, d) of attention.
@@ -15,18 +15,18 @@ type Element interface{ Float | bool }
 //
 //	Data[b*BatchStride + h*HeadStride + i*Stride + j].
 //
-// So a Tensor is (B, H, L, d) in memory by [TensorOf], and (B, L, H·d), which is (B, L, H, d), by
-// [SplitHeads]. The zero Tensor is empty; functions take it as "none" or, as a destination, as
-// "allocate". A Tensor is a value: copying it copies the view, not the elements. Several goroutines
-// may read one, or write disjoint parts of it.
+// [TensorOf] makes a Tensor that is (B, H, L, d) in memory, and [SplitHeads] makes one that is
+// (B, L, H·d) = (B, L, H, d). The zero Tensor is empty. As an argument it means "none", and as a
+// destination "allocate". A Tensor is a value: assignment copies the view and not the elements.
+// Several goroutines may read a Tensor, or write disjoint parts of it.
 type Tensor[E Element] struct {
 	Batch, Heads, Rows, Cols        int
 	Data                            []E
 	BatchStride, HeadStride, Stride int
 }
 
-// NewTensor returns a tensor of b×h matrices of r×c zeros, one after another. It panics if a side
-// is negative, or if the tensor takes more than 2⁴⁰ bytes.
+// NewTensor returns a tensor of b×h matrices of r×c zeros, one matrix after another. It panics if a
+// side is negative, or if the tensor takes more than 2⁴⁰ bytes.
 func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil {
 		panic(fmt.Sprintf("dense: NewTensor(%d, %d, %d, %d): %v", b, h, r, c, err))
@@ -34,8 +34,9 @@ func NewTensor[E Element](b, h, r, c int) Tensor[E] {
 	return TensorOf(b, h, r, c, make([]E, b*h*r*c))
 }
 
-// TensorOf returns the tensor of b×h matrices of r×c elements over data, one matrix after another
-// and row by row, without a copy. It panics if a side is negative, or if len(data) is not b·h·r·c.
+// TensorOf returns the tensor of b×h matrices of r×c elements whose elements are data, one matrix
+// after another and row by row. The tensor shares the memory of data. TensorOf panics if a side is
+// negative, or if len(data) is not b·h·r·c.
 func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	if err := limit.Memory[E](b, h, r, c); err != nil || len(data) != b*h*r*c {
 		panic(fmt.Sprintf("dense: TensorOf(%d, %d, %d, %d): %d elements given, want %d·%d·%d·%d", b, h, r, c, len(data), b, h, r, c))
@@ -43,10 +44,10 @@ func TensorOf[E Element](b, h, r, c int, data []E) Tensor[E] {
 	return Tensor[E]{Batch: b, Heads: h, Rows: r, Cols: c, Data: data, BatchStride: h * r * c, HeadStride: r * c, Stride: c}
 }
 
-// SplitHeads returns the tensor of a matrix whose rows are the tokens of batch sequences of one
-// length, one sequence after another, and whose columns are heads, one beside another: a
-// (B·L)×(H·d) matrix is (B, H, L, d). The tensor shares the memory of m. SplitHeads panics unless
-// batch and heads are at least 1 and divide the rows and the columns, and if Check of m does.
+// SplitHeads returns a (B·L)×(H·d) matrix as the tensor (B, H, L, d). The rows of m are the tokens
+// of batch sequences of one length, one sequence after another, and the columns are those of the
+// heads, one head beside another. The tensor shares the memory of m. SplitHeads panics unless batch
+// and heads are at least 1 and divide the rows and the columns, and if Check of m does.
 func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	m.Check()
 	if batch < 1 || heads < 1 || m.Rows%batch != 0 || m.Cols%heads != 0 {
@@ -59,8 +60,8 @@ func SplitHeads[T Float](m Matrix[T], batch, heads int) Tensor[T] {
 	}
 }
 
-// Head returns the Rows×Cols matrix of head h of sequence b, a view. Head panics if an index is
-// outside the tensor, or if Check panics.
+// Head returns the Rows×Cols matrix of head h of sequence b, which shares the memory of t. Head
+// panics if an index is outside the tensor, or if Check panics.
 func Head[T Float](t Tensor[T], b, h int) Matrix[T] {
 	t.Check()
 	start := t.index(b, h)
@@ -86,7 +87,7 @@ func (t Tensor[E]) Row(b, h, i int) []E {
 	return t.Data[start : start+t.Cols : start+t.Cols]
 }
 
-// index returns where head h of sequence b begins.
+// index returns the index of the first element of head h of sequence b.
 func (t Tensor[E]) index(b, h int) int {
 	if b < 0 || b >= t.Batch || h < 0 || h >= t.Heads {
 		panic(fmt.Sprintf("dense: head (%d, %d) outside a tensor of %v", b, h, t.Shape()))
@@ -97,19 +98,19 @@ func (t Tensor[E]) index(b, h int) int {
 // Shape returns Batch, Heads, Rows and Cols.
 func (t Tensor[E]) Shape() [4]int { return [4]int{t.Batch, t.Heads, t.Rows, t.Cols} }
 
-// IsZero reports whether t is the zero Tensor, which stands for none.
+// IsZero reports whether t is the zero Tensor, which means "none".
 func (t Tensor[E]) IsZero() bool { return t.Data == nil && t.Shape() == [4]int{} }
 
-// Check panics unless t is a view inside t.Data: sides and strides not negative, Stride at least
-// Cols where there are several rows, Data long enough. Heads and sequences may share elements, with
-// strides of zero.
+// Check panics unless t is a view inside t.Data. Sides and strides must not be negative, Stride
+// must be at least Cols if the matrices have several rows, and Data must be long enough. Heads and
+// sequences may share elements: their strides may be 0.
 func (t Tensor[E]) Check() {
 	if fault := t.fault(); fault != "" {
 		panic("dense: " + fault)
 	}
 }
 
-// fault says why t is no view.
+// fault returns the reason why t is not a view, and "" for a view.
 func (t Tensor[E]) fault() string {
 	sides, strides := t.Shape(), [4]int{t.BatchStride, t.HeadStride, t.Stride, 1}
 	last := uint64(0)

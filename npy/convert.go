@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
-// convert converts the bytes that fill has read. An error is that of element at.
+// convert converts the bytes of fill to dst. An error is about element at.
 func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	switch dst := any(dst).(type) {
 	case []bool: // of a file of booleans
@@ -25,7 +25,7 @@ func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	return 0, nil
 }
 
-// convertNumbers converts to T, whose fraction has so many digits.
+// convertNumbers converts to T, whose significand has the given number of binary digits.
 func convertNumbers[T dense.Float](r *Reader, dst []T, digits int) (at int, err error) {
 	switch r.Type {
 	case "float64":

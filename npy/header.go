@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// maxHeader is the longest header that NumPy reads, far above that of an array of any rank.
+// maxHeader is the length of the longest header that NumPy reads. Headers of arrays of any rank are
+// far shorter.
 const maxHeader = 10000
 
 // maxRank is the largest rank of NumPy.
@@ -75,8 +76,8 @@ var entry = regexp.MustCompile(`(?s)^\s*` + quoted + `\s*:\s*(?:` + quoted + `|(
 // ending matches what follows the last entry.
 var ending = regexp.MustCompile(`^\s*\}\s*$`)
 
-// parse returns the values of a header, a dictionary of Python. The last of equal keys wins, as
-// there.
+// parse returns the values of a header, a dictionary of Python. The last of equal keys wins, as in
+// Python.
 func parse(text string) (descr, shape string, fortran bool, err error) {
 	wrong := fmt.Errorf("header %.80q, want a dictionary of descr, fortran_order and shape", text)
 	order := ""
@@ -106,8 +107,8 @@ func parse(text string) (descr, shape string, fortran bool, err error) {
 	return descr, shape, order == "True", nil
 }
 
-// types are the types by NumPy's names, and by the codes and letters that may follow an order of
-// bytes.
+// types are the element types with NumPy's names, and with the codes and letters that may follow a
+// byte order.
 var types = [...]struct {
 	name, code, letter string
 	width              int
@@ -117,7 +118,7 @@ var types = [...]struct {
 	{"uint8", "u1", "B", 1}, {"uint16", "u2", "H", 2}, {"uint32", "u4", "I", 4}, {"uint64", "u8", "Q", 8},
 }
 
-// setType sets the type of the elements. Without an order their bytes are little-endian.
+// setType sets the type of the elements. A descr without a byte order is little-endian.
 func (r *Reader) setType(descr string) error {
 	if descr == "<V2" || descr == "|V2" {
 		r.Type, r.width = "bfloat16", 2
@@ -136,13 +137,13 @@ func (r *Reader) setType(descr string) error {
 	return unsupported(strconv.Quote(descr))
 }
 
-// unsupported is the error of a type.
+// unsupported returns the error for a type that the package does not read.
 func unsupported(descr string) error {
 	return fmt.Errorf("dtype %.40s, want floats ('<f2', '<f4', '<f8'), bfloat16 ('|V2'), integers or booleans; numpy.ndarray.astype converts most others", descr)
 }
 
-// setShape sets the sides of an array with the given number of bytes after its header. Integers of
-// Python 2 may be long.
+// setShape sets the sides of an array whose elements have the given number of bytes. long permits
+// the long integers of Python 2, such as 3L.
 func (r *Reader) setShape(text string, bytes int64, long bool) error {
 	inside := strings.TrimSpace(text[1 : len(text)-1])
 	sides := strings.Split(inside, ",")
@@ -187,7 +188,7 @@ func (r *Reader) setShape(text string, bytes int64, long bool) error {
 	return nil
 }
 
-// setColumns prepares for the columns of an array in Fortran order, which has begun to read file.
+// setColumns prepares r for an array in Fortran order, after the header was read from file.
 func (r *Reader) setColumns(file io.Reader) error {
 	if r.Cols == 1 || r.Rows == 1 && len(r.Shape) == 2 {
 		return nil // as in C order

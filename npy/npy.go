@@ -6,7 +6,7 @@
 //	t := dense.TensorOf(shape[0], shape[1], shape[2], shape[3], q) // (B, H, L, d)
 //	err = npy.WriteFile("out.npy", out.Data, b, h, l, d)
 //
-// A [Reader] reads some rows at a time, in memory that does not depend on their number.
+// A [Reader] reads some rows at a time. Its memory does not depend on the number of rows.
 //
 // # What is read
 //
@@ -15,12 +15,12 @@
 // integer is converted exactly or is an error that names it. Complex numbers, text, dates, objects,
 // long doubles and structured types are errors that name the type.
 //
-// A file is not trusted: its header is compared with its size before memory is allocated, and bytes
-// after the elements, which NumPy ignores, are an error. The format has no checksum, so elements
-// that were damaged are other numbers.
+// The package does not trust a file: it compares the header with the size of the file before it
+// allocates memory. Bytes after the elements, which NumPy ignores, are an error. The format has no
+// checksum, so that damaged elements are read as other numbers.
 //
-// NumPy has no type bfloat16, and writes such arrays of package ml_dtypes as '|V2' or '<V2', two
-// bytes of no type. This package takes these as bfloat16 and writes '|V2', so that
+// NumPy has no type bfloat16, and writes the bfloat16 arrays of package ml_dtypes as '|V2' or
+// '<V2', two bytes without a type. This package reads both as bfloat16 and writes '|V2', so that
 // numpy.load(path).view(ml_dtypes.bfloat16) has the numbers.
 //
 // # Source
@@ -47,13 +47,13 @@ type Reader struct {
 	// uint8, uint16, uint32 or uint64.
 	Type string
 
-	// Rows is the first side, and Cols the product of the others. A scalar has one row and column.
-	// Either may be 0.
+	// Rows is the first side of the array, and Cols is the product of the other sides. A scalar has
+	// one row and one column. Rows and Cols may be 0.
 	Rows, Cols int
 
 	file  io.Closer
 	data  *bufio.Reader
-	width int  // of an element in bytes
+	width int  // bytes of an element
 	big   bool // the elements are big-endian
 	bytes []byte
 	done  int
@@ -62,8 +62,9 @@ type Reader struct {
 	start   int64         // the offset of the elements in columns
 }
 
-// Open returns a reader of the file at its first row. An error names the file and says what is
-// wrong with it: it is none of NumPy's, of another type, or shorter or longer than its shape.
+// Open opens a file and returns a reader at its first row. The error names the file. It reports a
+// file in another format, elements of a type that the package does not read, and a file shorter or
+// longer than its shape.
 func Open(path string) (*Reader, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -85,8 +86,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader returns a reader of the array of size bytes, header included, that file gives.
-// An error says what is wrong, as that of [Open] does. An array in Fortran order needs an
+// NewReader returns a reader of the array in file, which has size bytes with the header. The error
+// reports the same faults as the error of [Open]. For an array in Fortran order file must be an
 // [io.ReadSeeker].
 func NewReader(file io.Reader, size int64) (*Reader, error) {
 	r, err := newReader(file, size)
@@ -104,13 +105,14 @@ func (r *Reader) Close() error {
 	return r.file.Close()
 }
 
-// Read fills dst with the next rows, converted to T, and returns their number: less than dst.Rows
-// at the end of the file, where it is 0. dst has Cols columns. float64 is rounded to float32, and
-// all else is exact; booleans are 0 and 1. It is an error if T does not have an integer exactly, or
-// if the file ends too early. Read panics if r is nil, or if dst has another number of columns.
+// Read fills dst, of r.Cols columns, with the next rows and returns their number. The number is
+// less than dst.Rows at the end of the array, and 0 after the end. Read rounds float64 to float32,
+// and converts all other numbers exactly; booleans become 0 and 1. The error reports an integer
+// that T cannot represent, and a file that ends too early. Read panics if r is nil, or if dst has
+// another number of columns.
 //
-// In Fortran order a call reads each column of its rows from another place in the file: blocks of a
-// thousand rows or more cost little more than in C order.
+// In Fortran order a call reads each column of its rows from another place in the file. Blocks of a
+// thousand rows or more then cost little more than in C order.
 func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	dst.Check()
 	if r == nil {
@@ -122,8 +124,8 @@ func Read[T dense.Float](r *Reader, dst dense.Matrix[T]) (int, error) {
 	return readRows(r, dst.Rows, func(i int) []T { return dst.Row(i) })
 }
 
-// ReadFile returns the elements of an array, in C order, and its shape. Numbers are converted to
-// float32 or float64 as in [Read]; booleans are read as bool too. An error names the file.
+// ReadFile returns the elements of an array, in C order, and its shape. It converts numbers to
+// float32 or float64 as [Read] does, and also reads booleans as bool. The error names the file.
 func ReadFile[E dense.Element](path string) (elements []E, shape []int, err error) {
 	r, err := Open(path)
 	if err != nil {

@@ -41,7 +41,7 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	}
 	for column := range r.Cols {
 		j := r.place(column)
-		// The columns of all rows follow one another.
+		// Without gaps between the columns, the file is read in one piece.
 		if n < r.Rows || column == 0 {
 			at := r.start + (int64(column)*int64(r.Rows)+int64(r.done))*int64(r.width)
 			if _, err := r.columns.Seek(at, io.SeekStart); err != nil {
@@ -65,7 +65,7 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	return n, nil
 }
 
-// place returns the place in C order of a column that is numbered in Fortran order.
+// place returns the index in C order of the column with the given index in Fortran order.
 func (r *Reader) place(column int) int {
 	at := 0
 	for _, n := range r.Shape[1:] {

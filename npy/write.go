@@ -14,14 +14,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
-// Element is the set of the types of elements that can be written. half.Encode makes numbers of 16
+// Element is the set of the element types that the package writes. half.Encode makes numbers of 16
 // bits.
 type Element interface{ dense.Element | half.Number }
 
 // WriteFile writes an array of the given shape, whose elements are in C order, to a file, which it
-// creates or replaces. The file stands in a temporary folder beside path until it is complete: an
-// error leaves what was at path before. An error names the file, or the shape if that does not fit
-// the elements or has none.
+// creates or replaces. It writes to a temporary folder beside path and moves the complete file to
+// path, so that after an error a file at path is unchanged. The error names the file, or reports a
+// shape that does not fit the elements.
 func WriteFile[E Element](path string, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -30,8 +30,8 @@ func WriteFile[E Element](path string, elements []E, shape ...int) error {
 }
 
 // Write writes an array of the given shape, whose elements are in C order, in version 1.0 of the
-// format [NEP 1], little-endian. Equal arrays give equal bytes. Write returns an error if the shape
-// does not fit the elements or has none, and errors of w.
+// format [NEP 1], little-endian. Equal arrays give equal bytes. The error reports a shape that does
+// not fit the elements, or is an error of w.
 func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 	if err := fits(len(elements), shape); err != nil {
 		return fmt.Errorf("npy: %w", err)
@@ -44,7 +44,7 @@ func Write[E Element](w io.Writer, elements []E, shape ...int) error {
 		sides += ","
 	}
 	head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descrOf[E](), sides)
-	// Elements start at a multiple of 64, which lets NumPy map the file.
+	// NumPy can map a file whose elements start at a multiple of 64.
 	const prefix, align = 10, 64
 	head += strings.Repeat(" ", align-1-(prefix+len(head))%align) + "\n"
 	b := bufio.NewWriterSize(w, 1<<16)
@@ -61,7 +61,7 @@ func fits(n int, shape []int) error {
 	if len(shape) > maxRank {
 		return fmt.Errorf("shape has %d sides, want at most %d", len(shape), maxRank)
 	}
-	// The product of the sides divides the number of elements, which it does not exceed.
+	// Division cannot overflow, unlike the product of the sides.
 	left, fits, empty := n, true, false
 	for _, side := range shape {
 		if side < 0 {
@@ -83,7 +83,7 @@ func fits(n int, shape []int) error {
 	return nil
 }
 
-// descrOf returns NumPy's name of a type.
+// descrOf returns the descr of type E.
 func descrOf[E Element]() string {
 	var zero E
 	switch any(zero).(type) {

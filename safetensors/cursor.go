@@ -11,21 +11,20 @@ import (
 	"unicode/utf8"
 )
 
-// cursor reads the part of JSON that headers are made of: objects, strings and arrays of
-// non-negative integers. It is stricter than encoding/json, whose decoder it reads with: that
-// takes equal keys and replaces invalid UTF-8 and lone surrogates, so that two names could become
-// one.
+// cursor reads the JSON of headers: objects, strings and arrays of non-negative integers. It is
+// stricter than the decoder of encoding/json, on which it is built. That decoder permits equal
+// keys, and replaces invalid UTF-8 and lone surrogates, so that two names could become one.
 type cursor struct{ json *json.Decoder }
 
-// escape matches an escape sequence, and in its group a surrogate without its other half.
+// escape matches an escape sequence. Its group matches a surrogate without the other half.
 var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
 
 // longestEscape is the length of two surrogates.
 const longestEscape = len(`\ud83d\ude00`)
 
-// newCursor checks that the decoder has nothing in text to replace.
+// newCursor returns an error if text has bytes that the decoder would replace.
 func newCursor(text []byte) (*cursor, error) {
-	// around has the name that the byte at belongs to, or that stands before it.
+	// The bytes around an error show the name.
 	around := func(at int) []byte { return text[max(0, at-40):min(len(text), at+40)] }
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])
@@ -35,7 +34,7 @@ func newCursor(text []byte) (*cursor, error) {
 		at += size
 	}
 	for at := 0; ; {
-		// A header has few escape sequences, and the expression takes long for each byte.
+		// IndexByte is faster than the expression, and a header has few escape sequences.
 		next := bytes.IndexByte(text[at:], '\\')
 		if next < 0 {
 			break
@@ -59,7 +58,7 @@ func newCursor(text []byte) (*cursor, error) {
 func (c *cursor) next() (json.Token, error) {
 	t, err := c.json.Token()
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		// The file may still go on.
+		// io.EOF would mean the end of the file.
 		err = errors.New("unexpected end")
 	}
 	if err != nil {
@@ -68,7 +67,7 @@ func (c *cursor) next() (json.Token, error) {
 	return t, nil
 }
 
-// written returns a token as the header has it.
+// written returns the text of a token in the header.
 func written(t json.Token) string {
 	switch t := t.(type) {
 	case nil:
@@ -96,8 +95,8 @@ func is(t json.Token, d json.Delim) error {
 	return nil
 }
 
-// object reads an object and calls member after each key and its colon; member
-// reads the value. An equal key is an error.
+// object reads an object. It calls member after each key and its colon, and member reads the value.
+// A second equal key is an error.
 func (c *cursor) object(member func(key string) error) error {
 	if err := c.expect('{'); err != nil {
 		return err
@@ -139,7 +138,7 @@ func (c *cursor) integers() ([]int, error) {
 		if !ok || !digits.MatchString(string(n)) {
 			return nil, fmt.Errorf("want a non-negative integer, got %.40s", written(t))
 		}
-		// No int has more than 20 digits, and what is converted stays short.
+		// No int has more than 20 digits.
 		i, err := strconv.Atoi(string(n[:min(len(n), 20)]))
 		if err != nil {
 			return nil, fmt.Errorf("%.40s is beyond an int", n)
@@ -164,7 +163,7 @@ func (c *cursor) str() (string, error) {
 	return s, nil
 }
 
-// finish checks that nothing but white space is left.
+// finish returns an error unless only white space is left.
 func (c *cursor) finish() error {
 	switch t, err := c.json.Token(); {
 	case err == io.EOF:

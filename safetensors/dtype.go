@@ -1,10 +1,10 @@
 package safetensors
 
-// DType is the type of a tensor's elements, by its name in the header.
+// DType is the element type of a tensor, by its name in the header.
 type DType string
 
-// The types of the format. F8 types are named by their bits of exponent and
-// mantissa; those below 8 bits are packed without gaps within a tensor.
+// The types of the format. The name of an F8 type has its bits of exponent (E) and of mantissa (M).
+// Elements below 8 bits are packed without gaps within a tensor.
 const (
 	Bool       DType = "BOOL"    // one byte
 	F4         DType = "F4"      // MXFP4
@@ -30,8 +30,8 @@ const (
 	U64        DType = "U64"
 )
 
-// dtypes are all types with their bits per element, in the order by which the reference
-// implementation ranks them when it writes.
+// dtypes are all types with the bits of an element. The reference implementation writes tensors by
+// the rank of their types in this order.
 var dtypes = [...]struct {
 	name DType
 	bits uint64

@@ -12,15 +12,15 @@ import (
 
 // Floats returns the elements of t, row-major, in new memory.
 //
-// F16, BF16, F32, F8_E4M3 and F8_E5M2 convert exactly, subnormals and the sign of zero included.
-// F64 converts to float32 by rounding to nearest even, where values beyond the range become ±Inf.
-// ±Inf stay what they are and NaN stays NaN; its sign and payload are kept where no rounding takes
-// place. F8_E4M3 has no infinity, and NaN at 0x7f and 0xff alone [OFP8]. BOOL is 0 and 1. Integers
-// convert exactly: one that T does not have is an error. Quantised weights are stored as F8 or
-// integers beside their scales, by which the caller multiplies.
+// F16, BF16, F32, F8_E4M3 and F8_E5M2 convert exactly, with subnormals and the sign of zero. F64
+// rounds to the nearest float32, ties to even, and to ±Inf beyond the range. ±Inf stays ±Inf and
+// NaN stays NaN; NaN keeps its sign and payload if the element is not rounded. F8_E4M3 has no
+// infinity, and NaN at 0x7f and 0xff alone [OFP8]. BOOL becomes 0 and 1. Integers convert exactly.
+// Quantised weights are stored as F8 or integers beside their scales, and the caller multiplies by
+// the scales.
 //
-// It is an error if t has another dtype, or if its Data do not fit its DType and
-// Shape.
+// The error reports another dtype, an integer that T cannot represent, and Data that do not fit
+// DType and Shape.
 func Floats[T dense.Float](t Tensor) ([]T, error) {
 	elements, err := t.extent()
 	if err != nil {
@@ -31,7 +31,7 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 	default:
 		return nil, fmt.Errorf("safetensors: dtype %s, want F64, F32, F16, BF16, F8_E4M3, F8_E5M2, BOOL or integers", t.DType)
 	}
-	// Short elements may fit the memory of a 32-bit machine where those of T do not.
+	// On a 32-bit machine, short elements may fit memory and elements of T may not.
 	if _, _, err := extent(dtypeOf[T](), t.Shape); err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
 	}
@@ -73,7 +73,7 @@ func Floats[T dense.Float](t Tensor) ([]T, error) {
 	return x, nil
 }
 
-// e4m3 returns the number whose bits are a sign, 4 bits of exponent and 3 of fraction.
+// e4m3 returns the number with a sign bit, 4 bits of exponent and 3 bits of fraction.
 func e4m3(b byte) float32 {
 	if b&0x7f == 0x7f {
 		return math.Float32frombits(uint32(b>>7)<<31 | 0x7fc00000)
@@ -106,9 +106,9 @@ func integers[T dense.Float](x []T, t Tensor) error {
 	return nil
 }
 
-// FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16 by E, bit for bit.
-// half.Encode makes numbers of 16 bits. The tensor shares no memory with shape and x. It is an
-// error if a dimension is negative or if Π shape ≠ len(x).
+// FromFloats returns x, row-major, as a tensor of type F64, F32, F16 or BF16, the type of E. It
+// keeps every bit of x. half.Encode makes numbers of 16 bits. The tensor shares no memory with
+// shape and x. The error reports a negative dimension and Π shape ≠ len(x).
 func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error) {
 	dtype := dtypeOf[E]()
 	elements, size, err := extent(dtype, shape)
@@ -140,7 +140,7 @@ func FromFloats[E dense.Float | half.Number](shape []int, x []E) (Tensor, error)
 	return Tensor{DType: dtype, Shape: append([]int{}, shape...), Data: data}, nil
 }
 
-// dtypeOf returns the type of the elements E.
+// dtypeOf returns the DType of E.
 func dtypeOf[E dense.Float | half.Number]() DType {
 	switch any(E(0)).(type) {
 	case float32:

@@ -8,7 +8,7 @@ import (
 // metadataKey is the key of the header that names no tensor.
 const metadataKey = "__metadata__"
 
-// entry is what the header says of one tensor.
+// entry is the header's entry of one tensor.
 type entry struct {
 	name       string
 	dtype      DType
@@ -16,11 +16,11 @@ type entry struct {
 	begin, end int
 }
 
-// parseHeader returns the metadata, nil if there are none, and the entries in the
-// order of the text. It checks the form alone: names and fields are unique, known
-// and complete, numbers are non-negative ints; arrange checks what they mean.
+// parseHeader returns the metadata, nil for none, and the entries in the order of the text. It
+// checks that names are unique, that fields are known and complete, and that numbers are
+// non-negative ints. arrange checks the values of the fields.
 func parseHeader(text []byte) (metadata map[string]string, entries []entry, err error) {
-	// White space before the object is JSON, but not safetensors.
+	// JSON permits white space before the object, and safetensors does not.
 	if len(text) == 0 || text[0] != '{' {
 		return nil, nil, fmt.Errorf("header %.20q, want it to start with '{'", text[:min(len(text), 20)])
 	}

@@ -12,20 +12,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// maxHeader is the length in bytes beyond which a header is refused.
+// maxHeader is the length in bytes of the longest header that Read accepts.
 const maxHeader = 100_000_000
 
-// Read reads one file from r, to the end of r: bytes after the buffer are an error.
+// Read reads one file from r, to the end of r. Bytes after the buffer are an error.
 //
-// The tensors own their memory, each its own block, and Shape and Data are never nil. An error
-// names the tensor and the value that the format forbids, or wraps the error of r. A file that ends
-// too early gives io.ErrUnexpectedEOF. Read refuses a file larger than 2⁴⁰ bytes, or 2³⁰ on 32-bit
-// systems, before it reads a tensor. No input makes Read panic. The memory that Read allocates is
-// bounded by a multiple of the bytes that r has delivered and a constant, whatever the header
-// claims.
+// Each tensor has memory of its own, and Shape and Data are never nil. An error names the tensor
+// and the value that the format forbids, or wraps the error of r. A file that ends too early gives
+// io.ErrUnexpectedEOF. A file larger than 2⁴⁰ bytes, or 2³⁰ bytes on 32-bit systems, is an error
+// that Read returns before it reads a tensor. No input makes Read panic. Read allocates at most a
+// constant plus a multiple of the bytes that r has delivered, whatever the header claims.
 //
-// Read asks r for a header or a tensor at a time, or for large blocks of one, so r needs a buffer
-// of its own only if it is slow at small tensors.
+// Read reads the header and each tensor in one call of r.Read, or in large blocks, so that r needs
+// no buffer unless small tensors are slow to read.
 func Read(r io.Reader) (*File, error) {
 	f, err := read(r)
 	if err != nil {
@@ -34,9 +33,9 @@ func Read(r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// View is Read of a file that is in memory, such as one that the system has mapped: Data of tensors
-// are parts of data, which have no room to grow, and nothing but the header is copied. They change
-// with data, and must not be used once data is unmapped.
+// View reads a file in memory, such as a mapped file. It copies the header alone: the Data of the
+// tensors are slices of data, with no capacity beyond their length. Do not use them after data is
+// unmapped.
 func View(data []byte) (*File, error) {
 	f, err := parse(&view{data})
 	if err != nil {
@@ -45,7 +44,7 @@ func View(data []byte) (*File, error) {
 	return f, nil
 }
 
-// view is the bytes of a file that are not read yet.
+// view is a source in memory: the bytes that are not yet read.
 type view struct{ rest []byte }
 
 func (v *view) take(n int) ([]byte, error) {
@@ -65,17 +64,18 @@ func (v *view) end() error {
 	return nil
 }
 
-// source gives the bytes of a file.
+// source is a file that is read from its beginning to its end.
 type source interface {
-	// take returns the next n bytes, or those there are and io.ErrUnexpectedEOF or another error.
+	// take returns the next n bytes. If fewer are left, it returns these and an error, which is
+	// io.ErrUnexpectedEOF at the end of the file.
 	take(n int) ([]byte, error)
-	// end returns an error if there are more bytes.
+	// end returns an error if bytes are left.
 	end() error
 }
 
 var errTrailing = errors.New("bytes follow the last tensor")
 
-// reader reads a file.
+// reader is a source that reads an io.Reader.
 type reader struct{ io.Reader }
 
 func (r reader) end() error {
@@ -96,7 +96,7 @@ func read(r io.Reader) (*File, error) {
 	return parse(reader{r})
 }
 
-// parse returns the file of a source.
+// parse reads a file from a source.
 func parse(r source) (*File, error) {
 	text, err := readHeader(r)
 	if err != nil {
@@ -140,9 +140,8 @@ func readHeader(r source) ([]byte, error) {
 	return text, nil
 }
 
-// take reads n bytes and returns them, or those there were and an error, which is
-// io.ErrUnexpectedEOF at the end of r. It allocates at most 64 KiB or four times
-// what r delivers, counting blocks that it has outgrown.
+// take allocates at most 64 KiB or four times the bytes that r delivers, with the blocks that it
+// has outgrown.
 func (r reader) take(n int) ([]byte, error) {
 	data := make([]byte, 0, min(n, 64<<10))
 	for {
@@ -158,9 +157,9 @@ func (r reader) take(n int) ([]byte, error) {
 	}
 }
 
-// arrange sorts the entries by offset; an empty tensor comes before others that start at the same
-// byte. It checks that each entry has the number of bytes that type and shape imply, that the
-// entries cover the buffer without holes, and that memory can hold the tensors.
+// arrange sorts the entries by offset. Of entries that start at one byte, empty tensors come first.
+// arrange checks that each entry has the number of bytes of its type and shape, that the entries
+// cover the buffer without holes, and that memory can hold the tensors.
 func arrange(entries []entry) error {
 	for _, e := range entries {
 		_, size, err := extent(e.dtype, e.shape)

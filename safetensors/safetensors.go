@@ -9,30 +9,29 @@ import (
 
 // File is the content of a safetensors file.
 type File struct {
-	// Metadata is free text by key. A nil map is a file without metadata, which
-	// is not the same file as one with an empty map.
+	// Metadata is free text by key. A nil map means a file without metadata, which differs from a
+	// file with an empty map.
 	Metadata map[string]string
 
-	// Tensors are the tensors by name. Any valid UTF-8 is a name, the empty
-	// string included, but __metadata__.
+	// Tensors are the tensors by name. A name is any valid UTF-8, also the empty string, except
+	// __metadata__.
 	Tensors map[string]Tensor
 }
 
-// Tensor is a dense array. Its zero value is not valid, as it has no DType.
+// Tensor is a dense array. The zero Tensor is not valid, because it has no DType.
 type Tensor struct {
 	DType DType
 
-	// Shape holds the dimensions, outermost first. An empty or nil Shape is a
-	// scalar, of one element.
+	// Shape holds the dimensions, outermost first. An empty or nil Shape means a scalar, which has
+	// one element.
 	Shape []int
 
-	// Data holds the elements row-major, each little-endian: as many bytes as
-	// DType and Shape imply.
+	// Data holds the elements, row-major and little-endian. DType and Shape determine its length.
 	Data []byte
 }
 
-// extent returns the number of elements of the tensor, the product of its
-// dimensions, after checking DType, Shape and Data against each other.
+// extent returns the number of elements of the tensor, the product of its dimensions. The error
+// reports DType, Shape and Data that do not fit each other.
 func (t Tensor) extent() (elements int, err error) {
 	elements, size, err := extent(t.DType, t.Shape)
 	if err != nil {
@@ -44,10 +43,9 @@ func (t Tensor) extent() (elements int, err error) {
 	return elements, nil
 }
 
-// extent returns the number of elements of a shape, Π shape, and of bytes that
-// they take, bits·Π shape/8. It is an error if the dtype is unknown, a dimension is
-// negative, the bits do not fill bytes, or if a number does not fit
-// an int, also with the dimensions left out that are 0.
+// extent returns the number of elements of a shape, Π shape, and the number of their bytes,
+// bits·Π shape/8. The error reports an unknown dtype, a negative dimension, elements that do not
+// fill whole bytes, and numbers that do not fit an int, also without the dimensions that are 0.
 func extent(dtype DType, shape []int) (elements, size int, err error) {
 	rank := dtype.rank()
 	if rank < 0 {
@@ -69,7 +67,7 @@ func extent(dtype DType, shape []int) (elements, size int, err error) {
 		}
 	}
 	high, low := bits.Mul64(product, dtypes[rank].bits)
-	// The quotient by 8 has 64 bits only below this bound; beyond it, it is no int either.
+	// For high ≥ 8 the quotient by 8 has more than 64 bits.
 	if high >= 8 || high<<61|low>>3 > math.MaxInt {
 		return 0, 0, fmt.Errorf("shape %s of dtype %s has more bytes than an int counts", brief(shape), dtype)
 	}
@@ -82,7 +80,7 @@ func extent(dtype DType, shape []int) (elements, size int, err error) {
 	return int(product), int(high<<61 | low>>3), nil
 }
 
-// brief returns the shape as text for an error, cut after eight dimensions.
+// brief returns the text of the shape for an error, with at most eight dimensions.
 func brief(shape []int) string {
 	const most = 8
 	if len(shape) <= most {

@@ -14,13 +14,14 @@ import (
 	"unicode/utf8"
 )
 
-// Write writes f to w. Equal files give equal bytes, in the order and with the
-// padding that the package describes.
+// Write writes f to w. Equal files give equal bytes, in the order and with the padding that the
+// package comment describes.
 //
-// A tensor whose DType, Shape and Data do not fit each other, a name or metadata that is not valid
-// UTF-8, and a header beyond 100 MB are errors. Write finds these before it writes the first byte,
-// and wraps errors of w. Write keeps and changes nothing of f, and allocates names and header
-// alone. It calls w once for the header and once for each tensor that is not empty.
+// The error reports a tensor whose DType, Shape and Data do not fit each other, a name or metadata
+// that is not valid UTF-8, and a header of more than 100 MB. Write returns such an error before it
+// writes the first byte. It wraps errors of w. Write neither keeps nor changes f, and allocates the
+// names and the header alone. It calls w.Write once for the header and once for each tensor that is
+// not empty.
 func Write(w io.Writer, f *File) error {
 	if w == nil || f == nil {
 		return errors.New("safetensors: w or f is nil, want a writer and a file")
@@ -52,8 +53,8 @@ func order(tensors map[string]Tensor) []string {
 	})
 }
 
-// header returns all that comes before the buffer: the length of the header and
-// the header, padded with spaces to a multiple of 8 bytes.
+// header returns the bytes before the buffer: the length of the header, and the header padded with
+// spaces to a multiple of 8 bytes.
 func header(f *File, names []string) ([]byte, error) {
 	text := append(make([]byte, 8), '{')
 	if f.Metadata != nil {
@@ -68,7 +69,7 @@ func header(f *File, names []string) ([]byte, error) {
 		if _, err := t.extent(); err != nil {
 			return nil, fmt.Errorf("tensor %.80q: %w", name, err)
 		}
-		// Tensors may share memory, so the bound of a block does not hold for the sum.
+		// Tensors may share memory, so that the sum may exceed an int.
 		if len(t.Data) > math.MaxInt-begin {
 			return nil, fmt.Errorf("tensor %.80q: %d bytes after %d are beyond an int", name, len(t.Data), begin)
 		}
@@ -113,7 +114,7 @@ func appendEntry(text []byte, e entry) []byte {
 	return append(text, '}')
 }
 
-// separate appends a comma unless the text has just opened an object.
+// separate appends a comma unless text ends with the '{' of an object.
 func separate(text []byte) []byte {
 	if text[len(text)-1] == '{' {
 		return text
@@ -133,9 +134,8 @@ func appendIntegers(text []byte, list []int) []byte {
 	return append(text, ']')
 }
 
-// appendString appends s, which is valid UTF-8, between quotes. It escapes what
-// JSON forbids inside a string and nothing else, by letter where JSON has one, as
-// the reference implementation does.
+// appendString appends s, which is valid UTF-8, between quotes. It escapes only the characters that
+// JSON forbids inside a string, by letter where JSON has one, as the reference implementation does.
 func appendString(text []byte, s string) []byte {
 	const hex = "0123456789abcdef"
 	text = append(text, '"')

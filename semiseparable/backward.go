@@ -13,8 +13,8 @@ import (
 //	ω = max |V − T·Y|_ij / (|V| + |Λ|·|Y| + tril(|Q||K|ᵀ, −1)·|Y|)_ij
 //
 // with 0/0 = 0. Y solves exactly a system in which each term q_il·k_jl of q_iᵀk_j, each λ_i and
-// each element of V has a relative error of at most ω. A Y of Solve has an ω of a few units of
-// rounding; with ω near 1, Y has nothing to do with the system.
+// each element of V has a relative error of at most ω. For the Y of Solve, ω is a few units of
+// rounding. An ω near 1 means that Y does not solve the system.
 //
 // BackwardError computes in float64 for both T, so ω is itself uncertain by some 2⁻⁵⁰. It takes
 // O(n·d·p) operations, about four times as many as Solve, and O(n·(d+p)) memory. NaN or ±Inf in an

@@ -3,10 +3,10 @@ package semiseparable
 // check returns an error if the result or an argument is not finite. name is the name of x in the
 // error.
 //
-// A check of Z at the end, and of the result of a product, is enough: NaN and ±Inf in all but the
-// diagonal reach them, because products let no zero hide NaN or ±Inf. A row of the solution (of X,
-// in a product) or of right that is not finite spoils Z at once. Such a row of left spoils the
-// result, and in a solution thereby Z.
+// check looks at Z after the last chunk, and at the result of a product. NaN and ±Inf in all
+// arguments but the diagonal spread to these, because a product with zero keeps them. A row of
+// right or of the solution (of X, in a product) that is not finite makes Z not finite. Such a row
+// of left makes the result not finite, and a solution makes Z not finite in turn.
 func (s *pass[T]) check(name string) error {
 	sound := s.Q.Cols > 0
 	for i := range s.groups {

@@ -3,10 +3,11 @@
 //	T = Λ + tril(QKᵀ, −1)  (n×n)
 //
 // that has λ_0 … λ_{n−1} on its diagonal and the inner products q_iᵀk_j of the rows of Q and K,
-// both n×d, below the diagonal. T is lower triangular. Its n²/2 elements depend on 2nd+n numbers
-// alone, so T⁻¹V takes O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³). The
-// outputs of attention by the delta rule solve such a system [Schlag et al. 2021; Yang et al.
-// 2024]; package performer/recurrence has that attention, with decays and strengths.
+// both n×d, below the diagonal. T is lower triangular: a diagonal plus the strictly lower triangle
+// of a product. The n²/2 elements of T depend on 2nd+n numbers alone. For this reason T⁻¹V takes
+// O(n) operations instead of O(n²), and T⁻¹ takes O(n²) instead of O(n³). The outputs of attention
+// by the delta rule solve such a system [Schlag et al. 2021; Yang et al. 2024]; package
+// performer/recurrence computes this attention, with decays and strengths.
 //
 //	m := semiseparable.Matrix[float32]{Q: q, K: k} // λ = 1
 //	y, err := m.Solve(dense.Matrix[float32]{}, v)
@@ -18,24 +19,24 @@
 //
 //	y_i = (v_i − q_iᵀZ) / λ_i,  Z ← Z + k_i·y_iᵀ
 //
-// takes 2dp multiply-adds per row. For speed, c rows go together. For the rows C = [i, j) let T_CC
-// be the triangle of T on the diagonal; Z = K[:i]ᵀ·Y[:i] is what precedes it:
+// takes 2dp multiply-adds per row. For speed, Solve takes chunks C = [i, j) of c rows. With the
+// triangle T_CC of T on the diagonal, and Z = K[:i]ᵀ·Y[:i] from the rows before C,
 //
 //	Y_C = T_CC⁻¹·(V_C − Q_C·Z),  Z ← Z + K_CᵀY_C
 //
-// All of this is matrix products. One product makes T_CC, with c·d multiply-adds per row.
+// consists of matrix products. One product computes T_CC, with c·d multiply-adds per row.
 // Substitution in blocks of rows solves with T_CC, with c·p/2 multiply-adds per row. For the rows B
 // of a block and the rows A of C above B,
 //
 //	Y_B = T_BB⁻¹·W_B − (T_BB⁻¹·T_BA)·Y_A,  W = V − Q·Z,
 //
-// is one product with two matrices that are made once for all columns. Triangles of order 16 at
-// most are inverted, and only if they are well-conditioned.
+// is one product with two matrices that do not depend on the columns. Solve inverts triangles of
+// order 16 at most, and only well-conditioned ones.
 //
-// Columns of V are independent of each other, and so are the triangles: some processors make the
-// triangles of later rows while others go through the columns. Columns go together in panels as
-// wide as a product takes at a time. The rows of Z and Y in a panel have the layout that products
-// read and write, so nothing is copied from one product to the next.
+// The columns of V are independent of each other, and so are the triangles. Some processors compute
+// the triangles of later rows while others compute columns. The columns are cut into panels of the
+// width of a matrix product. The rows of Z and Y in a panel have the layout that products read and
+// write, so that no product copies its operands.
 //
 // # Inverting
 //
@@ -44,22 +45,22 @@
 //
 //	Y_CC = T_CC⁻¹,  Y[C, :i] = −Y_CC·Q_C·Z,  Z[:, :j] ← [Z, 0] + K_CᵀY[C, :j]
 //
-// The c×d products −Y_CC·Q_C are taken first, for all C at once. Each element below the diagonal
-// then costs d multiply-adds for itself and d for Z.
+// Inverse computes the c×d products −Y_CC·Q_C of all chunks first. An element below the diagonal
+// then costs d multiply-adds for the element and d for Z.
 //
 // # Transposes
 //
-// Row i of Tᵀ·Y = V is λ_i·y_i + k_iᵀ·Σ_{j>i} q_j·y_jᵀ = v_i. The recursion is the same with Q and
-// K exchanged, from the last row to the first. In chunks,
+// Row i of Tᵀ·Y = V is λ_i·y_i + k_iᵀ·Σ_{j>i} q_j·y_jᵀ = v_i. The recursion runs from the last row
+// to the first, with Q and K exchanged. In chunks,
 //
 //	Y_C = T_CC⁻ᵀ·(V_C − K_C·Z),  Z ← Z + Q_CᵀY_C
 //
-// The upper-triangular matrix Λ + triu(QKᵀ, 1) is the transpose of Λ + tril(KQᵀ, −1). Its systems
-// are solved by
+// The upper-triangular matrix Λ + triu(QKᵀ, 1) is the transpose of Λ + tril(KQᵀ, −1). Solve its
+// systems by
 //
 //	y, err := semiseparable.Matrix[float32]{Diag: diag, Q: k, K: q}.SolveTransposed(dst, v)
 //
-// Products use the recursion in the other direction: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
+// Mul uses the same recursion with known X: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
 //
 // # Without the mask
 //
@@ -81,18 +82,18 @@
 //	Woodbury.Solve                     2ndp + d²p                       O(d·p)
 //	Woodbury.Inverse                   n²·d + n·d²                      O(n·d)
 //
-// Chunks have c = 48 rows, and w ≤ 16 chunks are in work at a time. Methods of Matrix that take a
-// dst keep their working memory for later calls, and allocate nothing once it is there. All of them
-// run on GOMAXPROCS processors. Results do not depend on the number of processors, because work is
-// cut by size and sums have a fixed order.
+// Chunks have c = 48 rows, and at most w = 16 chunks are in memory at a time. Methods of Matrix
+// that take a dst keep their working memory for later calls: after the first call of a size they
+// allocate nothing if dst is given. All methods use GOMAXPROCS processors. Results do not depend on
+// the number of processors, because work is cut by size and sums have a fixed order.
 //
 // # When it is stable
 //
 // Solve has a small backward error for every T: Y solves exactly a system with q_il·k_jl, λ_i and
 // v_i that are each off by a few units of rounding. BackwardError measures this error. Solve
 // inverts a triangle, of order 16 at most, only if the condition numbers ‖|T⁻¹||T|‖ in the ∞-norm
-// and ‖|T||T⁻¹|‖ in the 1-norm are at most 1024, as in the delta rule. It solves a chunk with
-// another triangle row by row, which is slower.
+// and ‖|T||T⁻¹|‖ in the 1-norm are at most 1024, as in the delta rule. Solve treats chunks with
+// other triangles row by row, which is slower.
 //
 // Inverse has a residual T·T⁻¹ − I that grows with the condition number of chunks of 128 rows.
 // Inverse checks the residual at a vector of random signs, in O(n²) [Freivalds 1979], and returns a
@@ -106,18 +107,18 @@
 //     contract.
 //   - Independent q_i and k_i are badly behaved. Products of the factors I − k_i·q_iᵀ grow
 //     exponentially as a rule: for d = 8 and standard normal elements, float32 overflows after some
-//     hundred rows. The solution itself is that large, and no method can help.
-//   - |λ_i| small beside |q_iᵀk_j| lets the solution grow by their ratio at every row.
+//     hundred rows. The solution itself is that large, for every method.
+//   - If |λ_i| is small beside |q_iᵀk_j|, the solution grows by about their ratio at every row.
 //
-// Overflow is an error and never a NaN. A result that is not finite is an *OverflowError. An
-// argument that is not finite, or a diagonal element that cannot be divided by, is an
-// *ElementError, which names the argument and the row. The checks cost next to nothing, because NaN
-// and ±Inf stay in Z. Results without an error are finite.
+// Overflow is an error. A result that is not finite is an *OverflowError. An argument that is not
+// finite, or a diagonal element by which T cannot be divided, is an *ElementError, which names the
+// argument and the row. The checks cost next to nothing, because NaN and ±Inf stay in Z. Results
+// without an error are finite.
 //
 // # Sharing
 //
-// Methods never change a Matrix or a Woodbury; goroutines may share both. A method panics with both
-// shapes if they do not fit.
+// Methods do not change a Matrix or a Woodbury, and goroutines may share both. A method panics with
+// both shapes if they do not fit.
 //
 // # References
 //

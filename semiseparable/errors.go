@@ -7,17 +7,17 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// ElementError reports an element of an argument that is of no use: NaN, ±Inf, or a diagonal
-// element that cannot be divided by. Such a divisor is outside [ν, 1/ν] in magnitude, where ν =
-// 2⁻¹²⁶ (float32) or 2⁻¹⁰²² (float64) is the smallest normal number: it is zero, subnormal, or so
-// large that its reciprocal is subnormal.
+// ElementError reports an element of an argument that is NaN or ±Inf, or an element of the diagonal
+// that is no divisor. A divisor is in [ν, 1/ν] in magnitude, where ν = 2⁻¹²⁶ (float32) or 2⁻¹⁰²²
+// (float64) is the smallest normal number. Zero, subnormal numbers, and numbers whose reciprocal is
+// subnormal are no divisors.
 type ElementError struct {
 	Argument string  // "diag", "q", "k", "v" or "x"
 	Row      int     // the first such row of the argument
 	Value    float64 // the first such element of the row
 }
 
-// Error names the argument, its row, the element and what is wanted.
+// Error returns a text with the argument, the row, the element and the condition on it.
 func (e *ElementError) Error() string {
 	want := "a finite element"
 	if e.Argument == "diag" {
@@ -29,13 +29,14 @@ func (e *ElementError) Error() string {
 // OverflowError reports a result of finite arguments that is beyond the range of the element type.
 // Solutions of a system may grow exponentially with n.
 type OverflowError struct {
-	// Row is the first row of the result, or the last one for Tᵀ, that holds an element which is
-	// not finite. Rows are computed in chunks, and an overflow in one row spoils others. The row
-	// that overflows first is within 47 rows of Row (127 for Inverse), or anywhere for Woodbury.
+	// Row is the first row of the result, or the last row for Tᵀ, with an element that is not
+	// finite. Rows are computed in chunks, and an overflow spreads to the other rows of its chunk.
+	// The row that overflows first is within 47 rows of Row (127 for Inverse). For Woodbury it may
+	// be any row.
 	Row int
 }
 
-// Error names the row.
+// Error returns a text with the row.
 func (e *OverflowError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of the result overflows", e.Row)
 }
@@ -50,7 +51,7 @@ func smallestNormal[T dense.Float]() T {
 	return T(least)
 }
 
-// checkPivots returns an error unless every element can be divided by.
+// checkPivots returns an error unless every element is a divisor.
 func checkPivots[T dense.Float](diag []T) error {
 	least := smallestNormal[T]()
 	most := 1 / least
@@ -62,7 +63,7 @@ func checkPivots[T dense.Float](diag []T) error {
 	return nil
 }
 
-// checkFinite returns an error if x holds NaN or ±Inf.
+// checkFinite returns an error if x has NaN or ±Inf.
 func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
 	for i := range x.Rows {
 		if row := x.Row(i); !finite(row) {
@@ -72,7 +73,7 @@ func checkFinite[T dense.Float](name string, x dense.Matrix[T]) error {
 	return nil
 }
 
-// checkArguments returns an error if Λ, Q or K hold NaN or ±Inf.
+// checkArguments returns an error if Λ, Q or K has NaN or ±Inf.
 func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 	if err := checkFinite("diag", dense.Of(len(diag), 1, diag)); err != nil {
 		return err
@@ -83,10 +84,10 @@ func checkArguments[T dense.Float](diag []T, q, k dense.Matrix[T]) error {
 	return checkFinite("k", k)
 }
 
-// finite reports whether x holds neither NaN nor ±Inf.
+// finite reports whether x has neither NaN nor ±Inf.
 func finite[T dense.Float](x []T) bool {
-	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. Several sums do not wait for each
-	// other.
+	// 0·v is 0 for finite v only, and NaN stays NaN in a sum. The four sums are independent, which
+	// is faster.
 	var s0, s1, s2, s3 T
 	for ; len(x) >= 4; x = x[4:] {
 		s0 += 0 * x[0]

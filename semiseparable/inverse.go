@@ -13,25 +13,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// inverseChunk is the number of rows that Inverse takes at a time. Triangles cost little beside n²,
-// so these chunks are larger than the chunks of Solve. The order of sums depends on the number,
-// which therefore follows no cache: 96, 192 and 256 rows are no faster.
+// inverseChunk is the number of rows of a chunk of Inverse. Triangles cost little beside n², so
+// that these chunks are larger than those of Solve. The number does not depend on caches, because
+// the order of sums depends on it. 96, 192 and 256 rows are no faster.
 const inverseChunk = 128
 
-// largeFrom is the size of a result, in second caches, from which no cache is likely to hold it.
+// largeFrom is the size of a result, in sizes of the second cache, that no cache is likely to hold.
 const largeFrom = 16
 
-// Inverse writes T⁻¹ into the n×n matrix dst, zeros above the diagonal included, and
-// returns it; a zero dst is allocated. It takes O(n²·d) operations and, beyond dst,
+// Inverse writes T⁻¹, with the zeros above the diagonal, into the n×n matrix dst and returns dst.
+// If dst is zero, Inverse allocates it. Inverse takes O(n²·d) operations and, beyond dst,
 // n·(d + n/64) elements of memory.
 //
-// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. Inverse allocates
-// nothing once working memory is there.
+// dst must not overlap Q, K or Diag. The result does not depend on GOMAXPROCS. After the first call
+// of a size Inverse allocates nothing but dst.
 //
-// The error is an *ElementError if Diag holds an element that cannot be divided by, or if Q or K
-// holds NaN or ±Inf. It is an *OverflowError if the inverse leaves the range of T, and a
-// *ResidualError if a chunk is so ill-conditioned that the residual T·T⁻¹ − I is larger than
-// rounding accounts for; this check takes O(n²). dst then holds nothing of use.
+// The error is an *ElementError if an element of Diag is no divisor, or if Q or K has NaN or ±Inf.
+// It is an *OverflowError if the inverse leaves the range of T, and a *ResidualError if a chunk is
+// so ill-conditioned that the residual T·T⁻¹ − I is larger than rounding explains; this check takes
+// O(n²). After an error the elements of dst are undefined.
 func (m Matrix[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.inverse(dst, inverseChunk)
 }
@@ -82,12 +82,13 @@ func (m Matrix[T]) inverse(dst dense.Matrix[T], chunk int) (dense.Matrix[T], err
 	return dst, residual
 }
 
-// inversion computes Y = T⁻¹. First come the blocks on the diagonal and their products with Q,
+// inversion computes Y = T⁻¹. The first stage computes, for all chunks C in parallel, the blocks on
+// the diagonal and their products with Q,
 //
 //	Y_CC = T_CC⁻¹,  P_C = −Y_CC·Q_C  (n×d in all)
 //
-// for all chunks C at the same time. Then come the columns of every chunk J, chunk after chunk
-// downwards; columns of different J are independent:
+// The second stage computes, for all chunks J in parallel, the columns of J, chunk after chunk
+// downwards:
 //
 //	Z = K_JᵀY_JJ;  Y_CJ = P_C·Z,  Z ← Z + K_CᵀY_CJ  for C below J.
 type inversion[T dense.Float] struct {
@@ -97,13 +98,13 @@ type inversion[T dense.Float] struct {
 	chunk, chunks int
 	stage         stage
 	overflow      atomic.Bool
-	large         bool // dst is larger than caches
+	large         bool // no cache is likely to hold dst
 
 	zeros                 []T
 	signs, sums, sizes, z []T // for the residual
 }
 
-// stage is what the pieces of an inversion do.
+// stage is the stage of an inversion.
 type stage int
 
 const (
@@ -111,7 +112,7 @@ const (
 	belowDiagonal
 )
 
-// columns is the working memory of a piece.
+// columns is the working memory of one parallel task.
 type columns[T dense.Float] struct {
 	y, z   []T
 	factor triangular.Factor[T]
@@ -133,7 +134,7 @@ func (v *inversion[T]) rows(chunk int) (lo, hi int) {
 	return chunk * v.chunk, min((chunk+1)*v.chunk, v.Q.Rows)
 }
 
-// fillDiagonal computes Y_CC and P_C and writes the zeros to the right.
+// fillDiagonal computes Y_CC and P_C of a chunk C, and writes the zeros to the right of Y_CC.
 func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	lo, hi := v.rows(chunk)
 	n := hi - lo
@@ -159,7 +160,7 @@ func (v *inversion[T]) fillDiagonal(c *columns[T], chunk int) {
 	}
 }
 
-// fillBelow computes the rows below Y_JJ.
+// fillBelow computes the rows below Y_JJ of a chunk J.
 func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	from, to := v.rows(chunk)
 	n, d := to-from, v.Q.Cols
@@ -168,7 +169,7 @@ func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	matmul.TMul(1, v.K.RowRange(from, to), v.dst.RowRange(from, to).ColRange(from, to), 0, z)
 	for below := chunk + 1; below < v.chunks; below++ {
 		lo, hi := v.rows(below)
-		// Not in dst, where rows may be so far apart that a cache holds few of them.
+		// y is not in dst, because a cache may hold few rows of dst if they are far apart.
 		y := dense.Of(hi-lo, n, c.y[:(hi-lo)*n])
 		touch(v.p.RowRange(lo, hi))
 		touch(v.K.RowRange(lo, hi))
@@ -187,7 +188,7 @@ func (v *inversion[T]) fillBelow(c *columns[T], chunk int) {
 	}
 }
 
-// write copies the beginning of x to a part of a row of dst.
+// write copies x to a part of a row of dst.
 func (v *inversion[T]) write(row, x []T) {
 	if v.large {
 		cache.CopyPast(row, x)
@@ -196,8 +197,8 @@ func (v *inversion[T]) write(row, x []T) {
 	}
 }
 
-// inspect notes whether y, columns of the last rows, is not finite. If an element of Y is not
-// finite, then neither is Z, nor any element below.
+// inspect records an overflow if y, columns of the last rows, is not finite. The last rows suffice:
+// if an element of Y is not finite, Z is not finite, and neither are the elements below.
 func (v *inversion[T]) inspect(y []T) {
 	if !finite(y) {
 		v.overflow.Store(true)

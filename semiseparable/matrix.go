@@ -12,9 +12,9 @@ import (
 // Matrix is the n×n lower-triangular matrix T = Λ + tril(QKᵀ, −1): element (i, j) is q_iᵀk_j for j
 // < i, λ_i for j = i and 0 for j > i.
 //
-// Q and K are n×d, of any d. Diag holds λ_0 … λ_{n−1}; nil stands for ones, and T is then unit
+// Q and K are n×d, for any d. Diag holds λ_0 … λ_{n−1}. A nil Diag means ones, and T is then unit
 // triangular. A Matrix is a value that shares the memory of Diag, Q and K; Q and K may be views.
-// Methods only read a Matrix, so goroutines may share it. Methods panic with the shapes if Diag, Q
+// Methods only read a Matrix, and goroutines may share it. Methods panic with the shapes if Diag, Q
 // and K do not fit.
 type Matrix[T dense.Float] struct {
 	Diag []T
@@ -49,8 +49,8 @@ func logDet[T dense.Float](diag []T) (log, sign float64) {
 	return log, sign
 }
 
-// Dense writes T itself into the n×n matrix dst, in O(n²d), and returns dst; a zero dst is
-// allocated. dst must not overlap Q, K or Diag. Inner products run over the d columns in ascending
+// Dense writes T into the n×n matrix dst, in O(n²d), and returns dst. If dst is zero, Dense
+// allocates it. dst must not overlap Q, K or Diag. Inner products add the d terms in ascending
 // order.
 func (m Matrix[T]) Dense(dst dense.Matrix[T]) dense.Matrix[T] {
 	n, _ := m.Dims()
@@ -77,7 +77,7 @@ func (m Matrix[T]) diag(i int) T {
 	return m.Diag[i]
 }
 
-// diagRange returns λ_from … λ_{to−1}, or nil where all are 1.
+// diagRange returns λ_from … λ_{to−1}, or nil if Diag is nil.
 func (m Matrix[T]) diagRange(from, to int) []T {
 	if m.Diag == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// extend returns n elements that begin with all elements in the memory of x.
+// extend returns a slice of n elements that begins with the elements of x up to its capacity.
 func extend[E any](x []E, n int) []E {
 	if n > cap(x) {
 		x = append(x[:cap(x)], make([]E, n-cap(x))...)
@@ -16,8 +16,8 @@ func extend[E any](x []E, n int) []E {
 	return x[:n]
 }
 
-// touch reads a number of every cache line of x, so that x is in a cache when a product reads x. A
-// product reads many rows at a time, and a processor does not predict such reads.
+// touch reads an element of every cache line of x, so that x is in a cache when a product reads x.
+// A product reads many rows at a time, and the processor does not prefetch such reads.
 //
 //go:noinline
 func touch[T dense.Float](x dense.Matrix[T]) T {
@@ -30,7 +30,7 @@ func touch[T dense.Float](x dense.Matrix[T]) T {
 	return sum
 }
 
-// Working memory of all calls.
+// Working memory that calls share.
 var (
 	passes     pool.Pair[pass[float32], pass[float64]]
 	inversions pool.Pair[inversion[float32], inversion[float64]]

@@ -11,23 +11,23 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// operation says which product or solution a pass computes.
+// operation is the product or the solution that a pass computes.
 type operation struct {
 	solving    bool // T⁻¹·X instead of T·X
 	transposed bool // with Tᵀ in place of T
 }
 
-// sizes are the sizes of the pieces of a pass.
+// sizes are the sizes of chunks and windows of a pass.
 type sizes struct {
-	chunk  int // rows that go together
-	window int // chunks that are prepared at a time
+	chunk  int // rows of a chunk
+	window int // chunks of a window, whose triangles are in memory at a time
 }
 
-// tuned returns the sizes that are fastest. In a chunk of c rows, each row costs 2dp multiply-adds
-// and about c·(d + p/2) for the triangle, and Z is read and written once for c rows.
+// tuned returns the fastest sizes. In a chunk of c rows, a row costs 2dp multiply-adds and about
+// c·(d + p/2) for the triangle, and a chunk reads and writes Z once.
 //
-// The rows of Q and K of a window take a quarter of the second cache. The order of sums depends on
-// the chunk, which therefore follows no cache, and not on the window.
+// The rows of Q and K of a window take a quarter of the second cache. The chunk does not depend on
+// caches, because the order of sums depends on the chunk. It does not depend on the window.
 func (m Matrix[T]) tuned() sizes {
 	const chunk, most = 48, 8
 	var v T
@@ -37,19 +37,20 @@ func (m Matrix[T]) tuned() sizes {
 
 // pass computes T·X or T⁻¹·X, or the same with Tᵀ, chunk by chunk.
 //
-// Columns do not depend on each other. They are cut into groups. A share of the groups goes through
-// all chunks of a window while other goroutines make the triangles of the next window.
+// The columns are independent of each other, and are cut into groups. A goroutine computes a share
+// of the groups for all chunks of a window, while other goroutines compute the triangles of the
+// next window.
 type pass[T dense.Float] struct {
 	Matrix[T]
 	operation
 	sizes
-	left, right dense.Matrix[T] // Z is Σ rightᵀ·Y over the chunks before and enters as left·Z
+	left, right dense.Matrix[T] // Z is Σ rightᵀ·Y over the chunks before, and left·Z is its contribution
 	dst, x      dense.Matrix[T]
 	aliased     bool // dst is x
 
 	steps     int
-	phase     int           // the window that groups are in; the window in preparation is one ahead
-	running   int           // shares that go through the window
+	phase     int           // the window of the groups; the triangles are those of the next window
+	running   int           // shares that the window has
 	triangles []triangle[T] // of two windows
 	groups    []group[T]
 	shares    int // of the groups
@@ -58,14 +59,14 @@ type pass[T dense.Float] struct {
 	fault *ElementError // the first row of x that is not finite, if x is overwritten
 }
 
-// group is the columns from ≤ j < to of the result. A product takes all columns of a group at a
-// time. All matrices of a group are panels of package matmul: a product reads a panel as another
-// product has written it.
+// group is the columns from ≤ j < to of the result, as many as one product computes at a time. All
+// matrices of a group are panels of package matmul, so that a product reads the panel that another
+// product has written.
 type group[T dense.Float] struct {
 	from, to int
 	data     []T
 	z        dense.Matrix[T] // d rows
-	x, y     dense.Matrix[T] // the rows of a chunk; the same for solutions, which take the place of X
+	x, y     dense.Matrix[T] // the rows of a chunk; x and y are the same memory for solutions
 }
 
 // run computes T⁻¹·X or T·X into dst. name is the name of x in errors.
@@ -126,14 +127,14 @@ func (g *group[T]) start(from, to, d, chunk int, solving bool) {
 	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(rows-chunk, rows)
 }
 
-// forget drops the caller's memory.
+// forget drops the references to memory of the caller.
 func (s *pass[T]) forget() {
 	s.Matrix = Matrix[T]{}
 	s.left, s.right, s.dst, s.x = s.Q, s.Q, s.Q, s.Q
 	s.fault = nil
 }
 
-// all goes through all chunks.
+// all computes all windows.
 func (s *pass[T]) all() {
 	for s.phase = -1; s.phase*s.window < s.steps; s.phase++ {
 		s.running = s.shares
@@ -145,8 +146,9 @@ func (s *pass[T]) all() {
 	}
 }
 
-// Piece lets a share go through the window, or prepares a chunk of the next window. Half the shares
-// come first and half last, where goroutines begin: only small pieces are left in the end.
+// Piece advances a share through the window, or prepares a chunk of the next window. Half of the
+// shares are the first tasks and half are the last. Goroutines start at both ends of the tasks, so
+// that small tasks are left for the end.
 func (s *pass[T]) Piece(i int) {
 	first := s.phase * s.window
 	ahead := min(s.window, s.steps-first-s.window)
@@ -160,7 +162,7 @@ func (s *pass[T]) Piece(i int) {
 	}
 }
 
-// advance lets a share of the groups go through the window that begins at step first.
+// advance computes a share of the groups for the window that begins at step first.
 func (s *pass[T]) advance(share, first int) {
 	groups := s.groups[parallel.Share(len(s.groups), s.shares, share):parallel.Share(len(s.groups), s.shares, share+1)]
 	for step := first; step < min(first+s.window, s.steps); step++ {
@@ -169,7 +171,7 @@ func (s *pass[T]) advance(share, first int) {
 		c := chunk[T]{t: s.triangle(step), left: s.left.RowRange(lo, hi), right: s.right.RowRange(lo, hi)}
 		for i := range groups {
 			g := &groups[i]
-			// The next rows come from memory while this group is computed.
+			// Memory delivers the next rows during the computation of this group.
 			if i+1 < len(groups) {
 				matmul.Prefetch(groups[i+1].of(&s.x, lo, hi))
 			} else {
@@ -190,7 +192,7 @@ func (s *pass[T]) advance(share, first int) {
 	}
 }
 
-// of returns rows lo ≤ i < hi of the columns of x that belong to g.
+// of returns rows lo ≤ i < hi of the columns of x in g.
 func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: hi - lo, Cols: g.to - g.from, Data: x.Data[lo*x.Stride+g.from:], Stride: x.Stride}
 }
@@ -198,8 +200,8 @@ func (g *group[T]) of(x *dense.Matrix[T], lo, hi int) dense.Matrix[T] {
 // triangle returns the triangle of a step.
 func (s *pass[T]) triangle(step int) *triangle[T] { return &s.triangles[step%len(s.triangles)] }
 
-// rows returns the rows lo ≤ i < hi of a step: chunks from the first to the last, or from the last
-// to the first for Tᵀ.
+// rows returns the rows lo ≤ i < hi of a step. Steps go from the first chunk to the last, and for
+// Tᵀ from the last chunk to the first.
 func (s *pass[T]) rows(step int) (lo, hi int) {
 	if s.transposed {
 		step = s.steps - 1 - step
@@ -207,7 +209,7 @@ func (s *pass[T]) rows(step int) (lo, hi int) {
 	return step * s.chunk, min((step+1)*s.chunk, s.x.Rows)
 }
 
-// prepare makes the triangle of a chunk.
+// prepare computes the triangle of a chunk.
 func (s *pass[T]) prepare(step int) {
 	lo, hi := s.rows(step)
 	touch(s.Q.RowRange(lo, hi))
@@ -218,7 +220,7 @@ func (s *pass[T]) prepare(step int) {
 	}
 }
 
-// inspect looks for rows of X that are not finite, before they are overwritten.
+// inspect records the first row of X that is not finite, before the row is overwritten.
 func (s *pass[T]) inspect(lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := s.x.Row(i)
@@ -234,7 +236,7 @@ func (s *pass[T]) inspect(lo, hi int) {
 	}
 }
 
-// chunk holds the operands of the rows C of a group.
+// chunk holds the operands of a chunk C for one group.
 type chunk[T dense.Float] struct {
 	t                 *triangle[T]
 	left, right, x, y dense.Matrix[T]

@@ -8,22 +8,22 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// ResidualError reports a wrong inverse Y: T·Y differs from I by more than rounding accounts for.
-// Chunks of T are too ill-conditioned to be inverted in the element type. Solve inverts no chunks,
-// and still solves systems with T.
+// ResidualError reports a wrong inverse Y: T·Y differs from I by more than rounding explains. Some
+// chunks of T are too ill-conditioned for an inverse in the element type. Solve does not invert
+// chunks, and still solves systems with T.
 type ResidualError struct {
-	Row      int     // of T·Y − I, the first that is beyond the bound
-	Residual float64 // of that row, relative to the sum of the magnitudes of its terms
+	Row      int     // the first row of T·Y − I whose residual exceeds the bound
+	Residual float64 // the residual of the row, relative to the sum of the magnitudes of its terms
 	Bound    float64 // 8·(n + d + 128)·u, where u is the unit roundoff
 }
 
-// Error names the row, its residual and the bound.
+// Error returns a text with the row, the residual and the bound.
 func (e *ResidualError) Error() string {
 	return fmt.Sprintf("semiseparable: row %d of T·T⁻¹ − I is %.2g relative to its terms, want at most %.2g", e.Row, e.Residual, e.Bound)
 }
 
-// sum computes, for the rows i of chunk C and the columns of chunk J, which y holds, the part of
-// Y·r for the vector r of signs, and Σ_j y_ij².
+// sum computes the contributions of y, the rows i of chunk c and the columns of chunk j of Y, to
+// Y·r and to Σ_j y_ij², where r is the vector of signs.
 func (v *inversion[T]) sum(y dense.Matrix[T], c, j int) {
 	lo, _ := v.rows(c)
 	from, to := v.rows(j)
@@ -35,7 +35,7 @@ func (v *inversion[T]) sum(y dense.Matrix[T], c, j int) {
 	}
 }
 
-// total adds the parts of all chunks: s = Y·r, and the bounds a_i = √(i+1)·‖y_i‖ of Σ_j |y_ij|.
+// total adds the contributions of all chunks: Y·r, and the bounds a_i = √(i+1)·‖y_i‖ of Σ_j |y_ij|.
 func (v *inversion[T]) total() {
 	n := v.Q.Rows
 	for j := 1; j < v.chunks; j++ {
@@ -48,13 +48,13 @@ func (v *inversion[T]) total() {
 	}
 }
 
-// residual compares T·(Y·r) with r [Freivalds 1979]. Element i of the difference sums row i of T·Y
-// − I with independent signs, and is hardly ever much smaller than the norm of the row. The
+// residual compares T·(Y·r) with r [Freivalds 1979]. Element i of the difference sums row i of
+// T·Y − I with independent signs, and is rarely much smaller than the norm of the row. The
 // magnitudes of the terms of row i sum to at most
 //
 //	1 + |λ_i|·a_i + ‖q_i‖·Σ_{j<i} ‖k_j‖·a_j,
 //
-// and rounding is relative to this sum. Sums that are not finite are not compared.
+// and rounding errors are relative to this sum. A sum that is not finite passes.
 func (v *inversion[T]) residual() error {
 	n, d := v.Dims()
 	bound := 8 * float64(n+d+inverseChunk) * roundoff[T]()
@@ -75,7 +75,7 @@ func (v *inversion[T]) residual() error {
 	return nil
 }
 
-// sign writes ±1, always the same, into x: the top bits of a linear congruential sequence.
+// sign writes a fixed sequence of ±1 into x, the top bits of a linear congruential generator.
 func sign[T float32 | float64](x []T) {
 	state := uint64(1)
 	for i := range x {

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// triangle is the triangle T_CC of a chunk C of rows: a c×c matrix with zeros above the diagonal
-// for products, a factor for solutions.
+// triangle is the triangle T_CC of a chunk C: a c×c matrix with zeros above the diagonal for
+// products, and a factor for solutions.
 type triangle[T dense.Float] struct {
 	data   []T
 	matrix dense.Matrix[T]
@@ -35,10 +35,10 @@ func (t *triangle[T]) set(m *Matrix[T], lo, hi int, op operation) {
 	}
 }
 
-// below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t.
-// Elements of t on the diagonal and above get any values.
+// below writes the elements of T below the diagonal, in rows and columns lo ≤ i < hi, to t. The
+// elements of t on and above the diagonal are undefined.
 func (m *Matrix[T]) below(t dense.Matrix[T], lo, hi int) {
-	// A product for a panel of columns leaves out most rows above the diagonal.
+	// A product for each panel of columns skips most of the rows above the diagonal.
 	width := matmul.PanelWidth[T](t.Rows)
 	for at := 0; at < t.Rows; at += width {
 		end := min(at+width, t.Rows)

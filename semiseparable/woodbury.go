@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Woodbury is the n×n matrix A = Λ + QKᵀ, without a mask, factored for solving by Woodbury's
+// Woodbury is the n×n matrix A = Λ + QKᵀ, without a mask, factored for solutions by Woodbury's
 // identity
 //
 //	A⁻¹ = Λ⁻¹ − Λ⁻¹Q·S⁻¹·KᵀΛ⁻¹,  S = I + KᵀΛ⁻¹Q  (d×d, the capacitance matrix)
@@ -22,27 +22,27 @@ import (
 type Woodbury[T dense.Float] struct {
 	diag []T
 	q, k dense.Matrix[T]
-	s    mat.LU // of Sᵀ, whose condition number in gonum's norm, ∞, is that of S in the 1-norm
+	s    mat.LU // of Sᵀ: gonum's condition number in the ∞-norm is that of S in the 1-norm
 }
 
 // SingularError reports a capacitance matrix that is singular to working precision.
 type SingularError struct {
-	Cond float64 // its condition number in the 1-norm, estimated
+	Cond float64 // an estimate of the condition number in the 1-norm
 }
 
-// Error names the condition number.
+// Error returns a text with the condition number.
 func (e *SingularError) Error() string {
 	return fmt.Sprintf("semiseparable: I + KᵀΛ⁻¹Q is singular to working precision, its condition number is %.3g", e.Cond)
 }
 
-// NewWoodbury factors Λ + QKᵀ in O(n·d² + d³). diag holds the diagonal of Λ; nil stands for ones. Q
-// and K are n×d. S is summed and factored in float64, from products of 256 rows each in the element
-// type.
+// NewWoodbury factors Λ + QKᵀ in O(n·d² + d³). diag holds the diagonal of Λ; nil means ones. Q and
+// K are n×d. NewWoodbury computes products of 256 rows in the element type, and sums and factors S
+// in float64.
 //
-// The error is an *ElementError if diag holds an element that cannot be divided by, or if q or k
-// holds NaN or ±Inf. It is a *SingularError if the condition number of S is at least 2²⁴ (float32)
-// or 2⁵³ (float64), where no digit of a solution would be right. Another error reports an S that
-// overflows or takes more than 2⁴⁰ bytes. NewWoodbury panics with the shapes if they do not fit.
+// The error is an *ElementError if an element of diag is no divisor, or if q or k has NaN or ±Inf.
+// It is a *SingularError if the condition number of S is at least 2²⁴ (float32) or 2⁵³ (float64);
+// no digit of a solution would then be right. Another error reports an S that overflows or takes
+// more than 2⁴⁰ bytes. NewWoodbury panics with the shapes if they do not fit.
 func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], error) {
 	checkShapes(diag, q, k)
 	if err := limit.Memory[float64](q.Cols, q.Cols); err != nil {
@@ -75,7 +75,7 @@ func NewWoodbury[T dense.Float](diag []T, q, k dense.Matrix[T]) (*Woodbury[T], e
 // Dims returns the order n of A and the rank d of QKᵀ.
 func (w *Woodbury[T]) Dims() (n, d int) { return w.q.Rows, w.q.Cols }
 
-// Cond returns the condition number of S in the 1-norm, estimated; 1 if d is 0.
+// Cond returns an estimate of the condition number of S in the 1-norm, and 1 if d is 0.
 func (w *Woodbury[T]) Cond() float64 {
 	if w.q.Cols == 0 {
 		return 1
@@ -93,12 +93,12 @@ func (w *Woodbury[T]) LogDet() (log, sign float64) {
 	return log, sign
 }
 
-// Solve writes Y = A⁻¹·V into dst and returns it; V and Y are n×p, and a zero dst is allocated. It
-// takes O(n·d·p + d²·p) operations and, beyond dst, O(d·p) memory.
+// Solve writes Y = A⁻¹·V into dst and returns dst. V and Y are n×p. If dst is zero, Solve allocates
+// it. Solve takes O(n·d·p + d²·p) operations and, beyond dst, O(d·p) memory.
 //
-// dst may be V exactly; it must not overlap V otherwise, nor Q, K or diag. The result does not
-// depend on GOMAXPROCS. The error is an *ElementError if V holds NaN or ±Inf and an *OverflowError
-// if the solution leaves the range of T; dst then holds nothing of use.
+// dst may be V exactly, and must not overlap V otherwise, nor Q, K or diag. The result does not
+// depend on GOMAXPROCS. The error is an *ElementError if V has NaN or ±Inf, and an *OverflowError
+// if the solution leaves the range of T. After an error the elements of dst are undefined.
 func (w *Woodbury[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	n, d := w.Dims()
 	checkOperand("v", v, n, d)
@@ -120,18 +120,19 @@ func (w *Woodbury[T]) Solve(dst, v dense.Matrix[T]) (dense.Matrix[T], error) {
 	return dst, checkResult(dst, false)
 }
 
-// Inverse writes A⁻¹ into the n×n matrix dst and returns it; a zero dst is allocated. It takes
-// O(n²·d + n·d²) operations and, beyond dst, O(n·d) memory.
+// Inverse writes A⁻¹ into the n×n matrix dst and returns dst. If dst is zero, Inverse allocates it.
+// Inverse takes O(n²·d + n·d²) operations and, beyond dst, O(n·d) memory.
 //
 // dst must not overlap Q, K or diag. The result does not depend on GOMAXPROCS. The error is an
-// *OverflowError if the inverse leaves the range of T; dst then holds nothing of use.
+// *OverflowError if the inverse leaves the range of T. After an error the elements of dst are
+// undefined.
 func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	n, d := w.Dims()
 	dst = dense.Ensure(dst, n, n)
 	if n == 0 {
 		return dst, nil
 	}
-	// gonum takes S⁻¹·KᵀΛ⁻¹ in float64: a few columns at a time need little memory.
+	// gonum solves in float64. A few columns of S⁻¹·KᵀΛ⁻¹ at a time need little memory.
 	x := dense.New[T](d, n)
 	for lo := 0; lo < n && d > 0; lo += woodburyRows {
 		hi := min(lo+woodburyRows, n)
@@ -153,7 +154,7 @@ func (w *Woodbury[T]) Inverse(dst dense.Matrix[T]) (dense.Matrix[T], error) {
 	return dst, checkResult(dst, false)
 }
 
-// woodburyRows is the number of rows that go together.
+// woodburyRows is the number of rows of one product.
 const woodburyRows = 256
 
 // project returns KᵀΛ⁻¹V, summed in float64.
@@ -178,7 +179,7 @@ func (w *Woodbury[T]) capacitate(x dense.Matrix[float64]) dense.Matrix[T] {
 		return dense.New[T](x.Rows, x.Cols)
 	}
 	y := gonum.ToMat(x)
-	// NewWoodbury has checked the condition number.
+	// NewWoodbury has checked the condition number, which gonum reports as an error.
 	var conditioned mat.Condition
 	if err := w.s.SolveTo(y, true, y); err != nil && !errors.As(err, &conditioned) {
 		panic(err)

@@ -15,10 +15,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// FromMat returns x as a dense.Matrix[T]. When T is float64 and x is row-major and unpacked (a
-// mat.RawMatrixer, such as *mat.Dense), the result shares the memory of x; otherwise it is a copy,
-// rounded to T. FromMat panics if x is nil, and if Check of the result does, which a RawMatrix
-// method of your own may cause.
+// FromMat returns x as a dense.Matrix[T]. If T is float64 and x is a mat.RawMatrixer, such as
+// *mat.Dense, the result shares the memory of x. Otherwise the result is a copy, rounded to T.
+// FromMat panics if x is nil, and if Check of the result does, which a RawMatrix method of your own
+// may cause.
 func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	if x == nil {
 		panic("gonum: x is nil, want a matrix")
@@ -42,9 +42,9 @@ func FromMat[T dense.Float](x mat.Matrix) dense.Matrix[T] {
 	return m
 }
 
-// ToMat returns m as a *mat.Dense. When T is float64, the result shares the memory of m, stride
-// included; a float32 matrix is copied. gonum has no matrix with rows but no columns or the
-// reverse: an empty m becomes an empty *mat.Dense. ToMat panics if m.Check does.
+// ToMat returns m as a *mat.Dense. If T is float64, the result shares the memory of m and has its
+// stride. If T is float32, the result is a copy. An empty m becomes an empty *mat.Dense, because
+// gonum has no matrix with rows and without columns, or the reverse. ToMat panics if m.Check does.
 func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	m.Check()
 	if m.Rows == 0 || m.Cols == 0 {
@@ -60,22 +60,23 @@ func ToMat[T dense.Float](m dense.Matrix[T]) *mat.Dense {
 	return &d
 }
 
-// FromBLAS32 returns x as a dense.Matrix that shares its memory. The fields of blas32.General are
-// in another order than the fields of blas64.General, and Go does not convert it. FromBLAS32
-// panics if Check of the result does.
+// FromBLAS32 returns x as a dense.Matrix that shares the memory of x. Go does not convert
+// blas32.General, whose fields have another order than the fields of blas64.General and
+// dense.Matrix. FromBLAS32 panics if Check of the result does.
 func FromBLAS32(x blas32.General) dense.Matrix[float32] {
 	m := dense.Matrix[float32]{Rows: x.Rows, Cols: x.Cols, Data: x.Data, Stride: x.Stride}
 	m.Check()
 	return m
 }
 
-// ToBLAS32 returns m as a blas32.General that shares its memory. Its stride is m.Stride, but at
-// least 1 and m.Cols: BLAS checks the stride of one row too. ToBLAS32 panics if m.Check does.
+// ToBLAS32 returns m as a blas32.General that shares the memory of m. Its stride is m.Stride, and
+// at least 1 and m.Cols, because BLAS checks the stride of a single row too. ToBLAS32 panics if
+// m.Check does.
 func ToBLAS32(m dense.Matrix[float32]) blas32.General {
 	m.Check()
 	return blas32.General{Rows: m.Rows, Cols: m.Cols, Data: m.Data, Stride: leading(m.Stride, m.Cols)}
 }
 
-// leading returns the stride, or one that holds the columns where there is one row and the stride
-// is not used: gonum checks it nevertheless.
+// leading returns a stride that gonum accepts. gonum checks the stride of a matrix of one row too,
+// although the matrix does not use it.
 func leading(stride, cols int) int { return max(stride, cols, 1) }

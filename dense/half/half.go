@@ -5,8 +5,8 @@
 //	Float16    5 bits     10 bits    65504     2⁻¹⁴              2⁻¹¹
 //	BFloat16   8 bits     7 bits     3.4e38    2⁻¹²⁶             2⁻⁸
 //
-// Nothing is computed in these formats: Decode rows into a dense.Matrix or a dense.Tensor, and
-// Encode the results.
+// This module does not compute in these formats: Decode numbers into a dense.Matrix or a
+// dense.Tensor, and Encode the results.
 //
 //	k := dense.TensorOf(b, h, l, d, half.Decode[float32](nil, stored)) // stored is a []half.Float16
 //	out := half.Encode[half.Float16](nil, r.Out.Data)
@@ -19,8 +19,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Float16 holds the bits of a number of IEEE 754 binary16: (−1)^s·2^(e−15)·(1 + f/2¹⁰), with 5 bits
-// e and 10 bits f; for e = 0 (−1)^s·2⁻²⁴·f, for e = 31 ±Inf or, if f is not zero, NaN.
+// Float16 holds the bits of a number of IEEE 754 binary16: a sign s, 5 bits of exponent e and 10
+// bits of fraction f. The value is (−1)^s·2^(e−15)·(1 + f/2¹⁰). For e = 0 it is (−1)^s·2⁻²⁴·f. For
+// e = 31 it is ±Inf if f = 0, and NaN otherwise.
 type Float16 uint16
 
 // BFloat16 holds the upper half of the bits of a float32.
@@ -29,9 +30,9 @@ type BFloat16 uint16
 // Number is the set of the two formats.
 type Number interface{ Float16 | BFloat16 }
 
-// Decode writes the values of src into dst, exactly, and returns dst; a nil dst is allocated. NaN
-// stays NaN, with its sign and its fraction in the upper bits. Decode panics if dst and src differ
-// in length. It allocates nothing if there is a dst.
+// Decode writes the exact values of src into dst and returns dst. If dst is nil, Decode allocates
+// it, and nothing otherwise. NaN stays NaN, with its sign, and with its fraction in the upper bits.
+// Decode panics if dst and src differ in length.
 func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	dst = ensure(dst, len(src))
 	switch src := any(src).(type) {
@@ -47,11 +48,11 @@ func Decode[T dense.Float, H Number](dst []T, src []H) []T {
 	return dst
 }
 
-// Encode writes the numbers of the format that are nearest to src into dst, and returns dst; a nil
-// dst is allocated. Ties go to the even fraction, in one rounding from float64 too. Small numbers
-// become subnormal numbers or zero, with their sign. Numbers beyond the largest by half a unit or
-// more become ±Inf. NaN stays NaN, with its sign. Encode panics if dst and src differ in length. It
-// allocates nothing if there is a dst.
+// Encode writes the numbers of format H that are nearest to src into dst and returns dst. If dst is
+// nil, Encode allocates it, and nothing otherwise. Ties go to the even fraction. Encode rounds
+// once, from float64 too. Small numbers become subnormal numbers or zero, with their sign. Numbers
+// that exceed the largest number by half a unit or more become ±Inf. NaN stays NaN, with its sign.
+// Encode panics if dst and src differ in length.
 func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	dst = ensure(dst, len(src))
 	switch dst := any(dst).(type) {
@@ -67,8 +68,8 @@ func Encode[H Number, T dense.Float](dst []H, src []T) []H {
 	return dst
 }
 
-// widened returns x in T. Conversions of NaN forget its sign and fraction on some processors,
-// riscv64 for one.
+// widened returns x in T. It does not convert a NaN, because some processors, such as riscv64, drop
+// the sign and the fraction of a NaN that they convert.
 func widened[T dense.Float](x float32) T {
 	if x == x {
 		return T(x)
@@ -83,7 +84,7 @@ func widened[T dense.Float](x float32) T {
 	return v
 }
 
-// widest returns x as float64, with what NaN holds.
+// widest returns x as float64, with the sign and the fraction of a NaN.
 func widest[T dense.Float](x T) float64 {
 	if x == x {
 		return float64(x)
@@ -100,7 +101,8 @@ func widestNaN(x float32) float64 {
 	return math.Float64frombits(bits>>31<<63 | exponent | bits<<41>>12)
 }
 
-// ensure returns dst if there is one, which must have length n.
+// ensure returns dst, which it allocates with length n if dst is nil. It panics unless dst has
+// length n.
 func ensure[E any](dst []E, n int) []E {
 	if dst == nil {
 		return make([]E, n)
@@ -111,7 +113,7 @@ func ensure[E any](dst []E, n int) []E {
 	return dst
 }
 
-// Float32 returns the value of h, exactly.
+// Float32 returns the exact value of h.
 func (h Float16) Float32() float32 {
 	sign, exponent, fraction := uint32(h>>15)<<31, uint32(h>>10)&31, uint32(h)&1023
 	switch exponent {
@@ -125,11 +127,11 @@ func (h Float16) Float32() float32 {
 	return math.Float32frombits(sign | exponent<<23 | fraction<<13)
 }
 
-// Float32 returns the value of h, exactly.
+// Float32 returns the exact value of h.
 func (h BFloat16) Float32() float32 { return math.Float32frombits(uint32(h) << 16) }
 
-// nearest returns the bits of the number nearest to x in the format with so many bits of fraction
-// and exponent.
+// nearest returns the bits of the number nearest to x in the format with the given bits of fraction
+// and of exponent.
 func nearest(x float64, fraction, exponent int) uint16 {
 	bits := math.Float64bits(x)
 	sign, magnitude := uint16(bits>>63)<<15, bits&^(1<<63)
