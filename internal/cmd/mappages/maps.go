@@ -140,26 +140,26 @@ const (
 func pages() []page {
 	return []page{
 		{"gaussian", "Gaussian kernel", "k(x, y) = exp(−‖x−y‖²/(2ℓ²)), here ℓ = 1: other length-scales divide the points by ℓ",
-			"Wave features have small errors where points are close together, exponential features where points are far apart or attention needs positive features.", []mapping{
-				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice, exact for y = x.", scaled(rff.Gaussian[float64]), false, waves("", wave, "½ + ½F(2r)")},
-				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "One feature a frequency. The phases add to the error, most of all for close points.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
+			"Features of waves (cos and sin) have small errors where points are close together. Features of exponentials have small errors where points are far apart. They are positive, as attention needs.", []mapping{
+				{"Gaussian", "φ(x) = [cos(Wx/ℓ), sin(Wx/ℓ)]/√m", "The usual choice. The estimate is exact for y = x.", scaled(rff.Gaussian[float64]), false, waves("", wave, "½ + ½F(2r)")},
+				{"GaussianPhase", "φ(x) = √(2/m)·cos(Wx/ℓ + b), b uniform on [0, 2π)", "Each frequency has one feature. The phases increase the error, mostly for close points.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
 					return rff.GaussianPhase(w, 1, source())
 				}, false, waves("", phase, "1 + ½F(2r)")},
 				{"GaussianPositive", "φ(x) = exp(Wx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features.", scaled(rff.GaussianPositive[float64]), false, exponentials(hard, "e^(2p)", "", "")},
-				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features, exact for y = −x.", scaled(rff.GaussianHyperbolic[float64]), false, evens(hard)},
-				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large; here a = −0.04.", damped(rff.GaussianOptimal[float64]), false, exponentials(hard, damp, "λ", "(1−4a)")},
+				{"GaussianHyperbolic", "φ(x) = [exp(Wx/ℓ − ‖x‖²/ℓ²), exp(−Wx/ℓ − ‖x‖²/ℓ²)]/√(2m)", "Positive features. The estimate is exact for y = −x.", scaled(rff.GaussianHyperbolic[float64]), false, evens(hard)},
+				{"GaussianOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(1−4a)·wᵀx/ℓ − ‖x‖²/ℓ²)/√m", "Positive features, damped by a < 0 where ‖w‖ is large. Here a = −0.04.", damped(rff.GaussianOptimal[float64]), false, exponentials(hard, damp, "λ", "(1−4a)")},
 			}},
 		{"softmax", "Softmax kernel", "k(x, y) = exp(s·xᵀy), here s = 1: other scales multiply the points by √s",
-			"The kernel of attention. Positive features make averages of values with positive weights.", []mapping{
-				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Exact for y = x, with signs, and a large error where k is small.", scaled(rff.SoftmaxTrig[float64]), false, waves(back, wave, "½ + ½F(2r)")},
+			"The kernel of attention. With positive features the outputs of attention are averages of values with positive weights.", []mapping{
+				{"SoftmaxTrig", "φ(x) = exp(s‖x‖²/2)·[cos(√s·Wx), sin(√s·Wx)]/√m", "Features of any sign. The estimate is exact for y = x, and its error is large where k is small.", scaled(rff.SoftmaxTrig[float64]), false, waves(back, wave, "½ + ½F(2r)")},
 				{"SoftmaxPositive", "φ(x) = exp(√s·Wx − s‖x‖²/2)/√m", "The features of FAVOR+.", scaled(rff.SoftmaxPositive[float64]), false, exponentials(soft, "e^(2p)", "", "")},
 				{"SoftmaxHyperbolic", "φ(x) = [exp(√s·Wx − s‖x‖²/2), exp(−√s·Wx − s‖x‖²/2)]/√(2m)", "Exact for y = −x.", scaled(rff.SoftmaxHyperbolic[float64]), false, evens(soft)},
-				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++; here a = −0.04.", damped(rff.SoftmaxOptimal[float64]), false, exponentials(soft, damp, "λ", "(1−4a)")},
-				{"SADERF", "SoftmaxOptimal at Ψx and Ψ⁻¹y with a diagonal Ψ", "Fitted to samples: Ψ and a come from the second moments of queries and keys, here of anisotropic samples.", fitted(rff.SADERF[float64]), false, after()},
+				{"SoftmaxOptimal", "φ(x) = (1−4a)^(d/4)·exp(a‖w‖² + √(s(1−4a))·wᵀx − s‖x‖²/2)/√m", "The features of FAVOR++. Here a = −0.04.", damped(rff.SoftmaxOptimal[float64]), false, exponentials(soft, damp, "λ", "(1−4a)")},
+				{"SADERF", "SoftmaxOptimal at Ψx and Ψ⁻¹y with a diagonal Ψ", "Fitted to samples: Ψ and a come from the second moments of queries and keys. Here the samples are anisotropic.", fitted(rff.SADERF[float64]), false, after()},
 				{"ADERF", "SoftmaxOptimal, all at Ψx and Ψ⁻ᵀy", "Fitted to samples, with any matrix Ψ.", fitted(rff.ADERF[float64]), false, after()},
 				{"SDERF", "φ(x) = det(I−4A)^¼·exp(wᵀAw + wᵀ(I−4A)^½Qᵀx − ‖x‖²/2)/√m", "Fitted to samples, with a damping A for each direction.", fitted(rff.SDERF[float64]), false,
 					of("IID", soft+"[Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) − e^p]/m")},
-				{"SoftmaxHybrid", "estimate λ·S₁ + (1−λ)·S₂ of SoftmaxHyperbolic and SoftmaxTrig, λ an estimate of θ/π from n signs", "Exact for y = x and for y = −x; here n = 8.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
+				{"SoftmaxHybrid", "estimate λ·S₁ + (1−λ)·S₂ of SoftmaxHyperbolic and SoftmaxTrig, λ an estimate of θ/π from n signs", "The estimate is exact for y = x and for y = −x. Here n = 8.", func(w orf.Projection[float64], _ int) (rff.Map[float64], error) {
 					gate, err := orf.Draw[float64](orf.IID{}, 8, dim, source())
 					if err != nil {
 						return nil, err
@@ -167,15 +167,15 @@ func pages() []page {
 					return rff.SoftmaxHybrid(w, gate, 1)
 				}, false, of("IID", "[(ℓ² + ℓ(1−ℓ)/n)·V₁ + ((1−ℓ)² + ℓ(1−ℓ)/n)·V₂ + 2ℓ(1−ℓ)(1−1/n)·C]/m, ℓ = θ/π, C = −k²(1 − cos(‖x‖²−‖y‖²)), V₁ and V₂ those of SoftmaxHyperbolic and SoftmaxTrig for m = 1")},
 			}},
-		{"dot", "Dot product", "k(x, y) = xᵀy", "Projections keep inner products [Johnson & Lindenstrauss 1984]. Whole orthogonal matrices of fixed length keep them exactly.", []mapping{
+		{"dot", "Dot product", "k(x, y) = xᵀy", "Projections keep inner products [Johnson & Lindenstrauss 1984]. Whole orthogonal matrices with rows of fixed length keep inner products exactly.", []mapping{
 			{"DotProduct", "φ(x) = Wx/√m", "The laws of all linear projections.", over(rff.DotProduct[float64]), false, dots()},
 		}},
-		{"angular", "Angular kernel", "k(x, y) = 1 − 2θ/π", "Signs of projections: the lengths of points and of frequencies do not matter.", []mapping{
-			{"Angular", "φ(x) = sign(Wx)/√m", "One bit a frequency would do.", over(rff.Angular[float64]), false, of(
+		{"angular", "Angular kernel", "k(x, y) = 1 − 2θ/π", "The features are signs of projections, so the lengths of points and of frequencies do not matter.", []mapping{
+			{"Angular", "φ(x) = sign(Wx)/√m", "A feature could be stored in one bit.", over(rff.Angular[float64]), false, of(
 				"IID", "4u(1−u)/m", "IID(FixedLength)", "4u(1−u)/m",
 				"GramSchmidt", "[4u(1−u) + 4n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[4u(1−u) + 4n·(P₁₂ − u²)]/m")},
 		}},
-		{"arccosine", "Arc-cosine kernels", "k₀ = 1 − θ/π,  k₁ = ‖x‖‖y‖·J₁/π,  k₂ = ‖x‖²‖y‖²·J₂/π", "Infinitely wide layers of steps, ramps and squared ramps [Cho & Saul 2009].", []mapping{
+		{"arccosine", "Arc-cosine kernels", "k₀ = 1 − θ/π,  k₁ = ‖x‖‖y‖·J₁/π,  k₂ = ‖x‖²‖y‖²·J₂/π", "Kernels of infinitely wide layers of steps, ramps and squared ramps [Cho & Saul 2009].", []mapping{
 			{"ArcCosine of order 0", "φ(x) = √(2/m)·Θ(Wx)", "Steps.", order(0), false, of(
 				"IID", "k₀(2 − k₀)/m", "IID(FixedLength)", "k₀(2 − k₀)/m",
 				"GramSchmidt", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m", "GramSchmidt(FixedLength)", "[k₀(2 − k₀) + n·(P₁₂ − u²)]/m")},
@@ -185,7 +185,7 @@ func pages() []page {
 				"IID", "(2‖x‖⁴‖y‖⁴·J₄/π − k₂²)/m",
 				"IID(FixedLength)", "(2‖x‖⁴‖y‖⁴·d³/((d+2)(d+4)(d+6))·J₄/π − (d/(d+2))²·k₂²)/m + (2/(d+2))²·k₂²")},
 		}},
-		{"matern", "Matérn and Laplacian kernels", "k = exp(−‖x−y‖₁) or the Matérn kernel of smoothness ν, here of length-scale 1", "Kernels of rougher functions than the Gaussian kernel's: frequencies have heavier tails.", []mapping{
+		{"matern", "Matérn and Laplacian kernels", "k = exp(−‖x−y‖₁) or the Matérn kernel of smoothness ν, here of length-scale 1", "The functions of these kernels are rougher than those of the Gaussian kernel. Their frequencies have heavier tails.", []mapping{
 			{"Laplacian", "φ(x) = [cos(Wx), sin(Wx)]/√m, W of independent Cauchy variables", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
 				return rff.Laplacian[float64](m, dim, 1, source())
 			}, true, of(own, "(1 − k²)/(2m)")},
@@ -193,7 +193,7 @@ func pages() []page {
 			{"Matern of 3/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(1.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 			{"Matern of 5/2", "φ(x) = [cos(Wx), sin(Wx)]/√m", "", smooth(2.5), false, of("IID", "(1 + k(2x, 2y) − 2k²)/(2m)")},
 		}},
-		{"polynomial", "Polynomial kernels", "k(x, y) = (γ·xᵀy + c)^h, here (xᵀy + 1)², and Maclaurin series Σ a_n·(xᵀy)ⁿ", "Sketches of products of h factors. The laws are those of (xᵀy)^h at the points [√γ·x, √c] and [√γ·y, √c].", []mapping{
+		{"polynomial", "Polynomial kernels", "k(x, y) = (γ·xᵀy + c)^h, here (xᵀy + 1)², and Maclaurin series Σ a_n·(xᵀy)ⁿ", "The maps are sketches of products of h factors. The laws are those of (xᵀy)^h at the points [√γ·x, √c] and [√γ·y, √c].", []mapping{
 			{"PolynomialSketch with RademacherWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w of ±1", "", polynomial(rff.RademacherWeights), true, of(own, "[(P + 2s² − 2Q)^h − s^(2h)]/m")},
 			{"PolynomialSketch with GaussianWeights", "φ(x) = Π_{t≤h} w_tᵀx/√m, w ~ N(0, I)", "", polynomial(rff.GaussianWeights), true, of(own, "[(P + 2s²)^h − s^(2h)]/m")},
 			{"PolynomialSketch with ComplexRademacherWeights", "real and imaginary parts of √(2/m)·Π_{t≤h} w_tᵀx, w of 1, −1, i, −i", "", polynomial(rff.ComplexRademacherWeights), true, of(own, "2[½(P + s² − Q)^h + ½(2s² − Q)^h − s^(2h)]/m")},
@@ -205,12 +205,12 @@ func pages() []page {
 				return rff.Maclaurin[float64](m, dim, kernels.Maclaurin{Coefficients: []float64{1, 1, 0.5}}, []float64{0.5, 0.25, 0.25}, rff.RademacherWeights, source())
 			}, true, of(own, "[Σ a_n²/p_n·(P + 2s² − 2Q)ⁿ − k²]/m")},
 		}},
-		{"chisquare", "Skewed χ² kernel", "k(x, y) = Π_i 2√((x_i+c)(y_i+c))/(x_i + y_i + 2c), here c = 1", "For histograms: coordinates above −c.", []mapping{
+		{"chisquare", "Skewed χ² kernel", "k(x, y) = Π_i 2√((x_i+c)(y_i+c))/(x_i + y_i + 2c), here c = 1", "The kernel of histograms, for coordinates above −c.", []mapping{
 			{"SkewedChiSquare", "φ(x) = √(2/m)·cos(W·log(x+c) + b)", "", func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
 				return rff.SkewedChiSquare[float64](m, dim, 1, source())
 			}, true, of(own, "(1 + ½k₂ − k²)/m, k₂ the kernel at twice the difference of the logarithms")},
 		}},
-		{"generalised", "Generalised attention kernels", "k(x, y) = E[f(wᵀx)·f(wᵀy)] for w ~ N(0, I)", "Any f ≥ 0 makes positive features. Here ε = 0, without which no law is known.", []mapping{
+		{"generalised", "Generalised attention kernels", "k(x, y) = E[f(wᵀx)·f(wᵀy)] for w ~ N(0, I)", "Features of any f ≥ 0 are at least 0. Here ε = 0. For ε > 0 no law is known.", []mapping{
 			{"Generalised of ReLU", "φ(x) = max(Wx, 0)/√m", "", general(kernels.ReLU), false, of("IID", "(2‖x‖²‖y‖²·J₂/π − 4k²)/(4m)")},
 			{"Generalised of Square", "φ(x) = (Wx)²/√m", "", general(kernels.Square), false, of("IID", "(9P² + 72P·s² + 24s⁴ − (P + 2s²)²)/m")},
 			{"Generalised of Exponential", "φ(x) = exp(Wx)/√m", "", general(kernels.Exponential), false, of("IID", "(e^(2p) − e^p)/m")},
@@ -279,13 +279,13 @@ func polynomial(law rff.Weights) constructor {
 
 const indexHead = `# Maps and their laws
 
-What is known of the estimate φ(x)ᵀφ(y) of each map over each kind of frequencies of package
-[orf](../../orf): ✓ the exact error of an unbiased estimate, "biased" the exact mean and error of a
-biased one, — no law. validate.Theory computes the laws, and tests hold measurements against them.
+The table says which laws of the estimate φ(x)ᵀφ(y) are known, for each map over each kind of
+frequencies of package [orf](../../orf). ✓ means that the estimate is unbiased and its exact error is
+known. "biased" means that the estimate is biased and its exact mean and error are known. — means that
+no law is known. validate.Theory computes the laws, and tests compare measurements with them.
 Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
-maps have no law, since there are no random frequencies in them; maps of New have one over
-independent frequencies for any functions, by quadrature; Centred, Compose and Homogeneous have the
-law of the map inside.
+maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
+law for any functions, by quadrature. Centred, Compose and Homogeneous have the law of the map inside.
 
 One command writes these pages from the code: ` + "`go run ./internal/cmd/mappages`" + `.
 
@@ -294,7 +294,7 @@ One command writes these pages from the code: ` + "`go run ./internal/cmd/mappag
 const notation = `
 ## Notation
 
-The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°; the picture has all angles and m = 16.
+The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°. The picture shows all angles, with m = 16.
 
 - ` + "`s = xᵀy`, `p = ‖x+y‖²`, `q = ‖x−y‖²`, `P = ‖x‖²‖y‖²`, `P₂ = P + 2s²`, `Q = Σ x_i²y_i²`" + `, θ the angle between x and y, ` + "`u = θ/π`" + `.
 - n is the mean number of other rows in the block of a row: m − 1 for m ≤ d, d − 1 for whole blocks.
@@ -303,10 +303,10 @@ The example pair has d = 16, ‖x‖ = ‖y‖ = 1 and an angle of 60°; the pic
 - ` + "`H(t) = ₁F₁(d; d/2; t)`" + `, and ` + "`R(κ, t) = E[₁F₁(d; d/2; (1 + κ·sin 2α)·t)]`" + ` for an angle α of density ∝ (sin α·cos α)^(d−1) on [0, π/2].
 - ` + "`F(r) = ₀F₁(; d/2; −r²/4) = Γ(d/2)·(2/r)^(d/2−1)·J_(d/2−1)(r)`, the mean of cos(r·v₁) over unit vectors v, and `G(r) = ₀F₁(; d/2; r²/4)`, that of exp(r·v₁), with I in place of J" + `.
   FixedLength scales every row to √d: wᵀz is r·v₁ with r = √d·‖z‖.
-- ` + "`λ = (1−4a)^(d/2)·e^(2ad)`" + ` is what damping multiplies the mean by if lengths are fixed.
+- ` + "`λ = (1−4a)^(d/2)·e^(2ad)`" + ` is the factor by which damping changes the mean if lengths are fixed.
 - ` + "`P₁₂ = (2(d−2)/(π²(d−1)))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ`" + ` in the angular kernel: the probability that two orthogonal rows both separate x from y.
 - ` + "`J₁ = sin θ + (π−θ)cos θ`, `J₂ = 3sin θ·cos θ + (π−θ)(1 + 2cos²θ)`, `J₄ = (55 + 50cos²θ)sin θ·cos θ + (π−θ)(9 + 72cos²θ + 24cos⁴θ)`" + `.
 
-Sources and derivations are in the comments of [internal/law/mse](../../internal/law/mse), and full entries of
-papers in the References of [rff](../../rff/doc.go) and [orf](../../orf/doc.go).
+The comments of [internal/law/mse](../../internal/law/mse) have sources and derivations. Full entries of papers are in
+the References of [rff](../../rff/doc.go) and [orf](../../orf/doc.go).
 `
