@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -27,12 +26,6 @@ func (m *Model[T]) Write(w io.Writer) error {
 // same bits, on the same processor and version of this module. The error is that of rff.Read, and
 // reports a file of another map.
 func Read[T dense.Float](r io.Reader) (*Model[T], error) {
-	return instance.Of(&readModelBoth, Read[T])(r)
-}
-
-var readModelBoth = instance.Both{readModel[float32], readModel[float64]}
-
-func readModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	phi, err := rff.Read[T](r)
 	if err != nil {
 		return nil, fmt.Errorf("components: %w", err)

@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -46,12 +45,6 @@ var _ rff.Map[float32] = (*Model[float32])(nil)
 // An error reports what ridge.Sum and Of report. A nil ctx panics. Cost: that of ridge.Sum, n
 // transforms and n·D²/2 multiply-adds, and of Of.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
-	return instance.Of(&fitModelBoth, Fit[T])(ctx, phi, rows, components, whiten)
-}
-
-var fitModelBoth = instance.Both{fitModel[float32], fitModel[float64]}
-
-func fitModel[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
 	}
@@ -99,12 +92,6 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 // between products of matrices. Of does not wait for the end of gonum's decomposition, which goes on
 // alone until it is done. A nil ctx panics.
 func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
-	return instance.Of(&ofSumsBoth, Of[T])(ctx, sums, components, whiten)
-}
-
-var ofSumsBoth = instance.Both{ofSums[float32], ofSums[float64]}
-
-func ofSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,16 @@ type solver struct {
 	diag []triangular.Factor[float64]
 }
 
+// factor is a cholesky. An interface keeps importers from compiling what a cholesky consists of.
+type factor interface {
+	half(ctx context.Context, w dense.Matrix[float64])
+	otherHalf(w dense.Matrix[float64])
+	solve(w dense.Matrix[float64])
+	inverseDiagonal(ctx context.Context) ([]float64, error)
+	invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error
+	packed() []float64
+}
+
 // solver returns a solver, which the caller gives back to the pool.
 func (c *cholesky) solver() *solver {
 	s := c.solvers.Get()
@@ -45,10 +55,8 @@ func (c *cholesky) solver() *solver {
 
 // solve replaces W (n×k) by A⁻¹·W.
 func (c *cholesky) solve(w dense.Matrix[float64]) {
-	s := c.solver()
-	s.half(context.Background(), w)
-	s.otherHalf(w)
-	c.solvers.Put(s)
+	c.half(context.Background(), w)
+	c.otherHalf(w)
 }
 
 // newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error says
@@ -162,7 +170,9 @@ func factorise(a dense.Matrix[float64], at int) error {
 }
 
 // half replaces W (n×k) by R⁻ᵀ·W, or some of its rows if ctx ends.
-func (s *solver) half(ctx context.Context, w dense.Matrix[float64]) {
+func (c *cholesky) half(ctx context.Context, w dense.Matrix[float64]) {
+	s := c.solver()
+	defer c.solvers.Put(s)
 	n := s.r.Rows
 	for i := range interrupt.Ranges(ctx, len(s.diag), 1) {
 		lo, hi := i*tile, min((i+1)*tile, n)
@@ -175,7 +185,9 @@ func (s *solver) half(ctx context.Context, w dense.Matrix[float64]) {
 }
 
 // otherHalf replaces W by R⁻¹·W: after half, W is A⁻¹·W.
-func (s *solver) otherHalf(w dense.Matrix[float64]) {
+func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
+	s := c.solver()
+	defer c.solvers.Put(s)
 	n := s.r.Rows
 	for i := len(s.diag) - 1; i >= 0; i-- {
 		lo, hi := i*tile, min((i+1)*tile, n)
@@ -214,9 +226,7 @@ func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matr
 		for j := range hi - lo {
 			w.Set(lo+j, j, 1)
 		}
-		s := c.solver()
-		s.half(ctx, w)
-		c.solvers.Put(s)
+		c.half(ctx, w)
 		f(lo, w)
 	})
 	return ctx.Err()

@@ -1,6 +1,7 @@
 package ridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/landmarks"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -74,71 +74,88 @@ type Choice[T dense.Float] struct {
 // reports, the end of ctx, and the error of the first map if no map can be fitted. The end of ctx is
 // noticed inside a fit too, between blocks of a matrix. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
-	return instance.Of(&chooseBoth, Choose[T])(ctx, maps, rows, o)
-}
-
-var chooseBoth = instance.Both{choose[float32], choose[float64]}
-
-func choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
 	}
 	if o.K == 0 {
 		o.K = 5
 	}
-	switch {
-	case len(maps) == 0:
-		return Choice[T]{}, errors.New("ridge: no maps, want at least 1")
-	case o.By < Evidence || o.By > Folds:
-		return Choice[T]{}, fmt.Errorf("ridge: By = %v, want Evidence, LeaveOneOut or Folds", o.By)
-	case o.K < 2:
-		return Choice[T]{}, fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
-	}
-	if err := o.Check(); err != nil {
+	if err := o.check(len(maps)); err != nil {
 		return Choice[T]{}, err
 	}
-	if o.By == Folds {
-		for _, phi := range maps {
-			if err := checkFolds(phi, o.K); err != nil {
-				return Choice[T]{}, err
-			}
+	for _, phi := range maps {
+		if o.By != Folds {
+			break
+		}
+		if phi == nil {
+			return Choice[T]{}, errNoMap
+		}
+		_, width := phi.Dims()
+		if err := checkFolds(width, o.K); err != nil {
+			return Choice[T]{}, err
 		}
 	}
-	s := Choice[T]{Best: -1}
+	var c Choice[T]
+	var model *Model[T]
+	var err error
+	c.Trials, c.Best, err = choose(ctx, len(maps), o, func(i int) (score float64, err error) {
+		model, score, err = assess(ctx, maps[i], rows, o)
+		return score, err
+	}, func() { c.Model = model })
+	if err != nil {
+		return Choice[T]{}, err
+	}
+	return c, nil
+}
+
+// check returns an error unless n maps can be compared.
+func (o ChooseOptions) check(n int) error {
+	switch {
+	case n == 0:
+		return errors.New("ridge: no maps, want at least 1")
+	case o.By < Evidence || o.By > Folds:
+		return fmt.Errorf("ridge: By = %v, want Evidence, LeaveOneOut or Folds", o.By)
+	case o.K < 2:
+		return fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
+	}
+	return o.Options.Check()
+}
+
+// choose returns what assess finds of n maps, and the index of the best map. It calls keep after each map
+// that is better than those before.
+func choose(ctx context.Context, n int, o ChooseOptions, assess func(i int) (score float64, err error), keep func()) (trials []Trial, best int, err error) {
+	best = -1
 	var first error
-	for i, phi := range maps {
-		model, score, err := assess(ctx, phi, rows, o)
+	for i := range n {
+		score, err := assess(i)
 		var unfit *fitError
 		trial := Trial{Score: score}
 		switch {
 		case ctx.Err() != nil:
-			return Choice[T]{}, ctx.Err()
+			return nil, 0, ctx.Err()
 		case errors.As(err, &unfit):
-			first = firstOf(first, unfit.error)
+			first = cmp.Or(first, unfit.error)
 			trial = Trial{Score: math.NaN(), Err: unfit.error}
 		case err != nil:
-			return Choice[T]{}, err
+			return nil, 0, err
 		}
-		s.Trials = append(s.Trials, trial)
-		if v := trial.Score; v == v && (s.Best < 0 || better(o.By, v, s.Trials[s.Best].Score)) {
-			s.Best, s.Model = i, model
+		trials = append(trials, trial)
+		if v := trial.Score; v == v && (best < 0 || better(o.By, v, trials[best].Score)) {
+			best = i
+			keep()
 		}
 		if o.Progress != nil {
-			o.Progress(i+1, len(maps))
+			o.Progress(i+1, n)
 		}
 	}
-	if s.Best < 0 {
-		return Choice[T]{}, first
+	if best < 0 {
+		return nil, 0, first
 	}
-	return s, nil
+	return trials, best, nil
 }
 
 // checkFolds returns an error if the machine has no memory for the sums of k folds.
-func checkFolds[T dense.Float](phi rff.Map[T], k int) error {
-	if phi == nil {
-		return errNoMap
-	}
-	_, width := phi.Dims()
+func checkFolds(width, k int) error {
 	if err := limit.Memory[moments](k); err != nil {
 		return fmt.Errorf("ridge: K = %d folds: %w", k, err)
 	}
@@ -146,14 +163,6 @@ func checkFolds[T dense.Float](phi rff.Map[T], k int) error {
 		return fmt.Errorf("ridge: K = %d folds of %d features: %w", k, width, err)
 	}
 	return nil
-}
-
-// firstOf returns the first error, a or else b.
-func firstOf(a, b error) error {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 // better reports whether the score a is better than b.
@@ -202,7 +211,7 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 	var errs dense.Matrix[T]
 	return each(ctx, rows, func(b Block[T]) (err error) {
 		// A part takes about as long for many features as for few.
-		width := float64(m.weights.Rows)
+		width := float64(m.regression.Weights.Rows)
 		part := max(predictRows, min(8*predictRows, int(0x1p30/width/width)))
 		for lo := 0; lo < b.X.Rows; lo += part {
 			if err := ctx.Err(); err != nil {
@@ -247,9 +256,22 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	if err != nil {
 		return nil, 0, err
 	}
-	all := folds[0].Clone()
+	var of []*moments
+	for _, f := range folds {
+		of = append(of, &f.moments)
+	}
+	p, score, err := held(ctx, of, o.Options)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &Model[T]{phi, folds[0].source, p}, score, nil
+}
+
+// held returns the posterior of all rows, and the error of the fits without a fold at its rows.
+func held(ctx context.Context, folds []*moments, o Options) (*posterior, float64, error) {
+	all := folds[0].clone()
 	for _, f := range folds[1:] {
-		if err := all.Merge(f); err != nil {
+		if err := all.merge(f); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -261,22 +283,22 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 		if f.n == 0 {
 			continue
 		}
-		rest := all.Clone()
-		if err := rest.Subtract(f); err != nil {
+		rest := all.clone()
+		if err := rest.subtract(f); err != nil {
 			return nil, 0, err
 		}
-		m, err := rest.Fit(ctx, o.Options)
+		p, err := newPosterior(ctx, &rest, o)
 		if err != nil {
 			return nil, 0, &fitError{err}
 		}
-		square += f.squaredErrors(m.weights, m.intercept, m.mean)
-		weight += f.weight * float64(f.outputs)
+		square += f.squaredErrors(&p.regression)
+		weight += f.weight * float64(len(f.targets))
 	}
-	m, err := all.Fit(ctx, o.Options)
+	p, err := newPosterior(ctx, &all, o)
 	if err != nil {
 		return nil, 0, &fitError{err}
 	}
-	return m, math.Sqrt(square / weight), nil
+	return p, math.Sqrt(square / weight), nil
 }
 
 // every returns copies of the rows from, from + k, from + 2k, ….

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -43,12 +42,6 @@ func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 // dst is allocated. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n
 // transforms and n·D·Classes multiply-adds in T.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&classifierProbabilitiesBoth, (*Classifier[T]).Probabilities)(c, dst, x)
-}
-
-var classifierProbabilitiesBoth = instance.Both{classifierProbabilities[float32], classifierProbabilities[float64]}
-
-func classifierProbabilities[T dense.Float](c *Classifier[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.phi == nil {
 		panic(errNoClassifier.Error())
 	}
@@ -128,12 +121,6 @@ func softmax[T dense.Float](z []T) float64 {
 // An error reports classes below 2, a target that is no class, what Sum and Fit report, and the end
 // of ctx, which is noticed within some blocks of a matrix. A nil ctx panics.
 func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
-	return instance.Of(&oneVersusRestBoth, OneVersusRest[T])(ctx, phi, rows, classes, o)
-}
-
-var oneVersusRestBoth = instance.Both{oneVersusRest[float32], oneVersusRest[float64]}
-
-func oneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
@@ -158,18 +145,18 @@ func oneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	if err != nil {
 		return nil, err
 	}
-	offset := slices.Clone(m.intercept)
-	c := &Classifier[T]{phi: phi, weights: dense.New[T](m.weights.Rows, classes), offset: make([]T, classes)}
+	offset := slices.Clone(m.regression.TargetMean)
+	c := &Classifier[T]{phi: phi, weights: dense.New[T](m.regression.Weights.Rows, classes), offset: make([]T, classes)}
 	if m.centred {
-		c.mean = make([]T, m.weights.Rows)
+		c.mean = make([]T, m.regression.Weights.Rows)
 	}
 	for i := range c.weights.Rows {
 		rounding := 0.0
 		if m.centred {
-			c.mean[i] = T(m.mean[i])
-			rounding = float64(c.mean[i]) - m.mean[i]
+			c.mean[i] = T(m.regression.FeatureMean[i])
+			rounding = float64(c.mean[i]) - m.regression.FeatureMean[i]
 		}
-		for j, w := range m.weights.Row(i) {
+		for j, w := range m.regression.Weights.Row(i) {
 			c.weights.Row(i)[j] = T(t * w)
 			offset[j] += rounding * w
 		}

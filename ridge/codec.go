@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Sums as bytes, all numbers little endian: the header of package stream with the name "rfridge"
@@ -45,24 +43,23 @@ var (
 // MarshalBinary returns the sums as bytes, which any architecture can read: 4·D² + 8·D·p bytes and
 // a few more.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
-	return instance.Of(&sumsMarshalBinaryBoth, (*Sums[T]).MarshalBinary)(s)
-}
-
-var sumsMarshalBinaryBoth = instance.Both{sumsMarshalBinary[float32], sumsMarshalBinary[float64]}
-
-func sumsMarshalBinary[T dense.Float](s *Sums[T]) ([]byte, error) {
 	if s.phi == nil {
 		return nil, errors.New("ridge: the Sums are zero, want those of NewSums")
 	}
-	b := s.header().Append(make([]byte, 0, s.encodedSize()))
-	b = stream.AppendElements(b, s.marks())
-	for _, part := range s.parts() {
+	return s.encode(s.header(), s.marks()), nil
+}
+
+// encode returns the bytes of m.
+func (m *moments) encode(h stream.Header, marks []float64) []byte {
+	b := h.Append(make([]byte, 0, m.encodedSize()))
+	b = stream.AppendElements(b, marks)
+	for _, part := range m.parts() {
 		b = stream.AppendElements(b, part)
 	}
-	for r := range s.width {
-		b = stream.AppendElements(b, s.square.row(r))
+	for r := range m.mean {
+		b = stream.AppendElements(b, m.square.row(r))
 	}
-	return stream.Seal(b, 0), nil
+	return stream.Seal(b, 0)
 }
 
 // UnmarshalBinary replaces s by the sums that data encodes. s is one of NewSums for the same type,
@@ -70,43 +67,42 @@ func sumsMarshalBinary[T dense.Float](s *Sums[T]) ([]byte, error) {
 // returns an error and leaves s as it is if anything differs or the bytes are damaged. The checksum
 // finds damage, not forgery; forged sums are at worst wrong. Memory does not depend on the bytes.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
-	return instance.Of(&sumsUnmarshalBinaryBoth, (*Sums[T]).UnmarshalBinary)(s, data)
+	return wrap(s.decode(s.header(), data, func(marks []float64) error { return stream.CheckMarks[T](s.marks(), marks) }))
 }
 
-var sumsUnmarshalBinaryBoth = instance.Both{sumsUnmarshalBinary[float32], sumsUnmarshalBinary[float64]}
-
-func sumsUnmarshalBinary[T dense.Float](s *Sums[T], data []byte) error {
-	n, body, err := s.header().Open(data, s.encodedSize(), 0)
+// decode replaces m by what data encodes, unless check returns an error for the marks of data.
+func (m *moments) decode(h stream.Header, data []byte, check func(marks []float64) error) error {
+	n, body, err := h.Open(data, m.encodedSize(), 0)
 	if err != nil {
-		return wrap(err)
+		return err
 	}
-	marks := make([]float64, s.width)
+	marks := make([]float64, len(m.mean))
 	body = stream.ReadElements(marks, body)
-	if err := stream.CheckMarks[T](s.marks(), marks); err != nil {
-		return wrap(err)
+	if err := check(marks); err != nil {
+		return err
 	}
 	scalars := make([]float64, 2)
 	stream.ReadElements(scalars, body)
 	if w := scalars[0]; !(w >= 0) || math.IsInf(w, 0) || (n > 0) != (w > 0) {
-		return fmt.Errorf("ridge: sums of %d rows with the weight %v", n, w)
+		return fmt.Errorf("sums of %d rows with the weight %v", n, w)
 	}
-	s.n = n
-	for i, part := range s.parts() {
+	m.n = n
+	for i, part := range m.parts() {
 		body = stream.ReadElements(part, body)
 		if i == 0 {
-			s.weight, s.logWeight = part[0], part[1]
+			m.weight, m.logWeight = part[0], part[1]
 		}
 	}
-	for r := range s.width {
-		body = stream.ReadElements(s.square.row(r), body)
+	for r := range m.mean {
+		body = stream.ReadElements(m.square.row(r), body)
 	}
 	return nil
 }
 
 // parts returns the sums but the triangle, in the order of the bytes. All but the first are the
-// memory of s.
-func (s *Sums[T]) parts() [5][]float64 {
-	return [...][]float64{{s.weight, s.logWeight}, s.targets, s.squares, s.mean, s.cross.Data}
+// memory of m.
+func (m *moments) parts() [5][]float64 {
+	return [...][]float64{{m.weight, m.logWeight}, m.targets, m.squares, m.mean, m.cross.Data}
 }
 
 func (s *Sums[T]) header() stream.Header {
@@ -120,8 +116,9 @@ func (s *Sums[T]) header() stream.Header {
 	}
 }
 
-// encodedSize returns the number of bytes of the sums.
-func (s *Sums[T]) encodedSize() int {
-	numbers := 2*s.width + 2 + 2*s.outputs + s.width*s.outputs + s.width*(s.width+1)/2
+// encodedSize returns the number of bytes of m.
+func (m *moments) encodedSize() int {
+	width, outputs := len(m.mean), len(m.targets)
+	numbers := 2*width + 2 + 2*outputs + width*outputs + width*(width+1)/2
 	return stream.HeaderSize + 8*numbers + stream.TrailerSize
 }

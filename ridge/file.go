@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -20,12 +20,6 @@ import (
 //
 // The error reports a map that cannot be written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
-	return instance.Of(&modelWriteBoth, (*Model[T]).Write)(m, w)
-}
-
-var modelWriteBoth = instance.Both{modelWrite[float32], modelWrite[float64]}
-
-func modelWrite[T dense.Float](m *Model[T], w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
@@ -35,12 +29,6 @@ func modelWrite[T dense.Float](m *Model[T], w io.Writer) error {
 // Write writes the classifier with its map. Everything else is as for a Model; the file has
 // D·(classes + 1) numbers of T and those of the map.
 func (c *Classifier[T]) Write(w io.Writer) error {
-	return instance.Of(&classifierWriteBoth, (*Classifier[T]).Write)(c, w)
-}
-
-var classifierWriteBoth = instance.Both{classifierWrite[float32], classifierWrite[float64]}
-
-func classifierWrite[T dense.Float](c *Classifier[T], w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
 	}
@@ -54,24 +42,12 @@ func classifierWrite[T dense.Float](c *Classifier[T], w io.Writer) error {
 // other element type and of a later version, and reports the errors of r. Memory use is bounded by
 // the bytes that arrive, whatever the file claims.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
-	return instance.Of(&readModelBoth, ReadModel[T])(r)
-}
-
-var readModelBoth = instance.Both{readModel[float32], readModel[float64]}
-
-func readModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
 // ReadClassifier reads a classifier that Classifier.Write wrote. Everything else is as for
 // ReadModel.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
-	return instance.Of(&readClassifierBoth, ReadClassifier[T])(r)
-}
-
-var readClassifierBoth = instance.Both{readClassifier[float32], readClassifier[float64]}
-
-func readClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 
@@ -123,7 +99,23 @@ func register[T dense.Float]() {
 
 // modelRecipe is what a Model is made of.
 type modelRecipe[T dense.Float] struct {
-	Map         rff.Map[T]
+	Map rff.Map[T]
+	posteriorRecipe
+}
+
+func (m *Model[T]) recipe() recipe[T] { return modelRecipe[T]{m.phi, m.posterior.recipe()} }
+
+func (r modelRecipe[T]) check() error {
+	if err := checkWeights(r.Map, r.Weights, "outputs", 1); err != nil {
+		return err
+	}
+	return r.posteriorRecipe.check()
+}
+
+func (r modelRecipe[T]) make() learnt[T] { return &Model[T]{r.Map, features.New(r.Map), r.posterior()} }
+
+// posteriorRecipe is what a posterior is made of.
+type posteriorRecipe struct {
 	Weights     dense.Matrix[float64]
 	FeatureMean []float64 // φ̄; zeros without an intercept
 	TargetMean  []float64 // ȳ; zeros without an intercept
@@ -135,18 +127,16 @@ type modelRecipe[T dense.Float] struct {
 	Factor      []float64 // upper triangle of R, row by row
 }
 
-func (m *Model[T]) recipe() recipe[T] {
-	return modelRecipe[T]{
-		Map: m.phi, Weights: m.weights, FeatureMean: m.mean, TargetMean: m.intercept, Centred: m.centred, Noise: m.noise,
-		Ratio: m.ratio, RowWeight: m.weight, LogEvidence: m.evidence, Factor: m.factor.packed(),
+func (p *posterior) recipe() posteriorRecipe {
+	r := &p.regression
+	return posteriorRecipe{
+		Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Centred: p.centred, Noise: r.Noise,
+		Ratio: p.ratio, RowWeight: p.weight, LogEvidence: p.evidence, Factor: p.factor.packed(),
 	}
 }
 
-func (r modelRecipe[T]) check() error {
+func (r posteriorRecipe) check() error {
 	width := r.Weights.Rows
-	if err := checkWeights(r.Map, r.Weights, "outputs", 1); err != nil {
-		return err
-	}
 	if err := checkParts(r.Weights, r.FeatureMean, r.TargetMean, r.Noise, "factor", len(r.Factor)); err != nil {
 		return err
 	}
@@ -168,15 +158,18 @@ func (r modelRecipe[T]) check() error {
 	return err
 }
 
-func (r modelRecipe[T]) make() learnt[T] {
-	m := &Model[T]{
-		phi: r.Map, centred: r.Centred, ratio: r.Ratio, noise: r.Noise, weight: r.RowWeight, mean: r.FeatureMean,
-		intercept: r.TargetMean, weights: r.Weights, factor: unpackCholesky(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
+func (r posteriorRecipe) posterior() *posterior {
+	p := &posterior{
+		regression: features.Regression{Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise},
+		centred:    r.Centred, ratio: r.Ratio, weight: r.RowWeight, factor: unpackCholesky(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
+	}
+	if r.Centred {
+		p.regression.Base = 1 / r.RowWeight
 	}
 	for _, v := range r.Noise {
-		m.prior = append(m.prior, v/r.Ratio)
+		p.prior = append(p.prior, v/r.Ratio)
 	}
-	return m
+	return p
 }
 
 // checkParts returns an error unless means and noise have the sizes that weights have, and a triangle of

@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
@@ -28,12 +27,6 @@ type NPY[T dense.Float] struct {
 // Blocks reads the files. An error names the file that is not there, that is damaged or of another
 // kind, or that has another number of rows than X has.
 func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
-	return instance.Of(&npyBlocksBoth, NPY[T].Blocks)(f)
-}
-
-var npyBlocksBoth = instance.Both{npyBlocks[float32], npyBlocks[float64]}
-
-func npyBlocks[T dense.Float](f NPY[T]) iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
 			yield(Block[T]{}, fmt.Errorf("ridge: %w", err))
@@ -111,12 +104,6 @@ type CSV[T dense.Float] struct {
 //
 // A file of this kind has no checksum: digits that were damaged or cut off are other numbers.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
-	return instance.Of(&csvBlocksBoth, CSV[T].Blocks)(f)
-}
-
-var csvBlocksBoth = instance.Both{csvBlocks[float32], csvBlocks[float64]}
-
-func csvBlocks[T dense.Float](f CSV[T]) iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
 			yield(Block[T]{}, fmt.Errorf("ridge: %s: %w", f.Path, err))

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -21,7 +21,13 @@ import (
 // at different points are a joint sample, and at the same point they are the same. Functions never
 // change, and goroutines may share them.
 type Functions[T dense.Float] struct {
-	phi     rff.Map[T]
+	phi    rff.Map[T]
+	source features.Source[T]
+	*draws
+}
+
+// draws are drawn functions of features φ.
+type draws struct {
 	mean    []float64             // of features; zeros without an intercept
 	weights dense.Matrix[float64] // a column each
 	offset  []float64             // value at the mean of features
@@ -39,12 +45,6 @@ func (f *Functions[T]) Len() int { return len(f.offset) }
 // transforms and n·D multiply-adds per function in T, and for pathwise samples of N rows n·N values
 // of the kernel and n·N multiply-adds per function more.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&functionsEvalBoth, (*Functions[T]).Eval)(f, dst, x)
-}
-
-var functionsEvalBoth = instance.Both{functionsEval[float32], functionsEval[float64]}
-
-func functionsEval[T dense.Float](f *Functions[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
 	}
@@ -53,25 +53,34 @@ func functionsEval[T dense.Float](f *Functions[T], dst, x dense.Matrix[T]) dense
 		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
 	}
 	dst = dense.Ensure(dst, x.Rows, f.Len())
-	values := f.prior(x)
+	phi := f.source.Centred(dense.New[float64](x.Rows, len(f.mean)), x, f.mean)
+	var points dense.Matrix[float64]
 	if f.points != nil {
-		k := f.points.Gram(dense.Matrix[float64]{}, dense.Copy(dense.Matrix[float64]{}, x))
-		matmul.Mul(1, k, f.coefficients, 1, values)
+		points = dense.Copy(points, x)
 	}
-	for i := range dst.Rows {
-		row := dst.Row(i)
-		for j, v := range values.Row(i) {
-			row[j] = T(v + f.offset[j])
-		}
-	}
-	return dst
+	return dense.Copy(dst, f.values(phi, points))
 }
 
-// prior returns (φ − φ̄)ᵀw of the rows of x.
-func (f *Functions[T]) prior(x dense.Matrix[T]) dense.Matrix[float64] {
-	phi := f.phi.Transform(dense.Matrix[T]{}, x)
-	values := dense.New[float64](x.Rows, f.Len())
-	matmul.Mul(1, centred(dense.New[float64](x.Rows, phi.Cols), phi, f.mean), f.weights, 0, values)
+// values returns the values of the functions at points x with the features φ − φ̄ in phi.
+func (d *draws) values(phi, x dense.Matrix[float64]) dense.Matrix[float64] {
+	values := d.prior(phi)
+	if d.points != nil {
+		k := d.points.Gram(dense.Matrix[float64]{}, x)
+		matmul.Mul(1, k, d.coefficients, 1, values)
+	}
+	for i := range values.Rows {
+		row := values.Row(i)
+		for j := range row {
+			row[j] += d.offset[j]
+		}
+	}
+	return values
+}
+
+// prior returns (φ − φ̄)ᵀw for the rows φ − φ̄ of phi.
+func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
+	values := dense.New[float64](phi.Rows, len(d.offset))
+	matmul.Mul(1, phi, d.weights, 0, values)
 	return values
 }
 
@@ -86,34 +95,32 @@ func (f *Functions[T]) prior(x dense.Matrix[T]) dense.Matrix[float64] {
 // An error reports n below 1, an output that is not there, functions that no memory holds, and a
 // nil src. Cost: D²/2 multiply-adds per function.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
-	return instance.Of(&modelSampleBoth, (*Model[T]).Sample)(m, n, j, src)
-}
-
-var modelSampleBoth = instance.Both{modelSample[float32], modelSample[float64]}
-
-func modelSample[T dense.Float](m *Model[T], n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
 	}
+	return &Functions[T]{m.phi, m.source, m.sample(n, j, src)}, nil
+}
+
+// sample draws n functions of output j.
+func (p *posterior) sample(n, j int, src rand.Source) *draws {
+	r := &p.regression
 	normal := distuv.Normal{Sigma: 1, Src: src}
-	sd := math.Sqrt(m.noise[j])
-	w, offset := dense.New[float64](m.weights.Rows, n), make([]float64, n)
+	sd := math.Sqrt(r.Noise[j])
+	w, offset := dense.New[float64](r.Weights.Rows, n), make([]float64, n)
 	for s := range n {
 		for i := range w.Rows {
 			w.Set(i, s, sd*normal.Rand())
 		}
-		offset[s] = m.intercept[j] + sd*math.Sqrt(m.base())*normal.Rand()
+		offset[s] = r.TargetMean[j] + sd*math.Sqrt(r.Base)*normal.Rand()
 	}
-	solver := m.factor.solver()
-	solver.otherHalf(w)
-	m.factor.solvers.Put(solver)
+	p.factor.otherHalf(w)
 	for i := range w.Rows {
 		row := w.Row(i)
 		for s := range row {
-			row[s] += m.weights.At(i, j)
+			row[s] += r.Weights.At(i, j)
 		}
 	}
-	return &Functions[T]{phi: m.phi, mean: m.mean, weights: w, offset: offset}, nil
+	return &draws{mean: r.FeatureMean, weights: w, offset: offset}
 }
 
 // Pathwise draws n functions from the posterior of the Gaussian process whose kernel is s²·k, with
@@ -131,28 +138,42 @@ func modelSample[T dense.Float](m *Model[T], n, j int, src rand.Source) (*Functi
 // that is singular to rounding. Cost: N values of the kernel a row, N³/6 multiply-adds, and memory
 // for N² numbers of float64.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
-	return instance.Of(&modelPathwiseBoth, (*Model[T]).Pathwise)(m, x, y, weights, n, j, src)
-}
-
-var modelPathwiseBoth = instance.Both{modelPathwise[float32], modelPathwise[float64]}
-
-func modelPathwise[T dense.Float](m *Model[T], x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
 	}
-	if err := checkRows(x, y, weights, x.Cols, m.weights.Cols); err != nil {
+	if err := checkRows(x, y, weights, x.Cols, len(m.prior)); err != nil {
 		return nil, err
 	}
 	if d, _ := m.phi.Dims(); x.Cols != d || x.Rows < 1 {
 		return nil, fmt.Errorf("ridge: x is %d×%d, want at least 1 row and %d columns", x.Rows, x.Cols, d)
 	}
-	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
-		return nil, fmt.Errorf("ridge: the kernel matrix of %d rows: %w", x.Rows, err)
+	if err := checkPathwise(x.Rows, n); err != nil {
+		return nil, err
 	}
-	if err := limit.Memory[float64](x.Rows, n); err != nil {
-		return nil, fmt.Errorf("ridge: n = %d functions at %d rows: %w", n, x.Rows, err)
+	mean := make([]float64, m.regression.Weights.Rows)
+	phi := m.source.Centred(dense.New[float64](x.Rows, len(mean)), x, mean)
+	points, targets := dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y.ColRange(j, j+1))
+	d, err := m.pathwise(phi, points, targets.Data, wide(weights), m.phi.Kernel(), n, j, src)
+	if err != nil {
+		return nil, err
 	}
-	kernel := m.phi.Kernel()
+	return &Functions[T]{m.phi, m.source, d}, nil
+}
+
+// checkPathwise returns an error unless n functions can be corrected by so many rows.
+func checkPathwise(rows, n int) error {
+	if err := limit.Memory[float64](rows, rows); err != nil {
+		return fmt.Errorf("ridge: the kernel matrix of %d rows: %w", rows, err)
+	}
+	if err := limit.Memory[float64](rows, n); err != nil {
+		return fmt.Errorf("ridge: n = %d functions at %d rows: %w", n, rows, err)
+	}
+	return nil
+}
+
+// pathwise draws n functions of the prior and corrects them by points with the features phi, and the
+// targets y of output j.
+func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []float64, kernel kernels.Kernel, n, j int, src rand.Source) (*draws, error) {
 	if kernel == nil {
 		return nil, errors.New("ridge: the map has no kernel")
 	}
@@ -161,33 +182,32 @@ func modelPathwise[T dense.Float](m *Model[T], x, y dense.Matrix[T], weights []T
 			return nil, fmt.Errorf("ridge: weights[%d] = 0, want a positive number", i)
 		}
 	}
-	points, err := kernels.Against(kernel, dense.Copy(dense.Matrix[float64]{}, x))
+	against, err := kernels.Against(kernel, points)
 	if err != nil {
 		return nil, wrap(err)
 	}
-	f := &Functions[T]{phi: m.phi, mean: make([]float64, m.weights.Rows), points: points, offset: make([]float64, n)}
+	d := &draws{mean: make([]float64, phi.Cols), points: against, offset: make([]float64, n), weights: dense.New[float64](phi.Cols, n)}
 	normal := distuv.Normal{Sigma: 1, Src: src}
-	f.weights = dense.New[float64](m.weights.Rows, n)
-	for i := range f.weights.Data {
-		f.weights.Data[i] = math.Sqrt(m.prior[j]) * normal.Rand()
+	for i := range d.weights.Data {
+		d.weights.Data[i] = math.Sqrt(p.prior[j]) * normal.Rand()
 	}
 
 	// The residuals y − f(X) − ε, and the ones of the intercept.
-	prior := f.prior(x)
-	rest := dense.New[float64](x.Rows, n+1)
-	c := points.Gram(dense.Matrix[float64]{}, points.Points())
-	for i := range x.Rows {
-		noise := m.noise[j]
+	prior := d.prior(phi)
+	rest := dense.New[float64](points.Rows, n+1)
+	c := against.Gram(dense.Matrix[float64]{}, against.Points())
+	for i := range rest.Rows {
+		noise := p.regression.Noise[j]
 		if weights != nil {
-			noise /= float64(weights[i])
+			noise /= weights[i]
 		}
 		row := rest.Row(i)
 		for s := range n {
-			row[s] = float64(y.At(i, j)) - prior.At(i, s) - math.Sqrt(noise)*normal.Rand()
+			row[s] = y[i] - prior.At(i, s) - math.Sqrt(noise)*normal.Rand()
 		}
 		row[n] = 1
 		for l := range c.Row(i) {
-			c.Row(i)[l] *= m.prior[j]
+			c.Row(i)[l] *= p.prior[j]
 		}
 		c.Row(i)[i] += noise
 	}
@@ -195,41 +215,40 @@ func modelPathwise[T dense.Float](m *Model[T], x, y dense.Matrix[T], weights []T
 	if err != nil {
 		return nil, fmt.Errorf("ridge: the kernel matrix of x is singular to rounding: %w", err)
 	}
-	solution := rest.Clone()
-	factor.solve(solution)
-	if m.centred {
-		sums := make([]float64, n+1)
-		for i := range solution.Rows {
-			for s, v := range solution.Row(i) {
-				sums[s] += v
+	factor.solve(rest)
+	if p.centred {
+		totals := make([]float64, n+1)
+		for i := range rest.Rows {
+			for s, v := range rest.Row(i) {
+				totals[s] += v
 			}
 		}
 		for s := range n {
-			f.offset[s] = sums[s] / sums[n]
+			d.offset[s] = totals[s] / totals[n]
 		}
 	}
-	f.coefficients = dense.New[float64](x.Rows, n)
-	for i := range f.coefficients.Rows {
-		row, from := f.coefficients.Row(i), solution.Row(i)
+	d.coefficients = dense.New[float64](rest.Rows, n)
+	for i := range rest.Rows {
+		row, from := d.coefficients.Row(i), rest.Row(i)
 		for s := range row {
-			row[s] = m.prior[j] * (from[s] - f.offset[s]*from[n])
+			row[s] = p.prior[j] * (from[s] - d.offset[s]*from[n])
 		}
 	}
-	return f, nil
+	return d, nil
 }
 
 // checkSample returns an error unless n functions of output j can be drawn.
-func (m *Model[T]) checkSample(n, j int, src rand.Source) error {
+func (p *posterior) checkSample(n, j int, src rand.Source) error {
 	switch {
 	case n < 1:
 		return fmt.Errorf("ridge: n = %d, want at least 1", n)
-	case j < 0 || j >= m.weights.Cols:
-		return fmt.Errorf("ridge: output %d, want one of the %d from 0 on", j, m.weights.Cols)
+	case j < 0 || j >= p.regression.Weights.Cols:
+		return fmt.Errorf("ridge: output %d, want one of the %d from 0 on", j, p.regression.Weights.Cols)
 	case src == nil:
 		return errors.New("ridge: src is nil, want a source of randomness")
 	}
-	if err := limit.Memory[float64](m.weights.Rows, n); err != nil {
-		return fmt.Errorf("ridge: n = %d functions of %d features: %w", n, m.weights.Rows, err)
+	if err := limit.Memory[float64](p.regression.Weights.Rows, n); err != nil {
+		return fmt.Errorf("ridge: n = %d functions of %d features: %w", n, p.regression.Weights.Rows, err)
 	}
 	return nil
 }

@@ -2,10 +2,10 @@ package ridge
 
 import (
 	"context"
+
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -23,74 +23,52 @@ import (
 // float64 and rows are rounded to T, where large numbers of float32 overflow to ±Inf. Gradient returns
 // the errors of Add. Cost: n transforms and n·D² multiply-adds in float64, twice those of sums.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
-	return instance.Of(&modelGradientBoth, (*Model[T]).Gradient)(m, dst, x, y, weights)
-}
-
-var modelGradientBoth = instance.Both{modelGradient[float32], modelGradient[float64]}
-
-func modelGradient[T dense.Float](m *Model[T], dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
 	}
 	d, _ := m.phi.Dims()
-	if err := checkRows(x, y, weights, d, m.weights.Cols); err != nil {
+	if err := checkRows(x, y, weights, d, len(m.prior)); err != nil {
 		return dst, err
 	}
-	dst = dense.Ensure(dst, x.Rows, m.weights.Rows)
-	parallel.Do((x.Rows+predictRows-1)/predictRows, &slopes[T]{m: m, rows: Block[T]{x, y, weights}, dst: dst})
+	dst = dense.Ensure(dst, x.Rows, m.regression.Weights.Rows)
+	m.source.Each(predictRows, m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, m.slopes)
 	return dst, nil
 }
 
-// slopes is the task that writes gradients, some rows a piece.
-type slopes[T dense.Float] struct {
-	m    *Model[T]
-	rows Block[T]
-	dst  dense.Matrix[T]
-}
-
-// slopeSpace is the memory of a piece.
-type slopeSpace[T dense.Float] struct {
-	phi                   scratch.Buffer[T]
-	centred, residuals, v scratch.Buffer[float64]
-}
-
-var slopeSpaces pool.Pair[slopeSpace[float32], slopeSpace[float64]]
-
-func (t *slopes[T]) Piece(piece int) {
-	m, lo := t.m, piece*predictRows
-	rows := t.rows.slice(lo, min(lo+predictRows, t.rows.X.Rows))
-	n, width, outputs := rows.X.Rows, m.weights.Rows, m.weights.Cols
-	s := pool.Get[slopeSpace[T]](&slopeSpaces)
-	defer pool.Put(&slopeSpaces, s)
-	s.phi.Shape(n, width)
-	s.centred.Shape(n, width)
-	s.residuals.Shape(n, outputs)
-	s.v.Shape(width, n)
-	phi := centred(s.centred.Rows(n), m.phi.Transform(s.phi.Rows(n), rows.X), m.mean)
-	rest := s.residuals.Rows(n)
-	matmul.Mul(-1, phi, m.weights, 0, rest)
+// slopes leaves gradients in r.
+func (p *posterior) slopes(r *features.Rows) {
+	n, g := r.Phi.Rows, &p.regression
+	space := slopeSpaces.Get()
+	defer slopeSpaces.Put(space)
+	space.residuals.Shape(n, g.Weights.Cols)
+	space.v.Shape(g.Weights.Rows, n)
+	rest := space.residuals.Rows(n)
+	matmul.Mul(-1, r.Phi, g.Weights, 0, rest)
 	for i := range n {
-		for j, y := range rows.Y.Row(i) {
-			rest.Row(i)[j] = (rest.Row(i)[j] + (float64(y) - m.intercept[j])) / m.noise[j]
+		row := rest.Row(i)
+		for j, y := range r.Y.Row(i) {
+			row[j] = (row[j] + (y - g.TargetMean[j])) / g.Noise[j]
 		}
 	}
-	v := dense.Transpose(s.v.Rows(width), phi)
-	solver := m.factor.solver()
-	solver.half(context.Background(), v)
-	solver.otherHalf(v)
-	m.factor.solvers.Put(solver)
-
-	g := dense.Transpose(phi, v)
-	matmul.MulT(1, rest, m.weights, -float64(outputs), g)
-	for i := range n {
-		w := rows.weight(i)
-		to := t.dst.Row(lo + i)
+	v := dense.Transpose(space.v.Rows(g.Weights.Rows), r.Phi)
+	p.factor.half(context.Background(), v)
+	p.factor.otherHalf(v)
+	r.First.Shape(n, g.Weights.Rows)
+	slopes := dense.Transpose(r.First.Rows(n), v)
+	matmul.MulT(1, rest, g.Weights, -float64(g.Weights.Cols), slopes)
+	for i, w := range r.Weights {
+		row := slopes.Row(i)
 		if w == 0 {
-			clear(to) // also where the features are infinite
+			clear(row) // also where the features are infinite
 			continue
 		}
-		for f, v := range g.Row(i) {
-			to[f] = T(w * v)
+		for f := range row {
+			row[f] *= w
 		}
 	}
 }
+
+// slopeSpace is the memory of the gradients of some rows.
+type slopeSpace struct{ residuals, v scratch.Buffer[float64] }
+
+var slopeSpaces pool.Of[slopeSpace]

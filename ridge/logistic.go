@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -53,12 +52,6 @@ var ErrNotConverged = errors.New("ridge: the search for weights ended before its
 // An error reports classes below 2, options out of range, a target that is no class, what Add
 // reports of rows, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
 func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
-	return instance.Of(&logisticBoth, Logistic[T])(ctx, phi, rows, classes, o)
-}
-
-var logisticBoth = instance.Both{logistic[float32], logistic[float64]}
-
-func logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}

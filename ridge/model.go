@@ -6,18 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
-	"github.com/seed-feabd252/randfeat/internal/memory/limit"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -59,31 +53,14 @@ func (o Options) Check() error {
 // Model is a fitted regression: the posterior of the functions f_j(x) = b_j + φ(x)ᵀw_j. It never
 // changes, and goroutines may share it.
 type Model[T dense.Float] struct {
-	phi       rff.Map[T]
-	centred   bool
-	ratio     float64 // λ = σ²/s²
-	noise     []float64
-	prior     []float64
-	weight    float64   // Σω
-	mean      []float64 // of features; zeros without an intercept
-	intercept []float64 // value at the mean of features
-	weights   dense.Matrix[float64]
-	factor    *cholesky
-	evidence  float64
-
-	degrees sync.Once
-	inverse []float64 // diagonal of A⁻¹
+	phi    rff.Map[T]
+	source features.Source[T]
+	*posterior
 }
 
 // Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and
 // their Fit, and returns their errors. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
-	return instance.Of(&fitRowsBoth, Fit[T])(ctx, phi, x, y, o)
-}
-
-var fitRowsBoth = instance.Both{fitRows[float32], fitRows[float64]}
-
-func fitRows[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
@@ -121,71 +98,11 @@ func fitRows[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matr
 // that is too small for the rounding of the sums, degrees of freedom that exact sums cannot have, and
 // the end of ctx, which is looked at between blocks of a matrix. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
-	return instance.Of(&sumsFitBoth, (*Sums[T]).Fit)(s, ctx, o)
-}
-
-var sumsFitBoth = instance.Both{sumsFit[float32], sumsFit[float64]}
-
-func sumsFit[T dense.Float](s *Sums[T], ctx context.Context, o Options) (*Model[T], error) {
-	if err := argument.Context("ridge", ctx); err != nil {
-		return nil, err
-	}
-	if err := o.Check(); err != nil {
-		return nil, err
-	}
-	p, err := newProblem(ctx, &s.moments, o)
+	p, err := newPosterior(ctx, &s.moments, o)
 	if err != nil {
 		return nil, err
 	}
-	ratio, err := p.chooseRatio()
-	if err != nil {
-		return nil, err
-	}
-	at, err := p.at(ratio)
-	if stop := ctx.Err(); stop != nil {
-		return nil, stop
-	}
-	if err != nil {
-		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g is too small for the rounding of the sums: %w", ratio, err)
-	}
-	if at.hidden && o.Noise == 0 && o.Prior == 0 {
-		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g explains the targets to rounding, which tells nothing of their noise", ratio)
-	}
-	m := &Model[T]{
-		phi: s.phi, centred: !o.NoIntercept, ratio: ratio, noise: at.noise, prior: at.prior, weight: s.weight,
-		mean: slices.Clone(s.mean), intercept: slices.Clone(s.targets), weights: at.weights, factor: at.factor, evidence: at.evidence,
-	}
-	if o.NoIntercept {
-		clear(m.mean)
-		clear(m.intercept)
-	}
-	if err := m.checkFit(ctx, p.rows); err != nil {
-		return nil, err
-	}
-	return m, nil
-}
-
-// checkFit returns an error unless the posterior is one that exact sums can have.
-func (m *Model[T]) checkFit(ctx context.Context, rows float64) error {
-	inverse, err := m.factor.inverseDiagonal(ctx)
-	if err != nil {
-		return err
-	}
-	m.degrees.Do(func() { m.inverse = inverse })
-	width := float64(m.weights.Rows)
-	if degrees := width - m.ratio*floats.Sum(inverse); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
-		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
-			degrees, width, rows, m.ratio)
-	}
-	for j, v := range m.noise {
-		if s := m.prior[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
-			return fmt.Errorf("ridge: output %d has the noise %.3g and the prior %.3g, want positive numbers: scale the targets or the features", j, v, s)
-		}
-	}
-	if e := m.evidence; e-e != 0 {
-		return fmt.Errorf("ridge: the log evidence is %v, want a finite number", e)
-	}
-	return nil
+	return &Model[T]{s.phi, s.source, p}, nil
 }
 
 // Map returns the map of the features.
@@ -194,22 +111,11 @@ func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 // Weights returns a copy of the mean weights (D×p) and the intercepts b: the mean of f_j is b_j +
 // φ(x)ᵀw_j.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
-	return m.weights.Clone(), m.offset()
-}
-
-// offset returns the values at φ = 0.
-func (m *Model[T]) offset() []float64 {
-	offset := slices.Clone(m.intercept)
-	for i, v := range m.mean {
-		for j, w := range m.weights.Row(i) {
-			offset[j] -= v * w
-		}
-	}
-	return offset
+	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
 
 // Noise returns the variance σ² of the noise of each output, in squared units of y.
-func (m *Model[T]) Noise() []float64 { return slices.Clone(m.noise) }
+func (m *Model[T]) Noise() []float64 { return slices.Clone(m.regression.Noise) }
 
 // Prior returns the prior variance s² of the weights of each output, in squared units of y.
 func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
@@ -224,20 +130,41 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 // variances for the same rows.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
+// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
+// matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, and 1 for an
+// intercept. Cost: D³/6 multiply-adds at the first call.
+func (m *Model[T]) DegreesOfFreedom() float64 {
+	if m.phi == nil {
+		panic(errNoModel.Error())
+	}
+	degrees := max(0, float64(m.regression.Weights.Rows)-m.ratio*floats.Sum(m.diagonal()))
+	if m.centred {
+		degrees++
+	}
+	return degrees
+}
+
+// FeatureDegrees returns the part of each feature in DegreesOfFreedom, 1 − λ·(A⁻¹)_ff: 0 for a weight
+// that the rows tell nothing of, and 1 for one that they determine [MacKay 1992]. Rounding may leave a
+// part some 2⁻¹⁰ outside of [0, 1]. Cost: as DegreesOfFreedom.
+func (m *Model[T]) FeatureDegrees() []float64 {
+	if m.phi == nil {
+		panic(errNoModel.Error())
+	}
+	parts := slices.Clone(m.diagonal())
+	for f, v := range parts {
+		parts[f] = 1 - m.ratio*v
+	}
+	return parts
+}
+
 // Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
 // into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
 // shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64. Who serves single rows
 // should call Mean, and Predict only where error bars are asked for: see there.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&modelMeanBoth, (*Model[T]).Mean)(m, dst, x)
-}
-
-var modelMeanBoth = instance.Both{modelMean[float32], modelMean[float64]}
-
-func modelMean[T dense.Float](m *Model[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
-	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
-	m.run(&prediction[T]{m: m, x: x, mean: dst})
-	return dst
+	features.CheckPoints("ridge", m.phi, x)
+	return features.Mean(m.source, &m.regression, dst, x, predictRows)
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
@@ -247,12 +174,6 @@ func modelMean[T dense.Float](m *Model[T], dst, x dense.Matrix[T]) dense.Matrix[
 // R, 4·D² bytes and more, and takes some 60 times as long as Mean at D = 1024; rows that are
 // predicted together, 128 or more, share the reading.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
-	return instance.Of(&modelPredictBoth, (*Model[T]).Predict)(m, x)
-}
-
-var modelPredictBoth = instance.Both{modelPredict[float32], modelPredict[float64]}
-
-func modelPredict[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
 
@@ -262,20 +183,12 @@ func modelPredict[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense
 //
 // without 1/Σω if there is no intercept. Everything else is as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
-	return instance.Of(&modelPosteriorBoth, (*Model[T]).Posterior)(m, x)
-}
-
-var modelPosteriorBoth = instance.Both{modelPosterior[float32], modelPosterior[float64]}
-
-func modelPosterior[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
-	n := m.checkPoints(x).Rows
-	mean, sd = dense.New[T](n, m.weights.Cols), dense.New[T](n, m.weights.Cols)
-	m.run(&prediction[T]{m: m, x: x, mean: mean, sd: sd, extra: extra})
-	return mean, sd
+	features.CheckPoints("ridge", m.phi, x)
+	return features.Predict(m.source, &m.regression, x, predictRows, func(r *features.Rows) { m.posterior.predict(r, extra) })
 }
 
 // Covariance returns the posterior covariances of f_j between the rows of x (n×d) for output j, an
@@ -283,138 +196,14 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 // is not in [0, p). Cost: n
 // transforms, n·D²/2 and n²·D multiply-adds, and memory for n·D numbers.
 func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
-	return instance.Of(&modelCovarianceBoth, (*Model[T]).Covariance)(m, x, j)
-}
-
-var modelCovarianceBoth = instance.Both{modelCovariance[float32], modelCovariance[float64]}
-
-func modelCovariance[T dense.Float](m *Model[T], x dense.Matrix[T], j int) dense.Matrix[float64] {
-	m.checkPoints(x)
-	if j < 0 || j >= m.weights.Cols {
-		panic(fmt.Sprintf("ridge: output %d of %d", j, m.weights.Cols))
-	}
-	if err := limit.Memory[float64](x.Rows, x.Rows); err != nil {
-		panic(fmt.Sprintf("ridge: the covariances of %d rows: %v", x.Rows, err))
-	}
-	v := dense.New[float64](m.weights.Rows, x.Rows)
-	m.halves(v, centred(dense.New[float64](x.Rows, v.Rows), m.phi.Transform(dense.Matrix[T]{}, x), m.mean))
-	c := dense.New[float64](x.Rows, x.Rows)
-	matmul.TMul(m.noise[j], v, v, 0, c)
-	for i := range c.Data {
-		c.Data[i] += m.noise[j] * m.base()
-	}
-	return c
-}
-
-// base returns the variance of the intercept over that of the noise.
-func (m *Model[T]) base() float64 {
-	if m.centred {
-		return 1 / m.weight
-	}
-	return 0
-}
-
-// checkPoints panics unless the rows of x are points of the map, and returns x.
-func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
-	if m.phi == nil {
-		panic(errNoModel.Error())
-	}
-	x.Check()
-	if d, _ := m.phi.Dims(); x.Cols != d {
-		panic(fmt.Sprintf("ridge: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
-	}
-	return x
+	features.CheckPoints("ridge", m.phi, x)
+	m.checkCovariance(x.Rows, j)
+	phi := dense.New[float64](x.Rows, m.regression.Weights.Rows)
+	return m.covariance(m.source.Centred(phi, x, m.regression.FeatureMean), j)
 }
 
 // predictRows is the number of rows whose features are in cache together.
 const predictRows = 128
-
-// prediction is the task that predicts at the rows of x, some rows a piece. It writes mean, sd and
-// errors, each unless it is zero.
-type prediction[T dense.Float] struct {
-	m         *Model[T]
-	x         dense.Matrix[T]
-	mean, sd  dense.Matrix[T]
-	extra     float64         // variance of sd beyond that of f, in units of the noise
-	errors, y dense.Matrix[T] // leave-one-out errors and targets
-	weights   []T             // of the rows of errors
-}
-
-func (m *Model[T]) run(p *prediction[T]) {
-	parallel.Do((p.x.Rows+predictRows-1)/predictRows, p)
-}
-
-// predictSpace is the memory of a piece.
-type predictSpace[T dense.Float] struct {
-	phi                   scratch.Buffer[T]
-	centred, mean, halves scratch.Buffer[float64]
-}
-
-var predictSpaces pool.Pair[predictSpace[float32], predictSpace[float64]]
-
-func (p *prediction[T]) Piece(piece int) {
-	m, lo := p.m, piece*predictRows
-	hi := min(lo+predictRows, p.x.Rows)
-	s := pool.Get[predictSpace[T]](&predictSpaces)
-	defer pool.Put(&predictSpaces, s)
-	s.phi.Shape(hi-lo, m.weights.Rows)
-	s.centred.Shape(hi-lo, m.weights.Rows)
-	s.mean.Shape(hi-lo, m.weights.Cols)
-	phi := centred(s.centred.Rows(hi-lo), m.phi.Transform(s.phi.Rows(hi-lo), p.x.RowRange(lo, hi)), m.mean)
-	mean := s.mean.Rows(hi - lo)
-	matmul.Mul(1, phi, m.weights, 0, mean)
-	if p.mean.Rows > 0 {
-		for i := range mean.Rows {
-			row := p.mean.Row(lo + i)
-			for j, v := range mean.Row(i) {
-				row[j] = T(v + m.intercept[j])
-			}
-		}
-	}
-	if p.sd.Rows == 0 && p.errors.Rows == 0 {
-		return
-	}
-	s.halves.Shape(m.weights.Rows, hi-lo)
-	v := s.halves.Rows(m.weights.Rows)
-	m.halves(v, phi)
-	variances := make([]float64, hi-lo)
-	for f := range v.Rows {
-		for i, e := range v.Row(f) {
-			variances[i] += e * e
-		}
-	}
-	for i, v := range variances {
-		v += m.base()
-		if p.errors.Rows > 0 {
-			p.leaveOut(lo+i, mean.Row(i), v)
-			continue
-		}
-		row := p.sd.Row(lo + i)
-		for j := range row {
-			row[j] = T(math.Sqrt(m.noise[j] * (v + p.extra)))
-		}
-	}
-}
-
-// halves writes R⁻ᵀ(φ_i − φ̄) into the columns of v (D×n), of the rows φ_i − φ̄ of phi.
-func (m *Model[T]) halves(v, phi dense.Matrix[float64]) {
-	dense.Transpose(v, phi)
-	s := m.factor.solver()
-	s.half(context.Background(), v)
-	m.factor.solvers.Put(s)
-}
-
-// centred writes φ_i − φ̄ into the rows of dst and returns dst. Features of float32 lose no digits
-// in the difference, however large φ̄ is.
-func centred[T dense.Float](dst dense.Matrix[float64], phi dense.Matrix[T], mean []float64) dense.Matrix[float64] {
-	for i := range phi.Rows {
-		row := dst.Row(i)
-		for f, e := range phi.Row(i) {
-			row[f] = float64(e) - mean[f]
-		}
-	}
-	return dst
-}
 
 var (
 	errNoModel      = errors.New("ridge: the Model is zero, want a fitted one")

@@ -2,12 +2,15 @@ package ridge
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
 // moments are the means and the centred products of rows. Rows join them as [Chan et al. 1983] do:
@@ -45,6 +48,27 @@ func (m *moments) clone() moments {
 	c.mean, c.targets, c.squares = slices.Clone(m.mean), slices.Clone(m.targets), slices.Clone(m.squares)
 	c.cross, c.square = m.cross.Clone(), m.square.clone()
 	return c
+}
+
+// merge adds the rows of o.
+func (m *moments) merge(o *moments) error {
+	if err := stream.CheckMerge(m.n, o.n); err != nil {
+		return wrap(err)
+	}
+	m.combine(1, o)
+	return nil
+}
+
+// subtract takes the rows of o away.
+func (m *moments) subtract(o *moments) error {
+	if o.n > m.n {
+		return fmt.Errorf("ridge: cannot subtract %d rows from %d", o.n, m.n)
+	}
+	if rest := m.weight - o.weight; o.n < m.n && !(rest > 0x1p-40*m.weight) {
+		return fmt.Errorf("ridge: subtracting leaves %d rows of the weight %.3g, which is rounding of %.3g", m.n-o.n, rest, m.weight)
+	}
+	m.combine(-1, o)
+	return nil
 }
 
 // combine adds the rows of o if sign is 1, and takes them away if sign is −1. The weight that is
@@ -118,11 +142,12 @@ func (m *moments) products(ctx context.Context, centred bool) (squares []float64
 	return squares, cross, square, err
 }
 
-// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of a model with the weights w and
-// the value b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
+// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of r, with the weights w and the value
+// b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
 //
 //	Σω(y − ȳ)² − 2wᵀΣω(φ − φ̄)(y − ȳ) + wᵀΣω(φ − φ̄)(φ − φ̄)ᵀw + W·e².
-func (m *moments) squaredErrors(w dense.Matrix[float64], b, c []float64) float64 {
+func (m *moments) squaredErrors(r *features.Regression) float64 {
+	w, b, c := r.Weights, r.TargetMean, r.FeatureMean
 	total := 0.0
 	for j := range m.targets {
 		e := m.targets[j] - b[j]

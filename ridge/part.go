@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 const (
@@ -20,40 +20,87 @@ const (
 	partRows = 16 * blockRows
 )
 
-// part is the moments of some rows of one call of Add.
-type part[T dense.Float] struct {
+// adder adds rows to moments. Its memory serves later calls.
+type adder struct {
+	block blockSpace
+	spare []*part
+}
+
+// part is the moments of partRows rows of one call of Add.
+type part struct {
 	moments
-	space blockSpace[T]
+	space blockSpace
 }
 
-// blockSpace is memory for a block of rows.
-type blockSpace[T dense.Float] struct {
-	phi           scratch.Buffer[T]
-	rows, targets scratch.Buffer[float64] // roots of weights times features and targets about their means
-	products      dense.Matrix[float64]
-	means, rise   []float64
-}
-
-// addRows adds the rows to m, up to the end of ctx.
-func addRows[T dense.Float](ctx context.Context, m *moments, s *blockSpace[T], phi rff.Map[T], rows Block[T]) error {
-	for lo := 0; lo < rows.X.Rows; lo += blockRows {
+// add adds the rows to m. After the end of ctx, whose error add returns, some of the rows are added.
+func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error {
+	if r.Len() <= partRows {
+		return a.block.addRows(ctx, m, r, 0, r.Len())
+	}
+	for lo := 0; lo < r.Len(); {
+		count := together(m, r.Len()-lo)
+		for len(a.spare) < count {
+			a.spare = append(a.spare, &part{moments: newMoments(len(m.mean), len(m.targets))})
+		}
+		parallel.Pieces(count, func(i int) {
+			p := a.spare[i]
+			p.clear()
+			first := lo + i*partRows
+			// The end of ctx is looked at below.
+			_ = p.space.addRows(ctx, &p.moments, r, first, min(first+partRows, r.Len()))
+		})
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.add(m, phi, rows.slice(lo, min(lo+blockRows, rows.X.Rows)))
+		for _, p := range a.spare[:count] {
+			m.combine(1, &p.moments)
+		}
+		lo += count * partRows
+	}
+	return nil
+}
+
+// together returns the number of parts that are summed at the same time, each on a goroutine of its
+// own. With few rows or large triangles it is one, whose products are shared among goroutines; the
+// sums are the same.
+func together(m *moments, n int) int {
+	const bytes = 1 << 26 // of triangles
+	count := min(parallel.Idle()+1, bytes/(8*len(m.square.data)))
+	if n < count*partRows {
+		return 1
+	}
+	return max(1, count)
+}
+
+// blockSpace is memory for a block of rows.
+type blockSpace struct {
+	rows, targets scratch.Buffer[float64] // roots of weights times features and targets about their means
+	products      dense.Matrix[float64]
+	weights       []float64
+	means, rise   []float64
+}
+
+// addRows adds the rows lo ≤ i < hi to m, up to the end of ctx.
+func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centring, lo, hi int) error {
+	for ; lo < hi; lo += blockRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.add(m, r, lo, min(lo+blockRows, hi))
 	}
 	return nil
 }
 
 // add adds few rows. The rows about their mean and one row more, for the distance of that mean from
 // the mean of the rows before, have the products that moments add.
-func (s *blockSpace[T]) add(m *moments, phi rff.Map[T], b Block[T]) {
-	n, width, outputs := b.X.Rows, len(m.mean), len(m.targets)
-	weights := make([]float64, n)
+func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
+	n, width, outputs := hi-lo, len(m.mean), len(m.targets)
+	s.weights = scratch.Resize(s.weights, n)
 	weight, first := 0.0, -1
-	for i := range weights {
-		weights[i] = b.weight(i)
-		if w := weights[i]; w > 0 {
+	for i := range s.weights {
+		w := r.Weight(lo + i)
+		s.weights[i] = w
+		if w > 0 {
 			m.n++
 			m.logWeight += math.Log(w)
 			weight += w
@@ -65,16 +112,18 @@ func (s *blockSpace[T]) add(m *moments, phi rff.Map[T], b Block[T]) {
 	if first < 0 {
 		return
 	}
-	s.phi.Shape(n, width)
 	s.rows.Shape(n+1, width)
 	s.targets.Shape(n+1, outputs)
 	s.products = resize(s.products, outputs, width)
 	s.means, s.rise = scratch.Resize(s.means, width), scratch.Resize(s.rise, outputs)
-	features, rows, targets := phi.Transform(s.phi.Rows(n), b.X), s.rows.Rows(n+1), s.targets.Rows(n+1)
+	rows, targets := s.rows.Rows(n+1), s.targets.Rows(n+1)
 	last := weight * (m.weight / (m.weight + weight)) // of the row for the rows before
 	share := weight / (m.weight + weight)
-	centre(rows, features, weights, s.means, first, weight, math.Sqrt(last), m.mean)
-	centre(targets, b.Y, weights, s.rise, first, weight, math.Sqrt(last), m.targets)
+	c := features.Centred{Weights: s.weights, First: first, Total: weight, Root: math.Sqrt(last)}
+	c.Dst, c.Means, c.Before = rows, s.means, m.mean
+	r.Features(&c, lo)
+	c.Dst, c.Means, c.Before = targets, s.rise, m.targets
+	r.Targets(&c, lo)
 	m.weight += weight
 	advance(m.mean, s.means, share)
 	advance(m.targets, s.rise, share)
@@ -91,43 +140,6 @@ func (s *blockSpace[T]) add(m *moments, phi rff.Map[T], b Block[T]) {
 			m.squares[j] += v * v
 		}
 	}
-}
-
-// centre writes the weighted mean of the rows of x into means, the rows about that mean times the
-// roots of their weights into dst, and root·(means − before) into the last row of dst. first is a
-// row with a weight; the mean is summed about that row, so that its size costs no digits. Rows of
-// weight 0 may be infinite.
-func centre[T dense.Float](dst dense.Matrix[float64], x dense.Matrix[T], weights, means []float64, first int, total, root float64, before []float64) {
-	parallel.Rows(x.Cols, 512, func(lo, hi int) {
-		sums, origin := means[lo:hi], x.Row(first)[lo:hi]
-		clear(sums)
-		for i, w := range weights {
-			if w == 0 {
-				continue
-			}
-			for j, v := range x.Row(i)[lo:hi] {
-				sums[j] += w * (float64(v) - float64(origin[j]))
-			}
-		}
-		for j, v := range origin {
-			sums[j] = float64(v) + sums[j]/total
-		}
-		for i, w := range weights {
-			to := dst.Row(i)[lo:hi]
-			if w == 0 {
-				clear(to)
-				continue
-			}
-			w = math.Sqrt(w)
-			for j, v := range x.Row(i)[lo:hi] {
-				to[j] = w * (float64(v) - sums[j])
-			}
-		}
-		to := dst.Row(dst.Rows - 1)[lo:hi]
-		for j, v := range before[lo:hi] {
-			to[j] = root * (sums[j] - v)
-		}
-	})
 }
 
 // advance moves the means towards others by a share of the way.

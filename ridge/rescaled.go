@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -23,12 +23,6 @@ import (
 // that does not compute c_f·φ_f, as far as values at four points tell. Features beyond some 64 there are
 // not compared.
 func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
-	return instance.Of(&sumsRescaledBoth, (*Sums[T]).Rescaled)(s, phi, scales)
-}
-
-var sumsRescaledBoth = instance.Both{sumsRescaled[float32], sumsRescaled[float64]}
-
-func sumsRescaled[T dense.Float](s *Sums[T], phi rff.Map[T], scales []float64) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
 	}
@@ -43,7 +37,7 @@ func sumsRescaled[T dense.Float](s *Sums[T], phi rff.Map[T], scales []float64) (
 			return nil, fmt.Errorf("ridge: scales[%d] = %v, want a finite number", f, c)
 		}
 	}
-	r := &Sums[T]{phi: phi, d: s.d, width: s.width, outputs: s.outputs, prints: new(stream.Fingerprint)}
+	r := &Sums[T]{phi: phi, source: features.New(phi), d: s.d, width: s.width, outputs: s.outputs, prints: new(stream.Fingerprint)}
 	if err := wrap(checkScaled[T](s.marks(), r.marks(), scales)); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -83,12 +82,6 @@ func (b Block[T]) weight(i int) float64 {
 // An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx, which is noticed
 // within 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
-	return instance.Of(&sumRowsBoth, Sum[T])(ctx, phi, rows)
-}
-
-var sumRowsBoth = instance.Both{sumRows[float32], sumRows[float64]}
-
-func sumRows[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}

@@ -9,9 +9,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -35,13 +34,13 @@ import (
 // one goroutine.
 type Sums[T dense.Float] struct {
 	phi      rff.Map[T]
+	source   features.Source[T]
 	d, width int // of points and of features
 	outputs  int
 	moments
 
 	prints *stream.Fingerprint
-	space  blockSpace[T] // memory of Add
-	spare  []*part[T]
+	adder  adder
 }
 
 // NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs
@@ -50,12 +49,6 @@ type Sums[T dense.Float] struct {
 //
 // An error reports a nil phi, outputs below 0, and sums that no memory holds.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
-	return instance.Of(&newSumsBoth, NewSums[T])(phi, outputs)
-}
-
-var newSumsBoth = instance.Both{newSums[float32], newSums[float64]}
-
-func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
 	}
@@ -73,7 +66,7 @@ func newSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)
 	}
 	return &Sums[T]{
-		phi: phi, d: d, width: width, outputs: outputs, moments: newMoments(width, outputs), prints: new(stream.Fingerprint),
+		phi: phi, source: features.New(phi), d: d, width: width, outputs: outputs, moments: newMoments(width, outputs), prints: new(stream.Fingerprint),
 	}, nil
 }
 
@@ -109,58 +102,16 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 // weight that is negative, NaN or infinite, by its row. The sums then are as before. Features that
 // overflow make the sums infinite or NaN, and Fit reports them.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
-	return instance.Of(&sumsAddBoth, (*Sums[T]).Add)(s, x, y, weights)
-}
-
-var sumsAddBoth = instance.Both{sumsAdd[float32], sumsAdd[float64]}
-
-func sumsAdd[T dense.Float](s *Sums[T], x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
 
 // add is Add up to the end of ctx, whose error leaves some of the rows added.
-func (s *Sums[T]) add(ctx context.Context, rows Block[T]) error {
-	rows = rows.complete()
-	if err := s.check(rows.X, rows.Y, rows.Weights); err != nil {
+func (s *Sums[T]) add(ctx context.Context, b Block[T]) error {
+	b = b.complete()
+	if err := s.check(b.X, b.Y, b.Weights); err != nil {
 		return err
 	}
-	n := rows.X.Rows
-	if n <= partRows {
-		return addRows(ctx, &s.moments, &s.space, s.phi, rows)
-	}
-	for lo := 0; lo < n; {
-		count := s.together(n - lo)
-		for len(s.spare) < count {
-			s.spare = append(s.spare, &part[T]{moments: newMoments(s.width, s.outputs)})
-		}
-		parallel.Pieces(count, func(i int) {
-			p := s.spare[i]
-			p.clear()
-			first := lo + i*partRows
-			// The end of ctx is looked at below.
-			_ = addRows(ctx, &p.moments, &p.space, s.phi, rows.slice(first, min(first+partRows, n)))
-		})
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		for _, p := range s.spare[:count] {
-			s.combine(1, &p.moments)
-		}
-		lo += count * partRows
-	}
-	return nil
-}
-
-// together returns the number of parts that are summed at the same time, each on a goroutine of its
-// own. With few rows or large triangles it is one, whose products are shared among goroutines; the
-// sums are the same.
-func (s *Sums[T]) together(rows int) int {
-	const bytes = 1 << 26 // of triangles
-	count := min(parallel.Idle()+1, bytes/(8*len(s.square.data)))
-	if rows < count*partRows {
-		return 1
-	}
-	return max(1, count)
+	return s.adder.add(ctx, &s.moments, s.source.Centring(b.X, b.Y, b.Weights))
 }
 
 // check returns an error unless the rows can be added.
@@ -214,23 +165,21 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	return dense.New[T](r, c)
 }
 
+// wide returns x as numbers of float64, nil if x is nil.
+func wide[T dense.Float](x []T) []float64 {
+	if x == nil {
+		return nil
+	}
+	return dense.Copy(dense.Matrix[float64]{}, dense.Of(1, len(x), x)).Data
+}
+
 // Merge adds the rows of other, which is not changed. An error reports sums of other features or of
 // another number of outputs; s then is as before. Cost: D²/2 additions.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
-	return instance.Of(&sumsMergeBoth, (*Sums[T]).Merge)(s, other)
-}
-
-var sumsMergeBoth = instance.Both{sumsMerge[float32], sumsMerge[float64]}
-
-func sumsMerge[T dense.Float](s *Sums[T], other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
 	}
-	if err := stream.CheckMerge(s.n, other.n); err != nil {
-		return wrap(err)
-	}
-	s.combine(1, &other.moments)
-	return nil
+	return s.merge(&other.moments)
 }
 
 // Subtract takes the rows of other away, which s has taken in before: the sums of all rows without
@@ -241,19 +190,12 @@ func (s *Sums[T]) Subtract(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
 	}
-	if other.n > s.n {
-		return fmt.Errorf("ridge: cannot subtract %d rows from %d", other.n, s.n)
-	}
-	if rest := s.weight - other.weight; other.n < s.n && !(rest > 0x1p-40*s.weight) {
-		return fmt.Errorf("ridge: subtracting leaves %d rows of the weight %.3g, which is rounding of %.3g", s.n-other.n, rest, s.weight)
-	}
-	s.combine(-1, &other.moments)
-	return nil
+	return s.subtract(&other.moments)
 }
 
 // Clone returns a copy of s with memory of its own.
 func (s *Sums[T]) Clone() *Sums[T] {
-	return &Sums[T]{phi: s.phi, d: s.d, width: s.width, outputs: s.outputs, moments: s.moments.clone(), prints: s.prints}
+	return &Sums[T]{phi: s.phi, source: s.source, d: s.d, width: s.width, outputs: s.outputs, moments: s.moments.clone(), prints: s.prints}
 }
 
 // checkSame returns an error unless other has the features and outputs of s.

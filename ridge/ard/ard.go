@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -92,12 +90,6 @@ type Result[T dense.Float] struct {
 // the errors of Sums.Fit where no start can be fitted, and the end of ctx, which is noticed within
 // some 1000 rows. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Result[T], error) {
-	return instance.Of(&fitKernelBoth, Fit[T])(ctx, psi, rows, src, o)
-}
-
-var fitKernelBoth = instance.Both{fitKernel[float32], fitKernel[float64]}
-
-func fitKernel[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err
 	}
@@ -117,44 +109,19 @@ func fitKernel[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Ro
 	if o.Sample == 0 {
 		o.Sample = max(4*width, 2000)
 	}
-	v, err := look(ctx, rows, d, o.Sample, src)
+	s, err := learn(ctx, newPoints(psi, rows), src, o)
 	if err != nil {
 		return nil, err
 	}
-	f, err := about(psi, v.means)
-	if err != nil {
-		return nil, err
-	}
-	s := &search[T]{
-		ctx: ctx, frame: f, view: v, rows: v.sample, n: v.sample.X.Rows, o: o,
-	}
-	starts, err := s.starts()
-	if err != nil {
-		return nil, err
-	}
-	best, from := trial[T]{value: math.Inf(-1)}, 0
-	for i, x := range starts {
-		found, err := s.climb(i, x)
-		if err != nil {
-			return nil, err
-		}
-		if found.value > best.value {
-			best, from = found, i
-		}
-	}
-	if v.n > s.n {
-		s.rows, s.n = rows, v.n
-		if best, err = s.climb(from, best.x[:len(v.varying)]); err != nil {
-			return nil, err
-		}
-	}
-	rates := v.rates(best.x)
+	v, rates := s.view, s.view.rates(s.best.x)
 	r := &Result[T]{Scales: make([]float64, d), Relevance: make([]float64, d), Path: s.path}
 	for j, rate := range rates {
 		r.Scales[j], r.Relevance[j] = 1/rate, v.deviations[j]*rate
 	}
-	if r.Model, err = s.fit(rates, o.Options); err != nil {
+	m, _, err := s.all.fit(ctx, rates, o.Options)
+	if err != nil {
 		return nil, err
 	}
+	r.Model = m.(*ridge.Model[T])
 	return r, nil
 }

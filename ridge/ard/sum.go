@@ -8,11 +8,9 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/optimize"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -64,12 +62,6 @@ type SumResult[T dense.Float] struct {
 // errors of ridge.Sum and Sums.Fit, and the end of ctx, which is noticed within a pass and between
 // blocks of a matrix. A nil ctx panics.
 func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
-	return instance.Of(&fitSumBoth, FitSum[T])(ctx, maps, rows, o)
-}
-
-var fitSumBoth = instance.Both{fitSum[float32], fitSum[float64]}
-
-func fitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err
 	}
@@ -79,30 +71,25 @@ func fitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Ro
 	if o.Iterations == 0 {
 		o.Iterations = 60
 	}
-	s, err := newSumSearch(ctx, maps, rows, o)
+	f, err := newSumFitter(ctx, maps, rows, o)
 	if err != nil {
 		return nil, err
 	}
-	equal, err := s.sums.Fit(ctx, o.Options)
+	equal, err := f.sums.Fit(ctx, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	r := &SumResult[T]{EqualEvidence: equal.LogEvidence()}
+	s := &weights{search{ctx: ctx, o: o, rows: f.sums.Rows(), gain: sumGain, fit: f.fit}}
+	s.slope = f.slope
 	x := make([]float64, len(maps))
 	for k := range x {
 		// The least λ that rounding allows may be refused when it is rounded itself.
 		x[k] = -math.Log(equal.Noise()[0] / equal.Prior()[0] * (1 + 0x1p-10))
 	}
-	if !s.at(x) {
-		return nil, cmp.Or(s.failed, s.refused)
-	}
-	if err := s.climb(x); err != nil {
+	if err := s.learn(x); err != nil {
 		return nil, err
 	}
-	if err := s.prune(); err != nil {
-		return nil, err
-	}
-	r.Model, r.Path = s.best.model, s.path
+	r := &SumResult[T]{Model: s.best.model.(*ridge.Model[T]), EqualEvidence: equal.LogEvidence(), Path: s.path}
 	r.Weights, _ = shares(s.best.x)
 	return r, nil
 }
@@ -120,22 +107,16 @@ func (o Options) checkSum() error {
 	return nil
 }
 
-// sumSearch climbs the evidence over x_k = log(a_k/λ).
-type sumSearch[T dense.Float] struct {
+// sumFitter fits the models of a sum of maps over x_k = log(a_k/λ).
+type sumFitter[T dense.Float] struct {
 	ctx  context.Context
 	maps []rff.Map[T]
 	sums *ridge.Sums[T] // of weights 1
-	o    Options
-
-	path    []Step
-	now     trial[T] // the last place
-	best    trial[T]
-	refused error // of the last place that could not be fitted
-	failed  error // that ends the search
+	o    ridge.Options
 }
 
-// newSumSearch reads rows.
-func newSumSearch[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*sumSearch[T], error) {
+// newSumFitter reads rows.
+func newSumFitter[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*sumFitter[T], error) {
 	phi, err := rff.Sum(maps, ones(len(maps)))
 	if err != nil {
 		return nil, err
@@ -144,7 +125,7 @@ func newSumSearch[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ri
 	if err != nil {
 		return nil, err
 	}
-	return &sumSearch[T]{ctx: ctx, maps: slices.Clone(maps), sums: sums, o: o, best: trial[T]{value: math.Inf(-1)}}, nil
+	return &sumFitter[T]{ctx, slices.Clone(maps), sums, o.Options}, nil
 }
 
 // ones returns n ones.
@@ -176,111 +157,70 @@ func shares(x []float64) (weights []float64, ratio float64) {
 	return weights, math.Exp(-top) / total
 }
 
-// fit returns the model at x.
-func (s *sumSearch[T]) fit(x []float64) (*ridge.Model[T], error) {
+// fit returns the model at x. No error of it is fatal: places may be beyond the range of λ.
+func (f *sumFitter[T]) fit(x []float64) (m model, fatal bool, err error) {
 	weights, ratio := shares(x)
-	phi, err := rff.Sum(s.maps, weights)
+	phi, err := rff.Sum(f.maps, weights)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	var scales []float64
-	for k, m := range s.maps {
+	for k, m := range f.maps {
 		_, width := m.Dims()
 		for range width {
 			scales = append(scales, math.Sqrt(weights[k]))
 		}
 	}
-	sums, err := s.sums.Rescaled(phi, scales)
+	sums, err := f.sums.Rescaled(phi, scales)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	o := s.o.Options
+	o := f.o
 	o.Ratio = ratio
-	return sums.Fit(s.ctx, o)
+	m, err = sums.Fit(f.ctx, o)
+	return m, false, err
 }
 
-// at fits the model at x unless that is the last place, and reports whether it could. Places beyond
-// the range of λ are not errors.
-func (s *sumSearch[T]) at(x []float64) bool {
-	if slices.Equal(s.now.x, x) {
-		return s.now.model != nil
-	}
-	s.now = trial[T]{x: slices.Clone(x)}
-	if s.failed = s.ctx.Err(); s.failed != nil {
-		return false
-	}
-	m, err := s.fit(x)
-	if s.failed = s.ctx.Err(); err != nil {
-		s.refused = err
-		return false
-	}
-	s.now.model, s.now.value = m, m.LogEvidence()
-	return true
-}
-
-// gradient returns the derivatives of the evidence of m by the logarithms of the weights of maps.
-func gradient[T dense.Float](m *ridge.Model[T], maps []rff.Map[T]) []float64 {
-	g := make([]float64, len(maps))
+// slope writes the derivatives of −log evidence of m by the logarithms of the weights of maps into dst.
+func (f *sumFitter[T]) slope(dst []float64, m model) error {
 	w, _ := m.Weights()
 	prior, degrees := m.Prior(), m.FeatureDegrees()
-	f := 0
-	for k, part := range maps {
+	feature := 0
+	for k, part := range f.maps {
 		_, width := part.Dims()
+		g := 0.0
 		for range width {
-			for j, v := range w.Row(f) {
-				g[k] += 0.5 * (v*v/prior[j] - degrees[f])
+			for j, v := range w.Row(feature) {
+				g += 0.5 * (v*v/prior[j] - degrees[feature])
 			}
-			f++
+			feature++
 		}
+		dst[k] -= g
 	}
-	return g
+	return nil
 }
 
 // sumGain is the evidence that three iterations gain, below which a search ends, and that weights which
 // become 0 may cost.
 const sumGain = 1e-3
 
-// climb leaves the best place that L-BFGS finds from x on in best.
-func (s *sumSearch[T]) climb(x []float64) error {
-	iterations := &record{step: func(value float64, iteration int) {
-		step := Step{Rows: s.sums.Rows(), Iteration: iteration, LogEvidence: value}
-		s.path = append(s.path, step)
-		if s.o.Progress != nil {
-			s.o.Progress(step)
-		}
-	}}
-	// A line search that finds no better place is the end like any other.
-	_, _ = optimize.Minimize(optimize.Problem{
-		Func: func(x []float64) float64 {
-			if !s.at(x) {
-				return math.Inf(1)
-			}
-			if s.now.value > s.best.value {
-				s.best = s.now
-			}
-			return -s.now.value
-		},
-		Grad: func(dst, x []float64) {
-			clear(dst)
-			if s.at(x) {
-				floats.Sub(dst, gradient(s.now.model, s.maps))
-			}
-		},
-		Status: func() (optimize.Status, error) {
-			if s.failed != nil {
-				return optimize.Failure, s.failed
-			}
-			return optimize.NotTerminated, nil
-		},
-	}, x, &optimize.Settings{
-		MajorIterations: s.o.Iterations, Recorder: iterations,
-		Converger: &optimize.FunctionConverge{Absolute: sumGain, Iterations: 3},
-	}, &optimize.LBFGS{})
-	return s.failed
+// weights is the search for the weights of maps.
+type weights struct{ search }
+
+// learn leaves the best place that is found from x on in best.
+func (s *weights) learn(x []float64) error {
+	s.reset()
+	if !s.at(x) {
+		return s.end()
+	}
+	if err := s.climb(0, x); err != nil {
+		return err
+	}
+	return s.prune()
 }
 
 // prune makes the weights 0 that the evidence does not need.
-func (s *sumSearch[T]) prune() error {
+func (s *weights) prune() error {
 	least := s.best.value - sumGain
 	weights, _ := shares(s.best.x)
 	order := make([]int, len(weights))
@@ -291,8 +231,8 @@ func (s *sumSearch[T]) prune() error {
 		if s.at(x) && s.now.value >= least {
 			s.best = s.now
 		}
-		if s.failed != nil {
-			return s.failed
+		if s.fatal != nil {
+			return s.fatal
 		}
 	}
 	return nil

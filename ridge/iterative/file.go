@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
@@ -19,12 +18,6 @@ import (
 // documentation lists the arrays under Files. The error reports a zero model, a map that cannot be
 // written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
-	return instance.Of(&modelWriteBoth, (*Model[T]).Write)(m, w)
-}
-
-var modelWriteBoth = instance.Both{modelWrite[float32], modelWrite[float64]}
-
-func modelWrite[T dense.Float](m *Model[T], w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
@@ -36,12 +29,6 @@ func modelWrite[T dense.Float](m *Model[T], w io.Writer) error {
 // unknown in the file, a file of the other element type and of a later version, and reports the
 // errors of r. Memory is bounded by the bytes that arrive, whatever the file claims.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
-	return instance.Of(&readModelBoth, ReadModel[T])(r)
-}
-
-var readModelBoth = instance.Both{readModel[float32], readModel[float64]}
-
-func readModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	held, err := archive.Read[T, modelRecipe[T]](r, "model")
 	if err == nil {
 		err = held.check()
@@ -56,12 +43,6 @@ func readModel[T dense.Float](r io.Reader) (*Model[T], error) {
 // those of the map, while λ is chosen 8·D·16 bytes for every step. The rows are not written.
 // ReadSolver reads it, and Run goes on with the same bits. Errors are those of Model.Write.
 func (s *Solver[T]) Write(w io.Writer) error {
-	return instance.Of(&solverWriteBoth, (*Solver[T]).Write)(s, w)
-}
-
-var solverWriteBoth = instance.Both{solverWrite[float32], solverWrite[float64]}
-
-func solverWrite[T dense.Float](s *Solver[T], w io.Writer) error {
 	if s.op == nil {
 		return errNoSolver
 	}
@@ -74,12 +55,6 @@ func solverWrite[T dense.Float](s *Solver[T], w io.Writer) error {
 
 // ReadSolver reads a solver that Solver.Write wrote. Everything else is as for ReadModel.
 func ReadSolver[T dense.Float](r io.Reader) (*Solver[T], error) {
-	return instance.Of(&readSolverBoth, ReadSolver[T])(r)
-}
-
-var readSolverBoth = instance.Both{readSolver[float32], readSolver[float64]}
-
-func readSolver[T dense.Float](r io.Reader) (*Solver[T], error) {
 	held, err := archive.Read[T, solverRecipe[T]](r, "solver")
 	if err == nil {
 		err = held.check()

@@ -9,7 +9,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -41,12 +40,6 @@ type facts struct {
 // rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices as large as
 // the number of steps.
 func (s *Solver[T]) Model() (*Model[T], error) {
-	return instance.Of(&solverModelBoth, (*Solver[T]).Model)(s)
-}
-
-var solverModelBoth = instance.Both{solverModel[float32], solverModel[float64]}
-
-func solverModel[T dense.Float](s *Solver[T]) (*Model[T], error) {
 	if s.op == nil {
 		return nil, errNoSolver
 	}
@@ -140,12 +133,6 @@ func (m *Model[T]) Samples() int { return m.samples.Cols }
 // same seed have errors that are alike, so that their differences are known better than that. The
 // error reports a model without samples.
 func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
-	return instance.Of(&modelLogEvidenceBoth, (*Model[T]).LogEvidence)(m)
-}
-
-var modelLogEvidenceBoth = instance.Both{modelLogEvidence[float32], modelLogEvidence[float64]}
-
-func modelLogEvidence[T dense.Float](m *Model[T]) (value, standardError float64, err error) {
 	if m.samples.Cols == 0 {
 		return 0, 0, errors.New("iterative: the model has no samples: want Options.Samples of at least 2")
 	}
@@ -156,12 +143,6 @@ func modelLogEvidence[T dense.Float](m *Model[T]) (value, standardError float64,
 // into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
 // shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&modelMeanBoth, (*Model[T]).Mean)(m, dst, x)
-}
-
-var modelMeanBoth = instance.Both{modelMean[float32], modelMean[float64]}
-
-func modelMean[T dense.Float](m *Model[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
 	m.run(&prediction[T]{m: m, x: x, mean: dst})
 	return dst
@@ -171,12 +152,6 @@ func modelMean[T dense.Float](m *Model[T], dst, x dense.Matrix[T]) dense.Matrix[
 // each. The variance is Posterior's and the variance of the noise. Predict panics if a shape does
 // not fit or the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
-	return instance.Of(&modelPredictBoth, (*Model[T]).Predict)(m, x)
-}
-
-var modelPredictBoth = instance.Both{modelPredict[float32], modelPredict[float64]}
-
-func modelPredict[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
 
@@ -190,12 +165,6 @@ func modelPredict[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense
 // deviation has √(1/(2S)), 0.18 for 16 samples. Samples are the same for all rows, so that errors
 // of near rows are alike. Everything else is as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
-	return instance.Of(&modelPosteriorBoth, (*Model[T]).Posterior)(m, x)
-}
-
-var modelPosteriorBoth = instance.Both{modelPosterior[float32], modelPosterior[float64]}
-
-func modelPosterior[T dense.Float](m *Model[T], x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
 

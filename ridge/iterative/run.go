@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -84,12 +83,6 @@ const (
 // is done. After those the solver is as it was after the last step,
 // and Run can go on. A nil ctx panics.
 func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
-	return instance.Of(&solverRunBoth, (*Solver[T]).Run)(s, ctx, rows, o)
-}
-
-var solverRunBoth = instance.Both{solverRun[float32], solverRun[float64]}
-
-func solverRun[T dense.Float](s *Solver[T], ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
 	if err := argument.Context("iterative", ctx); err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -78,12 +77,6 @@ type problem[T dense.Float] struct {
 // there is a model nevertheless, of the weights so far. Otherwise errors are those of New, Run and
 // Model.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Model[T], error) {
-	return instance.Of(&fitModelBoth, Fit[T])(ctx, phi, rows, src, o)
-}
-
-var fitModelBoth = instance.Both{fitModel[float32], fitModel[float64]}
-
-func fitModel[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Model[T], error) {
 	s, err := New(ctx, phi, rows, src, o)
 	if err != nil {
 		return nil, err
@@ -112,12 +105,6 @@ func fitModel[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Row
 // to be chosen, features that overflow, a λ that rounding of float64 would hide, sizes that no
 // memory holds, and the end of ctx, which is noticed within 256 rows. A nil ctx panics.
 func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Solver[T], error) {
-	return instance.Of(&newSolverBoth, New[T])(ctx, phi, rows, src, o)
-}
-
-var newSolverBoth = instance.Both{newSolver[float32], newSolver[float64]}
-
-func newSolver[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Solver[T], error) {
 	if err := argument.Context("iterative", ctx); err != nil {
 		return nil, err
 	}

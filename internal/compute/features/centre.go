@@ -1,0 +1,84 @@
+package features
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+)
+
+// Centring centres the features and the targets of n rows.
+type Centring interface {
+	Len() int
+	Weight(i int) float64
+
+	// Features and Targets centre some rows, from row lo on.
+	Features(c *Centred, lo int)
+	Targets(c *Centred, lo int)
+}
+
+// Centred is what a Centring writes of some rows, and from what.
+type Centred struct {
+	Dst     dense.Matrix[float64] // a row for each weight, and one more
+	Means   []float64             // of the rows
+	Weights []float64             // of the rows
+	First   int                   // a row with a weight
+	Total   float64               // of the weights
+	Root    float64               // of the weight of the last row of Dst
+	Before  []float64             // means of earlier rows
+}
+
+type centring[T dense.Float] struct {
+	s       *source[T]
+	x, y    dense.Matrix[T]
+	weights []T
+}
+
+func (s *source[T]) Centring(x, y dense.Matrix[T], weights []T) Centring {
+	return &centring[T]{s, x, y, weights}
+}
+
+func (r *centring[T]) Len() int             { return r.x.Rows }
+func (r *centring[T]) Weight(i int) float64 { return weight(r.weights, i) }
+
+func (r *centring[T]) Features(c *Centred, lo int) {
+	r.s.transform(r.x.RowRange(lo, lo+len(c.Weights)), func(features dense.Matrix[T]) { centre(c, features) })
+}
+
+func (r *centring[T]) Targets(c *Centred, lo int) { centre(c, r.y.RowRange(lo, lo+len(c.Weights))) }
+
+// centre writes the weighted mean of the rows of x into c.Means, the rows about that mean times the
+// roots of their weights into c.Dst, and Root·(Means − Before) into the last row of c.Dst. The mean is
+// summed about row c.First, so that a large mean costs no digits. Rows of weight 0 may be infinite.
+func centre[T dense.Float](c *Centred, x dense.Matrix[T]) {
+	parallel.Rows(x.Cols, 512, func(lo, hi int) {
+		means, origin := c.Means[lo:hi], x.Row(c.First)[lo:hi]
+		clear(means)
+		for i, w := range c.Weights {
+			if w == 0 {
+				continue
+			}
+			for j, v := range x.Row(i)[lo:hi] {
+				means[j] += w * (float64(v) - float64(origin[j]))
+			}
+		}
+		for j, v := range origin {
+			means[j] = float64(v) + means[j]/c.Total
+		}
+		for i, w := range c.Weights {
+			to := c.Dst.Row(i)[lo:hi]
+			if w == 0 {
+				clear(to)
+				continue
+			}
+			w = math.Sqrt(w)
+			for j, v := range x.Row(i)[lo:hi] {
+				to[j] = w * (float64(v) - means[j])
+			}
+		}
+		to := c.Dst.Row(c.Dst.Rows - 1)[lo:hi]
+		for j, v := range c.Before[lo:hi] {
+			to[j] = c.Root * (means[j] - v)
+		}
+	})
+}

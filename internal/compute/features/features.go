@@ -1,0 +1,131 @@
+// Package features computes with the features of points as numbers of float64, whatever the type of
+// the points is.
+package features
+
+import (
+	"fmt"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// Map is a feature map φ: R^d → R^D, as of package rff.
+type Map[T dense.Float] interface {
+	Dims() (in, out int)
+	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
+}
+
+// Source computes the features of points. Goroutines may share it.
+type Source[T dense.Float] interface {
+	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. Features of float32 lose
+	// no digits in the difference, however large the mean is.
+	Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64]
+
+	// Each calls f for at most size rows at a time, with features about the mean, and writes the results
+	// of f, rounded to T, into the same rows of first and second, each unless it is zero. y is zero, or
+	// has the targets of the rows, and weights is nil, or has their weights. Calls of f are concurrent.
+	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows))
+
+	// Centring returns what centres the features and the targets of the rows.
+	Centring(x, y dense.Matrix[T], weights []T) Centring
+}
+
+// Rows are what Each has for f.
+type Rows struct {
+	Phi     dense.Matrix[float64] // φ − mean
+	Y       dense.Matrix[float64]
+	Weights []float64 // all 1 for none
+
+	// First and Second are results, for which f makes room.
+	First, Second scratch.Buffer[float64]
+
+	phi, y scratch.Buffer[float64]
+}
+
+// New returns the source of the features of phi.
+func New[T dense.Float](phi Map[T]) Source[T] {
+	if _, single := any(*new(T)).(float32); single {
+		return newSingle(phi).(Source[T])
+	}
+	return newDouble(phi).(Source[T])
+}
+
+//go:noinline
+func newSingle(phi any) any { return &source[float32]{phi: phi.(Map[float32])} }
+
+//go:noinline
+func newDouble(phi any) any { return &source[float64]{phi: phi.(Map[float64])} }
+
+// CheckPoints panics unless phi is the map of a model and x has d columns. name is that of the package in
+// the message.
+func CheckPoints[T dense.Float](name string, phi Map[T], x dense.Matrix[T]) {
+	if phi == nil {
+		panic(name + ": the Model is zero, want a fitted one")
+	}
+	x.Check()
+	if d, _ := phi.Dims(); x.Cols != d {
+		panic(fmt.Sprintf("%s: x is %d×%d, want %d×%d", name, x.Rows, x.Cols, x.Rows, d))
+	}
+}
+
+type source[T dense.Float] struct {
+	phi     Map[T]
+	buffers pool.Of[scratch.Buffer[T]]
+}
+
+// transform calls f with the features of the rows of x, in memory that f does not keep.
+func (s *source[T]) transform(x dense.Matrix[T], f func(features dense.Matrix[T])) {
+	b := s.buffers.Get()
+	_, width := s.phi.Dims()
+	b.Shape(x.Rows, width)
+	f(s.phi.Transform(b.Rows(x.Rows), x))
+	s.buffers.Put(b)
+}
+
+func (s *source[T]) Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64] {
+	s.transform(x, func(features dense.Matrix[T]) {
+		for i := range features.Rows {
+			row := dst.Row(i)
+			for f, v := range features.Row(i) {
+				row[f] = float64(v) - mean[f]
+			}
+		}
+	})
+	return dst
+}
+
+var rows pool.Of[Rows]
+
+func (s *source[T]) Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows)) {
+	parallel.Rows(x.Rows, size, func(lo, hi int) {
+		r := rows.Get()
+		defer rows.Put(r)
+		r.phi.Shape(hi-lo, len(mean))
+		r.Phi = s.Centred(r.phi.Rows(hi-lo), x.RowRange(lo, hi), mean)
+		if y.Rows > 0 {
+			r.y.Shape(hi-lo, y.Cols)
+			r.Y = dense.Copy(r.y.Rows(hi-lo), y.RowRange(lo, hi))
+		}
+		r.Weights = scratch.Resize(r.Weights, hi-lo)
+		for i := range r.Weights {
+			r.Weights[i] = weight(weights, lo+i)
+		}
+		f(r)
+		if first.Rows > 0 {
+			dense.Copy(first.RowRange(lo, hi), r.First.Rows(hi-lo))
+		}
+		if second.Rows > 0 {
+			dense.Copy(second.RowRange(lo, hi), r.Second.Rows(hi-lo))
+		}
+	})
+}
+
+// weight returns the weight of row i.
+func weight[T dense.Float](weights []T, i int) float64 {
+	if weights == nil {
+		return 1
+	}
+	return float64(weights[i])
+}

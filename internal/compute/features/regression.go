@@ -1,0 +1,77 @@
+package features
+
+import (
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+)
+
+// Regression is the posterior of the functions f_j(x) = b_j + (φ(x) − φ̄)ᵀw_j.
+type Regression struct {
+	Weights     dense.Matrix[float64] // means of w, D×p
+	FeatureMean []float64             // φ̄; zeros without an intercept
+	TargetMean  []float64             // means of b; zeros without an intercept
+	Noise       []float64             // σ² of each output
+	Base        float64               // variance of b in units of the noise, 0 without an intercept
+}
+
+// Intercepts returns the means of the functions at φ = 0.
+func (r *Regression) Intercepts() []float64 {
+	b := slices.Clone(r.TargetMean)
+	for i, v := range r.FeatureMean {
+		for j, w := range r.Weights.Row(i) {
+			b[j] -= v * w
+		}
+	}
+	return b
+}
+
+// Mean leaves the means of the functions in rows.First.
+func (r *Regression) Mean(rows *Rows) {
+	mean := r.About(rows)
+	for i := range mean.Rows {
+		row := mean.Row(i)
+		for j, b := range r.TargetMean {
+			row[j] += b
+		}
+	}
+}
+
+// About leaves the means less those of b in rows.First, and returns them.
+func (r *Regression) About(rows *Rows) dense.Matrix[float64] {
+	rows.First.Shape(rows.Phi.Rows, r.Weights.Cols)
+	mean := rows.First.Rows(rows.Phi.Rows)
+	matmul.Mul(1, rows.Phi, r.Weights, 0, mean)
+	return mean
+}
+
+// Deviations leaves standard deviations in rows.Second, for the variances of (φ − φ̄)ᵀw in units of the
+// noise. The deviations are those of the functions plus extra units of the noise.
+func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) {
+	rows.Second.Shape(rows.Phi.Rows, r.Weights.Cols)
+	sd := rows.Second.Rows(rows.Phi.Rows)
+	for i, v := range variances {
+		v += r.Base
+		row := sd.Row(i)
+		for j, noise := range r.Noise {
+			row[j] = math.Sqrt(noise * (v + extra))
+		}
+	}
+}
+
+// Mean writes the means of the functions at the rows of x into dst (n×p), which Mean allocates if it is
+// zero, and returns dst. It computes size rows at a time.
+func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], size int) dense.Matrix[T] {
+	dst = dense.Ensure(dst, x.Rows, len(r.TargetMean))
+	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, dst, dense.Matrix[T]{}, r.Mean)
+	return dst
+}
+
+// Predict returns the means and the standard deviations that predict leaves in First and Second.
+func Predict[T dense.Float](s Source[T], r *Regression, x dense.Matrix[T], size int, predict func(r *Rows)) (mean, sd dense.Matrix[T]) {
+	mean, sd = dense.New[T](x.Rows, len(r.TargetMean)), dense.New[T](x.Rows, len(r.TargetMean))
+	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, mean, sd, predict)
+	return mean, sd
+}

@@ -1,0 +1,188 @@
+package ard
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/rff"
+	"github.com/seed-feabd252/randfeat/ridge"
+)
+
+// points are the rows of a search and the map ψ.
+type points interface {
+	// look reads the rows and returns a sample of at most so many of them, and all of them, both about
+	// the means of the columns.
+	look(ctx context.Context, most int, src rand.Source) (v *survey, sample, all points, err error)
+	// fit returns the model of the points times rates. An error of the rows is fatal.
+	fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error)
+	// derivatives returns the derivatives of the evidence at m, a model of fit.
+	derivatives(ctx context.Context, m model, noIntercept bool) (derivatives, error)
+}
+
+// newPoints returns the points of rows.
+func newPoints[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) points {
+	if _, single := any(*new(T)).(float32); single {
+		return newSingle(psi, rows)
+	}
+	return newDouble(psi, rows)
+}
+
+//go:noinline
+func newSingle(psi, rows any) points {
+	return newPointsOf(psi.(rff.Map[float32]), rows.(ridge.Rows[float32]))
+}
+
+//go:noinline
+func newDouble(psi, rows any) points {
+	return newPointsOf(psi.(rff.Map[float64]), rows.(ridge.Rows[float64]))
+}
+
+func newPointsOf[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) points {
+	d, _ := psi.Dims()
+	return &pointsOf[T]{psi: psi, rows: rows, means: make([]float64, d)}
+}
+
+type pointsOf[T dense.Float] struct {
+	psi    rff.Map[T]
+	rows   ridge.Rows[T]
+	means  []float64  // c, of the columns
+	centre rff.Map[T] // x − c; nil for x
+}
+
+// about returns the points about the means, rounded to T. The means are subtracted before rates multiply
+// the points: products with large means would round small differences away.
+func (p *pointsOf[T]) about(means []float64) (*pointsOf[T], error) {
+	c := &pointsOf[T]{psi: p.psi, rows: p.rows, means: make([]float64, len(means))}
+	b := make([]T, len(means))
+	for j, m := range means {
+		b[j] = -T(m)
+		c.means[j] = float64(T(m))
+	}
+	var err error
+	c.centre, err = diagonal(ones(len(means)), b)
+	return c, err
+}
+
+// at returns the map ψ((x − c)·rates).
+func (p *pointsOf[T]) at(rates []float64) (rff.Map[T], error) {
+	scale, err := diagonal[T](rates, nil)
+	if err != nil {
+		return nil, err
+	}
+	phi, err := rff.Compose(scale, p.psi)
+	if err != nil || p.centre == nil {
+		return phi, err
+	}
+	return rff.Compose(p.centre, phi)
+}
+
+// diagonal returns the map x_j·rates_j + b_j.
+func diagonal[T dense.Float](rates []float64, b []T) (rff.Map[T], error) {
+	a := dense.New[T](len(rates), len(rates))
+	for j, r := range rates {
+		a.Set(j, j, T(r))
+	}
+	return rff.Affine(a, b)
+}
+
+// derivatives are those of the evidence by the logarithms of scales and variances.
+type derivatives struct{ scales, noise, prior []float64 }
+
+// gradientRows is the largest number of rows whose gradients are in memory together.
+const gradientRows = 1024
+
+func (p *pointsOf[T]) fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error) {
+	phi, err := p.at(rates)
+	if err != nil {
+		return nil, false, err
+	}
+	sums, err := ridge.Sum(ctx, phi, p.rows)
+	if err != nil {
+		return nil, true, err
+	}
+	m, err = sums.Fit(ctx, o)
+	return m, false, err
+}
+
+func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept bool) (derivatives, error) {
+	m := fitted.(*ridge.Model[T])
+	phi := m.Map().(rff.Differentiable[T])
+	d, width := phi.Dims()
+	noise, prior := m.Noise(), m.Prior()
+	e := derivatives{make([]float64, d), make([]float64, len(noise)), make([]float64, len(noise))}
+	count, squares := 0.0, make([]float64, len(noise))
+	// A part takes about as long for many features as for few.
+	some := max(gradientRows/8, min(gradientRows, int(0x1p30/float64(width)/float64(width))))
+	w, offset := m.Weights()
+	var dphi, dx dense.Matrix[T]
+	for b, err := range p.rows.Blocks() {
+		if err != nil {
+			return e, err
+		}
+		for lo := 0; lo < b.X.Rows; lo += some {
+			if err := ctx.Err(); err != nil {
+				return e, err
+			}
+			part := slice(b, lo, min(lo+some, b.X.Rows))
+			if n := part.X.Rows; dphi.Rows != n {
+				dphi, dx = dense.New[T](n, width), dense.New[T](n, d)
+			}
+			if dphi, err = m.Gradient(dphi, part.X, part.Y, part.Weights); err != nil {
+				return e, err
+			}
+			phi.Backward(dx, part.X, dphi)
+			features := phi.Transform(dphi, part.X)
+			for i := range part.X.Rows {
+				weight := weightOf(part, i)
+				if weight == 0 {
+					continue
+				}
+				count++
+				x := part.X.Row(i)
+				for j, v := range dx.Row(i) {
+					e.scales[j] -= float64(v) * (float64(x[j]) - p.means[j])
+				}
+				// Means of T would round residuals of large targets away.
+				for j := range squares {
+					r := float64(part.Y.At(i, j)) - offset[j]
+					for l, v := range features.Row(i) {
+						r -= float64(v) * w.At(l, j)
+					}
+					squares[j] += weight * r * r
+				}
+			}
+		}
+	}
+	degrees := m.DegreesOfFreedom()
+	if !noIntercept {
+		degrees--
+		count--
+	}
+	for j := range e.noise {
+		size := 0.0
+		for i := range w.Rows {
+			size += w.At(i, j) * w.At(i, j) / prior[j]
+		}
+		e.prior[j] = 0.5 * (size - degrees)
+		e.noise[j] = 0.5*(squares[j]/noise[j]+size-count) - e.prior[j]
+	}
+	return e, nil
+}
+
+// slice returns the rows lo ≤ i < hi.
+func slice[T dense.Float](b ridge.Block[T], lo, hi int) ridge.Block[T] {
+	part := ridge.Block[T]{X: b.X.RowRange(lo, hi), Y: b.Y.RowRange(lo, hi)}
+	if b.Weights != nil {
+		part.Weights = b.Weights[lo:hi]
+	}
+	return part
+}
+
+// weightOf returns the weight of row i.
+func weightOf[T dense.Float](b ridge.Block[T], i int) float64 {
+	if b.Weights == nil {
+		return 1
+	}
+	return float64(b.Weights[i])
+}

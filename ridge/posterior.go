@@ -1,0 +1,175 @@
+package ridge
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// posterior is what a Model knows beside its map.
+type posterior struct {
+	regression features.Regression
+	prior      []float64
+	ratio      float64 // λ = σ²/s²
+	centred    bool
+	weight     float64 // Σω
+	factor     factor
+	evidence   float64
+
+	degrees sync.Once
+	inverse []float64 // diagonal of A⁻¹
+}
+
+// newPosterior returns the posterior of the rows with these moments.
+func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error) {
+	if err := argument.Context("ridge", ctx); err != nil {
+		return nil, err
+	}
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	p, err := newProblem(ctx, m, o)
+	if err != nil {
+		return nil, err
+	}
+	ratio, err := p.chooseRatio()
+	if err != nil {
+		return nil, err
+	}
+	at, err := p.at(ratio)
+	if stop := ctx.Err(); stop != nil {
+		return nil, stop
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g is too small for the rounding of the sums: %w", ratio, err)
+	}
+	if at.hidden && o.Noise == 0 && o.Prior == 0 {
+		return nil, fmt.Errorf("ridge: Noise/Prior = %.3g explains the targets to rounding, which tells nothing of their noise", ratio)
+	}
+	found := &posterior{
+		regression: features.Regression{
+			Weights: at.weights, FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Base: 1 / m.weight,
+		},
+		prior: at.prior, ratio: ratio, centred: !o.NoIntercept, weight: m.weight, factor: at.factor, evidence: at.evidence,
+	}
+	if o.NoIntercept {
+		clear(found.regression.FeatureMean)
+		clear(found.regression.TargetMean)
+		found.regression.Base = 0
+	}
+	if err := found.check(ctx, p.rows); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// check returns an error unless the posterior is one that exact sums can have.
+func (p *posterior) check(ctx context.Context, rows float64) error {
+	inverse, err := p.factor.inverseDiagonal(ctx)
+	if err != nil {
+		return err
+	}
+	p.degrees.Do(func() { p.inverse = inverse })
+	width := float64(p.regression.Weights.Rows)
+	if degrees := width - p.ratio*floats.Sum(inverse); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
+		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
+			degrees, width, rows, p.ratio)
+	}
+	for j, v := range p.regression.Noise {
+		if s := p.prior[j]; !(v > 0 && s > 0) || math.IsInf(v, 0) || math.IsInf(s, 0) {
+			return fmt.Errorf("ridge: output %d has the noise %.3g and the prior %.3g, want positive numbers: scale the targets or the features", j, v, s)
+		}
+	}
+	if e := p.evidence; e-e != 0 {
+		return fmt.Errorf("ridge: the log evidence is %v, want a finite number", e)
+	}
+	return nil
+}
+
+// diagonal returns the diagonal of A⁻¹.
+func (p *posterior) diagonal() []float64 {
+	p.degrees.Do(func() { p.inverse, _ = p.factor.inverseDiagonal(context.Background()) })
+	return p.inverse
+}
+
+// predict leaves means and standard deviations in r, with a variance of extra units of the noise beyond
+// that of the functions.
+func (p *posterior) predict(r *features.Rows, extra float64) {
+	p.regression.Mean(r)
+	p.regression.Deviations(r, p.variances(r.Phi), extra)
+}
+
+var halvesSpaces pool.Of[scratch.Buffer[float64]]
+
+// variances returns ‖R⁻ᵀ(φ_i − φ̄)‖² of the rows φ_i − φ̄ of phi.
+func (p *posterior) variances(phi dense.Matrix[float64]) []float64 {
+	space := halvesSpaces.Get()
+	defer halvesSpaces.Put(space)
+	space.Shape(phi.Cols, phi.Rows)
+	v := space.Rows(phi.Cols)
+	p.halves(v, phi)
+	variances := make([]float64, phi.Rows)
+	for f := range v.Rows {
+		for i, e := range v.Row(f) {
+			variances[i] += e * e
+		}
+	}
+	return variances
+}
+
+// leaveOut leaves leave-one-out errors in r. Targets and means are rounded to T only after their
+// difference is taken, which may be far smaller than they are.
+func (p *posterior) leaveOut(r *features.Rows) {
+	errs := p.regression.About(r)
+	for i, h := range p.variances(r.Phi) {
+		h = (h + p.regression.Base) * r.Weights[i]
+		row := errs.Row(i)
+		for j, y := range r.Y.Row(i) {
+			row[j] = (y - p.regression.TargetMean[j] - row[j]) / (1 - h)
+			if !(h < 1) {
+				row[j] = math.NaN()
+			}
+		}
+	}
+}
+
+// halves writes R⁻ᵀ(φ_i − φ̄) into the columns of v (D×n), of the rows φ_i − φ̄ of phi.
+func (p *posterior) halves(v, phi dense.Matrix[float64]) {
+	dense.Transpose(v, phi)
+	p.factor.half(context.Background(), v)
+}
+
+// checkCovariance panics unless there are covariances of n rows and output j.
+func (p *posterior) checkCovariance(n, j int) {
+	if outputs := len(p.prior); j < 0 || j >= outputs {
+		panic(fmt.Sprintf("ridge: output %d of %d", j, outputs))
+	}
+	if err := limit.Memory[float64](n, n); err != nil {
+		panic(fmt.Sprintf("ridge: the covariances of %d rows: %v", n, err))
+	}
+}
+
+// covariance returns the covariances of output j between the rows φ − φ̄ of phi.
+func (p *posterior) covariance(phi dense.Matrix[float64], j int) dense.Matrix[float64] {
+	v := dense.New[float64](phi.Cols, phi.Rows)
+	p.halves(v, phi)
+	c := dense.New[float64](phi.Rows, phi.Rows)
+	noise := p.regression.Noise[j]
+	matmul.TMul(noise, v, v, 0, c)
+	for i := range c.Data {
+		c.Data[i] += noise * p.regression.Base
+	}
+	return c
+}
