@@ -8,7 +8,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -27,12 +26,6 @@ import (
 // An error reports an a without elements, a b whose length is not r, and an element that is not
 // finite.
 func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
-	return instance.Of(&affineMapBoth, Affine[T])(a, b)
-}
-
-var affineMapBoth = instance.Both{affineMap[float32], affineMap[float64]}
-
-func affineMap[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	a.Check()
 	var offset []float64
 	if b != nil {
@@ -41,7 +34,7 @@ func affineMap[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 			offset[i] = float64(v)
 		}
 	}
-	return affineRecipe[T]{dense.Copy(dense.Matrix[float64]{}, a), offset}.make()
+	return build[Map[T]](affineRecipe[T]{dense.Copy(dense.Matrix[float64]{}, a), offset})
 }
 
 // affineRecipe is what Affine is made of.
@@ -50,8 +43,8 @@ type affineRecipe[T dense.Float] struct {
 	Offset []float64 // nil for 0
 }
 
-func (r affineRecipe[T]) make() (Map[T], error) {
-	return newAffine[T]("Affine()", r.A, nil, r.Offset, r)
+func newAffine[T dense.Float](r affineRecipe[T]) (Map[T], error) {
+	return affineMap[T]("Affine()", r.A, nil, r.Offset, r)
 }
 
 // affine is z = A·(x − c) + b.
@@ -61,8 +54,8 @@ type affine[T dense.Float] struct {
 	packed, back   matmul.Packed[T] // Aᵀ and A
 }
 
-// newAffine keeps its arguments.
-func newAffine[T dense.Float](name string, a dense.Matrix[float64], centre, offset []float64, recipe any) (Map[T], error) {
+// affineMap keeps its arguments.
+func affineMap[T dense.Float](name string, a dense.Matrix[float64], centre, offset []float64, recipe any) (Map[T], error) {
 	k := kernels.Pullback{K: kernels.DotProduct{}, A: a, Centre: centre, Offset: offset}
 	if err := kernels.Check(k); err != nil {
 		return nil, fmt.Errorf("rff: not an affine map: %w", err)

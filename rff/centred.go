@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -45,12 +44,17 @@ import (
 // An error reports a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that is neither
 // nil nor of length in, and an element that is not finite.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
-	return instance.Of(&newCentredBoth, Centred[T])(phi, b, c)
+	return build[Map[T]](centredRecipe[T]{phi, b, c})
 }
 
-var newCentredBoth = instance.Both{newCentred[float32], newCentred[float64]}
+// centredRecipe is what Centred is made of.
+type centredRecipe[T dense.Float] struct {
+	Phi  Map[T]
+	B, C []T
+}
 
-func newCentred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
+func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
+	phi, b, c := r.Phi, r.B, r.C
 	if phi == nil {
 		return nil, fmt.Errorf("rff: phi is nil, want a map")
 	}
@@ -80,24 +84,10 @@ func newCentred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return key.keys, nil
 }
 
-// centredRecipe is what Centred is made of.
-type centredRecipe[T dense.Float] struct {
-	Phi  Map[T]
-	B, C []T
-}
-
-func (r centredRecipe[T]) make() (Map[T], error) { return Centred(r.Phi, r.B, r.C) }
-
 // Centre returns the rows of x (n×d) less their mean, in memory of their own, and the mean, for
 // Centred and for what is fitted to points that Centred maps. It costs two passes over x. An error
 // reports an x without rows, and an element that is NaN or infinite.
 func Centre[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
-	return instance.Of(&subtractMeanBoth, Centre[T])(x)
-}
-
-var subtractMeanBoth = instance.Both{subtractMean[float32], subtractMean[float64]}
-
-func subtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {
 		return centred, nil, fmt.Errorf("rff: x is %d×%d, want at least one row", x.Rows, x.Cols)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -39,12 +38,6 @@ import (
 // An error reports a d or sampleSteps below 1, or too large for memory, a sampleInterval of 0 for
 // more than 3 steps, and one that is not a positive number in the range of T.
 func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
-	return instance.Of(&newAdditiveChiSquareBoth, AdditiveChiSquare[T])(d, sampleSteps, sampleInterval)
-}
-
-var newAdditiveChiSquareBoth = instance.Both{newAdditiveChiSquare[float32], newAdditiveChiSquare[float64]}
-
-func newAdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
 	if err := cmp.Or(size[T]("d", d), size[T]("sampleSteps", sampleSteps)); err != nil {
 		return nil, err
 	}
@@ -65,7 +58,7 @@ func newAdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval floa
 		gains[j] = T(math.Sqrt(2 * sampleInterval / math.Cosh(math.Pi*float64(j)*sampleInterval)))
 	}
 	gains[0] = T(math.Sqrt(sampleInterval))
-	return additiveChiSquareRecipe[T]{d, sampleInterval, gains}.make()
+	return build[Map[T]](additiveChiSquareRecipe[T]{d, sampleInterval, gains})
 }
 
 // additiveChiSquareRecipe is what AdditiveChiSquare is made of. Gains are the factors of √x, one for
@@ -76,7 +69,7 @@ type additiveChiSquareRecipe[T dense.Float] struct {
 	Gains          []T
 }
 
-func (r additiveChiSquareRecipe[T]) make() (Map[T], error) {
+func newAdditiveChiSquare[T dense.Float](r additiveChiSquareRecipe[T]) (Map[T], error) {
 	d, sampleSteps, sampleInterval := r.D, len(r.Gains), r.SampleInterval
 	_, err := root[T]("sampleInterval", sampleInterval)
 	if err := cmp.Or(size[T]("d", d), atLeastOne("sampleSteps", sampleSteps), err, each("gains", r.Gains, sampleSteps)); err != nil {
@@ -181,17 +174,22 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 // An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
 // the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
-	return instance.Of(&newSkewedChiSquareBoth, SkewedChiSquare[T])(m, d, c, src)
+	return build[Map[T]](skewedChiSquareDraw[T]{m, d, c, src})
 }
 
-var newSkewedChiSquareBoth = instance.Both{newSkewedChiSquare[float32], newSkewedChiSquare[float64]}
+// skewedChiSquareDraw has the arguments of SkewedChiSquare.
+type skewedChiSquareDraw[T dense.Float] struct {
+	m, d int
+	c    float64
+	src  rand.Source
+}
 
-func newSkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
-	w, err := drawn[T](m, d, "c", c, src, sech)
+func drawSkewedChiSquare[T dense.Float](a skewedChiSquareDraw[T]) (Map[T], error) {
+	w, err := drawn[T](a.m, a.d, "c", a.c, a.src, sech)
 	if err != nil {
 		return nil, err
 	}
-	return skewedChiSquareRecipe[T]{w, c, drawPhases[T](m, src)}.make()
+	return newSkewedChiSquare(skewedChiSquareRecipe[T]{w, a.c, drawPhases[T](a.m, a.src)})
 }
 
 // skewedChiSquareRecipe is what SkewedChiSquare is made of.
@@ -201,7 +199,7 @@ type skewedChiSquareRecipe[T dense.Float] struct {
 	Phases []T
 }
 
-func (r skewedChiSquareRecipe[T]) make() (Map[T], error) {
+func newSkewedChiSquare[T dense.Float](r skewedChiSquareRecipe[T]) (Map[T], error) {
 	c := r.C
 	e, _, err := newScaledEngine(r.W, 1, inverse[T], "c", c)
 	if err := cmp.Or(err, each("phases", r.Phases, e.out)); err != nil {

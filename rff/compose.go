@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -26,12 +25,14 @@ import (
 // An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not a
 // map of R^r.
 func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
-	return instance.Of(&newComposeBoth, Compose[T])(first, then)
+	return build[Map[T]](composeRecipe[T]{first, then})
 }
 
-var newComposeBoth = instance.Both{newCompose[float32], newCompose[float64]}
+// composeRecipe is what Compose is made of.
+type composeRecipe[T dense.Float] struct{ First, Then Map[T] }
 
-func newCompose[T dense.Float](first, then Map[T]) (Map[T], error) {
+func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
+	first, then := r.First, r.Then
 	a, ok := first.(*affine[T])
 	if !ok {
 		return nil, fmt.Errorf("rff: first is %T, want a map of Affine or PCA", first)
@@ -44,11 +45,6 @@ func newCompose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	}
 	return wrapped(then, func(then Map[T]) Map[T] { return compose(a, then) }), nil
 }
-
-// composeRecipe is what Compose is made of.
-type composeRecipe[T dense.Float] struct{ First, Then Map[T] }
-
-func (r composeRecipe[T]) make() (Map[T], error) { return Compose(r.First, r.Then) }
 
 func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	_, out := then.Dims()

@@ -5,7 +5,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -31,12 +30,17 @@ import (
 // An error reports a nil m, parameters of p out of range, an m that is not a map of patches, and
 // features too many for memory.
 func Convolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
-	return instance.Of(&newConvolutionBoth, Convolution[T])(m, p)
+	return build[Map[T]](convolutionRecipe[T]{m, p})
 }
 
-var newConvolutionBoth = instance.Both{newConvolution[float32], newConvolution[float64]}
+// convolutionRecipe is what Convolution is made of.
+type convolutionRecipe[T dense.Float] struct {
+	Of      Map[T]
+	Patches kernels.Patches
+}
 
-func newConvolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) {
+func newConvolution[T dense.Float](r convolutionRecipe[T]) (Map[T], error) {
+	m, p := r.Of, r.Patches
 	if m == nil {
 		return nil, fmt.Errorf("rff: m is nil, want a map")
 	}
@@ -67,14 +71,6 @@ func newConvolution[T dense.Float](m Map[T], p kernels.Patches) (Map[T], error) 
 		return c
 	}), nil
 }
-
-// convolutionRecipe is what Convolution is made of.
-type convolutionRecipe[T dense.Float] struct {
-	Of      Map[T]
-	Patches kernels.Patches
-}
-
-func (r convolutionRecipe[T]) make() (Map[T], error) { return Convolution(r.Of, r.Patches) }
 
 // cellLayout says which patches of an image are averaged.
 type cellLayout struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -22,29 +21,25 @@ import (
 //
 // An error reports a nil w.
 func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	return instance.Of(&newDotProductBoth, DotProduct[T])(w)
+	return build[Map[T]](dotProductRecipe[T]{w})
 }
 
-var newDotProductBoth = instance.Both{newDotProduct[float32], newDotProduct[float64]}
+// dotProductRecipe is what DotProduct is made of.
+type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
 
-func newDotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	e, err := newEngine(w, 1)
+func newDotProduct[T dense.Float](r dotProductRecipe[T]) (Map[T], error) {
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()).of(dotProductRecipe[T]{w}),
+		frame:  e.named("DotProduct()", kernels.DotProduct{}, mse.OfDotProduct()).of(r),
 		row:    func(phi, _ []T, from, to int) { vecmath.Scale(phi[from:to], norm) },
 		back:   linearSlope(e, norm),
 	}, nil
 }
-
-// dotProductRecipe is what DotProduct is made of.
-type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
-
-func (r dotProductRecipe[T]) make() (Map[T], error) { return DotProduct(r.W) }
 
 // Angular returns the sign features of the angular kernel 1 − 2θ/π, where θ is the angle between x
 // and y [Charikar 2002],
@@ -58,29 +53,25 @@ func (r dotProductRecipe[T]) make() (Map[T], error) { return DotProduct(r.W) }
 //
 // An error reports a nil w.
 func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	return instance.Of(&newAngularBoth, Angular[T])(w)
+	return build[Map[T]](angularRecipe[T]{w})
 }
 
-var newAngularBoth = instance.Both{newAngular[float32], newAngular[float64]}
+// angularRecipe is what Angular is made of.
+type angularRecipe[T dense.Float] struct{ W orf.Projection[T] }
 
-func newAngular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
-	e, err := newEngine(w, 1)
+func newAngular[T dense.Float](r angularRecipe[T]) (Map[T], error) {
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(1 / math.Sqrt(float64(e.out)))
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()).of(angularRecipe[T]{w}),
+		frame:  e.named("Angular()", kernels.Angular{}, mse.OfAngular()).of(r),
 		row:    func(phi, _ []T, from, to int) { vecmath.Sign(phi[from:to], norm) },
 		back:   rowwise(e, flat[T]),
 	}, nil
 }
-
-// angularRecipe is what Angular is made of.
-type angularRecipe[T dense.Float] struct{ W orf.Projection[T] }
-
-func (r angularRecipe[T]) make() (Map[T], error) { return Angular(r.W) }
 
 // ArcCosine returns the features of the arc-cosine kernel of order n = order, that is 0, 1 or 2
 // [Cho & Saul 2009],
@@ -97,20 +88,24 @@ func (r angularRecipe[T]) make() (Map[T], error) { return Angular(r.W) }
 //
 // An error reports a nil w and an order other than 0, 1 and 2.
 func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
-	return instance.Of(&newArcCosineBoth, ArcCosine[T])(w, order)
+	return build[Map[T]](arcCosineRecipe[T]{w, order})
 }
 
-var newArcCosineBoth = instance.Both{newArcCosine[float32], newArcCosine[float64]}
+// arcCosineRecipe is what ArcCosine is made of.
+type arcCosineRecipe[T dense.Float] struct {
+	W     orf.Projection[T]
+	Order int
+}
 
-func newArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
-	e, err := newEngine(w, 1)
+func newArcCosine[T dense.Float](r arcCosineRecipe[T]) (Map[T], error) {
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
 	norm := T(math.Sqrt(2 / float64(e.out)))
 	var row rowFunc[T]
 	var back *pullback[T]
-	switch order {
+	switch r.Order {
 	case 0:
 		row = func(phi, _ []T, from, to int) { step(phi[from:to], norm) }
 		back = rowwise(e, flat[T])
@@ -121,23 +116,15 @@ func newArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error)
 		row = func(phi, _ []T, from, to int) { rampSquared(phi[from:to], norm) }
 		back = rampSlope(e, norm)
 	default:
-		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", order)
+		return nil, fmt.Errorf("rff: order = %d, want 0, 1 or 2", r.Order)
 	}
 	return &features[T]{
 		engine: e,
-		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", order), kernels.ArcCosine{Order: order}, mse.OfArcCosine(order)).of(arcCosineRecipe[T]{w, order}),
+		frame:  e.named(fmt.Sprintf("ArcCosine(order=%d)", r.Order), kernels.ArcCosine{Order: r.Order}, mse.OfArcCosine(r.Order)).of(r),
 		row:    row,
 		back:   back,
 	}, nil
 }
-
-// arcCosineRecipe is what ArcCosine is made of.
-type arcCosineRecipe[T dense.Float] struct {
-	W     orf.Projection[T]
-	Order int
-}
-
-func (r arcCosineRecipe[T]) make() (Map[T], error) { return ArcCosine(r.W, r.Order) }
 
 // The functions below are 0 on one side of the origin or jump there. They add v − v, which is 0 for
 // a finite v and NaN for NaN and ±Inf, so that NaN and ±Inf do not disappear.

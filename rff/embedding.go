@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -55,26 +54,30 @@ type Embedding[T dense.Float] interface {
 // value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance, so that k
 // is not a kernel, and eigenvalues that did not converge.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
-	return instance.Of(&newNystroemBoth, Nystroem[T])(k, landmarks)
+	return build[Embedding[T]](nystroemPoints[T]{k, landmarks})
 }
 
-var newNystroemBoth = instance.Both{newNystroem[float32], newNystroem[float64]}
+// nystroemPoints has the arguments of Nystroem.
+type nystroemPoints[T dense.Float] struct {
+	k         kernels.Kernel
+	landmarks dense.Matrix[T]
+}
 
-func newNystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
-	points, s, err := spectrumOf(k, "landmarks", landmarks)
+func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
+	points, s, err := spectrumOf(a.k, "landmarks", a.landmarks)
 	if err != nil {
 		return nil, err
 	}
 	u := s.vectors.ColRange(0, s.rank)
 	n := points.Rows
-	return as[Embedding[T]](nystroemRecipe[T]{spectralMap{k, points,
-		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u), s.tolerance, s.rank}}.make())
+	return newNystroem(nystroemRecipe[T]{spectralMap{a.k, points,
+		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u), s.tolerance, s.rank}})
 }
 
 // nystroemRecipe is what Nystroem fits.
 type nystroemRecipe[T dense.Float] struct{ spectralMap }
 
-func (r nystroemRecipe[T]) make() (Map[T], error) {
+func newNystroem[T dense.Float](r nystroemRecipe[T]) (Map[T], error) {
 	return newEmbedding[T](fmt.Sprintf("Nystroem(%v)", r.K), r.spectralMap, r)
 }
 
@@ -97,30 +100,35 @@ func (r nystroemRecipe[T]) make() (Map[T], error) {
 // a kernel, eigenvalues that did not converge, a rank below 1, and one above the number of
 // eigenvalues above Tolerance.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
-	return instance.Of(&newSpectralBoth, Spectral[T])(k, x, rank)
+	return build[Embedding[T]](spectralPoints[T]{k, x, rank})
 }
 
-var newSpectralBoth = instance.Both{newSpectral[float32], newSpectral[float64]}
+// spectralPoints has the arguments of Spectral.
+type spectralPoints[T dense.Float] struct {
+	k    kernels.Kernel
+	x    dense.Matrix[T]
+	rank int
+}
 
-func newSpectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
-	if err := atLeastOne("rank", rank); err != nil {
+func fitSpectral[T dense.Float](a spectralPoints[T]) (Map[T], error) {
+	if err := atLeastOne("rank", a.rank); err != nil {
 		return nil, err
 	}
-	points, s, err := spectrumOf(k, "x", x)
+	points, s, err := spectrumOf(a.k, "x", a.x)
 	if err != nil {
 		return nil, err
 	}
-	if rank > s.rank {
-		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", rank, s.rank, points.Rows, points.Rows)
+	if a.rank > s.rank {
+		return nil, fmt.Errorf("rff: rank = %d is more than the numerical rank %d of the %d×%d Gram matrix of x", a.rank, s.rank, points.Rows, points.Rows)
 	}
-	return as[Embedding[T]](spectralRecipe[T]{spectralMap{k, points,
-		s.times(rank, inverseRoot), s.times(rank, squareRoot), s.tolerance, rank}}.make())
+	return newSpectral(spectralRecipe[T]{spectralMap{a.k, points,
+		s.times(a.rank, inverseRoot), s.times(a.rank, squareRoot), s.tolerance, a.rank}})
 }
 
 // spectralRecipe is what Spectral fits.
 type spectralRecipe[T dense.Float] struct{ spectralMap }
 
-func (r spectralRecipe[T]) make() (Map[T], error) {
+func newSpectral[T dense.Float](r spectralRecipe[T]) (Map[T], error) {
 	return newEmbedding[T](fmt.Sprintf("Spectral(%v)", r.K), r.spectralMap, r)
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -17,28 +16,24 @@ import (
 //
 // An error reports a d below 1, or too large for memory.
 func Identity[T dense.Float](d int) (Map[T], error) {
-	return instance.Of(&newIdentityBoth, Identity[T])(d)
-}
-
-var newIdentityBoth = instance.Both{newIdentity[float32], newIdentity[float64]}
-
-func newIdentity[T dense.Float](d int) (Map[T], error) {
-	if err := size[T]("d", d); err != nil {
-		return nil, err
-	}
-	e := explicit[T](d, d)
-	return &features[T]{
-		engine: e,
-		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}).of(identityRecipe[T]{d}),
-		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
-		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
-	}, nil
+	return build[Map[T]](identityRecipe[T]{d})
 }
 
 // identityRecipe is what Identity is made of.
 type identityRecipe[T dense.Float] struct{ D int }
 
-func (r identityRecipe[T]) make() (Map[T], error) { return Identity[T](r.D) }
+func newIdentity[T dense.Float](r identityRecipe[T]) (Map[T], error) {
+	if err := size[T]("d", r.D); err != nil {
+		return nil, err
+	}
+	e := explicit[T](r.D, r.D)
+	return &features[T]{
+		engine: e,
+		frame:  e.named("Identity()", kernels.DotProduct{}, mse.Law{}).of(r),
+		row:    func(phi, x []T, _, _ int) { copy(phi, x) },
+		back:   rowwise(e, func(dx, _, g []T) { copy(dx, g) }),
+	}, nil
+}
 
 // Quadratic returns the explicit map of all monomials of degree 2,
 //
@@ -48,20 +43,21 @@ func (r identityRecipe[T]) make() (Map[T], error) { return Identity[T](r.D) }
 //
 // An error reports a d below 1, and one with features too many for memory.
 func Quadratic[T dense.Float](d int) (Map[T], error) {
-	return instance.Of(&newQuadraticBoth, Quadratic[T])(d)
+	return build[Map[T]](quadraticRecipe[T]{d})
 }
 
-var newQuadraticBoth = instance.Both{newQuadratic[float32], newQuadratic[float64]}
+// quadraticRecipe is what Quadratic is made of.
+type quadraticRecipe[T dense.Float] struct{ D int }
 
-func newQuadratic[T dense.Float](d int) (Map[T], error) {
-	out, err := monomials[T](d)
+func newQuadratic[T dense.Float](r quadraticRecipe[T]) (Map[T], error) {
+	out, err := monomials[T](r.D)
 	if err != nil {
 		return nil, err
 	}
-	e := explicit[T](d, out)
+	e := explicit[T](r.D, out)
 	return &features[T]{
 		engine: e,
-		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}).of(quadraticRecipe[T]{d}),
+		frame:  e.named("Quadratic()", kernels.Polynomial{Degree: 2}, mse.Law{}).of(r),
 		row:    func(phi, x []T, _, _ int) { quadratic(phi, x, 1) },
 		back: rowwise(e, func(dx, x, g []T) {
 			clear(dx)
@@ -69,11 +65,6 @@ func newQuadratic[T dense.Float](d int) (Map[T], error) {
 		}),
 	}, nil
 }
-
-// quadraticRecipe is what Quadratic is made of.
-type quadraticRecipe[T dense.Float] struct{ D int }
-
-func (r quadraticRecipe[T]) make() (Map[T], error) { return Quadratic[T](r.D) }
 
 // Taylor returns the explicit map of the Taylor series of the softmax kernel up to its second
 // order, where s is scale,
@@ -88,17 +79,22 @@ func (r quadraticRecipe[T]) make() (Map[T], error) { return Quadratic[T](r.D) }
 // An error reports a d below 1, one with features too many for memory, and a scale that is not a
 // positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
-	return instance.Of(&newTaylorBoth, Taylor[T])(d, scale)
+	return build[Map[T]](taylorRecipe[T]{d, scale})
 }
 
-var newTaylorBoth = instance.Both{newTaylor[float32], newTaylor[float64]}
+// taylorRecipe is what Taylor is made of.
+type taylorRecipe[T dense.Float] struct {
+	D     int
+	Scale float64
+}
 
-func newTaylor[T dense.Float](d int, scale float64) (Map[T], error) {
-	pairs, err := monomials[T](d)
+func newTaylor[T dense.Float](r taylorRecipe[T]) (Map[T], error) {
+	pairs, err := monomials[T](r.D)
 	if err != nil {
 		return nil, err
 	}
-	r, err := root[T]("scale", scale)
+	d, scale := r.D, r.Scale
+	gain, err := root[T]("scale", scale)
 	if err != nil {
 		return nil, err
 	}
@@ -112,32 +108,24 @@ func newTaylor[T dense.Float](d int, scale float64) (Map[T], error) {
 		frame: e.named(fmt.Sprintf("Taylor(scale=%v)", scale), kernels.Sum{
 			kernels.Polynomial{Degree: 1, Gamma: scale, Offset: 1},
 			kernels.Scaled{K: kernels.Polynomial{Degree: 2, Gamma: scale}, By: 0.5},
-		}, mse.Law{}).of(taylorRecipe[T]{d, scale}),
+		}, mse.Law{}).of(r),
 		row: func(phi, x []T, _, _ int) {
 			phi[0] = 1
 			linear := phi[1 : 1+d]
 			for i, v := range x {
-				linear[i] = r * v
+				linear[i] = gain * v
 			}
 			quadratic(phi[1+d:], x, half)
 		},
 		back: rowwise(e, func(dx, x, g []T) {
 			zero := 0 * g[0] // NaN for what a constant would hide
 			for i, v := range g[1 : 1+d] {
-				dx[i] = r*v + zero
+				dx[i] = gain*v + zero
 			}
 			quadraticSlope(dx, x, g[1+d:], half)
 		}),
 	}, nil
 }
-
-// taylorRecipe is what Taylor is made of.
-type taylorRecipe[T dense.Float] struct {
-	D     int
-	Scale float64
-}
-
-func (r taylorRecipe[T]) make() (Map[T], error) { return Taylor[T](r.D, r.Scale) }
 
 // monomials returns d(d+1)/2. It reports a d below 1, and a d for which memory does not hold
 // d(d+4)/2 features, because Taylor has d + 1 more.
@@ -176,20 +164,21 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 //
 // An error reports a d below 1, or too large for memory.
 func ELU[T dense.Float](d int) (LogMap[T], error) {
-	return instance.Of(&newELUBoth, ELU[T])(d)
+	return build[LogMap[T]](eluRecipe[T]{d})
 }
 
-var newELUBoth = instance.Both{newELU[float32], newELU[float64]}
+// eluRecipe is what ELU is made of.
+type eluRecipe[T dense.Float] struct{ D int }
 
-func newELU[T dense.Float](d int) (LogMap[T], error) {
-	if err := size[T]("d", d); err != nil {
+func newELU[T dense.Float](r eluRecipe[T]) (Map[T], error) {
+	if err := size[T]("d", r.D); err != nil {
 		return nil, err
 	}
-	e := explicit[T](d, d)
+	e := explicit[T](r.D, r.D)
 	return &positives[T]{
 		features: features[T]{
 			engine: e,
-			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}).of(eluRecipe[T]{d}),
+			frame:  e.named("ELU()", kernels.ELU{}, mse.Law{}).of(r),
 			row:    func(phi, x []T, _, _ int) { vecmath.ELU(phi, x) },
 			back:   rowwise(e, eluSlope[T]),
 		},
@@ -197,11 +186,6 @@ func newELU[T dense.Float](d int) (LogMap[T], error) {
 		logBack: rowwise(e, logELUSlope[T]),
 	}, nil
 }
-
-// eluRecipe is what ELU is made of.
-type eluRecipe[T dense.Float] struct{ D int }
-
-func (r eluRecipe[T]) make() (Map[T], error) { return ELU[T](r.D) }
 
 // chunk is the length of the scratch array that eluSlope keeps on its stack.
 const chunk = 128

@@ -16,7 +16,7 @@ type Fitting struct {
 
 // FitOf returns what the constructor of that name fits.
 func FitOf[T dense.Float](name string, w orf.Projection[T], x, y dense.Matrix[T], scale float64) (Fitting, error) {
-	f, err := newFit(w, x, y, scale)
+	f, err := newFit(samples[T]{w, x, y, scale})
 	if err != nil {
 		return Fitting{}, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -41,23 +40,26 @@ import (
 // without rows, not of the dimension of w, or whose second moments are not finite or too large for
 // memory, frequencies that are, and ψ_l or features outside the range of T.
 func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	return instance.Of(&newSADERFBoth, SADERF[T])(w, x, y, scale)
+	return build[LogMap[T]](saderfSamples[T]{samples[T]{w, x, y, scale}})
 }
 
-var newSADERFBoth = instance.Both{newSADERF[float32], newSADERF[float64]}
+// samples are the arguments of SADERF, ADERF and SDERF.
+type samples[T dense.Float] struct {
+	w     orf.Projection[T]
+	x, y  dense.Matrix[T]
+	scale float64
+}
 
-func newSADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	f, err := newFit(w, x, y, scale)
+// saderfSamples is what SADERF is fitted to.
+type saderfSamples[T dense.Float] struct{ samples[T] }
+
+func fitSADERF[T dense.Float](s saderfSamples[T]) (Map[T], error) {
+	f, err := newFit(s.samples)
 	if err != nil {
 		return nil, err
 	}
 	psi, squares := f.balance()
-	a := f.damping(squares)
-	offsets, err := optimalOffsets(w, scale, a)
-	if err != nil {
-		return nil, err
-	}
-	return as[LogMap[T]](saderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, psi}.make())
+	return newSADERF(saderfRecipe[T]{softmaxOptimalRecipe[T]{W: s.w, Scale: s.scale, A: f.damping(squares)}, psi})
 }
 
 // saderfRecipe is what SADERF fits.
@@ -66,11 +68,12 @@ type saderfRecipe[T dense.Float] struct {
 	Psi []float64
 }
 
-func (r saderfRecipe[T]) make() (Map[T], error) {
-	features, err := r.positives()
+func newSADERF[T dense.Float](r saderfRecipe[T]) (Map[T], error) {
+	features, err := softmaxOptimal(r.softmaxOptimalRecipe)
 	if err != nil {
 		return nil, err
 	}
+	r.Offsets = features.exponent.offsets
 	scale, a, d := r.Scale, r.A, features.frame.in
 	if err := each("psi", r.Psi, d); err != nil {
 		return nil, err
@@ -113,13 +116,14 @@ func (r saderfRecipe[T]) make() (Map[T], error) {
 // SADERF, elements of Ψ outside the range of T, and eigenvalues that did not converge. Everything
 // else is as for SADERF.
 func ADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	return instance.Of(&newADERFBoth, ADERF[T])(w, x, y, scale)
+	return build[LogMap[T]](aderfSamples[T]{samples[T]{w, x, y, scale}})
 }
 
-var newADERFBoth = instance.Both{newADERF[float32], newADERF[float64]}
+// aderfSamples is what ADERF is fitted to.
+type aderfSamples[T dense.Float] struct{ samples[T] }
 
-func newADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	f, err := newFit(w, x, y, scale)
+func fitADERF[T dense.Float](s aderfSamples[T]) (Map[T], error) {
+	f, err := newFit(s.samples)
 	if err != nil {
 		return nil, err
 	}
@@ -127,12 +131,8 @@ func newADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale fl
 	if err != nil {
 		return nil, err
 	}
-	a := f.damping(squares)
-	offsets, err := optimalOffsets(w, scale, a)
-	if err != nil {
-		return nil, err
-	}
-	return as[LogMap[T]](aderfRecipe[T]{softmaxOptimalRecipe[T]{w, scale, a, offsets}, gonum.FromMat[float64](query), gonum.FromMat[float64](key)}.make())
+	optimal := softmaxOptimalRecipe[T]{W: s.w, Scale: s.scale, A: f.damping(squares)}
+	return newADERF(aderfRecipe[T]{optimal, gonum.FromMat[float64](query), gonum.FromMat[float64](key)})
 }
 
 // aderfRecipe is what ADERF fits: Ψ and Ψ^(−ᵀ).
@@ -141,11 +141,12 @@ type aderfRecipe[T dense.Float] struct {
 	Query, Key dense.Matrix[float64]
 }
 
-func (r aderfRecipe[T]) make() (Map[T], error) {
-	features, err := r.positives()
+func newADERF[T dense.Float](r aderfRecipe[T]) (Map[T], error) {
+	features, err := softmaxOptimal(r.softmaxOptimalRecipe)
 	if err != nil {
 		return nil, err
 	}
+	r.Offsets = features.exponent.offsets
 	d := features.frame.in
 	if err := cmp.Or(square("query", r.Query, d), square("key", r.Key, d)); err != nil {
 		return nil, err
@@ -185,13 +186,14 @@ func (r aderfRecipe[T]) make() (Map[T], error) {
 // takes O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
 // eigenvalues that did not converge.
 func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	return instance.Of(&newSDERFBoth, SDERF[T])(w, x, y, scale)
+	return build[LogMap[T]](sderfSamples[T]{samples[T]{w, x, y, scale}})
 }
 
-var newSDERFBoth = instance.Both{newSDERF[float32], newSDERF[float64]}
+// sderfSamples is what SDERF is fitted to.
+type sderfSamples[T dense.Float] struct{ samples[T] }
 
-func newSDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
-	f, err := newFit(w, x, y, scale)
+func fitSDERF[T dense.Float](s sderfSamples[T]) (Map[T], error) {
+	f, err := newFit(s.samples)
 	if err != nil {
 		return nil, err
 	}
@@ -199,11 +201,11 @@ func newSDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale fl
 	if err != nil {
 		return nil, err
 	}
-	turned, offsets, err := damped(w, damping, q)
+	turned, offsets, err := damped(s.w, damping, q)
 	if err != nil {
 		return nil, err
 	}
-	return as[LogMap[T]](sderfRecipe[T]{turned, mse.RowsOf(w).Ensemble, scale, damping, gonum.FromMat[float64](q), offsets}.make())
+	return newSDERF(sderfRecipe[T]{turned, mse.RowsOf(s.w).Ensemble, s.scale, damping, gonum.FromMat[float64](q), offsets})
 }
 
 // sderfRecipe is what SDERF fits. The frequencies are those of W·B, Ensemble is the law of W, and
@@ -217,7 +219,7 @@ type sderfRecipe[T dense.Float] struct {
 	Offsets  []T
 }
 
-func (r sderfRecipe[T]) make() (Map[T], error) {
+func newSDERF[T dense.Float](r sderfRecipe[T]) (Map[T], error) {
 	e, slope, err := newScaledEngine(r.W, 1, root[T], "scale", r.Scale)
 	if err := cmp.Or(err, each("offsets", r.Offsets, e.out), each("damping", r.Damping, e.in), square("basis", r.Basis, e.in)); err != nil {
 		return nil, err

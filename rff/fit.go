@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
-	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // fit holds the moments of queries x and keys y times √scale, for the FAVOR# maps.
@@ -24,7 +23,8 @@ type fit struct {
 }
 
 // newFit takes O((n+n')·d²) operations and memory for some points at a time.
-func newFit[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (*fit, error) {
+func newFit[T dense.Float](s samples[T]) (*fit, error) {
+	w, x, y, scale := s.w, s.x, s.y, s.scale
 	if w == nil {
 		return nil, fmt.Errorf("rff: w is nil, want a projection")
 	}

@@ -31,8 +31,8 @@ func (s *fourierSketch[T]) Recipe() (any, error) {
 	return fourierSketchRecipe[T]{countSketchRecipe[T]{s.m, s.buckets, s.factors}, s.norm}, nil
 }
 
-func (r fourierSketchRecipe[T]) make() (orf.Projection[T], error) {
-	c, err := r.sketch()
+func newFourierSketch[T dense.Float](r fourierSketchRecipe[T]) (*fourierSketch[T], error) {
+	c, err := newCountSketch(r.countSketchRecipe)
 	if err := cmp.Or(err, positive("norm", r.Norm)); err != nil {
 		return nil, err
 	}

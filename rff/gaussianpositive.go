@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -25,13 +24,7 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return instance.Of(&newGaussianPositiveBoth, GaussianPositive[T])(w, lengthScale)
-}
-
-var newGaussianPositiveBoth = instance.Both{newGaussianPositive[float32], newGaussianPositive[float64]}
-
-func newGaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return gaussianFeatures(w, 1, lengthScale, mse.Positive, "GaussianPositive", gaussianPositiveRecipe[T]{w, lengthScale})
+	return build[LogMap[T]](gaussianPositiveRecipe[T]{w, lengthScale})
 }
 
 // gaussianPositiveRecipe is what GaussianPositive is made of.
@@ -40,8 +33,8 @@ type gaussianPositiveRecipe[T dense.Float] struct {
 	LengthScale float64
 }
 
-func (r gaussianPositiveRecipe[T]) make() (Map[T], error) {
-	return GaussianPositive(r.W, r.LengthScale)
+func newGaussianPositive[T dense.Float](r gaussianPositiveRecipe[T]) (Map[T], error) {
+	return gaussianFeatures(r.W, 1, r.LengthScale, mse.Positive, "GaussianPositive", r)
 }
 
 // GaussianHyperbolic returns the hyperbolic features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
@@ -55,13 +48,7 @@ func (r gaussianPositiveRecipe[T]) make() (Map[T], error) {
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return instance.Of(&newGaussianHyperbolicBoth, GaussianHyperbolic[T])(w, lengthScale)
-}
-
-var newGaussianHyperbolicBoth = instance.Both{newGaussianHyperbolic[float32], newGaussianHyperbolic[float64]}
-
-func newGaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
-	return gaussianFeatures(w, 2, lengthScale, mse.Hyperbolic, "GaussianHyperbolic", gaussianHyperbolicRecipe[T]{w, lengthScale})
+	return build[LogMap[T]](gaussianHyperbolicRecipe[T]{w, lengthScale})
 }
 
 // gaussianHyperbolicRecipe is what GaussianHyperbolic is made of.
@@ -70,8 +57,8 @@ type gaussianHyperbolicRecipe[T dense.Float] struct {
 	LengthScale float64
 }
 
-func (r gaussianHyperbolicRecipe[T]) make() (Map[T], error) {
-	return GaussianHyperbolic(r.W, r.LengthScale)
+func newGaussianHyperbolic[T dense.Float](r gaussianHyperbolicRecipe[T]) (Map[T], error) {
+	return gaussianFeatures(r.W, 2, r.LengthScale, mse.Hyperbolic, "GaussianHyperbolic", r)
 }
 
 // GaussianOptimal returns the optimal positive features of the Gaussian kernel exp(−‖x−y‖²/(2ℓ²)),
@@ -88,42 +75,32 @@ func (r gaussianHyperbolicRecipe[T]) make() (Map[T], error) {
 // lengthScale that is not a positive number in the range of T, and an a that is not a number below
 // 1/8 or whose features are outside that range.
 func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
-	return instance.Of(&newGaussianOptimalBoth, GaussianOptimal[T])(w, lengthScale, a)
+	return build[LogMap[T]](gaussianOptimalRecipe[T]{W: w, LengthScale: lengthScale, A: a})
 }
 
-var newGaussianOptimalBoth = instance.Both{newGaussianOptimal[float32], newGaussianOptimal[float64]}
-
-func newGaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
-	if _, err := inverse[T]("lengthScale", lengthScale); err != nil {
-		return nil, err
-	}
-	offsets, err := optimalOffsets(w, 1/(lengthScale*lengthScale), a)
-	if err != nil {
-		return nil, err
-	}
-	return as[LogMap[T]](gaussianOptimalRecipe[T]{w, lengthScale, a, offsets}.make())
-}
-
-// gaussianOptimalRecipe is what GaussianOptimal is made of. Offsets are a·‖w‖² + log D − ½·log m of
-// each frequency.
+// gaussianOptimalRecipe is what GaussianOptimal is made of. Offsets are those of softmaxOptimalRecipe.
 type gaussianOptimalRecipe[T dense.Float] struct {
 	W              orf.Projection[T]
 	LengthScale, A float64
 	Offsets        []T
 }
 
-func (r gaussianOptimalRecipe[T]) make() (Map[T], error) {
+func newGaussianOptimal[T dense.Float](r gaussianOptimalRecipe[T]) (Map[T], error) {
 	if _, err := inverse[T]("lengthScale", r.LengthScale); err != nil {
 		return nil, err
 	}
 	scale := 1 / (r.LengthScale * r.LengthScale)
+	var err error
+	if r.Offsets, err = optimalOffsets(r.Offsets, r.W, scale, r.A); err != nil {
+		return nil, err
+	}
 	return as[Map[T]](optimal(r.W, scale, 2*scale, r.A, r.Offsets, r, fmt.Sprintf("GaussianOptimal(lengthScale=%v, a=%v)", r.LengthScale, r.A),
 		kernels.Gaussian{LengthScale: r.LengthScale},
 		mse.OfGaussian("GaussianOptimal", "Likhosherstov et al. 2022", mse.Optimal(r.A), scale)))
 }
 
 // gaussianFeatures returns positive features, 1 or 2 (per) for each frequency.
-func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string, recipe any) (LogMap[T], error) {
+func gaussianFeatures[T dense.Float](w orf.Projection[T], per int, lengthScale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
 	e, inv, err := newScaledEngine(w, per, inverse[T], "lengthScale", lengthScale)
 	if err != nil {
 		return nil, err

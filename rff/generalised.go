@@ -7,7 +7,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -42,13 +41,18 @@ import (
 //
 // An error reports a nil w, parameters of k out of range, and an ε that is out of the range of T.
 func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
-	return instance.Of(&newGeneralisedBoth, Generalised[T])(w, k)
+	return build[LogMap[T]](generalisedRecipe[T]{w, k})
 }
 
-var newGeneralisedBoth = instance.Both{newGeneralised[float32], newGeneralised[float64]}
+// generalisedRecipe is what Generalised is made of.
+type generalisedRecipe[T dense.Float] struct {
+	W orf.Projection[T]
+	K kernels.Generalised
+}
 
-func newGeneralised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
-	e, err := newEngine(w, 1)
+func newGeneralised[T dense.Float](r generalisedRecipe[T]) (Map[T], error) {
+	k := r.K
+	e, err := newEngine(r.W, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +68,7 @@ func newGeneralised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (
 	f := &positives[T]{
 		features: features[T]{
 			engine: e,
-			frame:  e.named(fmt.Sprintf("Generalised(%v)", k), k, g.law()).of(generalisedRecipe[T]{w, k}),
+			frame:  e.named(fmt.Sprintf("Generalised(%v)", k), k, g.law()).of(r),
 			row:    func(phi, x []T, from, to int) { g.features(phi[from:to], x) },
 			back: throughZ(e, e.out, func(z, x, dphi []T) (a, b T) {
 				g.slopes(z, x)
@@ -84,14 +88,6 @@ func newGeneralised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (
 	}
 	return f, nil
 }
-
-// generalisedRecipe is what Generalised is made of.
-type generalisedRecipe[T dense.Float] struct {
-	W orf.Projection[T]
-	K kernels.Generalised
-}
-
-func (r generalisedRecipe[T]) make() (Map[T], error) { return Generalised(r.W, r.K) }
 
 // nonlinear holds the functions of projections t.
 type nonlinear[T dense.Float] struct {

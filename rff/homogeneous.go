@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
@@ -25,24 +24,21 @@ import (
 //
 // An error reports a nil m.
 func Homogeneous[T dense.Float](m Map[T]) (Map[T], error) {
-	return instance.Of(&homogeneousOfBoth, Homogeneous[T])(m)
-}
-
-var homogeneousOfBoth = instance.Both{homogeneousOf[float32], homogeneousOf[float64]}
-
-func homogeneousOf[T dense.Float](m Map[T]) (Map[T], error) {
-	if m == nil {
-		return nil, fmt.Errorf("rff: m is nil, want a map")
-	}
-	return wrapped(m, newHomogeneous[T]), nil
+	return build[Map[T]](homogeneousRecipe[T]{m})
 }
 
 // homogeneousRecipe is what Homogeneous is made of.
 type homogeneousRecipe[T dense.Float] struct{ Of Map[T] }
 
-func (r homogeneousRecipe[T]) make() (Map[T], error) { return Homogeneous(r.Of) }
+func newHomogeneous[T dense.Float](r homogeneousRecipe[T]) (Map[T], error) {
+	if r.Of == nil {
+		return nil, fmt.Errorf("rff: m is nil, want a map")
+	}
+	return wrapped(r.Of, homogeneous[T]), nil
+}
 
-func newHomogeneous[T dense.Float](m Map[T]) Map[T] {
+// homogeneous returns the map of m, without its keys.
+func homogeneous[T dense.Float](m Map[T]) Map[T] {
 	in, out := m.Dims()
 	f := &homogeneousMap[T]{features: m}
 	f.frame = frame{name: fmt.Sprintf("Homogeneous(%v)", m), in: in, out: out, fitted: fitted(m), recipe: homogeneousRecipe[T]{m}}

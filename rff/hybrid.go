@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -46,12 +45,17 @@ import (
 // An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
 // positive number in the range of T.
 func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
-	return instance.Of(&newSoftmaxHybridBoth, SoftmaxHybrid[T])(w, gate, scale)
+	return build[Map[T]](softmaxHybridRecipe[T]{w, gate, scale})
 }
 
-var newSoftmaxHybridBoth = instance.Both{newSoftmaxHybrid[float32], newSoftmaxHybrid[float64]}
+// softmaxHybridRecipe is what SoftmaxHybrid is made of.
+type softmaxHybridRecipe[T dense.Float] struct {
+	W, Gate orf.Projection[T]
+	Scale   float64
+}
 
-func newSoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
+func newSoftmaxHybrid[T dense.Float](r softmaxHybridRecipe[T]) (Map[T], error) {
+	w, gate, scale := r.W, r.Gate, r.Scale
 	if _, err := newEngine(w, 1); err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func newSoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (
 	if err := cmp.Or(limit.Memory[T](n), limit.Memory[T](4, m, n+1)); err != nil {
 		return nil, fmt.Errorf("rff: gate is %d×%d, w is %d×%d, for 4·%d·(%d+1) features: %w", n, dims, m, d, m, n, err)
 	}
-	r, err := root[T]("scale", scale)
+	slope, err := root[T]("scale", scale)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +86,7 @@ func newSoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (
 	}
 	name := fmt.Sprintf("SoftmaxHybrid(gates=%d, scale=%v)", n, scale)
 	side := func(name string, negative T) Map[T] {
-		h := hybrid[T]{m: m, n: n, r: r, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
+		h := hybrid[T]{m: m, n: n, r: slope, scale: scale, sign: negative, norm: T(1 / math.Sqrt(float64(n)))}
 		return &features[T]{
 			engine: e,
 			frame:  e.named(name, kernels.Softmax{Gamma: scale}, mse.Law{}),
@@ -91,16 +95,8 @@ func newSoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (
 		}
 	}
 	law = law.Over(e.rows)
-	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Gamma: scale}, law, law, softmaxHybridRecipe[T]{w, gate, scale}), nil
+	return join(side(name, 1), side("keys of "+name, -1), kernels.Softmax{Gamma: scale}, law, law, r), nil
 }
-
-// softmaxHybridRecipe is what SoftmaxHybrid is made of.
-type softmaxHybridRecipe[T dense.Float] struct {
-	W, Gate orf.Projection[T]
-	Scale   float64
-}
-
-func (r softmaxHybridRecipe[T]) make() (Map[T], error) { return SoftmaxHybrid(r.W, r.Gate, r.Scale) }
 
 // gated projects on m frequencies and then on the n rows of a gate. No gradient passes through the
 // gate.

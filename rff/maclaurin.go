@@ -12,7 +12,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/draw"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -47,12 +46,20 @@ import (
 // positive coefficient, a factor that is out of the range of T, an unknown law, an odd m for a
 // complex law, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
-	return instance.Of(&newMaclaurinBoth, Maclaurin[T])(m, d, k, degrees, law, src)
+	return build[Map[T]](maclaurinDraw[T]{m, d, k, degrees, law, src})
 }
 
-var newMaclaurinBoth = instance.Both{newMaclaurin[float32], newMaclaurin[float64]}
+// maclaurinDraw has the arguments of Maclaurin.
+type maclaurinDraw[T dense.Float] struct {
+	m, d    int
+	k       kernels.Maclaurin
+	degrees []float64
+	law     Weights
+	src     rand.Source
+}
 
-func newMaclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
+func drawMaclaurin[T dense.Float](a maclaurinDraw[T]) (Map[T], error) {
+	m, d, k, degrees, law, src := a.m, a.d, a.k, a.degrees, a.law, a.src
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -74,17 +81,17 @@ func newMaclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float6
 		K: kernels.Maclaurin{Coefficients: slices.Clone(k.Coefficients)}, Degrees: slices.Clone(degrees), Law: law, D: d, Drawn: drawn,
 	}
 	// The factors are refused before they are drawn.
-	if _, err := r.gains(); err != nil {
+	if _, err := maclaurinGains(r); err != nil {
 		return nil, err
 	}
 	for t := range drawn[0] {
-		w, err := orf.Of(drawWeights[T](law, r.above(t), d, src))
+		w, err := orf.Of(drawWeights[T](law, above(drawn, t), d, src))
 		if err != nil {
 			return nil, err
 		}
 		r.W = append(r.W, w)
 	}
-	return r.make()
+	return newMaclaurin(r)
 }
 
 // maclaurinRecipe is what Maclaurin is made of.
@@ -97,11 +104,11 @@ type maclaurinRecipe[T dense.Float] struct {
 	W       []orf.Projection[T] // for the features of degree above 0, 1, …: real parts, then imaginary parts
 }
 
-func (r maclaurinRecipe[T]) make() (Map[T], error) {
+func newMaclaurin[T dense.Float](r maclaurinRecipe[T]) (Map[T], error) {
 	k, degrees, law, d, drawn := r.K, r.Degrees, r.Law, r.D, r.Drawn
 	parts := law.parts()
 	m := len(drawn) * parts
-	if err := cmp.Or(size[T]("m", m), size[T]("d", d), argument.Kernel("rff: k", k), law.validate(m), r.check()); err != nil {
+	if err := cmp.Or(size[T]("m", m), size[T]("d", d), argument.Kernel("rff: k", k), law.validate(m), checkMaclaurin(r)); err != nil {
 		return nil, err
 	}
 	total, err := totalOf(degrees, k)
@@ -113,7 +120,7 @@ func (r maclaurinRecipe[T]) make() (Map[T], error) {
 		name: fmt.Sprintf("Maclaurin(%v, %v)", k, law), kernel: k, in: d, out: m, recipe: r,
 		law: mse.OfSketch("Maclaurin", "Kar & Karnick 2012", 1, m, mse.Maclaurin(k.Coefficients, probabilities, law.signs(), law.complex())),
 	}, parts)
-	if f.gains, err = r.gains(); err != nil {
+	if f.gains, err = maclaurinGains(r); err != nil {
 		return nil, err
 	}
 	for _, w := range r.W {
@@ -122,8 +129,9 @@ func (r maclaurinRecipe[T]) make() (Map[T], error) {
 	return f, nil
 }
 
-// check reports degrees that are not sorted or have no coefficient, and projections that do not fit.
-func (r maclaurinRecipe[T]) check() error {
+// checkMaclaurin reports degrees that are not sorted or have no coefficient, and projections that do
+// not fit.
+func checkMaclaurin[T dense.Float](r maclaurinRecipe[T]) error {
 	last := len(r.K.Coefficients) - 1
 	for _, n := range r.Drawn {
 		if n < 0 || n > last {
@@ -138,16 +146,16 @@ func (r maclaurinRecipe[T]) check() error {
 		if w == nil {
 			return fmt.Errorf("rff: w[%d] is nil, want a projection", t)
 		}
-		if rows, cols := w.Dims(); rows != r.above(t)*r.Law.parts() || cols != r.D {
-			return fmt.Errorf("rff: w[%d] is %d×%d, want %d×%d", t, rows, cols, r.above(t)*r.Law.parts(), r.D)
+		if rows, cols := w.Dims(); rows != above(r.Drawn, t)*r.Law.parts() || cols != r.D {
+			return fmt.Errorf("rff: w[%d] is %d×%d, want %d×%d", t, rows, cols, above(r.Drawn, t)*r.Law.parts(), r.D)
 		}
 	}
 	return nil
 }
 
-// above returns the number of features of degree above t. They come first.
-func (r maclaurinRecipe[T]) above(t int) int {
-	n, _ := slices.BinarySearchFunc(r.Drawn, t, func(degree, t int) int {
+// above returns the number of degrees above t. They come first.
+func above(degrees []int, t int) int {
+	n, _ := slices.BinarySearchFunc(degrees, t, func(degree, t int) int {
 		if degree > t {
 			return -1
 		}
@@ -156,8 +164,8 @@ func (r maclaurinRecipe[T]) above(t int) int {
 	return n
 }
 
-// gains returns √(a_n/(p_n·m)) of each feature.
-func (r maclaurinRecipe[T]) gains() ([]T, error) {
+// maclaurinGains returns √(a_n/(p_n·m)) of each feature.
+func maclaurinGains[T dense.Float](r maclaurinRecipe[T]) ([]T, error) {
 	total, err := totalOf(r.Degrees, r.K)
 	if err != nil {
 		return nil, err

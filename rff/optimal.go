@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -35,36 +34,28 @@ import (
 // that is not a positive number in the range of T, and an a that is not a number below 1/8 or whose
 // features are outside that range.
 func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
-	return instance.Of(&newSoftmaxOptimalBoth, SoftmaxOptimal[T])(w, scale, a)
-}
-
-var newSoftmaxOptimalBoth = instance.Both{newSoftmaxOptimal[float32], newSoftmaxOptimal[float64]}
-
-func newSoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
-	if _, err := root[T]("scale", scale); err != nil {
-		return nil, err
-	}
-	offsets, err := optimalOffsets(w, scale, a)
-	if err != nil {
-		return nil, err
-	}
-	return as[LogMap[T]](softmaxOptimalRecipe[T]{w, scale, a, offsets}.make())
+	return build[LogMap[T]](softmaxOptimalRecipe[T]{W: w, Scale: scale, A: a})
 }
 
 // softmaxOptimalRecipe is what SoftmaxOptimal is made of. Offsets are a·‖w‖² + log D − ½·log m of
-// each frequency.
+// each frequency. They are computed if Offsets is nil.
 type softmaxOptimalRecipe[T dense.Float] struct {
 	W        orf.Projection[T]
 	Scale, A float64
 	Offsets  []T
 }
 
-func (r softmaxOptimalRecipe[T]) make() (Map[T], error) {
-	return as[Map[T]](r.positives())
+func newSoftmaxOptimal[T dense.Float](r softmaxOptimalRecipe[T]) (Map[T], error) {
+	return as[Map[T]](softmaxOptimal(r))
 }
 
-func (r softmaxOptimalRecipe[T]) positives() (*positives[T], error) {
-	if _, err := root[T]("scale", r.Scale); err != nil {
+// softmaxOptimal returns the map of r, whose recipe has the offsets.
+func softmaxOptimal[T dense.Float](r softmaxOptimalRecipe[T]) (*positives[T], error) {
+	_, err := root[T]("scale", r.Scale)
+	if err != nil {
+		return nil, err
+	}
+	if r.Offsets, err = optimalOffsets(r.Offsets, r.W, r.Scale, r.A); err != nil {
 		return nil, err
 	}
 	name := fmt.Sprintf("SoftmaxOptimal(scale=%v, a=%v)", r.Scale, r.A)
@@ -99,8 +90,11 @@ func optimalSlope[T dense.Float](scale, a float64) (T, error) {
 }
 
 // optimalOffsets returns a‖w‖² of each frequency, plus the logarithm of the factor that makes the
-// estimate unbiased.
-func optimalOffsets[T dense.Float](w orf.Projection[T], scale, a float64) ([]T, error) {
+// estimate unbiased. It returns known if that is not nil.
+func optimalOffsets[T dense.Float](known []T, w orf.Projection[T], scale, a float64) ([]T, error) {
+	if known != nil {
+		return known, nil
+	}
 	e, err := newEngine(w, 1)
 	_, slopeErr := optimalSlope[T](scale, a)
 	if err := cmp.Or(err, slopeErr); err != nil {
@@ -134,12 +128,6 @@ func optimalOffsets[T dense.Float](w orf.Projection[T], scale, a float64) ([]T, 
 // operations. It returns an error if x or y has no rows, if they differ in dimension, if scale is
 // not a positive finite number, or if s·E‖x+y‖² is not finite.
 func OptimalA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
-	return instance.Of(&bestABoth, OptimalA[T])(x, y, scale)
-}
-
-var bestABoth = instance.Both{bestA[float32], bestA[float64]}
-
-func bestA[T dense.Float](x, y dense.Matrix[T], scale float64) (float64, error) {
 	if err := positive("scale", scale); err != nil {
 		return 0, err
 	}

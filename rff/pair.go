@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -38,12 +37,6 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 // An error reports a nil map, maps of different dimensions, a LogMap together with a map that is
 // not one, and a map that is paired with a third map.
 func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
-	return instance.Of(&newPairBoth, Pair[T])(query, key, k)
-}
-
-var newPairBoth = instance.Both{newPair[float32], newPair[float64]}
-
-func newPair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	if query == nil || key == nil {
 		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)
 	}
@@ -55,7 +48,7 @@ func newPair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error)
 			return nil, fmt.Errorf("rff: %v is paired with another map, %v", m, partner)
 		}
 	}
-	return pairRecipe[T]{query, key, k}.make()
+	return build[Map[T]](pairRecipe[T]{query, key, k})
 }
 
 // pairRecipe is what Pair is made of.
@@ -64,8 +57,8 @@ type pairRecipe[T dense.Float] struct {
 	K          kernels.Kernel
 }
 
-// make does not look at the keys of Query and Key: in a file they are other maps.
-func (r pairRecipe[T]) make() (Map[T], error) {
+// newPair does not look at the keys of Query and Key: in a file they are other maps.
+func newPair[T dense.Float](r pairRecipe[T]) (Map[T], error) {
 	if r.Query == nil || r.Key == nil {
 		return nil, fmt.Errorf("rff: a pair without two maps")
 	}
@@ -78,7 +71,7 @@ func (r pairRecipe[T]) make() (Map[T], error) {
 // keysRecipe is the map of keys of a map of queries.
 type keysRecipe[T dense.Float] struct{ Of Map[T] }
 
-func (r keysRecipe[T]) make() (Map[T], error) {
+func newKeys[T dense.Float](r keysRecipe[T]) (Map[T], error) {
 	if r.Of == nil {
 		return nil, fmt.Errorf("rff: keys of no map")
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // PCA fits principal components to the rows of x (n×d) and returns the affine map on the first r =
@@ -33,12 +32,18 @@ import (
 // component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε = 2⁻⁵² and
 // the Frobenius norm.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
-	return instance.Of(&newPCABoth, PCA[T])(x, components, whiten)
+	return build[Map[T]](pcaSamples[T]{x, components, whiten})
 }
 
-var newPCABoth = instance.Both{newPCA[float32], newPCA[float64]}
+// pcaSamples has the arguments of PCA.
+type pcaSamples[T dense.Float] struct {
+	x          dense.Matrix[T]
+	components int
+	whiten     bool
+}
 
-func newPCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
+func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
+	x, components, whiten := s.x, s.components, s.whiten
 	n, d := x.Rows, x.Cols
 	if n < 2 || d < 1 {
 		return nil, fmt.Errorf("rff: x is %d×%d, want at least 2×1", n, d)
@@ -84,7 +89,7 @@ func newPCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[
 		}
 		mean[j] = math.Ldexp(accurateMean(column), e)
 	}
-	return pcaRecipe[T]{a, mean, whiten}.make()
+	return newPCA(pcaRecipe[T]{a, mean, whiten})
 }
 
 // pcaRecipe is what PCA fits: Vᵀ or diag(1/σ)·Vᵀ, and μ.
@@ -94,8 +99,8 @@ type pcaRecipe[T dense.Float] struct {
 	Whiten bool
 }
 
-func (r pcaRecipe[T]) make() (Map[T], error) {
-	return newAffine[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Centre, nil, r)
+func newPCA[T dense.Float](r pcaRecipe[T]) (Map[T], error) {
+	return affineMap[T](fmt.Sprintf("PCA(whiten=%v)", r.Whiten), r.A, r.Centre, nil, r)
 }
 
 // accurateMean returns the mean of x, which it overwrites. The rounding of the first pass grows

@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -44,17 +43,23 @@ import (
 // of range and factors that are out of the range of T, an unknown law, an odd m for a complex law,
 // and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
-	return instance.Of(&newPolynomialSketchBoth, PolynomialSketch[T])(m, d, k, law, src)
+	return build[Map[T]](polynomialSketchDraw[T]{m, d, k, law, src})
 }
 
-var newPolynomialSketchBoth = instance.Both{newPolynomialSketch[float32], newPolynomialSketch[float64]}
+// polynomialSketchDraw has the arguments of PolynomialSketch.
+type polynomialSketchDraw[T dense.Float] struct {
+	m, d int
+	k    kernels.Polynomial
+	law  Weights
+	src  rand.Source
+}
 
-func newPolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
-	k = withDegree(k)
-	if err := sketchable[T](m, d, k, src); err != nil {
+func drawPolynomialSketch[T dense.Float](a polynomialSketchDraw[T]) (Map[T], error) {
+	m, d, k := a.m, a.d, withDegree(a.k)
+	if err := sketchable[T](m, d, k, a.src); err != nil {
 		return nil, err
 	}
-	if err := law.validate(m); err != nil {
+	if err := a.law.validate(m); err != nil {
 		return nil, err
 	}
 	lifted := d
@@ -67,11 +72,11 @@ func newPolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weig
 	w := make([]orf.Projection[T], k.Degree)
 	for t := range w {
 		var err error
-		if w[t], err = orf.Of(drawWeights[T](law, m/law.parts(), lifted, src)); err != nil {
+		if w[t], err = orf.Of(drawWeights[T](a.law, m/a.law.parts(), lifted, a.src)); err != nil {
 			return nil, err
 		}
 	}
-	return polynomialSketchRecipe[T]{k, law, w}.make()
+	return newPolynomialSketch(polynomialSketchRecipe[T]{k, a.law, w})
 }
 
 // withDegree returns k with the degree that 0 stands for.
@@ -87,7 +92,7 @@ type polynomialSketchRecipe[T dense.Float] struct {
 	W   []orf.Projection[T] // a factor each: real parts, then imaginary parts
 }
 
-func (r polynomialSketchRecipe[T]) make() (Map[T], error) {
+func newPolynomialSketch[T dense.Float](r polynomialSketchRecipe[T]) (Map[T], error) {
 	k, law := withDegree(r.K), r.Law
 	m, d, err := factorDims(k, r.W)
 	if err := cmp.Or(err, law.validate(m)); err != nil {
@@ -111,18 +116,7 @@ func (r polynomialSketchRecipe[T]) make() (Map[T], error) {
 // number of projections other than Degree, and projections that are nil, too small or of different
 // shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
-	return instance.Of(&newPolynomialOfBoth, PolynomialOf[T])(k, w...)
-}
-
-var newPolynomialOfBoth = instance.Both{newPolynomialOf[float32], newPolynomialOf[float64]}
-
-func newPolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
-	k, w = withDegree(k), slices.Clone(w)
-	m, d, err := factorDims(k, w)
-	if err != nil {
-		return nil, err
-	}
-	return as[Map[T]](polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w, polynomialOfRecipe[T]{k, w}))
+	return build[Map[T]](polynomialOfRecipe[T]{k, w})
 }
 
 // polynomialOfRecipe is what PolynomialOf is made of.
@@ -131,7 +125,14 @@ type polynomialOfRecipe[T dense.Float] struct {
 	W []orf.Projection[T]
 }
 
-func (r polynomialOfRecipe[T]) make() (Map[T], error) { return PolynomialOf(r.K, r.W...) }
+func newPolynomialOf[T dense.Float](r polynomialOfRecipe[T]) (Map[T], error) {
+	k, w := withDegree(r.K), slices.Clone(r.W)
+	m, d, err := factorDims(k, w)
+	if err != nil {
+		return nil, err
+	}
+	return as[Map[T]](polynomial(fmt.Sprintf("PolynomialOf(%v)", k), d, m, 1, k, w, polynomialOfRecipe[T]{k, w}))
+}
 
 // factorDims returns the dimensions of features and points. It reports parameters of k out of range
 // and projections that are no factors of k.

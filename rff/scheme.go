@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -53,16 +52,21 @@ type Scheme[T dense.Float] struct {
 // An error reports a w that is nil or too large for memory, no F, a nil function, different numbers
 // of F and DF, a DH without H or DF, and an H with DF but no DH.
 func New[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
-	return instance.Of(&fromSchemeBoth, New[T])(w, s)
+	return build[Map[T]](schemeRecipe[T]{w, s})
 }
 
-var fromSchemeBoth = instance.Both{fromScheme[float32], fromScheme[float64]}
+// schemeRecipe has the arguments of New. It is no recipe for a file, which holds no functions.
+type schemeRecipe[T dense.Float] struct {
+	w orf.Projection[T]
+	s Scheme[T]
+}
 
-func fromScheme[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
-	if err := s.check(); err != nil {
+func newScheme[T dense.Float](r schemeRecipe[T]) (Map[T], error) {
+	s := r.s
+	if err := checkScheme(s); err != nil {
 		return nil, err
 	}
-	e, err := newEngine(w, len(s.F))
+	e, err := newEngine(r.w, len(s.F))
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +74,7 @@ func fromScheme[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error)
 	s.F, s.DF = slices.Clone(s.F), slices.Clone(s.DF)
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
-	f := &features[T]{engine: e, frame: e.named("New()", s.Kernel, s.law()), row: func(phi, x []T, _, _ int) {
+	f := &features[T]{engine: e, frame: e.named("New()", s.Kernel, schemeLaw(s)), row: func(phi, x []T, _, _ int) {
 		c := norm
 		if s.H != nil {
 			c *= s.H(x)
@@ -85,12 +89,12 @@ func fromScheme[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error)
 		}
 	}}
 	if s.DF != nil {
-		f.back = s.pullback(e)
+		f.back = schemeSlope(e, s)
 	}
 	return f, nil
 }
 
-func (s Scheme[T]) check() error {
+func checkScheme[T dense.Float](s Scheme[T]) error {
 	switch {
 	case len(s.F) == 0:
 		return errors.New("rff: Scheme.F is empty, want at least one function")
@@ -115,8 +119,8 @@ func (s Scheme[T]) check() error {
 
 var errNoDerivatives = errors.New("rff: a map made by New has no derivatives without Scheme.DF")
 
-// law returns what theory knows of the error.
-func (s Scheme[T]) law() mse.Law {
+// schemeLaw returns what theory knows of the error.
+func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 	f := make([]func(t float64) float64, len(s.F))
 	for k, fk := range s.F {
 		f[k] = func(t float64) float64 { return float64(fk(T(t))) }
@@ -133,8 +137,8 @@ func (s Scheme[T]) law() mse.Law {
 	}, f, noise)
 }
 
-// pullback returns the derivative of the general scheme.
-func (s Scheme[T]) pullback(e engine[T]) *pullback[T] {
+// schemeSlope is the derivative of the general scheme.
+func schemeSlope[T dense.Float](e engine[T], s Scheme[T]) *pullback[T] {
 	m := e.frequencies()
 	norm := T(1 / math.Sqrt(float64(m)))
 	if s.H == nil {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -27,28 +26,7 @@ import (
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
-	return instance.Of(&newSoftmaxTrigBoth, SoftmaxTrig[T])(w, scale)
-}
-
-var newSoftmaxTrigBoth = instance.Both{newSoftmaxTrig[float32], newSoftmaxTrig[float64]}
-
-func newSoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
-	e, r, err := newScaledEngine(w, 2, root[T], "scale", scale)
-	if err != nil {
-		return nil, err
-	}
-	m := e.frequencies()
-	norm := 1 / math.Sqrt(float64(m))
-	return &features[T]{
-		engine: e,
-		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Gamma: scale},
-			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(softmaxTrigRecipe[T]{w, scale}),
-		row: func(phi, x []T, from, to int) {
-			vecmath.Scale(phi[from:to], r)
-			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
-		},
-		back: trigSlope(e, scale, r, norm),
-	}, nil
+	return build[Map[T]](softmaxTrigRecipe[T]{w, scale})
 }
 
 // softmaxTrigRecipe is what SoftmaxTrig is made of.
@@ -57,7 +35,25 @@ type softmaxTrigRecipe[T dense.Float] struct {
 	Scale float64
 }
 
-func (r softmaxTrigRecipe[T]) make() (Map[T], error) { return SoftmaxTrig(r.W, r.Scale) }
+func newSoftmaxTrig[T dense.Float](r softmaxTrigRecipe[T]) (Map[T], error) {
+	scale := r.Scale
+	e, slope, err := newScaledEngine(r.W, 2, root[T], "scale", scale)
+	if err != nil {
+		return nil, err
+	}
+	m := e.frequencies()
+	norm := 1 / math.Sqrt(float64(m))
+	return &features[T]{
+		engine: e,
+		frame: e.named(fmt.Sprintf("SoftmaxTrig(scale=%v)", scale), kernels.Softmax{Gamma: scale},
+			mse.OfSoftmax("SoftmaxTrig", "Choromanski et al. 2021", mse.Trig, scale)).of(r),
+		row: func(phi, x []T, from, to int) {
+			vecmath.Scale(phi[from:to], slope)
+			waves(phi, from, to, T(norm*math.Exp(scale*vecmath.HalfSquaredNorm(x))))
+		},
+		back: trigSlope(e, scale, slope, norm),
+	}, nil
+}
 
 // SoftmaxPositive returns the positive features of the softmax kernel exp(s·xᵀy), where s is scale
 // (FAVOR+) [Choromanski et al. 2021],
@@ -79,13 +75,7 @@ func (r softmaxTrigRecipe[T]) make() (Map[T], error) { return SoftmaxTrig(r.W, r
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return instance.Of(&newSoftmaxPositiveBoth, SoftmaxPositive[T])(w, scale)
-}
-
-var newSoftmaxPositiveBoth = instance.Both{newSoftmaxPositive[float32], newSoftmaxPositive[float64]}
-
-func newSoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return softmaxFeatures(w, 1, scale, mse.Positive, "SoftmaxPositive", softmaxPositiveRecipe[T]{w, scale})
+	return build[LogMap[T]](softmaxPositiveRecipe[T]{w, scale})
 }
 
 // softmaxPositiveRecipe is what SoftmaxPositive is made of.
@@ -94,7 +84,9 @@ type softmaxPositiveRecipe[T dense.Float] struct {
 	Scale float64
 }
 
-func (r softmaxPositiveRecipe[T]) make() (Map[T], error) { return SoftmaxPositive(r.W, r.Scale) }
+func newSoftmaxPositive[T dense.Float](r softmaxPositiveRecipe[T]) (Map[T], error) {
+	return softmaxFeatures(r.W, 1, r.Scale, mse.Positive, "SoftmaxPositive", r)
+}
 
 // SoftmaxHyperbolic returns the hyperbolic features of the softmax kernel exp(s·xᵀy), where s is
 // scale: the positive features of every frequency and of its opposite [Choromanski et al. 2021],
@@ -108,13 +100,7 @@ func (r softmaxPositiveRecipe[T]) make() (Map[T], error) { return SoftmaxPositiv
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return instance.Of(&newSoftmaxHyperbolicBoth, SoftmaxHyperbolic[T])(w, scale)
-}
-
-var newSoftmaxHyperbolicBoth = instance.Both{newSoftmaxHyperbolic[float32], newSoftmaxHyperbolic[float64]}
-
-func newSoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
-	return softmaxFeatures(w, 2, scale, mse.Hyperbolic, "SoftmaxHyperbolic", softmaxHyperbolicRecipe[T]{w, scale})
+	return build[LogMap[T]](softmaxHyperbolicRecipe[T]{w, scale})
 }
 
 // softmaxHyperbolicRecipe is what SoftmaxHyperbolic is made of.
@@ -123,10 +109,12 @@ type softmaxHyperbolicRecipe[T dense.Float] struct {
 	Scale float64
 }
 
-func (r softmaxHyperbolicRecipe[T]) make() (Map[T], error) { return SoftmaxHyperbolic(r.W, r.Scale) }
+func newSoftmaxHyperbolic[T dense.Float](r softmaxHyperbolicRecipe[T]) (Map[T], error) {
+	return softmaxFeatures(r.W, 2, r.Scale, mse.Hyperbolic, "SoftmaxHyperbolic", r)
+}
 
 // softmaxFeatures returns positive features, 1 or 2 (per) for each frequency.
-func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string, recipe any) (LogMap[T], error) {
+func softmaxFeatures[T dense.Float](w orf.Projection[T], per int, scale float64, terms mse.Exponential, name string, recipe any) (Map[T], error) {
 	e, r, err := newScaledEngine(w, per, root[T], "scale", scale)
 	if err != nil {
 		return nil, err

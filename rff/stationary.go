@@ -10,7 +10,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
@@ -27,19 +26,7 @@ import (
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
-	return instance.Of(&newGaussianBoth, Gaussian[T])(w, lengthScale)
-}
-
-var newGaussianBoth = instance.Both{newGaussian[float32], newGaussian[float64]}
-
-func newGaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
-	e, inv, err := newScaledEngine(w, 2, inverse[T], "lengthScale", lengthScale)
-	if err != nil {
-		return nil, err
-	}
-	name, k := fmt.Sprintf("Gaussian(lengthScale=%v)", lengthScale), kernels.Gaussian{LengthScale: lengthScale}
-	law := mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(lengthScale*lengthScale))
-	return trigonometric(e, inv, nil, gaussianRecipe[T]{w, lengthScale}, name, k, law), nil
+	return build[Map[T]](gaussianRecipe[T]{w, lengthScale})
 }
 
 // gaussianRecipe is what Gaussian is made of.
@@ -48,7 +35,15 @@ type gaussianRecipe[T dense.Float] struct {
 	LengthScale float64
 }
 
-func (r gaussianRecipe[T]) make() (Map[T], error) { return Gaussian(r.W, r.LengthScale) }
+func newGaussian[T dense.Float](r gaussianRecipe[T]) (Map[T], error) {
+	e, inv, err := newScaledEngine(r.W, 2, inverse[T], "lengthScale", r.LengthScale)
+	if err != nil {
+		return nil, err
+	}
+	name, k := fmt.Sprintf("Gaussian(lengthScale=%v)", r.LengthScale), kernels.Gaussian{LengthScale: r.LengthScale}
+	law := mse.OfGaussian("Gaussian", "Sutherland & Schneider 2015", mse.Trig, 1/(r.LengthScale*r.LengthScale))
+	return trigonometric(e, inv, nil, r, name, k, law), nil
+}
 
 // GaussianPhase returns the other random Fourier features of the Gaussian kernel
 // exp(−‖x−y‖²/(2ℓ²)), with one feature a frequency and random phases b [Rahimi & Recht 2007],
@@ -63,17 +58,22 @@ func (r gaussianRecipe[T]) make() (Map[T], error) { return Gaussian(r.W, r.Lengt
 // An error reports a nil w or src and a lengthScale that is not a positive number in the range of
 // T.
 func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
-	return instance.Of(&newGaussianPhaseBoth, GaussianPhase[T])(w, lengthScale, src)
+	return build[Map[T]](gaussianPhaseDraw[T]{w, lengthScale, src})
 }
 
-var newGaussianPhaseBoth = instance.Both{newGaussianPhase[float32], newGaussianPhase[float64]}
+// gaussianPhaseDraw has the arguments of GaussianPhase.
+type gaussianPhaseDraw[T dense.Float] struct {
+	w           orf.Projection[T]
+	lengthScale float64
+	src         rand.Source
+}
 
-func newGaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
-	e, _, err := newScaledEngine(w, 1, inverse[T], "lengthScale", lengthScale)
-	if err := cmp.Or(err, given(src)); err != nil {
+func drawGaussianPhase[T dense.Float](a gaussianPhaseDraw[T]) (Map[T], error) {
+	e, _, err := newScaledEngine(a.w, 1, inverse[T], "lengthScale", a.lengthScale)
+	if err := cmp.Or(err, given(a.src)); err != nil {
 		return nil, err
 	}
-	return gaussianPhaseRecipe[T]{w, lengthScale, drawPhases[T](e.out, src)}.make()
+	return newGaussianPhase(gaussianPhaseRecipe[T]{a.w, a.lengthScale, drawPhases[T](e.out, a.src)})
 }
 
 // gaussianPhaseRecipe is what GaussianPhase is made of.
@@ -83,7 +83,7 @@ type gaussianPhaseRecipe[T dense.Float] struct {
 	Phases      []T
 }
 
-func (r gaussianPhaseRecipe[T]) make() (Map[T], error) {
+func newGaussianPhase[T dense.Float](r gaussianPhaseRecipe[T]) (Map[T], error) {
 	e, inv, err := newScaledEngine(r.W, 1, inverse[T], "lengthScale", r.LengthScale)
 	if err := cmp.Or(err, each("phases", r.Phases, e.out)); err != nil {
 		return nil, err
@@ -162,18 +162,12 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 // An error reports an m or d below 1, or too large for memory, a lengthScale that is not a positive
 // number in the range of T, and a nil src.
 func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
-	return instance.Of(&newLaplacianBoth, Laplacian[T])(m, d, lengthScale, src)
-}
-
-var newLaplacianBoth = instance.Both{newLaplacian[float32], newLaplacian[float64]}
-
-func newLaplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
 	cauchy := func(rng *rand.Rand) float64 { return math.Tan(math.Pi * (rng.Float64() - 0.5)) }
 	w, err := drawn[T](m, d, "lengthScale", lengthScale, src, cauchy)
 	if err != nil {
 		return nil, err
 	}
-	return laplacianRecipe[T]{w, lengthScale}.make()
+	return build[Map[T]](laplacianRecipe[T]{w, lengthScale})
 }
 
 // laplacianRecipe is what Laplacian is made of.
@@ -182,7 +176,7 @@ type laplacianRecipe[T dense.Float] struct {
 	LengthScale float64
 }
 
-func (r laplacianRecipe[T]) make() (Map[T], error) {
+func newLaplacian[T dense.Float](r laplacianRecipe[T]) (Map[T], error) {
 	e, inv, err := newScaledEngine(r.W, 2, inverse[T], "lengthScale", r.LengthScale)
 	if err != nil {
 		return nil, err
@@ -211,26 +205,31 @@ func (r laplacianRecipe[T]) make() (Map[T], error) {
 // An error reports a nil w or src, a nu other than 0.5, 1.5 and 2.5, and a lengthScale that is not
 // a positive number in the range of T.
 func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
-	return instance.Of(&newMaternBoth, Matern[T])(w, nu, lengthScale, src)
+	return build[Map[T]](maternDraw[T]{w, nu, lengthScale, src})
 }
 
-var newMaternBoth = instance.Both{newMatern[float32], newMatern[float64]}
+// maternDraw has the arguments of Matern.
+type maternDraw[T dense.Float] struct {
+	w               orf.Projection[T]
+	nu, lengthScale float64
+	src             rand.Source
+}
 
-func newMatern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
-	e, err := newEngine(w, 2)
+func drawMatern[T dense.Float](a maternDraw[T]) (Map[T], error) {
+	e, err := newEngine(a.w, 2)
 	if err != nil {
 		return nil, err
 	}
-	_, err = inverse[T]("lengthScale", lengthScale)
-	if err := cmp.Or(smoothness(nu), err, given(src)); err != nil {
+	_, err = inverse[T]("lengthScale", a.lengthScale)
+	if err := cmp.Or(smoothness(a.nu), err, given(a.src)); err != nil {
 		return nil, err
 	}
-	lengths := make([]T, e.frequencies())
-	squares := distuv.ChiSquared{K: 2 * nu, Src: src}
-	for i := range lengths {
-		lengths[i] = T(math.Sqrt(2*nu/squares.Rand()) / lengthScale)
+	gains := make([]T, e.frequencies())
+	squares := distuv.ChiSquared{K: 2 * a.nu, Src: a.src}
+	for i := range gains {
+		gains[i] = T(math.Sqrt(2*a.nu/squares.Rand()) / a.lengthScale)
 	}
-	return maternRecipe[T]{w, nu, lengthScale, lengths}.make()
+	return newMatern(maternRecipe[T]{a.w, a.nu, a.lengthScale, gains})
 }
 
 // maternRecipe is what Matern is made of. Gains are √(2ν/χ²)/ℓ of each frequency.
@@ -240,7 +239,7 @@ type maternRecipe[T dense.Float] struct {
 	Gains           []T
 }
 
-func (r maternRecipe[T]) make() (Map[T], error) {
+func newMatern[T dense.Float](r maternRecipe[T]) (Map[T], error) {
 	e, _, err := newScaledEngine(r.W, 2, inverse[T], "lengthScale", r.LengthScale)
 	if err := cmp.Or(err, smoothness(r.Nu), each("gains", r.Gains, e.frequencies())); err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
 )
@@ -36,12 +35,17 @@ import (
 // different dimensions, a weight that is negative, NaN, infinite or has a root outside the range of T,
 // weights that are all 0, and features too many for memory.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
-	return instance.Of(&sumOfBoth, Sum[T])(maps, weights)
+	return build[Map[T]](sumRecipe[T]{maps, weights})
 }
 
-var sumOfBoth = instance.Both{sumOf[float32], sumOf[float64]}
+// sumRecipe is what Sum is made of.
+type sumRecipe[T dense.Float] struct {
+	Maps    []Map[T]
+	Weights []float64
+}
 
-func sumOf[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
+func newSum[T dense.Float](r sumRecipe[T]) (Map[T], error) {
+	maps, weights := r.Maps, r.Weights
 	if len(maps) == 0 {
 		return nil, fmt.Errorf("rff: maps is empty, want at least one map")
 	}
@@ -77,25 +81,17 @@ func sumOf[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	if slices.Max(weights) == 0 {
 		return nil, fmt.Errorf("rff: weights are all 0, want at least one above 0")
 	}
-	r := sumRecipe[T]{slices.Clone(maps), slices.Clone(weights)}
-	query := newSum(r, roots)
+	r = sumRecipe[T]{slices.Clone(maps), slices.Clone(weights)}
+	query := sumOf(r, roots)
 	if !paired {
 		return query, nil
 	}
-	key := newSum(sumRecipe[T]{keys, r.Weights}, roots)
+	key := sumOf(sumRecipe[T]{keys, r.Weights}, roots)
 	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), r), nil
 }
 
-// sumRecipe is what Sum is made of.
-type sumRecipe[T dense.Float] struct {
-	Maps    []Map[T]
-	Weights []float64
-}
-
-func (r sumRecipe[T]) make() (Map[T], error) { return Sum(r.Maps, r.Weights) }
-
-// newSum returns the map of r, whose weights have the roots.
-func newSum[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
+// sumOf returns the map of r, whose weights have the roots.
+func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 	f := &sum[T]{maps: r.Maps, roots: roots, ends: make([]int, len(r.Maps))}
 	f.in, _ = r.Maps[0].Dims()
 	f.recipe = r

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -41,13 +40,18 @@ import (
 // An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
 // of range and factors that are out of the range of T, and a nil src.
 func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
-	return instance.Of(&newTensorSketchBoth, TensorSketch[T])(m, d, k, src)
+	return build[Map[T]](tensorSketchDraw[T]{m, d, k, src})
 }
 
-var newTensorSketchBoth = instance.Both{newTensorSketch[float32], newTensorSketch[float64]}
+// tensorSketchDraw has the arguments of TensorSketch.
+type tensorSketchDraw[T dense.Float] struct {
+	m, d int
+	k    kernels.Polynomial
+	src  rand.Source
+}
 
-func newTensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
-	k = withDegree(k)
+func drawTensorSketch[T dense.Float](a tensorSketchDraw[T]) (Map[T], error) {
+	m, d, k, src := a.m, a.d, withDegree(a.k), a.src
 	if err := sketchable[T](m, d, k, src); err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func newTensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Sou
 		}
 		r.W = append(r.W, w)
 	}
-	return r.make()
+	return newTensorSketch(r)
 }
 
 // tensorSketchRecipe is what TensorSketch is made of: a count sketch, or the Fourier transforms of
@@ -88,7 +92,7 @@ type tensorSketchRecipe[T dense.Float] struct {
 	W []orf.Projection[T]
 }
 
-func (r tensorSketchRecipe[T]) make() (Map[T], error) {
+func newTensorSketch[T dense.Float](r tensorSketchRecipe[T]) (Map[T], error) {
 	k := withDegree(r.K)
 	m, d, err := factorDims(k, r.W)
 	if err := cmp.Or(err, size[T]("m", m), size[T]("d", d)); err != nil {
@@ -164,15 +168,7 @@ func (c *countSketch[T]) Recipe() (any, error) {
 	return countSketchRecipe[T]{c.m, c.buckets, c.factors}, nil
 }
 
-func (r countSketchRecipe[T]) make() (orf.Projection[T], error) {
-	c, err := r.sketch()
-	if err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-func (r countSketchRecipe[T]) sketch() (*countSketch[T], error) {
+func newCountSketch[T dense.Float](r countSketchRecipe[T]) (*countSketch[T], error) {
 	n := len(r.Buckets)
 	if err := cmp.Or(size[T]("m", r.M), atLeastOne("buckets", n), each("factors", r.Factors, n)); err != nil {
 		return nil, err
