@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Write writes a projection of Draw or Of as a safetensors file, which NumPy reads. Structured
@@ -15,12 +14,6 @@ import (
 //
 // The error reports a nil p, a projection of another package, and the errors of w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
-	return instance.Of(&writeBoth, Write[T])(w, p)
-}
-
-var writeBoth = instance.Both{write[float32], write[float64]}
-
-func write[T dense.Float](w io.Writer, p Projection[T]) error {
 	if p == nil {
 		return fmt.Errorf("orf: p is nil, want a projection")
 	}
@@ -37,12 +30,6 @@ func write[T dense.Float](w io.Writer, p Projection[T]) error {
 // and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
 // arrive.
 func Read[T dense.Float](r io.Reader) (Projection[T], error) {
-	return instance.Of(&readBoth, Read[T])(r)
-}
-
-var readBoth = instance.Both{read[float32], read[float64]}
-
-func read[T dense.Float](r io.Reader) (Projection[T], error) {
 	p, err := archive.Read[T, Projection[T]](r, "projection")
 	if err == nil && p == nil {
 		err = fmt.Errorf("projection is nil")

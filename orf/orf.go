@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -64,10 +63,25 @@ type Ensemble interface {
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
 // pointer, and what the type of e says of its fields.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
-	return instance.Of(&drawBoth, Draw[T])(e, m, d, src)
+	var p any
+	var err error
+	switch any(*new(T)).(type) {
+	case float32:
+		p, err = draw32(e, m, d, src)
+	default:
+		p, err = draw64(e, m, d, src)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p.(Projection[T]), nil
 }
 
-var drawBoth = instance.Both{draw[float32], draw[float64]}
+//go:noinline
+func draw32(e Ensemble, m, d int, src rand.Source) (any, error) { return draw[float32](e, m, d, src) }
+
+//go:noinline
+func draw64(e Ensemble, m, d int, src rand.Source) (any, error) { return draw[float64](e, m, d, src) }
 
 func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	switch {
@@ -113,17 +127,24 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.
 func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
-	return instance.Of(&ofBoth, Of[T])(w)
-}
-
-var ofBoth = instance.Both{of[float32], of[float64]}
-
-func of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err
 	}
-	return newExplicit(w.Clone(), nil), nil
+	var p any
+	switch any(*new(T)).(type) {
+	case float32:
+		p = explicit32(w.Clone())
+	default:
+		p = explicit64(w.Clone())
+	}
+	return p.(Projection[T]), nil
 }
+
+//go:noinline
+func explicit32(w any) any { return newExplicit(w.(dense.Matrix[float32]), nil) }
+
+//go:noinline
+func explicit64(w any) any { return newExplicit(w.(dense.Matrix[float64]), nil) }
 
 // checkFrequencies reports frequencies that Of takes for none.
 func checkFrequencies[T dense.Float](w dense.Matrix[T]) error {
