@@ -17,7 +17,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -56,12 +55,6 @@ import (
 // factorisation of K_SS or of a sort of the scores, which goes on alone until it is done: (2n)³/3
 // multiply-adds at most. A nil ctx panics.
 func Leverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
-	return instance.Of(&byLeverageBoth, Leverage[T])(ctx, k, x, n, ridge, src)
-}
-
-var byLeverageBoth = instance.Both{byLeverage[float32], byLeverage[float64]}
-
-func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, ridge float64, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {
 		return none, err
@@ -87,9 +80,21 @@ func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Ma
 	if err != nil {
 		return none, err
 	}
-	kept := min(2*n, x.Rows)
-	sizes := []int{x.Rows}
-	for last := x.Rows; last > kept; {
+	at, err := byLeverage(ctx, k, points, n, ridge, rng)
+	if err != nil {
+		return none, err
+	}
+	for i, c := range at {
+		at[i] = order[c]
+	}
+	return layout.Rows(x, at), nil
+}
+
+// byLeverage draws n of the points, which are in random order, and returns their numbers.
+func byLeverage(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64], n int, ridge float64, rng *rand.Rand) ([]int, error) {
+	kept := min(2*n, points.Rows)
+	sizes := []int{points.Rows}
+	for last := points.Rows; last > kept; {
 		last = max((last+1)/2, kept)
 		sizes = append(sizes, last)
 	}
@@ -101,28 +106,22 @@ func byLeverage[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Ma
 	}
 	// Points chosen among half of the rows give scores up to twice as large. So the last size is
 	// scored again with points chosen among all rows.
-	if sizes = append(sizes[1:], x.Rows); kept == x.Rows {
-		sizes = []int{x.Rows}
+	if sizes = append(sizes[1:], points.Rows); kept == points.Rows {
+		sizes = []int{points.Rows}
 	}
 	var scores []float64
+	var err error
 	for i, size := range sizes {
 		if scores, err = leverage(ctx, k, points.RowRange(0, size), chosen, ridge); err != nil {
-			return none, err
+			return nil, err
 		}
 		if i < len(sizes)-1 {
 			if chosen, err = independent(ctx, scores, kept, rng); err != nil {
-				return none, err
+				return nil, err
 			}
 		}
 	}
-	at, err := successive(ctx, scores, n, rng)
-	if err != nil {
-		return none, err
-	}
-	for i, c := range at {
-		at[i] = order[c]
-	}
-	return layout.Rows(x, at), nil
+	return successive(ctx, scores, n, rng)
 }
 
 // sample holds the indices of chosen points and the probabilities with which they were chosen.

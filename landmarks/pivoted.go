@@ -11,7 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/pivot"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/kernels"
@@ -41,12 +40,6 @@ import (
 // k(x_i, x_i). Values of k that the draw does not need are not looked at. The error of ctx is
 // returned if ctx ends, which is looked at between blocks of rows. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-	return instance.Of(&pivotedBoth, Pivoted[T])(ctx, k, x, n, src)
-}
-
-var pivotedBoth = instance.Both{pivoted[float32], pivoted[float64]}
-
-func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {
 		return none, err
@@ -61,9 +54,23 @@ func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 		return none, fmt.Errorf("landmarks: n = %d, for the Gram matrix with %d rows of x: %w", n, x.Rows, err)
 	}
 	points := dense.New[float64](x.Rows, x.Cols)
-	own, least := make([]float64, x.Rows), make([]float64, x.Rows)
 	err := interrupt.Rows(ctx, x.Rows, blockRows, func(lo, hi int) {
 		dense.Copy(points.RowRange(lo, hi), x.RowRange(lo, hi))
+	})
+	if err != nil {
+		return none, err
+	}
+	at, err := pivots(ctx, k, points, n, rand.New(src))
+	if err != nil {
+		return none, err
+	}
+	return layout.Rows(x, at), nil
+}
+
+// pivots returns the numbers of n points.
+func pivots(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64], n int, rng *rand.Rand) ([]int, error) {
+	own, least := make([]float64, points.Rows), make([]float64, points.Rows)
+	err := interrupt.Rows(ctx, points.Rows, blockRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			row := points.Row(i)
 			own[i] = k.Eval(row, row)
@@ -71,38 +78,37 @@ func pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 		}
 	})
 	if err != nil {
-		return none, err
+		return nil, err
 	}
 	for i, v := range own {
 		switch {
 		case v-v != 0:
-			return none, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want a finite number: scale the rows", i, i, v)
+			return nil, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want a finite number: scale the rows", i, i, v)
 		case v < 0:
-			return none, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want at least 0", i, i, v)
+			return nil, fmt.Errorf("landmarks: k(x[%d], x[%d]) = %v, want at least 0", i, i, v)
 		}
 	}
-	rng := rand.New(src)
 	columns := &gramColumns{k: k, points: points}
 	c := pivot.Chooser[float64]{Stop: func() bool { return ctx.Err() != nil }}
 	at := slices.Clone(c.Choose(columns, n, own, nil, least, rng))
 	if err := ctx.Err(); err != nil {
-		return none, err
+		return nil, err
 	}
 	if columns.notFinite.Load() {
-		return none, errNotFinite
+		return nil, errNotFinite
 	}
 	if len(at) < n {
-		chosen := make([]bool, x.Rows)
+		chosen := make([]bool, points.Rows)
 		for _, i := range at {
 			chosen[i] = true
 		}
-		for _, i := range rng.Perm(x.Rows) {
+		for _, i := range rng.Perm(points.Rows) {
 			if !chosen[i] && len(at) < n {
 				at = append(at, i)
 			}
 		}
 	}
-	return layout.Rows(x, at), nil
+	return at, nil
 }
 
 // gramColumns is the Gram matrix of points, for package pivot.
