@@ -11,8 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
-	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
@@ -65,100 +63,35 @@ type Clusters[T dense.Float] struct {
 // where rows are drawn, and an ended ctx, which is looked at between blocks of rows. A nil ctx
 // panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
-	return instance.Of(&clusterBoth, Cluster[T])(ctx, x, k, rounds, opts, src)
-}
-
-var clusterBoth = instance.Both{cluster[float32], cluster[float64]}
-
-func cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
 	if err := check(x, k, rounds, opts, src); err != nil {
 		return Clusters[T]{}, err
 	}
-	c, err := clusters(&search{ctx: ctx}, x, k, rounds, opts, src)
+	e := exponent(ctx, x, opts.Start)
+	points, err := scaled(ctx, x, e)
 	if err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	return c, nil
-}
-
-// clusters is Cluster for arguments in range. An error is that of the context of s.
-func clusters[T dense.Float](s *search, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (none Clusters[T], _ error) {
-	e := exponent(s.ctx, x, opts.Start)
-	points, err := scaled(s.ctx, x, e)
+	start, err := scaled(ctx, opts.Start, e)
 	if err != nil {
-		return none, err
+		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	var rng *rand.Rand
-	if src != nil {
-		rng = rand.New(src)
+	s := &search{ctx: ctx, points: points, centres: start}
+	if err := s.run(k, rounds, opts.Sample, src); err != nil {
+		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	s.points = points
-	var sample []int
-	if opts.Sample > 0 && opts.Sample < x.Rows {
-		sample = rng.Perm(x.Rows)[:opts.Sample]
-		s.points = layout.Rows(points, sample)
+	c := Clusters[T]{Centres: opts.Start.Clone(), Labels: s.labels, Inertia: math.Ldexp(s.inertia, 2*e), Rounds: s.rounds}
+	if s.seeds != nil {
+		c.Centres = layout.Rows(x, s.seeds)
 	}
-	start := opts.Start.Clone()
-	if start.Rows == 0 {
-		seeds, err := s.draw(k, rng)
-		if err != nil {
-			return none, err
-		}
-		if sample != nil {
-			for i, at := range seeds {
-				seeds[i] = sample[at]
-			}
-		}
-		start = layout.Rows(x, seeds)
-	}
-	mean, err := meanOf(s.ctx, points)
-	if err != nil {
-		return none, err
-	}
-	if err := shift(s.ctx, points, mean, -1); err != nil {
-		return none, err
-	}
-	if sample != nil {
-		s.points = layout.Rows(points, sample)
-	}
-	if s.centres, err = scaled(s.ctx, start, e); err != nil {
-		return none, err
-	}
-	if err := shift(s.ctx, s.centres, mean, -1); err != nil {
-		return none, err
-	}
-	made, err := s.lloyd(rounds)
-	if err != nil {
-		return none, err
-	}
-	if sample != nil {
-		s.points, s.labels = points, nil
-	}
-	if _, err := s.assign(); err != nil {
-		return none, err
-	}
-	c := Clusters[T]{Centres: start, Labels: s.labels, Rounds: made}
-	for lo, hi := range interrupt.Ranges(s.ctx, x.Rows, passRows) {
-		for i := lo; i < hi; i++ {
-			c.Inertia += squaredDistance(points.Row(i), s.centres.Row(c.Labels[i]))
-		}
-	}
-	if err := s.ctx.Err(); err != nil {
-		return none, err
-	}
-	c.Inertia = math.Ldexp(c.Inertia, 2*e)
-	if made > 0 {
+	if s.rounds > 0 {
 		for i := range k {
-			row := s.centres.Row(i)
-			vecmath.AddScaled(row, mean, 1)
-			for j, v := range row {
-				row[j] = math.Ldexp(v, e)
+			for j, v := range s.centres.Row(i) {
+				c.Centres.Set(i, j, T(math.Ldexp(v, e)))
 			}
 		}
-		dense.Copy(c.Centres, s.centres)
 	}
 	return c, nil
 }
@@ -223,26 +156,6 @@ func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense
 			for j, v := range x.Row(i) {
 				to[j] = math.Ldexp(float64(v), -e)
 			}
-		}
-	})
-}
-
-func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
-	mean := make([]float64, x.Cols)
-	for lo, hi := range interrupt.Ranges(ctx, x.Rows, passRows) {
-		for i := lo; i < hi; i++ {
-			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
-		}
-	}
-	return mean, ctx.Err()
-}
-
-// shift adds a·v to every row. Distances come from inner products, which would lose digits to a
-// common shift of the rows.
-func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
-	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			vecmath.AddScaled(x.Row(i), v, a)
 		}
 	})
 }

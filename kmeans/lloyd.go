@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // search moves centres among points.
@@ -18,6 +19,87 @@ type search struct {
 	ctx             context.Context
 	points, centres dense.Matrix[float64]
 	labels          []int // of the points, nil before the first assignment
+	seeds           []int // the points that are the first centres, nil if centres are given
+	rounds          int   // that have moved centres
+	inertia         float64
+}
+
+// run finds k centres and labels the points. Centres are given if they have rows. A sample above 0 is
+// the number of points from which the centres are made. An error is that of the context.
+func (s *search) run(k, rounds, sample int, src rand.Source) error {
+	var rng *rand.Rand
+	if src != nil {
+		rng = rand.New(src)
+	}
+	all := s.points
+	var drawn []int
+	if sample > 0 && sample < all.Rows {
+		drawn = rng.Perm(all.Rows)[:sample]
+		s.points = layout.Rows(all, drawn)
+	}
+	if s.centres.Rows == 0 {
+		var err error
+		if s.seeds, err = s.draw(k, rng); err != nil {
+			return err
+		}
+		s.centres = layout.Rows(s.points, s.seeds)
+		if drawn != nil {
+			for i, at := range s.seeds {
+				s.seeds[i] = drawn[at]
+			}
+		}
+	}
+	mean, err := meanOf(s.ctx, all)
+	if err != nil {
+		return err
+	}
+	if err := shift(s.ctx, all, mean, -1); err != nil {
+		return err
+	}
+	if err := shift(s.ctx, s.centres, mean, -1); err != nil {
+		return err
+	}
+	if drawn != nil {
+		s.points = layout.Rows(all, drawn)
+	}
+	if s.rounds, err = s.lloyd(rounds); err != nil {
+		return err
+	}
+	if drawn != nil {
+		s.points, s.labels = all, nil
+	}
+	if _, err := s.assign(); err != nil {
+		return err
+	}
+	for lo, hi := range interrupt.Ranges(s.ctx, all.Rows, passRows) {
+		for i := lo; i < hi; i++ {
+			s.inertia += squaredDistance(all.Row(i), s.centres.Row(s.labels[i]))
+		}
+	}
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	return shift(s.ctx, s.centres, mean, 1)
+}
+
+func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
+	mean := make([]float64, x.Cols)
+	for lo, hi := range interrupt.Ranges(ctx, x.Rows, passRows) {
+		for i := lo; i < hi; i++ {
+			vecmath.AddScaled(mean, x.Row(i), 1/float64(x.Rows))
+		}
+	}
+	return mean, ctx.Err()
+}
+
+// shift adds a·v to every row. Distances come from inner products, which would lose digits to a
+// common shift of the rows.
+func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
+	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			vecmath.AddScaled(x.Row(i), v, a)
+		}
+	})
 }
 
 // draw draws k points, each with a probability proportional to its squared distance from the
