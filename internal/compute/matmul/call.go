@@ -4,7 +4,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -41,13 +40,8 @@ type call[T Float] struct {
 	columns     int // of a piece
 }
 
-func mulPacked[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
-	instance.Of(&mulPackedViewsBoth, mulPacked[T])(alpha, a, b, beta, c, done)
-}
-
-var mulPackedViewsBoth = instance.Both{mulPackedViews[float32], mulPackedViews[float64]}
-
-func mulPackedViews[T Float](alpha T, a view[T], b *Packed[T], beta T, c view[T], done Epilogue) {
+func (instance[T]) mulPacked(alpha T, left operand[T], b *Packed[T], beta T, out operand[T], done Epilogue) {
+	a, c := view[T](left), view[T](out)
 	check(a, b.rows, b.cols, c)
 	if c.rows == 0 || c.cols == 0 {
 		return
@@ -197,7 +191,7 @@ func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 			lo, hi := parallel.Share(t.depth, panels, count), parallel.Share(t.depth, panels, count+run)
 			p.a.expect(t.row+t.rows, t.fetched, t.block+lo, hi-lo)
 		}
-		b, vectors := p.b.right(k, t.block, t.depth, at/panel)
+		b, vectors := rightOf(p.b, k, t.block, t.depth, at/panel)
 		last := min(p.c.cols-at, panel) - (vectors-1)*k.lanes
 		c := target[T]{&p.c.data[t.row*p.c.stride+at], p.c.stride, last}
 		k.strip(t.rows, vectors)(t.depth, a, b, c, p.alpha, beta, run)

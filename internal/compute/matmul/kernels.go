@@ -130,7 +130,11 @@ func orGeneric[T Float](k *kernels[T]) *kernels[T] {
 	return k
 }
 
-var best32, best64 = orGeneric(kernels32[simd.Best]), orGeneric(kernels64[simd.Best])
+var (
+	best32, best64 = orGeneric(kernels32[simd.Best]), orGeneric(kernels64[simd.Best])
+
+	bothBest = [2]unsafe.Pointer{unsafe.Pointer(&best32), unsafe.Pointer(&best64)} // as bothProducts
+)
 
 // best returns the kernels of the highest tier.
-func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
+func best[T Float]() *kernels[T] { return *(**kernels[T])(bothBest[simd.Size[T]()/8]) }

@@ -32,7 +32,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -60,54 +59,58 @@ type Epilogue interface {
 // overlap A or B. When β = 0, C is written without being read. Mul panics if the
 // shapes do not fit. Mul allocates nothing once scratch memory is there.
 func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
-	mul(alpha, of(a, false), of(b, false), beta, of(c, false))
+	productsOf[T]().mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
 
 // MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n; all else
 // is as for Mul.
 func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
-	mul(alpha, of(a, false), of(b, true), beta, of(c, false))
+	productsOf[T]().mul(alpha, of(a, false), of(b, true), beta, of(c, false))
 }
 
 // TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n; all else
 // is as for Mul.
 func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
-	mul(alpha, of(a, true), of(b, false), beta, of(c, false))
+	productsOf[T]().mul(alpha, of(a, true), of(b, false), beta, of(c, false))
 }
 
 // TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n; all else
 // is as for Mul.
 func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
-	mul(alpha, of(a, true), of(b, true), beta, of(c, false))
+	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
 
 // MulPacked computes C = α·A·B + β·C for an operand B packed before, and calls
 // done, if it is not nil, for every tile of C; all else is as for Mul, with the same
 // bits.
 func MulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
-	mulPacked(alpha, of(a, false), b, beta, of(c, false), done)
+	productsOf[T]().mulPacked(alpha, of(a, false), b, beta, of(c, false), done)
 }
 
 // TMulPacked is MulPacked for Aᵀ.
 func TMulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
-	mulPacked(alpha, of(a, true), b, beta, of(c, false), done)
+	productsOf[T]().mulPacked(alpha, of(a, true), b, beta, of(c, false), done)
 }
 
-// view is a Matrix, or its transpose when trans is set.
-type view[T Float] struct {
+// operand is a Matrix, or its transpose when trans is set. It has no methods, because packages that
+// call products would compile them.
+type operand[T Float] struct {
 	rows, cols int
 	data       []T
 	stride     int
 	trans      bool
 }
 
-func of[T Float, M Matrix[T]](m M, trans bool) view[T] {
+// view is an operand with methods.
+type view[T Float] operand[T]
+
+func of[T Float, M Matrix[T]](m M, trans bool) operand[T] {
 	f := struct {
 		Rows, Cols int
 		Data       []T
 		Stride     int
 	}(m)
-	v := view[T]{rows: f.Rows, cols: f.Cols, data: f.Data, stride: f.Stride, trans: trans}
+	v := operand[T]{rows: f.Rows, cols: f.Cols, data: f.Data, stride: f.Stride, trans: trans}
 	if trans {
 		v.rows, v.cols = v.cols, v.rows
 	}
@@ -156,14 +159,32 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 	}
 }
 
-// mul packs B, a part at a time if it is large, and multiplies.
-func mul[T Float](alpha T, a, b view[T], beta T, c view[T]) {
-	instance.Of(&mulViewsBoth, mul[T])(alpha, a, b, beta, c)
+// products are the products of one element type. An interface is between them and the exported
+// functions, because packages that call those would compile what is behind them again.
+type products[T Float] interface {
+	mul(alpha T, a, b operand[T], beta T, c operand[T])
+	mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c operand[T], done Epilogue)
+	pack(p *Packed[T], b operand[T])
 }
 
-var mulViewsBoth = instance.Both{mulViews[float32], mulViews[float64]}
+// instance are products that this package has compiled.
+type instance[T Float] struct{}
 
-func mulViews[T Float](alpha T, a, b view[T], beta T, c view[T]) {
+var (
+	products32 products[float32] = instance[float32]{}
+	products64 products[float64] = instance[float64]{}
+
+	// Both, in the order of their size. A variable of another element type in productsOf would make
+	// callers compile the methods of that type.
+	bothProducts = [2]unsafe.Pointer{unsafe.Pointer(&products32), unsafe.Pointer(&products64)}
+)
+
+// productsOf returns the products of T.
+func productsOf[T Float]() products[T] { return *(*products[T])(bothProducts[simd.Size[T]()/8]) }
+
+// mul packs B, a part at a time if it is large, and multiplies.
+func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]) {
+	a, b, c := view[T](left), view[T](right), view[T](out)
 	check(a, b.rows, b.cols, c)
 	if !b.trans && Strips[T](c.rows) <= stripsInPlace && float64(c.rows)*float64(b.rows)*float64(b.cols) < serialBelow {
 		mulInPlace(alpha, a, b, beta, c)
@@ -171,8 +192,8 @@ func mulViews[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	}
 	if isNarrow(b) {
 		p := pool.Get[borrowed[T]](&borrows)
-		(*Packed[T])(p).borrow(b)
-		mulPacked(alpha, a, (*Packed[T])(p), beta, c, nil)
+		p.rows, p.cols, p.data, p.stride = b.rows, b.cols, b.data, b.stride
+		x.mulPacked(alpha, left, (*Packed[T])(p), beta, out, nil)
 		*p = borrowed[T]{}
 		pool.Put(&borrows, p)
 		return
@@ -188,8 +209,8 @@ func mulViews[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 			if lo > 0 {
 				old = 1
 			}
-			p.pack(b.rowRange(lo, hi).colRange(from, to))
-			mulPacked(alpha, a.colRange(lo, hi), p, old, c.colRange(from, to), nil)
+			x.pack(p, operand[T](b.rowRange(lo, hi).colRange(from, to)))
+			x.mulPacked(alpha, operand[T](a.colRange(lo, hi)), p, old, operand[T](c.colRange(from, to)), nil)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package matmul
 import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 const (
@@ -28,7 +27,7 @@ type Packed[T Float] struct {
 	// All panels have two vectors of columns but the last, which has one if that
 	// is enough. Columns beyond the last are zero.
 	data []T
-	from view[T] // while packing
+	from operand[T] // while packing
 	// stride is the distance between rows of B, which data is, or 0 if data is panels.
 	stride int
 }
@@ -43,18 +42,13 @@ func isNarrow[T Float](b view[T]) bool {
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
 
-// borrow makes p the operand B where it is.
-func (p *Packed[T]) borrow(b view[T]) {
-	p.rows, p.cols, p.data, p.stride = b.rows, b.cols, b.data, b.stride
-}
-
-// right returns panel i of the block of rows that begins at row lo and has n, as kernels take it,
-// and the number of its vectors.
-func (p *Packed[T]) right(k *kernels[T], lo, n, i int) (right[T], int) {
+// rightOf returns panel i of p, of the block of rows that begins at row lo and has n, as kernels take
+// it, and the number of its vectors.
+func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
 		return right[T]{&p.data[lo*p.stride+i*2*k.lanes], p.stride, 2 * k.lanes}, 2
 	}
-	b, vectors := p.panel(k, lo, n, i)
+	b, vectors := panel(p, k, lo, n, i)
 	return right[T]{&b[0], vectors * k.lanes, n * 2 * k.lanes}, vectors
 }
 
@@ -62,35 +56,31 @@ func (p *Packed[T]) right(k *kernels[T], lo, n, i int) (right[T], int) {
 func (p *Packed[T]) Dims() (rows, cols int) { return p.rows, p.cols }
 
 // Pack makes p the operand B, in memory of its own, which it reuses.
-func Pack[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, false)) }
+func Pack[T Float, M Matrix[T]](p *Packed[T], b M) { productsOf[T]().pack(p, of(b, false)) }
 
 // PackT makes p the operand Bᵀ.
-func PackT[T Float, M Matrix[T]](p *Packed[T], b M) { p.pack(of(b, true)) }
+func PackT[T Float, M Matrix[T]](p *Packed[T], b M) { productsOf[T]().pack(p, of(b, true)) }
 
-func (p *Packed[T]) pack(b view[T]) { instance.Of(&packBoth, (*Packed[T]).pack)(p, b) }
-
-var packBoth = instance.Both{pack[float32], pack[float64]}
-
-func pack[T Float](p *Packed[T], b view[T]) {
+func (instance[T]) pack(p *Packed[T], b operand[T]) {
 	k := best[T]()
 	width := (b.cols + k.lanes - 1) / k.lanes * k.lanes
 	p.rows, p.cols = b.rows, b.cols
 	p.data = Aligned(p.data, b.rows*width)
 	p.from = b
 	blocks := (b.rows + depth - 1) / depth
-	if pieces := blocks * k.panels(b.cols); b.rows*width <= packGrain {
+	if pieces := blocks * panels(k, b.cols); b.rows*width <= packGrain {
 		for i := range pieces {
 			(*packing[T])(p).Piece(i)
 		}
 	} else {
 		parallel.Do(pieces, (*packing[T])(p))
 	}
-	p.from = view[T]{}
+	p.from = operand[T]{}
 }
 
-// panel returns panel i of the block of rows that begins at row lo and has n, and the number of
+// panel returns panel i of p, of the block of rows that begins at row lo and has n, and the number of
 // its vectors.
-func (p *Packed[T]) panel(k *kernels[T], lo, n, i int) ([]T, int) {
+func panel[T Float](p *Packed[T], k *kernels[T], lo, n, i int) ([]T, int) {
 	width := (p.cols + k.lanes - 1) / k.lanes * k.lanes
 	at := i * 2 * k.lanes
 	vectors := min(2, (width-at)/k.lanes)
@@ -102,23 +92,23 @@ type packing[T Float] Packed[T]
 
 func (t *packing[T]) Piece(piece int) {
 	k, p := best[T](), (*Packed[T])(t)
-	panels := k.panels(p.cols)
-	lo := piece / panels * depth
-	i := piece % panels
+	count := panels(k, p.cols)
+	lo := piece / count * depth
+	i := piece % count
 	n := min(depth, p.rows-lo)
-	dst, vectors := p.panel(k, lo, n, i)
+	dst, vectors := panel(p, k, lo, n, i)
 	at := i * 2 * k.lanes
 	lanes := min(p.cols-at, vectors*k.lanes)
-	b := p.from
+	b := view[T](p.from)
 	row, col := b.steps()
-	k.pack(dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
+	packPanel(k, dst, b.data[lo*row+at*col:], n, vectors, lanes, row, col)
 }
 
 // panels returns the number of panels of n columns.
-func (k *kernels[T]) panels(n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
+func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
-// pack writes a panel: n rows of vectors·k.lanes elements, of which lanes come from b.
-func (k *kernels[T]) pack(dst, b []T, n, vectors, lanes, row, col int) {
+// packPanel writes a panel: n rows of vectors·k.lanes elements, of which lanes come from b.
+func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col int) {
 	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {
 	case k.packs != nil && col == 1:

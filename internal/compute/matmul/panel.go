@@ -40,16 +40,16 @@ func Aligned[T Float](x []T, n int) []T {
 // PackPanel copies B to the panel P, which has the same number of rows, and PanelWidth[T](n)
 // columns for the n columns of B.
 func PackPanel[T Float, M Matrix[T]](p, b M) {
-	to, from := of(p, false), of(b, false)
+	to, from := view[T](of(p, false)), view[T](of(b, false))
 	checkPanel(to, from)
 	if k := best[T](); from.rows > 0 {
-		k.pack(to.data, from.data, from.rows, to.cols/k.lanes, from.cols, from.stride, 1)
+		packPanel(k, to.data, from.data, from.rows, to.cols/k.lanes, from.cols, from.stride, 1)
 	}
 }
 
 // UnpackPanel copies the panel P to B, as PackPanel copies B to P.
 func UnpackPanel[T Float, M Matrix[T]](b, p M) {
-	to, from := of(b, false), of(p, false)
+	to, from := view[T](of(b, false)), view[T](of(p, false))
 	checkPanel(from, to)
 	k := best[T]()
 	if k.unpacks == nil {
@@ -72,19 +72,19 @@ func checkPanel[T Float](p, b view[T]) {
 // Prefetch asks the processor to load the elements of A into a cache, where this is possible.
 // Prefetch does not wait for the elements.
 func Prefetch[T Float, M Matrix[T]](a M) {
-	v := of(a, false)
+	v := view[T](of(a, false))
 	v.expect(0, v.rows, 0, v.cols)
 }
 
 // MulPanel computes C = α·A·B + β·C for a panel B, on the calling goroutine. C has the columns of
 // B, or fewer that take the same number of vectors; all else is as for Mul, with the same bits.
 func MulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
-	mulPanel(alpha, of(a, false), of(b, false), beta, of(c, false))
+	mulPanel(alpha, view[T](of(a, false)), view[T](of(b, false)), beta, view[T](of(c, false)))
 }
 
 // TMulPanel is MulPanel for Aᵀ.
 func TMulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
-	mulPanel(alpha, of(a, true), of(b, false), beta, of(c, false))
+	mulPanel(alpha, view[T](of(a, true)), view[T](of(b, false)), beta, view[T](of(c, false)))
 }
 
 func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
@@ -126,7 +126,7 @@ func Strips[T Float](n int) int {
 // for an n×n matrix A. Nothing to the right of the blocks A_SU is read. All rows of a strip are
 // computed before the first is written.
 func SubstitutePanel[T Float, M Matrix[T]](a, b M) {
-	substitutePanel(of(a, false), of(b, false), false)
+	substitutePanel(view[T](of(a, false)), view[T](of(b, false)), false)
 }
 
 // SubstitutePanelTransposed is SubstitutePanel for Aᵀ, from the last strip to the first and with
@@ -134,7 +134,7 @@ func SubstitutePanel[T Float, M Matrix[T]](a, b M) {
 //
 //	B_S ← A_USᵀ·B_U.
 func SubstitutePanelTransposed[T Float, M Matrix[T]](a, b M) {
-	substitutePanel(of(a, true), of(b, false), true)
+	substitutePanel(view[T](of(a, true)), view[T](of(b, false)), true)
 }
 
 func substitutePanel[T Float](a, b view[T], backwards bool) {

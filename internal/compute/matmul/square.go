@@ -18,7 +18,7 @@ import (
 // to the panel with its last row, and to half of that panel if this is enough. Results do not depend
 // on GOMAXPROCS.
 func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
-	from := of(p, false)
+	from := view[T](of(p, false))
 	if n := from.cols; len(bands) != (n+height-1)/height || height%(2*genericLanes) != 0 {
 		panic(fmt.Sprintf("matmul: %d bands of %d rows do not fit a square of order %d", len(bands), height, n))
 	}
@@ -28,15 +28,15 @@ func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	k, s := best[T](), pool.Get[square[T]](&squares)
 	s.height, s.bands = height, s.bands[:0]
 	for _, b := range bands {
-		s.bands = append(s.bands, of(b, false))
+		s.bands = append(s.bands, view[T](of(b, false)))
 	}
-	s.p.pack(from)
+	productsOf[T]().pack(&s.p, operand[T](from))
 	s.from = from
-	panels := k.panels(from.cols)
+	count := panels(k, from.cols)
 	s.slab = max(1, cache.L2/2/(min(from.rows, depth)*simd.Size[T]()*2*k.lanes))
 	s.strips = Strips[T](height)
 	for s.lo = 0; s.lo < from.rows; s.lo += depth {
-		parallel.Do(len(bands)*s.strips*((panels+s.slab-1)/s.slab), s)
+		parallel.Do(len(bands)*s.strips*((count+s.slab-1)/s.slab), s)
 	}
 	clear(s.bands)
 	s.from = view[T]{}
@@ -79,7 +79,7 @@ func (s *square[T]) Piece(piece int) {
 		whole--
 	}
 	run := func(j, panels, vectors, last int) {
-		b, wide := s.p.panel(k, s.lo, inner, j)
+		b, wide := panel(&s.p, k, s.lo, inner, j)
 		dst := target[T]{&c.data[at*c.stride+j*width], c.stride, last}
 		k.strip(next-at, vectors)(inner, a, right[T]{&b[0], wide * k.lanes, inner * width}, dst, 1, 1, panels)
 	}
@@ -107,6 +107,6 @@ func (x *copied[T]) columns(k *kernels[T], p *view[T], l, n, i, height int) left
 		return x.strips[0]
 	}
 	x.data = Aligned(x.data, n*vectors*k.lanes)
-	k.pack(x.data, p.data[l*p.stride+i:], n, vectors, height, p.stride, 1)
+	packPanel(k, x.data, p.data[l*p.stride+i:], n, vectors, height, p.stride, 1)
 	return left[T]{&x.data[0], 1, vectors * k.lanes}
 }
