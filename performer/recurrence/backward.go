@@ -10,30 +10,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Backward writes the gradients of L = Σ dout∘out + Σ dpresent∘present, where Forward makes out and
-// present of x and past. Gradients with respect to the matrices of x go into dx, which Backward
-// returns, and the gradient with respect to past goes into dpast. A zero matrix of dx is allocated
-// if x has it; a zero dpast is not written, and a zero dpresent stands for zeros. If all heads
-// share β, its gradient is a sum over heads. Gradients of keys and values are sums over the queries
-// that read them, in a fixed order.
-//
-// Backward takes five to fifteen times as long as Forward. It keeps the sums before every chunk of 48
-// tokens, dk·dv numbers each, as dividing by a decay would lose them. So memory grows with
-// L·dk·dv/48 for each head of keys at work, one for each processor. Once that memory is there, and
-// with all gradients given, Backward allocates nothing.
-//
-// The gradient of a decay is a difference of sums over the tokens of a chunk; its error is relative
-// to the sums. NaN or Inf in a sequence makes all gradients of the sequence unreliable.
-//
-// Gradients must not overlap each other or an input. Backward panics with the shapes if they do not
-// fit, as Forward does, and with the text of CanBackward if CanBackward returns an error.
-func (r *Recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T] {
+func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T] {
 	if err := r.CanBackward(); err != nil {
 		panic(err.Error())
 	}
 	dk, dv := r.check(x)
 	r.checkQueries(x)
-	sequences := x.sequences()
+	sequences := sequencesOf(x)
 	r.checkSums("past", past, sequences, dk, dv)
 	r.checkSums("dpast", dpast, sequences, dk, dv)
 	r.checkSums("dpresent", dpresent, sequences, dk, dv)
@@ -75,8 +58,7 @@ func (r *Recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 	return dx
 }
 
-// CanBackward returns nil, or an error that says why gradients cannot go through the maps.
-func (r *Recurrence[T]) CanBackward() error {
+func (r *recurrence[T]) CanBackward() error {
 	if r.query == nil {
 		return nil
 	}
@@ -106,13 +88,13 @@ func (c *reverseCall[T]) Piece(i int) {
 	sequence, head := i/r.keyHeads, i%r.keyHeads
 	lo, hi := c.from[sequence], c.from[sequence+1]
 	l := r.scans.Get()
-	x := c.x.of(r, head, lo, hi)
+	x := r.headOf(c.x, head, lo, hi)
 	l.startReverse(r, x, c.dk, c.dv)
 	l.setSums(sumsOf(c.past, i, c.dk))
 	l.keepSums()
 	l.reverse.setSums(sumsOf(c.present, i, c.dk))
 	group := r.heads / r.keyHeads
-	l.backward(c.dx.of(r, head, lo, hi), layout.Heads(c.dst.RowRange(lo, hi), head*group, (head+1)*group, r.heads))
+	l.backward(r.headOf(c.dx, head, lo, hi), layout.Heads(c.dst.RowRange(lo, hi), head*group, (head+1)*group, r.heads))
 	if c.dpast.Rows > 0 {
 		dense.Copy(sumsOf(c.dpast, i, c.dk), l.reverse.sums(c.dk, c.dv))
 	}

@@ -1,7 +1,6 @@
 package recurrence
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -68,7 +67,64 @@ type Options[T dense.Float] struct {
 // moves Sᵀk towards v [Schlag et al. 2021]; a decay forgets [Yang et al. 2025].
 //
 // A Recurrence does not change after construction and may be shared by goroutines.
-type Recurrence[T dense.Float] struct {
+type Recurrence[T dense.Float] interface {
+	// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero dst
+	// is allocated. Row i reads the sums after past and after the tokens of its sequence up to i.
+	//
+	// past (N·Hk·dk×dv) holds the sums before the first token of the N sequences, those of
+	// head h of sequence s in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as an ONNX tensor
+	// (N, Hk, dk, dv) has them; a zero past stands for zeros. present, of the same shape, becomes the
+	// sums after the last token; a sequence without tokens keeps its sums. A zero present is not
+	// written.
+	//
+	// A token of padding changes no sums if g = 0 and, for the delta rules, β = 0 or, for the others,
+	// k = 0 or v = 0. Its own output is scale·Sᵀq.
+	//
+	// Forward takes O(L·dk·dv) time per head, one pass over S a token (see the package), and holds S
+	// once or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences
+	// are shared among GOMAXPROCS processors. If there are fewer of them than processors, columns of S
+	// are shared too, unless values have at most 32 elements or dst is q or k. Bits do not depend on
+	// that. Cutting a sequence in two, with present as the next past, changes rounding only. With dst,
+	// and with present if present is wanted, Forward allocates nothing once its memory is there.
+	//
+	// NaN and Inf reach every output that depends on them, and earlier outputs may change in their
+	// rounding only.
+	//
+	// dst may be exactly q, k or v where its shape allows, and present may be past; other
+	// overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the
+	// rule wants a decay or β and there is none, or the other way round.
+	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
+
+	// Backward writes the gradients of L = Σ dout∘out + Σ dpresent∘present, where Forward makes out and
+	// present of x and past. Gradients with respect to the matrices of x go into dx, which Backward
+	// returns, and the gradient with respect to past goes into dpast. A zero matrix of dx is allocated
+	// if x has it; a zero dpast is not written, and a zero dpresent stands for zeros. If all heads
+	// share β, its gradient is a sum over heads. Gradients of keys and values are sums over the queries
+	// that read them, in a fixed order.
+	//
+	// Backward takes five to fifteen times as long as Forward. It keeps the sums before every chunk of 48
+	// tokens, dk·dv numbers each, as dividing by a decay would lose them. So memory grows with
+	// L·dk·dv/48 for each head of keys at work, one for each processor. Once that memory is there, and
+	// with all gradients given, Backward allocates nothing.
+	//
+	// The gradient of a decay is a difference of sums over the tokens of a chunk; its error is relative
+	// to the sums. NaN or Inf in a sequence makes all gradients of the sequence unreliable.
+	//
+	// Gradients must not overlap each other or an input. Backward panics with the shapes if they do not
+	// fit, as Forward does, and with the text of CanBackward if CanBackward returns an error.
+	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
+
+	// CanBackward returns nil, or an error that says why gradients cannot go through the maps.
+	CanBackward() error
+
+	// NewState returns an empty state for queries and keys of dimension d and values of dimension dv.
+	// With maps d must be the dimension of their points. NewState returns an error if d or dv is below
+	// 1, if d is not that of the maps, or if S takes more memory than the machine has.
+	NewState(d, dv int) (State[T], error)
+}
+
+// recurrence is the Recurrence of a width.
+type recurrence[T dense.Float] struct {
 	opts            Options[T]
 	query, key      rff.Map[T] // nil without
 	heads, keyHeads int
@@ -79,16 +135,34 @@ type Recurrence[T dense.Float] struct {
 	fingerprint     stream.Fingerprint
 }
 
-// errZero is the error of a Recurrence that New has not made.
-var errZero = errors.New("recurrence: the Recurrence is zero, want one of New")
-
 // New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and
 // values: head h of the queries reads the sums of head h/(H/Hk) of the keys.
 //
 // New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if
 // memory does not hold a number for each head, if the rule is none of the four, if the scale is not
 // finite, or if the map of keys is nil or differs from Features in dimension or number of features.
-func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], error) {
+func New[T dense.Float](heads, keyHeads int, opts Options[T]) (Recurrence[T], error) {
+	var r any
+	var err error
+	switch o := any(opts).(type) {
+	case Options[float32]:
+		r, err = new32(heads, keyHeads, o)
+	case Options[float64]:
+		r, err = new64(heads, keyHeads, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.(Recurrence[T]), nil
+}
+
+//go:noinline
+func new32(heads, keyHeads int, o Options[float32]) (any, error) { return newOf(heads, keyHeads, o) }
+
+//go:noinline
+func new64(heads, keyHeads int, o Options[float64]) (any, error) { return newOf(heads, keyHeads, o) }
+
+func newOf[T dense.Float](heads, keyHeads int, opts Options[T]) (*recurrence[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("recurrence: %w", err)
 	}
@@ -98,7 +172,7 @@ func New[T dense.Float](heads, keyHeads int, opts Options[T]) (*Recurrence[T], e
 	if math.IsNaN(opts.Scale) || math.IsInf(opts.Scale, 0) {
 		return nil, fmt.Errorf("recurrence: Scale = %v, want a finite number", opts.Scale)
 	}
-	r := &Recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}
+	r := &recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}
 	if r.query = opts.Features; r.query == nil {
 		return r, nil
 	}
@@ -133,35 +207,10 @@ type Tokens[T dense.Float] struct {
 	Lengths []int
 }
 
-// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero dst
-// is allocated. Row i reads the sums after past and after the tokens of its sequence up to i.
-//
-// past (N·Hk·dk×dv) holds the sums before the first token of the N sequences, those of
-// head h of sequence s in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as an ONNX tensor
-// (N, Hk, dk, dv) has them; a zero past stands for zeros. present, of the same shape, becomes the
-// sums after the last token; a sequence without tokens keeps its sums. A zero present is not
-// written.
-//
-// A token of padding changes no sums if g = 0 and, for the delta rules, β = 0 or, for the others,
-// k = 0 or v = 0. Its own output is scale·Sᵀq.
-//
-// Forward takes O(L·dk·dv) time per head, one pass over S a token (see the package), and holds S
-// once or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences
-// are shared among GOMAXPROCS processors. If there are fewer of them than processors, columns of S
-// are shared too, unless values have at most 32 elements or dst is q or k. Bits do not depend on
-// that. Cutting a sequence in two, with present as the next past, changes rounding only. With dst,
-// and with present if present is wanted, Forward allocates nothing once its memory is there.
-//
-// NaN and Inf reach every output that depends on them, and earlier outputs may change in their
-// rounding only.
-//
-// dst may be exactly q, k or v where its shape allows, and present may be past; other
-// overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the
-// rule wants a decay or β and there is none, or the other way round.
-func (r *Recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T] {
+func (r *recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T] {
 	dk, dv := r.check(x)
 	r.checkQueries(x)
-	sequences := x.sequences()
+	sequences := sequencesOf(x)
 	r.checkSums("past", past, sequences, dk, dv)
 	r.checkSums("present", present, sequences, dk, dv)
 	dst = dense.Ensure(dst, x.K.Rows, r.heads*dv)
@@ -170,14 +219,14 @@ func (r *Recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present 
 }
 
 // run computes what has been checked. A zero dst is not wanted.
-func (r *Recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
+func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
 	c := r.calls.Get()
 	*c = call[T]{
 		r: r, dst: dst, x: x, past: past, present: present, dk: dk, dv: dv,
 		from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
 	}
 	c.split()
-	parallel.Do(x.sequences()*r.keyHeads*c.shares, c)
+	parallel.Do(sequencesOf(x)*r.keyHeads*c.shares, c)
 	*c = call[T]{from: c.from}
 	r.calls.Put(c)
 }
@@ -185,7 +234,7 @@ func (r *Recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 // call is the task of one call: a head of keys in a sequence is a piece, or a share
 // of its columns.
 type call[T dense.Float] struct {
-	r             *Recurrence[T]
+	r             *recurrence[T]
 	dst           dense.Matrix[T]
 	x             Tokens[T]
 	past, present dense.Matrix[T]
@@ -228,7 +277,7 @@ func (c *call[T]) Piece(i int) {
 	sequence, head := i/r.keyHeads, i%r.keyHeads
 	from := parallel.Share(columnBlocks(c.dv), c.shares, share) * blockColumns
 	to := min(parallel.Share(columnBlocks(c.dv), c.shares, share+1)*blockColumns, c.dv)
-	x := c.x.of(r, head, c.from[sequence], c.from[sequence+1])
+	x := r.headOf(c.x, head, c.from[sequence], c.from[sequence+1])
 	x.V = x.V.ColRange(from, to)
 	l := r.scans.Get()
 	l.start(r, x, c.dk, to-from)
@@ -264,7 +313,7 @@ func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
 }
 
 // scale returns the factor of outputs.
-func (r *Recurrence[T]) scale(dk int) T {
+func (r *recurrence[T]) scale(dk int) T {
 	if r.opts.Scale == 0 {
 		return T(1 / math.Sqrt(float64(max(dk, 1))))
 	}

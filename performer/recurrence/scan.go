@@ -18,7 +18,7 @@ const chunkRows = 48
 // scan takes the tokens of a sequence, of one head of keys and the heads of queries that
 // read it, through its sums S, or some columns of them.
 type scan[T dense.Float] struct {
-	r      *Recurrence[T]
+	r      *recurrence[T]
 	x      Tokens[T]
 	dk, dv int
 	from   int // the first of the dv columns in those of the head
@@ -44,7 +44,7 @@ type scan[T dense.Float] struct {
 }
 
 // start prepares for the tokens x.
-func (l *scan[T]) start(r *Recurrence[T], x Tokens[T], dk, dv int) {
+func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.r, l.x, l.dk, l.dv, l.from = r, x, dk, dv, 0
 	l.scale = r.scale(dk)
 	l.group = 0

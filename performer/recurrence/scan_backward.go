@@ -24,7 +24,7 @@ type reverse[T dense.Float] struct {
 }
 
 // startReverse prepares for keepSums, and for what follows it.
-func (l *scan[T]) startReverse(r *Recurrence[T], x Tokens[T], dk, dv int) {
+func (l *scan[T]) startReverse(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.start(r, x, dk, dv)
 	rows := (1 + l.group) * chunkRows
 	l.sum = scratch.Resize(l.sum, dk*dv)
@@ -87,7 +87,7 @@ func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	for chunk := chunksOf(n) - 1; chunk >= 0; chunk-- {
 		lo, hi := chunk*chunkRows, min((chunk+1)*chunkRows, n)
 		copy(l.sum, l.keptSums(chunk).Data)
-		l.backwardChunk(dx.rows(lo, hi), dout.RowRange(lo, hi), l.keptSums(chunk+1), lo, hi)
+		l.backwardChunk(rowRange(dx, lo, hi), dout.RowRange(lo, hi), l.keptSums(chunk+1), lo, hi)
 	}
 }
 

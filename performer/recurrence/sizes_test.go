@@ -21,7 +21,7 @@ func TestSizes(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "recurrence")
-	of := func(heads, keyHeads int, rule recurrence.Rule) *recurrence.Recurrence[T] {
+	of := func(heads, keyHeads int, rule recurrence.Rule) recurrence.Recurrence[T] {
 		return must.Have(recurrence.New(heads, keyHeads, recurrence.Options[T]{Rule: rule}))
 	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {

@@ -18,8 +18,62 @@ import (
 // A State belongs to one goroutine and to the Recurrence that made it; Merge and UnmarshalBinary
 // refuse the sums of other recurrences. After the first calls of a size, Append, Attend and Step
 // with a dst allocate nothing.
-type State[T dense.Float] struct {
-	r            *Recurrence[T]
+type State[T dense.Float] interface {
+	// Len returns the number of tokens that were appended, including tokens of merged states.
+	Len() int
+
+	// Sums returns a copy of S, head after head (Hk·dk×dv). Forward takes it as past.
+	Sums() dense.Matrix[T]
+
+	// Append takes in n ≥ 0 tokens in O(n·dk·dv) time per head. It ignores queries. Several tokens go
+	// as in Forward, and heads are shared among processors. x.Lengths must be nil: a state has one
+	// sequence. Append panics with the shapes if they do not fit.
+	Append(x Tokens[T])
+
+	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·d) into dst (n×H·dv), which Attend
+	// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be exactly q if
+	// dv = d, or disjoint from q. Attend panics with the shape if it does not fit.
+	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
+
+	// Step takes in n ≥ 0 tokens one after another and computes the output of each token right after
+	// the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
+	// Append and Attend of one token at a time. For many tokens that are known at once Forward and
+	// Append are faster.
+	//
+	// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
+	// panics with the shapes if they do not fit.
+	Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T]
+
+	// Reset forgets all tokens.
+	Reset()
+
+	// Clone returns a copy of s. The two share nothing that changes.
+	Clone() State[T]
+
+	// Merge takes in all tokens of another state, as if they came after the tokens of s: S becomes the
+	// sums of other plus S, with decays e^Σg∘S over the decays of other. other does not change.
+	//
+	// Merge returns an error and changes nothing if other is nil or has other dimensions; if other
+	// belongs to a recurrence with another rule, other heads, another NormaliseKeys or other features,
+	// which are compared as by State.Merge of package performer; if both together have more tokens than
+	// half of the largest int; and for the delta rules, where a token writes what depends on all tokens
+	// before it. States do not depend on the scale.
+	Merge(other State[T]) error
+
+	// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
+	// them continues with the bits of s.
+	MarshalBinary() ([]byte, error)
+
+	// UnmarshalBinary makes s the encoded state, whatever s held before. The encoded state must have the
+	// dimensions of s and a recurrence like that of s, as for Merge. UnmarshalBinary returns an error and
+	// does not change s if anything differs or the bytes are
+	// damaged. The checksum finds damage, not forgery; forged sums are at worst wrong.
+	UnmarshalBinary(data []byte) error
+}
+
+// state is the State of a width.
+type state[T dense.Float] struct {
+	r            *recurrence[T]
 	d, dk, dv, n int
 	sums         dense.Matrix[T] // Hk·dk×dv
 	past         []float64       // Hk·dk logarithms of what is left of sums before the first token, for the gated rule
@@ -28,20 +82,22 @@ type State[T dense.Float] struct {
 	queries, keys scratch.Buffer[T] // of one token, a row a head
 }
 
-// NewState returns an empty state for queries and keys of dimension d and values of dimension dv.
-// With maps d must be the dimension of their points. NewState returns an error if d or dv is below
-// 1, if d is not that of the maps, or if S takes more memory than the machine has.
-func (r *Recurrence[T]) NewState(d, dv int) (*State[T], error) {
-	if r.keyHeads < 1 {
-		return nil, errZero
+func (r *recurrence[T]) NewState(d, dv int) (State[T], error) {
+	s, err := r.newState(d, dv)
+	if err != nil {
+		return nil, err
 	}
+	return s, nil
+}
+
+func (r *recurrence[T]) newState(d, dv int) (*state[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, want at least 1", d, dv)
 	}
 	if r.m > 0 && d != r.d {
 		return nil, fmt.Errorf("recurrence: d = %d, but the maps take points of R^%d", d, r.d)
 	}
-	s := &State[T]{r: r, d: d, dk: d, dv: dv}
+	s := &state[T]{r: r, d: d, dk: d, dv: dv}
 	if r.m > 0 {
 		s.dk = r.m
 	}
@@ -59,23 +115,18 @@ func (r *Recurrence[T]) NewState(d, dv int) (*State[T], error) {
 	return s, nil
 }
 
-// Len returns the number of tokens that were appended, including tokens of merged states.
-func (s *State[T]) Len() int { return s.n }
+func (s *state[T]) Len() int { return s.n }
 
-// Sums returns a copy of S, head after head (Hk·dk×dv). Forward takes it as past.
-func (s *State[T]) Sums() dense.Matrix[T] { return s.sums.Clone() }
+func (s *state[T]) Sums() dense.Matrix[T] { return s.sums.Clone() }
 
-// Reset forgets all tokens.
-func (s *State[T]) Reset() {
+func (s *state[T]) Reset() {
 	s.n = 0
 	clear(s.sums.Data)
 	clear(s.past)
 }
 
-// Clone returns a copy of s. The two share nothing that changes.
-func (s *State[T]) Clone() *State[T] {
-	s.made()
-	c, err := s.r.NewState(s.d, s.dv)
+func (s *state[T]) Clone() State[T] {
+	c, err := s.r.newState(s.d, s.dv)
 	if err != nil {
 		panic(err) // d and dv were good enough for s
 	}
@@ -85,10 +136,7 @@ func (s *State[T]) Clone() *State[T] {
 	return c
 }
 
-// Append takes in n ≥ 0 tokens in O(n·dk·dv) time per head. It ignores queries. Several tokens go
-// as in Forward, and heads are shared among processors. x.Lengths must be nil: a state has one
-// sequence. Append panics with the shapes if they do not fit.
-func (s *State[T]) Append(x Tokens[T]) {
+func (s *state[T]) Append(x Tokens[T]) {
 	s.check(x)
 	x.Q = dense.Matrix[T]{}
 	if x.K.Rows == 1 {
@@ -101,10 +149,7 @@ func (s *State[T]) Append(x Tokens[T]) {
 	}
 }
 
-// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·d) into dst (n×H·dv), which Attend
-// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be exactly q if
-// dv = d, or disjoint from q. Attend panics with the shape if it does not fit.
-func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
+func (s *state[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.r.heads*s.dv)
 	for i := range q.Rows {
@@ -118,25 +163,18 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Step takes in n ≥ 0 tokens one after another and computes the output of each token right after
-// the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
-// Append and Attend of one token at a time. For many tokens that are known at once Forward and
-// Append are faster.
-//
-// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
-// panics with the shapes if they do not fit.
-func (s *State[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
+func (s *state[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
 	s.check(x)
 	s.r.checkQueries(x)
 	dst = dense.Ensure(dst, x.K.Rows, s.r.heads*s.dv)
 	for i := range x.K.Rows {
-		s.stepToken(dst.RowRange(i, i+1), x.rows(i, i+1))
+		s.stepToken(dst.RowRange(i, i+1), rowRange(x, i, i+1))
 	}
 	return dst
 }
 
 // stepToken takes in one token and answers its query, if there is one.
-func (s *State[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
+func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	r, l := s.r, &s.one
 	keys := s.keys.Rows(r.keyHeads)
 	transform(r.key, keys, tokenOf(x.K, r.keyHeads))
@@ -146,7 +184,7 @@ func (s *State[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	}
 	group := r.heads / r.keyHeads
 	for head := range r.keyHeads {
-		own, sums := x.of(r, head, 0, 1), s.sumsOf(head)
+		own, sums := r.headOf(x, head, 0, 1), s.sumsOf(head)
 		var g, q, out []T
 		beta := T(0)
 		if own.Decay.Rows > 0 {
@@ -173,7 +211,7 @@ func (s *State[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 }
 
 // count counts token i of x.
-func (s *State[T]) count(x Tokens[T], i int) {
+func (s *state[T]) count(x Tokens[T], i int) {
 	s.n++
 	if s.past == nil {
 		return
@@ -185,7 +223,7 @@ func (s *State[T]) count(x Tokens[T], i int) {
 }
 
 // mapQueries keeps the queries of a token as they enter the recurrence, times the scale.
-func (s *State[T]) mapQueries(q dense.Matrix[T]) {
+func (s *state[T]) mapQueries(q dense.Matrix[T]) {
 	queries := s.queries.Rows(s.r.heads)
 	transform(s.r.query, queries, tokenOf(q, s.r.heads))
 	scaleRows(queries, s.one.scale)
@@ -197,20 +235,12 @@ func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 }
 
 // sumsOf returns the sums of a head of keys.
-func (s *State[T]) sumsOf(head int) dense.Matrix[T] {
+func (s *state[T]) sumsOf(head int) dense.Matrix[T] {
 	return s.sums.RowRange(head*s.dk, (head+1)*s.dk)
 }
 
-// made panics if NewState has not made s.
-func (s *State[T]) made() {
-	if s.r == nil {
-		panic(errNoRecurrence.Error())
-	}
-}
-
 // check panics unless the tokens fit the state.
-func (s *State[T]) check(x Tokens[T]) {
-	s.made()
+func (s *state[T]) check(x Tokens[T]) {
 	s.r.check(x)
 	if x.Lengths != nil {
 		panic(fmt.Sprintf("recurrence: Tokens.Lengths is %v, want nil for a state, which has one sequence", x.Lengths))
@@ -225,8 +255,7 @@ func (s *State[T]) check(x Tokens[T]) {
 }
 
 // checkQueries panics unless q fits the state.
-func (s *State[T]) checkQueries(q dense.Matrix[T]) {
-	s.made()
+func (s *state[T]) checkQueries(q dense.Matrix[T]) {
 	q.Check()
 	if d := s.r.heads * s.d; q.Cols != d {
 		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.heads))

@@ -1,7 +1,6 @@
 package recurrence
 
 import (
-	"encoding"
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
@@ -29,17 +28,7 @@ const (
 	flagNormalised = 16
 )
 
-var (
-	_ encoding.BinaryMarshaler   = (*State[float32])(nil)
-	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
-)
-
-// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
-// them continues with the bits of s.
-func (s *State[T]) MarshalBinary() ([]byte, error) {
-	if s.r == nil {
-		return nil, errNoRecurrence
-	}
+func (s *state[T]) MarshalBinary() ([]byte, error) {
 	b := s.header().Append(make([]byte, 0, s.encodedSize()))
 	b = stream.AppendElements(b, s.r.marks())
 	b = stream.AppendElements(b, s.past)
@@ -47,14 +36,7 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	return stream.Seal(b, 0), nil
 }
 
-// UnmarshalBinary makes s the encoded state, whatever s held before. s must come from NewState,
-// with the dimensions of the encoded state and a recurrence like its own, as for Merge.
-// UnmarshalBinary returns an error and does not change s if anything differs or the bytes are
-// damaged. The checksum finds damage, not forgery; forged sums are at worst wrong.
-func (s *State[T]) UnmarshalBinary(data []byte) error {
-	if s.r == nil {
-		return errNoRecurrence
-	}
+func (s *state[T]) UnmarshalBinary(data []byte) error {
 	tokens, body, err := s.header().Open(data, s.encodedSize(), 0)
 	if err != nil {
 		return fmt.Errorf("recurrence: %w", err)
@@ -70,7 +52,7 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 }
 
 // header returns what the bytes begin with.
-func (s *State[T]) header() stream.Header {
+func (s *state[T]) header() stream.Header {
 	flags := byte(s.r.opts.Rule)
 	if s.r.opts.NormaliseKeys {
 		flags |= flagNormalised
@@ -87,6 +69,6 @@ func (s *State[T]) header() stream.Header {
 }
 
 // encodedSize returns the number of bytes of the state.
-func (s *State[T]) encodedSize() int {
+func (s *state[T]) encodedSize() int {
 	return stream.HeaderSize + 16*s.r.m + 8*len(s.past) + stream.ElementSize[T]()*len(s.sums.Data) + stream.TrailerSize
 }

@@ -9,20 +9,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
-// Merge takes in all tokens of another state, as if they came after the tokens of s: S becomes the
-// sums of other plus S, with decays e^Σg∘S over the decays of other. other does not change.
-//
-// Merge returns an error and changes nothing if other is nil or has other dimensions; if other
-// belongs to a recurrence with another rule, other heads, another NormaliseKeys or other features,
-// which are compared as by State.Merge of package performer; if both together have more tokens than
-// half of the largest int; and for the delta rules, where a token writes what depends on all tokens
-// before it. States do not depend on the scale.
-func (s *State[T]) Merge(other *State[T]) error {
+func (s *state[T]) Merge(from State[T]) error {
+	other, ok := from.(*state[T])
 	switch {
-	case s.r == nil || other != nil && other.r == nil:
-		return errNoRecurrence
-	case other == nil:
+	case from == nil || ok && other == nil:
 		return errors.New("recurrence: other is nil")
+	case !ok:
+		return fmt.Errorf("recurrence: other is a %T, want a State of a Recurrence of this package", from)
 	case s.r.opts.Rule.corrects():
 		return fmt.Errorf("recurrence: states of the %v rule cannot be merged, as what a token writes depends on all before", s.r.opts.Rule)
 	case other.d != s.d || other.dv != s.dv:
@@ -49,7 +42,7 @@ func (s *State[T]) Merge(other *State[T]) error {
 }
 
 // checkSame returns an error unless sums of other mean the same under r.
-func (r *Recurrence[T]) checkSame(other *Recurrence[T]) error {
+func (r *recurrence[T]) checkSame(other *recurrence[T]) error {
 	switch {
 	case other == r:
 		return nil
@@ -66,7 +59,7 @@ func (r *Recurrence[T]) checkSame(other *Recurrence[T]) error {
 }
 
 // checkMarks returns an error unless these are the marks of r.
-func (r *Recurrence[T]) checkMarks(marks []float64) error {
+func (r *recurrence[T]) checkMarks(marks []float64) error {
 	if err := stream.CheckMarks[T](r.marks(), marks); err != nil {
 		return fmt.Errorf("recurrence: %w", err)
 	}
@@ -74,12 +67,9 @@ func (r *Recurrence[T]) checkMarks(marks []float64) error {
 }
 
 // marks returns the marks of the features, none without maps.
-func (r *Recurrence[T]) marks() []float64 {
+func (r *recurrence[T]) marks() []float64 {
 	if r.query == nil {
 		return nil
 	}
 	return stream.Of(&r.fingerprint, r.d, r.m, r.query.Transform, r.key.Transform)
 }
-
-// errNoRecurrence is the error of a State that no NewState has made.
-var errNoRecurrence = errors.New("recurrence: the state belongs to no recurrence, want one of NewState")

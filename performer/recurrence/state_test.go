@@ -146,12 +146,12 @@ func TestStateMerge(t *testing.T) {
 }
 
 func TestStateErrors(t *testing.T) {
-	of := func(opts recurrence.Options[float32], heads int) *recurrence.Recurrence[float32] {
+	of := func(opts recurrence.Options[float32], heads int) recurrence.Recurrence[float32] {
 		return must.Have(recurrence.New(heads, heads, opts))
 	}
 	r := of(recurrence.Options[float32]{Features: maptest.Positive[float32](8, 4)}, 1)
 	s := must.Have(r.NewState(4, 3))
-	other := func(r *recurrence.Recurrence[float32]) *recurrence.State[float32] { return must.Have(r.NewState(4, 3)) }
+	other := func(r recurrence.Recurrence[float32]) recurrence.State[float32] { return must.Have(r.NewState(4, 3)) }
 	for want, err := range map[string]error{
 		"recurrence: d = 0, dv = 3, want at least 1":                                         second(r.NewState(0, 3)),
 		"recurrence: d = 4, dv = 0, want at least 1":                                         second(r.NewState(4, 0)),
@@ -166,10 +166,8 @@ func TestStateErrors(t *testing.T) {
 	} {
 		assert.EqualError(t, err, want)
 	}
-	assert.EqualError(t, new(recurrence.State[float32]).Merge(s), noRecurrence)
-	assert.EqualError(t, s.Merge(new(recurrence.State[float32])), noRecurrence)
-	assert.EqualError(t, new(recurrence.State[float32]).UnmarshalBinary(nil), noRecurrence)
-	assert.EqualError(t, second(new(recurrence.State[float32]).MarshalBinary()), noRecurrence)
+	assert.EqualError(t, s.Merge(struct{ recurrence.State[float32] }{s}),
+		"recurrence: other is a struct { recurrence.State[float32] }, want a State of a Recurrence of this package")
 	assert.NoError(t, s.Merge(other(of(recurrence.Options[float32]{Features: maptest.Positive[float32](8, 4)}, 1))), "made twice")
 
 	mat := dense.New[float32]

@@ -7,18 +7,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// sequences returns the number of sequences.
-func (x Tokens[T]) sequences() int {
+// sequencesOf returns the number of sequences.
+func sequencesOf[T dense.Float](x Tokens[T]) int {
 	if x.Lengths == nil {
 		return 1
 	}
 	return len(x.Lengths)
 }
 
-// of returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read it.
-func (x Tokens[T]) of(r *Recurrence[T], head, lo, hi int) Tokens[T] {
+// headOf returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read it.
+func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	group := r.heads / r.keyHeads
-	x = x.rows(lo, hi)
+	x = rowRange(x, lo, hi)
 	x.Q = layout.Heads(x.Q, head*group, (head+1)*group, r.heads)
 	x.K, x.V, x.Decay = layout.Head(x.K, head, r.keyHeads), layout.Head(x.V, head, r.keyHeads), layout.Head(x.Decay, head, r.keyHeads)
 	if x.Beta.Cols > 1 {
@@ -27,8 +27,8 @@ func (x Tokens[T]) of(r *Recurrence[T], head, lo, hi int) Tokens[T] {
 	return x
 }
 
-// rows returns the rows lo ≤ i < hi of what is there, as one sequence.
-func (x Tokens[T]) rows(lo, hi int) Tokens[T] {
+// rowRange returns the rows lo ≤ i < hi of the matrices that x has, as one sequence.
+func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	x.Lengths = nil
 	for _, m := range []*dense.Matrix[T]{&x.Q, &x.K, &x.V, &x.Decay, &x.Beta} {
 		if m.Rows > 0 {
@@ -40,10 +40,7 @@ func (x Tokens[T]) rows(lo, hi int) Tokens[T] {
 
 // check panics unless keys, values, decays, strengths and lengths fit together and r, and
 // returns the shape of the sums of a head.
-func (r *Recurrence[T]) check(x Tokens[T]) (dk, dv int) {
-	if r.keyHeads < 1 {
-		panic(errZero.Error())
-	}
+func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	k, v := x.K, x.V
 	k.Check()
 	v.Check()
@@ -72,7 +69,7 @@ func (r *Recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 
 // checkGate panics unless there is a decay or β, of either width, where it is wanted, and
 // none where not.
-func (r *Recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool, narrow, wide int) {
+func (r *recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool, narrow, wide int) {
 	g.Check()
 	switch {
 	case !wanted && (g.Rows != 0 || g.Cols != 0):
@@ -85,7 +82,7 @@ func (r *Recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool
 }
 
 // checkQueries panics unless the queries fit the keys.
-func (r *Recurrence[T]) checkQueries(x Tokens[T]) {
+func (r *recurrence[T]) checkQueries(x Tokens[T]) {
 	q, k := x.Q, x.K
 	q.Check()
 	if q.Rows != k.Rows {
@@ -98,7 +95,7 @@ func (r *Recurrence[T]) checkQueries(x Tokens[T]) {
 }
 
 // checkSums panics unless there are none or those of all heads and sequences.
-func (r *Recurrence[T]) checkSums(name string, m dense.Matrix[T], sequences, dk, dv int) {
+func (r *recurrence[T]) checkSums(name string, m dense.Matrix[T], sequences, dk, dv int) {
 	m.Check()
 	if rows := sequences * r.keyHeads * dk; (m.Rows != 0 || m.Cols != 0) && (m.Rows != rows || m.Cols != dv) {
 		panic(fmt.Sprintf("recurrence: %s is %d×%d, want %d×%d: %d sequences, %d heads of keys and %d×%d sums of each",

@@ -56,9 +56,6 @@ func rowsOf[T dense.Float](x recurrence.Tokens[T], lo, hi int) recurrence.Tokens
 	return x
 }
 
-// noRecurrence is the error of a State that no NewState has made.
-const noRecurrence = "recurrence: the state belongs to no recurrence, want one of NewState"
-
 // finiteRows reports whether all elements of m are finite.
 func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
 	for i := range m.Rows {
