@@ -64,7 +64,7 @@ func TestImports(t *testing.T) {
 		module + "performer/audit":      "examples",
 		module + "performer/estimate":   "",
 		module + "performer/layer":      "examples",
-		module + "performer/multipole":  "performer/audit examples",
+		module + "performer/clusters":   "performer/audit examples",
 		module + "performer":            "performer examples internal/cmd",
 		module + "ridge":                "components ridge/ard ridge/iterative examples internal/cmd",
 		module + "semiseparable":        "internal/cmd",

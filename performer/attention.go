@@ -17,7 +17,7 @@ type Attention[T dense.Float] interface {
 // Differentiable is a [Attention] that also takes gradients with respect to its outputs
 // back to gradients with respect to queries, keys and values: what training through
 // attention needs. [Linear], [Exact], [Landmarks] and
-// [Batch] are Differentiable, and so is attention of package multipole.
+// [Batch] are Differentiable, and so is attention of package clusters.
 type Differentiable[T dense.Float] interface {
 	Attention[T]
 
@@ -38,7 +38,7 @@ type Differentiable[T dense.Float] interface {
 }
 
 // Streaming is a [Attention] that also attends over streams of tokens. [Linear], [Exact], [Landmarks],
-// [Batch] and clusters of package multipole are Streaming.
+// [Batch] and attention of package clusters are Streaming.
 type Streaming[T dense.Float] interface {
 	Attention[T]
 

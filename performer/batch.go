@@ -319,7 +319,7 @@ func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.M
 // NewState returns an empty [State] of all heads, for queries and keys of dimension d and
 // values of dimension dv a head. It returns an error if d is not the dimension that the forms
 // take, if d or dv is below 1, if a form has no State, as only [Linear], [Exact], causal
-// [Landmarks] and clusters of package multipole have, or if the State takes more memory than the
+// [Landmarks] and attention of package clusters have, or if the State takes more memory than the
 // machine has.
 func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
 	return instance.Of(&batchNewStateBoth, (*Batch[T]).NewState)(b, d, dv)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -209,7 +209,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 			"linear":                   {linear, nil, 20},
 			"landmarks":                {must.Have(performer.NewLandmarks(exact, n, rand.NewPCG(1, 1))), &exact, 20},
 			"landmarks that are given": {at, &exact, 1e3},
-			"clusters":                 {must.Have(multipole.New(exact, multipole.Options{}, rand.NewPCG(1, 1))), &exact, 20},
+			"clusters":                 {must.Have(clusters.New(exact, clusters.Options{}, rand.NewPCG(1, 1))), &exact, 20},
 		} {
 			b := must.Have(performer.NewBatch(heads, 1, c.form))
 			for _, holes := range compactHoles {

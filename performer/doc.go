@@ -1,7 +1,7 @@
 // Package performer computes attention: exact softmax attention, and approximations in linear time,
 // bidirectional or causal, for whole sequences or token by token. Around it are packages audit,
 // which measures errors and chooses a form, estimate (predicted errors, unbiased estimates),
-// multipole (clusters of keys), recurrence (delta rules) and layer (multi-head layers).
+// clusters (clusters of keys), recurrence (delta rules) and layer (multi-head layers).
 //
 // # Where to begin
 //

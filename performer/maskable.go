@@ -8,7 +8,7 @@ import (
 )
 
 // Maskable is a [Attention] of another package that [Batch] and [Attend] may let see a part of the keys:
-// those that count, with a past before the first query. Clusters of package multipole are Maskable;
+// those that count, with a past before the first query. Clusters of package clusters are Maskable;
 // the forms of this package need not be. A bidirectional form, as its Description says, gets the keys
 // that count, side by side, and places of keys must not matter to it.
 type Maskable[T dense.Float] interface {

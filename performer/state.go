@@ -65,7 +65,7 @@ import (
 // values of m tokens at most, which have exact weights. Size and time for a token do not depend on
 // the number of tokens. After Merge the tokens of the other State are the nearer ones.
 //
-// Clusters of package multipole keep all keys and values too, but a query looks at few of them.
+// Clusters of package clusters keep all keys and values too, but a query looks at few of them.
 //
 // A State belongs to one goroutine, and to the form that made it: Merge and UnmarshalBinary
 // refuse what another form keeps. Once calls have had their sizes, Append, Attend and Step,
@@ -135,7 +135,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Attention[T]) (
 		}
 		newMemory := constructorOf(form)
 		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or clusters of package multipole for a state", from, form)
+			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, form)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.Memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {

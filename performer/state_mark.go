@@ -19,7 +19,7 @@ type Snapshot[T dense.Float] struct {
 
 // Snapshot makes dst the mark of the tokens so far and returns dst; a nil dst is allocated. Linear
 // attention copies its sums, [Landmarks] near tokens too; exact attention and clusters of
-// package multipole keep the number of tokens, in few bits the last 127 tokens at most. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
+// package clusters keep the number of tokens, in few bits the last 127 tokens at most. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
 // Snapshot changes no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
 	return instance.Of(&stateSnapshotBoth, (*State[T]).Snapshot)(s, dst)

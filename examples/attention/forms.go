@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -33,7 +33,7 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 		if !c.causal {
 			exact.Bits = 8 // of near keys
 		}
-		return multipole.New(exact, multipole.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
+		return clusters.New(exact, clusters.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
 	case "landmarks":
 		return performer.NewLandmarks(c.truth(), size, src)
 	case "SDERF":

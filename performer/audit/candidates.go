@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -52,16 +52,16 @@ type Call struct {
 	Causal        bool
 }
 
-// clusters returns the candidate of clusters of keys with a threshold times the size. near is the
+// byClusters returns the candidate of clusters of keys with a threshold times the size. near is the
 // share of near keys with 512 clusters.
-func clusters[T dense.Float](name string, sizes []int, threshold, near float64) Candidate[T] {
+func byClusters[T dense.Float](name string, sizes []int, threshold, near float64) Candidate[T] {
 	return Candidate[T]{
 		Name: name, Sizes: sizes, Fall: 1, Maskable: true,
 		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			if !exact.Causal {
 				exact.Bits = 8
 			}
-			return formOf(multipole.New(exact, multipole.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
+			return formOf(clusters.New(exact, clusters.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
 		},
 		Cost: func(c Call) float64 { return clusterCost[T](c, near) },
 	}
@@ -113,7 +113,7 @@ func exactCost[T dense.Float](c Call) float64 {
 
 // Candidates returns the candidates of [Choose] unless it is given others:
 //
-//   - clusters of keys (package multipole), with weights of their own for near keys, in 8 bits unless exact
+//   - clusters of keys (package clusters), with weights of their own for near keys, in 8 bits unless exact
 //     is causal; of C clusters, those of keys are near whose uncertain share of the weights is above 1.5/C,
 //     or above 0.5/C,
 //   - exact attention in 8 bits (performer.Exact with Bits),
@@ -132,8 +132,8 @@ var allCandidatesBoth = instance.Both{allCandidates[float32], allCandidates[floa
 
 func allCandidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
-		clusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
-		clusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
+		byClusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
+		byClusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
 		{Name: "bits", Sizes: []int{8}, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			exact.Bits = size
 			return exact, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -143,7 +143,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		if !causal {
 			exact.Bits = 8
 		}
-		return multipole.New(exact, multipole.Options{Clusters: f.Size}, src)
+		return clusters.New(exact, clusters.Options{Clusters: f.Size}, src)
 	}
 	return exact, nil
 }

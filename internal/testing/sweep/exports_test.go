@@ -20,9 +20,9 @@ import (
 	orf "github.com/seed-feabd252/randfeat/orf"
 	performer "github.com/seed-feabd252/randfeat/performer"
 	audit "github.com/seed-feabd252/randfeat/performer/audit"
+	clusters "github.com/seed-feabd252/randfeat/performer/clusters"
 	estimate "github.com/seed-feabd252/randfeat/performer/estimate"
 	layer "github.com/seed-feabd252/randfeat/performer/layer"
-	multipole "github.com/seed-feabd252/randfeat/performer/multipole"
 	recurrence "github.com/seed-feabd252/randfeat/performer/recurrence"
 	quantise "github.com/seed-feabd252/randfeat/quantise"
 	rff "github.com/seed-feabd252/randfeat/rff"
@@ -47,6 +47,10 @@ var functions = []function{
 	{"audit.Choose[float64]", audit.Choose[float64]},
 	{"audit.Rows[float32]", audit.Rows[float32]},
 	{"audit.Rows[float64]", audit.Rows[float64]},
+	{"clusters.NewAt[float32]", clusters.NewAt[float32]},
+	{"clusters.NewAt[float64]", clusters.NewAt[float64]},
+	{"clusters.New[float32]", clusters.New[float32]},
+	{"clusters.New[float64]", clusters.New[float64]},
 	{"components.Fit[float32]", components.Fit[float32]},
 	{"components.Fit[float64]", components.Fit[float64]},
 	{"components.Of[float32]", components.Of[float32]},
@@ -150,10 +154,6 @@ var functions = []function{
 	{"layer.ReadNamed[float64]", layer.ReadNamed[float64]},
 	{"layer.Read[float32]", layer.Read[float32]},
 	{"layer.Read[float64]", layer.Read[float64]},
-	{"multipole.NewAt[float32]", multipole.NewAt[float32]},
-	{"multipole.NewAt[float64]", multipole.NewAt[float64]},
-	{"multipole.New[float32]", multipole.New[float32]},
-	{"multipole.New[float64]", multipole.New[float64]},
 	{"npy.NewReader", npy.NewReader},
 	{"npy.Open", npy.Open},
 	{"npy.ReadFile[bool]", npy.ReadFile[bool]},
@@ -376,6 +376,9 @@ var types = []reflect.Type{
 	reflect.TypeFor[audit.Report](),
 	reflect.TypeFor[audit.Trial](),
 	reflect.TypeFor[blas.Implementation](),
+	reflect.TypeFor[clusters.Attention[float32]](),
+	reflect.TypeFor[clusters.Attention[float64]](),
+	reflect.TypeFor[clusters.Options](),
 	reflect.TypeFor[components.Model[float32]](),
 	reflect.TypeFor[components.Model[float64]](),
 	reflect.TypeFor[dense.Matrix[float32]](),
@@ -454,9 +457,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[layer.Rotary[float32]](),
 	reflect.TypeFor[layer.Rotary[float64]](),
 	reflect.TypeFor[layer.Widths](),
-	reflect.TypeFor[multipole.Attention[float32]](),
-	reflect.TypeFor[multipole.Attention[float64]](),
-	reflect.TypeFor[multipole.Options](),
 	reflect.TypeFor[npy.Reader](),
 	reflect.TypeFor[orf.Fastfood](),
 	reflect.TypeFor[orf.Givens](),

@@ -1,9 +1,9 @@
-// Package multipole is softmax attention by clusters of keys: the keys that matter to a query have
+// Package clusters is softmax attention by clusters of keys: the keys that matter to a query have
 // exact weights, all others are taken together by cluster. It is for attention with many keys whose
 // weights are spread over some of them, as the heads of trained transformers have, where random
 // features and landmarks fail.
 //
-//	form, err := multipole.New(performer.Exact[float32]{}, multipole.Options{}, src)
+//	form, err := clusters.New(performer.Exact[float32]{}, clusters.Options{}, src)
 //	out := form.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // # How it works
@@ -56,4 +56,4 @@
 //     simulations. Journal of Computational Physics 73(2).
 //   - [Hooper et al. 2025] C. Hooper, S. Zhao, L. Manolache, S. Kim, M. W. Mahoney, Y. S. Shao, K.
 //     Keutzer, A. Gholami: Multipole Attention for Efficient Long Context Reasoning. NeurIPS 2025.
-package multipole
+package clusters

@@ -1,4 +1,4 @@
-package multipole_test
+package clusters_test
 
 import (
 	"math"
@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 // tokens returns queries, keys and values of n tokens of a text with 40 words: keys are near the
@@ -50,9 +50,9 @@ func relative[T dense.Float](got, want dense.Matrix[T]) float64 {
 	return math.Sqrt(difference / norm)
 }
 
-func form[T dense.Float](t testing.TB, exact performer.Exact[T], opts multipole.Options) *multipole.Attention[T] {
+func form[T dense.Float](t testing.TB, exact performer.Exact[T], opts clusters.Options) *clusters.Attention[T] {
 	t.Helper()
-	f, err := multipole.New(exact, opts, rand.NewPCG(5, 6))
+	f, err := clusters.New(exact, opts, rand.NewPCG(5, 6))
 	require.NoError(t, err)
 	return f
 }
@@ -69,14 +69,14 @@ func testForward[T dense.Float](t *testing.T, rounding float64) {
 		exact := performer.Exact[T]{Causal: causal}
 		q, k, v := tokens[T](2500, 16, 7, 8, 1)
 		want := exact.Forward(dense.Matrix[T]{}, q, k, v)
-		all := form(t, exact, multipole.Options{Threshold: 1e-30})
+		all := form(t, exact, clusters.Options{Threshold: 1e-30})
 		assert.Less(t, relative(all.Forward(dense.Matrix[T]{}, q, k, v), want), rounding, "causal %v", causal)
-		near := relative(form(t, exact, multipole.Options{}).Forward(dense.Matrix[T]{}, q, k, v), want)
+		near := relative(form(t, exact, clusters.Options{}).Forward(dense.Matrix[T]{}, q, k, v), want)
 		assert.Less(t, near, 0.02, "causal %v", causal)
-		few := relative(form(t, exact, multipole.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
+		few := relative(form(t, exact, clusters.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
 		assert.Greater(t, few, near, "causal %v: no key of a cluster is scored", causal)
 		if !causal {
-			centres, err := multipole.NewAt(exact, k.RowRange(0, 200), multipole.Options{})
+			centres, err := clusters.NewAt(exact, k.RowRange(0, 200), clusters.Options{})
 			require.NoError(t, err)
 			assert.Less(t, relative(centres.Forward(dense.Matrix[T]{}, q, k, v), want), 0.03)
 		}
@@ -91,7 +91,7 @@ func TestOutputsAreAverages(t *testing.T) {
 			for i := range v.Rows {
 				v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
 			}
-			out := form(t, performer.Exact[float32]{Causal: causal}, multipole.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
+			out := form(t, performer.Exact[float32]{Causal: causal}, clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
 			for i := range out.Rows {
 				require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
 				require.True(t, -1e-5 < out.Row(i)[1] && out.Row(i)[1] < 1+1e-5, "row %d: %v", i, out.Row(i)[1])
@@ -105,9 +105,9 @@ func TestOutputsAreAverages(t *testing.T) {
 func TestSmall(t *testing.T) {
 	exact := performer.Exact[float64]{}
 	for _, n := range []int{0, 1, 2, 255, 257, 300} {
-		for _, clusters := range []int{1, 1000} {
+		for _, count := range []int{1, 1000} {
 			q, k, v := tokens[float64](n, 3, 2, 2, 3)
-			f := form(t, exact, multipole.Options{Clusters: clusters, Threshold: 1e-30})
+			f := form(t, exact, clusters.Options{Clusters: count, Threshold: 1e-30})
 			want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
 			got := f.Forward(dense.Matrix[float64]{}, q, k, v)
 			for i := range want.Rows {
@@ -122,8 +122,8 @@ func TestSmall(t *testing.T) {
 		copy(k.Row(i), k.Row(0))
 	}
 	want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
-	assert.Less(t, relative(form(t, exact, multipole.Options{}).Forward(dense.Matrix[float64]{}, q, k, v), want), 1e-12, "equal keys")
-	none := form(t, exact, multipole.Options{}).Forward(dense.Matrix[float64]{}, q, k.RowRange(0, 0), v.RowRange(0, 0))
+	assert.Less(t, relative(form(t, exact, clusters.Options{}).Forward(dense.Matrix[float64]{}, q, k, v), want), 1e-12, "equal keys")
+	none := form(t, exact, clusters.Options{}).Forward(dense.Matrix[float64]{}, q, k.RowRange(0, 0), v.RowRange(0, 0))
 	assert.Zero(t, slices.Max(none.Data))
 }
 
@@ -131,7 +131,7 @@ func TestSmall(t *testing.T) {
 func TestCausalKnowsNoFuture(t *testing.T) {
 	const n = 4700
 	exact := performer.Exact[float32]{Causal: true}
-	f := form(t, exact, multipole.Options{})
+	f := form(t, exact, clusters.Options{})
 	q, k, v := tokens[float32](n, 8, 5, 6, 5)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	nan := float32(math.NaN())
@@ -159,7 +159,7 @@ func TestNotFinite(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 			exact := performer.Exact[float64]{Causal: causal}
-			f := form(t, exact, multipole.Options{Threshold: 1e-30})
+			f := form(t, exact, clusters.Options{Threshold: 1e-30})
 			q, k, v := tokens[float64](1800, 4, 3, 3, 6)
 			v.Row(900)[1] = x
 			compareNaN(t, exact.Forward(dense.Matrix[float64]{}, q, k, v), f.Forward(dense.Matrix[float64]{}, q, k, v))
@@ -190,7 +190,7 @@ func compareNaN(t *testing.T, want, got dense.Matrix[float64]) {
 //ci:race
 func TestProcessors(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		f := form(t, performer.Exact[float32]{Causal: causal}, multipole.Options{})
+		f := form(t, performer.Exact[float32]{Causal: causal}, clusters.Options{})
 		q, k, v := tokens[float32](5000, 8, 8, 6, 8)
 		want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 		old := runtime.GOMAXPROCS(1)
@@ -206,7 +206,7 @@ func TestProcessors(t *testing.T) {
 //
 //ci:race
 func TestShared(t *testing.T) {
-	f := form(t, performer.Exact[float32]{Causal: true}, multipole.Options{})
+	f := form(t, performer.Exact[float32]{Causal: true}, clusters.Options{})
 	q, k, v := tokens[float32](1500, 8, 8, 6, 9)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])
@@ -221,53 +221,53 @@ func TestShared(t *testing.T) {
 func TestErrors(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for want, run := range map[string]func() error{
-		"multipole: src is nil": func() error {
-			_, err := multipole.New(performer.Exact[float32]{}, multipole.Options{}, nil)
+		"clusters: src is nil": func() error {
+			_, err := clusters.New(performer.Exact[float32]{}, clusters.Options{}, nil)
 			return err
 		},
-		"multipole: exact.Scale = -1, want a finite number of at least 0": func() error {
-			_, err := multipole.New(performer.Exact[float32]{Scale: -1}, multipole.Options{}, src)
+		"clusters: exact.Scale = -1, want a finite number of at least 0": func() error {
+			_, err := clusters.New(performer.Exact[float32]{Scale: -1}, clusters.Options{}, src)
 			return err
 		},
-		"multipole: exact.Softcap = 3, want 0": func() error {
-			_, err := multipole.New(performer.Exact[float32]{Softcap: 3}, multipole.Options{}, src)
+		"clusters: exact.Softcap = 3, want 0": func() error {
+			_, err := clusters.New(performer.Exact[float32]{Softcap: 3}, clusters.Options{}, src)
 			return err
 		},
-		"multipole: exact.Unnormalised is set, but outputs are averages of values": func() error {
-			_, err := multipole.New(performer.Exact[float32]{Unnormalised: true}, multipole.Options{}, src)
+		"clusters: exact.Unnormalised is set, but outputs are averages of values": func() error {
+			_, err := clusters.New(performer.Exact[float32]{Unnormalised: true}, clusters.Options{}, src)
 			return err
 		},
-		"multipole: opts.Rounds = -1, want at least 0": func() error {
-			_, err := multipole.New(performer.Exact[float32]{}, multipole.Options{Rounds: -1}, src)
+		"clusters: opts.Rounds = -1, want at least 0": func() error {
+			_, err := clusters.New(performer.Exact[float32]{}, clusters.Options{Rounds: -1}, src)
 			return err
 		},
-		"multipole: opts.Threshold = NaN, want a finite number of at least 0": func() error {
-			_, err := multipole.New(performer.Exact[float32]{}, multipole.Options{Threshold: math.NaN()}, src)
+		"clusters: opts.Threshold = NaN, want a finite number of at least 0": func() error {
+			_, err := clusters.New(performer.Exact[float32]{}, clusters.Options{Threshold: math.NaN()}, src)
 			return err
 		},
-		"multipole: centres is 0×0, want at least 1×1": func() error {
-			_, err := multipole.NewAt(performer.Exact[float32]{}, dense.Matrix[float32]{}, multipole.Options{})
+		"clusters: centres is 0×0, want at least 1×1": func() error {
+			_, err := clusters.NewAt(performer.Exact[float32]{}, dense.Matrix[float32]{}, clusters.Options{})
 			return err
 		},
-		"multipole: centres[1][0] = NaN, want a finite number": func() error {
+		"clusters: centres[1][0] = NaN, want a finite number": func() error {
 			z := dense.New[float32](2, 2)
 			z.Row(1)[0] = float32(math.NaN())
-			_, err := multipole.NewAt(performer.Exact[float32]{}, z, multipole.Options{})
+			_, err := clusters.NewAt(performer.Exact[float32]{}, z, clusters.Options{})
 			return err
 		},
-		"multipole: opts.Clusters = 3, but there are 2 centres": func() error {
-			_, err := multipole.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 2), multipole.Options{Clusters: 3})
+		"clusters: opts.Clusters = 3, but there are 2 centres": func() error {
+			_, err := clusters.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 2), clusters.Options{Clusters: 3})
 			return err
 		},
 	} {
 		assert.EqualError(t, run(), want)
 	}
 	x := dense.New[float32](2, 3)
-	assert.PanicsWithValue(t, "multipole: the Attention is zero, want one of New", func() {
-		new(multipole.Attention[float32]).Forward(x, x, x, x)
+	assert.PanicsWithValue(t, "clusters: the Attention is zero, want one of New", func() {
+		new(clusters.Attention[float32]).Forward(x, x, x, x)
 	})
-	f := form(t, performer.Exact[float32]{}, multipole.Options{})
-	assert.PanicsWithValue(t, "multipole: q is 2×3, k is 2×2, v is 2×3, which do not fit", func() {
+	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	assert.PanicsWithValue(t, "clusters: q is 2×3, k is 2×2, v is 2×3, which do not fit", func() {
 		f.Forward(dense.Matrix[float32]{}, x, dense.New[float32](2, 2), x)
 	})
 }
@@ -277,7 +277,7 @@ func TestErrors(t *testing.T) {
 func TestLargeMeansAndCounts(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		exact, truth := performer.Exact[float32]{Causal: causal}, performer.Exact[float64]{Causal: causal}
-		f := form(t, exact, multipole.Options{})
+		f := form(t, exact, clusters.Options{})
 		var none dense.Matrix[float64]
 		q, k, v := tokens[float32](3000, 16, 4, 6, 3)
 		for _, m := range []dense.Matrix[float32]{k, v} {
@@ -297,7 +297,7 @@ func TestLargeMeansAndCounts(t *testing.T) {
 		q, k, v = tokens[float32](2000, 1, 3, 3, 4)
 		want32 := exact.Forward(dense.Matrix[float32]{}, q, k, v)
 		assert.Less(t, relative(f.Forward(dense.Matrix[float32]{}, q, k, v), want32), 0.015)
-		most := form(t, exact, multipole.Options{Clusters: math.MaxInt, Sample: math.MaxInt})
+		most := form(t, exact, clusters.Options{Clusters: math.MaxInt, Sample: math.MaxInt})
 		assert.Less(t, relative(most.Forward(dense.Matrix[float32]{}, q, k, v), want32), 0.005)
 	}
 }

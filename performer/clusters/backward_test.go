@@ -1,4 +1,4 @@
-package multipole_test
+package clusters_test
 
 import (
 	"math"
@@ -11,10 +11,10 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-var _ performer.Differentiable[float32] = (*multipole.Attention[float32])(nil)
+var _ performer.Differentiable[float32] = (*clusters.Attention[float32])(nil)
 
 // The gradients are the differences of Forward where clusters and choices stay. Centres are given,
 // so that clusters do not move.
@@ -22,7 +22,7 @@ func TestBackwardDifferences(t *testing.T) {
 	const n, d, dv = 600, 5, 3
 	q, k, v := tokens[float64](n, d, dv, 5, 21)
 	for _, threshold := range []float64{1e-30, 0.02, 1e30} {
-		f, err := multipole.NewAt(performer.Exact[float64]{Scale: 0.4}, k.RowRange(0, 30), multipole.Options{Threshold: threshold})
+		f, err := clusters.NewAt(performer.Exact[float64]{Scale: 0.4}, k.RowRange(0, 30), clusters.Options{Threshold: threshold})
 		require.NoError(t, err)
 		dout := normal[float64](n, dv, 22)
 		dq, dk, dv := f.Backward(dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v, dout)
@@ -66,7 +66,7 @@ func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
 		dout := normal[T](n, 4, 24)
 		var want, got [3]dense.Matrix[T]
 		want[0], want[1], want[2] = exact.Backward(want[0], want[1], want[2], q, k, v, dout)
-		got[0], got[1], got[2] = form(t, exact, multipole.Options{Threshold: 1e-30}).Backward(got[0], got[1], got[2], q, k, v, dout)
+		got[0], got[1], got[2] = form(t, exact, clusters.Options{Threshold: 1e-30}).Backward(got[0], got[1], got[2], q, k, v, dout)
 		for i := range want {
 			assert.Less(t, relative(got[i], want[i]), rounding, "n = %d, gradient %d", n, i)
 		}
@@ -78,7 +78,7 @@ func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
 //ci:race
 func TestBackwardProcessors(t *testing.T) {
 	exact := performer.Exact[float32]{}
-	f := form(t, exact, multipole.Options{})
+	f := form(t, exact, clusters.Options{})
 	q, k, v := tokens[float32](9000, 8, 8, 6, 25)
 	dout := normal[float32](9000, 8, 26)
 	run := func() (g [3]dense.Matrix[float32]) {
@@ -101,16 +101,16 @@ func TestBackwardProcessors(t *testing.T) {
 
 func TestBackwardErrors(t *testing.T) {
 	x := dense.New[float32](3, 2)
-	causal := form(t, performer.Exact[float32]{Causal: true}, multipole.Options{})
-	assert.EqualError(t, causal.CanBackward(), "multipole: causal Attention has no derivatives")
-	assert.PanicsWithValue(t, "multipole: causal Attention has no derivatives", func() { causal.Backward(x, x, x, x, x, x, x) })
-	f := form(t, performer.Exact[float32]{}, multipole.Options{})
+	causal := form(t, performer.Exact[float32]{Causal: true}, clusters.Options{})
+	assert.EqualError(t, causal.CanBackward(), "clusters: causal Attention has no derivatives")
+	assert.PanicsWithValue(t, "clusters: causal Attention has no derivatives", func() { causal.Backward(x, x, x, x, x, x, x) })
+	f := form(t, performer.Exact[float32]{}, clusters.Options{})
 	assert.NoError(t, f.CanBackward())
-	assert.PanicsWithValue(t, "multipole: dout is 3×1, want 3×2, a gradient for each output", func() {
+	assert.PanicsWithValue(t, "clusters: dout is 3×1, want 3×2, a gradient for each output", func() {
 		f.Backward(dense.Matrix[float32]{}, dense.Matrix[float32]{}, dense.Matrix[float32]{}, x, x, x, x.ColRange(0, 1))
 	})
-	assert.PanicsWithValue(t, "multipole: the Attention is zero, want one of New", func() {
-		new(multipole.Attention[float32]).Backward(x, x, x, x, x, x, x)
+	assert.PanicsWithValue(t, "clusters: the Attention is zero, want one of New", func() {
+		new(clusters.Attention[float32]).Backward(x, x, x, x, x, x, x)
 	})
 }
 
@@ -126,7 +126,7 @@ func normal[T dense.Float](rows, cols int, seed uint64) dense.Matrix[T] {
 
 // NaN and Inf in a query leave the gradients of other queries alone.
 func TestBackwardNotFinite(t *testing.T) {
-	f := form(t, performer.Exact[float64]{}, multipole.Options{})
+	f := form(t, performer.Exact[float64]{}, clusters.Options{})
 	q, k, v := tokens[float64](700, 4, 3, 5, 27)
 	dout := normal[float64](700, 3, 28)
 	var empty dense.Matrix[float64]

@@ -1,4 +1,4 @@
-package multipole
+package clusters
 
 import (
 	"slices"

@@ -1,4 +1,4 @@
-package multipole_test
+package clusters_test
 
 import (
 	"fmt"
@@ -6,14 +6,14 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 // Attention over 3000 tokens, and how far it is from exact attention.
 func ExampleNew() {
 	q, k, v := tokens[float64](3000, 16, 4, 8, 10)
 	exact := performer.Exact[float64]{}
-	form, err := multipole.New(exact, multipole.Options{}, rand.NewPCG(1, 2))
+	form, err := clusters.New(exact, clusters.Options{}, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
 	}

@@ -1,4 +1,4 @@
-package multipole
+package clusters
 
 import (
 	"errors"
@@ -49,7 +49,7 @@ func attentionBackward[T dense.Float](a *Attention[T], dq, dk, dv, q, k, v, dout
 	check(a, q, k, v)
 	dout.Check()
 	if dout.Rows != q.Rows || dout.Cols != v.Cols {
-		panic(fmt.Sprintf("multipole: dout is %d×%d, want %d×%d, a gradient for each output", dout.Rows, dout.Cols, q.Rows, v.Cols))
+		panic(fmt.Sprintf("clusters: dout is %d×%d, want %d×%d, a gradient for each output", dout.Rows, dout.Cols, q.Rows, v.Cols))
 	}
 	if a.isExact(q, k, v) {
 		return a.exact.Backward(dq, dk, dv, q, k, v, dout)
@@ -70,7 +70,7 @@ func attentionBackward[T dense.Float](a *Attention[T], dq, dk, dv, q, k, v, dout
 // no gradients. It panics unless a constructor has made a.
 func (a *Attention[T]) CanBackward() error {
 	if a.Describe().Causal {
-		return errors.New("multipole: causal Attention has no derivatives")
+		return errors.New("clusters: causal Attention has no derivatives")
 	}
 	return nil
 }

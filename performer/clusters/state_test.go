@@ -1,4 +1,4 @@
-package multipole_test
+package clusters_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 // state returns an empty state of heads that have the form, over keyHeads heads of keys.
@@ -68,7 +68,7 @@ func testState[T dense.Float](t *testing.T, rounding float64) {
 		q, k, v := heads[T](n, c.heads, c.keyHeads, d, dv, 1)
 		want := state[T](t, exact, c.heads, c.keyHeads, d, dv).Step(dense.Matrix[T]{}, q, k, v)
 		step := func(threshold float64) dense.Matrix[T] {
-			s := state[T](t, form(t, exact, multipole.Options{Threshold: threshold}), c.heads, c.keyHeads, d, dv)
+			s := state[T](t, form(t, exact, clusters.Options{Threshold: threshold}), c.heads, c.keyHeads, d, dv)
 			out := s.Step(dense.Matrix[T]{}, q, k, v)
 			assert.Equal(t, n, s.Len())
 			return out
@@ -85,7 +85,7 @@ func testState[T dense.Float](t *testing.T, rounding float64) {
 //ci:race
 func TestStateProcessors(t *testing.T) {
 	const n, d, dv = 2400, 6, 5
-	f := form(t, performer.Exact[float32]{Causal: true}, multipole.Options{})
+	f := form(t, performer.Exact[float32]{Causal: true}, clusters.Options{})
 	q, k, v := heads[float32](n, 4, 2, d, dv, 2)
 	one := state[float32](t, f, 4, 2, d, dv)
 	one.Append(k, v)
@@ -116,7 +116,7 @@ func TestStateProcessors(t *testing.T) {
 // have been found.
 func TestStateRollback(t *testing.T) {
 	const n, d, dv = 4300, 6, 2
-	f := form(t, performer.Exact[float64]{}, multipole.Options{})
+	f := form(t, performer.Exact[float64]{}, clusters.Options{})
 	q, k, v := heads[float64](n, 2, 1, d, dv, 3)
 	none := dense.Matrix[float64]{}
 	for _, at := range []int{0, 1, 700, 1023, 1024, 1300, 2047, 2048, 2500} {
@@ -152,7 +152,7 @@ func TestStateRollback(t *testing.T) {
 //ci:portable
 func TestStateMerge(t *testing.T) {
 	const n, d, dv = 2700, 5, 4
-	f := form(t, performer.Exact[float32]{}, multipole.Options{})
+	f := form(t, performer.Exact[float32]{}, clusters.Options{})
 	q, k, v := heads[float32](n, 2, 2, d, dv, 4)
 	none := dense.Matrix[float32]{}
 	all := state[float32](t, f, 2, 2, d, dv)
@@ -184,9 +184,9 @@ func testStateBytes[T dense.Float](t *testing.T) {
 	const n, d, dv = 2300, 3, 2
 	none := dense.Matrix[T]{}
 	q, k, v := heads[T](n, 2, 1, d, dv, 5)
-	centres, err := multipole.NewAt(performer.Exact[T]{}, k.RowRange(0, 60), multipole.Options{})
+	centres, err := clusters.NewAt(performer.Exact[T]{}, k.RowRange(0, 60), clusters.Options{})
 	require.NoError(t, err)
-	for _, f := range []*multipole.Attention[T]{form(t, performer.Exact[T]{}, multipole.Options{}), centres} {
+	for _, f := range []*clusters.Attention[T]{form(t, performer.Exact[T]{}, clusters.Options{}), centres} {
 		for _, at := range []int{0, 1, 1023, 2200} {
 			s := state[T](t, f, 2, 1, d, dv)
 			s.Append(k.RowRange(0, at), v.RowRange(0, at))
@@ -217,26 +217,26 @@ func testStateBytes[T dense.Float](t *testing.T) {
 func TestStateOfAnotherForm(t *testing.T) {
 	exact := performer.Exact[float64]{}
 	_, k, v := tokens[float64](50, 3, 2, 2, 6)
-	f := form(t, exact, multipole.Options{})
-	other := func(exact performer.Exact[float64], opts multipole.Options, seed uint64) performer.Attention[float64] {
-		f, err := multipole.New(exact, opts, rand.NewPCG(seed, 6))
+	f := form(t, exact, clusters.Options{})
+	other := func(exact performer.Exact[float64], opts clusters.Options, seed uint64) performer.Attention[float64] {
+		f, err := clusters.New(exact, opts, rand.NewPCG(seed, 6))
 		require.NoError(t, err)
 		return f
 	}
 	at := func(rows int) performer.Attention[float64] {
-		f, err := multipole.NewAt(exact, k.RowRange(0, rows), multipole.Options{})
+		f, err := clusters.NewAt(exact, k.RowRange(0, rows), clusters.Options{})
 		require.NoError(t, err)
 		return f
 	}
-	const same = "multipole: state of a form with other %s, want the same Options, and the same seed or centres"
+	const same = "clusters: state of a form with other %s, want the same Options, and the same seed or centres"
 	for want, o := range map[string]performer.Attention[float64]{
-		"multipole: other belongs to another form, the state to attention by clusters":     exact,
-		"multipole: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(performer.Exact[float64]{Scale: 3}, multipole.Options{}, 5),
-		fmt.Sprintf(same, "Clusters"):  other(exact, multipole.Options{Clusters: 9}, 5),
-		fmt.Sprintf(same, "Threshold"): other(exact, multipole.Options{Threshold: 9}, 5),
-		fmt.Sprintf(same, "Rounds"):    other(exact, multipole.Options{Rounds: 9}, 5),
-		fmt.Sprintf(same, "Sample"):    other(exact, multipole.Options{Sample: 9}, 5),
-		fmt.Sprintf(same, "seed"):      other(exact, multipole.Options{}, 6),
+		"clusters: other belongs to another form, the state to attention by clusters":     exact,
+		"clusters: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(performer.Exact[float64]{Scale: 3}, clusters.Options{}, 5),
+		fmt.Sprintf(same, "Clusters"):  other(exact, clusters.Options{Clusters: 9}, 5),
+		fmt.Sprintf(same, "Threshold"): other(exact, clusters.Options{Threshold: 9}, 5),
+		fmt.Sprintf(same, "Rounds"):    other(exact, clusters.Options{Rounds: 9}, 5),
+		fmt.Sprintf(same, "Sample"):    other(exact, clusters.Options{Sample: 9}, 5),
+		fmt.Sprintf(same, "seed"):      other(exact, clusters.Options{}, 6),
 	} {
 		s, x := state[float64](t, f, 1, 1, 3, 2), state(t, o, 1, 1, 3, 2)
 		x.Append(k, v)
@@ -255,8 +255,8 @@ func TestStateOfAnotherForm(t *testing.T) {
 func TestStateSmall(t *testing.T) {
 	const n = 1300
 	none := dense.Matrix[float64]{}
-	for _, clusters := range []int{0, 1, 5000} {
-		f := form(t, performer.Exact[float64]{}, multipole.Options{Clusters: clusters, Threshold: 1e-30})
+	for _, count := range []int{0, 1, 5000} {
+		f := form(t, performer.Exact[float64]{}, clusters.Options{Clusters: count, Threshold: 1e-30})
 		for _, equal := range []bool{false, true} {
 			q, k, v := tokens[float64](n, 1, 1, 2, 7)
 			if equal {
@@ -272,7 +272,7 @@ func TestStateSmall(t *testing.T) {
 			want := exact.Step(none, q.RowRange(1, n), k.RowRange(1, n), v.RowRange(1, n))
 			got := s.Step(none, q.RowRange(1, n), k.RowRange(1, n), v.RowRange(1, n))
 			for i := range want.Rows {
-				require.InDelta(t, want.Row(i)[0], got.Row(i)[0], 1e-12, "clusters %d, row %d", clusters, i)
+				require.InDelta(t, want.Row(i)[0], got.Row(i)[0], 1e-12, "%d clusters, row %d", count, i)
 			}
 		}
 	}
@@ -283,7 +283,7 @@ func TestStateNotFinite(t *testing.T) {
 	const n = 1500
 	none := dense.Matrix[float64]{}
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		f := form(t, performer.Exact[float64]{}, multipole.Options{Threshold: 1e-30})
+		f := form(t, performer.Exact[float64]{}, clusters.Options{Threshold: 1e-30})
 		for _, place := range []string{"value", "key", "query"} {
 			q, k, v := tokens[float64](n, 4, 3, 3, 6)
 			switch place {
@@ -307,7 +307,7 @@ func TestStateOutputsAreAverages(t *testing.T) {
 		for i := range v.Rows {
 			v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
 		}
-		f := form(t, performer.Exact[float32]{}, multipole.Options{Clusters: 3})
+		f := form(t, performer.Exact[float32]{}, clusters.Options{Clusters: 3})
 		out := state[float32](t, f, 1, 1, 8, 3).Step(dense.Matrix[float32]{}, q, k, v)
 		for i := range out.Rows {
 			require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
@@ -323,7 +323,7 @@ func TestStateOutputsAreAverages(t *testing.T) {
 func TestSharedStates(t *testing.T) {
 	const n, d, dv, clones = 1400, 6, 5, 4
 	none := dense.Matrix[float32]{}
-	f := form(t, performer.Exact[float32]{}, multipole.Options{})
+	f := form(t, performer.Exact[float32]{}, clusters.Options{})
 	q, k, v := heads[float32](n, 4, 2, d, dv, 8)
 	s, other := state[float32](t, f, 4, 2, d, dv), state[float32](t, f, 4, 2, d, dv)
 	s.Append(k.RowRange(0, 1100), v.RowRange(0, 1100))
@@ -359,19 +359,19 @@ func TestSharedStates(t *testing.T) {
 }
 
 func TestStateErrors(t *testing.T) {
-	f := form(t, performer.Exact[float32]{}, multipole.Options{})
+	f := form(t, performer.Exact[float32]{}, clusters.Options{})
 	_, err := f.NewState(0, 1)
 	assert.EqualError(t, err, "performer: d = 0, dv = 1, want at least 1")
-	_, err = new(multipole.Attention[float32]).NewState(1, 1)
-	assert.EqualError(t, err, "multipole: the Attention is zero, want one of New")
-	_, err = new(multipole.Attention[float32]).NewMemory(1, 1, 1, 1)
-	assert.EqualError(t, err, "multipole: the Attention is zero, want one of New")
+	_, err = new(clusters.Attention[float32]).NewState(1, 1)
+	assert.EqualError(t, err, "clusters: the Attention is zero, want one of New")
+	_, err = new(clusters.Attention[float32]).NewMemory(1, 1, 1, 1)
+	assert.EqualError(t, err, "clusters: the Attention is zero, want one of New")
 	_, err = f.NewMemory(3, 2, 1, 1)
-	assert.EqualError(t, err, "multipole: heads = 3, keyHeads = 2, want at least 1 and heads a multiple of keyHeads")
+	assert.EqualError(t, err, "clusters: heads = 3, keyHeads = 2, want at least 1 and heads a multiple of keyHeads")
 	_, err = f.NewMemory(1, 1, 1, -1)
-	assert.EqualError(t, err, "multipole: d = 1, dv = -1, want at least 1")
-	at, err := multipole.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 3), multipole.Options{})
+	assert.EqualError(t, err, "clusters: d = 1, dv = -1, want at least 1")
+	at, err := clusters.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 3), clusters.Options{})
 	require.NoError(t, err)
 	_, err = at.NewState(4, 1)
-	assert.EqualError(t, err, "multipole: d = 4, but centres are points of R^3")
+	assert.EqualError(t, err, "clusters: d = 4, but centres are points of R^3")
 }

@@ -1,4 +1,4 @@
-package multipole_test
+package clusters_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 // BenchmarkAttention times one head with d = dv = 64, beside exact attention.
@@ -17,7 +17,7 @@ func BenchmarkAttention(b *testing.B) {
 		for _, n := range []int{4096, 16384} {
 			exact := performer.Exact[float32]{Causal: causal}
 			q, k, v := tokens[float32](n, 64, 64, 8, 11)
-			for name, f := range map[string]performer.Attention[float32]{"exact": exact, "multipole": form(b, exact, multipole.Options{})} {
+			for name, f := range map[string]performer.Attention[float32]{"exact": exact, "clusters": form(b, exact, clusters.Options{})} {
 				b.Run(fmt.Sprintf("form=%s/type=float32/causal=%v/L=%d", name, causal, n), func(b *testing.B) {
 					b.ReportAllocs()
 					dst := dense.New[float32](n, 64)
@@ -45,7 +45,7 @@ func BenchmarkDecode(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		form performer.Attention[float32]
-	}{{"exact", exact}, {"multipole", form(b, exact, multipole.Options{Threshold: 0.0007})}} {
+	}{{"exact", exact}, {"clusters", form(b, exact, clusters.Options{Threshold: 0.0007})}} {
 		b.Run(fmt.Sprintf("form=%s/type=float32/L=65536", c.name), func(b *testing.B) {
 			s := state(b, c.form, 1, 1, 64, 64)
 			s.Append(k.RowRange(0, n), v.RowRange(0, n))

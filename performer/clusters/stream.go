@@ -1,4 +1,4 @@
-package multipole
+package clusters
 
 import (
 	"encoding/binary"
@@ -59,16 +59,16 @@ func attentionNewMemory[T dense.Float](a *Attention[T], heads, keyHeads, d, dv i
 		return none, errors.New(errNone)
 	}
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
-		return none, fmt.Errorf("multipole: %w", err)
+		return none, fmt.Errorf("clusters: %w", err)
 	}
 	if d < 1 || dv < 1 {
-		return none, fmt.Errorf("multipole: d = %d, dv = %d, want at least 1", d, dv)
+		return none, fmt.Errorf("clusters: d = %d, dv = %d, want at least 1", d, dv)
 	}
 	if err := limit.Memory[T](keyHeads, max(d, dv)); err != nil {
-		return none, fmt.Errorf("multipole: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
+		return none, fmt.Errorf("clusters: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
 	if a.centres.Rows > 0 && a.centres.Cols != d {
-		return none, fmt.Errorf("multipole: d = %d, but centres are points of R^%d", d, a.centres.Cols)
+		return none, fmt.Errorf("clusters: d = %d, but centres are points of R^%d", d, a.centres.Cols)
 	}
 	m := &memory[T]{a: a, heads: heads, d: d, dv: dv, stores: make([]store[T], keyHeads)}
 	for h := range m.stores {
@@ -176,10 +176,10 @@ func (m *memory[T]) Restore(_ *streams.Saved[T], tokens int) {
 func (m *memory[T]) Check(other streams.Memory[T]) error {
 	o, ok := other.(*memory[T])
 	if !ok {
-		return errors.New("multipole: other belongs to another form, the state to attention by clusters")
+		return errors.New("clusters: other belongs to another form, the state to attention by clusters")
 	}
 	if a, b := m.scale(), o.scale(); a != b {
-		return fmt.Errorf("multipole: Scale = %v, but the state belongs to attention with %v", b, a)
+		return fmt.Errorf("clusters: Scale = %v, but the state belongs to attention with %v", b, a)
 	}
 	return m.sameForm(o.form())
 }
@@ -225,7 +225,7 @@ func (m *memory[T]) form() [formWords]uint64 {
 func (m *memory[T]) sameForm(words [formWords]uint64) error {
 	for i, want := range m.form() {
 		if words[i] != want {
-			return fmt.Errorf("multipole: state of a form with other %s, want the same Options, and the same seed or centres", formNames[i])
+			return fmt.Errorf("clusters: state of a form with other %s, want the same Options, and the same seed or centres", formNames[i])
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package multipole_test
+package clusters_test
 
 import (
 	"math"
@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/multipole"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
 func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Attention[T]) *performer.Batch[T] {
@@ -28,7 +28,7 @@ func TestBatchPadding(t *testing.T) {
 	none := dense.Matrix[float32]{}
 	for _, causal := range []bool{false, true} {
 		for _, left := range []bool{false, true} {
-			f := form(t, performer.Exact[float32]{Causal: causal}, multipole.Options{})
+			f := form(t, performer.Exact[float32]{Causal: causal}, clusters.Options{})
 			b := batch[float32](t, queryHeads, keyHeads, f)
 			q, k, v := heads[float32](rows*len(lengths), queryHeads, keyHeads, d, dv, 1)
 			s := performer.Sequences{Valid: make([]bool, k.Rows)}
@@ -75,8 +75,8 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 	none := dense.Matrix[T]{}
 	exact := performer.Exact[T]{Causal: true}
 	truth := batch[T](t, 1, 1, exact)
-	b := batch[T](t, 1, 1, form(t, exact, multipole.Options{Threshold: 1e-30}))
-	defaults := batch[T](t, 1, 1, form(t, exact, multipole.Options{}))
+	b := batch[T](t, 1, 1, form(t, exact, clusters.Options{Threshold: 1e-30}))
+	defaults := batch[T](t, 1, 1, form(t, exact, clusters.Options{}))
 	q, k, v := tokens[T](n, d, dv, 8, 2)
 	holes := make([]bool, n)
 	for j := range holes {
@@ -103,7 +103,7 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 	}
 	want, err := performer.Attend(exact, args)
 	require.NoError(t, err)
-	got, err := performer.Attend(form(t, exact, multipole.Options{Threshold: 1e-30}), args)
+	got, err := performer.Attend(form(t, exact, clusters.Options{Threshold: 1e-30}), args)
 	require.NoError(t, err)
 	assert.Less(t, relative(dense.Head(got.Out, 0, 0), dense.Head(want.Out, 0, 0)), rounding)
 }
@@ -112,7 +112,7 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 func TestBatchBackward(t *testing.T) {
 	const n, d, dv = 900, 4, 3
 	none := dense.Matrix[float64]{}
-	f := form(t, performer.Exact[float64]{}, multipole.Options{})
+	f := form(t, performer.Exact[float64]{}, clusters.Options{})
 	q, k, v := tokens[float64](n, d, dv, 6, 3)
 	dout := v.Clone()
 	s := performer.Sequences{Valid: make([]bool, n)}
@@ -138,12 +138,12 @@ func TestBatchBackward(t *testing.T) {
 
 func TestForwardSeenErrors(t *testing.T) {
 	x := dense.New[float32](2, 3)
-	f := form(t, performer.Exact[float32]{}, multipole.Options{})
+	f := form(t, performer.Exact[float32]{}, clusters.Options{})
 	for want, seen := range map[string][]int{
-		"multipole: seen has length 1, want one number for each of 2 queries": {1},
-		"multipole: seen[0] = -1, want 0 to 2":                                {-1, 1},
-		"multipole: seen[1] = 1, want 2 to 2":                                 {2, 1},
-		"multipole: seen[1] = 3, want 0 to 2":                                 {0, 3},
+		"clusters: seen has length 1, want one number for each of 2 queries": {1},
+		"clusters: seen[0] = -1, want 0 to 2":                                {-1, 1},
+		"clusters: seen[1] = 1, want 2 to 2":                                 {2, 1},
+		"clusters: seen[1] = 3, want 0 to 2":                                 {0, 3},
 	} {
 		assert.PanicsWithValue(t, want, func() { f.ForwardSeen(dense.Matrix[float32]{}, x, x, x, seen) })
 	}

@@ -1,4 +1,4 @@
-package multipole
+package clusters
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"

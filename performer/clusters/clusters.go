@@ -1,4 +1,4 @@
-package multipole
+package clusters
 
 import (
 	"errors"
@@ -68,7 +68,7 @@ func newAttention[T dense.Float](exact performer.Exact[T], opts Options, src ran
 		return nil, err
 	}
 	if src == nil {
-		return nil, errors.New("multipole: src is nil")
+		return nil, errors.New("clusters: src is nil")
 	}
 	a.seed = [2]uint64{src.Uint64(), src.Uint64()}
 	return a, nil
@@ -93,15 +93,15 @@ func newAt[T dense.Float](exact performer.Exact[T], centres dense.Matrix[T], opt
 	}
 	centres.Check()
 	if centres.Rows < 1 || centres.Cols < 1 {
-		return nil, fmt.Errorf("multipole: centres is %d×%d, want at least 1×1", centres.Rows, centres.Cols)
+		return nil, fmt.Errorf("clusters: centres is %d×%d, want at least 1×1", centres.Rows, centres.Cols)
 	}
 	if opts.Clusters != 0 && opts.Clusters != centres.Rows {
-		return nil, fmt.Errorf("multipole: opts.Clusters = %d, but there are %d centres", opts.Clusters, centres.Rows)
+		return nil, fmt.Errorf("clusters: opts.Clusters = %d, but there are %d centres", opts.Clusters, centres.Rows)
 	}
 	for i := range centres.Rows {
 		for j, x := range centres.Row(i) {
 			if x-x != 0 {
-				return nil, fmt.Errorf("multipole: centres[%d][%d] = %v, want a finite number", i, j, x)
+				return nil, fmt.Errorf("clusters: centres[%d][%d] = %v, want a finite number", i, j, x)
 			}
 		}
 	}
@@ -112,36 +112,36 @@ func newAt[T dense.Float](exact performer.Exact[T], centres dense.Matrix[T], opt
 // prepare returns attention without centres.
 func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*Attention[T], error) {
 	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
-		return nil, fmt.Errorf("multipole: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
+		return nil, fmt.Errorf("clusters: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
 	}
 	if exact.Softcap != 0 {
-		return nil, fmt.Errorf("multipole: exact.Softcap = %v, want 0", exact.Softcap)
+		return nil, fmt.Errorf("clusters: exact.Softcap = %v, want 0", exact.Softcap)
 	}
 	if exact.Window != 0 || exact.Slope != 0 {
-		return nil, fmt.Errorf("multipole: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
+		return nil, fmt.Errorf("clusters: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
 	}
 	if exact.Bits != 0 && exact.Bits != 8 {
-		return nil, fmt.Errorf("multipole: exact.Bits = %d, want 0 or 8", exact.Bits)
+		return nil, fmt.Errorf("clusters: exact.Bits = %d, want 0 or 8", exact.Bits)
 	}
 	if exact.Bits != 0 && exact.Causal {
-		return nil, fmt.Errorf("multipole: exact.Bits = %d with Causal, want 0: codes of a cluster depend on all of its keys", exact.Bits)
+		return nil, fmt.Errorf("clusters: exact.Bits = %d with Causal, want 0: codes of a cluster depend on all of its keys", exact.Bits)
 	}
 	if exact.Unnormalised {
-		return nil, errors.New("multipole: exact.Unnormalised is set, but outputs are averages of values")
+		return nil, errors.New("clusters: exact.Unnormalised is set, but outputs are averages of values")
 	}
 	for _, x := range []struct {
 		name  string
 		value int
 	}{{"Clusters", opts.Clusters}, {"Rounds", opts.Rounds}, {"Sample", opts.Sample}} {
 		if x.value < 0 {
-			return nil, fmt.Errorf("multipole: opts.%s = %d, want at least 0", x.name, x.value)
+			return nil, fmt.Errorf("clusters: opts.%s = %d, want at least 0", x.name, x.value)
 		}
 	}
 	if opts.Rounds > limit.Repeats {
-		return nil, fmt.Errorf("multipole: opts.Rounds = %d, want at most %d", opts.Rounds, limit.Repeats)
+		return nil, fmt.Errorf("clusters: opts.Rounds = %d, want at most %d", opts.Rounds, limit.Repeats)
 	}
 	if !(opts.Threshold >= 0) || math.IsInf(opts.Threshold, 1) {
-		return nil, fmt.Errorf("multipole: opts.Threshold = %v, want a finite number of at least 0", opts.Threshold)
+		return nil, fmt.Errorf("clusters: opts.Threshold = %v, want a finite number of at least 0", opts.Threshold)
 	}
 	if opts.Threshold == 0 {
 		opts.Threshold = 0.003
@@ -169,7 +169,7 @@ var (
 	_ performer.Maskable[float32]  = (*Attention[float32])(nil)
 )
 
-const errNone = "multipole: the Attention is zero, want one of New"
+const errNone = "clusters: the Attention is zero, want one of New"
 
 // Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 // into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not depend on
@@ -214,12 +214,12 @@ var attentionForwardSeenBoth = instance.Both{attentionForwardSeen[float32], atte
 func attentionForwardSeen[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T] {
 	checkSides(a, q, k, v)
 	if len(seen) != q.Rows {
-		panic(fmt.Sprintf("multipole: seen has length %d, want one number for each of %d queries", len(seen), q.Rows))
+		panic(fmt.Sprintf("clusters: seen has length %d, want one number for each of %d queries", len(seen), q.Rows))
 	}
 	least := 0
 	for i, n := range seen {
 		if n < least || n > k.Rows {
-			panic(fmt.Sprintf("multipole: seen[%d] = %d, want %d to %d", i, n, least, k.Rows))
+			panic(fmt.Sprintf("clusters: seen[%d] = %d, want %d to %d", i, n, least, k.Rows))
 		}
 		least = n
 	}
@@ -257,12 +257,12 @@ func checkSides[T dense.Float](a *Attention[T], q, k, v dense.Matrix[T]) {
 		panicOfShapes(q, k, v)
 	}
 	if a.centres.Rows > 0 && a.centres.Cols != q.Cols {
-		panic(fmt.Sprintf("multipole: q is %d×%d, but centres are points of R^%d", q.Rows, q.Cols, a.centres.Cols))
+		panic(fmt.Sprintf("clusters: q is %d×%d, but centres are points of R^%d", q.Rows, q.Cols, a.centres.Cols))
 	}
 }
 
 func panicOfShapes[T dense.Float](q, k, v dense.Matrix[T]) {
-	panic(fmt.Sprintf("multipole: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
+	panic(fmt.Sprintf("clusters: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
 }
 
 // scale returns the factor of products of d-dimensional points.
