@@ -98,10 +98,7 @@ func constructorOf[T dense.Float](form Attention[T]) func(heads, keyHeads, d, dv
 	case remembering[T]:
 		return f.newMemory
 	case streams.Source[T]:
-		return func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-			m, err := f.NewMemory(heads, keyHeads, d, dv)
-			return streams.Open(m), err
-		}
+		return f.NewMemory
 	}
 	return nil
 }

@@ -9,40 +9,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
-// (Lk×dv) into dq, dk and dv, and returns them; zero ones are allocated. out is the result of
-// Forward. Let g_i be the rows of dout, δ_i = g_i·out_i, and D_i the denominator of row i. With the
-// shares P_ij = exp(s·q_iᵀk_j)/D_i of scored keys and W_ic = w_ic/D_i of other clusters,
-//
-//	dS_ij = P_ij·(g_i·v_j − δ_i),  A_ic = W_ic·(g_i·v̄_c − δ_i),
-//	dq_i  = s·Σ_j dS_ij·k_j + s·Σ_c A_ic·(μ_c + s·t_c·q_i),
-//	dk_j  = s·Σ_i dS_ij·q_i + s·Σ_i A_ic·(q_i + s·‖q_i‖²·(k_j − μ_c)/d)/n_c,
-//	dv_j  = Σ_i P_ij·g_i + Σ_i W_ic·g_i/n_c.
-//
-// The clusters of keys and the choice of scored clusters count as constants: the result is the
-// gradient of Forward wherever small changes alter neither. What is left out is that other choices
-// would be made further away. As τ → 0 the gradients are those of exact attention. Those of queries
-// err more than outputs, because keys and values do not vary together within a cluster that is not
-// scored: on clustered keys, with outputs 6 % off, dq was 19 % off, dk 10 % and dv 6 %.
-//
-// The cost is about four times that of Forward, and the memory beyond the gradients up to eight
-// times that of keys and values. Bits do not depend on GOMAXPROCS. NaN and Inf reach every gradient
-// that depends on them and may reach others.
-//
-// dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
-// not fit, and if CanBackward returns an error.
-func (a *Attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	return instance.Of(&attentionBackwardBoth, (*Attention[T]).Backward)(a, dq, dk, dv, q, k, v, dout)
-}
-
-var attentionBackwardBoth = instance.Both{attentionBackward[float32], attentionBackward[float64]}
-
-func attentionBackward[T dense.Float](a *Attention[T], dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+func (a *attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	if err := a.CanBackward(); err != nil {
 		panic(err.Error())
 	}
@@ -66,9 +37,7 @@ func attentionBackward[T dense.Float](a *Attention[T], dq, dk, dv, q, k, v, dout
 	return dq, dk, dv
 }
 
-// CanBackward returns nil for bidirectional attention, and an error for causal attention, which has
-// no gradients. It panics unless a constructor has made a.
-func (a *Attention[T]) CanBackward() error {
+func (a *attention[T]) CanBackward() error {
 	if a.Describe().Causal {
 		return errors.New("clusters: causal Attention has no derivatives")
 	}
@@ -84,7 +53,7 @@ const (
 
 // gradients is one call of Backward. The stages follow each other, each with pieces of its own.
 type gradients[T dense.Float] struct {
-	a                         *Attention[T]
+	a                         *attention[T]
 	dq, dk, dv, q, k, v, dout dense.Matrix[T]
 	sorted                    whole[T]
 	places                    []int32 // of keys in the order of clusters

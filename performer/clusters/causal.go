@@ -26,7 +26,7 @@ const (
 //
 // Query i sees seen[i] keys, or i+1 if seen is nil. It belongs to the block of the last key that it
 // sees. More queries than a block has keys are in several blocks with the same keys.
-func causal[T dense.Float](a *Attention[T], dst, q, k, v dense.Matrix[T], seen []int) {
+func causal[T dense.Float](a *attention[T], dst, q, k, v dense.Matrix[T], seen []int) {
 	c := pool.Get[past[T]](&pasts)
 	c.a, c.k, c.v, c.dst, c.q, c.seen = a, k, v, dst, q, seen
 	c.begin()
@@ -46,7 +46,7 @@ var pasts pool.Pair[past[float32], past[float64]]
 
 // past is what a call of causal attention knows of older keys. A piece is a group of blocks.
 type past[T dense.Float] struct {
-	a            *Attention[T]
+	a            *attention[T]
 	dst, q, k, v dense.Matrix[T]
 	seen         []int
 	places       []int // of the first queries

@@ -10,7 +10,7 @@ import (
 )
 
 // findCentres returns the centres of the clusters of keys, in memory unless they are given.
-func findCentres[T dense.Float](a *Attention[T], memory *scratch.Buffer[T], k dense.Matrix[T]) dense.Matrix[T] {
+func findCentres[T dense.Float](a *attention[T], memory *scratch.Buffer[T], k dense.Matrix[T]) dense.Matrix[T] {
 	if a.centres.Rows > 0 {
 		return a.centres
 	}

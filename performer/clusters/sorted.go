@@ -22,7 +22,7 @@ type sorted[T dense.Float] struct {
 }
 
 // find finds the centres of the clusters of keys, unless a has them.
-func (s *sorted[T]) find(a *Attention[T], k dense.Matrix[T]) { s.centres = findCentres(a, &s.found, k) }
+func (s *sorted[T]) find(a *attention[T], k dense.Matrix[T]) { s.centres = findCentres(a, &s.found, k) }
 
 func (s *sorted[T]) clusters() int { return s.centres.Rows }
 
@@ -101,7 +101,7 @@ type whole[T dense.Float] struct {
 }
 
 // build sorts keys and values by the clusters of a, and makes their codes if they are to be coded.
-func (w *whole[T]) build(a *Attention[T], k, v dense.Matrix[T], coded bool) {
+func (w *whole[T]) build(a *attention[T], k, v dense.Matrix[T], coded bool) {
 	w.find(a, k)
 	w.sort(k, v)
 	w.scale = a.scale(k.Cols)

@@ -186,7 +186,7 @@ func testStateBytes[T dense.Float](t *testing.T) {
 	q, k, v := heads[T](n, 2, 1, d, dv, 5)
 	centres, err := clusters.NewAt(performer.Exact[T]{}, k.RowRange(0, 60), clusters.Options{})
 	require.NoError(t, err)
-	for _, f := range []*clusters.Attention[T]{form(t, performer.Exact[T]{}, clusters.Options{}), centres} {
+	for _, f := range []clusters.Attention[T]{form(t, performer.Exact[T]{}, clusters.Options{}), centres} {
 		for _, at := range []int{0, 1, 1023, 2200} {
 			s := state[T](t, f, 2, 1, d, dv)
 			s.Append(k.RowRange(0, at), v.RowRange(0, at))
@@ -362,14 +362,6 @@ func TestStateErrors(t *testing.T) {
 	f := form(t, performer.Exact[float32]{}, clusters.Options{})
 	_, err := f.NewState(0, 1)
 	assert.EqualError(t, err, "performer: d = 0, dv = 1, want at least 1")
-	_, err = new(clusters.Attention[float32]).NewState(1, 1)
-	assert.EqualError(t, err, "clusters: the Attention is zero, want one of New")
-	_, err = new(clusters.Attention[float32]).NewMemory(1, 1, 1, 1)
-	assert.EqualError(t, err, "clusters: the Attention is zero, want one of New")
-	_, err = f.NewMemory(3, 2, 1, 1)
-	assert.EqualError(t, err, "clusters: heads = 3, keyHeads = 2, want at least 1 and heads a multiple of keyHeads")
-	_, err = f.NewMemory(1, 1, 1, -1)
-	assert.EqualError(t, err, "clusters: d = 1, dv = -1, want at least 1")
 	at, err := clusters.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 3), clusters.Options{})
 	require.NoError(t, err)
 	_, err = at.NewState(4, 1)

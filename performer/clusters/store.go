@@ -10,7 +10,7 @@ import (
 // store is the tokens of one head of keys of a stream: the keys and values of the last ones in their
 // order, those of the others by cluster.
 type store[T dense.Float] struct {
-	a     *Attention[T]
+	a     *attention[T]
 	d, dv int
 
 	begin        int // the number of tokens at which clusters were found, 0 for none

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -18,26 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
-// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It keeps all keys and values, those before the last 128 to 255 tokens by
-// cluster. A step looks at all clusters, and scores the keys of a few and the last tokens. Clusters
-// are found anew among all keys before the last 128 when 1024, 2048, 4096 … tokens have come. The
-// first 1023 tokens have exact attention.
-//
-// Outputs do not have the bits of a causal Forward, but errors of the same size. They depend on the
-// tokens alone, not on how a stream is cut into calls, so two States merge as if one had taken in the
-// tokens of the other. A Rollback over a number of tokens at which clusters were found finds the
-// earlier clusters again, which takes as long as then.
-//
-// If several heads of queries read one head of keys, as in a [performer.Batch], the keys of a cluster
-// that one of them asks for are scored for all.
-//
-// The error reports a zero Attention, a d or dv below 1 or beyond the memory of the machine, and a d
-// that is not the dimension of the centres of [NewAt].
-func (a *Attention[T]) NewState(d, dv int) (*performer.State[T], error) {
-	if a.opts.Rounds == 0 {
-		return nil, errors.New(errNone)
-	}
+func (a *attention[T]) NewState(d, dv int) (*performer.State[T], error) {
 	b, err := performer.NewBatch[T](1, 1, a)
 	if err != nil {
 		return nil, err
@@ -45,41 +25,24 @@ func (a *Attention[T]) NewState(d, dv int) (*performer.State[T], error) {
 	return b.NewState(d, dv)
 }
 
-// NewMemory is for states of package performer: it returns what they keep of the tokens of some
-// heads. Programs call NewState, or NewState of a performer.Batch. The errors are those of NewState.
-func (a *Attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Closed[T], error) {
-	return instance.Of(&attentionNewMemoryBoth, (*Attention[T]).NewMemory)(a, heads, keyHeads, d, dv)
-}
-
-var attentionNewMemoryBoth = instance.Both{attentionNewMemory[float32], attentionNewMemory[float64]}
-
-func attentionNewMemory[T dense.Float](a *Attention[T], heads, keyHeads, d, dv int) (streams.Closed[T], error) {
-	var none streams.Closed[T]
-	if a.opts.Rounds == 0 {
-		return none, errors.New(errNone)
-	}
-	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
-		return none, fmt.Errorf("clusters: %w", err)
-	}
-	if d < 1 || dv < 1 {
-		return none, fmt.Errorf("clusters: d = %d, dv = %d, want at least 1", d, dv)
-	}
+// NewMemory returns what a state of package performer keeps of the tokens of some heads.
+func (a *attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	if err := limit.Memory[T](keyHeads, max(d, dv)); err != nil {
-		return none, fmt.Errorf("clusters: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
+		return nil, fmt.Errorf("clusters: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
 	if a.centres.Rows > 0 && a.centres.Cols != d {
-		return none, fmt.Errorf("clusters: d = %d, but centres are points of R^%d", d, a.centres.Cols)
+		return nil, fmt.Errorf("clusters: d = %d, but centres are points of R^%d", d, a.centres.Cols)
 	}
 	m := &memory[T]{a: a, heads: heads, d: d, dv: dv, stores: make([]store[T], keyHeads)}
 	for h := range m.stores {
 		m.stores[h] = store[T]{a: a, d: d, dv: dv}
 	}
-	return streams.Close[T](m), nil
+	return m, nil
 }
 
 // memory is what a state keeps of the tokens of some heads. It is a function of these tokens.
 type memory[T dense.Float] struct {
-	a        *Attention[T]
+	a        *attention[T]
 	heads    int // of queries
 	d, dv    int
 	tokens   int

@@ -376,8 +376,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[audit.Report](),
 	reflect.TypeFor[audit.Trial](),
 	reflect.TypeFor[blas.Implementation](),
-	reflect.TypeFor[clusters.Attention[float32]](),
-	reflect.TypeFor[clusters.Attention[float64]](),
 	reflect.TypeFor[clusters.Options](),
 	reflect.TypeFor[components.Model[float32]](),
 	reflect.TypeFor[components.Model[float64]](),

@@ -52,19 +52,9 @@ type Memory[T dense.Float] interface {
 // Source is a form of another package that has a Memory, as those of package performer have.
 type Source[T dense.Float] interface {
 	// NewMemory returns an empty Memory of the given numbers of heads of queries and of keys, for
-	// points of dimension d and values of dimension dv.
-	NewMemory(heads, keyHeads, d, dv int) (Closed[T], error)
+	// points of dimension d and values of dimension dv, all at least 1.
+	NewMemory(heads, keyHeads, d, dv int) (Memory[T], error)
 }
-
-// Closed is a Memory on its way from a Source to a state. It has no methods, as all may call
-// NewMemory, but a Memory checks no argument.
-type Closed[T dense.Float] struct{ memory Memory[T] }
-
-// Close returns m without its methods.
-func Close[T dense.Float](m Memory[T]) Closed[T] { return Closed[T]{m} }
-
-// Open returns the Memory.
-func Open[T dense.Float](c Closed[T]) Memory[T] { return c.memory }
 
 // Saved is what a Memory has to be given to return to a place in the stream.
 type Saved[T dense.Float] struct {
