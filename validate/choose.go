@@ -77,11 +77,11 @@ type Trial[T dense.Float] struct {
 	Frequencies, Features int
 
 	// MSE is the mean over the pairs of the squared error of the estimate, or of the squared
-	// relative error. If Law, as Theory names it, is not "", MSE is exact and StdErr is 0.
-	// Otherwise MSE is measured, and StdErr is its standard error over the draws, to first order
+	// relative error. If Law, as Theory names it, is not "", MSE is exact and MSEStdErr is 0.
+	// Otherwise MSE is measured, and MSEStdErr is its standard error over the draws, to first order
 	// for a ratio.
-	MSE, StdErr float64
-	Law         string
+	MSE, MSEStdErr float64
+	Law            string
 
 	// Time is how long Transform of the samples took; 0 unless Time is limited.
 	Time time.Duration
@@ -99,7 +99,7 @@ func (r Trial[T]) bound() float64 {
 }
 
 // margin returns four standard errors.
-func (r Trial[T]) margin() float64 { return 4 * r.StdErr }
+func (r Trial[T]) margin() float64 { return 4 * r.MSEStdErr }
 
 // Choice is the result of Choose, the best candidate first.
 type Choice[T dense.Float] struct {
@@ -115,22 +115,14 @@ type Choice[T dense.Float] struct {
 	x, y dense.Matrix[T]
 }
 
-// Best returns the first of the ranking. Best panics for a Choice without trials, such as the zero
-// one.
-func (c Choice[T]) Best() Trial[T] {
-	if len(c.Trials) == 0 {
-		panic("validate: the Choice has no trials, want one of Choose")
-	}
-	return c.Trials[0]
-}
-
 // Draw draws a map of the best candidate, with its number of frequencies, fitted to the samples
 // that it was chosen for. An error reports a Choice without trials, and what the candidate reports.
 func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 	if len(c.Trials) == 0 || c.Trials[0].Candidate.Draw == nil {
 		return nil, errors.New("validate: the Choice has no trials, want one of Choose")
 	}
-	return c.Best().Draw(c.Best().Frequencies, c.x, c.y, src)
+	best := c.Trials[0]
+	return best.Draw(best.Frequencies, c.x, c.y, src)
 }
 
 // Choose tells which candidate estimates its kernel best within the budget, at points like the rows
@@ -167,10 +159,10 @@ func Choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y 
 		o.Draws = 64
 	}
 	rng := rand.New(src)
-	px, py := dense.New[T](o.Pairs, x.Cols), dense.New[T](o.Pairs, x.Cols)
+	s := &selection[T]{ChooseOptions: o, control: run, x: x, y: y, px: dense.New[T](o.Pairs, x.Cols), py: dense.New[T](o.Pairs, x.Cols)}
 	for i := range o.Pairs {
-		copy(px.Row(i), x.Row(rng.IntN(x.Rows)))
-		copy(py.Row(i), y.Row(rng.IntN(y.Rows)))
+		copy(s.px.Row(i), x.Row(rng.IntN(x.Rows)))
+		copy(s.py.Row(i), y.Row(rng.IntN(y.Rows)))
 	}
 	c := Choice[T]{Relative: o.Relative, Pairs: o.Pairs, x: x, y: y}
 	for _, candidate := range candidates {
@@ -178,7 +170,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y 
 			return Choice[T]{}, fmt.Errorf("validate: %w", err)
 		}
 		r := Trial[T]{Candidate: candidate}
-		err := r.assess(run, c, px, py, o, rand.NewPCG(src.Uint64(), src.Uint64()))
+		err := s.assess(&r, rand.NewPCG(src.Uint64(), src.Uint64()))
 		if err == nil && math.IsNaN(r.MSE) {
 			err = errors.New("the mean squared error is NaN: features, or the kernel, are NaN or infinite at a pair")
 		}
@@ -205,7 +197,7 @@ func Choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y 
 	}
 	slices.SortStableFunc(c.Trials[:c.Enough], func(a, b Trial[T]) int { return cmp.Compare(a.Features, b.Features) })
 	if c.Enough == 0 {
-		best := c.Best()
+		best := c.Trials[0]
 		return c, fmt.Errorf("validate: %w: candidate %s has the error %.3g with %d features, want at most %v", ErrInaccurate, best.Name, math.Sqrt(best.bound()), best.Features, o.Error)
 	}
 	return c, nil
@@ -257,17 +249,25 @@ func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 	return nil
 }
 
+// selection holds what one call of Choose works with: its arguments, and the pairs of points at which
+// it compares the candidates.
+type selection[T dense.Float] struct {
+	ChooseOptions
+	control      *control
+	x, y, px, py dense.Matrix[T]
+}
+
 // assess sets the fields of r except its candidate.
-func (r *Trial[T]) assess(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
+func (s *selection[T]) assess(r *Trial[T], src rand.Source) error {
 	if r.Candidate.Draw == nil {
 		return errors.New("Draw is nil")
 	}
-	if o.Error > 0 {
-		return r.reach(run, c, px, py, o, src)
+	if s.Error > 0 {
+		return s.reach(r, src)
 	}
-	m, err := r.fit(run, c, o, src)
+	m, err := s.fit(r, src)
 	if err != nil {
 		return err
 	}
-	return r.judge(run, m, c, px, py, o, src)
+	return s.judge(r, m, src)
 }

@@ -15,69 +15,69 @@ import (
 const mostFeatures = 1 << 20
 
 // fit sets the number of frequencies to the largest within the budget and returns a map with them.
-func (r *Trial[T]) fit(run *control, c Choice[T], o ChooseOptions, src rand.Source) (rff.Map[T], error) {
-	m, err := r.at(1, c, src)
+func (s *selection[T]) fit(r *Trial[T], src rand.Source) (rff.Map[T], error) {
+	m, err := s.at(r, 1, src)
 	if err != nil {
 		return nil, err
 	}
 	_, per := m.Dims()
 	limit := max(mostFeatures/per, 1)
-	if o.Features > 0 {
-		if limit = o.Features / per; limit < 1 {
-			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, o.Features)
+	if s.Features > 0 {
+		if limit = s.Features / per; limit < 1 {
+			return nil, fmt.Errorf("one frequency makes %d features, the budget is %d", per, s.Features)
 		}
 	}
-	if o.Time > 0 {
-		m, err = r.within(run, o.Time, limit, m, c, src)
+	if s.Time > 0 {
+		m, err = s.within(r, limit, m, src)
 	} else {
 		r.Frequencies = limit
-		m, err = r.at(limit, c, src)
+		m, err = s.at(r, limit, src)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if _, r.Features = m.Dims(); o.Features > 0 && r.Features > o.Features {
-		return nil, fmt.Errorf("%d frequencies make %d features, the budget is %d", r.Frequencies, r.Features, o.Features)
+	if _, r.Features = m.Dims(); s.Features > 0 && r.Features > s.Features {
+		return nil, fmt.Errorf("%d frequencies make %d features, the budget is %d", r.Frequencies, r.Features, s.Features)
 	}
 	return m, nil
 }
 
 // at draws the map with m frequencies.
-func (r *Trial[T]) at(m int, c Choice[T], src rand.Source) (rff.Map[T], error) {
-	drawn, err := r.Draw(m, c.x, c.y, src)
+func (s *selection[T]) at(r *Trial[T], m int, src rand.Source) (rff.Map[T], error) {
+	drawn, err := r.Draw(m, s.x, s.y, src)
 	if err != nil {
 		return nil, err
 	}
 	if drawn == nil {
 		return nil, errors.New("the map is nil")
 	}
-	if in, out := drawn.Dims(); in != c.x.Cols || out < 1 {
-		return nil, fmt.Errorf("the map takes points of R^%d to %d features, x is %d×%d", in, out, c.x.Rows, c.x.Cols)
+	if in, out := drawn.Dims(); in != s.x.Cols || out < 1 {
+		return nil, fmt.Errorf("the map takes points of R^%d to %d features, x is %d×%d", in, out, s.x.Rows, s.x.Cols)
 	}
 	return drawn, nil
 }
 
 // within draws the map with the most frequencies, at most most, that keeps within the time limit.
 // It finds their number to one part in eight. one is the map with one frequency.
-func (r *Trial[T]) within(run *control, limit time.Duration, most int, one rff.Map[T], c Choice[T], src rand.Source) (rff.Map[T], error) {
-	best, fits := one, timed(one, c.x, c.y)
-	if fits > limit {
-		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, limit)
+func (s *selection[T]) within(r *Trial[T], most int, one rff.Map[T], src rand.Source) (rff.Map[T], error) {
+	best, fits := one, timed(one, s.x, s.y)
+	if fits > s.Time {
+		return nil, fmt.Errorf("one frequency takes %v, the budget is %v", fits, s.Time)
 	}
 	lo, hi := 1, 0 // lo fits; hi does not, unless it is 0
 	for lo < most && (hi == 0 || hi-lo > max(1, lo/8)) {
-		if err := run.err(); err != nil {
+		if err := s.control.err(); err != nil {
 			return nil, err
 		}
 		next := min(2*lo, most)
 		if hi > 0 {
 			next = lo + (hi-lo)/2
 		}
-		m, err := r.at(next, c, src)
+		m, err := s.at(r, next, src)
 		if err != nil {
 			return nil, err
 		}
-		if t := timed(m, c.x, c.y); t > limit {
+		if t := timed(m, s.x, s.y); t > s.Time {
 			hi = next
 		} else {
 			lo, best, fits = next, m, t
@@ -114,15 +114,15 @@ const mostForError = 1 << 14
 
 // reach sets the fields of r, with as few frequencies as the error needs, or else with the largest
 // number within the budget.
-func (r *Trial[T]) reach(run *control, c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
-	one, err := r.at(1, c, src)
+func (s *selection[T]) reach(r *Trial[T], src rand.Source) error {
+	one, err := s.at(r, 1, src)
 	if err != nil {
 		return err
 	}
 	_, per := one.Dims()
 	most := max(mostForError/per, 1)
-	if o.Features > 0 || o.Time > 0 {
-		if _, err := r.fit(run, c, o, src); err != nil {
+	if s.Features > 0 || s.Time > 0 {
+		if _, err := s.fit(r, src); err != nil {
 			return err
 		}
 		most = r.Frequencies
@@ -130,18 +130,18 @@ func (r *Trial[T]) reach(run *control, c Choice[T], px, py dense.Matrix[T], o Ch
 	enough := *r
 	enough.Frequencies = 0
 	// Errors are about proportional to 1/m, so that a few steps are enough.
-	target := o.Error * o.Error
-	for m, step := min(32, most), 0; step < 6 && run.err() == nil; step++ {
-		drawn, err := r.at(m, c, src)
+	target := s.Error * s.Error
+	for m, step := min(32, most), 0; step < 6 && s.control.err() == nil; step++ {
+		drawn, err := s.at(r, m, src)
 		if err != nil {
 			return err
 		}
 		r.Frequencies = m
 		_, r.Features = drawn.Dims()
-		if o.Time > 0 {
-			r.Time = timed(drawn, c.x, c.y)
+		if s.Time > 0 {
+			r.Time = timed(drawn, s.x, s.y)
 		}
-		if err := r.judge(run, drawn, c, px, py, o, src); err != nil {
+		if err := s.judge(r, drawn, src); err != nil {
 			return err
 		}
 		bound := r.bound()

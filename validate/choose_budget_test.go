@@ -24,30 +24,30 @@ func TestChooseToAnError(t *testing.T) {
 		require.Empty(t, c.Rejected)
 		require.Positive(t, c.Enough)
 		for i, r := range c.Trials {
-			bound := r.MSE + 4*r.StdErr
+			bound := r.MSE + 4*r.MSEStdErr
 			if i >= c.Enough {
 				assert.Greater(t, bound, limit*limit, r.Name)
 				continue
 			}
 			assert.LessOrEqual(t, bound, limit*limit, r.Name)
-			assert.GreaterOrEqual(t, r.Features, c.Best().Features, r.Name)
-			if r.StdErr == 0 && r.Frequencies > 8 {
+			assert.GreaterOrEqual(t, r.Features, c.Trials[0].Features, r.Name)
+			if r.MSEStdErr == 0 && r.Frequencies > 8 {
 				assert.Greater(t, r.MSE/0.8, limit*limit, "%s: fewer frequencies would not be enough", r.Name)
 			}
 		}
 		drawn, err := c.Draw(exprand.NewSource(2))
 		require.NoError(t, err)
 		_, out := drawn.Dims()
-		assert.Equal(t, c.Best().Features, out)
+		assert.Equal(t, c.Trials[0].Features, out)
 	}
 
 	c, err := validate.Choose(t.Context(), all, x, y, validate.ChooseOptions{Features: 8, Error: 0.001, Pairs: 30, Draws: 30}, exprand.NewSource(1))
 	require.ErrorIs(t, err, validate.ErrInaccurate)
-	assert.ErrorContains(t, err, "validate: no candidate is accurate enough: candidate "+c.Best().Name+" has the error ")
+	assert.ErrorContains(t, err, "validate: no candidate is accurate enough: candidate "+c.Trials[0].Name+" has the error ")
 	assert.ErrorContains(t, err, " with 8 features, want at most 0.001")
 	assert.Zero(t, c.Enough)
 	assert.Len(t, c.Trials, len(all))
-	assert.Equal(t, 8, c.Best().Features)
+	assert.Equal(t, 8, c.Trials[0].Features)
 
 	_, err = validate.Choose(t.Context(), all, x, y, validate.ChooseOptions{Error: math.NaN()}, exprand.NewSource(1))
 	assert.EqualError(t, err, "validate: ChooseOptions.Error = NaN, want at least 0")

@@ -14,39 +14,39 @@ import (
 )
 
 // judge sets the error of r, whose map is m.
-func (r *Trial[T]) judge(run *control, m rff.Map[T], c Choice[T], px, py dense.Matrix[T], o ChooseOptions, src rand.Source) error {
+func (s *selection[T]) judge(r *Trial[T], m rff.Map[T], src rand.Source) error {
 	k := m.Kernel()
 	if k == nil {
 		return errors.New("the map names no kernel to compare with")
 	}
-	x, y := dense.Copy(dense.Matrix[float64]{}, px), dense.Copy(dense.Matrix[float64]{}, py)
-	r.StdErr = 0
-	if r.MSE, r.Law = predicted(run, m, x, y, c.Relative); r.Law != "" {
+	x, y := dense.Copy(dense.Matrix[float64]{}, s.px), dense.Copy(dense.Matrix[float64]{}, s.py)
+	r.MSEStdErr = 0
+	if r.MSE, r.Law = predicted(s.control, m, x, y, s.Relative); r.Law != "" {
 		return nil
 	}
 	var scales []float64
 	var err error
-	if c.Relative {
+	if s.Relative {
 		if scales, err = reciprocals(k, x, y); err != nil {
 			return err
 		}
 	}
-	if r.MSE, r.StdErr, err = r.measure(run, r.Draw, c, px, py, scales, o.Draws, src); err != nil || r.Control == nil {
+	if r.MSE, r.MSEStdErr, err = s.measure(r.Draw, r.Frequencies, scales, src); err != nil || r.Control == nil {
 		return err
 	}
-	control, err := r.Control(r.Frequencies, c.x, c.y, src)
+	control, err := r.Control(r.Frequencies, s.x, s.y, src)
 	if err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
-	exact, law := predicted(run, control, x, y, c.Relative)
+	exact, law := predicted(s.control, control, x, y, s.Relative)
 	if law == "" {
 		return nil
 	}
-	mean, stdErr, err := r.measure(run, r.Control, c, px, py, scales, o.Draws, src)
+	mean, stdErr, err := s.measure(r.Control, r.Frequencies, scales, src)
 	if err != nil {
 		return fmt.Errorf("the control: %w", err)
 	}
-	r.MSE, r.StdErr = exact*r.MSE/mean, exact/mean*math.Hypot(r.StdErr, stdErr*r.MSE/mean)
+	r.MSE, r.MSEStdErr = exact*r.MSE/mean, exact/mean*math.Hypot(r.MSEStdErr, stdErr*r.MSE/mean)
 	return nil
 }
 
@@ -89,15 +89,13 @@ func predicted[T dense.Float](run *control, m rff.Map[T], x, y dense.Matrix[floa
 	return mse, l.Name
 }
 
-// measure returns the mean squared error of maps that draw makes, and its standard error. Errors
-// are multiplied by the scales.
-func (r *Trial[T]) measure(run *control, draw func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error),
-	c Choice[T], px, py dense.Matrix[T], scales []float64, draws int, src rand.Source) (mse, stdErr float64, err error) {
-	m, err := measure(func(src rand.Source) (rff.Map[T], error) {
-		return draw(r.Frequencies, c.x, c.y, src)
-	}, px, py, draws, src, newControl(run.ctx, nil, 0), scales)
+// measure returns the mean squared error of maps that draw makes with m frequencies, and its standard
+// error. Errors are multiplied by the scales.
+func (s *selection[T]) measure(draw drawing[T], m int, scales []float64, src rand.Source) (mse, stdErr float64, err error) {
+	of := func(src rand.Source) (rff.Map[T], error) { return draw(m, s.x, s.y, src) }
+	total, err := measure(of, s.px, s.py, s.Draws, src, newControl(s.control.ctx, nil, 0), scales)
 	if err != nil {
 		return 0, 0, err
 	}
-	return m.overall.mean, m.overall.stdErr(), nil
+	return total.overall.mean, total.overall.stdErr(), nil
 }

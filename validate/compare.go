@@ -60,7 +60,7 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 				// To first order in the errors of the two, which are independent.
 				first := c.Methods[0]
 				row.Ratio = row.MSE / first.MSE
-				row.RatioStdErr = math.Hypot(row.StdErr, row.Ratio*first.StdErr) / first.MSE
+				row.RatioStdErr = math.Hypot(row.MSEStdErr, row.Ratio*first.MSEStdErr) / first.MSE
 			}
 			c.Methods = append(c.Methods, row)
 		}
@@ -85,7 +85,7 @@ func (c Comparison) Table() Table {
 	}
 	for _, r := range c.Methods {
 		_, z := r.Worst()
-		table.Rows = append(table.Rows, []any{r.Name, r.MSE, r.StdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
+		table.Rows = append(table.Rows, []any{r.Name, r.MSE, r.MSEStdErr, r.Ratio, r.RatioStdErr, math.Abs(z)})
 	}
 	if slices.ContainsFunc(c.Methods, func(r Compared) bool { return r.Draws < c.Draws }) {
 		table.Columns = append(table.Columns, Column{Name: "draws", Key: "draws"})

@@ -72,7 +72,7 @@ func (s Spectrum) String() string {
 // its transpose by more than n·ε times its largest element, and if the eigenvalues do not converge.
 // For a smaller difference the eigenvalues of (a + aᵀ)/2 count.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
-	asymmetry, err := Symmetric(a)
+	asymmetry, err := CheckSymmetric(a)
 	if err != nil {
 		return Spectrum{}, err
 	}

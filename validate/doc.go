@@ -9,17 +9,17 @@
 //
 // # Matrices and functions
 //
-//   - Symmetric: the largest |a_ij − a_ji| and where it is.
+//   - CheckSymmetric: the largest |a_ij − a_ji| and where it is.
 //   - Definiteness: the eigenvalues and the verdict positive definite, positive semi-definite or
 //     indefinite, with the tolerance n·ε·max|λ| that it used and a vector v with vᵀAv < 0 as
 //     witness when it is indefinite. n·ε·max|λ| is the usual threshold of numerical rank [Golub &
 //     Van Loan 2013, §5.4.1]: rounding the elements of a matrix may move its eigenvalues by about
 //     that much, so a smaller one has no sign.
-//   - Kernel: whether a function is finite, symmetric and positive semi-definite on given points,
+//   - CheckKernel: whether a function is finite, symmetric and positive semi-definite on given points,
 //     and the pair or the witness that breaks it. By definition a kernel is all this on all points.
 //     So a fault on some points is a proof, and no fault is evidence.
-//   - Orthogonal: the largest |cos| between two rows, and which.
-//   - Linear: whether f(x+y) = f(x) + f(y) and f(c·x) = c·f(x) at random points of three
+//   - CheckOrthogonal: the largest |cos| between two rows, and which.
+//   - CheckLinear: whether f(x+y) = f(x) + f(y) and f(c·x) = c·f(x) at random points of three
 //     magnitudes, or the counterexample.
 //
 // # Random maps

@@ -22,14 +22,14 @@ func (k sigmoid) Eval(x, y []float64) float64 {
 	return math.Tanh(k.scale*kernels.DotProduct{}.Eval(x, y) + k.offset)
 }
 
-func ExampleKernel() {
+func ExampleCheckKernel() {
 	x := dense.Of(3, 1, []float64{0, 1, 2})
-	good, err := validate.Kernel(kernels.Gaussian{}, x)
+	good, err := validate.CheckKernel(kernels.Gaussian{}, x)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	bad, err := validate.Kernel(sigmoid{scale: -1, offset: 0.5}, x)
+	bad, err := validate.CheckKernel(sigmoid{scale: -1, offset: 0.5}, x)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +58,7 @@ func ExampleDefiniteness() {
 	// eigenvalues [-1.000 3.000], witness ratio -1.000, form -1.000
 }
 
-func ExampleLinear() {
+func ExampleCheckLinear() {
 	relu := func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 		dst = dense.Copy(dst, x)
 		for i := range dst.Rows {
@@ -68,7 +68,7 @@ func ExampleLinear() {
 		}
 		return dst
 	}
-	l, err := validate.Linear(relu, 2, 10, exprand.NewSource(1))
+	l, err := validate.CheckLinear(relu, 2, 10, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -77,13 +77,13 @@ func ExampleLinear() {
 	// Output: false f(x + y) = f(x) + f(y)
 }
 
-func ExampleOrthogonal() {
+func ExampleCheckOrthogonal() {
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, 16, 16, exprand.NewSource(1))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	angle, err := validate.Orthogonal(w.Frequencies())
+	angle, err := validate.CheckOrthogonal(w.Frequencies())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -21,38 +21,44 @@ func TestErrorsAreNotOK(t *testing.T) {
 	notFinite := dense.Of(2, 2, []float64{1, 2, 2, math.NaN()})
 	for name, f := range map[string]func() (ok bool, text fmt.Stringer, err error){
 		"Symmetric of no square": func() (bool, fmt.Stringer, error) {
-			a, err := validate.Symmetric(one.ColRange(0, 0))
+			a, err := validate.CheckSymmetric(one.ColRange(0, 0))
 			return a.OK(), a, err
 		},
-		"Symmetric": func() (bool, fmt.Stringer, error) { a, err := validate.Symmetric(notFinite); return a.OK(), a, err },
+		"Symmetric": func() (bool, fmt.Stringer, error) {
+			a, err := validate.CheckSymmetric(notFinite)
+			return a.OK(), a, err
+		},
 		"Kernel of nil": func() (bool, fmt.Stringer, error) {
-			c, err := validate.Kernel(nil, one)
+			c, err := validate.CheckKernel(nil, one)
 			return c.OK(), c, err
 		},
 		"Kernel out of range": func() (bool, fmt.Stringer, error) {
-			c, err := validate.Kernel(kernels.Gaussian{LengthScale: -1}, one)
+			c, err := validate.CheckKernel(kernels.Gaussian{LengthScale: -1}, one)
 			return c.OK(), c, err
 		},
 		"Kernel on no points": func() (bool, fmt.Stringer, error) {
-			c, err := validate.Kernel(kernels.Gaussian{}, dense.New[float64](0, 1))
+			c, err := validate.CheckKernel(kernels.Gaussian{}, dense.New[float64](0, 1))
 			return c.OK(), c, err
 		},
 		"Kernel whose eigenvalues overflow": func() (bool, fmt.Stringer, error) {
-			c, err := validate.Kernel(kernels.Scaled{K: kernels.Gaussian{LengthScale: 1e9}, By: math.MaxFloat64}, dense.New[float64](4, 1))
+			c, err := validate.CheckKernel(kernels.Scaled{K: kernels.Gaussian{LengthScale: 1e9}, By: math.MaxFloat64}, dense.New[float64](4, 1))
 			return c.OK(), c, err
 		},
 		"Linear of nil": func() (bool, fmt.Stringer, error) {
-			l, err := validate.Linear[float64](nil, 2, 2, src)
+			l, err := validate.CheckLinear[float64](nil, 2, 2, src)
 			return l.OK(), l, err
 		},
 		"Linear with lengths that differ": func() (bool, fmt.Stringer, error) {
 			calls := 0
-			l, err := validate.Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { calls++; return dense.New[float64](1, calls) }, 2, 2, src)
+			l, err := validate.CheckLinear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { calls++; return dense.New[float64](1, calls) }, 2, 2, src)
 			return l.OK(), l, err
 		},
-		"Orthogonal": func() (bool, fmt.Stringer, error) { a, err := validate.Orthogonal(zeros); return a.Cos < 0.5, a, err },
+		"Orthogonal": func() (bool, fmt.Stringer, error) {
+			a, err := validate.CheckOrthogonal(zeros)
+			return a.Cos < 0.5, a, err
+		},
 		"Orthogonal, not finite": func() (bool, fmt.Stringer, error) {
-			a, err := validate.Orthogonal(notFinite)
+			a, err := validate.CheckOrthogonal(notFinite)
 			return a.Cos < 0.5, a, err
 		},
 		"Definiteness": func() (bool, fmt.Stringer, error) {
@@ -60,7 +66,7 @@ func TestErrorsAreNotOK(t *testing.T) {
 			return s.Verdict == validate.PositiveDefinite || s.Verdict == validate.PositiveSemidefinite, s, err
 		},
 		"Linear with another number of rows": func() (bool, fmt.Stringer, error) {
-			l, err := validate.Linear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](2, 1) }, 2, 2, src)
+			l, err := validate.CheckLinear(func(_, _ dense.Matrix[float64]) dense.Matrix[float64] { return dense.New[float64](2, 1) }, 2, 2, src)
 			return l.OK(), l, err
 		},
 		"Measure, unbiased": func() (bool, fmt.Stringer, error) {
@@ -82,7 +88,7 @@ func TestErrorsAreNotOK(t *testing.T) {
 	assert.Equal(t, "not known to be linear", validate.Linearity[float64]{}.String())
 	assert.Equal(t, "not known to be orthogonal", validate.Angle{Cos: math.NaN()}.String())
 
-	none, err := validate.Symmetric(dense.New[float64](0, 0))
+	none, err := validate.CheckSymmetric(dense.New[float64](0, 0))
 	require.NoError(t, err)
 	assert.True(t, none.OK(), "nothing is not symmetric in it")
 }

@@ -26,7 +26,7 @@ const (
 	NotPositive
 )
 
-// KernelCheck is the finding of Kernel about a function k on n points.
+// KernelCheck is the finding of CheckKernel about a function k on n points.
 type KernelCheck struct {
 	// Fault is NoFault, or the requirement that is broken, or 0 with an error.
 	Fault Fault
@@ -43,8 +43,8 @@ type KernelCheck struct {
 	Spectrum Spectrum
 }
 
-// OK reports whether the function is a kernel on the points. It is not known to be one where Kernel
-// returned an error.
+// OK reports whether the function is a kernel on the points. It is not known to be one where
+// CheckKernel returned an error.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
 // String returns the finding in words.
@@ -63,17 +63,17 @@ func (c KernelCheck) String() string {
 	return "not known to be a kernel"
 }
 
-// Kernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every pair,
+// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every pair,
 // symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is not a kernel.
 // No fault on some points proves nothing about other points, so choose points like the points of
 // your use.
 //
-// Kernel evaluates k in float64 at all n² ordered pairs, from several goroutines at once. The
+// CheckKernel evaluates k in float64 at all n² ordered pairs, from several goroutines at once. The
 // eigenvalues take O(n³). Values that differ by no more than (d+8)·ε·max|k| count as symmetric, and
 // eigenvalues down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². It is an error if k is nil or
 // kernels.Check reports one, if there are no points or too many for a memory of n² values, or if
 // the eigenvalues do not converge.
-func Kernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
+func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
 	}
@@ -113,7 +113,7 @@ func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
 			largest = math.Max(largest, math.Abs(v))
 		}
 	}
-	asymmetry, err := Symmetric(gram)
+	asymmetry, err := CheckSymmetric(gram)
 	if err != nil {
 		return KernelCheck{}, err
 	}

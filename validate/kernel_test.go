@@ -28,16 +28,16 @@ func testKernels[T dense.Float](t *testing.T) {
 		kernels.Sum{kernels.Gaussian{}, kernels.ELU{}}, kernels.Product{kernels.Angular{}, kernels.Laplacian{}},
 		kernels.Scaled{K: kernels.Softmax{}, By: 7},
 	} {
-		c, err := validate.Kernel(k, x)
+		c, err := validate.CheckKernel(k, x)
 		require.NoError(t, err, "%v", k)
 		assert.True(t, c.OK(), "%v: %v", k, c)
 		assert.Contains(t, c.String(), "a kernel on these points: the Gram matrix is positive", "%v", k)
 	}
-	c, err := validate.Kernel(kernels.DotProduct{}, x)
+	c, err := validate.CheckKernel(kernels.DotProduct{}, x)
 	require.NoError(t, err)
 	assert.Equal(t, validate.PositiveSemidefinite, c.Spectrum.Verdict)
 	assert.Equal(t, 4, c.Spectrum.Rank)
-	c, err = validate.Kernel(kernels.Gaussian{}, x)
+	c, err = validate.CheckKernel(kernels.Gaussian{}, x)
 	require.NoError(t, err)
 	assert.Equal(t, validate.PositiveDefinite, c.Spectrum.Verdict)
 }
@@ -65,7 +65,7 @@ func TestKernelOnImpostors(t *testing.T) {
 		"absolute inner product":    func(x, y []float64) float64 { return math.Abs(dot(x, y)) },
 		"exp(−xᵀy)":                 func(x, y []float64) float64 { return math.Exp(-dot(x, y)) },
 	} {
-		c, err := validate.Kernel(f, x)
+		c, err := validate.CheckKernel(f, x)
 		require.NoError(t, err, name)
 		require.Equal(t, validate.NotPositive, c.Fault, name)
 		require.Len(t, c.Spectrum.Witness, 30, name)
@@ -84,7 +84,7 @@ func TestKernelOnImpostors(t *testing.T) {
 // TestKernelByHand: for k(x, y) = |x − y| at 0 and 3 the Gram matrix is
 // [0 3; 3 0], with eigenvalues ±3 and witness (1, −1)/√2.
 func TestKernelByHand(t *testing.T) {
-	c, err := validate.Kernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3}))
+	c, err := validate.CheckKernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3}))
 	require.NoError(t, err)
 	assert.InDelta(t, -3, c.Spectrum.Form, 1e-14)
 	assert.InDelta(t, -0.5, c.Spectrum.Witness[0]*c.Spectrum.Witness[1], 1e-15)
@@ -92,7 +92,7 @@ func TestKernelByHand(t *testing.T) {
 
 func TestKernelNotSymmetric(t *testing.T) {
 	x := dense.Of(3, 1, []float64{1, 2, 4})
-	c, err := validate.Kernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x)
+	c, err := validate.CheckKernel(function(func(x, y []float64) float64 { return x[0] * y[0] * y[0] }), x)
 	require.NoError(t, err)
 	assert.False(t, c.OK())
 	assert.Equal(t, validate.NotSymmetric, c.Fault)
@@ -101,7 +101,7 @@ func TestKernelNotSymmetric(t *testing.T) {
 	assert.Equal(t, "not a kernel: k(x1, x2) = 32 but k(x2, x1) = 16", c.String())
 
 	// Differences of rounding are none of symmetry's.
-	c, err = validate.Kernel(function(func(x, y []float64) float64 {
+	c, err = validate.CheckKernel(function(func(x, y []float64) float64 {
 		if x[0] < y[0] {
 			return math.Nextafter(x[0]*y[0], 100)
 		}
@@ -115,25 +115,25 @@ func TestKernelNotSymmetric(t *testing.T) {
 
 func TestKernelNotFinite(t *testing.T) {
 	log := function(func(x, y []float64) float64 { return math.Log(x[0] * y[0]) })
-	c, err := validate.Kernel(log, dense.Of(3, 1, []float64{1, 2, -1}))
+	c, err := validate.CheckKernel(log, dense.Of(3, 1, []float64{1, 2, -1}))
 	require.NoError(t, err)
 	assert.Equal(t, validate.NotFinite, c.Fault)
 	assert.Equal(t, [2]int{0, 2}, [2]int{c.I, c.J})
 	assert.True(t, math.IsNaN(c.Value))
 	assert.Equal(t, "not a kernel: k(x0, x2) = NaN", c.String())
 
-	c, err = validate.Kernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50}))
+	c, err = validate.CheckKernel(kernels.Softmax{}, dense.Of(2, 1, []float32{1, 50}))
 	require.NoError(t, err)
 	assert.Equal(t, "not a kernel: k(x1, x1) = +Inf", c.String())
 }
 
 func TestKernelErrors(t *testing.T) {
-	_, err := validate.Kernel(nil, dense.New[float64](1, 1))
+	_, err := validate.CheckKernel(nil, dense.New[float64](1, 1))
 	assert.EqualError(t, err, "validate: k is nil")
-	_, err = validate.Kernel(kernels.DotProduct{}, dense.New[float64](0, 4))
+	_, err = validate.CheckKernel(kernels.DotProduct{}, dense.New[float64](0, 4))
 	assert.EqualError(t, err, "validate: x has no rows, want at least 1 point")
-	_, err = validate.Kernel(kernels.Softmax{Gamma: -1}, dense.New[float64](1, 1))
+	_, err = validate.CheckKernel(kernels.Softmax{Gamma: -1}, dense.New[float64](1, 1))
 	assert.EqualError(t, err, "kernels: Softmax.Gamma = -1, want a positive finite number, or 0 for 1")
-	_, err = validate.Kernel(kernels.DotProduct{}, dense.New[float32](1<<22, 1))
+	_, err = validate.CheckKernel(kernels.DotProduct{}, dense.New[float32](1<<22, 1))
 	assert.ErrorContains(t, err, "validate: x is 4194304×1, for 4194304×4194304 values of k: 128 TiB of memory, want at most ")
 }

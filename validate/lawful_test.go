@@ -49,13 +49,13 @@ func TestLawfulMaps(t *testing.T) {
 		require.NoError(t, err)
 		if known {
 			assert.Equal(t, validate.Prediction{Mean: m.Kernel().Eval(x.Row(0), y.Row(0)), MSE: 0.25, Law: "a law of mine"}, p)
-			assert.Equal(t, "a law of mine", c.Best().Law)
-			assert.Equal(t, 0.25, c.Best().MSE)
-			assert.Zero(t, c.Best().StdErr)
+			assert.Equal(t, "a law of mine", c.Trials[0].Law)
+			assert.Equal(t, 0.25, c.Trials[0].MSE)
+			assert.Zero(t, c.Trials[0].MSEStdErr)
 		} else {
 			assert.Empty(t, p.Law)
-			assert.Empty(t, c.Best().Law)
-			assert.Positive(t, c.Best().StdErr)
+			assert.Empty(t, c.Trials[0].Law)
+			assert.Positive(t, c.Trials[0].MSEStdErr)
 		}
 	}
 	w, err := orf.Draw[float64](orf.IID{}, 8, 4, rand.NewPCG(1, 2))

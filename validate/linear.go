@@ -34,7 +34,7 @@ func (p Property) String() string {
 	return fmt.Sprintf("Property(%d)", int(p))
 }
 
-// Linearity is what Linear found: nothing against it, or a counterexample.
+// Linearity is what CheckLinear found: nothing against it, or a counterexample.
 type Linearity[T dense.Float] struct {
 	// Trials is the number of random trials that were made; 0 with an error.
 	Trials int
@@ -75,7 +75,7 @@ func (l Linearity[T]) String() string {
 		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
 }
 
-// Linear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
+// CheckLinear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
 // (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do; a zero dst
 // is allocated. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
 // f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and 2¹⁰, so that small
@@ -86,7 +86,7 @@ func (l Linearity[T]) String() string {
 // against linearity. It is an error if f or src is nil, if d or trials is below 1, if d is too
 // large for memory or trials above 2⁴⁰, or if f returns rows of different lengths or another number
 // of them.
-func Linear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
+func CheckLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
 		return Linearity[T]{}, errors.New("validate: f is nil")

@@ -52,11 +52,11 @@ func each[T dense.Float](d int, f func(t float64) float64) func(x []T) []T {
 func testLinear[T dense.Float](t *testing.T) {
 	const d, trials = 6, 30
 	for seed := range uint64(20) {
-		got, err := validate.Linear(rowwise(times(densetest.Gapped[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
+		got, err := validate.CheckLinear(rowwise(times(densetest.Gapped[T](seed, 9, d))), d, trials, exprand.NewSource(seed))
 		require.NoError(t, err)
 		require.True(t, got.OK(), "%v", got)
 	}
-	got, err := validate.Linear(rowwise(each[T](d, func(t float64) float64 { return -3 * t })), d, trials, exprand.NewSource(1))
+	got, err := validate.CheckLinear(rowwise(each[T](d, func(t float64) float64 { return -3 * t })), d, trials, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.Equal(t, "linear in 30 trials", got.String())
 
@@ -73,7 +73,7 @@ func testLinear[T dense.Float](t *testing.T) {
 		"Inf":         func(float64) float64 { return math.Inf(1) },
 		"NaN outside": func(t float64) float64 { return t + 0*math.Sqrt(100-t) },
 	} {
-		got, err := validate.Linear(rowwise(each[T](d, f)), d, trials, exprand.NewSource(5))
+		got, err := validate.CheckLinear(rowwise(each[T](d, f)), d, trials, exprand.NewSource(5))
 		require.NoError(t, err, name)
 		require.False(t, got.OK(), name)
 		// The counterexample is one: both sides recomputed from it differ.
@@ -102,7 +102,7 @@ func TestLinearNamesTheProperty(t *testing.T) {
 		}
 		return []float64{math.Cbrt(s)}
 	}
-	got, err := validate.Linear(rowwise(cubic), 2, 5, exprand.NewSource(2))
+	got, err := validate.CheckLinear(rowwise(cubic), 2, 5, exprand.NewSource(2))
 	require.NoError(t, err)
 	assert.Equal(t, validate.Additivity, got.Broken)
 	assert.Equal(t, 1, got.Trials)
@@ -118,7 +118,7 @@ func TestLinearNamesTheProperty(t *testing.T) {
 // which is that for f(c·x), stands for it.
 func TestLinearHomogeneity(t *testing.T) {
 	calls := 0
-	got, err := validate.Linear(rowwise(func(x []float64) []float64 {
+	got, err := validate.CheckLinear(rowwise(func(x []float64) []float64 {
 		calls++
 		if calls%4 == 0 {
 			return []float64{x[0] + 1}
@@ -150,7 +150,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	} {
 		w, err := orf.Draw[T](e, 70, 33, exprand.NewSource(1))
 		require.NoError(t, err, name)
-		got, err := validate.Linear(w.Project, 33, 12, exprand.NewSource(2))
+		got, err := validate.CheckLinear(w.Project, 33, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.True(t, got.OK(), "%s: %v", name, got)
 	}
@@ -158,7 +158,7 @@ func testLibrary[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	check := func(name string, m rff.Map[T], err error, want bool) {
 		require.NoError(t, err, name)
-		got, err := validate.Linear(m.Transform, 4, 12, exprand.NewSource(2))
+		got, err := validate.CheckLinear(m.Transform, 4, 12, exprand.NewSource(2))
 		require.NoError(t, err, name)
 		assert.Equal(t, want, got.OK(), "%s: %v", name, got)
 	}
@@ -179,17 +179,17 @@ func TestLinearOnTheLibrary(t *testing.T) {
 func TestLinearErrors(t *testing.T) {
 	f := dense.Copy[float64, float64]
 	src := exprand.NewSource(1)
-	_, err := validate.Linear[float64](nil, 1, 1, src)
+	_, err := validate.CheckLinear[float64](nil, 1, 1, src)
 	assert.EqualError(t, err, "validate: f is nil")
-	_, err = validate.Linear(f, 0, 1, src)
+	_, err = validate.CheckLinear(f, 0, 1, src)
 	assert.EqualError(t, err, "validate: d = 0, want at least 1")
-	_, err = validate.Linear(f, 1, 0, src)
+	_, err = validate.CheckLinear(f, 1, 0, src)
 	assert.EqualError(t, err, "validate: trials = 0, want at least 1")
-	_, err = validate.Linear(f, math.MaxInt, 1, src)
+	_, err = validate.CheckLinear(f, math.MaxInt, 1, src)
 	assert.ErrorContains(t, err, fmt.Sprintf("validate: d = %d: ", math.MaxInt))
-	_, err = validate.Linear(f, 1, 1, nil)
+	_, err = validate.CheckLinear(f, 1, 1, nil)
 	assert.EqualError(t, err, "validate: src is nil")
 	calls := 0
-	_, err = validate.Linear(rowwise(func(x []float64) []float64 { calls++; return make([]float64, calls) }), 1, 1, src)
+	_, err = validate.CheckLinear(rowwise(func(x []float64) []float64 { calls++; return make([]float64, calls) }), 1, 1, src)
 	assert.EqualError(t, err, "validate: f returns 1, 2, 3 and 4 coordinates, want the same number")
 }

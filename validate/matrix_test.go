@@ -17,23 +17,23 @@ import (
 
 func testSymmetric[T dense.Float](t *testing.T) {
 	a := dense.Of(3, 3, []T{1, 2, 3, 2, 5, 6, 3, 6, 9})
-	got, err := validate.Symmetric(a)
+	got, err := validate.CheckSymmetric(a)
 	require.NoError(t, err)
 	assert.True(t, got.OK())
 	assert.Equal(t, "symmetric", got.String())
 
 	a.Set(0, 1, 2.5)
 	a.Set(2, 1, 7)
-	got, err = validate.Symmetric(a)
+	got, err = validate.CheckSymmetric(a)
 	require.NoError(t, err)
 	assert.Equal(t, validate.Asymmetry{I: 1, J: 2, Upper: 6, Lower: 7, Difference: 1}, got)
 	assert.False(t, got.OK())
 	assert.Equal(t, "not symmetric: element (1, 2) is 6 but (2, 1) is 7, a difference of 1", got.String())
 
-	_, err = validate.Symmetric(dense.New[T](2, 3))
+	_, err = validate.CheckSymmetric(dense.New[T](2, 3))
 	assert.EqualError(t, err, "validate: a is 2×3, want a square matrix")
 	a.Set(2, 0, T(math.NaN()))
-	_, err = validate.Symmetric(a)
+	_, err = validate.CheckSymmetric(a)
 	assert.EqualError(t, err, "validate: element (2, 0) of a is NaN, want a finite number")
 }
 
@@ -142,19 +142,19 @@ func TestVerdictString(t *testing.T) {
 
 func testOrthogonal[T dense.Float](t *testing.T) {
 	w := dense.Of(3, 3, []T{1, 2, 2, -2, -1, 2, 0, 3, 4})
-	got, err := validate.Orthogonal(w)
+	got, err := validate.CheckOrthogonal(w)
 	require.NoError(t, err)
 	// Rows 0 and 2: (6 + 8)/(3·5); rows 1 and 2: (−3 + 8)/(3·5); rows 0 and 1: 0.
 	assert.Equal(t, [2]int{0, 2}, [2]int{got.I, got.J})
 	assert.InDelta(t, 14.0/15, got.Cos, 8*0x1p-52)
 	assert.Equal(t, "largest |cos| 0.933, between rows 0 and 2", got.String())
 
-	got, err = validate.Orthogonal(w.RowRange(0, 2))
+	got, err = validate.CheckOrthogonal(w.RowRange(0, 2))
 	require.NoError(t, err)
 	assert.InDelta(t, 0, got.Cos, 8*0x1p-52)
 	assert.Equal(t, [2]int{0, 1}, [2]int{got.I, got.J})
 
-	got, err = validate.Orthogonal(w.RowRange(0, 1))
+	got, err = validate.CheckOrthogonal(w.RowRange(0, 1))
 	require.NoError(t, err)
 	assert.Equal(t, validate.Angle{}, got)
 	assert.Equal(t, "fewer than two rows", got.String())
@@ -164,19 +164,19 @@ func testOrthogonal[T dense.Float](t *testing.T) {
 	for i := range 200 {
 		many.Set(i, i, T(i+1))
 	}
-	got, err = validate.Orthogonal(many)
+	got, err = validate.CheckOrthogonal(many)
 	require.NoError(t, err)
 	assert.Zero(t, got.Cos)
 	many.Set(150, 70, -151)
-	got, err = validate.Orthogonal(many)
+	got, err = validate.CheckOrthogonal(many)
 	require.NoError(t, err)
 	assert.Equal(t, [2]int{70, 150}, [2]int{got.I, got.J})
 	assert.InDelta(t, math.Sqrt(0.5), got.Cos, 8*0x1p-52)
 
 	w.Set(1, 1, T(math.Inf(1)))
-	_, err = validate.Orthogonal(w)
+	_, err = validate.CheckOrthogonal(w)
 	assert.EqualError(t, err, "validate: element (1, 1) of w is +Inf, want a finite number")
-	_, err = validate.Orthogonal(dense.Of(2, 2, []T{1, 1, 0, 0}))
+	_, err = validate.CheckOrthogonal(dense.Of(2, 2, []T{1, 1, 0, 0}))
 	assert.EqualError(t, err, "validate: row 1 of w is zero, want a direction")
 }
 
@@ -192,7 +192,7 @@ func TestOrthogonalOfQR(t *testing.T) {
 	qr.Factorize(gonum.ToMat(densetest.Gapped[float64](3, d, d)))
 	var q mat.Dense
 	qr.QTo(&q)
-	got, err := validate.Orthogonal(gonum.FromMat[float64](q.T()))
+	got, err := validate.CheckOrthogonal(gonum.FromMat[float64](q.T()))
 	require.NoError(t, err)
 	assert.Less(t, got.Cos, d*0x1p-52)
 	assert.Greater(t, got.Cos, 0.0)

@@ -42,9 +42,9 @@ type Measurement struct {
 	// Draws is the number of draws that were made.
 	Draws int
 	Pairs []Estimate
-	// MSE is the mean over pairs, StdErr its standard error over draws; NaN with an error. (Pairs
-	// share their draws, so StdErr does not follow from the errors of the pairs.)
-	MSE, StdErr float64
+	// MSE is the mean over pairs, MSEStdErr its standard error over draws; NaN with an error. (Pairs
+	// share their draws, so MSEStdErr does not follow from the errors of the pairs.)
+	MSE, MSEStdErr float64
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with each
@@ -64,7 +64,7 @@ type Measurement struct {
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
 	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws), nil)
 	if err != nil {
-		return Measurement{MSE: math.NaN(), StdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
+		return Measurement{MSE: math.NaN(), MSEStdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
 	}
 	return m.result(epsilon[T]()), nil
 }
@@ -102,7 +102,7 @@ func (m Measurement) Table() Table {
 	for i, p := range m.Pairs {
 		t.Rows = append(t.Rows, []any{i, p.Truth, p.Mean, p.StdErr, p.Z, p.MSE, p.MSEStdErr})
 	}
-	t.Rows = append(t.Rows, []any{"all", nil, nil, nil, nil, m.MSE, m.StdErr})
+	t.Rows = append(t.Rows, []any{"all", nil, nil, nil, nil, m.MSE, m.MSEStdErr})
 	return t
 }
 
@@ -178,7 +178,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 
 // result returns the means, for features of relative precision eps.
 func (m *sums) result(eps float64) Measurement {
-	r := Measurement{Kernel: m.kernel, Draws: m.draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, StdErr: m.overall.stdErr()}
+	r := Measurement{Kernel: m.kernel, Draws: m.draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, MSEStdErr: m.overall.stdErr()}
 	for i, truth := range m.truth {
 		p := Estimate{
 			Truth: truth, Mean: m.estimates[i].mean, StdErr: m.estimates[i].stdErr(), Rounding: 4 * eps * m.sizes[i].mean,

@@ -129,9 +129,9 @@ func testVariance[T dense.Float](t *testing.T) {
 			planted = math.Max(planted, math.Abs(row.MSE-1.3*want)/row.MSEStdErr)
 		}
 	}
-	assert.InDelta(t, mean, got.MSE, 4*got.StdErr)
+	assert.InDelta(t, mean, got.MSE, 4*got.MSEStdErr)
 	assert.Greater(t, planted, 4.0)
-	assert.Greater(t, math.Abs(got.MSE-1.3*mean), 4*got.StdErr)
+	assert.Greater(t, math.Abs(got.MSE-1.3*mean), 4*got.MSEStdErr)
 }
 
 func TestVariance(t *testing.T) { densetest.Both(t, testVariance[float32], testVariance[float64]) }
@@ -167,7 +167,7 @@ func TestStatistics(t *testing.T) {
 		check(squares[i], p.MSE, p.MSEStdErr)
 		assert.InDelta(t, (p.Mean-p.Truth)/math.Hypot(p.StdErr, p.Rounding), p.Z, 1e-12)
 	}
-	check(overall, got.MSE, got.StdErr)
+	check(overall, got.MSE, got.MSEStdErr)
 }
 
 // testExactMap: a map without randomness has no standard error, and z judges
@@ -306,7 +306,7 @@ func TestMeasureErrors(t *testing.T) {
 	if math.MaxInt > limit.Repeats {
 		_, err := validate.Measure(t.Context(), draw, x, x, math.MaxInt, validate.Options{}, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: draws = %d, want at most 1099511627775", math.MaxInt))
-		_, err = validate.Linear(dense.Copy[float64], 1, math.MaxInt, src)
+		_, err = validate.CheckLinear(dense.Copy[float64], 1, math.MaxInt, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: trials = %d, want at most 1099511627775", math.MaxInt))
 		_, err = validate.Choose(t.Context(), validate.GaussianCandidates[float64](1), x, x, validate.ChooseOptions{Features: 4, Draws: math.MaxInt}, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: ChooseOptions.Draws = %d, want at most 1099511627775", math.MaxInt))
@@ -320,7 +320,7 @@ func TestMeasureErrors(t *testing.T) {
 }
 
 func TestMeasurementTable(t *testing.T) {
-	m := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 9, MSE: 0.5, StdErr: 0.02, Pairs: []validate.Estimate{
+	m := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 9, MSE: 0.5, MSEStdErr: 0.02, Pairs: []validate.Estimate{
 		{Truth: 0.5, Mean: 0.52, StdErr: 0.01, Z: 2, MSE: 0.25, MSEStdErr: 0.02}, {Truth: 0.25, Mean: 0.125, StdErr: 0.25, Z: -0.5, MSE: 0.75, MSEStdErr: 0.03},
 	}}
 	assert.Equal(t, `estimates of Gaussian{LengthScale: 1}, 9 draws

@@ -30,13 +30,13 @@ func (a Angle) String() string {
 	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
 }
 
-// Orthogonal finds the largest |cos| between two rows of the m×d matrix w, in float64 for both T;
+// CheckOrthogonal finds the largest |cos| between two rows of the m×d matrix w, in float64 for both T;
 // its own rounding is at most (d+4)·2⁻⁵². Frequencies with m > d are orthogonal within their blocks
 // of d rows only: pass one block, w.RowRange(0, d).
 //
 // A row of zeros has no direction and is an error, as is an element that is NaN or infinite. O(m²d)
 // time by matrix products, O(m·d) memory; w is only read.
-func Orthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
+func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}
 	if err := checkFinite("w", w); err != nil {

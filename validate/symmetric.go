@@ -17,7 +17,7 @@ type Asymmetry struct {
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. It is false if Symmetric returned an error.
+// OK reports whether the matrix is exactly symmetric. It is false if CheckSymmetric returned an error.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
 // String returns the finding in words.
@@ -32,10 +32,10 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// Symmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it is at, the first in
+// CheckSymmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it is at, the first in
 // row order if there are several. An error names an element that is NaN or infinite, and reports a
 // matrix that is not square. The cost is O(n²), and a is only read.
-func Symmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
+func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err
 	}

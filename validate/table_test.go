@@ -31,7 +31,7 @@ func TestTableAsCSV(t *testing.T) {
 	assert.Equal(t, "method,m,error\n\"iid, plain\",8,0.3333333333333333\nother,16,\nbroken,32,NaN\n", b.String())
 
 	b.Reset()
-	table := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 3, Pairs: []validate.Estimate{{Truth: 0.5, Mean: 0.25, StdErr: 2, Z: -4, MSE: 1e-17, MSEStdErr: 0.125}}, MSE: 2, StdErr: 1}
+	table := validate.Measurement{Kernel: kernels.Gaussian{}, Draws: 3, Pairs: []validate.Estimate{{Truth: 0.5, Mean: 0.25, StdErr: 2, Z: -4, MSE: 1e-17, MSEStdErr: 0.125}}, MSE: 2, MSEStdErr: 1}
 	require.NoError(t, table.Table().WriteCSV(&b))
 	assert.Equal(t, "pair,truth,mean,stderr,z,mse,mse_stderr\n0,0.5,0.25,2,-4,1e-17,0.125\nall,,,,,2,1\n", b.String())
 

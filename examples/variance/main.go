@@ -119,7 +119,7 @@ func (o options) frequencies() []int {
 
 // picture draws a panel for each estimator.
 func (s *study) picture(t validate.Table) (charts.Figure, error) {
-	f, err := charts.Of(t, charts.Columns{X: "m", Y: "mse", Err: "mse_stderr", Line: "law", Series: "frequencies", Panel: "estimator"})
+	f, err := charts.FromTable(t, charts.Columns{X: "m", Y: "mse", Err: "mse_stderr", Line: "law", Series: "frequencies", Panel: "estimator"})
 	if err != nil {
 		return f, err
 	}

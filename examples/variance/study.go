@@ -105,12 +105,12 @@ func (s *study) law(e estimator, p frequencies, m int, src rand.Source) (float64
 func (s *study) cells(e estimator, m int, r validate.Compared, law float64) []any {
 	_, bias := r.Worst()
 	z := math.NaN()
-	if r.StdErr > 0 {
-		z = (r.MSE - law) / r.StdErr
+	if r.MSEStdErr > 0 {
+		z = (r.MSE - law) / r.MSEStdErr
 	}
 	cells := []any{
 		e.title, e.kernel, e.features, s.d, s.pairs, s.norm, s.draws, fmt.Sprint(s.seed),
-		m, r.Name, r.MSE, r.StdErr, law, z, r.Ratio, r.RatioStdErr, math.Abs(bias),
+		m, r.Name, r.MSE, r.MSEStdErr, law, z, r.Ratio, r.RatioStdErr, math.Abs(bias),
 	}
 	for i, c := range cells {
 		// No law, no spread, or nothing to compare with.

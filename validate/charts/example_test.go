@@ -36,7 +36,7 @@ func Example() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		series.Points = append(series.Points, charts.Point{X: float64(m), Y: measured.MSE, Err: measured.StdErr})
+		series.Points = append(series.Points, charts.Point{X: float64(m), Y: measured.MSE, Err: measured.MSEStdErr})
 		series.Line = append(series.Line, charts.Point{X: float64(m), Y: validate.Theory(phi, nil, x, y).MSE})
 	}
 	f := charts.Figure{

@@ -1,5 +1,5 @@
 // Package charts draws measurements with error bars and laws beside them: panels on linear or
-// logarithmic axes, one legend below them, as PNG, SVG or PDF. Of makes a figure of a
+// logarithmic axes, one legend below them, as PNG, SVG or PDF. FromTable makes a figure of a
 // validate.Table. Of this module's packages only this one and the examples import gonum/plot, so
 // that programs that draw nothing do not link it.
 package charts

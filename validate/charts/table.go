@@ -21,12 +21,12 @@ type Columns struct {
 	Series, Panel string
 }
 
-// Of returns the figure of a table: a point a row, a series for each name in the column Series and
+// FromTable returns the figure of a table: a point a row, a series for each name in the column Series and
 // a panel for each in the column Panel, in the order in which they come first. Its title is the
 // title of the table, its labels are the heads of the columns, and its axes are linear; all may be
 // changed. It returns an error for a column that the table lacks and for a cell that is not a
 // number where one is needed.
-func Of(t validate.Table, c Columns) (Figure, error) {
+func FromTable(t validate.Table, c Columns) (Figure, error) {
 	numbers := func(key string) ([]float64, error) {
 		if key == "" {
 			return make([]float64, len(t.Rows)), nil

@@ -31,8 +31,8 @@ func measured() validate.Table {
 	}
 }
 
-func TestOf(t *testing.T) {
-	f, err := charts.Of(measured(), charts.Columns{X: "m", Y: "mse", Err: "stderr", Line: "law", Series: "frequencies", Panel: "kernel"})
+func TestFromTable(t *testing.T) {
+	f, err := charts.FromTable(measured(), charts.Columns{X: "m", Y: "mse", Err: "stderr", Line: "law", Series: "frequencies", Panel: "kernel"})
 	require.NoError(t, err)
 	assert.Equal(t, "errors", f.Title)
 	assert.Equal(t, [2]string{"m", "MSE"}, [2]string{f.XLabel, f.YLabel})
@@ -48,7 +48,7 @@ func TestOf(t *testing.T) {
 	assert.True(t, math.IsNaN(simplex.Line[0].Y), "no law is no line")
 	assert.Equal(t, "softmax", f.Panels[1].Title)
 
-	plain, err := charts.Of(measured(), charts.Columns{X: "m", Y: "mse"})
+	plain, err := charts.FromTable(measured(), charts.Columns{X: "m", Y: "mse"})
 	require.NoError(t, err)
 	require.Len(t, plain.Panels, 1)
 	require.Len(t, plain.Panels[0].Series, 1)
@@ -56,7 +56,7 @@ func TestOf(t *testing.T) {
 	assert.Nil(t, plain.Panels[0].Series[0].Line)
 }
 
-func TestOfErrors(t *testing.T) {
+func TestFromTableErrors(t *testing.T) {
 	for want, c := range map[string]charts.Columns{
 		`charts: a figure needs columns X and Y, got "m" and ""`:                 {X: "m"},
 		`charts: validate: the table has no column "n"`:                          {X: "n", Y: "mse"},
@@ -64,14 +64,14 @@ func TestOfErrors(t *testing.T) {
 		`charts: validate: the table has no column "map"`:                        {X: "m", Y: "mse", Series: "map"},
 		`charts: validate: the table has no column "d"`:                          {X: "m", Y: "mse", Panel: "d"},
 	} {
-		_, err := charts.Of(measured(), c)
+		_, err := charts.FromTable(measured(), c)
 		assert.EqualError(t, err, want)
 	}
 }
 
 // Panels in rows, with y-axes of their own.
 func TestRowsOfPanels(t *testing.T) {
-	f, err := charts.Of(measured(), charts.Columns{X: "m", Y: "mse", Err: "stderr", Line: "law", Series: "frequencies", Panel: "kernel"})
+	f, err := charts.FromTable(measured(), charts.Columns{X: "m", Y: "mse", Err: "stderr", Line: "law", Series: "frequencies", Panel: "kernel"})
 	require.NoError(t, err)
 	f.LogX, f.LogY, f.OwnY = true, true, true
 	size := func() image.Point {

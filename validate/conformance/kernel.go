@@ -13,7 +13,7 @@ import (
 // should be like those it is made for:
 //
 //   - kernels.Check finds nothing;
-//   - values are finite, symmetric, and their matrix positive semi-definite, as validate.Kernel
+//   - values are finite, symmetric, and their matrix positive semi-definite, as validate.CheckKernel
 //     judges it;
 //   - values are always the same, and their arguments only read;
 //   - goroutines may share it; NaN is not hidden; points of different lengths panic;
@@ -38,7 +38,7 @@ func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	if !same(pair, x.RowRange(0, 2)) {
 		return fmt.Errorf("conformance: Eval writes its arguments")
 	}
-	check, err := validate.Kernel(k, x)
+	check, err := validate.CheckKernel(k, x)
 	if err != nil {
 		return fmt.Errorf("conformance: %w", err)
 	}
