@@ -183,7 +183,7 @@ func publicPackages(t *testing.T) []string {
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
 		folder := strings.TrimPrefix(f[0]+"/", module)
-		if f[1] != "main" && !strings.Contains("/"+folder, "/internal/") {
+		if f[1] != "main" && !strings.Contains("/"+folder, "/internal/") && !strings.HasPrefix(folder, "tests/") {
 			all = append(all, strings.TrimSuffix(folder, "/"))
 		}
 	}

@@ -7,8 +7,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // BenchmarkBackward times what BenchmarkAttention does for the positive map and exact

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // Landmarks that are given are those that are chosen, to rounding; given twice, they count once.

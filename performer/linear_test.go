@@ -12,9 +12,9 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 

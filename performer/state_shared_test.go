@@ -9,8 +9,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // sharedForms returns a form of each kind of memory that a State has, for points of R^d.

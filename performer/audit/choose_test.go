@@ -18,9 +18,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that few

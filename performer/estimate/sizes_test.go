@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // What no memory can hold is an error that names the argument and the value.

@@ -12,10 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/maptest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 	"github.com/seed-feabd252/randfeat/rff"
 )

@@ -74,7 +74,7 @@ func Begin(t *testing.T) {
 }
 
 // Check draws the picture to a temporary folder and compares its numbers with those of the CSV file
-// in docs/gallery. With RANDFEAT_DOCS=draw in the environment, as go run ./internal/cmd/gallery has
+// in docs/gallery. With RANDFEAT_DOCS=draw in the environment, as go run ./tools/gallery has
 // it, it writes both files instead. It is called from the folder of an example.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
@@ -120,7 +120,7 @@ func decode(path string) error {
 
 // compare returns an error that names the first number that differs.
 func (p Picture) compare(committed []Number) error {
-	const again = "; go run ./internal/cmd/gallery draws the pictures again"
+	const again = "; go run ./tools/gallery draws the pictures again"
 	if len(committed) != len(p.Numbers) {
 		return fmt.Errorf("gallery: %s shows %d numbers, and %d are committed%s", p.Name, len(p.Numbers), len(committed), again)
 	}

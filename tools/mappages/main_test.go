@@ -36,7 +36,7 @@ func differ(a, b string, tolerance, least float64) string {
 // The checked-in pages are what the command writes: the same texts, numbers of four digits within
 // one of the last, and places in pictures, which have about 500 units, within a fifth of a unit.
 func TestPages(t *testing.T) {
-	const committed = "../../../docs/maps"
+	const committed = "../../docs/maps"
 	fresh := t.TempDir()
 	require.NoError(t, write(fresh))
 	names := func(folder string) (all []string) {
@@ -47,7 +47,7 @@ func TestPages(t *testing.T) {
 		}
 		return all
 	}
-	require.Equal(t, names(fresh), names(committed), "go run ./internal/cmd/mappages writes them; remove what it no longer writes")
+	require.Equal(t, names(fresh), names(committed), "go run ./tools/mappages writes them; remove what it no longer writes")
 	for _, name := range names(fresh) {
 		want, err := os.ReadFile(filepath.Join(fresh, name))
 		require.NoError(t, err)
@@ -57,7 +57,7 @@ func TestPages(t *testing.T) {
 		if filepath.Ext(name) == ".svg" {
 			tolerance, least = 0.2/500, 500
 		}
-		assert.Empty(t, differ(string(want), string(got), tolerance, least), "%s: go run ./internal/cmd/mappages", name)
+		assert.Empty(t, differ(string(want), string(got), tolerance, least), "%s: go run ./tools/mappages", name)
 	}
 }
 

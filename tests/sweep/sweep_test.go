@@ -60,7 +60,7 @@ func TestSweep(t *testing.T) {
 	if testing.Short() || race.Detector {
 		t.Skip("the sweep takes seconds, and has no memory for the race detector")
 	}
-	root, err := filepath.Abs(filepath.Join("..", "..", ".."))
+	root, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	c := exec.Command(os.Args[0], "-test.run", "^TestSweep$", "-test.v="+fmt.Sprint(testing.Verbose()))
 	c.Env, c.Dir = append(os.Environ(), childVariable+"="+root), t.TempDir()

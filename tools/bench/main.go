@@ -2,7 +2,7 @@
 // the same computations:
 //
 //	python3 peer.py > peer.txt
-//	go run ./internal/cmd/bench -threads 2 -run '^product' peer.txt
+//	go run ./tools/bench -threads 2 -run '^product' peer.txt
 //
 // Several files make one table, and standard input is read if there are none. Through a pipe, go run
 // would compile while the peer is timed.

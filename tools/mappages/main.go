@@ -2,7 +2,7 @@
 // exact mean and error of their estimates over every kind of frequencies, by validate.Theory, and a
 // picture of the errors.
 //
-//	go run ./internal/cmd/mappages
+//	go run ./tools/mappages
 //
 // A test compares the checked-in pages with what it writes.
 package main

@@ -13,7 +13,7 @@ import (
 )
 
 // root is the root of the module.
-var root = filepath.Join("..", "..", "..")
+var root = filepath.Join("..", "..")
 
 // TestPage: the page that is committed is the one that the examples make today, and each passage is
 // short.
@@ -22,7 +22,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
 	require.NoError(t, err)
-	assert.Equal(t, want, string(got), "go run ./internal/cmd/gallery -text writes the page again")
+	assert.Equal(t, want, string(got), "go run ./tools/gallery -text writes the page again")
 	for _, e := range entries {
 		code, err := e.code.read(filepath.Join(root, "examples", e.name))
 		require.NoError(t, err)

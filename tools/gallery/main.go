@@ -1,6 +1,6 @@
 // Command gallery draws the pictures of docs/gallery.md with the examples, and writes the page.
 //
-//	go run ./internal/cmd/gallery
+//	go run ./tools/gallery
 //
 // Run it in the root of the module. It takes about half a minute and wants the machine for itself,
 // because some pictures show times. With -text it writes the page alone.
@@ -73,7 +73,7 @@ type passage struct{ file, function, from, to string }
 // page returns the text of the page. The examples are below root.
 func page(root string) (string, error) {
 	var b strings.Builder
-	b.WriteString("# Gallery\n\nWhat each example draws, and the lines that make it. `go run ./internal/cmd/gallery` writes this page.\n")
+	b.WriteString("# Gallery\n\nWhat each example draws, and the lines that make it. `go run ./tools/gallery` writes this page.\n")
 	for _, e := range entries {
 		code, err := e.code.read(filepath.Join(root, "examples", e.name))
 		if err != nil {

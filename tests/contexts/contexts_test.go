@@ -1,4 +1,4 @@
-package randfeat_test
+package contexts_test
 
 import (
 	"context"
@@ -237,7 +237,7 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 	}
-	paths := must.Have(filepath.Glob("api/*.txt"))
+	paths := must.Have(filepath.Glob("../../api/*.txt"))
 	takes := regexp.MustCompile(`(?m)^func (?:\(.*?\) )?([A-Z]\w*).*\(ctx context\.Context`)
 	for _, path := range paths {
 		for _, f := range takes.FindAllSubmatch(must.Have(os.ReadFile(path)), -1) {

@@ -287,7 +287,7 @@ Each page has the formulas, the numbers of an example and a picture of the error
 maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
 law for any functions, by quadrature. Centred, Compose and Homogeneous have the law of the map inside.
 
-One command writes these pages from the code: ` + "`go run ./internal/cmd/mappages`" + `.
+One command writes these pages from the code: ` + "`go run ./tools/mappages`" + `.
 
 | map |`
 
