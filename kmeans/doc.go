@@ -19,7 +19,7 @@
 // of package components take the place of D features where few of them hold most of the variance:
 // they are fitted to rows a block at a time, and the n×r matrix of components may fit into memory
 // where n×D features do not. Where neither fits, Cluster a uniform part of the rows, and label the
-// others by Cluster with Start the centres and 0 rounds, a block at a time.
+// others by Cluster with Start the centres and 0 iterations, a block at a time.
 //
 // # References
 //

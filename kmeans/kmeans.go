@@ -15,58 +15,58 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Options are the choices of Cluster. The zero value is the usual algorithm on all rows.
+// Options are the options of Cluster. The zero value uses all rows and draws the first centres.
 type Options[T dense.Float] struct {
-	// Start are the centres before the first round, k×d. The zero Matrix stands for rows drawn by
-	// k-means++.
+	// Start has the first centres, k×d. If Start is the zero Matrix, Cluster draws them by k-means++.
 	Start dense.Matrix[T]
 
-	// Sample is the number of rows, drawn without replacement, from which the centres are made. 0
-	// stands for all rows. Every row of x has a label in any case.
+	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. 0
+	// stands for all rows. Cluster labels every row of x in any case.
 	Sample int
 }
 
-// Clusters are the result of Cluster.
+// Clusters is the result of Cluster.
 type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
-	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x; +Inf or 0
-	// if that is beyond all numbers of float64.
+	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x. It is +Inf
+	// or 0 if the sum is outside the range of float64.
 	Inertia float64
 
-	// Rounds is the number of rounds that moved centres.
-	Rounds int
+	// Iterations is the number of iterations that moved centres.
+	Iterations int
 }
 
-// Cluster divides the rows of x (N×d) into k clusters so that the inertia Σ‖x_i − c_label(i)‖² is
-// small: a local minimum if the rounds suffice.
+// Cluster divides the rows of x (N×d) into k clusters such that the inertia Σ‖x_i − c_label(i)‖² is
+// small. The inertia is a local minimum if maxIterations is large enough.
 //
-// The first centres are rows of x. The first of these is drawn uniformly, and each other with a
-// probability proportional to the squared distance from the nearest centre before it [Arthur &
-// Vassilvitskii 2007]. Options.Start replaces the draw. Rounds of Lloyd's algorithm follow [Lloyd
-// 1982]: every row is labelled with its nearest centre, the first of equals, and every centre moves
-// to the mean of its rows. The rounds end when no label changes, and after the given number. With 0
-// rounds the centres stay as drawn or given, and Cluster only labels the rows.
+// Cluster draws the first centres from the rows of x: the first of them uniformly, and each other
+// with a probability proportional to the squared distance from the nearest centre before it [Arthur &
+// Vassilvitskii 2007]. Options.Start replaces the draw. Iterations of Lloyd's algorithm follow [Lloyd
+// 1982]: every row gets the label of its nearest centre, the first of equals, and every centre moves
+// to the mean of its rows. Cluster stops when no label changes, and after maxIterations. If
+// maxIterations is 0, the centres stay as drawn or given, and Cluster labels the rows.
 //
 // A centre without rows moves to the row that is farthest from its own centre, the first of equals.
 // It stays in place if all rows lie on their centres. If x has fewer than k different rows, some
 // centres are equal and some clusters are empty.
 //
-// The cost is O(N·k·d) for the draw, for each round and for the last labels, in float64 for both
-// types: matrix products, and a copy of x. With a sample of S rows the draw and the rounds cost
-// O(S·k·d). The result does not depend on GOMAXPROCS, nor on the unit of x if that changes by a
-// power of two. x and Start are not changed, and the result does not share memory with them.
+// The cost is O(N·k·d) for the draw, for each iteration and for the last labels, in float64 for both
+// types. Cluster makes a copy of x. With a sample of S rows the draw and the iterations cost
+// O(S·k·d). The result does not depend on GOMAXPROCS. If all elements of x are multiplied by the same
+// power of two, so are the centres. Cluster does not change x and Start, and the result does not
+// share memory with them.
 //
 // An error reports an x without elements, an element of x or Start that is not finite, a k outside
-// 1 … N (or 1 … Sample), rounds below 0, a Sample outside 0 … N, a Start that is not k×d, a nil src
-// where rows are drawn, and an ended ctx, which is looked at between blocks of rows. A nil ctx
-// panics.
-func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) (Clusters[T], error) {
+// 1 … N (or 1 … Sample), a maxIterations below 0, a Sample outside 0 … N, a Start that is not k×d, a
+// nil src if rows are drawn, and a ctx that has ended. Cluster looks at ctx between blocks of rows. A
+// nil ctx panics.
+func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	if err := check(x, k, rounds, opts, src); err != nil {
+	if err := check(x, k, maxIterations, opts, src); err != nil {
 		return Clusters[T]{}, err
 	}
 	e := exponent(ctx, x, opts.Start)
@@ -79,14 +79,14 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds in
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
 	s := &search{ctx: ctx, points: points, centres: start}
-	if err := s.run(k, rounds, opts.Sample, src); err != nil {
+	if err := s.run(k, maxIterations, opts.Sample, src); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
-	c := Clusters[T]{Centres: opts.Start.Clone(), Labels: s.labels, Inertia: math.Ldexp(s.inertia, 2*e), Rounds: s.rounds}
+	c := Clusters[T]{Centres: opts.Start.Clone(), Labels: s.labels, Inertia: math.Ldexp(s.inertia, 2*e), Iterations: s.iterations}
 	if s.seeds != nil {
 		c.Centres = layout.Rows(x, s.seeds)
 	}
-	if s.rounds > 0 {
+	if s.iterations > 0 {
 		for i := range k {
 			for j, v := range s.centres.Row(i) {
 				c.Centres.Set(i, j, T(math.Ldexp(v, e)))
@@ -96,7 +96,7 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, rounds in
 	return c, nil
 }
 
-func check[T dense.Float](x dense.Matrix[T], k, rounds int, opts Options[T], src rand.Source) error {
+func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) error {
 	n := x.Rows
 	if n < 1 || x.Cols < 1 {
 		return fmt.Errorf("kmeans: x is %d×%d, want at least 1×1", n, x.Cols)
@@ -111,8 +111,8 @@ func check[T dense.Float](x dense.Matrix[T], k, rounds int, opts Options[T], src
 	if k < 1 || k > n {
 		return fmt.Errorf("kmeans: k = %d, want 1 to %d, %s", k, n, rows)
 	}
-	if rounds < 0 || rounds > limit.Repeats {
-		return fmt.Errorf("kmeans: rounds = %d, want 0 to %d", rounds, limit.Repeats)
+	if maxIterations < 0 || maxIterations > limit.Repeats {
+		return fmt.Errorf("kmeans: maxIterations = %d, want 0 to %d", maxIterations, limit.Repeats)
 	}
 	started := opts.Start.Rows != 0 || opts.Start.Cols != 0
 	if started && (opts.Start.Rows != k || opts.Start.Cols != x.Cols) {
@@ -128,7 +128,7 @@ func check[T dense.Float](x dense.Matrix[T], k, rounds int, opts Options[T], src
 }
 
 // exponent returns the e of the least power 2^e above all elements. Squares of elements over 2^e do
-// not overflow, and do not all underflow. Rows after the end of ctx are left out.
+// not overflow, and do not all underflow. If ctx ends, exponent leaves out the remaining rows.
 func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) int {
 	var peak float64
 	for _, m := range matrices {
@@ -144,10 +144,10 @@ func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) i
 	return e
 }
 
-// passRows is the number of rows between two looks at the context.
+// passRows is the number of rows after which the context is looked at.
 const passRows = 1024
 
-// scaled returns x/2^e. No digit changes.
+// scaled returns x/2^e, which is exact.
 func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense.Matrix[float64], error) {
 	y := dense.New[float64](x.Rows, x.Cols)
 	return y, interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {

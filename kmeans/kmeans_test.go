@@ -18,9 +18,9 @@ import (
 
 func source() rand.Source { return rand.NewPCG(1, 2) }
 
-func cluster[T dense.Float](t *testing.T, x dense.Matrix[T], k, rounds int, opts kmeans.Options[T]) kmeans.Clusters[T] {
+func cluster[T dense.Float](t *testing.T, x dense.Matrix[T], k, maxIterations int, opts kmeans.Options[T]) kmeans.Clusters[T] {
 	t.Helper()
-	c, err := kmeans.Cluster(t.Context(), x, k, rounds, opts, source())
+	c, err := kmeans.Cluster(t.Context(), x, k, maxIterations, opts, source())
 	require.NoError(t, err)
 	return c
 }
@@ -109,11 +109,11 @@ func TestClusterIsDeterministic(t *testing.T) {
 	}
 }
 
-// Without rounds the centres are rows of x, or those given, to the last bit.
-func TestClusterWithoutRounds(t *testing.T) {
+// Without iterations the centres are rows of x, or those given, to the last bit.
+func TestClusterWithoutIterations(t *testing.T) {
 	x := densetest.Normal[float32](rand.New(rand.NewPCG(7, 8)), 90, 5, 3, 1)
 	c := cluster(t, x, 7, 0, kmeans.Options[float32]{Sample: 40})
-	assert.Zero(t, c.Rounds)
+	assert.Zero(t, c.Iterations)
 	for i := range c.Centres.Rows {
 		at, q := nearest(c.Centres.Row(i), x)
 		assert.Zero(t, q)
@@ -174,25 +174,25 @@ func TestErrors(t *testing.T) {
 	infinite.Data[0] = math.Inf(1)
 	type options = kmeans.Options[float64]
 	for _, c := range []struct {
-		x         dense.Matrix[float64]
-		k, rounds int
-		opts      options
-		src       rand.Source
-		want      string
+		x                dense.Matrix[float64]
+		k, maxIterations int
+		opts             options
+		src              rand.Source
+		want             string
 	}{
 		{dense.Matrix[float64]{}, 1, 1, options{}, source(), "x is 0×0, want at least 1×1"},
 		{x, 0, 1, options{}, source(), "k = 0, want 1 to 3, the rows of x"},
 		{x, 4, 1, options{}, source(), "k = 4, want 1 to 3, the rows of x"},
 		{x, 3, 1, options{Sample: 2}, source(), "k = 3, want 1 to 2, the rows of the sample"},
 		{x, 1, 1, options{Sample: 4}, source(), "Options.Sample = 4, want 0 to 3, the rows of x"},
-		{x, 1, -1, options{}, source(), "rounds = -1, want 0 to "},
+		{x, 1, -1, options{}, source(), "maxIterations = -1, want 0 to "},
 		{x, 1, 1, options{Start: x}, source(), "Options.Start is 3×2, want 1×2"},
 		{x, 1, 1, options{}, nil, "src is nil"},
 		{x, 2, 1, options{Start: x.RowRange(0, 2), Sample: 2}, nil, "src is nil"},
 		{wrong, 1, 1, options{}, source(), "x[1][1] = NaN, want a finite number"},
 		{x, 2, 1, options{Start: infinite}, nil, "Options.Start[0][0] = +Inf, want a finite number"},
 	} {
-		_, err := kmeans.Cluster(t.Context(), c.x, c.k, c.rounds, c.opts, c.src)
+		_, err := kmeans.Cluster(t.Context(), c.x, c.k, c.maxIterations, c.opts, c.src)
 		assert.ErrorContains(t, err, "kmeans: "+c.want)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,15 +18,16 @@ import (
 type search struct {
 	ctx             context.Context
 	points, centres dense.Matrix[float64]
-	labels          []int // of the points, nil before the first assignment
-	seeds           []int // the points that are the first centres, nil if centres are given
-	rounds          int   // that have moved centres
+	labels          []int // labels of the points, nil before the first assignment
+	seeds           []int // numbers of the points that are the first centres, nil if centres are given
+	iterations      int   // iterations that moved centres
 	inertia         float64
 }
 
-// run finds k centres and labels the points. Centres are given if they have rows. A sample above 0 is
-// the number of points from which the centres are made. An error is that of the context.
-func (s *search) run(k, rounds, sample int, src rand.Source) error {
+// run finds k centres and labels the points. It draws the first centres unless s has centres. If
+// sample is above 0, run draws that number of points and finds the centres for them. The error is that
+// of the context.
+func (s *search) run(k, maxIterations, sample int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
 		rng = rand.New(src)
@@ -62,7 +63,7 @@ func (s *search) run(k, rounds, sample int, src rand.Source) error {
 	if drawn != nil {
 		s.points = layout.Rows(all, drawn)
 	}
-	if s.rounds, err = s.lloyd(rounds); err != nil {
+	if s.iterations, err = s.lloyd(maxIterations); err != nil {
 		return err
 	}
 	if drawn != nil {
@@ -131,12 +132,12 @@ func squaredDistance(x, y []float64) (sum float64) {
 }
 
 // lloyd moves the centres to the means of the points that are nearest to them, until no label
-// changes, and returns the number of rounds that moved centres.
-func (s *search) lloyd(rounds int) (int, error) {
+// changes, and returns the number of iterations that moved centres.
+func (s *search) lloyd(maxIterations int) (int, error) {
 	sums, counts := dense.New[float64](s.centres.Rows, s.centres.Cols), make([]float64, s.centres.Rows)
-	for round := range rounds {
+	for iteration := range maxIterations {
 		if changed, err := s.assign(); err != nil || !changed {
-			return round, err
+			return iteration, err
 		}
 		s.fill()
 		clear(sums.Data)
@@ -154,7 +155,7 @@ func (s *search) lloyd(rounds int) (int, error) {
 			}
 		}
 	}
-	return rounds, nil
+	return maxIterations, nil
 }
 
 // assign labels each point with its nearest centre, and reports whether a label changed.

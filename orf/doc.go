@@ -26,7 +26,7 @@
 //
 // (2) and no blocks: all m frequencies depend on each other.
 //
-// Of wraps frequencies of your own. IID is the baseline. The theory of orthogonal features is about
+// FromMatrix makes a projection of your own frequencies. IID is the baseline. The theory of orthogonal features is about
 // GramSchmidt. Hadamard and Givens never form W: they replace the random rotation by products of
 // fast rotations, and project by applying the product, picking rows and scaling them. Fastfood has
 // a Gaussian diagonal between two Hadamard matrices: every row is exactly Gaussian, but the rows of
@@ -111,7 +111,7 @@
 // Project(dst, x) writes XWᵀ (n×m) for the n×d matrix x. The result for a row does not depend on
 // the rows beside it nor on GOMAXPROCS. Frequencies() returns W, equal to what Project applies up
 // to rounding. If a row of x holds NaN or ±Inf, no element of its projection is finite. A shape
-// that does not fit panics with both shapes; bad arguments of Draw and Of are errors.
+// that does not fit panics with both shapes; bad arguments of Draw and FromMatrix are errors.
 //
 // A Projection never changes and may be shared by goroutines.
 //

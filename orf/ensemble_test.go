@@ -50,7 +50,7 @@ func testEnsembles[T dense.Float](t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, p.Frequencies(), q.Frequencies(), "%v: what is filled in is the default", c.e)
 	}
-	given, err := orf.Of(dense.New[T](7, 5))
+	given, err := orf.FromMatrix(dense.New[T](7, 5))
 	require.NoError(t, err)
 	assert.Nil(t, ensembleOf(given))
 }

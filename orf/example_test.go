@@ -180,7 +180,7 @@ func ExampleDraw() {
 }
 
 func ExampleOf() {
-	w, err := orf.Of(dense.Of(2, 2, []float64{1, 2, 3, 4}))
+	w, err := orf.FromMatrix(dense.Of(2, 2, []float64{1, 2, 3, 4}))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 )
 
-// Write writes a projection of Draw or Of as a safetensors file, which NumPy reads. Structured
+// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads. Structured
 // frequencies are written as their signs, permutations, rotations and lengths, never as a matrix.
 // rff.Write says what all files have in common, and package documentation lists their arrays.
 //

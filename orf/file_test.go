@@ -49,7 +49,7 @@ func testFiles[T dense.Float](t *testing.T) {
 			require.IsType(t, p, q, "the structure is kept")
 		}
 	}
-	p, err := orf.Of(densetest.Gapped[T](3, 5, 4))
+	p, err := orf.FromMatrix(densetest.Gapped[T](3, 5, 4))
 	require.NoError(t, err)
 	q := again(t, p)
 	assert.Equal(t, p.Frequencies(), q.Frequencies())

@@ -120,13 +120,13 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
 }
 
-// Of returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and a
+// FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and a
 // third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
 // result is Drawn, and its Ensemble is nil.
 //
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.
-func Of[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
+func FromMatrix[T dense.Float](w dense.Matrix[T]) (Projection[T], error) {
 	if err := checkFrequencies(w); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func explicit32(w any) any { return newExplicit(w.(dense.Matrix[float32]), nil) 
 //go:noinline
 func explicit64(w any) any { return newExplicit(w.(dense.Matrix[float64]), nil) }
 
-// checkFrequencies reports frequencies that Of takes for none.
+// checkFrequencies reports frequencies that FromMatrix does not accept.
 func checkFrequencies[T dense.Float](w dense.Matrix[T]) error {
 	if w.Rows < 1 || w.Cols < 1 {
 		return fmt.Errorf("orf: w is %d×%d, want at least 1×1", w.Rows, w.Cols)

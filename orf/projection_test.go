@@ -258,7 +258,7 @@ func TestSeedsAndTypesAgree(t *testing.T) {
 
 func testOf[T dense.Float](t *testing.T) {
 	w := densetest.Gapped[T](1, 4, 3)
-	p, err := orf.Of(w)
+	p, err := orf.FromMatrix(w)
 	require.NoError(t, err)
 	assert.Equal(t, w.Clone(), p.Frequencies())
 	x := dense.Of(1, 3, []T{0, 2, 0})
@@ -269,7 +269,7 @@ func testOf[T dense.Float](t *testing.T) {
 	w.Set(0, 1, 50)
 	assert.Equal(t, before, p.Project(dense.Matrix[T]{}, x), "w is copied")
 	for _, empty := range [][2]int{{0, 3}, {3, 0}} {
-		_, err := orf.Of(dense.New[T](empty[0], empty[1]))
+		_, err := orf.FromMatrix(dense.New[T](empty[0], empty[1]))
 		assert.EqualError(t, err, fmt.Sprintf("orf: w is %d×%d, want at least 1×1", empty[0], empty[1]))
 	}
 	data := make([]T, 5)
@@ -283,16 +283,16 @@ func testOf[T dense.Float](t *testing.T) {
 		fmt.Sprintf("5 elements and stride %d, which is no 3×2 matrix", math.MaxInt/2+1): {Rows: 3, Cols: 2, Stride: math.MaxInt/2 + 1, Data: data},
 	} {
 		assert.Panics(t, bad.Check)
-		_, err := orf.Of(bad)
+		_, err := orf.FromMatrix(bad)
 		assert.ErrorContains(t, err, "orf: w ")
 		assert.ErrorContains(t, err, text)
 	}
-	last, err := orf.Of(dense.Matrix[T]{Rows: 2, Cols: 2, Stride: 3, Data: data})
+	last, err := orf.FromMatrix(dense.Matrix[T]{Rows: 2, Cols: 2, Stride: 3, Data: data})
 	require.NoError(t, err, "the last row needs no more than its columns")
 	assert.Equal(t, dense.New[T](2, 2), last.Frequencies())
 	for text, bad := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1), "-Inf": math.Inf(-1)} {
 		w.Set(2, 1, T(bad))
-		_, err := orf.Of(w)
+		_, err := orf.FromMatrix(w)
 		assert.EqualError(t, err, "orf: w has "+text+" in row 2, column 1, want finite frequencies")
 	}
 }

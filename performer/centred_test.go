@@ -56,9 +56,9 @@ func TestCentringLowersErrors(t *testing.T) {
 	none := dense.Matrix[float64]{}
 	w := maptest.Frequencies[float64](m, d)
 	for _, mean := range []float64{4, 0} {
-		q0, _, err := rff.Centre(densetest.Decaying[float64](1, n, d, 1))
+		q0, _, err := rff.SubtractMean(densetest.Decaying[float64](1, n, d, 1))
 		require.NoError(t, err)
-		k0, _, err := rff.Centre(densetest.Decaying[float64](2, n, d, 1))
+		k0, _, err := rff.SubtractMean(densetest.Decaying[float64](2, n, d, 1))
 		require.NoError(t, err)
 		b, c := make([]float64, d), make([]float64, d)
 		b[3], c[7] = mean, -mean

@@ -77,8 +77,8 @@
 // other. [rff.Centred] subtracts the means for the features of a map, [Landmarks.Centred] for
 // landmarks. Both compensate exactly: the attention that is estimated stays the same.
 //
-//	q0, b, err := rff.Centre(q)
-//	k0, c, err := rff.Centre(k)
+//	q0, b, err := rff.SubtractMean(q)
+//	k0, c, err := rff.SubtractMean(k)
 //	phi, err := rff.SDERF(w, q0, k0, scale)
 //	centred, err := rff.Centred(phi, b, c)
 //	a, err := performer.NewLinear(centred, performer.LinearOptions{})

@@ -64,7 +64,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 // row of weights that underflow, and others do not notice.
 func TestReLUAttentionOfDeadQueries(t *testing.T) {
 	w := densetest.Filled[float64](4, 2, 1)
-	phi := must.Have(rff.Generalised(must.Have(orf.Of(w)), kernels.Generalised{}))
+	phi := must.Have(rff.Generalised(must.Have(orf.FromMatrix(w)), kernels.Generalised{}))
 	a := attention[float64](phi, LinearOptions{Unnormalised: true})
 	q := dense.Of(2, 2, []float64{-1, -2, 1, 2})
 	k, v := dense.Of(1, 2, []float64{2, 1}), dense.Of(1, 1, []float64{5})

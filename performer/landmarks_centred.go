@@ -14,7 +14,7 @@ import (
 // It estimates the same attention, and errors are many times smaller where the means of queries and
 // keys are far apart, as those of trained transformers are: Z lies among the keys, and a query far
 // from them has a large residual ρ. b and c should be the means of queries and keys, which
-// [rff.Centre] computes. But for rounding only b − c matters. A nil b or c stands for 0.
+// [rff.SubtractMean] computes. But for rounding only b − c matters. A nil b or c stands for 0.
 //
 // b and c are constants, for gradients too. Were they means of the queries of a call, then an
 // output would depend on other queries, on padding among them, and on how queries are cut into

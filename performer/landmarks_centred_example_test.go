@@ -32,11 +32,11 @@ func ExampleLandmarks_Centred() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, b, err := rff.Centre(q)
+	_, b, err := rff.SubtractMean(q)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, c, err := rff.Centre(k)
+	_, c, err := rff.SubtractMean(k)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -167,9 +167,9 @@ func testCentredLandmarkErrors[T dense.Float](t *testing.T) {
 			c[3], c[7] = 0, -5
 		}
 		q, k := plus(densetest.Decaying[T](1, n, d, 3), b, 1), plus(densetest.Decaying[T](2, n, d, 3), c, 1)
-		_, b, err := rff.Centre(q)
+		_, b, err := rff.SubtractMean(q)
 		require.NoError(t, err)
-		_, c, err = rff.Centre(k)
+		_, c, err = rff.SubtractMean(k)
 		require.NoError(t, err)
 		exact := wide(Exact[T]{}.Forward(none, q, k, v))
 		for seed := range uint64(3) {

@@ -41,7 +41,9 @@ func testSums[T dense.Float](t *testing.T) {
 	const n, d, m = 150, 8, 16
 	rng := rand.New(densetest.Source(73))
 	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(74))).Frequencies()
-	positive := func(w dense.Matrix[T]) rff.LogMap[T] { return must.Have(rff.SoftmaxPositive(must.Have(orf.Of(w)), 1)) }
+	positive := func(w dense.Matrix[T]) rff.LogMap[T] {
+		return must.Have(rff.SoftmaxPositive(must.Have(orf.FromMatrix(w)), 1))
+	}
 	for _, norm := range []float64{0.5, 4, 100} {
 		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)
 		for _, causal := range []bool{false, true} {
@@ -68,7 +70,7 @@ func testSumsFar[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(75))
 	w := must.Have(orf.Draw[T](orf.IID{}, 2*m, d, densetest.Source(76))).Frequencies()
 	positive := func(w dense.Matrix[T]) rff.LogMap[T] {
-		return must.Have(rff.SoftmaxPositive(must.Have(orf.Of(w)), 1.0/8))
+		return must.Have(rff.SoftmaxPositive(must.Have(orf.FromMatrix(w)), 1.0/8))
 	}
 	for _, norm := range []float64{1e5, 1e10, of[T](1e19, 1e100)} {
 		q, k, v := densetest.Sphere[T](rng, n, d, norm), densetest.Sphere[T](rng, n, d, norm), densetest.Normal[T](rng, n, 3, 0, 1)

@@ -124,7 +124,7 @@ func TestWhatIsAbsorbed(t *testing.T) {
 			"iid":          {iid, x, y, true},
 			"Gram–Schmidt": {must(orf.Draw[float32](orf.GramSchmidt{}, m, d, src)), x, y, true},
 			"Sobol":        {must(orf.Draw[float32](orf.Sobol{}, m, d, src)), x, y, true},
-			"given":        {must(orf.Of(iid.Frequencies())), x, y, true},
+			"given":        {must(orf.FromMatrix(iid.Frequencies())), x, y, true},
 			"Hadamard":     {must(orf.Draw[float32](orf.Hadamard{}, m, d, src)), x, y, false},
 			"Givens":       {must(orf.Draw[float32](orf.Givens{}, m, d, src)), x, y, false},
 			"Fastfood":     {must(orf.Draw[float32](orf.Fastfood{}, m, d, src)), x, y, false},

@@ -23,11 +23,11 @@ import (
 //
 // The error relative to the kernel is that of phi at x − b and y − c. For positive features it grows
 // with ‖x + y − b − c‖, and for SoftmaxTrig with ‖x − y − b + c‖. So b and c should be the means of
-// queries and keys, which Centre computes. Maps that are fitted to samples should be fitted to the
+// queries and keys, which SubtractMean computes. Maps that are fitted to samples should be fitted to the
 // centred samples:
 //
-//	x0, b, err := rff.Centre(queries)
-//	y0, c, err := rff.Centre(keys)
+//	x0, b, err := rff.SubtractMean(queries)
+//	y0, c, err := rff.SubtractMean(keys)
 //	inner, err := rff.SDERF(w, x0, y0, scale)
 //	phi, err := rff.Centred(inner, b, c)
 //
@@ -84,10 +84,10 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return key.keys, nil
 }
 
-// Centre returns the rows of x (n×d) less their mean, in memory of their own, and the mean, for
+// SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean, for
 // Centred and for what is fitted to points that Centred maps. It costs two passes over x. An error
 // reports an x without rows, and an element that is NaN or infinite.
-func Centre[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
+func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {
 		return centred, nil, fmt.Errorf("rff: x is %d×%d, want at least one row", x.Rows, x.Cols)

@@ -230,14 +230,14 @@ func TestLawsOfCentredMaps(t *testing.T) {
 
 func TestCentre(t *testing.T) {
 	x := dense.Of(3, 2, []float32{1, 10, 2, 20, 6, 0})
-	centred, mean, err := rff.Centre(x)
+	centred, mean, err := rff.SubtractMean(x)
 	require.NoError(t, err)
 	assert.Equal(t, []float32{3, 10}, mean)
 	assert.Equal(t, []float32{-2, 0, -1, 10, 3, -10}, centred.Data)
 	assert.Equal(t, float32(1), x.At(0, 0))
-	_, _, err = rff.Centre(dense.New[float64](0, 2))
+	_, _, err = rff.SubtractMean(dense.New[float64](0, 2))
 	assert.EqualError(t, err, "rff: x is 0×2, want at least one row")
-	_, _, err = rff.Centre(dense.Of(1, 2, []float64{1, math.NaN()}))
+	_, _, err = rff.SubtractMean(dense.Of(1, 2, []float64{1, math.NaN()}))
 	assert.EqualError(t, err, "rff: x[0][1] = NaN, want a finite number")
 }
 

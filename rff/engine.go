@@ -76,7 +76,7 @@ func drawn[T dense.Float](m, d int, name string, v float64, src rand.Source, coo
 	for i := range frequencies.Data {
 		frequencies.Data[i] = T(coordinate(rng))
 	}
-	return orf.Of(frequencies)
+	return orf.FromMatrix(frequencies)
 }
 
 // explicit returns the engine of a map without frequencies.

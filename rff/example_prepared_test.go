@@ -88,11 +88,11 @@ func ExampleCentred() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, b, err := rff.Centre(x)
+	_, b, err := rff.SubtractMean(x)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, c, err := rff.Centre(y)
+	_, c, err := rff.SubtractMean(y)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -268,7 +268,7 @@ func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := orf.Of(turned)
+	p, err := orf.FromMatrix(turned)
 	return p, offsets, err
 }
 

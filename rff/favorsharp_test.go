@@ -156,7 +156,7 @@ func TestIsotropicSamplesGiveOptimalFeatures(t *testing.T) {
 			product.Mul(gonum.ToMat(turned), gonum.ToMat(e.Query))
 			turned = gonum.FromMat[float64](&product)
 		}
-		p, err := orf.Of(turned)
+		p, err := orf.FromMatrix(turned)
 		require.NoError(t, err)
 		optimal, err := rff.SoftmaxOptimal(p, scaleOf, a)
 		require.NoError(t, err)

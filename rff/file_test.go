@@ -33,7 +33,7 @@ type written[T dense.Float] struct {
 
 // allProjections are all kinds of frequencies, m of R^d.
 func allProjections[T dense.Float](t testing.TB, m, d int) []orf.Projection[T] {
-	own, err := orf.Of(points[T](12, m, d, 1))
+	own, err := orf.FromMatrix(points[T](12, m, d, 1))
 	require.NoError(t, err)
 	all := []orf.Projection[T]{own}
 	for _, e := range []orf.Ensemble{

@@ -152,7 +152,7 @@ func TestChangedFiles(t *testing.T) {
 		{golden(t, "SADERF"), number("map.psi", 0, 0), "rff: map: rff: ψ_0 = 0 is outside the range of float64"},
 		{golden(t, "ADERF"), reshape("map.query", 1, 9), "rff: map: rff: query is 1×9, want 3×3"},
 		{golden(t, "SDERF"), number("map.damping", 0, 0.5), "rff: map: rff: a = 0.5, want a number below 1/8"},
-		{golden(t, "PolynomialSketch"), text("map.law", "7"), "rff: map: rff: law = Weights(7), want one of the four"},
+		{golden(t, "PolynomialSketch"), text("map.law", "7"), "rff: map: rff: law = WeightLaw(7), want one of the four"},
 		{golden(t, "PolynomialSketch"), text("map.k.degree", "1000000000"), "rff: map: rff: 3 projections w, want 1000000000"},
 		{golden(t, "PolynomialSketch"), text("map.w", "2"), "rff: map: rff: 2 projections w, want 3 for "},
 		{golden(t, "PolynomialSketch"), text("map.w", "2000000000"), `rff: metadata: "map.w.3" is missing`},

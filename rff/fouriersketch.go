@@ -52,7 +52,7 @@ func (s *fourierSketch[T]) projection() (orf.Transposer[T], error) {
 	if len(s.buckets) > matrixBelow[T](s.m) {
 		return s, nil
 	}
-	w, err := orf.Of(s.Frequencies())
+	w, err := orf.FromMatrix(s.Frequencies())
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ func testFourierSketchIsAMatrix[T dense.Float](t *testing.T) {
 			c, err := drawCounts[T](m, d, d+1, k, rand.NewPCG(1, uint64(m)))
 			require.NoError(t, err)
 			s := &fourierSketch[T]{countSketch: c, norm: norm}
-			w, err := orf.Of(s.Frequencies())
+			w, err := orf.FromMatrix(s.Frequencies())
 			require.NoError(t, err)
 			one, two := s.gains()
 			// Elements are at most 1, factors below 2, gains below √2, and sums have d + 1 or m
@@ -112,7 +112,7 @@ func TestTensorSketchByEitherProjection(t *testing.T) {
 			s, transforms := w.(*fourierSketch[float64])
 			assert.Equal(t, d > matrixBelow[float64](m), transforms, "d = %d", d)
 			if transforms {
-				matrix, err := orf.Of(s.Frequencies())
+				matrix, err := orf.FromMatrix(s.Frequencies())
 				require.NoError(t, err)
 				w = orf.Transposed(matrix)
 			}

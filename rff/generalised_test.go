@@ -82,7 +82,7 @@ func TestGeneralisedGradients(t *testing.T) {
 
 // log φ is a number where φ overflows or underflows.
 func TestGeneralisedLogarithmsOfExtremes(t *testing.T) {
-	w, err := orf.Of(dense.Of(2, 1, []float32{1, -1}))
+	w, err := orf.FromMatrix(dense.Of(2, 1, []float32{1, -1}))
 	require.NoError(t, err)
 	x := dense.Of(1, 1, []float32{200})
 	for epsilon, want := range map[float64][2]float64{0: {200, -200}, 0.5: {200, math.Log(0.5)}} {
@@ -106,7 +106,7 @@ func TestGeneralisedDoesNotHideNaNAndInf(t *testing.T) {
 	for _, epsilon := range []float64{0, 0.5} {
 		for f := range nonlinearities {
 			for _, sign := range []float64{1, -1} {
-				w, err := orf.Of(dense.Of(1, 1, []float64{sign}))
+				w, err := orf.FromMatrix(dense.Of(1, 1, []float64{sign}))
 				require.NoError(t, err)
 				g, err := rff.Generalised(w, kernels.Generalised{F: f, Epsilon: epsilon})
 				require.NoError(t, err)

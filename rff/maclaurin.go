@@ -45,7 +45,7 @@ import (
 // degrees of another length, a degree that is negative or not finite, a degree that is 0 for a
 // positive coefficient, a factor that is out of the range of T, an unknown law, an odd m for a
 // complex law, and a nil src.
-func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law Weights, src rand.Source) (Map[T], error) {
+func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law WeightLaw, src rand.Source) (Map[T], error) {
 	return build[Map[T]](maclaurinDraw[T]{m, d, k, degrees, law, src})
 }
 
@@ -54,7 +54,7 @@ type maclaurinDraw[T dense.Float] struct {
 	m, d    int
 	k       kernels.Maclaurin
 	degrees []float64
-	law     Weights
+	law     WeightLaw
 	src     rand.Source
 }
 
@@ -85,7 +85,7 @@ func drawMaclaurin[T dense.Float](a maclaurinDraw[T]) (Map[T], error) {
 		return nil, err
 	}
 	for t := range drawn[0] {
-		w, err := orf.Of(drawWeights[T](law, above(drawn, t), d, src))
+		w, err := orf.FromMatrix(drawWeights[T](law, above(drawn, t), d, src))
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func drawMaclaurin[T dense.Float](a maclaurinDraw[T]) (Map[T], error) {
 type maclaurinRecipe[T dense.Float] struct {
 	K       kernels.Maclaurin
 	Degrees []float64
-	Law     Weights
+	Law     WeightLaw
 	D       int
 	Drawn   []int               // n_j, in descending order
 	W       []orf.Projection[T] // for the features of degree above 0, 1, …: real parts, then imaginary parts

@@ -42,7 +42,7 @@ import (
 // An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
 // of range and factors that are out of the range of T, an unknown law, an odd m for a complex law,
 // and a nil src.
-func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights, src rand.Source) (Map[T], error) {
+func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law WeightLaw, src rand.Source) (Map[T], error) {
 	return build[Map[T]](polynomialSketchDraw[T]{m, d, k, law, src})
 }
 
@@ -50,7 +50,7 @@ func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law Weights
 type polynomialSketchDraw[T dense.Float] struct {
 	m, d int
 	k    kernels.Polynomial
-	law  Weights
+	law  WeightLaw
 	src  rand.Source
 }
 
@@ -72,7 +72,7 @@ func drawPolynomialSketch[T dense.Float](a polynomialSketchDraw[T]) (Map[T], err
 	w := make([]orf.Projection[T], k.Degree)
 	for t := range w {
 		var err error
-		if w[t], err = orf.Of(drawWeights[T](a.law, m/a.law.parts(), lifted, a.src)); err != nil {
+		if w[t], err = orf.FromMatrix(drawWeights[T](a.law, m/a.law.parts(), lifted, a.src)); err != nil {
 			return nil, err
 		}
 	}
@@ -88,7 +88,7 @@ func withDegree(k kernels.Polynomial) kernels.Polynomial {
 // polynomialSketchRecipe is what PolynomialSketch is made of.
 type polynomialSketchRecipe[T dense.Float] struct {
 	K   kernels.Polynomial
-	Law Weights
+	Law WeightLaw
 	W   []orf.Projection[T] // a factor each: real parts, then imaginary parts
 }
 

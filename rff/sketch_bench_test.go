@@ -19,7 +19,7 @@ func benchmarkSketches[T dense.Float](b *testing.B, typ string) {
 		k := kernels.Polynomial{Degree: degree}
 		for _, l := range []struct {
 			name string
-			law  rff.Weights
+			law  rff.WeightLaw
 		}{{"rademacher", rff.RademacherWeights}, {"complex", rff.ComplexRademacherWeights}} {
 			measure(b, fmt.Sprintf("polynomial%d", degree), l.name, typ, small, 1, func(m, d int, src rand.Source) (rff.Map[T], error) {
 				return rff.PolynomialSketch[T](m, d, k, l.law, src)

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	allWeights = []rff.Weights{rff.RademacherWeights, rff.GaussianWeights, rff.ComplexRademacherWeights, rff.ComplexGaussianWeights}
+	allWeights = []rff.WeightLaw{rff.RademacherWeights, rff.GaussianWeights, rff.ComplexRademacherWeights, rff.ComplexGaussianWeights}
 	series     = kernels.Maclaurin{Coefficients: []float64{1, 1, 0, 0.5, 0.25}}
 	shifted    = kernels.Polynomial{Degree: 3, Gamma: 0.5, Offset: 0.75}
 )
@@ -312,8 +312,8 @@ func testBadSketches[T dense.Float](t *testing.T) {
 	check("m = 0, want at least 1")(rff.PolynomialSketch[T](0, 2, k, real, src))
 	check("d = 0, want at least 1")(rff.PolynomialSketch[T](2, 0, k, real, src))
 	check("src is nil")(rff.PolynomialSketch[T](2, 2, k, real, nil))
-	check("law = Weights(4), want one of the four")(rff.PolynomialSketch[T](2, 2, k, 4, src))
-	check("law = Weights(-1), want one of the four")(rff.PolynomialSketch[T](2, 2, k, -1, src))
+	check("law = WeightLaw(4), want one of the four")(rff.PolynomialSketch[T](2, 2, k, 4, src))
+	check("law = WeightLaw(-1), want one of the four")(rff.PolynomialSketch[T](2, 2, k, -1, src))
 	check("m = 3, want an even number for ComplexGaussianWeights")(rff.PolynomialSketch[T](3, 2, k, rff.ComplexGaussianWeights, src))
 	degree := "k is out of range: kernels: Polynomial.Degree = -1, want at least 1, or 0 for 3"
 	check(degree)(rff.PolynomialSketch[T](2, 2, kernels.Polynomial{Degree: -1}, real, src))
@@ -341,7 +341,7 @@ func testBadSketches[T dense.Float](t *testing.T) {
 	check("m = 0, want at least 1")(rff.Maclaurin[T](0, 2, series, p, real, src))
 	check("d = 0, want at least 1")(rff.Maclaurin[T](2, 0, series, p, real, src))
 	check("src is nil")(rff.Maclaurin[T](2, 2, series, p, real, nil))
-	check("law = Weights(7), want one of the four")(rff.Maclaurin[T](2, 2, series, p, 7, src))
+	check("law = WeightLaw(7), want one of the four")(rff.Maclaurin[T](2, 2, series, p, 7, src))
 	check("m = 3, want an even number for ComplexRademacherWeights")(rff.Maclaurin[T](3, 2, series, p, rff.ComplexRademacherWeights, src))
 	check("k is out of range: kernels: Maclaurin.Coefficients[1] = -0.5, want a finite number, at least 0")(
 		rff.Maclaurin[T](2, 2, kernels.Maclaurin{Coefficients: []float64{1, -0.5}}, []float64{1, 1}, real, src))

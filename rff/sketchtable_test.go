@@ -78,7 +78,7 @@ func TestErrorsOfSketchesAreThoseKnown(t *testing.T) {
 			x.Data[i] = -0.125
 		}
 	}
-	for law, known := range map[rff.Weights][]float64{
+	for law, known := range map[rff.WeightLaw][]float64{
 		rff.GaussianWeights:   {0.10009, 0.19648, 0.32463, 0.47379},
 		rff.RademacherWeights: {0.09896, 0.19256, 0.32456, 0.47837},
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Weights is the law of the coordinates of random vectors w. Sketches of dot-product kernels
+// WeightLaw is the law of the coordinates of random vectors w. Sketches of dot-product kernels
 // multiply projections wᵀx. All laws have E[w·wᴴ] = I.
 //
 // The laws differ in the variance of the estimate, which PolynomialSketch states. The variance with
@@ -16,11 +16,11 @@ import (
 // features the variance of a complex law is at most the variance of the real law, by convexity: for
 // Gaussian weights always, for Rademacher weights if Σ x_i²y_i² ≤ (xᵀy)², for example if no product
 // x_i·y_i is negative [Wacker, Kanagawa & Filippone 2024], [Wacker, Ohana & Filippone 2023].
-type Weights int
+type WeightLaw int
 
 const (
 	// RademacherWeights are ±1 with probability ½ each.
-	RademacherWeights Weights = iota
+	RademacherWeights WeightLaw = iota
 	// GaussianWeights are N(0, 1).
 	GaussianWeights
 	// ComplexRademacherWeights are 1, −1, i or −i with probability ¼ each.
@@ -30,9 +30,9 @@ const (
 )
 
 // String returns the name as it is written in Go.
-func (l Weights) String() string {
+func (l WeightLaw) String() string {
 	if l < RademacherWeights || l > ComplexGaussianWeights {
-		return fmt.Sprintf("Weights(%d)", int(l))
+		return fmt.Sprintf("WeightLaw(%d)", int(l))
 	}
 	return [...]string{
 		"RademacherWeights", "GaussianWeights", "ComplexRademacherWeights", "ComplexGaussianWeights",
@@ -40,7 +40,7 @@ func (l Weights) String() string {
 }
 
 // validate reports an unknown law, and an odd m for a complex law.
-func (l Weights) validate(m int) error {
+func (l WeightLaw) validate(m int) error {
 	if l < RademacherWeights || l > ComplexGaussianWeights {
 		return fmt.Errorf("rff: law = %v, want one of the four", l)
 	}
@@ -51,13 +51,13 @@ func (l Weights) validate(m int) error {
 }
 
 // signs reports whether a weight is a random root of unity.
-func (l Weights) signs() bool { return l == RademacherWeights || l == ComplexRademacherWeights }
+func (l WeightLaw) signs() bool { return l == RademacherWeights || l == ComplexRademacherWeights }
 
 // complex reports whether a weight has an imaginary part.
-func (l Weights) complex() bool { return l >= ComplexRademacherWeights }
+func (l WeightLaw) complex() bool { return l >= ComplexRademacherWeights }
 
 // parts returns the number of real numbers that make a weight.
-func (l Weights) parts() int {
+func (l WeightLaw) parts() int {
 	if l.complex() {
 		return 2
 	}
@@ -65,7 +65,7 @@ func (l Weights) parts() int {
 }
 
 // drawWeights returns n vectors of R^d or C^d, one a row, all real parts above all imaginary ones.
-func drawWeights[T dense.Float](l Weights, n, d int, src rand.Source) dense.Matrix[T] {
+func drawWeights[T dense.Float](l WeightLaw, n, d int, src rand.Source) dense.Matrix[T] {
 	w := dense.New[T](l.parts()*n, d)
 	re := w.Data[:n*d]
 	im := w.Data[n*d:]

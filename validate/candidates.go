@@ -65,11 +65,11 @@ func centredDraw[T dense.Float](draw drawing[T]) drawing[T] {
 		return nil
 	}
 	return func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
-		x, b, err := rff.Centre(x)
+		x, b, err := rff.SubtractMean(x)
 		if err != nil {
 			return nil, err
 		}
-		y, c, err := rff.Centre(y)
+		y, c, err := rff.SubtractMean(y)
 		if err != nil {
 			return nil, err
 		}

@@ -327,7 +327,7 @@ func TestChooseOfCentredMaps(t *testing.T) {
 		}
 		if offset == 0 {
 			for _, p := range []*dense.Matrix[float64]{&x, &y} {
-				centred, _, err := rff.Centre(*p)
+				centred, _, err := rff.SubtractMean(*p)
 				require.NoError(t, err)
 				*p = centred
 			}

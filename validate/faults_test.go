@@ -165,7 +165,7 @@ func signsOfHouseholder(m, d int, src rand.Source) (orf.Projection[float64], err
 	for i := range m {
 		floats.ScaleTo(w.Row(i), chi.Rand(), mat.Col(nil, i, q))
 	}
-	return orf.Of(w)
+	return orf.FromMatrix(w)
 }
 
 // lengthsOfQR takes the rows of a Haar-distributed Q with the norms of the rows
@@ -179,7 +179,7 @@ func lengthsOfQR(m, d int, src rand.Source) (orf.Projection[float64], error) {
 			row[j] = q.At(i, j) * math.Copysign(floats.Norm(g.RawRowView(i), 2), r.At(j, j))
 		}
 	}
-	return orf.Of(w)
+	return orf.FromMatrix(w)
 }
 
 // shifted moves all rows by a twentieth of a standard deviation along (1, −1, 1, …), so that an
@@ -195,7 +195,7 @@ func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
 			w.Set(i, j, w.At(i, j)+0.05*float64(1-2*(j%2)))
 		}
 	}
-	return orf.Of(w)
+	return orf.FromMatrix(w)
 }
 
 // repeated stacks one block on itself.
@@ -208,7 +208,7 @@ func repeated(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	for i := range m {
 		copy(w.Row(i), f.Row(i%d))
 	}
-	return orf.Of(w)
+	return orf.FromMatrix(w)
 }
 
 // inOrder takes the first m rows of one Hadamard factor instead of a random
@@ -227,7 +227,7 @@ func inOrder(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	for i := range m {
 		unit.Set(i, i, chi.Rand())
 	}
-	return orf.Of(r.ApplyTransposed(dense.Matrix[float64]{}, unit))
+	return orf.FromMatrix(r.ApplyTransposed(dense.Matrix[float64]{}, unit))
 }
 
 // epsilon adds 1e-4 to every feature, as implementations do to keep them from

@@ -150,7 +150,7 @@ var goldenEnsembles = []orf.Ensemble{
 func goldenFrequencies(e orf.Ensemble, m, d int) (orf.Projection[float64], error) {
 	src := rand.NewPCG(1, 2)
 	if e == nil {
-		return orf.Of(dense.Of(m, d, normals(m*d, rand.New(src))))
+		return orf.FromMatrix(dense.Of(m, d, normals(m*d, rand.New(src))))
 	}
 	return orf.Draw[float64](e, m, d, src)
 }

@@ -175,7 +175,7 @@ func ofFit(e orf.Ensemble, fitted func(w orf.Projection[float64], src rand.Sourc
 		d := len(x)
 		l, ok := known.Load(d)
 		if !ok {
-			w, err := orf.Of(dense.New[float64](1, d))
+			w, err := orf.FromMatrix(dense.New[float64](1, d))
 			if err != nil {
 				return math.NaN()
 			}

@@ -30,11 +30,11 @@ type sketchCase[T dense.Float] struct {
 }
 
 // signs and isComplex say what laws depend on of weights.
-func signs(w rff.Weights) bool {
+func signs(w rff.WeightLaw) bool {
 	return w == rff.RademacherWeights || w == rff.ComplexRademacherWeights
 }
 
-func isComplex(w rff.Weights) bool { return w >= rff.ComplexRademacherWeights }
+func isComplex(w rff.WeightLaw) bool { return w >= rff.ComplexRademacherWeights }
 
 // sketchCases are the maps of dot-product kernels, of χ² kernels and of generalised
 // attention. For high degrees m is large: the error bar of a mean squared error

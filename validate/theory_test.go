@@ -124,7 +124,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		"sobol": func() (orf.Projection[float64], error) {
 			return orf.Draw[float64](orf.Sobol{}, 4, 3, exprand.NewSource(1))
 		},
-		"given": func() (orf.Projection[float64], error) { return orf.Of(iid.Frequencies()) },
+		"given": func() (orf.Projection[float64], error) { return orf.FromMatrix(iid.Frequencies()) },
 	} {
 		w, err := draw()
 		require.NoError(t, err, name)

@@ -203,11 +203,11 @@ func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matri
 			return nil, err
 		}
 	}
-	_, b, err := rff.Centre(fitted(q, exact.Causal))
+	_, b, err := rff.SubtractMean(fitted(q, exact.Causal))
 	if err != nil {
 		return nil, err
 	}
-	_, c, err := rff.Centre(fitted(k, exact.Causal))
+	_, c, err := rff.SubtractMean(fitted(k, exact.Causal))
 	if err != nil {
 		return nil, err
 	}
@@ -220,11 +220,11 @@ func featureCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix
 	if err != nil {
 		return nil, err
 	}
-	queries, b, err := rff.Centre(fitted(q, exact.Causal))
+	queries, b, err := rff.SubtractMean(fitted(q, exact.Causal))
 	if err != nil {
 		return nil, err
 	}
-	keys, c, err := rff.Centre(fitted(k, exact.Causal))
+	keys, c, err := rff.SubtractMean(fitted(k, exact.Causal))
 	if err != nil {
 		return nil, err
 	}

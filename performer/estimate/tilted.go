@@ -44,7 +44,7 @@ const (
 func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rng *rand.Rand) (*tilted, error) {
 	w := tiltedFrequencies(n, o, q, k, scale, a, rng)
 	n = w.Rows
-	p, err := orf.Of(w)
+	p, err := orf.FromMatrix(w)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ import (
 
 // A small case in numbers that binary fractions hold.
 func small[T dense.Float](t *testing.T) (rff.Map[T], ridge.Block[T]) {
-	w, err := orf.Of(dense.Of(3, 2, []T{0.5, -1.25, 1.5, 0.25, -0.75, 2}))
+	w, err := orf.FromMatrix(dense.Of(3, 2, []T{0.5, -1.25, 1.5, 0.25, -0.75, 2}))
 	require.NoError(t, err)
 	psi, err := rff.Gaussian(w, 1)
 	require.NoError(t, err)

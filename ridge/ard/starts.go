@@ -179,7 +179,7 @@ func narrow() ([]line, error) {
 	for k := range m {
 		quantiles.Set(k, 0, math.Sqrt2*math.Erfinv((2*float64(k)+1)/m-1))
 	}
-	w, err := orf.Of(quantiles)
+	w, err := orf.FromMatrix(quantiles)
 	if err != nil {
 		return nil, err
 	}

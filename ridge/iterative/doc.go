@@ -98,7 +98,7 @@
 // steps took 746 s of processor time and 0.64 GB: 19 minutes of two processors of a busy Zen 4, at
 // low priority.
 //
-// Frequencies with fast transforms, as orf.Hadamard, do not pay for points of few columns: orf.Of
+// Frequencies with fast transforms, as orf.Hadamard, do not pay for points of few columns: orf.FromMatrix
 // of their Frequencies gives the same features by a product, in a fraction of the time for ten
 // columns.
 //

@@ -271,7 +271,7 @@ func general(f kernels.Nonlinearity) constructor {
 // quadratic is the polynomial kernel of the examples.
 var quadratic = kernels.Polynomial{Degree: 2, Gamma: 1, Offset: 1}
 
-func polynomial(law rff.Weights) constructor {
+func polynomial(law rff.WeightLaw) constructor {
 	return func(_ orf.Projection[float64], m int) (rff.Map[float64], error) {
 		return rff.PolynomialSketch[float64](m, dim, quadratic, law, source())
 	}

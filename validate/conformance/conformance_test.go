@@ -42,7 +42,7 @@ func testProjections[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			assert.NoError(t, conformance.Projection(w), "%v %v", e, s)
 		}
-		w, err := orf.Of(cloud[T](s[0], s[1]))
+		w, err := orf.FromMatrix(cloud[T](s[0], s[1]))
 		require.NoError(t, err)
 		assert.NoError(t, conformance.Projection(w), "Of %v", s)
 	}
