@@ -8,7 +8,7 @@
 //   - attention to a tolerance, whatever form that takes: audit.Choose
 //   - exact attention, in memory that does not grow with the tokens: [Exact]
 //   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
-//   - how large is the error? audit.Rows computes some exact rows, estimate.Predictor needs none
+//   - how large is the error? audit.Measure computes some exact rows, estimate.Predictor needs none
 //   - one token after another: [Streaming] forms have a [State]
 //   - heads, batches, masks: [NewBatch]; layers: package layer
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]; names of PyTorch and ONNX:
@@ -143,7 +143,7 @@
 // audit measures the error of any form on rows drawn at random, and chooses the cheapest form within a
 // tolerance:
 //
-//	reports, err := audit.Rows(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, a)
+//	reports, err := audit.Measure(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, a)
 //	c, err := audit.Choose(ctx, performer.Exact[float32]{}, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
 //
 // Where exact attention is too slow even for some rows, package estimate predicts errors, or

@@ -56,9 +56,9 @@ func TestNilForms(t *testing.T) {
 	} {
 		_, err := performer.NewBatch(1, 1, form)
 		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
-		_, err = audit.Rows(t.Context(), exact, x, x, x, audit.Options{}, src, form)
+		_, err = audit.Measure(t.Context(), exact, x, x, x, audit.Options{}, src, form)
 		assert.EqualError(t, err, "audit: form 0 is nil", "%T", form)
-		_, err = audit.Rows(t.Context(), form, x, x, x, audit.Options{}, src, performer.Attention[float64](exact))
+		_, err = audit.Measure(t.Context(), form, x, x, x, audit.Options{}, src, performer.Attention[float64](exact))
 		assert.EqualError(t, err, "audit: truth is nil", "%T", form)
 		_, err = audit.Choose(t.Context(), form, x, x, x, 0.1, audit.ChooseOptions[float64]{}, src)
 		assert.EqualError(t, err, "audit: truth is nil", "%T", form)

@@ -135,7 +135,7 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // of features if an Error is given. All candidates should name the same kernel.
 //
 // Choose judges maps by their kernel, for queries and keys without values. Where values are at hand,
-// audit.Rows of performer measures errors of outputs of attention, of landmarks and windows too, and
+// audit.Measure of performer measures errors of outputs of attention, of landmarks and windows too, and
 // audit.Choose chooses attention to a tolerance.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS goroutines.

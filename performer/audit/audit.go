@@ -9,11 +9,10 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Options adjusts [Rows].
+// Options adjusts [Measure].
 type Options struct {
 	// Rows is the number of rows of q that are drawn for each head. Zero means 64.
 	Rows int
@@ -24,7 +23,7 @@ type Options struct {
 	// Sequences are those of the call of ForwardSequences, for a performer.Batch.
 	Sequences performer.Sequences
 
-	// Queries says for each row of q whether Rows may draw the row. Outputs for padding are of no
+	// Queries says for each row of q whether Measure may draw the row. Outputs for padding are of no
 	// interest, and Sequences.Valid speaks of keys alone. Nil means that all rows may be drawn.
 	Queries []bool
 
@@ -37,40 +36,60 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// Rows measures the error of the outputs of forms against exact attention, on rows drawn at
+// Measure measures the error of the outputs of forms against exact attention, on rows drawn at
 // random: a number of rows of q for each head, each row at most once. There is one result for each
 // form, all on the same rows. The truth is a performer.Exact, for all heads of the forms, or a
 // performer.Batch of Exacts with as many heads as the forms. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are what Forward
 // of the forms takes. All rows are audited if there are no more than asked for.
 //
 // A form is any Form, also of another package, or an [Output]. The truth is what outputs should be:
-// the scale of the truth is 1/√d unless set, whatever the scale of the features is. Rows does not
+// the scale of the truth is 1/√d unless set, whatever the scale of the features is. Measure does not
 // judge whether a kernel suits a model.
 //
-// Rows takes O(H·rows·Lk·(d+dv)) time for exact attention of the rows, once, and the time of the
+// Measure takes O(H·rows·Lk·(d+dv)) time for exact attention of the rows, once, and the time of the
 // forms. A form that is Rowwise by its performer.Description, or a performer.Batch of
 // those with one sequence, answers the drawn queries only, unless Timed is set. Any other form
 // computes all of its outputs: outputs may depend on other queries, as a choice by the number of
 // queries does. In float32 at L = 16384 and d = dv = 64, an audit of 64 rows of an Output took 1.6 %
 // of the time of exact attention; running FAVOR+ with 256 features added 1.8 %.
 //
-// Rows draws from src. The same seed gives the same numbers, but Time, whatever GOMAXPROCS is, and
+// Measure draws from src. The same seed gives the same numbers, but Time, whatever GOMAXPROCS is, and
 // the result for a form does not depend on the other forms. q, k and v do not change.
 //
 // An error reports negative rows, a nil src, a Confidence out of range, no form or a nil one, a
 // truth that is not made of Exacts, a form that is causal or unnormalised where the truth is not or
 // the other way round, Sequences for a form that is not a Batch, no row to draw, shapes that do not
-// fit, and the end of ctx, which is looked at between blocks of exact rows and between forms: Rows ends
+// fit, and the end of ctx, which is looked at between blocks of exact rows and between forms: Measure ends
 // after the Forward of a form at the latest, which takes no context. The results of the forms before
 // that are returned then. A nil ctx panics. A form of another package may
 // panic with shapes of its own.
-func Rows[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Attention[T]) ([]Report, error) {
-	return instance.Of(&auditRowsBoth, Rows[T])(ctx, truth, q, k, v, opts, src, forms...)
+func Measure[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Attention[T]) ([]Report, error) {
+	x := input[T]{truth, q, k, v}
+	switch any(*new(T)).(type) {
+	case float32:
+		return measure32(ctx, x, opts, src, forms)
+	default:
+		return measure64(ctx, x, opts, src, forms)
+	}
 }
 
-var auditRowsBoth = instance.Both{auditRows[float32], auditRows[float64]}
+// input is what exact attention is computed of.
+type input[T dense.Float] struct {
+	truth   performer.Attention[T]
+	q, k, v dense.Matrix[T]
+}
 
-func auditRows[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, forms ...performer.Attention[T]) ([]Report, error) {
+//go:noinline
+func measure32(ctx context.Context, x any, opts Options, src rand.Source, forms any) ([]Report, error) {
+	return measure(ctx, x.(input[float32]), opts, src, forms.([]performer.Attention[float32]))
+}
+
+//go:noinline
+func measure64(ctx context.Context, x any, opts Options, src rand.Source, forms any) ([]Report, error) {
+	return measure(ctx, x.(input[float64]), opts, src, forms.([]performer.Attention[float64]))
+}
+
+func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src rand.Source, forms []performer.Attention[T]) ([]Report, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
@@ -89,17 +108,17 @@ func auditRows[T dense.Float](ctx context.Context, truth performer.Attention[T],
 	if len(forms) == 0 {
 		return nil, errors.New("audit: no forms, want at least 1")
 	}
-	heads, err := exactHeads(truth, forms...)
+	heads, err := exactHeads(x.truth, forms...)
 	if err != nil {
 		return nil, err
 	}
 	for i, form := range forms {
-		if err := fits(i, form, heads, q, k, v, opts); err != nil {
+		if err := fits(i, form, heads, x.q, x.k, x.v, opts); err != nil {
 			return nil, err
 		}
 	}
 	rng := rand.New(src)
-	a, err := drawRows(heads, q, k, v, opts, rng)
+	a, err := drawRows(heads, x.q, x.k, x.v, opts, rng)
 	if err != nil {
 		return nil, err
 	}

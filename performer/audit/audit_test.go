@@ -39,7 +39,7 @@ type auditCase[T dense.Float] struct {
 // rowsOf audits one form.
 func rowsOf[T dense.Float](t *testing.T, form, truth performer.Attention[T], q, k, v dense.Matrix[T], rows int, opts Options, src rand.Source) (Report, error) {
 	opts.Rows = rows
-	all, err := Rows(t.Context(), truth, q, k, v, opts, src, form)
+	all, err := Measure(t.Context(), truth, q, k, v, opts, src, form)
 	if err != nil {
 		return Report{}, err
 	}
@@ -407,6 +407,6 @@ func TestNilContext(t *testing.T) {
 	x := dense.New[float64](3, 2)
 	exact := performer.Exact[float64]{}
 	var none context.Context
-	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Rows[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
+	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Measure[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions[float64]{}, densetest.Source(1)) })
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -125,12 +124,6 @@ func exactCost[T dense.Float](c Call) float64 {
 // orthogonal frequencies. If exact is causal, what depends on tokens comes from the first ones: landmarks
 // from 16·r tokens, at least 1024 (performer.NewLandmarksAt), means and fits from 1024.
 func Candidates[T dense.Float]() []Candidate[T] {
-	return instance.Of(&allCandidatesBoth, Candidates[T])()
-}
-
-var allCandidatesBoth = instance.Both{allCandidates[float32], allCandidates[float64]}
-
-func allCandidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
 		byClusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
 		byClusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),

@@ -13,7 +13,7 @@ import (
 type Choice[T dense.Float] struct {
 	// Form is the form to call: what the candidate has made or the truth, or a performer.Batch with a form
 	// for each head if the truth is a Batch. It stays as it is, and serves later calls with queries
-	// and keys of the same kind, whose errors [Rows] tells.
+	// and keys of the same kind, whose errors [Measure] tells.
 	Form performer.Attention[T]
 
 	// Name says what the form is, such as "256 landmarks" or "exact attention".

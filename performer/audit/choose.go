@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -65,7 +64,7 @@ type ChooseOptions[T dense.Float] struct {
 //	fmt.Println(c) // 256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
 //	out := c.Form.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// Choose draws rows as [Rows] does. A quarter of the rows says which forms are worth a test. The
+// Choose draws rows as [Measure] does. A quarter of the rows says which forms are worth a test. The
 // form is tested on the rest of the rows, which it was not selected by: the upper end of its
 // interval must be within the tolerance. The j-th test of a head has the confidence 1 −
 // (1−Confidence)/(j·(j+1)), so that all tests together have the Confidence; there are six at most.
@@ -113,12 +112,29 @@ type ChooseOptions[T dense.Float] struct {
 // shapes that do not fit, candidates none of which makes a form, and the end of ctx, which is looked at
 // between blocks of exact rows and between forms that are tried. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
-	return instance.Of(&chooseBoth, Choose[T])(ctx, truth, q, k, v, tolerance, opts, src)
+	var c any
+	var err error
+	x := input[T]{truth, q, k, v}
+	switch any(*new(T)).(type) {
+	case float32:
+		c, err = choose32(ctx, x, tolerance, opts, src)
+	case float64:
+		c, err = choose64(ctx, x, tolerance, opts, src)
+	}
+	return c.(Choice[T]), err
 }
 
-var chooseBoth = instance.Both{choose[float32], choose[float64]}
+//go:noinline
+func choose32(ctx context.Context, x any, tolerance float64, opts any, src rand.Source) (any, error) {
+	return choose(ctx, x.(input[float32]), tolerance, opts.(ChooseOptions[float32]), src)
+}
 
-func choose[T dense.Float](ctx context.Context, truth performer.Attention[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
+//go:noinline
+func choose64(ctx context.Context, x any, tolerance float64, opts any, src rand.Source) (any, error) {
+	return choose(ctx, x.(input[float64]), tolerance, opts.(ChooseOptions[float64]), src)
+}
+
+func choose[T dense.Float](ctx context.Context, x input[T], tolerance float64, opts ChooseOptions[T], src rand.Source) (Choice[T], error) {
 	start := time.Now()
 	none := Choice[T]{}
 	if err := ended(ctx); err != nil {
@@ -133,21 +149,21 @@ func choose[T dense.Float](ctx context.Context, truth performer.Attention[T], q,
 	if src == nil {
 		return none, errors.New("audit: src is nil")
 	}
-	heads, err := exactHeads(truth)
+	heads, err := exactHeads(x.truth)
 	if err != nil {
 		return none, err
 	}
 	if s := opts.Sequences; s.Queries != nil || s.Past != nil || s.Valid != nil {
-		if _, ok := truth.(*performer.Batch[T]); !ok {
-			return none, fmt.Errorf("audit: there are Sequences, but truth is a %T, want a performer.Batch", truth)
+		if _, ok := x.truth.(*performer.Batch[T]); !ok {
+			return none, fmt.Errorf("audit: there are Sequences, but truth is a %T, want a performer.Batch", x.truth)
 		}
 	}
 	rows := Options{Rows: opts.Rows, Confidence: opts.Confidence, Sequences: opts.Sequences, Queries: opts.Queries}
-	if err := fits(0, truth, heads, q, k, v, rows); err != nil {
+	if err := fits(0, x.truth, heads, x.q, x.k, x.v, rows); err != nil {
 		return none, err
 	}
 	rng := rand.New(src)
-	a, err := drawRows(heads, q, k, v, rows, rng)
+	a, err := drawRows(heads, x.q, x.k, x.v, rows, rng)
 	if err != nil {
 		return none, err
 	}
@@ -155,9 +171,9 @@ func choose[T dense.Float](ctx context.Context, truth performer.Attention[T], q,
 	if err != nil {
 		return none, err
 	}
-	if _, ok := truth.(*performer.Batch[T]); !ok {
+	if _, ok := x.truth.(*performer.Batch[T]); !ok {
 		if c = c.Heads[0]; c.Exact {
-			c.Form = truth
+			c.Form = x.truth
 		}
 	}
 	c.Choosing = time.Since(start)

@@ -5,13 +5,13 @@
 //
 // # The error of a form
 //
-// [Rows] computes exact attention of some rows drawn at random. A [Report] estimates the error of the
+// [Measure] computes exact attention of some rows drawn at random. A [Report] estimates the error of the
 // whole output with an interval, the errors of typical and of the worst rows, and for comparison the
 // error of plain averages of the values. One call compares any number of forms of any kind, causal or
 // not, with heads and masks, also outputs that come from elsewhere ([Output]). Sixty-four rows cost
 // 64/L of exact attention.
 //
-//	reports, err := audit.Rows(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, form)
+//	reports, err := audit.Measure(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, form)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
 // # The form of an error

@@ -27,7 +27,7 @@ func small(rng *rand.Rand, n, d int, size float64) dense.Matrix[float64] {
 // How far linear attention and attention by landmarks are from exact attention, from 64 rows.
 //
 //ci:slow
-func ExampleRows() {
+func ExampleMeasure() {
 	const tokens, d = 2048, 16
 	src := exprand.NewSource(1)
 	rng := rand.New(src)
@@ -48,7 +48,7 @@ func ExampleRows() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	reports, err := audit.Rows(context.Background(), performer.Exact[float64]{}, q, k, v, audit.Options{}, src, linear, landmarks)
+	reports, err := audit.Measure(context.Background(), performer.Exact[float64]{}, q, k, v, audit.Options{}, src, linear, landmarks)
 	if err != nil {
 		log.Fatal(err)
 	}

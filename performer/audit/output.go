@@ -6,7 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Output is a form whose outputs are known: Forward returns the matrix. [Rows] measures the error
+// Output is a form whose outputs are known: Forward returns the matrix. [Measure] measures the error
 // of outputs that are at hand, or come from elsewhere, by an Output.
 type Output[T dense.Float] dense.Matrix[T]
 

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Report is what [Rows] found: the error of the outputs of a form, estimated from some of their
+// Report is what [Measure] found: the error of the outputs of a form, estimated from some of their
 // rows.
 type Report struct {
 	// Error is the relative error of the output, ‖out−exact‖_F/‖exact‖_F over all rows of all

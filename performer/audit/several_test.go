@@ -21,13 +21,13 @@ func TestSeveralForms(t *testing.T) {
 	for name, c := range auditCases[float64]() {
 		c.opts.Rows = 20
 		forms := []performer.Attention[float64]{Output[float64](c.whole(c.truth)), c.form, Output[float64](c.whole(c.form))}
-		all, err := Rows(t.Context(), c.truth, c.q, c.k, c.v, c.opts, densetest.Source(320), forms...)
+		all, err := Measure(t.Context(), c.truth, c.q, c.k, c.v, c.opts, densetest.Source(320), forms...)
 		require.NoError(t, err, name)
 		require.Len(t, all, len(forms))
 		assert.Less(t, all[0].Worst, 1e-10, name)
 		assert.Equal(t, all[1], all[2], name)
 		if c.heads == 1 {
-			alone, err := Rows(t.Context(), c.truth, c.q, c.k, c.v, c.opts, densetest.Source(320), c.form)
+			alone, err := Measure(t.Context(), c.truth, c.q, c.k, c.v, c.opts, densetest.Source(320), c.form)
 			require.NoError(t, err)
 			assert.Equal(t, all[1], alone[0], name)
 		}
@@ -46,7 +46,7 @@ func TestAverage(t *testing.T) {
 		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), e)).ForwardSequences(dense.Matrix[float64]{}, c.q, c.k, c.v, c.opts.Sequences)
 		for _, rows := range []int{20, 1000} {
 			c.opts.Rows = rows
-			all, err := Rows[float64](t.Context(), b, c.q, c.k, c.v, c.opts, densetest.Source(321), Output[float64](equal))
+			all, err := Measure[float64](t.Context(), b, c.q, c.k, c.v, c.opts, densetest.Source(321), Output[float64](equal))
 			require.NoError(t, err)
 			require.Greater(t, all[0].Error, 0.05, name)
 			assert.InEpsilon(t, all[0].Error, all[0].Average, 1e-10, name)
@@ -75,7 +75,7 @@ func TestTimed(t *testing.T) {
 	form := counted{queries: &n}
 	for _, timed := range []bool{false, true} {
 		n = 0
-		all, err := Rows[float64](t.Context(), performer.Exact[float64]{}, x, x, x, Options{Rows: 10, Timed: timed}, densetest.Source(323), form)
+		all, err := Measure[float64](t.Context(), performer.Exact[float64]{}, x, x, x, Options{Rows: 10, Timed: timed}, densetest.Source(323), form)
 		require.NoError(t, err)
 		if timed {
 			assert.Equal(t, 50, n)
@@ -100,19 +100,19 @@ func TestProgressAndContext(t *testing.T) {
 		}
 	}}
 	exact := performer.Exact[float64]{}
-	want, err := Rows[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
+	want, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 2, 3, 4}, done)
 	assert.Len(t, want, 2)
 
 	done, end = nil, 3
-	got, err := Rows[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
+	got, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, "audit: context canceled")
 	assert.Equal(t, want[:1], got, "what was done before")
 
 	done = nil
-	got, err = Rows[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
+	got, err = Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Empty(t, got)
 	assert.Empty(t, done)
@@ -126,6 +126,6 @@ func TestOutput(t *testing.T) {
 	assert.Equal(t, dst, o.Forward(dst, x, x, x))
 	assert.Equal(t, x.Data, dst.Data)
 	assert.PanicsWithValue(t, "audit: the Output is 5×3, q is 4×3, want as many rows", func() { o.Forward(dst, x.RowRange(0, 4), x, x) })
-	_, err := Rows[float32](t.Context(), performer.Exact[float32]{}, x, x, x, Options{}, densetest.Source(327))
+	_, err := Measure[float32](t.Context(), performer.Exact[float32]{}, x, x, x, Options{}, densetest.Source(327))
 	assert.EqualError(t, err, "audit: no forms, want at least 1")
 }

@@ -164,8 +164,8 @@ func TestContexts(t *testing.T) {
 			_, err := audit.Choose[float64](c, exact, z, z, z, 0.3, audit.ChooseOptions[float64]{Calls: 1000, Budget: 100}, src())
 			return err
 		}},
-		"performer.audit.Rows": {32, func(c *lookedAt) error {
-			_, err := audit.Rows[float64](c, exact, x, x, x, audit.Options{Rows: 512}, src(), exact)
+		"performer.audit.Measure": {32, func(c *lookedAt) error {
+			_, err := audit.Measure[float64](c, exact, x, x, x, audit.Options{Rows: 512}, src(), exact)
 			return err
 		}},
 		"performer.estimate.Estimate": {8, func(c *lookedAt) error {
