@@ -10,7 +10,7 @@
 //
 //	sums, err := ridge.NewSums(phi, 0)
 //	err = sums.Add(part, dense.Matrix[float64]{}, nil) // for each part, on each machine
-//	m, err := components.Of(ctx, sums, 10, false)
+//	m, err := components.FromSums(ctx, sums, 10, false)
 //
 // # Kernel PCA
 //

@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -37,17 +38,13 @@ func Read[T dense.Float](r io.Reader) (*Model[T], error) {
 	return m, nil
 }
 
-// Recipe returns what rff.Write writes.
-func (m *Model[T]) Recipe() (any, error) {
-	if m.none() {
-		return nil, errors.New("components: the Model is zero, want one of Fit, Of or Read")
-	}
-	return recipe[T]{m.phi, m.vectors, m.mean, m.variances, m.total, m.whiten}, nil
-}
-
 // recipe is what a file holds: the exported fields.
 type recipe[T dense.Float] struct {
-	Of            rff.Map[T]
+	Of rff.Map[T]
+	principalRecipe
+}
+
+type principalRecipe struct {
 	Components    dense.Matrix[float64]
 	Mean          []float64
 	Variances     []float64 `archive:"explainedVariance"`
@@ -62,6 +59,12 @@ func init() {
 
 func register[T dense.Float]() {
 	archive.Register(map[string]any{"Components": recipe[T]{}}, func(r any) (rff.Map[T], error) { return r.(recipe[T]).make() })
+	archive.RegisterRecipe(func(m *Model[T]) (any, error) {
+		if m.none() {
+			return nil, errors.New("components: the Model is zero, want one of Fit, FromSums or Read")
+		}
+		return recipe[T]{m.phi, principalRecipe{m.vectors, m.mean, m.variances, m.total, m.whiten}}, nil
+	})
 }
 
 func (r recipe[T]) make() (rff.Map[T], error) {
@@ -69,6 +72,15 @@ func (r recipe[T]) make() (rff.Map[T], error) {
 		return nil, errors.New("components: of is nil, want a map")
 	}
 	_, width := r.Of.Dims()
+	p, err := r.principal(width)
+	if err != nil {
+		return nil, err
+	}
+	return &Model[T]{r.Of, features.New(r.Of), p}, nil
+}
+
+// principal returns what r makes for so many features.
+func (r principalRecipe) principal(width int) (*principal, error) {
 	count := len(r.Variances)
 	if count < 1 || r.Components.Rows != count || r.Components.Cols != width || len(r.Mean) != width {
 		return nil, fmt.Errorf("components: components are %d×%d, mean has %d numbers and explainedVariance %d, for %d features",
@@ -85,9 +97,6 @@ func (r recipe[T]) make() (rff.Map[T], error) {
 			return nil, fmt.Errorf("components: totalVariance = %v and explainedVariance = %v, want finite numbers above 0 and from 0 on", r.TotalVariance, r.Variances)
 		}
 	}
-	m := &Model[T]{phi: r.Of, vectors: r.Components, mean: r.Mean, variances: r.Variances, total: r.TotalVariance, whiten: r.Whiten}
-	if err := m.prepare(); err != nil {
-		return nil, err
-	}
-	return m, nil
+	p := &principal{vectors: r.Components, mean: r.Mean, variances: r.Variances, total: r.TotalVariance, whiten: r.Whiten}
+	return p, p.prepare()
 }

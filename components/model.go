@@ -10,10 +10,8 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -26,7 +24,13 @@ import (
 // It never changes, and goroutines may share it. It is a map as any other: of ridge.Fit,
 // kmeans.Cluster by its Transform, rff.Write.
 type Model[T dense.Float] struct {
-	phi       rff.Map[T]
+	phi    rff.Map[T]
+	source features.Source[T]
+	*principal
+}
+
+// principal is what a Model knows beside φ.
+type principal struct {
 	vectors   dense.Matrix[float64] // V, r×D
 	mean      []float64             // φ̄
 	variances []float64             // σ²
@@ -34,7 +38,6 @@ type Model[T dense.Float] struct {
 	whiten    bool
 
 	scaled dense.Matrix[float64] // V, or diag(1/σ)·V
-	spaces pool.Of[space[T]]
 }
 
 var _ rff.Map[float32] = (*Model[float32])(nil)
@@ -42,8 +45,8 @@ var _ rff.Map[float32] = (*Model[float32])(nil)
 // Fit finds the first r = components principal components of the features phi of rows, which are
 // read once. Their targets are not looked at; their weights count.
 //
-// An error reports what ridge.Sum and Of report. A nil ctx panics. Cost: that of ridge.Sum, n
-// transforms and n·D²/2 multiply-adds, and of Of.
+// An error reports what ridge.Sum and FromSums report. A nil ctx panics. Cost: that of ridge.Sum, n
+// transforms and n·D²/2 multiply-adds, and of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -55,7 +58,7 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	if err != nil {
 		return nil, fmt.Errorf("components: %w", err)
 	}
-	return Of(ctx, sums, components, whiten)
+	return FromSums(ctx, sums, components, whiten)
 }
 
 // pointsOf are rows without their targets.
@@ -72,7 +75,7 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// Of finds the first r = components principal components of the features of sums, of which merged
+// FromSums finds the first r = components principal components of the features of sums, of which merged
 // ones are as good: the eigenvectors v_k of the covariance, the largest variance σ_k² first,
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
@@ -89,24 +92,32 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 // An error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are
 // not finite, features that do not vary, eigenvalues that did not converge, the end of ctx, and
 // with whiten a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². ctx is looked at
-// between products of matrices. Of does not wait for the end of gonum's decomposition, which goes on
+// between products of matrices. FromSums does not wait for the end of gonum's decomposition, which goes on
 // alone until it is done. A nil ctx panics.
-func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
+func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
 	}
 	if sums == nil || sums.Map() == nil {
 		return nil, errors.New("components: sums is nil or zero, want those of ridge.NewSums or ridge.Sum")
 	}
-	n := sums.Rows()
-	_, width := sums.Map().Dims()
+	weight, mean, scatter := sums.Features()
+	p, err := newPrincipal(ctx, sums.Rows(), weight, mean, scatter, components, whiten)
+	if err != nil {
+		return nil, err
+	}
+	return &Model[T]{sums.Map(), features.New(sums.Map()), p}, nil
+}
+
+// newPrincipal returns the components of n rows with the given sums.
+func newPrincipal(ctx context.Context, n int, weight float64, mean []float64, scatter dense.Matrix[float64], components int, whiten bool) (*principal, error) {
+	width := len(mean)
 	if n < 2 {
 		return nil, fmt.Errorf("components: %d rows with a weight above 0, want at least 2", n)
 	}
 	if components < 1 || components > min(n, width) {
 		return nil, fmt.Errorf("components: components = %d, want 1 to %d for %d features of %d rows", components, min(n, width), width, n)
 	}
-	weight, mean, scatter := sums.Features()
 	if err := argument.FiniteAll("components: mean of features", mean); err != nil {
 		return nil, err
 	}
@@ -123,33 +134,30 @@ func Of[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int,
 		return nil, err
 	}
 	share := float64(n) / float64(n-1) / weight
-	m := &Model[T]{phi: sums.Map(), vectors: vectors, mean: mean, total: math.Ldexp(total*share, e), whiten: whiten}
+	p := &principal{vectors: vectors, mean: mean, total: math.Ldexp(total*share, e), whiten: whiten}
 	for k, v := range values {
 		if whiten && !(v > 8*float64(width)*unit*values[0]) {
 			return nil, fmt.Errorf("components: component %d has the variance %.3g, zero to rounding, and cannot be whitened: want at most %d components",
 				k, math.Ldexp(v*share, e), k)
 		}
-		m.variances = append(m.variances, math.Ldexp(v*share, e))
+		p.variances = append(p.variances, math.Ldexp(v*share, e))
 	}
-	if err := m.prepare(); err != nil {
-		return nil, err
-	}
-	return m, nil
+	return p, p.prepare()
 }
 
 // prepare makes scaled.
-func (m *Model[T]) prepare() error {
-	m.scaled = m.vectors
-	if !m.whiten {
+func (p *principal) prepare() error {
+	p.scaled = p.vectors
+	if !p.whiten {
 		return nil
 	}
-	m.scaled = m.vectors.Clone()
-	for k, v := range m.variances {
+	p.scaled = p.vectors.Clone()
+	for k, v := range p.variances {
 		scale := 1 / math.Sqrt(v)
 		if !(scale > 0) || math.IsInf(scale, 0) {
 			return fmt.Errorf("components: component %d has the variance %.3g and cannot be whitened: scale the features", k, v)
 		}
-		row := m.scaled.Row(k)
+		row := p.scaled.Row(k)
 		for j := range row {
 			row[j] *= scale
 		}
@@ -208,12 +216,6 @@ func (m *Model[T]) Components() dense.Matrix[float64] { return m.vectors.Clone()
 // Mean returns φ̄. The slice is the caller's.
 func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 
-// space is memory for a block of rows.
-type space[T dense.Float] struct {
-	phi       scratch.Buffer[T]
-	about, to scratch.Buffer[float64]
-}
-
 // blockRows is the number of rows of a block.
 const blockRows = 256
 
@@ -223,7 +225,7 @@ const blockRows = 256
 // transforms and n·D·r multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
-		panic("components: the Model is zero, want one of Fit, Of or Read")
+		panic("components: the Model is zero, want one of Fit, FromSums or Read")
 	}
 	in, r := m.Dims()
 	x.Check()
@@ -231,22 +233,12 @@ func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 		panic(fmt.Sprintf("components: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, in))
 	}
 	dst = dense.Ensure(dst, x.Rows, r)
-	width := len(m.mean)
-	parallel.Rows(x.Rows, blockRows, func(lo, hi int) {
-		s := m.spaces.Get()
-		defer m.spaces.Put(s)
-		s.phi.Shape(hi-lo, width)
-		s.about.Shape(hi-lo, width)
-		s.to.Shape(hi-lo, r)
-		phi, about, z := m.phi.Transform(s.phi.Rows(hi-lo), x.RowRange(lo, hi)), s.about.Rows(hi-lo), s.to.Rows(hi-lo)
-		for i := range phi.Rows {
-			to := about.Row(i)
-			for j, v := range phi.Row(i) {
-				to[j] = float64(v) - m.mean[j]
-			}
-		}
-		matmul.MulT(1, about, m.scaled, 0, z)
-		dense.Copy(dst.RowRange(lo, hi), z)
-	})
+	m.source.Each(blockRows, m.mean, x, dense.Matrix[T]{}, nil, dst, dense.Matrix[T]{}, m.project)
 	return dst
+}
+
+// project leaves z in r.
+func (p *principal) project(r *features.Rows) {
+	r.First.Shape(r.Phi.Rows, p.scaled.Rows)
+	matmul.MulT(1, r.Phi, p.scaled, 0, r.First.Rows(r.Phi.Rows))
 }

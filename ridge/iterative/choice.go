@@ -14,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 // choice is the search for the λ of maximum evidence: S in the block Krylov space of the right
@@ -143,12 +142,12 @@ func orthonormal(x dense.Matrix[float64], basis []dense.Matrix[float64]) dense.M
 }
 
 // choose takes a step of the choice of λ, and settles it when steps are worth no more.
-func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
+func (s *solver) choose(ctx context.Context, rows operator) error {
 	c := s.choice
 	last := c.Basis[len(c.Basis)-1]
 	product := dense.New[float64](last.Rows, last.Cols)
 	// Rounding of float32 would pass for small eigenvalues.
-	if err := s.op.pass(ctx, rows, product, last, true, nil); err != nil {
+	if err := rows.pass(ctx, product, last, true, nil); err != nil {
 		return err
 	}
 	if err := argument.Finite("iterative: product of sums with a column", product); err != nil {
@@ -169,7 +168,7 @@ func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
 	f := s.curve(c.Start, values, vectors, done)
 	low := math.Log(s.least()) + gridStep
 	best, most := 0.0, math.Inf(-1)
-	for i := range interrupt.Ranges(ctx, int((math.Log(10*s.op.Trace)-low)/gridStep), 1) {
+	for i := range interrupt.Ranges(ctx, int((math.Log(10*s.moments.Trace)-low)/gridStep), 1) {
 		if at := low + float64(i)*gridStep; f(at) > most {
 			best, most = at, f(at)
 		}
@@ -187,7 +186,7 @@ func (s *Solver[T]) choose(ctx context.Context, rows ridge.Rows[T]) error {
 	done = done || steps >= longestChoice || steps > 4 && f(best)-f(c.Best) < worth
 	c.Best, c.Look = best, steps+1+steps/4
 	if done {
-		if err := s.settle(ctx, math.Exp(best), s.op.remainder(c.factor(values, vectors)), rand.New(rand.NewPCG(uint64(c.Seed), 0))); err != nil {
+		if err := s.settle(ctx, math.Exp(best), s.remainder(c.factor(values, vectors)), rand.New(rand.NewPCG(uint64(c.Seed), 0))); err != nil {
 			return err
 		}
 		s.Steps = steps
@@ -247,9 +246,9 @@ func (c *choice) factor(values []float64, vectors dense.Matrix[float64]) dense.M
 
 // curve returns the evidence as a function of log λ, but for a number. all says that the space
 // holds all eigenvectors of eigenvalues that are not zero.
-func (p *problem[T]) curve(start dense.Matrix[float64], values []float64, vectors dense.Matrix[float64], all bool) func(log float64) float64 {
-	size, outputs := len(values), len(p.op.Targets)
-	width := float64(len(p.op.Mean))
+func (p *problem) curve(start dense.Matrix[float64], values []float64, vectors dense.Matrix[float64], all bool) func(log float64) float64 {
+	size, outputs := len(values), len(p.moments.Targets)
+	width := float64(len(p.moments.Mean))
 	squares := dense.New[float64](size, outputs) // (VᵀQᵀb)²
 	counts := make([]float64, size)              // of eigenvalues at θ
 	rest := width
@@ -278,7 +277,7 @@ func (p *problem[T]) curve(start dense.Matrix[float64], values []float64, vector
 			determinant += counts[i] * math.Log(v+ratio)
 		}
 		evidence := 0.0
-		for j, all := range p.op.Squares {
+		for j, all := range p.moments.Squares {
 			left := all
 			for i, v := range values {
 				left -= squares.At(i, j) / (v + ratio)
@@ -301,7 +300,7 @@ func (p *problem[T]) curve(start dense.Matrix[float64], values []float64, vector
 
 // settle gives λ and the preconditioner of λ = 0, with which columns begin, and adds to the right
 // sides of samples what λ has to do with.
-func (s *Solver[T]) settle(ctx context.Context, ratio float64, condition *nystroem, rng *rand.Rand) error {
+func (s *solver) settle(ctx context.Context, ratio float64, condition *nystroem, rng *rand.Rand) error {
 	condition.Shift += ratio
 	if err := condition.prepare(ctx); err != nil {
 		return err
@@ -309,13 +308,13 @@ func (s *Solver[T]) settle(ctx context.Context, ratio float64, condition *nystro
 	s.ratio, s.condition, s.choice = ratio, condition, choice{}
 	root := math.Sqrt(ratio)
 	for i := range s.right.Rows {
-		row := s.right.Row(i)[len(s.op.Targets):]
+		row := s.right.Row(i)[len(s.moments.Targets):]
 		for j := range row {
 			row[j] += root * rng.NormFloat64()
 		}
 	}
-	s.columns = newColumns(s.right, s.right.Cols-len(s.op.Targets))
-	s.Wide = unit[T]() == unit[float64]()
+	s.columns = newColumns(s.right, s.right.Cols-len(s.moments.Targets))
+	s.Wide = unit[float64]() == s.unit
 	s.restart(s.condition)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -21,7 +22,7 @@ func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
-	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.weights, m.samples, m.facts}))
+	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.recipe()}))
 }
 
 // ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits,
@@ -36,21 +37,17 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	return &Model[T]{held.Map, held.Weights, held.Samples, held.Facts}, nil
+	return &Model[T]{held.Map, features.New(held.Map), held.posterior()}, nil
 }
 
 // Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and
 // those of the map, while λ is chosen 8·D·16 bytes for every step. The rows are not written.
 // ReadSolver reads it, and Run goes on with the same bits. Errors are those of Model.Write.
 func (s *Solver[T]) Write(w io.Writer) error {
-	if s.op == nil {
+	if s.phi == nil {
 		return errNoSolver
 	}
-	o := s.opts
-	return wrap(archive.Write[T](w, "solver", solverRecipe[T]{
-		Map: s.op.phi, Moments: s.op.moments, Noise: o.Noise, Prior: o.Prior, NoIntercept: o.NoIntercept, Tolerance: o.Tolerance,
-		Ratio: s.ratio, Factor: s.condition.Factor, Shift: s.condition.Shift, Right: s.right, Choice: s.choice, Columns: s.columns,
-	}))
+	return wrap(archive.Write[T](w, "solver", solverRecipe[T]{s.phi, s.core.recipe()}))
 }
 
 // ReadSolver reads a solver that Solver.Write wrote. Everything else is as for ReadModel.
@@ -62,18 +59,11 @@ func ReadSolver[T dense.Float](r io.Reader) (*Solver[T], error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	s := &Solver[T]{
-		problem: problem[T]{
-			op:    &operator[T]{phi: held.Map, moments: held.Moments},
-			opts:  Options{Options: ridge.Options{Noise: held.Noise, Prior: held.Prior, NoIntercept: held.NoIntercept}, Tolerance: held.Tolerance},
-			ratio: held.Ratio, condition: &nystroem{Factor: held.Factor, Shift: held.Shift}, right: held.Right,
-		},
-		choice: held.Choice, columns: held.Columns,
+	core, err := held.solver(unit[T]())
+	if err != nil {
+		return nil, wrap(err)
 	}
-	if s.ratio == 0 {
-		return s, nil
-	}
-	return s, wrap(s.condition.prepare(context.Background()))
+	return &Solver[T]{held.Map, newSource(held.Map), core}, nil
 }
 
 func wrap(err error) error {
@@ -85,10 +75,8 @@ func wrap(err error) error {
 
 // modelRecipe is what the file of a model holds: the exported fields.
 type modelRecipe[T dense.Float] struct {
-	Map     rff.Map[T]
-	Weights dense.Matrix[float64]
-	Samples dense.Matrix[float64]
-	Facts   facts
+	Map rff.Map[T]
+	posteriorRecipe
 }
 
 func (r modelRecipe[T]) check() error {
@@ -96,7 +84,42 @@ func (r modelRecipe[T]) check() error {
 		return errors.New("map is nil")
 	}
 	_, width := r.Map.Dims()
-	outputs, f := r.Weights.Cols, r.Facts
+	return r.posteriorRecipe.check(width)
+}
+
+// posteriorRecipe is what the file of a model holds beside its map.
+type posteriorRecipe struct {
+	Weights dense.Matrix[float64]
+	Samples dense.Matrix[float64]
+	Facts   struct {
+		FeatureMean []float64 // φ̄; zeros without an intercept
+		TargetMean  []float64 // ȳ; zeros without an intercept
+		Noise       []float64 // σ²
+		Ratio       float64   // λ
+		Base        float64   // 1/Σω, or 0 without an intercept
+		Bound       []float64
+		Evidence    estimate
+	}
+}
+
+func (p *posterior) recipe() posteriorRecipe {
+	r := posteriorRecipe{Weights: p.regression.Weights, Samples: p.samples}
+	f := &r.Facts
+	f.FeatureMean, f.TargetMean, f.Noise, f.Base = p.regression.FeatureMean, p.regression.TargetMean, p.regression.Noise, p.regression.Base
+	f.Ratio, f.Bound, f.Evidence = p.ratio, p.bound, p.evidence
+	return r
+}
+
+func (r posteriorRecipe) posterior() *posterior {
+	f := &r.Facts
+	return &posterior{
+		regression: features.Regression{Weights: r.Weights, FeatureMean: f.FeatureMean, TargetMean: f.TargetMean, Noise: f.Noise, Base: f.Base},
+		samples:    r.Samples, ratio: f.Ratio, bound: f.Bound, evidence: f.Evidence,
+	}
+}
+
+func (r posteriorRecipe) check(width int) error {
+	outputs, f := r.Weights.Cols, &r.Facts
 	switch {
 	case r.Weights.Rows != width || outputs < 1:
 		return fmt.Errorf("weights are %d×%d, want %d rows of features and at least 1 output", r.Weights.Rows, outputs, width)
@@ -121,7 +144,20 @@ func (r modelRecipe[T]) check() error {
 
 // solverRecipe is what the file of a solver holds.
 type solverRecipe[T dense.Float] struct {
-	Map          rff.Map[T]
+	Map rff.Map[T]
+	stateRecipe
+}
+
+func (r solverRecipe[T]) check() error {
+	if r.Map == nil {
+		return errors.New("map is nil")
+	}
+	_, width := r.Map.Dims()
+	return r.stateRecipe.check(width)
+}
+
+// stateRecipe is what the file of a solver holds beside its map.
+type stateRecipe struct {
 	Moments      moments
 	Noise, Prior float64 // as given, or 0
 	NoIntercept  bool
@@ -134,11 +170,29 @@ type solverRecipe[T dense.Float] struct {
 	Columns      columns
 }
 
-func (r solverRecipe[T]) check() error {
-	if r.Map == nil {
-		return errors.New("map is nil")
+func (s *solver) recipe() stateRecipe {
+	return stateRecipe{
+		Moments: *s.moments, Noise: s.opts.Noise, Prior: s.opts.Prior, NoIntercept: s.opts.NoIntercept, Tolerance: s.opts.Tolerance,
+		Ratio: s.ratio, Factor: s.condition.Factor, Shift: s.condition.Shift, Right: s.right, Choice: s.choice, Columns: s.columns,
 	}
-	_, width := r.Map.Dims()
+}
+
+func (r stateRecipe) solver(unit float64) (*solver, error) {
+	s := &solver{
+		problem: problem{
+			unit: unit, moments: &r.Moments,
+			opts:  Options{Options: ridge.Options{Noise: r.Noise, Prior: r.Prior, NoIntercept: r.NoIntercept}, Tolerance: r.Tolerance},
+			ratio: r.Ratio, condition: &nystroem{Factor: r.Factor, Shift: r.Shift}, right: r.Right,
+		},
+		choice: r.Choice, columns: r.Columns,
+	}
+	if s.ratio == 0 {
+		return s, nil
+	}
+	return s, s.condition.prepare(context.Background())
+}
+
+func (r stateRecipe) check(width int) error {
 	m, outputs := r.Moments, len(r.Moments.Targets)
 	samples := r.Right.Cols - outputs
 	switch {

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -17,21 +17,18 @@ import (
 // Model is a fitted regression f_j(x) = b_j + φ(x)ᵀw_j, with samples of its posterior. It never
 // changes, and goroutines may share it.
 type Model[T dense.Float] struct {
-	phi     rff.Map[T]
-	weights dense.Matrix[float64] // D×p
-	samples dense.Matrix[float64] // D×S, of covariance A⁻¹
-	facts
+	phi    rff.Map[T]
+	source features.Source[T]
+	*posterior
 }
 
-// facts are what a model knows beside its weights. Exported fields are parts of files.
-type facts struct {
-	FeatureMean []float64 // φ̄; zeros without an intercept
-	TargetMean  []float64 // ȳ; zeros without an intercept
-	Noise       []float64 // σ²
-	Ratio       float64   // λ
-	Base        float64   // 1/Σω, or 0 without an intercept
-	Bound       []float64
-	Evidence    estimate
+// posterior is what a Model knows beside its map.
+type posterior struct {
+	regression features.Regression
+	samples    dense.Matrix[float64] // D×S, of covariance A⁻¹
+	ratio      float64               // λ
+	bound      []float64
+	evidence   estimate
 }
 
 // Model returns the model of the weights so far, which share no memory with s. They are the
@@ -40,32 +37,42 @@ type facts struct {
 // rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices as large as
 // the number of steps.
 func (s *Solver[T]) Model() (*Model[T], error) {
-	if s.op == nil {
+	if s.phi == nil {
 		return nil, errNoSolver
 	}
+	p, err := s.core.posterior()
+	if err != nil {
+		return nil, err
+	}
+	return &Model[T]{s.phi, features.New(s.phi), p}, nil
+}
+
+// posterior returns that of the weights so far.
+func (s *solver) posterior() (*posterior, error) {
 	if s.ratio == 0 {
 		return nil, &NotConverged{Steps: s.Steps, Bound: math.Inf(1), Tolerance: s.opts.Tolerance, Of: s.right.Cols}
 	}
-	o := s.op
+	o := s.moments
 	outputs, samples := len(o.Targets), len(s.Lanczos)
-	m := &Model[T]{
-		phi: o.phi, weights: s.Solution.ColRange(0, outputs).Clone(), samples: s.Solution.ColRange(outputs, outputs+samples).Clone(),
-		facts: facts{
-			FeatureMean: slices.Clone(o.Mean), TargetMean: slices.Clone(o.Targets), Ratio: s.ratio, Bound: s.bounds(),
+	p := &posterior{
+		regression: features.Regression{
+			Weights: s.Solution.ColRange(0, outputs).Clone(), FeatureMean: slices.Clone(o.Mean), TargetMean: slices.Clone(o.Targets),
 			Noise: make([]float64, outputs),
 		},
+		samples: s.Solution.ColRange(outputs, outputs+samples).Clone(), ratio: s.ratio, bound: s.bounds(),
 	}
 	constant := -o.LogWeight
 	if !s.opts.NoIntercept {
-		m.Base = 1 / o.Weight
+		p.regression.Base = 1 / o.Weight
 		constant += math.Log(o.Weight)
 	}
 	if samples > 0 {
-		m.Evidence = s.determinant(s.condition, s.ratio/(o.Trace+s.ratio+s.condition.Shift))
+		p.evidence = s.determinant(s.condition, s.ratio/(o.Trace+s.ratio+s.condition.Shift))
 	}
 	// The evidence has log det A − D·log λ once for each output, and is of no use without samples.
-	size := m.Evidence.Value - float64(len(o.Mean))*math.Log(s.ratio)
-	m.Evidence = estimate{Error: m.Evidence.Error * float64(outputs) / 2}
+	size := p.evidence.Value - float64(len(o.Mean))*math.Log(s.ratio)
+	p.evidence = estimate{Error: p.evidence.Error * float64(outputs) / 2}
+	noise := p.regression.Noise
 	for j := range outputs {
 		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r), which errs by the square of the error of x.
 		rest := o.Squares[j]
@@ -76,20 +83,20 @@ func (s *Solver[T]) Model() (*Model[T], error) {
 		rest = max(rest, 0)
 		switch {
 		case s.opts.Noise > 0:
-			m.facts.Noise[j] = s.opts.Noise
+			noise[j] = s.opts.Noise
 		case s.opts.Prior > 0:
-			m.facts.Noise[j] = s.ratio * s.opts.Prior
+			noise[j] = s.ratio * s.opts.Prior
 		case hidden:
 			return nil, fmt.Errorf("iterative: Noise/Prior = %.3g explains output %d to rounding, which tells nothing of its noise", s.ratio, j)
 		default:
-			m.facts.Noise[j] = rest / s.degrees()
+			noise[j] = rest / s.degrees()
 		}
-		m.Evidence.Value -= 0.5 * (rest/m.facts.Noise[j] + size + s.degrees()*math.Log(2*math.Pi*m.facts.Noise[j]) + constant)
+		p.evidence.Value -= 0.5 * (rest/noise[j] + size + s.degrees()*math.Log(2*math.Pi*noise[j]) + constant)
 	}
-	if e := m.Evidence.Value; e-e != 0 {
+	if e := p.evidence.Value; e-e != 0 {
 		return nil, fmt.Errorf("iterative: the log evidence is %v, want a finite number", e)
 	}
-	return m, nil
+	return p, nil
 }
 
 // Map returns the map of the features.
@@ -98,23 +105,17 @@ func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 // Weights returns a copy of the mean weights (D×p) and the intercepts b: the mean of f_j is b_j +
 // φ(x)ᵀw_j.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
-	b = slices.Clone(m.TargetMean)
-	for i, v := range m.FeatureMean {
-		for j, w := range m.weights.Row(i) {
-			b[j] -= v * w
-		}
-	}
-	return m.weights.Clone(), b
+	return m.regression.Weights.Clone(), m.regression.Intercepts()
 }
 
 // Noise returns the variance σ² of the noise of each output, in squared units of y.
-func (m *Model[T]) Noise() []float64 { return slices.Clone(m.facts.Noise) }
+func (m *Model[T]) Noise() []float64 { return slices.Clone(m.regression.Noise) }
 
 // Prior returns the prior variance s² of the weights of each output, in squared units of y.
 func (m *Model[T]) Prior() []float64 {
 	prior := m.Noise()
 	for j := range prior {
-		prior[j] /= m.Ratio
+		prior[j] /= m.ratio
 	}
 	return prior
 }
@@ -122,7 +123,7 @@ func (m *Model[T]) Prior() []float64 {
 // Bound returns for each output a bound of the error of means against those of exact weights, the
 // root of its weighted mean square over the rows, in units of y: ‖r‖/(2√(λΣω)) for the residual r.
 // At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
-func (m *Model[T]) Bound() []float64 { return slices.Clone(m.facts.Bound) }
+func (m *Model[T]) Bound() []float64 { return slices.Clone(m.bound) }
 
 // Samples returns S, the number of samples of the posterior.
 func (m *Model[T]) Samples() int { return m.samples.Cols }
@@ -136,16 +137,15 @@ func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	if m.samples.Cols == 0 {
 		return 0, 0, errors.New("iterative: the model has no samples: want Options.Samples of at least 2")
 	}
-	return m.Evidence.Value, m.Evidence.Error, nil
+	return m.evidence.Value, m.evidence.Error, nil
 }
 
 // Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
 // into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
 // shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
-	dst = dense.Ensure(dst, m.checkPoints(x).Rows, m.weights.Cols)
-	m.run(&prediction[T]{m: m, x: x, mean: dst})
-	return dst
+	features.CheckPoints("iterative", m.phi, x)
+	return features.Mean(m.source, &m.regression, dst, x, m.rows())
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
@@ -169,92 +169,36 @@ func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 }
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
-	n := m.checkPoints(x).Rows
+	features.CheckPoints("iterative", m.phi, x)
 	if m.samples.Cols == 0 {
 		panic("iterative: the model has no samples: want Options.Samples of at least 2")
 	}
-	mean, sd = dense.New[T](n, m.weights.Cols), dense.New[T](n, m.weights.Cols)
-	m.run(&prediction[T]{m: m, x: x, mean: mean, sd: sd, extra: extra})
-	return mean, sd
-}
-
-// checkPoints panics unless the rows of x are points of the map, and returns x.
-func (m *Model[T]) checkPoints(x dense.Matrix[T]) dense.Matrix[T] {
-	if m.phi == nil {
-		panic(errNoModel.Error())
-	}
-	x.Check()
-	if d, _ := m.phi.Dims(); x.Cols != d {
-		panic(fmt.Sprintf("iterative: x is %d×%d, want %d×%d", x.Rows, x.Cols, x.Rows, d))
-	}
-	return x
+	return features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Rows) { m.posterior.predict(r, extra) })
 }
 
 var errNoModel = errors.New("iterative: the Model is zero, want a fitted one")
 
-// prediction is the task that predicts at the rows of x, some rows a piece; sd is left out if it is
-// zero.
-type prediction[T dense.Float] struct {
-	m        *Model[T]
-	x        dense.Matrix[T]
-	mean, sd dense.Matrix[T]
-	extra    float64 // variance of sd beyond that of f, in units of the noise
-	rows     int     // of a piece
-}
+// rows returns the number of rows whose features are formed together.
+func (p *posterior) rows() int { return max(1, min(128, 1<<20/p.regression.Weights.Rows)) }
 
-func (m *Model[T]) run(p *prediction[T]) {
-	p.rows = max(1, min(128, 1<<20/m.weights.Rows))
-	parallel.Do((p.x.Rows+p.rows-1)/p.rows, p)
-}
+var sampleSpaces pool.Of[scratch.Buffer[float64]]
 
-// predictSpace is the memory of a piece.
-type predictSpace[T dense.Float] struct {
-	phi           scratch.Buffer[T]
-	centred       scratch.Buffer[float64]
-	mean, samples scratch.Buffer[float64]
-}
-
-var predictSpaces pool.Pair[predictSpace[float32], predictSpace[float64]]
-
-func (p *prediction[T]) Piece(piece int) {
-	m, lo := p.m, piece*p.rows
-	hi := min(lo+p.rows, p.x.Rows)
-	s := pool.Get[predictSpace[T]](&predictSpaces)
-	defer pool.Put(&predictSpaces, s)
-	s.phi.Shape(hi-lo, m.weights.Rows)
-	s.centred.Shape(hi-lo, m.weights.Rows)
-	s.mean.Shape(hi-lo, m.weights.Cols)
-	features := m.phi.Transform(s.phi.Rows(hi-lo), p.x.RowRange(lo, hi))
-	phi := s.centred.Rows(hi - lo)
-	for i := range phi.Rows {
-		row := phi.Row(i)
-		for f, e := range features.Row(i) {
-			row[f] = float64(e) - m.FeatureMean[f]
-		}
-	}
-	mean := s.mean.Rows(hi - lo)
-	matmul.Mul(1, phi, m.weights, 0, mean)
-	for i := range mean.Rows {
-		row := p.mean.Row(lo + i)
-		for j, v := range mean.Row(i) {
-			row[j] = T(v + m.TargetMean[j])
-		}
-	}
-	if p.sd.Rows == 0 {
-		return
-	}
-	s.samples.Shape(hi-lo, m.samples.Cols)
-	samples := s.samples.Rows(hi - lo)
-	matmul.Mul(1, phi, m.samples, 0, samples)
-	for i := range samples.Rows {
-		variance := 0.0
+// predict leaves means and standard deviations in r, with a variance of extra units of the noise beyond
+// that of the functions.
+func (p *posterior) predict(r *features.Rows, extra float64) {
+	p.regression.Mean(r)
+	n := r.Phi.Rows
+	space := sampleSpaces.Get()
+	defer sampleSpaces.Put(space)
+	space.Shape(n, p.samples.Cols)
+	samples := space.Rows(n)
+	matmul.Mul(1, r.Phi, p.samples, 0, samples)
+	variances := make([]float64, n)
+	for i := range variances {
 		for _, v := range samples.Row(i) {
-			variance += v * v
+			variances[i] += v * v
 		}
-		variance = variance/float64(samples.Cols) + m.Base + p.extra
-		row := p.sd.Row(lo + i)
-		for j, v := range m.facts.Noise {
-			row[j] = T(math.Sqrt(v * variance))
-		}
+		variances[i] /= float64(samples.Cols)
 	}
+	p.regression.Deviations(r, variances, extra)
 }

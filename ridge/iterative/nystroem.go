@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 // nystroem is the matrix P = BBᵀ + ρI, B D×r. Exported fields are parts of files.
@@ -27,21 +26,20 @@ type nystroem struct {
 
 // sketch returns the P of remainder with B of the Nyström approximation BBᵀ of S from Y = SG, G
 // normal D×rank.
-func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, rng *rand.Rand) (*nystroem, error) {
-	width := len(o.Mean)
-	p := &nystroem{Factor: dense.New[float64](width, rank)}
+func (p *problem) sketch(ctx context.Context, rows operator, rank int, rng *rand.Rand) (*nystroem, error) {
+	width := len(p.moments.Mean)
+	factor := dense.New[float64](width, rank)
 	if rank == 0 {
-		return o.remainder(p.Factor), nil
+		return p.remainder(factor), nil
 	}
-	g, y := p.Factor, dense.New[float64](width, rank)
+	g, y := factor, dense.New[float64](width, rank)
 	for i := range g.Data {
 		g.Data[i] = rng.NormFloat64()
 	}
-	if err := o.pass(ctx, rows, y, g, false, nil); err != nil {
+	if err := rows.pass(ctx, y, g, false, nil); err != nil {
 		return nil, err
 	}
-	o.narrow = products[T]{} // far larger than for any other pass
-	o.wide = products[float64]{}
+	rows.forget()
 	squares := 0.0
 	for _, v := range y.Data {
 		squares += v * v
@@ -51,7 +49,7 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 	}
 	// S + νI is positive definite where rounding has not left S so. ν is that of T times ‖S‖, of
 	// the Frobenius norm, which the norm of Y estimates.
-	nu := unit[T]() * math.Sqrt(squares/float64(rank))
+	nu := p.unit * math.Sqrt(squares/float64(rank))
 	products, own := dense.New[float64](rank, rank), dense.New[float64](rank, rank)
 	for lo, hi := range interrupt.Ranges(ctx, rank, productColumns) {
 		matmul.TMul(1, g.ColRange(lo, hi), y, 0, products.RowRange(lo, hi))
@@ -59,7 +57,7 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 	}
 	for attempt := 0; ; attempt++ {
 		if nu == 0 {
-			p.Factor = dense.New[float64](width, rank) // S is zero
+			factor = dense.New[float64](width, rank) // S is zero
 			break
 		}
 		if attempt == 12 {
@@ -71,13 +69,13 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 				symmetric.SetSym(i, j, (products.At(i, j)+products.At(j, i))/2+nu*own.At(i, j))
 			}
 		}
-		var factor mat.Cholesky
+		var cholesky mat.Cholesky
 		var inverse mat.TriDense
 		definite := false
 		if err := interrupt.Await(ctx, func() {
-			if factor.Factorize(symmetric) {
+			if cholesky.Factorize(symmetric) {
 				upper := mat.NewTriDense(rank, mat.Upper, nil)
-				factor.UTo(upper)
+				cholesky.UTo(upper)
 				definite = inverse.InverseTri(upper) == nil
 			}
 		}); err != nil {
@@ -97,11 +95,11 @@ func (o *operator[T]) sketch(ctx context.Context, rows ridge.Rows[T], rank int, 
 			}
 		}
 		for lo, hi := range interrupt.Ranges(ctx, width, 1024) {
-			matmul.Mul(1, y.RowRange(lo, hi), c, 0, p.Factor.RowRange(lo, hi)) // G is no longer needed
+			matmul.Mul(1, y.RowRange(lo, hi), c, 0, factor.RowRange(lo, hi)) // G is no longer needed
 		}
 		break
 	}
-	return o.remainder(p.Factor), ctx.Err()
+	return p.remainder(factor), ctx.Err()
 }
 
 // productColumns is the number of columns of a product between two looks at the context.
@@ -109,16 +107,16 @@ const productColumns = 64
 
 // remainder returns P = BBᵀ + ρI for λ = 0, which is not prepared: ρ is the mean of the eigenvalues
 // that BBᵀ leaves of S, so that P has the trace of S.
-func (o *operator[T]) remainder(b dense.Matrix[float64]) *nystroem {
-	left := o.Trace
+func (p *problem) remainder(b dense.Matrix[float64]) *nystroem {
+	left := p.moments.Trace
 	for _, v := range b.Data {
 		left -= v * v
 	}
-	p := &nystroem{Factor: b}
+	n := &nystroem{Factor: b}
 	if b.Cols < b.Rows {
-		p.Shift = max(0, left) / float64(b.Rows-b.Cols)
+		n.Shift = max(0, left) / float64(b.Rows-b.Cols)
 	}
-	return p
+	return n
 }
 
 // prepare factorises what the products of p need. It returns at the end of ctx.

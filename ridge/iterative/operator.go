@@ -26,10 +26,44 @@ type moments struct {
 	Trace     float64   // of S
 }
 
-// operator is the matrix S = Σω(φ − φ̄)(φ − φ̄)ᵀ, which is never formed.
-type operator[T dense.Float] struct {
-	phi rff.Map[T]
-	moments
+// operator is the matrix S = Σω(φ − φ̄)(φ − φ̄)ᵀ of rows, which is never formed.
+type operator interface {
+	// survey finds the moments of the rows, but for Squares and Trace.
+	survey(ctx context.Context, intercept bool) error
+	// pass reads the rows once and writes S·V, and Φᵀ·U for the more columns U that fill gives, into
+	// the columns of sum, for Φ about the mean. In wide passes products are those of float64, and
+	// otherwise of T.
+	pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill right) error
+	// forget frees the memory for products.
+	forget()
+}
+
+// right writes columns of the rows of a block into u; phi are their features about the mean.
+type right func(u, phi, y dense.Matrix[float64], weights []float64)
+
+// source makes operators of rows, which share memory.
+type source[T dense.Float] interface {
+	of(m *moments, rows ridge.Rows[T]) operator
+}
+
+func newSource[T dense.Float](phi rff.Map[T]) source[T] {
+	if _, single := any(*new(T)).(float32); single {
+		return newSingle(phi).(source[T])
+	}
+	return newDouble(phi).(source[T])
+}
+
+//go:noinline
+func newSingle(phi any) any { return &passes[float32]{phi: phi.(rff.Map[float32])} }
+
+//go:noinline
+func newDouble(phi any) any { return &passes[float64]{phi: phi.(rff.Map[float64])} }
+
+// passes is an operator by passes over rows.
+type passes[T dense.Float] struct {
+	phi  rff.Map[T]
+	rows ridge.Rows[T]
+	*moments
 	narrow products[T]
 	wide   products[float64]
 
@@ -103,19 +137,21 @@ func weigh[T dense.Float](to []float64, b ridge.Block[T]) []float64 {
 	return to
 }
 
-// right writes columns of the rows of a block into u; phi are their features about the mean.
-type right[T dense.Float] func(u, phi dense.Matrix[float64], y dense.Matrix[T], weights []float64)
+func (o *passes[T]) of(m *moments, rows ridge.Rows[T]) operator {
+	o.moments, o.rows = m, rows
+	return o
+}
 
-// pass reads the rows once and writes S·V, and Φᵀ·U for the more columns U that fill gives, into
-// the columns of sum, for Φ about the mean. In wide passes products are those of float64, and
-// otherwise of T.
-func (o *operator[T]) pass(ctx context.Context, rows ridge.Rows[T], sum, v dense.Matrix[float64], wide bool, fill right[T]) error {
+// forget frees memory that is far larger for a sketch than for any other pass.
+func (o *passes[T]) forget() { o.narrow, o.wide = products[T]{}, products[float64]{} }
+
+func (o *passes[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill right) error {
 	var x T
 	_, double := any(x).(float64)
 	wide = wide || double
 	scales := o.begin(sum, v, wide)
 	count := 0
-	for b, err := range blocks(ctx, o.phi, rows, len(o.Targets)) {
+	for b, err := range blocks(ctx, o.phi, o.rows, len(o.Targets)) {
 		if err != nil {
 			return err
 		}
@@ -128,7 +164,7 @@ func (o *operator[T]) pass(ctx context.Context, rows ridge.Rows[T], sum, v dense
 		phi := o.transform(b.X)
 		if wide {
 			exact := o.about(phi)
-			o.wide.add(exact, o.weights, func(u dense.Matrix[float64]) { fill(u, exact, b.Y, o.weights) })
+			o.wide.add(exact, o.weights, func(u dense.Matrix[float64]) { fill(u, exact, dense.Copy(dense.Matrix[float64]{}, b.Y), o.weights) })
 			continue
 		}
 		parallel.Rows(phi.Rows, 1+rowGrain/phi.Cols, func(lo, hi int) {
@@ -160,7 +196,7 @@ func (o *operator[T]) pass(ctx context.Context, rows ridge.Rows[T], sum, v dense
 }
 
 // transform returns the features of the rows, in memory of o.
-func (o *operator[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
+func (o *passes[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
 	_, width := o.phi.Dims()
 	o.features.Shape(x.Rows, width)
 	return o.phi.Transform(o.features.Rows(x.Rows), x)
@@ -168,7 +204,7 @@ func (o *operator[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
 
 // begin clears sum and takes V, whose columns of a pass in T are scaled to the range of T: by
 // powers of two, which begin returns. They have to be taken back.
-func (o *operator[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
+func (o *passes[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := make([]float64, v.Cols)
 	for i := range scales {
 		scales[i] = 1
@@ -210,7 +246,7 @@ func (o *operator[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 
 // about returns the features about their mean, in place if they are float64. Rows without a weight
 // are zeros; their features may be infinite.
-func (o *operator[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
+func (o *passes[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	to, double := any(phi).(dense.Matrix[float64])
 	if !double {
 		o.centred.Shape(phi.Rows, phi.Cols)
@@ -235,7 +271,7 @@ func (o *operator[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 }
 
 // recentre takes off sum what the rounding of the mean has added: with δ = φ̄ − T(φ̄), W·δδᵀV.
-func (o *operator[T]) recentre(sum, v dense.Matrix[float64]) {
+func (o *passes[T]) recentre(sum, v dense.Matrix[float64]) {
 	shares := make([]float64, v.Cols)
 	for f, m := range o.Mean {
 		delta := m - float64(o.shift[f])

@@ -87,11 +87,16 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 		return err
 	}
 	switch {
-	case s.op == nil:
+	case s.phi == nil:
 		return errNoSolver
 	case rows == nil:
 		return errors.New("iterative: rows is nil, want data")
-	case o.Steps < 0:
+	}
+	return s.core.run(ctx, s.source.of(s.core.moments, rows), o)
+}
+
+func (s *solver) run(ctx context.Context, rows operator, o RunOptions) error {
+	if o.Steps < 0 {
 		return fmt.Errorf("iterative: Steps = %d, want at least 0", o.Steps)
 	}
 	if o.Steps == 0 {
@@ -120,11 +125,11 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 var errNoSolver = errors.New("iterative: the Solver is zero, want one of New or ReadSolver")
 
 // done reports whether λ is settled and all columns are solved.
-func (s *Solver[T]) done() bool { return s.ratio > 0 && s.finished() }
+func (s *solver) done() bool { return s.ratio > 0 && s.finished() }
 
 // step takes a step of the choice of λ, or of all columns that run, or finds the residuals of
 // columns that wait.
-func (s *Solver[T]) step(ctx context.Context, rows ridge.Rows[T]) error {
+func (s *solver) step(ctx context.Context, rows operator) error {
 	if s.ratio == 0 {
 		return s.choose(ctx, rows)
 	}
@@ -138,7 +143,7 @@ func (s *Solver[T]) step(ctx context.Context, rows ridge.Rows[T]) error {
 		s.Steps++
 		s.Round++
 		goals := s.goals(list)
-		rounding := unit[T]()
+		rounding := s.unit
 		if s.Wide {
 			rounding = unit[float64]()
 		}
@@ -180,9 +185,9 @@ func (s *Solver[T]) step(ctx context.Context, rows ridge.Rows[T]) error {
 }
 
 // product returns (S + λI)V.
-func (s *Solver[T]) product(ctx context.Context, rows ridge.Rows[T], v dense.Matrix[float64], wide bool) (dense.Matrix[float64], error) {
+func (s *solver) product(ctx context.Context, rows operator, v dense.Matrix[float64], wide bool) (dense.Matrix[float64], error) {
 	av := dense.New[float64](v.Rows, v.Cols)
-	if err := s.op.pass(ctx, rows, av, v, wide, nil); err != nil {
+	if err := rows.pass(ctx, av, v, wide, nil); err != nil {
 		return av, err
 	}
 	for i, e := range v.Data {
@@ -194,7 +199,7 @@ func (s *Solver[T]) product(ctx context.Context, rows ridge.Rows[T], v dense.Mat
 // goals returns the norms of residuals that solve columns. A residual r of the weights leaves an
 // error Σω(f − f̂)² ≤ ‖r‖²/(4λ) of the function at the rows, because √s/(s + λ) ≤ 1/(2√λ) for all s
 // ≥ 0.
-func (s *Solver[T]) goals(list []int) []float64 {
+func (s *solver) goals(list []int) []float64 {
 	goals := make([]float64, len(list))
 	x := pick(s.Solution, list)
 	sum := pick(s.right, list)
@@ -205,8 +210,8 @@ func (s *Solver[T]) goals(list []int) []float64 {
 	images, squares := dots(x, sum), dots(x, x)
 	for i, j := range list {
 		size := 0.0
-		if j < len(s.op.Squares) {
-			size = s.opts.Tolerance * math.Sqrt(s.op.Squares[j])
+		if j < len(s.moments.Squares) {
+			size = s.opts.Tolerance * math.Sqrt(s.moments.Squares[j])
 		} else {
 			// ‖Ω^½Φx‖² = xᵀ(b − r) − λ‖x‖², whose mean is the number of degrees of freedom.
 			size = sampleTolerance * math.Sqrt(1+max(0, images[i]-s.ratio*squares[i]))
@@ -217,14 +222,14 @@ func (s *Solver[T]) goals(list []int) []float64 {
 }
 
 // progress returns where the solver is.
-func (s *Solver[T]) progress() Progress {
+func (s *solver) progress() Progress {
 	p := Progress{Steps: s.Steps, Ratio: s.ratio, Of: s.right.Cols, Solved: len(s.in(solved))}
 	if s.ratio == 0 {
 		p.Bound = math.Inf(1)
 		return p
 	}
 	for j, e := range s.bounds() {
-		if spread := math.Sqrt(s.op.Squares[j] / s.op.Weight); e > 0 {
+		if spread := math.Sqrt(s.moments.Squares[j] / s.moments.Weight); e > 0 {
 			p.Bound = max(p.Bound, e/spread)
 		}
 	}
@@ -232,11 +237,11 @@ func (s *Solver[T]) progress() Progress {
 }
 
 // bounds returns the bounds of the errors of outputs: roots of mean squares at the rows.
-func (s *Solver[T]) bounds() []float64 {
+func (s *solver) bounds() []float64 {
 	squares := dots(s.Residual, s.Residual)
-	bounds := make([]float64, len(s.op.Squares))
+	bounds := make([]float64, len(s.moments.Squares))
 	for j := range bounds {
-		bounds[j] = math.Sqrt(squares[j]) / (2 * math.Sqrt(s.ratio*s.op.Weight))
+		bounds[j] = math.Sqrt(squares[j]) / (2 * math.Sqrt(s.ratio*s.moments.Weight))
 	}
 	return bounds
 }

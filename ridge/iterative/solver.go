@@ -59,14 +59,22 @@ func (o Options) check() error {
 // Solver finds the weights of a regression in steps, each a pass over the rows. It can be written
 // to a file after every step, and read again. A Solver belongs to one goroutine.
 type Solver[T dense.Float] struct {
-	problem[T]
+	phi    rff.Map[T]
+	source source[T]
+	core   *solver
+}
+
+// solver is what a Solver knows beside its map.
+type solver struct {
+	problem
 	choice choice // until λ is settled
 	columns
 }
 
 // problem is what steps do not change once λ is settled.
-type problem[T dense.Float] struct {
-	op        *operator[T]
+type problem struct {
+	unit      float64 // rounding of T
+	moments   *moments
 	opts      Options // with the values that zeros stand for
 	ratio     float64 // λ, 0 while it is chosen
 	condition *nystroem
@@ -136,33 +144,42 @@ func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	if err := limit.Memory[float64](width, o.Samples); err != nil {
 		return nil, fmt.Errorf("iterative: Samples = %d for %d features: %w", o.Samples, width, err)
 	}
-	rng := rand.New(src)
-	s := &Solver[T]{problem: problem[T]{op: &operator[T]{phi: phi}, opts: o, condition: new(nystroem)}}
-	ratio := o.Ratio
-	if o.Noise > 0 && o.Prior > 0 {
-		ratio = o.Noise / o.Prior
-	}
-	if err := s.begin(ctx, rows, ratio, rng); err != nil {
-		return nil, err
-	}
-	if ratio == 0 {
-		s.choice = newChoice(s.right.ColRange(0, len(s.op.Targets)), rng)
-		return s, nil
-	}
-	condition, err := s.op.sketch(ctx, rows, min(o.Rank, s.op.Count), rng)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.settle(ctx, ratio, condition, rng); err != nil {
+	s := &Solver[T]{phi, newSource(phi), newCore(unit[T](), o)}
+	if err := s.core.start(ctx, s.source.of(s.core.moments, rows), rand.New(src)); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
+func newCore(unit float64, o Options) *solver {
+	return &solver{problem: problem{unit: unit, moments: new(moments), opts: o, condition: new(nystroem)}}
+}
+
+// start takes the passes before the first step.
+func (s *solver) start(ctx context.Context, rows operator, rng *rand.Rand) error {
+	o := s.opts
+	ratio := o.Ratio
+	if o.Noise > 0 && o.Prior > 0 {
+		ratio = o.Noise / o.Prior
+	}
+	if err := s.begin(ctx, rows, ratio, rng); err != nil {
+		return err
+	}
+	if ratio == 0 {
+		s.choice = newChoice(s.right.ColRange(0, len(s.moments.Targets)), rng)
+		return nil
+	}
+	condition, err := s.sketch(ctx, rows, min(o.Rank, s.moments.Count), rng)
+	if err != nil {
+		return err
+	}
+	return s.settle(ctx, ratio, condition, rng)
+}
+
 // begin surveys the rows and draws the right sides of samples, without what λ adds to them.
-func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], ratio float64, rng *rand.Rand) error {
-	o, opts := p.op, p.opts
-	if err := o.survey(ctx, rows, !opts.NoIntercept); err != nil {
+func (p *problem) begin(ctx context.Context, rows operator, ratio float64, rng *rand.Rand) error {
+	o, opts := p.moments, p.opts
+	if err := rows.survey(ctx, !opts.NoIntercept); err != nil {
 		return err
 	}
 	outputs := len(o.Targets)
@@ -190,27 +207,27 @@ func (p *problem[T]) begin(ctx context.Context, rows ridge.Rows[T], ratio float6
 }
 
 // least returns the bound of λ below which rounding of float64 is felt.
-func (p *problem[T]) least() float64 {
-	return 0x1p-40 * p.op.Trace / math.Sqrt(float64(len(p.op.Mean)))
+func (p *problem) least() float64 {
+	return 0x1p-40 * p.moments.Trace / math.Sqrt(float64(len(p.moments.Mean)))
 }
 
 // degrees returns the degrees of freedom of the targets.
-func (p *problem[T]) degrees() float64 {
+func (p *problem) degrees() float64 {
 	if p.opts.NoIntercept {
-		return float64(p.op.Count)
+		return float64(p.moments.Count)
 	}
-	return float64(p.op.Count - 1)
+	return float64(p.moments.Count - 1)
 }
 
 // draw sets the right sides to Φᵀ[Ωy Ω^½ε], ε normal, and finds the squares of targets and of
 // features.
-func (p *problem[T]) draw(ctx context.Context, rows ridge.Rows[T], rng *rand.Rand) error {
-	o := p.op
+func (p *problem) draw(ctx context.Context, rows operator, rng *rand.Rand) error {
+	o := p.moments
 	outputs := len(o.Targets)
 	o.Squares = make([]float64, outputs)
 	p.right = dense.New[float64](len(o.Mean), outputs+p.opts.Samples)
 	var norms []float64
-	err := o.pass(ctx, rows, p.right, dense.Matrix[float64]{}, true, func(u, phi dense.Matrix[float64], y dense.Matrix[T], weights []float64) {
+	err := rows.pass(ctx, p.right, dense.Matrix[float64]{}, true, func(u, phi, y dense.Matrix[float64], weights []float64) {
 		norms = scratch.Resize(norms, len(weights))
 		parallel.Rows(phi.Rows, 1+rowGrain/phi.Cols, func(lo, hi int) {
 			for i := lo; i < hi; i++ {
@@ -225,7 +242,7 @@ func (p *problem[T]) draw(ctx context.Context, rows ridge.Rows[T], rng *rand.Ran
 				continue
 			}
 			for j, v := range y.Row(i) {
-				e := float64(v) - o.Targets[j]
+				e := v - o.Targets[j]
 				row[j] = w * e
 				o.Squares[j] += w * e * e
 			}

@@ -7,17 +7,16 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 // survey counts the rows and finds their means, which are summed about the first row, so that their
 // size costs no digits. Without an intercept means are zeros.
-func (o *operator[T]) survey(ctx context.Context, rows ridge.Rows[T], intercept bool) error {
+func (o *passes[T]) survey(ctx context.Context, intercept bool) error {
 	_, width := o.phi.Dims()
 	o.Mean = make([]float64, width)
 	var first []float64 // targets of the first row
 	sum := dense.New[float64](width, 1)
-	for b, err := range blocks(ctx, o.phi, rows, -1) {
+	for b, err := range blocks(ctx, o.phi, o.rows, -1) {
 		if err != nil {
 			return err
 		}

@@ -131,8 +131,8 @@ func TestContexts(t *testing.T) {
 		least int64 // looks
 		call  func(c *lookedAt) error
 	}{
-		"components.Fit": {n / 4096, func(c *lookedAt) error { _, err := components.Fit(c, c.phi(8), rows, 3, false); return err }},
-		"components.Of":  {5, func(c *lookedAt) error { _, err := components.Of(c, sums, 4, true); return err }},
+		"components.Fit":      {n / 4096, func(c *lookedAt) error { _, err := components.Fit(c, c.phi(8), rows, 3, false); return err }},
+		"components.FromSums": {5, func(c *lookedAt) error { _, err := components.FromSums(c, sums, 4, true); return err }},
 		"hypothesis.Compare": {10, func(c *lookedAt) error {
 			cells := must.Have(hypothesis.NewCells(background.phi(8), 10, 500))
 			must.Have(0, cells.Add(x, src()))

@@ -36,6 +36,26 @@ func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	}
 }
 
+// recipes return those of values that are not Made, by the types of the values.
+var recipes = map[reflect.Type]func(v any) (any, error){}
+
+// RegisterRecipe makes known how a V is written that is not Made, because its methods are those of users.
+// It is called while packages are initialised.
+func RegisterRecipe[V any](recipe func(v V) (any, error)) {
+	recipes[reflect.TypeFor[V]()] = func(v any) (any, error) { return recipe(v.(V)) }
+}
+
+// recipeOf returns what v is written as.
+func recipeOf(v any) (any, error) {
+	if made, ok := v.(Made); ok {
+		return made.Recipe()
+	}
+	if recipe := recipes[reflect.TypeOf(v)]; recipe != nil {
+		return recipe(v)
+	}
+	return v, nil
+}
+
 // Names returns the names of the kinds of the interface I.
 func Names[I any]() []string {
 	var names []string

@@ -112,12 +112,9 @@ func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	if depth == deepest {
 		return fmt.Errorf("%s is more than %d values deep", name, deepest)
 	}
-	recipe := v.Interface()
-	if made, ok := recipe.(Made); ok {
-		var err error
-		if recipe, err = made.Recipe(); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	recipe, err := recipeOf(v.Interface())
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	k := lookup(v.Type(), func(k kind) bool { return k.of == reflect.TypeOf(recipe) })
 	if k == nil {
