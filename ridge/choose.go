@@ -83,27 +83,37 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	if err := o.check(len(maps)); err != nil {
 		return Choice[T]{}, err
 	}
-	for _, phi := range maps {
-		if o.By != Folds {
-			break
-		}
-		if phi == nil {
-			return Choice[T]{}, errNoMap
-		}
-		_, width := phi.Dims()
-		if err := checkFolds(width, o.K); err != nil {
-			return Choice[T]{}, err
+	if o.By == Folds {
+		for _, phi := range maps {
+			if err := checkFolds(phi, o.K); err != nil {
+				return Choice[T]{}, err
+			}
 		}
 	}
-	var c Choice[T]
-	var model *Model[T]
-	var err error
-	c.Trials, c.Best, err = choose(ctx, len(maps), o, func(i int) (score float64, err error) {
-		model, score, err = assess(ctx, maps[i], rows, o)
-		return score, err
-	}, func() { c.Model = model })
-	if err != nil {
-		return Choice[T]{}, err
+	c := Choice[T]{Best: -1}
+	var first error
+	for i, phi := range maps {
+		model, score, err := assess(ctx, phi, rows, o)
+		var unfit *fitError
+		switch {
+		case ctx.Err() != nil:
+			return Choice[T]{}, ctx.Err()
+		case errors.As(err, &unfit):
+			score, err = math.NaN(), unfit.error
+			first = cmp.Or(first, err)
+		case err != nil:
+			return Choice[T]{}, err
+		}
+		c.Trials = append(c.Trials, Trial{score, err})
+		if score == score && (c.Best < 0 || better(o.By, score, c.Trials[c.Best].Score)) {
+			c.Best, c.Model = i, model
+		}
+		if o.Progress != nil {
+			o.Progress(i+1, len(maps))
+		}
+	}
+	if c.Best < 0 {
+		return Choice[T]{}, first
 	}
 	return c, nil
 }
@@ -121,41 +131,12 @@ func (o ChooseOptions) check(n int) error {
 	return o.Options.Check()
 }
 
-// choose returns what assess finds of n maps, and the index of the best map. It calls keep after each map
-// that is better than those before.
-func choose(ctx context.Context, n int, o ChooseOptions, assess func(i int) (score float64, err error), keep func()) (trials []Trial, best int, err error) {
-	best = -1
-	var first error
-	for i := range n {
-		score, err := assess(i)
-		var unfit *fitError
-		trial := Trial{Score: score}
-		switch {
-		case ctx.Err() != nil:
-			return nil, 0, ctx.Err()
-		case errors.As(err, &unfit):
-			first = cmp.Or(first, unfit.error)
-			trial = Trial{Score: math.NaN(), Err: unfit.error}
-		case err != nil:
-			return nil, 0, err
-		}
-		trials = append(trials, trial)
-		if v := trial.Score; v == v && (best < 0 || better(o.By, v, trials[best].Score)) {
-			best = i
-			keep()
-		}
-		if o.Progress != nil {
-			o.Progress(i+1, n)
-		}
-	}
-	if best < 0 {
-		return nil, 0, first
-	}
-	return trials, best, nil
-}
-
 // checkFolds returns an error if the machine has no memory for the sums of k folds.
-func checkFolds(width, k int) error {
+func checkFolds[T dense.Float](phi rff.Map[T], k int) error {
+	if phi == nil {
+		return errNoMap
+	}
+	_, width := phi.Dims()
 	if err := limit.Memory[moments](k); err != nil {
 		return fmt.Errorf("ridge: K = %d folds: %w", k, err)
 	}
@@ -217,13 +198,13 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			some := b.slice(lo, min(lo+part, b.X.Rows))
+			some := b.RowRange(lo, min(lo+part, b.X.Rows))
 			errs, err = m.LeaveOneOut(resize(errs, some.Y.Rows, some.Y.Cols), some.X, some.Y, some.Weights)
 			if err != nil {
 				return err
 			}
 			for i := range errs.Rows {
-				f(some.Y.Row(i), errs.Row(i), some.weight(i))
+				f(some.Y.Row(i), errs.Row(i), some.Weight(i))
 			}
 		}
 		return nil

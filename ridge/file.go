@@ -160,7 +160,7 @@ func (r posteriorRecipe) check() error {
 
 func (r posteriorRecipe) posterior() *posterior {
 	p := &posterior{
-		regression: features.Regression{Weights: r.Weights, FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise},
+		regression: features.Regression{Weights: r.Weights, Facts: features.Facts{FeatureMean: r.FeatureMean, TargetMean: r.TargetMean, Noise: r.Noise}},
 		centred:    r.Centred, ratio: r.Ratio, weight: r.RowWeight, factor: unpackCholesky(r.Weights.Rows, r.Factor), evidence: r.LogEvidence,
 	}
 	if r.Centred {

@@ -168,7 +168,7 @@ func (l *likelihood[T]) meanFeatures() ([]T, error) {
 		l.phis.Shape(b.X.Rows, l.width)
 		phi := l.phi.Transform(l.phis.Rows(b.X.Rows), b.X)
 		for i := range phi.Rows {
-			w := b.weight(i)
+			w := b.Weight(i)
 			if w == 0 {
 				continue
 			}
@@ -201,7 +201,7 @@ func (l *likelihood[T]) parts(f func(b Block[T]) error) error {
 			if err := l.ctx.Err(); err != nil {
 				return err
 			}
-			if err := f(b.slice(lo, min(lo+part, b.X.Rows))); err != nil {
+			if err := f(b.RowRange(lo, min(lo+part, b.X.Rows))); err != nil {
 				return err
 			}
 		}
@@ -255,7 +255,7 @@ func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		w, row := b.weight(i), z.Row(i)
+		w, row := b.Weight(i), z.Row(i)
 		for j := range row {
 			row[j] += l.offset[j]
 		}

@@ -60,7 +60,8 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 	}
 	found := &posterior{
 		regression: features.Regression{
-			Weights: at.weights, FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Base: 1 / m.weight,
+			Weights: at.weights,
+			Facts:   features.Facts{FeatureMean: slices.Clone(m.mean), TargetMean: slices.Clone(m.targets), Noise: at.noise, Base: 1 / m.weight},
 		},
 		prior: at.prior, ratio: ratio, centred: !o.NoIntercept, weight: m.weight, factor: at.factor, evidence: at.evidence,
 	}

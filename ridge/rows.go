@@ -38,7 +38,7 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 			return
 		}
 		for lo := 0; lo < b.X.Rows; lo += blockSize {
-			if !yield(b.slice(lo, min(lo+blockSize, b.X.Rows)), nil) {
+			if !yield(b.RowRange(lo, min(lo+blockSize, b.X.Rows)), nil) {
 				return
 			}
 		}
@@ -60,8 +60,8 @@ func (b Block[T]) complete() Block[T] {
 	return b
 }
 
-// slice returns the rows lo ≤ i < hi.
-func (b Block[T]) slice(lo, hi int) Block[T] {
+// RowRange returns the rows lo ≤ i < hi, which share the memory of b.
+func (b Block[T]) RowRange(lo, hi int) Block[T] {
 	part := Block[T]{X: b.X.RowRange(lo, hi), Y: b.Y.RowRange(lo, hi)}
 	if b.Weights != nil {
 		part.Weights = b.Weights[lo:hi]
@@ -69,8 +69,8 @@ func (b Block[T]) slice(lo, hi int) Block[T] {
 	return part
 }
 
-// weight returns the weight of row i.
-func (b Block[T]) weight(i int) float64 {
+// Weight returns the weight of row i.
+func (b Block[T]) Weight(i int) float64 {
 	if b.Weights == nil {
 		return 1
 	}

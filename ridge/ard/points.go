@@ -124,7 +124,7 @@ func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept
 			if err := ctx.Err(); err != nil {
 				return e, err
 			}
-			part := slice(b, lo, min(lo+some, b.X.Rows))
+			part := b.RowRange(lo, min(lo+some, b.X.Rows))
 			if n := part.X.Rows; dphi.Rows != n {
 				dphi, dx = dense.New[T](n, width), dense.New[T](n, d)
 			}
@@ -134,7 +134,7 @@ func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept
 			phi.Backward(dx, part.X, dphi)
 			features := phi.Transform(dphi, part.X)
 			for i := range part.X.Rows {
-				weight := weightOf(part, i)
+				weight := part.Weight(i)
 				if weight == 0 {
 					continue
 				}
@@ -168,21 +168,4 @@ func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept
 		e.noise[j] = 0.5*(squares[j]/noise[j]+size-count) - e.prior[j]
 	}
 	return e, nil
-}
-
-// slice returns the rows lo ≤ i < hi.
-func slice[T dense.Float](b ridge.Block[T], lo, hi int) ridge.Block[T] {
-	part := ridge.Block[T]{X: b.X.RowRange(lo, hi), Y: b.Y.RowRange(lo, hi)}
-	if b.Weights != nil {
-		part.Weights = b.Weights[lo:hi]
-	}
-	return part
-}
-
-// weightOf returns the weight of row i.
-func weightOf[T dense.Float](b ridge.Block[T], i int) float64 {
-	if b.Weights == nil {
-		return 1
-	}
-	return float64(b.Weights[i])
 }

@@ -56,7 +56,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 			if i%lookRows == 0 && ctx.Err() != nil {
 				return nil, nil, nil, ctx.Err()
 			}
-			w := weightOf(b, i)
+			w := b.Weight(i)
 			if w == 0 {
 				continue
 			}

@@ -22,7 +22,7 @@ func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
-	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.recipe()}))
+	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, *m.core}))
 }
 
 // ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits,
@@ -37,7 +37,7 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	return &Model[T]{held.Map, features.New(held.Map), held.posterior()}, nil
+	return &Model[T]{held.Map, features.New(held.Map), &held.posterior}, nil
 }
 
 // Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and
@@ -76,7 +76,7 @@ func wrap(err error) error {
 // modelRecipe is what the file of a model holds: the exported fields.
 type modelRecipe[T dense.Float] struct {
 	Map rff.Map[T]
-	posteriorRecipe
+	posterior
 }
 
 func (r modelRecipe[T]) check() error {
@@ -84,52 +84,22 @@ func (r modelRecipe[T]) check() error {
 		return errors.New("map is nil")
 	}
 	_, width := r.Map.Dims()
-	return r.posteriorRecipe.check(width)
+	return r.posterior.check(width)
 }
 
-// posteriorRecipe is what the file of a model holds beside its map.
-type posteriorRecipe struct {
-	Weights dense.Matrix[float64]
-	Samples dense.Matrix[float64]
-	Facts   struct {
-		FeatureMean []float64 // φ̄; zeros without an intercept
-		TargetMean  []float64 // ȳ; zeros without an intercept
-		Noise       []float64 // σ²
-		Ratio       float64   // λ
-		Base        float64   // 1/Σω, or 0 without an intercept
-		Bound       []float64
-		Evidence    estimate
-	}
-}
-
-func (p *posterior) recipe() posteriorRecipe {
-	r := posteriorRecipe{Weights: p.regression.Weights, Samples: p.samples}
-	f := &r.Facts
-	f.FeatureMean, f.TargetMean, f.Noise, f.Base = p.regression.FeatureMean, p.regression.TargetMean, p.regression.Noise, p.regression.Base
-	f.Ratio, f.Bound, f.Evidence = p.ratio, p.bound, p.evidence
-	return r
-}
-
-func (r posteriorRecipe) posterior() *posterior {
-	f := &r.Facts
-	return &posterior{
-		regression: features.Regression{Weights: r.Weights, FeatureMean: f.FeatureMean, TargetMean: f.TargetMean, Noise: f.Noise, Base: f.Base},
-		samples:    r.Samples, ratio: f.Ratio, bound: f.Bound, evidence: f.Evidence,
-	}
-}
-
-func (r posteriorRecipe) check(width int) error {
-	outputs, f := r.Weights.Cols, &r.Facts
+// check returns an error unless p is a posterior of so many features.
+func (p *posterior) check(width int) error {
+	outputs, f := p.Weights.Cols, &p.Facts
 	switch {
-	case r.Weights.Rows != width || outputs < 1:
-		return fmt.Errorf("weights are %d×%d, want %d rows of features and at least 1 output", r.Weights.Rows, outputs, width)
-	case r.Samples.Rows != width || r.Samples.Cols == 1:
-		return fmt.Errorf("samples are %d×%d, want %d rows of features and not 1 column", r.Samples.Rows, r.Samples.Cols, width)
+	case p.Weights.Rows != width || outputs < 1:
+		return fmt.Errorf("weights are %d×%d, want %d rows of features and at least 1 output", p.Weights.Rows, outputs, width)
+	case p.Samples.Rows != width || p.Samples.Cols == 1:
+		return fmt.Errorf("samples are %d×%d, want %d rows of features and not 1 column", p.Samples.Rows, p.Samples.Cols, width)
 	case len(f.FeatureMean) != width || len(f.TargetMean) != outputs || len(f.Noise) != outputs || len(f.Bound) != outputs:
 		return fmt.Errorf("featureMean has %d numbers, targetMean %d, noise %d and bound %d, want %d and %d thrice",
 			len(f.FeatureMean), len(f.TargetMean), len(f.Noise), len(f.Bound), width, outputs)
 	}
-	if err := finite(r.Weights, r.Samples); err != nil {
+	if err := finite(p.Weights, p.Samples); err != nil {
 		return err
 	}
 	numbers := append([]float64{f.Base, f.Evidence.Value}, f.FeatureMean...)

@@ -19,16 +19,27 @@ import (
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	*posterior
+	core   *posterior
 }
 
-// posterior is what a Model knows beside its map.
+// posterior is what a Model knows beside its map. Exported fields are parts of files.
 type posterior struct {
-	regression features.Regression
-	samples    dense.Matrix[float64] // D×S, of covariance A⁻¹
-	ratio      float64               // λ
-	bound      []float64
-	evidence   estimate
+	Weights dense.Matrix[float64] // D×p
+	Samples dense.Matrix[float64] // D×S, of covariance A⁻¹
+	Facts   facts
+}
+
+// facts are what a posterior knows beside weights and samples.
+type facts struct {
+	features.Facts
+	Ratio    float64 // λ
+	Bound    []float64
+	Evidence estimate
+}
+
+// regression returns the means of p.
+func (p *posterior) regression() *features.Regression {
+	return &features.Regression{Weights: p.Weights, Facts: p.Facts.Facts}
 }
 
 // Model returns the model of the weights so far, which share no memory with s. They are the
@@ -50,29 +61,30 @@ func (s *Solver[T]) Model() (*Model[T], error) {
 // posterior returns that of the weights so far.
 func (s *solver) posterior() (*posterior, error) {
 	if s.ratio == 0 {
-		return nil, &NotConverged{Steps: s.Steps, Bound: math.Inf(1), Tolerance: s.opts.Tolerance, Of: s.right.Cols}
+		return nil, &NotConverged{Progress: s.progress(), Tolerance: s.opts.Tolerance}
 	}
 	o := s.moments
 	outputs, samples := len(o.Targets), len(s.Lanczos)
 	p := &posterior{
-		regression: features.Regression{
-			Weights: s.Solution.ColRange(0, outputs).Clone(), FeatureMean: slices.Clone(o.Mean), TargetMean: slices.Clone(o.Targets),
-			Noise: make([]float64, outputs),
+		Weights: s.Solution.ColRange(0, outputs).Clone(), Samples: s.Solution.ColRange(outputs, outputs+samples).Clone(),
+		Facts: facts{
+			Facts: features.Facts{FeatureMean: slices.Clone(o.Mean), TargetMean: slices.Clone(o.Targets), Noise: make([]float64, outputs)},
+			Ratio: s.ratio, Bound: s.bounds(),
 		},
-		samples: s.Solution.ColRange(outputs, outputs+samples).Clone(), ratio: s.ratio, bound: s.bounds(),
 	}
+	f := &p.Facts
 	constant := -o.LogWeight
 	if !s.opts.NoIntercept {
-		p.regression.Base = 1 / o.Weight
+		f.Base = 1 / o.Weight
 		constant += math.Log(o.Weight)
 	}
 	if samples > 0 {
-		p.evidence = s.determinant(s.condition, s.ratio/(o.Trace+s.ratio+s.condition.Shift))
+		f.Evidence = s.determinant(s.condition, s.ratio/(o.Trace+s.ratio+s.condition.Shift))
 	}
 	// The evidence has log det A − D·log λ once for each output, and is of no use without samples.
-	size := p.evidence.Value - float64(len(o.Mean))*math.Log(s.ratio)
-	p.evidence = estimate{Error: p.evidence.Error * float64(outputs) / 2}
-	noise := p.regression.Noise
+	size := f.Evidence.Value - float64(len(o.Mean))*math.Log(s.ratio)
+	f.Evidence = estimate{Error: f.Evidence.Error * float64(outputs) / 2}
+	noise := f.Noise
 	for j := range outputs {
 		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r), which errs by the square of the error of x.
 		rest := o.Squares[j]
@@ -91,9 +103,9 @@ func (s *solver) posterior() (*posterior, error) {
 		default:
 			noise[j] = rest / s.degrees()
 		}
-		p.evidence.Value -= 0.5 * (rest/noise[j] + size + s.degrees()*math.Log(2*math.Pi*noise[j]) + constant)
+		f.Evidence.Value -= 0.5 * (rest/noise[j] + size + s.degrees()*math.Log(2*math.Pi*noise[j]) + constant)
 	}
-	if e := p.evidence.Value; e-e != 0 {
+	if e := f.Evidence.Value; e-e != 0 {
 		return nil, fmt.Errorf("iterative: the log evidence is %v, want a finite number", e)
 	}
 	return p, nil
@@ -105,17 +117,17 @@ func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 // Weights returns a copy of the mean weights (D×p) and the intercepts b: the mean of f_j is b_j +
 // φ(x)ᵀw_j.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
-	return m.regression.Weights.Clone(), m.regression.Intercepts()
+	return m.core.Weights.Clone(), m.core.regression().Intercepts()
 }
 
 // Noise returns the variance σ² of the noise of each output, in squared units of y.
-func (m *Model[T]) Noise() []float64 { return slices.Clone(m.regression.Noise) }
+func (m *Model[T]) Noise() []float64 { return slices.Clone(m.core.Facts.Noise) }
 
 // Prior returns the prior variance s² of the weights of each output, in squared units of y.
 func (m *Model[T]) Prior() []float64 {
 	prior := m.Noise()
 	for j := range prior {
-		prior[j] /= m.ratio
+		prior[j] /= m.core.Facts.Ratio
 	}
 	return prior
 }
@@ -123,10 +135,10 @@ func (m *Model[T]) Prior() []float64 {
 // Bound returns for each output a bound of the error of means against those of exact weights, the
 // root of its weighted mean square over the rows, in units of y: ‖r‖/(2√(λΣω)) for the residual r.
 // At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
-func (m *Model[T]) Bound() []float64 { return slices.Clone(m.bound) }
+func (m *Model[T]) Bound() []float64 { return slices.Clone(m.core.Facts.Bound) }
 
 // Samples returns S, the number of samples of the posterior.
-func (m *Model[T]) Samples() int { return m.samples.Cols }
+func (m *Model[T]) Samples() int { return m.core.Samples.Cols }
 
 // LogEvidence returns an estimate of the logarithm of the density of the targets given the points,
 // summed over outputs, as ridge.Model.LogEvidence defines it, and the standard error of the
@@ -134,10 +146,10 @@ func (m *Model[T]) Samples() int { return m.samples.Cols }
 // same seed have errors that are alike, so that their differences are known better than that. The
 // error reports a model without samples.
 func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
-	if m.samples.Cols == 0 {
+	if m.core.Samples.Cols == 0 {
 		return 0, 0, errors.New("iterative: the model has no samples: want Options.Samples of at least 2")
 	}
-	return m.evidence.Value, m.evidence.Error, nil
+	return m.core.Facts.Evidence.Value, m.core.Facts.Evidence.Error, nil
 }
 
 // Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
@@ -145,7 +157,7 @@ func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 // shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("iterative", m.phi, x)
-	return features.Mean(m.source, &m.regression, dst, x, m.rows())
+	return features.Mean(m.source, m.core.regression(), dst, x, m.core.rows())
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
@@ -170,29 +182,29 @@ func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 
 func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Matrix[T]) {
 	features.CheckPoints("iterative", m.phi, x)
-	if m.samples.Cols == 0 {
+	if m.core.Samples.Cols == 0 {
 		panic("iterative: the model has no samples: want Options.Samples of at least 2")
 	}
-	return features.Predict(m.source, &m.regression, x, m.rows(), func(r *features.Rows) { m.posterior.predict(r, extra) })
+	return features.Predict(m.source, m.core.regression(), x, m.core.rows(), func(r *features.Rows) { m.core.predict(r, extra) })
 }
 
 var errNoModel = errors.New("iterative: the Model is zero, want a fitted one")
 
 // rows returns the number of rows whose features are formed together.
-func (p *posterior) rows() int { return max(1, min(128, 1<<20/p.regression.Weights.Rows)) }
+func (p *posterior) rows() int { return max(1, min(128, 1<<20/p.Weights.Rows)) }
 
 var sampleSpaces pool.Of[scratch.Buffer[float64]]
 
 // predict leaves means and standard deviations in r, with a variance of extra units of the noise beyond
 // that of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
-	p.regression.Mean(r)
-	n := r.Phi.Rows
+	regression, n := p.regression(), r.Phi.Rows
+	regression.Mean(r)
 	space := sampleSpaces.Get()
 	defer sampleSpaces.Put(space)
-	space.Shape(n, p.samples.Cols)
+	space.Shape(n, p.Samples.Cols)
 	samples := space.Rows(n)
-	matmul.Mul(1, r.Phi, p.samples, 0, samples)
+	matmul.Mul(1, r.Phi, p.Samples, 0, samples)
 	variances := make([]float64, n)
 	for i := range variances {
 		for _, v := range samples.Row(i) {
@@ -200,5 +212,5 @@ func (p *posterior) predict(r *features.Rows, extra float64) {
 		}
 		variances[i] /= float64(samples.Cols)
 	}
-	p.regression.Deviations(r, variances, extra)
+	regression.Deviations(r, variances, extra)
 }

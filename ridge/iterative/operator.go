@@ -108,12 +108,7 @@ func blocks[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[
 					yield(b, err)
 					return
 				}
-				hi := min(lo+most, b.X.Rows)
-				part := ridge.Block[T]{X: b.X.RowRange(lo, hi), Y: b.Y.RowRange(lo, hi)}
-				if b.Weights != nil {
-					part.Weights = b.Weights[lo:hi]
-				}
-				if !yield(part, nil) {
+				if !yield(b.RowRange(lo, min(lo+most, b.X.Rows)), nil) {
 					return
 				}
 			}
@@ -129,10 +124,7 @@ func blocks[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[
 func weigh[T dense.Float](to []float64, b ridge.Block[T]) []float64 {
 	to = scratch.Resize(to, b.X.Rows)
 	for i := range to {
-		to[i] = 1
-		if b.Weights != nil {
-			to[i] = float64(b.Weights[i])
-		}
+		to[i] = b.Weight(i)
 	}
 	return to
 }

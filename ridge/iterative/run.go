@@ -31,13 +31,9 @@ type Progress struct {
 
 // NotConverged is the error of a Solver that has not reached its tolerance.
 type NotConverged struct {
-	Steps     int     // in all calls
-	Bound     float64 // as for Progress
+	Progress  // at the end
 	Tolerance float64
-	Solved    int     // columns that are solved
-	Of        int     // columns
-	Ratio     float64 // λ, 0 while it is chosen
-	Stalled   bool    // rounding lets no step gain anything; more steps do not help
+	Stalled   bool // rounding lets no step gain anything; more steps do not help
 }
 
 // Error says how far the solver came.
@@ -116,10 +112,7 @@ func (s *solver) run(ctx context.Context, rows operator, o RunOptions) error {
 	if s.done() {
 		return nil
 	}
-	p := s.progress()
-	return &NotConverged{
-		Steps: p.Steps, Bound: p.Bound, Tolerance: s.opts.Tolerance, Solved: p.Solved, Of: p.Of, Ratio: s.ratio, Stalled: s.Stalled,
-	}
+	return &NotConverged{s.progress(), s.opts.Tolerance, s.Stalled}
 }
 
 var errNoSolver = errors.New("iterative: the Solver is zero, want one of New or ReadSolver")

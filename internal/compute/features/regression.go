@@ -10,11 +10,16 @@ import (
 
 // Regression is the posterior of the functions f_j(x) = b_j + (φ(x) − φ̄)ᵀw_j.
 type Regression struct {
-	Weights     dense.Matrix[float64] // means of w, D×p
-	FeatureMean []float64             // φ̄; zeros without an intercept
-	TargetMean  []float64             // means of b; zeros without an intercept
-	Noise       []float64             // σ² of each output
-	Base        float64               // variance of b in units of the noise, 0 without an intercept
+	Weights dense.Matrix[float64] // means of w, D×p
+	Facts
+}
+
+// Facts are what a Regression knows beside its weights.
+type Facts struct {
+	FeatureMean []float64 // φ̄; zeros without an intercept
+	TargetMean  []float64 // means of b; zeros without an intercept
+	Noise       []float64 // σ² of each output
+	Base        float64   // variance of b in units of the noise, 0 without an intercept
 }
 
 // Intercepts returns the means of the functions at φ = 0.
