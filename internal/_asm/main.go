@@ -14,6 +14,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"unicode/utf8"
 
 	. "github.com/mmcloughlin/avo/build"
 
@@ -90,7 +92,7 @@ func main() {
 		stubs, err := f.Stubs()
 		check(err)
 		check(os.WriteFile(filepath.Join(folder, name+"_arm64.s"), f.Assembly(), 0o666))
-		check(os.WriteFile(filepath.Join(folder, "stubs_arm64.go"), stubs, 0o666))
+		check(os.WriteFile(filepath.Join(folder, "stubs_arm64.go"), wrap(stubs), 0o666))
 	}
 	check(os.Setenv("GOFLAGS", "-tags=purego")) // for what avo reads of the package
 	ConstraintExpr("!purego,!noasm")
@@ -99,12 +101,31 @@ func main() {
 	check(flag.Set("pkg", name))
 	out := filepath.Join(folder, name+"_amd64.s")
 	check(flag.Set("out", out))
-	check(flag.Set("stubs", filepath.Join(folder, "stubs_amd64.go")))
+	declarations := filepath.Join(folder, "stubs_amd64.go")
+	check(flag.Set("stubs", declarations))
 	Generate()
+	stubs, err := os.ReadFile(declarations)
+	check(err)
+	check(os.WriteFile(declarations, wrap(stubs), 0o666))
 	assembly, err := os.ReadFile(out)
 	check(err)
 	check(amd64.CheckTiers(string(assembly)))
 	check(dispatch.Write(name, folder, filepath.Join("../compute", name)))
+}
+
+// wrap breaks the comments of declarations at 100 columns.
+func wrap(declarations []byte) []byte {
+	const most = 100
+	var b strings.Builder
+	for line := range strings.Lines(string(declarations)) {
+		for strings.HasPrefix(line, "// ") && utf8.RuneCountInString(line) > most+1 {
+			at := strings.LastIndexByte(string([]rune(line)[:most+1]), ' ')
+			b.WriteString(line[:at] + "\n")
+			line = "// " + line[at+1:]
+		}
+		b.WriteString(line)
+	}
+	return []byte(b.String())
 }
 
 func check(err error) {

@@ -9,12 +9,14 @@ package bytedot
 //go:noescape
 func mul1AVX512(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// scores1AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger for rows of A and 16 columns of B.
+// scores1AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
+// for rows of A and 16 columns of B.
 //
 //go:noescape
 func scores1AVX512(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add1AVX512 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns of B.
+// add1AVX512 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns
+// of B.
 //
 //go:noescape
 func add1AVX512(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
@@ -24,12 +26,14 @@ func add1AVX512(dst *float32, stride int, rowScales *float32, olds *float32, new
 //go:noescape
 func mul4AVX512(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// scores4AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger for rows of A and 64 columns of B.
+// scores4AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
+// for rows of A and 64 columns of B.
 //
 //go:noescape
 func scores4AVX512(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add4AVX512 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns of B.
+// add4AVX512 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
+// of B.
 //
 //go:noescape
 func add4AVX512(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
@@ -39,17 +43,20 @@ func add4AVX512(dst *float32, stride int, rowScales *float32, olds *float32, new
 //go:noescape
 func raiseAVX512(dst *float32, y *float32, stride int, rows int)
 
-// weighAVX512 writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to the next, and adds them to totals.
+// weighAVX512 writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group
+// to the next, and adds them to totals.
 //
 //go:noescape
 func weighAVX512(dst *uint8, step int, totals *int32, y *float32, stride int, shifts *float32, groups int)
 
-// spanRowsAVX512 raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens elements.
+// spanRowsAVX512 raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens
+// elements.
 //
 //go:noescape
 func spanRowsAVX512(dst *uint32, x *float32, stride int, rows int, sixteens int)
 
-// encodeRowsAVX512 writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the bytes of a row to its sum.
+// encodeRowsAVX512 writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the
+// bytes of a row to its sum.
 //
 //go:noescape
 func encodeRowsAVX512(dst *int8, step int, sums *int32, x *float32, stride int, factors *float32, rows int, sixteens int)
@@ -59,17 +66,20 @@ func encodeRowsAVX512(dst *int8, step int, sums *int32, x *float32, stride int, 
 //go:noescape
 func spanColumnsAVX512(dst *uint32, x *float32, stride int, rows int)
 
-// encodeColumnsAVX512 writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes of a column side by side, and adds the bytes of a column to its sum.
+// encodeColumnsAVX512 writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes
+// of a column side by side, and adds the bytes of a column to its sum.
 //
 //go:noescape
 func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
-// transposeAVX512 writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
+// transposeAVX512 writes the groups of four bytes of 16 rows, plus 128, those at the same place
+// side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
 //
 //go:noescape
 func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
 
-// addTransposedAVX512 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list says.
+// addTransposedAVX512 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list
+// says.
 //
 //go:noescape
 func addTransposedAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
@@ -79,12 +89,14 @@ func addTransposedAVX512(dst *float32, stride int, list *int32, x *float32, xStr
 //go:noescape
 func mul1AVX2(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// scores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger for rows of A and 16 columns of B.
+// scores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
+// for rows of A and 16 columns of B.
 //
 //go:noescape
 func scores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add1AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns of B.
+// add1AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns
+// of B.
 //
 //go:noescape
 func add1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
@@ -94,12 +106,14 @@ func add1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news 
 //go:noescape
 func mul4AVX2(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// scores4AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger for rows of A and 64 columns of B.
+// scores4AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
+// for rows of A and 64 columns of B.
 //
 //go:noescape
 func scores4AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
-// add4AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns of B.
+// add4AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
+// of B.
 //
 //go:noescape
 func add4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
@@ -109,17 +123,20 @@ func add4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news 
 //go:noescape
 func raiseAVX2(dst *float32, y *float32, stride int, rows int)
 
-// weighAVX2 writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to the next, and adds them to totals.
+// weighAVX2 writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to
+// the next, and adds them to totals.
 //
 //go:noescape
 func weighAVX2(dst *uint8, step int, totals *int32, y *float32, stride int, shifts *float32, groups int)
 
-// spanRowsAVX2 raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens elements.
+// spanRowsAVX2 raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens
+// elements.
 //
 //go:noescape
 func spanRowsAVX2(dst *uint32, x *float32, stride int, rows int, sixteens int)
 
-// encodeRowsAVX2 writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the bytes of a row to its sum.
+// encodeRowsAVX2 writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the
+// bytes of a row to its sum.
 //
 //go:noescape
 func encodeRowsAVX2(dst *int8, step int, sums *int32, x *float32, stride int, factors *float32, rows int, sixteens int)
@@ -129,22 +146,26 @@ func encodeRowsAVX2(dst *int8, step int, sums *int32, x *float32, stride int, fa
 //go:noescape
 func spanColumnsAVX2(dst *uint32, x *float32, stride int, rows int)
 
-// encodeColumnsAVX2 writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes of a column side by side, and adds the bytes of a column to its sum.
+// encodeColumnsAVX2 writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes
+// of a column side by side, and adds the bytes of a column to its sum.
 //
 //go:noescape
 func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
-// transposeAVX2 writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
+// transposeAVX2 writes the groups of four bytes of 16 rows, plus 128, those at the same place side
+// by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
 //
 //go:noescape
 func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
 
-// addTransposedAVX2 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list says.
+// addTransposedAVX2 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list
+// says.
 //
 //go:noescape
 func addTransposedAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
 
-// widenAVX2 writes 16·sixteens bytes as words, of each four the first, the third, the second and the fourth.
+// widenAVX2 writes 16·sixteens bytes as words, of each four the first, the third, the second and
+// the fourth.
 //
 //go:noescape
 func widenAVX2(dst *int8, src *int8, sixteens int)

@@ -9,12 +9,14 @@ package bytedot
 //go:noescape
 func mul1NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// scores1NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger for rows of A and 16 columns of B, of bytes less 128.
+// scores1NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
+// for rows of A and 16 columns of B, of bytes less 128.
 //
 //go:noescape
 func scores1NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// add1NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns of B, of bytes less 128.
+// add1NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns
+// of B, of bytes less 128.
 //
 //go:noescape
 func add1NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
@@ -24,12 +26,14 @@ func add1NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *
 //go:noescape
 func mul4NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// scores4NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger for rows of A and 64 columns of B, of bytes less 128.
+// scores4NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
+// for rows of A and 64 columns of B, of bytes less 128.
 //
 //go:noescape
 func scores4NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// add4NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns of B, of bytes less 128.
+// add4NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
+// of B, of bytes less 128.
 //
 //go:noescape
 func add4NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
@@ -39,17 +43,20 @@ func add4NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *
 //go:noescape
 func raiseNEON(dst, y *float32, stride, rows int)
 
-// weighNEON writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to the next, and adds them to totals.
+// weighNEON writes the weights of 4·groups rows of 16 scores as bytes, step bytes from one group to
+// the next, and adds them to totals.
 //
 //go:noescape
 func weighNEON(dst *uint8, step int, totals *int32, y *float32, stride int, shifts *float32, groups int)
 
-// spanRowsNEON raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens elements.
+// spanRowsNEON raises each of dst to the bits of the largest |x[j]| of a row of 16·sixteens
+// elements.
 //
 //go:noescape
 func spanRowsNEON(dst *uint32, x *float32, stride, rows, sixteens int)
 
-// encodeRowsNEON writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the bytes of a row to its sum.
+// encodeRowsNEON writes x·factor rounded to bytes for rows of 16·sixteens elements, and adds the
+// bytes of a row to its sum.
 //
 //go:noescape
 func encodeRowsNEON(dst *int8, step int, sums *int32, x *float32, stride int, factors *float32, rows, sixteens int)
@@ -59,12 +66,14 @@ func encodeRowsNEON(dst *int8, step int, sums *int32, x *float32, stride int, fa
 //go:noescape
 func spanColumnsNEON(dst *uint32, x *float32, stride, rows int)
 
-// encodeColumnsNEON writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes of a column side by side, and adds the bytes of a column to its sum.
+// encodeColumnsNEON writes x·factor rounded to bytes for 4·groups rows of 16 elements, four bytes
+// of a column side by side, and adds the bytes of a column to its sum.
 //
 //go:noescape
 func encodeColumnsNEON(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
-// transposeNEON writes the groups of four bytes of 16 rows, plus 128, those at the same place side by side and step bytes from one place to the next.
+// transposeNEON writes the groups of four bytes of 16 rows, plus 128, those at the same place side
+// by side and step bytes from one place to the next.
 //
 //go:noescape
 func transposeNEON(dst *uint8, step int, codes *int8, row, groups int)

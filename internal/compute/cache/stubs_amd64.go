@@ -7,7 +7,8 @@ package cache
 // cpuid is the instruction CPUID.
 func cpuid(leaf uint32, subleaf uint32) (eax uint32, ebx uint32, ecx uint32, edx uint32)
 
-// copyLines copies lines·64 bytes to dst, which is a multiple of 64, with stores that bypass the caches.
+// copyLines copies lines·64 bytes to dst, which is a multiple of 64, with stores that bypass the
+// caches.
 //
 //go:noescape
 func copyLines(dst *byte, src *byte, lines int)

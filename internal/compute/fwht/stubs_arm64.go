@@ -9,12 +9,14 @@ package fwht
 //go:noescape
 func base0F32NEON(p *float32, count int)
 
-// signed0F32NEON writes the transform of count adjacent blocks of 4 elements of src times signs into dst.
+// signed0F32NEON writes the transform of count adjacent blocks of 4 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed0F32NEON(dst, src, signs *float32, count int)
 
-// stream0F32NEON transforms count adjacent blocks of 4 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream0F32NEON transforms count adjacent blocks of 4 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream0F32NEON(p *float32, count, ahead int)
@@ -24,12 +26,14 @@ func stream0F32NEON(p *float32, count, ahead int)
 //go:noescape
 func base1F32NEON(p *float32, count int)
 
-// signed1F32NEON writes the transform of count adjacent blocks of 8 elements of src times signs into dst.
+// signed1F32NEON writes the transform of count adjacent blocks of 8 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed1F32NEON(dst, src, signs *float32, count int)
 
-// stream1F32NEON transforms count adjacent blocks of 8 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream1F32NEON transforms count adjacent blocks of 8 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream1F32NEON(p *float32, count, ahead int)
@@ -39,12 +43,14 @@ func stream1F32NEON(p *float32, count, ahead int)
 //go:noescape
 func base2F32NEON(p *float32, count int)
 
-// signed2F32NEON writes the transform of count adjacent blocks of 16 elements of src times signs into dst.
+// signed2F32NEON writes the transform of count adjacent blocks of 16 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed2F32NEON(dst, src, signs *float32, count int)
 
-// stream2F32NEON transforms count adjacent blocks of 16 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream2F32NEON transforms count adjacent blocks of 16 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream2F32NEON(p *float32, count, ahead int)
@@ -54,12 +60,14 @@ func stream2F32NEON(p *float32, count, ahead int)
 //go:noescape
 func base3F32NEON(p *float32, count int)
 
-// signed3F32NEON writes the transform of count adjacent blocks of 32 elements of src times signs into dst.
+// signed3F32NEON writes the transform of count adjacent blocks of 32 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed3F32NEON(dst, src, signs *float32, count int)
 
-// stream3F32NEON transforms count adjacent blocks of 32 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream3F32NEON transforms count adjacent blocks of 32 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream3F32NEON(p *float32, count, ahead int)
@@ -69,12 +77,14 @@ func stream3F32NEON(p *float32, count, ahead int)
 //go:noescape
 func base4F32NEON(p *float32, count int)
 
-// signed4F32NEON writes the transform of count adjacent blocks of 64 elements of src times signs into dst.
+// signed4F32NEON writes the transform of count adjacent blocks of 64 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed4F32NEON(dst, src, signs *float32, count int)
 
-// stream4F32NEON transforms count adjacent blocks of 64 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream4F32NEON transforms count adjacent blocks of 64 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream4F32NEON(p *float32, count, ahead int)
@@ -84,12 +94,14 @@ func stream4F32NEON(p *float32, count, ahead int)
 //go:noescape
 func lanes1F32NEON(p *float32, count int)
 
-// pass3F32NEON runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements, in place.
+// pass3F32NEON runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements,
+// in place.
 //
 //go:noescape
 func pass3F32NEON(p *float32, h, columns, count int)
 
-// pass4F32NEON runs the stages h … 8h on the first columns of count adjacent blocks of 16h elements, in place.
+// pass4F32NEON runs the stages h … 8h on the first columns of count adjacent blocks of 16h
+// elements, in place.
 //
 //go:noescape
 func pass4F32NEON(p *float32, h, columns, count int)
@@ -99,27 +111,32 @@ func pass4F32NEON(p *float32, h, columns, count int)
 //go:noescape
 func timesF32NEON(dst, x, f *float32, count int)
 
-// combineF32NEON writes the 16 combinations of the first vectors of each of count groups of four rows of x, stride elements apart, into groups.
+// combineF32NEON writes the 16 combinations of the first vectors of each of count groups of four
+// rows of x, stride elements apart, into groups.
 //
 //go:noescape
 func combineF32NEON(groups, x *float32, stride, count int)
 
-// sumsF32NEON writes the first vectors of 4·count rows of y, stride elements apart, each the sum of the n vectors of groups that its terms number, in their order.
+// sumsF32NEON writes the first vectors of 4·count rows of y, stride elements apart, each the sum of
+// the n vectors of groups that its terms number, in their order.
 //
 //go:noescape
 func sumsF32NEON(y *float32, stride int, groups *float32, terms *uint16, n, count int)
 
-// core12F32NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12 rows of x, stride elements apart; sums has room for a vector a row.
+// core12F32NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12
+// rows of x, stride elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F32NEON(x *float32, stride, columns int, sums *float32)
 
-// core20F32NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20 rows of x, stride elements apart; sums has room for a vector a row.
+// core20F32NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20
+// rows of x, stride elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core20F32NEON(x *float32, stride, columns int, sums *float32)
 
-// core28F32NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28 rows of x, stride elements apart; sums has room for a vector a row.
+// core28F32NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28
+// rows of x, stride elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core28F32NEON(x *float32, stride, columns int, sums *float32)
@@ -129,12 +146,14 @@ func core28F32NEON(x *float32, stride, columns int, sums *float32)
 //go:noescape
 func base0F64NEON(p *float64, count int)
 
-// signed0F64NEON writes the transform of count adjacent blocks of 2 elements of src times signs into dst.
+// signed0F64NEON writes the transform of count adjacent blocks of 2 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed0F64NEON(dst, src, signs *float64, count int)
 
-// stream0F64NEON transforms count adjacent blocks of 2 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream0F64NEON transforms count adjacent blocks of 2 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream0F64NEON(p *float64, count, ahead int)
@@ -144,12 +163,14 @@ func stream0F64NEON(p *float64, count, ahead int)
 //go:noescape
 func base1F64NEON(p *float64, count int)
 
-// signed1F64NEON writes the transform of count adjacent blocks of 4 elements of src times signs into dst.
+// signed1F64NEON writes the transform of count adjacent blocks of 4 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed1F64NEON(dst, src, signs *float64, count int)
 
-// stream1F64NEON transforms count adjacent blocks of 4 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream1F64NEON transforms count adjacent blocks of 4 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream1F64NEON(p *float64, count, ahead int)
@@ -159,12 +180,14 @@ func stream1F64NEON(p *float64, count, ahead int)
 //go:noescape
 func base2F64NEON(p *float64, count int)
 
-// signed2F64NEON writes the transform of count adjacent blocks of 8 elements of src times signs into dst.
+// signed2F64NEON writes the transform of count adjacent blocks of 8 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed2F64NEON(dst, src, signs *float64, count int)
 
-// stream2F64NEON transforms count adjacent blocks of 8 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream2F64NEON transforms count adjacent blocks of 8 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream2F64NEON(p *float64, count, ahead int)
@@ -174,12 +197,14 @@ func stream2F64NEON(p *float64, count, ahead int)
 //go:noescape
 func base3F64NEON(p *float64, count int)
 
-// signed3F64NEON writes the transform of count adjacent blocks of 16 elements of src times signs into dst.
+// signed3F64NEON writes the transform of count adjacent blocks of 16 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed3F64NEON(dst, src, signs *float64, count int)
 
-// stream3F64NEON transforms count adjacent blocks of 16 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream3F64NEON transforms count adjacent blocks of 16 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream3F64NEON(p *float64, count, ahead int)
@@ -189,22 +214,26 @@ func stream3F64NEON(p *float64, count, ahead int)
 //go:noescape
 func base4F64NEON(p *float64, count int)
 
-// signed4F64NEON writes the transform of count adjacent blocks of 32 elements of src times signs into dst.
+// signed4F64NEON writes the transform of count adjacent blocks of 32 elements of src times signs
+// into dst.
 //
 //go:noescape
 func signed4F64NEON(dst, src, signs *float64, count int)
 
-// stream4F64NEON transforms count adjacent blocks of 32 elements in place and prefetches as many elements, ahead elements further on, into the second cache.
+// stream4F64NEON transforms count adjacent blocks of 32 elements in place and prefetches as many
+// elements, ahead elements further on, into the second cache.
 //
 //go:noescape
 func stream4F64NEON(p *float64, count, ahead int)
 
-// pass3F64NEON runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements, in place.
+// pass3F64NEON runs the stages h … 4h on the first columns of count adjacent blocks of 8h elements,
+// in place.
 //
 //go:noescape
 func pass3F64NEON(p *float64, h, columns, count int)
 
-// pass4F64NEON runs the stages h … 8h on the first columns of count adjacent blocks of 16h elements, in place.
+// pass4F64NEON runs the stages h … 8h on the first columns of count adjacent blocks of 16h
+// elements, in place.
 //
 //go:noescape
 func pass4F64NEON(p *float64, h, columns, count int)
@@ -214,27 +243,32 @@ func pass4F64NEON(p *float64, h, columns, count int)
 //go:noescape
 func timesF64NEON(dst, x, f *float64, count int)
 
-// combineF64NEON writes the 16 combinations of the first vectors of each of count groups of four rows of x, stride elements apart, into groups.
+// combineF64NEON writes the 16 combinations of the first vectors of each of count groups of four
+// rows of x, stride elements apart, into groups.
 //
 //go:noescape
 func combineF64NEON(groups, x *float64, stride, count int)
 
-// sumsF64NEON writes the first vectors of 4·count rows of y, stride elements apart, each the sum of the n vectors of groups that its terms number, in their order.
+// sumsF64NEON writes the first vectors of 4·count rows of y, stride elements apart, each the sum of
+// the n vectors of groups that its terms number, in their order.
 //
 //go:noescape
 func sumsF64NEON(y *float64, stride int, groups *float64, terms *uint16, n, count int)
 
-// core12F64NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12 rows of x, stride elements apart; sums has room for a vector a row.
+// core12F64NEON applies the core of order 12 to the first columns, a multiple of a vector, of 12
+// rows of x, stride elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core12F64NEON(x *float64, stride, columns int, sums *float64)
 
-// core20F64NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20 rows of x, stride elements apart; sums has room for a vector a row.
+// core20F64NEON applies the core of order 20 to the first columns, a multiple of a vector, of 20
+// rows of x, stride elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core20F64NEON(x *float64, stride, columns int, sums *float64)
 
-// core28F64NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28 rows of x, stride elements apart; sums has room for a vector a row.
+// core28F64NEON applies the core of order 28 to the first columns, a multiple of a vector, of 28
+// rows of x, stride elements apart; sums has room for a vector a row.
 //
 //go:noescape
 func core28F64NEON(x *float64, stride, columns int, sums *float64)

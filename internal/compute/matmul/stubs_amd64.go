@@ -144,12 +144,14 @@ func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float
 //go:noescape
 func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// pack1F32AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of the last 16.
+// pack1F32AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes
+// of the last 16.
 //
 //go:noescape
 func pack1F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
 
-// pack2F32AVX512 writes the first 32 columns of k rows of B, zeros in place of those beyond lanes of the last 16.
+// pack2F32AVX512 writes the first 32 columns of k rows of B, zeros in place of those beyond lanes
+// of the last 16.
 //
 //go:noescape
 func pack2F32AVX512(k int, dst *float32, b *float32, stride int, lanes int)
@@ -169,7 +171,8 @@ func unpack2F32AVX512(k int, b *float32, src *float32, stride int, lanes int)
 //go:noescape
 func packTransposedF32AVX512(count int, dst *float32, next int, b *float32, stride int)
 
-// invertF32AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its inverse.
+// invertF32AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its
+// inverse.
 //
 //go:noescape
 func invertF32AVX512(n int, x *float32, stride int, diag *float32)
@@ -314,12 +317,14 @@ func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float
 //go:noescape
 func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// pack1F64AVX512 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
+// pack1F64AVX512 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 8.
 //
 //go:noescape
 func pack1F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
 
-// pack2F64AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
+// pack2F64AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes
+// of the last 8.
 //
 //go:noescape
 func pack2F64AVX512(k int, dst *float64, b *float64, stride int, lanes int)
@@ -339,7 +344,8 @@ func unpack2F64AVX512(k int, b *float64, src *float64, stride int, lanes int)
 //go:noescape
 func packTransposedF64AVX512(count int, dst *float64, next int, b *float64, stride int)
 
-// invertF64AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its inverse.
+// invertF64AVX512 replaces the lower triangle of order n ≤ 16 at x with diagonal diag by its
+// inverse.
 //
 //go:noescape
 func invertF64AVX512(n int, x *float64, stride int, diag *float64)
@@ -404,12 +410,14 @@ func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32]
 //go:noescape
 func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
-// pack1F32AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
+// pack1F32AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 8.
 //
 //go:noescape
 func pack1F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
 
-// pack2F32AVX2 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of the last 8.
+// pack2F32AVX2 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 8.
 //
 //go:noescape
 func pack2F32AVX2(k int, dst *float32, b *float32, stride int, lanes int)
@@ -489,12 +497,14 @@ func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64]
 //go:noescape
 func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
-// pack1F64AVX2 writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of the last 4.
+// pack1F64AVX2 writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 4.
 //
 //go:noescape
 func pack1F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
 
-// pack2F64AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 4.
+// pack2F64AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 4.
 //
 //go:noescape
 func pack2F64AVX2(k int, dst *float64, b *float64, stride int, lanes int)
@@ -514,7 +524,8 @@ func unpack2F64AVX2(k int, b *float64, src *float64, stride int, lanes int)
 //go:noescape
 func packTransposedF64AVX2(count int, dst *float64, next int, b *float64, stride int)
 
-// prefetch asks for so many bytes at p, p + stride, … to be brought into the caches; rows and bytes are positive.
+// prefetch asks for so many bytes at p, p + stride, … to be brought into the caches; rows and bytes
+// are positive.
 //
 //go:noescape
 func prefetch(p *byte, rows int, stride int, bytes int)

@@ -124,12 +124,14 @@ func strip12x1F32NEON(k int, a left[float32], b right[float32], c target[float32
 //go:noescape
 func strip12x2F32NEON(k int, a left[float32], b right[float32], c target[float32], alpha, beta float32, panels int)
 
-// pack1F32NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of the last 4.
+// pack1F32NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 4.
 //
 //go:noescape
 func pack1F32NEON(k int, dst, b *float32, stride, lanes int)
 
-// pack2F32NEON writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of the last 4.
+// pack2F32NEON writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 4.
 //
 //go:noescape
 func pack2F32NEON(k int, dst, b *float32, stride, lanes int)
@@ -269,12 +271,14 @@ func strip12x1F64NEON(k int, a left[float64], b right[float64], c target[float64
 //go:noescape
 func strip12x2F64NEON(k int, a left[float64], b right[float64], c target[float64], alpha, beta float64, panels int)
 
-// pack1F64NEON writes the first 2 columns of k rows of B, zeros in place of those beyond lanes of the last 2.
+// pack1F64NEON writes the first 2 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 2.
 //
 //go:noescape
 func pack1F64NEON(k int, dst, b *float64, stride, lanes int)
 
-// pack2F64NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of the last 2.
+// pack2F64NEON writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
+// the last 2.
 //
 //go:noescape
 func pack2F64NEON(k int, dst, b *float64, stride, lanes int)
@@ -294,7 +298,8 @@ func unpack2F64NEON(k int, b, src *float64, stride, lanes int)
 //go:noescape
 func packTransposedF64NEON(count int, dst *float64, next int, b *float64, stride int)
 
-// prefetch asks for so many bytes at p, p + stride, … to be brought into the caches; rows and bytes are positive.
+// prefetch asks for so many bytes at p, p + stride, … to be brought into the caches; rows and bytes
+// are positive.
 //
 //go:noescape
 func prefetch(p *byte, rows, stride, bytes int)

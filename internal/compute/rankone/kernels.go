@@ -39,6 +39,16 @@ func take[T dense.Float](p *Pass[T]) {
 	switch {
 	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
 		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
+	case p.corrects() && decays == 0 && width >= len(k.corrects[0]):
+		// The widest panels have no kernel without decays, because decays of 1 are faster. The bits
+		// are equal.
+		if len(p.Space) == 0 {
+			p.Space = make([]T, 1)
+		}
+		p.Space[0] = 1
+		p.Decays = dense.Matrix[T]{Rows: p.K.Rows, Cols: 1, Data: p.Space[:1]}
+		k.corrects[1][width](p)
+		p.Decays = dense.Matrix[T]{}
 	case p.corrects():
 		k.corrects[decays][width](p)
 	case p.Decays.Cols > 1:

@@ -39,11 +39,6 @@ func decayCorrect2F32AVX512(p *Pass[float32])
 //go:noescape
 func decay4F32AVX512(p *Pass[float32])
 
-// correct4F32AVX512 takes tokens through a panel of 64 columns.
-//
-//go:noescape
-func correct4F32AVX512(p *Pass[float32])
-
 // decayCorrect4F32AVX512 takes tokens through a panel of 64 columns.
 //
 //go:noescape
@@ -54,7 +49,8 @@ func decayCorrect4F32AVX512(p *Pass[float32])
 //go:noescape
 func add1By4F32AVX512(p *Pass[float32])
 
-// decayAll1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+// decayAll1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By4F32AVX512(p *Pass[float32])
@@ -64,7 +60,8 @@ func decayAll1By4F32AVX512(p *Pass[float32])
 //go:noescape
 func add2By4F32AVX512(p *Pass[float32])
 
-// decayAll2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
+// decayAll2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By4F32AVX512(p *Pass[float32])
@@ -74,7 +71,8 @@ func decayAll2By4F32AVX512(p *Pass[float32])
 //go:noescape
 func add1By1F32AVX512(p *Pass[float32])
 
-// decayAll1By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
+// decayAll1By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By1F32AVX512(p *Pass[float32])
@@ -84,27 +82,32 @@ func decayAll1By1F32AVX512(p *Pass[float32])
 //go:noescape
 func add2By1F32AVX512(p *Pass[float32])
 
-// decayAll2By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 32 columns at a time.
+// decayAll2By1F32AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 32 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By1F32AVX512(p *Pass[float32])
 
-// correct1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+// correct1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
+// time.
 //
 //go:noescape
 func correct1By4F32AVX512(p *Pass[float32])
 
-// decayCorrect1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+// decayCorrect1By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns
+// at a time.
 //
 //go:noescape
 func decayCorrect1By4F32AVX512(p *Pass[float32])
 
-// correct2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
+// correct2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a
+// time.
 //
 //go:noescape
 func correct2By4F32AVX512(p *Pass[float32])
 
-// decayCorrect2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns at a time.
+// decayCorrect2By4F32AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 32 columns
+// at a time.
 //
 //go:noescape
 func decayCorrect2By4F32AVX512(p *Pass[float32])
@@ -149,11 +152,6 @@ func decayCorrect2F64AVX512(p *Pass[float64])
 //go:noescape
 func decay4F64AVX512(p *Pass[float64])
 
-// correct4F64AVX512 takes tokens through a panel of 32 columns.
-//
-//go:noescape
-func correct4F64AVX512(p *Pass[float64])
-
 // decayCorrect4F64AVX512 takes tokens through a panel of 32 columns.
 //
 //go:noescape
@@ -164,7 +162,8 @@ func decayCorrect4F64AVX512(p *Pass[float64])
 //go:noescape
 func add1By4F64AVX512(p *Pass[float64])
 
-// decayAll1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// decayAll1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By4F64AVX512(p *Pass[float64])
@@ -174,7 +173,8 @@ func decayAll1By4F64AVX512(p *Pass[float64])
 //go:noescape
 func add2By4F64AVX512(p *Pass[float64])
 
-// decayAll2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+// decayAll2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By4F64AVX512(p *Pass[float64])
@@ -184,7 +184,8 @@ func decayAll2By4F64AVX512(p *Pass[float64])
 //go:noescape
 func add1By1F64AVX512(p *Pass[float64])
 
-// decayAll1By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
+// decayAll1By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By1F64AVX512(p *Pass[float64])
@@ -194,27 +195,32 @@ func decayAll1By1F64AVX512(p *Pass[float64])
 //go:noescape
 func add2By1F64AVX512(p *Pass[float64])
 
-// decayAll2By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a time.
+// decayAll2By1F64AVX512 takes the tokens p.first ≤ t < p.end, 1 at a time, through 16 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By1F64AVX512(p *Pass[float64])
 
-// correct1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// correct1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func correct1By4F64AVX512(p *Pass[float64])
 
-// decayCorrect1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// decayCorrect1By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at
+// a time.
 //
 //go:noescape
 func decayCorrect1By4F64AVX512(p *Pass[float64])
 
-// correct2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+// correct2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a
+// time.
 //
 //go:noescape
 func correct2By4F64AVX512(p *Pass[float64])
 
-// decayCorrect2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns at a time.
+// decayCorrect2By4F64AVX512 takes the tokens p.first ≤ t < p.end, 4 at a time, through 16 columns
+// at a time.
 //
 //go:noescape
 func decayCorrect2By4F64AVX512(p *Pass[float64])
@@ -259,7 +265,8 @@ func decayCorrect2F32AVX2(p *Pass[float32])
 //go:noescape
 func add1By4F32AVX2(p *Pass[float32])
 
-// decayAll1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// decayAll1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By4F32AVX2(p *Pass[float32])
@@ -269,17 +276,20 @@ func decayAll1By4F32AVX2(p *Pass[float32])
 //go:noescape
 func add1By1F32AVX2(p *Pass[float32])
 
-// decayAll1By1F32AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
+// decayAll1By1F32AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By1F32AVX2(p *Pass[float32])
 
-// correct1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// correct1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func correct1By4F32AVX2(p *Pass[float32])
 
-// decayCorrect1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// decayCorrect1By4F32AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayCorrect1By4F32AVX2(p *Pass[float32])
@@ -324,7 +334,8 @@ func decayCorrect2F64AVX2(p *Pass[float64])
 //go:noescape
 func add1By4F64AVX2(p *Pass[float64])
 
-// decayAll1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+// decayAll1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By4F64AVX2(p *Pass[float64])
@@ -334,17 +345,20 @@ func decayAll1By4F64AVX2(p *Pass[float64])
 //go:noescape
 func add1By1F64AVX2(p *Pass[float64])
 
-// decayAll1By1F64AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
+// decayAll1By1F64AVX2 takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By1F64AVX2(p *Pass[float64])
 
-// correct1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+// correct1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func correct1By4F64AVX2(p *Pass[float64])
 
-// decayCorrect1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+// decayCorrect1By4F64AVX2 takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayCorrect1By4F64AVX2(p *Pass[float64])

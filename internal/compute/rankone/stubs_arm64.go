@@ -54,7 +54,8 @@ func decayCorrect4F32NEON(p *Pass[float32])
 //go:noescape
 func add1By4F32NEON(p *Pass[float32])
 
-// decayAll1By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+// decayAll1By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By4F32NEON(p *Pass[float32])
@@ -64,7 +65,8 @@ func decayAll1By4F32NEON(p *Pass[float32])
 //go:noescape
 func add2By4F32NEON(p *Pass[float32])
 
-// decayAll2By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a time.
+// decayAll2By4F32NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By4F32NEON(p *Pass[float32])
@@ -74,7 +76,8 @@ func decayAll2By4F32NEON(p *Pass[float32])
 //go:noescape
 func add1By1F32NEON(p *Pass[float32])
 
-// decayAll1By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
+// decayAll1By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By1F32NEON(p *Pass[float32])
@@ -84,7 +87,8 @@ func decayAll1By1F32NEON(p *Pass[float32])
 //go:noescape
 func add2By1F32NEON(p *Pass[float32])
 
-// decayAll2By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a time.
+// decayAll2By1F32NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 8 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By1F32NEON(p *Pass[float32])
@@ -139,7 +143,8 @@ func decayCorrect4F64NEON(p *Pass[float64])
 //go:noescape
 func add1By4F64NEON(p *Pass[float64])
 
-// decayAll1By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 2 columns at a time.
+// decayAll1By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 2 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By4F64NEON(p *Pass[float64])
@@ -149,7 +154,8 @@ func decayAll1By4F64NEON(p *Pass[float64])
 //go:noescape
 func add2By4F64NEON(p *Pass[float64])
 
-// decayAll2By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a time.
+// decayAll2By4F64NEON takes the tokens p.first ≤ t < p.end, 4 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By4F64NEON(p *Pass[float64])
@@ -159,7 +165,8 @@ func decayAll2By4F64NEON(p *Pass[float64])
 //go:noescape
 func add1By1F64NEON(p *Pass[float64])
 
-// decayAll1By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 2 columns at a time.
+// decayAll1By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 2 columns at a
+// time.
 //
 //go:noescape
 func decayAll1By1F64NEON(p *Pass[float64])
@@ -169,7 +176,8 @@ func decayAll1By1F64NEON(p *Pass[float64])
 //go:noescape
 func add2By1F64NEON(p *Pass[float64])
 
-// decayAll2By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a time.
+// decayAll2By1F64NEON takes the tokens p.first ≤ t < p.end, 1 at a time, through 4 columns at a
+// time.
 //
 //go:noescape
 func decayAll2By1F64NEON(p *Pass[float64])

@@ -4,7 +4,8 @@
 
 package scan
 
-// signsAVX512 sets dst[i] to the sum of the weights of row i, as the reference does. It needs VPOPCNTDQ.
+// signsAVX512 sets dst[i] to the sum of the weights of row i, as the reference does. It needs
+// VPOPCNTDQ.
 //
 //go:noescape
 func signsAVX512(dst *float32, rows *uint64, weights *uint64, n int, words int)
@@ -14,37 +15,44 @@ func signsAVX512(dst *float32, rows *uint64, weights *uint64, n int, words int)
 //go:noescape
 func signsAVX2(dst *float32, rows *uint64, weights *uint64, n int, words int)
 
-// levels1AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 1 bits.
+// levels1AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 1
+// bits.
 //
 //go:noescape
 func levels1AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// levels1AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 1 bits.
+// levels1AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 1
+// bits.
 //
 //go:noescape
 func levels1AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// levels2AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 2 bits.
+// levels2AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 2
+// bits.
 //
 //go:noescape
 func levels2AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// levels2AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 2 bits.
+// levels2AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 2
+// bits.
 //
 //go:noescape
 func levels2AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// levels4AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 4 bits.
+// levels4AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 4
+// bits.
 //
 //go:noescape
 func levels4AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// levels4AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 4 bits.
+// levels4AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 4
+// bits.
 //
 //go:noescape
 func levels4AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
 
-// products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs VNNI.
+// products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs VNNI.
 //
 //go:noescape
 func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
@@ -54,7 +62,8 @@ func products8AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //go:noescape
 func products8AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// products4AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs VNNI.
+// products4AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs VNNI.
 //
 //go:noescape
 func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
@@ -64,12 +73,14 @@ func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //go:noescape
 func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProductsAVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does. It needs VNNI and VBMI.
+// levelProductsAVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does. It needs VNNI and VBMI.
 //
 //go:noescape
 func levelProductsAVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProductsAVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does.
+// levelProductsAVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as the
+// reference does.
 //
 //go:noescape
 func levelProductsAVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)

@@ -9,47 +9,56 @@ package scan
 //go:noescape
 func signsNEON(dst *float32, rows, planes *uint64, n, words int)
 
-// levels1NEON sets dst[i] to the product of the query and the levels of row i, with codes of 1 bits.
+// levels1NEON sets dst[i] to the product of the query and the levels of row i, with codes of 1
+// bits.
 //
 //go:noescape
 func levels1NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
 
-// levels2NEON sets dst[i] to the product of the query and the levels of row i, with codes of 2 bits.
+// levels2NEON sets dst[i] to the product of the query and the levels of row i, with codes of 2
+// bits.
 //
 //go:noescape
 func levels2NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
 
-// levels4NEON sets dst[i] to the product of the query and the levels of row i, with codes of 4 bits.
+// levels4NEON sets dst[i] to the product of the query and the levels of row i, with codes of 4
+// bits.
 //
 //go:noescape
 func levels4NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
 
-// products8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs SDOT.
+// products8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs SDOT.
 //
 //go:noescape
 func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// longProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// longProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// does.
 //
 //go:noescape
 func longProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// products4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does. It needs SDOT.
+// products4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs SDOT.
 //
 //go:noescape
 func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// longProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// longProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// does.
 //
 //go:noescape
 func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// levelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does. It needs SDOT.
+// levelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the
+// reference does. It needs SDOT.
 //
 //go:noescape
 func levelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
-// longLevelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does.
+// longLevelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does.
 //
 //go:noescape
 func longLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)

@@ -24,17 +24,20 @@ func expDiffF32AVX512(dst *float32, x *float32, a *float32, b *float32, n int)
 //go:noescape
 func expRelativeF32AVX512(dst *float32, x *float32, x0 float32, a *float32, a0 float32, b *float32, b0 float32, n int)
 
-// eluF32AVX512 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.
+// eluF32AVX512 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
+// −Inf.
 //
 //go:noescape
 func eluF32AVX512(dst *float32, x *float32, n int)
 
-// cosF32AVX512 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// cosF32AVX512 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
+// below the limit, and returns how many.
 //
 //go:noescape
 func cosF32AVX512(dst *float32, x *float32, n int) int
 
-// sincosF32AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// sincosF32AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to
+// a block with an element that is not below the limit, and returns how many.
 //
 //go:noescape
 func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
@@ -44,7 +47,8 @@ func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func log1pF32AVX512(dst *float32, x *float32, n int)
 
-// logELUF32AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+// logELUF32AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements;
+// NaN for −Inf.
 //
 //go:noescape
 func logELUF32AVX512(dst *float32, x *float32, n int)
@@ -69,7 +73,8 @@ func scaleF32AVX512(x *float32, a float32, n int)
 //go:noescape
 func multiplyF32AVX512(x *float32, a *float32, n int)
 
-// multiplyComplexF32AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+// multiplyComplexF32AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
+// elements.
 //
 //go:noescape
 func multiplyComplexF32AVX512(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
@@ -84,7 +89,8 @@ func addScaledF32AVX512(y *float32, x *float32, a float32, n int)
 //go:noescape
 func max0F32AVX512(x *float32, c float32, n int)
 
-// signF32AVX512 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n elements.
+// signF32AVX512 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
+// elements.
 //
 //go:noescape
 func signF32AVX512(x *float32, c float32, n int)
@@ -99,22 +105,26 @@ func peakF32AVX512(x *float32, n int) float32
 //go:noescape
 func peakSumF32AVX512(x *float32, a *float32, b *float32, n int) int
 
-// sumOfSquaresF32AVX512 returns the sum of the squares of n elements, from 32 partial sums as the reference has them.
+// sumOfSquaresF32AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
 //
 //go:noescape
 func sumOfSquaresF32AVX512(x *float32, n int) float64
 
-// dotF32AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+// dotF32AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
 //
 //go:noescape
 func dotF32AVX512(x *float32, y *float32, n int) float64
 
-// outerF32AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// outerF32AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
+// rows of n elements.
 //
 //go:noescape
 func outerF32AVX512(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 
-// decayOuterF32AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// decayOuterF32AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
+// order and rows of n elements.
 //
 //go:noescape
 func decayOuterF32AVX512(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
@@ -129,7 +139,8 @@ func sumRowsF32AVX512(s *float32, stride int, b *float32, y *float32, rows int, 
 //go:noescape
 func peakRowsF32AVX512(peaks *float32, x *float32, stride int, rows int, n int)
 
-// expRowsF32AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+// expRowsF32AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
+// elements, in ascending order.
 //
 //go:noescape
 func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
@@ -139,12 +150,14 @@ func expRowsF32AVX512(x *float32, stride int, a *float32, b *float32, sums *floa
 //go:noescape
 func pickF32AVX512(dst *float32, x *float32, at *int32, a *float32, count int)
 
-// highestF32AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+// highestF32AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that
+// is largest and above peaks[j].
 //
 //go:noescape
 func highestF32AVX512(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
 
-// uncertainF32AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
+// uncertainF32AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
+// returns their number.
 //
 //go:noescape
 func uncertainF32AVX512(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
@@ -169,17 +182,20 @@ func expDiffF64AVX512(dst *float64, x *float64, a *float64, b *float64, n int)
 //go:noescape
 func expRelativeF64AVX512(dst *float64, x *float64, x0 float64, a *float64, a0 float64, b *float64, b0 float64, n int)
 
-// eluF64AVX512 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.
+// eluF64AVX512 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
+// −Inf.
 //
 //go:noescape
 func eluF64AVX512(dst *float64, x *float64, n int)
 
-// cosF64AVX512 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// cosF64AVX512 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
+// below the limit, and returns how many.
 //
 //go:noescape
 func cosF64AVX512(dst *float64, x *float64, n int) int
 
-// sincosF64AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// sincosF64AVX512 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to
+// a block with an element that is not below the limit, and returns how many.
 //
 //go:noescape
 func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
@@ -189,7 +205,8 @@ func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
 //go:noescape
 func log1pF64AVX512(dst *float64, x *float64, n int)
 
-// logELUF64AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+// logELUF64AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements;
+// NaN for −Inf.
 //
 //go:noescape
 func logELUF64AVX512(dst *float64, x *float64, n int)
@@ -214,7 +231,8 @@ func scaleF64AVX512(x *float64, a float64, n int)
 //go:noescape
 func multiplyF64AVX512(x *float64, a *float64, n int)
 
-// multiplyComplexF64AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+// multiplyComplexF64AVX512 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
+// elements.
 //
 //go:noescape
 func multiplyComplexF64AVX512(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
@@ -229,7 +247,8 @@ func addScaledF64AVX512(y *float64, x *float64, a float64, n int)
 //go:noescape
 func max0F64AVX512(x *float64, c float64, n int)
 
-// signF64AVX512 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n elements.
+// signF64AVX512 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
+// elements.
 //
 //go:noescape
 func signF64AVX512(x *float64, c float64, n int)
@@ -244,22 +263,26 @@ func peakF64AVX512(x *float64, n int) float64
 //go:noescape
 func peakSumF64AVX512(x *float64, a *float64, b *float64, n int) int
 
-// sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the reference has them.
+// sumOfSquaresF64AVX512 returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
 //
 //go:noescape
 func sumOfSquaresF64AVX512(x *float64, n int) float64
 
-// dotF64AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+// dotF64AVX512 returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
 //
 //go:noescape
 func dotF64AVX512(x *float64, y *float64, n int) float64
 
-// outerF64AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// outerF64AVX512 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
+// rows of n elements.
 //
 //go:noescape
 func outerF64AVX512(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
-// decayOuterF64AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// decayOuterF64AVX512 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
+// order and rows of n elements.
 //
 //go:noescape
 func decayOuterF64AVX512(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
@@ -274,7 +297,8 @@ func sumRowsF64AVX512(s *float64, stride int, b *float64, y *float64, rows int, 
 //go:noescape
 func peakRowsF64AVX512(peaks *float64, x *float64, stride int, rows int, n int)
 
-// expRowsF64AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+// expRowsF64AVX512 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
+// elements, in ascending order.
 //
 //go:noescape
 func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
@@ -284,12 +308,14 @@ func expRowsF64AVX512(x *float64, stride int, a *float64, b *float64, sums *floa
 //go:noescape
 func pickF64AVX512(dst *float64, x *float64, at *int32, a *float64, count int)
 
-// highestF64AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+// highestF64AVX512 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that
+// is largest and above peaks[j].
 //
 //go:noescape
 func highestF64AVX512(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
 
-// uncertainF64AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
+// uncertainF64AVX512 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
+// returns their number.
 //
 //go:noescape
 func uncertainF64AVX512(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int
@@ -314,17 +340,20 @@ func expDiffF32AVX2(dst *float32, x *float32, a *float32, b *float32, n int)
 //go:noescape
 func expRelativeF32AVX2(dst *float32, x *float32, x0 float32, a *float32, a0 float32, b *float32, b0 float32, n int)
 
-// eluF32AVX2 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.
+// eluF32AVX2 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
+// −Inf.
 //
 //go:noescape
 func eluF32AVX2(dst *float32, x *float32, n int)
 
-// cosF32AVX2 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// cosF32AVX2 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
+// below the limit, and returns how many.
 //
 //go:noescape
 func cosF32AVX2(dst *float32, x *float32, n int) int
 
-// sincosF32AVX2 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// sincosF32AVX2 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
+// block with an element that is not below the limit, and returns how many.
 //
 //go:noescape
 func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
@@ -334,7 +363,8 @@ func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 //go:noescape
 func log1pF32AVX2(dst *float32, x *float32, n int)
 
-// logELUF32AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+// logELUF32AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
+// for −Inf.
 //
 //go:noescape
 func logELUF32AVX2(dst *float32, x *float32, n int)
@@ -359,7 +389,8 @@ func scaleF32AVX2(x *float32, a float32, n int)
 //go:noescape
 func multiplyF32AVX2(x *float32, a *float32, n int)
 
-// multiplyComplexF32AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+// multiplyComplexF32AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
+// elements.
 //
 //go:noescape
 func multiplyComplexF32AVX2(re *float32, im *float32, u *float32, v *float32, sign float32, n int)
@@ -374,7 +405,8 @@ func addScaledF32AVX2(y *float32, x *float32, a float32, n int)
 //go:noescape
 func max0F32AVX2(x *float32, c float32, n int)
 
-// signF32AVX2 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n elements.
+// signF32AVX2 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
+// elements.
 //
 //go:noescape
 func signF32AVX2(x *float32, c float32, n int)
@@ -389,22 +421,26 @@ func peakF32AVX2(x *float32, n int) float32
 //go:noescape
 func peakSumF32AVX2(x *float32, a *float32, b *float32, n int) int
 
-// sumOfSquaresF32AVX2 returns the sum of the squares of n elements, from 32 partial sums as the reference has them.
+// sumOfSquaresF32AVX2 returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
 //
 //go:noescape
 func sumOfSquaresF32AVX2(x *float32, n int) float64
 
-// dotF32AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+// dotF32AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
 //
 //go:noescape
 func dotF32AVX2(x *float32, y *float32, n int) float64
 
-// outerF32AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// outerF32AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
+// rows of n elements.
 //
 //go:noescape
 func outerF32AVX2(s *float32, stride int, a *float32, b *float32, x *float32, y *float32, rows int, n int)
 
-// decayOuterF32AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// decayOuterF32AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
+// order and rows of n elements.
 //
 //go:noescape
 func decayOuterF32AVX2(s *float32, stride int, d *float32, a *float32, b *float32, x *float32, y *float32, rows int, n int)
@@ -419,7 +455,8 @@ func sumRowsF32AVX2(s *float32, stride int, b *float32, y *float32, rows int, n 
 //go:noescape
 func peakRowsF32AVX2(peaks *float32, x *float32, stride int, rows int, n int)
 
-// expRowsF32AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+// expRowsF32AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
+// elements, in ascending order.
 //
 //go:noescape
 func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float32, rows int, n int)
@@ -429,12 +466,14 @@ func expRowsF32AVX2(x *float32, stride int, a *float32, b *float32, sums *float3
 //go:noescape
 func pickF32AVX2(dst *float32, x *float32, at *int32, a *float32, count int)
 
-// highestF32AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+// highestF32AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is
+// largest and above peaks[j].
 //
 //go:noescape
 func highestF32AVX2(peaks *float32, at *float32, x *float32, stride int, minus *float32, rows int, n int)
 
-// uncertainF32AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
+// uncertainF32AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
+// returns their number.
 //
 //go:noescape
 func uncertainF32AVX2(list *int32, w *float32, a *float32, b float32, c float32, bound *float32, n int) int
@@ -459,17 +498,20 @@ func expDiffF64AVX2(dst *float64, x *float64, a *float64, b *float64, n int)
 //go:noescape
 func expRelativeF64AVX2(dst *float64, x *float64, x0 float64, a *float64, a0 float64, b *float64, b0 float64, n int)
 
-// eluF64AVX2 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.
+// eluF64AVX2 sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
+// −Inf.
 //
 //go:noescape
 func eluF64AVX2(dst *float64, x *float64, n int)
 
-// cosF64AVX2 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// cosF64AVX2 sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
+// below the limit, and returns how many.
 //
 //go:noescape
 func cosF64AVX2(dst *float64, x *float64, n int) int
 
-// sincosF64AVX2 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// sincosF64AVX2 sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
+// block with an element that is not below the limit, and returns how many.
 //
 //go:noescape
 func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
@@ -479,7 +521,8 @@ func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
 //go:noescape
 func log1pF64AVX2(dst *float64, x *float64, n int)
 
-// logELUF64AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+// logELUF64AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
+// for −Inf.
 //
 //go:noescape
 func logELUF64AVX2(dst *float64, x *float64, n int)
@@ -504,7 +547,8 @@ func scaleF64AVX2(x *float64, a float64, n int)
 //go:noescape
 func multiplyF64AVX2(x *float64, a *float64, n int)
 
-// multiplyComplexF64AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+// multiplyComplexF64AVX2 sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
+// elements.
 //
 //go:noescape
 func multiplyComplexF64AVX2(re *float64, im *float64, u *float64, v *float64, sign float64, n int)
@@ -519,7 +563,8 @@ func addScaledF64AVX2(y *float64, x *float64, a float64, n int)
 //go:noescape
 func max0F64AVX2(x *float64, c float64, n int)
 
-// signF64AVX2 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n elements.
+// signF64AVX2 sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
+// elements.
 //
 //go:noescape
 func signF64AVX2(x *float64, c float64, n int)
@@ -534,22 +579,26 @@ func peakF64AVX2(x *float64, n int) float64
 //go:noescape
 func peakSumF64AVX2(x *float64, a *float64, b *float64, n int) int
 
-// sumOfSquaresF64AVX2 returns the sum of the squares of n elements, from 32 partial sums as the reference has them.
+// sumOfSquaresF64AVX2 returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
 //
 //go:noescape
 func sumOfSquaresF64AVX2(x *float64, n int) float64
 
-// dotF64AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+// dotF64AVX2 returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
 //
 //go:noescape
 func dotF64AVX2(x *float64, y *float64, n int) float64
 
-// outerF64AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// outerF64AVX2 sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
+// rows of n elements.
 //
 //go:noescape
 func outerF64AVX2(s *float64, stride int, a *float64, b *float64, x *float64, y *float64, rows int, n int)
 
-// decayOuterF64AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// decayOuterF64AVX2 sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
+// order and rows of n elements.
 //
 //go:noescape
 func decayOuterF64AVX2(s *float64, stride int, d *float64, a *float64, b *float64, x *float64, y *float64, rows int, n int)
@@ -564,7 +613,8 @@ func sumRowsF64AVX2(s *float64, stride int, b *float64, y *float64, rows int, n 
 //go:noescape
 func peakRowsF64AVX2(peaks *float64, x *float64, stride int, rows int, n int)
 
-// expRowsF64AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+// expRowsF64AVX2 sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
+// elements, in ascending order.
 //
 //go:noescape
 func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float64, rows int, n int)
@@ -574,12 +624,14 @@ func expRowsF64AVX2(x *float64, stride int, a *float64, b *float64, sums *float6
 //go:noescape
 func pickF64AVX2(dst *float64, x *float64, at *int32, a *float64, count int)
 
-// highestF64AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].
+// highestF64AVX2 sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is
+// largest and above peaks[j].
 //
 //go:noescape
 func highestF64AVX2(peaks *float64, at *float64, x *float64, stride int, minus *float64, rows int, n int)
 
-// uncertainF64AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.
+// uncertainF64AVX2 lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and
+// returns their number.
 //
 //go:noescape
 func uncertainF64AVX2(list *int32, w *float64, a *float64, b float64, c float64, bound *float64, n int) int

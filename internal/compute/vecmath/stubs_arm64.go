@@ -24,17 +24,20 @@ func expDiffF32NEON(dst, x, a, b *float32, n int)
 //go:noescape
 func expRelativeF32NEON(dst, x *float32, x0 float32, a *float32, a0 float32, b *float32, b0 float32, n int)
 
-// eluF32NEON sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.
+// eluF32NEON sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
+// −Inf.
 //
 //go:noescape
 func eluF32NEON(dst, x *float32, n int)
 
-// cosF32NEON sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// cosF32NEON sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
+// below the limit, and returns how many.
 //
 //go:noescape
 func cosF32NEON(dst, x *float32, n int) int
 
-// sincosF32NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// sincosF32NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
+// block with an element that is not below the limit, and returns how many.
 //
 //go:noescape
 func sincosF32NEON(sines, cosines, x *float32, n int) int
@@ -44,7 +47,8 @@ func sincosF32NEON(sines, cosines, x *float32, n int) int
 //go:noescape
 func log1pF32NEON(dst, x *float32, n int)
 
-// logELUF32NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+// logELUF32NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
+// for −Inf.
 //
 //go:noescape
 func logELUF32NEON(dst, x *float32, n int)
@@ -69,7 +73,8 @@ func scaleF32NEON(x *float32, a float32, n int)
 //go:noescape
 func multiplyF32NEON(x, a *float32, n int)
 
-// multiplyComplexF32NEON sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+// multiplyComplexF32NEON sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
+// elements.
 //
 //go:noescape
 func multiplyComplexF32NEON(re, im, u, v *float32, sign float32, n int)
@@ -84,7 +89,8 @@ func addScaledF32NEON(y, x *float32, a float32, n int)
 //go:noescape
 func max0F32NEON(x *float32, c float32, n int)
 
-// signF32NEON sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n elements.
+// signF32NEON sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
+// elements.
 //
 //go:noescape
 func signF32NEON(x *float32, c float32, n int)
@@ -99,22 +105,26 @@ func peakF32NEON(x *float32, n int) float32
 //go:noescape
 func peakSumF32NEON(x, a, b *float32, n int) int
 
-// sumOfSquaresF32NEON returns the sum of the squares of n elements, from 32 partial sums as the reference has them.
+// sumOfSquaresF32NEON returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
 //
 //go:noescape
 func sumOfSquaresF32NEON(x *float32, n int) float64
 
-// dotF32NEON returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+// dotF32NEON returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
 //
 //go:noescape
 func dotF32NEON(x, y *float32, n int) float64
 
-// outerF32NEON sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// outerF32NEON sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
+// rows of n elements.
 //
 //go:noescape
 func outerF32NEON(s *float32, stride int, a, b, x, y *float32, rows, n int)
 
-// decayOuterF32NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// decayOuterF32NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
+// order and rows of n elements.
 //
 //go:noescape
 func decayOuterF32NEON(s *float32, stride int, d, a, b, x, y *float32, rows, n int)
@@ -129,7 +139,8 @@ func sumRowsF32NEON(s *float32, stride int, b, y *float32, rows, n int)
 //go:noescape
 func peakRowsF32NEON(peaks, x *float32, stride, rows, n int)
 
-// expRowsF32NEON sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+// expRowsF32NEON sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
+// elements, in ascending order.
 //
 //go:noescape
 func expRowsF32NEON(x *float32, stride int, a, b, sums *float32, rows, n int)
@@ -159,17 +170,20 @@ func expDiffF64NEON(dst, x, a, b *float64, n int)
 //go:noescape
 func expRelativeF64NEON(dst, x *float64, x0 float64, a *float64, a0 float64, b *float64, b0 float64, n int)
 
-// eluF64NEON sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for −Inf.
+// eluF64NEON sets dst[i] = x[i] + 1 where x[i] ≥ 0 and e^x[i] elsewhere, for n elements; NaN for
+// −Inf.
 //
 //go:noescape
 func eluF64NEON(dst, x *float64, n int)
 
-// cosF64NEON sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// cosF64NEON sets dst[i] = cos x[i] for n elements, or up to a block with an element that is not
+// below the limit, and returns how many.
 //
 //go:noescape
 func cosF64NEON(dst, x *float64, n int) int
 
-// sincosF64NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a block with an element that is not below the limit, and returns how many.
+// sincosF64NEON sets sines[i], cosines[i] to the sine and cosine of x[i] for n elements, or up to a
+// block with an element that is not below the limit, and returns how many.
 //
 //go:noescape
 func sincosF64NEON(sines, cosines, x *float64, n int) int
@@ -179,7 +193,8 @@ func sincosF64NEON(sines, cosines, x *float64, n int) int
 //go:noescape
 func log1pF64NEON(dst, x *float64, n int)
 
-// logELUF64NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.
+// logELUF64NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
+// for −Inf.
 //
 //go:noescape
 func logELUF64NEON(dst, x *float64, n int)
@@ -204,7 +219,8 @@ func scaleF64NEON(x *float64, a float64, n int)
 //go:noescape
 func multiplyF64NEON(x, a *float64, n int)
 
-// multiplyComplexF64NEON sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n elements.
+// multiplyComplexF64NEON sets re[i] + i·im[i] to its product with u[i] + sign·i·v[i] for n
+// elements.
 //
 //go:noescape
 func multiplyComplexF64NEON(re, im, u, v *float64, sign float64, n int)
@@ -219,7 +235,8 @@ func addScaledF64NEON(y, x *float64, a float64, n int)
 //go:noescape
 func max0F64NEON(x *float64, c float64, n int)
 
-// signF64NEON sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n elements.
+// signF64NEON sets x[i] to x[i] − x[i] plus c with the sign of x[i] if that is not 0, for n
+// elements.
 //
 //go:noescape
 func signF64NEON(x *float64, c float64, n int)
@@ -234,22 +251,26 @@ func peakF64NEON(x *float64, n int) float64
 //go:noescape
 func peakSumF64NEON(x, a, b *float64, n int) int
 
-// sumOfSquaresF64NEON returns the sum of the squares of n elements, from 32 partial sums as the reference has them.
+// sumOfSquaresF64NEON returns the sum of the squares of n elements, from 32 partial sums as the
+// reference has them.
 //
 //go:noescape
 func sumOfSquaresF64NEON(x *float64, n int) float64
 
-// dotF64NEON returns the sum of the products of n elements, from 32 partial sums as the reference has them.
+// dotF64NEON returns the sum of the products of n elements, from 32 partial sums as the reference
+// has them.
 //
 //go:noescape
 func dotF64NEON(x, y *float64, n int) float64
 
-// outerF64NEON sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// outerF64NEON sets row s[i] = s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and
+// rows of n elements.
 //
 //go:noescape
 func outerF64NEON(s *float64, stride int, a, b, x, y *float64, rows, n int)
 
-// decayOuterF64NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending order and rows of n elements.
+// decayOuterF64NEON sets row s[i] = d[i]·s[i] + a[i]·x and y = y + b[i]·s[i] for i in ascending
+// order and rows of n elements.
 //
 //go:noescape
 func decayOuterF64NEON(s *float64, stride int, d, a, b, x, y *float64, rows, n int)
@@ -264,7 +285,8 @@ func sumRowsF64NEON(s *float64, stride int, b, y *float64, rows, n int)
 //go:noescape
 func peakRowsF64NEON(peaks, x *float64, stride, rows, n int)
 
-// expRowsF64NEON sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n elements, in ascending order.
+// expRowsF64NEON sets x[j] = e^((x[j] − a[j]) − b[j]) and sums[j] = sums[j] + x[j] in rows of n
+// elements, in ascending order.
 //
 //go:noescape
 func expRowsF64NEON(x *float64, stride int, a, b, sums *float64, rows, n int)
