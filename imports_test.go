@@ -55,7 +55,6 @@ func TestImports(t *testing.T) {
 	all := imports(t, ".", false)
 	for imported, folders := range map[string]string{
 		"gonum.org/v1/plot":             "examples validate/charts",
-		"golang.org/x/term":             "examples",
 		"golang.org/x/exp/rand":         "examples internal/testing/densetest",
 		"github.com/stretchr/testify":   "internal/testing/densetest",
 		module + "orf":                  "internal/law/mse tools rff performer ridge/ard validate examples",

@@ -49,7 +49,7 @@ func (s settings) counts() []int {
 	return []int{s.d / 8, s.d / 4, s.d / 2, s.d, 2 * s.d, 4 * s.d}
 }
 
-func run(args []string, stdout, _ io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("associative")
 	// A draw takes time proportional to d³.

@@ -57,8 +57,8 @@ func TestDeltaRecalls(t *testing.T) {
 func TestRun(t *testing.T) {
 	var b, again bytes.Buffer
 	path := filepath.Join(t.TempDir(), "a.svg")
-	require.NoError(t, run([]string{"-d", "8", "-draws", "2", "-plot", path}, &b, io.Discard))
-	require.NoError(t, run([]string{"-d", "8", "-draws", "2", "-plot", path}, &again, io.Discard))
+	require.NoError(t, run([]string{"-d", "8", "-draws", "2", "-plot", path}, &b))
+	require.NoError(t, run([]string{"-d", "8", "-draws", "2", "-plot", path}, &again))
 	assert.Equal(t, b.String(), again.String(), "the seed decides")
 	assert.Equal(t, 6*4+1, strings.Count(b.String(), "±"))
 	data, err := os.ReadFile(path)
@@ -81,7 +81,7 @@ func TestErrors(t *testing.T) {
 		"-d 12": "-d 12, want a multiple of 8",
 		"more":  `unexpected argument "more"`,
 	} {
-		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
+		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)
 	}
-	assert.EqualError(t, run([]string{"-d", "8", "-draws", "2"}, clitest.Full{}, io.Discard), "disk full")
+	assert.EqualError(t, run([]string{"-d", "8", "-draws", "2"}, clitest.Full{}), "disk full")
 }

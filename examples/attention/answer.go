@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
@@ -38,7 +39,7 @@ func (c *comparison) answer() (string, error) {
 		lines = append(lines, fmt.Sprintf("%s: %v", title, chosen))
 	}
 	lines = append(lines, fmt.Sprintf("Measured on all outputs: error %.3g %%, %s ms, exact attention %s ms. The mean of all values is %.3g %% off.",
-		100*distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*distance(c.averages(), c.exact)))
+		100*matrices.Distance(out, c.exact), milliseconds(took), milliseconds(c.time), 100*matrices.Distance(c.averages(), c.exact)))
 	if c.out != "" {
 		if err := c.write(out); err != nil {
 			return "", err

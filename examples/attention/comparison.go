@@ -11,8 +11,8 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
+	"github.com/seed-feabd252/randfeat/npy"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -36,7 +36,7 @@ func newComparison(s settings, in input) (*comparison, error) {
 		c.exact, times = out, append(times, took)
 	}
 	c.time = median(times)
-	if !finite(distance(c.exact, c.exact)) {
+	if !finite(matrices.Distance(c.exact, c.exact)) {
 		return nil, fmt.Errorf("%s: exact attention is zero everywhere, so that errors relative to it have no meaning", in.title)
 	}
 	return c, nil
@@ -70,7 +70,7 @@ func (c *comparison) references() ([]row, error) {
 	rounded := c.truth()
 	rounded.Bits = 8
 	out, took := c.forward(rounded)
-	rows := []row{{name: roundedName, size: rounded.Bits, err: distance(out, c.exact), time: took}}
+	rows := []row{{name: roundedName, size: rounded.Bits, err: matrices.Distance(out, c.exact), time: took}}
 	f, err := rff.ELU[float32](c.heads[0].q.Cols)
 	if err != nil {
 		return nil, err
@@ -80,8 +80,8 @@ func (c *comparison) references() ([]row, error) {
 		return nil, err
 	}
 	out, took = c.forward(elu)
-	rows = append(rows, row{name: eluName, err: distance(out, c.exact), time: took})
-	return append(rows, row{name: averageName, err: distance(c.averages(), c.exact)}), nil
+	rows = append(rows, row{name: eluName, err: matrices.Distance(out, c.exact), time: took})
+	return append(rows, row{name: averageName, err: matrices.Distance(c.averages(), c.exact)}), nil
 }
 
 // averages returns for each head the means of the values that the queries see.
@@ -111,27 +111,11 @@ func (c *comparison) averages() []dense.Matrix[float32] {
 // write writes the outputs of all heads to a file.
 func (c *comparison) write(out []dense.Matrix[float32]) error {
 	shape := []int{len(out), out[0].Rows, out[0].Cols}
-	t := matrices.Tensor[float32]{Shape: shape[3-c.rank:]}
+	var data []float32
 	for _, m := range out {
-		t.Data = append(t.Data, m.Data...)
+		data = append(data, m.Data...)
 	}
-	return cli.Replace(c.out, func(path string) error { return matrices.Write(path, t) })
-}
-
-// distance returns ‖a − b‖/‖b‖, in Frobenius norms over all heads.
-func distance(a, b []dense.Matrix[float32]) float64 {
-	var diff, size float64
-	for h := range a {
-		for i := range a[h].Rows {
-			y := b[h].Row(i)
-			for j, x := range a[h].Row(i) {
-				e := float64(x) - float64(y[j])
-				diff += e * e
-				size += float64(y[j]) * float64(y[j])
-			}
-		}
-	}
-	return math.Sqrt(diff / size)
+	return npy.WriteFile(c.out, data, shape[3-c.rank:]...)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

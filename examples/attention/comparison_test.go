@@ -11,7 +11,6 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 )
 
 // tensors returns heads of n tokens with entries of the given size.
@@ -44,7 +43,7 @@ func TestForms(t *testing.T) {
 	const rounding = 450 * 0x1p-23
 	for _, causal := range []bool{false, true} {
 		c := comparisonOf(t, settings{seed: 1, draws: 3, causal: causal, sizes: []int{16, 512}}, tensors(2, 400, 8, 0.4))
-		rows, err := c.measureForms(progress.Bar{})
+		rows, err := c.measureForms()
 		require.NoError(t, err)
 		names := c.forms
 		require.Len(t, rows, 2*len(names))

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -66,7 +66,7 @@ type row struct {
 
 // measureForms returns the error and the time of all forms and sizes, over draws of clusters,
 // landmarks or frequencies.
-func (c *comparison) measureForms(bar progress.Bar) ([]row, error) {
+func (c *comparison) measureForms() ([]row, error) {
 	var rows []row
 	for _, name := range c.forms {
 		for _, size := range c.sizes {
@@ -88,8 +88,7 @@ func (c *comparison) measureForms(bar progress.Bar) ([]row, error) {
 					out[i] = form.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
 				}
 				times = append(times, time.Since(start))
-				errors = append(errors, distance(out, c.exact))
-				bar.Step()
+				errors = append(errors, matrices.Distance(out, c.exact))
 			}
 			mean, spread := stat.MeanStdDev(errors, nil)
 			rows = append(rows, row{name: name, size: size, err: mean, stderr: stat.StdErr(spread, float64(len(errors))), time: median(times)})

@@ -21,10 +21,10 @@ func TestGallery(t *testing.T) {
 	if !strings.Contains(in.title, "Opticks") {
 		t.Skip("this Go distribution ships no text")
 	}
-	words, err := compare(s, in, io.Discard, io.Discard)
+	words, err := compare(s, in, io.Discard)
 	require.NoError(t, err)
 	s.model = filepath.Join("..", "transformer", "trained")
-	heads, err := compareModel(s, io.Discard, io.Discard)
+	heads, err := compareModel(s, io.Discard)
 	require.NoError(t, err)
 	p := gallery.Of("attention", s.picture(append([]compared{words}, heads...)...))
 	p.Timed = true

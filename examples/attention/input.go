@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
-
-	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
@@ -59,47 +56,28 @@ func fromText(s settings) (input, error) {
 	in.about = []string{
 		fmt.Sprintf("%s: %d words; the %d most frequent have vectors of", from.Name, len(words), len(model.Words)),
 		fmt.Sprintf("%d numbers, made from how often words stand within %d of each other (PPMI, truncated SVD), centred.", dim, window),
-		"Nearest " + nearest(model) + " (by cosine).",
 		fmt.Sprintf("V = the vectors of %d words of running text, scaled to length 1; Q = K = %v·V.", v.Rows, s.norm),
 	}
 	return in, nil
 }
 
-// nearest shows the neighbours of one frequent word: the word with the nearest neighbours.
-func nearest(m *vectors.Model) string {
-	const frequent, neighbours = 200, 5
-	var word string
-	var near []string
-	best := -1.0
-	for _, w := range m.Words[:min(frequent, len(m.Words))] {
-		names, cosines := m.Nearest(w, neighbours)
-		if mean := stat.Mean(cosines, nil); mean > best {
-			word, near, best = w, names, mean
-		}
-	}
-	return fmt.Sprintf("to %q: %s", word, strings.Join(near, ", "))
-}
-
 // fromFiles reads tensors in float32. Their shapes have to fit each other.
 func fromFiles(s settings) (in input, err error) {
-	var tensors [3]matrices.Tensor[float32]
+	var x [3]dense.Tensor[float32]
+	var shapes [3][]int
 	for i, path := range []string{s.q, s.k, s.v} {
-		if tensors[i], err = matrices.Read[float32](path); err != nil {
+		if x[i], shapes[i], err = matrices.Read(path); err != nil {
 			return in, err
 		}
-	}
-	q, k, v := tensors[0], tensors[1], tensors[2]
-	for i, other := range tensors[1:] {
-		path := []string{s.k, s.v}[i]
 		switch {
-		case len(other.Shape) != len(q.Shape):
-			return in, fmt.Errorf("%s has shape %v, %s has %v: want the same rank", s.q, q.Shape, path, other.Shape)
-		case q.Heads() != other.Heads():
-			return in, fmt.Errorf("%s has %d heads, %s has %d: want the same", s.q, q.Heads(), path, other.Heads())
+		case len(shapes[i]) != len(shapes[0]):
+			return in, fmt.Errorf("%s has shape %v, %s has %v: want the same rank", s.q, shapes[0], path, shapes[i])
+		case x[i].Heads != x[0].Heads:
+			return in, fmt.Errorf("%s has %d heads, %s has %d: want the same", s.q, x[0].Heads, path, x[i].Heads)
 		}
 	}
-	for h := range q.Heads() {
-		in.heads = append(in.heads, head{q: q.Head(h), k: k.Head(h), v: v.Head(h)})
+	for h := range x[0].Heads {
+		in.heads = append(in.heads, head{q: dense.Head(x[0], 0, h), k: dense.Head(x[1], 0, h), v: dense.Head(x[2], 0, h)})
 	}
 	switch h := in.heads[0]; {
 	case h.q.Cols != h.k.Cols:
@@ -109,8 +87,8 @@ func fromFiles(s settings) (in input, err error) {
 	case s.causal && h.q.Rows != h.k.Rows:
 		return in, fmt.Errorf("%s has %d queries, %s has %d keys: -causal wants the same", s.q, h.q.Rows, s.k, h.k.Rows)
 	}
-	in.rank, in.forms = len(q.Shape), formNames
+	in.rank, in.forms = len(shapes[0]), formNames
 	in.title = fmt.Sprintf("%s, %s, %s", s.q, s.k, s.v)
-	in.about = []string{fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, q.Shape, s.k, k.Shape, s.v, v.Shape)}
+	in.about = []string{fmt.Sprintf("Q = %s %v, K = %s %v, V = %s %v", s.q, shapes[0], s.k, shapes[1], s.v, shapes[2])}
 	return in, nil
 }

@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
@@ -50,7 +49,7 @@ type settings struct {
 }
 
 // run compares on the tensors of files, or on a text and on the heads of a model.
-func run(args []string, stdout, stderr io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	s, done, err := parse(args, stdout)
 	if done || err != nil {
 		return err
@@ -63,13 +62,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	first, err := compare(s, in, stdout, stderr)
+	first, err := compare(s, in, stdout)
 	if err != nil {
 		return err
 	}
 	all := []compared{first}
 	if s.q == "" {
-		heads, err := compareModel(s, stdout, stderr)
+		heads, err := compareModel(s, stdout)
 		if err != nil {
 			return err
 		}
@@ -102,7 +101,7 @@ func (s settings) end(stdout io.Writer, all ...compared) error {
 }
 
 // compare measures and reports all forms on the tensors, and chooses one.
-func compare(s settings, in input, stdout, stderr io.Writer) (compared, error) {
+func compare(s settings, in input, stdout io.Writer) (compared, error) {
 	c, err := newComparison(s, in)
 	if err != nil {
 		return compared{}, err
@@ -112,9 +111,7 @@ func compare(s settings, in input, stdout, stderr io.Writer) (compared, error) {
 	if err != nil {
 		return compared{}, err
 	}
-	bar := progress.New(stderr, len(c.forms)*len(c.sizes)*c.draws, "measuring")
-	rows, err := c.measureForms(bar)
-	bar.Close()
+	rows, err := c.measureForms()
 	if err != nil {
 		return compared{}, err
 	}

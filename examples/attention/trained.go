@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
@@ -29,7 +28,7 @@ var swapped = []string{"exact", "bits:8", "clusters:64", "clusters:256", "landma
 
 // compareModel compares forms of attention on a head of each layer of the model, and measures what
 // they do to its loss. It returns nothing if there is no model.
-func compareModel(s settings, stdout, stderr io.Writer) ([]compared, error) {
+func compareModel(s settings, stdout io.Writer) ([]compared, error) {
 	if s.model == "" {
 		return nil, nil
 	}
@@ -47,7 +46,7 @@ func compareModel(s settings, stdout, stderr io.Writer) ([]compared, error) {
 	}
 	fmt.Fprintln(stdout)
 	s.draws, s.out = trainedDraws, "" // the file has the outputs for the text
-	c, err := compare(s, in, stdout, stderr)
+	c, err := compare(s, in, stdout)
 	if err != nil {
 		return nil, err
 	}
@@ -65,28 +64,17 @@ func fromModel(s settings, m *lm.Model) (in input, text *lm.Text, err error) {
 	if s.causal {
 		n = 1
 	}
+	var numbers []int
+	var names []string
 	for l := range m.Layers {
-		h := head{}
-		for _, x := range []*dense.Matrix[float32]{&h.q, &h.k, &h.v} {
-			*x = dense.New[float32](n*length, m.HeadDim)
-		}
-		in.heads = append(in.heads, h)
-		in.about = append(in.about, fmt.Sprintf("%d.%d", l, l%m.Heads))
+		numbers = append(numbers, l*m.Heads+l%m.Heads)
+		names = append(names, fmt.Sprintf("%d.%d", l, l%m.Heads))
 	}
-	for i, b := range text.Batches[:n] {
-		if _, err := m.Forward(b.Tokens, b.Lengths); err != nil {
-			return in, nil, err
-		}
-		for l, h := range in.heads {
-			q, k, v := m.Head(l, l%m.Heads)
-			from, to := i*length, (i+1)*length
-			dense.Copy(h.q.RowRange(from, to), q)
-			dense.Copy(h.k.RowRange(from, to), k)
-			dense.Copy(h.v.RowRange(from, to), v)
-		}
+	for _, h := range m.Gather(text.Batches[:n], numbers...) {
+		in.heads = append(in.heads, head{q: h.Q, k: h.K, v: h.V})
 	}
 	in.about = []string{
-		fmt.Sprintf("Heads %v of the decoder in %s, which has %d parameters, in %d texts of %d tokens:", in.about, m.Dir, m.Size(), n, length),
+		fmt.Sprintf("Heads %v of the decoder in %s, which has %d parameters, in %d texts of %d tokens:", names, m.Dir, m.Size(), n, length),
 		text.Name + ". Rotary positions are in queries and keys.",
 	}
 	in.rank, in.forms = 3, trainedForms
@@ -98,23 +86,14 @@ func fromModel(s settings, m *lm.Model) (in input, text *lm.Text, err error) {
 func reportLosses(w io.Writer, s settings, m *lm.Model, text *lm.Text) error {
 	batches := text.Batches[:min(lossSequences, len(text.Batches))]
 	t := table.New(1, "attention of all heads", "nats a token", "more than exact", "bits a byte")
-	var exact float64
-	for _, name := range swapped {
-		f, err := lm.ParseForm(name)
-		if err != nil {
-			return err
-		}
-		if err := f.Use(m, batches[0], s.seed); err != nil {
-			return err
-		}
-		loss, err := m.Loss(batches)
-		if err != nil {
-			return err
-		}
-		if name == "exact" {
-			exact = loss.Nats
-		}
-		t.Row(f.String(), fmt.Sprintf("%.4f", loss.Nats), fmt.Sprintf("%+.4f", loss.Nats-exact), fmt.Sprintf("%.3f", loss.Nats/math.Ln2/text.BytesPerToken))
+	forms, err := lm.ParseForms(swapped...)
+	if err != nil {
+		return err
+	}
+	if err := m.Compare(forms, batches, s.seed, func(f lm.Form, nats, more float64) {
+		t.Row(f.String(), fmt.Sprintf("%.4f", nats), fmt.Sprintf("%+.4f", more), fmt.Sprintf("%.3f", nats/math.Ln2/text.BytesPerToken))
+	}); err != nil {
+		return err
 	}
 	fmt.Fprintf(w, "\nMean loss over %d texts of %d tokens that training held out:\n", len(batches), len(batches[0].Tokens))
 	return t.Fprint(w)

@@ -19,7 +19,7 @@ func TestGallery(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	o, err := photo.fit(context.Background(), 4000, 512, func() {}, exprand.NewSource(1))
+	o, err := photo.fit(context.Background(), 4000, 512, exprand.NewSource(1))
 	require.NoError(t, err)
 	row, err := o.cut(o.height / 2)
 	require.NoError(t, err)

@@ -12,7 +12,6 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 )
 
 const about = `regression fits the brightness of a photograph as a function of the place, and predicts it with bands of 90 %.
@@ -24,7 +23,7 @@ those of the most evidence. The other pixels tell the error and how many are wit
 
 func main() { cli.Main("regression", run) }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	var path, picture string
 	var pixels, frequencies int
 	var seed uint64
@@ -42,9 +41,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	bar := progress.New(stderr, len(smoothness)*len(lengthScaleParts), "photograph")
-	o, err := p.fit(context.Background(), pixels, frequencies, bar.Step, exprand.NewSource(seed))
-	bar.Close()
+	o, err := p.fit(context.Background(), pixels, frequencies, exprand.NewSource(seed))
 	if err != nil {
 		return err
 	}

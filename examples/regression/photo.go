@@ -124,7 +124,7 @@ type portrait struct {
 }
 
 // fit compares kernels and length-scales by the evidence of n pixels, with m frequencies.
-func (p photo) fit(ctx context.Context, n, m int, step func(), src rand.Source) (portrait, error) {
+func (p photo) fit(ctx context.Context, n, m int, src rand.Source) (portrait, error) {
 	if n < 2 || n >= p.width*p.height {
 		return portrait{}, fmt.Errorf("-pixels %d, want from 2 to all but one of the %d", n, p.width*p.height)
 	}
@@ -154,7 +154,7 @@ func (p photo) fit(ctx context.Context, n, m int, step func(), src rand.Source) 
 			}
 			maps, scales = append(maps, phi), append(scales, l)
 		}
-		s, err := ridge.Choose(ctx, maps, train, ridge.ChooseOptions{Progress: func(int, int) { step() }})
+		s, err := ridge.Choose(ctx, maps, train, ridge.ChooseOptions{})
 		if err != nil {
 			return portrait{}, err
 		}

@@ -49,7 +49,7 @@ var dimensions = []int{256, 768, 1000, 1024, 1536}
 // widths are the numbers of bits of the table.
 var widths = []int{8, 4}
 
-func run(args []string, stdout, _ io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("rotation")
 	fs.IntVar(&s.vectors, "n", 256, 1, 50_000, "vectors of each dimension")

@@ -19,12 +19,12 @@ import (
 
 func TestRun(t *testing.T) {
 	var first, second bytes.Buffer
-	require.NoError(t, run([]string{"-n", "8"}, &first, io.Discard))
+	require.NoError(t, run([]string{"-n", "8"}, &first))
 	assert.Equal(t, 2*len(dimensions), strings.Count(first.String(), "×\n"), "a row for each dimension and width")
-	require.NoError(t, run([]string{"-n", "8"}, &second, io.Discard))
+	require.NoError(t, run([]string{"-n", "8"}, &second))
 	assert.Equal(t, first.String(), second.String())
 	second.Reset()
-	require.NoError(t, run([]string{"-n", "8", "-seed", "2"}, &second, io.Discard))
+	require.NoError(t, run([]string{"-n", "8", "-seed", "2"}, &second))
 	assert.NotEqual(t, first.String(), second.String())
 }
 
@@ -51,9 +51,9 @@ func TestErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"-bits 3": "flag provided but not defined: -bits",
 	} {
-		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
+		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)
 	}
-	assert.EqualError(t, run([]string{"-n", "2"}, clitest.Full{}, io.Discard), "disk full")
+	assert.EqualError(t, run([]string{"-n", "2"}, clitest.Full{}), "disk full")
 }
 
 // With b bits and step s the rounding error of a coordinate is at most s/2.

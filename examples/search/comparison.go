@@ -17,7 +17,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/quantise"
@@ -69,21 +68,13 @@ func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	c := &comparison{s: s, q: rows(order[:s.queries]), x: rows(order[s.queries:])}
 	c.cosines = kernels.Gram(dense.Matrix[float32]{}, kernels.DotProduct{}, c.q, c.x)
 	for i := range c.q.Rows {
-		c.nearest = append(c.nearest, best(doubles(c.cosines.Row(i)), s.k))
+		c.nearest = append(c.nearest, best(c.cosines.Row(i), s.k))
 	}
 	return c
 }
 
-func doubles(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
-
 // best returns the places of the k largest values, the largest first.
-func best(values []float64, k int) []int {
+func best[T dense.Float](values []T, k int) []int {
 	top := make([]int, 0, k+1)
 	for i, v := range values {
 		if len(top) == k && !(v > values[top[k-1]]) {
@@ -107,7 +98,7 @@ func (c *comparison) recall(query int, found []int) float64 {
 }
 
 // measure returns the time of a query among the vectors themselves, and the results of all schemes.
-func (c *comparison) measure(bar progress.Bar) (exact time.Duration, rows []result, err error) {
+func (c *comparison) measure() (exact time.Duration, rows []result, err error) {
 	products := make([]float32, c.x.Rows)
 	exact = c.time(func(query int) { c.products(products, c.q.Row(query)) })
 	for _, scheme := range schemes {
@@ -117,7 +108,6 @@ func (c *comparison) measure(bar progress.Bar) (exact time.Duration, rows []resu
 				return 0, nil, err
 			}
 			rows = append(rows, r)
-			bar.Step()
 		}
 	}
 	return exact, rows, nil
@@ -203,7 +193,8 @@ func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes qua
 	guess, pairs := make([]float64, c.x.Rows), float64(c.x.Rows*c.q.Rows)
 	for i := range c.q.Rows {
 		estimates = codes.Estimates(estimates, c.q.Row(i), quantise.Cosine)
-		for j, truth := range doubles(c.cosines.Row(i)) {
+		for j, v := range c.cosines.Row(i) {
+			truth := float64(v)
 			e := estimates[j] - truth
 			r.rms += e * e / pairs
 			mean, variance := q.Theory(truth)

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/gallery"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 )
 
 // TestGallery searches passages of the text as the program does without flags, with fewer queries.
@@ -20,7 +19,7 @@ func TestGallery(t *testing.T) {
 		t.Skip("this Go distribution ships no text")
 	}
 	c := newComparison(s, all)
-	_, rows, err := c.measure(progress.Bar{})
+	_, rows, err := c.measure()
 	require.NoError(t, err)
 	p := gallery.Of("search", c.picture(rows))
 	p.Absolute = 0.005 // rounding may swap equally near rows, 5 of the 1000 that are found

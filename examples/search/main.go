@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/text"
 	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
 )
@@ -35,7 +34,7 @@ type settings struct {
 	dim, words, queries, k int
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("search")
 	fs.InputVar(&s.x, "x", "", "file", "NumPy file of the vectors, float32, n×d")
@@ -61,9 +60,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	c := newComparison(s, all)
 	fmt.Fprintf(stdout, "%s\n%d vectors to search, d = %d; %d queries\n\n", from, c.x.Rows, c.x.Cols, c.q.Rows)
-	bar := progress.New(stderr, len(schemes)*len(widths), "measuring")
-	exact, rows, err := c.measure(bar)
-	bar.Close()
+	exact, rows, err := c.measure()
 	if err != nil {
 		return err
 	}
@@ -76,14 +73,14 @@ func run(args []string, stdout, stderr io.Writer) error {
 // vectors returns all vectors and a line on where they come from.
 func (s settings) vectors() (x dense.Matrix[float32], from string, err error) {
 	if s.x != "" {
-		t, err := matrices.Read[float32](s.x)
+		t, shape, err := matrices.Read(s.x)
 		if err != nil {
 			return x, "", err
 		}
-		if t.Heads() > 1 {
-			return x, "", fmt.Errorf("%s has shape %v, want n×d", s.x, t.Shape)
+		if t.Heads > 1 {
+			return x, "", fmt.Errorf("%s has shape %v, want n×d", s.x, shape)
 		}
-		return t.Head(0), s.x, nil
+		return dense.Head(t, 0, 0), s.x, nil
 	}
 	source, err := text.Read(s.text)
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
-	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
+	"github.com/seed-feabd252/randfeat/npy"
 )
 
 // withoutTimes drops the last column of the tables.
@@ -59,7 +58,7 @@ func file(t *testing.T, shape ...int) string {
 		data[i] = float32(rng.NormFloat64())
 	}
 	path := filepath.Join(t.TempDir(), "x.npy")
-	require.NoError(t, matrices.Write(path, matrices.Tensor[float32]{Shape: shape, Data: data}))
+	require.NoError(t, npy.WriteFile(path, data, shape...))
 	return path
 }
 
@@ -80,7 +79,7 @@ func TestErrors(t *testing.T) {
 		"300 vectors, want at least 301 for 291 queries that find 10":                            {"-x", file(t, 300, 8), "-queries", "291"},
 		"flag provided but not defined: -bits (-h describes the flags)":                          {"-bits", "2"},
 	} {
-		assert.ErrorContains(t, run(args, io.Discard, io.Discard), want)
+		assert.ErrorContains(t, run(args, io.Discard), want)
 	}
 }
 
@@ -105,7 +104,7 @@ func TestTheory(t *testing.T) {
 	c := newComparison(settings{queries: 100, k: 10, seed: 1}, x)
 	assert.Equal(t, 1.0, c.recall(3, c.nearest[3]))
 	assert.Zero(t, c.recall(3, []int{-1}))
-	_, rows, err := c.measure(progress.Bar{})
+	_, rows, err := c.measure()
 	require.NoError(t, err)
 	for _, r := range rows {
 		assert.InEpsilon(t, r.byTheory, r.rms, 0.05, "%v", r.options)

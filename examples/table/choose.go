@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -116,7 +115,7 @@ func relevance(ctx context.Context, psi rff.Map[float64], rows ridge.Block[float
 // choose learns scales from one half of the rows and tries all maps on the other half by both
 // criteria: folds of rows that scales were learnt from would find a function in noise. The best map
 // of each family by folds is then made and fitted again, from all rows.
-func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, stderr io.Writer, src rand.Source) ([]*family, error) {
+func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]*family, error) {
 	half := rows.X.Rows / 2
 	part := func(from, to int) ridge.Block[float64] {
 		return ridge.Block[float64]{X: rows.X.RowRange(from, to), Y: rows.Y.RowRange(from, to)}
@@ -129,15 +128,9 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, stderr 
 	if err != nil {
 		return nil, err
 	}
-	steps := 0
-	for _, f := range all {
-		steps += len(f.maps) * len(criteria)
-	}
-	bar := progress.New(stderr, steps, "maps")
-	defer bar.Close()
 	for k, f := range all {
 		for i, by := range criteria {
-			found, err := ridge.Choose(ctx, f.maps, part(half, rows.X.Rows), ridge.ChooseOptions{By: by, Progress: func(int, int) { bar.Step() }})
+			found, err := ridge.Choose(ctx, f.maps, part(half, rows.X.Rows), ridge.ChooseOptions{By: by})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", f.name, err)
 			}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -29,7 +28,7 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 	src := rand.NewPCG(1, 2)
 	d, err = s.prepare(table, src)
 	require.NoError(t, err)
-	all, err := choose(t.Context(), d.train, s.features, io.Discard, src)
+	all, err := choose(t.Context(), d.train, s.features, src)
 	require.NoError(t, err)
 	best, at := first(all, byFolds)
 	m, sd := best.model.Predict(d.test.X)

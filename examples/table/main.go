@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ type settings struct {
 	seed                uint64
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	s := settings{features: []int{64, 128, 256}}
 	fs := cli.NewFlags("table")
 	fs.InputVar(&s.data, "data", "", "file", "CSV file to use for houses that are made up")
@@ -78,18 +79,18 @@ func run(args []string, stdout, stderr io.Writer) error {
 		if err := cli.Folder("out", s.out); err != nil {
 			return err
 		}
-		return s.learn(stdout, stderr, s.out)
+		return s.learn(stdout, s.out)
 	}
-	folder, remove, err := cli.Temporary("", "table")
+	folder, err := os.MkdirTemp("", "table")
 	if err != nil {
 		return err
 	}
-	defer remove()
-	return s.learn(stdout, stderr, folder)
+	defer os.RemoveAll(folder)
+	return s.learn(stdout, folder)
 }
 
 // learn goes from the file to a prediction.
-func (s settings) learn(stdout, stderr io.Writer, folder string) error {
+func (s settings) learn(stdout io.Writer, folder string) error {
 	ctx, src := context.Background(), rand.NewPCG(s.seed, 0)
 	if s.data == "" {
 		s.data, s.target = filepath.Join(folder, "houses.csv"), "price"
@@ -108,7 +109,7 @@ func (s settings) learn(stdout, stderr io.Writer, folder string) error {
 	if err := d.report(stdout); err != nil {
 		return err
 	}
-	all, err := choose(ctx, d.train, s.features, stderr, src)
+	all, err := choose(ctx, d.train, s.features, src)
 	if err != nil {
 		return err
 	}

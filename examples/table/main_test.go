@@ -60,7 +60,7 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	require.NoError(t, err)
 	d, err := settings{target: "price"}.prepare(table, src)
 	require.NoError(t, err)
-	all, err := choose(t.Context(), d.train, []int{64}, io.Discard, src)
+	all, err := choose(t.Context(), d.train, []int{64}, src)
 	require.NoError(t, err)
 	errorsOf := func(f *family) heldOut {
 		mean, sd := f.model.Predict(d.test.X)
@@ -246,9 +246,9 @@ func TestErrorsOfFiles(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(c.text), 0o600))
 		args := append([]string{"-data", path, "-target", "price", "-features", "4"}, strings.Fields(c.args)...)
-		assert.ErrorContains(t, run(args, io.Discard, io.Discard), c.want)
+		assert.ErrorContains(t, run(args, io.Discard), c.want)
 	}
-	assert.ErrorContains(t, run([]string{"-data", path + "x", "-target", "y"}, io.Discard, io.Discard), "mine.csvx")
+	assert.ErrorContains(t, run([]string{"-data", path + "x", "-target", "y"}, io.Discard), "mine.csvx")
 }
 
 func TestErrorsOfFlags(t *testing.T) {
@@ -260,7 +260,7 @@ func TestErrorsOfFlags(t *testing.T) {
 		"-out main.go/x":    `-out "main.go/x": not a directory, want a folder`,
 		"-rows 40 -skip no": `-skip or -log "no"`,
 	} {
-		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
+		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)
 	}
 }
 
@@ -284,5 +284,5 @@ func TestFilesThatDoNotFit(t *testing.T) {
 }
 
 func TestFullDisk(t *testing.T) {
-	assert.EqualError(t, run(quick, clitest.Full{}, io.Discard), "disk full")
+	assert.EqualError(t, run(quick, clitest.Full{}), "disk full")
 }

@@ -14,7 +14,7 @@ import (
 func TestGallery(t *testing.T) {
 	gallery.Begin(t)
 	s := settings{evaluations: 50, start: 6, candidates: 2000, frequencies: 128, noise: 0.1}
-	h, err := s.maximise(func() {}, exprand.NewSource(1))
+	h, err := s.maximise(exprand.NewSource(1))
 	require.NoError(t, err)
 	p := gallery.Picture{
 		Name: "thompson",

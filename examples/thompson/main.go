@@ -20,7 +20,6 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
@@ -44,7 +43,7 @@ type settings struct {
 	plot                                        string
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("thompson")
 	// Kernels of all evaluations with all candidates, and squares of features, stay below 2 GB.
@@ -61,9 +60,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	if s.evaluations <= s.start {
 		return fmt.Errorf("-evaluations %d, want more than the %d of -start", s.evaluations, s.start)
 	}
-	bar := progress.New(stderr, s.evaluations-s.start, "search")
-	search, err := s.maximise(bar.Step, exprand.NewSource(s.seed))
-	bar.Close()
+	search, err := s.maximise(exprand.NewSource(s.seed))
 	if err != nil {
 		return err
 	}

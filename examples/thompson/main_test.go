@@ -22,8 +22,8 @@ func TestRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "search.png")
 	args := []string{"-evaluations", "12", "-frequencies", "20", "-candidates", "100", "-plot", path}
 	var b, again bytes.Buffer
-	require.NoError(t, run(args, &b, io.Discard))
-	require.NoError(t, run(args, &again, io.Discard))
+	require.NoError(t, run(args, &b))
+	require.NoError(t, run(args, &again))
 	assert.Equal(t, b.String(), again.String())
 	assert.Contains(t, b.String(), path)
 	f, err := os.Open(path)
@@ -52,7 +52,7 @@ func TestSearchFindsTheMaximum(t *testing.T) {
 		t.Skip("a whole search")
 	}
 	s := settings{evaluations: 50, start: 6, candidates: 2000, frequencies: 64, noise: 0.1}
-	h, err := s.maximise(func() {}, exprand.NewSource(3))
+	h, err := s.maximise(exprand.NewSource(3))
 	require.NoError(t, err)
 	random := randomSearch(50, exprand.NewSource(1))
 	t.Logf("%.3f below, random %.3f", maximum-h.best(50), maximum-random[49])
@@ -66,7 +66,7 @@ func TestErrors(t *testing.T) {
 		"-evaluations 6": "-evaluations 6, want more than the 6 of -start",
 		"more":           `unexpected argument "more"`,
 	} {
-		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
+		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)
 	}
 	assert.Contains(t, clitest.Output(t, run, "-h"), "Branin")
 }

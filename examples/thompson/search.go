@@ -36,8 +36,8 @@ type fitted struct{ lengthScale, noise float64 }
 // lengthScales are those that are tried, in units of the side of the square.
 var lengthScales = []float64{0.1, 0.15, 0.2, 0.3, 0.4, 0.6}
 
-// maximise searches for the maximum and calls step after each evaluation but the first random ones.
-func (s settings) maximise(step func(), src rand.Source) (*history, error) {
+// maximise searches for the maximum.
+func (s settings) maximise(src rand.Source) (*history, error) {
 	rng := rand.New(src)
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, s.frequencies, 2, src)
 	if err != nil {
@@ -77,7 +77,6 @@ func (s settings) maximise(step func(), src rand.Source) (*history, error) {
 		if err := h.fit(maps); err != nil {
 			return nil, err
 		}
-		step()
 	}
 	return h, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"regexp"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
@@ -30,9 +28,4 @@ func TestTable(t *testing.T) {
 	require.Len(t, worst, len(compared))
 	assert.Equal(t, []string{"0.0", "0.0"}, worst[6:8])
 	assert.NotEqual(t, "0.0", worst[9], "elu")
-}
-
-func TestDistance(t *testing.T) {
-	a, b := dense.Of(2, 2, []float32{1, 2, 3, 4}), dense.Of(2, 2, []float32{1, 2, 3, 5})
-	assert.InDelta(t, 1/math.Sqrt(39), distance(a, b), 1e-12)
 }

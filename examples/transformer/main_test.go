@@ -71,7 +71,7 @@ func TestRun(t *testing.T) {
 	_, first, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "2")...), "With exact")
 	_, second, _ := strings.Cut(clitest.Output(t, run, append(greedy, "-seed", "3")...), "With exact")
 	assert.Equal(t, first, second)
-	assert.Error(t, run(greedy, clitest.Full{}, io.Discard), "a full disk is told")
+	assert.Error(t, run(greedy, clitest.Full{}), "a full disk is told")
 }
 
 // read reads the loss in a line of the program.
@@ -109,6 +109,6 @@ func TestErrors(t *testing.T) {
 		"-prompt is empty":               "-model MODEL -text TEXT -context 32 -tokens 32 -prompt=",
 	} {
 		args = strings.NewReplacer("MODEL", model, "TEXT", text, "EMPTY", t.TempDir()).Replace(args)
-		assert.ErrorContains(t, run(strings.Fields(args), io.Discard, io.Discard), want)
+		assert.ErrorContains(t, run(strings.Fields(args), io.Discard), want)
 	}
 }

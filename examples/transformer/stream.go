@@ -69,10 +69,7 @@ func (s settings) generateTokens(w io.Writer, m *lm.Model, f lm.Form) ([]int, er
 	for i := range quarters {
 		start, before := time.Now(), len(tokens)
 		for len(tokens) < end(s.generate, i) {
-			logits, err := state.Step(next)
-			if err != nil {
-				return nil, err
-			}
+			logits := state.Step(next)
 			tokens = append(tokens, draw(logits.Row(logits.Rows-1), s.temperature, rng))
 			next = tokens[len(tokens)-1:]
 		}
@@ -110,11 +107,7 @@ func parts(m *lm.Model, b decoder.Batch, length int) (mean [quarters]float64, er
 			}
 		}
 		to := min(at+readTogether, (at/length+1)*length, end(n, part))
-		losses, err := state.Losses(b.Tokens[at:to], b.Next[at:to])
-		if err != nil {
-			return mean, err
-		}
-		for _, l := range losses {
+		for _, l := range state.Losses(b.Tokens[at:to], b.Next[at:to]) {
 			mean[part] += l
 		}
 		at = to

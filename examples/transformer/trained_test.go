@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
+	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -45,8 +46,11 @@ func TestTrainedInBits(t *testing.T) {
 	const n = 2048
 	text, err := m.Text("", 2*n, n)
 	require.NoError(t, err)
-	all, err := headsOf(m, text.Batches[1:2], text.Batches[0])
-	require.NoError(t, err)
+	var every []int
+	for i := range m.Layers * m.Heads {
+		every = append(every, i)
+	}
+	all := m.Gather(text.Batches[1:2], every...)
 	none := dense.Matrix[float32]{}
 	for _, c := range []struct {
 		bits        int
@@ -56,17 +60,17 @@ func TestTrainedInBits(t *testing.T) {
 		var mean, worst float64
 		for _, h := range all {
 			e := performer.Exact[float32]{Causal: c.causal}
-			want, got := e.Forward(none, h.q, h.k, h.v), none
+			want, got := e.Forward(none, h.Q, h.K, h.V), none
 			e.Bits = c.bits
 			s, err := e.NewState(m.HeadDim, m.HeadDim)
 			require.NoError(t, err)
 			if c.causal {
-				got = s.Step(none, h.q, h.k, h.v)
+				got = s.Step(none, h.Q, h.K, h.V)
 			} else {
-				s.Append(h.k, h.v)
-				got = s.Attend(none, h.q)
+				s.Append(h.K, h.V)
+				got = s.Attend(none, h.Q)
 			}
-			off := distance(got.RowRange(n/2, n), want.RowRange(n/2, n))
+			off := matrices.Distance([]dense.Matrix[float32]{got.RowRange(n/2, n)}, []dense.Matrix[float32]{want.RowRange(n/2, n)})
 			mean += off / float64(len(all))
 			worst = math.Max(worst, off)
 		}

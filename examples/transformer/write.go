@@ -20,10 +20,7 @@ func (s settings) write(m *lm.Model) (string, error) {
 	rng := rand.New(rand.NewPCG(s.seed, 0))
 	next := tokens
 	for range s.length {
-		logits, err := state.Step(next)
-		if err != nil {
-			return "", err
-		}
+		logits := state.Step(next)
 		token := draw(logits.Row(logits.Rows-1), s.temperature, rng)
 		if token >= m.Tokenizer.EndOfText() {
 			break

@@ -19,7 +19,7 @@ func TestGallery(t *testing.T) {
 	require.NoError(t, err)
 	src := exprand.NewSource(s.seed)
 	s.x, s.y = s.points(src)
-	table, err := s.measure(src, func() {})
+	table, err := s.measure(src)
 	require.NoError(t, err)
 	f, err := s.picture(table)
 	require.NoError(t, err)

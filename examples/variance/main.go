@@ -17,7 +17,6 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/examples/internal/progress"
 	"github.com/seed-feabd252/randfeat/validate"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
@@ -50,7 +49,7 @@ type options struct {
 	plot, csv                    string
 }
 
-func run(args []string, stdout, stderr io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	var o options
 	fs := cli.NewFlags("variance")
 	fs.StringVar(&o.kernel, "kernel", "", "kernels: "+strings.Join(names(estimators, kernelOf), ", ")+" (default all)")
@@ -73,9 +72,7 @@ func run(args []string, stdout, stderr io.Writer) error {
 	}
 	src := exprand.NewSource(o.seed)
 	s.x, s.y = o.points(src)
-	bar := progress.New(stderr, len(s.estimators)*len(o.frequencies())*len(s.projections)*o.draws, "drawing maps")
-	table, err := s.measure(src, bar.Step)
-	bar.Close()
+	table, err := s.measure(src)
 	if err != nil {
 		return err
 	}

@@ -43,16 +43,15 @@ func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 // columns are those of the table of all measurements.
 const columns = "estimator kernel map d pairs norm draws seed m frequencies mse mse_stderr law z ratio ratio_stderr worst_bias_z"
 
-// measure draws all maps, one after another in the order of the table, which it returns, and calls
-// step after each, from several goroutines at once.
-func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
+// measure draws all maps, one after another in the order of the table, and returns the table.
+func (s *study) measure(src rand.Source) (validate.Table, error) {
 	var t validate.Table
 	for key := range strings.FieldsSeq(columns) {
 		t.Columns = append(t.Columns, validate.Column{Name: key, Key: key})
 	}
 	for _, e := range s.estimators {
 		for _, m := range s.frequencies() {
-			compared, err := validate.Compare(context.Background(), s.methods(e, m, step), s.x, s.y, s.draws, validate.Options{}, src)
+			compared, err := validate.Compare(context.Background(), s.methods(e, m), s.x, s.y, s.draws, validate.Options{}, src)
 			if err != nil {
 				return t, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
 			}
@@ -69,11 +68,10 @@ func (s *study) measure(src rand.Source, step func()) (validate.Table, error) {
 }
 
 // methods returns the ways to draw maps that are compared with each other.
-func (s *study) methods(e estimator, m int, step func()) []validate.Method[float64] {
+func (s *study) methods(e estimator, m int) []validate.Method[float64] {
 	methods := make([]validate.Method[float64], len(s.projections))
 	for i, p := range s.projections {
 		methods[i] = validate.Method[float64]{Name: p.title, Draw: func(src rand.Source) (rff.Map[float64], error) {
-			defer step()
 			return s.draw(e, p, m, src)
 		}}
 	}

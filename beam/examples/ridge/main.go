@@ -11,6 +11,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -20,11 +21,9 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -64,28 +63,24 @@ func main() {
 		flag.PrintDefaults()
 		return
 	case err != nil:
-		end(1, err)
+		end(err)
 	case flag.NArg() > 0:
-		end(1, fmt.Errorf("unexpected argument %q", flag.Arg(0)))
+		end(fmt.Errorf("unexpected argument %q", flag.Arg(0)))
 	}
 	beam.Init()
 	if !*verbose {
 		slog.SetDefault(slog.New(slog.DiscardHandler))
 	}
-	if *runners.Runner != "" {
-		o.runner = *runners.Runner
-	} else {
-		o.runner = "prism"
-	}
+	o.runner = cmp.Or(*runners.Runner, "prism")
 	if err := run(context.Background(), o, os.Stdout); err != nil {
-		end(1, err)
+		end(err)
 	}
 }
 
-// end prints what is wrong and ends the program. Package log is as silent as the runner's slog.
-func end(status int, err error) {
+// end prints an error and ends the program. Package log is as silent as the runner's slog.
+func end(err error) {
 	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
-	os.Exit(status)
+	os.Exit(1)
 }
 
 // whole declares flags of whole numbers.
@@ -120,7 +115,6 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
-		go removeAtSignal(o.dir)
 	} else if info, err := os.Stat(o.dir); err != nil {
 		return fmt.Errorf("-dir: %w, want a folder that is there", err)
 	} else if !info.IsDir() {
@@ -168,18 +162,6 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
 	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
 	return nil
-}
-
-// removeAtSignal waits for an interrupt, or the signal to terminate, and ends the program without the
-// folder.
-func removeAtSignal(folder string) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	s := <-signals
-	// The pipeline may still write.
-	for tries := 0; os.RemoveAll(folder) != nil && tries < 100; tries++ {
-	}
-	end(130, errors.New(s.String()))
 }
 
 // onOneMachine reads the shards one after the other.

@@ -26,17 +26,14 @@ type Tokenizer struct {
 	known  map[string][]int
 }
 
-// New returns the tokenizer with the given merges in order. It is an error if a merge is of tokens
-// that do not come before it.
-func New(merges [][2]int) (*Tokenizer, error) {
+// fromMerges returns the tokenizer with the given merges in order, each of tokens before it. It is
+// an error if a merge occurs twice.
+func fromMerges(merges [][2]int) (*Tokenizer, error) {
 	t := &Tokenizer{merges: merges, rank: make(map[[2]int]int), known: make(map[string][]int)}
 	for _, b := range byteOrder {
 		t.bytes = append(t.bytes, []byte{b})
 	}
 	for i, m := range merges {
-		if n := len(t.bytes); m[0] < 0 || m[1] < 0 || m[0] >= n || m[1] >= n {
-			return nil, fmt.Errorf("bpe: merge %d is of tokens %d and %d, want tokens below %d", i, m[0], m[1], n)
-		}
 		if _, twice := t.rank[m]; twice {
 			return nil, fmt.Errorf("bpe: merge %d of tokens %d and %d occurs twice", i, m[0], m[1])
 		}
@@ -158,5 +155,5 @@ func Read(r io.Reader) (*Tokenizer, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("bpe: %w", err)
 	}
-	return New(merges)
+	return fromMerges(merges)
 }

@@ -89,8 +89,6 @@ func TestRead(t *testing.T) {
 	}
 	_, err = Read(broken{})
 	assert.ErrorIs(t, err, errBroken)
-	_, err = New([][2]int{{0, 256}})
-	assert.ErrorContains(t, err, "merge 0 is of tokens 0 and 256")
 }
 
 var errBroken = errors.New("broken")

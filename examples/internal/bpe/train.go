@@ -66,7 +66,7 @@ func Train(texts []string, size int) (*Tokenizer, error) {
 		}
 		merges = append(merges, best)
 	}
-	return New(merges)
+	return fromMerges(merges)
 }
 
 // contains reports whether tokens contain a pair.

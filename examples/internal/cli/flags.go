@@ -4,7 +4,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -13,8 +12,8 @@ import (
 	"strings"
 )
 
-// Flags are the flags of a program. Each says which values it takes, in its description and in the
-// error about any other value.
+// Flags are the flags of a program. The description of a flag says which values it takes, and so
+// does the error about any other value.
 type Flags struct{ *flag.FlagSet }
 
 // NewFlags returns no flags yet.
@@ -24,172 +23,123 @@ func NewFlags(name string) *Flags {
 
 // IntVar declares a flag of whole numbers from low to high.
 func (f *Flags) IntVar(p *int, name string, value, low, high int, usage string) {
-	number(f, p, name, value, fmt.Sprintf("a whole `number` from %d to %d", low, high), usage, func(text string) (int, bool) {
+	declare(f, p, name, value, fmt.Sprintf("a whole `number` from %d to %d", low, high), usage, func(text string) (int, error) {
 		v, err := strconv.ParseInt(text, 0, strconv.IntSize)
-		return int(v), err == nil && int(v) >= low && int(v) <= high
+		return int(v), inside(err == nil && int(v) >= low && int(v) <= high)
 	})
 }
 
-// Uint64Var declares a flag of whole numbers, each of which is good: a seed.
+// Uint64Var declares a flag of any whole number, a seed.
 func (f *Flags) Uint64Var(p *uint64, name string, value uint64, usage string) {
-	number(f, p, name, value, fmt.Sprintf("a whole `number` from 0 to %d", uint64(math.MaxUint64)), usage, func(text string) (uint64, bool) {
+	declare(f, p, name, value, fmt.Sprintf("a whole `number` from 0 to %d", uint64(math.MaxUint64)), usage, func(text string) (uint64, error) {
 		v, err := strconv.ParseUint(text, 0, 64)
-		return v, err == nil
+		return v, inside(err == nil)
 	})
 }
 
-// Float64Var declares a flag of numbers from low to high, none of them NaN.
+// Float64Var declares a flag of numbers from low to high, without NaN.
 func (f *Flags) Float64Var(p *float64, name string, value, low, high float64, usage string) {
-	number(f, p, name, value, fmt.Sprintf("a `number` from %v to %v", low, high), usage, func(text string) (float64, bool) {
+	declare(f, p, name, value, fmt.Sprintf("a `number` from %v to %v", low, high), usage, func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(text, 64)
-		return v, err == nil && v >= low && v <= high
+		return v, inside(err == nil && v >= low && v <= high)
 	})
 }
 
-// number declares a flag of what parse accepts.
-func number[T any](f *Flags, p *T, name string, value T, want, usage string, parse func(string) (T, bool)) {
+// BoolVar declares a flag that is false unless it is given.
+func (f *Flags) BoolVar(p *bool, name, usage string) {
+	f.BoolFunc(name, usage, func(text string) (err error) {
+		if *p, err = strconv.ParseBool(text); err != nil {
+			return errors.New("want true or false")
+		}
+		return nil
+	})
+}
+
+// ChoiceVar declares a flag of one of some names.
+func (f *Flags) ChoiceVar(p *string, name, value string, names []string, usage string) {
+	declare(f, p, name, value, "one `name` of "+strings.Join(names, ", "), usage, func(text string) (string, error) {
+		if !slices.Contains(names, text) {
+			return "", errors.New("no such name")
+		}
+		return text, nil
+	})
+}
+
+// InputVar declares a flag of a file or a folder that exists. The empty path means none.
+func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
+	declare(f, p, name, value, "a `"+kind+"` that is there, \"\" for none", usage, func(path string) (string, error) {
+		if path == "" {
+			return "", nil
+		}
+		info, err := os.Stat(path)
+		if err == nil && info.IsDir() != (kind == "folder") {
+			err = errors.New("no " + kind)
+		}
+		return path, cause(err)
+	})
+}
+
+// OutputVar declares a flag of a file to write, whose name has one of the endings, if there are
+// any. The empty path means none. An error comes before a long computation instead of after it.
+func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...string) {
+	want := "a `file` in a folder that can be written"
+	if len(endings) > 0 {
+		want += ", ending in " + strings.Join(endings, ", ")
+	}
+	declare(f, p, name, value, want+", \"\" for none", usage, func(path string) (string, error) {
+		ending := filepath.Ext(path)
+		switch info, err := os.Stat(path); {
+		case path == "":
+			return "", nil
+		case len(endings) > 0 && !slices.Contains(endings, strings.ToLower(ending)):
+			return "", fmt.Errorf("ending %q", ending)
+		case err == nil && info.IsDir():
+			return "", errors.New("a folder")
+		case inPlace(info, err):
+			return path, nil
+		}
+		return path, writable(filepath.Dir(path))
+	})
+}
+
+// Pictures are the endings of the names of pictures that package charts writes.
+var Pictures = []string{".png", ".svg", ".pdf"}
+
+// errOutside is the error about a number out of range, whose text is the range alone.
+var errOutside = errors.New("out of range")
+
+func inside(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errOutside
+}
+
+// declare declares a flag of the values that parse accepts. want describes these values.
+func declare[T any](f *Flags, p *T, name string, value T, want, usage string, parse func(string) (T, error)) {
 	*p = value
-	f.declare(name, want, usage, func() string { return fmt.Sprint(*p) }, func(text string) error {
-		v, ok := parse(text)
-		if !ok {
-			return refused(want)
+	usage += ": " + want
+	if shown := fmt.Sprint(value); shown != "" {
+		usage += " (default " + shown + ")"
+	}
+	f.Func(name, usage, func(text string) error {
+		v, err := parse(text)
+		if err != nil {
+			wanted := errors.New("want " + strings.ReplaceAll(want, "`", ""))
+			if err == errOutside {
+				return wanted
+			}
+			return fmt.Errorf("%w, %w", err, wanted)
 		}
 		*p = v
 		return nil
 	})
 }
 
-// BoolVar declares a flag that is false unless it is given.
-func (f *Flags) BoolVar(p *bool, name, usage string) {
-	f.Var(&value{choice: true, set: func(text string) (err error) {
-		if *p, err = strconv.ParseBool(text); err != nil {
-			return refused("true or false")
-		}
-		return nil
-	}}, name, usage)
-}
-
-// ChoiceVar declares a flag of one of some names.
-func (f *Flags) ChoiceVar(p *string, name, value string, names []string, usage string) {
-	f.text(p, name, value, "one `name` of "+strings.Join(names, ", "), usage, func(text string) error {
-		if !slices.Contains(names, text) {
-			return errors.New("no such name")
-		}
-		return nil
-	})
-}
-
-// InputVar declares a flag of what is there, a file or a folder. The empty path is for none.
-func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
-	f.text(p, name, value, "a `"+kind+"` that is there, \"\" for none", usage, func(path string) error {
-		if path == "" {
-			return nil
-		}
-		info, err := os.Stat(path)
-		if err == nil && info.IsDir() != (kind == "folder") {
-			err = errors.New("no " + kind)
-		}
-		return cause(err)
-	})
-}
-
-// OutputVar declares a flag of a file to write, whose name has one of the endings, if there are
-// any. The empty path is for none. A program fails before a long computation instead of after it.
-func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...string) {
-	want := "a `file` in a folder that can be written"
-	if len(endings) > 0 {
-		want += ", ending in " + strings.Join(endings, ", ")
-	}
-	f.text(p, name, value, want+", \"\" for none", usage, func(path string) error {
-		if path == "" {
-			return nil
-		}
-		if len(endings) > 0 && !slices.Contains(endings, strings.ToLower(filepath.Ext(path))) {
-			return fmt.Errorf("ending %q", filepath.Ext(path))
-		}
-		switch info, err := os.Stat(path); {
-		case err == nil && info.IsDir():
-			return errors.New("a folder")
-		case inPlace(info, err):
-			return nil
-		}
-		return writable(filepath.Dir(path))
-	})
-}
-
-// Folder makes the folder of a flag, and returns an error unless files can be made in it.
-func Folder(flag, folder string) error {
-	err := os.MkdirAll(folder, 0o777)
-	if err == nil {
-		err = writable(folder)
-	}
-	if err != nil {
-		return fmt.Errorf("-%s %q: %w, want a folder that can be made and written", flag, folder, cause(err))
-	}
-	return nil
-}
-
-func writable(folder string) error {
-	_, remove, err := Temporary(folder, ".writable")
-	if err != nil {
-		return cause(err)
-	}
-	remove()
-	return nil
-}
-
-// Pictures are the endings of the names of pictures that package charts writes.
-var Pictures = []string{".png", ".svg", ".pdf"}
-
-// text declares a flag of what check accepts.
-func (f *Flags) text(p *string, name, value, want, usage string, check func(string) error) {
-	*p = value
-	f.declare(name, want, usage, func() string { return *p }, func(text string) error {
-		if err := check(text); err != nil {
-			return fmt.Errorf("%w, %w", err, refused(want))
-		}
-		*p = text
-		return nil
-	})
-}
-
-func (f *Flags) declare(name, want, usage string, get func() string, set func(string) error) {
-	f.Var(&value{get: get, set: set}, name, usage+": "+want)
-}
-
-// refused returns the error of a value that is not wanted.
-func refused(want string) error { return errors.New("want " + strings.ReplaceAll(want, "`", "")) }
-
-// cause returns the error of the system alone: the path stands in the flag.
-func cause(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-// value is the value of a flag.
-type value struct {
-	get    func() string // nil shows no default
-	set    func(text string) error
-	choice bool // without an argument the value is true
-}
-
-func (v *value) Set(text string) error { return v.set(text) }
-func (v *value) IsBoolFlag() bool      { return v.choice }
-
-func (v *value) String() string {
-	if v.get == nil {
-		return ""
-	}
-	return v.get()
-}
-
-// most is the memory that a program may take, in bytes: what a small machine has.
+// most is the memory that a program may take, in bytes: the memory of a small machine.
 const most = 8 << 30
 
-// Fits returns an error that begins with the format if so many bytes are more than a program may take.
+// Fits returns an error, which begins with the format, if a program would take too many bytes.
 func Fits(bytes float64, format string, a ...any) error {
 	if bytes <= most {
 		return nil

@@ -40,7 +40,7 @@ func Flags(t *testing.T, run cli.Run) {
 		number := ranged.FindStringSubmatch(about)
 		for _, value := range absurd {
 			var out bytes.Buffer
-			err := run([]string{"-" + name + "=" + value, "stray"}, &out, &out)
+			err := run([]string{"-" + name + "=" + value, "stray"}, &out)
 			if err == nil || out.Len() > 0 || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("-%s %q: error %v, output %q, want an error of one line", name, value, err, out.String())
 			}

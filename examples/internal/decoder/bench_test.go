@@ -29,8 +29,7 @@ func BenchmarkGradients(b *testing.B) {
 			}
 			a := NewAdamW(m.Parameters())
 			for b.Loop() {
-				_, err := m.Gradients(batch)
-				require.NoError(b, err)
+				m.Gradients(batch)
 				a.Step(1e-3)
 			}
 			b.ReportMetric(float64(b.N)*tokens/b.Elapsed().Seconds(), "tokens/s")

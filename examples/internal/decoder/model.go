@@ -53,29 +53,19 @@ func New[T dense.Float](c Config, heads func(layer int) (Attention[T], error), s
 	return m, nil
 }
 
-// Forward returns the logits of the token after each one, a row each, for sequences of the given
-// lengths one after another. The next call overwrites them. It is an error if a token is not in the
-// vocabulary, or if lengths do not add up to the tokens.
-func (m *Model[T]) Forward(tokens, lengths []int) (dense.Matrix[T], error) {
-	sum := 0
-	for _, n := range lengths {
-		sum += n
-	}
-	if sum != len(tokens) {
-		return dense.Matrix[T]{}, fmt.Errorf("decoder: %d tokens for sequences of %d together", len(tokens), sum)
-	}
+// Forward returns the logits of the token after each token, a row each, for sequences of the given
+// lengths one after another. The next call overwrites the logits. Forward panics if a token is not
+// in the vocabulary, or if lengths do not add up to the tokens.
+func (m *Model[T]) Forward(tokens, lengths []int) dense.Matrix[T] {
 	m.place.set(0, lengths...)
 	return m.forward(tokens)
 }
 
 // forward returns the logits of tokens at their places.
-func (m *Model[T]) forward(tokens []int) (dense.Matrix[T], error) {
+func (m *Model[T]) forward(tokens []int) dense.Matrix[T] {
 	m.tokens = tokens
 	x := m.x.shape(len(tokens), m.Width)
 	for i, t := range tokens {
-		if t < 0 || t >= m.Vocabulary {
-			return dense.Matrix[T]{}, fmt.Errorf("decoder: token %d is %d, want one of %d", i, t, m.Vocabulary)
-		}
 		copy(x.Row(i), m.embedding.Value.Row(t))
 	}
 	for _, b := range m.blocks {
@@ -84,7 +74,7 @@ func (m *Model[T]) forward(tokens []int) (dense.Matrix[T], error) {
 	m.h = m.norm.forward(x)
 	logits := m.y.shape(len(tokens), m.Vocabulary)
 	multiply(logits, m.h, blas.NoTrans, m.out.Value, blas.Trans)
-	return logits, nil
+	return logits
 }
 
 // Batch is sequences one after another, and the token that follows each token.
@@ -100,24 +90,18 @@ func (b *Batch) Append(text []uint16, at, length int) {
 }
 
 // Losses returns −log p of the next token after each token in b, in nats, in memory that the next
-// call overwrites. Errors are those of Forward.
-func (m *Model[T]) Losses(b Batch) ([]float64, error) {
-	logits, err := m.Forward(b.Tokens, b.Lengths)
-	if err != nil {
-		return nil, err
-	}
+// call overwrites. Panics are those of Forward.
+func (m *Model[T]) Losses(b Batch) []float64 {
+	logits := m.Forward(b.Tokens, b.Lengths)
 	losses := m.losses.shape(1, len(b.Next)).Data
 	crossEntropy(logits, losses, b.Next, false)
-	return losses, nil
+	return losses
 }
 
 // Gradients writes the gradients of the mean loss over the sequences in b and returns the loss.
-// Errors are those of Forward.
-func (m *Model[T]) Gradients(b Batch) (float64, error) {
-	logits, err := m.Forward(b.Tokens, b.Lengths)
-	if err != nil {
-		return 0, err
-	}
+// Panics are those of Forward.
+func (m *Model[T]) Gradients(b Batch) float64 {
+	logits := m.Forward(b.Tokens, b.Lengths)
 	loss := crossEntropy(logits, m.losses.shape(1, len(b.Next)).Data, b.Next, true)
 	multiply(m.out.Gradient, logits, blas.Trans, m.h, blas.NoTrans)
 	dx := m.dx.shape(len(b.Tokens), m.Width)
@@ -132,7 +116,7 @@ func (m *Model[T]) Gradients(b Batch) (float64, error) {
 	for i, t := range m.tokens {
 		add(m.embedding.Gradient.Row(t), dx.Row(i))
 	}
-	return loss, nil
+	return loss
 }
 
 // Parameters returns all parameters of m in a fixed order.

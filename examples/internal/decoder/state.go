@@ -33,19 +33,19 @@ func (m *Model[T]) NewState() (*State[T], error) {
 }
 
 // Step reads the tokens that follow and returns the logits of the token after each one, a row each.
-// The next call of the model overwrites them. Errors are those of Forward.
-func (s *State[T]) Step(tokens []int) (dense.Matrix[T], error) {
+// The next call of the model overwrites them. Step panics if a token is not in the vocabulary.
+func (s *State[T]) Step(tokens []int) dense.Matrix[T] {
 	m := s.model
 	m.place.set(s.length, len(tokens))
 	for i, b := range m.blocks {
 		b.attention.state = s.layers[i]
 	}
-	logits, err := m.forward(tokens)
+	logits := m.forward(tokens)
 	for _, b := range m.blocks {
 		b.attention.state = nil
 	}
 	s.length += len(tokens)
-	return logits, err
+	return logits
 }
 
 // Bytes returns the number of bytes that the states of all layers take as files. States with a
@@ -63,13 +63,10 @@ func (s *State[T]) Bytes() (int, error) {
 }
 
 // Losses reads tokens as Step does, and returns −log p of the next token after each one, in nats,
-// in memory that the next call of the model overwrites. Errors are those of Forward.
-func (s *State[T]) Losses(tokens, next []int) ([]float64, error) {
-	logits, err := s.Step(tokens)
-	if err != nil {
-		return nil, err
-	}
+// in memory that the next call of the model overwrites.
+func (s *State[T]) Losses(tokens, next []int) []float64 {
+	logits := s.Step(tokens)
 	losses := s.model.losses.shape(1, len(next)).Data
 	crossEntropy(logits, losses, next, false)
-	return losses, nil
+	return losses
 }

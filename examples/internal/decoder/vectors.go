@@ -55,20 +55,12 @@ func addRows[T dense.Float](y, x dense.Matrix[T]) {
 	ranges(len(x.Data), elementGrain, func(lo, hi int) { add(y.Data[lo:hi], x.Data[lo:hi]) })
 }
 
-// squaredNorm returns Σx². One sum alone would wait for each addition.
-func squaredNorm[T dense.Float](x []T) float64 {
-	var s0, s1, s2, s3 float64
-	for ; len(x) >= 4; x = x[4:] {
-		a, b, c, d := float64(x[0]), float64(x[1]), float64(x[2]), float64(x[3])
-		s0 += a * a
-		s1 += b * b
-		s2 += c * c
-		s3 += d * d
-	}
+// squaredNorm returns Σx².
+func squaredNorm[T dense.Float](x []T) (sum float64) {
 	for _, v := range x {
-		s0 += float64(v) * float64(v)
+		sum += float64(v) * float64(v)
 	}
-	return (s0 + s1) + (s2 + s3)
+	return sum
 }
 
 // exps sets y to exp(x).

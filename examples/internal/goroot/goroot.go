@@ -2,12 +2,10 @@
 package goroot
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Read returns the contents of a file of the Go distribution. It returns false where the file is
@@ -28,9 +26,7 @@ func find() string {
 	if root := os.Getenv("GOROOT"); root != "" {
 		return root
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT").Output()
+	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return ""
 	}

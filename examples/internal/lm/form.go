@@ -57,6 +57,18 @@ func ParseForm(text string) (Form, error) {
 	return f, nil
 }
 
+// ParseForms reads several forms.
+func ParseForms(texts ...string) (forms []Form, err error) {
+	for _, text := range texts {
+		f, err := ParseForm(text)
+		if err != nil {
+			return nil, err
+		}
+		forms = append(forms, f)
+	}
+	return forms, nil
+}
+
 func (f Form) String() string {
 	s := f.Name
 	if f.Size > 0 {
@@ -79,9 +91,7 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 		}
 		m.Model.Use(l, heads)
 	}
-	if _, err := m.Forward(b.Tokens, b.Lengths); err != nil {
-		return err
-	}
+	m.Forward(b.Tokens, b.Lengths)
 	for l := range m.Layers {
 		forms := make([]performer.Attention[float32], m.Heads)
 		for h := range forms {

@@ -1,3 +1,5 @@
+// Package lm measures language models of package decoder: it reads them, cuts texts into sequences
+// of their tokens, and replaces their attention by other forms.
 package lm
 
 import (
@@ -73,6 +75,31 @@ func (m *Model) Head(layer, head int) (q, k, v dense.Matrix[float32]) {
 		k.ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim), v.ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim)
 }
 
+// Head is the queries, keys and values of a head, a row for each token.
+type Head struct{ Q, K, V dense.Matrix[float32] }
+
+// Gather returns some heads in batches of one size together. Head h of layer l has the number
+// l·m.Heads + h.
+func (m *Model) Gather(batches []decoder.Batch, numbers ...int) []Head {
+	n := len(batches[0].Tokens)
+	all := make([]Head, len(numbers))
+	for i := range all {
+		for _, x := range []*dense.Matrix[float32]{&all[i].Q, &all[i].K, &all[i].V} {
+			*x = dense.New[float32](len(batches)*n, m.HeadDim)
+		}
+	}
+	for j, b := range batches {
+		m.Forward(b.Tokens, b.Lengths)
+		for i, h := range numbers {
+			q, k, v := m.Head(h/m.Heads, h%m.Heads)
+			dense.Copy(all[i].Q.RowRange(j*n, (j+1)*n), q)
+			dense.Copy(all[i].K.RowRange(j*n, (j+1)*n), k)
+			dense.Copy(all[i].V.RowRange(j*n, (j+1)*n), v)
+		}
+	}
+	return all
+}
+
 // Loss is a mean loss in nats a token, and the time that it took.
 type Loss struct {
 	Nats float64
@@ -80,18 +107,31 @@ type Loss struct {
 }
 
 // Loss returns the mean loss over batches.
-func (m *Model) Loss(batches []decoder.Batch) (Loss, error) {
+func (m *Model) Loss(batches []decoder.Batch) Loss {
 	start := time.Now()
 	var sum, n float64
 	for _, b := range batches {
-		losses, err := m.Losses(b)
-		if err != nil {
-			return Loss{}, err
-		}
-		for _, l := range losses {
+		for _, l := range m.Losses(b) {
 			sum += l
 			n++
 		}
 	}
-	return Loss{sum / n, time.Since(start)}, nil
+	return Loss{sum / n, time.Since(start)}
+}
+
+// Compare calls report for each form, with the mean loss of the model whose heads all have the
+// form, and the difference from the loss with the first form.
+func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
+	var first float64
+	for i, f := range forms {
+		if err := f.Use(m, batches[0], seed); err != nil {
+			return err
+		}
+		nats := m.Loss(batches).Nats
+		if i == 0 {
+			first = nats
+		}
+		report(f, nats, nats-first)
+	}
+	return nil
 }

@@ -1,65 +1,36 @@
-// Package matrices reads and writes NumPy files of matrices, or of a stack of matrices of one
-// shape: rows×columns or heads×rows×columns.
+// Package matrices reads NumPy files of a matrix, or of a stack of matrices of one shape, and
+// compares matrices.
 package matrices
 
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// Tensor is a stack of matrices of the same shape.
-type Tensor[T dense.Float] struct {
-	Shape []int // rows×columns or heads×rows×columns
-	Data  []T   // in C order
-}
-
-// Heads returns the number of matrices: 1 for a tensor of rank 2.
-func (t Tensor[T]) Heads() int {
-	if len(t.Shape) == 2 {
-		return 1
-	}
-	return t.Shape[0]
-}
-
-// Head returns matrix h, a view.
-func (t Tensor[T]) Head(h int) dense.Matrix[T] {
-	r, c := t.Shape[len(t.Shape)-2], t.Shape[len(t.Shape)-1]
-	return dense.Of(r, c, t.Data[h*r*c:(h+1)*r*c])
-}
-
-func checkShape(path string, shape []int) error {
-	if n := len(shape); n != 2 && n != 3 {
-		return fmt.Errorf("%s: shape %v has rank %d, want 2 (L×d) or 3 (heads×L×d)", path, shape, n)
-	}
-	if slices.Contains(shape, 0) {
-		return fmt.Errorf("%s: shape %v has no element", path, shape)
-	}
-	return nil
-}
-
-// Read returns the tensor of a file, converted to T. It is an error, which names the file, if
-// npy.Open reports one, if the array has no element, if its rank is neither 2 nor 3, or if an
-// element is NaN or infinite.
-func Read[T dense.Float](path string) (Tensor[T], error) {
-	data, shape, err := npy.ReadFile[T](path)
+// Read returns the array of a file, rows×columns or heads×rows×columns, as the heads of one
+// sequence, and the shape of the array. The error names the file. It reports an array of another
+// rank or without elements, NaN and infinity, and what npy.ReadFile reports.
+func Read(path string) (x dense.Tensor[float32], shape []int, err error) {
+	data, shape, err := npy.ReadFile[float32](path)
 	if err != nil {
-		return Tensor[T]{}, err
+		return x, nil, err
 	}
 	for i, v := range data {
-		if f := float64(v); math.IsNaN(f) || math.IsInf(f, 0) {
-			return Tensor[T]{}, fmt.Errorf("%s: element %v is %v, want finite numbers", path, index(shape, i), f)
+		if v-v != 0 {
+			return x, nil, fmt.Errorf("%s: element %v is %v, want finite numbers", path, index(shape, i), v)
 		}
 	}
-	return Tensor[T]{Shape: shape, Data: data}, checkShape(path, shape)
-}
-
-// Write writes a tensor to a file, which it creates or replaces.
-func Write[T dense.Float](path string, t Tensor[T]) error {
-	return npy.WriteFile(path, t.Data, t.Shape...)
+	switch n := len(shape); {
+	case n != 2 && n != 3:
+		return x, nil, fmt.Errorf("%s: shape %v has rank %d, want 2 (L×d) or 3 (heads×L×d)", path, shape, n)
+	case len(data) == 0:
+		return x, nil, fmt.Errorf("%s: shape %v has no element", path, shape)
+	}
+	heads := len(data) / (shape[len(shape)-2] * shape[len(shape)-1])
+	return dense.TensorOf(1, heads, shape[len(shape)-2], shape[len(shape)-1], data), shape, nil
 }
 
 // index returns the indices of element i, in C order.
@@ -70,4 +41,20 @@ func index(shape []int, i int) []int {
 		i /= shape[a]
 	}
 	return at
+}
+
+// Distance returns ‖a − b‖/‖b‖, in Frobenius norms over all heads.
+func Distance(a, b []dense.Matrix[float32]) float64 {
+	var diff, size float64
+	for h := range a {
+		for i := range a[h].Rows {
+			y := b[h].Row(i)
+			for j, x := range a[h].Row(i) {
+				e := float64(x) - float64(y[j])
+				diff += e * e
+				size += float64(y[j]) * float64(y[j])
+			}
+		}
+	}
+	return math.Sqrt(diff / size)
 }

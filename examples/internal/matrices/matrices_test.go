@@ -14,33 +14,30 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-func TestRoundTrip(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.npy")
-	for _, shape := range [][]int{{3, 4}, {2, 3, 2}, {1, 12}} {
-		in := matrices.Tensor[float32]{Shape: shape, Data: make([]float32, 12)}
-		for i := range in.Data {
-			in.Data[i] = float32(i) + 0.1
-		}
-		require.NoError(t, matrices.Write(path, in))
-		out, err := matrices.Read[float32](path)
-		require.NoError(t, err)
-		assert.Equal(t, in, out)
-	}
-}
-
 func TestHeads(t *testing.T) {
-	x := matrices.Tensor[float64]{Shape: []int{2, 1, 2}, Data: []float64{1, 2, 3, 4}}
-	assert.Equal(t, 2, x.Heads())
-	assert.Equal(t, dense.Of(1, 2, []float64{3, 4}), x.Head(1))
-	x.Shape = []int{2, 2}
-	assert.Equal(t, 1, x.Heads())
-	assert.Equal(t, dense.Of(2, 2, []float64{1, 2, 3, 4}), x.Head(0))
+	path := filepath.Join(t.TempDir(), "x.npy")
+	for _, want := range [][]int{{3, 4}, {2, 3, 2}, {1, 12}} {
+		data := make([]float32, 12)
+		for i := range data {
+			data[i] = float32(i) + 0.1
+		}
+		require.NoError(t, npy.WriteFile(path, data, want...))
+		x, shape, err := matrices.Read(path)
+		require.NoError(t, err)
+		assert.Equal(t, want, shape)
+		heads := append([]int{1}, shape...)[len(shape)-2]
+		rows, cols := shape[len(shape)-2], shape[len(shape)-1]
+		require.Equal(t, [4]int{1, heads, rows, cols}, x.Shape())
+		for h := range heads {
+			assert.Equal(t, dense.Of(rows, cols, data[h*rows*cols:(h+1)*rows*cols]), dense.Head(x, 0, h))
+		}
+	}
 }
 
 func TestHalfPrecision(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npy")
 	require.NoError(t, npy.WriteFile(path, half.Encode[half.Float16](nil, []float32{1, -2.5}), 1, 2))
-	x, err := matrices.Read[float32](path)
+	x, _, err := matrices.Read(path)
 	require.NoError(t, err)
 	assert.Equal(t, []float32{1, -2.5}, x.Data)
 }
@@ -58,19 +55,24 @@ func TestErrors(t *testing.T) {
 		{[]int{1, 2, 2}, float32(math.Inf(-1)), "element [0 1 0] is -Inf"},
 	} {
 		require.NoError(t, npy.WriteFile(path, []float32{1, 2, c.value, 4}, c.shape...))
-		_, err := matrices.Read[float32](path)
+		_, _, err := matrices.Read(path)
 		assert.ErrorContains(t, err, path+": "+c.want)
 	}
 	require.NoError(t, npy.WriteFile(path, []float32{1, 2}, 2))
-	_, err := matrices.Read[float64](path)
+	_, _, err := matrices.Read(path)
 	assert.ErrorContains(t, err, "rank 1")
 	require.NoError(t, npy.WriteFile(path, []bool{true, false}, 1, 2))
-	x, err := matrices.Read[float32](path)
+	x, _, err := matrices.Read(path)
 	require.NoError(t, err)
 	assert.Equal(t, []float32{1, 0}, x.Data)
 	require.NoError(t, npy.WriteFile(path, []float32{}, 2, 0))
-	_, err = matrices.Read[float64](path)
+	_, _, err = matrices.Read(path)
 	assert.EqualError(t, err, path+": shape [2 0] has no element")
-	_, err = matrices.Read[float64]("missing.npy")
+	_, _, err = matrices.Read("missing.npy")
 	assert.ErrorContains(t, err, "missing.npy: no such file")
+}
+
+func TestDistance(t *testing.T) {
+	a, b := dense.Of(2, 2, []float32{1, 2, 3, 4}), dense.Of(2, 2, []float32{1, 2, 3, 5})
+	assert.InDelta(t, 1/math.Sqrt(39), matrices.Distance([]dense.Matrix[float32]{a}, []dense.Matrix[float32]{b}), 1e-12)
 }

@@ -62,15 +62,11 @@ func (t *Table) Fprint(w io.Writer) error {
 func (t *Table) line(b *strings.Builder, cells []string, widths []int) {
 	var line strings.Builder
 	for j, cell := range cells {
-		if j > 0 {
-			line.WriteString("  ")
-		}
-		fill := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+		width := widths[j]
 		if j < t.left {
-			line.WriteString(cell + fill)
-		} else {
-			line.WriteString(fill + cell)
+			width = -width
 		}
+		fmt.Fprintf(&line, "%*s  ", width, cell)
 	}
 	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 }

@@ -51,17 +51,9 @@ type Model struct {
 // vocabulary of V words. The randomness of src decides where the search for the singular vectors
 // starts, hence only the last digits and the last few columns.
 //
-// It is an error if the options are not positive, if Vocabulary is less than Dim, or if the text
-// has fewer than Dim different words.
+// The options are positive, and Vocabulary is at least Dim. It is an error if the text has fewer
+// than Dim different words.
 func Learn(text []string, opts Options, src rand.Source) (*Model, error) {
-	switch {
-	case opts.Dim < 1:
-		return nil, fmt.Errorf("vectors: Dim = %d, want at least 1", opts.Dim)
-	case opts.Vocabulary < opts.Dim:
-		return nil, fmt.Errorf("vectors: Vocabulary = %d, want at least Dim = %d", opts.Vocabulary, opts.Dim)
-	case opts.Window < 1:
-		return nil, fmt.Errorf("vectors: Window = %d, want at least 1", opts.Window)
-	}
 	m := &Model{}
 	m.number(text, opts.Vocabulary)
 	if len(m.Words) < opts.Dim {
@@ -156,27 +148,4 @@ func (m *Model) Sequence(n int) dense.Matrix[float64] {
 		copy(x.Row(i), m.Vectors.Row(t))
 	}
 	return x
-}
-
-// Nearest returns the n words other than word whose vectors have the largest cosine with its own,
-// nearest first, and those cosines. Both are empty if word is not in the vocabulary.
-func (m *Model) Nearest(word string, n int) (words []string, cosines []float64) {
-	at := slices.Index(m.Words, word)
-	if at < 0 {
-		return nil, nil
-	}
-	cosine := make([]float64, len(m.Words))
-	others := make([]int, 0, len(m.Words)-1)
-	for i := range m.Words {
-		cosine[i] = floats.Dot(m.Vectors.Row(at), m.Vectors.Row(i))
-		if i != at {
-			others = append(others, i)
-		}
-	}
-	slices.SortStableFunc(others, func(a, b int) int { return cmp.Compare(cosine[b], cosine[a]) })
-	for _, i := range others[:min(n, len(others))] {
-		words = append(words, m.Words[i])
-		cosines = append(cosines, cosine[i])
-	}
-	return words, cosines
 }

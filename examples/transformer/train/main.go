@@ -38,7 +38,7 @@ type settings struct {
 	seed                               uint64
 }
 
-func run(args []string, stdout, _ io.Writer) error {
+func run(args []string, stdout io.Writer) error {
 	fs := cli.NewFlags("train")
 	var s settings
 	fs.StringVar(&s.out, "out", "", "`folder` of the results, which is made")

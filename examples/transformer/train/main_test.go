@@ -85,7 +85,7 @@ func TestErrors(t *testing.T) {
 		"GiB of memory":           "-out OUT -layers 100 -heads 64",
 		`-out "main.go/x": not a`: "-out main.go/x",
 	} {
-		err := run(strings.Fields(strings.ReplaceAll(args, "OUT", out)), io.Discard, io.Discard)
+		err := run(strings.Fields(strings.ReplaceAll(args, "OUT", out)), io.Discard)
 		assert.ErrorContains(t, err, want)
 	}
 }

@@ -55,11 +55,8 @@ func (t *training) run() error {
 		}
 	}
 	took := time.Since(t.start)
-	loss, err := t.corpus.loss(t.model, len(t.corpus.heldOut))
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(t.stdout, "%d tokens in %.0f s; held out: %.4f nats a token, %.4f bits a byte\n",
+	loss := t.corpus.loss(t.model, len(t.corpus.heldOut))
+	_, err := fmt.Fprintf(t.stdout, "%d tokens in %.0f s; held out: %.4f nats a token, %.4f bits a byte\n",
 		t.tokens, took.Seconds(), loss, loss/math.Ln2/t.corpus.bytesPerToken)
 	return err
 }
@@ -67,10 +64,7 @@ func (t *training) run() error {
 // step takes one step and returns the loss before it.
 func (t *training) step() (float64, error) {
 	length := contextAt(t.done, t.context)
-	loss, err := t.model.Gradients(t.corpus.sample(t.settings.tokens/length, length, &t.sequences))
-	if err != nil {
-		return 0, err
-	}
+	loss := t.model.Gradients(t.corpus.sample(t.settings.tokens/length, length, &t.sequences))
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return 0, fmt.Errorf("the loss of step %d is %v; a lower -rate may help", t.steps, loss)
 	}
@@ -86,10 +80,7 @@ func (t *training) step() (float64, error) {
 
 // point prints the losses, appends them to curve.csv, and writes the model.
 func (t *training) point(loss float64) error {
-	heldOut, err := t.corpus.loss(t.model, glance*t.context)
-	if err != nil {
-		return err
-	}
+	heldOut := t.corpus.loss(t.model, glance*t.context)
 	seconds := time.Since(t.start).Seconds()
 	fmt.Fprintf(t.stdout, "%6.0f s, step %d: training %.4f, held out %.4f\n", seconds, t.steps, loss, heldOut)
 	t.row(fmt.Sprintf("%.0f", seconds), strconv.Itoa(t.steps), strconv.Itoa(t.tokens),
