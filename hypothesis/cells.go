@@ -15,12 +15,13 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells are what a two-sample test has to know of a sample: the mean features of cells of so many
-// rows each. Compare moves whole cells between samples. That is exact, as moving rows is, because
-// rows of a cell stay together in every draw; it costs little for any number of rows; and cells
-// from several machines merge. Rows beyond the last whole cell stay in their sample.
+// Cells hold the data of one sample for a two-sample test: the mean features of cells, which are
+// groups of equally many rows. Compare permutes whole cells between the samples. The test is as
+// exact as one that permutes rows, because the rows of a cell stay together in every draw. The cost
+// of a draw does not depend on the number of rows, and cells from several machines can be merged.
+// Rows beyond the last whole cell stay in their sample.
 //
-// Cells take 8·D bytes each. They belong to one goroutine.
+// A cell takes 8·D bytes. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
 	d, width int
@@ -29,19 +30,20 @@ type Cells[T dense.Float] struct {
 	rows     int
 	cells    []*group
 	part     *group // the cell that is being filled, or nil
-	rest     *group // rows that belong to no cell
+	rest     *group // the rows that belong to no cell
 
 	prints *stream.Fingerprint
 }
 
-// group is the mean of the features of some rows, and the squares of their distances from it.
+// group holds the mean of the features of some rows, and the sum of the squared distances from the
+// mean.
 type group struct {
 	rows    float64
 	mean    []float64
 	squares float64 // Σ‖φ − mean‖²
 }
 
-// add adds the features of a row, about the mean [Chan et al. 1983].
+// addRow adds the features of a row to g, with the updates of [Chan et al. 1983].
 func addRow[T dense.Float](g *group, phi []T) {
 	g.rows++
 	before := (g.rows - 1) / g.rows
@@ -54,7 +56,7 @@ func addRow[T dense.Float](g *group, phi []T) {
 	g.squares += before * square
 }
 
-// join adds the rows of o.
+// join adds the rows of o to g.
 func (g *group) join(o *group) {
 	if o == nil || o.rows == 0 {
 		return
@@ -69,12 +71,12 @@ func (g *group) join(o *group) {
 	g.rows += o.rows
 }
 
-// NewCells returns no cells, for the features of phi: cells of size rows, and most of them at most.
-// Rows beyond size·most count in the estimates and stay in their sample. Some 500 cells in each
-// sample are as good as cells of one row; for size 1 and samples that fit into memory call
+// NewCells returns empty Cells for the features of phi, with size rows in a cell and at most most
+// cells. Rows beyond size·most count in the estimates of Compare and stay in their sample. Some 500
+// cells in each sample give the power of cells of one row. For samples that fit into memory call
 // TwoSample.
 //
-// An error reports a nil phi, and size or most below 1 or out of memory.
+// An error reports a nil phi, and size or most below 1 or too large for memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -92,7 +94,7 @@ func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) 
 	return &Cells[T]{phi: phi, d: d, width: width, size: size, most: most, prints: new(stream.Fingerprint)}, nil
 }
 
-// dims returns the dimensions of a map, or an error if it has none.
+// dims returns the dimensions of phi. An error reports a nil phi and dimensions below 1.
 func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) {
 	if phi == nil {
 		return 0, 0, fmt.Errorf("hypothesis: %s is nil, want a feature map", name)
@@ -109,18 +111,19 @@ func (c *Cells[T]) Rows() int { return c.rows }
 // Count returns the number of whole cells.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d), in an order that it draws: rows that are sorted within a call do
-// not harm. Rows that are sorted from call to call, as those of sorted files, do; see package
-// documentation.
+// Add adds the rows of x (n×d) in a random order. The test does not suffer from rows that are
+// sorted within a call. The test loses power if the rows are sorted from call to call, as the rows
+// of sorted files are; see the package documentation.
 //
 // An error reports zero Cells, an x without d columns, an element of x or a feature that is not
-// finite, and a nil src; c is then as before, but for a feature. Cost: n transforms and n·D
-// operations.
+// finite, and a nil src. An error leaves c unchanged, except the error of a feature. The cost is n
+// transforms and n·D operations.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
 
-// add is Add of the sample of that name up to the end of ctx, whose error leaves some of the rows added.
+// add adds the rows of the sample with the given name until ctx ends. The error of ctx leaves some
+// of the rows added.
 func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
@@ -152,7 +155,7 @@ func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src 
 	return nil
 }
 
-// blockRows is the number of rows whose features are formed together.
+// blockRows is the number of rows in one call of Transform.
 const blockRows = 256
 
 var (
@@ -160,8 +163,8 @@ var (
 	errNoSource = errors.New("hypothesis: src is nil, want a source of randomness")
 )
 
-// checkFeatures returns an error unless the features of some rows of a sample are finite. row returns
-// the number that a row has in the sample.
+// checkFeatures returns an error unless the features of some rows of a sample are finite. row
+// returns the index of a row in the sample.
 func checkFeatures[T dense.Float](name string, phi dense.Matrix[T], row func(i int) int) error {
 	for i := range phi.Rows {
 		for j, v := range phi.Row(i) {
@@ -204,9 +207,10 @@ func (c *Cells[T]) append(phi []T) {
 
 func (c *Cells[T]) none() *group { return &group{mean: make([]float64, c.width)} }
 
-// Merge adds the cells of other, which is not changed: of other rows of the same sample, in another
-// process or file. Cells beyond the most of c, and the rows of other beyond its last whole cell,
-// stay in their sample. An error reports an other of other features or of another size of cells.
+// Merge adds the cells of other to c: other holds further rows of the same sample, for example of
+// another process or file. Merge does not change other. Cells beyond the limit of c, and the rows
+// of other beyond its last whole cell, stay in their sample. An error reports that other has other
+// features or another size of cells.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err
@@ -246,12 +250,12 @@ func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	return nil
 }
 
-// marks tell the features of c from others.
+// marks returns the fingerprint of the features of c.
 func (c *Cells[T]) marks() []float64 {
 	return stream.Of(c.prints, c.d, c.width, c.phi.Transform)
 }
 
-// whole returns all rows as one group.
+// whole returns all rows of c as one group.
 func (c *Cells[T]) whole() *group {
 	all := c.none()
 	for _, g := range append([]*group{c.rest, c.part}, c.cells...) {

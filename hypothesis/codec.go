@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/stream"
 )
 
-// Cells as bytes, all numbers little endian: the header of package stream with the name "rfcells"
-// and a zero, version 1, the size of an element of the features, and the words
+// The bytes of Cells, with all numbers little endian, are the header of package frame with the name
+// "rfcells" and a zero, version 1, the size of an element of the features, and the words
 //
 //	d, dimension of points
 //	D, number of features
@@ -19,11 +19,11 @@ import (
 //
 // and the number of cells, then in float64
 //
-//	D             marks of the features
+//	D             fingerprint of the features
 //	each (D + 2)  cells, then the rows outside cells, then the rows of the cell that is being filled:
 //	              number of rows, Σ‖φ − mean‖², mean
 //
-// and at the end the CRC-32C of all that precedes it, a uint32.
+// and at the end, as a uint32, the CRC-32C of all bytes before it.
 const (
 	cellsName    = "rfcells\x00"
 	cellsVersion = 1
@@ -34,8 +34,8 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Cells[float64])(nil)
 )
 
-// MarshalBinary returns the cells as bytes, which any architecture can read: 8·D bytes a cell and a
-// few more.
+// MarshalBinary encodes the cells as bytes, in 8·D bytes per cell and a few more. Every
+// architecture can read the bytes.
 func (c *Cells[T]) MarshalBinary() ([]byte, error) {
 	if c.phi == nil {
 		return nil, errNoCells
@@ -52,11 +52,11 @@ func (c *Cells[T]) MarshalBinary() ([]byte, error) {
 	return stream.Seal(b, 0), nil
 }
 
-// UnmarshalBinary replaces c by the cells that data encodes. c is one of NewCells for the same type,
-// map and size, and keeps its most; features are compared by their values at a few points.
-// UnmarshalBinary returns an error and leaves c as it is if anything differs, if there are more cells
-// than most, or if the bytes are damaged. The checksum finds damage, not forgery. Memory follows the
-// length of data.
+// UnmarshalBinary replaces the content of c by the cells in data. Make c by NewCells with the same
+// type, map and size. c keeps its limit of cells. UnmarshalBinary compares the features by their
+// values at a few points. UnmarshalBinary returns an error, and leaves c unchanged, if the type,
+// map or size differ, if data has more cells than the limit, or if data is damaged. The checksum
+// finds damage, not forgery. The memory is proportional to the length of data.
 func (c *Cells[T]) UnmarshalBinary(data []byte) error {
 	if c.phi == nil {
 		return errNoCells

@@ -6,70 +6,74 @@
 //	r, err = hypothesis.Independence(ctx, phi, psi, x, y, hypothesis.Options{}, src) // HSIC
 //	r.P                                                                             // small if they differ
 //
-// # What is tested
+// # What the tests compare
 //
-// The mean of features φ̄ is an estimate of the mean embedding of a distribution with the kernel
-// φ(x)ᵀφ(y). TwoSample compares those of two samples: the squared distance of the means is the
-// maximum mean discrepancy MMD² [Gretton et al. 2012], which takes (m + n)² evaluations of a kernel
-// otherwise. With random features it is the statistic of Zhao & Meng [2015]. Independence compares
-// the covariance of φ(x) and ψ(y) with 0: its squared Frobenius norm is the Hilbert–Schmidt
-// independence criterion HSIC [Gretton et al. 2005]. rff.Identity compares means, and covariances
-// of columns; random features of a Gaussian kernel see any difference that is large enough beside
-// the length-scale and the noise.
+// The mean φ̄ of the features of a sample estimates the mean embedding of its distribution with the
+// kernel φ(x)ᵀφ(y). TwoSample compares the mean features of two samples. Their squared distance is
+// the maximum mean discrepancy MMD² [Gretton et al. 2012], which takes (m + n)² evaluations of a
+// kernel without features. With random features it is the statistic of Zhao & Meng [2015].
+// Independence compares the covariance of φ(x) and ψ(y) with 0. The squared Frobenius norm of the
+// covariance is the Hilbert–Schmidt independence criterion HSIC [Gretton et al. 2005]. With
+// rff.Identity the tests compare means, and covariances of columns. Random features of a Gaussian
+// kernel find differences of any kind, if the differences are large compared with the length-scale
+// and the noise.
 //
 // # What the p-value says
 //
-// p-values come from permutations and are exact for every number of rows, features and draws: if
-// the hypothesis holds, p ≤ α has the probability α at most, and α for α = k/(1 + B) where
-// permutations do not tie. The data count as a draw [Phipson & Smyth 2010]. Ties, which rounding
-// does not tell apart, count against a rejection. Asymptotic laws, sums of weighted χ² variables,
-// would be right for many rows only, and draws are cheap: sums over rows are formed once, for cells
-// of rows, and a draw moves cells. A set of permutations that is a group, as these are, is as exact
-// as all permutations [Hemerik & Goeman 2018].
+// The p-values come from permutations and are exact for every number of rows, features and draws.
+// If the hypothesis holds, P(p ≤ α) ≤ α, with equality for α = k/(1 + B) if no two permutations
+// tie. The data count as one draw [Phipson & Smyth 2010]. A draw whose statistic equals that of the
+// data up to rounding counts as a tie, and ties make the p-value larger. Asymptotic laws, which are
+// sums of weighted χ² variables, hold for many rows only. Permutations are cheap: a test computes
+// the sums over the rows of each cell once, and a draw permutes cells. The permutations of cells
+// form a group, and a group of permutations gives a test as exact as all permutations do [Hemerik &
+// Goeman 2018].
 //
-// This needs rows that are exchangeable, as independent rows are, and features that do not know the
-// sample of a row: drawn without the rows, or from all rows alike. For a length-scale that is
-// ridge.MedianDistance of x and y in one matrix, as for landmarks that are drawn from both
-// uniformly. Several tests, of several length-scales for example, need a correction, such as P
-// times their number.
+// The rows must be exchangeable, as independent rows are. The features must not depend on which
+// sample a row belongs to: draw the map without the rows, or fit the map to the rows of both
+// samples together. For example, the length-scale may be ridge.MedianDistance of the rows of x and
+// y in one matrix, and landmarks may be drawn uniformly from the rows of both. Several tests, for
+// example with several length-scales, need a correction: multiply P by their number.
 //
 // # Features and power
 //
-// Tests with D = 100 and more features of the median distance found differences of 100 rows as
-// often as the exact test with the kernel: docs/learning.md has the table. Fewer features are as
-// valid and find less. MMD with D features of one draw is blind to what they do not see.
+// With 100 or more features of the median distance, the tests found differences between samples of
+// 100 rows as often as the exact test with the kernel did. docs/learning.md has the table. A test
+// with fewer features is as valid, and finds fewer differences. The MMD with D features of one draw
+// misses a difference that does not change the mean of these features.
 //
-// # Where it fails
+// # Where the tests fail
 //
-//   - Rows that depend on their neighbours, such as time series, are not exchangeable: both tests
-//     reject far too often. For two samples cells of consecutive rows help, much longer than the
-//     dependence: NewCells with that size, and Add one cell at a time. Rows by the day or the
-//     patient, which are alike inside, are cells as well.
-//   - Add shuffles the rows of a call. Rows that are sorted from call to call end up in cells that
-//     differ more than rows do, and the test finds less than it should.
-//   - A length-scale far too short finds nothing, one far too long finds differences of means
-//     alone.
-//   - A discrepancy in few of many columns drowns in the distances of all: test these columns, or
-//     scale columns.
-//   - Few rows have few permutations: 3 and 3 rows have 20 divisions, each as good as its mirror
-//     image, and no p-value below 0.1. No p-value at all is below 1/(1 + B).
-//   - float32 rounds points with a large mean before any feature sees them.
+//   - Rows that depend on their neighbours, such as rows of time series, are not exchangeable. Both
+//     tests reject far too often. For two samples use cells of consecutive rows that are much
+//     longer than the dependence: call NewCells with that size, and Add with one cell at a time.
+//     Groups of similar rows, such as the rows of one day or of one patient, can be cells as well.
+//   - Add shuffles the rows of one call. If the rows are sorted from call to call, the cells differ
+//     more than single rows do, and the test finds fewer differences than it should.
+//   - With a length-scale that is far too short the tests find nothing. With one that is far too
+//     long they find differences of means only.
+//   - The distances of all columns hide a difference in a few of many columns. Test these columns
+//     alone, or scale the columns.
+//   - Few rows have few permutations. Two samples of 3 rows have 20 divisions, each as good as its
+//     mirror image, so that no p-value is below 0.1. No p-value is below 1/(1 + B).
+//   - float32 rounds points with a large mean before their features are computed.
 //   - Features smaller than 10⁻¹⁵⁰ have squares of 0, and the p-value is 1.
 //
 // NaN and infinite elements and features are errors.
 //
-// # More rows than memory
+// # Samples larger than memory
 //
-// Cells hold what TwoSample needs. They travel as bytes, and those of different files and machines
-// merge. Some hundred cells of each sample have the power of all rows:
+// Cells hold the features that TwoSample needs. Cells can be encoded as bytes, and cells of
+// different files and machines can be merged. A test with some hundred cells of each sample has the
+// power of a test with all rows:
 //
 //	c, err := hypothesis.NewCells(phi, 1000, 500) // up to 500 cells of 1000 rows
-//	err = c.Add(part, src)                        // for each part
-//	err = c.Merge(other)                          // of each machine
+//	err = c.Add(part, src)                        // for each part of the rows
+//	err = c.Merge(other)                          // for each machine
 //	r, err := hypothesis.Compare(ctx, c, d, 999, src)
 //
-// Independence needs its rows twice and takes them
-// in memory; it is valid for a random part of the rows.
+// Independence reads its rows twice and needs them in memory. Independence is also valid for a
+// random part of the rows.
 //
 // # References
 //

@@ -17,35 +17,35 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Independence tests whether row i of x (n×d) tells anything about row i of y (n×e), by the
-// Hilbert–Schmidt independence criterion [Gretton et al. 2005, 2007] of the features φ (D) and ψ
-// (E),
+// Independence tests whether the rows of x (n×d) and y (n×e) are independent, where row i of x and
+// row i of y are a pair. The test is a permutation test with the Hilbert–Schmidt independence
+// criterion [Gretton et al. 2005, 2007] of the features φ (D) and ψ (E),
 //
 //	Statistic  ‖1/n·Σ(φ(x_i) − φ̄)(ψ(y_i) − ψ̄)ᵀ‖²,  the biased estimate of HSIC, tr(KHLH)/n²,
 //	Unbiased   [ ‖Σφ̃ψ̃ᵀ‖² + ab/((n−1)(n−2)) − nc/(n−2) ] / (n(n−3)),
 //	           a = Σ‖φ̃_i‖², b = Σ‖ψ̃_i‖², c = Σ‖φ̃_i‖²‖ψ̃_i‖² [Song et al. 2012],
 //
-// with φ̃ and ψ̃ about their means,
-// and a permutation test, which moves the rows of y against those of x. If x and y are independent
-// and the rows of one of them are exchangeable, P(p ≤ α) ≤ α for every n, D, E and B. φ may be
-// fitted to x and ψ to y, without a look at pairs.
+// with φ̃ = φ − φ̄ and ψ̃ = ψ − ψ̄. Draws permute the rows of y. If x and y are independent, and
+// the rows of x or the rows of y are exchangeable, then P(p ≤ α) ≤ α for every n, D, E and B. φ may
+// be fitted to x, and ψ to y. Neither may be fitted to pairs.
 //
-// Up to Options.Cells rows all permutations are equally likely. More rows are divided at random
-// into H cells, and each draw rotates the rows of y inside each cell by one of k steps, k·H = Cells
-// or less: a group of permutations, which is as exact, and whose sums are formed once. At most 1/k
-// of a dependence leaks into draws.
+// With up to Options.Cells rows all permutations are equally likely. More rows are divided at
+// random into H cells. Each draw then rotates the rows of y inside each cell by one of k steps,
+// with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact,
+// and the sums of products are computed once. At most 1/k of a dependence is left in a draw.
 //
-// Cost: for few rows B·n·D·E multiply-adds; for more 2n transforms of each map, k·n·D·E
-// multiply-adds and H·B·D·E additions, in float64, with H = k = √Cells = 32, or less to hold their
-// D×E matrices in 256 MB. 50 features of each are plenty; components of package components are a
-// good choice where one wants more. The result does not depend on GOMAXPROCS.
+// The cost for up to Cells rows is B·n·D·E multiply-adds. For more rows it is 2n transforms of each
+// map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which is 32 by
+// default, or less so that their D×E matrices take at most 256 MB. 50 features of each map are
+// enough for most tests. If you need more, use the maps of package components. The result does not
+// depend on GOMAXPROCS.
 //
-// Features may be as large or small as numbers of float64 are. Statistic and Unbiased are infinite or 0
-// where they are beyond all such numbers; P is not.
+// Features of any size that float64 holds are allowed. Statistic and Unbiased are infinite or 0 if
+// they are beyond the range of float64. P is right even then.
 //
-// An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, columns
-// that do not fit, elements and features that are not finite, options out of range, and the end of
-// ctx, which is looked at between blocks of rows and of products. A nil ctx panics.
+// An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, a wrong
+// number of columns, elements and features that are not finite, options out of range, and the end
+// of ctx. Independence checks ctx between blocks of rows and between products. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -110,8 +110,8 @@ func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 	}, nil
 }
 
-// pairs are the features of both sides, formed for some rows at a time. Features and means are divided
-// by a power of two, so that no square overflows, nor all of them underflow.
+// pairs computes the features of both samples in blocks of rows. It divides features and means by a
+// power of two, so that no square overflows and not all squares underflow.
 type pairs[T dense.Float] struct {
 	ctx     context.Context
 	sides   [2]side[T]
@@ -130,14 +130,14 @@ type side[T dense.Float] struct {
 
 func (p *pairs[T]) width(i int) int { return len(p.sides[i].mean.mean) }
 
-// tolerance bounds the rounding of the norm of a product.
+// tolerance returns a bound of the rounding error in the norm of a product.
 func (p *pairs[T]) tolerance() float64 {
 	n := float64(len(p.order))
 	means := norm(p.sides[0].mean.mean)*math.Sqrt(n*p.b) + norm(p.sides[1].mean.mean)*math.Sqrt(n*p.a)
 	return 0x1p-45*p.norms + 0x1p-50*means
 }
 
-// findMeans finds the means of the features.
+// findMeans computes the means of the features.
 func (p *pairs[T]) findMeans() error {
 	for i := range p.sides {
 		s, peak := &p.sides[i], 0.0
@@ -162,15 +162,15 @@ func (p *pairs[T]) findMeans() error {
 	return p.ctx.Err()
 }
 
-// scale divides x by 2^e. No digit changes.
+// scale divides x by 2^e, without rounding.
 func scale(x []float64, e int) {
 	for i, v := range x {
 		x[i] = math.Ldexp(v, -e)
 	}
 }
 
-// features returns the features of rows lo to hi of the order, about the means, and counts them.
-// After the end of the context some are missing.
+// features returns the features, less their means, of rows lo to hi in the random order, and counts
+// the rows. After the end of the context some features are missing.
 func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	for i, s := range p.sides {
 		both[i] = dense.New[float64](hi-lo, p.width(i))
@@ -194,7 +194,7 @@ func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	return both
 }
 
-// addProduct adds XᵀY to beta·C, some columns of X between two looks at the context.
+// addProduct sets C = beta·C + XᵀY. It checks the context after every few columns of X.
 func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.Matrix[float64]) {
 	columns := max(1, int(0x1p27/float64(max(1, x.Rows))/float64(y.Cols)))
 	for lo, hi := range interrupt.Ranges(p.ctx, x.Cols, columns) {
@@ -202,8 +202,8 @@ func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.
 	}
 }
 
-// drawn returns the norms of the data and of draws: f(b, c) writes the product of draw b into c,
-// where draw 0 is the data.
+// drawn returns the norms of the products of all draws, where draw 0 is the data. f(b, c) writes
+// the product of draw b to c.
 func (p *pairs[T]) drawn(draws int, f func(b int, c dense.Matrix[float64])) ([]float64, error) {
 	norms := make([]float64, draws+1)
 	parallel.Rows(len(norms), 8, func(lo, hi int) {
@@ -216,12 +216,13 @@ func (p *pairs[T]) drawn(draws int, f func(b int, c dense.Matrix[float64])) ([]f
 	return norms, p.ctx.Err()
 }
 
-// whole returns the norms of products of all rows, those of y in any order.
+// whole returns the norms of the products of all rows, with the rows of y in a random order in each
+// draw.
 func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), error) {
 	n := len(p.order)
 	both := p.features(0, n)
 	return func(rng *rand.Rand, draws int) ([]float64, error) {
-		// One seed a draw, so that draws may come in any order.
+		// Each draw has a seed of its own, so that goroutines may compute the draws in any order.
 		seeds := make([]uint64, draws+1)
 		for b := range seeds {
 			seeds[b] = rng.Uint64()
@@ -242,7 +243,8 @@ func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), 
 	}, p.ctx.Err()
 }
 
-// rotated returns the norms of sums of products of cells, those of y rotated inside each.
+// rotated returns the norms of the sums of products over cells, with the rows of y rotated in each
+// cell.
 func (p *pairs[T]) rotated(cells int) (func(rng *rand.Rand, draws int) ([]float64, error), error) {
 	const numbers = 1 << 25 // 256 MB
 	d, e := p.width(0), p.width(1)

@@ -14,14 +14,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options are the choices of tests. The zero value is the usual one.
+// Options adjusts the tests. The zero value has the usual choices.
 type Options struct {
 	// Draws is the number B of permutations; 0 for 999. No p-value is below 1/(1 + B).
 	Draws int
 
-	// Cells is the number of cells that permutations move, at least 64; 0 for 1024. Each row is a
-	// cell of its own as long as there are no more rows. More cells cost time, and gain nothing
-	// measurable.
+	// Cells is the number of cells that permutations move, at least 64; 0 for 1024. With at most
+	// Cells rows each row is a cell. More cells take more time, and gave no measurable gain in
+	// power.
 	Cells int
 }
 
@@ -41,43 +41,43 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// Result is what a test found.
+// Result is the result of a test.
 type Result struct {
-	// P is the p-value, (1 + number of draws whose statistic is at least the one of the data)/(1 +
-	// B).
+	// P is the p-value (1 + n)/(1 + B), where n is the number of draws whose statistic is at least
+	// the statistic of the data.
 	P float64
 
-	// Statistic is the squared norm that the test compares, an estimate that is too large by what
-	// chance adds.
+	// Statistic is the squared norm that the test compares. As an estimate it is biased upwards.
 	Statistic float64
 
-	// Unbiased is the estimate of the same without bias. It may be negative.
+	// Unbiased is an unbiased estimate of the same quantity. It may be negative.
 	Unbiased float64
 
 	Draws int // B
 }
 
-// TwoSample tests whether the rows of x (m×d) and y (n×d) have one distribution, by the maximum
-// mean discrepancy [Gretton et al. 2012] of the features φ,
+// TwoSample tests whether the rows of x (m×d) and y (n×d) have the same distribution. The test is a
+// permutation test with the maximum mean discrepancy [Gretton et al. 2012] of the features φ,
 //
 //	Statistic  ‖φ̄_x − φ̄_y‖²,  the biased estimate of MMD² with the kernel φ(x)ᵀφ(y),
 //	Unbiased   Statistic − Σ‖φ(x_i) − φ̄_x‖²/(m(m−1)) − Σ‖φ(y_i) − φ̄_y‖²/(n(n−1)),
 //
-// and a permutation test. If all rows are independent draws of one distribution, or if only their
-// order tells nothing (exchangeable rows), then for every m, n, D and B
+// If all rows are independent draws of one distribution, or at least exchangeable, then for every
+// m, n, D and B
 //
 //	P(p ≤ α) ≤ α,
 //
-// with equality at α = k/(1 + B) where no two permutations tie. φ must not know which rows are x: a
-// map drawn apart from the rows, or fitted to the rows of both together in ways that do not look at
-// their order, keeps this exact.
+// with equality at α = k/(1 + B) if no two permutations tie. φ must not depend on which rows belong
+// to x. Draw the map independently of the rows, or fit the map to the rows of both samples without
+// regard to their order.
 //
-// Cost: m + n transforms and O((m + n)·D + B·C·D) for C cells, in float64; memory for 8·C·D bytes
-// and the features of 256 rows. The result does not depend on GOMAXPROCS.
+// The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C cells, in float64. The
+// memory is 8·C·D bytes and the features of 256 rows. The result does not depend on GOMAXPROCS.
 //
-// An error reports a nil phi or src, fewer than two rows in x or y, columns that are not d,
-// elements and features that are not finite, squares of features that overflow, options out of range,
-// and the end of ctx, which is looked at between blocks of rows and between draws. A nil ctx panics.
+// An error reports a nil phi or src, fewer than two rows in x or y, a number of columns other than
+// d, elements and features that are not finite, squares of features that overflow, options out of
+// range, and the end of ctx. TwoSample checks ctx between blocks of rows and between draws. A nil
+// ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -114,13 +114,14 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 	return Compare(ctx, cells[0], cells[1], o.Draws, src)
 }
 
-// Compare is TwoSample for samples that came in parts: with cells of one row each it is TwoSample.
-// draws is the number B of permutations, 0 for 999. All permutations of a + b cells are equally
-// likely; rows outside whole cells stay. x and y are not changed.
+// Compare runs the test of TwoSample on samples that were read in parts. With cells of one row
+// Compare gives the result of TwoSample. draws is the number B of permutations, 0 for 999. All
+// permutations of the cells of both samples are equally likely. Rows outside whole cells stay in
+// their sample. Compare does not change x and y.
 //
-// An error reports zero Cells, cells of other features or sizes, a sample of fewer than two rows or
-// without a whole cell, squares of features that overflow, draws below 0, a nil src and the end of ctx. A
-// nil ctx panics.
+// An error reports zero Cells, cells with different features or sizes, a sample of fewer than two
+// rows or without a whole cell, squares of features that overflow, draws below 0, a nil src and the
+// end of ctx. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -160,10 +161,10 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	return result, nil
 }
 
-// moves are the cells of both samples. With all features about their common mean, the sum A of
-// those of x is minus the sum of those of y, so that φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders
-// permutations as the distance of the means does. All numbers are divided by a power of two, so that
-// squares of small features do not underflow.
+// moves holds the cells of both samples, with their common mean subtracted from all features. The
+// sum A of the features of x is then minus the sum of the features of y, so that φ̄_x − φ̄_y =
+// A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means does. All numbers are
+// divided by a power of two, so that squares of small features do not underflow.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of a cell about the common mean, those of x first
 	first     int                   // cells of x
@@ -206,11 +207,11 @@ func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 	return m
 }
 
-// drawsTogether is the number of draws of a matrix product.
+// drawsTogether is the number of draws that one matrix product computes.
 const drawsTogether = 128
 
-// pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Permutations that rounding does not tell from a tie
-// count as ties, which keeps the test valid.
+// pValue returns (1 + #{‖A_b‖ ≥ ‖A‖})/(1 + B). Norms that are equal up to rounding count as ties,
+// which keeps the test valid.
 func (m *moves) pValue(ctx context.Context, draws int, rng *rand.Rand) (float64, error) {
 	cells, width := m.sums.Rows, m.sums.Cols
 	order := make([]int, cells)
