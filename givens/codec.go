@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -39,17 +39,17 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 		return b, fmt.Errorf("givens: a zero Product, want one of RandomProduct to write it")
 	}
 	at := len(b)
-	b = stream.Begin(b, productName, productVersion)
-	b = binary.LittleEndian.AppendUint16(b, uint16(stream.ElementSize[T]()))
+	b = frame.Begin(b, productName, productVersion)
+	b = binary.LittleEndian.AppendUint16(b, uint16(frame.ElementSize[T]()))
 	b = binary.LittleEndian.AppendUint32(b, 0)
 	b = binary.LittleEndian.AppendUint64(b, uint64(p.d))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(p.turns)))
 	for _, g := range p.turns {
 		b = binary.LittleEndian.AppendUint32(b, uint32(g.I))
 		b = binary.LittleEndian.AppendUint32(b, uint32(g.J))
-		b = stream.AppendElements(b, []T{g.Cos, g.Sin})
+		b = frame.AppendElements(b, []T{g.Cos, g.Sin})
 	}
-	return stream.Seal(b, at), nil
+	return frame.Seal(b, at), nil
 }
 
 // UnmarshalBinary replaces p by the product that data encodes. No other goroutine may use p during
@@ -63,14 +63,14 @@ func (p *Product[T]) AppendBinary(b []byte) ([]byte, error) {
 // not fit, a d whose vectors take more than 2⁴⁰ bytes, axes that are equal or not below d, and
 // pairs that are not the cosine and the sine of an angle. After an error p is unchanged.
 func (p *Product[T]) UnmarshalBinary(data []byte) error {
-	body, err := stream.Open(data, "product", productName, productVersion, 0)
+	body, err := frame.Open(data, "product", productName, productVersion, 0)
 	if err != nil {
 		return fmt.Errorf("givens: %w", err)
 	}
 	if len(body) < productHead {
 		return fmt.Errorf("givens: a product in %d bytes without its head", len(data))
 	}
-	size := stream.ElementSize[T]()
+	size := frame.ElementSize[T]()
 	if got := int(binary.LittleEndian.Uint16(body)); got != size {
 		return fmt.Errorf("givens: a product of %d-byte elements, want %d", got, size)
 	}
@@ -93,7 +93,7 @@ func (p *Product[T]) UnmarshalBinary(data []byte) error {
 	var angle [2]T
 	for k := range turns {
 		i, j := binary.LittleEndian.Uint32(body), binary.LittleEndian.Uint32(body[4:])
-		body = stream.ReadElements(angle[:], body[8:])
+		body = frame.ReadElements(angle[:], body[8:])
 		cos, sin := angle[0], angle[1]
 		if uint64(max(i, j)) >= d || i == j {
 			return fmt.Errorf("givens: rotation %d of axes %d and %d, want two of %d", k, i, j, d)

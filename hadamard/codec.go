@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
@@ -40,7 +40,7 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 		return b, fmt.Errorf("hadamard: a rotation of %d factors, want 1 to %d to write it", n, uint32(math.MaxUint32))
 	}
 	at := len(b)
-	b = stream.Begin(b, rotationName, rotationVersion)
+	b = frame.Begin(b, rotationName, rotationVersion)
 	b = binary.LittleEndian.AppendUint16(b, 0)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.factors)))
 	b = binary.LittleEndian.AppendUint64(b, uint64(r.in))
@@ -56,7 +56,7 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint64(b, word)
 		}
 	}
-	return stream.Seal(b, at), nil
+	return frame.Seal(b, at), nil
 }
 
 // UnmarshalBinary replaces r by the rotation that data encodes. No other goroutine may use r during
@@ -66,7 +66,7 @@ func (r *Rotation[T]) AppendBinary(b []byte) ([]byte, error) {
 // The error reports bytes of another kind or version, a wrong checksum, and sizes that do not fit.
 // After an error r is unchanged.
 func (r *Rotation[T]) UnmarshalBinary(data []byte) error {
-	body, err := stream.Open(data, "rotation", rotationName, rotationVersion, 0)
+	body, err := frame.Open(data, "rotation", rotationName, rotationVersion, 0)
 	if err != nil {
 		return fmt.Errorf("hadamard: %w", err)
 	}

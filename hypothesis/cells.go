@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -32,7 +32,7 @@ type Cells[T dense.Float] struct {
 	part     *group // the cell that is being filled, or nil
 	rest     *group // the rows that belong to no cell
 
-	prints *stream.Fingerprint
+	prints *frame.Fingerprint
 }
 
 // group holds the mean of the features of some rows, and the sum of the squared distances from the
@@ -91,7 +91,7 @@ func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) 
 	if err := limit.Memory[float64](most, width); err != nil {
 		return nil, fmt.Errorf("hypothesis: %d cells of %d features: %w", most, width, err)
 	}
-	return &Cells[T]{phi: phi, d: d, width: width, size: size, most: most, prints: new(stream.Fingerprint)}, nil
+	return &Cells[T]{phi: phi, d: d, width: width, size: size, most: most, prints: new(frame.Fingerprint)}, nil
 }
 
 // dims returns the dimensions of phi. An error reports a nil phi and dimensions below 1.
@@ -131,7 +131,7 @@ func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src 
 	if err := checkSample(name, x, c.d, src); err != nil {
 		return err
 	}
-	if err := stream.CheckAppend(c.rows, x.Rows); err != nil {
+	if err := frame.CheckAppend(c.rows, x.Rows); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	order := rand.New(src).Perm(x.Rows)
@@ -215,7 +215,7 @@ func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err
 	}
-	if err := stream.CheckMerge(c.rows, other.rows); err != nil {
+	if err := frame.CheckMerge(c.rows, other.rows); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	take := min(len(other.cells), c.most-len(c.cells))
@@ -244,7 +244,7 @@ func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	case other.size != c.size:
 		return fmt.Errorf("hypothesis: %s has %d rows in a cell, want %d", name, other.size, c.size)
 	}
-	if err := stream.CheckMarks[T](c.marks(), other.marks()); err != nil {
+	if err := frame.CheckMarks[T](c.marks(), other.marks()); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	return nil
@@ -252,7 +252,7 @@ func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 
 // marks returns the fingerprint of the features of c.
 func (c *Cells[T]) marks() []float64 {
-	return stream.Of(c.prints, c.d, c.width, c.phi.Transform)
+	return frame.Marks(c.prints, c.d, c.width, c.phi.Transform)
 }
 
 // whole returns all rows of c as one group.

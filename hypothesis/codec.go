@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // The bytes of Cells, with all numbers little endian, are the header of package frame with the name
@@ -41,15 +41,15 @@ func (c *Cells[T]) MarshalBinary() ([]byte, error) {
 		return nil, errNoCells
 	}
 	b := c.header().Append(nil)
-	b = stream.AppendElements(b, c.marks())
+	b = frame.AppendElements(b, c.marks())
 	for _, g := range append(c.cells[:len(c.cells):len(c.cells)], c.rest, c.part) {
 		if g == nil {
 			g = c.none()
 		}
-		b = stream.AppendElements(b, []float64{g.rows, g.squares})
-		b = stream.AppendElements(b, g.mean)
+		b = frame.AppendElements(b, []float64{g.rows, g.squares})
+		b = frame.AppendElements(b, g.mean)
 	}
-	return stream.Seal(b, 0), nil
+	return frame.Seal(b, 0), nil
 }
 
 // UnmarshalBinary replaces the content of c by the cells in data. Make c by NewCells with the same
@@ -62,13 +62,13 @@ func (c *Cells[T]) UnmarshalBinary(data []byte) error {
 		return errNoCells
 	}
 	group := 8 * (2 + c.width)
-	count, body, err := c.header().Open(data, stream.HeaderSize+8*c.width+2*group+stream.TrailerSize, group)
+	count, body, err := c.header().Open(data, frame.HeaderSize+8*c.width+2*group+frame.TrailerSize, group)
 	if err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	marks := make([]float64, c.width)
-	body = stream.ReadElements(marks, body)
-	if err := stream.CheckMarks[T](c.marks(), marks); err != nil {
+	body = frame.ReadElements(marks, body)
+	if err := frame.CheckMarks[T](c.marks(), marks); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
 	if count > c.most {
@@ -78,13 +78,13 @@ func (c *Cells[T]) UnmarshalBinary(data []byte) error {
 	for i := range count + 2 {
 		g := read.none()
 		numbers := make([]float64, 2)
-		body = stream.ReadElements(numbers, body)
-		body = stream.ReadElements(g.mean, body)
+		body = frame.ReadElements(numbers, body)
+		body = frame.ReadElements(g.mean, body)
 		g.rows, g.squares = numbers[0], numbers[1]
 		least, most := float64(c.size), float64(c.size)
 		switch i {
 		case count:
-			least, most = 0, min(1<<52, stream.MaxTokens)
+			least, most = 0, min(1<<52, frame.MaxTokens)
 			read.rest = g
 		case count + 1:
 			least, most = 0, float64(c.size-1)
@@ -100,7 +100,7 @@ func (c *Cells[T]) UnmarshalBinary(data []byte) error {
 				return fmt.Errorf("hypothesis: feature %d of %v rows has the mean %v, want a finite number", j, g.rows, v)
 			}
 		}
-		if err := stream.CheckAppend(read.rows, int(g.rows)); err != nil {
+		if err := frame.CheckAppend(read.rows, int(g.rows)); err != nil {
 			return fmt.Errorf("hypothesis: %w", err)
 		}
 		read.rows += int(g.rows)
@@ -112,10 +112,10 @@ func (c *Cells[T]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-func (c *Cells[T]) header() stream.Header {
-	return stream.Header{
-		Name: cellsName, Version: cellsVersion, ElementSize: stream.ElementSize[T](), FlagNames: "none",
-		Words: [...]stream.Word{
+func (c *Cells[T]) header() frame.Header {
+	return frame.Header{
+		Name: cellsName, Version: cellsVersion, ElementSize: frame.ElementSize[T](), FlagNames: "none",
+		Words: [...]frame.Word{
 			{Name: "d", Value: c.d}, {Name: "D", Value: c.width}, {Name: "rows of a cell", Value: c.size},
 			{Name: "reserved word"}, {Name: "reserved word"},
 		},

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
@@ -262,15 +262,15 @@ func (r *givensRecipe[T]) appendTurns(p *givens.Product[T]) {
 		i, j := binary.LittleEndian.Uint32(data), binary.LittleEndian.Uint32(data[4:])
 		r.Axes.Data = append(r.Axes.Data, int(i), int(j))
 		angle := make([]T, 2)
-		data = stream.ReadElements(angle, data[8:])
+		data = frame.ReadElements(angle, data[8:])
 		r.Angles.Data = append(r.Angles.Data, angle...)
 	}
 }
 
 // product returns the product with the given rotations.
 func product[T dense.Float](d int, axes []int, angles []T) (*givens.Product[T], error) {
-	data := stream.Begin(nil, "rfgivens", 1)
-	data = binary.LittleEndian.AppendUint16(data, uint16(stream.ElementSize[T]()))
+	data := frame.Begin(nil, "rfgivens", 1)
+	data = binary.LittleEndian.AppendUint16(data, uint16(frame.ElementSize[T]()))
 	data = binary.LittleEndian.AppendUint32(data, 0)
 	data = binary.LittleEndian.AppendUint64(data, uint64(d))
 	data = binary.LittleEndian.AppendUint64(data, uint64(len(axes)/2))
@@ -281,8 +281,8 @@ func product[T dense.Float](d int, axes []int, angles []T) (*givens.Product[T], 
 			}
 			data = binary.LittleEndian.AppendUint32(data, uint32(axis))
 		}
-		data = stream.AppendElements(data, angles[at:at+2])
+		data = frame.AppendElements(data, angles[at:at+2])
 	}
 	p := new(givens.Product[T])
-	return p, p.UnmarshalBinary(stream.Seal(data, 0))
+	return p, p.UnmarshalBinary(frame.Seal(data, 0))
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // The number of tokens of a state neither overflows nor comes near it by bytes or another state.
 func TestTokenCount(t *testing.T) {
-	const most = stream.MaxTokens
+	const most = frame.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
 	a := attention[float64](must.Have(rff.ELU[float64](2)), LinearOptions{})
 	s := must.Have(a.NewState(2, 1))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -276,7 +276,7 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 		panic(fmt.Sprintf("performer: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			k.Rows, k.Cols, v.Rows, v.Cols, d, dv, s.keyHeads))
 	}
-	if err := stream.CheckAppend(s.n, k.Rows); err != nil {
+	if err := frame.CheckAppend(s.n, k.Rows); err != nil {
 		panic("performer: " + err.Error())
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
@@ -109,7 +109,7 @@ func stateMarshalBinary[T dense.Float](s *State[T]) ([]byte, error) {
 	for _, u := range s.units {
 		b = u.Encode(u.Record().Append(b, u.to-u.from))
 	}
-	return stream.Seal(b, 0), nil
+	return frame.Seal(b, 0), nil
 }
 
 // UnmarshalBinary makes s what the state was whose bytes these are, whatever s held before. s
@@ -150,10 +150,10 @@ func stateUnmarshalBinary[T dense.Float](s *State[T], data []byte) error {
 }
 
 // header returns what the bytes begin with.
-func (s *State[T]) header() stream.Header {
-	return stream.Header{
-		Name: stateName, Version: stateVersion, ElementSize: stream.ElementSize[T](), FlagNames: "none",
-		Words: [...]stream.Word{
+func (s *State[T]) header() frame.Header {
+	return frame.Header{
+		Name: stateName, Version: stateVersion, ElementSize: frame.ElementSize[T](), FlagNames: "none",
+		Words: [...]frame.Word{
 			{Name: "heads", Value: s.heads}, {Name: "keyHeads", Value: s.keyHeads}, {Name: "d", Value: s.d},
 			{Name: "dv", Value: s.dv}, {Name: "runs of heads", Value: len(s.units)},
 		},
@@ -163,7 +163,7 @@ func (s *State[T]) header() stream.Header {
 
 // sizes returns the number of bytes without tokens, and how many more each token takes.
 func (s *State[T]) sizes() (fixed, token int) {
-	fixed = stream.HeaderSize + stream.TrailerSize
+	fixed = frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
 		f, t := u.Size()
 		fixed, token = fixed+streams.RecordSize+f, token+t

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
@@ -87,7 +87,7 @@ func TestStateGolden(t *testing.T) {
 	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
 	got = must.Have(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
-	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[stream.HeaderSize+streams.RecordSize+16:len(got)-4])
+	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[frame.HeaderSize+streams.RecordSize+16:len(got)-4])
 
 	single := must.Have(must.Have(NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
@@ -113,7 +113,7 @@ func TestStateGolden(t *testing.T) {
 
 // sealed returns data with the checksum that belongs to it.
 func sealed(data []byte) []byte {
-	return densetest.Sealed(data[:len(data)-stream.TrailerSize])
+	return densetest.Sealed(data[:len(data)-frame.TrailerSize])
 }
 
 // Damage is found wherever it is, and what is refused changes nothing.
@@ -140,7 +140,7 @@ func testStateDamage(t *testing.T, a Streaming[float32]) {
 	}
 	for n := range data {
 		require.Error(t, target.UnmarshalBinary(data[:n]), "%d bytes", n)
-		if n >= stream.HeaderSize+stream.TrailerSize {
+		if n >= frame.HeaderSize+frame.TrailerSize {
 			require.Error(t, target.UnmarshalBinary(sealed(data[:n])), "%d bytes and a checksum", n)
 		}
 	}
@@ -163,7 +163,7 @@ func TestStateHostile(t *testing.T) {
 		binary.LittleEndian.PutUint32(bad[at:], v)
 		return sealed(bad)
 	}
-	const body = stream.HeaderSize + streams.RecordSize
+	const body = frame.HeaderSize + streams.RecordSize
 	exponents := body + 16*m
 	exponent := func(n int64) []byte {
 		bad := bytes.Clone(data)
@@ -171,17 +171,17 @@ func TestStateHostile(t *testing.T) {
 		return sealed(bad)
 	}
 	for want, bad := range map[string][]byte{
-		"performer: state of 0 bytes, want at least 44":                                                  nil,
-		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                           word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 2, want 3":                                                          word(8, 2|4<<16),
-		"performer: state of 8-byte elements, want 4":                                                    word(8, 3|8<<16),
-		"performer: state with flags 0x1, want 0x0 (none)":                                               word(8, 3|4<<16|1<<24),
-		"performer: state with heads = 4294967295, want 1":                                               word(12, math.MaxUint32),
-		"performer: state with keyHeads = 0, want 1":                                                     word(16, 0),
-		"performer: state with d = 4, want 3":                                                            word(20, 4),
-		"performer: state with dv = 0, want 2":                                                           word(24, 0),
-		"performer: state with runs of heads = 9, want 1":                                                word(28, 9),
-		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", stream.MaxTokens): word(36, 1<<31),
+		"performer: state of 0 bytes, want at least 44":                                                 nil,
+		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                          word(4, 'b'|'t'<<8|'e'<<16),
+		"performer: state of version 2, want 3":                                                         word(8, 2|4<<16),
+		"performer: state of 8-byte elements, want 4":                                                   word(8, 3|8<<16),
+		"performer: state with flags 0x1, want 0x0 (none)":                                              word(8, 3|4<<16|1<<24),
+		"performer: state with heads = 4294967295, want 1":                                              word(12, math.MaxUint32),
+		"performer: state with keyHeads = 0, want 1":                                                    word(16, 0),
+		"performer: state with d = 4, want 3":                                                           word(20, 4),
+		"performer: state with dv = 0, want 2":                                                          word(24, 0),
+		"performer: state with runs of heads = 9, want 1":                                               word(28, 9),
+		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens): word(36, 1<<31),
 		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters, 128 codes)": word(40, 3),
 		"performer: state with heads of a form = 2, want 1":                                 word(44, 2),
 		"performer: state with m = 2147483648, want 4":                                      word(48, 1<<31),
@@ -218,8 +218,8 @@ func TestStateHostile(t *testing.T) {
 	}
 	// So many that their bytes are no number of 64 bits.
 	many := bytes.Clone(data)
-	binary.LittleEndian.PutUint64(many[32:], stream.MaxTokens)
-	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 128 bytes, want 68 and 20 for each of %d tokens", stream.MaxTokens))
+	binary.LittleEndian.PutUint64(many[32:], frame.MaxTokens)
+	assert.EqualError(t, kept.UnmarshalBinary(sealed(many)), fmt.Sprintf("performer: state of 128 bytes, want 68 and 20 for each of %d tokens", frame.MaxTokens))
 	assert.Equal(t, data, must.Have(kept.MarshalBinary()), "what is refused changes nothing")
 	assert.Error(t, s.UnmarshalBinary(data), "keys and values are no sums")
 }
@@ -234,7 +234,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 	s.Append(densetest.Filled[float32](2, 6, 1), densetest.Filled[float32](2, 4, 1))
 	f.Add(must.Have(s.MarshalBinary()))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= stream.HeaderSize+stream.TrailerSize {
+		if len(data) >= frame.HeaderSize+frame.TrailerSize {
 			data = sealed(data) // or no input would get far
 		}
 		target := must.Have(batch.NewState(3, 2))
@@ -242,7 +242,7 @@ func FuzzStateUnmarshal(f *testing.F) {
 			return
 		}
 		again := must.Have(target.MarshalBinary())
-		const marks, body = 16 * m, stream.HeaderSize + streams.RecordSize
+		const marks, body = 16 * m, frame.HeaderSize + streams.RecordSize
 		require.Equal(t, data[:body], again[:body])
 		require.Equal(t, data[body+marks:len(data)-4], again[body+marks:len(again)-4])
 		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
@@ -47,7 +47,7 @@ func stateMerge[T dense.Float](s *State[T], other *State[T]) error {
 			return err
 		}
 	}
-	if err := stream.CheckMerge(s.n, other.n); err != nil {
+	if err := frame.CheckMerge(s.n, other.n); err != nil {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
@@ -264,7 +264,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	require.Greater(t, float64(key.Data[0]), 1e6)
 	assert.Equal(t, tokens, ones)
 	data, sums := must.Have(s.MarshalBinary()), dense.New[T](2, 2)
-	stream.ReadElements(sums.Data, data[len(data)-stream.TrailerSize-4*stream.ElementSize[T]():])
+	frame.ReadElements(sums.Data, data[len(data)-frame.TrailerSize-4*frame.ElementSize[T]():])
 	require.True(t, layout.Finite(sums))
 }
 

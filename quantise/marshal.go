@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // A quantiser as bytes, all numbers little endian:
@@ -33,7 +33,7 @@ const (
 )
 
 func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
-	b := stream.Begin(make([]byte, 0, quantiserSize), quantiserName, version)
+	b := frame.Begin(make([]byte, 0, quantiserSize), quantiserName, version)
 	b = append(b, byte(q.options.Scheme), byte(q.options.Bits))
 	var flags uint32
 	if q.drawn {
@@ -47,7 +47,7 @@ func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	if q.centres != nil {
-		b = slices.Grow(b, 8+8*q.in*(len(q.centres)-1)+stream.TrailerSize)
+		b = slices.Grow(b, 8+8*q.in*(len(q.centres)-1)+frame.TrailerSize)
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(q.centres)-1))
 		for _, c := range q.centres[1:] {
 			for _, v := range c.vector {
@@ -55,7 +55,7 @@ func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
 			}
 		}
 	}
-	return stream.Seal(b, 0), nil
+	return frame.Seal(b, 0), nil
 }
 
 // header is what the bytes of a quantiser hold, from which it is drawn.
@@ -70,7 +70,7 @@ type header struct {
 // headerOf reads bytes of a quantiser without drawing anything.
 func headerOf(data []byte) (header, error) {
 	var h header
-	if _, err := stream.Open(data, "quantiser", quantiserName, version, quantiserSize); err != nil {
+	if _, err := frame.Open(data, "quantiser", quantiserName, version, quantiserSize); err != nil {
 		return h, fmt.Errorf("quantise: %w", err)
 	}
 	flags := binary.LittleEndian.Uint32(data[12:])
@@ -106,7 +106,7 @@ func (h *header) check() (err error) {
 
 // centresOf returns the number of centres among the bytes of a quantiser, and those of their numbers.
 func centresOf(data []byte, d int) (int, []byte, error) {
-	rest := data[quantiserSize-stream.TrailerSize : len(data)-stream.TrailerSize]
+	rest := data[quantiserSize-frame.TrailerSize : len(data)-frame.TrailerSize]
 	if binary.LittleEndian.Uint32(data[12:])&centredFlag == 0 {
 		if len(rest) > 0 {
 			return 0, nil, fmt.Errorf("quantise: quantiser of %d bytes, want %d", len(data), quantiserSize)

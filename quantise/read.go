@@ -12,7 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -194,7 +194,7 @@ func (in *input) bytes(b []byte) error {
 	in.n += int64(n)
 	switch {
 	case n == len(b):
-		in.sum = crc32.Update(in.sum, stream.Castagnoli, b)
+		in.sum = crc32.Update(in.sum, frame.Castagnoli, b)
 		return nil
 	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
 		return in.cutOff()
@@ -249,17 +249,17 @@ func (in *input) quantiser() ([]byte, error) {
 func (in *input) head(first int, f *format) (int, error) {
 	in.sum = 0
 	var b [partHead]byte
-	if err := in.bytes(b[:partHead-stream.TrailerSize]); err != nil {
+	if err := in.bytes(b[:partHead-frame.TrailerSize]); err != nil {
 		return 0, err
 	}
 	want := in.sum
-	if err := in.bytes(b[partHead-stream.TrailerSize:]); err != nil {
+	if err := in.bytes(b[partHead-frame.TrailerSize:]); err != nil {
 		return 0, err
 	}
 	if string(b[:8]) != partName {
 		return 0, fmt.Errorf("a part begins with %q, want %q", b[:8], partName)
 	}
-	if got := binary.LittleEndian.Uint32(b[partHead-stream.TrailerSize:]); got != want {
+	if got := binary.LittleEndian.Uint32(b[partHead-frame.TrailerSize:]); got != want {
 		return 0, fmt.Errorf("head with checksum %08x, but the bytes say %08x: they are damaged", want, got)
 	}
 	if at := binary.LittleEndian.Uint64(b[8:]); at != uint64(first) {
@@ -359,7 +359,7 @@ func numbers[E number](in *input, n int) ([]E, error) {
 		}
 		b := in.data[:n*width]
 		if at := uintptr(unsafe.Pointer(unsafe.SliceData(b))); littleEndian && at%uintptr(width) == 0 {
-			in.sum = crc32.Update(in.sum, stream.Castagnoli, b)
+			in.sum = crc32.Update(in.sum, frame.Castagnoli, b)
 			in.n += int64(len(b))
 			in.data = in.data[len(b):]
 			return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), n), nil

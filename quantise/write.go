@@ -8,7 +8,7 @@ import (
 	"io"
 	"unsafe"
 
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // Codes as a file, all numbers little endian, with zeros up to a multiple of 8 bytes where a number
@@ -165,7 +165,7 @@ func (o *output) bytes(b []byte) {
 	}
 	_, o.err = o.w.Write(b)
 	o.n += len(b)
-	o.sum = crc32.Update(o.sum, stream.Castagnoli, b)
+	o.sum = crc32.Update(o.sum, frame.Castagnoli, b)
 }
 
 func (o *output) name(s string) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // Sums as bytes, all numbers little endian: the header of package stream with the name "rfridge"
@@ -50,16 +50,16 @@ func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 }
 
 // encode returns the bytes of m.
-func (m *moments) encode(h stream.Header, marks []float64) []byte {
+func (m *moments) encode(h frame.Header, marks []float64) []byte {
 	b := h.Append(make([]byte, 0, m.encodedSize()))
-	b = stream.AppendElements(b, marks)
+	b = frame.AppendElements(b, marks)
 	for _, part := range m.parts() {
-		b = stream.AppendElements(b, part)
+		b = frame.AppendElements(b, part)
 	}
 	for r := range m.mean {
-		b = stream.AppendElements(b, m.square.row(r))
+		b = frame.AppendElements(b, m.square.row(r))
 	}
-	return stream.Seal(b, 0)
+	return frame.Seal(b, 0)
 }
 
 // UnmarshalBinary replaces s by the sums that data encodes. s is one of NewSums for the same type,
@@ -67,34 +67,34 @@ func (m *moments) encode(h stream.Header, marks []float64) []byte {
 // returns an error and leaves s as it is if anything differs or the bytes are damaged. The checksum
 // finds damage, not forgery; forged sums are at worst wrong. Memory does not depend on the bytes.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
-	return wrap(s.decode(s.header(), data, func(marks []float64) error { return stream.CheckMarks[T](s.marks(), marks) }))
+	return wrap(s.decode(s.header(), data, func(marks []float64) error { return frame.CheckMarks[T](s.marks(), marks) }))
 }
 
 // decode replaces m by what data encodes, unless check returns an error for the marks of data.
-func (m *moments) decode(h stream.Header, data []byte, check func(marks []float64) error) error {
+func (m *moments) decode(h frame.Header, data []byte, check func(marks []float64) error) error {
 	n, body, err := h.Open(data, m.encodedSize(), 0)
 	if err != nil {
 		return err
 	}
 	marks := make([]float64, len(m.mean))
-	body = stream.ReadElements(marks, body)
+	body = frame.ReadElements(marks, body)
 	if err := check(marks); err != nil {
 		return err
 	}
 	scalars := make([]float64, 2)
-	stream.ReadElements(scalars, body)
+	frame.ReadElements(scalars, body)
 	if w := scalars[0]; !(w >= 0) || math.IsInf(w, 0) || (n > 0) != (w > 0) {
 		return fmt.Errorf("sums of %d rows with the weight %v", n, w)
 	}
 	m.n = n
 	for i, part := range m.parts() {
-		body = stream.ReadElements(part, body)
+		body = frame.ReadElements(part, body)
 		if i == 0 {
 			m.weight, m.logWeight = part[0], part[1]
 		}
 	}
 	for r := range m.mean {
-		body = stream.ReadElements(m.square.row(r), body)
+		body = frame.ReadElements(m.square.row(r), body)
 	}
 	return nil
 }
@@ -105,10 +105,10 @@ func (m *moments) parts() [5][]float64 {
 	return [...][]float64{{m.weight, m.logWeight}, m.targets, m.squares, m.mean, m.cross.Data}
 }
 
-func (s *Sums[T]) header() stream.Header {
-	return stream.Header{
-		Name: sumsName, Version: sumsVersion, ElementSize: stream.ElementSize[T](), FlagNames: "none",
-		Words: [...]stream.Word{
+func (s *Sums[T]) header() frame.Header {
+	return frame.Header{
+		Name: sumsName, Version: sumsVersion, ElementSize: frame.ElementSize[T](), FlagNames: "none",
+		Words: [...]frame.Word{
 			{Name: "d", Value: s.d}, {Name: "D", Value: s.width}, {Name: "outputs", Value: s.outputs},
 			{Name: "reserved word"}, {Name: "reserved word"},
 		},
@@ -120,5 +120,5 @@ func (s *Sums[T]) header() stream.Header {
 func (m *moments) encodedSize() int {
 	width, outputs := len(m.mean), len(m.targets)
 	numbers := 2*width + 2 + 2*outputs + width*outputs + width*(width+1)/2
-	return stream.HeaderSize + 8*numbers + stream.TrailerSize
+	return frame.HeaderSize + 8*numbers + frame.TrailerSize
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // moments are the means and the centred products of rows. Rows join them as [Chan et al. 1983] do:
@@ -52,7 +52,7 @@ func (m *moments) clone() moments {
 
 // merge adds the rows of o.
 func (m *moments) merge(o *moments) error {
-	if err := stream.CheckMerge(m.n, o.n); err != nil {
+	if err := frame.CheckMerge(m.n, o.n); err != nil {
 		return wrap(err)
 	}
 	m.combine(1, o)

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -37,7 +37,7 @@ func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
 			return nil, fmt.Errorf("ridge: scales[%d] = %v, want a finite number", f, c)
 		}
 	}
-	r := &Sums[T]{phi: phi, source: features.New(phi), d: s.d, width: s.width, outputs: s.outputs, prints: new(stream.Fingerprint)}
+	r := &Sums[T]{phi: phi, source: features.New(phi), d: s.d, width: s.width, outputs: s.outputs, prints: new(frame.Fingerprint)}
 	if err := wrap(checkScaled[T](s.marks(), r.marks(), scales)); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func checkScaled[T dense.Float](marks, scaled, scales []float64) error {
 			x, y = append(x, a), append(y, b)
 		}
 	}
-	if stream.CheckMarks[T](x, y) != nil {
+	if frame.CheckMarks[T](x, y) != nil {
 		return fmt.Errorf("phi does not compute the features of the sums times scales")
 	}
 	return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -39,7 +39,7 @@ type Sums[T dense.Float] struct {
 	outputs  int
 	moments
 
-	prints *stream.Fingerprint
+	prints *frame.Fingerprint
 	adder  adder
 }
 
@@ -66,7 +66,7 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)
 	}
 	return &Sums[T]{
-		phi: phi, source: features.New(phi), d: d, width: width, outputs: outputs, moments: newMoments(width, outputs), prints: new(stream.Fingerprint),
+		phi: phi, source: features.New(phi), d: d, width: width, outputs: outputs, moments: newMoments(width, outputs), prints: new(frame.Fingerprint),
 	}, nil
 }
 
@@ -119,7 +119,7 @@ func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
 	if err := checkRows(x, y, weights, s.d, s.outputs); err != nil {
 		return err
 	}
-	return wrap(stream.CheckAppend(s.n, x.Rows))
+	return wrap(frame.CheckAppend(s.n, x.Rows))
 }
 
 // checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, and all
@@ -210,10 +210,10 @@ func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	case other.prints == s.prints:
 		return nil
 	}
-	return wrap(stream.CheckMarks[T](s.marks(), other.marks()))
+	return wrap(frame.CheckMarks[T](s.marks(), other.marks()))
 }
 
 // marks tell the features of s from others.
 func (s *Sums[T]) marks() []float64 {
-	return stream.Of(s.prints, s.d, s.width, s.phi.Transform)
+	return frame.Marks(s.prints, s.d, s.width, s.phi.Transform)
 }

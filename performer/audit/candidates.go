@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -100,7 +100,7 @@ func clusterCost[T dense.Float](c Call, near float64) float64 {
 func shape[T dense.Float](c Call) cost.Shape {
 	return cost.Shape{
 		Queries: c.Queries, Keys: c.Keys, Dim: c.Dim, Values: c.Values, Features: c.Size, Projected: true, Causal: c.Causal,
-		ElementSize: stream.ElementSize[T](),
+		ElementSize: frame.ElementSize[T](),
 	}
 }
 

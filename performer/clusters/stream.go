@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -179,7 +179,7 @@ func (m *memory[T]) form() [formWords]uint64 {
 	o := m.a.opts
 	words := [formWords]uint64{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Rounds), uint64(o.Sample), m.a.seed[0], m.a.seed[1]}
 	if c := m.a.centres; c.Rows > 0 {
-		words[formWords-1] = uint64(c.Rows)<<32 | uint64(crc32.ChecksumIEEE(stream.AppendElements(nil, c.Data)))
+		words[formWords-1] = uint64(c.Rows)<<32 | uint64(crc32.ChecksumIEEE(frame.AppendElements(nil, c.Data)))
 	}
 	return words
 }
@@ -195,7 +195,7 @@ func (m *memory[T]) sameForm(words [formWords]uint64) error {
 }
 
 func (m *memory[T]) Size() (fixed, token int) {
-	return 8 * formWords, len(m.stores) * (m.d + m.dv) * stream.ElementSize[T]()
+	return 8 * formWords, len(m.stores) * (m.d + m.dv) * frame.ElementSize[T]()
 }
 
 // Encode appends the parameters of the form, and the keys and values of all tokens.
@@ -205,7 +205,7 @@ func (m *memory[T]) Encode(b []byte) []byte {
 	}
 	for h := range m.stores {
 		k, v := m.stores[h].inOrder(m.tokens)
-		b = stream.AppendElements(stream.AppendElements(b, k.Data), v.Data)
+		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
 	}
 	return b
 }
@@ -228,7 +228,7 @@ func (m *memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 	b = b[8*formWords:]
 	for h := range m.stores {
 		k, v := dense.New[T](tokens, m.d), dense.New[T](tokens, m.dv)
-		b = stream.ReadElements(v.Data, stream.ReadElements(k.Data, b))
+		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
 		m.stores[h].appendRecent(k, v)
 		m.stores[h].settle(tokens)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
@@ -39,7 +39,7 @@ func TestSplit(t *testing.T) {
 
 // The number of tokens of a state neither overflows nor comes near it by bytes or another state.
 func TestTokenCount(t *testing.T) {
-	const most = stream.MaxTokens
+	const most = frame.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
 	token := Tokens[float64]{Q: key, K: key, V: value}
 	s := must.Have(must.Have(newOf(1, 1, Options[float64]{})).newState(2, 1))
@@ -73,5 +73,5 @@ func TestTokenCount(t *testing.T) {
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {
-	return densetest.Sealed(data[:len(data)-stream.TrailerSize])
+	return densetest.Sealed(data[:len(data)-frame.TrailerSize])
 }

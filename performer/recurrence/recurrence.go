@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -132,7 +132,7 @@ type recurrence[T dense.Float] struct {
 	calls           pool.Of[call[T]]
 	gradients       pool.Of[reverseCall[T]]
 	scans           pool.Of[scan[T]]
-	fingerprint     stream.Fingerprint
+	fingerprint     frame.Fingerprint
 }
 
 // New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and

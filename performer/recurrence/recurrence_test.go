@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
@@ -48,7 +48,7 @@ func requireNear[T dense.Float](t *testing.T, want dense.Matrix[float64], got de
 
 // recurrenceTolerance is far below any mistake and above the rounding of some hundred tokens.
 func recurrenceTolerance[T dense.Float]() float64 {
-	if stream.ElementSize[T]() == 4 {
+	if frame.ElementSize[T]() == 4 {
 		return 1e-5
 	}
 	return 1e-12

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -249,7 +249,7 @@ func (s *state[T]) check(x Tokens[T]) {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
 			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.d, heads*s.dv, heads))
 	}
-	if err := stream.CheckAppend(s.n, x.K.Rows); err != nil {
+	if err := frame.CheckAppend(s.n, x.K.Rows); err != nil {
 		panic("recurrence: " + err.Error())
 	}
 }

@@ -3,7 +3,7 @@ package recurrence
 import (
 	"fmt"
 
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 // A State as bytes, all numbers little endian:
@@ -30,10 +30,10 @@ const (
 
 func (s *state[T]) MarshalBinary() ([]byte, error) {
 	b := s.header().Append(make([]byte, 0, s.encodedSize()))
-	b = stream.AppendElements(b, s.r.marks())
-	b = stream.AppendElements(b, s.past)
-	b = stream.AppendElements(b, s.sums.Data)
-	return stream.Seal(b, 0), nil
+	b = frame.AppendElements(b, s.r.marks())
+	b = frame.AppendElements(b, s.past)
+	b = frame.AppendElements(b, s.sums.Data)
+	return frame.Seal(b, 0), nil
 }
 
 func (s *state[T]) UnmarshalBinary(data []byte) error {
@@ -42,25 +42,25 @@ func (s *state[T]) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("recurrence: %w", err)
 	}
 	marks := make([]float64, 2*s.r.m)
-	body = stream.ReadElements(marks, body)
+	body = frame.ReadElements(marks, body)
 	if err := s.r.checkMarks(marks); err != nil {
 		return err
 	}
 	s.n = tokens
-	stream.ReadElements(s.sums.Data, stream.ReadElements(s.past, body))
+	frame.ReadElements(s.sums.Data, frame.ReadElements(s.past, body))
 	return nil
 }
 
 // header returns what the bytes begin with.
-func (s *state[T]) header() stream.Header {
+func (s *state[T]) header() frame.Header {
 	flags := byte(s.r.opts.Rule)
 	if s.r.opts.NormaliseKeys {
 		flags |= flagNormalised
 	}
-	return stream.Header{
-		Name: stateName, Version: stateVersion, ElementSize: stream.ElementSize[T](),
+	return frame.Header{
+		Name: stateName, Version: stateVersion, ElementSize: frame.ElementSize[T](),
 		Flags: flags, FlagNames: fmt.Sprintf("the %v rule, 16 normalised keys", s.r.opts.Rule),
-		Words: [...]stream.Word{
+		Words: [...]frame.Word{
 			{Name: "keyHeads", Value: s.r.keyHeads}, {Name: "d", Value: s.d}, {Name: "m", Value: s.r.m},
 			{Name: "dv", Value: s.dv}, {Name: "heads", Value: s.r.heads},
 		},
@@ -70,5 +70,5 @@ func (s *state[T]) header() stream.Header {
 
 // encodedSize returns the number of bytes of the state.
 func (s *state[T]) encodedSize() int {
-	return stream.HeaderSize + 16*s.r.m + 8*len(s.past) + stream.ElementSize[T]()*len(s.sums.Data) + stream.TrailerSize
+	return frame.HeaderSize + 16*s.r.m + 8*len(s.past) + frame.ElementSize[T]()*len(s.sums.Data) + frame.TrailerSize
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
 func (s *state[T]) Merge(from State[T]) error {
@@ -24,7 +24,7 @@ func (s *state[T]) Merge(from State[T]) error {
 	if err := s.r.checkSame(other.r); err != nil {
 		return err
 	}
-	if err := stream.CheckMerge(s.n, other.n); err != nil {
+	if err := frame.CheckMerge(s.n, other.n); err != nil {
 		return fmt.Errorf("recurrence: %w", err)
 	}
 	for f := range s.sums.Rows {
@@ -60,7 +60,7 @@ func (r *recurrence[T]) checkSame(other *recurrence[T]) error {
 
 // checkMarks returns an error unless these are the marks of r.
 func (r *recurrence[T]) checkMarks(marks []float64) error {
-	if err := stream.CheckMarks[T](r.marks(), marks); err != nil {
+	if err := frame.CheckMarks[T](r.marks(), marks); err != nil {
 		return fmt.Errorf("recurrence: %w", err)
 	}
 	return nil
@@ -71,5 +71,5 @@ func (r *recurrence[T]) marks() []float64 {
 	if r.query == nil {
 		return nil
 	}
-	return stream.Of(&r.fingerprint, r.d, r.m, r.query.Transform, r.key.Transform)
+	return frame.Marks(&r.fingerprint, r.d, r.m, r.query.Transform, r.key.Transform)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
@@ -220,7 +220,7 @@ func TestStateDamage(t *testing.T) {
 	}
 	for n := range data {
 		require.Error(t, target.UnmarshalBinary(data[:n]), "%d bytes", n)
-		if n >= stream.HeaderSize+stream.TrailerSize {
+		if n >= frame.HeaderSize+frame.TrailerSize {
 			require.Error(t, target.UnmarshalBinary(sealed(data[:n])), "%d bytes and a checksum", n)
 		}
 	}
@@ -236,7 +236,7 @@ func TestStateDamage(t *testing.T) {
 		"recurrence: state with keyHeads = 4294967295, want 1":                            word(12, math.MaxUint32),
 		"recurrence: state with m = 5, want 4":                                            word(20, 5),
 		"recurrence: state with heads = 2, want 1":                                        word(28, 2),
-		"recurrence: the features differ from those that the state belongs to":            word(stream.HeaderSize+4, 0x7ff80000),
+		"recurrence: the features differ from those that the state belongs to":            word(frame.HeaderSize+4, 0x7ff80000),
 		"recurrence: state of 139 bytes, want 140":                                        sealed(data[:len(data)-1]),
 		"recurrence: state begins with \"rfrebur\\x00\", want \"rfrecur\\x00\"":           word(4, 'b'|'u'<<8|'r'<<16),
 	} {

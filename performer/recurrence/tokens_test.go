@@ -2,7 +2,7 @@ package recurrence_test
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -32,7 +32,7 @@ type opaque[T dense.Float] struct{ rff.Map[T] }
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {
-	return densetest.Sealed(data[:len(data)-stream.TrailerSize])
+	return densetest.Sealed(data[:len(data)-frame.TrailerSize])
 }
 
 // hasDecays and hasBeta report what tokens of a rule need.

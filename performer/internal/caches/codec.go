@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
@@ -20,7 +20,7 @@ func (s *Memory[T]) Record() streams.Record {
 const headSize = 32
 
 func (s *Memory[T]) Size() (fixed, token int) {
-	fixed = headSize + s.keyHeads*mostRecent*(s.keys.d+s.values.d)*stream.ElementSize[T]()
+	fixed = headSize + s.keyHeads*mostRecent*(s.keys.d+s.values.d)*frame.ElementSize[T]()
 	if s.drops() {
 		return fixed + s.most()*s.tokenSize(), 0
 	}
@@ -41,10 +41,10 @@ func (s *Memory[T]) Encode(b []byte) []byte {
 			for _, word := range x.codes[h*s.room*x.words:][:s.coded*x.words] {
 				b = binary.LittleEndian.AppendUint64(b, word)
 			}
-			b = stream.AppendElements(b, x.scales[h*s.room:][:s.coded])
+			b = frame.AppendElements(b, x.scales[h*s.room:][:s.coded])
 		}
 		k, v := s.recent(h)
-		b = stream.AppendElements(stream.AppendElements(b, k.Data), v.Data)
+		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
 	}
 	return append(b, make([]byte, end-len(b))...)
 }
@@ -82,10 +82,10 @@ func (s *Memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 			for i := range codes {
 				codes[i] = binary.LittleEndian.Uint64(b[8*i:])
 			}
-			b = stream.ReadElements(x.scales[h*s.room:][:s.coded], b[8*len(codes):])
+			b = frame.ReadElements(x.scales[h*s.room:][:s.coded], b[8*len(codes):])
 		}
 		k, v := s.recent(h)
-		b = stream.ReadElements(v.Data, stream.ReadElements(k.Data, b))
+		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
 	}
 	return rest
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -304,7 +304,7 @@ func (s *Exact[T]) Size() (fixed, token int) {
 }
 
 // tokenSize returns the number of bytes of the keys and values of a token.
-func (s *Exact[T]) tokenSize() int { return s.keyHeads * (s.d + s.dv) * stream.ElementSize[T]() }
+func (s *Exact[T]) tokenSize() int { return s.keyHeads * (s.d + s.dv) * frame.ElementSize[T]() }
 
 func (s *Exact[T]) Encode(b []byte) []byte {
 	if s.placed() {
@@ -314,7 +314,7 @@ func (s *Exact[T]) Encode(b []byte) []byte {
 	}
 	for h := range s.keyHeads {
 		k, v := s.head(h)
-		b = stream.AppendElements(stream.AppendElements(b, k.Data), v.Data)
+		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
 	}
 	if s.drops() {
 		b = append(b, make([]byte, (s.most()-s.tokens)*s.tokenSize())...)
@@ -355,7 +355,7 @@ func (s *Exact[T]) Decode(b []byte, tokens int) (rest []byte) {
 	s.dropped = tokens - kept
 	for h := range s.keyHeads {
 		k, v := s.head(h)
-		b = stream.ReadElements(v.Data, stream.ReadElements(k.Data, b))
+		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
 	}
 	if s.drops() {
 		b = b[(s.most()-kept)*s.tokenSize():]

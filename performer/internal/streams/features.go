@@ -6,7 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -46,7 +46,7 @@ func NewFeatures[T dense.Float](e *sums.Engine[T], heads, keyHeads, dv int) (*Fe
 	for h := range s.sums {
 		s.sums[h] = e.Accumulator(dv)
 	}
-	if stream.ElementSize[T]() == 4 {
+	if frame.ElementSize[T]() == 4 {
 		s.recent = make([]scratch.Buffer[T], keyHeads)
 		for h := range s.recent {
 			s.recent[h].Shape(e.M, width)
@@ -158,7 +158,7 @@ func (s *Features[T]) Size() (fixed, token int) { return s.marksSize() + len(s.s
 
 func (s *Features[T]) Encode(b []byte) []byte {
 	s.settle()
-	b = stream.AppendElements(b, s.engine.Marks())
+	b = frame.AppendElements(b, s.engine.Marks())
 	for h := range s.sums {
 		b = s.encodeSums(b, h)
 	}

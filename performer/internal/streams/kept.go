@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
@@ -80,7 +80,7 @@ func (s *kept[T]) marksSize() int { return 16 * s.engine.M }
 
 // sumsSize returns the number of bytes of the sums of a head of keys.
 func (s *kept[T]) sumsSize() int {
-	perFeature := s.engine.Width(s.dv) * stream.ElementSize[T]()
+	perFeature := s.engine.Width(s.dv) * frame.ElementSize[T]()
 	if s.engine.Logs {
 		perFeature += exponentSize
 	}
@@ -91,7 +91,7 @@ func (s *kept[T]) sumsSize() int {
 // them.
 func (s *kept[T]) checkMarks(b []byte) (rest []byte, err error) {
 	marks := make([]float64, 2*s.engine.M)
-	rest = stream.ReadElements(marks, b)
+	rest = frame.ReadElements(marks, b)
 	return rest, s.engine.CheckMarks(marks)
 }
 
@@ -105,7 +105,7 @@ func (s *kept[T]) encodeSums(b []byte, h int) []byte {
 	}
 	all := acc.Sums()
 	for f := range all.Rows {
-		b = stream.AppendElements(b, all.Row(f))
+		b = frame.AppendElements(b, all.Row(f))
 	}
 	return b
 }
@@ -121,7 +121,7 @@ func (s *kept[T]) decodeSums(b []byte, h int) (rest []byte) {
 	}
 	all := acc.Sums()
 	for f := range all.Rows {
-		b = stream.ReadElements(all.Row(f), b)
+		b = frame.ReadElements(all.Row(f), b)
 	}
 	return b
 }
@@ -136,7 +136,7 @@ func (s *kept[T]) inspectSums(b []byte) error {
 	rest := b[exponentSize*m:]
 	for f := range m {
 		n := int64(binary.LittleEndian.Uint64(b[exponentSize*f:]))
-		rest = stream.ReadElements(row, rest)
+		rest = frame.ReadElements(row, rest)
 		if !logscale.IsExponent[T](n) {
 			return fmt.Errorf("performer: state with exponent %d, want that of a finite %T", n, T(0))
 		}

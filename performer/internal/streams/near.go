@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/file/stream"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -164,22 +164,22 @@ func (s *Near[T]) Record() Record {
 }
 
 // rowsSize returns the number of bytes of the near keys and values of a head of keys.
-func (s *Near[T]) rowsSize() int { return s.room * (s.d + s.dv) * stream.ElementSize[T]() }
+func (s *Near[T]) rowsSize() int { return s.room * (s.d + s.dv) * frame.ElementSize[T]() }
 
 func (s *Near[T]) Size() (fixed, token int) {
 	return s.marksSize() + 16 + len(s.far)*(s.sumsSize()+s.rowsSize()), 0
 }
 
 func (s *Near[T]) Encode(b []byte) []byte {
-	b = stream.AppendElements(b, s.engine.Marks())
+	b = frame.AppendElements(b, s.engine.Marks())
 	b = binary.LittleEndian.AppendUint64(b, 0) // a window, which states of other versions have
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.count))
 	for h := range s.far {
 		b = s.encodeSums(b, h)
 		k, v := s.head(h)
 		for _, rows := range [...]dense.Matrix[T]{k, v} {
-			b = stream.AppendElements(b, rows.Data)
-			b = append(b, make([]byte, (s.room-s.count)*rows.Cols*stream.ElementSize[T]())...)
+			b = frame.AppendElements(b, rows.Data)
+			b = append(b, make([]byte, (s.room-s.count)*rows.Cols*frame.ElementSize[T]())...)
 		}
 	}
 	return b
@@ -214,8 +214,8 @@ func (s *Near[T]) Decode(b []byte, tokens int) (rest []byte) {
 	b = b[8:]
 	for h := range s.far {
 		b = s.decodeSums(b, h)
-		b = stream.ReadElements(rowsIn(s.keys, h*s.room, s.room, s.d).Data, b)
-		b = stream.ReadElements(rowsIn(s.vals, h*s.room, s.room, s.dv).Data, b)
+		b = frame.ReadElements(rowsIn(s.keys, h*s.room, s.room, s.d).Data, b)
+		b = frame.ReadElements(rowsIn(s.vals, h*s.room, s.room, s.dv).Data, b)
 	}
 	return b
 }

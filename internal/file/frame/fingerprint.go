@@ -1,4 +1,4 @@
-package stream
+package frame
 
 import (
 	"errors"
@@ -17,9 +17,9 @@ type Fingerprint struct {
 	marks []float64
 }
 
-// Of returns the marks of m features of points of dimension d of each of the maps. They are
+// Marks returns the marks of m features of points of dimension d of each of the maps. They are
 // computed by the first call, and later calls have to have the same arguments.
-func Of[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
+func Marks[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks
 }

@@ -1,7 +1,7 @@
-// Package stream holds what the bytes of states, of rotations and of quantisers have in common: a
-// frame, elements of either type, and for states the count of their tokens and the marks that tell
-// one draw of features from another.
-package stream
+// Package frame encodes states, rotations and quantisers as bytes: a frame of a name, a version and a
+// checksum, elements of either type, and for states a header with the number of tokens and a
+// fingerprint of the feature map.
+package frame
 
 import (
 	"encoding/binary"
