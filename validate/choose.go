@@ -30,8 +30,8 @@ type Candidate[T dense.Float] struct {
 	Control func(m int, x, y dense.Matrix[T], src rand.Source) (rff.Map[T], error)
 }
 
-// ErrInaccurate is the error of Choose if no candidate has an error up to ChooseOptions.Error within
-// the budget. errors.Is finds ErrInaccurate in it.
+// ErrInaccurate is the error of Choose if no candidate has an error up to ChooseOptions.Error
+// within the budget. errors.Is finds ErrInaccurate in it.
 var ErrInaccurate = errors.New("no candidate is accurate enough")
 
 // ChooseOptions says what a map may cost, and adjusts Choose. Set Features, Time or Error. The zero
@@ -68,7 +68,7 @@ type ChooseOptions struct {
 	Progress func(done, total int)
 }
 
-// Trial is what Choose found about a candidate.
+// Trial is the result of Choose for one candidate.
 type Trial[T dense.Float] struct {
 	Candidate[T]
 
@@ -87,9 +87,9 @@ type Trial[T dense.Float] struct {
 	Time time.Duration
 }
 
-// bound returns the number that ranks a candidate. A measured error counts with a margin on top,
-// because the least of several noisy measurements is too low, and a heavy tail that no draw has met
-// makes it lower still.
+// bound returns the number that ranks a candidate: its error plus a margin if the error is
+// measured. The least of several noisy measurements is too low, and lower still if no draw has met
+// a heavy tail.
 func (r Trial[T]) bound() float64 {
 	v := r.MSE + r.margin()
 	if math.IsNaN(v) {
@@ -134,9 +134,9 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // Control if it has one. Then Choose ranks by the error plus four standard errors, or by the number
 // of features if an Error is given. All candidates should name the same kernel.
 //
-// Choose judges maps by their kernel, for queries and keys without values. Where values are at hand,
-// audit.Measure of performer measures errors of outputs of attention, of landmarks and windows too, and
-// audit.Choose chooses attention to a tolerance.
+// Choose judges maps by their kernel, for queries and keys without values. Where values are at
+// hand, audit.Measure of performer measures errors of outputs of attention, of landmarks and
+// windows too, and audit.Choose chooses attention to a tolerance.
 //
 // It costs a law at each pair, or Draws maps, for every candidate, on GOMAXPROCS goroutines.
 // Without a Time the same source gives the same choice. x and y are kept for the Draw of the choice
@@ -146,7 +146,7 @@ func (c Choice[T]) Draw(src rand.Source) (rff.Map[T], error) {
 // coordinate that is NaN or infinite, a nil src, a negative option, Pairs too many for memory,
 // Draws above 2⁴⁰, the end of ctx, and that no candidate can be ranked. ErrInaccurate
 // comes with the choice: its candidates have the largest number of frequencies within the budget.
-// ctx is looked at between draws, and between values of kernels and laws. A nil ctx panics.
+// Choose checks ctx between draws, and between values of kernels and laws. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, candidates []Candidate[T], x, y dense.Matrix[T], o ChooseOptions, src rand.Source) (Choice[T], error) {
 	run := newControl(ctx, o.Progress, len(candidates))
 	if err := checkChoice(x, y, candidates, o, src); err != nil {
@@ -249,8 +249,8 @@ func checkNumbers[T dense.Float](name string, points dense.Matrix[T]) error {
 	return nil
 }
 
-// selection holds what one call of Choose works with: its arguments, and the pairs of points at which
-// it compares the candidates.
+// selection holds what one call of Choose works with: its arguments, and the pairs of points at
+// which it compares the candidates.
 type selection[T dense.Float] struct {
 	ChooseOptions
 	control      *control

@@ -17,7 +17,7 @@ type Method[T dense.Float] struct {
 	Draw Draw[T]
 }
 
-// Compared is what Compare found about one method.
+// Compared is the result of Compare for one method.
 type Compared struct {
 	Name string
 	Measurement
@@ -28,7 +28,7 @@ type Compared struct {
 
 // Comparison is the result of Compare, with one row for each method, in the given order.
 type Comparison struct {
-	// Draws is the number asked for. A method that was ended early has fewer.
+	// Draws is the argument draws of Compare. A method has fewer draws if Compare ended early.
 	Draws, Pairs int
 	Methods      []Compared
 }

@@ -32,7 +32,7 @@ func (v Verdict) String() string {
 	return [...]string{"positive definite", "positive semi-definite", "indefinite"}[v-PositiveDefinite]
 }
 
-// Spectrum is what Definiteness found about an n×n matrix A.
+// Spectrum is the result of Definiteness for an n×n matrix A.
 type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.

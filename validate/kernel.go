@@ -26,12 +26,12 @@ const (
 	NotPositive
 )
 
-// KernelCheck is the finding of CheckKernel about a function k on n points.
+// KernelCheck is the result of CheckKernel for a function k on n points.
 type KernelCheck struct {
-	// Fault is NoFault, or the requirement that is broken, or 0 with an error.
+	// Fault is NoFault, or the first requirement that k fails, or 0 with an error.
 	Fault Fault
-	// I and J are the rows of the pair that breaks it, if the fault is NotFinite or NotSymmetric,
-	// and Value is k(x_I, x_J) there.
+	// If the fault is NotFinite or NotSymmetric, I and J are the rows of the pair that fails the
+	// requirement, and Value is k(x_I, x_J).
 	I, J  int
 	Value float64
 	// Asymmetry is the largest difference between k(x_i, x_j) and k(x_j, x_i); differences up to
@@ -63,10 +63,10 @@ func (c KernelCheck) String() string {
 	return "not known to be a kernel"
 }
 
-// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every pair,
-// symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is not a kernel.
-// No fault on some points proves nothing about other points, so choose points like the points of
-// your use.
+// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every
+// pair, symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is not a
+// kernel. A check without a fault proves nothing about other points. Choose points like those of
+// your application.
 //
 // CheckKernel evaluates k in float64 at all n² ordered pairs, from several goroutines at once. The
 // eigenvalues take O(n³). Values that differ by no more than (d+8)·ε·max|k| count as symmetric, and

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Property is one of the two that make a function linear.
+// Property is one of the two properties of a linear function.
 type Property int
 
 const (
@@ -34,7 +34,7 @@ func (p Property) String() string {
 	return fmt.Sprintf("Property(%d)", int(p))
 }
 
-// Linearity is what CheckLinear found: nothing against it, or a counterexample.
+// Linearity is the result of CheckLinear. It holds a counterexample if CheckLinear found one.
 type Linearity[T dense.Float] struct {
 	// Trials is the number of random trials that were made; 0 with an error.
 	Trials int
@@ -76,11 +76,11 @@ func (l Linearity[T]) String() string {
 }
 
 // CheckLinear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
-// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do; a zero dst
-// is allocated. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and
-// f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and 2¹⁰, so that small
-// offsets and saturation show too. The sides may differ by 8·(d+8)·ε times the sum of the norms in
-// the equation, with the ε of T, which covers the rounding of any product with a matrix.
+// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do. f allocates
+// dst if dst is zero. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y)
+// and f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and 2¹⁰, so that
+// small offsets and saturation show too. The sides may differ by 8·(d+8)·ε times the sum of the
+// norms in the equation, with the ε of T, which covers the rounding of any product with a matrix.
 //
 // f is called from one goroutine with one row of its own. A value that is NaN or infinite counts
 // against linearity. It is an error if f or src is nil, if d or trials is below 1, if d is too

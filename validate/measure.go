@@ -20,7 +20,7 @@ import (
 // goroutines at once, each with a source of its own.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
-// Estimate is what Measure found about the estimates of the kernel at one pair of points.
+// Estimate holds the statistics of the estimates of the kernel at one pair of points.
 type Estimate struct {
 	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀψ(y), StdErr the standard error of that
 	// mean.
@@ -57,10 +57,10 @@ type Measurement struct {
 // x and y are not kept.
 //
 // An error reports x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a nil
-// draw or src, the end of ctx, and a draw that fails, names no kernel or takes points
-// of another dimension. Features that are NaN or infinite make Z NaN or infinite. ctx is looked at
-// between draws, between values of kernels and laws, and between blocks of 64 pairs of features. A nil
-// ctx panics.
+// draw or src, the end of ctx, and a draw that fails, names no kernel or takes points of another
+// dimension. Features that are NaN or infinite make Z NaN or infinite. Measure checks ctx between
+// draws, between values of kernels and laws, and between blocks of 64 pairs of features. A nil ctx
+// panics.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
 	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws), nil)
 	if err != nil {

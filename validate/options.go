@@ -6,7 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/argument"
 )
 
-// Options adjusts how Measure and Compare work, not what they find. The zero value does nothing.
+// Options adjusts Measure and Compare. No option changes their results.
 type Options struct {
 	// Progress, if not nil, is called with the number of draws that are made and the number that
 	// will be in all. The calls come in order from the goroutine that measures.
@@ -26,7 +26,7 @@ func newControl(ctx context.Context, progress func(done, total int), total int) 
 	return &control{ctx: ctx, progress: progress, total: total}
 }
 
-// err returns why to end early, if so.
+// err returns the error of the context.
 func (c *control) err() error { return c.ctx.Err() }
 
 // made reports n more draws.
