@@ -16,7 +16,7 @@ type applied[T dense.Float] struct {
 	project, transpose func(dst, x dense.Matrix[T], done matmul.Epilogue)
 }
 
-func (p *applied[T]) Dims() (m, d int) { return p.m, p.d }
+func (p *applied[T]) Shape() (m, d int) { return p.m, p.d }
 
 func (p *applied[T]) Ensemble() Ensemble { return p.ensemble }
 

@@ -79,7 +79,7 @@ func testSizes[T dense.Float](t *testing.T) {
 	// Structured frequencies are not held: 2⁴⁰ of them take the memory of 2²³.
 	p, err = orf.Draw[T](orf.Hadamard{}, 1<<20, 1<<20, src)
 	require.NoError(t, err)
-	m, d := p.Dims()
+	m, d := p.Shape()
 	assert.Equal(t, [2]int{1 << 20, 1 << 20}, [2]int{m, d})
 }
 

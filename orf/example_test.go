@@ -42,7 +42,7 @@ func ExampleIID() {
 		fmt.Println(err)
 		return
 	}
-	m, d := w.Dims()
+	m, d := w.Shape()
 	fmt.Println(m, d)
 	// Output: 1000 3
 }

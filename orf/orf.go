@@ -14,8 +14,8 @@ import (
 // Projection is a set of frequencies W ∈ R^{m×d} that can be applied to points. It never changes
 // after construction, and goroutines may share it.
 type Projection[T dense.Float] interface {
-	// Dims returns the number of frequencies m and the input dimension d.
-	Dims() (m, d int)
+	// Shape returns the number of frequencies m and the input dimension d.
+	Shape() (m, d int)
 
 	// Project writes XWᵀ (n×m) for the rows of x (n×d) into dst and returns dst; a zero dst is
 	// allocated. dst must not overlap x. Project panics if a shape does not fit.

@@ -89,7 +89,7 @@ func testFrequencies[T dense.Float](t *testing.T, c construction[T]) {
 		m, d := s[0], s[1]
 		for _, c := range []construction[T]{c, c.fixedLength()} {
 			p := c.must(t, m, d, 1)
-			rows, cols := p.Dims()
+			rows, cols := p.Shape()
 			require.Equal(t, s, [2]int{rows, cols})
 			w := p.Frequencies()
 			require.Equal(t, s, [2]int{w.Rows, w.Cols})

@@ -28,7 +28,7 @@ type transposed[T dense.Float] struct {
 
 // ProjectTransposed writes ZW into dst; a zero dst is allocated.
 func (t *transposed[T]) ProjectTransposed(dst, z dense.Matrix[T]) dense.Matrix[T] {
-	_, d := t.Dims()
+	_, d := t.Shape()
 	dst = dense.Ensure(dst, z.Rows, d)
 	t.multiply(dst, z, nil)
 	return dst

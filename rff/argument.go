@@ -103,7 +103,7 @@ func drawable[T dense.Float](m, d int) error {
 // frequenciesOf returns W, or an error if W takes more than 2⁴⁰ bytes. Structured frequencies take
 // less memory until Frequencies makes a matrix of them.
 func frequenciesOf[T dense.Float](w orf.Projection[T]) (dense.Matrix[T], error) {
-	m, d := w.Dims()
+	m, d := w.Shape()
 	if err := limit.Memory[T](m, d); err != nil {
 		return dense.Matrix[T]{}, fmt.Errorf("rff: the frequencies of w as a matrix, %d×%d: %w", m, d, err)
 	}

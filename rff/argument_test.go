@@ -148,7 +148,7 @@ func testBadKernelsAndPoints[T dense.Float](t *testing.T) {
 // empty is a projection that breaks its contract.
 type empty[T dense.Float] struct{ orf.Projection[T] }
 
-func (empty[T]) Dims() (m, d int) { return 0, 2 }
+func (empty[T]) Shape() (m, d int) { return 0, 2 }
 
 // distance is |x−y| on the line, which is no kernel.
 type distance struct{}

@@ -41,7 +41,7 @@ func newEngine[T dense.Float](w orf.Projection[T], per int) (engine[T], error) {
 	if w == nil {
 		return engine[T]{}, fmt.Errorf("rff: w is nil, want a projection")
 	}
-	m, d := w.Dims()
+	m, d := w.Shape()
 	if m < 1 || d < 1 {
 		return engine[T]{}, fmt.Errorf("rff: w is %d×%d, want at least 1×1", m, d)
 	}
@@ -117,7 +117,7 @@ func (e engine[T]) frequencies() int {
 	if e.w == nil {
 		return 0
 	}
-	m, _ := e.w.Dims()
+	m, _ := e.w.Shape()
 	return m
 }
 

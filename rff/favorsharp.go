@@ -239,7 +239,7 @@ func newSDERF[T dense.Float](r sderfRecipe[T]) (Map[T], error) {
 
 // damped returns W·(I−4A)^½·Qᵀ and w_kᵀAw_k + ¼·log det(I−4A) − ½·log m for A = diag(damping).
 func damped[T dense.Float](w orf.Projection[T], damping []float64, q *mat.Dense) (orf.Projection[T], []T, error) {
-	m, _ := w.Dims()
+	m, _ := w.Shape()
 	constant := -math.Log(float64(m)) / 2
 	for _, a := range damping {
 		constant += math.Log1p(-4*a) / 4

@@ -33,7 +33,7 @@ func newFit[T dense.Float](s samples[T]) (*fit, error) {
 	}
 	x.Check()
 	y.Check()
-	_, d := w.Dims()
+	_, d := w.Shape()
 	if x.Rows < 1 || y.Rows < 1 || x.Cols != d || y.Cols != d {
 		return nil, fmt.Errorf("rff: x is %d×%d, y is %d×%d, want points of R^%d", x.Rows, x.Cols, y.Rows, y.Cols, d)
 	}

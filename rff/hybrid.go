@@ -62,8 +62,8 @@ func newSoftmaxHybrid[T dense.Float](r softmaxHybridRecipe[T]) (Map[T], error) {
 	if gate == nil {
 		return nil, fmt.Errorf("rff: gate is nil, want a projection")
 	}
-	m, d := w.Dims()
-	n, dims := gate.Dims()
+	m, d := w.Shape()
+	n, dims := gate.Shape()
 	if n < 1 || dims != d {
 		return nil, fmt.Errorf("rff: gate is %d×%d, w is %d×%d, want rows of one dimension", n, dims, m, d)
 	}
@@ -106,8 +106,8 @@ type gated[T dense.Float] struct {
 	m, n int
 }
 
-func (p *gated[T]) Dims() (m, d int) {
-	_, d = p.gate.Dims()
+func (p *gated[T]) Shape() (m, d int) {
+	_, d = p.gate.Shape()
 	return p.m + p.n, d
 }
 

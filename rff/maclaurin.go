@@ -146,7 +146,7 @@ func checkMaclaurin[T dense.Float](r maclaurinRecipe[T]) error {
 		if w == nil {
 			return fmt.Errorf("rff: w[%d] is nil, want a projection", t)
 		}
-		if rows, cols := w.Dims(); rows != above(r.Drawn, t)*r.Law.parts() || cols != r.D {
+		if rows, cols := w.Shape(); rows != above(r.Drawn, t)*r.Law.parts() || cols != r.D {
 			return fmt.Errorf("rff: w[%d] is %d×%d, want %d×%d", t, rows, cols, above(r.Drawn, t)*r.Law.parts(), r.D)
 		}
 	}

@@ -38,7 +38,7 @@ const (
 // fitPoints returns a sample of queries and one of keys, for the maps that are fitted, of
 // the dimension of w and different moments.
 func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
-	_, d := w.Dims()
+	_, d := w.Shape()
 	x, y = points[T](20, 40, d, 0.3), points[T](21, 30, d, 0.3)
 	for j := range d {
 		stretch := T(1 + 0.5*float64(j%3))

@@ -148,7 +148,7 @@ func factorDims[T dense.Float](k kernels.Polynomial, w []orf.Projection[T]) (m, 
 		if p == nil {
 			return 0, 0, fmt.Errorf("rff: w[%d] is nil, want a projection", t)
 		}
-		rows, cols := p.Dims()
+		rows, cols := p.Shape()
 		if t == 0 {
 			m, lifted = rows, cols
 		}

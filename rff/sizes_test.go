@@ -105,7 +105,7 @@ func make256() []float64 {
 // vast is a projection that says how large it is and holds nothing.
 type vast[T dense.Float] struct{ m, d int }
 
-func (v vast[T]) Dims() (m, d int) { return v.m, v.d }
+func (v vast[T]) Shape() (m, d int) { return v.m, v.d }
 
 func (v vast[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] { panic("not to be projected") }
 

@@ -67,7 +67,7 @@ func (f *sketch[T]) lift(s *sketchSpace[T], x dense.Matrix[T]) dense.Matrix[T] {
 func (f *sketch[T]) features(s *sketchSpace[T], dst, x, _ dense.Matrix[T]) {
 	points := f.lift(s, x)
 	for t, w := range f.factors {
-		n, _ := w.Dims()
+		n, _ := w.Shape()
 		if t == 0 && n == f.out {
 			w.Project(dst, points)
 			continue
@@ -145,7 +145,7 @@ func (f *sketch[T]) gradient(s *sketchSpace[T], dst, x, g dense.Matrix[T]) {
 	p := len(f.factors)
 	all := scratchMatrix(&s.factors, n*p, f.out)
 	factor := func(t int) dense.Matrix[T] {
-		m, _ := f.factors[t].Dims()
+		m, _ := f.factors[t].Shape()
 		return all.RowRange(t*n, (t+1)*n).ColRange(0, m)
 	}
 	for t, w := range f.factors {
@@ -160,7 +160,7 @@ func (f *sketch[T]) gradient(s *sketchSpace[T], dst, x, g dense.Matrix[T]) {
 		}
 	}
 	for t, w := range f.factors {
-		m, _ := w.Dims()
+		m, _ := w.Shape()
 		z := work.ColRange(0, m)
 		for i := range n {
 			f.first(z.Row(i), left.Row(i))

@@ -183,7 +183,7 @@ func newCountSketch[T dense.Float](r countSketchRecipe[T]) (*countSketch[T], err
 	return c, nil
 }
 
-func (c *countSketch[T]) Dims() (m, d int) { return c.m, len(c.buckets) }
+func (c *countSketch[T]) Shape() (m, d int) { return c.m, len(c.buckets) }
 
 func (c *countSketch[T]) Project(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, c.m)

@@ -22,7 +22,7 @@ func SoftmaxCandidates[T dense.Float](scale float64) []Candidate[T] {
 		fitted("SDERF", rff.SDERF[T], scale),
 		fitted("ADERF", rff.ADERF[T], scale),
 		mapping[T]{"SoftmaxHybrid", func(w orf.Projection[T], _, _ dense.Matrix[T], src rand.Source) (rff.Map[T], error) {
-			_, d := w.Dims()
+			_, d := w.Shape()
 			gate, err := orf.Draw[T](orf.IID{}, 8, d, src)
 			if err != nil {
 				return nil, err

@@ -44,7 +44,7 @@ func fittedMap[M rff.Map[float64]](name string, make func(w orf.Projection[float
 
 func sketchMap[M rff.Map[float64]](name string, make func(m, d int, src rand.Source) (M, error)) goldenMap {
 	return goldenMap{name, func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
-		m, d := w.Dims()
+		m, d := w.Shape()
 		return make(m, d, src)
 	}, true}
 }
@@ -72,7 +72,7 @@ func goldenMaps() []goldenMap {
 		fittedMap("ADERF", rff.ADERF[float64]),
 		fittedMap("SDERF", rff.SDERF[float64]),
 		{name: "SoftmaxHybrid", make: func(w projection, _, _ points, src rand.Source) (rff.Map[float64], error) {
-			_, d := w.Dims()
+			_, d := w.Shape()
 			gate, err := orf.Draw[float64](orf.IID{}, 3, d, src)
 			if err != nil {
 				return nil, err

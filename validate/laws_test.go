@@ -62,7 +62,7 @@ func softmaxPositive[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map
 }
 
 func softmaxOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	_, d := w.Dims()
+	_, d := w.Shape()
 	return rff.SoftmaxOptimal(w, 1, damping(d))
 }
 
@@ -75,7 +75,7 @@ func gaussianHyperbolic[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.
 }
 
 func gaussianOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
-	_, d := w.Dims()
+	_, d := w.Shape()
 	return rff.GaussianOptimal(w, 1, damping(d))
 }
 
@@ -83,7 +83,7 @@ func gaussianOptimal[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map
 const gates = 3
 
 func softmaxHybrid[T dense.Float](w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
-	_, d := w.Dims()
+	_, d := w.Shape()
 	gate, err := orf.Draw[T](orf.IID{}, gates, d, src)
 	if err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func centred[T dense.Float](f func(w orf.Projection[T], src rand.Source) (rff.Ma
 		if err != nil {
 			return nil, err
 		}
-		_, d := w.Dims()
+		_, d := w.Shape()
 		b, c := lawMeans(d)
 		narrow := func(x []float64) []T { return dense.Copy(dense.Matrix[T]{}, dense.Of(1, d, x)).Data }
 		return rff.Centred(phi, narrow(b), narrow(c))
@@ -153,7 +153,7 @@ func centredLaw(of mse.Error) law {
 // fitPoints returns queries and keys of the dimension of w that are about as large as
 // lawPairs, with unequal spreads and means: no point of lawPairs is among them.
 func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
-	_, d := w.Dims()
+	_, d := w.Shape()
 	rng := rand.New(rand.NewPCG(uint64(d), 2))
 	x, y = dense.New[T](6, d), dense.New[T](5, d)
 	for _, p := range []dense.Matrix[T]{x, y} {

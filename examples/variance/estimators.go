@@ -64,7 +64,7 @@ var estimators = []estimator{
 	{"softmax", "sderf", "softmax, SDERF (FAVOR#)", fitted(rff.SDERF[float64])},
 	{"softmax", "aderf", "softmax, ADERF (FAVOR#)", fitted(rff.ADERF[float64])},
 	{"softmax", "hybrid", "softmax, hybrid, 8 gates", func(w orf.Projection[float64], _, _ dense.Matrix[float64], src rand.Source) (rff.Map[float64], error) {
-		_, d := w.Dims()
+		_, d := w.Shape()
 		gates, err := orf.Draw[float64](orf.IID{}, 8, d, src)
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	if w == nil {
 		return fmt.Errorf("conformance: the projection is nil")
 	}
-	m, d := w.Dims()
+	m, d := w.Shape()
 	if m < 1 || d < 1 {
 		return fmt.Errorf("conformance: Dims is %d, %d, want at least 1, 1", m, d)
 	}

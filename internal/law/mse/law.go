@@ -23,7 +23,7 @@ func RowsOf[T dense.Float](w orf.Projection[T]) Rows {
 		return Rows{}
 	}
 	var r Rows
-	r.M, r.D = w.Dims()
+	r.M, r.D = w.Shape()
 	if drawn, ok := w.(orf.Drawn[T]); ok {
 		r.Ensemble = drawn.Ensemble()
 	}
