@@ -82,7 +82,7 @@ type former[T dense.Float] struct {
 	Values       int
 	Unnormalised bool
 
-	form *performer.Linear[T]
+	form performer.Linear[T]
 }
 
 func newFormer[T dense.Float](spec Attention[T]) former[T] {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
@@ -92,13 +91,33 @@ type Result[T dense.Float] struct {
 // of several rows, a Bias or Scores, and a form of another package that is not [Maskable] and would
 // have to leave out keys. It panics if Check of a tensor does.
 func Attend[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T], error) {
-	return instance.Of(&attendTensorsBoth, Attend[T])(form, c)
+	b, err := tensorsOf(form)
+	if err != nil {
+		return Result[T]{}, err
+	}
+	return b.attend(c)
 }
 
-var attendTensorsBoth = instance.Both{attendTensors[float32], attendTensors[float64]}
+// tensorsOf returns what is behind Attend and AttendBackward, a *batch whose first form is the given one.
+func tensorsOf[T dense.Float](form Attention[T]) (tensors[T], error) {
+	if isNil(form) {
+		return nil, errors.New("performer: form is nil")
+	}
+	b, err := NewBatch(1, 1, form)
+	if err != nil {
+		return nil, err
+	}
+	return b.(tensors[T]), nil
+}
 
-func attendTensors[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T], error) {
-	a, err := newTensorCall(form, c)
+// tensors is Attend and AttendBackward.
+type tensors[T dense.Float] interface {
+	attend(c AttendArgs[T]) (Result[T], error)
+	attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error)
+}
+
+func (b *batch[T]) attend(c AttendArgs[T]) (Result[T], error) {
+	a, err := newTensorCall(b.units[0].form, c)
 	if err != nil {
 		return Result[T]{}, err
 	}
@@ -130,7 +149,7 @@ func attendTensors[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T]
 // tensorCall is one call of Attend, and the task of its outputs. Its K and V are all keys and values.
 type tensorCall[T dense.Float] struct {
 	AttendArgs[T]
-	b          *Batch[T]
+	b          *batch[T]
 	keyMask    bool     // Mask has one row, and is in valid
 	valid      [][]bool // of each sequence, or of each head of each sequence; nil means all keys
 	perHead    bool     // valid is for each head
@@ -139,21 +158,18 @@ type tensorCall[T dense.Float] struct {
 
 // newTensorCall checks a call and prepares its keys.
 func newTensorCall[T dense.Float](form Attention[T], c AttendArgs[T]) (*tensorCall[T], error) {
-	if isNil(form) {
-		return nil, errors.New("performer: form is nil")
-	}
 	if err := fitsTensors(&c); err != nil {
 		return nil, err
 	}
 	a := &tensorCall[T]{AttendArgs: c, processors: 1}
-	if b, ok := form.(*Batch[T]); ok {
+	if b, ok := form.(*batch[T]); ok {
 		if a.b = b; b.heads != c.Q.Heads || b.keyHeads != c.K.Heads {
 			return nil, fmt.Errorf("performer: Q is %v, K is %v, want heads of a Batch of %d heads of queries and %d of keys",
 				c.Q.Shape(), c.K.Shape(), b.heads, b.keyHeads)
 		}
 	} else {
 		var err error
-		if a.b, err = NewBatch(c.Q.Heads, c.K.Heads, form); err != nil {
+		if a.b, err = newBatch(c.Q.Heads, c.K.Heads, []Attention[T]{form}); err != nil {
 			return nil, err
 		}
 	}
@@ -301,7 +317,7 @@ func (a *tensorCall[T]) pastOf(b int) int {
 
 // takes returns an error unless the form can do what the call asks for.
 func (a *tensorCall[T]) takes(form Attention[T]) error {
-	if isExact(form) {
+	if _, ok := form.(exact[T]); ok {
 		return nil
 	}
 	const want = "want an Exact, which has scores"
@@ -387,8 +403,8 @@ func (a *tensorCall[T]) request(b, h int, form Attention[T]) request[T] {
 		heads: 1, processors: a.processors,
 		valid: a.validOf(b, h), past: a.pastOf(b),
 	}
-	if isExact(form) {
-		p.pairs, p.masked = a.pairs(b, h), exactOf(form).placed()
+	if e, ok := form.(exact[T]); ok {
+		p.pairs, p.masked = a.pairs(b, h), e.placed()
 	}
 	return p
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
@@ -27,13 +26,15 @@ type Gradients[T dense.Float] struct {
 // The time is three to four times that of Attend. AttendBackward returns an error in the cases of
 // Attend, if dout does not fit, if a form cannot be differentiated, and for LearnBias without Bias.
 func AttendBackward[T dense.Float](form Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
-	return instance.Of(&attendBackwardBoth, AttendBackward[T])(form, c, dout)
+	b, err := tensorsOf(form)
+	if err != nil {
+		return Gradients[T]{}, err
+	}
+	return b.attendBackward(c, dout)
 }
 
-var attendBackwardBoth = instance.Both{attendBackward[float32], attendBackward[float64]}
-
-func attendBackward[T dense.Float](form Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
-	a, err := newTensorCall(form, c)
+func (b *batch[T]) attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
+	a, err := newTensorCall(b.units[0].form, c)
 	if err != nil {
 		return Gradients[T]{}, err
 	}

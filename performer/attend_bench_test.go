@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -36,11 +37,11 @@ func benchmarkAttend[T dense.Float](b *testing.B) {
 		form performer.Exact[T]
 		call performer.AttendArgs[T]
 	}{
-		{"nothing", performer.Exact[T]{}, plain},
-		{"softcap", performer.Exact[T]{Softcap: 30}, plain},
-		{"bias", performer.Exact[T]{}, biased},
-		{"mask", performer.Exact[T]{}, masked},
-		{"window", performer.Exact[T]{}, windowed},
+		{"nothing", must.Have(performer.NewExact[T](performer.ExactOptions{})), plain},
+		{"softcap", must.Have(performer.NewExact[T](performer.ExactOptions{Softcap: 30})), plain},
+		{"bias", must.Have(performer.NewExact[T](performer.ExactOptions{})), biased},
+		{"mask", must.Have(performer.NewExact[T](performer.ExactOptions{})), masked},
+		{"window", must.Have(performer.NewExact[T](performer.ExactOptions{})), windowed},
 	} {
 		b.Run(fmt.Sprintf("with=%s/L=%d", c.name, l), func(b *testing.B) {
 			b.ReportAllocs()

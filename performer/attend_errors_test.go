@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -16,7 +17,7 @@ import (
 type plainForm struct{}
 
 func (plainForm) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
-	return performer.Exact[float64]{}.Forward(dst, q, k, v)
+	return must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dst, q, k, v)
 }
 
 func TestAttendErrors(t *testing.T) {
@@ -32,9 +33,9 @@ func TestAttendErrors(t *testing.T) {
 	require.NoError(t, err)
 	other, err := performer.NewLinear(narrow, performer.LinearOptions{})
 	require.NoError(t, err)
-	batch, err := performer.NewBatch(3, 3, performer.Attention[float64](performer.Exact[float64]{}))
+	batch, err := performer.NewBatch(3, 3, performer.Attention[float64](must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
 	require.NoError(t, err)
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	for _, c := range []struct {
 		form performer.Attention[float64]
 		with func(*performer.AttendArgs[float64])
@@ -58,11 +59,11 @@ func TestAttendErrors(t *testing.T) {
 		{batch, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], K is [2 2 5 8], want heads of a Batch of 3 heads of queries and 3 of keys"},
 		{other, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], but the forms take points of R^7"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 5) },
-			"performer: Bias is [1 1 3 5] for *performer.Linear[float64], want an Exact, which has scores"},
+			"performer: Bias is [1 1 3 5] for *performer.linear[float64], want an Exact, which has scores"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](1, 1, 3, 5) },
-			"performer: Mask is [1 1 3 5] for *performer.Linear[float64], want an Exact, which has scores, or a Mask with one row"},
+			"performer: Mask is [1 1 3 5] for *performer.linear[float64], want an Exact, which has scores, or a Mask with one row"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Scores = performer.Weights },
-			"performer: Scores = 4 for *performer.Linear[float64], want an Exact, which has scores"},
+			"performer: Scores = 4 for *performer.linear[float64], want an Exact, which has scores"},
 		{plainForm{}, func(c *performer.AttendArgs[float64]) {
 			c.PastK, c.PastV = dense.NewTensor[float64](2, 2, 4, 8), dense.NewTensor[float64](2, 2, 4, 6)
 		}, "performer: sequence 0 has a past of 4, which performer_test.plainForm cannot take"},
@@ -90,8 +91,7 @@ func TestAttendErrors(t *testing.T) {
 // A Batch has its own form for each head, and outputs go where Out says.
 func TestAttendBatch(t *testing.T) {
 	form, all := call[float64](attendCase{heads: 2, group: 1, lq: 4, lk: 6}, rand.New(rand.NewPCG(900, 6)))
-	flatter := form
-	flatter.Scale = 0.1
+	flatter := with(form, func(o *performer.ExactOptions) { o.Scale = 0.1 })
 	b, err := performer.NewBatch(2, 2, performer.Attention[float64](form), performer.Attention[float64](flatter))
 	require.NoError(t, err)
 	all.Out = dense.SplitHeads(dense.New[float64](2*4, 2*5), 2, 2)
@@ -108,8 +108,8 @@ func TestAttendBatch(t *testing.T) {
 
 // Forms that estimate exp(s·qᵀk) refuse a Softcap.
 func TestSoftcapRefused(t *testing.T) {
-	capped := performer.Exact[float64]{Softcap: 2}
-	_, err := performer.NewLandmarks(capped, 4, rand.New(rand.NewPCG(901, 6)))
+	capped := performer.ExactOptions{Softcap: 2}
+	_, err := performer.NewLandmarks[float64](capped, 4, rand.New(rand.NewPCG(901, 6)))
 	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0: landmarks need exp(Scale·qᵀk)")
 	_, err = performer.NewLandmarksAt(capped, dense.New[float64](4, 4))
 	assert.EqualError(t, err, "performer: exact.Softcap = 2, want 0: landmarks need exp(Scale·qᵀk)")
@@ -117,9 +117,9 @@ func TestSoftcapRefused(t *testing.T) {
 
 // A stream has the outputs and the Weights of a call with Softcap.
 func TestSoftcapStream(t *testing.T) {
-	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 70, lk: 70, form: performer.Exact[float64]{Softcap: 1.2, Causal: true}}, rand.New(rand.NewPCG(902, 6)))
+	form, all := call[float64](attendCase{heads: 1, group: 1, lq: 70, lk: 70, form: performer.ExactOptions{Softcap: 1.2, Causal: true}}, rand.New(rand.NewPCG(902, 6)))
 	q, k, v := dense.Head(all.Q, 0, 0), dense.Head(all.K, 0, 0), dense.Head(all.V, 0, 0)
-	want := naive(form, all, dense.Tensor[float64]{}, 0)
+	want := naive(form.Options(), all, dense.Tensor[float64]{}, 0)
 	s, err := form.NewState(8, 5)
 	require.NoError(t, err)
 	for i := range q.Rows {
@@ -140,7 +140,7 @@ func TestSoftcapBeyondRange(t *testing.T) {
 	require.NoError(t, err)
 	wantG, err := performer.AttendBackward(form, all, dout)
 	require.NoError(t, err)
-	form.Softcap = 1e39
+	form = with(form, func(o *performer.ExactOptions) { o.Softcap = 1e39 })
 	got, err := performer.Attend(form, all)
 	require.NoError(t, err)
 	gotG, err := performer.AttendBackward(form, all, dout)
@@ -154,7 +154,7 @@ func TestAttendNoSequences(t *testing.T) {
 	for _, tokens := range []bool{false, true} {
 		_, all := call[float64](attendCase{heads: 2, group: 1, lq: 3, lk: 4, tokens: tokens}, rand.New(rand.NewPCG(905, 6)))
 		all.Q.Batch, all.K.Batch, all.V.Batch = 0, 0, 0
-		got, err := performer.Attend(performer.Exact[float64]{}, all)
+		got, err := performer.Attend(must.Have(performer.NewExact[float64](performer.ExactOptions{})), all)
 		require.NoError(t, err)
 		assert.Equal(t, [4]int{0, 2, 3, 5}, got.Out.Shape())
 	}

@@ -13,7 +13,11 @@ import (
 // from the first query.
 func ExampleAttend() {
 	zeros := func(l int) dense.Tensor[float64] { return dense.NewTensor[float64](1, 2, l, 4) } // all scores are equal
-	r, err := performer.Attend(performer.Exact[float64]{}, performer.AttendArgs[float64]{
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	r, err := performer.Attend(softmax, performer.AttendArgs[float64]{
 		Q: zeros(2), K: zeros(1), V: dense.TensorOf(1, 2, 1, 1, []float64{9, 90}),
 		PastK: zeros(2), PastV: dense.TensorOf(1, 2, 2, 1, []float64{3, 6, 30, 60}),
 		Bias:   dense.TensorOf(1, 1, 2, 3, []float64{math.Inf(-1), 0, 0, 0, 0, 0}),

@@ -34,7 +34,7 @@ func wide[T dense.Float](t dense.Tensor[T]) dense.Tensor[float64] {
 }
 
 // naive computes a call whose K and V are all keys, of which past come before the first query.
-func naive[T dense.Float](e performer.Exact[T], c performer.AttendArgs[T], dout dense.Tensor[float64], past int) naiveCall {
+func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], dout dense.Tensor[float64], past int) naiveCall {
 	q, k, v, bias := wide(c.Q), wide(c.K), wide(c.V), wide(c.Bias)
 	group := q.Heads / k.Heads
 	pairs := func() dense.Tensor[float64] { return dense.NewTensor[float64](q.Batch, q.Heads, q.Rows, k.Rows) }

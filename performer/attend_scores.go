@@ -8,9 +8,9 @@ import (
 
 // scores writes the scores or the weights of one head of queries, as asked for.
 func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
-	form := exactOf(a.b.Head(h))
-	p := a.request(b, h, form)
-	mask, scores := maskOf(form, p.past, p.valid), form.scores(p.q.Cols)
+	e := a.b.Head(h).(exact[T])
+	p := a.request(b, h, e)
+	mask, scores := e.mask(p.past, p.valid), e.scores(p.q.Cols)
 	mask.Pairs = p.pairs
 	parallel.Rows(dst.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)

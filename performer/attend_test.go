@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -18,7 +19,7 @@ import (
 // attendCase is a call of Attend with random tensors.
 type attendCase struct {
 	name         string
-	form         performer.Exact[float64]
+	form         performer.ExactOptions
 	heads, group int
 	lq, lk, past int
 	lengths      []int
@@ -36,13 +37,13 @@ func attendCases() []attendCase {
 		{name: "mask of every pair", heads: 2, group: 1, lq: 70, lk: 300, mask: [4]int{2, 2, 70, 300}},
 		{name: "mask of keys of a head", heads: 4, group: 2, lq: 6, lk: 9, mask: [4]int{2, 4, 1, 8}},
 		{name: "mask of keys and bias", heads: 2, group: 1, lq: 6, lk: 9, mask: [4]int{2, 1, 1, 9}, bias: [4]int{1, 1, 6, 9}},
-		{name: "softcap", form: performer.Exact[float64]{Softcap: 1.5}, heads: 2, group: 1, lq: 66, lk: 70},
-		{name: "softcap causal", form: performer.Exact[float64]{Softcap: 1.5, Causal: true, Scale: 0.7}, heads: 2, group: 2, lq: 300, lk: 300},
-		{name: "softcap, bias and mask", form: performer.Exact[float64]{Softcap: 0.8, Causal: true}, heads: 2, group: 1, lq: 70, lk: 290, bias: [4]int{1, 2, 70, 290}, mask: [4]int{2, 1, 70, 290}, past: 220},
-		{name: "past", form: performer.Exact[float64]{Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
-		{name: "lengths", form: performer.Exact[float64]{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
-		{name: "lengths and a mask", form: performer.Exact[float64]{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
-		{name: "unnormalised", form: performer.Exact[float64]{Unnormalised: true, Softcap: 2}, heads: 2, group: 1, lq: 5, lk: 7, bias: [4]int{1, 1, 5, 7}, mask: [4]int{1, 1, 5, 7}},
+		{name: "softcap", form: performer.ExactOptions{Softcap: 1.5}, heads: 2, group: 1, lq: 66, lk: 70},
+		{name: "softcap causal", form: performer.ExactOptions{Softcap: 1.5, Causal: true, Scale: 0.7}, heads: 2, group: 2, lq: 300, lk: 300},
+		{name: "softcap, bias and mask", form: performer.ExactOptions{Softcap: 0.8, Causal: true}, heads: 2, group: 1, lq: 70, lk: 290, bias: [4]int{1, 2, 70, 290}, mask: [4]int{2, 1, 70, 290}, past: 220},
+		{name: "past", form: performer.ExactOptions{Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "lengths", form: performer.ExactOptions{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
+		{name: "lengths and a mask", form: performer.ExactOptions{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
+		{name: "unnormalised", form: performer.ExactOptions{Unnormalised: true, Softcap: 2}, heads: 2, group: 1, lq: 5, lk: 7, bias: [4]int{1, 1, 5, 7}, mask: [4]int{1, 1, 5, 7}},
 		{name: "no keys", heads: 2, group: 1, lq: 3, lk: 0, mask: [4]int{1, 1, 3, 0}},
 		{name: "no queries", heads: 2, group: 1, lq: 0, lk: 3, bias: [4]int{1, 1, 1, 3}},
 	}
@@ -72,7 +73,7 @@ func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], perf
 			all.Mask.Data[i] = rng.IntN(3) > 0 && (i/max(c.mask[3], 1)%c.mask[2] > 0 || c.mask[2] == 1)
 		}
 	}
-	e := performer.Exact[T]{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised}
+	e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised}))
 	return e, all
 }
 
@@ -127,7 +128,7 @@ func testAttend[T dense.Float](t *testing.T) {
 			form, all := call[T](c, rng)
 			given := asGiven(c, all)
 			dout := normalTensor[T](rng, 2, c.heads, c.lq, all.V.Cols, c.tokens)
-			want := naive(form, all, wide(dout), c.past)
+			want := naive(form.Options(), all, wide(dout), c.past)
 
 			// Scores are sums of 8 products of normal numbers, gradients of at most 300 terms of
 			// size 30. Errors add up as the terms do.
@@ -175,7 +176,7 @@ func TestAttendLeavesOut(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		c := attendCase{heads: 2, group: 1, lq: 70, lk: 280, mask: [4]int{1, 2, 70, 280}}
 		form, all := call[float64](c, rng)
-		form.Causal, form.Softcap = causal, 3
+		form = with(form, func(o *performer.ExactOptions) { o.Causal, o.Softcap = causal, 3 })
 		hidden := []int{3, 128, 279}
 		for h := range 2 {
 			for i := range 70 {
@@ -302,4 +303,11 @@ func TestAttendOtherForms(t *testing.T) {
 			})
 		}
 	}
+}
+
+// with returns exact attention with options that differ.
+func with[T dense.Float](e performer.Exact[T], change func(o *performer.ExactOptions)) performer.Exact[T] {
+	o := e.Options()
+	change(&o)
+	return must.Have(performer.NewExact[T](o))
 }

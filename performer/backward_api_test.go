@@ -54,7 +54,7 @@ func TestCanBackward(t *testing.T) {
 		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
 		assert.PanicsWithValue(t, c.want, func() { must.Have(NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
 	}
-	assert.NoError(t, Exact[float32]{}.CanBackward())
+	assert.NoError(t, must.Have(NewExact[float32](ExactOptions{})).CanBackward())
 	assert.EqualError(t, must.Have(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
 		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
 }
@@ -62,8 +62,8 @@ func TestCanBackward(t *testing.T) {
 func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	heads := must.Have(NewBatch[float32](2, 2, Exact[float32]{}))
-	for _, form := range []Differentiable[float32]{attention(maptest.Positive[float32](8, 4), LinearOptions{}), Exact[float32]{}, heads} {
+	heads := must.Have(NewBatch[float32](2, 2, must.Have(NewExact[float32](ExactOptions{}))))
+	for _, form := range []Differentiable[float32]{attention(maptest.Positive[float32](8, 4), LinearOptions{}), must.Have(NewExact[float32](ExactOptions{})), heads} {
 		for want, f := range map[string]func(){
 			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
 			"performer: dout is 6×2, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
@@ -83,10 +83,10 @@ func TestBackwardShapes(t *testing.T) {
 func TestBackwardOfNothing(t *testing.T) {
 	for _, form := range everyForm[float64](4) {
 		for _, size := range [][3]int{{0, 0, 2}, {5, 5, 0}, {5, 0, 2}, {0, 5, 2}} {
-			a, linear := form.(*Linear[float64])
-			causal := linear && a.inside().opts.Causal
+			a, linear := form.(Linear[float64])
+			causal := linear && inside(a).opts.Causal
 			if e, ok := form.(Exact[float64]); ok {
-				causal = e.Causal
+				causal = e.Options().Causal
 			}
 			if causal && size[0] != size[1] {
 				continue

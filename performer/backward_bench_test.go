@@ -28,10 +28,10 @@ func BenchmarkBackward(b *testing.B) {
 	b.Run("form=causal/type=float64", func(b *testing.B) {
 		benchmarkBackward(b, attention(maptest.Positive[float64](256, 64), LinearOptions{Causal: true}))
 	})
-	b.Run("form=exact/type=float32", func(b *testing.B) { benchmarkBackward(b, Exact[float32]{}) })
-	b.Run("form=exact/type=float64", func(b *testing.B) { benchmarkBackward(b, Exact[float64]{}) })
+	b.Run("form=exact/type=float32", func(b *testing.B) { benchmarkBackward(b, must.Have(NewExact[float32](ExactOptions{}))) })
+	b.Run("form=exact/type=float64", func(b *testing.B) { benchmarkBackward(b, must.Have(NewExact[float64](ExactOptions{}))) })
 	b.Run("form=exactcausal/type=float32", func(b *testing.B) {
-		benchmarkBackward(b, Exact[float32]{Causal: true})
+		benchmarkBackward(b, must.Have(NewExact[float32](ExactOptions{Causal: true})))
 	})
 }
 

@@ -50,7 +50,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 				requireLogGradients(t, a, in, dout, "%s %s %+v", name, m.name, opts)
 			}
 		}
-		for at, g := range backward[T](Exact[T]{Causal: true}, in, dout) {
+		for at, g := range backward[T](must.Have(NewExact[T](ExactOptions{Causal: true})), in, dout) {
 			require.True(t, layout.Finite(g), "%s exact: input %d", name, at)
 		}
 	}
@@ -58,7 +58,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 
 // requireLogGradients compares gradients of values with weights formed in log space.
 // Their bound allows for the rounding of log-features and for weights that are lost.
-func requireLogGradients[T dense.Float](t *testing.T, a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireLogGradients[T dense.Float](t *testing.T, a Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newPairs(a, in[0], in[1])
 	n := in[0].Rows
@@ -127,7 +127,7 @@ func causalForms[T dense.Float](d int) []Attention[T] {
 		for _, m := range differentiableMaps[T](d) {
 			all = append(all, attention(m.Map, o))
 		}
-		all = append(all, Exact[T]{Causal: true, Unnormalised: o.Unnormalised})
+		all = append(all, must.Have(NewExact[T](ExactOptions{Causal: true, Unnormalised: o.Unnormalised})))
 	}
 	return all
 }
@@ -183,7 +183,7 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
 	dout := rowsOf[float64](rng, n, d)
 	for _, form := range []Attention[float64]{
-		Exact[float64]{Causal: true}, Exact[float64]{Causal: true, Unnormalised: true},
+		must.Have(NewExact[float64](ExactOptions{Causal: true})), must.Have(NewExact[float64](ExactOptions{Causal: true, Unnormalised: true})),
 		attention(maptest.Positive[float64](16, d), LinearOptions{Causal: true, Unnormalised: true}),
 		attention(newIdentity(d), LinearOptions{Causal: true, Unnormalised: true}),
 	} {
@@ -206,7 +206,7 @@ func newIdentity(d int) rff.Map[float64] { return must.Have(rff.Identity[float64
 // NaN anywhere reaches every gradient of a bidirectional form that is normalised.
 func TestBackwardShowsNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(223))
-	for _, form := range []Attention[float64]{Exact[float64]{}, attention(maptest.Positive[float64](16, 3), LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), LinearOptions{})} {
+	for _, form := range []Attention[float64]{must.Have(NewExact[float64](ExactOptions{})), attention(maptest.Positive[float64](16, 3), LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), LinearOptions{})} {
 		for spoilt := range 4 {
 			var in [4]dense.Matrix[float64]
 			for i := range in {

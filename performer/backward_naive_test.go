@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // quadratic is the O(L²) ground truth, in float64, of gradients with respect to the
@@ -22,20 +23,20 @@ type quadratic struct {
 	log, causal, quotients bool
 }
 
-func newQuadratic[T dense.Float](a *Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
+func newQuadratic[T dense.Float](a Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
 	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
-	p := &quadratic{log: a.inside().engine.Logs, causal: a.inside().opts.Causal, quotients: !a.inside().opts.Unnormalised}
+	p := &quadratic{log: inside(a).engine.Logs, causal: inside(a).opts.Causal, quotients: !inside(a).opts.Unnormalised}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
-		p.x, p.peakX = exponentials(double(a.inside().engine.Features.Queries(none, in[0])))
-		p.y, p.peakY = exponentials(double(a.inside().engine.Features.Keys(none, in[1])))
+		p.x, p.peakX = exponentials(double(inside(a).engine.Features.Queries(none, in[0])))
+		p.y, p.peakY = exponentials(double(inside(a).engine.Features.Keys(none, in[1])))
 	} else {
-		p.x, p.y = double(a.inside().query.Transform(none, in[0])), double(a.inside().key.Transform(none, in[1]))
+		p.x, p.y = double(inside(a).query.Transform(none, in[0])), double(inside(a).key.Transform(none, in[1]))
 		p.peakX, p.peakY = make([]float64, p.x.Rows), make([]float64, p.y.Rows)
 	}
-	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, a.inside().m), dense.New[float64](p.x.Rows, a.inside().m)
-	p.dk, p.sizeK = dense.New[float64](p.y.Rows, a.inside().m), dense.New[float64](p.y.Rows, a.inside().m)
+	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, inside(a).m), dense.New[float64](p.x.Rows, inside(a).m)
+	p.dk, p.sizeK = dense.New[float64](p.y.Rows, inside(a).m), dense.New[float64](p.y.Rows, inside(a).m)
 	p.dv, p.sizeV = dense.New[float64](p.v.Rows, p.v.Cols), dense.New[float64](p.v.Rows, p.v.Cols)
 	for i := range p.x.Rows {
 		p.query(i)
@@ -146,18 +147,18 @@ func through[T dense.Float](jacobian []dense.Matrix[T], slopes, size dense.Matri
 // jacobians are those of the map of queries and of the map of keys, which do not depend on options.
 type jacobians[T dense.Float] struct{ q, k []dense.Matrix[T] }
 
-func newJacobians[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) jacobians[T] {
-	f := a.inside().engine.Features
-	return jacobians[T]{jacobian(f.PullQueries, q, a.inside().m), jacobian(f.PullKeys, k, a.inside().m)}
+func newJacobians[T dense.Float](a Linear[T], q, k dense.Matrix[T]) jacobians[T] {
+	f := inside(a).engine.Features
+	return jacobians[T]{jacobian(f.PullQueries, q, inside(a).m), jacobian(f.PullKeys, k, inside(a).m)}
 }
 
 // requireGradients compares with the truth, allowing n·ε·Σ|terms| where n counts the
 // roundings of a term: the sums over features, tokens, values and dimensions, and
 // exponentials of arguments as large as the spread of log-features.
-func requireGradients[T dense.Float](t *testing.T, a *Linear[T], by jacobians[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireGradients[T dense.Float](t *testing.T, a Linear[T], by jacobians[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newQuadratic(a, in, dout)
-	n := float64(a.inside().m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
+	n := float64(inside(a).m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
 	for _, peaks := range [][]float64{p.peakX, p.peakY} {
 		largest := 0.0
 		for _, x := range peaks {
@@ -219,8 +220,8 @@ func testExactBackward[T dense.Float](t *testing.T) {
 			if o.Causal && size[0] != size[1] {
 				continue
 			}
-			opts := Exact[T]{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}
-			want, tol := softmaxGradients(in, dout, opts)
+			opts := must.Have(NewExact[T](ExactOptions{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}))
+			want, tol := softmaxGradients(in, dout, opts.Options())
 			for at, got := range backward[T](opts, in, dout) {
 				densetest.RequireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
 			}
@@ -229,14 +230,14 @@ func testExactBackward[T dense.Float](t *testing.T) {
 }
 
 // softmaxGradients are the formulas of Backward of Exact in float64, and bounds as above.
-func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts Exact[T]) (want, tol [3]dense.Matrix[float64]) {
+func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts ExactOptions) (want, tol [3]dense.Matrix[float64]) {
 	var x [3]dense.Matrix[float64]
 	for at := range in {
 		x[at] = dense.Copy(x[at], in[at])
 		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
 	}
 	q, k, v, g := x[0], x[1], x[2], dense.Copy(dense.Matrix[float64]{}, dout)
-	p := Exact[float64](opts).Weights(dense.Matrix[float64]{}, q, k)
+	p := must.Have(NewExact[float64](opts)).Weights(dense.Matrix[float64]{}, q, k)
 	largest := 0.0
 	for i := range q.Rows {
 		x, weights, out := q.Row(i), p.Row(i), g.Row(i)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // backward returns the gradients that a form gives.
@@ -100,7 +101,7 @@ func TestBackwardIsTheDerivative(t *testing.T) {
 			if opts.Causal && size[0] != size[1] {
 				continue
 			}
-			exact := Exact[float64]{Causal: opts.Causal, Unnormalised: opts.Unnormalised}
+			exact := must.Have(NewExact[float64](ExactOptions{Causal: opts.Causal, Unnormalised: opts.Unnormalised}))
 			rows := []int{0, 2, 34, 69, -1}
 			requireDerivatives(t, rows, exact, in, dout, "exact %+v %v", opts, size)
 			for _, m := range differentiableMaps[float64](d) {

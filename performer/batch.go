@@ -2,7 +2,6 @@ package performer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
@@ -22,9 +20,87 @@ import (
 // queries reads head h/(H/Hk) of Hk keys.
 //
 // ForwardSequences leaves out keys that do not count. With causal forms a sequence may have
-// different numbers of queries and keys. A Batch does not change after construction, and goroutines
-// may share it if they may share its forms. Methods of the zero Batch panic.
-type Batch[T dense.Float] struct {
+// different numbers of queries and keys. Goroutines may share a Batch if they may share its forms.
+type Batch[T dense.Float] interface {
+	// Forward is ForwardSequences of one sequence, all of whose keys count.
+	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+
+	// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over its
+	// head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst (Lq×H·dv) and
+	// returns dst; a zero dst is allocated.
+	//
+	// The bits of each head and sequence are the bits of a bidirectional form for views of this head
+	// and sequence without the keys that do not count, unless places matter to the form, as they do with a
+	// Window or a Slope. The same holds for causal forms if there are as
+	// many queries as keys, and no gap between keys that count. In causal forms query i sees the keys j
+	// ≤ i that count, or j ≤ i + Past. A query that sees no key gets zero. The number of rows after
+	// valid rows does not change the valid rows.
+	//
+	// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if one
+	// linear, bidirectional form serves them, and their keys are summed once. GOMAXPROCS processors
+	// share the units. The last units, fewer than processors, run one after another with the
+	// parallelism of the form. Bits do not depend on this. Beyond the memory of the forms,
+	// ForwardSequences copies the keys and values that count unless they come first in their sequence.
+	// For linear causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row
+	// for each key. With a dst, it allocates nothing once that memory is there, if the forms do not.
+	//
+	// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
+	// shapes if they do not fit. It also panics if a form of another package that is not [Maskable]
+	// would have to leave out keys or has a past.
+	ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T]
+
+	// Check returns the error that ForwardSequences panics with, or nil if q (Lq×H·d), k (Lk×Hk·d), v
+	// (Lk×Hk·dv), s and the forms fit together. Causal forms of other packages may panic for shapes of
+	// their own.
+	Check(q, k, v dense.Matrix[T], s Sequences) error
+
+	// Backward is BackwardSequences of one sequence, all of whose keys count.
+	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
+
+	// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
+	// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out
+	// (Lq×H·dv) is the result of ForwardSequences for the same sequences. The gradient of a head of
+	// keys and values is a sum over the heads of queries that read it, in a fixed order.
+	//
+	// Gradients of keys and values that do not count, or that no query sees, are exactly zero, and so
+	// are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
+	// gradient of the query is zero, and the query adds nothing to other gradients, even if it holds
+	// NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the contents
+	// of the padding nor on its length, to the last bit. A form of another package gets all rows as
+	// they are, unless it is bidirectional and [Maskable].
+	//
+	// If all rows count, dq has the bits that Backward of the form gives for views of each head, and so
+	// have dk and dv if every head of queries has its own head of keys. GOMAXPROCS processors share
+	// heads of keys and sequences as in Forward, and bits do not depend on this. Beyond the memory of
+	// the forms, BackwardSequences copies rows that count if they are not consecutive. For groups it
+	// copies the queries if the form takes them together, and holds the gradients of a head of keys if
+	// not. It allocates nothing once that memory is there, if the forms do not.
+	//
+	// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the shapes
+	// if they do not fit, with the text of CanBackward if it returns an error, and as ForwardSequences
+	// for forms of another package.
+	BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T])
+
+	// CanBackward returns nil if all forms are Differentiable and can be differentiated. Otherwise the
+	// error says why the first other form cannot.
+	CanBackward() error
+
+	// NewState returns an empty [State] of all heads, for queries and keys of dimension d and
+	// values of dimension dv a head. It returns an error if d is not the dimension that the forms
+	// take, if d or dv is below 1, if a form has no State, as only [Linear], [Exact], causal
+	// [Landmarks] and clusters of package clusters have, or if the State takes more memory than the
+	// machine has.
+	NewState(d, dv int) (*State[T], error)
+
+	// Dims returns the number of heads of queries, the number of heads of keys and values, and the
+	// dimension of the queries that the forms take, or 0 for any.
+	Dims() (heads, keyHeads, d int)
+
+	// Head returns the attention of a head of queries. It panics if there is no such head.
+	Head(head int) Attention[T]
+}
+
+type batch[T dense.Float] struct {
 	heads, keyHeads int
 	dim             int       // of queries, 0 for any
 	units           []unit[T] // the first alone, if there is one form for all
@@ -32,12 +108,10 @@ type Batch[T dense.Float] struct {
 }
 
 var (
-	_ Differentiable[float32] = (*Batch[float32])(nil)
-	_ Streaming[float32]      = (*Batch[float32])(nil)
+	_ Batch[float32]          = (*batch[float32])(nil)
+	_ Differentiable[float32] = (*batch[float32])(nil)
+	_ Streaming[float32]      = (*batch[float32])(nil)
 )
-
-// errNoBatch is the error of a Batch that NewBatch has not made.
-var errNoBatch = errors.New("performer: the Batch is zero, want one of NewBatch")
 
 // unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
@@ -51,20 +125,39 @@ type unit[T dense.Float] struct {
 // The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
 // many for memory, a number of forms other than 1 and heads, a nil form, and forms that take
 // queries of different dimensions.
-func NewBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (*Batch[T], error) {
-	return instance.Of(&newBatchBoth, NewBatch[T])(heads, keyHeads, forms...)
+func NewBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (Batch[T], error) {
+	var b any
+	var err error
+	switch forms := any(forms).(type) {
+	case []Attention[float32]:
+		b, err = batch32(heads, keyHeads, forms)
+	case []Attention[float64]:
+		b, err = batch64(heads, keyHeads, forms)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b.(Batch[T]), nil
 }
 
-var newBatchBoth = instance.Both{newBatch[float32], newBatch[float64]}
+//go:noinline
+func batch32(heads, keyHeads int, forms []Attention[float32]) (any, error) {
+	return newBatch(heads, keyHeads, forms)
+}
 
-func newBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (*Batch[T], error) {
+//go:noinline
+func batch64(heads, keyHeads int, forms []Attention[float64]) (any, error) {
+	return newBatch(heads, keyHeads, forms)
+}
+
+func newBatch[T dense.Float](heads, keyHeads int, forms []Attention[T]) (*batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}
 	if len(forms) != 1 && len(forms) != heads {
 		return nil, fmt.Errorf("performer: %d forms, want one, or one for each of %d heads", len(forms), heads)
 	}
-	b := &Batch[T]{heads: heads, keyHeads: keyHeads}
+	b := &batch[T]{heads: heads, keyHeads: keyHeads}
 	for i, form := range forms {
 		if isNil(form) {
 			return nil, fmt.Errorf("performer: form %d is nil", i)
@@ -111,7 +204,7 @@ func shares[T dense.Float](form Attention[T]) bool {
 }
 
 // unit returns unit i of count. If there is one form, all units are like the first.
-func (b *Batch[T]) unit(i int) unit[T] {
+func (b *batch[T]) unit(i int) unit[T] {
 	if b.count == len(b.units) {
 		return b.units[i]
 	}
@@ -119,12 +212,9 @@ func (b *Batch[T]) unit(i int) unit[T] {
 	return unit[T]{form: u.form, from: i * u.to, to: (i + 1) * u.to}
 }
 
-// Dims returns the number of heads of queries, the number of heads of keys and values, and the
-// dimension of the queries that the forms take, or 0 for any.
-func (b *Batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
+func (b *batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
 
-// Head returns the attention of a head of queries. It panics if there is no such head.
-func (b *Batch[T]) Head(head int) Attention[T] {
+func (b *batch[T]) Head(head int) Attention[T] {
 	if head < 0 || head >= b.heads {
 		panic(fmt.Sprintf("performer: head %d of a Batch of %d heads", head, b.heads))
 	}
@@ -132,74 +222,30 @@ func (b *Batch[T]) Head(head int) Attention[T] {
 	return b.units[min(at, len(b.units)-1)].form
 }
 
-// Forward is ForwardSequences of one sequence, all of whose keys count.
-func (b *Batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&batchForwardBoth, (*Batch[T]).Forward)(b, dst, q, k, v)
-}
-
-var batchForwardBoth = instance.Both{batchForward[float32], batchForward[float64]}
-
-func batchForward[T dense.Float](b *Batch[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+func (b *batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return b.ForwardSequences(dst, q, k, v, Sequences{})
 }
 
-// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over its
-// head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst (Lq×H·dv) and
-// returns dst; a zero dst is allocated.
-//
-// The bits of each head and sequence are the bits of a bidirectional form for views of this head
-// and sequence without the keys that do not count, unless places matter to the form, as they do with a
-// Window or a Slope. The same holds for causal forms if there are as
-// many queries as keys, and no gap between keys that count. In causal forms query i sees the keys j
-// ≤ i that count, or j ≤ i + Past. A query that sees no key gets zero. The number of rows after
-// valid rows does not change the valid rows.
-//
-// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if one
-// linear, bidirectional form serves them, and their keys are summed once. GOMAXPROCS processors
-// share the units. The last units, fewer than processors, run one after another with the
-// parallelism of the form. Bits do not depend on this. Beyond the memory of the forms,
-// ForwardSequences copies the keys and values that count unless they come first in their sequence.
-// For linear causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row
-// for each key. With a dst, it allocates nothing once that memory is there, if the forms do not.
-//
-// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
-// shapes if they do not fit. It also panics if a form of another package that is not [Maskable]
-// would have to leave out keys or has a past.
-func (b *Batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
-	return instance.Of(&batchForwardSequencesBoth, (*Batch[T]).ForwardSequences)(b, dst, q, k, v, s)
-}
-
-var batchForwardSequencesBoth = instance.Both{batchForwardSequences[float32], batchForwardSequences[float64]}
-
-func batchForwardSequences[T dense.Float](b *Batch[T], dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
-	checkBatch(b, q, k, v, s)
+func (b *batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+	b.mustFit(q, k, v, s)
 	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
-	runBatch(b, batched[T]{gradientRequest: gradientRequest[T]{request: request[T]{dst: dst, q: q, k: k, v: v}}, s: s, pieces: b.count})
+	b.run(batched[T]{gradientRequest: gradientRequest[T]{request: request[T]{dst: dst, q: q, k: k, v: v}}, s: s, pieces: b.count})
 	return dst
 }
 
-// Check returns the error that ForwardSequences panics with, or nil if q (Lq×H·d), k (Lk×Hk·d), v
-// (Lk×Hk·dv), s and the forms fit together. Causal forms of other packages may panic for shapes of
-// their own.
-func (b *Batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
-	return instance.Of(&batchCheckBoth, (*Batch[T]).Check)(b, q, k, v, s)
-}
-
-var batchCheckBoth = instance.Both{batchCheck[float32], batchCheck[float64]}
-
-func batchCheck[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T], s Sequences) error {
-	if err := fitsBatch(b, q, k, v); err != nil {
+func (b *batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
+	if err := b.fits(q, k, v); err != nil {
 		return err
 	}
 	if err := s.fits(q.Rows, k.Rows); err != nil {
 		return err
 	}
-	return takesBatch(b, k.Rows, s, takesMasks[T])
+	return b.takes(k.Rows, s, takesMasks[T])
 }
 
-// takesBatch returns an error if a form that cannot take masks would have to leave out some of so many
+// takes returns an error if a form that cannot take masks would have to leave out some of so many
 // keys, or has a past that it cannot ignore.
-func takesBatch[T dense.Float](b *Batch[T], keys int, s Sequences, can func(Attention[T]) bool) error {
+func (b *batch[T]) takes(keys int, s Sequences, can func(Attention[T]) bool) error {
 	if s.Valid == nil && s.Past == nil {
 		return nil
 	}
@@ -219,18 +265,15 @@ func takesBatch[T dense.Float](b *Batch[T], keys int, s Sequences, can func(Atte
 	return nil
 }
 
-// checkBatch panics with the error of Check.
-func checkBatch[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T], s Sequences) {
+// mustFit panics with the error of Check.
+func (b *batch[T]) mustFit(q, k, v dense.Matrix[T], s Sequences) {
 	if err := b.Check(q, k, v, s); err != nil {
 		panic(err.Error())
 	}
 }
 
-// fitsBatch returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
-func fitsBatch[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T]) error {
-	if b.heads == 0 {
-		return errNoBatch
-	}
+// fits returns an error unless q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and the forms.
+func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	q.Check()
 	k.Check()
 	v.Check()
@@ -251,7 +294,7 @@ func fitsBatch[T dense.Float](b *Batch[T], q, k, v dense.Matrix[T]) error {
 // a head of keys in a sequence.
 type batched[T dense.Float] struct {
 	gradientRequest[T] // the matrices of all heads and sequences
-	b                  *Batch[T]
+	b                  *batch[T]
 	s                  Sequences
 	backward           bool
 	pieces             int // of a sequence
@@ -262,8 +305,8 @@ type batched[T dense.Float] struct {
 // batchedCalls keeps tasks between calls.
 var batchedCalls pool.Pair[batched[float32], batched[float64]]
 
-// runBatch computes a call.
-func runBatch[T dense.Float](b *Batch[T], call batched[T]) {
+// run computes a call.
+func (b *batch[T]) run(call batched[T]) {
 	c := pool.Get[batched[T]](&batchedCalls)
 	call.b = b
 	call.fromQuery = layout.Starts(c.fromQuery[:0], call.s.Queries, call.q.Rows)
@@ -316,21 +359,7 @@ func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.M
 	return layout.Head(m.RowRange(c.fromKey[sequence], c.fromKey[sequence+1]), u.from/(c.b.heads/c.b.keyHeads), c.b.keyHeads)
 }
 
-// NewState returns an empty [State] of all heads, for queries and keys of dimension d and
-// values of dimension dv a head. It returns an error if d is not the dimension that the forms
-// take, if d or dv is below 1, if a form has no State, as only [Linear], [Exact], causal
-// [Landmarks] and attention of package clusters have, or if the State takes more memory than the
-// machine has.
-func (b *Batch[T]) NewState(d, dv int) (*State[T], error) {
-	return instance.Of(&batchNewStateBoth, (*Batch[T]).NewState)(b, d, dv)
-}
-
-var batchNewStateBoth = instance.Both{batchNewState[float32], batchNewState[float64]}
-
-func batchNewState[T dense.Float](b *Batch[T], d, dv int) (*State[T], error) {
-	if b.heads == 0 {
-		return nil, errNoBatch
-	}
+func (b *batch[T]) NewState(d, dv int) (*State[T], error) {
 	if len(b.units) == 1 {
 		return newState(b.heads, b.keyHeads, d, dv, []Attention[T]{b.units[0].form})
 	}

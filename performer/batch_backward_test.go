@@ -22,7 +22,7 @@ import (
 
 // batchForm is a batch over some sequences as a form.
 type batchForm[T dense.Float] struct {
-	*Batch[T]
+	Batch[T]
 	s Sequences
 }
 
@@ -240,12 +240,12 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
 	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
-	foreign := must.Have(NewBatch[float64](1, 1, Exact[float64]{}))
-	b := must.Have(NewBatch[float64](6, 2, elu, elu, Exact[float64]{}, foreign, elu, elu))
-	assert.Equal(t, 4, b.count)
+	foreign := must.Have(NewBatch[float64](1, 1, must.Have(NewExact[float64](ExactOptions{}))))
+	b := must.Have(NewBatch[float64](6, 2, elu, elu, must.Have(NewExact[float64](ExactOptions{})), foreign, elu, elu))
+	assert.Equal(t, 4, b.(*batch[float64]).count)
 	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
 	var none dense.Matrix[float64]
-	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.Batch[float64] cannot take", func() {
+	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.batch[float64] cannot take", func() {
 		b.BackwardSequences(none, none, none, in[0], in[1], in[2], dout, Sequences{Valid: make([]bool, n)})
 	})
 }
@@ -274,7 +274,7 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 func TestBatchBackwardErrors(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	b := must.Have(NewBatch[float32](4, 2, Exact[float32]{}))
+	b := must.Have(NewBatch[float32](4, 2, must.Have(NewExact[float32](ExactOptions{}))))
 	assert.NoError(t, b.CanBackward())
 	for want, f := range map[string]func(){
 		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
@@ -295,7 +295,7 @@ func TestBatchBackwardErrors(t *testing.T) {
 	const why = "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
 	reLUs := attention(reLU[float32](4), LinearOptions{})
 	x := mat(3, 8)
-	b = must.Have(NewBatch[float32](2, 2, Exact[float32]{}, reLUs))
+	b = must.Have(NewBatch[float32](2, 2, must.Have(NewExact[float32](ExactOptions{})), reLUs))
 	assert.EqualError(t, b.CanBackward(), why)
 	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, Sequences{}) })
 	assert.EqualError(t, must.Have(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
@@ -315,7 +315,7 @@ func TestHolesGiveNothing(t *testing.T) {
 		form Attention[float64]
 		q, k dense.Matrix[float64]
 	}{
-		"weights":      {Exact[float64]{Causal: true}, far, opposite},
+		"weights":      {must.Have(NewExact[float64](ExactOptions{Causal: true})), far, opposite},
 		"denominators": {identity, near, near},
 	} {
 		v, dout, valid := rowsOf[float64](rng, n, d), densetest.Normal[float64](rng, n, d, 0, 1), make([]bool, n)

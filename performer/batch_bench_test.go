@@ -30,7 +30,7 @@ func BenchmarkBatch(b *testing.B) {
 	}{
 		{"linear", attention(maptest.Positive[float32](256, d), LinearOptions{})},
 		{"causal", attention(maptest.Positive[float32](256, d), LinearOptions{Causal: true})},
-		{"exact", Exact[float32]{}},
+		{"exact", must.Have(NewExact[float32](ExactOptions{}))},
 	} {
 		for _, keyHeads := range []int{8, 2, 1} {
 			k, v := densetest.Normal[float32](rng, n, keyHeads*d, 0, 0.35), densetest.Normal[float32](rng, n, keyHeads*d, 0, 1)

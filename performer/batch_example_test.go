@@ -11,7 +11,11 @@ import (
 
 // Two sequences, of two tokens and of three, the last of which is padding.
 func ExampleBatch() {
-	b, err := performer.NewBatch[float64](1, 1, performer.Exact[float64]{})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, err := performer.NewBatch[float64](1, 1, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -28,7 +32,10 @@ func ExampleBatch() {
 
 // One query after three keys that are in a cache: it sees all four.
 func ExampleSequences_past() {
-	causal := performer.Exact[float64]{Causal: true}
+	causal, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
 	b, err := performer.NewBatch[float64](1, 1, causal)
 	if err != nil {
 		log.Fatal(err)

@@ -53,9 +53,9 @@ func testHeads[T dense.Float](t *testing.T) {
 func TestBatchOfOtherShapes(t *testing.T) {
 	rng := rand.New(densetest.Source(101))
 	q, k, v := densetest.Normal[float64](rng, 5, 8, 0, 1), densetest.Normal[float64](rng, 70, 8, 0, 1), densetest.Normal[float64](rng, 70, 6, 0, 1)
-	got := must.Have(NewBatch[float64](2, 2, Exact[float64]{})).Forward(dense.Matrix[float64]{}, q, k, v)
+	got := must.Have(NewBatch[float64](2, 2, must.Have(NewExact[float64](ExactOptions{})))).Forward(dense.Matrix[float64]{}, q, k, v)
 	for h := range 2 {
-		want := Exact[float64]{}.Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
+		want := must.Have(NewExact[float64](ExactOptions{})).Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
 		assert.Equal(t, want, got.ColRange(3*h, 3*h+3).Clone())
 	}
 }
@@ -63,9 +63,9 @@ func TestBatchOfOtherShapes(t *testing.T) {
 func TestBatchOfHeadsErrors(t *testing.T) {
 	_, err := NewBatch[float32](2, 2, nil)
 	assert.EqualError(t, err, "performer: form 0 is nil")
-	_, err = NewBatch[float32](0, 0, Exact[float32]{})
+	_, err = NewBatch[float32](0, 0, must.Have(NewExact[float32](ExactOptions{})))
 	assert.EqualError(t, err, "performer: heads = 0, keyHeads = 0, want at least 1 and heads a multiple of keyHeads")
-	h := must.Have(NewBatch[float32](3, 3, Exact[float32]{}))
+	h := must.Have(NewBatch[float32](3, 3, must.Have(NewExact[float32](ExactOptions{}))))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){

@@ -23,11 +23,11 @@ import (
 // bidirectionalForm returns the form that lets all queries see all keys.
 func bidirectionalForm[T dense.Float](form Attention[T]) (all Attention[T], causal bool) {
 	switch f := form.(type) {
-	case *Linear[T]:
-		return must.Have(newAttention(f.inside().query, f.inside().key, LinearOptions{Unnormalised: f.inside().opts.Unnormalised})), f.inside().opts.Causal
+	case Linear[T]:
+		return must.Have(newAttention(inside(f).query, inside(f).key, LinearOptions{Unnormalised: inside(f).opts.Unnormalised})), inside(f).opts.Causal
 	case Exact[T]:
-		return Exact[T]{Scale: f.Scale, Unnormalised: f.Unnormalised}, f.Causal
-	case *Landmarks[T]:
+		return must.Have(NewExact[T](ExactOptions{Scale: f.Options().Scale, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
+	case Landmarks[T]:
 		return f, false
 	}
 	panic(fmt.Sprintf("%T", form))
@@ -208,11 +208,11 @@ func TestBatchOfForms(t *testing.T) {
 	rng := rand.New(densetest.Source(202))
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
 	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
-	forms := []Attention[float64]{elu, elu, Exact[float64]{}, mean{}}
+	forms := []Attention[float64]{elu, elu, must.Have(NewExact[float64](ExactOptions{})), mean{}}
 	b := must.Have(NewBatch(4, 2, forms...))
 	heads, keyHeads, _ := b.Dims()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
-	assert.Equal(t, 3, b.count, "two heads read the keys that one map has summed up")
+	assert.Equal(t, 3, b.(*batch[float64]).count, "two heads read the keys that one map has summed up")
 	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, Sequences{})
 	for h, form := range forms {
 		g := h / 2
@@ -304,7 +304,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 }
 
 func TestBatchErrors(t *testing.T) {
-	exact := Attention[float32](Exact[float32]{})
+	exact := Attention[float32](must.Have(NewExact[float32](ExactOptions{})))
 	for want, c := range map[string]struct {
 		heads, keyHeads int
 		forms           []Attention[float32]

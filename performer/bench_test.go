@@ -23,32 +23,36 @@ func BenchmarkAttention(b *testing.B) {
 	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
 		lengths := []int{4096, 16384, 65536}
 		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must.Have(NewLandmarks(Exact[float32]{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float32](b, must.Have(NewLandmarks[float32](ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must.Have(NewLandmarks(Exact[float64]{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float64](b, must.Have(NewLandmarks[float64](ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 	})
 	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, Exact[float32]{Window: 255, Causal: true}, func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Window: 255, Causal: true})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})
 	b.Run("form=exact/window=256/causal=false/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, Exact[float32]{Window: 256}, func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Window: 256})), func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})
 	b.Run("form=exact/bits=8/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, Exact[float32]{Bits: 8}, func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
+		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Bits: 8})), func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
 	})
 	b.Run("form=exact/bits=8/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, Exact[float32]{Bits: 8, Causal: true}, func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Bits: 8, Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
 	})
 	b.Run("form=exact/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, Exact[float32]{Causal: true}, func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
 	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
 		macs := func(n int) int { return n * n * 2 * benchmarkDim }
-		b.Run("type=float32", func(b *testing.B) { benchmarkForm[float32](b, Exact[float32]{}, macs, lengths) })
-		b.Run("type=float64", func(b *testing.B) { benchmarkForm[float64](b, Exact[float64]{}, macs, lengths) })
+		b.Run("type=float32", func(b *testing.B) {
+			benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{})), macs, lengths)
+		})
+		b.Run("type=float64", func(b *testing.B) {
+			benchmarkForm[float64](b, must.Have(NewExact[float64](ExactOptions{})), macs, lengths)
+		})
 	})
 }
 

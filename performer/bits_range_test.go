@@ -37,7 +37,8 @@ func times[T dense.Float](x dense.Matrix[T], size float64) dense.Matrix[T] {
 // inDouble returns the outputs of e in float64 without bits.
 func inDouble[T dense.Float](e performer.Exact[T], q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	wide := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
-	double := performer.Exact[float64]{Scale: e.Scale, Causal: e.Causal, Window: e.Window, Sinks: e.Sinks}
+	o := e.Options()
+	double := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: o.Scale, Causal: o.Causal, Window: o.Window, Sinks: o.Sinks}))
 	return double.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))
 }
 
@@ -89,15 +90,16 @@ func bitsRange[T dense.Float](t *testing.T) {
 			case what == "queries":
 				q = times(q, size)
 			}
-			for _, e := range []performer.Exact[T]{{Scale: 1}, {Scale: 1, Causal: true}, {Scale: 1, Causal: true, Window: 90, Sinks: 5}} {
+			for _, o := range []performer.ExactOptions{{Scale: 1}, {Scale: 1, Causal: true}, {Scale: 1, Causal: true, Window: 90, Sinks: 5}} {
+				e := must.Have(performer.NewExact[T](o))
 				text := fmt.Sprintf("%s of %g, %+v", what, size, e)
 				want := inDouble(e, q, k, v)
 				requireWithin(t, want, inBits(e).Forward(none, q, k, v), 0.06, peak, text)
-				if !e.Causal {
+				if !e.Options().Causal {
 					continue
 				}
 				for bits, part := range map[int]float64{8: 0.02, 4: 0.25} {
-					e.Bits = bits
+					e := with(e, func(o *performer.ExactOptions) { o.Bits = bits })
 					requireWithin(t, want, stateOf(e, 1, 1, d, dv).Step(none, q, k, v), part, peak, text+" of a state")
 				}
 			}
@@ -116,10 +118,10 @@ func bitsScale[T dense.Float](t *testing.T) {
 	rng, none := rand.New(rand.NewPCG(23, 24)), dense.Matrix[T]{}
 	q, k, v := uniform[T](rng, n, heads*d, 2), uniform[T](rng, n, d, 2), uniform[T](rng, n, dv, 1)
 	for _, e := range coarseForms[T]() {
-		if e.Unnormalised {
+		if e.Options().Unnormalised {
 			continue
 		}
-		e.Bits = 8
+		e = inBits(e)
 		b := must.Have(performer.NewBatch[T](heads, keyHeads, e))
 		want := b.ForwardSequences(none, q, k, v, performer.Sequences{})
 		got := b.ForwardSequences(none, q, k, times(v, 0x1p126), performer.Sequences{})
@@ -128,7 +130,7 @@ func bitsScale[T dense.Float](t *testing.T) {
 			got := b.ForwardSequences(none, q, k, times(v, size), performer.Sequences{})
 			require.True(t, densetest.Identical(times(want, size), got), "%+v, %g", e, size)
 		}
-		if e.Causal {
+		if e.Options().Causal {
 			v := v.Clone()
 			for i := 600; i < n; i++ {
 				v.Row(i)[2] = 3e38
@@ -138,7 +140,7 @@ func bitsScale[T dense.Float](t *testing.T) {
 		}
 	}
 	for _, bits := range []int{8, 4} {
-		e := performer.Exact[T]{Bits: bits}
+		e := must.Have(performer.NewExact[T](performer.ExactOptions{Bits: bits}))
 		want := stateOf(e, heads, keyHeads, d, dv).Step(none, q, k, v)
 		for _, size := range []float64{0x1p80, 0x1p100, 0x1p118, 0x1p126} {
 			x := times(v, size)
@@ -175,7 +177,7 @@ func TestBitsOfLargestValues(t *testing.T) {
 		v.Row(i)[2] = 0
 	}
 	for _, causal := range []bool{false, true} {
-		e := performer.Exact[float32]{Bits: 8, Causal: causal}
+		e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Causal: causal}))
 		out := e.Forward(none, q, q, v)
 		for i := range n {
 			require.InEpsilon(t, math.MaxFloat32, out.Row(i)[0], 0.01)
@@ -184,7 +186,7 @@ func TestBitsOfLargestValues(t *testing.T) {
 		}
 		dst := q.Clone()
 		require.True(t, densetest.Identical(out, e.Forward(dst, dst, q, v)))
-		got := stateOf(performer.Exact[float32]{Bits: 8}, 1, 1, d, d).Step(none, q, q, v)
+		got := stateOf(must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), 1, 1, d, d).Step(none, q, q, v)
 		for i := range n {
 			require.InEpsilon(t, math.MaxFloat32, got.Row(i)[0], 0.02)
 			require.LessOrEqual(t, math.Abs(float64(got.Row(i)[1])), math.MaxFloat32)
@@ -205,7 +207,7 @@ func TestBitsOfLargeScores(t *testing.T) {
 			v.Row(j)[0] = float32(1 - j%2)
 		}
 	}
-	out := performer.Exact[float32]{Bits: 8, Scale: 1}.Forward(none, densetest.Filled[float32](3, 1, -1e18), k, v)
+	out := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Scale: 1})).Forward(none, densetest.Filled[float32](3, 1, -1e18), k, v)
 	assert.InDeltaSlice(t, []float32{1, 1, 1}, out.Data, 0.01)
 
 	const d = 16
@@ -216,7 +218,7 @@ func TestBitsOfLargeScores(t *testing.T) {
 			keys.Row(j)[l] = 1e36 * (1 + float32(j)/n)
 		}
 	}
-	e := performer.Exact[float32]{Bits: 8, Scale: 1}
+	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Scale: 1}))
 	q := densetest.Filled[float32](1, d, -1e-36)
 	s := stateOf(e, 1, 1, d, 1)
 	s.Append(keys, v)
@@ -228,7 +230,7 @@ func TestBitsVariancesOfLargeValues(t *testing.T) {
 	const n, d, dv = 300, 8, 3
 	rng := rand.New(rand.NewPCG(27, 28))
 	q, k, v := uniform[float32](rng, n, d, 1), uniform[float32](rng, n, d, 1), uniform[float32](rng, n, dv, 1)
-	e := performer.Exact[float32]{Bits: 8}
+	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8}))
 	want := e.Variances(q, k, v)
 	for _, size := range []float64{0x1p-60, 0x1p100, 0x1p127} {
 		got := e.Variances(q, k, times(v, size))

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // inBits returns e in 8 bits.
 func inBits[T dense.Float](e performer.Exact[T]) performer.Exact[T] {
-	e.Bits = 8
-	return e
+	return with(e, func(o *performer.ExactOptions) { o.Bits = 8 })
 }
 
 // offBy returns ‖got − want‖/‖want‖.
@@ -39,11 +39,11 @@ func offBy[T dense.Float](got, want dense.Matrix[T]) float64 {
 func coarseForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, causal := range []bool{false, true} {
-		for _, e := range []performer.Exact[T]{
+		for _, e := range []performer.ExactOptions{
 			{}, {Scale: 0.3}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
 		} {
 			e.Causal = causal
-			all = append(all, e)
+			all = append(all, must.Have(performer.NewExact[T](e)))
 		}
 	}
 	return all
@@ -74,7 +74,7 @@ func bitsAreNearExact[T dense.Float](t *testing.T) {
 			want := e.Forward(dense.Matrix[T]{}, q, k, v)
 			got := inBits(e).Forward(dense.Matrix[T]{}, q, k, v)
 			assert.Less(t, offBy(got, want), 0.03, name)
-			if s.n > 512 && e.Window == 0 {
+			if s.n > 512 && e.Options().Window == 0 {
 				assert.False(t, densetest.Identical(got, want), "%s: nothing is rounded", name)
 			}
 			again := dense.Copy(dense.New[T](s.n, s.dv), q.ColRange(0, min(s.d, s.dv)))
@@ -91,7 +91,7 @@ func TestBitsOfKeysThatHurt(t *testing.T) {
 	const n, d = 1024, 64
 	q, k, v := densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
 	distance := func(k dense.Matrix[float32]) float64 {
-		e := performer.Exact[float32]{}
+		e := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
 		return offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), e.Forward(dense.Matrix[float32]{}, q, k, v))
 	}
 	plain := distance(k)
@@ -105,7 +105,7 @@ func TestBitsOfKeysThatHurt(t *testing.T) {
 	assert.InDelta(t, plain, distance(shifted), 0.1*plain, "a mean of fifty spreads")
 	assert.Less(t, distance(loud), 0.03, "a loud channel")
 
-	lifted, e := v.Clone(), performer.Exact[float32]{}
+	lifted, e := v.Clone(), must.Have(performer.NewExact[float32](performer.ExactOptions{}))
 	for i := range lifted.Data {
 		lifted.Data[i] += 100
 	}
@@ -121,7 +121,7 @@ func TestBitsOfQueriesWithAMean(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	const n, d = 512, 32
 	q, k, v := densetest.Normal[float32](rng, n, d, 100, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
-	e, none := performer.Exact[float32]{}, dense.Matrix[float32]{}
+	e, none := must.Have(performer.NewExact[float32](performer.ExactOptions{})), dense.Matrix[float32]{}
 	off := offBy(inBits(e).Forward(none, q, k, v), e.Forward(none, q, k, v))
 	assert.Greater(t, off, 0.02)
 	var predicted float64
@@ -147,11 +147,11 @@ func TestBitsAreReproducible(t *testing.T) {
 		before := runtime.GOMAXPROCS(1)
 		assert.True(t, densetest.Identical(e.Forward(none, q, k, v), all), "%+v", e)
 		runtime.GOMAXPROCS(before)
-		if !e.Causal && e.Window == 0 {
+		if !e.Options().Causal && e.Options().Window == 0 {
 			assert.True(t, densetest.Identical(e.Forward(none, q.RowRange(100, 170), k, v), all.RowRange(100, 170)), "%+v", e)
 		}
 		for _, m := range []int{1, 255, 256, 257, 600, 1024} {
-			if e.Causal {
+			if e.Options().Causal {
 				assert.True(t, densetest.Identical(e.Forward(none, q.RowRange(0, m), k.RowRange(0, m), v.RowRange(0, m)), all.RowRange(0, m)), "%+v, %d tokens", e, m)
 			}
 		}
@@ -167,7 +167,7 @@ func TestBitsAverage(t *testing.T) {
 		for i := range v.Rows {
 			v.Row(i)[1] = float32(i % 2)
 		}
-		out := performer.Exact[float32]{Bits: 8}.Forward(dense.Matrix[float32]{}, q, k, v)
+		out := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})).Forward(dense.Matrix[float32]{}, q, k, v)
 		for i := range out.Rows {
 			require.InDelta(t, 1, out.Row(i)[0], 1e-5, "norm %v, row %d", norm, i)
 			require.True(t, -1e-6 <= out.Row(i)[1] && out.Row(i)[1] <= 1+1e-5, "norm %v, row %d: %v", norm, i, out.Row(i)[1])
@@ -198,7 +198,7 @@ func bitsNotFinite[T dense.Float](t *testing.T) {
 				}
 				want, got := e.Forward(none, m[0], m[1], m[2]), inBits(e).Forward(none, m[0], m[1], m[2])
 				near := 0.1
-				if e.Unnormalised {
+				if e.Options().Unnormalised {
 					near *= n / 10
 				}
 				requireNotFinite(t, want, got, near, false, "%v in %d, %+v", x, place, e)
@@ -238,7 +238,7 @@ func TestBitsOfPadding(t *testing.T) {
 	none := dense.Matrix[float32]{}
 	q, k, v := densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1), densetest.Normal[float32](rng, n, d, 0, 1)
 	for _, e := range coarseForms[float32]() {
-		if e.Window > 0 && !e.Causal {
+		if e.Options().Window > 0 && !e.Options().Causal {
 			continue // places are those in the sequence, padding among them
 		}
 		b, err := performer.NewBatch[float32](1, 1, inBits(e))
@@ -275,29 +275,28 @@ func TestBitsOfExtremes(t *testing.T) {
 		}
 		v.Row(i)[0] = float32(i % 2)
 	}
-	e := performer.Exact[float32]{Scale: 1e-9}
+	e := must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1e-9}))
 	want := e.Forward(dense.Matrix[float32]{}, q, k, v)
 	assert.Less(t, offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), want), 0.01)
-	e.Scale = 1e-3
+	e = with(e, func(o *performer.ExactOptions) { o.Scale = 1e-3 })
 	assert.Less(t, offBy(inBits(e).Forward(dense.Matrix[float32]{}, q, k, v), e.Forward(dense.Matrix[float32]{}, q, k, v)), 0.01)
 }
 
 func TestBitsOfNothing(t *testing.T) {
-	e, none := performer.Exact[float32]{Bits: 8}, dense.Matrix[float32]{}
+	e, none := must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), dense.Matrix[float32]{}
 	out := e.Forward(none, dense.New[float32](3, 4), dense.New[float32](0, 4), dense.New[float32](0, 2))
 	assert.Equal(t, []float32{0, 0, 0, 0, 0, 0}, out.Data)
 	assert.Zero(t, e.Forward(none, dense.New[float32](0, 4), dense.New[float32](5, 4), dense.New[float32](5, 2)).Rows)
-	e.Bits = 3
-	assert.PanicsWithValue(t, "performer: Bits = 3, want 0, 8 or 4", func() {
-		e.Forward(none, dense.New[float32](3, 4), dense.New[float32](3, 4), dense.New[float32](3, 2))
-	})
+	_, err := performer.NewExact[float32](performer.ExactOptions{Bits: 3})
+	assert.EqualError(t, err, "performer: Bits = 3, want 0, 8 or 4")
 }
 
 func TestBitsAllocateNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
 	q := densetest.Normal[float32](rng, 1000, 32, 0, 1)
 	dst := dense.New[float32](1000, 32)
-	for _, e := range []performer.Exact[float32]{{Bits: 8}, {Bits: 8, Causal: true}, {Bits: 8, Causal: true, Window: 100}} {
+	for _, o := range []performer.ExactOptions{{Bits: 8}, {Bits: 8, Causal: true}, {Bits: 8, Causal: true, Window: 100}} {
+		e := must.Have(performer.NewExact[float32](o))
 		assert.Zero(t, allocs.Settled(2, func() { e.Forward(dst, q, q, q) }), "%+v", e)
 	}
 }
@@ -323,7 +322,8 @@ func TestBitsVariances(t *testing.T) {
 		{"peaked weights", 2.5, 0, 1},
 		{"values with a mean", 1, 5, 1},
 	} {
-		for _, e := range []performer.Exact[float64]{{}, {Causal: true}, {Window: 300, Causal: true}} {
+		for _, o := range []performer.ExactOptions{{}, {Causal: true}, {Window: 300, Causal: true}} {
+			e := must.Have(performer.NewExact[float64](o))
 			var measured, predicted float64
 			for draw := range s.draws {
 				q, k, v := densetest.Normal[float64](rng, n, d, 0, s.norm), densetest.Normal[float64](rng, n, d, 0.5, s.norm), densetest.Normal[float64](rng, n, dv, s.mean, 1)
@@ -342,7 +342,7 @@ func TestBitsVariances(t *testing.T) {
 		}
 	}
 	q := densetest.Normal[float64](rng, 10, 4, 0, 1)
-	for _, x := range (performer.Exact[float64]{}).Variances(q, q, q).Data {
+	for _, x := range (must.Have(performer.NewExact[float64](performer.ExactOptions{}))).Variances(q, q, q).Data {
 		require.Zero(t, x, "nothing is rounded")
 	}
 }

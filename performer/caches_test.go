@@ -21,11 +21,11 @@ import (
 func cachedForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, bits := range []int{8, 4} {
-		for _, e := range []performer.Exact[T]{
+		for _, e := range []performer.ExactOptions{
 			{}, {Scale: -0.3}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
 		} {
 			e.Causal, e.Bits = true, bits
-			all = append(all, e)
+			all = append(all, must.Have(performer.NewExact[T](e)))
 		}
 	}
 	return all
@@ -36,7 +36,7 @@ func cachedForms[T dense.Float]() []performer.Exact[T] {
 func pairedForms[T dense.Float]() []performer.Exact[T] {
 	var some []performer.Exact[T]
 	for i, e := range cachedForms[T]() {
-		if (i+e.Bits/8)%2 == parity[T]() {
+		if (i+e.Options().Bits/8)%2 == parity[T]() {
 			some = append(some, e)
 		}
 	}
@@ -46,7 +46,7 @@ func pairedForms[T dense.Float]() []performer.Exact[T] {
 // streamLength is a number of tokens that e takes apart in all ways: without a window the codes fill
 // one block of scores and begin the next, and with one tokens are dropped twice.
 func streamLength[T dense.Float](e performer.Exact[T]) int {
-	if e.Window > 0 {
+	if e.Options().Window > 0 {
 		return 2000
 	}
 	return 800
@@ -54,8 +54,7 @@ func streamLength[T dense.Float](e performer.Exact[T]) int {
 
 // unrounded returns e in T.
 func unrounded[T dense.Float](e performer.Exact[T]) performer.Exact[T] {
-	e.Bits = 0
-	return e
+	return with(e, func(o *performer.ExactOptions) { o.Bits = 0 })
 }
 
 // stateOf returns an empty state of heads of queries over heads of keys.
@@ -86,11 +85,11 @@ func cachesAreNearExact[T dense.Float](t *testing.T) {
 			want := must.Have(performer.NewBatch[T](s.heads, s.keyHeads, unrounded(e))).Forward(dense.Matrix[T]{}, q, k, v)
 			got := stateOf(e, s.heads, s.keyHeads, s.d, s.dv).Step(dense.Matrix[T]{}, q, k, v)
 			off, most := offBy(got, want), 0.015
-			if e.Bits == 4 {
+			if e.Options().Bits == 4 {
 				most = 0.2
 			}
 			assert.Less(t, off, most, "%+v, %+v", s, e)
-			if e.Window == 0 && s.n > 127 {
+			if e.Options().Window == 0 && s.n > 127 {
 				assert.NotZero(t, off, "%+v, %+v: nothing is rounded", s, e)
 			}
 		}
@@ -143,8 +142,8 @@ func cachesRollback[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, e := range pairedForms[T]() {
 		reach := n
-		if e.Window > 0 {
-			reach = max(e.Window+1, 256)
+		if e.Options().Window > 0 {
+			reach = max(e.Options().Window+1, 256)
 		}
 		for _, at := range []int{1, 63, 64, 127, 128, 190, 192, 700, 1500} {
 			never := stateOf(e, 1, 1, d, dv)
@@ -177,7 +176,7 @@ func cachesRollback[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	s := stateOf(performer.Exact[T]{Bits: 8, Window: 20}, 1, 1, d, dv)
+	s := stateOf(must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8, Window: 20})), 1, 1, d, dv)
 	s.Append(k.RowRange(0, 900), v.RowRange(0, 900))
 	mark := s.Snapshot(nil)
 	s.Append(k.RowRange(900, n), v.RowRange(900, n))
@@ -206,11 +205,11 @@ func cachesNotFinite[T dense.Float](t *testing.T) {
 				want := unrounded(e).Forward(none, m[0], m[1], m[2])
 				got := stateOf(e, 1, 1, d, d).Step(none, m[0], m[1], m[2])
 				near := 0.5
-				if e.Unnormalised {
+				if e.Options().Unnormalised {
 					near *= n / 10
 				}
 				// An infinite weight times a value that is rounded may be any of what is not finite.
-				requireNotFinite(t, want, got, near, e.Unnormalised && place < 2, "%v in %d, %+v", x, place, e)
+				requireNotFinite(t, want, got, near, e.Options().Unnormalised && place < 2, "%v in %d, %+v", x, place, e)
 			}
 		}
 	}
@@ -222,7 +221,7 @@ func TestCachesBeyondFloat32(t *testing.T) {
 	k, v := densetest.Filled[float64](n, 1, 0), densetest.Filled[float64](n, 2, 3)
 	v.Row(7)[0] = 1e300
 	v.Row(8)[1] = math.MaxFloat32
-	out := must.Have(performer.Exact[float64]{Bits: 8}.NewState(1, 2)).Step(dense.Matrix[float64]{}, k, k, v)
+	out := must.Have(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})).NewState(1, 2)).Step(dense.Matrix[float64]{}, k, k, v)
 	assert.InEpsilon(t, 1e300/100, out.Row(99)[0], 1e-9)
 	assert.InEpsilon(t, 1e300/n, out.Row(n - 1)[0], 0.01)
 	assert.InEpsilon(t, math.MaxFloat32/n, out.Row(n - 1)[1], 0.01)
@@ -235,14 +234,14 @@ func TestCachesBytes(t *testing.T) {
 	const d, heads, keyHeads = 64, 4, 2
 	k := dense.New[float32](1000, keyHeads*d)
 	for bits, want := range map[int]int{0: 512, 8: 128 + 8, 4: 64 + 8} {
-		s := stateOf(performer.Exact[float32]{Bits: bits}, heads, keyHeads, d, d)
+		s := stateOf(must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})), heads, keyHeads, d, d)
 		s.Append(k, k)
 		before := len(must.Have(s.MarshalBinary()))
 		s.Append(k, k)
 		assert.Equal(t, keyHeads*want, (len(must.Have(s.MarshalBinary()))-before)/1000, "%d bits", bits)
 	}
 	var sizes []int
-	s := stateOf(performer.Exact[float32]{Bits: 4, Window: 100, Sinks: 4}, heads, keyHeads, d, d)
+	s := stateOf(must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 4, Window: 100, Sinks: 4})), heads, keyHeads, d, d)
 	for range 5 {
 		s.Append(k, k)
 		sizes = append(sizes, len(must.Have(s.MarshalBinary())))
@@ -258,7 +257,7 @@ func TestCachesMerge(t *testing.T) {
 	rng, none := rand.New(rand.NewPCG(11, 12)), dense.Matrix[float64]{}
 	q, k, v := densetest.Normal[float64](rng, 3, d, 0, 1), densetest.Normal[float64](rng, 2000, d, 0, 1), densetest.Normal[float64](rng, 2000, dv, 0, 1)
 	for _, bits := range []int{8, 4} {
-		e := performer.Exact[float64]{Bits: bits}
+		e := must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: bits}))
 		want, whole := unrounded(e).Forward(none, q, k, v), stateOf(e, 1, 1, d, dv)
 		whole.Append(k, v)
 		off := offBy(whole.Attend(none, q), want)
@@ -277,15 +276,15 @@ func TestCachesMerge(t *testing.T) {
 			assert.Equal(t, alone, must.Have(a.MarshalBinary()))
 		}
 	}
-	s := stateOf(performer.Exact[float64]{Bits: 8}, 1, 1, d, dv)
-	for want, e := range map[string]performer.Exact[float64]{
+	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
+	for want, e := range map[string]performer.ExactOptions{
 		"performer: Bits = 4, but the state belongs to attention with 8":                    {Bits: 4},
 		"performer: Scale = 2, but the state belongs to attention with 0.35355339059327373": {Bits: 8, Scale: 2},
 		"performer: Unnormalised = true, but the state belongs to attention with false":     {Bits: 8, Unnormalised: true},
 		"performer: states with a Window do not merge, as tokens would change places":       {Bits: 8, Window: 3},
 		"performer: other belongs to another form, the state to exact attention in 8 bits":  {},
 	} {
-		other := stateOf(e, 1, 1, d, dv)
+		other := stateOf(must.Have(performer.NewExact[float64](e)), 1, 1, d, dv)
 		assert.EqualError(t, s.Merge(other), want)
 		assert.Error(t, s.UnmarshalBinary(must.Have(other.MarshalBinary())), want)
 	}
@@ -301,7 +300,7 @@ func TestCachesOfExtremes(t *testing.T) {
 			v.Row(i)[1] = float32(i % 2)
 		}
 		for _, bits := range []int{8, 4} {
-			out := must.Have(performer.Exact[float32]{Bits: bits}.NewState(24, 2)).Step(dense.Matrix[float32]{}, q, k, v)
+			out := must.Have(must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})).NewState(24, 2)).Step(dense.Matrix[float32]{}, q, k, v)
 			for i := range out.Rows {
 				most := 1.3 / math.Exp2(float64(bits))
 				require.InDelta(t, 1, out.Row(i)[0], most, "norm %v, row %d", norm, i)
@@ -312,20 +311,19 @@ func TestCachesOfExtremes(t *testing.T) {
 }
 
 func TestCachesErrors(t *testing.T) {
-	for want, e := range map[string]performer.Exact[float32]{
-		"performer: Bits = 3, want 0, 8 or 4":                      {Bits: 3},
+	for want, e := range map[string]performer.ExactOptions{
 		"performer: Softcap = 5 with Bits = 8, want 0 for a state": {Bits: 8, Softcap: 5},
 		"performer: Slope = 0.5 with Bits = 4, want 0 for a state": {Bits: 4, Slope: 0.5},
 	} {
-		_, err := e.NewState(4, 4)
+		_, err := must.Have(performer.NewExact[float32](e)).NewState(4, 4)
 		assert.EqualError(t, err, want)
 	}
-	s := must.Have(performer.Exact[float32]{Bits: 8, Window: 5}.NewState(4, 4))
+	s := must.Have(must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Window: 5})).NewState(4, 4))
 	k := dense.New[float32](2000, 4)
 	s.Append(k, k)
 	before := must.Have(s.MarshalBinary())
-	for _, e := range []performer.Exact[float32]{{Bits: 8, Window: 6}, {Bits: 8, Window: 5, Sinks: 1}, {Bits: 4, Window: 5}, {Bits: 8}, {Window: 5}} {
-		other := must.Have(e.NewState(4, 4))
+	for _, e := range []performer.ExactOptions{{Bits: 8, Window: 6}, {Bits: 8, Window: 5, Sinks: 1}, {Bits: 4, Window: 5}, {Bits: 8}, {Window: 5}} {
+		other := must.Have(must.Have(performer.NewExact[float32](e)).NewState(4, 4))
 		other.Append(k, k)
 		assert.Error(t, s.UnmarshalBinary(must.Have(other.MarshalBinary())), "%+v", e)
 	}
@@ -341,8 +339,8 @@ func TestCachesAllocateNothing(t *testing.T) {
 	const d, heads, keyHeads = 64, 4, 2
 	q, k := densetest.Normal[float32](rng, 2000, heads*d, 0, 1), densetest.Normal[float32](rng, 2000, keyHeads*d, 0, 1)
 	dst := dense.New[float32](1, heads*d)
-	for _, e := range []performer.Exact[float32]{{Bits: 8}, {Bits: 4}, {Bits: 8, Window: 50, Sinks: 2}} {
-		s := stateOf(e, heads, keyHeads, d, d)
+	for _, e := range []performer.ExactOptions{{Bits: 8}, {Bits: 4}, {Bits: 8, Window: 50, Sinks: 2}} {
+		s := stateOf(must.Have(performer.NewExact[float32](e)), heads, keyHeads, d, d)
 		s.Append(k, k)
 		start, mark := s.Snapshot(nil), s.Snapshot(nil)
 		i := 0

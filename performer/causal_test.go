@@ -27,7 +27,7 @@ func testFuture[T dense.Float](t *testing.T) {
 	for _, m := range maps[T](d) {
 		causal = append(causal, attention(m.Map, LinearOptions{Causal: true}), attention(m.Map, LinearOptions{Causal: true, Unnormalised: true}))
 	}
-	causal = append(causal, Exact[T]{Causal: true}, Exact[T]{Causal: true, Unnormalised: true})
+	causal = append(causal, must.Have(NewExact[T](ExactOptions{Causal: true})), must.Have(NewExact[T](ExactOptions{Causal: true, Unnormalised: true})))
 
 	in := [3]dense.Matrix[T]{densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)}
 	for number, form := range causal {
@@ -154,7 +154,7 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 			q, k dense.Matrix[T]
 		}{
 			{attention[T](must.Have(rff.Identity[T](1)), o), q, k},
-			{Exact[T]{Scale: 1, Causal: true, Unnormalised: o.Unnormalised}, ones, steps},
+			{must.Have(NewExact[T](ExactOptions{Scale: 1, Causal: true, Unnormalised: o.Unnormalised})), ones, steps},
 		} {
 			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)
 			require.Zero(t, want.Data[at-1])

@@ -63,7 +63,7 @@ func TestCentringLowersErrors(t *testing.T) {
 		b, c := make([]float64, d), make([]float64, d)
 		b[3], c[7] = mean, -mean
 		q, k, v := plus(q0, b, 1), plus(k0, c, 1), densetest.Decaying[float64](3, n, d, 1)
-		want := Exact[float64]{}.Forward(none, q, k, v)
+		want := must.Have(NewExact[float64](ExactOptions{})).Forward(none, q, k, v)
 		for name, phi := range map[string]func(x, y dense.Matrix[float64]) rff.Map[float64]{
 			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SoftmaxPositive(w, 0.25)) },
 			"SDERF":    func(x, y dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SDERF(w, x, y, 0.25)) },

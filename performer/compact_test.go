@@ -20,13 +20,13 @@ import (
 // compactForms are forms of exact attention that have each pair of options.
 func compactForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
-	for _, e := range []performer.Exact[T]{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}} {
+	for _, e := range []performer.ExactOptions{{}, {Window: 1}, {Window: 1, Sinks: 1}, {Window: 2, Sinks: 2}} {
 		for _, causal := range []bool{false, true} {
-			for _, o := range []performer.Exact[T]{
+			for _, o := range []performer.ExactOptions{
 				{}, {Slope: 0.3, Softcap: 1.5, Bits: 8}, {Unnormalised: true, Softcap: 1.5, Scale: 0.7}, {Unnormalised: true, Slope: 0.3, Scale: 0.7}, {Bits: 8},
 			} {
 				o.Causal, o.Window, o.Sinks = causal, e.Window, e.Sinks
-				all = append(all, o)
+				all = append(all, must.Have(performer.NewExact[T](o)))
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func testMasksWrittenOut[T dense.Float](t *testing.T) {
 				}
 				mask, bias := written(row, batch, heads, rows), written(rowBias, batch, heads, rows)
 				c.Mask = mask
-				want := naive(e, c, wide(dout), past)
+				want := naive(e.Options(), c, wide(dout), past)
 				if past > 0 {
 					c.K, c.PastK = rowsOf(k, past, n), rowsOf(k, 0, past)
 					c.V, c.PastV = rowsOf(v, past, n), rowsOf(v, 0, past)
@@ -126,7 +126,7 @@ func testMasksWrittenOut[T dense.Float](t *testing.T) {
 					if c.LearnBias {
 						closeTo(t, want.dbias, g.Bias, tol, "dbias, %s", name)
 					}
-					if e.Bits == 8 {
+					if e.Options().Bits == 8 {
 						tol = 0.08
 					}
 					closeTo(t, want.out, r.Out, tol, "outputs, %s", name)
@@ -166,14 +166,14 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 					return dense.SplitHeads(m.RowRange(i*rows, (i+1)*rows), 1, heads)
 				}
 				c := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
-				truth := e
+				truth := e.Options()
 				truth.Sinks += max(slices.Index(c.Mask.Data, true), 0)
 				want := naive(truth, c, wide(part(dout, rows, heads)), past)
 				name, tol := fmt.Sprintf("past %d, without %v, %+v", past, holes, e), 20*tolerance[T]()
 				closeTo(t, want.dq, part(dq, rows, heads), tol, "dq, %s", name)
 				closeTo(t, want.dk, part(dk, n, 1), tol, "dk, %s", name)
 				closeTo(t, want.dv, part(dvs, n, 1), tol, "dv, %s", name)
-				if e.Bits == 8 {
+				if e.Options().Bits == 8 {
 					tol = 0.08
 				}
 				closeTo(t, want.out, part(out, rows, heads), tol, "outputs, %s", name)
@@ -197,19 +197,19 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, rows*len(pasts), heads*d, 0, 1), densetest.Normal[T](rng, n*len(pasts), d, 0, 1), densetest.Normal[T](rng, n*len(pasts), dv, 0, 1)
 	elu := must.Have(rff.ELU[T](d))
 	for _, causal := range []bool{false, true} {
-		exact := performer.Exact[T]{Causal: causal}
+		exact := performer.ExactOptions{Causal: causal}
 		linear := must.Have(performer.NewLinear[T](elu, performer.LinearOptions{Causal: causal}))
 		at := must.Have(performer.NewLandmarksAt(exact, k))
 		for name, c := range map[string]struct {
 			form  performer.Attention[T]
-			exact *performer.Exact[T] // nil for weights of features
+			exact *performer.ExactOptions // nil for weights of features
 			tol   float64
 		}{
-			"exact":                    {exact, &exact, 20},
+			"exact":                    {must.Have(performer.NewExact[T](exact)), &exact, 20},
 			"linear":                   {linear, nil, 20},
-			"landmarks":                {must.Have(performer.NewLandmarks(exact, n, rand.NewPCG(1, 1))), &exact, 20},
+			"landmarks":                {must.Have(performer.NewLandmarks[T](exact, n, rand.NewPCG(1, 1))), &exact, 20},
 			"landmarks that are given": {at, &exact, 1e3},
-			"clusters":                 {must.Have(clusters.New(exact, clusters.Options{}, rand.NewPCG(1, 1))), &exact, 20},
+			"clusters":                 {must.Have(clusters.New[T](exact, clusters.Options{}, rand.NewPCG(1, 1))), &exact, 20},
 		} {
 			b := must.Have(performer.NewBatch(heads, 1, c.form))
 			for _, holes := range compactHoles {

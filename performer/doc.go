@@ -6,7 +6,7 @@
 // # Where to begin
 //
 //   - attention to a tolerance, whatever form that takes: audit.Choose
-//   - exact attention, in memory that does not grow with the tokens: [Exact]
+//   - exact attention, in memory that does not grow with the tokens: [NewExact]
 //   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
 //   - how large is the error? audit.Measure computes some exact rows, estimate.Predictor needs none
 //   - one token after another: [Streaming] forms have a [State]
@@ -59,7 +59,7 @@
 // landmarks, which are chosen among the keys of each call. If keys are close to each other, or
 // their covariance decays, its errors are many times smaller than those of as many random features.
 //
-//	a, err := performer.NewLandmarks(performer.Exact[float32]{}, 256, src)
+//	a, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 256, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // In causal attention landmarks are chosen anew among the keys of the past each time there are twice
@@ -111,7 +111,8 @@
 // scores or weights themselves. It joins past keys and values with new ones. Softcap is a field of
 // Exact, and so is part of its streams and gradients.
 //
-//	r, err := performer.Attend(performer.Exact[float32]{Causal: true}, performer.AttendArgs[float32]{
+//	exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+//	r, err := performer.Attend(exact, performer.AttendArgs[float32]{
 //		Q: q, K: k, V: v, Bias: bias, PastK: pastK, PastV: pastV,
 //	})
 //
@@ -143,8 +144,8 @@
 // audit measures the error of any form on rows drawn at random, and chooses the cheapest form within a
 // tolerance:
 //
-//	reports, err := audit.Measure(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, a)
-//	c, err := audit.Choose(ctx, performer.Exact[float32]{}, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
+//	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, a)
+//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
 //
 // Where exact attention is too slow even for some rows, package estimate predicts errors, or
 // estimates attention without bias, in linear time. Both packages look at forms from outside: a form

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/caches"
@@ -17,13 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Exact is exact softmax attention of queries q_i, keys k_j and values v_j, a [Attention]:
-//
-//	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
-//
-// The zero value is bidirectional, normalised attention with scale 1/√d. An Exact may be shared by
-// goroutines. [Attend] takes biases and masks of pairs of queries and keys besides.
-type Exact[T dense.Float] struct {
+// ExactOptions selects what exact attention computes. The zero value is bidirectional, normalised
+// attention with scale 1/√d.
+type ExactOptions struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
 
@@ -66,160 +61,168 @@ type Exact[T dense.Float] struct {
 	Slope float64
 }
 
+// Exact is exact softmax attention of queries q_i, keys k_j and values v_j, an [Attention] of
+// [NewExact]:
+//
+//	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
+//
+// Goroutines may share an Exact. Two Exacts with the same options are equal. [Attend] takes biases and
+// masks of pairs of queries and keys besides.
+type Exact[T dense.Float] interface {
+	// Options returns the options of NewExact.
+	Options() ExactOptions
+
+	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
+	// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
+	//
+	// Forward takes scores a tile at a time. Each row carries the largest score so far, and its sums
+	// are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
+	// O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk,
+	// but for a copy of keys and values that are columns of wider matrices.
+	// The bits do not depend on GOMAXPROCS, and the bits of a causal output do not depend on later
+	// tokens.
+	//
+	// Without keys (Lk = 0) the output is zero, normalised or not. Infinite or overflowing input may
+	// make all scores of a row −Inf. Such a row is 0/0 = NaN normalised and zero unnormalised. A score
+	// of +Inf or NaN makes a normalised row NaN. Unnormalised outputs beyond the range of T are ±Inf.
+	//
+	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
+	// shapes if they do not fit; causal attention needs Lq = Lk.
+	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+
+	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
+	// (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result of
+	// Forward. With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the
+	// rows g_i of dout,
+	//
+	//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
+	//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
+	//
+	// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
+	//
+	// Backward forms P again a tile at a time [Dao et al. 2022]. The time is O(Lq·Lk·(d+dv)), three to
+	// four times the time of Forward, and the memory beyond the gradients is three numbers a query.
+	// Once that memory is there Backward allocates nothing. The bits do not depend on GOMAXPROCS.
+	//
+	// NaN and Inf reach every gradient that depends on them. In causal attention the bits of dq_i
+	// depend on rows up to i only. Unnormalised weights beyond the range of T make gradients ±Inf or
+	// NaN.
+	//
+	// dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if they
+	// do not fit; causal attention needs Lq = Lk.
+	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
+
+	// CanBackward returns nil.
+	CanBackward() error
+
+	// NewState returns an empty [State] of one head, for queries and keys of dimension d and
+	// values of dimension dv. It returns an error if one of them is below 1, if a token takes
+	// more memory than the machine has, or if there are Bits with a Softcap or a Slope.
+	NewState(d, dv int) (*State[T], error)
+
+	// Describe returns the options, and any dimension. Bidirectional attention is Rowwise, unless it
+	// has a Window or a Slope, which look at the place of a query.
+	Describe() Description
+
+	// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is allocated.
+	// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum
+	// over j unless unnormalised, zero for j > i if causal. [Attend] has weights of a batch.
+	//
+	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN count
+	// as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.
+	// Weights panics with the shapes if they do not fit; causal attention needs Lq = Lk.
+	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
+
+	// Variances returns the law of Bits: for each query (Lq×1) the expected squared error ‖out_i − exact_i‖²
+	// of Forward that comes from rounding, to first order. It is zero without Bits, and for scores with a
+	// Softcap or a Slope. With scales σ, a largest size of a row or column over 127, rounding has the
+	// variance σ²/12, and
+	//
+	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
+	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12
+	//
+	// where p_j are the weights over their sum, c_j is the mean of the tile t of 256 keys that key j is in,
+	// and σ_i, σ_j and σ_tc are the scales of the rotated query and key and of column c of the values of the
+	// tile. A weight w, of which the largest of a tile is 255, is rounded up with the probability f = w − ⌊w⌋, so that r_j =
+	// f·(1 − f)/w².
+	//
+	// Where scores are not finite the result is NaN; of a query that sees no key it is 0. Variances ignores
+	// Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
+	// shapes if they do not fit; causal attention needs Lq = Lk.
+	Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64]
+}
+
+// NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond an
+// eighth of what an int holds, Bits other than 0, 4 and 8, and a Slope that is not finite.
+func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var e any
+	switch any(*new(T)).(type) {
+	case float32:
+		e = exact32(o)
+	case float64:
+		e = exact64(o)
+	}
+	return e.(Exact[T]), nil
+}
+
+//go:noinline
+func exact32(o ExactOptions) any { return exact[float32]{o} }
+
+//go:noinline
+func exact64(o ExactOptions) any { return exact[float64]{o} }
+
+// exact is a value, so that attention of several heads with the same options is one.
+type exact[T dense.Float] struct{ ExactOptions }
+
 var (
-	_ maskedDifferentiable[float32] = Exact[float32]{}
-	_ Streaming[float32]            = Exact[float32]{}
-	_ remembering[float32]          = Exact[float32]{}
-	_ Described                     = Exact[float32]{}
+	_ Exact[float32]                = exact[float32]{}
+	_ maskedDifferentiable[float32] = exact[float32]{}
+	_ Streaming[float32]            = exact[float32]{}
+	_ remembering[float32]          = exact[float32]{}
+	_ Described                     = exact[float32]{}
 )
 
-// Describe returns the fields of e, of any dimension. Bidirectional attention is Rowwise, unless it
-// has a Window or a Slope, which look at the place of a query.
-func (e Exact[T]) Describe() Description {
+func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
+
+func (e exact[T]) Describe() Description {
 	return Description{Causal: e.Causal, Unnormalised: e.Unnormalised, Rowwise: !e.Causal && !e.placed()}
 }
 
-// ALiBiSlopes returns the slopes of [Press et al. 2022] for so many heads: 2^(−8h/H) for h = 1 … H
-// if H is a power of two. For other numbers the slopes of the power of two below come first, then
-// every other slope of twice that power. ALiBiSlopes panics for a negative number.
-func ALiBiSlopes(heads int) []float64 {
-	if heads < 0 || heads > maxSlopes {
-		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))
-	}
-	if heads == 0 {
-		return nil
-	}
-	power := 1 << (bits.Len(uint(heads)) - 1)
-	slopes := make([]float64, heads)
-	for h := range slopes {
-		if h < power {
-			slopes[h] = math.Exp2(-8 * float64(h+1) / float64(power))
-		} else {
-			slopes[h] = math.Exp2(-4 * float64(2*(h-power)+1) / float64(power))
-		}
-	}
-	return slopes
-}
-
-const maxSlopes = 1 << 20
-
-// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
-// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
-//
-// Forward takes scores a tile at a time. Each row carries the largest score so far, and its sums
-// are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
-// O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk,
-// but for a copy of keys and values that are columns of wider matrices.
-// The bits do not depend on GOMAXPROCS, and the bits of a causal output do not depend on later
-// tokens.
-//
-// Without keys (Lk = 0) the output is zero, normalised or not. Infinite or overflowing input may
-// make all scores of a row −Inf. Such a row is 0/0 = NaN normalised and zero unnormalised. A score
-// of +Inf or NaN makes a normalised row NaN. Unnormalised outputs beyond the range of T are ±Inf.
-//
-// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-// shapes if they do not fit; causal attention needs Lq = Lk. All methods panic for a Window
-// or Sinks that is negative or beyond an eighth of what an int holds, and a Slope that is not finite.
-func (e Exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&exactForwardBoth, Exact[T].Forward)(e, dst, q, k, v)
-}
-
-var exactForwardBoth = instance.Both{exactForward[float32], exactForward[float64]}
-
-func exactForward[T dense.Float](e Exact[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+func (e exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	checkShapes(q, k, v, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	e.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
 	return dst
 }
 
-// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
-// (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result of
-// Forward. With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the
-// rows g_i of dout,
-//
-//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
-//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
-//
-// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
-//
-// Backward forms P again a tile at a time [Dao et al. 2022]. The time is O(Lq·Lk·(d+dv)), three to
-// four times the time of Forward, and the memory beyond the gradients is three numbers a query.
-// Once that memory is there Backward allocates nothing. The bits do not depend on GOMAXPROCS.
-//
-// NaN and Inf reach every gradient that depends on them. In causal attention the bits of dq_i
-// depend on rows up to i only. Unnormalised weights beyond the range of T make gradients ±Inf or
-// NaN.
-//
-// dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if they
-// do not fit; causal attention needs Lq = Lk.
-func (e Exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
-	return instance.Of(&exactBackwardBoth, Exact[T].Backward)(e, dq, dk, dv, q, k, v, dout)
-}
-
-var exactBackwardBoth = instance.Both{exactBackward[float32], exactBackward[float64]}
-
-func exactBackward[T dense.Float](e Exact[T], dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+func (e exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
 	checkShapes(q, k, v, e.Causal)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
 	if !g.Empty() {
-		tiles.Backward(backwardOf(e, g, maskOf(e, 0, nil)))
+		e.backward(g, e.mask(0, nil))
 	}
 	return g.DQ, g.DK, g.DV
 }
 
-// Variances returns the law of Bits: for each query (Lq×1) the expected squared error ‖out_i − exact_i‖²
-// of Forward that comes from rounding, to first order. It is zero without Bits, and for scores with a
-// Softcap or a Slope. With scales σ, a largest size of a row or column over 127, rounding has the
-// variance σ²/12, and
-//
-//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
-//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12
-//
-// where p_j are the weights over their sum, c_j is the mean of the tile t of 256 keys that key j is in,
-// and σ_i, σ_j and σ_tc are the scales of the rotated query and key and of column c of the values of the
-// tile. A weight w, of which the largest of a tile is 255, is rounded up with the probability f = w − ⌊w⌋, so that r_j =
-// f·(1 − f)/w².
-//
-// Where scores are not finite the result is NaN; of a query that sees no key it is 0. Variances ignores
-// Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
-// shapes if they do not fit; causal attention needs Lq = Lk.
-func (e Exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
-	return instance.Of(&exactVariancesBoth, Exact[T].Variances)(e, q, k, v)
-}
-
-var exactVariancesBoth = instance.Both{exactVariances[float32], exactVariances[float64]}
-
-func exactVariances[T dense.Float](e Exact[T], q, k, v dense.Matrix[T]) dense.Matrix[float64] {
+func (e exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	checkShapes(q, k, v, e.Causal)
 	squares := dense.New[float64](q.Rows, 1)
-	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: maskOf(e, 0, nil)}
+	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: e.mask(0, nil)}
 	if e.Bits != 0 && coded.Takes(a) {
 		coded.Variances(squares.Data, a)
 	}
 	return squares
 }
 
-// CanBackward returns nil.
-func (e Exact[T]) CanBackward() error { return nil }
+func (e exact[T]) CanBackward() error { return nil }
 
-// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is allocated.
-// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum
-// over j unless unnormalised, zero for j > i if causal. [Attend] has weights of a batch.
-//
-// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN count
-// as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.
-// Weights panics with the shapes if they do not fit; causal attention needs Lq = Lk.
-func (e Exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&exactWeightsBoth, Exact[T].Weights)(e, dst, q, k)
-}
-
-var exactWeightsBoth = instance.Both{exactWeights[float32], exactWeights[float64]}
-
-func exactWeights[T dense.Float](e Exact[T], dst, q, k dense.Matrix[T]) dense.Matrix[T] {
+func (e exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, k.Rows)
-	scores, mask := e.scores(q.Cols), maskOf(e, 0, nil)
+	scores, mask := e.scores(q.Cols), e.mask(0, nil)
 	parallel.Rows(q.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
 		tiles.Raw(scores, rows, q.RowRange(lo, hi), k)
@@ -246,38 +249,35 @@ func exactWeights[T dense.Float](e Exact[T], dst, q, k dense.Matrix[T]) dense.Ma
 const block = 64
 
 // scale returns the factor of the products of d-dimensional points.
-func (e Exact[T]) scale(d int) float64 {
-	if e.Scale == 0 {
+func (o ExactOptions) scale(d int) float64 {
+	if o.Scale == 0 {
 		return 1 / math.Sqrt(float64(d))
 	}
-	return e.Scale
+	return o.Scale
 }
 
 // scores says how weights follow from products of d-dimensional points.
-func (e Exact[T]) scores(d int) tiles.Scores {
-	return tiles.Scores{Scale: e.scale(d), Softcap: e.Softcap, Unnormalised: e.Unnormalised}
+func (o ExactOptions) scores(d int) tiles.Scores {
+	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised}
 }
 
-// maskOf says which keys the queries see, with past keys before the place of query 0. Keys count if
+// mask says which keys the queries see, with past keys before the place of query 0. Keys count if
 // they are valid, or all if valid is nil.
-func maskOf[T dense.Float](e Exact[T], past int, valid []bool) tiles.Mask[T] {
-	if err := e.checkPlaces(); err != nil {
-		panic(err.Error())
-	}
+func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
 }
 
-// checkPlaces returns an error if what depends on places is out of range.
-func (e Exact[T]) checkPlaces() error {
+// check returns an error if an option is out of range.
+func (o ExactOptions) check() error {
 	switch {
-	case e.Window < 0 || e.Window > farthest:
-		return fmt.Errorf("performer: Window = %d, want 0 to %d", e.Window, farthest)
-	case e.Sinks < 0 || e.Sinks > farthest:
-		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", e.Sinks, farthest)
-	case e.Bits != 0 && e.Bits != 8 && e.Bits != 4:
-		return fmt.Errorf("performer: Bits = %d, want 0, 8 or 4", e.Bits)
-	case e.Slope-e.Slope != 0:
-		return fmt.Errorf("performer: Slope = %v, want a finite number", e.Slope)
+	case o.Window < 0 || o.Window > farthest:
+		return fmt.Errorf("performer: Window = %d, want 0 to %d", o.Window, farthest)
+	case o.Sinks < 0 || o.Sinks > farthest:
+		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", o.Sinks, farthest)
+	case o.Bits != 0 && o.Bits != 8 && o.Bits != 4:
+		return fmt.Errorf("performer: Bits = %d, want 0, 8 or 4", o.Bits)
+	case o.Slope-o.Slope != 0:
+		return fmt.Errorf("performer: Slope = %v, want a finite number", o.Slope)
 	}
 	return nil
 }
@@ -286,35 +286,29 @@ func (e Exact[T]) checkPlaces() error {
 const farthest = math.MaxInt / 8
 
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
-func (e Exact[T]) placed() bool { return e.Window != 0 || e.Slope != 0 }
+func (o ExactOptions) placed() bool { return o.Window != 0 || o.Slope != 0 }
 
-// refuse returns an error if what approximates e would have to know of places or to round.
-func (e Exact[T]) refuse() error {
-	if e.placed() {
-		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", e.Window, e.Slope)
+// refuse returns an error if what approximates o would have to know of places or to round.
+func (o ExactOptions) refuse() error {
+	if o.placed() {
+		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", o.Window, o.Slope)
 	}
-	if e.Bits != 0 {
-		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", e.Bits)
+	if o.Bits != 0 {
+		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", o.Bits)
 	}
 	return nil
 }
 
-// backwardOf returns the gradients g of one head for package tiles.
-func backwardOf[T dense.Float](e Exact[T], g sums.Gradients[T], mask tiles.Mask[T]) tiles.Gradients[T] {
-	return tiles.Gradients[T]{
+// backward writes the gradients g of one head.
+func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T]) {
+	tiles.Backward(tiles.Gradients[T]{
 		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask,
-	}
+	})
 }
 
-func (e Exact[T]) shares() bool { return false }
+func (e exact[T]) shares() bool { return false }
 
-func (e Exact[T]) attend(p request[T]) {
-	instance.Of(&attendExactBoth, Exact[T].attend)(e, p)
-}
-
-var attendExactBoth = instance.Both{attendExact[float32], attendExact[float64]}
-
-func attendExact[T dense.Float](e Exact[T], p request[T]) {
+func (e exact[T]) attend(p request[T]) {
 	var copies *layout.Tokens[T]
 	switch {
 	case p.pairs.Given():
@@ -327,14 +321,14 @@ func attendExact[T dense.Float](e Exact[T], p request[T]) {
 		p.valid, p.past = nil, 0
 	}
 	for h := range p.heads {
-		attendExactHead(e, p.head(h))
+		e.attendHead(p.head(h))
 	}
 	copies.Release()
 }
 
-// attendExactHead answers a request of one head.
-func attendExactHead[T dense.Float](e Exact[T], p request[T]) {
-	mask := maskOf(e, p.past, p.valid)
+// attendHead answers a request of one head.
+func (e exact[T]) attendHead(p request[T]) {
+	mask := e.mask(p.past, p.valid)
 	mask.Pairs = p.pairs
 	a := tiles.Attention[T]{Dst: p.dst, Q: p.q, K: p.k, V: p.v, Scores: e.scores(p.q.Cols), Mask: mask}
 	if e.Bits != 0 && coded.Takes(a) {
@@ -344,15 +338,9 @@ func attendExactHead[T dense.Float](e Exact[T], p request[T]) {
 	tiles.Attend(a)
 }
 
-func (e Exact[T]) attendBackward(p gradientRequest[T]) {
-	instance.Of(&attendExactBackwardBoth, Exact[T].attendBackward)(e, p)
-}
-
-var attendExactBackwardBoth = instance.Both{attendExactBackward[float32], attendExactBackward[float64]}
-
-func attendExactBackward[T dense.Float](e Exact[T], p gradientRequest[T]) {
+func (e exact[T]) attendBackward(p gradientRequest[T]) {
 	if p.pairs.Given() || e.placed() {
-		backwardMasked(e, p)
+		e.backwardMasked(p)
 		return
 	}
 	s := pool.Get[selection[T]](&selections)
@@ -364,7 +352,7 @@ func attendExactBackward[T dense.Float](e Exact[T], p gradientRequest[T]) {
 		queries, keys = queries[past:], keys[:seen]
 	}
 	if g := s.take(p, queries, keys); !g.Empty() {
-		tiles.Backward(backwardOf(e, *g, maskOf(e, past, s.valid)))
+		e.backward(*g, e.mask(past, s.valid))
 	}
 	s.give(p, queries, keys)
 	pool.Put(&selections, s)
@@ -373,7 +361,7 @@ func attendExactBackward[T dense.Float](e Exact[T], p gradientRequest[T]) {
 // backwardMasked writes the gradients of a request of one head with pairs, or with places that
 // count. Queries whose outputs have the gradient zero see nothing. Without pairs such queries, and keys
 // that do not count, are left out at both ends, so that bits do not depend on how many there are.
-func backwardMasked[T dense.Float](e Exact[T], p gradientRequest[T]) {
+func (e exact[T]) backwardMasked(p gradientRequest[T]) {
 	s := pool.Get[selection[T]](&selections)
 	past, valid := p.past, p.valid
 	if p.pairs.Given() {
@@ -391,7 +379,7 @@ func backwardMasked[T dense.Float](e Exact[T], p gradientRequest[T]) {
 		past, valid = p.past+from-first, p.valid[min(first, len(p.valid)):min(end, len(p.valid))]
 	}
 	if g := s.take(p, s.queries, s.keys); !g.Empty() {
-		mask := maskOf(e, past, valid)
+		mask := e.mask(past, valid)
 		mask.Pairs = p.pairs
 		for i := range g.DOut.Rows {
 			if layout.IsZero(g.DOut.Row(i)) {
@@ -401,35 +389,17 @@ func backwardMasked[T dense.Float](e Exact[T], p gradientRequest[T]) {
 				mask.Pairs.Silent[i] = true
 			}
 		}
-		tiles.Backward(backwardOf(e, *g, mask))
+		e.backward(*g, mask)
 	}
 	s.give(p, s.queries, s.keys)
 	pool.Put(&selections, s)
 }
 
-// NewState returns an empty [State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It returns an error if one of them is below 1, if a token takes
-// more memory than the machine has, or if there are Bits with a Softcap or a Slope.
-func (e Exact[T]) NewState(d, dv int) (*State[T], error) {
-	return instance.Of(&exactNewStateBoth, Exact[T].NewState)(e, d, dv)
-}
-
-var exactNewStateBoth = instance.Both{exactNewState[float32], exactNewState[float64]}
-
-func exactNewState[T dense.Float](e Exact[T], d, dv int) (*State[T], error) {
+func (e exact[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{e})
 }
 
-func (e Exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	return instance.Of(&newExactMemoryBoth, Exact[T].newMemory)(e, heads, keyHeads, d, dv)
-}
-
-var newExactMemoryBoth = instance.Both{newExactMemory[float32], newExactMemory[float64]}
-
-func newExactMemory[T dense.Float](e Exact[T], heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	if err := e.checkPlaces(); err != nil {
-		return nil, err
-	}
+func (e exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	places := streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
 	if e.Bits != 0 {
 		return memoryOf(caches.New[T](e.Bits, e.scores(d), places, heads, keyHeads, d, dv))
@@ -437,19 +407,26 @@ func newExactMemory[T dense.Float](e Exact[T], heads, keyHeads, d, dv int) (stre
 	return memoryOf(streams.NewExact[T](e.scores(d), places, heads, keyHeads, d, dv))
 }
 
-// isExact reports whether the form is an Exact.
-func isExact[T dense.Float](form Attention[T]) bool {
-	switch form.(type) {
-	case Exact[T], *Exact[T]:
-		return true
+// ALiBiSlopes returns the slopes of [Press et al. 2022] for so many heads: 2^(−8h/H) for h = 1 … H
+// if H is a power of two. For other numbers the slopes of the power of two below come first, then
+// every other slope of twice that power. ALiBiSlopes panics for a negative number.
+func ALiBiSlopes(heads int) []float64 {
+	if heads < 0 || heads > maxSlopes {
+		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))
 	}
-	return false
+	if heads == 0 {
+		return nil
+	}
+	power := 1 << (bits.Len(uint(heads)) - 1)
+	slopes := make([]float64, heads)
+	for h := range slopes {
+		if h < power {
+			slopes[h] = math.Exp2(-8 * float64(h+1) / float64(power))
+		} else {
+			slopes[h] = math.Exp2(-4 * float64(2*(h-power)+1) / float64(power))
+		}
+	}
+	return slopes
 }
 
-// exactOf returns the Exact that the form is.
-func exactOf[T dense.Float](form Attention[T]) Exact[T] {
-	if e, ok := form.(*Exact[T]); ok {
-		return *e
-	}
-	return form.(Exact[T])
-}
+const maxSlopes = 1 << 20

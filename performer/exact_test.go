@@ -9,13 +9,14 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // naiveExact is attention row by row in float64, and a bound on the error of
 // an evaluation in T: each weight is off by the error of its score, d+2
 // roundings of Σ|terms|, and of the exponential; sums add a rounding a key and
 // a rescaling a tile.
-func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o Exact[T]) (out, tol dense.Matrix[float64]) {
+func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o ExactOptions) (out, tol dense.Matrix[float64]) {
 	out, tol = dense.New[float64](q.Rows, v.Cols), dense.New[float64](q.Rows, v.Cols)
 	scale := o.Scale
 	if scale == 0 {
@@ -67,22 +68,23 @@ func testExact[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(40))
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 300} {
 		q, k, v := stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 3)
-		for _, o := range []Exact[T]{
+		for _, o := range []ExactOptions{
 			{}, {Scale: 1}, {Scale: -0.5, Causal: true}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true},
 		} {
+			e := must.Have(NewExact[T](o))
 			want, tol := naiveExact(q, k, v, o)
-			densetest.RequireClose(t, want, tol, o.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
+			densetest.RequireClose(t, want, tol, e.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
 
 			if n > 65 {
 				continue
 			}
 			want, tol = naiveExact(q, k, identity[T](n), o)
-			densetest.RequireClose(t, want, tol, o.Weights(dense.Matrix[T]{}, q, k), "weights %+v L=%d", o, n)
+			densetest.RequireClose(t, want, tol, e.Weights(dense.Matrix[T]{}, q, k), "weights %+v L=%d", o, n)
 		}
 	}
 	q, k, v := stridedNormal[T](rng, 70, 6), stridedNormal[T](rng, 200, 6), stridedNormal[T](rng, 200, 3)
-	want, tol := naiveExact(q, k, v, Exact[T]{})
-	densetest.RequireClose(t, want, tol, Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
+	want, tol := naiveExact(q, k, v, ExactOptions{})
+	densetest.RequireClose(t, want, tol, must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
 }
 
 func stridedNormal[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
@@ -106,9 +108,9 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 		q.Data[2*i] = -100
 	}
 	for _, causal := range []bool{false, true} {
-		o := Exact[T]{Scale: 1, Causal: causal}
+		o := ExactOptions{Scale: 1, Causal: causal}
 		want, tol := naiveExact(q, k, v, o)
-		got := o.Forward(dense.Matrix[T]{}, q, k, v)
+		got := must.Have(NewExact[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
 		densetest.RequireClose(t, want, tol, got, "causal=%v", causal)
 		for _, x := range got.Data {
 			assert.Less(t, math.Abs(float64(x)), 10.0, "finite")
@@ -138,21 +140,21 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 		{[]T{1e4, 1e4}, 1.5, inf},
 	} {
 		k, v := dense.Of(2, 1, c.keys), dense.Of(2, 1, []T{1, 2})
-		got := Exact[T]{}.Forward(dense.Matrix[T]{}, one, k, v)
+		got := must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.normal}), got), "keys %v: %v, want %v", c.keys, got.Data, c.normal)
-		got = Exact[T]{Unnormalised: true}.Forward(dense.Matrix[T]{}, one, k, v)
+		got = must.Have(NewExact[T](ExactOptions{Unnormalised: true})).Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
 
-		weights := Exact[T]{}.Weights(dense.Matrix[T]{}, one, k)
+		weights := must.Have(NewExact[T](ExactOptions{})).Weights(dense.Matrix[T]{}, one, k)
 		assert.Equal(t, c.normal != c.normal, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
 	}
 
 	// A finite score after tiles of −Inf.
 	k, v := densetest.Filled(300, 1, -inf), densetest.Filled[T](300, 1, 7)
 	k.Data[290] = 0
-	assert.Equal(t, []T{7}, Exact[T]{}.Forward(dense.Matrix[T]{}, one, k, v).Data)
-	for _, o := range []Exact[T]{{}, {Unnormalised: true}} {
-		none := o.Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
+	assert.Equal(t, []T{7}, must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v).Data)
+	for _, o := range []ExactOptions{{}, {Unnormalised: true}} {
+		none := must.Have(NewExact[T](o)).Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
 		assert.Equal(t, []T{0, 0}, none.Data, "no keys")
 	}
 }
@@ -160,8 +162,8 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 func TestExactWithoutColumns(t *testing.T) {
 	q, k := dense.New[float64](3, 0), dense.New[float64](4, 0)
 	v := dense.Of(4, 1, []float64{1, 2, 3, 6})
-	assert.Equal(t, []float64{3, 3, 3}, Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v).Data, "d = 0: all scores are zero")
+	assert.Equal(t, []float64{3, 3, 3}, must.Have(NewExact[float64](ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v).Data, "d = 0: all scores are zero")
 	wide := dense.New[float64](3, 4)
-	got := Exact[float64]{}.Forward(wide.ColRange(2, 2), q, k, dense.New[float64](4, 0))
+	got := must.Have(NewExact[float64](ExactOptions{})).Forward(wide.ColRange(2, 2), q, k, dense.New[float64](4, 0))
 	assert.Equal(t, [2]int{3, 0}, [2]int{got.Rows, got.Cols})
 }

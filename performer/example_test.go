@@ -44,7 +44,11 @@ func Example() {
 
 	var zero dense.Matrix[float64]
 	estimate := linear.Forward(zero, q, k, v)
-	exact := performer.Exact[float64]{}.Forward(zero, q, k, v)
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	exact := softmax.Forward(zero, q, k, v)
 	var distance, size float64
 	for i, x := range exact.Data {
 		distance = math.Hypot(distance, estimate.Data[i]-x)
@@ -99,7 +103,11 @@ func ExampleExact() {
 	q := dense.Of(1, 1, []float64{1})
 	k := dense.Of(2, 1, []float64{0, math.Log(3)})
 	v := dense.Of(2, 2, []float64{1, 0, 0, 1})
-	out := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	out := softmax.Forward(dense.Matrix[float64]{}, q, k, v)
 	fmt.Printf("%.4f\n", out.Data)
 	// Output:
 	// [0.2500 0.7500]
@@ -108,7 +116,11 @@ func ExampleExact() {
 func ExampleExact_Weights() {
 	q := dense.Of(2, 1, []float64{1, 1})
 	k := dense.Of(2, 1, []float64{0, math.Log(3)})
-	w := performer.Exact[float64]{Causal: true}.Weights(dense.Matrix[float64]{}, q, k)
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	w := softmax.Weights(dense.Matrix[float64]{}, q, k)
 	fmt.Printf("%.4f\n", w.Data)
 	// Output:
 	// [1.0000 0.0000 0.2500 0.7500]

@@ -97,7 +97,7 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 			a := attention(m.Map, LinearOptions{Causal: true})
 			in := func(processors int) sums.Gradients[T] {
 				g := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, x, x, v, dout)
-				a.inside().engine.BackwardCausal(processors, &g, nil, nil)
+				inside(a).engine.BackwardCausal(processors, &g, nil, nil)
 				return g
 			}
 			want := in(1)
@@ -120,7 +120,7 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 				require.True(t, densetest.Identical(before, got[1]), "%s from %d", m.name, from)
 			}
 			kept := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, ordinary, ordinary, v, dout)
-			a.inside().engine.BackwardCausal(1, &kept, nil, nil)
+			inside(a).engine.BackwardCausal(1, &kept, nil, nil)
 			require.True(t, densetest.Identical(kept.DQ.RowRange(0, from), want.DQ.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
 		}
 	}

@@ -34,7 +34,7 @@ func testFar[T dense.Float](t *testing.T) {
 		bidirectional, causal := attention(features, LinearOptions{}), attention(features, LinearOptions{Causal: true})
 		want, tol := s.truth(causal).attend(values)
 		densetest.RequireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
-		state := must.Have(causal.NewState(causal.inside().d, dv))
+		state := must.Have(causal.NewState(inside(causal).d, dv))
 		densetest.RequireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
 
 		want, tol = s.truth(bidirectional).attend(values)
@@ -46,7 +46,7 @@ func testFar[T dense.Float](t *testing.T) {
 
 		var parts [4]*State[T] // the last is empty
 		for p := range parts {
-			parts[p] = must.Have(bidirectional.NewState(bidirectional.inside().d, dv))
+			parts[p] = must.Have(bidirectional.NewState(inside(bidirectional).d, dv))
 		}
 		parts[0].Append(s.k.RowRange(0, 30), v.RowRange(0, 30))
 		for i := 30; i < 40; i++ {
@@ -60,7 +60,7 @@ func testFar[T dense.Float](t *testing.T) {
 			}
 			densetest.RequireClose(t, want, tol, whole.Attend(none, s.q), "%s: merged %v", s.name, order)
 
-			again := must.Have(bidirectional.NewState(bidirectional.inside().d, dv))
+			again := must.Have(bidirectional.NewState(inside(bidirectional).d, dv))
 			require.NoError(t, again.UnmarshalBinary(must.Have(whole.MarshalBinary())))
 			last := n - 1
 			require.True(t, densetest.Identical(whole.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last)),
@@ -82,10 +82,10 @@ func testFarBits[T dense.Float](t *testing.T) {
 	for _, s := range scenes[T](n, m) {
 		bidirectional, causal := attention(logarithms[T](m), LinearOptions{}), attention(logarithms[T](m), LinearOptions{Causal: true})
 		want := dense.New[T](n, 2)
-		causal.inside().engine.ForwardCausal(1, want, s.q, s.k, v, nil)
+		inside(causal).engine.ForwardCausal(1, want, s.q, s.k, v, nil)
 		for _, processors := range []int{2, 5} {
 			got := dense.New[T](n, 2)
-			causal.inside().engine.ForwardCausal(processors, got, s.q, s.k, v, nil)
+			inside(causal).engine.ForwardCausal(processors, got, s.q, s.k, v, nil)
 			require.True(t, densetest.Identical(want, got), "%s: batches of %d processors", s.name, processors)
 		}
 		var all dense.Matrix[T]
@@ -160,7 +160,7 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 		a := attention(logarithms[T](3), LinearOptions{Causal: true})
 		wanted := dense.Copy(dense.Matrix[float64]{}, want)
 		densetest.RequireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
-		s := must.Have(a.NewState(a.inside().d, 2))
+		s := must.Have(a.NewState(inside(a).d, 2))
 		densetest.RequireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
 		s.Reset()
 		for i := range n {
@@ -222,7 +222,7 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	for i := range n {
 		copy(q.Row(i), q.Row(0))
 	}
-	want := Exact[T]{}.Forward(dense.Matrix[T]{}, q, k, v)
+	want := must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v)
 	got := attention[T](phi, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), densetest.Filled(n, 2, 64*densetest.Roundoff[T]()), got, "as exact attention")
 }
@@ -265,7 +265,7 @@ func testFarLimits[T dense.Float](t *testing.T) {
 				copy(q.Row(i), c.q)
 			}
 			a := attention(logarithms[T](2), opts)
-			s := must.Have(a.NewState(a.inside().d, 1))
+			s := must.Have(a.NewState(inside(a).d, 1))
 			for name, got := range map[string]dense.Matrix[T]{"forward": a.Forward(dense.Matrix[T]{}, q, k, v), "step": s.Step(dense.Matrix[T]{}, q, k, v)} {
 				if last := got.At(2, 0); want-want != 0 || want == 0 {
 					assert.True(t, densetest.Identical(dense.Of(1, 1, []T{want}), dense.Of(1, 1, []T{last})), "%s %+v %+v: %v", name, opts, c, got.Data)
@@ -297,7 +297,7 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 		}
 		a := attention(maptest.Positive[T](m, d), opts)
 		state := func(k dense.Matrix[T]) *State[T] {
-			s := must.Have(a.NewState(a.inside().d, 2))
+			s := must.Have(a.NewState(inside(a).d, 2))
 			s.Append(k, v)
 			return s
 		}

@@ -81,26 +81,26 @@ type truth struct {
 	factor, lost float64 // relative error of a weight, and the greatest one that may vanish
 }
 
-func truthOf[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *truth {
+func truthOf[T dense.Float](a Linear[T], q, k dense.Matrix[T]) *truth {
 	// An exponential whose result is no zero has an argument of at most 104 or 746, and
 	// queries and keys have one each; ordinary log-features of scenes are below 500.
 	reach := of[T](104.0, 746) + 500
-	t := &truth{m: a.inside().m, factor: (float64(a.inside().m+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(a.inside().m) * of[T](0x1p-90, 0x1p-770)}
-	fq := exactly(a.inside().engine.Features.Queries(dense.Matrix[T]{}, q))
-	fk := exactly(a.inside().engine.Features.Keys(dense.Matrix[T]{}, k))
+	t := &truth{m: inside(a).m, factor: (float64(inside(a).m+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(inside(a).m) * of[T](0x1p-90, 0x1p-770)}
+	fq := exactly(inside(a).engine.Features.Queries(dense.Matrix[T]{}, q))
+	fk := exactly(inside(a).engine.Features.Keys(dense.Matrix[T]{}, k))
 	for i, x := range fq {
 		n := k.Rows
-		if a.inside().opts.Causal {
+		if inside(a).opts.Causal {
 			n = i + 1
 		}
-		sums, top := make([]*big.Float, n*a.inside().m), (*big.Float)(nil)
+		sums, top := make([]*big.Float, n*inside(a).m), (*big.Float)(nil)
 		for j := range n {
 			for f, y := range fk[j] {
 				if x[f] == nil || y == nil {
 					continue
 				}
 				s := new(big.Float).Add(x[f], y)
-				if sums[j*a.inside().m+f] = s; top == nil || s.Cmp(top) > 0 {
+				if sums[j*inside(a).m+f] = s; top == nil || s.Cmp(top) > 0 {
 					top = s
 				}
 			}
@@ -126,8 +126,8 @@ func truthOf[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *truth {
 var truths sync.Map
 
 // truth is truthOf for attention with the features of logarithms.
-func (s scene[T]) truth(a *Linear[T]) *truth {
-	name := fmt.Sprintf("%T, %d queries, %s, causal %v", s, s.q.Rows, s.name, a.inside().opts.Causal)
+func (s scene[T]) truth(a Linear[T]) *truth {
+	name := fmt.Sprintf("%T, %d queries, %s, causal %v", s, s.q.Rows, s.name, inside(a).opts.Causal)
 	if known, ok := truths.Load(name); ok {
 		return known.(*truth)
 	}

@@ -9,6 +9,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/audit"
@@ -46,13 +47,15 @@ func TestForeignMaps(t *testing.T) {
 	}
 }
 
+// wrapped is attention of another package, used by pointer.
+type wrapped struct{ performer.Attention[float64] }
+
 // TestNilForms: a nil pointer to a form is no form.
 func TestNilForms(t *testing.T) {
 	x, src := dense.New[float64](3, 2), exprand.NewSource(1)
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	for _, form := range []performer.Attention[float64]{
-		nil, (*performer.Exact[float64])(nil), (*performer.Linear[float64])(nil), (*performer.Landmarks[float64])(nil),
-		(*performer.Batch[float64])(nil),
+		nil, (*wrapped)(nil),
 	} {
 		_, err := performer.NewBatch(1, 1, form)
 		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
@@ -81,7 +84,7 @@ func TestAttendWithoutElements(t *testing.T) {
 		return far(dense.NewTensor[float64](sides[0], sides[1], sides[2], sides[3]))
 	}
 	k, q := dense.NewTensor[float64](1, 1, 3, 2), dense.NewTensor[float64](1, 2, 4, 2)
-	for _, form := range []performer.Attention[float64]{linear, performer.Exact[float64]{}} {
+	for _, form := range []performer.Attention[float64]{linear, must.Have(performer.NewExact[float64](performer.ExactOptions{}))} {
 		r, err := performer.Attend(form, performer.AttendArgs[float64]{Q: none(1, 2, 0, 2), K: k, V: k, Out: none(1, 2, 0, 2)})
 		require.NoError(t, err)
 		assert.Equal(t, [4]int{1, 2, 0, 2}, r.Out.Shape())

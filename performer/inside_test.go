@@ -1,5 +1,6 @@
 package performer
 
-// What stands behind a form, for tests.
-func (a *Linear[T]) inside() *linear[T]       { return a.linearForm.(*linear[T]) }
-func (l *Landmarks[T]) inside() *landmarks[T] { return l.landmarksForm.(*landmarks[T]) }
+import "github.com/seed-feabd252/randfeat/dense"
+
+// inside returns what stands behind a Linear.
+func inside[T dense.Float](a Linear[T]) *linear[T] { return a.(*linear[T]) }

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -61,24 +60,82 @@ import (
 // one, in which long keys count too much. Causal attention and a [State] do the same with the keys
 // that have no exact weights. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
 //
-// A Landmarks does not change after construction (it keeps scratch memory between calls, in a way
-// that is safe) and may be shared by goroutines. The same seed and keys give the same landmarks,
-// and outputs do not depend on GOMAXPROCS. Methods of the zero Landmarks panic.
-type Landmarks[T dense.Float] struct{ landmarksForm[T] }
+// Goroutines may share a Landmarks. The same seed and keys give the same landmarks, and outputs do
+// not depend on GOMAXPROCS.
+type Landmarks[T dense.Float] interface {
+	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
+	// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
+	//
+	// Without keys the output is zero, normalised or not. A NaN or Inf in k reaches every row that sees
+	// it, and one in v reaches its column of these rows; a NaN in q reaches its row. Keys that are not
+	// finite are never landmarks. Unnormalised outputs beyond the range of T are ±Inf.
+	//
+	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
+	// shapes if they do not fit; causal attention needs Lq = Lk.
+	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 
-// landmarksForm is what stands behind a Landmarks, a *landmarks; see package instance.
-type landmarksForm[T dense.Float] interface {
-	maskedDifferentiable[T]
-	maskedForm[T]
-	Streaming[T]
-	remembering[T]
-	Described
+	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
+	// (Lk×dv) into dq, dk and dv, and returns them; zero ones are allocated. out is the result of
+	// Forward. Landmarks are those of Forward and count as constants: with C = G⁻¹, D_i the denominator
+	// of row i, and the rows g_i of dout,
+	//
+	//	∂L/∂φ(q_i) = C·Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i,  δ_i = g_i·out_i
+	//	∂L/∂φ(k_j) = C·R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ
+	//	∂L/∂v_j    = Rᵀ·C·φ(k_j), but for its last element
+	//
+	// as for [Linear], and without D_i and δ_i when unnormalised. For a key that is a landmark the
+	// gradient is that of a key with its value. A row that Forward answers with positive weights counts
+	// as a constant: its gradients are zero.
+	//
+	// The cost is about three times that of Forward, and the memory beyond the gradients does not
+	// depend on the lengths. Bits do not depend on GOMAXPROCS. With at most r keys the gradients are
+	// those of [Exact].
+	//
+	// dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
+	// not fit.
+	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
+
+	// CanBackward returns nil for bidirectional attention, and an error for causal attention, which has
+	// no gradients.
+	CanBackward() error
+
+	// NewState returns an empty [State] of one head, for queries and keys of dimension d and values of
+	// dimension dv. It returns an error if the landmarks are not causal, if d is not their dimension,
+	// if dv is below 1, or if the State takes more memory than the machine has.
+	NewState(d, dv int) (*State[T], error)
+
+	// Describe returns what is approximated, and the dimension of landmarks that are given or of means.
+	// Bidirectional attention is Rowwise: landmarks depend on keys alone.
+	Describe() Description
+
+	// Chosen returns the rows of k, in ascending order, that a call with the keys k takes for landmarks:
+	// at most r, and fewer where the others span some to rounding. It returns all rows if there are no
+	// more than r, and nil if the landmarks are given. Chosen panics if k is not of the dimension of l.
 	Chosen(k dense.Matrix[T]) []int
-	Centred(b, c []T) (*Landmarks[T], error)
+
+	// Centred returns l with the vector b taken off queries and c off keys, which is made up for
+	// exactly: with κ(x, y) = exp(s·xᵀy) and z_i now of the centred keys,
+	//
+	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
+	//
+	// It estimates the same attention, and errors are many times smaller where the means of queries and
+	// keys are far apart, as those of trained transformers are: Z lies among the keys, and a query far
+	// from them has a large residual ρ. b and c should be the means of queries and keys, which
+	// [rff.SubtractMean] computes. But for rounding only b − c matters. A nil b or c stands for 0.
+	//
+	// b and c are constants, for gradients too. Were they means of the queries of a call, then an
+	// output would depend on other queries, on padding among them, and on how queries are cut into
+	// calls. Causal attention and a [State] take means of earlier tokens or other texts. Landmarks that
+	// are given stay the same points, near keys. If l has means already, b and c replace them.
+	//
+	// The cost is that of l and O((Lq+Lk)·d). The error reports a b or c that is neither nil nor of the
+	// length of the other and of the dimension of given landmarks, an element that is not finite, and a
+	// given landmark z with s·‖z − c‖²/2 out of the range of T.
+	Centred(b, c []T) (Landmarks[T], error)
 }
 
 type landmarks[T dense.Float] struct {
-	exact  Exact[T]
+	exact  exact[T]
 	n      int
 	seed   [2]uint64
 	z      dense.Matrix[T]     // landmarks that are given
@@ -102,29 +159,14 @@ type landmarks[T dense.Float] struct {
 //
 // The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1 or
 // too large for memory, and a nil src.
-func NewLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
-	return instance.Of(&newLandmarksBoth, NewLandmarks[T])(exact, r, src)
-}
-
-var newLandmarksBoth = instance.Both{newLandmarks[float32], newLandmarks[float64]}
-
-func newLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landmarks[T], error) {
-	if err := checkLandmarkKernel(exact); err != nil {
-		return nil, err
-	}
+func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (Landmarks[T], error) {
 	if r < 1 {
 		return nil, fmt.Errorf("performer: r = %d, want at least 1", r)
-	}
-	if err := limit.Memory[float64](r, max(r, nystroem.LeastPool)); err != nil {
-		return nil, fmt.Errorf("performer: r = %d: %w", r, err)
 	}
 	if src == nil {
 		return nil, errors.New("performer: src is nil")
 	}
-	l := &landmarks[T]{exact: exact, n: r, seed: [2]uint64{src.Uint64(), src.Uint64()}}
-	l.setEngine(exact.Causal)
-	l.setDouble()
-	return &Landmarks[T]{l}, nil
+	return openLandmarks(landmarkPoints[T]{r: r, src: src}, exact)
 }
 
 // NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
@@ -138,83 +180,104 @@ func newLandmarks[T dense.Float](exact Exact[T], r int, src rand.Source) (*Landm
 //
 // The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without rows or columns, too
 // large for memory or not finite, and a landmark with s·‖z‖²/2 out of the range of T.
-func NewLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmarks[T], error) {
-	return instance.Of(&newLandmarksAtBoth, NewLandmarksAt[T])(exact, z)
-}
-
-var newLandmarksAtBoth = instance.Both{newLandmarksAt[float32], newLandmarksAt[float64]}
-
-func newLandmarksAt[T dense.Float](exact Exact[T], z dense.Matrix[T]) (*Landmarks[T], error) {
+func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landmarks[T], error) {
 	z.Check()
-	if err := checkLandmarkKernel(exact); err != nil {
-		return nil, err
-	}
 	if z.Rows < 1 || z.Cols < 1 {
 		return nil, fmt.Errorf("performer: z is %d×%d, want at least 1×1", z.Rows, z.Cols)
 	}
+	return openLandmarks(landmarkPoints[T]{r: z.Rows, z: z}, exact)
+}
+
+// landmarkPoints are landmarks that are given, or r landmarks to be chosen from src.
+type landmarkPoints[T dense.Float] struct {
+	r   int
+	src rand.Source
+	z   dense.Matrix[T]
+}
+
+func openLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (Landmarks[T], error) {
+	var l any
+	var err error
+	switch p := any(p).(type) {
+	case landmarkPoints[float32]:
+		l, err = landmarks32(p, o)
+	case landmarkPoints[float64]:
+		l, err = landmarks64(p, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l.(Landmarks[T]), nil
+}
+
+//go:noinline
+func landmarks32(p landmarkPoints[float32], o ExactOptions) (any, error) { return newLandmarks(p, o) }
+
+//go:noinline
+func landmarks64(p landmarkPoints[float64], o ExactOptions) (any, error) { return newLandmarks(p, o) }
+
+func newLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (*landmarks[T], error) {
+	if err := o.checkLandmarks(); err != nil {
+		return nil, err
+	}
+	l := &landmarks[T]{exact: exact[T]{o}, n: p.r}
+	if p.src != nil {
+		if err := limit.Memory[float64](p.r, max(p.r, nystroem.LeastPool)); err != nil {
+			return nil, fmt.Errorf("performer: r = %d: %w", p.r, err)
+		}
+		l.seed = [2]uint64{p.src.Uint64(), p.src.Uint64()}
+	} else if err := l.give(p.z); err != nil {
+		return nil, err
+	}
+	l.setEngine(o.Causal)
+	l.setDouble()
+	return l, nil
+}
+
+// give gives l the landmarks z.
+func (l *landmarks[T]) give(z dense.Matrix[T]) error {
 	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
-		return nil, fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
+		return fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
 	}
 	for i := range z.Rows {
 		for j, x := range z.Row(i) {
 			if x-x != 0 {
-				return nil, fmt.Errorf("performer: z[%d][%d] = %v, want a finite number", i, j, x)
+				return fmt.Errorf("performer: z[%d][%d] = %v, want a finite number", i, j, x)
 			}
 		}
 	}
-	z = z.Clone()
-	set, err := nystroem.At(exact.scale(z.Cols), z, nil)
-	if err != nil {
-		return nil, err
-	}
-	l := &landmarks[T]{exact: exact, n: z.Rows, z: z, d: z.Cols, set: set}
-	l.setEngine(exact.Causal)
-	l.setDouble()
-	return &Landmarks[T]{l}, nil
+	var err error
+	l.z, l.d = z.Clone(), z.Cols
+	l.set, err = nystroem.At(l.exact.scale(z.Cols), l.z, nil)
+	return err
 }
 
-// checkLandmarkKernel returns an error unless exp(Scale·xᵀy) is a kernel.
-func checkLandmarkKernel[T dense.Float](exact Exact[T]) error {
-	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
-		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
+// checkLandmarks returns an error unless exp(Scale·xᵀy) is a kernel.
+func (o ExactOptions) checkLandmarks() error {
+	if !(o.Scale >= 0) || math.IsInf(o.Scale, 1) {
+		return fmt.Errorf("performer: exact.Scale = %v, want a finite number of at least 0", o.Scale)
 	}
-	if err := exact.refuse(); err != nil {
+	if err := o.refuse(); err != nil {
 		return err
 	}
-	if exact.Softcap != 0 {
-		return fmt.Errorf("performer: exact.Softcap = %v, want 0: landmarks need exp(Scale·qᵀk)", exact.Softcap)
+	if o.Softcap != 0 {
+		return fmt.Errorf("performer: exact.Softcap = %v, want 0: landmarks need exp(Scale·qᵀk)", o.Softcap)
 	}
 	return nil
 }
 
 var (
-	_ maskedDifferentiable[float32] = (*Landmarks[float32])(nil)
-	_ Streaming[float32]            = (*Landmarks[float32])(nil)
-	_ remembering[float32]          = (*Landmarks[float32])(nil)
-	_ Described                     = (*Landmarks[float32])(nil)
+	_ Landmarks[float32]            = (*landmarks[float32])(nil)
+	_ maskedDifferentiable[float32] = (*landmarks[float32])(nil)
+	_ Streaming[float32]            = (*landmarks[float32])(nil)
+	_ remembering[float32]          = (*landmarks[float32])(nil)
+	_ Described                     = (*landmarks[float32])(nil)
 )
-
-// Describe returns what is approximated, and the dimension of landmarks that are given or of means.
-// Bidirectional attention is Rowwise: landmarks depend on keys alone.
-func (l *Landmarks[T]) Describe() Description { return l.made().Describe() }
 
 func (l *landmarks[T]) Describe() Description {
 	d := l.exact.Describe()
 	d.Dim = l.d
 	return d
-}
-
-// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
-// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
-//
-// Without keys the output is zero, normalised or not. A NaN or Inf in k reaches every row that sees
-// it, and one in v reaches its column of these rows; a NaN in q reaches its row. Keys that are not
-// finite are never landmarks. Unnormalised outputs beyond the range of T are ±Inf.
-//
-// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-// shapes if they do not fit; causal attention needs Lq = Lk.
-func (l *Landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return l.made().Forward(dst, q, k, v)
 }
 
 func (l *landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
@@ -230,14 +293,6 @@ func (l *landmarks[T]) check(q, k, v dense.Matrix[T]) {
 	if l.d != 0 && q.Cols != l.d {
 		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the landmarks are points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, l.d))
 	}
-}
-
-// made returns what a constructor made.
-func (l *Landmarks[T]) made() landmarksForm[T] {
-	if l.landmarksForm == nil {
-		panic("performer: the Landmarks is zero, want one of NewLandmarks")
-	}
-	return l.landmarksForm
 }
 
 func (l *landmarks[T]) shares() bool { return !l.exact.Causal }
@@ -313,11 +368,6 @@ func (l *landmarks[T]) release(chosen *landmarkCall[T]) {
 	}
 }
 
-// Chosen returns the rows of k, in ascending order, that a call with the keys k takes for landmarks:
-// at most r, and fewer where the others span some to rounding. It returns all rows if there are no
-// more than r, and nil if the landmarks are given. Chosen panics if k is not of the dimension of l.
-func (l *Landmarks[T]) Chosen(k dense.Matrix[T]) []int { return l.made().Chosen(k) }
-
 func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
 	k.Check()
 	if l.d != 0 && k.Cols != l.d {
@@ -338,11 +388,6 @@ func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
 	l.release(c)
 	return rows
 }
-
-// NewState returns an empty [State] of one head, for queries and keys of dimension d and values of
-// dimension dv. It returns an error if the landmarks are not causal, if d is not their dimension,
-// if dv is below 1, or if the State takes more memory than the machine has.
-func (l *Landmarks[T]) NewState(d, dv int) (*State[T], error) { return l.made().NewState(d, dv) }
 
 func (l *landmarks[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{l})

@@ -26,9 +26,12 @@ func ExampleLandmarks_Centred() {
 		}
 		k.Set(i, 3, k.At(i, 3)+6)
 	}
-	exact := performer.Exact[float64]{}
+	exact, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	want := exact.Forward(dense.Matrix[float64]{}, q, k, v)
-	l, err := performer.NewLandmarks(exact, r, exprand.NewSource(2))
+	l, err := performer.NewLandmarks[float64](exact.Options(), r, exprand.NewSource(2))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func ExampleLandmarks_Centred() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, form := range []*performer.Landmarks[float64]{l, centred} {
+	for _, form := range []performer.Landmarks[float64]{l, centred} {
 		out := form.Forward(dense.Matrix[float64]{}, q, k, v)
 		fmt.Printf("%.2f\n", floats.Distance(out.Data, want.Data, 2)/floats.Norm(want.Data, 2))
 	}

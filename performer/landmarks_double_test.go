@@ -21,9 +21,9 @@ func TestLandmarksInFewDimensions(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, uint64(d)))
 			q, k := densetest.Normal[float32](rng, n, d, 0, 3), densetest.Normal[float32](rng, n, d, 0, 3)
 			v, dout := densetest.Normal[float32](rng, n, 4, 0, 1), densetest.Normal[float32](rng, n, 4, 0, 1)
-			single := must.Have(NewLandmarks(Exact[float32]{}, r, densetest.Source(seed)))
-			double := must.Have(NewLandmarks(Exact[float64]{}, r, densetest.Source(seed)))
-			exact := Exact[float32]{}.Forward(dense.Matrix[float32]{}, q, k, v)
+			single := must.Have(NewLandmarks[float32](ExactOptions{}, r, densetest.Source(seed)))
+			double := must.Have(NewLandmarks[float64](ExactOptions{}, r, densetest.Source(seed)))
+			exact := must.Have(NewExact[float32](ExactOptions{})).Forward(dense.Matrix[float32]{}, q, k, v)
 			got := single.Forward(dense.Matrix[float32]{}, q, k, v)
 			want := double.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))
 			bad := [2]int{}

@@ -22,8 +22,8 @@ import (
 func testGivenLandmarks[T dense.Float](t *testing.T) {
 	const d, n, r = 6, 80, 10
 	for _, plain := range []bool{false, true} {
-		exact := Exact[T]{Unnormalised: plain}
-		chosen := must.Have(NewLandmarks(exact, r, densetest.Source(1)))
+		exact := ExactOptions{Unnormalised: plain}
+		chosen := must.Have(NewLandmarks[T](exact, r, densetest.Source(1)))
 		q, k, v, dout := densetest.Decaying[T](1, 40, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 3, 1), densetest.Decaying[T](4, 40, 3, 1)
 		z := dense.Copy(dense.Matrix[T]{}, newByLandmarks(chosen, k).z)
 		require.Equal(t, r, z.Rows)
@@ -93,7 +93,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
-		exact := Exact[T]{Causal: true, Unnormalised: plain}
+		exact := ExactOptions{Causal: true, Unnormalised: plain}
 		l := must.Have(NewLandmarksAt(exact, z))
 		got := l.Forward(none, q, k, v)
 		want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, nil, plain)
@@ -145,7 +145,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 	}
 	// Norms far beyond the range of exp: values of 1 give 1.
 	far := densetest.Decaying[T](5, n, d, 1e4)
-	l := must.Have(NewLandmarksAt(Exact[T]{Causal: true}, far.RowRange(0, r)))
+	l := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, far.RowRange(0, r)))
 	for _, x := range l.Forward(none, far, far, densetest.Filled(n, 2, T(1))).Data {
 		require.Equal(t, T(1), x)
 	}
@@ -160,18 +160,18 @@ func TestNewLandmarksAtErrors(t *testing.T) {
 	nan, long := z.Clone(), z.Clone()
 	nan.Set(3, 1, float32(math.NaN()))
 	long.Set(2, 0, 1e25)
-	for want, f := range map[string]func() (*Landmarks[float32], error){
-		"performer: z is 0×0, want at least 1×1": func() (*Landmarks[float32], error) {
-			return NewLandmarksAt(Exact[float32]{}, dense.Matrix[float32]{})
+	for want, f := range map[string]func() (Landmarks[float32], error){
+		"performer: z is 0×0, want at least 1×1": func() (Landmarks[float32], error) {
+			return NewLandmarksAt(ExactOptions{}, dense.Matrix[float32]{})
 		},
-		"performer: z[3][1] = NaN, want a finite number":                    func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, nan) },
-		"performer: z[2] has a squared norm outside the range of float32":   func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{}, long) },
-		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (*Landmarks[float32], error) { return NewLandmarksAt(Exact[float32]{Scale: math.Inf(1)}, z) },
+		"performer: z[3][1] = NaN, want a finite number":                    func() (Landmarks[float32], error) { return NewLandmarksAt(ExactOptions{}, nan) },
+		"performer: z[2] has a squared norm outside the range of float32":   func() (Landmarks[float32], error) { return NewLandmarksAt(ExactOptions{}, long) },
+		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (Landmarks[float32], error) { return NewLandmarksAt(ExactOptions{Scale: math.Inf(1)}, z) },
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
-	l := must.Have(NewLandmarksAt(Exact[float32]{}, z))
+	l := must.Have(NewLandmarksAt(ExactOptions{}, z))
 	x := dense.New[float32](4, 3)
 	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
 	_, err := NewBatch[float32](1, 1, l, attention(maptest.Positive[float32](4, 3), LinearOptions{}))

@@ -17,7 +17,7 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	forms := sharedForms[T](d)
-	chosen := must.Have(NewLandmarks(Exact[T]{}, 12, densetest.Source(1)))
+	chosen := must.Have(NewLandmarks[T](ExactOptions{}, 12, densetest.Source(1)))
 	forms["chosen landmarks"] = chosen
 	for name, form := range forms {
 		first := 0 // the first row that sees the value

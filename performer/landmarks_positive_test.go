@@ -61,10 +61,10 @@ func testLandmarksCancel[T dense.Float](t *testing.T) {
 	for seed := range uint64(4) {
 		q, k, v, z := hostileHead[T](seed, n)
 		for _, causal := range []bool{false, true} {
-			exact := Exact[T]{Causal: causal}
+			exact := must.Have(NewExact[T](ExactOptions{Causal: causal}))
 			want := wide(exact.Forward(none, q, k, v))
 			for _, r := range []int{64, 128, 256} {
-				l := must.Have(NewLandmarksAt(exact, z.RowRange(0, r)))
+				l := must.Have(NewLandmarksAt(exact.Options(), z.RowRange(0, r)))
 				got := l.Forward(none, q, k, v)
 				e := frobeniusError(got, want)
 				assert.Less(t, e, 2.0, "head %d, causal %v, %d landmarks", seed, causal, r)

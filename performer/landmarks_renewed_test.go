@@ -22,9 +22,9 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 	const dv, r, n = 3, 10, 150
 	var none dense.Matrix[T]
 	for _, d := range []int{1, 4, 7} {
-		exact := Exact[T]{Causal: true}
+		exact := must.Have(NewExact[T](ExactOptions{Causal: true}))
 		q, k, v := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, dv, 1)
-		l := must.Have(NewLandmarks(exact, r, densetest.Source(5)))
+		l := must.Have(NewLandmarks[T](exact.Options(), r, densetest.Source(5)))
 		got := l.Forward(none, q, k, v)
 		want := exact.Forward(none, q, k, v)
 		require.Less(t, frobeniusError(got.RowRange(0, 2*r), wide(want.RowRange(0, 2*r))), 8*densetest.Roundoff[T](), "the first tokens")
@@ -36,7 +36,7 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 				require.Less(t, row, begin)
 				copy(z.Row(i), k.Row(row))
 			}
-			given := must.Have(NewBatch[T](1, 1, must.Have(NewLandmarksAt(exact, z))))
+			given := must.Have(NewBatch[T](1, 1, must.Have(NewLandmarksAt(exact.Options(), z))))
 			part := given.ForwardSequences(none, q.RowRange(begin, end), k.RowRange(0, end), v.RowRange(0, end),
 				Sequences{Queries: []int{end - begin}, Keys: []int{end}, Past: []int{begin}})
 			if len(rows) == r { // another stride cuts blocks elsewhere
@@ -107,16 +107,16 @@ func TestRenewedLandmarksFollowTheText(t *testing.T) {
 		}
 	}
 	q, v := k, densetest.Normal[float64](rng, n, d, 0, 1)
-	exact := Exact[float64]{Causal: true}
+	exact := must.Have(NewExact[float64](ExactOptions{Causal: true}))
 	want := exact.Forward(none, q, k, v)
-	renewed := frobeniusError(must.Have(NewLandmarks(exact, r, densetest.Source(9))).Forward(none, q, k, v), want)
-	first := frobeniusError(must.Have(NewLandmarksAt(exact, k.RowRange(0, r))).Forward(none, q, k, v), want)
+	renewed := frobeniusError(must.Have(NewLandmarks[float64](exact.Options(), r, densetest.Source(9))).Forward(none, q, k, v), want)
+	first := frobeniusError(must.Have(NewLandmarksAt(exact.Options(), k.RowRange(0, r))).Forward(none, q, k, v), want)
 	t.Logf("errors %.3f and %.3f", renewed, first)
 	assert.Less(t, renewed, 0.4*first)
 }
 
 func TestRenewedLandmarksErrors(t *testing.T) {
-	l := must.Have(NewLandmarks(Exact[float64]{Causal: true}, 5, densetest.Source(1)))
+	l := must.Have(NewLandmarks[float64](ExactOptions{Causal: true}, 5, densetest.Source(1)))
 	assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	_, err := l.NewState(3, 2)
 	assert.EqualError(t, err, "performer: the Landmarks choose anew among all keys, which a state does not keep: want those of NewLandmarksAt")
@@ -126,7 +126,7 @@ func TestRenewedLandmarksErrors(t *testing.T) {
 //
 //ci:race
 func TestRenewedLandmarksShared(t *testing.T) {
-	l := must.Have(NewLandmarks(Exact[float32]{Causal: true}, 6, densetest.Source(1)))
+	l := must.Have(NewLandmarks[float32](ExactOptions{Causal: true}, 6, densetest.Source(1)))
 	q, k, v := densetest.Decaying[float32](1, 90, 5, 2), densetest.Decaying[float32](2, 90, 5, 2), densetest.Decaying[float32](3, 90, 2, 1)
 	want := l.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])

@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -36,21 +35,93 @@ type LinearOptions struct {
 // features of the softmax kernel it is the attention of the Performer
 // [Choromanski et al. 2021].
 //
-// A Linear does not change after construction (the scratch memory that it
-// keeps between calls is safe for concurrent use) and may be shared by goroutines. Methods of the
-// zero Linear panic.
-type Linear[T dense.Float] struct{ linearForm[T] }
-
-// linearForm is what stands behind a Linear, a *linear; see package instance.
-type linearForm[T dense.Float] interface {
-	maskedDifferentiable[T]
-	maskedForm[T]
-	Streaming[T]
-	remembering[T]
-	Described
+// Goroutines may share a Linear. Two calls of NewLinear return two Linears that differ.
+type Linear[T dense.Float] interface {
+	// Dims returns the dimension of queries and keys and the number of features.
 	Dims() (d, m int)
-	Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+
+	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d)
+	// and values v (Lk×dv) into dst (Lq×dv), which it returns; a zero dst is
+	// allocated. It takes O((Lq+Lk)·m·(d+dv)) time and O(m·dv) memory beyond dst,
+	// whatever the lengths are, and gives the same bits whatever GOMAXPROCS is.
+	//
+	// With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
+	// log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
+	// kernel are zero at a point whose ‖x‖² is beyond the range of T, in float32 from norms of
+	// about 10¹⁹ on, in float64 of 10¹⁵⁴: such a key has no weight, and such a query has nothing
+	// but weights of zero.
+	//
+	// Without keys (Lk = 0) the output is zero, normalised or not. If keys there
+	// are but every weight of a row is exactly zero, as can happen with features
+	// that vanish, the normalised row is 0/0 = NaN and the unnormalised one zero.
+	// Maps that are not LogMaps can have a denominator that is zero or negative:
+	// the row is then what the division gives, ±Inf and NaN included. Unnormalised
+	// outputs beyond the range of T are ±Inf. A NaN or Inf in q, k or v reaches
+	// every row that depends on it, and, if causal, no row before it.
+	//
+	// dst may be exactly q, k or v where its shape allows, or disjoint from all of
+	// them. Forward panics with the shapes if they do not fit; causal attention
+	// needs Lq = Lk.
+	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+
+	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where Forward makes out of q (Lq×d), k
+	// (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk and dv, and returns them; zero ones
+	// are allocated. The maps count as constants. Backward needs no outputs, because it computes them
+	// anyway.
+	//
+	// Backward takes O((Lq+Lk)·m·(d + dv)) time, about three times as long as Forward, and memory
+	// beyond the gradients that does not depend on the lengths. Once that memory is there, Backward
+	// allocates nothing. It gives the same bits whatever GOMAXPROCS is.
+	//
+	// Gradients are the derivatives of Forward at any size of log-features. They are zero where one key
+	// has all of the weight, except for rounding, which the derivatives of log-features multiply.
+	// Causal, normalised attention with log-features beyond ±9·10⁷ computes the tokens up to the first
+	// of them twice, and keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m
+	// bytes if every key exceeds all keys before it in all features.
+	//
+	// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows
+	// up to i only, and has the same bits whatever follows; dk_j and dv_j depend on the rows from j on
+	// and, when normalised, on earlier rows by way of denominators. Where Forward has 0/0, all
+	// gradients that depend on it are NaN. Gradients beyond the range of T are ±Inf, or NaN where they
+	// are sums of such numbers; products of values and dout have to be in range too.
+	//
+	// dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
+	// not fit, and with the text of CanBackward if CanBackward returns an error.
+	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
+
+	// CanBackward returns nil if the maps can be differentiated, and an error that says
+	// which cannot and why otherwise. They have to be [rff.Differentiable], or
+	// [rff.DifferentiableLog] if attention works on their logarithms.
+	CanBackward() error
+
+	// NewState returns an empty [State] of one head, for queries and keys of dimension d and
+	// values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
+	// below 1, or if the sums take more memory than the machine has.
+	NewState(d, dv int) (*State[T], error)
+
+	// Describe returns the options and the dimension of the maps. Bidirectional attention is Rowwise.
+	Describe() Description
+
+	// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
+	// zero dst is allocated. Element (i, j) is the weight of value j in output i: φ_Q(q_i)ᵀφ_K(k_j),
+	// divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
+	// not LogMaps weights may be negative.
+	//
+	// Weights is Forward with the identity for values, also for NaN: a key that is NaN makes all
+	// weights of the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
+	// must not overlap q or k. Weights panics with the shapes if they do not fit.
 	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
+
+	// Sums writes what Forward divides into dst (Lq×(dv+3)), which it returns; a zero dst is allocated.
+	// Row i has the numerator in columns 0 … dv−1 and the denominator in column dv. Both are divided by
+	// f·2ⁿ, where f is in column dv+1 and the integer n in column dv+2, so that sums of any size are
+	// numbers of T. Sums over several sets of features add up: the quotient is the output of attention with
+	// all of these features.
+	//
+	// Time, memory and bits are as those of Forward, and so are the panics for shapes. Without keys the
+	// sums are zero. dst must not overlap q, k or v. Sums panics if the attention is unnormalised, whose
+	// outputs are sums.
+	Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 }
 
 type linear[T dense.Float] struct {
@@ -73,21 +144,35 @@ type linear[T dense.Float] struct {
 //
 // NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the
 // dimension of their points or in the number of their features.
-func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*Linear[T], error) {
-	return instance.Of(&newLinearBoth, NewLinear[T])(phi, opts)
-}
-
-var newLinearBoth = instance.Both{newLinear[float32], newLinear[float64]}
-
-func newLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*Linear[T], error) {
-	if phi == nil {
+func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
+	var a any
+	var err error
+	switch phi := any(phi).(type) {
+	case rff.Map[float32]:
+		a, err = linear32(phi, opts)
+	case rff.Map[float64]:
+		a, err = linear64(phi, opts)
+	default:
 		return nil, errors.New("performer: phi is nil")
 	}
+	if err != nil {
+		return nil, err
+	}
+	return a.(Linear[T]), nil
+}
+
+//go:noinline
+func linear32(phi rff.Map[float32], o LinearOptions) (any, error) { return newLinear(phi, o) }
+
+//go:noinline
+func linear64(phi rff.Map[float64], o LinearOptions) (any, error) { return newLinear(phi, o) }
+
+func newLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*linear[T], error) {
 	return newAttention(phi, rff.Keys(phi), opts)
 }
 
 // newAttention returns linear attention with a map for queries and one for keys.
-func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*Linear[T], error) {
+func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*linear[T], error) {
 	if key == nil {
 		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
 	}
@@ -102,7 +187,7 @@ func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*Li
 	if f.logs && !opts.Unnormalised && isELU(query) && isELU(key) {
 		o.Direct = f
 	}
-	return &Linear[T]{&linear[T]{query: query, key: key, opts: opts, d: d, m: m, engine: sums.New(o)}}, nil
+	return &linear[T]{query: query, key: key, opts: opts, d: d, m: m, engine: sums.New(o)}, nil
 }
 
 // isELU reports whether a map has the features elu+1. These mostly take an addition, and their
@@ -165,49 +250,18 @@ func shaped[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) den
 	return features
 }
 
-// Dims returns the dimension of queries and keys and the number of features.
-func (a *Linear[T]) Dims() (d, m int) { return a.made().Dims() }
-
 func (a *linear[T]) Dims() (d, m int) { return a.d, a.m }
 
 var (
-	_ maskedDifferentiable[float32] = (*Linear[float32])(nil)
-	_ Streaming[float32]            = (*Linear[float32])(nil)
-	_ remembering[float32]          = (*Linear[float32])(nil)
-	_ Described                     = (*Linear[float32])(nil)
+	_ Linear[float32]               = (*linear[float32])(nil)
+	_ maskedDifferentiable[float32] = (*linear[float32])(nil)
+	_ Streaming[float32]            = (*linear[float32])(nil)
+	_ remembering[float32]          = (*linear[float32])(nil)
+	_ Described                     = (*linear[float32])(nil)
 )
-
-// Describe returns the options and the dimension of the maps. Bidirectional attention is Rowwise.
-func (a *Linear[T]) Describe() Description { return a.made().Describe() }
 
 func (a *linear[T]) Describe() Description {
 	return Description{Causal: a.opts.Causal, Unnormalised: a.opts.Unnormalised, Rowwise: !a.opts.Causal, Dim: a.d}
-}
-
-// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d)
-// and values v (Lk×dv) into dst (Lq×dv), which it returns; a zero dst is
-// allocated. It takes O((Lq+Lk)·m·(d+dv)) time and O(m·dv) memory beyond dst,
-// whatever the lengths are, and gives the same bits whatever GOMAXPROCS is.
-//
-// With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
-// log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
-// kernel are zero at a point whose ‖x‖² is beyond the range of T, in float32 from norms of
-// about 10¹⁹ on, in float64 of 10¹⁵⁴: such a key has no weight, and such a query has nothing
-// but weights of zero.
-//
-// Without keys (Lk = 0) the output is zero, normalised or not. If keys there
-// are but every weight of a row is exactly zero, as can happen with features
-// that vanish, the normalised row is 0/0 = NaN and the unnormalised one zero.
-// Maps that are not LogMaps can have a denominator that is zero or negative:
-// the row is then what the division gives, ±Inf and NaN included. Unnormalised
-// outputs beyond the range of T are ±Inf. A NaN or Inf in q, k or v reaches
-// every row that depends on it, and, if causal, no row before it.
-//
-// dst may be exactly q, k or v where its shape allows, or disjoint from all of
-// them. Forward panics with the shapes if they do not fit; causal attention
-// needs Lq = Lk.
-func (a *Linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return a.made().Forward(dst, q, k, v)
 }
 
 func (a *linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
@@ -215,17 +269,6 @@ func (a *linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	a.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1, processors: runtime.GOMAXPROCS(0)})
 	return dst
-}
-
-// errNoLinear is the panic of a Linear that NewLinear has not made.
-const errNoLinear = "performer: the Linear is zero, want one of NewLinear"
-
-// made returns what NewLinear made.
-func (a *Linear[T]) made() linearForm[T] {
-	if a.linearForm == nil {
-		panic(errNoLinear)
-	}
-	return a.linearForm
 }
 
 // check panics unless q (Lq×d), k (Lk×d) and v (Lk×dv) fit together and the maps.
@@ -296,19 +339,6 @@ func (a *linear[T]) resume(p request[T]) {
 	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
 }
 
-// Sums writes what Forward divides into dst (Lq×(dv+3)), which it returns; a zero dst is allocated.
-// Row i has the numerator in columns 0 … dv−1 and the denominator in column dv. Both are divided by
-// f·2ⁿ, where f is in column dv+1 and the integer n in column dv+2, so that sums of any size are
-// numbers of T. Sums over several sets of features add up: the quotient is the output of attention with
-// all of these features.
-//
-// Time, memory and bits are as those of Forward, and so are the panics for shapes. Without keys the
-// sums are zero. dst must not overlap q, k or v. Sums panics if the attention is unnormalised, whose
-// outputs are sums.
-func (a *Linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return a.made().Sums(dst, q, k, v)
-}
-
 func (a *linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v)
 	if a.opts.Unnormalised {
@@ -339,18 +369,6 @@ func (a *linear[T]) undivided() *sums.Engine[T] {
 	return a.sums
 }
 
-// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
-// zero dst is allocated. Element (i, j) is the weight of value j in output i: φ_Q(q_i)ᵀφ_K(k_j),
-// divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
-// not LogMaps weights may be negative.
-//
-// Weights is Forward with the identity for values, also for NaN: a key that is NaN makes all
-// weights of the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
-// must not overlap q or k. Weights panics with the shapes if they do not fit.
-func (a *Linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
-	return a.made().Weights(dst, q, k)
-}
-
 func (a *linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	checkPoints(q, k, a.opts.Causal)
 	dst = a.Forward(dst, q, k, identity[T](k.Rows))
@@ -367,16 +385,6 @@ func identity[T dense.Float](n int) dense.Matrix[T] {
 		m.Data[i*n+i] = 1
 	}
 	return m
-}
-
-// NewState returns an empty [State] of one head, for queries and keys of dimension d and
-// values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
-// below 1, or if the sums take more memory than the machine has.
-func (a *Linear[T]) NewState(d, dv int) (*State[T], error) {
-	if a.linearForm == nil {
-		return nil, errors.New(errNoLinear)
-	}
-	return a.linearForm.NewState(d, dv)
 }
 
 func (a *linear[T]) NewState(d, dv int) (*State[T], error) {

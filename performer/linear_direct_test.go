@@ -24,7 +24,7 @@ func testDirect[T dense.Float](t *testing.T) {
 	const n, d = 600, 4
 	rng := rand.New(densetest.Source(120))
 	a := attention[T](must.Have(rff.ELU[T](d)), LinearOptions{})
-	require.True(t, a.inside().engine.Direct != nil)
+	require.True(t, inside(a).engine.Direct != nil)
 	shifted := func(shift float64, rows ...int) dense.Matrix[T] {
 		x := densetest.Normal[T](rng, n, d, 0, 1)
 		for i := range n {
@@ -71,7 +71,7 @@ func testDirect[T dense.Float](t *testing.T) {
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 	}
 	for _, opts := range forms {
-		assert.Equal(t, !opts.Unnormalised, attention[T](must.Have(rff.ELU[T](d)), opts).inside().engine.Direct != nil, "%+v: no denominators to judge by", opts)
+		assert.Equal(t, !opts.Unnormalised, inside(attention[T](must.Have(rff.ELU[T](d)), opts)).engine.Direct != nil, "%+v: no denominators to judge by", opts)
 	}
-	assert.False(t, attention(maptest.Positive[T](8, d), LinearOptions{}).inside().engine.Direct != nil)
+	assert.False(t, inside(attention(maptest.Positive[T](8, d), LinearOptions{})).engine.Direct != nil)
 }

@@ -110,7 +110,7 @@ func everyForm[T dense.Float](d int) []Attention[T] {
 	var all []Attention[T]
 	for _, o := range forms {
 		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Gaussian(maptest.Frequencies[T](32, d), 4)), o),
-			Exact[T]{Causal: o.Causal, Unnormalised: o.Unnormalised})
+			must.Have(NewExact[T](ExactOptions{Causal: o.Causal, Unnormalised: o.Unnormalised})))
 	}
 	return all
 }
@@ -159,7 +159,7 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
 			a := must.Have(newAttention(f[0], f[1], opts))
-			assert.Equal(t, strings.HasSuffix(name, "both in log space"), a.inside().engine.Logs)
+			assert.Equal(t, strings.HasSuffix(name, "both in log space"), inside(a).engine.Logs)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}
@@ -180,7 +180,7 @@ func testOnes[T dense.Float](t *testing.T) {
 			for _, m := range positiveMaps[T](8) {
 				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
 			}
-			exact := Exact[T]{Causal: opts.Causal}
+			exact := must.Have(NewExact[T](ExactOptions{Causal: opts.Causal}))
 			assert.Equal(t, ones, exact.Forward(dense.Matrix[T]{}, q, k, ones), "exact %+v", opts)
 		}
 	}
@@ -269,8 +269,10 @@ func TestShapesPanic(t *testing.T) {
 		"performer: q is 5×3, k is 6×3, but the maps take points of R^4":                   func() { bi.Forward(none, mat(5, 3), mat(6, 3), mat(6, 2)) },
 		"performer: k is 6×4, v is 7×2, want as many values as keys":                       func() { bi.Forward(none, mat(5, 4), mat(6, 4), mat(7, 2)) },
 		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() { causal.Weights(none, mat(5, 4), mat(6, 4)) },
-		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() { Exact[float64]{Causal: true}.Forward(none, mat(7, 4), mat(6, 4), mat(6, 2)) },
-		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() { Exact[float64]{Causal: true}.Weights(none, mat(3, 4), mat(6, 4)) },
+		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() {
+			must.Have(NewExact[float64](ExactOptions{Causal: true})).Forward(none, mat(7, 4), mat(6, 4), mat(6, 2))
+		},
+		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() { must.Have(NewExact[float64](ExactOptions{Causal: true})).Weights(none, mat(3, 4), mat(6, 4)) },
 		"dense: destination is 5×3, want 5×2":                                              func() { bi.Forward(mat(5, 3), mat(5, 4), mat(6, 4), mat(6, 2)) },
 	} {
 		assert.PanicsWithValue(t, want, f)

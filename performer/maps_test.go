@@ -127,13 +127,13 @@ type pairOfMaps[T dense.Float] struct {
 func (p pairOfMaps[T]) Keys() rff.Map[T] { return p.keys }
 
 // attention returns attention with one map for queries and keys.
-func attention[T dense.Float](m rff.Map[T], opts LinearOptions) *Linear[T] {
+func attention[T dense.Float](m rff.Map[T], opts LinearOptions) Linear[T] {
 	return must.Have(NewLinear(m, opts))
 }
 
 // Every map that is supposed to go through logarithms does.
 func TestPositiveMapsAreLogMaps(t *testing.T) {
 	for _, m := range positiveMaps[float32](4) {
-		require.True(t, attention(m.Map, LinearOptions{}).inside().engine.Logs, m.name)
+		require.True(t, inside(attention(m.Map, LinearOptions{})).engine.Logs, m.name)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -14,8 +15,7 @@ import (
 type prefixes struct{ performer.Exact[float64] }
 
 func (f prefixes) ForwardSeen(dst, q, k, v dense.Matrix[float64], seen []int) dense.Matrix[float64] {
-	one := f.Exact
-	one.Causal = false
+	one := with(f.Exact, func(o *performer.ExactOptions) { o.Causal = false })
 	for i, n := range seen {
 		one.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), k.RowRange(0, n), v.RowRange(0, n))
 	}
@@ -56,7 +56,7 @@ func TestMaskable(t *testing.T) {
 	q, k, v, dout := fill(queries, 4, 1), fill(n, 2, 2), fill(n, 2, 3), fill(queries, 4, 4)
 	holes := []bool{false, true, true, false, true, true, true, false, false, true, true, false}
 	for _, causal := range []bool{false, true} {
-		exact := performer.Exact[float64]{Causal: causal}
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))
 		own, err := performer.NewBatch[float64](2, 1, exact)
 		require.NoError(t, err)
 		user, err := performer.NewBatch[float64](2, 1, foreign{prefixes{exact}})

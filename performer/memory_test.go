@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 )
 
 // probe is a plain map that now and then measures the live heap.
@@ -65,7 +66,7 @@ func TestExactWorkspace(t *testing.T) {
 	v, dst := dense.New[float32](64, 200), dense.New[float32](blocks*block, 200)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	Exact[float32]{}.Forward(dst, q, k, v)
+	must.Have(NewExact[float32](ExactOptions{})).Forward(dst, q, k, v)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/blocks, uint64(100_000))
 }

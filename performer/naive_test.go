@@ -22,21 +22,21 @@ type pairs struct {
 	causal, plain bool
 }
 
-func newPairs[T dense.Float](a *Linear[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: a.inside().engine.Logs, features: a.inside().m, unitRoundoff: densetest.Roundoff[T](), causal: a.inside().opts.Causal, plain: a.inside().opts.Unnormalised}
+func newPairs[T dense.Float](a Linear[T], q, k dense.Matrix[T]) *pairs {
+	p := &pairs{log: inside(a).engine.Logs, features: inside(a).m, unitRoundoff: densetest.Roundoff[T](), causal: inside(a).opts.Causal, plain: inside(a).opts.Unnormalised}
 	p.weight = dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
-		fq = dense.Copy(fq, a.inside().engine.Features.Queries(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, a.inside().engine.Features.Keys(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, inside(a).engine.Features.Queries(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, inside(a).engine.Features.Keys(dense.Matrix[T]{}, k))
 		p.spread = spread(fq) + spread(fk)
-		p.lost = float64(a.inside().m) * 0x1p-90
+		p.lost = float64(inside(a).m) * 0x1p-90
 		if p.unitRoundoff < 0x1p-50 {
-			p.lost = float64(a.inside().m) * 0x1p-770
+			p.lost = float64(inside(a).m) * 0x1p-770
 		}
 	} else {
-		fq = dense.Copy(fq, a.inside().query.Transform(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, a.inside().key.Transform(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, inside(a).query.Transform(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, inside(a).key.Transform(dense.Matrix[T]{}, k))
 	}
 	if p.log {
 		p.logWeights(fq, fk)

@@ -8,13 +8,13 @@ import (
 
 // nearOf returns exact weights of near keys, points of dimension d, and the weights of an undivided
 // engine of all others.
-func nearOf[T dense.Float](e Exact[T], engine *sums.Engine[T], d int) near.Base[T] {
+func nearOf[T dense.Float](e exact[T], engine *sums.Engine[T], d int) near.Base[T] {
 	return near.Base[T]{Engine: engine, Scores: e.scores(d)}
 }
 
 // attendCausal answers a causal request with exact weights for the last keys, and those of an
 // undivided engine for the keys before.
-func attendCausal[T dense.Float](p request[T], engine *sums.Engine[T], form Exact[T]) {
+func attendCausal[T dense.Float](p request[T], engine *sums.Engine[T], form exact[T]) {
 	p = trimmed(p)
 	if p.q.Rows == 0 || p.v.Cols == 0 {
 		return

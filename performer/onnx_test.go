@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/half"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -94,7 +95,7 @@ func attendONNX[T dense.Float](n onnxNode, in onnxInputs) (performer.Result[T], 
 	if n.left > 0 || n.right > 0 {
 		call.Mask = n.window(call.Mask)
 	}
-	return performer.Attend(performer.Exact[T]{Causal: n.causal, Scale: n.scale, Softcap: n.softcap}, call)
+	return performer.Attend(must.Have(performer.NewExact[T](performer.ExactOptions{Causal: n.causal, Scale: n.scale, Softcap: n.softcap})), call)
 }
 
 // window returns a mask of the windows of the node, and of a mask that may be zero.
@@ -389,5 +390,5 @@ func (n onnxNode) row() string {
 	if n.float16 {
 		inputs += ", float16"
 	}
-	return fmt.Sprintf("| `%s` | %s | `Exact{%s}` | `AttendArgs{%s}` | %s |", n.name, inputs, strings.Join(form, ", "), strings.Join(fields, ", "), results)
+	return fmt.Sprintf("| `%s` | %s | `ExactOptions{%s}` | `AttendArgs{%s}` | %s |", n.name, inputs, strings.Join(form, ", "), strings.Join(fields, ", "), results)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -20,13 +21,13 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, causal := range []bool{false, true} {
 		all = append(all,
-			performer.Exact[T]{Causal: causal, Window: 1},
-			performer.Exact[T]{Causal: causal, Window: 70},
-			performer.Exact[T]{Causal: causal, Window: 300, Sinks: 5},
-			performer.Exact[T]{Causal: causal, Window: 20, Sinks: 320},
-			performer.Exact[T]{Causal: causal, Slope: 0.05},
-			performer.Exact[T]{Causal: causal, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4},
-			performer.Exact[T]{Causal: causal, Slope: -0.01, Window: 40, Unnormalised: true},
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 1})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 70})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 300, Sinks: 5})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 20, Sinks: 320})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.05})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: -0.01, Window: 40, Unnormalised: true})),
 		)
 	}
 	return all
@@ -49,7 +50,7 @@ func placedScores[T dense.Float](q, k dense.Matrix[T]) dense.Matrix[float64] {
 
 // placedTerm returns the weight of a score before it is normalised, and 0 for a pair that is not seen:
 // key j has place j − first.
-func placedTerm[T dense.Float](e performer.Exact[T], score float64, i, j, first int, valid []bool) float64 {
+func placedTerm(e performer.ExactOptions, score float64, i, j, first int, valid []bool) float64 {
 	far := i - j
 	if valid != nil && !valid[j] || e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
 		return 0
@@ -70,11 +71,11 @@ func placedWeights[T dense.Float](e performer.Exact[T], scores dense.Matrix[floa
 	for i := range w.Rows {
 		row, sum := w.Row(i), 0.0
 		for j, s := range scores.Row(i) {
-			row[j] = placedTerm(e, s, i, j, first, valid)
+			row[j] = placedTerm(e.Options(), s, i, j, first, valid)
 			sum += row[j]
 		}
 		for j := range row {
-			if !e.Unnormalised && sum > 0 {
+			if !e.Options().Unnormalised && sum > 0 {
 				row[j] /= sum
 			}
 		}
@@ -142,7 +143,7 @@ func testPlaces[T dense.Float](t *testing.T) {
 		name := fmt.Sprintf("%+v", e)
 		weights := placedWeights(e, scores, nil)
 		size := 1.0
-		if e.Unnormalised {
+		if e.Options().Unnormalised {
 			size = 100
 		}
 		requirePlaced(t, averaged(weights, v), e.Forward(none, q, k, v), size*tolerance[T](), "%s", name)
@@ -164,7 +165,7 @@ func testPlaces[T dense.Float](t *testing.T) {
 		requirePlaced(t, averaged(placedWeights(e, scores, valid), v), padded, size*tolerance[T](), "%s, padding", name)
 		late := q.RowRange(400, 430)
 		s := performer.Sequences{Past: []int{400}}
-		if e.Causal {
+		if e.Options().Causal {
 			requirePlaced(t, e.Forward(none, q, k, v).RowRange(400, 430), b.ForwardSequences(none, late, k, v, s), size*tolerance[T](), "%s, past", name)
 		}
 	}
@@ -200,7 +201,7 @@ func (p *placedLoss) pair(i, j int) (term, value float64) {
 	for l, x := range p.dout.Row(i) {
 		value += x * p.v.Row(j)[l]
 	}
-	return placedTerm(p.e, score/math.Sqrt(float64(p.q.Cols)), i, j, 0, nil), value
+	return placedTerm(p.e.Options(), score/math.Sqrt(float64(p.q.Cols)), i, j, 0, nil), value
 }
 
 // after returns the loss after row number at of an input has changed.
@@ -222,7 +223,7 @@ func (p *placedLoss) after(input string, at int) float64 {
 	}
 	sum := 0.0
 	for i, x := range above {
-		if p.e.Unnormalised {
+		if p.e.Options().Unnormalised {
 			sum += x
 		} else {
 			sum += x / below[i]
@@ -291,11 +292,11 @@ func testPlacesState[T dense.Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	q, k, v := densetest.Normal[T](rng, most, 2*d, 0, 1), densetest.Normal[T](rng, most, d, 0, 1), densetest.Normal[T](rng, most, dv, 0, 1)
 	for _, e := range placedForms[T]() {
-		if !e.Causal {
+		if !e.Options().Causal {
 			continue
 		}
 		n := most
-		if e.Window == 0 {
+		if e.Options().Window == 0 {
 			n = 1900 // no token is dropped
 		}
 		q, k, v := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
@@ -306,7 +307,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		s, err := b.NewState(d, dv)
 		require.NoError(t, err)
 		size := 1.0
-		if e.Unnormalised {
+		if e.Options().Unnormalised {
 			size = 100
 		}
 		step := func(s *performer.State[T], from, to int) {
@@ -339,7 +340,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		two := s.Attend(none, dense.Of(2, 2*d, append(append([]T{}, q.Row(n-1)...), q.Row(n-1)...)))
 		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(0, 1), size*tolerance[T](), "%s", name)
 		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(1, 2), size*tolerance[T](), "%s", name)
-		if e.Window > 0 && e.Window < 100 && (e.Slope == 0 || e.Sinks == 0) {
+		if e.Options().Window > 0 && e.Options().Window < 100 && (e.Options().Slope == 0 || e.Options().Sinks == 0) {
 			data, err := s.MarshalBinary()
 			require.NoError(t, err)
 			assert.Less(t, len(data), 1500*(d+dv)*8, name)
@@ -349,8 +350,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		s.Reset()
 		step(s, 0, 900)
 
-		other := e
-		other.Sinks++
+		other := with(e, func(o *performer.ExactOptions) { o.Sinks++ })
 		wrong, err := other.NewState(d, dv)
 		require.NoError(t, err)
 		one, err := e.NewState(d, dv)
@@ -363,20 +363,17 @@ func testPlacesState[T dense.Float](t *testing.T) {
 
 // Windows that are out of range, and forms that know no places, say so.
 func TestPlacesErrors(t *testing.T) {
-	x := dense.New[float64](4, 2)
-	for want, e := range map[string]performer.Exact[float64]{
+	for want, e := range map[string]performer.ExactOptions{
 		"performer: Window = -1, want 0 to ":            {Window: -1},
 		"performer: Sinks = -2, want 0 to ":             {Sinks: -2},
 		"performer: Slope = NaN, want a finite number":  {Slope: math.NaN()},
 		"performer: Slope = +Inf, want a finite number": {Slope: math.Inf(1)},
 		fmt.Sprintf("Window = %d, want", math.MaxInt):   {Window: math.MaxInt},
 	} {
-		assert.Contains(t, panicOf(func() { e.Forward(dense.Matrix[float64]{}, x, x, x) }), want)
-		assert.Contains(t, panicOf(func() { e.Weights(dense.Matrix[float64]{}, x, x) }), want)
-		_, err := e.NewState(2, 2)
+		_, err := performer.NewExact[float64](e)
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := performer.NewLandmarks(performer.Exact[float64]{Window: 3}, 2, rand.NewPCG(1, 1))
+	_, err := performer.NewLandmarks[float64](performer.ExactOptions{Window: 3}, 2, rand.NewPCG(1, 1))
 	assert.ErrorContains(t, err, "exact has Window = 3 and Slope = 0, want none")
 }
 

@@ -22,13 +22,13 @@ func TestSizes(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "performer")
-	exact := Attention[T](Exact[T]{})
-	elu := func(d int) *Linear[T] { return attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}) }
+	exact := Attention[T](must.Have(NewExact[T](ExactOptions{})))
+	elu := func(d int) Linear[T] { return attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}) }
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch(n, n, exact))
 		memory("heads = %d: ", n)(NewBatch[T](n, 1, elu(4)))
-		memory("d = %d, dv = 1, for 1 heads: ", n)(Exact[T]{}.NewState(n, 1))
+		memory("d = %d, dv = 1, for 1 heads: ", n)(must.Have(NewExact[T](ExactOptions{})).NewState(n, 1))
 		memory("d = 4, dv = %d, for 1 heads: ", n)(elu(4).NewState(4, n))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large, large))
@@ -41,9 +41,9 @@ func testSizes[T dense.Float](t *testing.T) {
 // has got wrong is seen where it does not fit, at once.
 func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
-	for _, form := range []Attention[float32]{Exact[float32]{}, attention(maptest.Positive[float32](8, 4), LinearOptions{})} {
+	for _, form := range []Attention[float32]{must.Have(NewExact[float32](ExactOptions{})), attention(maptest.Positive[float32](8, 4), LinearOptions{})} {
 		for _, keyHeads := range []int{1, 1 << 20, heads} {
-			b := must.Have(NewBatch(heads, keyHeads, form))
+			b := must.Have(NewBatch(heads, keyHeads, form)).(*batch[float32])
 			assert.Len(t, b.units, 1)
 			last := b.unit(b.count - 1)
 			assert.Equal(t, heads, last.to, "%T with %d heads of keys", form, keyHeads)

@@ -61,7 +61,7 @@ func TestUnnormalisedRange(t *testing.T) {
 
 func testUnnormalisedRange[T dense.Float](t *testing.T) {
 	id := attention[T](logRowMap[T]{rowMap[T]{in: 1, out: 1, row: func(phi, x []T) { phi[0] = x[0] }}}, LinearOptions{Unnormalised: true})
-	causal := attention[T](id.inside().query, LinearOptions{Unnormalised: true, Causal: true})
+	causal := attention[T](inside(id).query, LinearOptions{Unnormalised: true, Causal: true})
 	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
 	for _, c := range []struct{ q, k, v, want float64 }{
 		{500, -500, 2, 2},
@@ -82,7 +82,7 @@ func testUnnormalisedRange[T dense.Float](t *testing.T) {
 		{1e30, 3, -1, math.Inf(-1)},
 		{-1e30, 3, 1, 0},
 	} {
-		for _, a := range []*Linear[T]{id, causal} {
+		for _, a := range []Linear[T]{id, causal} {
 			got := float64(a.Forward(dense.Matrix[T]{}, one(c.q), one(c.k), one(c.v)).Data[0])
 			if want := float64(T(c.want)); math.IsInf(want, 0) || want == 0 {
 				assert.Equal(t, want, got, "%+v", c)
@@ -133,10 +133,10 @@ func testNaN[T dense.Float](t *testing.T) {
 	for _, form := range everyForm[T](d) {
 		causal := false
 		switch f := form.(type) {
-		case *Linear[T]:
-			causal = f.inside().opts.Causal
+		case Linear[T]:
+			causal = inside(f).opts.Causal
 		case Exact[T]:
-			causal = f.Causal
+			causal = f.Options().Causal
 		}
 		const at = 170
 		bad := [3]dense.Matrix[T]{q.Clone(), k.Clone(), v.Clone()}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -81,7 +80,7 @@ type State[T dense.Float] struct {
 
 // stateUnit is what one form keeps of some heads.
 type stateUnit[T dense.Float] struct {
-	streams.Memory[T]
+	memory         streams.Memory[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
@@ -135,7 +134,7 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Attention[T]) (
 			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, form)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
-		if u.Memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
+		if u.memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
 			return nil, err
 		}
 		s.units = append(s.units, u)
@@ -167,23 +166,17 @@ func (s *State[T]) Len() int { return s.n }
 func (s *State[T]) Reset() {
 	s.n = 0
 	for _, u := range s.units {
-		u.Reset()
+		u.memory.Reset()
 	}
 }
 
 // Clone returns a copy, which shares nothing with s that changes.
 func (s *State[T]) Clone() *State[T] {
-	return instance.Of(&stateCloneBoth, (*State[T]).Clone)(s)
-}
-
-var stateCloneBoth = instance.Both{stateClone[float32], stateClone[float64]}
-
-func stateClone[T dense.Float](s *State[T]) *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
 	for i, u := range s.units {
 		c.units[i] = u
-		c.units[i].Memory = u.Clone()
+		c.units[i].memory = u.memory.Clone()
 	}
 	return &c
 }
@@ -193,18 +186,12 @@ func stateClone[T dense.Float](s *State[T]) *State[T] {
 // attention copies. Append panics with the shapes if they do not fit, and if an int does not count
 // the tokens.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
-	instance.Of(&stateAppendBoth, (*State[T]).Append)(s, k, v)
-}
-
-var stateAppendBoth = instance.Both{stateAppend[float32], stateAppend[float64]}
-
-func stateAppend[T dense.Float](s *State[T], k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
 		return
 	}
 	for _, u := range s.units {
-		u.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
+		u.memory.Append(layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows
 }
@@ -215,12 +202,6 @@ func stateAppend[T dense.Float](s *State[T], k, v dense.Matrix[T]) {
 // zero. [Linear.Forward] and [Exact.Forward] say when outputs are NaN or ±Inf. dst may be
 // exactly q if dv = d, or disjoint from q. Attend panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&stateAttendBoth, (*State[T]).Attend)(s, dst, q)
-}
-
-var stateAttendBoth = instance.Both{stateAttend[float32], stateAttend[float64]}
-
-func stateAttend[T dense.Float](s *State[T], dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
 	switch {
@@ -229,7 +210,7 @@ func stateAttend[T dense.Float](s *State[T], dst, q dense.Matrix[T]) dense.Matri
 		layout.Zero(dst)
 	default:
 		for _, u := range s.units {
-			u.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
+			u.memory.Attend(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads))
 		}
 	}
 	return dst
@@ -244,12 +225,6 @@ func stateAttend[T dense.Float](s *State[T], dst, q dense.Matrix[T]) dense.Matri
 // dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step
 // panics with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return instance.Of(&stateStepBoth, (*State[T]).Step)(s, dst, q, k, v)
-}
-
-var stateStepBoth = instance.Both{stateStep[float32], stateStep[float64]}
-
-func stateStep[T dense.Float](s *State[T], dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)
 	if q.Rows != k.Rows {
@@ -260,7 +235,7 @@ func stateStep[T dense.Float](s *State[T], dst, q, k, v dense.Matrix[T]) dense.M
 		return dst
 	}
 	for _, u := range s.units {
-		u.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
+		u.memory.Step(layout.Heads(dst, u.from, u.to, s.heads), layout.Heads(q, u.from, u.to, s.heads),
 			layout.Heads(k, u.keyFrom, u.keyTo, s.keyHeads), layout.Heads(v, u.keyFrom, u.keyTo, s.keyHeads))
 	}
 	s.n += k.Rows

@@ -37,7 +37,7 @@ func benchmarkBits(b *testing.B, bits int) {
 	rng := rand.New(densetest.Source(72))
 	k, v := densetest.Normal[float32](rng, tokens, heads*d, 0, 1), densetest.Normal[float32](rng, tokens, heads*d, 0, 1)
 	dst := dense.New[float32](1, heads*d)
-	s := must.Have(must.Have(NewBatch[float32](heads, heads, Exact[float32]{Bits: bits})).NewState(d, d))
+	s := must.Have(must.Have(NewBatch[float32](heads, heads, must.Have(NewExact[float32](ExactOptions{Bits: bits})))).NewState(d, d))
 	for s.Len() < past {
 		s.Append(k, v)
 	}
@@ -72,8 +72,8 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 		past     []int
 	}{
 		{"linear", linear, heads, []int{1000, 1000000}},
-		{"exact", Exact[T]{}, heads, []int{1000, 10000}},
-		{"exact", Exact[T]{}, 2, []int{1000, 10000}},
+		{"exact", must.Have(NewExact[T](ExactOptions{})), heads, []int{1000, 10000}},
+		{"exact", must.Have(NewExact[T](ExactOptions{})), 2, []int{1000, 10000}},
 	} {
 		k, v := k.ColRange(0, c.keyHeads*d), v.ColRange(0, c.keyHeads*d)
 		for _, past := range c.past {

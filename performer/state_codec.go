@@ -4,9 +4,7 @@ import (
 	"encoding"
 	"fmt"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
@@ -96,18 +94,12 @@ var (
 // MarshalBinary returns the state as bytes, which any architecture can read. A state
 // that reads them goes on with the bits with which s does from then on.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
-	return instance.Of(&stateMarshalBinaryBoth, (*State[T]).MarshalBinary)(s)
-}
-
-var stateMarshalBinaryBoth = instance.Both{stateMarshalBinary[float32], stateMarshalBinary[float64]}
-
-func stateMarshalBinary[T dense.Float](s *State[T]) ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
 	}
 	b := s.header().Append(make([]byte, 0, s.encodedSize()))
 	for _, u := range s.units {
-		b = u.Encode(u.Record().Append(b, u.to-u.from))
+		b = u.memory.Encode(u.memory.Record().Append(b, u.to-u.from))
 	}
 	return frame.Seal(b, 0), nil
 }
@@ -119,12 +111,6 @@ func stateMarshalBinary[T dense.Float](s *State[T]) ([]byte, error) {
 // The checksum finds damage, not forgery; forged sums are at worst wrong. Memory is allocated
 // for keys and values alone, as many as data hold.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
-	return instance.Of(&stateUnmarshalBinaryBoth, (*State[T]).UnmarshalBinary)(s, data)
-}
-
-var stateUnmarshalBinaryBoth = instance.Both{stateUnmarshalBinary[float32], stateUnmarshalBinary[float64]}
-
-func stateUnmarshalBinary[T dense.Float](s *State[T], data []byte) error {
 	if s.units == nil {
 		return errNoState
 	}
@@ -135,15 +121,15 @@ func stateUnmarshalBinary[T dense.Float](s *State[T], data []byte) error {
 	}
 	rest := body
 	for _, u := range s.units {
-		if err := u.Record().Check(rest, u.to-u.from); err != nil {
+		if err := u.memory.Record().Check(rest, u.to-u.from); err != nil {
 			return err
 		}
-		if rest, err = u.Inspect(rest[streams.RecordSize:], tokens); err != nil {
+		if rest, err = u.memory.Inspect(rest[streams.RecordSize:], tokens); err != nil {
 			return err
 		}
 	}
 	for _, u := range s.units {
-		body = u.Decode(body[streams.RecordSize:], tokens)
+		body = u.memory.Decode(body[streams.RecordSize:], tokens)
 	}
 	s.n = tokens
 	return nil
@@ -165,7 +151,7 @@ func (s *State[T]) header() frame.Header {
 func (s *State[T]) sizes() (fixed, token int) {
 	fixed = frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
-		f, t := u.Size()
+		f, t := u.memory.Size()
 		fixed, token = fixed+streams.RecordSize+f, token+t
 	}
 	return fixed, token

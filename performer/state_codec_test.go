@@ -99,7 +99,7 @@ func TestStateGolden(t *testing.T) {
 
 	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6,
 	// 7.
-	kept := must.Have(must.Have(NewBatch[float32](2, 1, Exact[float32]{Scale: 0.5})).NewState(1, 2))
+	kept := must.Have(must.Have(NewBatch[float32](2, 1, must.Have(NewExact[float32](ExactOptions{Scale: 0.5})))).NewState(1, 2))
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
 	got = must.Have(kept.MarshalBinary())
 	assert.Equal(t, []byte{
@@ -121,7 +121,7 @@ func sealed(data []byte) []byte {
 //ci:portable
 func TestStateDamage(t *testing.T) {
 	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(maptest.Positive[float32](4, 3), LinearOptions{})) })
-	t.Run("exact", func(t *testing.T) { testStateDamage(t, Exact[float32]{}) })
+	t.Run("exact", func(t *testing.T) { testStateDamage(t, must.Have(NewExact[float32](ExactOptions{}))) })
 }
 
 func testStateDamage(t *testing.T, a Streaming[float32]) {
@@ -204,7 +204,7 @@ func TestStateHostile(t *testing.T) {
 	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")
 
 	// Keys and values: the number of tokens has to be that of the bytes, whatever it says.
-	kept := must.Have(Exact[float32]{Scale: 0.5}.NewState(d, dv))
+	kept := must.Have(must.Have(NewExact[float32](ExactOptions{Scale: 0.5})).NewState(d, dv))
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must.Have(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
@@ -228,7 +228,7 @@ func TestStateHostile(t *testing.T) {
 // read, but for the marks.
 func FuzzStateUnmarshal(f *testing.F) {
 	const m = 4
-	batch := must.Have(NewBatch[float32](2, 2, attention(maptest.Positive[float32](m, 3), LinearOptions{}), Exact[float32]{}))
+	batch := must.Have(NewBatch[float32](2, 2, attention(maptest.Positive[float32](m, 3), LinearOptions{}), must.Have(NewExact[float32](ExactOptions{}))))
 	s := must.Have(batch.NewState(3, 2))
 	f.Add(must.Have(s.MarshalBinary()))
 	s.Append(densetest.Filled[float32](2, 6, 1), densetest.Filled[float32](2, 4, 1))

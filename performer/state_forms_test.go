@@ -31,17 +31,18 @@ type stateCase[T dense.Float] struct {
 // causalForm returns form with Causal set.
 func causalForm[T dense.Float](form Attention[T]) Attention[T] {
 	if e, ok := form.(Exact[T]); ok {
-		e.Causal = true
-		return e
+		o := e.Options()
+		o.Causal = true
+		return must.Have(NewExact[T](o))
 	}
-	a := form.(*Linear[T])
-	opts := a.inside().opts
+	a := form.(Linear[T])
+	opts := inside(a).opts
 	opts.Causal = true
-	return must.Have(newAttention(a.inside().query, a.inside().key, opts))
+	return must.Have(newAttention(inside(a).query, inside(a).key, opts))
 }
 
 // batch returns the Batch of the case, and that of causal forms.
-func (c stateCase[T]) batch() (all, past *Batch[T]) {
+func (c stateCase[T]) batch() (all, past Batch[T]) {
 	var forms []Attention[T]
 	for i, f := range c.forms {
 		if i > 0 && f == c.forms[i-1] {
@@ -69,7 +70,7 @@ func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	forms := []Attention[T]{
 		attention[T](positive, LinearOptions{}), attention[T](positive, LinearOptions{Unnormalised: true}),
 		attention[T](trig, LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}),
-		Exact[T]{}, Exact[T]{Scale: 0.3, Unnormalised: true}, Exact[T]{Bits: 8}, Exact[T]{Bits: 4, Scale: 0.3, Unnormalised: true},
+		must.Have(NewExact[T](ExactOptions{})), must.Have(NewExact[T](ExactOptions{Scale: 0.3, Unnormalised: true})), must.Have(NewExact[T](ExactOptions{Bits: 8})), must.Have(NewExact[T](ExactOptions{Bits: 4, Scale: 0.3, Unnormalised: true})),
 	}
 	for i, f := range forms {
 		for _, heads := range [][2]int{{1, 1}, {3, 3}, {4, 2}, {5, 1}} {
@@ -121,7 +122,7 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 	t.Helper()
 	keys := h * c.keyHeads / c.heads
 	want, got = layout.Head(want, h, c.heads), layout.Head(got, h, c.heads)
-	a, linear := causalForm(c.form(h)).(*Linear[T])
+	a, linear := causalForm(c.form(h)).(Linear[T])
 	if !linear {
 		c.requireExact(t, h, want, got)
 		return
@@ -133,7 +134,7 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 // requireExact requires that the outputs of a head of exact attention are those of Forward.
 func (c stateCase[T]) requireExact(t *testing.T, h int, want, got dense.Matrix[T]) {
 	t.Helper()
-	if c.form(h).(Exact[T]).Bits == 0 {
+	if c.form(h).(Exact[T]).Options().Bits == 0 {
 		require.True(t, densetest.Identical(want, got), "%s, head %d", c.name, h)
 		return
 	}
@@ -217,7 +218,7 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 		for h := range c.heads {
 			keys := h * c.keyHeads / c.heads
 			got := layout.Head(first, h, c.heads)
-			a, linear := c.form(h).(*Linear[T])
+			a, linear := c.form(h).(Linear[T])
 			if !linear {
 				c.requireExact(t, h, layout.Head(want, h, c.heads), got)
 				continue
@@ -317,7 +318,7 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
-	var a, e Attention[float64] = attention(maptest.Positive[float64](16, d), LinearOptions{}), Exact[float64]{}
+	var a, e Attention[float64] = attention(maptest.Positive[float64](16, d), LinearOptions{}), must.Have(NewExact[float64](ExactOptions{}))
 	state := func(forms ...Attention[float64]) *State[float64] {
 		return must.Have(must.Have(NewBatch(4, 4, forms...)).NewState(d, dv))
 	}
@@ -327,9 +328,9 @@ func TestStateRefusesOtherRuns(t *testing.T) {
 	assert.EqualError(t, s.Merge(state(a, e, a, e)), "performer: other has runs of heads with 4 forms, the state with 2")
 	assert.EqualError(t, s.Merge(state(e, a, a, a)), "performer: other belongs to another form, the state to linear attention")
 	assert.EqualError(t, state(e, a, a, a).Merge(s), "performer: other belongs to another form, the state to exact attention")
-	scaled := Exact[float64]{Scale: 0.3}
+	scaled := must.Have(NewExact[float64](ExactOptions{Scale: 0.3}))
 	assert.EqualError(t, s.Merge(state(a, scaled, scaled, scaled)), "performer: Scale = 0.3, but the state belongs to attention with 0.5")
-	sums := Exact[float64]{Unnormalised: true}
+	sums := must.Have(NewExact[float64](ExactOptions{Unnormalised: true}))
 	assert.EqualError(t, s.Merge(state(a, sums, sums, sums)), "performer: Unnormalised = true, but the state belongs to attention with false")
 	assert.NoError(t, s.Merge(state(a, causalForm(e), causalForm(e), causalForm(e))), "causal or not")
 }
@@ -343,7 +344,7 @@ func testStateOfManyKeys[T dense.Float](t *testing.T) {
 	const n, d, dv = 1 << 12, 4, 3
 	rng := rand.New(densetest.Source(479))
 	for _, heads := range [][2]int{{3, 3}, {6, 2}} {
-		b := must.Have(NewBatch[T](heads[0], heads[1], Exact[T]{}))
+		b := must.Have(NewBatch[T](heads[0], heads[1], must.Have(NewExact[T](ExactOptions{}))))
 		q, k, v := rowsOf[T](rng, 1, heads[0]*d), rowsOf[T](rng, n, heads[1]*d), rowsOf[T](rng, n, heads[1]*dv)
 		s := must.Have(b.NewState(d, dv))
 		s.Append(k, v)
@@ -461,7 +462,7 @@ func testStateRollback[T dense.Float](t *testing.T) {
 func TestStateRollbackRefuses(t *testing.T) {
 	const foreign = "performer: the mark is not of this state, want one of its Snapshot"
 	x := densetest.Filled[float64](6, 2, 1)
-	s := must.Have(Exact[float64]{}.NewState(2, 2))
+	s := must.Have(must.Have(NewExact[float64](ExactOptions{})).NewState(2, 2))
 	s.Append(x, x)
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(nil) })
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(Snapshot[float64])) })
@@ -496,7 +497,7 @@ func TestStateRollbackRefuses(t *testing.T) {
 	linear.Reset()
 	linear.Rollback(mark)
 	assert.Equal(t, want, must.Have(linear.MarshalBinary()), "copies outlive Reset")
-	empty := must.Have(Exact[float64]{}.NewState(2, 2))
+	empty := must.Have(must.Have(NewExact[float64](ExactOptions{})).NewState(2, 2))
 	none := empty.Snapshot(nil)
 	empty.Append(x, x)
 	empty.Rollback(none)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
@@ -22,12 +21,6 @@ type Snapshot[T dense.Float] struct {
 // package clusters keep the number of tokens, in few bits the last 127 tokens at most. Memory of dst is used again: with a dst that s had before Snapshot allocates nothing.
 // Snapshot changes no bit of later outputs.
 func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
-	return instance.Of(&stateSnapshotBoth, (*State[T]).Snapshot)(s, dst)
-}
-
-var stateSnapshotBoth = instance.Both{stateSnapshot[float32], stateSnapshot[float64]}
-
-func stateSnapshot[T dense.Float](s *State[T], dst *Snapshot[T]) *Snapshot[T] {
 	s.checkMade()
 	if dst == nil {
 		dst = new(Snapshot[T])
@@ -35,7 +28,7 @@ func stateSnapshot[T dense.Float](s *State[T], dst *Snapshot[T]) *Snapshot[T] {
 	dst.of, dst.tokens = s, s.n
 	dst.saved = scratch.Resize(dst.saved, len(s.units))
 	for i, u := range s.units {
-		u.Save(&dst.saved[i])
+		u.memory.Save(&dst.saved[i])
 	}
 	return dst
 }
@@ -47,23 +40,17 @@ func stateSnapshot[T dense.Float](s *State[T], dst *Snapshot[T]) *Snapshot[T] {
 // Rollback panics if m is nil or is not of s, and if exact attention or clusters no longer have the
 // tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer tokens.
 func (s *State[T]) Rollback(m *Snapshot[T]) {
-	instance.Of(&stateRollbackBoth, (*State[T]).Rollback)(s, m)
-}
-
-var stateRollbackBoth = instance.Both{stateRollback[float32], stateRollback[float64]}
-
-func stateRollback[T dense.Float](s *State[T], m *Snapshot[T]) {
 	s.checkMade()
 	if m == nil || m.of != s {
 		panic("performer: the mark is not of this state, want one of its Snapshot")
 	}
 	for i, u := range s.units {
-		if !u.Holds(&m.saved[i], m.tokens) {
+		if !u.memory.Holds(&m.saved[i], m.tokens) {
 			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
 		}
 	}
 	for i, u := range s.units {
-		u.Restore(&m.saved[i], m.tokens)
+		u.memory.Restore(&m.saved[i], m.tokens)
 	}
 	s.n = m.tokens
 }

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Merge takes in all tokens of another State, so that pieces of a stream can be summarised apart;
@@ -19,12 +17,6 @@ import (
 // being few, and some features at the mercy of rounding, a difference in less than one feature
 // in 16 is missed, and so is one by less than 2⁻¹⁴ of a feature in float32, 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
-	return instance.Of(&stateMergeBoth, (*State[T]).Merge)(s, other)
-}
-
-var stateMergeBoth = instance.Both{stateMerge[float32], stateMerge[float64]}
-
-func stateMerge[T dense.Float](s *State[T], other *State[T]) error {
 	switch {
 	case s.units == nil:
 		return errNoState
@@ -43,7 +35,7 @@ func stateMerge[T dense.Float](s *State[T], other *State[T]) error {
 		if o.from != u.from || o.to != u.to {
 			return fmt.Errorf("performer: other has a form for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
-		if err := u.Check(o.Memory); err != nil {
+		if err := u.memory.Check(o.memory); err != nil {
 			return err
 		}
 	}
@@ -51,7 +43,7 @@ func stateMerge[T dense.Float](s *State[T], other *State[T]) error {
 		return fmt.Errorf("performer: %w", err)
 	}
 	for i, u := range s.units {
-		u.Merge(other.units[i].Memory)
+		u.memory.Merge(other.units[i].memory)
 	}
 	s.n += other.n
 	return nil

@@ -15,18 +15,18 @@ import (
 
 // sharedForms returns a form of each kind of memory that a State has, for points of R^d.
 func sharedForms[T dense.Float](d int) map[string]Attention[T] {
-	causal := Exact[T]{Causal: true}
+	causal := ExactOptions{Causal: true}
 	z := densetest.Decaying[T](9, 6, d, 3)
 	base := must.Have(NewLandmarksAt(causal, z))
 	centred := must.Have(base.Centred(z.Row(0), z.Row(1)))
 	return map[string]Attention[T]{
-		"exact":                  Exact[T]{},
+		"exact":                  must.Have(NewExact[T](ExactOptions{})),
 		"logarithms":             attention(maptest.Positive[T](6, d), LinearOptions{}),
 		"features":               attention(reLU[T](d), LinearOptions{}),
 		"unnormalised":           attention(maptest.Positive[T](6, d), LinearOptions{Unnormalised: true}),
 		"landmarks":              base,
 		"centred landmarks":      centred,
-		"unnormalised landmarks": must.Have(NewLandmarksAt(Exact[T]{Causal: true, Unnormalised: true}, z)),
+		"unnormalised landmarks": must.Have(NewLandmarksAt(ExactOptions{Causal: true, Unnormalised: true}, z)),
 	}
 }
 
@@ -89,7 +89,7 @@ func testSharedForms[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
 	forms := sharedForms[T](d)
-	forms["chosen landmarks"] = must.Have(NewLandmarks(Exact[T]{}, 12, densetest.Source(1)))
+	forms["chosen landmarks"] = must.Have(NewLandmarks[T](ExactOptions{}, 12, densetest.Source(1)))
 	for name, form := range forms {
 		want := form.Forward(none, q, k, v)
 		var got [4]dense.Matrix[T]

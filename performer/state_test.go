@@ -366,7 +366,7 @@ func TestStateErrors(t *testing.T) {
 	assert.EqualError(t, err, "performer: d = 4, dv = 0, want at least 1")
 	_, err = a.NewState(3, 2)
 	assert.EqualError(t, err, "performer: d = 3, but the maps take points of R^4")
-	_, err = Exact[float32]{}.NewState(0, 2)
+	_, err = must.Have(NewExact[float32](ExactOptions{})).NewState(0, 2)
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
 		_, err = must.Have(NewBatch(2, 2, forms...)).NewState(4, 3)
@@ -423,7 +423,7 @@ func testRefusal[T dense.Float](t *testing.T) {
 	data := must.Have(s.MarshalBinary())
 
 	again := must.Have(NewLinear(drawn(1), LinearOptions{}))
-	refuses := func(a *Linear[T]) error { return s.Merge(must.Have(a.NewState(d, dv))) }
+	refuses := func(a Linear[T]) error { return s.Merge(must.Have(a.NewState(d, dv))) }
 	assert.NoError(t, refuses(again), "the same features, made again")
 	assert.NoError(t, must.Have(again.NewState(d, dv)).Merge(s))
 	assert.NoError(t, must.Have(again.NewState(d, dv)).UnmarshalBinary(data))
@@ -463,20 +463,20 @@ func testMarks[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(210))
 	for _, m := range maps[T](d) {
 		a := attention(m.Map, LinearOptions{})
-		marks := append([]float64(nil), a.inside().engine.Marks()...)
-		require.NoError(t, a.inside().engine.CheckMarks(marks), m.name)
+		marks := append([]float64(nil), inside(a).engine.Marks()...)
+		require.NoError(t, inside(a).engine.CheckMarks(marks), m.name)
 		for f := range marks {
 			marks[f] *= 1 + 8*densetest.Roundoff[T]()*rng.NormFloat64()
 		}
-		require.NoError(t, a.inside().engine.CheckMarks(marks), m.name)
-		for f := range a.inside().m/16 + 1 {
+		require.NoError(t, inside(a).engine.CheckMarks(marks), m.name)
+		for f := range inside(a).m/16 + 1 {
 			marks[f] += 0.01
 		}
-		require.Error(t, a.inside().engine.CheckMarks(marks), m.name)
-		marks = append([]float64(nil), a.inside().engine.Marks()...)
-		marks[0], marks[a.inside().m-1] = math.NaN(), math.NaN()
-		if a.inside().m < 32 {
-			require.Error(t, a.inside().engine.CheckMarks(marks), "%s: NaN", m.name)
+		require.Error(t, inside(a).engine.CheckMarks(marks), m.name)
+		marks = append([]float64(nil), inside(a).engine.Marks()...)
+		marks[0], marks[inside(a).m-1] = math.NaN(), math.NaN()
+		if inside(a).m < 32 {
+			require.Error(t, inside(a).engine.CheckMarks(marks), "%s: NaN", m.name)
 		}
 	}
 	for _, w := range []orf.Projection[T]{maptest.Frequencies[T](32, d), must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))} {

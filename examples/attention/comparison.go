@@ -21,18 +21,24 @@ import (
 type comparison struct {
 	settings
 	input
-	scale float64
-	exact []dense.Matrix[float32] // a head each
-	time  time.Duration           // of exact attention, all heads
+	options performer.ExactOptions
+	truth   performer.Exact[float32]
+	exact   []dense.Matrix[float32] // outputs of truth, a head each
+	time    time.Duration           // of exact attention, all heads
 }
 
 // newComparison computes exact attention. Exact attention that is zero is an error, because no
 // relative error exists then.
 func newComparison(s settings, in input) (*comparison, error) {
-	c := &comparison{settings: s, input: in, scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols))}
+	o := performer.ExactOptions{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}
+	truth, err := performer.NewExact[float32](o)
+	if err != nil {
+		return nil, err
+	}
+	c := &comparison{settings: s, input: in, options: o, truth: truth}
 	var times []time.Duration
 	for range 3 {
-		out, took := c.forward(c.truth())
+		out, took := c.forward(c.truth)
 		c.exact, times = out, append(times, took)
 	}
 	c.time = median(times)
@@ -40,11 +46,6 @@ func newComparison(s settings, in input) (*comparison, error) {
 		return nil, fmt.Errorf("%s: exact attention is zero everywhere, so that errors relative to it have no meaning", in.title)
 	}
 	return c, nil
-}
-
-// truth returns exact attention.
-func (c *comparison) truth() performer.Exact[float32] {
-	return performer.Exact[float32]{Scale: c.scale, Causal: c.causal}
 }
 
 // forward computes attention of every head, one after another, and tells how long it took.
@@ -67,10 +68,14 @@ const (
 // references measures what forms are compared with: exact attention in 8 bits, attention with the
 // exact map of another kernel, and equal weights, than which any estimate ought to be better.
 func (c *comparison) references() ([]row, error) {
-	rounded := c.truth()
-	rounded.Bits = 8
+	o := c.options
+	o.Bits = 8
+	rounded, err := performer.NewExact[float32](o)
+	if err != nil {
+		return nil, err
+	}
 	out, took := c.forward(rounded)
-	rows := []row{{name: roundedName, size: rounded.Bits, err: matrices.Distance(out, c.exact), time: took}}
+	rows := []row{{name: roundedName, size: o.Bits, err: matrices.Distance(out, c.exact), time: took}}
 	f, err := rff.ELU[float32](c.heads[0].q.Cols)
 	if err != nil {
 		return nil, err

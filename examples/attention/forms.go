@@ -29,26 +29,26 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	var err error
 	switch name {
 	case "clusters":
-		exact := c.truth()
+		exact := c.options
 		if !c.causal {
 			exact.Bits = 8 // of near keys
 		}
-		return clusters.New(exact, clusters.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
+		return clusters.New[float32](exact, clusters.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
 	case "landmarks":
-		return performer.NewLandmarks(c.truth(), size, src)
+		return performer.NewLandmarks[float32](c.options, size, src)
 	case "SDERF":
-		phi, err = rff.SDERF(w, h.q, h.k, c.scale)
+		phi, err = rff.SDERF(w, h.q, h.k, c.options.Scale)
 	case "FAVOR++":
 		var a float64
-		if a, err = rff.OptimalA(h.q, h.k, c.scale); err == nil {
-			phi, err = rff.SoftmaxOptimal(w, c.scale, a)
+		if a, err = rff.OptimalA(h.q, h.k, c.options.Scale); err == nil {
+			phi, err = rff.SoftmaxOptimal(w, c.options.Scale, a)
 		}
 	case "FAVOR+":
-		phi, err = rff.SoftmaxPositive(w, c.scale)
+		phi, err = rff.SoftmaxPositive(w, c.options.Scale)
 	case "hyperbolic":
-		phi, err = rff.SoftmaxHyperbolic(w, c.scale)
+		phi, err = rff.SoftmaxHyperbolic(w, c.options.Scale)
 	case "trig":
-		phi, err = rff.SoftmaxTrig(w, c.scale)
+		phi, err = rff.SoftmaxTrig(w, c.options.Scale)
 	}
 	if err != nil {
 		return nil, err

@@ -17,8 +17,8 @@ import (
 func TestGallery(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	q, k, v := tokens(8192, 8, src)
-	exact := performer.Exact[float64]{}
-	form, err := performer.NewLandmarks(exact, 256, src)
+	exact := must(performer.NewExact[float64](performer.ExactOptions{}))
+	form, err := performer.NewLandmarks[float64](exact.Options(), 256, src)
 	require.NoError(t, err)
 
 	some := q.RowRange(0, 200)

@@ -75,9 +75,13 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads, earlier []lm.Hea
 	}
 	t := table.New(1, names...)
 	mean, worst, took := make([]float64, len(forms)), make([]float64, len(forms)), make([]time.Duration, len(forms))
+	truth, err := performer.NewExact[float32](performer.ExactOptions{Causal: causal})
+	if err != nil {
+		return err
+	}
 	var exact time.Duration
 	for i, x := range heads {
-		want, time := timed(performer.Exact[float32]{Causal: causal}, x)
+		want, time := timed(truth, x)
 		exact += time
 		cells := []string{fmt.Sprintf("%d.%d", i/m.Heads, i%m.Heads)}
 		for j, f := range forms {
@@ -107,7 +111,7 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads, earlier []lm.Hea
 	if err := t.Fprint(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w)
+	_, err = fmt.Fprintln(w)
 	return err
 }
 

@@ -179,7 +179,7 @@ func descriptionOf[T dense.Float](form performer.Attention[T]) (performer.Descri
 
 // rowwise reports whether the form is known to compute each output from one query.
 func rowwise[T dense.Float](form performer.Attention[T]) bool {
-	if b, ok := form.(*performer.Batch[T]); ok {
+	if b, ok := form.(performer.Batch[T]); ok {
 		heads, _, _ := b.Dims()
 		for h := range heads {
 			if !rowwise(b.Head(h)) {
@@ -194,7 +194,7 @@ func rowwise[T dense.Float](form performer.Attention[T]) bool {
 
 // exactHeads returns the truth as a Batch of Exacts with as many heads as the forms. The error
 // reports a truth of another kind, and heads that differ from the truth.
-func exactHeads[T dense.Float](truth performer.Attention[T], forms ...performer.Attention[T]) (*performer.Batch[T], error) {
+func exactHeads[T dense.Float](truth performer.Attention[T], forms ...performer.Attention[T]) (performer.Batch[T], error) {
 	if isNil(truth) {
 		return nil, errors.New("audit: truth is nil")
 	}
@@ -203,28 +203,23 @@ func exactHeads[T dense.Float](truth performer.Attention[T], forms ...performer.
 			return nil, fmt.Errorf("audit: form %d is nil", i)
 		}
 	}
-	b, isHeads := truth.(*performer.Batch[T])
+	b, isHeads := truth.(performer.Batch[T])
 	if !isHeads {
-		exact, ok := exactOf(truth)
-		if !ok {
+		if _, ok := exactOf(truth); !ok {
 			return nil, fmt.Errorf("audit: truth is a %T, want a performer.Exact, or a performer.Batch of Exacts", truth)
 		}
 		heads, keyHeads := 1, 1
 		for _, form := range forms {
-			if b, ok := form.(*performer.Batch[T]); ok && heads == 1 {
+			if b, ok := form.(performer.Batch[T]); ok && heads == 1 {
 				heads, keyHeads, _ = b.Dims()
-				heads, keyHeads = max(heads, 1), max(keyHeads, 1)
 			}
 		}
 		var err error
-		if b, err = performer.NewBatch[T](heads, keyHeads, exact); err != nil {
+		if b, err = performer.NewBatch(heads, keyHeads, truth); err != nil {
 			return nil, fmt.Errorf("audit: %w", err)
 		}
 	}
 	heads, _, _ := b.Dims()
-	if heads == 0 {
-		return nil, errNoBatch
-	}
 	for h := range heads {
 		exact, ok := exactOf(b.Head(h))
 		if !ok {
@@ -245,21 +240,15 @@ func exactHeads[T dense.Float](truth performer.Attention[T], forms ...performer.
 	return b, nil
 }
 
-// errNoBatch is the error of a Batch that NewBatch has not made.
-var errNoBatch = errors.New("audit: the Batch is zero, want one of performer.NewBatch")
-
 // sameHeads returns an error if form i is nil or known to compute something else than the truth.
-func sameHeads[T dense.Float](i int, form performer.Attention[T], truth *performer.Batch[T]) error {
+func sameHeads[T dense.Float](i int, form performer.Attention[T], truth performer.Batch[T]) error {
 	if isNil(form) {
 		return fmt.Errorf("audit: form %d is nil", i)
 	}
 	wantHeads, wantKeys, _ := truth.Dims()
-	b, isBatch := form.(*performer.Batch[T])
+	b, isBatch := form.(performer.Batch[T])
 	if isBatch {
-		switch heads, keyHeads, _ := b.Dims(); {
-		case heads == 0:
-			return errNoBatch
-		case heads != wantHeads || keyHeads != wantKeys:
+		if heads, keyHeads, _ := b.Dims(); heads != wantHeads || keyHeads != wantKeys {
 			return fmt.Errorf("audit: form %d has %d heads of queries and %d of keys, truth has %d and %d, want the same",
 				i, heads, keyHeads, wantHeads, wantKeys)
 		}
@@ -283,7 +272,7 @@ func sameOptions[T dense.Float](i int, form, truth performer.Attention[T], head 
 		return nil
 	}
 	exact, _ := exactOf(truth)
-	of, want := optionsOf(d), optionsOf(exact.Describe())
+	of, want := optionsOf(d), linearOptions(exact)
 	if of != want {
 		return fmt.Errorf("audit: form %d has %+v for head %d, truth has %+v, want the same", i, of, head, want)
 	}
@@ -295,15 +284,17 @@ func optionsOf(d performer.Description) performer.LinearOptions {
 	return performer.LinearOptions{Causal: d.Causal, Unnormalised: d.Unnormalised}
 }
 
-// exactOf returns the Exact that the form is, if it is one.
-func exactOf[T dense.Float](form performer.Attention[T]) (performer.Exact[T], bool) {
-	switch e := form.(type) {
-	case *performer.Exact[T]:
-		return *e, true
-	case performer.Exact[T]:
-		return e, true
+// linearOptions returns the options of linear attention that approximates exact attention.
+func linearOptions(exact performer.ExactOptions) performer.LinearOptions {
+	return performer.LinearOptions{Causal: exact.Causal, Unnormalised: exact.Unnormalised}
+}
+
+// exactOf returns the options of the Exact that the form is, if it is one.
+func exactOf[T dense.Float](form performer.Attention[T]) (performer.ExactOptions, bool) {
+	if e, ok := form.(performer.Exact[T]); ok {
+		return e.Options(), true
 	}
-	return performer.Exact[T]{}, false
+	return performer.ExactOptions{}, false
 }
 
 // isNil reports whether there is no form: nil, or a nil pointer of some type.
@@ -313,7 +304,7 @@ func isNil[T dense.Float](form performer.Attention[T]) bool {
 }
 
 // fits returns an error unless q, k and v fit form i and the truth, and opts fit them.
-func fits[T dense.Float](i int, form performer.Attention[T], truth *performer.Batch[T], q, k, v dense.Matrix[T], opts Options) error {
+func fits[T dense.Float](i int, form performer.Attention[T], truth performer.Batch[T], q, k, v dense.Matrix[T], opts Options) error {
 	s := opts.Sequences
 	if err := truth.Check(q, k, v, s); err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -329,7 +320,7 @@ func fits[T dense.Float](i int, form performer.Attention[T], truth *performer.Ba
 		}
 		return nil
 	}
-	if b, ok := form.(*performer.Batch[T]); ok {
+	if b, ok := form.(performer.Batch[T]); ok {
 		if err := b.Check(q, k, v, s); err != nil {
 			return fmt.Errorf("audit: form %d: %w", i, err)
 		}

@@ -25,7 +25,7 @@ import (
 type average[T dense.Float] struct{}
 
 func (average[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return performer.Exact[T]{Scale: 1e-30}.Forward(dst, q, k, v)
+	return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1e-30})).Forward(dst, q, k, v)
 }
 
 // auditCase is a form and its truth, with queries, keys and values.
@@ -55,16 +55,16 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		return must.Have(performer.NewLinear[T](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(301))), 0.5)), opts))
 	}
 	exact := func(causal, unnormalised bool) performer.Exact[T] {
-		return performer.Exact[T]{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}
+		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.5, Causal: causal, Unnormalised: unnormalised}))
 	}
 	causal := performer.LinearOptions{Causal: true}
 	k, valid := densetest.Padded(draw(100, 2*d), 3, 30, 0)
 	v, _ := densetest.Padded(draw(100, 2*dv), 3, 30, 1)
 	padded := performer.Sequences{Queries: []int{50, 0, 80}, Keys: []int{70, 20, 40}, Past: []int{20, 0, -30}, Valid: valid}
 	two := made(performer.LinearOptions{})
-	landmarks := must.Have(performer.NewLandmarks(exact(false, false), 10, densetest.Source(319)))
-	given := must.Have(performer.NewLandmarksAt(exact(false, false), draw(12, d)))
-	near := must.Have(performer.NewLandmarksAt(exact(true, false), draw(12, d)))
+	landmarks := must.Have(performer.NewLandmarks[T](exact(false, false).Options(), 10, densetest.Source(319)))
+	given := must.Have(performer.NewLandmarksAt(exact(false, false).Options(), draw(12, d)))
+	near := must.Have(performer.NewLandmarksAt(exact(true, false).Options(), draw(12, d)))
 	return map[string]auditCase[T]{
 		"bidirectional":      {made(performer.LinearOptions{}), exact(false, false), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
 		"unnormalised":       {made(performer.LinearOptions{Unnormalised: true}), exact(false, true), draw(n, d), draw(40, d), draw(40, dv), Options{}, 1},
@@ -73,7 +73,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 		"heads":              {must.Have(performer.NewBatch(4, 2, made(performer.LinearOptions{}))), exact(false, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
 		"forms of heads": {
 			must.Have(performer.NewBatch(4, 2, two, two, average[T]{}, made(performer.LinearOptions{}))),
-			must.Have(performer.NewBatch[T](4, 2, exact(false, false), &performer.Exact[T]{Scale: 0.2}, exact(false, false), exact(false, false))),
+			must.Have(performer.NewBatch[T](4, 2, exact(false, false), must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.2})), exact(false, false), exact(false, false))),
 			draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4,
 		},
 		"causal heads":           {must.Have(performer.NewBatch(4, 2, made(causal))), exact(true, false), draw(n, 4*d), draw(n, 2*d), draw(n, 2*dv), Options{}, 4},
@@ -92,7 +92,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 // whole returns what a form makes of the inputs of a case.
 func (c auditCase[T]) whole(form performer.Attention[T]) dense.Matrix[T] {
 	var none dense.Matrix[T]
-	if b, ok := form.(*performer.Batch[T]); ok {
+	if b, ok := form.(performer.Batch[T]); ok {
 		return b.ForwardSequences(none, c.q, c.k, c.v, c.opts.Sequences)
 	}
 	if c.heads > 1 {
@@ -189,7 +189,7 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 // standard deviations of 2000, with one false alarm in 1000 seeds.
 func TestAuditDrawsEvenly(t *testing.T) {
 	q := dense.New[float64](130, 1)
-	truth, rng := must.Have(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), rand.New(densetest.Source(304))
+	truth, rng := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), rand.New(densetest.Source(304))
 	counts := make([]float64, q.Rows)
 	for range 20_000 {
 		for _, row := range must.Have(drawRows(truth, q, q, q, Options{Rows: 13}, rng)).drawn[0] {
@@ -212,10 +212,10 @@ func testAuditSeesFaults[T dense.Float](t *testing.T) {
 	const n, d, heads = 1000, 8, 4
 	rng := rand.New(densetest.Source(309))
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1)
-	form := must.Have(performer.NewBatch[T](heads, heads, performer.Exact[T]{}))
+	form := must.Have(performer.NewBatch[T](heads, heads, must.Have(performer.NewExact[T](performer.ExactOptions{}))))
 	good := form.Forward(dense.Matrix[T]{}, q, k, v)
 	check := func(out dense.Matrix[T]) Report {
-		a, err := rowsOf(t, Output[T](out), must.Have(performer.NewBatch[T](heads, heads, performer.Exact[T]{})), q, k, v, 64, Options{}, densetest.Source(310))
+		a, err := rowsOf(t, Output[T](out), must.Have(performer.NewBatch[T](heads, heads, must.Have(performer.NewExact[T](performer.ExactOptions{})))), q, k, v, 64, Options{}, densetest.Source(310))
 		require.NoError(t, err)
 		require.Equal(t, [2]int{64 * heads, n * heads}, [2]int{a.Rows, a.Of})
 		return a
@@ -270,7 +270,7 @@ func TestAuditOfAnotherKernel(t *testing.T) {
 	a, err := rowsOf(t, c.form, c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.5)
-	a, err = rowsOf[float64](t, performer.Exact[float64]{Scale: 1, Causal: true}, c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
+	a, err = rowsOf[float64](t, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1, Causal: true})), c.truth, c.q, c.k, c.v, 64, c.opts, densetest.Source(311))
 	require.NoError(t, err)
 	assert.Greater(t, a.Error, 0.1)
 }
@@ -279,14 +279,14 @@ func TestAuditOfAnotherKernel(t *testing.T) {
 func TestAuditOfNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(315))
 	q, v := densetest.Normal[float32](rng, 200, 4, 0, 1), densetest.Normal[float32](rng, 200, 4, 0, 1)
-	out := performer.Exact[float32]{}.Forward(dense.Matrix[float32]{}, q, q, v)
+	out := must.Have(performer.NewExact[float32](performer.ExactOptions{})).Forward(dense.Matrix[float32]{}, q, q, v)
 	inf := math.Inf(1)
 	for _, bad := range []float64{math.NaN(), inf, -inf} {
 		broken := out.Clone()
 		for _, i := range []int{20, 30, 40} {
 			broken.Row(i)[2] = float32(bad)
 		}
-		a, err := rowsOf(t, Output[float32](broken), performer.Exact[float32]{}, q, q, v, 200, Options{}, densetest.Source(316))
+		a, err := rowsOf(t, Output[float32](broken), must.Have(performer.NewExact[float32](performer.ExactOptions{})), q, q, v, 200, Options{}, densetest.Source(316))
 		require.NoError(t, err)
 		assert.Equal(t, 3, a.NonFinite)
 		assert.Equal(t, []float64{inf, inf, inf, inf, inf}, []float64{a.Error, a.Low, a.High, a.Mean, a.Worst})
@@ -296,11 +296,11 @@ func TestAuditOfNaN(t *testing.T) {
 		// The truth of query 20 is NaN.
 		x := q.Clone()
 		x.Row(20)[2] = float32(bad)
-		a, err = rowsOf(t, Output[float32](out), performer.Exact[float32]{}, x, q, v, 200, Options{}, densetest.Source(316))
+		a, err = rowsOf(t, Output[float32](out), must.Have(performer.NewExact[float32](performer.ExactOptions{})), x, q, v, 200, Options{}, densetest.Source(316))
 		require.NoError(t, err)
 		assert.Equal(t, 1, a.NonFinite)
 		assert.True(t, math.IsInf(a.Error, 1))
-		a, err = rowsOf(t, Output[float32](out), performer.Exact[float32]{}, x, q, v, 20, Options{Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, densetest.Source(316))
+		a, err = rowsOf(t, Output[float32](out), must.Have(performer.NewExact[float32](performer.ExactOptions{})), x, q, v, 20, Options{Queries: append(make([]bool, 21), slices.Repeat([]bool{true}, 179)...)}, densetest.Source(316))
 		require.NoError(t, err)
 		assert.Zero(t, a.NonFinite, "a row that may not be drawn")
 		assert.Equal(t, 179, a.Of)
@@ -311,7 +311,7 @@ func TestAuditRefuses(t *testing.T) {
 	type options = Options
 	mat := dense.New[float64]
 	features := must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{}))
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	batch := must.Have(performer.NewBatch[float64](2, 1, features))
 	x := mat(6, 4)
 	for want, call := range map[string]func() (Report, error){
@@ -331,28 +331,25 @@ func TestAuditRefuses(t *testing.T) {
 		"form 0 is nil": func() (Report, error) {
 			return rowsOf[float64](t, nil, exact, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"truth is a *performer.Linear[float64], want a performer.Exact": func() (Report, error) {
+		"truth is a *performer.linear[float64], want a performer.Exact": func() (Report, error) {
 			return rowsOf[float64](t, features, features, x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"truth is nil": func() (Report, error) {
 			return rowsOf[float64](t, features, nil, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"truth has a *performer.Linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
+		"truth has a *performer.linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
 			return rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
 		"form 0 has 2 heads of queries and 1 of keys, truth has 2 and 2, want the same": func() (Report, error) {
 			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))
 		},
 		"form 0 has {Causal:false Unnormalised:false} for head 0, truth has {Causal:true Unnormalised:false}, want the same": func() (Report, error) {
-			return rowsOf[float64](t, features, performer.Exact[float64]{Causal: true}, x, x, x, 1, options{}, densetest.Source(1))
+			return rowsOf[float64](t, features, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"for head 1, truth has {Causal:false Unnormalised:true}": func() (Report, error) {
-			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 1, exact, performer.Exact[float64]{Unnormalised: true})), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
+			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 1, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
-		"the Batch is zero, want one of performer.NewBatch": func() (Report, error) {
-			return rowsOf[float64](t, new(performer.Batch[float64]), exact, x, x, x, 1, options{}, densetest.Source(1))
-		},
-		"there are Sequences, but form 0 is a *performer.Linear[float64], want a performer.Batch": func() (Report, error) {
+		"there are Sequences, but form 0 is a *performer.linear[float64], want a performer.Batch": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{6}}}, densetest.Source(1))
 		},
 		"Sequences.Queries is [5], want a sum of 6": func() (Report, error) {
@@ -380,7 +377,7 @@ func TestAuditRefuses(t *testing.T) {
 			return rowsOf[float64](t, batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
 		"q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() (Report, error) {
-			return rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{Causal: true}, mat(5, 4), x, x, 1, options{}, densetest.Source(1))
+			return rowsOf[float64](t, average[float64]{}, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), mat(5, 4), x, x, 1, options{}, densetest.Source(1))
 		},
 	} {
 		_, err := call()
@@ -405,7 +402,7 @@ func TestAuditIsDeterministic(t *testing.T) {
 
 func TestNilContext(t *testing.T) {
 	x := dense.New[float64](3, 2)
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	var none context.Context
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Measure[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions[float64]{}, densetest.Source(1)) })

@@ -25,7 +25,7 @@ type Candidate[T dense.Float] struct {
 	// New returns the form of a size that approximates exact. The form is for a head with the
 	// queries q (Lq×d) and keys k (Lk×d), which New may fit the form to, and must neither change nor
 	// keep. Rows that do not count are left out.
-	New func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
+	New func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
 	// Cost predicts how long a call takes, in multiply-adds of T that take as long. An exponential
 	// takes as long as 50 of them.
@@ -56,11 +56,11 @@ type Call struct {
 func byClusters[T dense.Float](name string, sizes []int, threshold, near float64) Candidate[T] {
 	return Candidate[T]{
 		Name: name, Sizes: sizes, Fall: 1, Maskable: true,
-		New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+		New: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			if !exact.Causal {
 				exact.Bits = 8
 			}
-			return formOf(clusters.New(exact, clusters.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
+			return formOf(clusters.New[T](exact, clusters.Options{Clusters: size, Threshold: threshold / float64(size)}, src))
 		},
 		Cost: func(c Call) float64 { return clusterCost[T](c, near) },
 	}
@@ -127,15 +127,15 @@ func Candidates[T dense.Float]() []Candidate[T] {
 	return []Candidate[T]{
 		byClusters[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
 		byClusters[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
-		{Name: "bits", Sizes: []int{8}, New: func(exact performer.Exact[T], _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+		{Name: "bits", Sizes: []int{8}, New: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			exact.Bits = size
-			return exact, nil
+			return formOf(performer.NewExact[T](exact))
 		}, Cost: func(c Call) float64 { return coarse * exactCost[T](c) }},
 		{Name: "landmarks", New: landmarkCandidate[T], Cost: func(c Call) float64 {
 			s := shape[T](c)
 			return s.Work(s.Landmarks())
 		}},
-		{Name: "trigonometric features", Fall: 0.5, Prepare: drawCost, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+		{Name: "trigonometric features", Fall: 0.5, Prepare: drawCost, New: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SoftmaxTrig(w, scale)
 			})
@@ -146,7 +146,7 @@ func Candidates[T dense.Float]() []Candidate[T] {
 			s.Projected = false
 			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
 		}},
-		{Name: "positive features", Fall: 0.5, Prepare: func(c Call) float64 { return drawCost(c) + fitCost(c) }, New: func(exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+		{Name: "positive features", Fall: 0.5, Prepare: func(c Call) float64 { return drawCost(c) + fitCost(c) }, New: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			return featureCandidate(exact, q, k, size, src, func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error) {
 				return rff.SDERF(w, q, k, scale)
 			})
@@ -181,10 +181,10 @@ const (
 )
 
 // landmarkCandidate returns centred attention by landmarks.
-func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+func landmarkCandidate[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 	bidirectional := exact
 	bidirectional.Causal = false
-	l, err := performer.NewLandmarks(bidirectional, size, src)
+	l, err := performer.NewLandmarks[T](bidirectional, size, src)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func landmarkCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matri
 }
 
 // featureCandidate returns linear attention with a centred map over so many orthogonal frequencies.
-func featureCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix[T], size int, src rand.Source, phi func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Attention[T], error) {
+func featureCandidate[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, phi func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Attention[T], error) {
 	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func featureCandidate[T dense.Float](exact performer.Exact[T], q, k dense.Matrix
 	if err != nil {
 		return nil, err
 	}
-	return formOf(performer.NewLinear(m, optionsOf(exact.Describe())))
+	return formOf(performer.NewLinear(m, linearOptions(exact)))
 }
 
 // fitted returns rows of x that maps are fitted to: the first ones if causal, rows at equal distances

@@ -24,7 +24,11 @@ func ExampleChoose() {
 	for _, size := range []float64{0.5, 5} {
 		q := small(rng, tokens, d, size)
 		// Without Reproducible, a search on a busy machine may end sooner.
-		c, err := audit.Choose(context.Background(), performer.Exact[float64]{}, q, k, v, 0.05, audit.ChooseOptions[float64]{Reproducible: true}, src)
+		softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+		if err != nil {
+			log.Fatal(err)
+		}
+		c, err := audit.Choose(context.Background(), softmax, q, k, v, 0.05, audit.ChooseOptions[float64]{Reproducible: true}, src)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -76,7 +76,7 @@ func testChoose[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	for _, causal := range []bool{false, true} {
 		for _, plain := range []bool{false, true} {
-			truth := performer.Exact[T]{Scale: 1, Causal: causal, Unnormalised: plain}
+			truth := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: causal, Unnormalised: plain}))
 			exact := truth.Forward(none, q, k, v)
 			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[T]()}, densetest.Source(401))
 			require.NoError(t, err)
@@ -100,11 +100,11 @@ func testChoose[T dense.Float](t *testing.T) {
 // Where nothing holds the form is the truth.
 func TestChooseNothing(t *testing.T) {
 	q, k, v := sharp[float64](402, 1000, 8)
-	truth := &performer.Exact[float64]{Scale: 1}
+	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))
 	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
-	assert.Same(t, truth, c.Form)
+	assert.Equal(t, truth, c.Form)
 	assert.Equal(t, "exact attention", c.Name)
 	assert.Zero(t, c.Report.High)
 	assert.NotEmpty(t, c.Trials)
@@ -156,10 +156,10 @@ func TestChooseOfHeads(t *testing.T) {
 			candidates = slices.DeleteFunc(candidates, func(c Candidate[float64]) bool { return strings.HasPrefix(c.Name, "clusters") })
 		}
 		for name, s := range map[string]performer.Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
-			truth := must.Have(performer.NewBatch[float64](heads, 2, performer.Exact[float64]{Scale: 1, Causal: causal}))
+			truth := must.Have(performer.NewBatch[float64](heads, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1, Causal: causal}))))
 			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: candidates, Sequences: s}, densetest.Source(410))
 			require.NoError(t, err)
-			out, exact := c.Form.(*performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
+			out, exact := c.Form.(performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
 			require.Len(t, c.Heads, heads)
 			require.Len(t, c.Report.Heads, heads)
 			for h, head := range c.Heads {
@@ -204,7 +204,7 @@ func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64)
 	for i := range errors {
 		c.Sizes = append(c.Sizes, i+1)
 	}
-	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	c.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, errors[size-1], 0.5, seed + uint64(size)}, nil
 	}
 	return c
@@ -217,7 +217,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	const n, runs = 1000, 100
 	rng := rand.New(densetest.Source(420))
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
-	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	errors := make([]float64, 20)
 	for i := range errors {
 		errors[i] = 0.11
@@ -225,7 +225,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	wrong, low := 0, 0
 	for run := range runs {
 		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
-		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, densetest.Source(uint64(421+run)))
+		c, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.1, o, densetest.Source(uint64(421+run)))
 		require.NoError(t, err)
 		if !c.Exact {
 			wrong++
@@ -261,14 +261,14 @@ func TestChooseSeesRareRows(t *testing.T) {
 	const n = 2000
 	rng := rand.New(densetest.Source(425))
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
-	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
+	c.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 		return rare{exact, rand.New(src).Perm(n)[:size]}, nil
 	}
 	passed := 0
 	for run := range 40 {
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}, densetest.Source(uint64(426+run)))
+		chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}, densetest.Source(uint64(426+run)))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact)
 		if chosen.Trials[0].Test && chosen.Trials[0].Error == 0 {
@@ -282,17 +282,17 @@ func TestChooseSeesRareRows(t *testing.T) {
 func TestChooseTakesTheCheapest(t *testing.T) {
 	rng := rand.New(densetest.Source(430))
 	x := densetest.Normal[float64](rng, 1000, 4, 0, 1)
-	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
 	falling.Sizes = []int{1, 2, 4, 8, 16, 32, 64}
-	falling.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	falling.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
 	}
 	dear := noisyCandidate(exact, 433, 0.01)
 	dear.Name, dear.Cost = "dear guesses", func(Call) float64 { return 50 }
 	names := func(fall float64, candidates ...Candidate[float64]) string {
 		candidates[0].Fall = fall
-		c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}, densetest.Source(434))
+		c, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}, densetest.Source(434))
 		require.NoError(t, err)
 		var tried []string
 		for _, t := range c.Trials {
@@ -318,7 +318,7 @@ func TestChooseHolds(t *testing.T) {
 	wrong, chosen := 0, 0
 	for run := range runs {
 		q, k, v := flat[float32](uint64(500+run), 1024, 16)
-		truth := performer.Exact[float32]{Scale: 1}
+		truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1}))
 		for _, tolerance := range []float64{0.02, 0.2} {
 			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, densetest.Source(uint64(600+run)))
 			require.NoError(t, err)
@@ -337,7 +337,7 @@ func TestChooseHolds(t *testing.T) {
 
 func TestChooseIsDeterministic(t *testing.T) {
 	q, k, v := flat[float32](440, 1200, 8)
-	b := must.Have(performer.NewBatch[float32](2, 1, performer.Exact[float32]{}))
+	b := must.Have(performer.NewBatch[float32](2, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	wide := dense.New[float32](1200, 16)
 	dense.Copy(layout.Head(wide, 0, 2), q)
 	dense.Copy(layout.Head(wide, 1, 2), k)
@@ -370,17 +370,17 @@ func TestChooseProgressAndContext(t *testing.T) {
 			cancel()
 		}
 	}}
-	_, err := Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, densetest.Source(451))
+	_, err := Choose[float64](ctx, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 1e-9, o, densetest.Source(451))
 	require.NoError(t, err)
 	assert.Equal(t, total, last)
 	assert.Greater(t, total, 3)
 
 	last, end = 0, 2
-	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, densetest.Source(451))
+	_, err = Choose[float64](ctx, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 1e-9, o, densetest.Source(451))
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Less(t, last, total)
 	last = 0
-	_, err = Choose[float64](ctx, performer.Exact[float64]{}, q, k, v, 1e-9, o, densetest.Source(451))
+	_, err = Choose[float64](ctx, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 1e-9, o, densetest.Source(451))
 	assert.EqualError(t, err, "audit: context canceled")
 	assert.Zero(t, last)
 }
@@ -390,30 +390,30 @@ func TestChooseProgressAndContext(t *testing.T) {
 func TestChooseOfBadCandidates(t *testing.T) {
 	q, k, v := flat[float64](460, 1000, 8)
 	cheap := func(Call) float64 { return 1 }
-	form := func(f performer.Attention[float64]) func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
-		return func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+	form := func(f performer.Attention[float64]) func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+		return func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 			return f, nil
 		}
 	}
-	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 		return nil, errors.New("no luck")
 	}}
-	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(performer.Exact[float64]{})}
+	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(must.Have(performer.NewExact[float64](performer.ExactOptions{})))}
 	o := ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: []Candidate[float64]{bad, good}}
-	c, err := Choose[float64](t.Context(), performer.Exact[float64]{}, q, k, v, 0.05, o, densetest.Source(461))
+	c, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 0.05, o, densetest.Source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
 	assert.EqualError(t, c.Trials[0].Err, "32 bad: no luck")
 
 	for want, f := range map[string]performer.Attention[float64]{
 		"32 bad: audit: form 0 is nil": nil,
-		"32 bad: audit: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": performer.Exact[float64]{Causal: true},
+		"32 bad: audit: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})),
 		"32 bad: performer: sequence 0 has keys that do not count or a past, which audit.average[float64] cannot take":                      average[float64]{},
 		"32 bad: performer: q is 1000×8, k is 1000×8: heads have dimension 8, but the forms take points of R^4":                             must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{})),
 	} {
 		bad.New = form(f)
 		o.Candidates, o.Sequences = []Candidate[float64]{bad}, performer.Sequences{Valid: append(make([]bool, 1), trues(999)...)}
-		_, err := Choose[float64](t.Context(), must.Have(performer.NewBatch[float64](1, 1, performer.Exact[float64]{})), q, k, v, 0.05, o, densetest.Source(461))
+		_, err := Choose[float64](t.Context(), must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), q, k, v, 0.05, o, densetest.Source(461))
 		assert.EqualError(t, err, want)
 	}
 }
@@ -430,7 +430,7 @@ func trues(n int) []bool {
 func TestChooseRefuses(t *testing.T) {
 	type options = ChooseOptions[float64]
 	x := dense.New[float64](20, 4)
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	candidate := func(c Candidate[float64]) options { return options{Candidates: []Candidate[float64]{c}} }
 	full := Candidates[float64]()[0]
 	for want, call := range map[string]func() (Choice[float64], error){
@@ -461,10 +461,10 @@ func TestChooseRefuses(t *testing.T) {
 		"Rows = 7, want at least 8, or 0 for 128": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Rows: 7}, densetest.Source(1))
 		},
-		"truth is a *performer.Linear[float64], want a performer.Exact": func() (Choice[float64], error) {
+		"truth is a *performer.linear[float64], want a performer.Exact": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{})), x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"there are Sequences, but truth is a performer.Exact[float64], want a performer.Batch": func() (Choice[float64], error) {
+		"there are Sequences, but truth is a performer.exact[float64], want a performer.Batch": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{20}}}, densetest.Source(1))
 		},
 		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
@@ -500,8 +500,8 @@ func testCandidates[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](470, 300, 8)
 	var none dense.Matrix[T]
 	for _, c := range Candidates[T]() {
-		for _, e := range []performer.Exact[T]{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
-			want := e.Forward(none, q, k, v)
+		for _, e := range []performer.ExactOptions{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
+			want := must.Have(performer.NewExact[T](e)).Forward(none, q, k, v)
 			if e.Unnormalised && strings.HasPrefix(c.Name, "clusters") {
 				_, err := c.New(e, q, k, 64, densetest.Source(471))
 				assert.ErrorContains(t, err, "exact.Unnormalised is set")
@@ -514,7 +514,7 @@ func testCandidates[T dense.Float](t *testing.T) {
 			for _, size := range sizes {
 				form, err := c.New(e, q, k, size, densetest.Source(471))
 				require.NoError(t, err, c.Name)
-				assert.Equal(t, optionsOf(e.Describe()), optionsOf(form.(performer.Described).Describe()))
+				assert.Equal(t, linearOptions(e), optionsOf(form.(performer.Described).Describe()))
 				off := relativeError(form.Forward(none, q, k, v), want, nil)
 				assert.Less(t, off, last, "%d %s, %+v", size, c.Name, e)
 				last = max(off/1.2, 1e-3)
@@ -557,12 +557,12 @@ func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 func TestChooseRejectsSlowForms(t *testing.T) {
 	x := small64(480, 1000, 8)
 	c := Candidate[float64]{Name: "naps", Sizes: []int{4, 8}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(e performer.Exact[float64], _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
-		return tardy{e}, nil
+	c.New = func(e performer.ExactOptions, _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
+		return tardy{must.Have(performer.NewExact[float64](e))}, nil
 	}
 	for _, reproducible := range []bool{false, true} {
 		o := ChooseOptions[float64]{Calls: 1000, Budget: 1e6, Reproducible: reproducible, Candidates: []Candidate[float64]{c}}
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, densetest.Source(481))
+		chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.1, o, densetest.Source(481))
 		require.NoError(t, err)
 		assert.Equal(t, !reproducible, chosen.Exact)
 		require.Len(t, chosen.Trials, 1)

@@ -10,6 +10,7 @@ import (
 
 // clock tells how long exact attention takes, by the times of small parts of it.
 type clock[T dense.Float] struct {
+	exact   performer.Exact[T]
 	q, k, v dense.Matrix[T] // of a part
 	work    float64         // predicted, of the part
 	second  float64         // a unit of predicted work in seconds, by the mean of the last two runs
@@ -28,7 +29,11 @@ func newClock[T dense.Float](one *audit[T], exactWork float64) *clock[T] {
 	k := one.k.RowRange(0, min(one.k.Rows, partKeys))
 	row := exactCost[T](Call{Queries: 1, Keys: k.Rows, Dim: one.q.Cols, Values: one.v.Cols})
 	rows := min(max(int(exactWork/parts/max(row, 1)), partRows), partMost, one.q.Rows)
-	c := &clock[T]{q: one.q.RowRange(0, rows), k: k, v: one.v.RowRange(0, k.Rows), work: row * float64(rows)}
+	exact, err := performer.NewExact[T](performer.ExactOptions{})
+	if err != nil {
+		panic(err) // the zero options are in range
+	}
+	c := &clock[T]{exact: exact, q: one.q.RowRange(0, rows), k: k, v: one.v.RowRange(0, k.Rows), work: row * float64(rows)}
 	c.set()
 	return c
 }
@@ -37,7 +42,7 @@ func newClock[T dense.Float](one *audit[T], exactWork float64) *clock[T] {
 func (c *clock[T]) set() {
 	sum, least := time.Duration(0), time.Duration(math.MaxInt64)
 	for range 2 {
-		took := timeOf(func() { performer.Exact[T]{}.Forward(dense.Matrix[T]{}, c.q, c.k, c.v) })
+		took := timeOf(func() { c.exact.Forward(dense.Matrix[T]{}, c.q, c.k, c.v) })
 		sum, least = sum+took, min(least, took)
 	}
 	c.second, c.least = sum.Seconds()/2/max(c.work, 1), least.Seconds()/max(c.work, 1)

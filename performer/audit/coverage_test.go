@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -20,7 +21,7 @@ import (
 func misses(t *testing.T, heads []head, candidates []Candidate[float64], seed uint64) (approximated, missed int) {
 	var none dense.Matrix[float64]
 	for i, h := range heads {
-		exact := performer.Exact[float64]{Scale: h.scale}
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: h.scale}))
 		truth := exact.Forward(none, h.q, h.k, h.v)
 		for _, tolerance := range []float64{0.05, 0.1} {
 			o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}
@@ -82,7 +83,7 @@ func (f understated) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[fl
 	if q.Rows == f.exact.Rows {
 		return f.noisy.Forward(dst, q, k, v)
 	}
-	small := noisy{performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v), f.error / 4, f.spread, f.seed}
+	small := noisy{must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v), f.error / 4, f.spread, f.seed}
 	return small.Forward(dst, q, k, v)
 }
 
@@ -91,10 +92,10 @@ func (f understated) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[fl
 func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	const n = 1500
 	x := small64(720, n, 8)
-	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	for _, same := range []bool{false, true} {
 		c := Candidate[float64]{Name: "hopes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-		c.New = func(_ performer.Exact[float64], _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
+		c.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
 			seed := src.Uint64()
 			if same {
 				seed = 721
@@ -102,7 +103,7 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 			return understated{noisy{exact, 0.15, 0.3, seed}, n}, nil
 		}
 		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}
-		chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.1, o, densetest.Source(722))
+		chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.1, o, densetest.Source(722))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact, "same errors in both draws: %v", same)
 		assert.True(t, chosen.Trials[0].Test)
@@ -115,8 +116,8 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
 	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(e performer.Exact[float64], q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
-		return holes{e, rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
+	c.New = func(e performer.ExactOptions, q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+		return holes{must.Have(performer.NewExact[float64](e)), rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
 	}
 	approximated, missed := misses(t, heads, []Candidate[float64]{c}, 732)
 	assert.Greater(t, approximated, len(heads)/2)
@@ -157,7 +158,7 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 			}
 			for _, calls := range []int{1, 10, 1000, math.MaxInt32} {
 				o := ChooseOptions[float32]{Calls: calls, Reproducible: true}
-				c, err := Choose[float32](t.Context(), performer.Exact[float32]{Scale: 1}, q, k, v, tolerance, o, densetest.Source(742))
+				c, err := Choose[float32](t.Context(), must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1})), q, k, v, tolerance, o, densetest.Source(742))
 				require.NoError(t, err)
 				assert.True(t, c.Exact, "%v", c)
 				assert.Positive(t, c.Cost)
@@ -178,16 +179,16 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 func TestHopelessKindsAreDropped(t *testing.T) {
 	const n = 1000
 	x := small64(750, n, 8)
-	exact := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, x, x, x)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	c := noisyCandidate(exact, 751, 1, 1, 1, 1, 1, 1, 1, 1)
 	c.Sizes = []int{1, 2, 4, 8, 16, 32, 64, 128}
-	c.New = func(performer.Exact[float64], dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+	c.New = func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 1, 0.5, 752}, nil
 	}
 	dear := c
 	dear.Name, dear.Cost = "dear guesses", func(c Call) float64 { return exactCost[float64](c) }
 	o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c, dear}}
-	chosen, err := Choose[float64](t.Context(), performer.Exact[float64]{}, x, x, x, 0.01, o, densetest.Source(753))
+	chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.01, o, densetest.Source(753))
 	require.NoError(t, err)
 	var tried []string
 	for _, tr := range chosen.Trials {

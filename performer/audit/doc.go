@@ -11,7 +11,7 @@
 // not, with heads and masks, also outputs that come from elsewhere ([Output]). Sixty-four rows cost
 // 64/L of exact attention.
 //
-//	reports, err := audit.Measure(ctx, performer.Exact[float32]{}, q, k, v, audit.Options{}, src, form)
+//	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, form)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
 // # The form of an error
@@ -22,7 +22,7 @@
 // with queries and keys of the same kind. If only samples of queries and keys are known,
 // validate.Choose ranks feature maps by the error of their kernel.
 //
-//	c, err := audit.Choose(ctx, performer.Exact[float32]{}, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
+//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
 //	out := c.Form.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // Where exact attention is too slow even for some rows, package estimate predicts errors in linear

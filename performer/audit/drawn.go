@@ -19,7 +19,7 @@ import (
 
 // audit is the task of computing exact attention of drawn rows.
 type audit[T dense.Float] struct {
-	truth           *performer.Batch[T]
+	truth           performer.Batch[T]
 	heads, keyHeads int
 	q, k, v         dense.Matrix[T]
 	s               performer.Sequences
@@ -48,7 +48,7 @@ const pieceRows = 16
 const roundPieces = 64
 
 // drawRows draws rows of q for each head of the truth.
-func drawRows[T dense.Float](truth *performer.Batch[T], q, k, v dense.Matrix[T], opts Options, rng *rand.Rand) (*audit[T], error) {
+func drawRows[T dense.Float](truth performer.Batch[T], q, k, v dense.Matrix[T], opts Options, rng *rand.Rand) (*audit[T], error) {
 	s := opts.Sequences
 	keys := s.Keys
 	if keys == nil {
@@ -158,7 +158,7 @@ func (a *audit[T]) Piece(i int) {
 }
 
 // scaleOf returns the factor of the products of d-dimensional points.
-func scaleOf[T dense.Float](e performer.Exact[T], d int) float64 {
+func scaleOf(e performer.ExactOptions, d int) float64 {
 	if e.Scale == 0 {
 		return 1 / math.Sqrt(float64(d))
 	}
@@ -267,7 +267,7 @@ func (a *audit[T]) drawnQueries() dense.Matrix[T] {
 // form is bidirectional and there is one sequence, and how long that took.
 func (a *audit[T]) forward(form performer.Attention[T], q dense.Matrix[T]) (dense.Matrix[T], time.Duration) {
 	start := time.Now()
-	b, ok := form.(*performer.Batch[T])
+	b, ok := form.(performer.Batch[T])
 	if !ok {
 		out := form.Forward(dense.Matrix[T]{}, q, a.k, a.v)
 		return out, time.Since(start)

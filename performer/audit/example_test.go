@@ -44,11 +44,15 @@ func ExampleMeasure() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	landmarks, err := performer.NewLandmarks(performer.Exact[float64]{}, 256, src)
+	landmarks, err := performer.NewLandmarks[float64](performer.ExactOptions{}, 256, src)
 	if err != nil {
 		log.Fatal(err)
 	}
-	reports, err := audit.Measure(context.Background(), performer.Exact[float64]{}, q, k, v, audit.Options{}, src, linear, landmarks)
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	reports, err := audit.Measure(context.Background(), softmax, q, k, v, audit.Options{}, src, linear, landmarks)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -88,13 +88,13 @@ func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 	none := dense.Matrix[float64]{}
 	w := must.Have(orf.Draw[float64](orf.GramSchmidt{}, 256, d, densetest.Source(341)))
 	for kind, h := range headsOfKinds(rand.New(densetest.Source(340)), n, d) {
-		exact := performer.Exact[float64]{Scale: h.scale}
-		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact, d)
+		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: h.scale}))
+		truth, scale := exact.Forward(none, h.q, h.k, h.v), scaleOf(exact.Options(), d)
 		for name, form := range map[string]performer.Attention[float64]{
 			"positive features":      must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(w, scale)), performer.LinearOptions{})),
 			"trigonometric features": must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxTrig(w, scale)), performer.LinearOptions{})),
-			"64 landmarks":           must.Have(performer.NewLandmarks(exact, 64, densetest.Source(342))),
-			"256 landmarks":          must.Have(performer.NewLandmarks(exact, 256, densetest.Source(343))),
+			"64 landmarks":           must.Have(performer.NewLandmarks[float64](exact.Options(), 64, densetest.Source(342))),
+			"256 landmarks":          must.Have(performer.NewLandmarks[float64](exact.Options(), 256, densetest.Source(343))),
 			"averages":               average[float64]{},
 		} {
 			rows := deviations(form.Forward(none, h.q, h.k, h.v), truth)

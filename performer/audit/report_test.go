@@ -73,14 +73,14 @@ func TestAuditCovers(t *testing.T) {
 	}
 	favor := must.Have(performer.NewLinear[float64](must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[float64](orf.GramSchmidt{}, 64, d, densetest.Source(307))), 1)), performer.LinearOptions{}))
 	var none dense.Matrix[float64]
-	landmarks := must.Have(performer.NewLandmarks(performer.Exact[float64]{Scale: 1}, 32, densetest.Source(328)))
+	landmarks := must.Have(performer.NewLandmarks[float64](performer.ExactOptions{Scale: 1}, 32, densetest.Source(328)))
 	for name, form := range map[string]performer.Attention[float64]{"FAVOR+": favor, "average": average[float64]{}, "landmarks": landmarks} {
 		for _, of := range []int{1, heads} {
 			if name == "landmarks" && of > 1 {
 				continue // the law is that of one head
 			}
 			x := []dense.Matrix[float64]{q.ColRange(0, of*d), k.ColRange(0, of*d), v.ColRange(0, of*d)}
-			truth := must.Have(performer.NewBatch[float64](of, of, performer.Exact[float64]{Scale: 1}))
+			truth := must.Have(performer.NewBatch[float64](of, of, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))))
 			out, exact := must.Have(performer.NewBatch(of, of, form)).Forward(none, x[0], x[1], x[2]), truth.Forward(none, x[0], x[1], x[2])
 			interval, worse := covered(t, out, exact, x[0], x[1], x[2], truth, of, audits, 0.95)
 			assert.Greater(t, interval, 0.91, "%s, %d heads", name, of)
@@ -123,11 +123,11 @@ func TestAuditOfExtremes(t *testing.T) {
 		for i := range x.Data {
 			x.Data[i] *= size
 		}
-		out := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, q, x)
+		out := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, q, x)
 		for i := range out.Data {
 			out.Data[i] *= factor
 		}
-		a, err := rowsOf(t, Output[float64](out), performer.Exact[float64]{}, q, q, x, rows, Options{}, densetest.Source(318))
+		a, err := rowsOf(t, Output[float64](out), must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, q, x, rows, Options{}, densetest.Source(318))
 		require.NoError(t, err)
 		return a
 	}
@@ -142,17 +142,17 @@ func TestAuditOfExtremes(t *testing.T) {
 	}
 	assert.Equal(t, [2]float64{0, math.Inf(1)}, [2]float64{audit(3, 1, 1).Low, audit(3, 1, 1).High}, "one row bounds nothing")
 	none := dense.New[float64](50, 4)
-	a, err := rowsOf(t, Output[float64](none), performer.Exact[float64]{}, q, q, none, 10, Options{}, densetest.Source(318))
+	a, err := rowsOf(t, Output[float64](none), must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, q, none, 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.Equal(t, Report{Confidence: 0.95, Rows: 10, Of: 50, Worse: a.Worse}, a)
-	a, err = rowsOf(t, Output[float64](v), performer.Exact[float64]{}, q, q, none, 10, Options{}, densetest.Source(318))
+	a, err = rowsOf(t, Output[float64](v), must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, q, none, 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.True(t, math.IsInf(a.Error, 1) && math.IsInf(a.Low, 1) && math.IsInf(a.Median, 1))
 	assert.Zero(t, a.NonFinite)
-	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q.RowRange(0, 0), v.RowRange(0, 0), 10, Options{}, densetest.Source(318))
+	a, err = rowsOf[float64](t, average[float64]{}, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, q.RowRange(0, 0), v.RowRange(0, 0), 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.Zero(t, a.Error, "no keys")
-	a, err = rowsOf[float64](t, average[float64]{}, performer.Exact[float64]{}, q, q, v.ColRange(0, 0), 10, Options{}, densetest.Source(318))
+	a, err = rowsOf[float64](t, average[float64]{}, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, q, v.ColRange(0, 0), 10, Options{}, densetest.Source(318))
 	require.NoError(t, err)
 	assert.Zero(t, a.Error, "no values")
 }

@@ -35,7 +35,7 @@ type headChoice[T dense.Float] struct {
 	*choice[T]
 	head   int
 	one    *audit[T] // of this head alone
-	exact  performer.Exact[T]
+	exact  performer.ExactOptions
 	q, k   dense.Matrix[T] // the rows that count
 	shapes []Call          // of the sequences, without a size
 	ladder []*ladder[T]
@@ -226,7 +226,7 @@ func (h *headChoice[T]) prepare() {
 // choose returns the choice of the head. Choices have cost a time before.
 func (h *headChoice[T]) choose(ctx context.Context, before time.Duration) (Choice[T], error) {
 	h.begun, h.before = time.Now(), before
-	c := Choice[T]{Form: h.exact, Name: exactName, Exact: true, Tolerance: h.tolerance}
+	c := Choice[T]{Form: h.a.truth.Head(h.head), Name: exactName, Exact: true, Tolerance: h.tolerance}
 	left := h.left()
 	for h.finite {
 		l := h.cheapest()

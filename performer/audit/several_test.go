@@ -37,13 +37,13 @@ func TestSeveralForms(t *testing.T) {
 // Average is the error of outputs with equal weights, which a scale near zero gives.
 func TestAverage(t *testing.T) {
 	for name, c := range auditCases[float64]() {
-		b, _ := c.truth.(*performer.Batch[float64])
+		b, _ := c.truth.(performer.Batch[float64])
 		if b == nil {
 			b = must.Have(performer.NewBatch(c.heads, max(c.heads/2, 1), c.truth))
 		}
 		e, _ := exactOf(b.Head(0))
 		e.Scale = 1e-300
-		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), e)).ForwardSequences(dense.Matrix[float64]{}, c.q, c.k, c.v, c.opts.Sequences)
+		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), must.Have(performer.NewExact[float64](e)))).ForwardSequences(dense.Matrix[float64]{}, c.q, c.k, c.v, c.opts.Sequences)
 		for _, rows := range []int{20, 1000} {
 			c.opts.Rows = rows
 			all, err := Measure[float64](t.Context(), b, c.q, c.k, c.v, c.opts, densetest.Source(321), Output[float64](equal))
@@ -72,10 +72,11 @@ func (c counted) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float6
 func TestTimed(t *testing.T) {
 	x := densetest.Normal[float64](rand.New(densetest.Source(322)), 50, 4, 0, 1)
 	n := 0
-	form := counted{queries: &n}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
+	form := counted{exact, &n}
 	for _, timed := range []bool{false, true} {
 		n = 0
-		all, err := Measure[float64](t.Context(), performer.Exact[float64]{}, x, x, x, Options{Rows: 10, Timed: timed}, densetest.Source(323), form)
+		all, err := Measure[float64](t.Context(), exact, x, x, x, Options{Rows: 10, Timed: timed}, densetest.Source(323), form)
 		require.NoError(t, err)
 		if timed {
 			assert.Equal(t, 50, n)
@@ -99,7 +100,7 @@ func TestProgressAndContext(t *testing.T) {
 			cancel()
 		}
 	}}
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	want, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
 	require.NoError(t, err)
 	assert.Equal(t, []int{1, 2, 3, 4}, done)
@@ -126,6 +127,6 @@ func TestOutput(t *testing.T) {
 	assert.Equal(t, dst, o.Forward(dst, x, x, x))
 	assert.Equal(t, x.Data, dst.Data)
 	assert.PanicsWithValue(t, "audit: the Output is 5×3, q is 4×3, want as many rows", func() { o.Forward(dst, x.RowRange(0, 4), x, x) })
-	_, err := Measure[float32](t.Context(), performer.Exact[float32]{}, x, x, x, Options{}, densetest.Source(327))
+	_, err := Measure[float32](t.Context(), must.Have(performer.NewExact[float32](performer.ExactOptions{})), x, x, x, Options{}, densetest.Source(327))
 	assert.EqualError(t, err, "audit: no forms, want at least 1")
 }

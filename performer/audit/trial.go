@@ -13,7 +13,7 @@ import (
 
 // trial is a form that a search tries.
 type trial[T dense.Float] struct {
-	form  *performer.Batch[T] // of one head
+	form  performer.Batch[T] // of one head
 	name  string
 	whole dense.Matrix[T] // all outputs, or zero
 	took  time.Duration   // of these outputs
@@ -86,12 +86,12 @@ func (h *headChoice[T]) try(ctx context.Context, l *ladder[T]) (trial[T], error)
 }
 
 // draw returns a form of a size, as a batch of one head, that can stand for the exact form of the head.
-func (h *headChoice[T]) draw(l *ladder[T], size int) (*performer.Batch[T], error) {
+func (h *headChoice[T]) draw(l *ladder[T], size int) (performer.Batch[T], error) {
 	form, err := l.New(h.exact, h.q, h.k, size, rand.NewPCG(h.rng.Uint64(), h.rng.Uint64()))
 	if err != nil {
 		return nil, err
 	}
-	truth, err := performer.NewBatch(1, 1, performer.Attention[T](h.exact))
+	truth, err := performer.NewBatch(1, 1, h.a.truth.Head(h.head))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (h *headChoice[T]) draw(l *ladder[T], size int) (*performer.Batch[T], error
 }
 
 // answersRows reports whether the form answers some queries alone, without the others.
-func (h *headChoice[T]) answersRows(form *performer.Batch[T]) bool {
+func (h *headChoice[T]) answersRows(form performer.Batch[T]) bool {
 	if _, ok := form.Head(0).(performer.Maskable[T]); ok && h.exact.Causal {
 		return true
 	}
@@ -115,7 +115,7 @@ func (h *headChoice[T]) answersRows(form *performer.Batch[T]) bool {
 
 // forwardRows returns the outputs of a form for some rows of q, or for all if rows is nil, and how
 // long that took. The form answers some queries alone, or rows is nil.
-func (h *headChoice[T]) forwardRows(form *performer.Batch[T], rows []int) (dense.Matrix[T], time.Duration) {
+func (h *headChoice[T]) forwardRows(form performer.Batch[T], rows []int) (dense.Matrix[T], time.Duration) {
 	q := h.one.q
 	if rows != nil {
 		q = gather(q, rows)

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/allocs"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
@@ -34,12 +35,12 @@ func testNoAllocations[T dense.Float](t *testing.T) {
 	}
 	for _, processors := range []int{1, 2} {
 		for _, causal := range []bool{false, true} {
-			f := form(t, performer.Exact[T]{Causal: causal}, clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal})), clusters.Options{})
 			b, one := batch[T](t, 2, 1, f), dst.ColRange(0, dv)
 			require.Zero(t, allocs.Settled(processors, func() { f.Forward(one, q.ColRange(0, d), k, v) }), "causal %v, %d processors", causal, processors)
 			require.Zero(t, allocs.Settled(processors, func() { b.ForwardSequences(dst, q, k, v, padded) }), "padded, causal %v, %d processors", causal, processors)
 		}
-		s := state[T](t, form(t, performer.Exact[T]{}, clusters.Options{}), 2, 1, d, dv)
+		s := state[T](t, form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{}), 2, 1, d, dv)
 		s.Append(k, v)
 		require.Zero(t, allocs.Settled(processors, func() { s.Attend(dst.RowRange(0, 20), q.RowRange(0, 20)) }), "%d processors", processors)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
@@ -20,7 +21,7 @@ func TestBackwardDifferences(t *testing.T) {
 	const n, d, dv = 600, 5, 3
 	q, k, v := tokens[float64](n, d, dv, 5, 21)
 	for _, threshold := range []float64{1e-30, 0.02, 1e30} {
-		f, err := clusters.NewAt(performer.Exact[float64]{Scale: 0.4}, k.RowRange(0, 30), clusters.Options{Threshold: threshold})
+		f, err := clusters.NewAt(performer.ExactOptions{Scale: 0.4}, k.RowRange(0, 30), clusters.Options{Threshold: threshold})
 		require.NoError(t, err)
 		dout := normal[float64](n, dv, 22)
 		dq, dk, dv := f.Backward(dense.Matrix[float64]{}, dense.Matrix[float64]{}, dense.Matrix[float64]{}, q, k, v, dout)
@@ -57,7 +58,7 @@ func TestBackwardExact(t *testing.T) {
 }
 
 func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
-	exact := performer.Exact[T]{}
+	exact := must.Have(performer.NewExact[T](performer.ExactOptions{}))
 	for _, n := range []int{200, 900, 5000} {
 		q, k, v := tokens[T](n, 8, 4, 6, 23)
 		q.Row(n / 2)[0] = 1e10
@@ -75,7 +76,7 @@ func testBackwardExact[T dense.Float](t *testing.T, rounding float64) {
 //
 //ci:race
 func TestBackwardProcessors(t *testing.T) {
-	exact := performer.Exact[float32]{}
+	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
 	f := form(t, exact, clusters.Options{})
 	q, k, v := tokens[float32](9000, 8, 8, 6, 25)
 	dout := normal[float32](9000, 8, 26)
@@ -99,10 +100,10 @@ func TestBackwardProcessors(t *testing.T) {
 
 func TestBackwardErrors(t *testing.T) {
 	x := dense.New[float32](3, 2)
-	causal := form(t, performer.Exact[float32]{Causal: true}, clusters.Options{})
+	causal := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), clusters.Options{})
 	assert.EqualError(t, causal.CanBackward(), "clusters: causal Attention has no derivatives")
 	assert.PanicsWithValue(t, "clusters: causal Attention has no derivatives", func() { causal.Backward(x, x, x, x, x, x, x) })
-	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	assert.NoError(t, f.CanBackward())
 	assert.PanicsWithValue(t, "clusters: dout is 3×1, want 3×2, a gradient for each output", func() {
 		f.Backward(dense.Matrix[float32]{}, dense.Matrix[float32]{}, dense.Matrix[float32]{}, x, x, x, x.ColRange(0, 1))
@@ -121,7 +122,7 @@ func normal[T dense.Float](rows, cols int, seed uint64) dense.Matrix[T] {
 
 // NaN and Inf in a query leave the gradients of other queries alone.
 func TestBackwardNotFinite(t *testing.T) {
-	f := form(t, performer.Exact[float64]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := tokens[float64](700, 4, 3, 5, 27)
 	dout := normal[float64](700, 3, 28)
 	var empty dense.Matrix[float64]

@@ -9,11 +9,12 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Attention[T]) *performer.Batch[T] {
+func batch[T dense.Float](t testing.TB, heads, keyHeads int, f performer.Attention[T]) performer.Batch[T] {
 	t.Helper()
 	b, err := performer.NewBatch(heads, keyHeads, f)
 	require.NoError(t, err)
@@ -28,7 +29,7 @@ func TestBatchPadding(t *testing.T) {
 	none := dense.Matrix[float32]{}
 	for _, causal := range []bool{false, true} {
 		for _, left := range []bool{false, true} {
-			f := form(t, performer.Exact[float32]{Causal: causal}, clusters.Options{})
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
 			b := batch[float32](t, queryHeads, keyHeads, f)
 			q, k, v := heads[float32](rows*len(lengths), queryHeads, keyHeads, d, dv, 1)
 			s := performer.Sequences{Valid: make([]bool, k.Rows)}
@@ -73,7 +74,7 @@ func TestBatchPast(t *testing.T) {
 func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 	const n, d, dv = 2300, 16, 3
 	none := dense.Matrix[T]{}
-	exact := performer.Exact[T]{Causal: true}
+	exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))
 	truth := batch[T](t, 1, 1, exact)
 	b := batch[T](t, 1, 1, form(t, exact, clusters.Options{Threshold: 1e-30}))
 	defaults := batch[T](t, 1, 1, form(t, exact, clusters.Options{}))
@@ -112,7 +113,7 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 func TestBatchBackward(t *testing.T) {
 	const n, d, dv = 900, 4, 3
 	none := dense.Matrix[float64]{}
-	f := form(t, performer.Exact[float64]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := tokens[float64](n, d, dv, 6, 3)
 	dout := v.Clone()
 	s := performer.Sequences{Valid: make([]bool, n)}
@@ -138,7 +139,7 @@ func TestBatchBackward(t *testing.T) {
 
 func TestForwardSeenErrors(t *testing.T) {
 	x := dense.New[float32](2, 3)
-	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	for want, seen := range map[string][]int{
 		"clusters: seen has length 1, want one number for each of 2 queries": {1},
 		"clusters: seen[0] = -1, want 0 to 2":                                {-1, 1},

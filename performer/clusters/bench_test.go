@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
@@ -15,7 +16,7 @@ import (
 func BenchmarkAttention(b *testing.B) {
 	for _, causal := range []bool{false, true} {
 		for _, n := range []int{4096, 16384} {
-			exact := performer.Exact[float32]{Causal: causal}
+			exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal}))
 			q, k, v := tokens[float32](n, 64, 64, 8, 11)
 			for name, f := range map[string]performer.Attention[float32]{"exact": exact, "clusters": form(b, exact, clusters.Options{})} {
 				b.Run(fmt.Sprintf("form=%s/type=float32/causal=%v/L=%d", name, causal, n), func(b *testing.B) {
@@ -34,7 +35,7 @@ func BenchmarkAttention(b *testing.B) {
 // attention. The error is that of the outputs of the steps.
 func BenchmarkDecode(b *testing.B) {
 	const n, steps = 65536 - 300, 200
-	exact := performer.Exact[float32]{}
+	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
 	q, k, v := text(n+steps, 64, 64)
 	truth := state[float32](b, exact, 1, 1, 64, 64)
 	truth.Append(k.RowRange(0, n), v.RowRange(0, n))

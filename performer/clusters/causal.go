@@ -170,11 +170,9 @@ func (c *past[T]) Piece(i int) {
 	for l := range c.counts {
 		c.near(b, o, q, l)
 	}
-	one := c.a.exact
-	one.Causal = false
 	b.finish(dst, func(i int) {
 		end := c.sees(lo + i)
-		one.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), c.k.RowRange(0, end), c.v.RowRange(0, end))
+		c.a.exact.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), c.k.RowRange(0, end), c.v.RowRange(0, end))
 	})
 	putBlock(b)
 }

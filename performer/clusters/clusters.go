@@ -108,7 +108,8 @@ type Attention[T dense.Float] interface {
 
 // attention is the Attention of a width.
 type attention[T dense.Float] struct {
-	exact     performer.Exact[T]
+	options   performer.ExactOptions
+	exact     performer.Exact[T] // bidirectional
 	opts      Options
 	threshold T
 	seed      [2]uint64
@@ -127,7 +128,7 @@ type attention[T dense.Float] struct {
 // Causal, or with a Scale that is negative or not finite; options that are negative or, as Threshold, not finite; and a nil src. A
 // Window bounds the keys that a query sees, so that exact attention has few, and a Slope asks for the
 // places of keys, which clusters do not know.
-func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source) (Attention[T], error) {
+func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	if src == nil {
 		return nil, errors.New("clusters: src is nil")
 	}
@@ -140,13 +141,12 @@ func New[T dense.Float](exact performer.Exact[T], opts Options, src rand.Source)
 //
 // The error reports what New reports, an opts.Clusters that is neither 0 nor C, and centres without
 // rows or columns or that are not finite.
-func NewAt[T dense.Float](exact performer.Exact[T], centres dense.Matrix[T], opts Options) (Attention[T], error) {
+func NewAt[T dense.Float](exact performer.ExactOptions, centres dense.Matrix[T], opts Options) (Attention[T], error) {
 	return made[T](exact, opts, nil, centres)
 }
 
-// made returns attention with centres, a dense.Matrix[T], or without if src is not nil. exact is a
-// performer.Exact[T].
-func made[T dense.Float](exact any, opts Options, src rand.Source, centres any) (Attention[T], error) {
+// made returns attention with centres, a dense.Matrix[T], or without if src is not nil.
+func made[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source, centres any) (Attention[T], error) {
 	var a any
 	var err error
 	switch any(*new(T)).(type) {
@@ -162,17 +162,17 @@ func made[T dense.Float](exact any, opts Options, src rand.Source, centres any) 
 }
 
 //go:noinline
-func made32(exact any, opts Options, src rand.Source, centres any) (any, error) {
+func made32(exact performer.ExactOptions, opts Options, src rand.Source, centres any) (any, error) {
 	return newAttention[float32](exact, opts, src, centres)
 }
 
 //go:noinline
-func made64(exact any, opts Options, src rand.Source, centres any) (any, error) {
+func made64(exact performer.ExactOptions, opts Options, src rand.Source, centres any) (any, error) {
 	return newAttention[float64](exact, opts, src, centres)
 }
 
-func newAttention[T dense.Float](exact any, opts Options, src rand.Source, centres any) (*attention[T], error) {
-	a, err := prepare(exact.(performer.Exact[T]), opts)
+func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source, centres any) (*attention[T], error) {
+	a, err := prepare[T](exact, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +204,7 @@ func (a *attention[T]) setCentres(centres dense.Matrix[T]) error {
 }
 
 // prepare returns attention without centres.
-func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*attention[T], error) {
+func prepare[T dense.Float](exact performer.ExactOptions, opts Options) (*attention[T], error) {
 	if !(exact.Scale >= 0) || math.IsInf(exact.Scale, 1) {
 		return nil, fmt.Errorf("clusters: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
 	}
@@ -246,11 +246,17 @@ func prepare[T dense.Float](exact performer.Exact[T], opts Options) (*attention[
 	if opts.Sample == 0 {
 		opts.Sample = 16
 	}
-	return &attention[T]{exact: exact, opts: opts, threshold: T(opts.Threshold)}, nil
+	bidirectional := exact
+	bidirectional.Causal = false
+	one, err := performer.NewExact[T](bidirectional)
+	if err != nil {
+		return nil, err
+	}
+	return &attention[T]{options: exact, exact: one, opts: opts, threshold: T(opts.Threshold)}, nil
 }
 
 func (a *attention[T]) Describe() performer.Description {
-	return performer.Description{Causal: a.exact.Causal, Rowwise: !a.exact.Causal, Dim: a.centres.Cols}
+	return performer.Description{Causal: a.options.Causal, Rowwise: !a.options.Causal, Dim: a.centres.Cols}
 }
 
 var (
@@ -263,7 +269,7 @@ func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	check(a, q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
-	case a.exact.Causal:
+	case a.options.Causal:
 		causal(a, dst, q, k, v, nil)
 	case a.isExact(q, k, v):
 		a.exact.Forward(dst, q, k, v)
@@ -301,7 +307,7 @@ func (a *attention[T]) isExact(q, k, v dense.Matrix[T]) bool {
 // check panics unless q, k and v fit together and the centres.
 func check[T dense.Float](a *attention[T], q, k, v dense.Matrix[T]) {
 	checkSides(a, q, k, v)
-	if a.exact.Causal && q.Rows != k.Rows {
+	if a.options.Causal && q.Rows != k.Rows {
 		panicOfShapes(q, k, v)
 	}
 }
@@ -325,10 +331,10 @@ func panicOfShapes[T dense.Float](q, k, v dense.Matrix[T]) {
 
 // scale returns the factor of products of d-dimensional points.
 func (a *attention[T]) scale(d int) float64 {
-	if a.exact.Scale == 0 {
+	if a.options.Scale == 0 {
 		return 1 / math.Sqrt(float64(d))
 	}
-	return a.exact.Scale
+	return a.options.Scale
 }
 
 // clustersFor returns the number of clusters of n keys.
@@ -344,7 +350,7 @@ func (a *attention[T]) clustersFor(n int) int {
 func bidirectional[T dense.Float](a *attention[T], dst, q, k, v dense.Matrix[T]) {
 	call := pool.Get[call[T]](&calls)
 	call.a, call.dst, call.q, call.k, call.v = a, dst, q, k, v
-	call.sorted.build(a, k, v, a.exact.Bits != 0 && takes(k.Cols))
+	call.sorted.build(a, k, v, a.options.Bits != 0 && takes(k.Cols))
 	parallel.Do(blocksOf(q.Rows), call)
 	call.a, call.dst, call.q, call.k, call.v = nil, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}
 	pool.Put(&calls, call)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
@@ -52,7 +53,7 @@ func relative[T dense.Float](got, want dense.Matrix[T]) float64 {
 
 func form[T dense.Float](t testing.TB, exact performer.Exact[T], opts clusters.Options) clusters.Attention[T] {
 	t.Helper()
-	f, err := clusters.New(exact, opts, rand.NewPCG(5, 6))
+	f, err := clusters.New[T](exact.Options(), opts, rand.NewPCG(5, 6))
 	require.NoError(t, err)
 	return f
 }
@@ -66,7 +67,7 @@ func TestForward(t *testing.T) {
 
 func testForward[T dense.Float](t *testing.T, rounding float64) {
 	for _, causal := range []bool{false, true} {
-		exact := performer.Exact[T]{Causal: causal}
+		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal}))
 		q, k, v := tokens[T](2500, 16, 7, 8, 1)
 		want := exact.Forward(dense.Matrix[T]{}, q, k, v)
 		all := form(t, exact, clusters.Options{Threshold: 1e-30})
@@ -76,7 +77,7 @@ func testForward[T dense.Float](t *testing.T, rounding float64) {
 		few := relative(form(t, exact, clusters.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
 		assert.Greater(t, few, near, "causal %v: no key of a cluster is scored", causal)
 		if !causal {
-			centres, err := clusters.NewAt(exact, k.RowRange(0, 200), clusters.Options{})
+			centres, err := clusters.NewAt(exact.Options(), k.RowRange(0, 200), clusters.Options{})
 			require.NoError(t, err)
 			assert.Less(t, relative(centres.Forward(dense.Matrix[T]{}, q, k, v), want), 0.03)
 		}
@@ -91,7 +92,7 @@ func TestOutputsAreAverages(t *testing.T) {
 			for i := range v.Rows {
 				v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
 			}
-			out := form(t, performer.Exact[float32]{Causal: causal}, clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
+			out := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{}).Forward(dense.Matrix[float32]{}, q, k, v)
 			for i := range out.Rows {
 				require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
 				require.True(t, -1e-5 < out.Row(i)[1] && out.Row(i)[1] < 1+1e-5, "row %d: %v", i, out.Row(i)[1])
@@ -103,7 +104,7 @@ func TestOutputsAreAverages(t *testing.T) {
 // Sizes at which there is little to divide: no keys, no queries, fewer keys than clusters, one
 // cluster, equal keys, values without columns.
 func TestSmall(t *testing.T) {
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	for _, n := range []int{0, 1, 2, 255, 257, 300} {
 		for _, count := range []int{1, 1000} {
 			q, k, v := tokens[float64](n, 3, 2, 2, 3)
@@ -130,7 +131,7 @@ func TestSmall(t *testing.T) {
 // Later tokens change no bit of a causal output, whatever they are.
 func TestCausalKnowsNoFuture(t *testing.T) {
 	const n = 4700
-	exact := performer.Exact[float32]{Causal: true}
+	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true}))
 	f := form(t, exact, clusters.Options{})
 	q, k, v := tokens[float32](n, 8, 5, 6, 5)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
@@ -158,7 +159,7 @@ func TestCausalKnowsNoFuture(t *testing.T) {
 func TestNotFinite(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-			exact := performer.Exact[float64]{Causal: causal}
+			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))
 			f := form(t, exact, clusters.Options{Threshold: 1e-30})
 			q, k, v := tokens[float64](1800, 4, 3, 3, 6)
 			v.Row(900)[1] = x
@@ -190,7 +191,7 @@ func compareNaN(t *testing.T, want, got dense.Matrix[float64]) {
 //ci:race
 func TestProcessors(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		f := form(t, performer.Exact[float32]{Causal: causal}, clusters.Options{})
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), clusters.Options{})
 		q, k, v := tokens[float32](5000, 8, 8, 6, 8)
 		want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 		old := runtime.GOMAXPROCS(1)
@@ -206,7 +207,7 @@ func TestProcessors(t *testing.T) {
 //
 //ci:race
 func TestShared(t *testing.T) {
-	f := form(t, performer.Exact[float32]{Causal: true}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), clusters.Options{})
 	q, k, v := tokens[float32](1500, 8, 8, 6, 9)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])
@@ -222,48 +223,48 @@ func TestErrors(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for want, run := range map[string]func() error{
 		"clusters: src is nil": func() error {
-			_, err := clusters.New(performer.Exact[float32]{}, clusters.Options{}, nil)
+			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{}, nil)
 			return err
 		},
 		"clusters: exact.Scale = -1, want a finite number of at least 0": func() error {
-			_, err := clusters.New(performer.Exact[float32]{Scale: -1}, clusters.Options{}, src)
+			_, err := clusters.New[float32](performer.ExactOptions{Scale: -1}, clusters.Options{}, src)
 			return err
 		},
 		"clusters: exact.Softcap = 3, want 0": func() error {
-			_, err := clusters.New(performer.Exact[float32]{Softcap: 3}, clusters.Options{}, src)
+			_, err := clusters.New[float32](performer.ExactOptions{Softcap: 3}, clusters.Options{}, src)
 			return err
 		},
 		"clusters: exact.Unnormalised is set, but outputs are averages of values": func() error {
-			_, err := clusters.New(performer.Exact[float32]{Unnormalised: true}, clusters.Options{}, src)
+			_, err := clusters.New[float32](performer.ExactOptions{Unnormalised: true}, clusters.Options{}, src)
 			return err
 		},
 		"clusters: opts.Rounds = -1, want at least 0": func() error {
-			_, err := clusters.New(performer.Exact[float32]{}, clusters.Options{Rounds: -1}, src)
+			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Rounds: -1}, src)
 			return err
 		},
 		"clusters: opts.Threshold = NaN, want a finite number of at least 0": func() error {
-			_, err := clusters.New(performer.Exact[float32]{}, clusters.Options{Threshold: math.NaN()}, src)
+			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Threshold: math.NaN()}, src)
 			return err
 		},
 		"clusters: centres is 0×0, want at least 1×1": func() error {
-			_, err := clusters.NewAt(performer.Exact[float32]{}, dense.Matrix[float32]{}, clusters.Options{})
+			_, err := clusters.NewAt(performer.ExactOptions{}, dense.Matrix[float32]{}, clusters.Options{})
 			return err
 		},
 		"clusters: centres[1][0] = NaN, want a finite number": func() error {
 			z := dense.New[float32](2, 2)
 			z.Row(1)[0] = float32(math.NaN())
-			_, err := clusters.NewAt(performer.Exact[float32]{}, z, clusters.Options{})
+			_, err := clusters.NewAt(performer.ExactOptions{}, z, clusters.Options{})
 			return err
 		},
 		"clusters: opts.Clusters = 3, but there are 2 centres": func() error {
-			_, err := clusters.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 2), clusters.Options{Clusters: 3})
+			_, err := clusters.NewAt(performer.ExactOptions{}, dense.New[float32](2, 2), clusters.Options{Clusters: 3})
 			return err
 		},
 	} {
 		assert.EqualError(t, run(), want)
 	}
 	x := dense.New[float32](2, 3)
-	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	assert.PanicsWithValue(t, "clusters: q is 2×3, k is 2×2, v is 2×3, which do not fit", func() {
 		f.Forward(dense.Matrix[float32]{}, x, dense.New[float32](2, 2), x)
 	})
@@ -273,7 +274,7 @@ func TestErrors(t *testing.T) {
 // keys: float32 errs as it does for centred ones.
 func TestLargeMeansAndCounts(t *testing.T) {
 	for _, causal := range []bool{false, true} {
-		exact, truth := performer.Exact[float32]{Causal: causal}, performer.Exact[float64]{Causal: causal}
+		exact, truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: causal})), must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))
 		f := form(t, exact, clusters.Options{})
 		var none dense.Matrix[float64]
 		q, k, v := tokens[float32](3000, 16, 4, 6, 3)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
@@ -28,15 +29,15 @@ func testBits[T dense.Float](t *testing.T) {
 		norm  float64
 	}{{16, 7, 8}, {64, 64, 5}, {33, 16, 8}, {1, 1, 3}, {3, 40, 4}} {
 		q, k, v := tokens[T](1500, c.d, c.dv, c.norm, 1)
-		want := performer.Exact[T]{}.Forward(none, q, k, v)
-		all := form(t, performer.Exact[T]{Bits: 8}, clusters.Options{Threshold: 1e-30, Clusters: 40})
+		want := must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(none, q, k, v)
+		all := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), clusters.Options{Threshold: 1e-30, Clusters: 40})
 		err := relative(all.Forward(none, q, k, v), want)
 		t.Logf("d = %d, dv = %d, norm %g: error %.4f, of exact attention in 8 bits %.4f", c.d, c.dv, c.norm, err,
-			relative(performer.Exact[T]{Bits: 8}.Forward(none, q, k, v), want))
+			relative(must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})).Forward(none, q, k, v), want))
 		assert.Less(t, err, 0.012, "d = %d, dv = %d", c.d, c.dv)
 		assert.Greater(t, err, 1e-4, "d = %d, dv = %d: codes are used", c.d, c.dv)
-		few := relative(form(t, performer.Exact[T]{}, clusters.Options{}).Forward(none, q, k, v), want)
-		coded := relative(form(t, performer.Exact[T]{Bits: 8}, clusters.Options{}).Forward(none, q, k, v), want)
+		few := relative(form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{}).Forward(none, q, k, v), want)
+		coded := relative(form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), clusters.Options{}).Forward(none, q, k, v), want)
 		assert.Less(t, coded, math.Hypot(few, err)+0.001, "d = %d, dv = %d", c.d, c.dv)
 	}
 }
@@ -46,8 +47,8 @@ func testBits[T dense.Float](t *testing.T) {
 func TestBitsMeans(t *testing.T) {
 	var none dense.Matrix[float64]
 	q, k, v := tokens[float64](1500, 16, 4, 6, 3)
-	f := form(t, performer.Exact[float64]{Bits: 8}, clusters.Options{Threshold: 1e-30, Clusters: 40})
-	want := performer.Exact[float64]{}.Forward(none, q, k, v)
+	f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), clusters.Options{Threshold: 1e-30, Clusters: 40})
+	want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(none, q, k, v)
 	for i := range k.Data {
 		k.Data[i] += 1000
 	}
@@ -66,10 +67,10 @@ func TestBitsMeans(t *testing.T) {
 func TestBitsNotFinite(t *testing.T) {
 	var none dense.Matrix[float64]
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		f := form(t, performer.Exact[float64]{Bits: 8}, clusters.Options{Threshold: 1e-30})
+		f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), clusters.Options{Threshold: 1e-30})
 		q, k, v := tokens[float64](1000, 4, 3, 3, 6)
 		v.Row(500)[1] = x
-		want, got := performer.Exact[float64]{}.Forward(none, q, k, v), f.Forward(none, q, k, v)
+		want, got := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(none, q, k, v), f.Forward(none, q, k, v)
 		for i, w := range want.Data {
 			if g := got.Data[i]; (w-w == 0) != (g-g == 0) {
 				require.Failf(t, "another kind", "element %d with a value of %v: %v, want %v", i, x, g, w)
@@ -83,7 +84,7 @@ func TestBitsNotFinite(t *testing.T) {
 		}
 		k.Row(700)[2] = x
 		out = f.Forward(none, q, k, v)
-		want = performer.Exact[float64]{}.Forward(none, q, k, v)
+		want = must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(none, q, k, v)
 		for i, x := range want.Data {
 			require.Equal(t, x-x == 0, out.Data[i]-out.Data[i] == 0, "element %d with a key of %v", i, x)
 		}
@@ -94,7 +95,7 @@ func TestBitsNotFinite(t *testing.T) {
 //
 //ci:race
 func TestBitsProcessors(t *testing.T) {
-	f := form(t, performer.Exact[float32]{Bits: 8}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), clusters.Options{})
 	q, k, v := tokens[float32](5000, 8, 8, 6, 8)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	old := runtime.GOMAXPROCS(1)
@@ -112,11 +113,11 @@ func TestBitsElsewhere(t *testing.T) {
 	q, k, v := tokens[float32](1<<16+1, 1, 1, 2, 5)
 	q = q.RowRange(0, 300)
 	opts := clusters.Options{Threshold: 1e-30, Clusters: 1}
-	want := form(t, performer.Exact[float32]{}, opts).Forward(none, q, k, v)
-	require.Equal(t, want.Data, form(t, performer.Exact[float32]{Bits: 8}, opts).Forward(none, q, k, v).Data)
+	want := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), opts).Forward(none, q, k, v)
+	require.Equal(t, want.Data, form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), opts).Forward(none, q, k, v).Data)
 
 	q, k, v = tokens[float32](2000, 8, 4, 6, 5)
-	plain, bits := form(t, performer.Exact[float32]{}, clusters.Options{}), form(t, performer.Exact[float32]{Bits: 8}, clusters.Options{})
+	plain, bits := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{}), form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), clusters.Options{})
 	dq, dk, dv := plain.Backward(none, none, none, q, k, v, v)
 	cq, ck, cv := bits.Backward(none, none, none, q, k, v, v)
 	for _, x := range [][2]dense.Matrix[float32]{{dq, cq}, {dk, ck}, {dv, cv}} {
@@ -128,9 +129,9 @@ func TestBitsElsewhere(t *testing.T) {
 	}
 	require.Equal(t, plain.ForwardSeen(none, q, k, v, seen).Data, bits.ForwardSeen(none, q, k, v, seen).Data)
 
-	_, err := clusters.New(performer.Exact[float32]{Bits: 4}, clusters.Options{}, rand.NewPCG(1, 2))
+	_, err := clusters.New[float32](performer.ExactOptions{Bits: 4}, clusters.Options{}, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "exact.Bits = 4")
-	_, err = clusters.New(performer.Exact[float32]{Bits: 8, Causal: true}, clusters.Options{}, rand.NewPCG(1, 2))
+	_, err = clusters.New[float32](performer.ExactOptions{Bits: 8, Causal: true}, clusters.Options{}, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "exact.Bits = 8 with Causal")
 }
 
@@ -143,8 +144,8 @@ func TestBitsRange(t *testing.T) {
 func testBitsRange[T dense.Float](t *testing.T) {
 	var none dense.Matrix[T]
 	q, k, v := tokens[T](1000, 8, 3, 2, 9)
-	f := form(t, performer.Exact[T]{Bits: 8}, clusters.Options{Threshold: 1e-30, Clusters: 20})
-	want := performer.Exact[T]{}.Forward(none, q, k, v)
+	f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), clusters.Options{Threshold: 1e-30, Clusters: 20})
+	want := must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(none, q, k, v)
 	times := func(x dense.Matrix[T], size float64) dense.Matrix[T] {
 		x = x.Clone()
 		for i, e := range x.Data {

@@ -3,7 +3,7 @@
 // weights are spread over some of them, as the heads of trained transformers have, where random
 // features and landmarks fail.
 //
-//	form, err := clusters.New(performer.Exact[float32]{}, clusters.Options{}, src)
+//	form, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{}, src)
 //	out := form.Forward(dense.Matrix[float32]{}, q, k, v)
 //
 // # How it works

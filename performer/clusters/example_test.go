@@ -12,8 +12,11 @@ import (
 // Attention over 3000 tokens, and how far it is from exact attention.
 func ExampleNew() {
 	q, k, v := tokens[float64](3000, 16, 4, 8, 10)
-	exact := performer.Exact[float64]{}
-	form, err := clusters.New(exact, clusters.Options{}, rand.NewPCG(1, 2))
+	exact, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		panic(err)
+	}
+	form, err := clusters.New[float64](exact.Options(), clusters.Options{}, rand.NewPCG(1, 2))
 	if err != nil {
 		panic(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
@@ -61,7 +62,7 @@ func TestState(t *testing.T) {
 
 func testState[T dense.Float](t *testing.T, rounding float64) {
 	const d, dv = 8, 3
-	exact := performer.Exact[T]{}
+	exact := must.Have(performer.NewExact[T](performer.ExactOptions{}))
 	// Clusters are found once or twice.
 	for _, c := range []struct{ n, heads, keyHeads int }{{2400, 1, 1}, {1400, 4, 2}} {
 		n := c.n
@@ -85,7 +86,7 @@ func testState[T dense.Float](t *testing.T, rounding float64) {
 //ci:race
 func TestStateProcessors(t *testing.T) {
 	const n, d, dv = 2400, 6, 5
-	f := form(t, performer.Exact[float32]{Causal: true}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), clusters.Options{})
 	q, k, v := heads[float32](n, 4, 2, d, dv, 2)
 	one := state[float32](t, f, 4, 2, d, dv)
 	one.Append(k, v)
@@ -116,7 +117,7 @@ func TestStateProcessors(t *testing.T) {
 // have been found.
 func TestStateRollback(t *testing.T) {
 	const n, d, dv = 4300, 6, 2
-	f := form(t, performer.Exact[float64]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := heads[float64](n, 2, 1, d, dv, 3)
 	none := dense.Matrix[float64]{}
 	for _, at := range []int{0, 1, 700, 1023, 1024, 1300, 2047, 2048, 2500} {
@@ -152,7 +153,7 @@ func TestStateRollback(t *testing.T) {
 //ci:portable
 func TestStateMerge(t *testing.T) {
 	const n, d, dv = 2700, 5, 4
-	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := heads[float32](n, 2, 2, d, dv, 4)
 	none := dense.Matrix[float32]{}
 	all := state[float32](t, f, 2, 2, d, dv)
@@ -184,9 +185,9 @@ func testStateBytes[T dense.Float](t *testing.T) {
 	const n, d, dv = 2300, 3, 2
 	none := dense.Matrix[T]{}
 	q, k, v := heads[T](n, 2, 1, d, dv, 5)
-	centres, err := clusters.NewAt(performer.Exact[T]{}, k.RowRange(0, 60), clusters.Options{})
+	centres, err := clusters.NewAt(performer.ExactOptions{}, k.RowRange(0, 60), clusters.Options{})
 	require.NoError(t, err)
-	for _, f := range []clusters.Attention[T]{form(t, performer.Exact[T]{}, clusters.Options{}), centres} {
+	for _, f := range []clusters.Attention[T]{form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{}), centres} {
 		for _, at := range []int{0, 1, 1023, 2200} {
 			s := state[T](t, f, 2, 1, d, dv)
 			s.Append(k.RowRange(0, at), v.RowRange(0, at))
@@ -215,23 +216,23 @@ func testStateBytes[T dense.Float](t *testing.T) {
 
 // States of other forms are refused, by Merge and by UnmarshalBinary.
 func TestStateOfAnotherForm(t *testing.T) {
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	_, k, v := tokens[float64](50, 3, 2, 2, 6)
 	f := form(t, exact, clusters.Options{})
 	other := func(exact performer.Exact[float64], opts clusters.Options, seed uint64) performer.Attention[float64] {
-		f, err := clusters.New(exact, opts, rand.NewPCG(seed, 6))
+		f, err := clusters.New[float64](exact.Options(), opts, rand.NewPCG(seed, 6))
 		require.NoError(t, err)
 		return f
 	}
 	at := func(rows int) performer.Attention[float64] {
-		f, err := clusters.NewAt(exact, k.RowRange(0, rows), clusters.Options{})
+		f, err := clusters.NewAt(exact.Options(), k.RowRange(0, rows), clusters.Options{})
 		require.NoError(t, err)
 		return f
 	}
 	const same = "clusters: state of a form with other %s, want the same Options, and the same seed or centres"
 	for want, o := range map[string]performer.Attention[float64]{
 		"clusters: other belongs to another form, the state to attention by clusters":     exact,
-		"clusters: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(performer.Exact[float64]{Scale: 3}, clusters.Options{}, 5),
+		"clusters: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 3})), clusters.Options{}, 5),
 		fmt.Sprintf(same, "Clusters"):  other(exact, clusters.Options{Clusters: 9}, 5),
 		fmt.Sprintf(same, "Threshold"): other(exact, clusters.Options{Threshold: 9}, 5),
 		fmt.Sprintf(same, "Rounds"):    other(exact, clusters.Options{Rounds: 9}, 5),
@@ -256,13 +257,13 @@ func TestStateSmall(t *testing.T) {
 	const n = 1300
 	none := dense.Matrix[float64]{}
 	for _, count := range []int{0, 1, 5000} {
-		f := form(t, performer.Exact[float64]{}, clusters.Options{Clusters: count, Threshold: 1e-30})
+		f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{Clusters: count, Threshold: 1e-30})
 		for _, equal := range []bool{false, true} {
 			q, k, v := tokens[float64](n, 1, 1, 2, 7)
 			if equal {
 				clear(k.Data)
 			}
-			s, exact := state[float64](t, f, 1, 1, 1, 1), state[float64](t, performer.Exact[float64]{}, 1, 1, 1, 1)
+			s, exact := state[float64](t, f, 1, 1, 1, 1), state[float64](t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), 1, 1, 1, 1)
 			assert.Zero(t, slices.Max(s.Attend(none, q).Data), "no token")
 			assert.Equal(t, 0, s.Attend(none, q.RowRange(0, 0)).Rows)
 			s.Append(k.RowRange(0, 0), v.RowRange(0, 0))
@@ -283,7 +284,7 @@ func TestStateNotFinite(t *testing.T) {
 	const n = 1500
 	none := dense.Matrix[float64]{}
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		f := form(t, performer.Exact[float64]{}, clusters.Options{Threshold: 1e-30})
+		f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{Threshold: 1e-30})
 		for _, place := range []string{"value", "key", "query"} {
 			q, k, v := tokens[float64](n, 4, 3, 3, 6)
 			switch place {
@@ -294,7 +295,7 @@ func TestStateNotFinite(t *testing.T) {
 			default:
 				q.Row(1300)[0] = x
 			}
-			want := state[float64](t, performer.Exact[float64]{}, 1, 1, 4, 3).Step(none, q, k, v)
+			want := state[float64](t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), 1, 1, 4, 3).Step(none, q, k, v)
 			compareNaN(t, want, state[float64](t, f, 1, 1, 4, 3).Step(none, q, k, v))
 		}
 	}
@@ -307,7 +308,7 @@ func TestStateOutputsAreAverages(t *testing.T) {
 		for i := range v.Rows {
 			v.Row(i)[0], v.Row(i)[1] = 1, float32(i%2)
 		}
-		f := form(t, performer.Exact[float32]{}, clusters.Options{Clusters: 3})
+		f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{Clusters: 3})
 		out := state[float32](t, f, 1, 1, 8, 3).Step(dense.Matrix[float32]{}, q, k, v)
 		for i := range out.Rows {
 			require.InDelta(t, 1, out.Row(i)[0], 1e-5, "row %d", i)
@@ -323,7 +324,7 @@ func TestStateOutputsAreAverages(t *testing.T) {
 func TestSharedStates(t *testing.T) {
 	const n, d, dv, clones = 1400, 6, 5, 4
 	none := dense.Matrix[float32]{}
-	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := heads[float32](n, 4, 2, d, dv, 8)
 	s, other := state[float32](t, f, 4, 2, d, dv), state[float32](t, f, 4, 2, d, dv)
 	s.Append(k.RowRange(0, 1100), v.RowRange(0, 1100))
@@ -359,10 +360,10 @@ func TestSharedStates(t *testing.T) {
 }
 
 func TestStateErrors(t *testing.T) {
-	f := form(t, performer.Exact[float32]{}, clusters.Options{})
+	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	_, err := f.NewState(0, 1)
 	assert.EqualError(t, err, "performer: d = 0, dv = 1, want at least 1")
-	at, err := clusters.NewAt(performer.Exact[float32]{}, dense.New[float32](2, 3), clusters.Options{})
+	at, err := clusters.NewAt(performer.ExactOptions{}, dense.New[float32](2, 3), clusters.Options{})
 	require.NoError(t, err)
 	_, err = at.NewState(4, 1)
 	assert.EqualError(t, err, "clusters: d = 4, but centres are points of R^3")

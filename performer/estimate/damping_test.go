@@ -50,7 +50,7 @@ func testDamping[T dense.Float](t *testing.T) {
 	q, k := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)
 	for _, causal := range []bool{false, true} {
 		u := must.Have(NewUnbiased[T](d, UnbiasedOptions{MaxCost: math.Inf(1), Scale: scale, Causal: causal}, densetest.Source(91)))
-		weights := performer.Exact[T]{Scale: scale, Causal: causal}.Weights(dense.Matrix[T]{}, q, k)
+		weights := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: scale, Causal: causal})).Weights(dense.Matrix[T]{}, q, k)
 		var phi float64
 		for i := range n {
 			for j := range n {

@@ -46,7 +46,11 @@ func ExampleUnbiased_Estimate() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	exact := performer.Exact[float64]{}.Forward(zero, q, k, v)
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	exact := softmax.Forward(zero, q, k, v)
 	fmt.Printf("%.3f ± %.3f, exact %.3f\n", mean.At(0, 0), stderr.At(0, 0), exact.At(0, 0))
 	// Output:
 	// 0.041 ± 0.004, exact 0.046

@@ -7,7 +7,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 )
 
 // Pilot says which number of features m₀ suits [Unbiased], and by what terms of the
@@ -72,12 +71,6 @@ const (
 //
 // Shapes and errors are those of Estimate.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
-	return instance.Of(&unbiasedPilotBoth, (*Unbiased[T]).Pilot)(u, ctx, q, k, v)
-}
-
-var unbiasedPilotBoth = instance.Both{unbiasedPilot[float32], unbiasedPilot[float64]}
-
-func unbiasedPilot[T dense.Float](u *Unbiased[T], ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
 	if err := ended(ctx); err != nil {
 		return Pilot{}, err
 	}

@@ -182,7 +182,7 @@ func TestStandardErrorsCover(t *testing.T) {
 // number of features that a function returns before every tenth of them.
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
-	truth := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
+	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v)
 	factors := densetest.Normal[float64](rand.New(densetest.Source(77)), 6, len(truth.Data), 0, 1)
 	project := func(x dense.Matrix[float64]) dense.Matrix[float64] {
 		y := dense.New[float64](1, factors.Rows)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -57,7 +56,7 @@ type PredictorOptions struct {
 //
 // A Predictor does not change after construction and may be shared by goroutines.
 type Predictor[T dense.Float] struct {
-	a         *performer.Linear[T]
+	a         performer.Linear[T]
 	logs      bool // the features are positive
 	causal    bool
 	rotations []dense.Matrix[T] // U, d×d
@@ -72,12 +71,6 @@ type Predictor[T dense.Float] struct {
 // rff.SDERF) or to their means (rff.Centred), so that they are worse at other ones, and for d = 1,
 // where there is nothing to turn.
 func NewPredictor[T dense.Float](phi rff.Map[T], opts PredictorOptions, src rand.Source) (*Predictor[T], error) {
-	return instance.Of(&newPredictorBoth, NewPredictor[T])(phi, opts, src)
-}
-
-var newPredictorBoth = instance.Both{newPredictor[float32], newPredictor[float64]}
-
-func newPredictor[T dense.Float](phi rff.Map[T], opts PredictorOptions, src rand.Source) (*Predictor[T], error) {
 	a, err := performer.NewLinear(phi, performer.LinearOptions{Causal: opts.Causal})
 	if err != nil {
 		return nil, fmt.Errorf("estimate: %w", err)
@@ -130,12 +123,6 @@ func newPredictor[T dense.Float](phi rff.Map[T], opts PredictorOptions, src rand
 // It takes R + 1 times as long as Forward, and O((Lq+Lk)·d + Lq·dv) memory. It panics with
 // the shapes if they do not fit.
 func (p *Predictor[T]) Predict(dst []float64, q, k, v dense.Matrix[T]) []float64 {
-	return instance.Of(&predictorPredictBoth, (*Predictor[T]).Predict)(p, dst, q, k, v)
-}
-
-var predictorPredictBoth = instance.Both{predictorPredict[float32], predictorPredict[float64]}
-
-func predictorPredict[T dense.Float](p *Predictor[T], dst []float64, q, k, v dense.Matrix[T]) []float64 {
 	if p.a == nil {
 		panic("estimate: the Predictor is zero, want one of NewPredictor")
 	}

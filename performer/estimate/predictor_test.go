@@ -58,7 +58,7 @@ func testPredictions[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(81))
 	q, k, v := densetest.Sphere[T](rng, n, d, 1.2), densetest.Sphere[T](rng, n, d, 1.2), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, causal := range []bool{false, true} {
-		exact := performer.Exact[T]{Scale: 1, Causal: causal}.Forward(dense.Matrix[T]{}, q, k, v)
+		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: causal})).Forward(dense.Matrix[T]{}, q, k, v)
 		for _, m := range []int{32, 256} {
 			for name, phi := range predictable[T](m, d) {
 				p := must.Have(NewPredictor(phi, PredictorOptions{Causal: causal}, densetest.Source(82)))

@@ -30,7 +30,7 @@ func (p *pooled) empty(n, dv int) {
 
 // addSums adds the sums of linear attention of the queries over the keys to p. memory is for these sums,
 // and is returned.
-func addSums[T dense.Float](p *pooled, a *performer.Linear[T], memory, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+func addSums[T dense.Float](p *pooled, a performer.Linear[T], memory, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	memory = a.Sums(memory, q, k, v)
 	n := v.Cols + 1
 	for i := range memory.Rows {

@@ -133,7 +133,7 @@ func TestTermsOfTheVariance(t *testing.T) {
 	for range rounds {
 		require.NoError(t, l.round(t.Context()))
 	}
-	truth := performer.Exact[float64]{}.Forward(dense.Matrix[float64]{}, q, k, v)
+	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v)
 	for _, m := range []int{8, 32, 128} {
 		var variance, square float64
 		for range work / m {

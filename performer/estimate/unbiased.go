@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -124,12 +123,6 @@ const decay = 0.3535533905932738
 // replicates or more than 2⁴⁰, a negative MaxCost or NaN, a nil src, and the error of a first
 // draw of Frequencies.
 func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
-	return instance.Of(&newUnbiasedBoth, NewUnbiased[T])(d, opts, src)
-}
-
-var newUnbiasedBoth = instance.Both{newUnbiased[float32], newUnbiased[float64]}
-
-func newUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	if d < 1 {
 		return nil, fmt.Errorf("estimate: d = %d, want at least 1", d)
 	}
@@ -190,12 +183,6 @@ func newUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 // blocks of features, each of which goes over all tokens, and between queries of a pilot. Estimate panics if ctx is nil, and with the shapes
 // if they do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
-	return instance.Of(&unbiasedEstimateBoth, (*Unbiased[T]).Estimate)(u, ctx, mean, stderr, q, k, v)
-}
-
-var unbiasedEstimateBoth = instance.Both{unbiasedEstimate[float32], unbiasedEstimate[float64]}
-
-func unbiasedEstimate[T dense.Float](u *Unbiased[T], ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
 	if err := ended(ctx); err != nil {
@@ -294,7 +281,7 @@ func (u *Unbiased[T]) progress(done int) {
 }
 
 // draw returns attention with a fresh block of m features.
-func (u *Unbiased[T]) draw(m int) (*performer.Linear[T], error) {
+func (u *Unbiased[T]) draw(m int) (performer.Linear[T], error) {
 	w, err := u.frequencies(m)
 	if err != nil {
 		return nil, err

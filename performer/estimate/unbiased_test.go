@@ -39,7 +39,7 @@ func TestUnbiased(t *testing.T) {
 	for _, causal := range []bool{false, true} {
 		rng := rand.New(densetest.Source(60))
 		q, k, v := densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, d, 0, 0.9), densetest.Normal[float64](rng, 4, 2, 0, 1)
-		truth := performer.Exact[float64]{Causal: causal}.Forward(dense.Matrix[float64]{}, q, k, v)
+		truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal})).Forward(dense.Matrix[float64]{}, q, k, v)
 		u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Causal: causal, Features: m, Frequencies: orf.IID{}}, densetest.Source(61)))
 		u.damped = -0.2
 
@@ -128,7 +128,7 @@ func testEstimate[T dense.Float](t *testing.T) {
 				require.Equal(t, T(want.stderr(i)), stderr.Data[i])
 			}
 		}
-		truth := performer.Exact[T]{Causal: causal, Scale: 0.3}.Forward(dense.Matrix[T]{}, q, k, v)
+		truth := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Scale: 0.3})).Forward(dense.Matrix[T]{}, q, k, v)
 		assert.Less(t, densetest.Distance(dense.Copy(dense.Matrix[T]{}, want.mean), truth), 0.5, "Scale is that of exact attention")
 	}
 }

@@ -9,7 +9,8 @@
 // takes the names of models of Hugging Face too, GPT-2's among them, and [ReadNamed] any others.
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
-//	attention, err := performer.NewBatch[float32](8, 8, performer.Exact[float32]{})
+//	exact, err := performer.NewExact[float32](performer.ExactOptions{})
+//	attention, err := performer.NewBatch[float32](8, 8, exact)
 //	l, err := layer.New(p, attention, layer.Options{})
 //	out := l.Forward(dense.Matrix[float32]{}, x, performer.Sequences{})
 //

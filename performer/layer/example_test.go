@@ -19,7 +19,11 @@ import (
 // A layer whose three projections are the identity, with a bias on V.
 func ExampleNew() {
 	w := dense.Of(1, 1, []float64{1})
-	attention, err := performer.NewBatch[float64](1, 1, performer.Exact[float64]{})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	attention, err := performer.NewBatch[float64](1, 1, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,7 +46,11 @@ func ExampleMultiHead() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	attention, err := performer.NewBatch[float32](2, 2, performer.Exact[float32]{})
+	softmax, err := performer.NewExact[float32](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	attention, err := performer.NewBatch[float32](2, 2, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -82,7 +90,11 @@ func ExampleReadNamed() {
 	for _, name := range []string{"self.query", "self.key", "self.value", "output.dense"} {
 		f.Tensors["encoder.layer.0.attention."+name+".weight"], _ = safetensors.FromFloats([]int{2, 2}, []float32{1, 0, 0, 1})
 	}
-	attention, err := performer.NewBatch[float32](2, 2, performer.Exact[float32]{})
+	softmax, err := performer.NewExact[float32](performer.ExactOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	attention, err := performer.NewBatch[float32](2, 2, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -108,7 +120,11 @@ func ExampleReadNamed() {
 // token: the rows are those of the whole sequence.
 func ExampleMultiHead_Step() {
 	src := exprand.NewSource(1)
-	heads, _ := performer.NewBatch[float64](4, 2, performer.Exact[float64]{Causal: true})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	heads, _ := performer.NewBatch[float64](4, 2, softmax)
 	p, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 4, KeyHeads: 2}, src)
 	mlp, _ := layer.Draw[float64](layer.Widths{Input: 8, Heads: 1, HeadDim: 32}, src) // Query is 32×8, Output 8×32
 	attention, _ := layer.New(p, heads, layer.Options{})
@@ -138,7 +154,11 @@ func ExampleMultiHead_Step() {
 // A layer as in Qwen3: norms of the heads of queries and keys, then rotary positions. A token at a
 // time has the rows of the whole sequence, as the number of tokens in the state is its position.
 func ExampleOptions() {
-	heads, err := performer.NewBatch[float64](4, 2, performer.Exact[float64]{Causal: true})
+	softmax, err := performer.NewExact[float64](performer.ExactOptions{Causal: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	heads, err := performer.NewBatch[float64](4, 2, softmax)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 // batch returns attention of so many heads.
-func batch[T dense.Float](heads, keyHeads int, forms ...performer.Attention[T]) *performer.Batch[T] {
+func batch[T dense.Float](heads, keyHeads int, forms ...performer.Attention[T]) performer.Batch[T] {
 	return must.Have(performer.NewBatch(heads, keyHeads, forms...))
 }
 
 // exactBatch returns exact attention of so many heads.
-func exactBatch[T dense.Float](heads, keyHeads int) *performer.Batch[T] {
-	return batch[T](heads, keyHeads, performer.Exact[T]{})
+func exactBatch[T dense.Float](heads, keyHeads int) performer.Batch[T] {
+	return batch[T](heads, keyHeads, must.Have(performer.NewExact[T](performer.ExactOptions{})))
 }
 
 // everyForm returns linear and exact attention, normalised or not, causal or not, with positive
@@ -26,9 +26,9 @@ func everyForm[T dense.Float](d int) []performer.Attention[T] {
 		for _, unnormalised := range []bool{false, true} {
 			o := performer.LinearOptions{Causal: causal, Unnormalised: unnormalised}
 			all = append(all, must.Have(performer.NewLinear(maptest.Positive[T](32, d), o)),
-				performer.Exact[T]{Causal: causal, Unnormalised: unnormalised})
+				must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Unnormalised: unnormalised})))
 		}
-		all = append(all, performer.Exact[T]{Causal: causal, Window: 3, Sinks: 2, Slope: 0.1})
+		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 3, Sinks: 2, Slope: 0.1})))
 		all = append(all, must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: causal})))
 	}
 	return all

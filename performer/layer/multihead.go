@@ -8,7 +8,6 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -32,7 +31,7 @@ type MultiHead[T dense.Float] struct {
 	queryNorm, keyNorm        norm[T]
 	rotary                    *Rotary[T] // nil for none
 	queriesAt, keysAt         []int      // positions of At, or nil
-	attention                 *performer.Batch[T]
+	attention                 performer.Batch[T]
 	calls                     *pool.Of[memory[T]]
 }
 
@@ -77,16 +76,10 @@ type Projections[T dense.Float] struct {
 // New returns the layer with copies of the projections, for attention over as many heads as its
 // Batch has.
 //
-// It returns an error if attention is nil or zero or takes heads of another dimension, if shapes do
+// It returns an error if attention is nil or takes heads of another dimension, if shapes do
 // not fit together, if Epsilon is not positive and finite, and in the cases of [NewRotary]. The
 // error names the field.
-func New[T dense.Float](p Projections[T], attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
-	return instance.Of(&newMultiHeadBoth, New[T])(p, attention, opts)
-}
-
-var newMultiHeadBoth = instance.Both{newMultiHead[float32], newMultiHead[float64]}
-
-func newMultiHead[T dense.Float](p Projections[T], attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
+func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
 		return nil, err
@@ -126,13 +119,11 @@ func newMultiHead[T dense.Float](p Projections[T], attention *performer.Batch[T]
 var errNoLayer = errors.New("layer: the MultiHead is zero, want one of New")
 
 // headsOf returns the dimensions of attention, or an error if it has none.
-func headsOf[T dense.Float](attention *performer.Batch[T]) (heads, keyHeads, dim int, err error) {
+func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim int, err error) {
 	if attention == nil {
 		return 0, 0, 0, errors.New("layer: attention is nil")
 	}
-	if heads, keyHeads, dim = attention.Dims(); heads < 1 {
-		return 0, 0, 0, errors.New("layer: attention is a zero Batch, want one of NewBatch")
-	}
+	heads, keyHeads, dim = attention.Dims()
 	return heads, keyHeads, dim, nil
 }
 
@@ -163,12 +154,6 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 // Forward is self-attention: [MultiHead.ForwardCross] of x (L×E) as q, k and v into dst (L×E_out),
 // which Forward returns; a zero dst is allocated. s.Keys is nil or the same as s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
-	return instance.Of(&multiHeadForwardBoth, (*MultiHead[T]).Forward)(l, dst, x, s)
-}
-
-var multiHeadForwardBoth = instance.Both{multiHeadForward[float32], multiHeadForward[float64]}
-
-func multiHeadForward[T dense.Float](l *MultiHead[T], dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
@@ -182,12 +167,6 @@ func multiHeadForward[T dense.Float](l *MultiHead[T], dst, x dense.Matrix[T], s 
 // there. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics
 // with the shapes if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
-	return instance.Of(&multiHeadForwardCrossBoth, (*MultiHead[T]).ForwardCross)(l, dst, q, k, v, s)
-}
-
-var multiHeadForwardCrossBoth = instance.Both{multiHeadForwardCross[float32], multiHeadForwardCross[float64]}
-
-func multiHeadForwardCross[T dense.Float](l *MultiHead[T], dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, q.Rows, out)

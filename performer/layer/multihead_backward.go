@@ -6,7 +6,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer"
 )
@@ -15,12 +14,6 @@ import (
 // L = Σ_ic dout_ic·out_ic, where Forward makes out (L×E_out) of x (L×E), with respect to x into dx,
 // which Backward returns; a zero dx is allocated. dx may be exactly x or dout where shapes allow.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
-	return instance.Of(&multiHeadBackwardBoth, (*MultiHead[T]).Backward)(l, dx, dw, x, dout, s)
-}
-
-var multiHeadBackwardBoth = instance.Both{multiHeadBackward[float32], multiHeadBackward[float64]}
-
-func multiHeadBackward[T dense.Float](l *MultiHead[T], dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := backwardHeads(l, dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
 	matmul.Mul(1, c.dq.Rows(x.Rows), l.query.weight, 0, dx)
@@ -48,12 +41,6 @@ func multiHeadBackward[T dense.Float](l *MultiHead[T], dx dense.Matrix[T], dw *P
 // otherwise. BackwardCross panics with the shapes if they do not fit, and in the cases of
 // [performer.Batch.BackwardSequences].
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
-	return instance.Of(&multiHeadBackwardCrossBoth, (*MultiHead[T]).BackwardCross)(l, dq, dk, dv, dw, q, k, v, dout, s)
-}
-
-var multiHeadBackwardCrossBoth = instance.Both{multiHeadBackwardCross[float32], multiHeadBackwardCross[float64]}
-
-func multiHeadBackwardCross[T dense.Float](l *MultiHead[T], dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := backwardHeads(l, dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
 	matmul.Mul(1, c.dq.Rows(q.Rows), l.query.weight, 0, dq)

@@ -23,7 +23,7 @@ func BenchmarkMultiHead(b *testing.B) {
 		form performer.Attention[float32]
 	}{
 		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
-		{"exact", performer.Exact[float32]{}},
+		{"exact", must.Have(performer.NewExact[float32](performer.ExactOptions{}))},
 	} {
 		b.Run("form="+f.name, func(b *testing.B) {
 			l := must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{}))
@@ -51,7 +51,7 @@ func BenchmarkMultiHeadBackward(b *testing.B) {
 	}{
 		{"linear", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{}))},
 		{"causal", must.Have(performer.NewLinear(maptest.Positive[float32](256, 64), performer.LinearOptions{Causal: true}))},
-		{"exact", performer.Exact[float32]{}},
+		{"exact", must.Have(performer.NewExact[float32](performer.ExactOptions{}))},
 	} {
 		b.Run("form="+f.name, func(b *testing.B) {
 			l, dw := must.Have(layer.New(p, batch(8, 8, f.form), layer.Options{})), new(layer.Projections[float32])
@@ -78,7 +78,7 @@ func BenchmarkMultiHeadRotary(b *testing.B) {
 			opts.Rotary = new(layer.RotaryOptions)
 			p.QueryNorm, p.KeyNorm = sines[float32](1, 64, 1).Data, sines[float32](1, 64, 2).Data
 		}
-		l, dw := must.Have(layer.New(p, batch(8, 8, performer.Exact[float32]{Causal: true}), opts)), new(layer.Projections[float32])
+		l, dw := must.Have(layer.New(p, batch(8, 8, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true}))), opts)), new(layer.Projections[float32])
 		for _, call := range []struct {
 			name string
 			f    func()

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
@@ -78,13 +77,7 @@ var (
 // Read returns an error if attention is nil or zero, or f is nil; if a tensor is missing, has
 // another shape or type, or has the prefix and is not in this list; and in the cases of [New]. The
 // error names the tensor.
-func Read[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
-	return instance.Of(&readMultiHeadBoth, Read[T])(f, prefix, attention, opts)
-}
-
-var readMultiHeadBoth = instance.Both{readMultiHead[float32], readMultiHead[float64]}
-
-func readMultiHead[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
+func Read[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
 		return nil, err
@@ -110,13 +103,7 @@ func readMultiHead[T dense.Float](f *safetensors.File, prefix string, attention 
 //
 // The weights of queries, keys and values are necessary. Without out_proj.weight the layer has no
 // output projection. If queries, keys or values have a bias, those without have a bias of zero.
-func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
-	return instance.Of(&readNamedBoth, ReadNamed[T])(f, name, attention, opts)
-}
-
-var readNamedBoth = instance.Both{readNamed[float32], readNamed[float64]}
-
-func readNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention *performer.Batch[T], opts Options) (*MultiHead[T], error) {
+func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
 	}
@@ -154,7 +141,7 @@ func readNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 }
 
 // newTensors returns the tensors of a file whose names begin with the prefix.
-func newTensors[T dense.Float](f *safetensors.File, prefix string, attention *performer.Batch[T]) (*tensors[T], error) {
+func newTensors[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T]) (*tensors[T], error) {
 	heads, keyHeads, _, err := headsOf(attention)
 	if err != nil {
 		return nil, err
@@ -176,12 +163,6 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention *pe
 // one dimension, and keys have the dimension of values. Elements keep their type and their bits.
 // Write returns an error if w does, or if prefix is not valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
-	return instance.Of(&multiHeadWriteBoth, (*MultiHead[T]).Write)(l, w, prefix)
-}
-
-var multiHeadWriteBoth = instance.Both{multiHeadWrite[float32], multiHeadWrite[float64]}
-
-func multiHeadWrite[T dense.Float](l *MultiHead[T], w io.Writer, prefix string) error {
 	p := l.Projections()
 	all := map[string]safetensors.Tensor{}
 	var err error

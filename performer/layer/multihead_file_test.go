@@ -275,7 +275,7 @@ func testReadGPT2[T dense.Float](t *testing.T) {
 		0.04419069378139859, -0.2584123354703015, -0.4394800055461952, -0.41385336194920075,
 	}
 	x, s := sines[T](6, 4, 0.25), performer.Sequences{Queries: []int{3, 3}}
-	attention := batch[T](2, 2, performer.Exact[T]{Causal: true})
+	attention := batch[T](2, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})))
 	byPrefix := must.Have(layer.Read(gpt2(), "h.0.attn.", attention, layer.Options{}))
 	requireGolden(t, want, byPrefix.Forward(dense.Matrix[T]{}, x, s), "Read")
 	byName := must.Have(layer.ReadNamed(gpt2(), gpt2Names, attention, layer.Options{}))
@@ -295,7 +295,7 @@ func testReadGPT2[T dense.Float](t *testing.T) {
 		"c_attn.weight": tensor([]int{4, 8}, sines[float64](4, 8, 2).Data),
 		"c_proj.weight": tensor([]int{4, 4}, sines[float64](4, 4, 4).Data),
 	}}
-	l := must.Have(layer.Read(shared, "", batch[T](2, 1, performer.Exact[T]{}), layer.Options{}))
+	l := must.Have(layer.Read(shared, "", batch[T](2, 1, must.Have(performer.NewExact[T](performer.ExactOptions{}))), layer.Options{}))
 	all := dense.Transpose(dense.Matrix[T]{}, sines[T](4, 8, 2))
 	assert.Equal(t, all.RowRange(4, 6).Clone(), l.Projections().Key)
 	assert.Equal(t, all.RowRange(6, 8).Clone(), l.Projections().Value)
@@ -327,22 +327,6 @@ func TestReadGPT2Errors(t *testing.T) {
 	}
 	_, err := layer.ReadNamed(gpt2(), nil, exactBatch[float64](2, 2), layer.Options{})
 	assert.EqualError(t, err, "layer: name is nil")
-}
-
-// A zero Batch has no heads.
-func TestZeroBatch(t *testing.T) {
-	const want = "layer: attention is a zero Batch, want one of NewBatch"
-	zero := new(performer.Batch[float64])
-	_, err := layer.New(goldenProjections[float64](), zero, layer.Options{})
-	assert.EqualError(t, err, want)
-	_, err = layer.Read(gpt2(), "h.0.attn.", zero, layer.Options{})
-	assert.EqualError(t, err, want)
-	_, err = layer.ReadNamed(gpt2(), gpt2Names, zero, layer.Options{})
-	assert.EqualError(t, err, want)
-	p := goldenProjections[float64]()
-	p.Key.Data = p.Key.Data[:15]
-	_, err = layer.New(p, exactBatch[float64](2, 2), layer.Options{})
-	assert.EqualError(t, err, "layer: Key: dense: 15 elements cannot hold a 4×4 matrix of stride 4")
 }
 
 func tensor(shape []int, x []float64) safetensors.Tensor {

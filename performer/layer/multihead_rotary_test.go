@@ -172,7 +172,7 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 			for _, causal := range []bool{false, true} {
 				opts := between[name].opts
 				p := drawnBetween[float64](name, w, 701)
-				l := must.Have(layer.New(p, batch(heads, keyHeads, performer.Exact[float64]{Causal: causal}), opts))
+				l := must.Have(layer.New(p, batch(heads, keyHeads, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: causal}))), opts))
 				x, k, v := densetest.Normal[float64](rng, lq, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1), densetest.Normal[float64](rng, lk, 6, 0, 1)
 				var none dense.Matrix[float64]
 				check := func(what string, want, got dense.Matrix[float64]) {
@@ -259,7 +259,7 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 				gain[i]++
 			}
 		}
-		l := must.Have(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
+		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))), layer.Options{Rotary: &layer.RotaryOptions{Base: 500}, Epsilon: 1e-5}))
 		// Products over 8 and 24 numbers, norms and weights over 6, and means over 3, one after another,
 		// here and in PyTorch.
 		const roundings = 2 * (8 + 24 + 6 + 6 + 3)
@@ -293,7 +293,7 @@ func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 	for _, name := range sortedBetween {
 		p := drawnBetween[float64](name, w, 711)
 		for _, form := range []performer.Attention[float64]{
-			performer.Exact[float64]{Causal: true}, performer.Exact[float64]{},
+			must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), must.Have(performer.NewExact[float64](performer.ExactOptions{})),
 			must.Have(performer.NewLinear(maptest.Positive[float64](16, d), performer.LinearOptions{Causal: true})),
 		} {
 			l := must.Have(layer.New(p, batch(heads, keyHeads, form), between[name].opts))
@@ -383,7 +383,7 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 	const n, width, d = 40, 12, 4
 	for _, name := range sortedBetween {
 		for kind, form := range map[string]performer.Attention[float64]{
-			"exact": performer.Exact[float64]{Causal: true}, "linear": must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{Causal: true})),
+			"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{Causal: true})),
 		} {
 			p := drawnBetween[float64](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: d}, 730)
 			l := must.Have(layer.New(p, batch(4, 2, form), between[name].opts))
@@ -435,7 +435,7 @@ func testLeftPadding[T dense.Float](t *testing.T) {
 	const n, pad, width = 20, 7, 12
 	for _, name := range sortedBetween {
 		p := drawnBetween[T](name, layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 4}, 740)
-		l := must.Have(layer.New(p, batch(4, 2, performer.Exact[T]{Causal: true}), between[name].opts))
+		l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))), between[name].opts))
 		x, padded := densetest.Normal[T](rand.New(densetest.Source(741)), n, width, 0, 1), dense.New[T](pad+n, width)
 		valid, at := make([]bool, pad+n), make([]int, pad+n)
 		for i := range padded.Rows {
@@ -465,7 +465,7 @@ func testLeftPadding[T dense.Float](t *testing.T) {
 func TestMultiHeadNormOfExtremes(t *testing.T) {
 	one := dense.Of(1, 1, []float64{1})
 	p := layer.Projections[float64]{Query: one, Key: one, Value: one, QueryNorm: []float64{2}, KeyNorm: []float64{3}}
-	l := must.Have(layer.New(p, batch(1, 1, performer.Exact[float64]{Causal: true}), layer.Options{}))
+	l := must.Have(layer.New(p, batch(1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true}))), layer.Options{}))
 	y := l.Forward(dense.Matrix[float64]{}, dense.Of(2, 1, []float64{0, 1e100}), performer.Sequences{})
 	assert.Zero(t, y.Data[0])
 	assert.InEpsilon(t, 1e100*math.Exp(6)/(1+math.Exp(6)), y.Data[1], 1e-14)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -13,12 +12,6 @@ import (
 // the rotary positions with which they were taken in, which [MultiHead.At] chooses. NewState returns
 // the errors of [performer.Batch.NewState].
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
-	return instance.Of(&multiHeadNewStateBoth, (*MultiHead[T]).NewState)(l)
-}
-
-var multiHeadNewStateBoth = instance.Both{multiHeadNewState[float32], multiHeadNewState[float64]}
-
-func multiHeadNewState[T dense.Float](l *MultiHead[T]) (*performer.State[T], error) {
 	if l.attention == nil {
 		return nil, errNoLayer
 	}
@@ -38,12 +31,6 @@ func multiHeadNewState[T dense.Float](l *MultiHead[T]) (*performer.State[T], err
 // Once memory is there, Step allocates nothing except the keys and values that exact attention
 // keeps. dst may be exactly x, or disjoint from x. Step panics with the shapes if they do not fit.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
-	return instance.Of(&multiHeadStepBoth, (*MultiHead[T]).Step)(l, dst, x, s)
-}
-
-var multiHeadStepBoth = instance.Both{multiHeadStep[float32], multiHeadStep[float64]}
-
-func multiHeadStep[T dense.Float](l *MultiHead[T], dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, x.Rows, out)

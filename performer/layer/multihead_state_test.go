@@ -23,7 +23,7 @@ import (
 func TestMultiHeadStep(t *testing.T) {
 	const n, width = 40, 12
 	linearForm := must.Have(performer.NewLinear[float64](must.Have(rff.ELU[float64](3)), performer.LinearOptions{Causal: true}))
-	for name, form := range map[string]performer.Attention[float64]{"exact": performer.Exact[float64]{Causal: true}, "linear": linearForm} {
+	for name, form := range map[string]performer.Attention[float64]{"exact": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), "linear": linearForm} {
 		for _, noOutput := range []bool{false, true} {
 			p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2, HeadDim: 3, Bias: true, NoOutput: noOutput}, densetest.Source(481)))
 			l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
@@ -58,7 +58,7 @@ func TestMultiHeadStep(t *testing.T) {
 // A layer steps over the state of a form of another package as over that of exact attention.
 func TestMultiHeadStepOfClusters(t *testing.T) {
 	const n, width = 1300, 8
-	clusters := must.Have(clusters.New(performer.Exact[float64]{}, clusters.Options{Threshold: 1e-30}, rand.NewPCG(1, 2)))
+	clusters := must.Have(clusters.New[float64](performer.ExactOptions{}, clusters.Options{Threshold: 1e-30}, rand.NewPCG(1, 2)))
 	p := must.Have(layer.Draw[float64](layer.Widths{Input: width, Heads: 4, KeyHeads: 2}, densetest.Source(484)))
 	x := dense.New[float64](n, width)
 	rng := rand.New(densetest.Source(485))
@@ -66,7 +66,7 @@ func TestMultiHeadStepOfClusters(t *testing.T) {
 		x.Data[i] = 3 * rng.NormFloat64()
 	}
 	var outs []dense.Matrix[float64]
-	for _, form := range []performer.Attention[float64]{performer.Exact[float64]{}, clusters} {
+	for _, form := range []performer.Attention[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters} {
 		l := must.Have(layer.New(p, batch(4, 2, form), layer.Options{}))
 		outs = append(outs, l.Step(dense.Matrix[float64]{}, x, must.Have(l.NewState())))
 	}
@@ -76,8 +76,8 @@ func TestMultiHeadStepOfClusters(t *testing.T) {
 func TestMultiHeadStepErrors(t *testing.T) {
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(483)))
 	_, err := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](ownForm{})), layer.Options{})).NewState()
-	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
-	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](performer.Exact[float32]{})), layer.Options{}))
+	assert.EqualError(t, err, "layer: performer: the form of head 0 is layer_test.ownForm, want a Linear, an Exact, a Landmarks or clusters of package clusters for a state")
+	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))), layer.Options{}))
 	assert.PanicsWithValue(t, "performer: the state belongs to no attention, want one of NewState", func() {
 		l.Step(dense.Matrix[float32]{}, dense.New[float32](1, 4), nil)
 	})
@@ -88,7 +88,7 @@ func TestMultiHeadStepAllocatesNothing(t *testing.T) {
 		t.Skip("the race detector lets pools forget")
 	}
 	p := must.Have(layer.Draw[float32](layer.Widths{Input: 4, Heads: 2}, densetest.Source(484)))
-	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](performer.Exact[float32]{})), layer.Options{}))
+	l := must.Have(layer.New(p, batch(2, 2, performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))), layer.Options{}))
 	x, s := dense.New[float32](3, 4), must.Have(l.NewState())
 	mark := s.Snapshot(nil)
 	step := func() {
@@ -103,5 +103,5 @@ func TestMultiHeadStepAllocatesNothing(t *testing.T) {
 type ownForm struct{}
 
 func (ownForm) Forward(dst, q, k, v dense.Matrix[float32]) dense.Matrix[float32] {
-	return performer.Exact[float32]{}.Forward(dst, q, k, v)
+	return must.Have(performer.NewExact[float32](performer.ExactOptions{})).Forward(dst, q, k, v)
 }

@@ -52,7 +52,7 @@ func testMultiHeadGolden[T dense.Float](t *testing.T) {
 		valid []bool
 		want  []float64
 	}{
-		"self": {performer.Exact[T]{}, nil, []float64{
+		"self": {must.Have(performer.NewExact[T](performer.ExactOptions{})), nil, []float64{
 			-0.4498016113450863, 0.31781621770099605, -1.053569951516772, 0.04313192878815686,
 			-0.44004989249778576, 0.29925515260681473, -1.0283443699673867, 0.014156780897958299,
 			-0.4395060232574323, 0.3111111339993167, -1.051230180284875, 0.04542784303634151,
@@ -60,7 +60,7 @@ func testMultiHeadGolden[T dense.Float](t *testing.T) {
 			-0.3981773035647063, 0.285291114060146, -1.0439025007312073, 0.057439256214058876,
 			-0.42891339457248107, 0.3117083980636752, -1.0629483200592602, 0.0669127651449909,
 		}},
-		"padding": {performer.Exact[T]{}, []bool{true, false, true, true, true, false}, []float64{
+		"padding": {must.Have(performer.NewExact[T](performer.ExactOptions{})), []bool{true, false, true, true, true, false}, []float64{
 			-0.48035445617728084, 0.3285749623187348, -1.0432913657573415, 0.01300375790438979,
 			-0.4806610367294944, 0.32908318373339457, -1.0439425003469256, 0.013722563603906335,
 			-0.47915498799796136, 0.32710996424499234, -1.0417301261084277, 0.011526686225443727,
@@ -68,7 +68,7 @@ func testMultiHeadGolden[T dense.Float](t *testing.T) {
 			-0.4160135004682918, 0.2833781259832983, -1.0224613836207443, 0.018947645190164508,
 			-0.44756512687955946, 0.30643241466010823, -1.0343542888885064, 0.018304878590837348,
 		}},
-		"causal": {performer.Exact[T]{Causal: true}, nil, []float64{
+		"causal": {must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})), nil, []float64{
 			-0.4677581753538787, 0.3356110410527052, -1.0691467477284446, 0.054690716209809476,
 			-0.41537820654056723, 0.2897770005030487, -1.0351550026037575, 0.03646919344987554,
 			-0.4395060232574323, 0.3111111339993167, -1.051230180284875, 0.04542784303634151,
@@ -144,7 +144,7 @@ func testMultiHead[T dense.Float](t *testing.T) {
 	const heads, keyHeads, d, dv = 4, 2, 3, 2
 	rng := rand.New(densetest.Source(220))
 	elu := must.Have(performer.NewLinear[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}))
-	forms := []performer.Attention[T]{elu, performer.Exact[T]{}, elu, elu}
+	forms := []performer.Attention[T]{elu, must.Have(performer.NewExact[T](performer.ExactOptions{})), elu, elu}
 	s := performer.Sequences{Queries: []int{5, 9, 0}, Keys: []int{7, 0, 4}, Valid: make([]bool, 11)}
 	for j := range s.Valid {
 		s.Valid[j] = j%3 != 1

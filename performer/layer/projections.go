@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -42,12 +41,6 @@ type Widths struct {
 // returns an error if a width is negative, does not fit the others or is too large for memory, or
 // if src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
-	return instance.Of(&drawProjectionsBoth, Draw[T])(w, src)
-}
-
-var drawProjectionsBoth = instance.Both{drawProjections[float32], drawProjections[float64]}
-
-func drawProjections[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
 	if err != nil {

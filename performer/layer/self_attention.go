@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/instance"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -27,12 +26,6 @@ import (
 // NewLinearSelfAttention returns an error if in or out is below 1, if out×in weights take more
 // memory than the machine has, or if src is nil.
 func NewLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Source) (*MultiHead[T], error) {
-	return instance.Of(&newLinearSelfAttentionBoth, NewLinearSelfAttention[T])(in, out, bias, src)
-}
-
-var newLinearSelfAttentionBoth = instance.Both{newLinearSelfAttention[float32], newLinearSelfAttention[float64]}
-
-func newLinearSelfAttention[T dense.Float](in, out int, bias bool, src rand.Source) (*MultiHead[T], error) {
 	if in < 1 || out < 1 {
 		return nil, fmt.Errorf("layer: in = %d, out = %d, want at least 1", in, out)
 	}

@@ -124,7 +124,7 @@ func TestContexts(t *testing.T) {
 	coder := must.Have(quantise.New[float64](4, quantise.Options{}, src()))
 	codes := must.Have(coder.Encode(t.Context(), x))
 	attention := estimate.UnbiasedOptions{MaxCost: math.Inf(1), Features: 8, Replicates: 4}
-	exact := performer.Exact[float64]{}
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	o := ridge.Options{Ratio: 1}
 
 	calls := map[string]struct {

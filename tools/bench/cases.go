@@ -212,7 +212,11 @@ func attend[T dense.Float](p parameters, form performer.Attention[T]) (func(), e
 
 // exact is exact softmax attention.
 func exact[T dense.Float](p parameters) (func(), error) {
-	return attend[T](p, performer.Exact[T]{Causal: p.causal})
+	e, err := performer.NewExact[T](performer.ExactOptions{Causal: p.causal})
+	if err != nil {
+		return nil, err
+	}
+	return attend[T](p, e)
 }
 
 // favor is linear attention with m positive features.

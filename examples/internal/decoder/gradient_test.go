@@ -10,6 +10,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -21,7 +22,7 @@ var tiny = Config{
 // exact returns exact attention for the heads of c.
 func exact[T dense.Float](c Config) func(int) (Attention[T], error) {
 	return func(int) (Attention[T], error) {
-		return performer.NewBatch[T](c.Heads, c.KeyHeads, performer.Exact[T]{Causal: true})
+		return performer.NewBatch[T](c.Heads, c.KeyHeads, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})))
 	}
 }
 

@@ -116,7 +116,7 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
 	d := keys.Cols
-	exact := performer.Exact[float32]{Causal: causal}
+	exact := performer.ExactOptions{Causal: causal}
 	switch f.Name {
 	case "mean":
 		exact.Scale = 1e-30 // zero would mean 1/√d
@@ -142,7 +142,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		return performer.NewLinear(phi, performer.LinearOptions{Causal: causal})
 	case "landmarks":
 		if !causal {
-			return performer.NewLandmarks(exact, f.Size, src)
+			return performer.NewLandmarks[float32](exact, f.Size, src)
 		}
 		z := dense.New[float32](min(f.Size, keys.Rows), d)
 		for i, row := range exprand.New(src).Perm(keys.Rows)[:z.Rows] {
@@ -153,7 +153,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		if !causal {
 			exact.Bits = 8
 		}
-		return clusters.New(exact, clusters.Options{Clusters: f.Size}, src)
+		return clusters.New[float32](exact, clusters.Options{Clusters: f.Size}, src)
 	}
-	return exact, nil
+	return performer.NewExact[float32](exact)
 }

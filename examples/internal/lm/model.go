@@ -62,7 +62,11 @@ func Open(dir string) (*Model, error) {
 // Exact returns exact attention for all layers of a model.
 func Exact(c decoder.Config) func(int) (decoder.Attention[float32], error) {
 	return func(int) (decoder.Attention[float32], error) {
-		return performer.NewBatch[float32](c.Heads, c.KeyHeads, performer.Exact[float32]{Causal: true})
+		exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+		if err != nil {
+			return nil, err
+		}
+		return performer.NewBatch[float32](c.Heads, c.KeyHeads, exact)
 	}
 }
 
