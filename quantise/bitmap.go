@@ -38,7 +38,7 @@ func (b Bitmap) word(from int) uint64 {
 
 // mask has a bit for every row of a chunk that counts.
 type mask struct {
-	words [chunk / 64]uint64
+	words [chunkRows / 64]uint64
 	all   bool // of the chunk
 }
 
@@ -102,5 +102,5 @@ func (m *mask) next(i int) int {
 		}
 		i = 64 * (w + 1)
 	}
-	return chunk
+	return chunkRows
 }

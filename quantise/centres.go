@@ -20,7 +20,7 @@ type centre[T dense.Float] struct {
 	square  float64 // ‖c‖²
 }
 
-func (q *quantiser[T]) Around(centres dense.Matrix[T]) (Quantiser[T], error) {
+func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error) {
 	centres.Check()
 	if centres.Rows < 1 || centres.Cols != q.in {
 		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d with K ≥ 1", centres.Rows, centres.Cols, q.in)

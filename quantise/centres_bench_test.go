@@ -61,7 +61,7 @@ func BenchmarkCentres(b *testing.B) {
 				q, err := quantise.New[float32](centredDim, quantise.Options{Bits: bits}, rand.NewPCG(1, 2))
 				require.NoError(b, err)
 				if looked >= 0 {
-					q, err = q.Around(data.centres)
+					q, err = q.WithCentres(data.centres)
 					require.NoError(b, err)
 				}
 				c, err := q.Encode(b.Context(), data.x)

@@ -38,7 +38,7 @@ func around[T dense.Float](t *testing.T, o quantise.Options, centres dense.Matri
 	t.Helper()
 	q, err := quantise.New[T](centres.Cols, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
-	q, err = q.Around(centres)
+	q, err = q.WithCentres(centres)
 	require.NoError(t, err)
 	return q
 }
@@ -152,7 +152,7 @@ func TestCentredBetween(t *testing.T) {
 			for range times {
 				planes[0].draw()
 				planes[1].draw()
-				q, err := plain.Around(centres)
+				q, err := plain.WithCentres(centres)
 				require.NoError(t, err)
 				c, err := q.Encode(t.Context(), x)
 				require.NoError(t, err)
@@ -282,7 +282,7 @@ func TestCentredEstimatesFollowTheLaws(t *testing.T) {
 	for draw := range n {
 		space.draw()
 		for i, o := range options {
-			q, err := plain[i].Around(l.centres)
+			q, err := plain[i].WithCentres(l.centres)
 			require.NoError(t, err)
 			c, err := q.Encode(t.Context(), l.x)
 			require.NoError(t, err)
@@ -323,7 +323,7 @@ func TestCentredEstimatesFollowTheLaws(t *testing.T) {
 	}
 }
 
-func TestAroundErrors(t *testing.T) {
+func TestWithCentresErrors(t *testing.T) {
 	q, err := quantise.New[float32](3, quantise.Options{}, rand.NewPCG(1, 1))
 	require.NoError(t, err)
 	for want, centres := range map[string]dense.Matrix[float32]{
@@ -333,7 +333,7 @@ func TestAroundErrors(t *testing.T) {
 		"quantise: centre 0 has the norm NaN, want up to 2¹⁰⁰":  dense.Of(1, 3, []float32{1, 2, float32(math.Inf(1))}),
 		"quantise: centre 0 has the norm 2e+32, want up to 2¹⁰": dense.Of(1, 3, []float32{2e32, 0, 0}),
 	} {
-		_, err := q.Around(centres)
+		_, err := q.WithCentres(centres)
 		assert.ErrorContains(t, err, want)
 	}
 }

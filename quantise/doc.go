@@ -11,7 +11,7 @@
 //   - the vectors that codes stand for: Decode
 //   - which scheme: "Schemes" below, and Theory for your dimension
 //   - keep codes in a file: WriteTo, Read; use a mapped file: View
-//   - smaller errors where rows lie in clusters, and searches of some clusters: Around
+//   - smaller errors where rows lie in clusters, and searches of some clusters: WithCentres
 //   - a rotation of your own: NewRotated
 //
 // For example
@@ -77,7 +77,7 @@
 //
 // # Centres
 //
-// Rows often lie about centres c: one mean, or those of clusters, as kmeans.Cluster finds them. Around
+// Rows often lie about centres c: one mean, or those of clusters, as kmeans.Cluster finds them. WithCentres
 // makes a quantiser of x − c, whose codes have errors in proportion to ‖x−c‖ in place of ‖x‖. It stores
 // g = (x−c)ᵀc of each row as well. For every t
 //
@@ -132,13 +132,13 @@
 // Given the code of a row, the estimate e of a cosine ρ errs by √(1−ρ²)·σ·w. Here σ² =
 // (‖s‖²/(sᵀu)² − 1)/(d'−1) is known for the row, and w is a coordinate of a uniformly random direction
 // of R^(d'−1), in units of its standard deviation. Let z be a number that w exceeds with the probability
-// Miss/k at most. The largest ρ with e ≥ ρ − z·σ·√(1−ρ²) is the upper bound of the row.
+// MissProbability/k at most. The largest ρ with e ≥ ρ − z·σ·√(1−ρ²) is the upper bound of the row.
 //
 // Search reads the k rows with the best estimates, and goes through the codes once more for rows of
 // which the upper bound is above the worst of these k. It reads those in the order of their bounds, up to
 // 64 at a time, until no bound is above the worst exact value of the list. One of the true k rows is
 // left out only if its estimate is more than z standard errors too low, and so the whole list is exact
-// with a probability of at least 1 − Miss. Rows with nearly equal values are all read.
+// with a probability of at least 1 − MissProbability. Rows with nearly equal values are all read.
 //
 // z is that of a normal variate, or √3 if that is more: from √3 on the tail of a normal variate is
 // above that of w, whose square has the law (d'−1)·Beta(½, (d'−2)/2), in every dimension. What the
@@ -155,7 +155,7 @@
 //	4               26           58
 //	8               11           11
 //
-// rows with Miss = 0.01, and all lists were exact. BenchmarkRerank counts.
+// rows with MissProbability = 0.01, and all lists were exact. BenchmarkRerank counts.
 //
 // # Rotations
 //

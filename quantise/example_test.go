@@ -103,7 +103,7 @@ func ExampleCodes_Between() {
 }
 
 // Rows in two clusters have codes of x − c, which err less.
-func ExampleQuantiser_Around() {
+func ExampleQuantiser_WithCentres() {
 	const n, d = 1000, 64
 	rng := rand.New(rand.NewPCG(1, 1))
 	rows, query := dense.New[float32](n, d), make([]float32, d)
@@ -117,7 +117,7 @@ func ExampleQuantiser_Around() {
 	}
 	clusters, _ := kmeans.Cluster(context.Background(), rows, 2, 10, kmeans.Options[float32]{}, rng)
 	q, _ := quantise.New[float32](d, quantise.Options{Bits: 4}, rng)
-	centred, _ := q.Around(clusters.Centres)
+	centred, _ := q.WithCentres(clusters.Centres)
 	for _, q := range []quantise.Quantiser[float32]{q, centred} {
 		codes, _ := q.Encode(context.Background(), rows)
 		hit := codes.Search(make([]quantise.Hit, 1), query, quantise.SquaredDistance)[0]

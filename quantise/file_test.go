@@ -335,7 +335,7 @@ func FuzzFile(f *testing.F) {
 		f.Add(bytes.Clone(b.Bytes()))
 
 		x, centres := clusters[float32](3, 8, 2, 1, 0.1, 1)
-		q, err = q.Around(centres)
+		q, err = q.WithCentres(centres)
 		require.NoError(f, err)
 		c, err = q.Encode(context.Background(), x)
 		require.NoError(f, err)

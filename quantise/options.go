@@ -24,9 +24,9 @@ type SearchOptions[T dense.Float] struct {
 	// with its error if that is not nil. The sum of len(ids) is the number of rows it looks at.
 	Rows func(dst dense.Matrix[T], segment int, ids []int) error
 
-	// Miss is the probability, over rotations, that Search with Rows leaves out a row that is among
+	// MissProbability is the probability, over rotations, that Search with Rows leaves out a row that is among
 	// the best: at most so many lists are not those of a search of the exact rows. Zero means 0.01.
-	Miss float64
+	MissProbability float64
 
 	// Centres is the number of centres of the quantiser whose rows a query looks at, those nearest to the
 	// query by the measure: rows of all other centres do not count. Rows without a centre always do. 0

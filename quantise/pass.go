@@ -12,42 +12,45 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// search is a pass of queries over the codes of segments.
+// search is a search of queries in the codes of segments. It scans the codes once, or twice if exact
+// rows are read.
 type search[T dense.Float] struct {
 	q        *quantiser[T]
 	by       Measure
-	ctx      context.Context // nil if nothing ends the pass
+	ctx      context.Context // nil if the search has none
 	options  SearchOptions[T]
 	segments []segment
 	n        int // rows of all segments
-	pieces   []piece
+	ranges   []blockRange
 
-	queries, kept []*query[T] // those of this search, and with those of others
+	queries, kept []*query[T] // of this search, and with memory of earlier ones
 	values        []float64   // results of Estimates; nil in a search
-	bounded       bool        // rows in reach are wanted, not those with the best estimates
+	secondPass    bool        // finds rows whose upper bounds exceed the worst exact value
 
-	desk           // of the queries, without centres
-	last    aim[T] // the query and the centre that estimates were for last
-	reading reading[T]
+	roundedQueries                   // used if the quantiser has no centres
+	last           shiftedQueries[T] // the shifted query of the last estimate
+
+	rowData []T // exact rows and their numbers
+	rowIDs  []int
 }
 
-// segment is the rows of one of the Codes of a search, of which the first has the number base among
-// the rows of all.
+// segment is the rows of one of the Codes of a search. base is the number of its first row among the
+// rows of all segments.
 type segment struct {
 	rows rows
 	base int
 }
 
-// piece is places [lo, hi) of a block.
-type piece struct {
+// blockRange is places [lo, hi) of a block, which one goroutine scans.
+type blockRange struct {
 	segment, cluster int
 	b                *block
 	lo, hi           int
 }
 
 const (
-	pieceBytes = 1 << 18 // of codes
-	chunk      = 256     // rows that a kernel takes at a time
+	rangeBytes = 1 << 18 // of the codes of a blockRange
+	chunkRows  = 256     // rows that a kernel takes at a time
 	group      = 8       // queries that it takes at a time
 )
 
@@ -66,7 +69,7 @@ func (s *search[T]) add(c *codes[T]) {
 	s.n += all.n
 }
 
-// locate returns the segment of a row among all, and the number it has there.
+// locate returns the segment of a row, and the number of the row in the segment.
 func (s *search[T]) locate(row int) (segment, id int) {
 	for s.segments[segment].base+s.segments[segment].rows.n <= row {
 		segment++
@@ -77,96 +80,96 @@ func (s *search[T]) locate(row int) (segment, id int) {
 // end keeps the memory of the search, but not the codes.
 func (s *search[T]) end() {
 	clear(s.segments)
-	clear(s.pieces)
-	s.segments, s.pieces, s.queries = s.segments[:0], s.pieces[:0], nil
-	s.ctx, s.options, s.values, s.bounded = nil, SearchOptions[T]{}, nil, false
+	clear(s.ranges)
+	s.segments, s.ranges, s.queries = s.segments[:0], s.ranges[:0], nil
+	s.ctx, s.options, s.values, s.secondPass = nil, SearchOptions[T]{}, nil, false
 	s.split = false
 	s.q.searches.Put(s)
 }
 
-// run goes through all rows.
+// run scans all rows.
 func (s *search[T]) run() {
 	idle := true
 	for _, x := range s.queries {
-		idle = idle && (x.norm != x.norm || x.k == 0 || s.bounded && math.IsInf(x.least, 1))
+		idle = idle && (x.norm != x.norm || x.k == 0 || s.secondPass && math.IsInf(x.least, 1))
 	}
 	if idle && s.values == nil {
 		return
 	}
-	size := max(pieceBytes/(8*s.q.words)/chunk, 1) * chunk
-	s.pieces = s.pieces[:0]
+	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
+	s.ranges = s.ranges[:0]
 	for i := range s.segments {
 		all := &s.segments[i].rows
 		for k, c := range all.clusters {
 			n := c.before(all.n)
-			if n == 0 || !slices.ContainsFunc(s.queries, func(x *query[T]) bool { return x.looksAt(k) }) {
+			if n == 0 || !slices.ContainsFunc(s.queries, func(x *query[T]) bool { return x.scans(k) }) {
 				continue
 			}
 			for _, b := range c.blocks {
 				end := min(b.size, n-b.first)
 				for lo := 0; lo < end; lo += size {
-					s.pieces = append(s.pieces, piece{i, k, b, lo, min(lo+size, end)})
+					s.ranges = append(s.ranges, blockRange{i, k, b, lo, min(lo+size, end)})
 				}
 			}
 		}
 	}
-	parallel.Do(len(s.pieces), s)
+	parallel.Do(len(s.ranges), s)
 }
 
-// part is the memory of a piece.
-type part struct {
-	products [group * chunk]float32
-	scores   [chunk]float32
-	factors  [chunk]float32 // of products in scores
-	squares  [chunk]float32 // of norms
+// workspace is the memory of a goroutine that scans a blockRange.
+type workspace struct {
+	products [group * chunkRows]float32
+	scores   [chunkRows]float32
+	factors  [chunkRows]float32 // of products in scores
+	squares  [chunkRows]float32 // of norms
 	split    []uint64
-	lists    []list
+	results  []results
 	mask     mask
 }
 
-// list is what a piece found for a query.
-type list struct {
-	best, reach []candidate // as those of the query
+// results are the candidates of a query in a blockRange.
+type results struct {
+	best, possible []candidate // see query
 }
 
-// Piece goes through the rows of piece i.
+// Piece scans range i.
 func (s *search[T]) Piece(i int) {
 	if s.ended() {
 		return
 	}
-	p, at := s.q.parts.Get(), &s.pieces[i]
-	for len(p.lists) < len(s.queries) {
-		p.lists = append(p.lists, list{})
+	p, at := s.q.workspaces.Get(), &s.ranges[i]
+	for len(p.results) < len(s.queries) {
+		p.results = append(p.results, results{})
 	}
 	for k := range s.queries {
-		p.lists[k].best, p.lists[k].reach = p.lists[k].best[:0], p.lists[k].reach[:0]
+		p.results[k].best, p.results[k].possible = p.results[k].best[:0], p.results[k].possible[:0]
 	}
-	queries, d := s.queries, &s.desk
+	queries, d := s.queries, &s.roundedQueries
 	if s.q.centres != nil {
-		a := s.q.aims.Get()
-		defer s.q.aims.Put(a)
+		a := s.q.shifted.Get()
+		defer s.q.shifted.Put(a)
 		a.reset()
 		for _, x := range s.queries {
-			if x.looksAt(at.cluster) {
-				s.aimAt(a, x, at.cluster)
+			if x.scans(at.cluster) {
+				s.shift(a, x, at.cluster)
 			}
 		}
-		queries, d = a.queries, &a.desk
+		queries, d = a.queries, &a.roundedQueries
 	}
-	for lo := at.lo; lo < at.hi; lo += chunk {
-		s.scan(p, at, lo, min(lo+chunk, at.hi), queries, d)
+	for lo := at.lo; lo < at.hi; lo += chunkRows {
+		s.scan(p, at, lo, min(lo+chunkRows, at.hi), queries, d)
 	}
 	for k, x := range s.queries {
-		x.merge(&p.lists[k])
+		x.merge(&p.results[k])
 	}
-	s.q.parts.Put(p)
+	s.q.workspaces.Put(p)
 }
 
 // ended reports whether the context has ended, if the search has one.
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
-// scan goes through the rows in places [lo, hi) of the block of a piece, up to the end of the context.
-func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d *desk) {
+// scan scans the rows in places [lo, hi) of a block. It stops when the context ends.
+func (s *search[T]) scan(p *workspace, at *blockRange, lo, hi int, queries []*query[T], d *roundedQueries) {
 	b := at.b
 	if !s.count(&p.mask, at.segment, b, lo, hi-lo) {
 		return
@@ -175,18 +178,18 @@ func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d 
 		p.split = scratch.Resize(p.split, (hi-lo)*scan.SplitWords(q.words, q.width))
 		scan.Split(p.split, b.words[lo*q.words:hi*q.words], q.words, q.width)
 	}
-	c := s.stretch(p, at, lo, hi)
+	c := s.chunk(p, at, lo, hi)
 	for k := 0; k < len(queries) && !s.ended(); k += group {
 		some := queries[k:min(k+group, len(queries))]
 		s.products(p, b, lo, hi, some, d)
 		for j, x := range some {
 			products := p.products[j*(hi-lo):][:hi-lo]
 			switch {
-			case s.bounded:
-				s.offerReach(p, x, &p.lists[x.index], &c, products)
+			case s.secondPass:
+				s.offerPossible(p, x, &p.results[x.index], &c, products)
 				continue
 			case s.values == nil:
-				s.offer(p, x, &p.lists[x.index], &c, products)
+				s.offer(p, x, &p.results[x.index], &c, products)
 				continue
 			}
 			for i, v := range products {
@@ -196,9 +199,9 @@ func (s *search[T]) scan(p *part, at *piece, lo, hi int, queries []*query[T], d 
 	}
 }
 
-// products computes sᵀp of the rows in places [lo, hi), for a search in codes of 1 bit from the rounded
+// products computes sᵀp of the rows in places [lo, hi). A search in codes of 1 bit uses the rounded
 // queries.
-func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T], d *desk) {
+func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T], d *roundedQueries) {
 	q, n := s.q, hi-lo
 	rows := b.words[lo*q.words : hi*q.words]
 	if q.unit > 0 || d.split {
@@ -220,20 +223,20 @@ func (s *search[T]) products(p *part, b *block, lo, hi int, some []*query[T], d 
 		case q.width > 1 || s.values != nil:
 			scan.Levels(out, rows, q.levels, x.arranged, q.words, q.width)
 		default:
-			if d.split { // whole numbers below 2²⁴: half the sum of all weights and those with signs
+			if d.split { // integers below 2²⁴: half of the sum of all weights and of the signed weights
 				vecmath.Affine(out, out, 0.5, float32(0.5*x.sum))
 			} else {
 				scan.Signs(out, rows, x.planes, q.words)
 			}
-			// The sum of the weights with the sign of their codes.
+			// out becomes the sum of the weights, each with the sign of its code.
 			scale := float64(q.levels[1]) * x.step
 			vecmath.Affine(out, out, float32(2*scale), float32(-scale*x.sum))
 		}
 	}
 }
 
-// product computes sᵀp of a row for the query as it is.
-func (s *search[T]) product(row []uint64, x *query[T], d *desk) float64 {
+// product computes sᵀp of a row from the query that is not rounded to few bits.
+func (s *search[T]) product(row []uint64, x *query[T], d *roundedQueries) float64 {
 	q := s.q
 	var out [1]float32
 	switch {

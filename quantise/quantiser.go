@@ -96,7 +96,7 @@ type Quantiser[T dense.Float] interface {
 	// integrals and takes longer than later ones.
 	Theory(cosine float64) (mean, variance float64)
 
-	// Around returns a quantiser with the same rotations that makes codes of x − c, where c is the row
+	// WithCentres returns a quantiser with the same rotations that makes codes of x − c, where c is the row
 	// of centres (K×d) that is nearest to x, or 0 if that is nearer: "Centres" in the package's
 	// documentation says what that gains. A single centre may be the mean of the rows; several come
 	// from kmeans.Cluster. Centres of the quantiser itself are replaced. Centres are copied, twice: as
@@ -106,9 +106,9 @@ type Quantiser[T dense.Float] interface {
 	// ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d) more a row, as a matrix
 	// product.
 	//
-	// Around returns an error if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a norm
+	// WithCentres returns an error if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a norm
 	// above 2¹⁰⁰, or if all take 4 GiB as float64 or more.
-	Around(centres dense.Matrix[T]) (Quantiser[T], error)
+	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
 	// Encode returns the codes of the rows of x (n×d), which may have no rows yet. Errors and cost are
 	// those of Codes.Append.
@@ -130,7 +130,7 @@ type Quantiser[T dense.Float] interface {
 	// RaBitQ has that law for each code; Search returns an error for other schemes.
 	//
 	// Search returns an error if the numbers of lists, columns or sets do not fit, if there is no such
-	// measure, if Centres is negative, if Miss is not within (0, 1) or set without Rows, if a segment is
+	// measure, if Centres is negative, if MissProbability is not within (0, 1) or set without Rows, if a segment is
 	// nil or of another quantiser, or if a row of Rows is not finite; and the error of ctx if ctx ends
 	// before the search does. Lists hold anything then. Queries that are not finite are no errors:
 	// their values are NaN, of the first rows that count. It panics if ctx is nil.
@@ -168,10 +168,10 @@ type quantiser[T dense.Float] struct {
 	nearest *nearest[T]
 
 	*laws
-	searches pool.Of[search[T]]
-	parts    pool.Of[part]
-	rows     pool.Of[encoder[T]]
-	aims     pool.Of[aim[T]]
+	searches   pool.Of[search[T]]
+	workspaces pool.Of[workspace]
+	rows       pool.Of[encoder[T]]
+	shifted    pool.Of[shiftedQueries[T]]
 }
 
 // laws are what is computed once, for quantisers with the same levels.
@@ -210,9 +210,9 @@ func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], err
 
 // UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an error
 // if the bytes are not those of a quantiser, damaged or of another version, if they are of one over
-// rotations of the caller, if d' is not the one of d, or if New or Around would return an error. Time
+// rotations of the caller, if d' is not the one of d, or if New or WithCentres would return an error. Time
 // and memory are those of New, O(d'·Bits), which follow from d and not from the number of bytes, and of
-// Around.
+// WithCentres.
 func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 	h, err := headerOf(data)
 	if err != nil {
@@ -261,7 +261,7 @@ func draw[T dense.Float](h header) (Quantiser[T], error) {
 	if h.centres == 0 {
 		return q, nil
 	}
-	return q.Around(vectorsOf[T](h))
+	return q.WithCentres(vectorsOf[T](h))
 }
 
 // orderOf returns d' for d.

@@ -11,57 +11,62 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// query is one of the queries of a search.
+// query is a query q of a search, or a shifted query q − tc for rows x of a centre c. Then
+//
+//	xᵀq      = product + t·(x−c)ᵀc + (x−c)ᵀ(q − tc)
+//	‖x − q‖² = ‖x−c‖² + distance + 2·short·(x−c)ᵀc − 2·(x−c)ᵀ(q − tc)
 type query[T dense.Float] struct {
 	scaling
 	norm  float64 // of the scaled query, NaN if it is not finite
 	index int     // among the queries of the search
 
-	unit     []float32 // the rotated query over its norm
-	arranged []float32 // unit as package scan takes it, if levels have no unit
-	// If levels have a unit, or rows are split: the unit vector as multiples of a step is in place at of
-	// the digits of the search, and scale is the product of that step with the unit.
+	direction []float32 // the rotated query divided by its norm
+	arranged  []float32 // direction in the order of package scan, if levels have no unit
+	// If levels have a unit or rows are split, roundedQueries.digits[at:] holds direction as multiples of a
+	// step, and scale is the product of the step and the unit.
 	at    int
 	scale float32
-	slack float64 // how much larger a product of split rows may be
-	// For codes of 1 bit: the unit vector as multiples of step, and their sum.
+	slack float64 // a bound of the rounding error of a product of split rows
+	// For codes of 1 bit: direction as multiples of step, and their sum.
 	planes []uint64
 	step   float64
 	sum    float64
 
-	k     int // rows wanted
+	k     int // number of rows to find
 	mu    sync.Mutex
 	best  []candidate   // the heap of the best rows, the worst first
 	worst atomic.Uint64 // bits of the score of the worst of k, −Inf before
 
-	// If exact rows are read: the heap of the best k by exact values, the score of the worst of them, the
-	// rows that may be above that with upper bounds of their scores, the length of what rounding left
-	// of the unit vector, and the standard errors of a bound.
-	exact []candidate
-	least float64
-	reach []candidate
-	rest  float64
-	z     float64
+	// If exact rows are read:
+	exact    []candidate // the heap of the best k rows by exact values
+	least    float64     // the score of the worst of them
+	possible []candidate // other rows whose upper bounds exceed least, with these bounds
+	rest     float64     // the norm of the rounding error of direction
+	z        float64     // the number of standard errors of an upper bound
 
-	// With centres, or if it is scaled: the query. With centres: the query rotated, the clusters it looks at
-	// (none means all), memory for the choice, and what a query about a centre needs of that.
-	vector, rotated []T
-	some            []bool
-	chosen          []candidate
-	sight[T]
+	vector  []T    // q, with centres or if the query is scaled
+	rotated []T    // the rotated query
+	some    []bool // the clusters to scan; none means all
+	chosen  []candidate
+
+	of                *query[T]  // q of a shifted query, or the query itself
+	centre            *centre[T] // c of a shifted query
+	t, short          float64    // qᵀc/‖c‖², which makes q − tc shortest, and 1 − t
+	product, distance float64    // qᵀc and ‖q − c‖²
 }
 
-// desk is memory for queries as package scan takes them.
-type desk struct {
-	digits  []uint64 // of all queries
-	whole   []int16
-	weights []int8
-	bits    []uint8
-	row     []uint64
-	split   bool // rows are split for products with many queries
+// roundedQueries are queries rounded to integers, in the order of package scan, and memory for the
+// rounding.
+type roundedQueries struct {
+	digits   []uint64 // of all queries
+	integers []int16
+	weights  []int8
+	bits     []uint8
+	row      []uint64
+	split    bool // products of many queries are computed from split rows
 }
 
-// prepare makes query i, for the best k rows.
+// prepare makes query i, which finds the best rows, as many as wanted.
 func (s *search[T]) prepare(i int, from []T, wanted int) {
 	q := s.q
 	n := q.elements()
@@ -70,7 +75,7 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 	}
 	s.queries = s.kept[:i+1]
 	x := s.kept[i]
-	x.k, x.best, x.reach = wanted, x.best[:0], x.reach[:0]
+	x.k, x.best, x.possible = wanted, x.best[:0], x.possible[:0]
 	x.worst.Store(math.Float64bits(math.Inf(-1)))
 
 	x.of, x.index = x, i
@@ -84,28 +89,28 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 		x.norm = math.NaN()
 	}
 	if s.options.Rows != nil {
-		x.z = deviations(s.options.Miss / float64(max(wanted, 1)))
+		x.z = normalQuantile(s.options.MissProbability / float64(max(wanted, 1)))
 	}
 	if q.centres != nil {
 		x.vector = append(x.vector[:0], from...)
-		s.choose(x)
+		s.chooseCentres(x)
 		return
 	}
-	q.round(&s.desk, x, i)
+	q.round(&s.roundedQueries, x, i)
 	x.rest = 0
 	if s.options.Rows != nil {
-		x.rest = q.remainder(&s.desk, x)
+		x.rest = q.remainder(&s.roundedQueries, x)
 	}
 }
 
-// round makes query i of those on a desk from the rotated query.
-func (q *quantiser[T]) round(s *desk, x *query[T], i int) {
+// round rounds the rotated query, which becomes query i of s.
+func (q *quantiser[T]) round(s *roundedQueries, x *query[T], i int) {
 	n := q.elements()
-	x.unit = scratch.Resize(x.unit, n)
+	x.direction = scratch.Resize(x.direction, n)
 	for i, v := range x.rotated {
-		x.unit[i] = 0
+		x.direction[i] = 0
 		if x.norm > 0 {
-			x.unit[i] = float32(float64(v) / x.norm)
+			x.direction[i] = float32(float64(v) / x.norm)
 		}
 	}
 	x.slack = 0
@@ -117,45 +122,45 @@ func (q *quantiser[T]) round(s *desk, x *query[T], i int) {
 	}
 	if q.unit == 0 {
 		x.arranged = scratch.Resize(x.arranged, scan.Arranged(q.words, q.width))
-		scan.Arrange(x.arranged, x.unit, q.words, q.width)
+		scan.Arrange(x.arranged, x.direction, q.words, q.width)
 	}
 }
 
 // multiples writes the digits of query i.
-func (q *quantiser[T]) multiples(s *desk, x *query[T], i int) {
-	n, size := len(x.unit), q.digitWords()
+func (q *quantiser[T]) multiples(s *roundedQueries, x *query[T], i int) {
+	n, size := len(x.direction), q.digitWords()
 	x.at = i * size
 	if need := x.at + size; need > len(s.digits) {
 		s.digits = append(s.digits, make([]uint64, need-len(s.digits))...)
 	}
-	s.whole = scratch.Resize(s.whole, n)
+	s.integers = scratch.Resize(s.integers, n)
 	if q.width == 1 {
 		for i, w := range s.weights {
-			s.whole[i] = int16(w)
+			s.integers[i] = int16(w)
 		}
 	} else {
-		step, unit := scan.Round(s.whole, x.unit), q.unit
+		step, unit := scan.Round(s.integers, x.direction), q.unit
 		if unit == 0 {
 			unit = float64(q.levels[1<<(q.width-1)])
-			// What Round leaves, and what sums of float32 and the rounding of levels add at most.
+			// Bounds of the errors of Round, of sums in float32 and of rounded levels.
 			rest := math.Sqrt(float64(n)) * step / 2
 			x.slack = unit * float64(int(1)<<q.width) * math.Sqrt(float64(n)) * (rest + float64(n+16)*0x1p-23)
 		}
 		x.scale = float32(unit * step)
 	}
-	scan.Digits(s.digits[x.at:][:size], s.whole, q.words, q.width)
+	scan.Digits(s.digits[x.at:][:size], s.integers, q.words, q.width)
 }
 
-// remainder returns the length of what rounding left of the unit vector.
-func (q *quantiser[T]) remainder(s *desk, x *query[T]) float64 {
+// remainder returns the norm of the rounding error of x.direction.
+func (q *quantiser[T]) remainder(s *roundedQueries, x *query[T]) float64 {
 	sum := 0.0
-	for i, v := range x.unit {
+	for i, v := range x.direction {
 		rest := 0.0
 		switch {
 		case q.width == 1:
 			rest = float64(v) - float64(x.step*float64(s.weights[i]))
 		case q.unit > 0:
-			rest = float64(v) - float64(float64(x.scale)/q.unit*float64(s.whole[i]))
+			rest = float64(v) - float64(float64(x.scale)/q.unit*float64(s.integers[i]))
 		}
 		sum += float64(rest * rest)
 	}
@@ -163,13 +168,13 @@ func (q *quantiser[T]) remainder(s *desk, x *query[T]) float64 {
 }
 
 // slice rounds a query for codes of 1 bit.
-func (q *quantiser[T]) slice(s *desk, x *query[T]) {
-	n, words := len(x.unit), q.words
-	x.step = largest(x.unit) / scan.MaxWeight
+func (q *quantiser[T]) slice(s *roundedQueries, x *query[T]) {
+	n, words := len(x.direction), q.words
+	x.step = largest(x.direction) / scan.MaxWeight
 	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)
 	x.planes, s.row = scratch.Resize(x.planes, scan.PlaneWords(words)), scratch.Resize(s.row, words)
 	sum := 0
-	for i, v := range x.unit {
+	for i, v := range x.direction {
 		s.weights[i] = 0
 		if x.step > 0 {
 			s.weights[i] = int8(math.RoundToEven(float64(v) / x.step))

@@ -107,7 +107,7 @@ func (in *input) rows(r *rows, f *format) (*rows, error) {
 		if err == nil && f.centred && uint64(r.n+n) > math.MaxUint32 {
 			err = fmt.Errorf("%d rows with centres after %d, want less than 2³²", n, r.n)
 		}
-		var p filed
+		var p filePart
 		if err == nil && n > 0 {
 			p, err = in.part(n, f)
 		}
@@ -122,13 +122,13 @@ func (in *input) rows(r *rows, f *format) (*rows, error) {
 }
 
 // filed is rows of a part of a file: labels as they come, and the rows in a block cluster by cluster.
-type filed struct {
+type filePart struct {
 	labels []uint32
 	rows   *block
 }
 
 // followed returns r with the rows of a part.
-func (r *rows) followed(p filed, f *format) *rows {
+func (r *rows) followed(p filePart, f *format) *rows {
 	next := &rows{n: r.n + p.rows.size, clusters: make([]cluster, f.clusters)}
 	copy(next.clusters, r.clusters)
 	counts := make([]int, f.clusters)
@@ -276,7 +276,7 @@ func (in *input) head(first int, f *format) (int, error) {
 }
 
 // part reads the body of a part of n rows.
-func (in *input) part(n int, f *format) (p filed, err error) {
+func (in *input) part(n int, f *format) (p filePart, err error) {
 	b := &block{size: n}
 	p.rows = b
 	arrays := 0
@@ -317,7 +317,7 @@ func (in *input) part(n int, f *format) (p filed, err error) {
 }
 
 // check reports what Append cannot have made.
-func (f *format) check(p filed) error {
+func (f *format) check(p filePart) error {
 	for i, label := range p.labels {
 		if uint64(label) >= uint64(f.clusters) {
 			return fmt.Errorf("row %d of the part has centre %d of %d", i, label, f.clusters-1)

@@ -103,7 +103,7 @@ func sameExactRows[T dense.Float](t *testing.T, c quantise.Codes[T], x, large, s
 	const k = 5
 	search := func(query dense.Matrix[T], by quantise.Measure) []quantise.Hit {
 		hits := [][]quantise.Hit{make([]quantise.Hit, k)}
-		require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), Miss: 1e-6}, c), what)
+		require.NoError(t, c.Quantiser().Search(t.Context(), hits, query, by, quantise.SearchOptions[T]{Rows: quantise.RowsOf(x), MissProbability: 1e-6}, c), what)
 		return hits[0]
 	}
 	q := doubles(same.Row(0))

@@ -127,7 +127,7 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.M
 	return nil
 }
 
-// checkOptions checks the options of a search of so many segments, and sets Miss.
+// checkOptions checks the options of a search of so many segments, and sets MissProbability.
 func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
 	for i, sets := range [...][]Bitmap{o.Only, o.Except} {
 		if sets != nil && len(sets) != segments {
@@ -135,15 +135,15 @@ func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
 		}
 	}
 	switch {
-	case o.Rows == nil && o.Miss != 0:
-		return fmt.Errorf("quantise: Miss = %v without Rows", o.Miss)
+	case o.Rows == nil && o.MissProbability != 0:
+		return fmt.Errorf("quantise: MissProbability = %v without Rows", o.MissProbability)
 	case o.Centres < 0:
 		return fmt.Errorf("quantise: Centres = %d, want at least 0", o.Centres)
-	case !(o.Miss >= 0 && o.Miss < 1):
-		return fmt.Errorf("quantise: Miss = %v, want a probability between 0 and 1", o.Miss)
+	case !(o.MissProbability >= 0 && o.MissProbability < 1):
+		return fmt.Errorf("quantise: MissProbability = %v, want a probability between 0 and 1", o.MissProbability)
 	}
-	if o.Miss == 0 {
-		o.Miss = 0.01
+	if o.MissProbability == 0 {
+		o.MissProbability = 0.01
 	}
 	return nil
 }
@@ -214,8 +214,8 @@ func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 		product := 0.0
 		switch {
 		case x.centre != nil:
-			product = x.about(InnerProduct, norm, along, cosine)
-			norm = x.whole(norm, along)
+			product = x.centredValue(InnerProduct, norm, along, cosine)
+			norm = x.fullNorm(norm, along)
 		case norm > 0:
 			product = norm * x.norm * cosine
 		}
@@ -225,7 +225,7 @@ func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
 	}
 	if x.centre != nil {
-		return x.about(s.by, norm, along, cosine)
+		return x.centredValue(s.by, norm, along, cosine)
 	}
 	if norm == 0 {
 		cosine = 0
@@ -244,7 +244,7 @@ func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 
 // estimate returns the value for a row and its error.
 func (s *search[T]) estimate(of *query[T], c code) Estimate {
-	x, d := s.aimed(of, c.cluster)
+	x, d := s.shiftedFor(of, c.cluster)
 	cosine := s.product(c.words, x, d) * c.ratio
 	e := Estimate{Value: s.value(x, c.norm, c.along, cosine)}
 	if c.norm == 0 || x.norm == 0 {
@@ -266,7 +266,7 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 		if x.centre == nil {
 			break
 		}
-		if whole := x.whole(c.norm, c.along) * of.norm; whole > 0 {
+		if whole := x.fullNorm(c.norm, c.along) * of.norm; whole > 0 {
 			e.StdErr *= c.norm * x.norm / whole
 		} else {
 			e.StdErr = 0

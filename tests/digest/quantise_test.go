@@ -34,7 +34,7 @@ func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 		for _, bits := range []int{1, 2, 4, 8} {
 			q, err := quantise.New[T](d, quantise.Options{Scheme: scheme, Bits: bits}, rand.NewPCG(4, 5))
 			require.NoError(t, err)
-			around, err := q.Around(centres)
+			around, err := q.WithCentres(centres)
 			require.NoError(t, err)
 			for i, q := range []quantise.Quantiser[T]{q, around} {
 				codesOfQuantiser(t, fmt.Sprintf("%T %v %d%s ", T(0), scheme, bits, [...]string{"", " around"}[i]), q, x, queries, add)

@@ -6,23 +6,23 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// stretch is the rows of a chunk.
-type stretch struct {
+// chunk is up to chunkRows rows of a block, with what all queries need of them.
+type chunk struct {
 	b       *block
 	lo, n   int // places of b
 	segment int
 	base    int     // the number of the first row of the segment among those of all segments
 	longest float64 // norm
 	factor  float64 // the largest
-	across  float64 // of every row at most; only if rows in reach are wanted
+	across  float64 // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
 	// With centres, for cosines: bounds of the norms of rows.
 	shortestWhole, longestWhole float64
 }
 
-// stretch prepares what queries share in places [lo, hi) of the block of a piece.
-func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
+// chunk returns places [lo, hi) of a block.
+func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
 	b := at.b
-	r := stretch{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
+	r := chunk{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
 	if s.values != nil {
 		return r
 	}
@@ -42,7 +42,7 @@ func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
 		vecmath.Multiply(factors, b.ratios[lo:hi])
 	}
 	r.factor, r.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
-	if s.bounded {
+	if s.secondPass {
 		r.across = s.q.across(p, b, lo, hi)
 	}
 	if s.by == SquaredDistance || s.q.centres != nil {
@@ -60,8 +60,8 @@ func (s *search[T]) stretch(p *part, at *piece, lo, hi int) stretch {
 	return r
 }
 
-// offer takes rows that are among the best so far into the list of a query.
-func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []float32) {
+// offer adds rows that are among the best so far to the results of a query.
+func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
 	worst := math.Float64frombits(x.of.worst.Load())
 	if len(l.best) == x.k {
 		if x.k == 0 {
@@ -69,7 +69,7 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 		}
 		worst = max(worst, l.best[0].score)
 	}
-	if s.below(p, x, r, products, 0, worst) {
+	if s.allBelow(p, x, r, products, 0, worst) {
 		return
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
@@ -80,7 +80,7 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 			continue
 		}
 		if x.slack > 0 {
-			if score = s.score(x, norm, along, s.product(r.b.code(place, s.q.words).words, x, &s.desk)*ratio); score < worst {
+			if score = s.score(x, norm, along, s.product(r.b.code(place, s.q.words).words, x, &s.roundedQueries)*ratio); score < worst {
 				continue
 			}
 		}
@@ -95,18 +95,18 @@ func (s *search[T]) offer(p *part, x *query[T], l *list, r *stretch, products []
 	}
 }
 
-// score returns what a row of the given norm is ranked by, from the estimate of the cosine. With centres it
-// is the value, or the negative of a distance. For queries that are scaled it is without the norm of the
-// query, and in proportion.
+// score returns the number by which a row of the given norm is ranked, from the estimate of the cosine.
+// With centres the score is the value, or the negative of a distance. The score of a scaled query is
+// proportional to the value and does not contain the norm of the query.
 func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
 	switch {
 	case x.centre != nil && s.by == SquaredDistance && x.exponent != 0:
-		whole := x.whole(norm, along)
-		return float64(2*x.about(InnerProduct, norm, along, cosine)*x.up) - float64(whole*whole*x.down)
+		whole := x.fullNorm(norm, along)
+		return float64(2*x.centredValue(InnerProduct, norm, along, cosine)*x.up) - float64(whole*whole*x.down)
 	case x.centre != nil && s.by == SquaredDistance:
-		return -x.about(s.by, norm, along, cosine)
+		return -x.centredValue(s.by, norm, along, cosine)
 	case x.centre != nil:
-		return x.about(s.by, norm, along, cosine)
+		return x.centredValue(s.by, norm, along, cosine)
 	case s.by == InnerProduct:
 		return norm * cosine
 	case s.by == SquaredDistance:
@@ -117,12 +117,12 @@ func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
 	return cosine
 }
 
-// below reports whether the scores of the rows that count are all below worst, even if cosines are
-// more than their estimates by up to margin. It computes them in float32, many at a time, and leaves
-// room for rounding; false is always right.
-func (s *search[T]) below(p *part, x *query[T], r *stretch, products []float32, margin, worst float64) bool {
+// allBelow reports whether the scores of all rows that count are below worst, even if each cosine
+// exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows for
+// their rounding. It may report false although all scores are below worst.
+func (s *search[T]) allBelow(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
 	if x.centre != nil {
-		return s.belowCentred(p, x, r, products, margin, worst)
+		return s.allBelowCentred(p, x, r, products, margin, worst)
 	}
 	if s.by != SquaredDistance {
 		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * r.factor
@@ -163,9 +163,9 @@ func (s *search[T]) below(p *part, x *query[T], r *stretch, products []float32, 
 	return peak+0x1p-20*(math.Abs(peak)+2*squares) < worst
 }
 
-// merge takes what a piece found.
-func (x *query[T]) merge(l *list) {
-	if len(l.best) == 0 && len(l.reach) == 0 {
+// merge adds the results of one range of a block to those of the query.
+func (x *query[T]) merge(l *results) {
+	if len(l.best) == 0 && len(l.possible) == 0 {
 		return
 	}
 	x.mu.Lock()
@@ -176,10 +176,10 @@ func (x *query[T]) merge(l *list) {
 	if len(x.best) == x.k {
 		x.worst.Store(math.Float64bits(x.best[0].score))
 	}
-	x.reach = append(x.reach, l.reach...)
+	x.possible = append(x.possible, l.possible...)
 }
 
-// candidate is a row and what it is ranked by.
+// candidate is a row and its score.
 type candidate struct {
 	score float64
 	row   int // among those of all segments
@@ -190,8 +190,8 @@ func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }
 
-// keep takes c into a heap of at most k candidates, whose worst is the first, if c is among the
-// best k, and returns the heap.
+// keep adds c to a heap of at most k candidates if c is among the best k, and returns the heap. The
+// first candidate of the heap is the worst.
 func keep(heap []candidate, c candidate, k int) []candidate {
 	if len(heap) < k {
 		heap = append(heap, c)

@@ -13,19 +13,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// roundings is more than rounding adds to a cosine and to a share of a squared norm.
+// roundings is a bound of the relative rounding error of cosines and squared norms.
 const roundings = 0x1p-20
 
-// deviations returns the z for which an error of more than z standard errors, in one direction, has
-// at most the given probability. The error of a code is in a uniformly random direction of R^(d'−1).
-// A coordinate of that, in units of its standard deviation, exceeds z with at most the probability
-// of a normal variate if z ≥ √3.
-func deviations(tail float64) float64 {
+// normalQuantile returns a z for which the error of an estimate exceeds z standard errors with at most
+// the given probability. The error of a code has a uniformly random direction in R^(d'−1). A coordinate
+// of such a direction, in units of its standard deviation, exceeds a z ≥ √3 with at most the
+// probability of a normal variate.
+func normalQuantile(tail float64) float64 {
 	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
 }
 
-// highest returns the largest cosine ρ of which the estimate is at most c·√(1−ρ²) too small.
-func highest(estimate, c float64) float64 {
+// upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²).
+func upperCosine(estimate, c float64) float64 {
 	if estimate >= 1 {
 		return 1
 	}
@@ -34,9 +34,9 @@ func highest(estimate, c float64) float64 {
 	return min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1)
 }
 
-// width returns z standard errors of the estimate of a cosine of 0, for a code with ‖s‖²/(sᵀu)² − 1, and
-// what the rounding of the query adds to that for every cosine.
-func (s *search[T]) width(x *query[T], across float64) (law, rounding float64) {
+// errorBound returns z standard errors of the estimate of a cosine of 0 from a code with across =
+// ‖s‖²/(sᵀu)² − 1, and z standard errors of the error by rounding the query, for any cosine.
+func (s *search[T]) errorBound(x *query[T], across float64) (law, rounding float64) {
 	if x.norm == 0 {
 		return 0, 0
 	}
@@ -44,13 +44,13 @@ func (s *search[T]) width(x *query[T], across float64) (law, rounding float64) {
 	return float64(x.z * math.Sqrt(across/(d-1))), float64(x.z * x.rest * math.Sqrt((1+across)/d))
 }
 
-// across returns what ‖s‖²/(sᵀu)² − 1 is at most for rows in places [lo, hi) of a block. Blocks keep
-// it for chunks that are full, from the first search that needs it on.
-func (q *quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
+// across returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows in places [lo, hi) of a block. The first
+// search that needs the bound of a full chunk stores the bound in the block.
+func (q *quantiser[T]) across(p *workspace, b *block, lo, hi int) float64 {
 	var kept *atomic.Uint32
-	if hi-lo == chunk || hi == b.size {
-		b.once.Do(func() { b.across = make([]atomic.Uint32, (b.size+chunk-1)/chunk) })
-		kept = &b.across[lo/chunk]
+	if hi-lo == chunkRows || hi == b.size {
+		b.once.Do(func() { b.across = make([]atomic.Uint32, (b.size+chunkRows-1)/chunkRows) })
+		kept = &b.across[lo/chunkRows]
 		if v := kept.Load(); v > 0 {
 			return float64(math.Float32frombits(v))
 		}
@@ -66,7 +66,7 @@ func (q *quantiser[T]) across(p *part, b *block, lo, hi int) float64 {
 		vecmath.Multiply(scores, b.ratios[lo:hi])
 		vecmath.Multiply(scores, b.ratios[lo:hi])
 	}
-	// Sums of d' numbers in float32 round.
+	// The factors allow for the rounding of sums of d' numbers in float32.
 	across := float32(math.Max(0x1p-40, float64(float64(vecmath.Peak(scores))*(1+0x1p-16))-1+0x1p-20))
 	if kept != nil {
 		kept.Store(math.Float32bits(across))
@@ -79,38 +79,39 @@ func (q *quantiser[T]) lengthSquare(c code) float64 {
 	return float64(q.product(c, c) * c.ratio * c.ratio)
 }
 
-// offerReach takes rows that may be above the worst exact row so far into the list of a query.
-func (s *search[T]) offerReach(p *part, x *query[T], l *list, r *stretch, products []float32) {
-	most, rounding := s.width(x, r.across)
+// offerPossible adds rows whose upper bounds exceed the worst exact value so far to the results of a
+// query.
+func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
+	most, rounding := s.errorBound(x, r.across)
 	least := x.of.least
-	if math.IsInf(least, 1) || s.below(p, x, r, products, most+rounding+roundings, least) {
+	if math.IsInf(least, 1) || s.allBelow(p, x, r, products, most+rounding+roundings, least) {
 		return
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
 		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), float64((float64(products[i])+x.slack)*r.b.ratio(place))
-		if s.reach(x, norm, along, highest(cosine+rounding, most)) <= least {
+		if s.upperScore(x, norm, along, upperCosine(cosine+rounding, most)) <= least {
 			continue
 		}
 		own := r.b.code(place, s.q.words)
 		if x.slack > 0 {
-			cosine = float64(s.product(own.words, x, &s.desk) * own.ratio)
+			cosine = float64(s.product(own.words, x, &s.roundedQueries) * own.ratio)
 		}
-		law, _ := s.width(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
-		high := highest(cosine+rounding, min(most, law))
+		law, _ := s.errorBound(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
+		high := upperCosine(cosine+rounding, min(most, law))
 		id := r.b.id(place)
-		c := candidate{s.reach(x, norm, along, high), r.base + id}
+		c := candidate{s.upperScore(x, norm, along, high), r.base + id}
 		if c.score > least && !x.of.found(c.row) && s.accepts(r.segment, id) {
-			l.reach = append(l.reach, c)
+			l.possible = append(l.possible, c)
 		}
 	}
 }
 
-// reach is the score for a cosine, with room for the rounding of norms.
-func (s *search[T]) reach(x *query[T], norm, along, cosine float64) float64 {
+// upperScore returns an upper bound of the score for a cosine, which allows for the rounding of norms.
+func (s *search[T]) upperScore(x *query[T], norm, along, cosine float64) float64 {
 	score := s.score(x, norm, along, cosine)
 	if x.centre != nil {
-		return score + x.ceiling(s.by, norm, along)
+		return score + x.roundingBound(s.by, norm, along)
 	}
 	if s.by == SquaredDistance {
 		score += float64(roundings * norm * norm * x.down)
@@ -118,16 +119,10 @@ func (s *search[T]) reach(x *query[T], norm, along, cosine float64) float64 {
 	return score
 }
 
-// reading is memory for reading rows.
-type reading[T dense.Float] struct {
-	data []T
-	ids  []int
-}
-
 // readRows is the number of rows that are read at a time, after the first k.
 const readRows = 64
 
-// readExact reads the rows with the best estimates, and then those that may be better.
+// readExact reads the rows with the best estimates, and then the rows that may be better.
 func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 	s.run()
 	for i, x := range s.queries {
@@ -139,10 +134,10 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 			x.least = s.least(x, x.row(queries, i))
 		}
 	}
-	s.bounded = true
+	s.secondPass = true
 	s.run()
 	for i, x := range s.queries {
-		if err := s.readReach(x, x.row(queries, i)); err != nil {
+		if err := s.readPossible(x, x.row(queries, i)); err != nil {
 			return err
 		}
 		if x.norm != x.norm {
@@ -159,18 +154,18 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 	return s.ctx.Err()
 }
 
-// found reports whether a row is among the best by estimates, which are sorted by their numbers.
+// found reports whether x.best, which is sorted by row, has a row.
 func (x *query[T]) found(row int) bool {
 	_, ok := slices.BinarySearchFunc(x.best, row, func(c candidate, row int) int { return cmp.Compare(c.row, row) })
 	return ok
 }
 
-// readReach reads the rows in reach that are above the worst of the list.
-func (s *search[T]) readReach(x *query[T], y []T) error {
-	slices.SortFunc(x.reach, func(a, b candidate) int {
+// readPossible reads the rows of x.possible whose upper bounds exceed the worst exact value.
+func (s *search[T]) readPossible(x *query[T], y []T) error {
+	slices.SortFunc(x.possible, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row))
 	})
-	for left := x.reach; len(left) > 0 && left[0].score > x.least; {
+	for left := x.possible; len(left) > 0 && left[0].score > x.least; {
 		n := 1
 		for n < min(readRows, len(left)) && left[n].score > x.least {
 			n++
@@ -183,7 +178,7 @@ func (s *search[T]) readReach(x *query[T], y []T) error {
 	return nil
 }
 
-// least returns the score of the worst row of a full list.
+// least returns the score of the worst of k exact rows.
 func (s *search[T]) least(x *query[T], y []T) float64 {
 	value, norm := x.exact[0].score, math.Sqrt(2*vecmath.HalfSquaredNorm(y))
 	switch {
@@ -197,28 +192,28 @@ func (s *search[T]) least(x *query[T], y []T) float64 {
 	return value
 }
 
-// read reads rows and takes them into the list of exact rows. It sorts the rows.
+// read reads the rows of some candidates, and adds them to the exact rows. read sorts some by row.
 func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
 	slices.SortFunc(some, func(a, b candidate) int { return cmp.Compare(a.row, b.row) })
-	m, d := &s.reading, len(y)
+	d := len(y)
 	for len(some) > 0 {
 		segment, _ := s.locate(some[0].row)
 		base := s.segments[segment].base
 		end := base + s.segments[segment].rows.n
-		m.ids = m.ids[:0]
+		s.rowIDs = s.rowIDs[:0]
 		for _, c := range some {
 			if c.row >= end {
 				break
 			}
-			m.ids = append(m.ids, c.row-base)
+			s.rowIDs = append(s.rowIDs, c.row-base)
 		}
-		n := len(m.ids)
-		m.data = scratch.Resize(m.data, n*d)
-		rows := dense.Of(n, d, m.data)
-		if err := s.options.Rows(rows, segment, m.ids); err != nil {
+		n := len(s.rowIDs)
+		s.rowData = scratch.Resize(s.rowData, n*d)
+		rows := dense.Of(n, d, s.rowData)
+		if err := s.options.Rows(rows, segment, s.rowIDs); err != nil {
 			return err
 		}
 		for i, c := range some[:n] {
@@ -228,7 +223,7 @@ func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 				value = float64(2*exactly(InnerProduct, row, y)*x.up) - float64(exactly(InnerProduct, row, row)*x.down)
 			}
 			if value != value || math.IsInf(value, 0) {
-				return fmt.Errorf("quantise: row %d of segment %d that Rows read holds NaN or ±Inf, or overflows", m.ids[i], segment)
+				return fmt.Errorf("quantise: row %d of segment %d that Rows read holds NaN or ±Inf, or overflows", s.rowIDs[i], segment)
 			}
 			x.exact = keep(x.exact, candidate{value, c.row}, x.k)
 		}
@@ -237,7 +232,7 @@ func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 	return nil
 }
 
-// exactly returns the measure of two vectors, with the opposite sign if less is better.
+// exactly returns the measure of two vectors, and the negative of a squared distance.
 func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	var xy, xx, yy, distance float64
 	for i, v := range x {
@@ -258,7 +253,7 @@ func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	return xy / (math.Sqrt(xx) * math.Sqrt(yy))
 }
 
-// squares returns the squares of levels and ones that package scan sums for ‖s‖².
+// squares returns the squares of levels and a vector of ones, whose product by package scan is ‖s‖².
 func (q *quantiser[T]) squares() (table, ones []float32) {
 	q.lengths.Do(func() {
 		q.squared, q.ones = make([]float32, scan.TableSize), make([]float32, scan.Arranged(q.words, q.width))

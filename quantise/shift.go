@@ -10,28 +10,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// sight is what a query q needs of a centre c for rows x about it:
-//
-//	xᵀq      = product + t·(x−c)ᵀc + (x−c)ᵀ(q − tc)
-//	‖x − q‖² = ‖x−c‖² + distance + 2·short·(x−c)ᵀc − 2·(x−c)ᵀ(q − tc)
-type sight[T dense.Float] struct {
-	of                *query[T] // the query itself
-	centre            *centre[T]
-	t, short          float64 // qᵀc/‖c‖², which makes q − tc shortest, and 1 − t
-	product, distance float64 // qᵀc and ‖q − c‖²
-}
-
-// aim is queries that are about a centre, with memory for them.
-type aim[T dense.Float] struct {
-	desk
+// shiftedQueries are queries q − tc for one centre c, with memory for them.
+type shiftedQueries[T dense.Float] struct {
+	roundedQueries
 	queries, kept []*query[T]
 }
 
 // reset leaves no queries.
-func (a *aim[T]) reset() { a.queries = a.kept[:0] }
+func (a *shiftedQueries[T]) reset() { a.queries = a.kept[:0] }
 
-// aimAt makes a query about a centre: from q − tc in place of q.
-func (s *search[T]) aimAt(a *aim[T], of *query[T], cluster int) *query[T] {
+// shift adds the query q − tc for the centre c of a cluster.
+func (s *search[T]) shift(a *shiftedQueries[T], of *query[T], cluster int) *query[T] {
 	n := len(a.queries)
 	if n == len(a.kept) {
 		a.kept = append(a.kept, new(query[T]))
@@ -51,16 +40,16 @@ func (s *search[T]) aimAt(a *aim[T], of *query[T], cluster int) *query[T] {
 		x.rotated[i] = T(float64(v) - float64(x.t*float64(c.rotated[i])))
 	}
 	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
-	s.q.round(&a.desk, x, n)
+	s.q.round(&a.roundedQueries, x, n)
 	x.rest = 0
 	if s.options.Rows != nil {
 		// Rotations round in proportion to what is rotated, which may be much longer than q − tc.
-		x.rest = s.q.remainder(&a.desk, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
+		x.rest = s.q.remainder(&a.roundedQueries, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
 	}
 	return x
 }
 
-// unitOf returns more than a rotation rounds in proportion.
+// unitOf returns a bound of the relative rounding error of a rotation.
 func unitOf[T dense.Float]() float64 {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return 0x1p-21
@@ -68,9 +57,9 @@ func unitOf[T dense.Float]() float64 {
 	return 0x1p-50
 }
 
-// choose selects the clusters of the wanted number of centres that are nearest to a query, and the cluster of
-// rows without a centre.
-func (s *search[T]) choose(x *query[T]) {
+// chooseCentres selects the clusters of the wanted number of centres nearest to the query, and the
+// cluster of the rows without a centre.
+func (s *search[T]) chooseCentres(x *query[T]) {
 	wanted := s.options.Centres
 	x.some = x.some[:0]
 	if wanted == 0 || wanted >= len(s.q.centres)-1 {
@@ -98,21 +87,21 @@ func (s *search[T]) choose(x *query[T]) {
 	}
 }
 
-// looksAt reports whether a query is about the rows of a cluster.
-func (x *query[T]) looksAt(cluster int) bool { return len(x.some) == 0 || x.some[cluster] }
+// scans reports whether the query scans the rows of a cluster.
+func (x *query[T]) scans(cluster int) bool { return len(x.some) == 0 || x.some[cluster] }
 
-// aimed returns a query as it is for rows of a cluster: itself without centres. It stays the same until the
-// next call.
-func (s *search[T]) aimed(x *query[T], cluster int) (*query[T], *desk) {
+// shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has no
+// centres. The next call overwrites the shifted query.
+func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *roundedQueries) {
 	if s.q.centres == nil {
-		return x, &s.desk
+		return x, &s.roundedQueries
 	}
 	a := &s.last
 	if len(a.queries) == 0 || a.queries[0].of != x || a.queries[0].centre != &s.q.centres[cluster] {
 		a.reset()
-		s.aimAt(a, x, cluster)
+		s.shift(a, x, cluster)
 	}
-	return a.queries[0], &a.desk
+	return a.queries[0], &a.roundedQueries
 }
 
 // byCentre sorts candidates so that those of a centre follow each other.
@@ -127,9 +116,9 @@ func (s *search[T]) byCentre(some []candidate) {
 	})
 }
 
-// about returns the value of a measure for a row x, from the norm of x − c, (x−c)ᵀc and the estimate of the
-// cosine of x − c and q − tc.
-func (x *query[T]) about(by Measure, norm, along, cosine float64) float64 {
+// centredValue returns the value of a measure for a row x, from the norm of x − c, along = (x−c)ᵀc and
+// the estimate of the cosine of x − c and q − tc.
+func (x *query[T]) centredValue(by Measure, norm, along, cosine float64) float64 {
 	if x.of.norm != x.of.norm {
 		return x.of.norm
 	}
@@ -141,7 +130,7 @@ func (x *query[T]) about(by Measure, norm, along, cosine float64) float64 {
 	case SquaredDistance:
 		return float64(norm*norm) + x.distance + float64(2*x.short*along) - 2*product
 	case Cosine:
-		whole := x.whole(norm, along) * x.of.norm
+		whole := x.fullNorm(norm, along) * x.of.norm
 		if whole == 0 {
 			return 0
 		}
@@ -150,13 +139,13 @@ func (x *query[T]) about(by Measure, norm, along, cosine float64) float64 {
 	return x.product + float64(x.t*along) + product
 }
 
-// whole returns ‖x‖ of a row.
-func (x *query[T]) whole(norm, along float64) float64 {
+// fullNorm returns ‖x‖ of a row.
+func (x *query[T]) fullNorm(norm, along float64) float64 {
 	return math.Sqrt(max(0, float64(norm*norm)+2*along+x.centre.square))
 }
 
-// ceiling returns what rounding adds to about at most.
-func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
+// roundingBound returns a bound of the rounding error of centredValue.
+func (x *query[T]) roundingBound(by Measure, norm, along float64) float64 {
 	switch by {
 	case SquaredDistance:
 		if x.exponent != 0 {
@@ -165,7 +154,7 @@ func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
 		}
 		return roundings * (float64(norm*norm) + math.Abs(2*x.short*along) + float64(norm*x.norm))
 	case Cosine:
-		whole := x.whole(norm, along) * x.of.norm
+		whole := x.fullNorm(norm, along) * x.of.norm
 		if whole == 0 {
 			return 0
 		}
@@ -174,13 +163,13 @@ func (x *query[T]) ceiling(by Measure, norm, along float64) float64 {
 	return roundings * (float64(norm*x.norm) + math.Abs(x.t*along))
 }
 
-// belowCentred is below for rows with centres.
-func (s *search[T]) belowCentred(p *part, x *query[T], r *stretch, products []float32, margin, worst float64) bool {
+// allBelowCentred is allBelow for rows with centres.
+func (s *search[T]) allBelowCentred(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
 	size := math.Sqrt(x.centre.square)
 	if r.longest > 0x1p60 || x.norm > 0x1p60 || size > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) {
 		return false
 	}
-	// Numbers that float32 has no digits for.
+	// float32 holds these numbers with too few digits, or not at all.
 	if r.longest*x.norm < 0x1p-100 || s.by != InnerProduct && r.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
 		return false
 	}

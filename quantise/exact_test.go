@@ -43,7 +43,7 @@ func exact[T dense.Float](x dense.Matrix[T], query []T, by quantise.Measure, k i
 	return all[:min(k, len(all))]
 }
 
-// With a Miss that never happens, lists are those of the exact rows: of several segments, with filters,
+// With a MissProbability that never happens, lists are those of the exact rows: of several segments, with filters,
 // for rows that are hard.
 func TestExactRows(t *testing.T) {
 	testExactRows[float32](t)
@@ -112,7 +112,7 @@ func testExactRows[T dense.Float](t *testing.T) {
 				}
 			}
 			read, looked := quantise.RowsOf(rows...), 0
-			o := quantise.SearchOptions[T]{Miss: 1e-9, Except: except, Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
+			o := quantise.SearchOptions[T]{MissProbability: 1e-9, Except: except, Rows: func(dst dense.Matrix[T], segment int, ids []int) error {
 				assert.True(t, slices.IsSorted(ids))
 				looked += len(ids)
 				return read(dst, segment, ids)

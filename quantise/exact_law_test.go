@@ -36,7 +36,7 @@ func TestNormalTailBounds(t *testing.T) {
 	}
 	assert.Greater(t, tail(7, 1.2), math.Erfc(1.2/math.Sqrt2)/2)
 	for _, p := range []float64{0.5, 0.04, 1e-3, 1e-9, 1e-100} {
-		z := deviations(p)
+		z := normalQuantile(p)
 		assert.LessOrEqual(t, math.Erfc(z/math.Sqrt2)/2, p*(1+1e-6))
 		for _, m := range []int{3, 15, 255} {
 			assert.LessOrEqual(t, tail(m, z), p*(1+1e-6), "m = %d, p = %v", m, p)
@@ -48,7 +48,7 @@ func TestNormalTailBounds(t *testing.T) {
 func TestHighest(t *testing.T) {
 	for _, c := range []float64{0, 1e-4, 0.03, 0.5, 1, 4} {
 		for e := -2.0; e <= 2; e += 0.01 {
-			high := highest(e, c)
+			high := upperCosine(e, c)
 			require.LessOrEqual(t, high, 1.0)
 			for rho := -1.0; rho <= 1; rho += 0.01 {
 				if spread := c * math.Sqrt(1-rho*rho); e >= rho-spread {
@@ -143,7 +143,7 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 		}
 	}
 	rows := RowsOf(x)
-	o := SearchOptions[float64]{Miss: miss, Rows: func(dst dense.Matrix[float64], segment int, ids []int) error {
+	o := SearchOptions[float64]{MissProbability: miss, Rows: func(dst dense.Matrix[float64], segment int, ids []int) error {
 		looked += float64(len(ids)) / float64(n*m*rotations)
 		return rows(dst, segment, ids)
 	}}
