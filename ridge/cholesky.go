@@ -22,13 +22,7 @@ type cholesky struct {
 	diag []triangular.Factor[float64]
 	size float64 // log det A
 
-	solvers pool.Of[solver]
-}
-
-// solver solves systems in one goroutine.
-type solver struct {
-	r    dense.Matrix[float64]
-	diag []triangular.Factor[float64]
+	shares pool.Of[[]triangular.Factor[float64]] // diag, for a goroutine each
 }
 
 // factor is a cholesky. An interface keeps importers from compiling what a cholesky consists of.
@@ -41,16 +35,13 @@ type factor interface {
 	packed() []float64
 }
 
-// solver returns a solver, which the caller gives back to the pool.
-func (c *cholesky) solver() *solver {
-	s := c.solvers.Get()
-	if s.diag == nil {
-		s.r = c.r
-		for i := range c.diag {
-			s.diag = append(s.diag, c.diag[i].Share())
-		}
+// share returns diag for one goroutine, which gives it back to the pool.
+func (c *cholesky) share() *[]triangular.Factor[float64] {
+	diag := c.shares.Get()
+	for i := len(*diag); i < len(c.diag); i++ {
+		*diag = append(*diag, c.diag[i].Share())
 	}
-	return s
+	return diag
 }
 
 // solve replaces W (n×k) by A⁻¹·W.
@@ -171,31 +162,31 @@ func factorise(a dense.Matrix[float64], at int) error {
 
 // half replaces W (n×k) by R⁻ᵀ·W, or some of its rows if ctx ends.
 func (c *cholesky) half(ctx context.Context, w dense.Matrix[float64]) {
-	s := c.solver()
-	defer c.solvers.Put(s)
-	n := s.r.Rows
-	for i := range interrupt.Ranges(ctx, len(s.diag), 1) {
+	diag := c.share()
+	defer c.shares.Put(diag)
+	n := c.r.Rows
+	for i := range interrupt.Ranges(ctx, len(c.diag), 1) {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := w.RowRange(lo, hi)
 		if lo > 0 {
-			matmul.TMul(-1, s.r.RowRange(0, lo).ColRange(lo, hi), w.RowRange(0, lo), 1, block)
+			matmul.TMul(-1, c.r.RowRange(0, lo).ColRange(lo, hi), w.RowRange(0, lo), 1, block)
 		}
-		s.diag[i].Solve(block)
+		(*diag)[i].Solve(block)
 	}
 }
 
 // otherHalf replaces W by R⁻¹·W: after half, W is A⁻¹·W.
 func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
-	s := c.solver()
-	defer c.solvers.Put(s)
-	n := s.r.Rows
-	for i := len(s.diag) - 1; i >= 0; i-- {
+	diag := c.share()
+	defer c.shares.Put(diag)
+	n := c.r.Rows
+	for i := len(c.diag) - 1; i >= 0; i-- {
 		lo, hi := i*tile, min((i+1)*tile, n)
 		block := w.RowRange(lo, hi)
 		if hi < n {
-			matmul.Mul(-1, s.r.RowRange(lo, hi).ColRange(hi, n), w.RowRange(hi, n), 1, block)
+			matmul.Mul(-1, c.r.RowRange(lo, hi).ColRange(hi, n), w.RowRange(hi, n), 1, block)
 		}
-		s.diag[i].SolveTransposed(block)
+		(*diag)[i].SolveTransposed(block)
 	}
 }
 

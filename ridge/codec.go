@@ -109,7 +109,7 @@ func (s *Sums[T]) header() frame.Header {
 	return frame.Header{
 		Name: sumsName, Version: sumsVersion, ElementSize: frame.ElementSize[T](), FlagNames: "none",
 		Words: [...]frame.Word{
-			{Name: "d", Value: s.d}, {Name: "D", Value: s.width}, {Name: "outputs", Value: s.outputs},
+			{Name: "d", Value: s.d}, {Name: "D", Value: len(s.mean)}, {Name: "outputs", Value: len(s.targets)},
 			{Name: "reserved word"}, {Name: "reserved word"},
 		},
 		Tokens: s.n,

@@ -44,7 +44,7 @@ func TestEndOfContext(t *testing.T) {
 			return err
 		},
 		"Logistic": func(ctx context.Context) error {
-			_, err := ridge.Logistic(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.LogisticOptions{Passes: 20})
+			_, err := ridge.Logistic(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.LogisticOptions{MaxIterations: 20})
 			if err == ridge.ErrNotConverged {
 				return nil
 			}

@@ -17,7 +17,7 @@
 //	probabilities of classes                 Logistic; faster: OneVersusRest
 //	are the probabilities right?             LogLoss, Calibration
 //	keep what was learnt in a file           Model.Write, ReadModel; Classifier.Write, ReadClassifier
-//	predict rows one by one                  Model.Server; from a mapped file: Server.Write, ViewServer
+//	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
 //
 // # The model
 //
@@ -92,7 +92,7 @@
 //
 // # Files
 //
-// A model, a classifier and a server are one safetensors file each, which contains the map:
+// A model, a classifier and a predictor are one safetensors file each, which contains the map:
 //
 //	model                    Model, CentredClassifier, Classifier or Server
 //	model.map, …             the map, with the parts that package rff lists

@@ -51,7 +51,7 @@ func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
 
-// learnt is a *Model[T], a *Classifier[T] or a *Server[T].
+// learnt is a *Model[T], a *Classifier[T] or a *Predictor[T].
 type learnt[T dense.Float] interface{ recipe() recipe[T] }
 
 func write[T dense.Float](w io.Writer, m learnt[T]) error {
@@ -92,7 +92,7 @@ func init() {
 
 func register[T dense.Float]() {
 	archive.Register(map[string]any{
-		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "CentredClassifier": centredRecipe[T]{}, "Server": serverRecipe[T]{},
+		"Model": modelRecipe[T]{}, "Classifier": classifierRecipe[T]{}, "CentredClassifier": centredRecipe[T]{}, "Server": predictorRecipe[T]{},
 	},
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
 }

@@ -27,11 +27,11 @@ type LogisticOptions struct {
 	// Tolerance ends the search where no derivative of the mean loss is larger; 0 for 1e-5.
 	Tolerance float64
 
-	// Passes is the largest number of passes over the rows; 0 for 500.
-	Passes int
+	// MaxIterations is the largest number of iterations, each a pass over the rows; 0 for 500.
+	MaxIterations int
 
-	// Progress, if not nil, is called after each pass with the number of passes and Passes, of which
-	// a search needs a part. The calls come in order from the goroutine that searches.
+	// Progress, if not nil, is called after each iteration with the number of iterations so far and MaxIterations.
+	// The calls come in order from the goroutine that searches.
 	Progress func(done, total int)
 }
 
@@ -64,16 +64,16 @@ func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-5
 	}
-	if o.Passes == 0 {
-		o.Passes = 500
+	if o.MaxIterations == 0 {
+		o.MaxIterations = 500
 	}
 	switch {
 	case !(o.Prior > 0) || math.IsInf(o.Prior, 0):
 		return nil, fmt.Errorf("ridge: Prior = %v, want a positive number", o.Prior)
 	case !(o.Tolerance > 0) || math.IsInf(o.Tolerance, 0):
 		return nil, fmt.Errorf("ridge: Tolerance = %v, want a positive number", o.Tolerance)
-	case o.Passes < 1:
-		return nil, fmt.Errorf("ridge: Passes = %d, want at least 1", o.Passes)
+	case o.MaxIterations < 1:
+		return nil, fmt.Errorf("ridge: MaxIterations = %d, want at least 1", o.MaxIterations)
 	}
 	l := &likelihood[T]{ctx: ctx, phi: phi, rows: rows, classes: classes, opts: o}
 	_, l.width = phi.Dims()
@@ -134,7 +134,7 @@ func (l *likelihood[T]) status() (optimize.Status, error) {
 	switch {
 	case l.err != nil:
 		return optimize.Failure, l.err
-	case l.passes >= l.opts.Passes:
+	case l.passes >= l.opts.MaxIterations:
 		return optimize.FunctionEvaluationLimit, nil
 	}
 	return optimize.NotTerminated, nil
@@ -239,7 +239,7 @@ func (l *likelihood[T]) pass() {
 	}
 	l.passes++
 	if l.opts.Progress != nil {
-		l.opts.Progress(l.passes, l.opts.Passes)
+		l.opts.Progress(l.passes, l.opts.MaxIterations)
 	}
 }
 

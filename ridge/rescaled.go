@@ -26,22 +26,21 @@ func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
 	}
-	if d, width := phi.Dims(); d != s.d || width != s.width {
-		return nil, fmt.Errorf("ridge: phi maps R^%d to R^%d, want R^%d to R^%d", d, width, s.d, s.width)
+	if d, width := phi.Dims(); d != s.d || width != len(s.mean) {
+		return nil, fmt.Errorf("ridge: phi maps R^%d to R^%d, want R^%d to R^%d", d, width, s.d, len(s.mean))
 	}
-	if len(scales) != s.width {
-		return nil, fmt.Errorf("ridge: %d scales, want %d", len(scales), s.width)
+	if len(scales) != len(s.mean) {
+		return nil, fmt.Errorf("ridge: %d scales, want %d", len(scales), len(s.mean))
 	}
 	for f, c := range scales {
 		if c-c != 0 {
 			return nil, fmt.Errorf("ridge: scales[%d] = %v, want a finite number", f, c)
 		}
 	}
-	r := &Sums[T]{phi: phi, source: features.New(phi), d: s.d, width: s.width, outputs: s.outputs, prints: new(frame.Fingerprint)}
+	r := &Sums[T]{phi: phi, source: features.New(phi), d: s.d, moments: s.moments.clone(), prints: new(frame.Fingerprint)}
 	if err := wrap(checkScaled[T](s.marks(), r.marks(), scales)); err != nil {
 		return nil, err
 	}
-	r.moments = s.moments.clone()
 	r.rescale(scales)
 	return r, nil
 }

@@ -33,10 +33,9 @@ import (
 // Other orders and groups of rows change the rounding of sums and nothing else. A Sums belongs to
 // one goroutine.
 type Sums[T dense.Float] struct {
-	phi      rff.Map[T]
-	source   features.Source[T]
-	d, width int // of points and of features
-	outputs  int
+	phi    rff.Map[T]
+	source features.Source[T]
+	d      int // of points
 	moments
 
 	prints *frame.Fingerprint
@@ -66,15 +65,12 @@ func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 		return nil, fmt.Errorf("ridge: sums of %d features and %d outputs: %w", width, outputs, err)
 	}
 	return &Sums[T]{
-		phi: phi, source: features.New(phi), d: d, width: width, outputs: outputs, moments: newMoments(width, outputs), prints: new(frame.Fingerprint),
+		phi: phi, source: features.New(phi), d: d, moments: newMoments(width, outputs), prints: new(frame.Fingerprint),
 	}, nil
 }
 
 // Rows returns n, the number of rows with a weight above 0.
 func (s *Sums[T]) Rows() int { return s.n }
-
-// Outputs returns p, the number of targets of a row.
-func (s *Sums[T]) Outputs() int { return s.outputs }
 
 // Map returns the map of the features.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
@@ -82,8 +78,8 @@ func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 // Features returns what the sums know of the features: Σω, the mean φ̄, and the lower triangle and
 // diagonal of scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ, D×D, with zeros above. The memory is the caller's.
 func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matrix[float64]) {
-	scatter = dense.New[float64](s.width, s.width)
-	for i := range s.width {
+	scatter = dense.New[float64](len(s.mean), len(s.mean))
+	for i := range len(s.mean) {
 		copy(scatter.Row(i), s.square.row(i))
 	}
 	return s.weight, slices.Clone(s.mean), scatter
@@ -116,7 +112,7 @@ func (s *Sums[T]) add(ctx context.Context, b Block[T]) error {
 
 // check returns an error unless the rows can be added.
 func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
-	if err := checkRows(x, y, weights, s.d, s.outputs); err != nil {
+	if err := checkRows(x, y, weights, s.d, len(s.targets)); err != nil {
 		return err
 	}
 	return wrap(frame.CheckAppend(s.n, x.Rows))
@@ -195,7 +191,7 @@ func (s *Sums[T]) Subtract(other *Sums[T]) error {
 
 // Clone returns a copy of s with memory of its own.
 func (s *Sums[T]) Clone() *Sums[T] {
-	return &Sums[T]{phi: s.phi, source: s.source, d: s.d, width: s.width, outputs: s.outputs, moments: s.moments.clone(), prints: s.prints}
+	return &Sums[T]{phi: s.phi, source: s.source, d: s.d, moments: s.moments.clone(), prints: s.prints}
 }
 
 // checkSame returns an error unless other has the features and outputs of s.
@@ -203,10 +199,10 @@ func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	switch {
 	case other == nil:
 		return errors.New("ridge: other is nil, want sums")
-	case other.width != s.width || other.d != s.d:
-		return fmt.Errorf("ridge: other has features R^%d → R^%d, want R^%d → R^%d", other.d, other.width, s.d, s.width)
-	case other.outputs != s.outputs:
-		return fmt.Errorf("ridge: other has %d outputs, want %d", other.outputs, s.outputs)
+	case len(other.mean) != len(s.mean) || other.d != s.d:
+		return fmt.Errorf("ridge: other has features R^%d → R^%d, want R^%d → R^%d", other.d, len(other.mean), s.d, len(s.mean))
+	case len(other.targets) != len(s.targets):
+		return fmt.Errorf("ridge: other has %d outputs, want %d", len(other.targets), len(s.targets))
 	case other.prints == s.prints:
 		return nil
 	}
@@ -215,5 +211,5 @@ func (s *Sums[T]) checkSame(other *Sums[T]) error {
 
 // marks tell the features of s from others.
 func (s *Sums[T]) marks() []float64 {
-	return frame.Marks(s.prints, s.d, s.width, s.phi.Transform)
+	return frame.Marks(s.prints, s.d, len(s.mean), s.phi.Transform)
 }

@@ -101,7 +101,7 @@ func rootMeanDistance(x dense.Matrix[float64]) float64 {
 
 // relevance learns a length-scale for each column and returns the map that divides by them.
 func relevance(ctx context.Context, psi rff.Map[float64], rows ridge.Block[float64], src rand.Source) (rff.Map[float64], error) {
-	found, err := ard.Fit(ctx, psi, rows, src, ard.Options{})
+	found, err := ard.Fit(ctx, psi, rows, ard.Options{}, src)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src ran
 	return all, nil
 }
 
-// leastRatio of the variances of noise and weights is one with which a server tells standard
+// leastRatio of the variances of noise and weights is one with which a predictor tells standard
 // deviations in float32. Targets that are an exact function have less.
 const leastRatio = 1e-7
 

@@ -23,9 +23,9 @@ const (
 	columnsFile = "columns.json"
 )
 
-// writeModel writes the server of a model and the encoding of the columns into a folder.
+// writeModel writes the predictor of a model and the encoding of the columns into a folder.
 func writeModel(ctx context.Context, folder string, model *ridge.Model[float64], e *encoder) error {
-	server, err := model.Server(ctx)
+	predictor, err := model.Predictor(ctx)
 	if err != nil {
 		return err
 	}
@@ -39,13 +39,13 @@ func writeModel(ctx context.Context, folder string, model *ridge.Model[float64],
 	}); err != nil {
 		return err
 	}
-	return cli.Write(filepath.Join(folder, modelFile), server.Write)
+	return cli.Write(filepath.Join(folder, modelFile), predictor.Write)
 }
 
 // service predicts raw rows. Goroutines may share it.
 type service struct {
-	server  *ridge.Server[float64]
-	encoder *encoder
+	predictor *ridge.Predictor[float64]
+	encoder   *encoder
 }
 
 // readModel reads what writeModel wrote.
@@ -69,10 +69,10 @@ func readModel(folder string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.server, err = ridge.ViewServer[float64](file); err != nil {
+	if s.predictor, err = ridge.ViewPredictor[float64](file); err != nil {
 		return nil, fmt.Errorf("%s: %w", modelFile, err)
 	}
-	if in, _ := s.server.Dims(); in != s.encoder.width() {
+	if in, _ := s.predictor.Dims(); in != s.encoder.width() {
 		return nil, fmt.Errorf("%s makes %d columns of points, and %s has %d", columnsFile, s.encoder.width(), modelFile, in)
 	}
 	return s, nil
@@ -96,7 +96,7 @@ func (s *service) predict(text string) (mean, sd float64, err error) {
 	if err := s.encoder.encode(x, at, t.rows[0], t.lines[0]); err != nil {
 		return 0, 0, err
 	}
-	m, d := s.server.Predict(nil, nil, x)
+	m, d := s.predictor.Predict(nil, nil, x)
 	return m[0], d[0], nil
 }
 

@@ -17,8 +17,8 @@ type Options struct {
 	// Options are those of every fit. Variances that they leave open are learnt with the scales.
 	ridge.Options
 
-	// Iterations is the largest number of iterations from a start, and again over all rows; 0 for 60.
-	Iterations int
+	// MaxIterations is the largest number of iterations from a start, and again over all rows; 0 for 60.
+	MaxIterations int
 
 	// Sample is the number of rows that scales are first learnt from; 0 for 4·D, at least 2000. If
 	// there are no more rows than that, all of them are the sample.
@@ -30,8 +30,8 @@ type Options struct {
 
 // check returns an error unless the options are in range.
 func (o Options) check() error {
-	if o.Iterations < 0 {
-		return fmt.Errorf("ard: Iterations = %d, want at least 0", o.Iterations)
+	if o.MaxIterations < 0 {
+		return fmt.Errorf("ard: MaxIterations = %d, want at least 0", o.MaxIterations)
 	}
 	if o.Sample < 0 {
 		return fmt.Errorf("ard: Sample = %d, want at least 0", o.Sample)
@@ -74,7 +74,7 @@ type Result[T dense.Float] struct {
 // psi is Differentiable and has the length-scale 1, if it has one; it is Gaussian or Matern as a rule.
 // Fit reads rows once for the moments of columns and for a sample, which src draws. It compares
 // starts on the sample, as the package documentation says, and goes on with all rows from the best.
-// A search is L-BFGS on log ℓ and log λ [Liu & Nocedal 1989]. It ends after Options.Iterations, or
+// A search is L-BFGS on log ℓ and log λ [Liu & Nocedal 1989]. It ends after Options.MaxIterations, or
 // where three iterations have gained less than 10⁻³ for each target.
 //
 // Cost: for each iteration two passes over its rows, n·3D²/2 multiply-adds in float64 and n
@@ -89,7 +89,7 @@ type Result[T dense.Float] struct {
 // and targets that are NaN or infinite by their row, columns that are all constant, errors of rows,
 // the errors of Sums.Fit where no start can be fitted, and the end of ctx, which is noticed within
 // some 1000 rows. A nil ctx panics.
-func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Result[T], error) {
+func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T],
 		return nil, err
 	}
 	d, width := psi.Dims()
-	if o.Iterations == 0 {
-		o.Iterations = 60
+	if o.MaxIterations == 0 {
+		o.MaxIterations = 60
 	}
 	if o.Sample == 0 {
 		o.Sample = max(4*width, 2000)

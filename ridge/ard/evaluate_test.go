@@ -190,5 +190,5 @@ func TestEvaluateErrors(t *testing.T) {
 	assert.Error(t, err)
 	var none context.Context
 	assert.PanicsWithValue(t, "ard: ctx is nil", func() { _, _ = ard.Evaluate(none, psi, rows, []float64{1, 1}, ridge.Options{}) })
-	assert.PanicsWithValue(t, "ard: ctx is nil", func() { _, _ = ard.Fit(none, psi, rows, rand.NewPCG(1, 2), ard.Options{}) })
+	assert.PanicsWithValue(t, "ard: ctx is nil", func() { _, _ = ard.Fit(none, psi, rows, ard.Options{}, rand.NewPCG(1, 2)) })
 }

@@ -35,7 +35,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	found, err := ard.Fit(context.Background(), psi, ridge.Block[float64]{X: x, Y: y}, src, ard.Options{})
+	found, err := ard.Fit(context.Background(), psi, ridge.Block[float64]{X: x, Y: y}, ard.Options{}, src)
 	if err != nil {
 		log.Fatal(err)
 	}

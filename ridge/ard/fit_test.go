@@ -62,7 +62,7 @@ func rmse[T dense.Float](m *ridge.Model[T], x, y dense.Matrix[T]) float64 {
 
 func fit[T dense.Float](t testing.TB, psi rff.Map[T], x, y dense.Matrix[T], o ard.Options) *ard.Result[T] {
 	t.Helper()
-	r, err := ard.Fit(t.Context(), psi, ridge.Block[T]{X: x, Y: y}, rand.NewPCG(1, 2), o)
+	r, err := ard.Fit(t.Context(), psi, ridge.Block[T]{X: x, Y: y}, o, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	return r
 }
@@ -249,7 +249,7 @@ func TestWeights(t *testing.T) {
 		weights[i] = 1
 	}
 	x.Set(350, 1, 1e6)
-	got, err := ard.Fit(t.Context(), psi, ridge.Block[float64]{X: x, Y: y, Weights: weights}, rand.NewPCG(1, 2), ard.Options{})
+	got, err := ard.Fit(t.Context(), psi, ridge.Block[float64]{X: x, Y: y, Weights: weights}, ard.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.InEpsilon(t, want.Model.LogEvidence(), got.Model.LogEvidence(), 1e-3)
 	assert.InEpsilon(t, want.Relevance[0], got.Relevance[0], 1e-2)
@@ -320,15 +320,15 @@ func TestFitErrors(t *testing.T) {
 	psi, src := gaussian[float64](t, 10, 5), rand.NewPCG(1, 2)
 	rows := ridge.Block[float64]{X: x, Y: y}
 	run := func(psi rff.Map[float64], rows ridge.Rows[float64], o ard.Options) error {
-		r, err := ard.Fit(t.Context(), psi, rows, src, o)
+		r, err := ard.Fit(t.Context(), psi, rows, o, src)
 		assert.Nil(t, r)
 		return err
 	}
 	assert.EqualError(t, run(nil, rows, ard.Options{}), "ard: psi is nil, want a feature map")
 	assert.EqualError(t, run(psi, nil, ard.Options{}), "ard: rows is nil, want data")
-	_, err := ard.Fit(t.Context(), psi, rows, nil, ard.Options{})
+	_, err := ard.Fit(t.Context(), psi, rows, ard.Options{}, nil)
 	assert.EqualError(t, err, "ard: src is nil, want a source of randomness")
-	assert.EqualError(t, run(psi, rows, ard.Options{Iterations: -1}), "ard: Iterations = -1, want at least 0")
+	assert.EqualError(t, run(psi, rows, ard.Options{MaxIterations: -1}), "ard: MaxIterations = -1, want at least 0")
 	assert.EqualError(t, run(psi, rows, ard.Options{Sample: -1}), "ard: Sample = -1, want at least 0")
 	assert.ErrorContains(t, run(psi, rows, ard.Options{Options: ridge.Options{Noise: -1}}), "ridge: Noise = -1")
 	assert.EqualError(t, run(gaussian[float64](t, 10, 4), rows, ard.Options{}), "ard: x is 100×5, want 4 columns")
@@ -336,7 +336,7 @@ func TestFitErrors(t *testing.T) {
 	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x.RowRange(0, 0), Y: y.RowRange(0, 0)}, ard.Options{}), "ard: no rows")
 	assert.ErrorContains(t, run(psi, ridge.Block[float64]{X: x, Y: densetest.Filled(100, 1, 3.0)}, ard.Options{}), "output 0 does not vary")
 	two := ridge.Block[float64]{X: x.RowRange(0, 2), Y: y.RowRange(0, 2)}
-	assert.NoError(t, func() error { _, err := ard.Fit(t.Context(), psi, two, src, ard.Options{}); return err }(), "two rows")
+	assert.NoError(t, func() error { _, err := ard.Fit(t.Context(), psi, two, ard.Options{}, src); return err }(), "two rows")
 
 	bad := x.Clone()
 	bad.Set(71, 2, math.NaN())
@@ -367,7 +367,7 @@ func TestFitEndsWithItsContext(t *testing.T) {
 	for _, after := range []time.Duration{0, 50 * time.Millisecond, 300 * time.Millisecond} {
 		ctx, stop := context.WithTimeout(t.Context(), after)
 		start := time.Now()
-		_, err := ard.Fit(ctx, gaussian[float64](t, 256, 20), ridge.Block[float64]{X: x, Y: y}, rand.NewPCG(1, 2), ard.Options{})
+		_, err := ard.Fit(ctx, gaussian[float64](t, 256, 20), ridge.Block[float64]{X: x, Y: y}, ard.Options{}, rand.NewPCG(1, 2))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Less(t, time.Since(start), after+5*time.Second)
 		stop()

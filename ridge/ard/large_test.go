@@ -62,10 +62,10 @@ func TestLargeTargets(t *testing.T) {
 
 // Points far from 0 have the scales and the evidence that they have around 0 in float64.
 func testLargePoints[T dense.Float](t *testing.T) {
-	want, err := ard.Fit(t.Context(), unit[float64](t), far[float64](300, 0, 0), rand.NewPCG(1, 2), ard.Options{})
+	want, err := ard.Fit(t.Context(), unit[float64](t), far[float64](300, 0, 0), ard.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for _, mean := range []float64{0, 1e6} {
-		got, err := ard.Fit(t.Context(), unit[T](t), far[T](300, mean, 0), rand.NewPCG(1, 2), ard.Options{})
+		got, err := ard.Fit(t.Context(), unit[T](t), far[T](300, mean, 0), ard.Options{}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		assert.InDeltaSlice(t, want.Relevance, got.Relevance, 1e-4, "mean %g", mean)
 		assert.InDelta(t, want.Model.LogEvidence(), got.Model.LogEvidence(), 1e-3, "mean %g", mean)

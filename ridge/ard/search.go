@@ -80,7 +80,7 @@ func (s *search) climb(start int, x []float64) error {
 			return optimize.NotTerminated, nil
 		},
 	}, x, &optimize.Settings{
-		MajorIterations: s.o.Iterations, Recorder: iterations,
+		MajorIterations: s.o.MaxIterations, Recorder: iterations,
 		Converger: &optimize.FunctionConverge{Absolute: s.gain, Iterations: 3},
 	}, &optimize.LBFGS{})
 	return s.end()

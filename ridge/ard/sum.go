@@ -47,7 +47,7 @@ type SumResult[T dense.Float] struct {
 //	∂L/∂log a_k = ½·( ‖μ_k‖²/s² − Γ_k ).
 //
 // The evidence depends on a/λ alone, so the search is L-BFGS on log(a_k/λ) [Liu & Nocedal 1989], from
-// equal weights and their λ of maximum evidence. It ends after Options.Iterations, or where three
+// equal weights and their λ of maximum evidence. It ends after Options.MaxIterations, or where three
 // iterations have gained less than 10⁻³. Then weights become 0, the smallest first, as long as the
 // evidence stays within 10⁻³ of that found. The result does not depend on GOMAXPROCS; on other
 // processors it differs as that of Fit does.
@@ -68,8 +68,8 @@ func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Ro
 	if err := cmp.Or(o.check(), o.checkSum()); err != nil {
 		return nil, err
 	}
-	if o.Iterations == 0 {
-		o.Iterations = 60
+	if o.MaxIterations == 0 {
+		o.MaxIterations = 60
 	}
 	f, err := newSumFitter(ctx, maps, rows, o)
 	if err != nil {

@@ -330,7 +330,7 @@ func TestSumErrors(t *testing.T) {
 	assert.EqualError(t, fit([]rff.Map[float64]{maps[0], nil}, rows, ard.Options{}), "rff: maps[1] is nil, want a map")
 	assert.EqualError(t, fit(maps, nil, ard.Options{}), "ridge: rows is nil, want data")
 	assert.EqualError(t, fit(maps, rows, ard.Options{Sample: 5}), "ard: Sample = 5, want 0 for a sum")
-	assert.EqualError(t, fit(maps, rows, ard.Options{Iterations: -1}), "ard: Iterations = -1, want at least 0")
+	assert.EqualError(t, fit(maps, rows, ard.Options{MaxIterations: -1}), "ard: MaxIterations = -1, want at least 0")
 	assert.EqualError(t, fit(maps, rows, ard.Options{Options: ridge.Options{Prior: 2}}), "ard: Prior = 2, want 0 for a sum")
 	assert.EqualError(t, fit(maps, rows, ard.Options{Options: ridge.Options{Ratio: 2}}), "ard: Ratio = 2, want 0 for a sum")
 	assert.ErrorContains(t, fit(maps, rows, ard.Options{Options: ridge.Options{Noise: math.NaN()}}), "Noise = NaN")

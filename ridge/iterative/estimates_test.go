@@ -41,7 +41,7 @@ func testEvidence[T dense.Float](t *testing.T) {
 		require.NoError(t, err)
 		sum, squares, fault := 0.0, 0.0, 0.0
 		for seed := range uint64(seeds) {
-			m, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(seed, 4), iterative.Options{Options: o, Samples: samples, Rank: 8})
+			m, err := iterative.Fit(t.Context(), phi, rows, iterative.Options{Options: o, Samples: samples, Rank: 8}, rand.NewPCG(seed, 4))
 			require.NoError(t, err)
 			value, se, err := m.LogEvidence()
 			require.NoError(t, err)
@@ -78,7 +78,7 @@ func testPosterior[T dense.Float](t *testing.T) {
 	_, target := direct.Predict(z.X)
 	total, squares := 0.0, 0.0
 	for seed := range uint64(seeds) {
-		m, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(seed, 5), iterative.Options{Options: o, Samples: samples})
+		m, err := iterative.Fit(t.Context(), phi, rows, iterative.Options{Options: o, Samples: samples}, rand.NewPCG(seed, 5))
 		require.NoError(t, err)
 		_, sd := m.Posterior(z.X)
 		for i, v := range sd.Data {
@@ -131,13 +131,13 @@ func testRatio[T dense.Float](t *testing.T) {
 			require.NoError(t, err)
 			return direct.LogEvidence() - m.LogEvidence()
 		}
-		s, err := iterative.New(t.Context(), c.phi, c.rows, rand.NewPCG(1, 5), iterative.Options{Options: c.o})
+		s, err := iterative.New(t.Context(), c.phi, c.rows, iterative.Options{Options: c.o}, rand.NewPCG(1, 5))
 		require.NoError(t, err)
 		chosen := 0
 		require.NoError(t, s.Run(t.Context(), c.rows, iterative.RunOptions{Progress: func(p iterative.Progress) {
 			if p.Ratio == 0 {
 				assert.True(t, math.IsInf(p.Bound, 1))
-				chosen = p.Steps
+				chosen = p.Iterations
 			}
 		}}))
 		m, err := s.Model()
@@ -187,7 +187,7 @@ func ridges[T dense.Float](n, d int, weights bool) ridge.Block[T] {
 // Models without samples have neither error bars nor an evidence.
 func TestNoSamples(t *testing.T) {
 	rows := surface[float64](50, 3, 0.1, 0, 1)
-	m, err := iterative.Fit(t.Context(), gaussian[float64](t, 8, 3, 1), rows, rand.NewPCG(1, 5), iterative.Options{})
+	m, err := iterative.Fit(t.Context(), gaussian[float64](t, 8, 3, 1), rows, iterative.Options{}, rand.NewPCG(1, 5))
 	require.NoError(t, err)
 	assert.Zero(t, m.Samples())
 	_, _, err = m.LogEvidence()

@@ -40,7 +40,7 @@ func waves(n int) (rff.Map[float64], ridge.Block[float64]) {
 // A model with error bars from samples. Rows may also be ridge.NPY or ridge.CSV.
 func Example() {
 	phi, rows := waves(2000)
-	m, err := iterative.Fit[float64](context.Background(), phi, rows, rand.NewPCG(3, 4), iterative.Options{Samples: 15})
+	m, err := iterative.Fit[float64](context.Background(), phi, rows, iterative.Options{Samples: 15}, rand.NewPCG(3, 4))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -56,17 +56,17 @@ func Example() {
 // A run that is stopped goes on from a file.
 func ExampleSolver_Write() {
 	phi, rows := waves(2000)
-	s, err := iterative.New[float64](context.Background(), phi, rows, rand.NewPCG(3, 4), iterative.Options{Rank: 4})
+	s, err := iterative.New[float64](context.Background(), phi, rows, iterative.Options{Rank: 4}, rand.NewPCG(3, 4))
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
 	var late *iterative.NotConverged
-	if err := s.Run(ctx, rows, iterative.RunOptions{Steps: 3}); !errors.As(err, &late) {
+	if err := s.Run(ctx, rows, iterative.RunOptions{MaxIterations: 3}); !errors.As(err, &late) {
 		log.Fatal(err)
 	}
-	fmt.Println("steps:", late.Steps)
+	fmt.Println("steps:", late.Iterations)
 	var file bytes.Buffer
 	if err := s.Write(&file); err != nil {
 		log.Fatal(err)

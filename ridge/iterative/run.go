@@ -13,8 +13,8 @@ import (
 
 // RunOptions are the parameters of Solver.Run.
 type RunOptions struct {
-	// Steps is the largest number of steps of this call, each a pass over the rows; 0 for 1000.
-	Steps int
+	// MaxIterations is the largest number of iterations of this call, each a pass over the rows; 0 for 1000.
+	MaxIterations int
 
 	// Progress, if not nil, is called after every step, from the goroutine of the caller.
 	Progress func(Progress)
@@ -22,11 +22,11 @@ type RunOptions struct {
 
 // Progress is where a Solver is.
 type Progress struct {
-	Steps  int     // so far, in all calls
-	Ratio  float64 // λ, 0 while it is chosen
-	Bound  float64 // of errors of means: the largest of an output, as for Options.Tolerance; +Inf before λ
-	Solved int     // columns that are solved, outputs and samples
-	Of     int     // columns
+	Iterations int     // so far, in all calls
+	Ratio      float64 // λ, 0 while it is chosen
+	Bound      float64 // of errors of means: the largest of an output, as for Options.Tolerance; +Inf before λ
+	Solved     int     // columns that are solved, outputs and samples
+	Of         int     // columns
 }
 
 // NotConverged is the error of a Solver that has not reached its tolerance.
@@ -39,14 +39,14 @@ type NotConverged struct {
 // Error says how far the solver came.
 func (e *NotConverged) Error() string {
 	if e.Ratio == 0 {
-		return fmt.Sprintf("iterative: after %d steps Noise/Prior is not chosen yet: want more steps", e.Steps)
+		return fmt.Sprintf("iterative: after %d steps Noise/Prior is not chosen yet: want more steps", e.Iterations)
 	}
 	why := "want more steps, a larger Rank or a larger Noise/Prior"
 	if e.Stalled {
 		why = "rounding of float64 hides the rest: want a larger Noise/Prior"
 	}
 	return fmt.Sprintf("iterative: after %d steps with Noise/Prior = %.3g errors of means are up to %.3g, Tolerance = %.3g, and %d of %d columns are solved: %s",
-		e.Steps, e.Ratio, e.Bound, e.Tolerance, e.Solved, e.Of, why)
+		e.Iterations, e.Ratio, e.Bound, e.Tolerance, e.Solved, e.Of, why)
 }
 
 const (
@@ -73,7 +73,7 @@ const (
 //
 // The error is a *NotConverged if steps are used up or rounding lets no step gain anything: Model
 // then has the weights so far, and Run goes on after the former. Other errors report a negative
-// Steps, nil rows, rows that are not those of New, products that are not finite, targets that the
+// MaxIterations, nil rows, rows that are not those of New, products that are not finite, targets that the
 // features explain to rounding whatever λ is, a zero solver, and the end of ctx, which is noticed
 // within 256 rows. Run does not wait for the end of gonum's decomposition, which goes on alone until it
 // is done. After those the solver is as it was after the last step,
@@ -92,13 +92,13 @@ func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) e
 }
 
 func (s *solver) run(ctx context.Context, rows operator, o RunOptions) error {
-	if o.Steps < 0 {
-		return fmt.Errorf("iterative: Steps = %d, want at least 0", o.Steps)
+	if o.MaxIterations < 0 {
+		return fmt.Errorf("iterative: MaxIterations = %d, want at least 0", o.MaxIterations)
 	}
-	if o.Steps == 0 {
-		o.Steps = 1000
+	if o.MaxIterations == 0 {
+		o.MaxIterations = 1000
 	}
-	for range o.Steps {
+	for range o.MaxIterations {
 		if s.done() || s.Stalled {
 			break
 		}
@@ -216,7 +216,7 @@ func (s *solver) goals(list []int) []float64 {
 
 // progress returns where the solver is.
 func (s *solver) progress() Progress {
-	p := Progress{Steps: s.Steps, Ratio: s.ratio, Of: s.right.Cols, Solved: len(s.in(solved))}
+	p := Progress{Iterations: s.Steps, Ratio: s.ratio, Of: s.right.Cols, Solved: len(s.in(solved))}
 	if s.ratio == 0 {
 		p.Bound = math.Inf(1)
 		return p

@@ -34,7 +34,7 @@ func testResumeOf[T dense.Float](t *testing.T, ratio ridge.Options) {
 	phi, rows := gaussian[T](t, 40, 3, 0.5), surface[T](200, 3, 0.1, 5, 1)
 	o := iterative.Options{Options: ratio, Samples: 3, Tolerance: 1e-7}
 	begin := func() *iterative.Solver[T] {
-		s, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), o)
+		s, err := iterative.New(t.Context(), phi, rows, o, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		return s
 	}
@@ -55,7 +55,7 @@ func testResumeOf[T dense.Float](t *testing.T, ratio ridge.Options) {
 		var err error
 		s, err = iterative.ReadSolver[T](&file)
 		require.NoError(t, err)
-		err = s.Run(t.Context(), rows, iterative.RunOptions{Steps: 1})
+		err = s.Run(t.Context(), rows, iterative.RunOptions{MaxIterations: 1})
 		var late *iterative.NotConverged
 		if err == nil {
 			assert.Greater(t, steps, 5)
@@ -63,7 +63,7 @@ func testResumeOf[T dense.Float](t *testing.T, ratio ridge.Options) {
 		}
 		require.ErrorAs(t, err, &late)
 		assert.False(t, late.Stalled)
-		assert.Equal(t, steps+1, late.Steps)
+		assert.Equal(t, steps+1, late.Iterations)
 		if late.Ratio == 0 {
 			assert.ErrorContains(t, late, "Noise/Prior is not chosen yet")
 			_, err := s.Model()
@@ -108,13 +108,13 @@ func dot[T dense.Float](phi []T, w dense.Matrix[float64], j int) float64 {
 // Damaged files are errors, wherever the damage is, and files of the other kind and type.
 func TestDamagedFiles(t *testing.T) {
 	phi, rows := gaussian[float64](t, 4, 3, 0.5), surface[float64](30, 3, 0.1, 5, 1)
-	s, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: given, Samples: 2})
+	s, err := iterative.New(t.Context(), phi, rows, iterative.Options{Options: given, Samples: 2}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.NoError(t, s.Run(t.Context(), rows, iterative.RunOptions{}))
 	m, err := s.Model()
 	require.NoError(t, err)
 	var choosing, solver, model bytes.Buffer
-	open, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{})
+	open, err := iterative.New(t.Context(), phi, rows, iterative.Options{}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.NoError(t, open.Write(&choosing))
 	for i := 0; i < choosing.Len(); i += 7 {
@@ -152,7 +152,7 @@ func testProcessors[T dense.Float](t *testing.T) {
 	var want []byte
 	for _, n := range []int{1, 2, 5} {
 		runtime.GOMAXPROCS(n)
-		m, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Samples: 2, Tolerance: 1e-3})
+		m, err := iterative.Fit(t.Context(), phi, rows, iterative.Options{Samples: 2, Tolerance: 1e-3}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		var file bytes.Buffer
 		require.NoError(t, m.Write(&file))
@@ -193,19 +193,19 @@ func TestCancel(t *testing.T) {
 			cancel()
 		}
 	}}
-	s, err := iterative.New(ctx, phi, watched, rand.NewPCG(1, 2), iterative.Options{Options: given, Rank: 4})
+	s, err := iterative.New(ctx, phi, watched, iterative.Options{Options: given, Rank: 4}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Run(ctx, watched, iterative.RunOptions{}), context.Canceled)
 	assert.Less(t, time.Since(end), time.Second)
-	require.Error(t, s.Run(t.Context(), watched, iterative.RunOptions{Steps: 2}))
+	require.Error(t, s.Run(t.Context(), watched, iterative.RunOptions{MaxIterations: 2}))
 	got, err := s.Model()
 	require.NoError(t, err)
-	s, err = iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: given, Rank: 4})
+	s, err = iterative.New(t.Context(), phi, rows, iterative.Options{Options: given, Rank: 4}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	steps := 0
-	require.Error(t, s.Run(t.Context(), rows, iterative.RunOptions{Steps: 3, Progress: func(p iterative.Progress) {
+	require.Error(t, s.Run(t.Context(), rows, iterative.RunOptions{MaxIterations: 3, Progress: func(p iterative.Progress) {
 		steps++
-		assert.Equal(t, steps, p.Steps)
+		assert.Equal(t, steps, p.Iterations)
 		assert.Equal(t, 2, p.Of)
 		assert.Positive(t, p.Bound)
 	}}))
@@ -215,7 +215,7 @@ func TestCancel(t *testing.T) {
 	assert.True(t, densetest.Identical(want.Mean(dense.Matrix[float32]{}, rows.X), got.Mean(dense.Matrix[float32]{}, rows.X)))
 
 	cancel()
-	_, err = iterative.New(ctx, phi, rows, rand.NewPCG(1, 2), iterative.Options{})
+	_, err = iterative.New(ctx, phi, rows, iterative.Options{}, rand.NewPCG(1, 2))
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -233,7 +233,7 @@ func TestCancelChoice(t *testing.T) {
 				cancel()
 			}
 		}}
-		s, err := iterative.New(ctx, phi, watched, rand.NewPCG(1, 2), iterative.Options{Tolerance: 1e-3})
+		s, err := iterative.New(ctx, phi, watched, iterative.Options{Tolerance: 1e-3}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		if err := s.Run(ctx, watched, iterative.RunOptions{}); at > 0 {
 			require.ErrorIs(t, err, context.Canceled)
@@ -278,7 +278,7 @@ func testIllConditioned[T dense.Float](t *testing.T) {
 	phi, rows := twice[T]{gaussian[T](t, 40, 3, 0.7)}, surface[T](400, 3, 0.1, 5, 1)
 	for _, ratio := range []float64{1e-3, 1e-6, 1e-9} {
 		o := ridge.Options{Ratio: ratio}
-		m, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: o, Rank: 16})
+		m, err := iterative.Fit(t.Context(), phi, rows, iterative.Options{Options: o, Rank: 16}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		sums, err := ridge.Sum(t.Context(), phi, rows)
 		require.NoError(t, err)
@@ -287,7 +287,7 @@ func testIllConditioned[T dense.Float](t *testing.T) {
 		got, want := m.Mean(dense.Matrix[T]{}, rows.X), direct.Mean(dense.Matrix[T]{}, rows.X)
 		assert.Less(t, distance(got, want, rows.Y), 1e-4)
 	}
-	_, err := iterative.Fit(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: ridge.Options{Ratio: 1e-20}})
+	_, err := iterative.Fit(t.Context(), phi, rows, iterative.Options{Options: ridge.Options{Ratio: 1e-20}}, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "Noise/Prior = 1e-20, want more than")
 }
 
@@ -302,12 +302,12 @@ func testNotConverged[T dense.Float](t *testing.T) {
 	rows.Weights = nil
 	for _, ratio := range []float64{1e-6, 1e-10} {
 		o := ridge.Options{Ratio: ratio}
-		s, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: o, Rank: 16})
+		s, err := iterative.New(t.Context(), phi, rows, iterative.Options{Options: o, Rank: 16}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
-		err = s.Run(t.Context(), rows, iterative.RunOptions{Steps: 60})
+		err = s.Run(t.Context(), rows, iterative.RunOptions{MaxIterations: 60})
 		var late *iterative.NotConverged
 		require.ErrorAs(t, err, &late)
-		assert.Equal(t, 60, late.Steps)
+		assert.Equal(t, 60, late.Iterations)
 		assert.Equal(t, ratio, late.Ratio)
 		assert.False(t, late.Stalled)
 		assert.ErrorContains(t, err, "iterative: after 60 steps with Noise/Prior = 1e-")
@@ -329,7 +329,7 @@ func TestStalled(t *testing.T) { densetest.Both(t, testStalled[float32], testSta
 
 func testStalled[T dense.Float](t *testing.T) {
 	phi, rows := gaussian[T](t, 40, 3, 0.7), surface[T](300, 3, 0.1, 5, 1)
-	s, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: given, Tolerance: 1e-17})
+	s, err := iterative.New(t.Context(), phi, rows, iterative.Options{Options: given, Tolerance: 1e-17}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	for range 2 {
 		var late *iterative.NotConverged
@@ -346,7 +346,7 @@ func TestRowsWithoutWeight(t *testing.T) {
 	phi, err := rff.Quadratic[float64](3)
 	require.NoError(t, err)
 	fit := func(b ridge.Block[float64]) dense.Matrix[float64] {
-		m, err := iterative.Fit(t.Context(), phi, b, rand.NewPCG(1, 2), iterative.Options{Options: given, Tolerance: 1e-9})
+		m, err := iterative.Fit(t.Context(), phi, b, iterative.Options{Options: given, Tolerance: 1e-9}, rand.NewPCG(1, 2))
 		require.NoError(t, err)
 		return m.Mean(dense.Matrix[float64]{}, rows.X)
 	}
@@ -394,13 +394,13 @@ func TestErrors(t *testing.T) {
 			}
 		}), rand.NewPCG(1, 2), iterative.Options{Options: ridge.Options{Ratio: 1}}},
 	} {
-		_, err := iterative.Fit(t.Context(), c.phi, c.rows, c.src, c.o)
+		_, err := iterative.Fit(t.Context(), c.phi, c.rows, c.o, c.src)
 		assert.ErrorContains(t, err, want)
 	}
-	s, err := iterative.New(t.Context(), phi, rows, rand.NewPCG(1, 2), iterative.Options{Options: given})
+	s, err := iterative.New(t.Context(), phi, rows, iterative.Options{Options: given}, rand.NewPCG(1, 2))
 	require.NoError(t, err)
 	assert.ErrorContains(t, s.Run(t.Context(), part(rows, 20), iterative.RunOptions{}), "rows has 20 rows with a weight, and had 30 before")
-	assert.ErrorContains(t, s.Run(t.Context(), rows, iterative.RunOptions{Steps: -1}), "Steps = -1")
+	assert.ErrorContains(t, s.Run(t.Context(), rows, iterative.RunOptions{MaxIterations: -1}), "MaxIterations = -1")
 	require.NoError(t, s.Run(t.Context(), rows, iterative.RunOptions{}), "errors leave the solver as it was")
 	var zero iterative.Solver[float64]
 	assert.ErrorContains(t, zero.Run(t.Context(), rows, iterative.RunOptions{}), "the Solver is zero")

@@ -84,8 +84,8 @@ type problem struct {
 // Fit returns the model of all rows: New, Run to the end and Model. If the error is a *NotConverged
 // there is a model nevertheless, of the weights so far. Otherwise errors are those of New, Run and
 // Model.
-func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Model[T], error) {
-	s, err := New(ctx, phi, rows, src, o)
+func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Model[T], error) {
+	s, err := New(ctx, phi, rows, o, src)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 // ridge.Block.Check refuses, errors of rows, one row or targets that do not vary where the noise is
 // to be chosen, features that overflow, a λ that rounding of float64 would hide, sizes that no
 // memory holds, and the end of ctx, which is noticed within 256 rows. A nil ctx panics.
-func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], src rand.Source, o Options) (*Solver[T], error) {
+func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Solver[T], error) {
 	if err := argument.Context("iterative", ctx); err != nil {
 		return nil, err
 	}
@@ -144,15 +144,11 @@ func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	if err := limit.Memory[float64](width, o.Samples); err != nil {
 		return nil, fmt.Errorf("iterative: Samples = %d for %d features: %w", o.Samples, width, err)
 	}
-	s := &Solver[T]{phi, newSource(phi), newCore(unit[T](), o)}
+	s := &Solver[T]{phi, newSource(phi), &solver{problem: problem{unit: unit[T](), moments: new(moments), opts: o, condition: new(nystroem)}}}
 	if err := s.core.start(ctx, s.source.of(s.core.moments, rows), rand.New(src)); err != nil {
 		return nil, err
 	}
 	return s, nil
-}
-
-func newCore(unit float64, o Options) *solver {
-	return &solver{problem: problem{unit: unit, moments: new(moments), opts: o, condition: new(nystroem)}}
 }
 
 // start takes the passes before the first step.

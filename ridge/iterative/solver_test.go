@@ -113,7 +113,7 @@ func testDirect[T dense.Float](t *testing.T) {
 		"constant targets": {phi, ridge.Block[T]{X: plain.X, Y: densetest.Filled(n, 2, T(3))}, iterative.Options{Options: given}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, err := iterative.Fit(t.Context(), c.phi, c.rows, rand.NewPCG(3, 4), c.o)
+			m, err := iterative.Fit(t.Context(), c.phi, c.rows, c.o, rand.NewPCG(3, 4))
 			require.NoError(t, err)
 			sums, err := ridge.Sum(t.Context(), c.phi, c.rows)
 			require.NoError(t, err)

@@ -198,30 +198,30 @@ func TestContexts(t *testing.T) {
 			return err
 		}},
 		"ridge.OneVersusRest": {n / 255, func(c *lookedAt) error { _, err := ridge.OneVersusRest(c, c.phi(8), labelled, 2, o); return err }},
-		"ridge.Server":        {4, func(c *lookedAt) error { _, err := model.Server(c); return err }},
+		"ridge.Predictor":     {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},
 		"ridge.Sum":           {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
 		"ridge.ard.Evaluate": {n / 255, func(c *lookedAt) error {
 			_, err := ard.Evaluate(c, c.phi(8), rows, []float64{1, 1, 1, 1}, o)
 			return err
 		}},
 		"ridge.ard.Fit": {n / 255, func(c *lookedAt) error {
-			_, err := ard.Fit(c, c.phi(4), rows, src(), ard.Options{Iterations: 1})
+			_, err := ard.Fit(c, c.phi(4), rows, ard.Options{MaxIterations: 1}, src())
 			return err
 		}},
 		"ridge.ard.FitSum": {n / 255, func(c *lookedAt) error {
-			_, err := ard.FitSum(c, []rff.Map[float64]{c.phi(4), c.phi(5)}, rows, ard.Options{Iterations: 1})
+			_, err := ard.FitSum(c, []rff.Map[float64]{c.phi(4), c.phi(5)}, rows, ard.Options{MaxIterations: 1})
 			return err
 		}},
 		"ridge.iterative.Fit": {n / 256, func(c *lookedAt) error {
-			_, err := iterative.Fit(c, c.phi(20), rows, src(), iterative.Options{})
+			_, err := iterative.Fit(c, c.phi(20), rows, iterative.Options{}, src())
 			return err
 		}},
 		"ridge.iterative.New": {n / 256, func(c *lookedAt) error {
-			_, err := iterative.New(c, c.phi(20), rows, src(), iterative.Options{Options: o})
+			_, err := iterative.New(c, c.phi(20), rows, iterative.Options{Options: o}, src())
 			return err
 		}},
 		"ridge.iterative.Run": {n / 256, func(c *lookedAt) error {
-			s := must.Have(iterative.New(t.Context(), background.phi(20), rows, src(), iterative.Options{}))
+			s := must.Have(iterative.New(t.Context(), background.phi(20), rows, iterative.Options{}, src()))
 			return s.Run(c, rows, iterative.RunOptions{})
 		}},
 		"validate.Choose": {256, func(c *lookedAt) error {

@@ -20,42 +20,42 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Server predicts one row at a time. It keeps the matrix R⁻ᵀ that the variance
+// Predictor predicts one row at a time. It keeps the matrix R⁻ᵀ that the variance
 //
 //	(φ − φ̄)ᵀA⁻¹(φ − φ̄) = ‖R⁻ᵀ(φ − φ̄)‖²,  A = RᵀR,
 //
 // of a row needs, as 2·D² bytes of float32 that a prediction reads once, where Model.Predict solves a
 // system. It never changes, and goroutines may share it.
-type Server[T dense.Float] struct {
+type Predictor[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	core   *server
+	core   *predictor
 }
 
-// server is what a Server knows beside its map.
-type server struct {
+// predictor is what a Predictor knows beside its map.
+type predictor struct {
 	features.Regression
 	Inverse []float32 // lower triangle of R⁻ᵀ, row by row
 }
 
-// Server returns a server of the model. Cost: D³/6 multiply-adds, and memory for D² numbers meanwhile.
+// Predictor returns a predictor of the model. Cost: D³/6 multiply-adds, and memory for D² numbers meanwhile.
 //
 // Numbers of float32 round the variance of a target by a share of at most 2⁻²³·‖φ − φ̄‖·√(max_i
 // (A⁻¹)_ii), as an estimate of rounding errors that are independent. The error reports a model for which
 // this is above 2⁻¹⁰ for features of norm 1, which a ratio Noise/Prior of 10⁻⁷ or more excludes. It also
 // reports a zero model and the end of ctx; a nil ctx panics.
-func (m *Model[T]) Server(ctx context.Context) (*Server[T], error) {
+func (m *Model[T]) Predictor(ctx context.Context) (*Predictor[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
 	}
-	s, err := m.newServer(ctx)
+	s, err := m.newPredictor(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Server[T]{m.phi, m.source, s}, nil
+	return &Predictor[T]{m.phi, m.source, s}, nil
 }
 
-func (p *posterior) newServer(ctx context.Context) (*server, error) {
+func (p *posterior) newPredictor(ctx context.Context) (*predictor, error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (p *posterior) newServer(ctx context.Context) (*server, error) {
 	if err := limit.Memory[float32](d, d+1); err != nil {
 		return nil, fmt.Errorf("ridge: the inverse of %d features: %w", d, err)
 	}
-	s := &server{p.regression, make([]float32, d*(d+1)/2)}
+	s := &predictor{p.regression, make([]float32, d*(d+1)/2)}
 	diagonal := make([]float64, d) // of A⁻¹
 	err := p.factor.invert(ctx, func(lo int, columns dense.Matrix[float64]) {
 		for i := lo; i < d; i++ {
@@ -84,7 +84,7 @@ func (p *posterior) newServer(ctx context.Context) (*server, error) {
 }
 
 // Dims returns the numbers of inputs and outputs of the model.
-func (s *Server[T]) Dims() (in, out int) {
+func (s *Predictor[T]) Dims() (in, out int) {
 	s.check()
 	d, _ := s.phi.Dims()
 	return d, s.core.Weights.Cols
@@ -93,7 +93,7 @@ func (s *Server[T]) Dims() (in, out int) {
 // Mean writes the means of targets at x (d numbers) into dst, which is allocated if nil, and returns
 // dst. They are those of Model.Mean. Cost: a transform and D·p multiply-adds. Mean panics if a length
 // does not fit.
-func (s *Server[T]) Mean(dst, x []T) []T {
+func (s *Predictor[T]) Mean(dst, x []T) []T {
 	r := s.begin(x)
 	dst = s.means(r, dst)
 	requests.Put(r)
@@ -102,9 +102,9 @@ func (s *Server[T]) Mean(dst, x []T) []T {
 
 // Predict writes the means and the standard deviations of new targets at x (d numbers) into mean and sd,
 // which are allocated if nil, and returns them. They are those of Model.Predict, but for the rounding of
-// variances that Model.Server states. Cost: a transform and D²/2 multiply-adds, on all processors.
+// variances that Model.Predictor states. Cost: a transform and D²/2 multiply-adds, on all processors.
 // Predict panics if a length does not fit.
-func (s *Server[T]) Predict(mean, sd, x []T) (_, _ []T) {
+func (s *Predictor[T]) Predict(mean, sd, x []T) (_, _ []T) {
 	r := s.begin(x)
 	mean, sd = s.means(r, mean), outputs("sd", sd, s.core.Weights.Cols)
 	variance := r.variance(s.core)
@@ -116,7 +116,7 @@ func (s *Server[T]) Predict(mean, sd, x []T) (_, _ []T) {
 }
 
 // begin returns the features of x about their mean.
-func (s *Server[T]) begin(x []T) *request {
+func (s *Predictor[T]) begin(x []T) *request {
 	s.check()
 	if d, _ := s.phi.Dims(); len(x) != d {
 		panic(fmt.Sprintf("ridge: x has %d elements, want %d", len(x), d))
@@ -127,7 +127,7 @@ func (s *Server[T]) begin(x []T) *request {
 	return r
 }
 
-func (s *Server[T]) means(r *request, dst []T) []T {
+func (s *Predictor[T]) means(r *request, dst []T) []T {
 	dst = outputs("dst", dst, s.core.Weights.Cols)
 	for j := range dst {
 		dst[j] = T(s.core.mean(r.phi, j))
@@ -147,7 +147,7 @@ func outputs[T dense.Float](name string, dst []T, n int) []T {
 }
 
 // mean returns the mean of output j for the features phi about their mean.
-func (s *server) mean(phi []float64, j int) float64 {
+func (s *predictor) mean(phi []float64, j int) float64 {
 	if s.Weights.Cols == 1 {
 		return s.TargetMean[0] + vecmath.Dot(phi, s.Weights.Data)
 	}
@@ -163,23 +163,23 @@ type request struct {
 	phi     []float64 // features about their mean
 	single  []float32 // phi
 	inverse []float32
-	squares [serverPieces]float64
+	squares [predictorPieces]float64
 }
 
-// serverPieces is the number of pieces of R⁻ᵀ, whatever the number of processors is, so that sums have
+// predictorPieces is the number of pieces of R⁻ᵀ, whatever the number of processors is, so that sums have
 // the same bits.
-const serverPieces = 16
+const predictorPieces = 16
 
 var requests pool.Of[request]
 
 // variance returns the variance of a target in units of the noise.
-func (r *request) variance(s *server) float64 {
+func (r *request) variance(s *predictor) float64 {
 	r.single = scratch.Resize(r.single, len(r.phi))
 	for i, v := range r.phi {
 		r.single[i] = float32(v)
 	}
 	r.inverse = s.Inverse
-	parallel.Do(serverPieces, r)
+	parallel.Do(predictorPieces, r)
 	r.inverse = nil
 	variance := 1 + s.Base
 	for _, v := range r.squares {
@@ -191,7 +191,7 @@ func (r *request) variance(s *server) float64 {
 // Piece adds up the squares of some elements of R⁻ᵀ(φ − φ̄). Pieces have about as many numbers each.
 func (r *request) Piece(i int) {
 	d := float64(len(r.single))
-	lo, hi := int(d*math.Sqrt(float64(i)/serverPieces)), int(d*math.Sqrt(float64(i+1)/serverPieces))
+	lo, hi := int(d*math.Sqrt(float64(i)/predictorPieces)), int(d*math.Sqrt(float64(i+1)/predictorPieces))
 	sum := 0.0
 	for j := lo; j < hi; j++ {
 		v := float64(vecmath.Dot(r.inverse[j*(j+1)/2:][:j+1], r.single))
@@ -200,51 +200,53 @@ func (r *request) Piece(i int) {
 	r.squares[i] = sum
 }
 
-func (s *Server[T]) check() {
+func (s *Predictor[T]) check() {
 	if s.phi == nil {
-		panic(errNoServer.Error())
+		panic(errNoPredictor.Error())
 	}
 }
 
-var errNoServer = errors.New("ridge: the Server is zero, want one of Model.Server or ViewServer")
+var errNoPredictor = errors.New("ridge: the Predictor is zero, want one of Model.Predictor or ViewPredictor")
 
-// Write writes the server with its map as one safetensors file, which NumPy reads. The file has 2·D²
+// Write writes the predictor with its map as one safetensors file, which NumPy reads. The file has 2·D²
 // + 8·D·p bytes and those of the map. The error reports a map that cannot be written, and the errors of
 // w.
-func (s *Server[T]) Write(w io.Writer) error {
+func (s *Predictor[T]) Write(w io.Writer) error {
 	if s.phi == nil {
-		return errNoServer
+		return errNoPredictor
 	}
 	return write(w, s)
 }
 
-// ViewServer returns the server in the bytes of a file that Write wrote, such as one that the system has
+// ViewPredictor returns the predictor in the bytes of a file that Write wrote, such as one that the system has
 // mapped into memory. R⁻ᵀ stays where it is, unless the processor stores numbers in another order or
-// the bytes do not begin at a multiple of four: data must not change, nor be unmapped, while the server
+// the bytes do not begin at a multiple of four: data must not change, nor be unmapped, while the predictor
 // is in use. All bytes are read once, for the checksum. Errors are those of ReadModel.
-func ViewServer[T dense.Float](data []byte) (*Server[T], error) {
+func ViewPredictor[T dense.Float](data []byte) (*Predictor[T], error) {
 	held, err := archive.View[T, recipe[T]](data, "model")
-	return made[T, *Server[T]](held, err)
+	return made[T, *Predictor[T]](held, err)
 }
 
-// serverRecipe is what a Server is made of.
-type serverRecipe[T dense.Float] struct {
+// predictorRecipe is what a Predictor is made of.
+type predictorRecipe[T dense.Float] struct {
 	Map rff.Map[T]
-	server
+	predictor
 }
 
-func (s *Server[T]) recipe() recipe[T] { return serverRecipe[T]{s.phi, *s.core} }
+func (s *Predictor[T]) recipe() recipe[T] { return predictorRecipe[T]{s.phi, *s.core} }
 
-func (r serverRecipe[T]) check() error {
+func (r predictorRecipe[T]) check() error {
 	if err := checkWeights(r.Map, r.Weights, "outputs", 1); err != nil {
 		return err
 	}
-	return r.server.check()
+	return r.predictor.check()
 }
 
-func (r serverRecipe[T]) make() learnt[T] { return &Server[T]{r.Map, features.New(r.Map), &r.server} }
+func (r predictorRecipe[T]) make() learnt[T] {
+	return &Predictor[T]{r.Map, features.New(r.Map), &r.predictor}
+}
 
-func (s *server) check() error {
+func (s *predictor) check() error {
 	if err := checkParts(s.Weights, s.FeatureMean, s.TargetMean, s.Noise, "inverse", len(s.Inverse)); err != nil {
 		return err
 	}
