@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -60,9 +59,11 @@ func TestTrainedInBits(t *testing.T) {
 	}{{8, true, 0.0012, 0.0038}, {8, false, 0.0075, 0.0138}, {4, true, 0.0178, 0.0591}, {4, false, 0.119, 0.2243}} {
 		var mean, worst float64
 		for _, h := range all {
-			e := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: c.causal}))
+			e, err := performer.NewExact[float32](performer.ExactOptions{Causal: c.causal})
+			require.NoError(t, err)
 			want, got := e.Forward(none, h.Q, h.K, h.V), none
-			coded := must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: c.causal, Bits: c.bits}))
+			coded, err := performer.NewExact[float32](performer.ExactOptions{Causal: c.causal, Bits: c.bits})
+			require.NoError(t, err)
 			s, err := coded.NewState(m.HeadDim, m.HeadDim)
 			require.NoError(t, err)
 			if c.causal {
