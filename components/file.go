@@ -76,7 +76,7 @@ func (r recipe[T]) make() (rff.Map[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model[T]{r.Of, features.New(r.Of), p}, nil
+	return &Model[T]{r.Of, features.New(r.Of), *p}, nil
 }
 
 // principal returns what r makes for so many features.

@@ -26,7 +26,7 @@ import (
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	*principal
+	principal
 }
 
 // principal is what a Model knows beside φ.
@@ -106,7 +106,7 @@ func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], component
 	if err != nil {
 		return nil, err
 	}
-	return &Model[T]{sums.Map(), features.New(sums.Map()), p}, nil
+	return &Model[T]{sums.Map(), features.New(sums.Map()), *p}, nil
 }
 
 // newPrincipal returns the components of n rows with the given sums.

@@ -245,7 +245,7 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	if err != nil {
 		return nil, 0, err
 	}
-	return &Model[T]{phi, folds[0].source, p}, score, nil
+	return &Model[T]{phi, folds[0].source, *p}, score, nil
 }
 
 // held returns the posterior of all rows, and the error of the fits without a fold at its rows.

@@ -112,7 +112,9 @@ func (r modelRecipe[T]) check() error {
 	return r.posteriorRecipe.check()
 }
 
-func (r modelRecipe[T]) make() learnt[T] { return &Model[T]{r.Map, features.New(r.Map), r.posterior()} }
+func (r modelRecipe[T]) make() learnt[T] {
+	return &Model[T]{r.Map, features.New(r.Map), *r.posterior()}
+}
 
 // posteriorRecipe is what a posterior is made of.
 type posteriorRecipe struct {
@@ -166,6 +168,7 @@ func (r posteriorRecipe) posterior() *posterior {
 	if r.Centred {
 		p.regression.Base = 1 / r.RowWeight
 	}
+	p.inverse = inverseOf(p.factor)
 	for _, v := range r.Noise {
 		p.prior = append(p.prior, v/r.Ratio)
 	}

@@ -23,7 +23,7 @@ import (
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	*draws
+	draws
 }
 
 // draws are drawn functions of features φ.
@@ -98,7 +98,7 @@ func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
 	}
-	return &Functions[T]{m.phi, m.source, m.sample(n, j, src)}, nil
+	return &Functions[T]{m.phi, m.source, *m.sample(n, j, src)}, nil
 }
 
 // sample draws n functions of output j.
@@ -157,7 +157,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	if err != nil {
 		return nil, err
 	}
-	return &Functions[T]{m.phi, m.source, d}, nil
+	return &Functions[T]{m.phi, m.source, *d}, nil
 }
 
 // checkPathwise returns an error unless n functions can be corrected by so many rows.

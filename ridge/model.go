@@ -55,7 +55,7 @@ func (o Options) Check() error {
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	*posterior
+	posterior
 }
 
 // Fit fits a model to the points x (n×d) and their targets y (n×p). It is the Add of NewSums and
@@ -102,7 +102,7 @@ func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model[T]{s.phi, s.source, p}, nil
+	return &Model[T]{s.phi, s.source, *p}, nil
 }
 
 // Map returns the map of the features.

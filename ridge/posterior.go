@@ -28,8 +28,16 @@ type posterior struct {
 	factor     factor
 	evidence   float64
 
-	degrees sync.Once
-	inverse []float64 // diagonal of A⁻¹
+	inverse func() []float64 // diagonal of A⁻¹
+}
+
+// inverseOf returns the function that computes the diagonal of the inverse of A when it is first
+// asked for.
+func inverseOf(f factor) func() []float64 {
+	return sync.OnceValue(func() []float64 {
+		diagonal, _ := f.inverseDiagonal(context.Background())
+		return diagonal
+	})
 }
 
 // newPosterior returns the posterior of the rows with these moments.
@@ -82,7 +90,7 @@ func (p *posterior) check(ctx context.Context, rows float64) error {
 	if err != nil {
 		return err
 	}
-	p.degrees.Do(func() { p.inverse = inverse })
+	p.inverse = func() []float64 { return inverse }
 	width := float64(p.regression.Weights.Rows)
 	if degrees := width - p.ratio*floats.Sum(inverse); !(degrees >= -width*0x1p-40 && degrees <= min(width, rows)+width/margin) {
 		return fmt.Errorf("ridge: %.4g degrees of freedom of %.0f features and %.0f rows for Noise/Prior = %.3g, which is too small for the rounding of the sums",
@@ -101,8 +109,10 @@ func (p *posterior) check(ctx context.Context, rows float64) error {
 
 // diagonal returns the diagonal of A⁻¹.
 func (p *posterior) diagonal() []float64 {
-	p.degrees.Do(func() { p.inverse, _ = p.factor.inverseDiagonal(context.Background()) })
-	return p.inverse
+	if p.inverse == nil { // the zero Model
+		return nil
+	}
+	return p.inverse()
 }
 
 // predict leaves means and standard deviations in r, with a variance of extra units of the noise beyond

@@ -69,7 +69,8 @@ func (b Block[T]) RowRange(lo, hi int) Block[T] {
 	return part
 }
 
-// Weight returns the weight of row i.
+// Weight returns the weight of row i, 1 without Weights. It panics as the runtime does if Weights
+// has no element i.
 func (b Block[T]) Weight(i int) float64 {
 	if b.Weights == nil {
 		return 1

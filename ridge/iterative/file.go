@@ -22,7 +22,7 @@ func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
-	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, *m.core}))
+	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.core}))
 }
 
 // ReadModel reads a model that Model.Write wrote, to the end of r. Predictions have the same bits,
@@ -37,7 +37,7 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	if err != nil {
 		return nil, wrap(err)
 	}
-	return &Model[T]{held.Map, features.New(held.Map), &held.posterior}, nil
+	return &Model[T]{held.Map, features.New(held.Map), held.posterior}, nil
 }
 
 // Write writes the solver with its map, as it is after the last step: 8·D·(r + 4(p + S)) bytes and

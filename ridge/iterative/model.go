@@ -19,7 +19,7 @@ import (
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	core   *posterior
+	core   posterior
 }
 
 // posterior is what a Model knows beside its map. Exported fields are parts of files.
@@ -55,7 +55,7 @@ func (s *Solver[T]) Model() (*Model[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model[T]{s.phi, features.New(s.phi), p}, nil
+	return &Model[T]{s.phi, features.New(s.phi), *p}, nil
 }
 
 // posterior returns that of the weights so far.

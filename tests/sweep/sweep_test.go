@@ -43,10 +43,11 @@ const (
 // allowed are methods, and types with all their methods, that may panic as the runtime does, with the
 // reason.
 var allowed = map[string]string{
-	"dense.Matrix.At":  "elements are read without a look at the view, as documentation says",
-	"dense.Matrix.Set": "elements are written without a look at the view, as documentation says",
-	"dense.Matrix.Row": "rows are taken without a look at the view, as documentation says",
-	"clusters.memory":  "a State alone calls the methods of its memory, and checks their arguments",
+	"dense.Matrix.At":    "elements are read without a look at the view, as documentation says",
+	"dense.Matrix.Set":   "elements are written without a look at the view, as documentation says",
+	"dense.Matrix.Row":   "rows are taken without a look at the view, as documentation says",
+	"ridge.Block.Weight": "weights are read without a look at their number, as elements are",
+	"clusters.memory":    "a State alone calls the methods of its memory, and checks their arguments",
 }
 
 // mayPanic reports whether allowed has a method or its type.
