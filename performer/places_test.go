@@ -115,13 +115,6 @@ func requirePlaced[T dense.Float](t *testing.T, want, got dense.Matrix[T], tol f
 	densetest.RequireClose(t, exact, bounds, got, format, args...)
 }
 
-// panicOf returns what f panics with, as text.
-func panicOf(f func()) (text string) {
-	defer func() { text = fmt.Sprint(recover()) }()
-	f()
-	return ""
-}
-
 func tolerance[T dense.Float]() float64 {
 	if _, single := any(T(0)).(float32); single {
 		return 3e-5
