@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -81,11 +80,11 @@ func run(args []string, stdout io.Writer) error {
 		}
 		return s.learn(stdout, s.out)
 	}
-	folder, err := os.MkdirTemp("", "table")
+	folder, remove, err := cli.Temporary("", "table")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer remove()
 	return s.learn(stdout, folder)
 }
 

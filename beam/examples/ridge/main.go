@@ -21,9 +21,11 @@ import (
 	"log/slog"
 	"math"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -63,9 +65,9 @@ func main() {
 		flag.PrintDefaults()
 		return
 	case err != nil:
-		end(err)
+		end(1, err)
 	case flag.NArg() > 0:
-		end(fmt.Errorf("unexpected argument %q", flag.Arg(0)))
+		end(1, fmt.Errorf("unexpected argument %q", flag.Arg(0)))
 	}
 	beam.Init()
 	if !*verbose {
@@ -73,14 +75,14 @@ func main() {
 	}
 	o.runner = cmp.Or(*runners.Runner, "prism")
 	if err := run(context.Background(), o, os.Stdout); err != nil {
-		end(err)
+		end(1, err)
 	}
 }
 
 // end prints an error and ends the program. Package log is as silent as the runner's slog.
-func end(err error) {
+func end(status int, err error) {
 	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
-	os.Exit(1)
+	os.Exit(status)
 }
 
 // whole declares flags of whole numbers.
@@ -115,6 +117,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
+		go removeAtSignal(o.dir)
 	} else if info, err := os.Stat(o.dir); err != nil {
 		return fmt.Errorf("-dir: %w, want a folder that is there", err)
 	} else if !info.IsDir() {
@@ -162,6 +165,18 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
 	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
 	return nil
+}
+
+// removeAtSignal waits for an interrupt, or the signal to terminate. Then it removes the folder and
+// ends the program with status 130.
+func removeAtSignal(folder string) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	s := <-signals
+	// The pipeline may still write.
+	for tries := 0; os.RemoveAll(folder) != nil && tries < 100; tries++ {
+	}
+	end(130, errors.New(s.String()))
 }
 
 // onOneMachine reads the shards one after the other.

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 )
 
 // Run is the body of a program. It takes the arguments after the program's name, and returns an
@@ -15,8 +17,18 @@ import (
 type Run func(args []string, stdout io.Writer) error
 
 // Main runs a program on the process's arguments and streams. If the program returns an error, Main
-// prints it on standard error after the program's name, and the process exits with status 1.
+// prints it on standard error after the program's name, and the process exits with status 1. An
+// interrupt, or the signal to terminate, removes all temporary folders and ends the process with
+// status 130.
 func Main(name string, run Run) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		removeTemporary()
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, s)
+		os.Exit(130)
+	}()
 	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -69,5 +73,39 @@ func TestSave(t *testing.T) {
 	assert.Empty(t, out.String())
 	require.NoError(t, Save(&out, "picture", path, save))
 	assert.Equal(t, "\nThe picture is in "+path+"\n", out.String())
-	assert.EqualError(t, Save(&out, "picture", path, func(path string) error { return errors.New(path + ": full") }), path+": full")
+	err := Save(&out, "picture", path, func(part string) error { return errors.New(part + ": full") })
+	assert.EqualError(t, err, path+": full", "the path that the user knows")
+}
+
+// A signal ends a program with status 130, and removes the temporary folders.
+func TestSignals(t *testing.T) {
+	if dir := os.Getenv("CLI_TEST_FOLDER"); dir != "" {
+		Main("program", func([]string, io.Writer) error {
+			return Write(filepath.Join(dir, "file"), func(w io.Writer) error {
+				for {
+					if _, err := io.WriteString(w, "more"); err != nil {
+						return err
+					}
+					time.Sleep(time.Millisecond)
+				}
+			})
+		})
+	}
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		dir := t.TempDir()
+		c := exec.Command(os.Args[0], "-test.run=^TestSignals$")
+		c.Env = append(os.Environ(), "CLI_TEST_FOLDER="+dir)
+		var stderr strings.Builder
+		c.Stderr = &stderr
+		require.NoError(t, c.Start())
+		require.Eventually(t, func() bool {
+			parts, err := filepath.Glob(filepath.Join(dir, ".file.*", "file"))
+			return err == nil && len(parts) == 1
+		}, 10*time.Second, 5*time.Millisecond)
+		require.NoError(t, c.Process.Signal(s))
+		assert.Error(t, c.Wait())
+		assert.Equal(t, 130, c.ProcessState.ExitCode())
+		assert.Equal(t, "program: "+s.String()+"\n", stderr.String())
+		assert.Empty(t, names(t, dir))
+	}
 }
