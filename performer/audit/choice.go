@@ -30,9 +30,9 @@ type Choice[T dense.Float] struct {
 	Tolerance float64
 
 	// Time is how long a call of the form takes for the queries, keys and values at hand: the shorter
-	// time of two runs, over all rows or over some and extrapolated. ExactTime is how long exact
-	// attention takes, as estimated from two runs of a part of it just before, and Time too if the form
-	// is exact attention. Choosing is how long the choice took.
+	// time of two runs, over all rows or over some and extrapolated. ExactTime estimates how long exact
+	// attention takes: the shortest of three runs of a hundredth of it, extrapolated. Both are the same
+	// if the form is exact attention. Choosing is how long the choice took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.
