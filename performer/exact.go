@@ -19,7 +19,7 @@ import (
 // ExactOptions selects what exact attention computes. The zero value is bidirectional, normalised
 // attention with scale 1/√d.
 type ExactOptions struct {
-	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d.
+	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and may be negative.
 	Scale float64
 
 	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
@@ -31,7 +31,8 @@ type ExactOptions struct {
 	Unnormalised bool
 
 	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
-	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T.
+	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T. Softcap is
+	// not negative.
 	Softcap float64
 
 	// Window, if above zero, lets a query see the keys that are at most Window places away, so that
@@ -153,7 +154,8 @@ type Exact[T dense.Float] interface {
 }
 
 // NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond an
-// eighth of what an int holds, Bits other than 0, 4 and 8, and a Slope that is not finite.
+// eighth of what an int holds, Bits other than 0, 4 and 8, a Scale or a Slope that is not finite, and
+// a Softcap that is negative or NaN.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -278,6 +280,10 @@ func (o ExactOptions) check() error {
 		return fmt.Errorf("performer: Bits = %d, want 0, 8 or 4", o.Bits)
 	case o.Slope-o.Slope != 0:
 		return fmt.Errorf("performer: Slope = %v, want a finite number", o.Slope)
+	case o.Scale-o.Scale != 0:
+		return fmt.Errorf("performer: Scale = %v, want a finite number", o.Scale)
+	case !(o.Softcap >= 0):
+		return fmt.Errorf("performer: Softcap = %v, want at least 0", o.Softcap)
 	}
 	return nil
 }

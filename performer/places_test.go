@@ -354,13 +354,17 @@ func testPlacesState[T dense.Float](t *testing.T) {
 	}
 }
 
-// Windows that are out of range, and forms that know no places, say so.
-func TestPlacesErrors(t *testing.T) {
+// NewExact names an option that is out of range, and landmarks refuse a Window.
+func TestExactErrors(t *testing.T) {
 	for want, e := range map[string]performer.ExactOptions{
 		"performer: Window = -1, want 0 to ":            {Window: -1},
 		"performer: Sinks = -2, want 0 to ":             {Sinks: -2},
 		"performer: Slope = NaN, want a finite number":  {Slope: math.NaN()},
 		"performer: Slope = +Inf, want a finite number": {Slope: math.Inf(1)},
+		"performer: Scale = NaN, want a finite number":  {Scale: math.NaN()},
+		"performer: Scale = -Inf, want a finite number": {Scale: math.Inf(-1)},
+		"performer: Softcap = NaN, want at least 0":     {Softcap: math.NaN()},
+		"performer: Softcap = -1, want at least 0":      {Softcap: -1},
 		fmt.Sprintf("Window = %d, want", math.MaxInt):   {Window: math.MaxInt},
 	} {
 		_, err := performer.NewExact[float64](e)
