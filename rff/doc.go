@@ -15,7 +15,7 @@
 //     [AdditiveChiSquare]; images: [Convolution]
 //   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
 //   - a function of your own: [New]
-//   - which one, and how many features? Choose and Theory of package validate
+//   - which one, and how many features? Compare and Theory of package validate
 //   - PCA or another affine map before a map: [PCA], [Compose]; a sum of kernels: [Sum]
 //   - gradients: [Differentiable]; files: [Write], [Read]
 //

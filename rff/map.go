@@ -72,9 +72,9 @@ type Fitted[T dense.Float] interface {
 	Fitted() string
 }
 
-// Lawful is a [Map] of your own that knows the law of its estimates φ(x)ᵀψ(y), over draws of the map:
-// validate.Theory returns it, and validate.Choose measures nothing then. Laws of the maps of this
-// package are known without.
+// Lawful is a [Map] of your own that knows the law of its estimates φ(x)ᵀψ(y) over draws of the map.
+// validate.Theory returns the law. Maps of this package need not implement Lawful: validate knows
+// their laws.
 type Lawful[T dense.Float] interface {
 	Map[T]
 

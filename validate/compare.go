@@ -53,7 +53,7 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 		return Comparison{}, errors.New("validate: no methods, want at least 1")
 	}
 	for i, method := range methods {
-		m, err := measure(method.Draw, x, y, draws, src, run, nil)
+		m, err := measure(method.Draw, x, y, draws, src, run)
 		if m != nil {
 			row := Compared{Name: method.Name, Measurement: m.result(epsilon[T]()), Ratio: 1}
 			if i > 0 {

@@ -31,10 +31,10 @@
 //     at all but one pair in 16,000.
 //   - Compare measures several ways to draw at the same pairs. It states the ratio of each error to
 //     the error of the first, with its standard error.
-//   - Theory gives the exact mean and mean squared error of a map if its law is known. Choose ranks
-//     candidates by law or by measurement, within a budget of features, of time or of error, and
-//     says if none is accurate enough. Choose judges the kernel. For errors of the outputs of
-//     attention use performer/audit, which also chooses attention to a tolerance.
+//   - Theory gives the exact mean and mean squared error of a map if its law is known.
+//
+// Package performer/audit measures errors of the outputs of attention, and chooses attention within a
+// tolerance. Package ridge chooses maps for regression.
 //
 // Standard errors belong to a mean of independent draws, √(Σ(v−mean)²/(t−1)/t) for t draws, in
 // float64. They shrink as 1/√t: to see a bias of size b, take t so that s is well below b/4. Errors

@@ -62,7 +62,7 @@ type Measurement struct {
 // draws, between values of kernels and laws, and between blocks of 64 pairs of features. A nil ctx
 // panics.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
-	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws), nil)
+	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws))
 	if err != nil {
 		return Measurement{MSE: math.NaN(), MSEStdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
 	}
@@ -110,12 +110,11 @@ func (m Measurement) Table() Table {
 type sums struct {
 	kernel    kernels.Kernel
 	draws     int
-	scales    []float64 // of the errors of pairs in overall; nil for 1
 	truth     []float64
 	estimates []running // φ(x_i)ᵀψ(y_i), ψ the map of keys
 	sizes     []running // Σ_l |φ_l(x_i)·ψ_l(y_i)|, what rounding is relative to
 	squares   []running // squared error of pair i
-	overall   running   // mean over the pairs of one draw of the squared error, scaled
+	overall   running   // mean over the pairs of one draw of the squared error
 }
 
 // drawsAtOnce is the number of draws that are made before their estimates are accumulated in order.
@@ -123,10 +122,9 @@ type sums struct {
 const drawsAtOnce = 32
 
 // measure makes the draws and compares their estimates with the kernel that the first of them
-// names. The overall error is the mean over pairs of squared errors times their scales, if there
-// are any. With an error it returns the sums of the draws before, nil if there are fewer than two.
+// names. With an error it returns the sums of the draws before, nil if there are fewer than two.
 // Its errors lack the name of the package, which callers add with more context.
-func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control, scales []float64) (*sums, error) {
+func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control) (*sums, error) {
 	if draw == nil {
 		return nil, errors.New("draw is nil")
 	}
@@ -135,7 +133,7 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 	}
 	n := x.Rows
 	m := &sums{
-		scales: scales, truth: make([]float64, n),
+		truth:     make([]float64, n),
 		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
 	}
 	batch := make([]sample, min(draws, drawsAtOnce))
@@ -291,9 +289,6 @@ func (m *sums) add(s *sample) {
 		m.estimates[i].add(v)
 		m.sizes[i].add(s.sizes[i])
 		m.squares[i].add(e * e)
-		if m.scales != nil {
-			e *= m.scales[i]
-		}
 		total += e * e / float64(len(s.estimates))
 	}
 	m.overall.add(total)

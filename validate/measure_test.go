@@ -308,8 +308,6 @@ func TestMeasureErrors(t *testing.T) {
 		assert.EqualError(t, err, fmt.Sprintf("validate: draws = %d, want at most 1099511627775", math.MaxInt))
 		_, err = validate.CheckLinear(dense.Copy[float64], 1, math.MaxInt, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: trials = %d, want at most 1099511627775", math.MaxInt))
-		_, err = validate.Choose(t.Context(), validate.GaussianCandidates[float64](1), x, x, validate.ChooseOptions{Features: 4, Draws: math.MaxInt}, src)
-		assert.EqualError(t, err, fmt.Sprintf("validate: ChooseOptions.Draws = %d, want at most 1099511627775", math.MaxInt))
 	}
 	_, err := validate.Measure(t.Context(), draw, x, x, 0, validate.Options{}, src)
 	assert.EqualError(t, err, "validate: draws = 0, want at least 2")

@@ -164,9 +164,6 @@ func TestNilContext(t *testing.T) {
 		func() {
 			_, _ = validate.Compare(none, []validate.Method[float64]{{"a", draw}}, x, y, 40, validate.Options{}, src)
 		},
-		func() {
-			_, _ = validate.Choose(none, validate.GaussianCandidates[float64](1), x, y, validate.ChooseOptions{Features: 16}, src)
-		},
 	} {
 		assert.PanicsWithValue(t, "validate: ctx is nil", call)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // Table is a result in rows and columns, to print, to write for other programs or to draw (package
-// validate/charts): Measurement, Comparison and Choice have one.
+// validate/charts): Measurement and Comparison have one.
 type Table struct {
 	Title   string
 	Columns []Column

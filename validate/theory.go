@@ -146,19 +146,3 @@ func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
 	}
 	return mean, mse, ok
 }
-
-// mse returns the mean squared error, over k(x, y)² if relative; false if it is not known.
-func (l estimateLaw) mse(x, y []float64, relative bool) (float64, bool) {
-	if relative && l.Relative != nil {
-		return l.Relative(x, y), true
-	}
-	_, mse, ok := l.at(x, y)
-	if !ok || !relative || mse == 0 {
-		return mse, ok
-	}
-	v := math.Abs(l.kernel.Eval(x, y))
-	if v == 0 || math.IsInf(v, 1) {
-		return math.Inf(1), true
-	}
-	return mse / v / v, true
-}

@@ -20,7 +20,7 @@
 // values make, and returns the cheapest one that it finds within the tolerance, or exact attention. A
 // search that finds nothing costs half a call of exact attention at most. The form serves later calls
 // with queries and keys of the same kind. If only samples of queries and keys are known,
-// validate.Choose ranks feature maps by the error of their kernel.
+// validate.Compare measures the errors of feature maps.
 //
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
 //	out := c.Form.Forward(dense.Matrix[float32]{}, q, k, v)

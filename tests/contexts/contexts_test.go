@@ -224,10 +224,6 @@ func TestContexts(t *testing.T) {
 			s := must.Have(iterative.New(t.Context(), background.phi(20), rows, iterative.Options{}, src()))
 			return s.Run(c, rows, iterative.RunOptions{})
 		}},
-		"validate.Choose": {256, func(c *lookedAt) error {
-			_, err := validate.Choose(c, validate.GaussianCandidates[float64](1), x, x, validate.ChooseOptions{Features: 16, Draws: 2}, src())
-			return err
-		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {
 			_, err := validate.Compare(c, []validate.Method[float64]{{Name: "one", Draw: c.draw}}, x, x, 2, validate.Options{}, src())
 			return err
