@@ -27,9 +27,6 @@ func BenchmarkLandmarks(b *testing.B) {
 			c, err := kmeans.Cluster(b.Context(), x, n, 10, kmeans.Options[float64]{}, exprand.NewSource(1))
 			return c.Centres, err
 		}},
-		{"leverage", func() (dense.Matrix[float64], error) {
-			return landmarks.Leverage(b.Context(), kernels.Gaussian{LengthScale: 4}, x, n, 0.1, exprand.NewSource(1))
-		}},
 		{"pivoted", func() (dense.Matrix[float64], error) {
 			return landmarks.Pivoted(b.Context(), kernels.Gaussian{LengthScale: 4}, x, n, exprand.NewSource(1))
 		}},

@@ -12,12 +12,11 @@ import (
 	"github.com/seed-feabd252/randfeat/landmarks"
 )
 
-// A point that no other is like has a leverage score near 1, and each of the 99 others
-// one near 1/99: it is among two landmarks.
-func ExampleLeverage() {
+// Ninety-nine points are equal and one is far from them: two landmarks are one of each.
+func ExamplePivoted() {
 	x := dense.New[float64](100, 1)
 	x.Set(42, 0, 5)
-	z, err := landmarks.Leverage(context.Background(), kernels.Gaussian{}, x, 2, 0.1, exprand.NewSource(1))
+	z, err := landmarks.Pivoted(context.Background(), kernels.Gaussian{}, x, 2, exprand.NewSource(1))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -27,12 +27,9 @@ import (
 // chooser is a way to choose n landmarks of x.
 type chooser[T dense.Float] func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error)
 
-func choosers[T dense.Float](k kernels.Kernel, ridge float64) map[string]chooser[T] {
+func choosers[T dense.Float](k kernels.Kernel) map[string]chooser[T] {
 	return map[string]chooser[T]{
 		"uniform": landmarks.Uniform[T],
-		"leverage": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
-			return landmarks.Leverage(context.Background(), k, x, n, ridge, src)
-		},
 		"pivoted": func(x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 			return landmarks.Pivoted(context.Background(), k, x, n, src)
 		},
@@ -45,7 +42,7 @@ func testLandmarks[T dense.Float](t *testing.T) {
 	for i := range x.Rows {
 		rows[[3]T(x.Row(i))] = i
 	}
-	for name, choose := range choosers[T](kernels.Gaussian{}, 0.1) {
+	for name, choose := range choosers[T](kernels.Gaussian{}) {
 		for _, n := range []int{1, 20, 700} {
 			l, err := choose(x, n, exprand.NewSource(3))
 			require.NoError(t, err, name)
@@ -82,7 +79,7 @@ func TestNystroemOfAllPointsIsExact(t *testing.T) {
 		copy(x.Row(i), x.Row(i-40))
 	}
 	k := kernels.Gaussian{}
-	for name, choose := range choosers[float64](k, 0.01) {
+	for name, choose := range choosers[float64](k) {
 		l, err := choose(x, 60, exprand.NewSource(1))
 		require.NoError(t, err, name)
 		f, err := rff.Nystroem(k, l)
@@ -98,7 +95,7 @@ func TestLandmarksOfEqualPoints(t *testing.T) {
 	for i := range x.Data {
 		x.Data[i] = 3
 	}
-	for name, choose := range choosers[float64](kernels.Gaussian{}, 0.1) {
+	for name, choose := range choosers[float64](kernels.Gaussian{}) {
 		l, err := choose(x, 5, exprand.NewSource(1))
 		require.NoError(t, err, name)
 		for _, v := range l.Data {
@@ -142,7 +139,7 @@ func TestCentresCoverClusters(t *testing.T) {
 		floats.Add(x.Row(i), centres.Row(i%20))
 	}
 	k := kernels.Gaussian{LengthScale: 1}
-	ways := choosers[float64](k, 0.1)
+	ways := choosers[float64](k)
 	of := func(f rff.Map[float64]) float64 { return gramError(t, f, x) }
 	uniform, a := nystroemErrors(t, k, x, 20, 20, ways["uniform"], of)
 	clustered, b := nystroemErrors(t, k, x, 20, 20, func(x dense.Matrix[float64], n int, src rand.Source) (dense.Matrix[float64], error) {
@@ -154,7 +151,7 @@ func TestCentresCoverClusters(t *testing.T) {
 
 // 10 of 1000 points are far from all others: 20 uniform landmarks miss them with the
 // probability 0.82, and then their features are 0.
-func TestLeverageLandmarksFindWhatIsRare(t *testing.T) {
+func TestPivotedLandmarksFindWhatIsRare(t *testing.T) {
 	x := points[float64](7, 1000, 3, 0.5)
 	for i := range 10 {
 		for j := range 3 {
@@ -167,66 +164,12 @@ func TestLeverageLandmarksFindWhatIsRare(t *testing.T) {
 		phi := f.Transform(dense.Matrix[float64]{}, rare)
 		return 1 - floats.Dot(phi.Row(0), phi.Row(0))
 	}
-	ways := choosers[float64](k, 1)
+	ways := choosers[float64](k)
 	uniform, a := nystroemErrors(t, k, x, 20, 60, ways["uniform"], of)
-	leverage, b := nystroemErrors(t, k, x, 20, 60, ways["leverage"], of)
+	pivoted, b := nystroemErrors(t, k, x, 20, 60, ways["pivoted"], of)
 	assert.InDelta(t, 0.82, uniform, 4.5*a)
-	assert.Less(t, leverage+5*math.Hypot(a, b), uniform)
-	assert.Less(t, leverage, 0.3)
-}
-
-// 40 copies of each of 5 far places and 5 single points: exact scores are 1/(40+λ)
-// and 1/(1+λ). How many singles are among 20 landmarks is as with exact scores,
-// drawn one by one, within 0.25 (where the estimate has missed a copied place) and
-// 4.5 standard errors over 400 draws. Uniform draws have 20·5/205 of them.
-func TestLeverageLandmarksFollowTheScores(t *testing.T) {
-	const ridge, n, draws = 0.5, 20, 400
-	x, scores := dense.New[float64](205, 1), make([]float64, 205)
-	for i := range scores {
-		if x.Set(i, 0, float64(100*(i%5))); i < 200 {
-			scores[i] = 1 / (40 + ridge)
-			continue
-		}
-		x.Set(i, 0, float64(-100*(i-199)))
-		scores[i] = 1 / (1 + ridge)
-	}
-	singles := func(draw func() []float64) (mean, stderr float64) {
-		var counts []float64
-		for range draws {
-			c := 0.0
-			for _, v := range draw() {
-				if v < 0 {
-					c++
-				}
-			}
-			counts = append(counts, c)
-		}
-		mean, spread := stat.MeanStdDev(counts, nil)
-		return mean, stat.StdErr(spread, draws)
-	}
-	src := exprand.NewSource(23)
-	rng := rand.New(src)
-	want, a := singles(func() []float64 {
-		left := append([]float64(nil), scores...)
-		var drawn []float64
-		for range n {
-			u, at := rng.Float64()*floats.Sum(left), -1
-			for u >= 0 && at < 204 {
-				at++
-				u -= left[at]
-			}
-			left[at] = 0
-			drawn = append(drawn, x.At(at, 0))
-		}
-		return drawn
-	})
-	got, b := singles(func() []float64 {
-		l, err := landmarks.Leverage(t.Context(), kernels.Gaussian{}, x, n, ridge, src)
-		require.NoError(t, err)
-		return l.Data
-	})
-	assert.InDelta(t, want, got, 0.25+4.5*math.Hypot(a, b))
-	assert.Greater(t, got, 6*n*5.0/205)
+	assert.Less(t, pivoted+5*math.Hypot(a, b), uniform)
+	assert.Less(t, pivoted, 0.3)
 }
 
 // notFinite is NaN between points on different sides of 0, and minus is no kernel.
@@ -248,7 +191,7 @@ func TestLandmarkErrors(t *testing.T) {
 	x := points[float64](1, 50, 2, 1)
 	bad := x.Clone()
 	bad.Set(49, 1, math.Inf(1))
-	for name, choose := range choosers[float64](kernels.Gaussian{}, 1) {
+	for name, choose := range choosers[float64](kernels.Gaussian{}) {
 		for want, f := range map[string]func() (dense.Matrix[float64], error){
 			"landmarks: n = 51, want 1 to 50, the rows of x":   func() (dense.Matrix[float64], error) { return choose(x, 51, exprand.NewSource(1)) },
 			"landmarks: n = 0, want 1 to 50, the rows of x":    func() (dense.Matrix[float64], error) { return choose(x, 0, exprand.NewSource(1)) },
@@ -259,20 +202,6 @@ func TestLandmarkErrors(t *testing.T) {
 			_, err := f()
 			assert.EqualError(t, err, want, name)
 		}
-	}
-	for want, c := range map[string]struct {
-		k     kernels.Kernel
-		ridge float64
-	}{
-		"landmarks: k is nil, want a kernel": {nil, 1},
-		"landmarks: k is out of range: kernels: Gaussian.LengthScale = -1, want a positive finite number, or 0 for 1": {kernels.Gaussian{LengthScale: -1}, 1},
-		"landmarks: ridge = 0, want a positive finite number":                                                         {kernels.Gaussian{}, 0},
-		"landmarks: ridge = NaN, want a positive finite number":                                                       {kernels.Gaussian{}, math.NaN()},
-		"landmarks: k is not finite at some rows of x":                                                                {notFinite{}, 1},
-		"is not positive definite to working precision":                                                               {minus{}, 1},
-	} {
-		_, err := landmarks.Leverage(t.Context(), c.k, x, 5, c.ridge, exprand.NewSource(1))
-		assert.ErrorContains(t, err, want)
 	}
 }
 
@@ -289,23 +218,15 @@ func (k stopped) Eval(x, y []float64) float64 {
 
 func TestContextOfLandmarks(t *testing.T) {
 	x := points[float64](1, 300, 2, 1)
-	calls := map[string]func(ctx context.Context, k kernels.Kernel) error{
-		"leverage": func(ctx context.Context, k kernels.Kernel) error {
-			_, err := landmarks.Leverage(ctx, k, x, 100, 1, exprand.NewSource(1))
-			return err
-		},
-		"pivoted": func(ctx context.Context, k kernels.Kernel) error {
-			_, err := landmarks.Pivoted(ctx, k, x, 100, exprand.NewSource(1))
-			return err
-		},
+	call := func(ctx context.Context, k kernels.Kernel) error {
+		_, err := landmarks.Pivoted(ctx, k, x, 100, exprand.NewSource(1))
+		return err
 	}
 	var none context.Context
-	for name, call := range calls {
-		ctx, cancel := context.WithCancel(t.Context())
-		require.NoError(t, call(ctx, kernels.Gaussian{}), name)
-		assert.ErrorIs(t, call(ctx, stopped{cancel: cancel}), context.Canceled, name)
-		assert.PanicsWithValue(t, "landmarks: ctx is nil", func() { _ = call(none, kernels.Gaussian{}) }, name)
-	}
+	ctx, cancel := context.WithCancel(t.Context())
+	require.NoError(t, call(ctx, kernels.Gaussian{}))
+	assert.ErrorIs(t, call(ctx, stopped{cancel: cancel}), context.Canceled)
+	assert.PanicsWithValue(t, "landmarks: ctx is nil", func() { _ = call(none, kernels.Gaussian{}) })
 }
 
 func TestPivotedLandmarkErrors(t *testing.T) {
@@ -324,8 +245,7 @@ func TestPivotedLandmarkErrors(t *testing.T) {
 
 // Twenty rare points far from 480 near ones: uniform landmarks miss most of them. The best map of
 // the half the rank leaves the sum of the smaller eigenvalues of the Gram matrix, in trace norm.
-// Pivoted landmarks leave less, a fourth of what uniform ones leave, and half of what leverage
-// scores leave.
+// Pivoted landmarks leave less, and a fourth of what uniform ones leave.
 func TestPivotedLandmarksAreNearTheBest(t *testing.T) {
 	const n, draws = 40, 10
 	x := points[float64](1, 500, 3, 0.3)
@@ -346,17 +266,16 @@ func TestPivotedLandmarksAreNearTheBest(t *testing.T) {
 		m, _ := nystroemErrors(t, k, x, n, draws, choose, missing)
 		return m
 	}
-	all := choosers[float64](k, 0.1)
+	all := choosers[float64](k)
 	pivoted := mean(all["pivoted"])
 	assert.Less(t, pivoted, missing(best))
 	assert.Less(t, 4*pivoted, mean(all["uniform"]))
-	assert.Less(t, 2*pivoted, mean(all["leverage"]))
 }
 
-// Leverage wants a Gram matrix of as many points.
+// Pivoted wants a Gram matrix of n columns.
 func TestSizes(t *testing.T) {
 	column := dense.New[float32](1<<22, 1)
-	limittest.Memory(t, "landmarks")("n = 4194304, for the Gram matrix")(landmarks.Leverage(t.Context(), kernels.Gaussian{}, column, 1<<22, 1, exprand.NewSource(1)))
+	limittest.Memory(t, "landmarks")("n = 4194304, for the Gram matrix")(landmarks.Pivoted(t.Context(), kernels.Gaussian{}, column, 1<<22, exprand.NewSource(1)))
 }
 
 // points returns n normal points of R^d with the given standard deviation,

@@ -2,6 +2,7 @@ package landmarks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -16,29 +17,28 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Pivoted returns n different rows of x (N×d), as an n×d matrix of landmarks for rff.Nystroem,
-// drawn one after the other by randomly pivoted Cholesky: with the landmarks L so far, the
-// probability of row i is proportional to
+// Pivoted returns n different rows of x (N×d) as an n×d matrix of landmarks for rff.Nystroem, by
+// randomly pivoted Cholesky. Pivoted draws one landmark after another. Given the landmarks L drawn so
+// far, the probability of row i is proportional to
 //
 //	k(x_i, x_i) − k_iL·K_LL⁻¹·k_Li,
 //
-// the squared distance of x_i, in the space of k, from the span of L. That is the error of Nystroem
-// at x_i, so that each landmark is where Nystroem errs most, and the mean error falls almost as
-// fast as that of the best map of rank n [Chen, Epperly, Tropp & Webber 2023]. The draw has no
-// parameter, and is the best way to choose landmarks where its cost is affordable.
+// the squared distance of x_i from the span of L in the space of k. This distance is the error of
+// Nystroem at x_i, so a landmark is probable where the error is large. The mean error decreases with n
+// almost as fast as the error of the best map of rank n [Chen, Epperly, Tropp & Webber 2023].
 //
-// Once the landmarks span all rows to rounding, which is 2⁻⁴⁰ of k(x_i, x_i), the rest of the
-// landmarks is drawn uniformly. Nystroem then has a Rank below n.
+// If the landmarks span all rows up to rounding, 2⁻⁴⁰ of k(x_i, x_i), Pivoted draws the remaining
+// landmarks uniformly. The Rank of Nystroem is then below n.
 //
-// Landmarks are drawn in blocks, with the same law [Epperly, Tropp & Webber 2024]. A row that is
-// drawn takes O(n) values of k and O(n²), in float64. Where the error falls slowly with n, hardly
-// more than n rows are drawn, and others are not looked at. At worst the cost is O(N·n) values of k
-// and O(N·n²), with memory for N·n numbers.
+// Pivoted proposes landmarks in blocks, by the same law [Epperly, Tropp & Webber 2024]. A proposed row
+// takes O(n) values of k and O(n²) time, in float64. Pivoted proposes about n rows if the error
+// decreases slowly with n. In the worst case Pivoted takes O(N·n) values of k, O(N·n²) time, and memory
+// for N·n numbers.
 //
-// An error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
-// outside 1 … N or too large for memory, a nil src, a value of k that is not finite, and a negative
-// k(x_i, x_i). Values of k that the draw does not need are not looked at. The error of ctx is
-// returned if ctx ends, which is looked at between blocks of rows. A nil ctx panics.
+// The error reports a nil k, parameters of k out of range, an element of x that is not finite, an n
+// outside 1 … N or too large for memory, a nil src, a value of k that is not finite, a negative
+// k(x_i, x_i), and the end of ctx. Pivoted does not compute all values of k, and reports only values that
+// it computes. Pivoted checks ctx between blocks of rows. A nil ctx panics.
 func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	none := dense.Matrix[T]{}
 	if err := argument.Context("landmarks", ctx); err != nil {
@@ -67,7 +67,12 @@ func Pivoted[T dense.Float](ctx context.Context, k kernels.Kernel, x dense.Matri
 	return layout.Rows(x, at), nil
 }
 
-// pivots returns the numbers of n points.
+// blockRows is the largest number of rows between two checks of the context.
+const blockRows = 256
+
+var errNotFinite = errors.New("landmarks: k is not finite at some rows of x: scale the rows")
+
+// pivots returns the indices of n points.
 func pivots(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64], n int, rng *rand.Rand) ([]int, error) {
 	own, least := make([]float64, points.Rows), make([]float64, points.Rows)
 	err := interrupt.Rows(ctx, points.Rows, blockRows, func(lo, hi int) {
@@ -111,7 +116,7 @@ func pivots(ctx context.Context, k kernels.Kernel, points dense.Matrix[float64],
 	return at, nil
 }
 
-// gramColumns is the Gram matrix of points, for package pivot.
+// gramColumns is the Gram matrix of points as a pivot.Matrix.
 type gramColumns struct {
 	k         kernels.Kernel
 	points    dense.Matrix[float64]

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Uniform returns n different rows of x (N×d), every set of n equally likely, as an n×d
-// matrix of landmarks for rff.Nystroem, in O(N + n·d) [Williams & Seeger 2001].
+// Uniform returns n different rows of x (N×d) as an n×d matrix. All sets of n rows have the same
+// probability [Williams & Seeger 2001]. Uniform takes O(N + n·d) time.
 //
-// An error reports an element of x that is not finite, an n outside 1 … N, and a nil src.
+// The error reports an element of x that is not finite, an n outside 1 … N, and a nil src.
 func Uniform[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Matrix[T], error) {
 	if err := check(x, n, src); err != nil {
 		return dense.Matrix[T]{}, err
@@ -21,7 +21,7 @@ func Uniform[T dense.Float](x dense.Matrix[T], n int, src rand.Source) (dense.Ma
 	return layout.Rows(x, rand.New(src).Perm(x.Rows)[:n]), nil
 }
 
-// check checks the common arguments of all ways to choose landmarks.
+// check returns an error if x, n or src is not valid for a choice of landmarks.
 func check[T dense.Float](x dense.Matrix[T], n int, src rand.Source) error {
 	if x.Rows < 1 || x.Cols < 1 {
 		return fmt.Errorf("landmarks: x is %d×%d, want at least 1×1", x.Rows, x.Cols)

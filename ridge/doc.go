@@ -15,7 +15,6 @@
 //	draw functions from the posterior        Model.Sample; of few rows: Model.Pathwise
 //	errors without data held back            Model.LeaveOneOut
 //	probabilities of classes                 Logistic; faster: OneVersusRest
-//	are the probabilities right?             LogLoss, Calibration
 //	keep what was learnt in a file           Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
 //
@@ -142,8 +141,6 @@
 //   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
 //     optimization. Mathematical Programming 45.
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
-//   - [Naeini et al. 2015] M. P. Naeini, G. F. Cooper, M. Hauskrecht. Obtaining well calibrated
-//     probabilities using Bayesian binning. AAAI.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for machine
 //     learning. MIT Press.
 //   - [Wilson et al. 2020] J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P. Deisenroth.

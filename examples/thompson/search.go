@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -72,7 +74,7 @@ func (s settings) maximise(src rand.Source) (*history, error) {
 		for i := range candidates.Data {
 			candidates.Data[i] = rng.Float64()
 		}
-		at := candidates.Row(ridge.Argmax(draw.Eval(dense.Matrix[float64]{}, candidates).Data))
+		at := candidates.Row(floats.MaxIdx(draw.Eval(dense.Matrix[float64]{}, candidates).Data))
 		evaluate(at[0], at[1])
 		if err := h.fit(maps); err != nil {
 			return nil, err

@@ -151,10 +151,6 @@ func TestContexts(t *testing.T) {
 			_, err := kmeans.Cluster(c, x, 3, 2, kmeans.Options[float64]{}, src())
 			return err
 		}},
-		"landmarks.Leverage": {n / 256, func(c *lookedAt) error {
-			_, err := landmarks.Leverage(c, distant{c: c}, x, 4, 0.1, src())
-			return err
-		}},
 		"landmarks.Pivoted": {n / 256, func(c *lookedAt) error {
 			_, err := landmarks.Pivoted(c, distant{c: c}, x, 10, src())
 			return err
