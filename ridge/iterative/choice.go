@@ -3,7 +3,6 @@ package iterative
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,35 +15,37 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// choice is the search for the λ of maximum evidence: S in the block Krylov space of the right
-// sides b of outputs and of probes g, vectors of random signs. Exported fields are parts of files.
+// choice is the search for the λ of maximum evidence in the block Krylov space of S, the right sides b
+// of outputs, and probes g, vectors of random signs.
 //
 // With an orthonormal basis Q of the space, QᵀSQ = VΘVᵀ and u = VᵀQᵀb,
 //
 //	bᵀ(S + λI)⁻¹b ≈ Σ u_i²/(θ_i + λ),  gᵀlog(S + λI)g ≈ Σ (VᵀQᵀg)_i²·log(θ_i + λ)
 //
-// for every λ at once, and the mean of the latter is log det(S + λI) [Golub & Meurant 2010].
+// for every λ at once. The mean of the second form over the probes estimates log det(S + λI) [Golub &
+// Meurant 2010].
 type choice struct {
-	Basis   []dense.Matrix[float64] // Q, a block for each step; products with the last one are to come
-	Start   dense.Matrix[float64]   // Qᵀ[b g], of which all but the rows of the first block are zeros
-	Section dense.Matrix[float64]   // QᵀSQ
-	Look    int                     // the number of steps after which the evidence is looked at
-	Best    float64                 // log λ of the last look
-	Seed    int                     // of the normal numbers that √λ multiplies in right sides of samples
+	basis   []dense.Matrix[float64] // Q, a block for each step; S has not yet multiplied the last block
+	start   dense.Matrix[float64]   // Qᵀ[b g], the rows of the first block; all other rows are zeros
+	section dense.Matrix[float64]   // QᵀSQ
+	check   int                     // number of steps at which the evidence is evaluated next
+	best    float64                 // log λ of the previous evaluation
+	seed    int                     // of the normal numbers ε₂ in the right sides of samples
 }
 
 const (
-	// blockWidth is the number of outputs and probes: a pass takes hardly longer than with one.
+	// blockWidth is the number of outputs and probes. A pass with 16 columns takes hardly longer than a
+	// pass with one.
 	blockWidth = 16
-	// longestChoice is the largest number of steps, whose basis is memory.
+	// longestChoice is the largest number of steps. Memory for the basis grows with the steps.
 	longestChoice = 64
-	// worth is the gain of log evidence by the steps since the last look that takes more steps.
+	// worth is the gain of log evidence between two evaluations below which the choice ends.
 	worth = 1
-	// gridStep is the step in log λ of the places where the evidence is looked at.
+	// gridStep is the distance of neighbouring log λ at which the evidence is evaluated.
 	gridStep = 1.0 / 32
 )
 
-// newChoice returns the space of the right sides of outputs and of probes.
+// newChoice returns the choice for the right sides of outputs.
 func newChoice(right dense.Matrix[float64], rng *rand.Rand) choice {
 	outputs := right.Cols
 	start := dense.New[float64](right.Rows, max(blockWidth, outputs+2))
@@ -55,48 +56,44 @@ func newChoice(right dense.Matrix[float64], rng *rand.Rand) choice {
 			row[j] = float64(2*rng.IntN(2) - 1)
 		}
 	}
-	c := choice{Look: 4, Seed: rng.Int()}
 	first := orthonormal(start.Clone(), nil)
-	c.Basis = []dense.Matrix[float64]{first}
-	c.Start = dense.New[float64](first.Cols, start.Cols)
-	matmul.TMul(1, first, start, 0, c.Start)
+	c := choice{check: 4, seed: rng.Int(), basis: []dense.Matrix[float64]{first}, start: dense.New[float64](first.Cols, start.Cols)}
+	matmul.TMul(1, first, start, 0, c.start)
 	return c
 }
 
-// extend takes the product of S with the last block, and reports whether the space is invariant,
-// so that no step would add to it.
+// extend extends section by the product of S with the last block, and basis by a block. extend returns
+// true if the space is invariant under S, and adds no block then.
 func (c *choice) extend(product dense.Matrix[float64]) (invariant bool) {
-	last := c.Basis[len(c.Basis)-1].Cols
-	old := c.Section
-	c.Section = dense.New[float64](old.Rows+last, old.Rows+last)
-	for i := range old.Rows {
-		copy(c.Section.Row(i), old.Row(i))
-	}
+	last := c.basis[len(c.basis)-1].Cols
+	old := c.section
+	c.section = dense.New[float64](old.Rows+last, old.Rows+last)
+	dense.Copy(c.section.RowRange(0, old.Rows).ColRange(0, old.Rows), old)
 	at := 0
-	for _, q := range c.Basis {
+	for _, q := range c.basis {
 		part := dense.New[float64](q.Cols, last)
 		matmul.TMul(1, q, product, 0, part)
 		for i := range part.Rows {
 			for j, v := range part.Row(i) {
-				c.Section.Set(at+i, old.Rows+j, v)
-				c.Section.Set(old.Rows+j, at+i, v)
+				c.section.Set(at+i, old.Rows+j, v)
+				c.section.Set(old.Rows+j, at+i, v)
 			}
 		}
 		at += q.Cols
 	}
-	next := orthonormal(product, c.Basis)
+	next := orthonormal(product, c.basis)
 	if next.Cols == 0 {
 		return true
 	}
-	c.Basis = append(c.Basis, next)
+	c.basis = append(c.basis, next)
 	return false
 }
 
-// orthonormal returns an orthonormal basis of what the columns of x add to the space of basis. It
-// changes x.
+// orthonormal returns an orthonormal basis of the columns of x orthogonal to the columns of basis. It
+// leaves out columns that depend on others, and changes x.
 func orthonormal(x dense.Matrix[float64], basis []dense.Matrix[float64]) dense.Matrix[float64] {
 	const dependent = 1e-8
-	// The first time leaves rounding over what is left, and the second one that of unit vectors.
+	// The second round removes the rounding of the first, relative to columns of norm 1.
 	for range 2 {
 		sizes := dots(x, x)
 		for range 2 {
@@ -141,34 +138,34 @@ func orthonormal(x dense.Matrix[float64], basis []dense.Matrix[float64]) dense.M
 	return x
 }
 
-// choose takes a step of the choice of λ, and settles it when steps are worth no more.
+// choose takes a step of the choice of λ. The last step calls settle.
 func (s *solver) choose(ctx context.Context, rows operator) error {
 	c := s.choice
-	last := c.Basis[len(c.Basis)-1]
+	last := c.basis[len(c.basis)-1]
 	product := dense.New[float64](last.Rows, last.Cols)
-	// Rounding of float32 would pass for small eigenvalues.
+	// The rounding of float32 would look like small eigenvalues.
 	if err := rows.pass(ctx, product, last, true, nil); err != nil {
 		return err
 	}
 	if err := argument.Finite("iterative: product of sums with a column", product); err != nil {
 		return err
 	}
-	c.Basis = slices.Clone(c.Basis)
-	steps := len(c.Basis)
+	c.basis = slices.Clone(c.basis)
+	steps := len(c.basis)
 	done := c.extend(product)
-	if !done && steps < c.Look && steps < longestChoice {
+	if !done && steps < c.check && steps < longestChoice {
 		s.choice = c
-		s.Steps++
+		s.steps++
 		return nil
 	}
 	values, vectors, err := c.ritz(ctx)
 	if err != nil {
 		return err
 	}
-	f := s.curve(c.Start, values, vectors, done)
+	f := s.curve(c.start, values, vectors, done)
 	low := math.Log(s.least()) + gridStep
 	best, most := 0.0, math.Inf(-1)
-	for i := range interrupt.Ranges(ctx, int((math.Log(10*s.moments.Trace)-low)/gridStep), 1) {
+	for i := range interrupt.Ranges(ctx, int((math.Log(10*s.moments.trace)-low)/gridStep), 1) {
 		if at := low + float64(i)*gridStep; f(at) > most {
 			best, most = at, f(at)
 		}
@@ -183,29 +180,24 @@ func (s *solver) choose(ctx context.Context, rows operator) error {
 	if bend := before + after - 2*most; bend < 0 && before-before == 0 {
 		best += max(-gridStep, min(gridStep/2*(before-after)/bend, gridStep))
 	}
-	done = done || steps >= longestChoice || steps > 4 && f(best)-f(c.Best) < worth
-	c.Best, c.Look = best, steps+1+steps/4
+	done = done || steps >= longestChoice || steps > 4 && f(best)-f(c.best) < worth
+	c.best, c.check = best, steps+1+steps/4
 	if done {
-		if err := s.settle(ctx, math.Exp(best), s.remainder(c.factor(values, vectors)), rand.New(rand.NewPCG(uint64(c.Seed), 0))); err != nil {
+		if err := s.settle(ctx, math.Exp(best), s.remainder(c.factor(values, vectors)), rand.New(rand.NewPCG(uint64(c.seed), 0))); err != nil {
 			return err
 		}
-		s.Steps = steps
+		s.steps = steps
 		return nil
 	}
 	s.choice = c
-	s.Steps++
+	s.steps++
 	return nil
 }
 
-// ritz returns the eigenvalues Θ of QᵀSQ, none of them negative, and their vectors V.
+// ritz returns the eigenvalues Θ of QᵀSQ, negative ones replaced by 0, and the eigenvectors V.
 func (c *choice) ritz(ctx context.Context) (values []float64, vectors dense.Matrix[float64], err error) {
-	size := c.Section.Rows
-	symmetric := mat.NewSymDense(size, nil)
-	for i := range size {
-		for j, v := range c.Section.Row(i)[:i+1] {
-			symmetric.SetSym(i, j, v)
-		}
-	}
+	size := c.section.Rows
+	symmetric := mat.NewSymDense(size, c.section.Data)
 	var eigen mat.EigenSym
 	found := false
 	if err := interrupt.Await(ctx, func() { found = eigen.Factorize(symmetric, true) }); err != nil {
@@ -223,7 +215,7 @@ func (c *choice) ritz(ctx context.Context) (values []float64, vectors dense.Matr
 	return values, vectors, nil
 }
 
-// factor returns B = QVΘ^½, with which BBᵀ is S within the space.
+// factor returns B = QVΘ^½. BBᵀ equals S within the space.
 func (c *choice) factor(values []float64, vectors dense.Matrix[float64]) dense.Matrix[float64] {
 	scaled := vectors.Clone()
 	for i := range scaled.Rows {
@@ -232,25 +224,25 @@ func (c *choice) factor(values []float64, vectors dense.Matrix[float64]) dense.M
 			row[j] *= math.Sqrt(v)
 		}
 	}
-	to := dense.New[float64](c.Basis[0].Rows, scaled.Cols)
+	b := dense.New[float64](c.basis[0].Rows, scaled.Cols)
 	at := 0
-	for _, q := range c.Basis {
+	for _, q := range c.basis {
 		if at == scaled.Rows {
-			break // the block without a product
+			break // section has no rows for the last block
 		}
-		matmul.Mul(1, q, scaled.RowRange(at, at+q.Cols), 1, to)
+		matmul.Mul(1, q, scaled.RowRange(at, at+q.Cols), 1, b)
 		at += q.Cols
 	}
-	return to
+	return b
 }
 
-// curve returns the evidence as a function of log λ, but for a number. all says that the space
-// holds all eigenvectors of eigenvalues that are not zero.
+// curve returns the evidence plus a constant as a function of log λ. all says that the space contains
+// all eigenvectors of S with nonzero eigenvalues.
 func (p *problem) curve(start dense.Matrix[float64], values []float64, vectors dense.Matrix[float64], all bool) func(log float64) float64 {
-	size, outputs := len(values), len(p.moments.Targets)
-	width := float64(len(p.moments.Mean))
+	size, outputs := len(values), len(p.moments.targets)
+	width := float64(len(p.moments.mean))
 	squares := dense.New[float64](size, outputs) // (VᵀQᵀb)²
-	counts := make([]float64, size)              // of eigenvalues at θ
+	counts := make([]float64, size)              // estimated numbers of eigenvalues near each θ
 	rest := width
 	for i := range size {
 		for j := range start.Cols {
@@ -277,7 +269,7 @@ func (p *problem) curve(start dense.Matrix[float64], values []float64, vectors d
 			determinant += counts[i] * math.Log(v+ratio)
 		}
 		evidence := 0.0
-		for j, all := range p.moments.Squares {
+		for j, all := range p.moments.squares {
 			left := all
 			for i, v := range values {
 				left -= squares.At(i, j) / (v + ratio)
@@ -298,45 +290,23 @@ func (p *problem) curve(start dense.Matrix[float64], values []float64, vectors d
 	}
 }
 
-// settle gives λ and the preconditioner of λ = 0, with which columns begin, and adds to the right
-// sides of samples what λ has to do with.
+// settle sets λ, adds λ to the preconditioner condition, adds √λ·ε₂ to the right sides of samples, and
+// starts all columns.
 func (s *solver) settle(ctx context.Context, ratio float64, condition *nystroem, rng *rand.Rand) error {
-	condition.Shift += ratio
+	condition.shift += ratio
 	if err := condition.prepare(ctx); err != nil {
 		return err
 	}
 	s.ratio, s.condition, s.choice = ratio, condition, choice{}
 	root := math.Sqrt(ratio)
 	for i := range s.right.Rows {
-		row := s.right.Row(i)[len(s.moments.Targets):]
+		row := s.right.Row(i)[len(s.moments.targets):]
 		for j := range row {
 			row[j] += root * rng.NormFloat64()
 		}
 	}
-	s.columns = newColumns(s.right, s.right.Cols-len(s.moments.Targets))
-	s.Wide = unit[float64]() == s.unit
+	s.columns = newColumns(s.right, s.right.Cols-len(s.moments.targets))
+	s.wide = unit[float64]() == s.unit
 	s.restart(s.condition)
 	return nil
-}
-
-// check returns an error unless c is the choice of a solver of so many features and outputs.
-func (c *choice) check(width, outputs, steps int) error {
-	if len(c.Basis) == 0 || len(c.Basis) > longestChoice || steps != len(c.Basis)-1 || c.Look < 1 || c.Seed < 0 {
-		return fmt.Errorf("a choice has %d blocks after %d steps, the look %d and the seed %d", len(c.Basis), steps, c.Look, c.Seed)
-	}
-	size := 0
-	for i, q := range c.Basis {
-		if q.Rows != width || q.Cols < 1 || q.Cols > c.Start.Cols {
-			return fmt.Errorf("choice.basis[%d] is %d×%d, want %d rows and from 1 to %d columns", i, q.Rows, q.Cols, width, c.Start.Cols)
-		}
-		size += q.Cols
-	}
-	size -= c.Basis[len(c.Basis)-1].Cols
-	if c.Section.Rows != size || c.Section.Cols != size {
-		return fmt.Errorf("choice.section is %d×%d, want %d×%d", c.Section.Rows, c.Section.Cols, size, size)
-	}
-	if c.Start.Rows != c.Basis[0].Cols || c.Start.Cols != max(blockWidth, outputs+2) {
-		return fmt.Errorf("choice.start is %d×%d, want %d×%d", c.Start.Rows, c.Start.Cols, c.Basis[0].Cols, max(blockWidth, outputs+2))
-	}
-	return finite(append([]dense.Matrix[float64]{c.Start, c.Section, dense.Of(1, 1, []float64{c.Best})}, c.Basis...)...)
 }

@@ -7,92 +7,98 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// States of a column.
+// status is the status of a column.
+type status int
+
 const (
-	running = iota // in a round of conjugate gradients
-	waiting        // at the end of a round, for its residual to be computed anew
+	running status = iota // in a round of conjugate gradients
+	waiting               // at the end of a round, before its residual is computed again
 	solved
 )
 
-// columns are systems (S + λI)x = b with the same matrix, each with conjugate gradients of its own.
-// Exported fields are parts of files.
+// columns are systems (S + λI)x = b with one matrix. Each column has its own conjugate gradients.
 //
-// A round of conjugate gradients updates its residuals, which rounding of T takes away from the
-// truth with time. So a round ends where T is exhausted, residuals are computed anew in float64,
-// and the next round solves for what is left: iterative refinement.
+// Conjugate gradients update a residual step by step, and rounding of T makes it differ from the true
+// residual. So a round ends when the rounding of T stops its progress. The solver then computes the
+// residual in float64, and the next round solves for it: iterative refinement.
 type columns struct {
-	Solution  dense.Matrix[float64] // x, a column each: those of outputs, then those of samples
-	Residual  dense.Matrix[float64] // b − (S + λI)x
-	Direction dense.Matrix[float64]
-	Product   []float64 // rᵀP⁻¹r
-	Start     []float64 // ‖r‖ at the beginning of the round
-	State     []int
-	Steps     int  // passes over the rows
-	Round     int  // those of the round
-	Wide      bool // passes are those of float64
-	Stalled   bool // a round in float64 has gained nothing
-	Lanczos   []lanczos
+	solution  dense.Matrix[float64] // x: the columns of outputs, then the columns of samples
+	residual  dense.Matrix[float64] // b − (S + λI)x
+	direction dense.Matrix[float64]
+	product   []float64 // rᵀP⁻¹r
+	norm      []float64 // ‖r‖ at the beginning of the round
+	status    []status
+	steps     int  // passes over the rows
+	round     int  // passes in the round
+	wide      bool // passes use float64
+	stalled   bool // a round in float64 has not reduced a residual enough
+	lanczos   []lanczos
 }
 
-// lanczos are the coefficients of conjugate gradients in the first round of a sample.
+// lanczos has the coefficients of conjugate gradients in the first round of a sample.
 type lanczos struct {
-	Size        float64 // bᵀP⁻¹b
-	Alpha, Beta []float64
-	Closed      bool
+	size        float64 // bᵀP⁻¹b
+	alpha, beta []float64
+	closed      bool // the first round has ended
 }
 
 func newColumns(right dense.Matrix[float64], samples int) columns {
-	c := columns{
-		Solution: dense.New[float64](right.Rows, right.Cols), Residual: right.Clone(),
-		Direction: dense.New[float64](right.Rows, right.Cols),
-		Product:   make([]float64, right.Cols), Start: make([]float64, right.Cols), State: make([]int, right.Cols),
-		Lanczos: make([]lanczos, samples),
+	return columns{
+		solution: dense.New[float64](right.Rows, right.Cols), residual: right.Clone(),
+		direction: dense.New[float64](right.Rows, right.Cols),
+		product:   make([]float64, right.Cols), norm: make([]float64, right.Cols), status: slices.Repeat([]status{waiting}, right.Cols),
+		lanczos: make([]lanczos, samples),
 	}
-	for j := range c.State {
-		c.State[j] = waiting
-	}
-	return c
 }
 
-// in returns the columns in a state.
-func (c *columns) in(state int) []int {
+// in returns the indices of the columns with the given status.
+func (c *columns) in(s status) []int {
 	var list []int
-	for j, s := range c.State {
-		if s == state {
+	for j, v := range c.status {
+		if v == s {
 			list = append(list, j)
 		}
 	}
 	return list
 }
 
-// restart begins a round of the columns that wait, whose residuals are right.
+// coefficients returns the coefficients of column j if j is a sample in its first round, and nil
+// otherwise.
+func (c *columns) coefficients(j int) *lanczos {
+	if s := j - (len(c.status) - len(c.lanczos)); s >= 0 && !c.lanczos[s].closed {
+		return &c.lanczos[s]
+	}
+	return nil
+}
+
+// restart begins a round of all waiting columns. Their residuals are correct.
 func (c *columns) restart(p *nystroem) {
 	list := c.in(waiting)
-	c.Round = 0
-	r := pick(c.Residual, list)
+	c.round = 0
+	r := pick(c.residual, list)
 	z := p.solve(r)
 	products, squares := dots(r, z), dots(r, r)
-	put(c.Direction, list, z)
+	put(c.direction, list, z)
 	for i, j := range list {
-		c.State[j], c.Product[j], c.Start[j] = running, products[i], math.Sqrt(squares[i])
-		if s := j - (len(c.State) - len(c.Lanczos)); s >= 0 && !c.Lanczos[s].Closed && c.Lanczos[s].Size == 0 {
-			c.Lanczos[s].Size = products[i]
+		c.status[j], c.product[j], c.norm[j] = running, products[i], math.Sqrt(squares[i])
+		if l := c.coefficients(j); l != nil && l.size == 0 {
+			l.size = products[i]
 		}
 	}
 }
 
-// advance takes a step of conjugate gradients in the columns of the list, whose directions are v
-// and their products with S + λI are av. It returns the norms of the residuals.
+// advance takes a step of conjugate gradients in the listed columns, whose directions are v, with av =
+// (S + λI)v. It returns the norms of the residuals.
 func (c *columns) advance(p *nystroem, list []int, v, av dense.Matrix[float64]) []float64 {
 	curvatures := dots(v, av)
 	alphas, betas := make([]float64, len(list)), make([]float64, len(list))
 	for i, j := range list {
-		// A curvature that is not positive is rounding at the end of a round.
-		if curvatures[i] > 0 && c.Product[j] > 0 {
-			alphas[i] = c.Product[j] / curvatures[i]
+		// At the end of a round, rounding may make a curvature negative.
+		if curvatures[i] > 0 && c.product[j] > 0 {
+			alphas[i] = c.product[j] / curvatures[i]
 		}
 	}
-	x, r := pick(c.Solution, list), pick(c.Residual, list)
+	x, r := pick(c.solution, list), pick(c.residual, list)
 	for f := range v.Rows {
 		to, rest, step, change := x.Row(f), r.Row(f), v.Row(f), av.Row(f)
 		for i, a := range alphas {
@@ -100,19 +106,18 @@ func (c *columns) advance(p *nystroem, list []int, v, av dense.Matrix[float64]) 
 			rest[i] -= a * change[i]
 		}
 	}
-	put(c.Solution, list, x)
-	put(c.Residual, list, r)
+	put(c.solution, list, x)
+	put(c.residual, list, r)
 	z := p.solve(r)
 	products, squares := dots(r, z), dots(r, r)
 	for i, j := range list {
 		if alphas[i] > 0 {
-			betas[i] = max(0, products[i]) / c.Product[j]
+			betas[i] = max(0, products[i]) / c.product[j]
+			if l := c.coefficients(j); l != nil {
+				l.alpha, l.beta = append(l.alpha, alphas[i]), append(l.beta, betas[i])
+			}
 		}
-		if s := j - (len(c.State) - len(c.Lanczos)); s >= 0 && !c.Lanczos[s].Closed && alphas[i] > 0 {
-			c.Lanczos[s].Alpha = append(c.Lanczos[s].Alpha, alphas[i])
-			c.Lanczos[s].Beta = append(c.Lanczos[s].Beta, betas[i])
-		}
-		c.Product[j] = max(0, products[i])
+		c.product[j] = max(0, products[i])
 		squares[i] = math.Sqrt(squares[i])
 		if alphas[i] == 0 {
 			c.end(j)
@@ -124,24 +129,24 @@ func (c *columns) advance(p *nystroem, list []int, v, av dense.Matrix[float64]) 
 			step[i] = from[i] + b*step[i]
 		}
 	}
-	put(c.Direction, list, v)
+	put(c.direction, list, v)
 	return squares
 }
 
 // end ends the round of column j.
 func (c *columns) end(j int) {
-	c.State[j] = waiting
-	if s := j - (len(c.State) - len(c.Lanczos)); s >= 0 {
-		c.Lanczos[s].Closed = true
+	c.status[j] = waiting
+	if l := c.coefficients(j); l != nil {
+		l.closed = true
 	}
 }
 
 // finished reports whether all columns are solved.
 func (c *columns) finished() bool {
-	return !slices.ContainsFunc(c.State, func(s int) bool { return s != solved })
+	return !slices.ContainsFunc(c.status, func(s status) bool { return s != solved })
 }
 
-// pick returns some columns of x.
+// pick returns a copy of the listed columns of x.
 func pick(x dense.Matrix[float64], list []int) dense.Matrix[float64] {
 	to := dense.New[float64](x.Rows, len(list))
 	for i := range x.Rows {
@@ -153,7 +158,7 @@ func pick(x dense.Matrix[float64], list []int) dense.Matrix[float64] {
 	return to
 }
 
-// put writes the columns of from into those of x.
+// put copies the columns of from into the listed columns of x.
 func put(x dense.Matrix[float64], list []int, from dense.Matrix[float64]) {
 	for i := range x.Rows {
 		row := x.Row(i)
@@ -163,7 +168,7 @@ func put(x dense.Matrix[float64], list []int, from dense.Matrix[float64]) {
 	}
 }
 
-// dots returns the products of columns of x with the same columns of y.
+// dots returns x_jᵀy_j for the columns j of x and y.
 func dots(x, y dense.Matrix[float64]) []float64 {
 	sums := make([]float64, x.Cols)
 	for i := range x.Rows {

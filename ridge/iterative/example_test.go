@@ -1,7 +1,6 @@
 package iterative_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -53,8 +52,8 @@ func Example() {
 	// 0.92 ± 0.1, truth 0.91
 }
 
-// A run that is stopped goes on from a file.
-func ExampleSolver_Write() {
+// Run continues after it has stopped.
+func ExampleSolver_Run() {
 	phi, rows := waves(2000)
 	s, err := iterative.New[float64](context.Background(), phi, rows, iterative.Options{Rank: 4}, rand.NewPCG(3, 4))
 	if err != nil {
@@ -67,15 +66,6 @@ func ExampleSolver_Write() {
 		log.Fatal(err)
 	}
 	fmt.Println("steps:", late.Iterations)
-	var file bytes.Buffer
-	if err := s.Write(&file); err != nil {
-		log.Fatal(err)
-	}
-
-	s, err = iterative.ReadSolver[float64](&file)
-	if err != nil {
-		log.Fatal(err)
-	}
 	if err := s.Run(context.Background(), rows, iterative.RunOptions{}); err != nil {
 		log.Fatal(err)
 	}

@@ -22,14 +22,14 @@ type Model[T dense.Float] struct {
 	core   posterior
 }
 
-// posterior is what a Model knows beside its map. Exported fields are parts of files.
+// posterior is the part of a Model that does not depend on T. Files store its exported fields.
 type posterior struct {
 	Weights dense.Matrix[float64] // D×p
-	Samples dense.Matrix[float64] // D×S, of covariance A⁻¹
+	Samples dense.Matrix[float64] // D×S, with the covariance A⁻¹
 	Facts   facts
 }
 
-// facts are what a posterior knows beside weights and samples.
+// facts are the vectors and numbers of a posterior.
 type facts struct {
 	features.Facts
 	Ratio    float64 // λ
@@ -37,16 +37,16 @@ type facts struct {
 	Evidence estimate
 }
 
-// regression returns the means of p.
+// regression returns the weights and facts as a features.Regression.
 func (p *posterior) regression() *features.Regression {
 	return &features.Regression{Weights: p.Weights, Facts: p.Facts.Facts}
 }
 
-// Model returns the model of the weights so far, which share no memory with s. They are the
-// solution if Run has returned nil. The error reports a zero solver, a λ that is not chosen yet
-// with a *NotConverged, an evidence that is not finite, and a noise that is to be chosen and is
-// rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices as large as
-// the number of steps.
+// Model returns the model of the current weights, which share no memory with s. After Run has returned
+// nil, these weights are the solution. The error reports a zero solver, a λ that is not chosen yet
+// (*NotConverged), an evidence that is not finite, and a noise that is not given and is lost in the
+// rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices with a row per
+// step.
 func (s *Solver[T]) Model() (*Model[T], error) {
 	if s.phi == nil {
 		return nil, errNoSolver
@@ -58,40 +58,40 @@ func (s *Solver[T]) Model() (*Model[T], error) {
 	return &Model[T]{s.phi, features.New(s.phi), *p}, nil
 }
 
-// posterior returns that of the weights so far.
+// posterior returns the posterior of the current weights.
 func (s *solver) posterior() (*posterior, error) {
 	if s.ratio == 0 {
 		return nil, &NotConverged{Progress: s.progress(), Tolerance: s.opts.Tolerance}
 	}
 	o := s.moments
-	outputs, samples := len(o.Targets), len(s.Lanczos)
+	outputs, samples := len(o.targets), len(s.lanczos)
 	p := &posterior{
-		Weights: s.Solution.ColRange(0, outputs).Clone(), Samples: s.Solution.ColRange(outputs, outputs+samples).Clone(),
+		Weights: s.solution.ColRange(0, outputs).Clone(), Samples: s.solution.ColRange(outputs, outputs+samples).Clone(),
 		Facts: facts{
-			Facts: features.Facts{FeatureMean: slices.Clone(o.Mean), TargetMean: slices.Clone(o.Targets), Noise: make([]float64, outputs)},
+			Facts: features.Facts{FeatureMean: slices.Clone(o.mean), TargetMean: slices.Clone(o.targets), Noise: make([]float64, outputs)},
 			Ratio: s.ratio, Bound: s.bounds(),
 		},
 	}
 	f := &p.Facts
-	constant := -o.LogWeight
+	constant := -o.logWeight
 	if !s.opts.NoIntercept {
-		f.Base = 1 / o.Weight
-		constant += math.Log(o.Weight)
+		f.Base = 1 / o.weight
+		constant += math.Log(o.weight)
 	}
 	if samples > 0 {
-		f.Evidence = s.determinant(s.condition, s.ratio/(o.Trace+s.ratio+s.condition.Shift))
+		f.Evidence = s.determinant(s.condition, s.ratio/(o.trace+s.ratio+s.condition.shift))
 	}
-	// The evidence has log det A − D·log λ once for each output, and is of no use without samples.
-	size := f.Evidence.Value - float64(len(o.Mean))*math.Log(s.ratio)
+	// The evidence contains log det A − D·log λ once for each output.
+	size := f.Evidence.Value - float64(len(o.mean))*math.Log(s.ratio)
 	f.Evidence = estimate{Error: f.Evidence.Error * float64(outputs) / 2}
 	noise := f.Noise
 	for j := range outputs {
-		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r), which errs by the square of the error of x.
-		rest := o.Squares[j]
-		for f := range s.Solution.Rows {
-			rest -= s.Solution.At(f, j) * (s.right.At(f, j) + s.Residual.At(f, j))
+		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r). Its error is of second order in the error of x.
+		rest := o.squares[j]
+		for f := range s.solution.Rows {
+			rest -= s.solution.At(f, j) * (s.right.At(f, j) + s.residual.At(f, j))
 		}
-		hidden := !(rest > 0x1p-43*s.degrees()*o.Squares[j])
+		hidden := !(rest > 0x1p-43*s.degrees()*o.squares[j])
 		rest = max(rest, 0)
 		switch {
 		case s.opts.Noise > 0:
@@ -114,8 +114,8 @@ func (s *solver) posterior() (*posterior, error) {
 // Map returns the map of the features.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// Weights returns a copy of the mean weights (D×p) and the intercepts b: the mean of f_j is b_j +
-// φ(x)ᵀw_j.
+// Weights returns a copy of the mean weights w (D×p) and the intercepts b. The mean of f_j is
+// b_j + φ(x)ᵀw_j.
 func (m *Model[T]) Weights() (w dense.Matrix[float64], b []float64) {
 	return m.core.Weights.Clone(), m.core.regression().Intercepts()
 }
@@ -132,19 +132,18 @@ func (m *Model[T]) Prior() []float64 {
 	return prior
 }
 
-// Bound returns for each output a bound of the error of means against those of exact weights, the
-// root of its weighted mean square over the rows, in units of y: ‖r‖/(2√(λΣω)) for the residual r.
+// Bound returns a bound of the error of the means for each output, relative to the exact weights: the
+// bound ‖r‖/(2√(λΣω)) of the weighted root mean square over the rows, in units of y, for the residual r.
 // At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
 func (m *Model[T]) Bound() []float64 { return slices.Clone(m.core.Facts.Bound) }
 
 // Samples returns S, the number of samples of the posterior.
 func (m *Model[T]) Samples() int { return m.core.Samples.Cols }
 
-// LogEvidence returns an estimate of the logarithm of the density of the targets given the points,
-// summed over outputs, as ridge.Model.LogEvidence defines it, and the standard error of the
-// estimate, p/2 times that of log det A. Models of the same rows and Samples and of sources of the
-// same seed have errors that are alike, so that their differences are known better than that. The
-// error reports a model without samples.
+// LogEvidence returns an estimate of the log evidence, summed over outputs, as
+// ridge.Model.LogEvidence defines it, and the standard error of the estimate, p/2 times the standard
+// error of log det A. Models of the same rows, with the same Samples and seed, have similar errors, so
+// differences of their evidence are more accurate. The error reports a model without samples.
 func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	if m.core.Samples.Cols == 0 {
 		return 0, 0, errors.New("iterative: the model has no samples: want Options.Samples of at least 2")
@@ -152,8 +151,8 @@ func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	return m.core.Facts.Evidence.Value, m.core.Facts.Evidence.Error, nil
 }
 
-// Mean writes the means of f_j(x_i), which are also those of new targets, for the rows of x (n×d)
-// into dst (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. Mean panics if a
+// Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x (n×d)
+// into dst (n×p) and returns dst. It allocates a zero dst. dst must not overlap x. Mean panics if a
 // shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("iterative", m.phi, x)
@@ -161,8 +160,8 @@ func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
-// each. The variance is Posterior's and the variance of the noise. Predict panics if a shape does
-// not fit or the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
+// each. The variance is the variance of Posterior plus the noise. Predict panics if a shape does not
+// fit or the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -172,10 +171,9 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 //	b_j + φᵀμ_j,  σ_j·√( Σ_s((φ − φ̄)ᵀx_s)²/S + 1/Σω ),
 //
-// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The sum over
-// samples has the mean (φ − φ̄)ᵀA⁻¹(φ − φ̄) and the relative standard error √(2/S): the standard
-// deviation has √(1/(2S)), 0.18 for 16 samples. Samples are the same for all rows, so that errors
-// of near rows are alike. Everything else is as for Predict.
+// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The relative standard
+// error of a standard deviation is √(1/(2S)), 0.18 for 16 samples. All rows use the same samples, so
+// errors at near rows are similar. Panics and cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
@@ -190,13 +188,13 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 
 var errNoModel = errors.New("iterative: the Model is zero, want a fitted one")
 
-// rows returns the number of rows whose features are formed together.
+// rows returns the number of rows whose features are computed together.
 func (p *posterior) rows() int { return max(1, min(128, 1<<20/p.Weights.Rows)) }
 
 var sampleSpaces pool.Of[scratch.Buffer[float64]]
 
-// predict leaves means and standard deviations in r, with a variance of extra units of the noise beyond
-// that of the functions.
+// predict writes means into r.First and standard deviations into r.Second. It adds extra times the noise
+// to the variance of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
 	regression, n := p.regression(), r.Phi.Rows
 	regression.Mean(r)

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
@@ -15,33 +16,33 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// moments are what passes find of the rows with a weight. Exported fields are parts of files.
+// moments are sums over the rows whose weight is not 0.
 type moments struct {
-	Count     int       // n, rows with a weight
-	Weight    float64   // Σω
-	LogWeight float64   // Σ log ω
-	Mean      []float64 // φ̄; zeros without an intercept
-	Targets   []float64 // ȳ; zeros without an intercept
-	Squares   []float64 // Σω(y − ȳ)²
-	Trace     float64   // of S
+	count     int       // n
+	weight    float64   // Σω
+	logWeight float64   // Σ log ω
+	mean      []float64 // φ̄; zeros without an intercept
+	targets   []float64 // ȳ; zeros without an intercept
+	squares   []float64 // Σω(y − ȳ)²
+	trace     float64   // tr S
 }
 
-// operator is the matrix S = Σω(φ − φ̄)(φ − φ̄)ᵀ of rows, which is never formed.
+// operator is the matrix S = Σω(φ − φ̄)(φ − φ̄)ᵀ of rows. It is never formed.
 type operator interface {
-	// survey finds the moments of the rows, but for Squares and Trace.
+	// survey computes the moments of the rows without squares and trace.
 	survey(ctx context.Context, intercept bool) error
-	// pass reads the rows once and writes S·V, and Φᵀ·U for the more columns U that fill gives, into
-	// the columns of sum, for Φ about the mean. In wide passes products are those of float64, and
-	// otherwise of T.
+	// pass reads the rows once. It writes S·V into the first columns of sum, and Φᵀ·U into the others,
+	// where fill writes U and Φ has the features minus the mean. Products of a wide pass are those of
+	// float64, and products of other passes are those of T.
 	pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill right) error
 	// forget frees the memory for products.
 	forget()
 }
 
-// right writes columns of the rows of a block into u; phi are their features about the mean.
+// right writes the rows of U for a block into u. phi has the features minus the mean.
 type right func(u, phi, y dense.Matrix[float64], weights []float64)
 
-// source makes operators of rows, which share memory.
+// source makes operators of rows. The operators share memory.
 type source[T dense.Float] interface {
 	of(m *moments, rows ridge.Rows[T]) operator
 }
@@ -59,7 +60,7 @@ func newSingle(phi any) any { return &passes[float32]{phi: phi.(rff.Map[float32]
 //go:noinline
 func newDouble(phi any) any { return &passes[float64]{phi: phi.(rff.Map[float64])} }
 
-// passes is an operator by passes over rows.
+// passes is an operator that reads the rows in each pass.
 type passes[T dense.Float] struct {
 	phi  rff.Map[T]
 	rows ridge.Rows[T]
@@ -68,20 +69,20 @@ type passes[T dense.Float] struct {
 	wide   products[float64]
 
 	features scratch.Buffer[T]
-	centred  scratch.Buffer[float64] // features of float32 about their mean
+	centred  scratch.Buffer[float64] // features of float32 minus their mean
 	weights  []float64
-	shift    []T // the mean, rounded
+	shift    []T // the mean rounded to T
 }
 
-// rowGrain is the number of features that are worth another processor.
+// rowGrain is the number of features for which another processor is worth its start.
 const rowGrain = 1 << 14
 
-// rowsOf returns the number of rows whose features are formed together, 32 MiB of them. The
-// rounding of sums depends on it, which therefore follows no machine.
+// rowsOf returns the number of rows whose features are computed together, at most 32 MiB. It does not
+// depend on the machine, because the rounding of sums depends on it.
 func rowsOf(width int) int { return max(16, min(256, 1<<22/width)) }
 
-// blocks returns the rows a few at a time, and stops at an error of rows, rows that do not fit, and
-// the end of ctx. outputs is −1 if any number of at least 1 will do.
+// blocks yields the rows in small blocks. It ends with an error of rows, of the check of rows, or of
+// ctx. If outputs is −1, the first block sets the number of outputs.
 func blocks[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], outputs int) iter.Seq2[ridge.Block[T], error] {
 	d, width := phi.Dims()
 	most := rowsOf(width)
@@ -120,7 +121,7 @@ func blocks[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[
 	}
 }
 
-// weigh returns the weights of the rows.
+// weigh returns the weights of the rows of b.
 func weigh[T dense.Float](to []float64, b ridge.Block[T]) []float64 {
 	to = scratch.Resize(to, b.X.Rows)
 	for i := range to {
@@ -134,16 +135,72 @@ func (o *passes[T]) of(m *moments, rows ridge.Rows[T]) operator {
 	return o
 }
 
-// forget frees memory that is far larger for a sketch than for any other pass.
+// survey sums differences from the first row, so that a large mean costs no accuracy.
+func (o *passes[T]) survey(ctx context.Context, intercept bool) error {
+	_, width := o.phi.Dims()
+	o.mean = make([]float64, width)
+	var first []float64 // targets of the first row
+	sum := dense.New[float64](width, 1)
+	for b, err := range blocks(ctx, o.phi, o.rows, -1) {
+		if err != nil {
+			return err
+		}
+		o.weights = weigh(o.weights, b)
+		for i, w := range o.weights {
+			if w == 0 {
+				continue
+			}
+			if o.count == 0 {
+				first = dense.Copy(dense.Matrix[float64]{}, b.Y.RowRange(i, i+1)).Data
+				o.targets = make([]float64, b.Y.Cols)
+				if intercept {
+					for f, v := range o.transform(b.X.RowRange(i, i+1)).Row(0) {
+						o.mean[f] = float64(v)
+					}
+					o.wide.begin(sum, dense.Matrix[float64]{})
+				}
+			}
+			o.count++
+			o.weight += w
+			o.logWeight += math.Log(w)
+			for j, v := range b.Y.Row(i) {
+				o.targets[j] += w * (float64(v) - first[j])
+			}
+		}
+		if intercept && o.count > 0 {
+			o.wide.add(o.about(o.transform(b.X)), o.weights, func(u dense.Matrix[float64]) {
+				for i, w := range o.weights {
+					u.Set(i, 0, w)
+				}
+			})
+		}
+	}
+	if o.count == 0 {
+		return errors.New("iterative: no rows, want at least 1 with a weight above 0")
+	}
+	if !intercept {
+		clear(o.targets)
+		return nil
+	}
+	o.wide.flush()
+	for f := range o.mean {
+		o.mean[f] += sum.At(f, 0) / o.weight
+	}
+	for j := range o.targets {
+		o.targets[j] = first[j] + o.targets[j]/o.weight
+	}
+	return argument.FiniteAll("iterative: mean of feature", o.mean)
+}
+
+// forget frees the products. A sketch has far more columns than later passes.
 func (o *passes[T]) forget() { o.narrow, o.wide = products[T]{}, products[float64]{} }
 
 func (o *passes[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill right) error {
-	var x T
-	_, double := any(x).(float64)
+	_, double := any(*new(T)).(float64)
 	wide = wide || double
 	scales := o.begin(sum, v, wide)
 	count := 0
-	for b, err := range blocks(ctx, o.phi, o.rows, len(o.Targets)) {
+	for b, err := range blocks(ctx, o.phi, o.rows, len(o.targets)) {
 		if err != nil {
 			return err
 		}
@@ -170,8 +227,8 @@ func (o *passes[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide
 		})
 		o.narrow.add(phi, o.weights, nil)
 	}
-	if count != o.Count {
-		return fmt.Errorf("iterative: rows has %d rows with a weight, and had %d before", count, o.Count)
+	if count != o.count {
+		return fmt.Errorf("iterative: rows has %d rows with a weight, and had %d before", count, o.count)
 	}
 	o.narrow.flush()
 	o.wide.flush()
@@ -187,15 +244,15 @@ func (o *passes[T]) pass(ctx context.Context, sum, v dense.Matrix[float64], wide
 	return nil
 }
 
-// transform returns the features of the rows, in memory of o.
+// transform returns the features of the rows of x, in memory of o.
 func (o *passes[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
 	_, width := o.phi.Dims()
 	o.features.Shape(x.Rows, width)
 	return o.phi.Transform(o.features.Rows(x.Rows), x)
 }
 
-// begin clears sum and takes V, whose columns of a pass in T are scaled to the range of T: by
-// powers of two, which begin returns. They have to be taken back.
+// begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns of V
+// by powers of two, so that T can represent them. begin returns these powers; pass multiplies by them.
 func (o *passes[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := make([]float64, v.Cols)
 	for i := range scales {
@@ -227,17 +284,14 @@ func (o *passes[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 		}
 	}
 	o.narrow.begin(sum, rounded)
-	if len(o.shift) != len(o.Mean) {
-		o.shift = make([]T, len(o.Mean))
-		for f, m := range o.Mean {
-			o.shift[f] = T(m)
-		}
+	if len(o.shift) != len(o.mean) {
+		o.shift = dense.Copy(dense.Matrix[T]{}, dense.Of(1, len(o.mean), o.mean)).Data
 	}
 	return scales
 }
 
-// about returns the features about their mean, in place if they are float64. Rows without a weight
-// are zeros; their features may be infinite.
+// about returns the features minus their mean, in the memory of phi if T is float64. A row of weight 0
+// becomes zeros, because its features may be infinite.
 func (o *passes[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	to, double := any(phi).(dense.Matrix[float64])
 	if !double {
@@ -251,10 +305,10 @@ func (o *passes[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 			case o.weights[i] == 0:
 				clear(row)
 			case double:
-				vecmath.AddScaled(row, o.Mean, -1)
+				vecmath.AddScaled(row, o.mean, -1)
 			default:
 				for f, e := range phi.Row(i) {
-					row[f] = float64(e) - o.Mean[f]
+					row[f] = float64(e) - o.mean[f]
 				}
 			}
 		}
@@ -262,17 +316,17 @@ func (o *passes[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	return to
 }
 
-// recentre takes off sum what the rounding of the mean has added: with δ = φ̄ − T(φ̄), W·δδᵀV.
+// recentre corrects sum for the rounding of the mean: it subtracts W·δδᵀV, δ = φ̄ − T(φ̄).
 func (o *passes[T]) recentre(sum, v dense.Matrix[float64]) {
 	shares := make([]float64, v.Cols)
-	for f, m := range o.Mean {
+	for f, m := range o.mean {
 		delta := m - float64(o.shift[f])
 		for j, e := range v.Row(f) {
 			shares[j] += delta * e
 		}
 	}
-	for f, m := range o.Mean {
-		delta := o.Weight * (m - float64(o.shift[f]))
+	for f, m := range o.mean {
+		delta := o.weight * (m - float64(o.shift[f]))
 		row := sum.Row(f)
 		for j, e := range shares {
 			row[j] -= delta * e

@@ -4,14 +4,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// groupBlocks is the number of blocks whose products are summed in E, before they join sums of
-// float64.
+// groupBlocks is the number of blocks whose products are summed in E before flush.
 const groupBlocks = 16
 
-// products sums [Φᵀ(ΩΦV) ΦᵀU] over blocks of rows of Φ.
+// products computes the sums of [Φᵀ(ΩΦV) ΦᵀU] over blocks of rows of Φ.
 type products[E dense.Float] struct {
 	sum     dense.Matrix[float64]
 	right   matmul.Packed[E] // V
@@ -21,7 +21,7 @@ type products[E dense.Float] struct {
 	blocks  int // in part
 }
 
-// begin makes p ready for the rows of a pass, whose products it will add to sum.
+// begin prepares p for a pass that adds its products to sum.
 func (p *products[E]) begin(sum dense.Matrix[float64], v dense.Matrix[E]) {
 	p.sum, p.columns, p.blocks = sum, v.Cols, 0
 	if v.Cols > 0 {
@@ -32,7 +32,7 @@ func (p *products[E]) begin(sum dense.Matrix[float64], v dense.Matrix[E]) {
 	}
 }
 
-// add adds the rows of phi. fill writes U, beside the columns of V; nil if there are no more.
+// add adds the rows of phi. fill writes U, and is nil if U has no columns.
 func (p *products[E]) add(phi dense.Matrix[E], weights []float64, fill func(u dense.Matrix[E])) {
 	p.u.Shape(phi.Rows, p.sum.Cols)
 	u := p.u.Rows(phi.Rows)
@@ -40,10 +40,7 @@ func (p *products[E]) add(phi dense.Matrix[E], weights []float64, fill func(u de
 		own := u.ColRange(0, p.columns)
 		matmul.MulPacked(1, phi, &p.right, 0, own, nil)
 		for i, w := range weights {
-			row := own.Row(i)
-			for j := range row {
-				row[j] *= E(w)
-			}
+			vecmath.Scale(own.Row(i), E(w))
 		}
 	}
 	if p.columns < u.Cols {
@@ -59,7 +56,7 @@ func (p *products[E]) add(phi dense.Matrix[E], weights []float64, fill func(u de
 	}
 }
 
-// flush adds the products of the blocks so far to sum.
+// flush adds the products since the previous flush to sum.
 func (p *products[E]) flush() {
 	if p.blocks == 0 {
 		return

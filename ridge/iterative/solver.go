@@ -17,26 +17,26 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of a fit. The zero value gives means alone, with the ratio λ of maximum
-// evidence.
+// Options are the parameters of a fit. With the zero value, Fit returns means without error bars, for
+// the λ of maximum evidence.
 type Options struct {
-	// Options are those of package ridge. A ratio λ that they leave open is that of maximum
-	// evidence.
+	// Options are the options of package ridge. If they do not determine λ, the solver chooses the λ of
+	// maximum evidence.
 	ridge.Options
 
-	// Rank is the rank r of the preconditioner for a λ that is given, at most n and D; 0 for
-	// min(256, D/16), at least 16, and −1 for none. A pass over the rows for it takes 2r/(2k) times
-	// as long as a step with k columns, and it keeps D·r numbers. A larger rank pays where many
-	// steps are needed: small λ, many rows.
+	// Rank is the rank r of the preconditioner if λ is given, at most n and D. 0 stands for min(256,
+	// D/16), at least 16, and −1 for no preconditioner. Its pass over the rows takes r/k times as long as
+	// a step with k columns, and it keeps D·r numbers. A larger rank pays if many steps are needed: for a
+	// small λ and many rows.
 	Rank int
 
-	// Samples is the number S of samples of the posterior, which standard deviations and the
-	// evidence are estimated from; 0 for neither, and otherwise at least 2. 16 columns in all,
-	// outputs and samples, take hardly longer than one.
+	// Samples is the number S of samples of the posterior, from which standard deviations and the
+	// evidence are estimated: 0 for neither, or at least 2. Passes with 16 columns, outputs and samples
+	// together, take hardly longer than passes with one.
 	Samples int
 
-	// Tolerance bounds the error of means at the rows, the root of their mean square, in units of
-	// that of the targets about their mean; 0 for 10⁻⁴.
+	// Tolerance bounds the root mean square error of the means at the rows, in units of the standard
+	// deviation of the targets; 0 for 10⁻⁴.
 	Tolerance float64
 }
 
@@ -56,34 +56,33 @@ func (o Options) check() error {
 	return nil
 }
 
-// Solver finds the weights of a regression in steps, each a pass over the rows. It can be written
-// to a file after every step, and read again. A Solver belongs to one goroutine.
+// Solver finds the weights of a regression in steps, each a pass over the rows. A Solver belongs to one
+// goroutine.
 type Solver[T dense.Float] struct {
 	phi    rff.Map[T]
 	source source[T]
 	core   *solver
 }
 
-// solver is what a Solver knows beside its map.
+// solver is the part of a Solver that does not depend on T.
 type solver struct {
 	problem
-	choice choice // until λ is settled
+	choice choice // until λ is chosen
 	columns
 }
 
-// problem is what steps do not change once λ is settled.
+// problem is the part of a solver that steps do not change once λ is chosen.
 type problem struct {
-	unit      float64 // rounding of T
+	unit      float64 // unit roundoff of T
 	moments   *moments
-	opts      Options // with the values that zeros stand for
-	ratio     float64 // λ, 0 while it is chosen
+	opts      Options // with defaults in place of zeros
+	ratio     float64 // λ, or 0 while it is chosen
 	condition *nystroem
-	right     dense.Matrix[float64] // right sides of all columns: those of outputs, and then of samples
+	right     dense.Matrix[float64] // right sides of the columns: outputs, then samples
 }
 
-// Fit returns the model of all rows: New, Run to the end and Model. If the error is a *NotConverged
-// there is a model nevertheless, of the weights so far. Otherwise errors are those of New, Run and
-// Model.
+// Fit returns the model of all rows, as New, Run and Model do. If the error is a *NotConverged, Fit also
+// returns the model of the current weights. Other errors are errors of New, Run and Model.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Model[T], error) {
 	s, err := New(ctx, phi, rows, o, src)
 	if err != nil {
@@ -101,17 +100,18 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	return m, stop
 }
 
-// New reads the rows three times and returns a solver whose weights are zero: for the means of
-// features and targets, for the right sides, and for the preconditioner, where λ is given. A λ that
-// is left open is chosen by the first steps of Run, which find their preconditioner too.
+// New returns a solver whose weights are zero. It reads the rows once for the means of features and
+// targets, once for the right sides, and once for the preconditioner if λ is given. Otherwise the first
+// steps of Run choose λ and compute the preconditioner.
 //
-// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms. Memory: 8·D·(2r + 4(p + S)) bytes,
-// D·r numbers of T meanwhile, and features of up to 256 rows or 4 Mi numbers; r = 0 where λ is open.
+// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms. Memory: 8·D·(2r + 4(p + S)) bytes, D·r
+// numbers of T during the third pass, and features of up to 256 rows or 4 Mi numbers; r = 0 if λ is not
+// given.
 //
-// An error reports options out of range, a nil phi, rows or src, no rows, rows that
-// ridge.Block.Check refuses, errors of rows, one row or targets that do not vary where the noise is
-// to be chosen, features that overflow, a λ that rounding of float64 would hide, sizes that no
-// memory holds, and the end of ctx, which is noticed within 256 rows. A nil ctx panics.
+// The error reports options out of range, a nil phi, rows or src, no rows, rows that
+// ridge.Block.Check refuses, errors of rows, a single row or constant targets if the noise is not given,
+// features that overflow, a λ that is too small for float64, sizes that memory cannot hold, and the end
+// of ctx. New checks ctx every 256 rows. A nil ctx panics.
 func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Solver[T], error) {
 	if err := argument.Context("iterative", ctx); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	return s, nil
 }
 
-// start takes the passes before the first step.
+// start does the passes of New.
 func (s *solver) start(ctx context.Context, rows operator, rng *rand.Rand) error {
 	o := s.opts
 	ratio := o.Ratio
@@ -162,25 +162,26 @@ func (s *solver) start(ctx context.Context, rows operator, rng *rand.Rand) error
 		return err
 	}
 	if ratio == 0 {
-		s.choice = newChoice(s.right.ColRange(0, len(s.moments.Targets)), rng)
+		s.choice = newChoice(s.right.ColRange(0, len(s.moments.targets)), rng)
 		return nil
 	}
-	condition, err := s.sketch(ctx, rows, min(o.Rank, s.moments.Count), rng)
+	condition, err := s.sketch(ctx, rows, min(o.Rank, s.moments.count), rng)
 	if err != nil {
 		return err
 	}
 	return s.settle(ctx, ratio, condition, rng)
 }
 
-// begin surveys the rows and draws the right sides of samples, without what λ adds to them.
+// begin computes the moments of the rows and the right sides. settle adds √λ·ε₂ to the right sides of
+// samples later.
 func (p *problem) begin(ctx context.Context, rows operator, ratio float64, rng *rand.Rand) error {
 	o, opts := p.moments, p.opts
 	if err := rows.survey(ctx, !opts.NoIntercept); err != nil {
 		return err
 	}
-	outputs := len(o.Targets)
-	if err := limit.Memory[float64](len(o.Mean), outputs+opts.Samples); err != nil {
-		return fmt.Errorf("iterative: %d outputs and %d samples for %d features: %w", outputs, opts.Samples, len(o.Mean), err)
+	outputs := len(o.targets)
+	if err := limit.Memory[float64](len(o.mean), outputs+opts.Samples); err != nil {
+		return fmt.Errorf("iterative: %d outputs and %d samples for %d features: %w", outputs, opts.Samples, len(o.mean), err)
 	}
 	if opts.Noise == 0 && opts.Prior == 0 && p.degrees() < 1 {
 		return errors.New("iterative: 1 row tells nothing of the noise, want at least 2, or Noise and Prior")
@@ -189,12 +190,12 @@ func (p *problem) begin(ctx context.Context, rows operator, ratio float64, rng *
 		return err
 	}
 	switch least := p.least(); {
-	case ratio > 0 && !(ratio > least) || math.IsInf(ratio, 0) || math.IsInf(o.Trace, 0):
+	case ratio > 0 && !(ratio > least) || math.IsInf(ratio, 0) || math.IsInf(o.trace, 0):
 		return fmt.Errorf("iterative: Noise/Prior = %.3g, want more than %.3g, below which the rounding of float64 is felt", ratio, least)
 	case ratio == 0 && !(least > 0):
 		return errors.New("iterative: the features do not vary, which tells nothing of the signal: want Noise and Prior, or Ratio")
 	}
-	for j, v := range o.Squares {
+	for j, v := range o.squares {
 		if v == 0 && opts.Noise == 0 && opts.Prior == 0 {
 			return fmt.Errorf("iterative: output %d does not vary, which tells nothing of its noise: want Noise or Prior", j)
 		}
@@ -202,26 +203,25 @@ func (p *problem) begin(ctx context.Context, rows operator, ratio float64, rng *
 	return nil
 }
 
-// least returns the bound of λ below which rounding of float64 is felt.
+// least returns the λ at which rounding of float64 begins to matter.
 func (p *problem) least() float64 {
-	return 0x1p-40 * p.moments.Trace / math.Sqrt(float64(len(p.moments.Mean)))
+	return 0x1p-40 * p.moments.trace / math.Sqrt(float64(len(p.moments.mean)))
 }
 
 // degrees returns the degrees of freedom of the targets.
 func (p *problem) degrees() float64 {
 	if p.opts.NoIntercept {
-		return float64(p.moments.Count)
+		return float64(p.moments.count)
 	}
-	return float64(p.moments.Count - 1)
+	return float64(p.moments.count - 1)
 }
 
-// draw sets the right sides to Φᵀ[Ωy Ω^½ε], ε normal, and finds the squares of targets and of
-// features.
+// draw sets the right sides to Φᵀ[Ωy Ω^½ε] with normal ε, and computes squares and trace.
 func (p *problem) draw(ctx context.Context, rows operator, rng *rand.Rand) error {
 	o := p.moments
-	outputs := len(o.Targets)
-	o.Squares = make([]float64, outputs)
-	p.right = dense.New[float64](len(o.Mean), outputs+p.opts.Samples)
+	outputs := len(o.targets)
+	o.squares = make([]float64, outputs)
+	p.right = dense.New[float64](len(o.mean), outputs+p.opts.Samples)
 	var norms []float64
 	err := rows.pass(ctx, p.right, dense.Matrix[float64]{}, true, func(u, phi, y dense.Matrix[float64], weights []float64) {
 		norms = scratch.Resize(norms, len(weights))
@@ -231,16 +231,16 @@ func (p *problem) draw(ctx context.Context, rows operator, rng *rand.Rand) error
 			}
 		})
 		for i, w := range weights {
-			o.Trace += w * norms[i]
+			o.trace += w * norms[i]
 			row := u.Row(i)
 			if w == 0 {
 				clear(row)
 				continue
 			}
 			for j, v := range y.Row(i) {
-				e := v - o.Targets[j]
+				e := v - o.targets[j]
 				row[j] = w * e
-				o.Squares[j] += w * e * e
+				o.squares[j] += w * e * e
 			}
 			root := math.Sqrt(w)
 			for j := outputs; j < len(row); j++ {
@@ -251,7 +251,7 @@ func (p *problem) draw(ctx context.Context, rows operator, rng *rand.Rand) error
 	if err != nil {
 		return err
 	}
-	for j, v := range o.Squares {
+	for j, v := range o.squares {
 		if v-v != 0 {
 			return fmt.Errorf("iterative: the sum of squares of output %d is %v, want a finite number: scale the targets", j, v)
 		}

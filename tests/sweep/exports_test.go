@@ -126,8 +126,6 @@ var functions = []function{
 	{"iterative.New[float64]", iterative.New[float64]},
 	{"iterative.ReadModel[float32]", iterative.ReadModel[float32]},
 	{"iterative.ReadModel[float64]", iterative.ReadModel[float64]},
-	{"iterative.ReadSolver[float32]", iterative.ReadSolver[float32]},
-	{"iterative.ReadSolver[float64]", iterative.ReadSolver[float64]},
 	{"kernels.Against", kernels.Against},
 	{"kernels.Check", kernels.Check},
 	{"kernels.CutPatches[float32]", kernels.CutPatches[float32]},
