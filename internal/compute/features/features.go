@@ -87,13 +87,18 @@ func (s *source[T]) transform(x dense.Matrix[T], f func(features dense.Matrix[T]
 func (s *source[T]) Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64] {
 	s.transform(x, func(features dense.Matrix[T]) {
 		for i := range features.Rows {
-			row := dst.Row(i)
-			for f, v := range features.Row(i) {
-				row[f] = float64(v) - mean[f]
-			}
+			subtract(dst.Row(i), features.Row(i), mean)
 		}
 	})
 	return dst
+}
+
+// subtract sets dst[f] = x[f] − mean[f] for all f.
+func subtract[T dense.Float](dst []float64, x []T, mean []float64) {
+	dst, mean = dst[:len(x)], mean[:len(x)]
+	for f, v := range x {
+		dst[f] = float64(v) - mean[f]
+	}
 }
 
 var rows pool.Of[Rows]
