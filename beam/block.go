@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// The coders are no generic functions: Beam finds a coder by the name of its function, and all
-// instances of a generic function have one name.
+// The coders are not generic, for the reason that registerAccumulator gives.
 func init() {
 	beam.RegisterType(reflect.TypeFor[ridge.Block[float32]]())
 	beam.RegisterType(reflect.TypeFor[ridge.Block[float64]]())
@@ -29,8 +28,8 @@ func decodeBlock64(data []byte) (ridge.Block[float64], error) { return decodeBlo
 // blockHeader is the number of bytes before the elements of a block.
 const blockHeader = 4 * 8
 
-// encodeBlock returns a block as bytes, little endian: as uint64 the number of rows, the columns of
-// X and of Y, and 1 if there are weights, else 0; then X and Y, row by row, and the weights.
+// encodeBlock returns the bytes of a block, little endian: four uint64, the number of rows, the columns
+// of X, the columns of Y, and 1 if the block has weights or 0; then X and Y, row by row, and the weights.
 func encodeBlock[T dense.Float](b ridge.Block[T]) ([]byte, error) {
 	if b.Y.Rows != b.X.Rows || b.Weights != nil && len(b.Weights) != b.X.Rows {
 		return nil, fmt.Errorf("beamfeat: block with X of %d×%d, Y of %d×%d and %d weights",
@@ -62,7 +61,7 @@ func appendElements[T dense.Float](data []byte, elements []T) []byte {
 	return data
 }
 
-// decodeBlock returns the block whose bytes these are. Memory follows the length of data.
+// decodeBlock returns the block with the given bytes. Its memory is proportional to the length of data.
 func decodeBlock[T dense.Float](data []byte) (ridge.Block[T], error) {
 	if len(data) < blockHeader {
 		return ridge.Block[T]{}, fmt.Errorf("beamfeat: block of %d bytes, want at least %d", len(data), blockHeader)
@@ -72,7 +71,7 @@ func decodeBlock[T dense.Float](data []byte) (ridge.Block[T], error) {
 		head[i] = binary.LittleEndian.Uint64(data[8*i:])
 	}
 	n, d, p, weights := head[0], head[1], head[2], head[3]
-	const most = 1 << 31 // columns: their sum does not overflow
+	const most = 1 << 31 // columns, so that their sum does not overflow
 	high, elements := bits.Mul64(n, min(d, most)+min(p, most)+min(weights, most))
 	body := data[blockHeader:]
 	size := uint64(reflect.TypeFor[T]().Size())

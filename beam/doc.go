@@ -1,43 +1,41 @@
-// Package beamfeat learns on rows that do not fit on one machine: the sums of package ridge,
-// moments, landmarks and states of attention as transforms of Apache Beam.
+// Package beamfeat learns on rows of many machines. Its transforms of Apache Beam compute the sums of
+// package ridge, principal components, landmarks, and linear attention.
 //
-// The package is a module of its own, so that only those who import it download Beam.
+// The package is a separate module, so that only programs that import it download Beam.
 //
 // # Elements
 //
 // Elements are blocks of some thousand rows, ridge.Block[T], as ReadNPY and ReadCSV read them from
-// shards. Points are in X (n×d); targets, or the values of keys, are in Y (n×p). Blocks of a few
-// rows work, at the price of an element each.
+// shards. X (n×d) has points. Y (n×p) has targets, or the values of keys. Each block is one element, so
+// blocks of few rows are slow.
 //
-// FitRidge fits a regression, SumMoments sums means and products, also of features, PCA takes
-// components from them, UniformLandmarks chooses points, and Attend and AttendPerKey answer queries
-// by attention.
+// FitRidge fits a regression. FitComponents finds principal components of features. UniformLandmarks
+// draws points. Attend and AttendPerKey compute attention.
 //
-// # What travels
+// # Data that workers exchange
 //
-// All but the answers of attention are combines: each bundle of blocks is summed where it is read
-// and leaves one accumulator, whose size does not depend on the number of rows (Beam calls that
-// combiner lifting). The map of the features is a file of rff.Write inside the pipeline, once for
-// each step that uses it, and no element has it. A map that rff.Write does not know cannot be used.
+// All transforms except the outputs of attention are combines. A worker sums each bundle of blocks into
+// one accumulator, whose size does not depend on the number of rows; Beam calls this combiner lifting.
+// The pipeline contains the file of the feature map once for each step that uses it. Elements do not
+// contain it. rff.Write must support the map.
 //
-// Accumulators of regressions and moments have some D² numbers, and one worker merges them all
-// unless Ridge.Fanout, or the argument of SumMoments, makes a tree of two levels: a combine for
-// each of some keys of bundles, and one of their results. Keys are given to bundles and not to
-// blocks, since a bundle with several keys would leave as many accumulators. Beam's SDK for Go has
-// no fan-out of hot keys of its own.
+// An accumulator of sums has about D² numbers, and one worker merges all accumulators. With Fanout, a
+// combine for each of some keys of bundles and a combine of their results form a tree of two levels.
+// All blocks of a bundle have one key, because a bundle with several keys would leave several
+// accumulators. Beam's SDK for Go has no fan-out of hot keys.
 //
-// A trigger that counts elements turns combiner lifting off. Bounded PCollections in the global
-// window, as the readers make them, have none.
+// A trigger that counts elements disables combiner lifting. A bounded PCollection in the global window,
+// as the readers return, has no trigger.
 //
 // # Errors
 //
-// Transforms panic for bad arguments while the pipeline is built, as those of Beam do. Data that
-// cannot be summed fail the pipeline with an error that names them. Accumulators carry a checksum,
-// and runners drop those of bundles that failed: a run ends with the result of all rows or with an
-// error.
+// Transforms panic for invalid arguments while the pipeline is built, as the transforms of Beam do. Data
+// that cannot be summed fail the pipeline with an error that names the data. Accumulators have a
+// checksum, and runners drop the accumulators of failed bundles. So a run ends with the result of all
+// rows or with an error.
 //
-// Results are those on one machine to the rounding of sums in another order. Runners are free in
-// the order, so two runs may differ by rounding too. Landmarks do not.
+// Results equal the results on one machine, except for the rounding of sums in another order. A runner
+// chooses the order, so two runs may also differ by rounding. Landmarks do not differ.
 //
 // # References
 //

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
+	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
@@ -16,41 +17,38 @@ import (
 func init() {
 	registerFit[float32]()
 	registerFit[float64]()
-	beam.RegisterCoder(reflect.TypeFor[sums[float32]](), encodeSums32, decodeSums32)
-	beam.RegisterCoder(reflect.TypeFor[sums[float64]](), encodeSums64, decodeSums64)
-	beam.RegisterCoder(reflect.TypeFor[*ridge.Model[float32]](), encodeModel32, decodeModel32)
-	beam.RegisterCoder(reflect.TypeFor[*ridge.Model[float64]](), encodeModel64, decodeModel64)
 }
 
 func registerFit[T dense.Float]() {
-	beam.RegisterType(reflect.TypeFor[sums[T]]())
 	beam.RegisterType(reflect.TypeFor[ridge.Model[T]]())
+	beam.RegisterType(reflect.TypeFor[components.Model[T]]())
 	register.Combiner3[sums[T], ridge.Block[T], *ridge.Model[T]](&fitFn[T]{})
 	register.Combiner2[sums[T], ridge.Block[T]](&sumFn[T]{})
 	register.Combiner3[sums[T], sums[T], *ridge.Model[T]](&fitSumsFn[T]{})
+	register.Combiner1[sums[T]](&mergeFn[T]{})
+	beam.RegisterDoFn(reflect.TypeFor[componentsFn[T]]())
 }
 
-// Ridge says what FitRidge fits.
+// Ridge has the parameters of FitRidge.
 type Ridge[T dense.Float] struct {
-	Map     rff.Map[T]    // of the features; rff.Write must know it
+	Map     rff.Map[T]    // of the features; rff.Write must support it
 	Outputs int           // p, the number of targets of a row; 0 for 1
 	Options ridge.Options // of the fit
-	Fanout  int           // number of groups of bundles that are merged apart; 0 for 1
+	Fanout  int           // number of groups of bundles that are merged separately; 0 for 1
 }
 
-// FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T],
-// and returns a PCollection of one *ridge.Model[T]; of none if there is no block.
+// FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T]. It
+// returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
 //
-// Each bundle of blocks leaves one ridge.Sums, so the runner moves 4·D² + 8·D·p bytes a bundle,
-// whatever the number of rows. One worker merges them and fits. With a Fanout F the bundles are
-// divided into F groups by a checksum of their first block, F workers merge a group each, and one
-// worker merges the F sums: of S bundles no worker takes in more than some S/F or F, at the price
-// of F accumulators more that travel. The model is that of ridge.Sum and Fit on one machine, to the
-// rounding of sums in another order.
+// Each bundle of blocks leaves one ridge.Sums. The runner moves 4·D² + 8·D·p bytes per bundle, for any
+// number of rows. One worker merges the sums and fits. A Fanout F divides the bundles into F groups by a
+// checksum of their first block. F workers merge one group each, and one worker merges F sums. Of S
+// bundles a worker then merges about S/F or F, and F more accumulators travel. The model is the model of
+// ridge.Sum and Fit on one machine, except for the rounding of sums in another order.
 //
-// A block that ridge.Sums.Add refuses, sums that are damaged and a fit without a result fail the
-// pipeline. FitRidge panics for a map that cannot be written, for negative numbers, and for blocks
-// of another type.
+// The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
+// fitted. FitRidge panics for a map that cannot be written, negative numbers, and blocks of another
+// type.
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
 	f, err := newSummer(spec)
@@ -60,13 +58,39 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 	if spec.Fanout <= 1 {
 		return beam.Combine(s, &fitFn[T]{f}, blocks)
 	}
-	return fitKeyed(s, f, spread[T](s, blocks, spec.Fanout))
+	return beam.Combine(s, &fitSumsFn[T]{f}, sumGroups(s, f, spread[T](s, blocks, spec.Fanout)))
 }
 
-// fitKeyed sums the blocks of each key, and fits to the sums of all keys.
-func fitKeyed[T dense.Float](s beam.Scope, f summer[T], keyed beam.PCollection) beam.PCollection {
-	parts := beam.CombinePerKey(s, &sumFn[T]{f}, keyed)
-	return beam.Combine(s, &fitSumsFn[T]{f}, beam.DropKey(s, parts))
+// Components has the parameters of FitComponents.
+type Components[T dense.Float] struct {
+	Map        rff.Map[T] // of the features, such as rff.Identity for the points; rff.Write must support it
+	Components int        // number of components
+	Whiten     bool       // whether components have variance 1
+	Fanout     int        // as in Ridge
+}
+
+// FitComponents finds principal components of the features of all rows of blocks, as
+// components.FromSums does on one machine. It does not read targets. It returns a PCollection of one
+// *components.Model[T]. Costs, errors and panics are as for FitRidge.
+func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
+	s = s.Scope("beamfeat.FitComponents")
+	f, err := newSummer(Ridge[T]{Map: spec.Map, Fanout: spec.Fanout})
+	if err != nil {
+		panic(err)
+	}
+	f.Outputs = 0
+	var total beam.PCollection
+	if spec.Fanout <= 1 {
+		total = beam.Combine(s, &sumFn[T]{f}, blocks)
+	} else {
+		total = beam.Combine(s, &mergeFn[T]{f}, sumGroups(s, f, spread[T](s, blocks, spec.Fanout)))
+	}
+	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, total)
+}
+
+// sumGroups returns the sums of the blocks of each key.
+func sumGroups[T dense.Float](s beam.Scope, f summer[T], keyed beam.PCollection) beam.PCollection {
+	return beam.DropKey(s, beam.CombinePerKey(s, &sumFn[T]{f}, keyed))
 }
 
 // summer makes sums. Beam stores the exported fields in the pipeline.
@@ -92,35 +116,30 @@ func (f *summer[T]) Setup() (err error) {
 	return err
 }
 
+func (f *summer[T]) fresh() (*ridge.Sums[T], error) { return ridge.NewSums(f.phi, f.Outputs) }
+
 func (f *summer[T]) CreateAccumulator() (sums[T], error) {
-	s, err := ridge.NewSums(f.phi, f.Outputs)
+	s, err := f.fresh()
 	return sums[T]{live: s}, err
 }
 
-func (f *summer[T]) MergeAccumulators(a, b sums[T]) (sums[T], error) {
-	s, err := f.open(a)
-	if err != nil {
-		return sums[T]{}, err
-	}
-	other, err := f.open(b)
-	if err != nil {
-		return sums[T]{}, err
-	}
-	return sums[T]{live: s}, s.Merge(other)
-}
+func (f *summer[T]) MergeAccumulators(a, b sums[T]) (sums[T], error) { return a.merge(b, f.fresh) }
 
 // add adds a block to the sums of an accumulator.
 func (f *summer[T]) add(a sums[T], b ridge.Block[T]) (sums[T], error) {
-	s, err := f.open(a)
+	s, err := a.open(f.fresh)
 	if err != nil {
 		return sums[T]{}, err
+	}
+	if f.Outputs == 0 {
+		b.Y = dense.Matrix[T]{}
 	}
 	return sums[T]{live: s}, s.Add(b.X, b.Y, b.Weights)
 }
 
 // fit returns the model of the sums of an accumulator.
 func (f *summer[T]) fit(a sums[T]) (*ridge.Model[T], error) {
-	s, err := f.open(a)
+	s, err := a.open(f.fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -145,34 +164,23 @@ type fitSumsFn[T dense.Float] struct{ summer[T] }
 func (f *fitSumsFn[T]) AddInput(a, b sums[T]) (sums[T], error)           { return f.MergeAccumulators(a, b) }
 func (f *fitSumsFn[T]) ExtractOutput(a sums[T]) (*ridge.Model[T], error) { return f.fit(a) }
 
-// open returns the sums of an accumulator.
-func (f *summer[T]) open(a sums[T]) (*ridge.Sums[T], error) {
-	if a.live != nil {
-		return a.live, nil
-	}
-	s, err := ridge.NewSums(f.phi, f.Outputs)
+// mergeFn is the CombineFn from sums to their total.
+type mergeFn[T dense.Float] struct{ summer[T] }
+
+func (f *mergeFn[T]) AddInput(a, b sums[T]) (sums[T], error) { return f.MergeAccumulators(a, b) }
+func (f *mergeFn[T]) ExtractOutput(a sums[T]) sums[T]        { return a }
+
+// componentsFn finds the components of sums.
+type componentsFn[T dense.Float] struct {
+	summer[T]
+	Components int
+	Whiten     bool
+}
+
+func (f *componentsFn[T]) ProcessElement(a sums[T]) (*components.Model[T], error) {
+	s, err := a.open(f.fresh)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.UnmarshalBinary(a.data)
-}
-
-// sums is an accumulator: sums at work, or sums as bytes if live is nil. A coder does not know the
-// map, without which there is no Sums. So an accumulator that has arrived stays bytes until the
-// CombineFn, which knows the map, opens it.
-type sums[T dense.Float] struct {
-	live *ridge.Sums[T]
-	data []byte
-}
-
-func encodeSums32(a sums[float32]) ([]byte, error) { return a.encode() }
-func encodeSums64(a sums[float64]) ([]byte, error) { return a.encode() }
-func decodeSums32(data []byte) sums[float32]       { return sums[float32]{data: data} }
-func decodeSums64(data []byte) sums[float64]       { return sums[float64]{data: data} }
-
-func (a sums[T]) encode() ([]byte, error) {
-	if a.live == nil {
-		return a.data, nil
-	}
-	return a.live.MarshalBinary()
+	return components.FromSums(context.Background(), s, f.Components, f.Whiten)
 }

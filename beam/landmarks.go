@@ -19,14 +19,15 @@ func init() {
 	register.Combiner1[ridge.Block[float64]](&landmarksFn[float64]{})
 }
 
-// UniformLandmarks returns n different points of blocks, a PCollection of ridge.Block[T], every set
-// of n equally likely, as a PCollection of one block whose X is n×d; all different points if there
-// are fewer than n. Points that occur many times count once. The points depend on the seed and on
-// the set of points alone, neither on shards nor on the order or the repetition of bundles.
+// UniformLandmarks draws n different points of blocks, a PCollection of ridge.Block[T]. All sets of n
+// points have the same probability, and a repeated point counts once. UniformLandmarks returns a
+// PCollection of one block whose X is n×d. If blocks have fewer than n different points, the block has
+// all of them. The points depend only on the seed and on the set of points, not on shards, or on the
+// order or the repetition of bundles.
 //
-// They are landmarks for rff.Nystroem, or a sample from which package landmarks
-// or kmeans chooses better ones on one machine. The points are
-// those of the least SHA-256 of seed and point. A bundle leaves n·d numbers.
+// The points are landmarks for rff.Nystroem, or a sample from which package landmarks or kmeans chooses
+// better landmarks on one machine. UniformLandmarks takes the points with the least SHA-256 of seed and
+// point. A bundle leaves n·d numbers.
 //
 // A block of points of another dimension fails the pipeline. UniformLandmarks panics for n < 1.
 func UniformLandmarks[T dense.Float](s beam.Scope, blocks beam.PCollection, n int, seed uint64) beam.PCollection {
@@ -48,7 +49,7 @@ func (f *landmarksFn[T]) AddInput(a, b ridge.Block[T]) (ridge.Block[T], error) {
 	return f.MergeAccumulators(a, b)
 }
 
-// candidate is a point and its place in the order of points.
+// candidate is a point with the hash that orders the points.
 type candidate[T dense.Float] struct {
 	hash [sha256.Size]byte
 	x    []T
@@ -69,19 +70,13 @@ func (f *landmarksFn[T]) MergeAccumulators(a, b ridge.Block[T]) (ridge.Block[T],
 			all = append(all, candidate[T]{sha256.Sum256(buffer), x.Row(i)})
 		}
 	}
-	slices.SortFunc(all, compare)
-	all = slices.CompactFunc(all, equal)
+	slices.SortFunc(all, func(p, q candidate[T]) int { return bytes.Compare(p.hash[:], q.hash[:]) })
+	all = slices.CompactFunc(all, func(p, q candidate[T]) bool { return p.hash == q.hash })
 	chosen := dense.New[T](min(f.N, len(all)), a.X.Cols)
 	for i := range chosen.Rows {
 		copy(chosen.Row(i), all[i].x)
 	}
 	return ridge.Block[T]{X: chosen, Y: dense.New[T](chosen.Rows, 0)}, nil
 }
-
-func compare[T dense.Float](p, q candidate[T]) int {
-	return bytes.Compare(p.hash[:], q.hash[:])
-}
-
-func equal[T dense.Float](p, q candidate[T]) bool { return p.hash == q.hash }
 
 func (f *landmarksFn[T]) ExtractOutput(a ridge.Block[T]) ridge.Block[T] { return a }

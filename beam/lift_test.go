@@ -140,8 +140,8 @@ func TestRegistered(t *testing.T) {
 	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
 	spec.Fanout = 3
 	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
-	SumMoments[float32](s, blocks, nil, 0)
-	SumMoments(s, blocks, spec.Map, 3)
+	FitComponents(s, blocks, Components[float32]{Map: spec.Map, Components: 2})
+	FitComponents(s, blocks, Components[float32]{Map: spec.Map, Components: 2, Fanout: 3})
 	UniformLandmarks[float32](s, blocks, 3, 1)
 	attention := Attention[float32]{Map: spec.Map, Values: 1}
 	Attend(s, blocks, blocks, attention)

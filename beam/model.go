@@ -7,21 +7,37 @@ import (
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 
+	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
+	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeFor[writeFn[float32]]())
 	beam.RegisterDoFn(reflect.TypeFor[writeFn[float64]]())
+	beam.RegisterCoder(reflect.TypeFor[*ridge.Model[float32]](), encodeModel32, decodeModel32)
+	beam.RegisterCoder(reflect.TypeFor[*ridge.Model[float64]](), encodeModel64, decodeModel64)
+	beam.RegisterCoder(reflect.TypeFor[*components.Model[float32]](), encodeComponents32, decodeComponents32)
+	beam.RegisterCoder(reflect.TypeFor[*components.Model[float64]](), encodeComponents64, decodeComponents64)
 }
 
-// A model travels as its file.
-func encodeModel32(m *ridge.Model[float32]) ([]byte, error)    { return encodeModel(m) }
-func encodeModel64(m *ridge.Model[float64]) ([]byte, error)    { return encodeModel(m) }
-func decodeModel32(data []byte) (*ridge.Model[float32], error) { return decodeModel[float32](data) }
-func decodeModel64(data []byte) (*ridge.Model[float64], error) { return decodeModel[float64](data) }
+// The coder of a model writes and reads its file.
+func encodeModel32(m *ridge.Model[float32]) ([]byte, error)           { return encodeModel(m) }
+func encodeModel64(m *ridge.Model[float64]) ([]byte, error)           { return encodeModel(m) }
+func encodeComponents32(m *components.Model[float32]) ([]byte, error) { return writeMap[float32](m) }
+func encodeComponents64(m *components.Model[float64]) ([]byte, error) { return writeMap[float64](m) }
+func decodeModel32(data []byte) (*ridge.Model[float32], error)        { return decodeModel[float32](data) }
+func decodeModel64(data []byte) (*ridge.Model[float64], error)        { return decodeModel[float64](data) }
+
+func decodeComponents32(data []byte) (*components.Model[float32], error) {
+	return components.Read[float32](bytes.NewReader(data))
+}
+
+func decodeComponents64(data []byte) (*components.Model[float64], error) {
+	return components.Read[float64](bytes.NewReader(data))
+}
 
 func encodeModel[T dense.Float](m *ridge.Model[T]) ([]byte, error) {
 	var file bytes.Buffer
@@ -33,9 +49,9 @@ func decodeModel[T dense.Float](data []byte) (*ridge.Model[T], error) {
 	return ridge.ReadModel[T](bytes.NewReader(data))
 }
 
-// WriteModel writes the model of a PCollection of one *ridge.Model[T] to a file, which
-// ridge.ReadModel reads. The file has another name until it is complete, so that nobody reads half
-// of it and a repeated bundle does no harm. The folder is one of the worker that writes.
+// WriteModel writes the model of a PCollection of one *ridge.Model[T] to a file that ridge.ReadModel
+// reads. The file has a temporary name until it is complete. So no reader sees a partial file, and the
+// runner may repeat the bundle. The path is a path of the worker that writes.
 func WriteModel[T dense.Float](s beam.Scope, path string, model beam.PCollection) {
 	beam.ParDo0(s.Scope("beamfeat.WriteModel"), &writeFn[T]{Path: path}, model)
 }
@@ -48,4 +64,22 @@ func (f *writeFn[T]) ProcessElement(m *ridge.Model[T]) error {
 		return fmt.Errorf("beamfeat: %w", err)
 	}
 	return nil
+}
+
+// writeMap returns the file of a map.
+func writeMap[T dense.Float](phi rff.Map[T]) ([]byte, error) {
+	var file bytes.Buffer
+	if err := rff.Write(&file, phi); err != nil {
+		return nil, fmt.Errorf("beamfeat: map: %w", err)
+	}
+	return file.Bytes(), nil
+}
+
+// readMap returns the map of a file.
+func readMap[T dense.Float](file []byte) (rff.Map[T], error) {
+	phi, err := rff.Read[T](bytes.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("beamfeat: map: %w", err)
+	}
+	return phi, nil
 }

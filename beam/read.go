@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// DoFns are registered by reflection. The functions register.DoFn1x1 and so on save a microsecond a
-// call, which is nothing beside a block, and take the compiler some seconds each.
+// beam.RegisterDoFn uses reflection. The functions register.DoFn1x1 and so on save a microsecond a call,
+// little compared with a block, and take some seconds to compile each.
 func init() {
 	registerRead[float32]()
 	registerRead[float64]()
@@ -27,11 +27,11 @@ func registerRead[T dense.Float]() {
 	register.Emitter1[ridge.Block[T]]()
 }
 
-// ReadNPY reads shards in files of NumPy's format and returns a PCollection of ridge.Block[T],
-// blocks of 8160 rows at most. Workers share the shards, and open the files themselves: the paths
-// must mean the same on every worker. Only the paths are part of the pipeline.
+// ReadNPY reads shards in files of NumPy's format. It returns a PCollection of ridge.Block[T], blocks of
+// at most 8160 rows. Each worker opens the files of its shards, so a path must lead to the same file on
+// every worker. The pipeline contains only the paths.
 //
-// What ridge.NPY reports of a file fails the pipeline. ReadNPY panics without shards.
+// An error of ridge.NPY fails the pipeline. ReadNPY panics without shards.
 func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollection {
 	return read[T](s.Scope("beamfeat.ReadNPY"), shards)
 }
@@ -45,7 +45,7 @@ func read[T dense.Float, R ridge.Rows[T]](s beam.Scope, shards []R) beam.PCollec
 	if len(shards) == 0 {
 		panic("beamfeat: no shards, want at least one")
 	}
-	// The names are shuffled, a few bytes each, so that a runner may read them on several workers.
+	// Reshuffle lets a runner read the shards on several workers.
 	names := beam.Reshuffle(s, beam.CreateList(s, shards))
 	return beam.ParDo(s, &readFn[T, R]{}, names)
 }
@@ -61,7 +61,7 @@ func (f *readFn[T, R]) ProcessElement(ctx context.Context, rows R, emit func(rid
 		if err != nil {
 			return err
 		}
-		// Rows use the memory of a block again, elements of a PCollection never change.
+		// The next block overwrites b, and elements of a PCollection must not change.
 		emit(ridge.Block[T]{X: b.X.Clone(), Y: b.Y.Clone(), Weights: slices.Clone(b.Weights)})
 	}
 	return nil

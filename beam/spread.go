@@ -16,13 +16,13 @@ func init() {
 }
 
 // spread gives each bundle of blocks one of n keys and returns a PCollection of KV<int, Block>. All
-// blocks of a bundle have one key, so that a lifted combine leaves one accumulator a bundle, as it
-// does without keys.
+// blocks of a bundle have the same key. So a lifted combine leaves one accumulator per bundle, as
+// without keys.
 func spread[T dense.Float](s beam.Scope, blocks beam.PCollection, n int) beam.PCollection {
 	return beam.ParDo(s, &spreadFn[T]{N: n}, blocks)
 }
 
-// spreadFn takes the key from the first block of a bundle: bundles that are repeated have it again.
+// spreadFn computes the key from the first block of a bundle, so a repeated bundle has the same key.
 type spreadFn[T dense.Float] struct {
 	N int
 

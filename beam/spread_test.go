@@ -72,7 +72,7 @@ func TestFanout(t *testing.T) {
 		"keys": func(s beam.Scope, blocks beam.PCollection) beam.PCollection {
 			f, err := newSummer(spec)
 			require.NoError(t, err)
-			return fitKeyed(s, f, beam.ParDo(s, &keyFn{}, blocks))
+			return beam.Combine(s, &fitSumsFn[float32]{f}, sumGroups(s, f, beam.ParDo(s, &keyFn{}, blocks)))
 		},
 		"Fanout": func(s beam.Scope, blocks beam.PCollection) beam.PCollection { return FitRidge(s, blocks, spec) },
 	} {

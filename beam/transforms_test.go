@@ -3,8 +3,6 @@ package beamfeat_test
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	beamfeat "github.com/seed-feabd252/randfeat/beam"
+	"github.com/seed-feabd252/randfeat/components"
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -25,7 +24,7 @@ import (
 
 func init() {
 	beam.RegisterDoFn(reflect.TypeFor[collectFn]())
-	beam.RegisterDoFn(reflect.TypeFor[collectMomentsFn]())
+	beam.RegisterDoFn(reflect.TypeFor[collectComponentsFn]())
 	beam.RegisterDoFn(reflect.TypeFor[groupFn]())
 	beam.RegisterDoFn(reflect.TypeFor[ungroupFn]())
 }
@@ -66,15 +65,14 @@ func (collectFn) ProcessElement(b ridge.Block[float64]) error {
 	return nil
 }
 
-// collectMomentsFn writes moments to a file.
-type collectMomentsFn struct{ Path string }
+// collectComponentsFn keeps a model for the test.
+type collectComponentsFn struct{}
 
-func (f *collectMomentsFn) ProcessElement(m beamfeat.Moments) error {
-	data, err := m.MarshalBinary()
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(f.Path, data, 0o600)
+var collectedModel *components.Model[float64]
+
+func (collectComponentsFn) ProcessElement(m *components.Model[float64]) error {
+	collectedModel = m
+	return nil
 }
 
 // collect runs the pipeline and returns the blocks of a PCollection.
@@ -98,93 +96,42 @@ func stack(blocks []ridge.Block[float64]) (x, y dense.Matrix[float64]) {
 	return dense.Of(len(x.Data)/d, d, x.Data), dense.Of(len(y.Data)/max(p, 1), p, y.Data)
 }
 
-// moments runs SumMoments.
-func moments(t *testing.T, blocks []ridge.Block[float64], phi rff.Map[float64], fanout int) beamfeat.Moments {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "moments")
-	p, s := beam.NewPipelineWithRoot()
-	beam.ParDo0(s, &collectMomentsFn{Path: path}, beamfeat.SumMoments(s, beam.CreateList(s, blocks), phi, fanout))
-	_, err := runPipeline(p)
-	require.NoError(t, err)
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	var m beamfeat.Moments
-	require.NoError(t, m.UnmarshalBinary(data))
-	assert.Error(t, new(beamfeat.Moments).UnmarshalBinary(data[:len(data)-8]))
-	return m
-}
-
-// TestSumMoments: mean and scatter of points and of features are those of two passes over the rows,
-// far from zero too.
-func TestSumMoments(t *testing.T) {
-	blocks := blocksOf[float64](9)
-	for i := range blocks {
-		for r := range blocks[i].X.Rows {
-			blocks[i].X.Row(r)[0] += 1e6
-		}
-	}
-	x, _ := stack(blocks)
-	for fanout, phi := range []rff.Map[float64]{nil, gaussianMap[float64](t, 8, dim), nil, gaussianMap[float64](t, 8, dim)} {
-		z := x
-		if phi != nil {
-			z = phi.Transform(dense.Matrix[float64]{}, x)
-		}
-		m := moments(t, blocks, phi, fanout)
-		require.Equal(t, x.Rows, m.Rows)
-		require.Len(t, m.Mean, z.Cols)
-		size := 1.0
-		if phi == nil {
-			size = 1e6
-		}
-		for a := range z.Cols {
-			var mean float64
-			for i := range z.Rows {
-				mean += z.At(i, a) / float64(z.Rows)
-			}
-			// n·ε·|z|, with n = 450 rows
-			assert.InDelta(t, mean, m.Mean[a], 450*0x1p-52*size)
-			for b := range a + 1 {
-				var want float64
-				for i := range z.Rows {
-					want += (z.At(i, a) - mean) * (z.At(i, b) - m.Mean[b])
-				}
-				// A mean that is off by the bound above changes nothing to first order; the
-				// differences of points have relative errors of ε·10⁶ at most.
-				assert.InDelta(t, want, m.Scatter.At(a, b), 450*10*0x1p-52*size)
-				assert.Equal(t, m.Scatter.At(a, b), m.Scatter.At(b, a))
-			}
-		}
-	}
-}
-
-// TestPCA: components from moments are those of rff.PCA over all points.
-func TestPCA(t *testing.T) {
+// TestFitComponents: components of points and of features are those of one machine, far from zero too.
+// Targets are not read.
+func TestFitComponents(t *testing.T) {
 	blocks := blocksOf[float64](9)
 	for i := range blocks {
 		for r := range blocks[i].X.Rows {
 			row := blocks[i].X.Row(r)
-			row[0], row[1] = 3*row[0]+5, 2*row[1]+row[0]
+			row[0], row[1] = 3*row[0]+1000, 2*row[1]+row[0]
 		}
 	}
 	x, _ := stack(blocks)
-	m := moments(t, blocks, nil, 0)
-	for _, whiten := range []bool{false, true} {
-		want, err := rff.PCA(x, 2, whiten)
+	identity, err := rff.Identity[float64](dim)
+	require.NoError(t, err)
+	features := gaussianMap[float64](t, 8, dim)
+	for fanout, phi := range []rff.Map[float64]{identity, features, identity, features} {
+		sums, err := ridge.NewSums(phi, 0)
 		require.NoError(t, err)
-		got, err := beamfeat.PCA[float64](m, 2, whiten)
-		require.NoError(t, err)
-		a, b := want.Transform(dense.Matrix[float64]{}, x), got.Transform(dense.Matrix[float64]{}, x)
-		for i := range a.Rows {
-			assert.InDeltaSlice(t, a.Row(i), b.Row(i), 1e-9)
+		for _, b := range blocks {
+			require.NoError(t, sums.Add(b.X, dense.Matrix[float64]{}, b.Weights))
 		}
+		want, err := components.FromSums(t.Context(), sums, 2, fanout == 2)
+		require.NoError(t, err)
+		p, s := beam.NewPipelineWithRoot()
+		beam.ParDo0(s, &collectComponentsFn{}, beamfeat.FitComponents(s, beam.CreateList(s, blocks),
+			beamfeat.Components[float64]{Map: phi, Components: 2, Whiten: fanout == 2, Fanout: fanout}))
+		_, err = runPipeline(p)
+		require.NoError(t, err)
+		assert.Equal(t, want.String(), collectedModel.String())
+		a, b := want.Transform(dense.Matrix[float64]{}, x), collectedModel.Transform(dense.Matrix[float64]{}, x)
+		assert.InDeltaSlice(t, a.Data, b.Data, 1e-9)
 	}
-	_, err := beamfeat.PCA[float64](m, dim+1, false)
+	p, s := beam.NewPipelineWithRoot()
+	beamfeat.FitComponents(s, beam.CreateList(s, blocks), beamfeat.Components[float64]{Map: identity, Components: dim + 1})
+	_, err = runPipeline(p)
 	assert.ErrorContains(t, err, "components = 4")
-	_, err = beamfeat.PCA[float64](beamfeat.Moments{Rows: 1}, 1, false)
-	assert.ErrorContains(t, err, "moments of 1 rows")
-	m.Scatter.Set(1, 0, math.NaN())
-	_, err = beamfeat.PCA[float64](m, 2, false)
-	assert.ErrorContains(t, err, "NaN")
+	assert.Panics(t, func() { beamfeat.FitComponents(s, beam.CreateList(s, blocks), beamfeat.Components[float64]{}) })
 }
 
 // TestUniformLandmarks: the points are different rows, the same ones for any blocks and repeats,

@@ -1,12 +1,12 @@
-// Command ridge fits a regression to shards of rows twice, on one machine and by a pipeline of
-// Apache Beam, writes the model of the pipeline, and prints the same figures for both.
+// Command ridge fits a regression to shards of rows on one machine and by a pipeline of Apache Beam. It
+// prints the same figures for both models and writes the model of the pipeline.
 //
 //	go run ./examples/ridge
 //	go run ./examples/ridge -rows 1000000 -shards 100
 //	go run ./examples/ridge -dir /shared -runner universal -endpoint jobs.example:8099
 //
-// The pipeline runs in the process, on Beam's runner prism, unless -runner says otherwise. Workers
-// elsewhere must see the folder of the shards under the same path.
+// By default the pipeline runs in the process, on Beam's runner prism. Workers on other machines must see
+// the folder of the shards at the same path.
 package main
 
 import (
@@ -79,7 +79,7 @@ func main() {
 	}
 }
 
-// end prints an error and ends the program. Package log is as silent as the runner's slog.
+// end prints an error and ends the program. It does not use package log, because main discards the logs.
 func end(status int, err error) {
 	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
 	os.Exit(status)
@@ -106,9 +106,9 @@ type options struct {
 	dir, runner            string
 }
 
-// run makes the shards if they are not there, fits twice and prints the figures.
+// run writes missing shards, fits both models and prints the figures.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
-	// A shard is made in memory: 100 bytes a row.
+	// makeShards holds a shard in memory, 100 bytes a row.
 	if o.rows < o.shards || o.rows/o.shards > mostRows || o.features < 2 {
 		return fmt.Errorf("-rows %d -shards %d -features %d: want from 1 to %d rows a shard and two features", o.rows, o.shards, o.features, mostRows)
 	}
@@ -137,19 +137,19 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 
 	start := time.Now()
-	near, err := onOneMachine(ctx, phi, shards)
+	local, err := onOneMachine(ctx, phi, shards)
 	if err != nil {
 		return err
 	}
-	nearTime := time.Since(start)
+	localTime := time.Since(start)
 
 	start = time.Now()
 	path := filepath.Join(o.dir, "model.safetensors")
 	if err := byPipeline(ctx, o.runner, phi, shards, path); err != nil {
 		return err
 	}
-	farTime := time.Since(start)
-	far, size, err := readModel(path)
+	pipelineTime := time.Since(start)
+	distributed, size, err := readModel(path)
 	if err != nil {
 		return err
 	}
@@ -158,17 +158,17 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	test := ridge.Block[float32]{X: narrow(x), Y: narrow(y)}
 	fmt.Fprintf(out, "%d rows in %d shards, %d features\n\n", o.rows, o.shards, o.features)
 	fmt.Fprintf(out, "%-22s %14s %14s\n", "", "one machine", o.runner)
-	fmt.Fprintf(out, "%-22s %14.3f %14.3f\n", "log evidence", near.LogEvidence(), far.LogEvidence())
-	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of the noise", near.Noise()[0], far.Noise()[0])
-	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of weights", near.Prior()[0], far.Prior()[0])
-	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "error, 5000 new rows", rmse(near, test), rmse(far, test))
-	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", nearTime.Seconds(), farTime.Seconds())
+	fmt.Fprintf(out, "%-22s %14.3f %14.3f\n", "log evidence", local.LogEvidence(), distributed.LogEvidence())
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of the noise", local.Noise()[0], distributed.Noise()[0])
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "variance of weights", local.Prior()[0], distributed.Prior()[0])
+	fmt.Fprintf(out, "%-22s %14.6f %14.6f\n", "error, 5000 new rows", rmse(local, test), rmse(distributed, test))
+	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", localTime.Seconds(), pipelineTime.Seconds())
 	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
 	return nil
 }
 
-// removeAtSignal waits for an interrupt, or the signal to terminate. Then it removes the folder and
-// ends the program with status 130.
+// removeAtSignal waits for an interrupt or a signal to terminate. Then it removes the folder and ends the
+// program with status 130.
 func removeAtSignal(folder string) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -179,7 +179,7 @@ func removeAtSignal(folder string) {
 	end(130, errors.New(s.String()))
 }
 
-// onOneMachine reads the shards one after the other.
+// onOneMachine fits the shards one after the other.
 func onOneMachine(ctx context.Context, phi rff.Map[float32], shards []ridge.NPY[float32]) (*ridge.Model[float32], error) {
 	sums, err := ridge.NewSums(phi, 1)
 	if err != nil {
@@ -197,7 +197,7 @@ func onOneMachine(ctx context.Context, phi rff.Map[float32], shards []ridge.NPY[
 	return sums.Fit(ctx, ridge.Options{})
 }
 
-// byPipeline does the same on Beam, and writes the model.
+// byPipeline fits the shards on Beam and writes the model.
 func byPipeline(ctx context.Context, runner string, phi rff.Map[float32], shards []ridge.NPY[float32], path string) error {
 	p, s := beam.NewPipelineWithRoot()
 	blocks := beamfeat.ReadNPY(s, shards...)
@@ -226,7 +226,7 @@ func rmse(m *ridge.Model[float32], test ridge.Block[float32]) float64 {
 	return math.Sqrt(sum / float64(mean.Rows))
 }
 
-// makeShards writes the shards that are not there, and returns all.
+// makeShards writes missing shards and returns all shards.
 func makeShards(o options) ([]ridge.NPY[float32], error) {
 	shards := make([]ridge.NPY[float32], o.shards)
 	for i := range shards {
@@ -245,8 +245,8 @@ func makeShards(o options) ([]ridge.NPY[float32], error) {
 	return shards, nil
 }
 
-// friedman draws n points, uniform in the cube, and noisy values of Friedman's function of the
-// first five coordinates.
+// friedman draws n uniform points of the unit cube, and noisy values of Friedman's function of the first
+// five coordinates.
 func friedman(n int, src exprand.Source) (x, y dense.Matrix[float64]) {
 	r := exprand.New(src)
 	x, y = dense.New[float64](n, dimension), dense.New[float64](n, 1)
