@@ -145,7 +145,7 @@
 // tolerance:
 //
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, a)
-//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
+//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //
 // Where exact attention is too slow even for some rows, package estimate predicts errors, or
 // estimates attention without bias, in linear time. Both packages look at forms from outside: a form

@@ -25,12 +25,12 @@ func (c *comparison) answer() (string, error) {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	var took time.Duration
 	for i, h := range c.heads {
-		chosen, err := audit.Choose(context.Background(), c.truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions[float32]{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
+		chosen, err := audit.Choose(context.Background(), c.truth, h.q, h.k, h.v, c.tolerance, audit.ChooseOptions{Calls: calls, Budget: budget, Reproducible: true}, source(c.seed, "within"))
 		if err != nil {
 			return "", err
 		}
 		start := time.Now()
-		out[i] = chosen.Form.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
+		out[i] = chosen.Attention.Forward(dense.Matrix[float32]{}, h.q, h.k, h.v)
 		took += time.Since(start)
 		title := fmt.Sprintf("To %.3g %%", 100*c.tolerance)
 		if len(c.heads) > 1 {

@@ -23,8 +23,8 @@ func main() {
 	q, k, v := tokens(8192, 8, src)
 
 	exact := must(performer.NewExact[float64](performer.ExactOptions{})) // softmax(QKᵀ/√d)·V
-	found := must(audit.Choose(ctx, exact, q, k, v, 0.05, audit.ChooseOptions[float64]{Calls: 100, Budget: 5, Reproducible: true}, src))
-	out := found.Form.Forward(dense.Matrix[float64]{}, q, k, v)
+	found := must(audit.Choose(ctx, exact, q, k, v, 0.05, audit.ChooseOptions{Calls: 100, Budget: 5, Reproducible: true}, src))
+	out := found.Attention.Forward(dense.Matrix[float64]{}, q, k, v)
 	fmt.Printf("attention of %d tokens by %s\n", out.Rows, found.Name)
 	fmt.Println(found.Report) // how far off it is
 }

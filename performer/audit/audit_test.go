@@ -166,16 +166,17 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 			for _, rows := range []int{1, 20, 50} {
 				opts := c.opts
 				opts.Rows = rows
-				a := must.Have(drawRows(must.Have(exactHeads(c.truth, c.form)), c.q, c.k, c.v, opts, rng))
-				require.NoError(t, a.attend(t.Context(), a.allPieces(), func(int) {}))
-				outputs, _ := a.outputs(c.form, false)
-				for h, drawn := range a.drawn {
+				a := must.Have(newSample(must.Have(exactBatch(c.truth, c.form)), input[T]{c.truth, c.q, c.k, c.v}, opts, rng))
+				require.NoError(t, attend(t.Context(), a.heads, nil))
+				outputs := a.outputs(c.form)
+				for h, head := range a.heads {
+					drawn := head.rows
 					require.Len(t, drawn, rows)
 					require.Equal(t, drawn, slices.Compact(slices.Sorted(slices.Values(drawn))), "each once")
 					for i, row := range drawn {
 						require.True(t, c.opts.Queries == nil || c.opts.Queries[row])
 						for j, x := range layout.Head(exact, h, c.heads).Row(row) {
-							require.InDelta(t, x, a.exact[h].At(i, j), 100*densetest.Roundoff[T]()*max(1, math.Abs(float64(x))))
+							require.InDelta(t, x, head.exact.At(i, j), 100*densetest.Roundoff[T]()*max(1, math.Abs(float64(x))))
 						}
 						require.Equal(t, layout.Head(out, h, c.heads).Row(row), outputs[h].Row(i), "bits")
 					}
@@ -192,7 +193,7 @@ func TestAuditDrawsEvenly(t *testing.T) {
 	truth, rng := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), rand.New(densetest.Source(304))
 	counts := make([]float64, q.Rows)
 	for range 20_000 {
-		for _, row := range must.Have(drawRows(truth, q, q, q, Options{Rows: 13}, rng)).drawn[0] {
+		for _, row := range must.Have(newSample(truth, input[float64]{truth, q, q, q}, Options{Rows: 13}, rng)).heads[0].rows {
 			counts[row]++
 		}
 	}
@@ -328,28 +329,28 @@ func TestAuditRefuses(t *testing.T) {
 		"Confidence = NaN,": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Confidence: math.NaN()}, densetest.Source(1))
 		},
-		"form 0 is nil": func() (Report, error) {
+		"approximation 0 is nil": func() (Report, error) {
 			return rowsOf[float64](t, nil, exact, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"truth is a *performer.linear[float64], want a performer.Exact": func() (Report, error) {
+		"exact is a *performer.linear[float64], want a performer.Exact": func() (Report, error) {
 			return rowsOf[float64](t, features, features, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"truth is nil": func() (Report, error) {
+		"exact is nil": func() (Report, error) {
 			return rowsOf[float64](t, features, nil, x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"truth has a *performer.linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
+		"exact has a *performer.linear[float64] for head 0, want a performer.Exact": func() (Report, error) {
 			return rowsOf[float64](t, batch, batch, mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
-		"form 0 has 2 heads of queries and 1 of keys, truth has 2 and 2, want the same": func() (Report, error) {
+		"approximation 0 has 2 heads of queries and 1 of keys, exact has 2 and 2, want the same": func() (Report, error) {
 			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 2, exact)), mat(6, 8), mat(6, 8), mat(6, 8), 1, options{}, densetest.Source(1))
 		},
-		"form 0 has {Causal:false Unnormalised:false} for head 0, truth has {Causal:true Unnormalised:false}, want the same": func() (Report, error) {
+		"approximation 0 has {Causal:false Unnormalised:false} for head 0, exact has {Causal:true Unnormalised:false}, want the same": func() (Report, error) {
 			return rowsOf[float64](t, features, must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), x, x, x, 1, options{}, densetest.Source(1))
 		},
-		"for head 1, truth has {Causal:false Unnormalised:true}": func() (Report, error) {
+		"for head 1, exact has {Causal:false Unnormalised:true}": func() (Report, error) {
 			return rowsOf[float64](t, batch, must.Have(performer.NewBatch[float64](2, 1, exact, must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true})))), mat(6, 8), x, x, 1, options{}, densetest.Source(1))
 		},
-		"there are Sequences, but form 0 is a *performer.linear[float64], want a performer.Batch": func() (Report, error) {
+		"there are Sequences, but approximation 0 is a *performer.linear[float64], want a performer.Batch": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{6}}}, densetest.Source(1))
 		},
 		"Sequences.Queries is [5], want a sum of 6": func() (Report, error) {
@@ -358,10 +359,10 @@ func TestAuditRefuses(t *testing.T) {
 		"Queries has length 5, want one for each of 6 queries": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 5)}, densetest.Source(1))
 		},
-		"q is 6×4, of whose rows none may be drawn": func() (Report, error) {
+		"q is 6×4 without a row that counts": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, x, x, x, 1, options{Queries: make([]bool, 6)}, densetest.Source(1))
 		},
-		"form 0 is an Output of 6×3, want 6×4": func() (Report, error) {
+		"approximation 0 is an Output of 6×3, want 6×4": func() (Report, error) {
 			return rowsOf[float64](t, Output[float64](mat(6, 3)), exact, x, x, x, 1, options{}, densetest.Source(1))
 		},
 		"k is 6×4, v is 5×4": func() (Report, error) {
@@ -370,7 +371,7 @@ func TestAuditRefuses(t *testing.T) {
 		"q is 6×3, k is 6×4": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, mat(6, 3), x, x, 1, options{}, densetest.Source(1))
 		},
-		"q is 6×5, but form 0 takes points of R^4": func() (Report, error) {
+		"q is 6×5, but approximation 0 takes points of R^4": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, mat(6, 5), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
 		"heads have dimension 5, but the forms take points of R^4": func() (Report, error) {
@@ -405,5 +406,5 @@ func TestNilContext(t *testing.T) {
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
 	var none context.Context
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Measure[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
-	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions[float64]{}, densetest.Source(1)) })
+	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions{}, densetest.Source(1)) })
 }

@@ -9,53 +9,49 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Choice is the form that [Choose] has chosen.
+// Choice is the result of [Choose].
 type Choice[T dense.Float] struct {
-	// Form is the form to call: what the candidate has made or the truth, or a performer.Batch with a form
-	// for each head if the truth is a Batch. It stays as it is, and serves later calls with queries
-	// and keys of the same kind, whose errors [Measure] tells.
-	Form performer.Attention[T]
+	// Attention is the chosen attention: an approximation, or exact attention. It serves later calls with
+	// queries and keys of the same kind. [Measure] measures the errors of later calls.
+	Attention performer.Attention[T]
 
-	// Name says what the form is, such as "256 landmarks" or "exact attention".
+	// Name describes the attention, for example "256 landmarks" or "exact attention".
 	Name string
 
-	// Exact reports whether the form is exact attention, for all heads.
+	// Exact reports whether the attention is exact.
 	Exact bool
 
-	// Report is the error of the form on the rows that decided, or on the first rows if all heads have
-	// exact attention. It is zero if no rows were drawn, because nothing could have been cheaper.
+	// Report has the error of the attention on the test rows, or on the screening rows if the attention
+	// is exact. Report is zero if no approximation could have been cheaper.
 	Report Report
 
-	// Tolerance is that of the call of Choose.
+	// Tolerance is the tolerance of Choose.
 	Tolerance float64
 
-	// Time is how long a call of the form takes for the queries, keys and values at hand: the shorter
-	// time of two runs, over all rows or over some and extrapolated. ExactTime estimates how long exact
-	// attention takes: the shortest of three runs of a hundredth of it, extrapolated. Both are the same
-	// if the form is exact attention. Choosing is how long the choice took.
+	// Time is the time of one call of the attention with the arguments of Choose: the shorter time of
+	// two calls, extrapolated if the calls had some of the rows. ExactTime is the time of exact
+	// attention: the shortest of three calls with about a hundredth of the work, extrapolated. Both are
+	// the same for exact attention. Choosing is the time that Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.
 	Cost float64
 
-	// Trials has the forms that were tried, in order. It is nil if Heads is not.
+	// Trials has the approximations that Choose tried, in order.
 	Trials []Trial
-
-	// Heads has the choice of each head, without Choosing. It is nil unless the truth is a Batch.
-	Heads []Choice[T]
 }
 
-// Trial is a form that [Choose] has tried.
+// Trial is an approximation that [Choose] tried.
 type Trial struct {
-	Name  string
-	Error float64 // the error on the rows that say whether the form is worth a test
-	Cost  float64 // predicted cost of a call, relative to exact attention
-	Test  bool    // whether the form was tested on the rows that decide, and perhaps against a second draw
-	Slow  bool    // whether the form was measured to be slower than exact attention
-	Err   error   // why there is no such form, or nil
+	Name   string
+	Error  float64 // on the screening rows
+	Cost   float64 // the predicted cost of a call, in calls of exact attention
+	Tested bool    // Choose measured the error on the test rows
+	Slow   bool    // a call was slower than exact attention
+	Err    error   // why the approximation could not be made, or nil
 }
 
-// String returns the choice in a line, such as
+// String returns the choice in one line, for example
 //
 //	256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; choosing took 0.12 s
 //	exact attention: nothing cheaper is known to be within 1 % (best: 1024 landmarks, error 8.2 %); choosing took 0.12 s
@@ -79,43 +75,13 @@ func (c Choice[T]) String() string {
 	return s.String()
 }
 
-// best returns the form of the least error that was tried, for any head, or nil.
+// best returns the trial with the least error, or nil.
 func (c Choice[T]) best() *Trial {
 	var best *Trial
-	all := [][]Trial{c.Trials}
-	for _, h := range c.Heads {
-		all = append(all, h.Trials)
-	}
-	for _, tried := range all {
-		for i, t := range tried {
-			if t.Err == nil && (best == nil || t.Error < best.Error) {
-				best = &tried[i]
-			}
+	for i, t := range c.Trials {
+		if t.Err == nil && (best == nil || t.Error < best.Error) {
+			best = &c.Trials[i]
 		}
 	}
 	return best
-}
-
-// namesOf returns what heads have chosen in words, such as "3 heads: 256 landmarks, 1 head: exact
-// attention".
-func namesOf[T dense.Float](heads []Choice[T]) string {
-	var names []string
-	count := make(map[string]int)
-	for _, h := range heads {
-		if count[h.Name] == 0 {
-			names = append(names, h.Name)
-		}
-		count[h.Name]++
-	}
-	if len(names) == 1 {
-		return names[0]
-	}
-	for i, name := range names {
-		heads := "heads"
-		if count[name] == 1 {
-			heads = "head"
-		}
-		names[i] = fmt.Sprintf("%d %s: %s", count[name], heads, name)
-	}
-	return strings.Join(names, ", ")
 }

@@ -28,7 +28,7 @@ func ExampleChoose() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		c, err := audit.Choose(context.Background(), softmax, q, k, v, 0.05, audit.ChooseOptions[float64]{Reproducible: true}, src)
+		c, err := audit.Choose(context.Background(), softmax, q, k, v, 0.05, audit.ChooseOptions{Reproducible: true}, src)
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func ExampleChoose() {
 		if !c.Exact {
 			fmt.Println(c.Report)
 		}
-		out := c.Form.Forward(dense.Matrix[float64]{}, q, k, v)
+		out := c.Attention.Forward(dense.Matrix[float64]{}, q, k, v)
 		fmt.Println(out.Rows, "×", out.Cols)
 	}
 	// Output:

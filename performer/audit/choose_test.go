@@ -16,11 +16,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that few
@@ -56,13 +54,13 @@ func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 
 // cheap returns the candidates of Choose at costs that tell the order of sizes and nothing else: few
 // tokens make no approximation worth its cost.
-func cheap[T dense.Float]() []Candidate[T] {
-	all := slices.DeleteFunc(Candidates[T](), func(c Candidate[T]) bool { return c.Name == "bits" })
+func cheap[T dense.Float]() []kind[T] {
+	all := slices.DeleteFunc(kinds[T](), func(c kind[T]) bool { return c.name == "bits" })
 	for i := range all {
-		all[i].Cost = func(c Call) float64 {
-			return float64(c.Queries+c.Keys) / 1e4 * float64(c.Size)
+		all[i].cost = func(c call) float64 {
+			return float64(c.queries+c.keys) / 1e4 * float64(c.size)
 		}
-		all[i].Sizes = []int{32, 64, 128, 256}
+		all[i].sizes = []int{32, 64, 128, 256}
 	}
 	return all
 }
@@ -78,17 +76,16 @@ func testChoose[T dense.Float](t *testing.T) {
 		for _, plain := range []bool{false, true} {
 			truth := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: causal, Unnormalised: plain}))
 			exact := truth.Forward(none, q, k, v)
-			c, err := Choose[T](t.Context(), truth, q, k, v, 0.05, ChooseOptions[T]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[T]()}, densetest.Source(401))
+			c, err := choose(t.Context(), input[T]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[T](), densetest.Source(401))
 			require.NoError(t, err)
 			require.False(t, c.Exact, "causal=%v, unnormalised=%v: %v", causal, plain, c)
-			assert.LessOrEqual(t, relativeError(c.Form.Forward(none, q, k, v), exact, nil), 0.05)
+			assert.LessOrEqual(t, relativeError(c.Attention.Forward(none, q, k, v), exact, nil), 0.05)
 			assert.LessOrEqual(t, c.Report.High, 0.05)
 			assert.Equal(t, [2]int{96, 1500}, [2]int{c.Report.Rows, c.Report.Of})
 			assert.Greater(t, c.Report.Average, 0.1)
-			assert.Nil(t, c.Heads)
 			last := c.Trials[len(c.Trials)-1]
 			assert.Equal(t, c.Name, last.Name)
-			assert.True(t, last.Test)
+			assert.True(t, last.Tested)
 			assert.Less(t, last.Cost, 1.0)
 			assert.Positive(t, c.Time)
 			assert.Positive(t, c.ExactTime)
@@ -101,10 +98,10 @@ func testChoose[T dense.Float](t *testing.T) {
 func TestChooseNothing(t *testing.T) {
 	q, k, v := sharp[float64](402, 1000, 8)
 	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))
-	c, err := Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, densetest.Source(403))
+	c, err := choose(t.Context(), input[float64]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
-	assert.Equal(t, truth, c.Form)
+	assert.Equal(t, truth, c.Attention)
 	assert.Equal(t, "exact attention", c.Name)
 	assert.Zero(t, c.Report.High)
 	assert.NotEmpty(t, c.Trials)
@@ -113,7 +110,7 @@ func TestChooseNothing(t *testing.T) {
 
 	// A choice among few tokens would cost more than it saves, and draws no rows.
 	q, k, v = q.RowRange(0, 100), k.RowRange(0, 100), v.RowRange(0, 100)
-	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{}, densetest.Source(403))
+	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions{}, densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
@@ -123,54 +120,10 @@ func TestChooseNothing(t *testing.T) {
 	// A truth that is not finite has no error.
 	q, k, v = flat[float64](404, 1000, 8)
 	v.Row(500)[3] = math.NaN()
-	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64]()}, densetest.Source(403))
+	c, err = choose(t.Context(), input[float64]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
 	require.NoError(t, err)
 	assert.True(t, c.Exact)
 	assert.Empty(t, c.Trials)
-}
-
-// Heads choose for themselves, over grouped keys, sequences and padding.
-func TestChooseOfHeads(t *testing.T) {
-	const n, d, heads = 1200, 8, 4
-	q, k, v := dense.New[float64](n, heads*d), dense.New[float64](n, 2*d), dense.New[float64](n, 2*d)
-	for h := range heads {
-		draw := flat[float64]
-		if h >= 2 {
-			draw = sharp[float64]
-		}
-		hq, hk, hv := draw(405+uint64(h), n, d)
-		dense.Copy(layout.Head(q, h, heads), hq)
-		dense.Copy(layout.Head(k, h/2, 2), hk)
-		dense.Copy(layout.Head(v, h/2, 2), hv)
-	}
-	valid := make([]bool, n)
-	for i := range valid {
-		if valid[i] = i%7 != 3; !valid[i] {
-			k.Row(i)[0], v.Row(i)[0] = math.NaN(), math.Inf(1)
-		}
-	}
-	var none dense.Matrix[float64]
-	for _, causal := range []bool{false, true} {
-		candidates := cheap[float64]()
-		if causal { // clusters are exact among so few tokens
-			candidates = slices.DeleteFunc(candidates, func(c Candidate[float64]) bool { return strings.HasPrefix(c.Name, "clusters") })
-		}
-		for name, s := range map[string]performer.Sequences{"padding": {Valid: valid}, "sequences": {Queries: []int{300, 0, 900}, Keys: []int{500, 10, 690}, Past: []int{200, 0, -210}, Valid: valid}} {
-			truth := must.Have(performer.NewBatch[float64](heads, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1, Causal: causal}))))
-			c, err := Choose[float64](t.Context(), truth, q, k, v, 0.1, ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: candidates, Sequences: s}, densetest.Source(410))
-			require.NoError(t, err)
-			out, exact := c.Form.(performer.Batch[float64]).ForwardSequences(none, q, k, v, s), truth.ForwardSequences(none, q, k, v, s)
-			require.Len(t, c.Heads, heads)
-			require.Len(t, c.Report.Heads, heads)
-			for h, head := range c.Heads {
-				assert.Equal(t, h >= 2, head.Exact, "%s, causal=%v, head %d: %v", name, causal, h, head)
-				assert.LessOrEqual(t, relativeError(layout.Head(out, h, heads), layout.Head(exact, h, heads), nil), 0.1, "%s, causal=%v, head %d: %v", name, causal, h, head)
-				assert.Equal(t, c.Report.Heads[h], head.Report)
-			}
-			assert.False(t, c.Exact)
-			assert.Contains(t, c.String(), "2 heads: exact attention: error ")
-		}
-	}
 }
 
 // noisy is a form with the known outputs of exact attention and an error. The logarithms of the
@@ -199,12 +152,12 @@ func (f noisy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64]
 }
 
 // noisyCandidate makes so many forms, whose errors are given.
-func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64) Candidate[float64] {
-	c := Candidate[float64]{Name: "guesses", Cost: func(c Call) float64 { return float64(c.Size) }}
+func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64) kind[float64] {
+	c := kind[float64]{name: "guesses", cost: func(c call) float64 { return float64(c.size) }}
 	for i := range errors {
-		c.Sizes = append(c.Sizes, i+1)
+		c.sizes = append(c.sizes, i+1)
 	}
-	c.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, errors[size-1], 0.5, seed + uint64(size)}, nil
 	}
 	return c
@@ -224,8 +177,8 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	}
 	wrong, low := 0, 0
 	for run := range runs {
-		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}}
-		c, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.1, o, densetest.Source(uint64(421+run)))
+		o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
+		c, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.1, o, []kind[float64]{noisyCandidate(exact, uint64(1000+100*run), errors...)}, densetest.Source(uint64(421+run)))
 		require.NoError(t, err)
 		if !c.Exact {
 			wrong++
@@ -262,16 +215,16 @@ func TestChooseSeesRareRows(t *testing.T) {
 	rng := rand.New(densetest.Source(425))
 	x := densetest.Normal[float64](rng, n, 4, 0, 1)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
-	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
+	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
+	c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
 		return rare{exact, rand.New(src).Perm(n)[:size]}, nil
 	}
 	passed := 0
 	for run := range 40 {
-		chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.05, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}, densetest.Source(uint64(426+run)))
+		chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.05, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, []kind[float64]{c}, densetest.Source(uint64(426+run)))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact)
-		if chosen.Trials[0].Test && chosen.Trials[0].Error == 0 {
+		if chosen.Trials[0].Tested && chosen.Trials[0].Error == 0 {
 			passed++
 		}
 	}
@@ -284,15 +237,15 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	x := densetest.Normal[float64](rng, 1000, 4, 0, 1)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	falling := noisyCandidate(exact, 431, 0.8, 0.4, 0.2, 0.1, 0.05, 0.025, 0.0125)
-	falling.Sizes = []int{1, 2, 4, 8, 16, 32, 64}
-	falling.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	falling.sizes = []int{1, 2, 4, 8, 16, 32, 64}
+	falling.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 0.8 / float64(size), 0, 432 + uint64(size)}, nil
 	}
 	dear := noisyCandidate(exact, 433, 0.01)
-	dear.Name, dear.Cost = "dear guesses", func(Call) float64 { return 50 }
-	names := func(fall float64, candidates ...Candidate[float64]) string {
-		candidates[0].Fall = fall
-		c, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.065, ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}, densetest.Source(434))
+	dear.name, dear.cost = "dear guesses", func(call) float64 { return 50 }
+	names := func(rate float64, candidates ...kind[float64]) string {
+		candidates[0].rate = rate
+		c, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.065, ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}, candidates, densetest.Source(434))
 		require.NoError(t, err)
 		var tried []string
 		for _, t := range c.Trials {
@@ -304,7 +257,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling), "0.8·4^(−2) < 0.065, 0.2·2^(−2) < 0.065")
 	assert.Equal(t, "1 guesses, 4 guesses, 16 guesses", names(1, falling), "0.8·8^(−1.2) > 0.065, but a leap is of 4 at most")
 	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 16 guesses", names(0, falling, dear))
-	dear.Cost = func(Call) float64 { return 9 }
+	dear.cost = func(call) float64 { return 9 }
 	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 1 dear guesses", names(0, falling, dear))
 }
 
@@ -320,13 +273,13 @@ func TestChooseHolds(t *testing.T) {
 		q, k, v := flat[float32](uint64(500+run), 1024, 16)
 		truth := must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1}))
 		for _, tolerance := range []float64{0.02, 0.2} {
-			c, err := Choose[float32](t.Context(), truth, q, k, v, tolerance, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, densetest.Source(uint64(600+run)))
+			c, err := choose(t.Context(), input[float32]{truth, q, k, v}, tolerance, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float32](), densetest.Source(uint64(600+run)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
 			}
 			chosen++
-			if relativeError(c.Form.Forward(none, q, k, v), truth.Forward(none, q, k, v), nil) > tolerance {
+			if relativeError(c.Attention.Forward(none, q, k, v), truth.Forward(none, q, k, v), nil) > tolerance {
 				wrong++
 			}
 		}
@@ -337,19 +290,13 @@ func TestChooseHolds(t *testing.T) {
 
 func TestChooseIsDeterministic(t *testing.T) {
 	q, k, v := flat[float32](440, 1200, 8)
-	b := must.Have(performer.NewBatch[float32](2, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
-	wide := dense.New[float32](1200, 16)
-	dense.Copy(layout.Head(wide, 0, 2), q)
-	dense.Copy(layout.Head(wide, 1, 2), k)
+	x := input[float32]{must.Have(performer.NewExact[float32](performer.ExactOptions{})), q, k, v}
 	var first Choice[float32]
 	for i, processors := range []int{1, 2, 5} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-		c, err := Choose[float32](t.Context(), b, wide, k, v, 0.05, ChooseOptions[float32]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float32]()}, densetest.Source(441))
+		c, err := choose(t.Context(), x, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float32](), densetest.Source(441))
 		require.NoError(t, err)
-		c.Form, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
-		for h := range c.Heads {
-			c.Heads[h].Form, c.Heads[h].Time, c.Heads[h].ExactTime = nil, 0, 0
-		}
+		c.Attention, c.Time, c.ExactTime, c.Choosing = nil, 0, 0, 0
 		if i == 0 {
 			first = c
 			assert.False(t, c.Exact)
@@ -358,81 +305,51 @@ func TestChooseIsDeterministic(t *testing.T) {
 	}
 }
 
-func TestChooseProgressAndContext(t *testing.T) {
+// A context that ends before the search or during a trial ends the search.
+func TestChooseEndsWithContext(t *testing.T) {
 	q, k, v := flat[float64](450, 1500, 8)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	last, total, end := 0, 0, math.MaxInt
-	o := ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: cheap[float64](), Progress: func(done, of int) {
-		assert.Greater(t, done, last)
-		last, total = done, of
-		if done >= end {
-			cancel()
-		}
-	}}
-	_, err := Choose[float64](ctx, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 1e-9, o, densetest.Source(451))
-	require.NoError(t, err)
-	assert.Equal(t, total, last)
-	assert.Greater(t, total, 3)
-
-	last, end = 0, 2
-	_, err = Choose[float64](ctx, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 1e-9, o, densetest.Source(451))
-	assert.ErrorIs(t, err, context.Canceled)
-	assert.Less(t, last, total)
-	last = 0
-	_, err = Choose[float64](ctx, must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 1e-9, o, densetest.Source(451))
-	assert.EqualError(t, err, "audit: context canceled")
-	assert.Zero(t, last)
-}
-
-// A candidate that makes no form, or one that cannot stand for the truth, is left out, and is an
-// error if there is no other.
-func TestChooseOfBadCandidates(t *testing.T) {
-	q, k, v := flat[float64](460, 1000, 8)
-	cheap := func(Call) float64 { return 1 }
-	form := func(f performer.Attention[float64]) func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
-		return func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
-			return f, nil
+	all := cheap[float64]()
+	trials := 0
+	for i, c := range all {
+		all[i].create = func(exact performer.ExactOptions, q, k dense.Matrix[float64], size int, src rand.Source) (performer.Attention[float64], error) {
+			if trials++; trials == 2 {
+				cancel()
+			}
+			return c.create(exact, q, k, size, src)
 		}
 	}
-	bad := Candidate[float64]{Name: "bad", Cost: cheap, New: func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
-		return nil, errors.New("no luck")
-	}}
-	good := Candidate[float64]{Name: "good", Cost: func(Call) float64 { return 2 }, Sizes: []int{7}, New: form(must.Have(performer.NewExact[float64](performer.ExactOptions{})))}
-	o := ChooseOptions[float64]{Calls: 100, Budget: 25, Reproducible: true, Candidates: []Candidate[float64]{bad, good}}
-	c, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v, 0.05, o, densetest.Source(461))
+	x := input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), q, k, v}
+	for _, want := range []int{2, 2} { // the second search ends before its first trial
+		_, err := choose(ctx, x, 1e-9, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, all, densetest.Source(451))
+		assert.ErrorIs(t, err, context.Canceled)
+		assert.EqualError(t, err, "audit: context canceled")
+		assert.Equal(t, want, trials)
+	}
+}
+
+// Choose leaves out a kind that cannot make attention.
+func TestChooseWithoutAKind(t *testing.T) {
+	q, k, v := flat[float64](460, 1000, 8)
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
+	made := func(a performer.Attention[float64], err error) func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+		return func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+			return a, err
+		}
+	}
+	bad := kind[float64]{name: "bad", cost: func(call) float64 { return 1 }, create: made(nil, errors.New("no luck"))}
+	good := kind[float64]{name: "good", cost: func(call) float64 { return 2 }, sizes: []int{7}, create: made(exact, nil)}
+	c, err := choose(t.Context(), input[float64]{exact, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, []kind[float64]{bad, good}, densetest.Source(461))
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
-	assert.EqualError(t, c.Trials[0].Err, "32 bad: no luck")
-
-	for want, f := range map[string]performer.Attention[float64]{
-		"32 bad: audit: form 0 is nil": nil,
-		"32 bad: audit: form 0 has {Causal:true Unnormalised:false} for head 0, truth has {Causal:false Unnormalised:false}, want the same": must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})),
-		"32 bad: performer: sequence 0 has keys that do not count or a past, which audit.average[float64] cannot take":                      average[float64]{},
-		"32 bad: performer: q is 1000×8, k is 1000×8: heads have dimension 8, but the forms take points of R^4":                             must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{})),
-	} {
-		bad.New = form(f)
-		o.Candidates, o.Sequences = []Candidate[float64]{bad}, performer.Sequences{Valid: append(make([]bool, 1), trues(999)...)}
-		_, err := Choose[float64](t.Context(), must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{})))), q, k, v, 0.05, o, densetest.Source(461))
-		assert.EqualError(t, err, want)
-	}
-}
-
-// trues returns n true elements.
-func trues(n int) []bool {
-	x := make([]bool, n)
-	for i := range x {
-		x[i] = true
-	}
-	return x
+	assert.EqualError(t, c.Trials[0].Err, "audit: 32 bad: no luck")
 }
 
 func TestChooseRefuses(t *testing.T) {
-	type options = ChooseOptions[float64]
+	type options = ChooseOptions
 	x := dense.New[float64](20, 4)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
-	candidate := func(c Candidate[float64]) options { return options{Candidates: []Candidate[float64]{c}} }
-	full := Candidates[float64]()[0]
 	for want, call := range map[string]func() (Choice[float64], error){
 		"tolerance = 0, want a positive number": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 0, options{}, densetest.Source(1))
@@ -458,32 +375,14 @@ func TestChooseRefuses(t *testing.T) {
 		"Budget = NaN,": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Budget: math.NaN()}, densetest.Source(1))
 		},
-		"Rows = 7, want at least 8, or 0 for 128": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Rows: 7}, densetest.Source(1))
-		},
-		"truth is a *performer.linear[float64], want a performer.Exact": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), must.Have(performer.NewLinear[float64](maptest.Positive[float64](8, 4), performer.LinearOptions{})), x, x, x, 1, options{}, densetest.Source(1))
-		},
-		"there are Sequences, but truth is a performer.exact[float64], want a performer.Batch": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Sequences: performer.Sequences{Queries: []int{20}}}, densetest.Source(1))
-		},
 		"k is 20×4, v is 5×4": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x, x, dense.New[float64](5, 4), 1, options{}, densetest.Source(1))
 		},
-		"q is 20×4, of whose rows none may be drawn": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, options{Queries: make([]bool, 20)}, densetest.Source(1))
+		"q is 0×4 without a row that counts": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), exact, x.RowRange(0, 0), x, x, 1, options{}, densetest.Source(1))
 		},
-		"candidate 0 (x) has no New": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", Cost: full.Cost}), densetest.Source(1))
-		},
-		"candidate 0 (x) has no Cost": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New}), densetest.Source(1))
-		},
-		"candidate 0 (x) has the Sizes [4 2], want ascending numbers from 1 on": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Sizes: []int{4, 2}}), densetest.Source(1))
-		},
-		"candidate 0 (x) has the Fall NaN, want at least 0": func() (Choice[float64], error) {
-			return Choose[float64](t.Context(), exact, x, x, x, 1, candidate(Candidate[float64]{Name: "x", New: full.New, Cost: full.Cost, Fall: math.NaN()}), densetest.Source(1))
+		"exact has Bits = 8 for head 0, want 0": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), x, x, x, 1, options{}, densetest.Source(1))
 		},
 	} {
 		_, err := call()
@@ -491,41 +390,42 @@ func TestChooseRefuses(t *testing.T) {
 	}
 }
 
-// Every candidate makes forms of every kind, and its predicted cost grows with the size.
-func TestCandidates(t *testing.T) {
-	densetest.Both(t, testCandidates[float32], testCandidates[float64])
+// Every kind approximates every exact attention, and its predicted cost grows with the size.
+func TestKinds(t *testing.T) {
+	densetest.Both(t, testKinds[float32], testKinds[float64])
 }
 
-func testCandidates[T dense.Float](t *testing.T) {
+func testKinds[T dense.Float](t *testing.T) {
 	q, k, v := flat[T](470, 300, 8)
 	var none dense.Matrix[T]
-	for _, c := range Candidates[T]() {
+	for _, c := range kinds[T]() {
 		for _, e := range []performer.ExactOptions{{}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true}} {
 			want := must.Have(performer.NewExact[T](e)).Forward(none, q, k, v)
-			if e.Unnormalised && strings.HasPrefix(c.Name, "clusters") {
-				_, err := c.New(e, q, k, 64, densetest.Source(471))
+			if e.Unnormalised && strings.HasPrefix(c.name, "clusters") {
+				_, err := c.create(e, q, k, 64, densetest.Source(471))
 				assert.ErrorContains(t, err, "exact.Unnormalised is set")
 				continue
 			}
 			last, sizes := 1.5, []int{64, 1000}
-			if len(c.Sizes) == 1 {
-				last, sizes = 0.03, c.Sizes
+			if len(c.sizes) == 1 {
+				last, sizes = 0.03, c.sizes
 			}
 			for _, size := range sizes {
-				form, err := c.New(e, q, k, size, densetest.Source(471))
-				require.NoError(t, err, c.Name)
-				assert.Equal(t, linearOptions(e), optionsOf(form.(performer.Described).Describe()))
-				off := relativeError(form.Forward(none, q, k, v), want, nil)
-				assert.Less(t, off, last, "%d %s, %+v", size, c.Name, e)
+				a, err := c.create(e, q, k, size, densetest.Source(471))
+				require.NoError(t, err, c.name)
+				assert.Equal(t, e.Causal, descriptionOf(a).Causal)
+				assert.Equal(t, e.Unnormalised, descriptionOf(a).Unnormalised)
+				off := relativeError(a.Forward(none, q, k, v), want, nil)
+				assert.Less(t, off, last, "%d %s, %+v", size, c.name, e)
 				last = max(off/1.2, 1e-3)
 			}
-			if len(c.Sizes) == 1 {
+			if len(c.sizes) == 1 {
 				continue
 			}
-			call := Call{Queries: 5000, Keys: 5000, Dim: 8, Values: 8, Size: 32, Causal: e.Causal}
-			small := c.Cost(call)
-			call.Size = 64
-			assert.Greater(t, c.Cost(call), small, c.Name)
+			one := call{queries: 5000, keys: 5000, dim: 8, values: 8, size: 32, causal: e.Causal}
+			small := c.cost(one)
+			one.size = 64
+			assert.Greater(t, c.cost(one), small, c.name)
 		}
 	}
 }
@@ -556,13 +456,13 @@ func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 // all machines. Exact attention takes a few milliseconds here.
 func TestChooseRejectsSlowForms(t *testing.T) {
 	x := small64(480, 1000, 8)
-	c := Candidate[float64]{Name: "naps", Sizes: []int{4, 8}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(e performer.ExactOptions, _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
+	c := kind[float64]{name: "naps", sizes: []int{4, 8}, cost: func(call) float64 { return 1 }}
+	c.create = func(e performer.ExactOptions, _, _ dense.Matrix[float64], _ int, _ rand.Source) (performer.Attention[float64], error) {
 		return tardy{must.Have(performer.NewExact[float64](e))}, nil
 	}
 	for _, reproducible := range []bool{false, true} {
-		o := ChooseOptions[float64]{Calls: 1000, Budget: 1e6, Reproducible: reproducible, Candidates: []Candidate[float64]{c}}
-		chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.1, o, densetest.Source(481))
+		o := ChooseOptions{Calls: 1000, Budget: 1e6, Reproducible: reproducible}
+		chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(481))
 		require.NoError(t, err)
 		assert.Equal(t, !reproducible, chosen.Exact)
 		require.Len(t, chosen.Trials, 1)

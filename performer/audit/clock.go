@@ -8,56 +8,53 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// clock tells how long exact attention takes, by the times of small parts of it.
-type clock[T dense.Float] struct {
-	exact   performer.Exact[T]
-	q, k, v dense.Matrix[T] // of a part
-	out     dense.Matrix[T]
-	work    float64 // predicted, of the part
-	second  float64 // a unit of predicted work in seconds, by the shortest of the last runs
+// clock predicts the time of exact attention from the time of a small call.
+type clock struct {
+	forward func()
+	work    float64 // the predicted work of the small call
+	second  float64 // the time of a unit of work, in seconds
 }
 
 const (
-	partKeys = 256  // keys of a part
-	partMost = 8192 // queries of a part, at most and at least
-	partRows = 128
-	parts    = 100 // of exact attention
+	clockShare = 100 // the work of exact attention over the work of the small call
+	clockKeys  = 256 // the keys of the small call
 
-	// The first run of a part takes up to three times as long as the next ones: its memory is new, and
+	// The first call takes up to three times as long as the next ones, because its memory is new and
 	// idle processors have to wake up.
-	partRuns = 3
+	clockRuns = 3
 )
 
-// newClock returns a clock for a head, whose exact attention is so much work.
-func newClock[T dense.Float](one *audit[T], exactWork float64) *clock[T] {
-	k := one.k.RowRange(0, min(one.k.Rows, partKeys))
-	row := exactCost[T](Call{Queries: 1, Keys: k.Rows, Dim: one.q.Cols, Values: one.v.Cols})
-	rows := min(max(int(exactWork/parts/max(row, 1)), partRows), partMost, one.q.Rows)
+// newClock returns a clock for a head with the predicted work of exact attention.
+func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
+	const minRows, maxRows = 128, 8192
+	n := min(h.k.Rows, clockKeys)
+	row := exactCost[T](call{queries: 1, keys: n, dim: h.q.Cols, values: h.v.Cols})
+	rows := min(max(int(exactWork/clockShare/max(row, 1)), minRows), maxRows, h.q.Rows)
 	exact, err := performer.NewExact[T](performer.ExactOptions{})
 	if err != nil {
 		panic(err) // the zero options are in range
 	}
-	c := &clock[T]{exact: exact, q: one.q.RowRange(0, rows), k: k, v: one.v.RowRange(0, k.Rows), work: row * float64(rows)}
-	c.out = dense.New[T](rows, c.v.Cols)
-	c.set()
+	out := dense.New[T](rows, h.v.Cols)
+	c := &clock{work: row * float64(rows), forward: func() {
+		exact.Forward(out, h.q.RowRange(0, rows), h.k.RowRange(0, n), h.v.RowRange(0, n))
+	}}
+	c.measure()
 	return c
 }
 
-// set measures anew: what takes long next is compared with exact attention at the same time.
-func (c *clock[T]) set() {
-	least := time.Duration(math.MaxInt64)
-	for range partRuns {
-		least = min(least, timeOf(func() { c.exact.Forward(c.out, c.q, c.k, c.v) }))
+// measure sets the time of a unit of work. It runs right before a call that is compared with exact
+// attention, because the speed of a busy machine changes.
+func (c *clock) measure() {
+	shortest := time.Duration(math.MaxInt64)
+	for range clockRuns {
+		start := time.Now()
+		c.forward()
+		shortest = min(shortest, max(time.Since(start), 1))
 	}
-	c.second = least.Seconds() / max(c.work, 1)
+	c.second = shortest.Seconds() / max(c.work, 1)
 }
 
-// timeOf returns how long f takes, at least a nanosecond.
-func timeOf(f func()) time.Duration {
-	start := time.Now()
-	f()
-	return max(time.Since(start), 1)
+// time returns the time of work.
+func (c *clock) time(work float64) time.Duration {
+	return time.Duration(work * c.second * float64(time.Second))
 }
-
-// seconds returns a number of seconds as a duration.
-func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }

@@ -18,20 +18,20 @@ import (
 
 // misses chooses attention to 5 and 10 % for each of the heads, and returns how many choices were
 // approximations and how many of these had a larger error over all rows.
-func misses(t *testing.T, heads []head, candidates []Candidate[float64], seed uint64) (approximated, missed int) {
+func misses(t *testing.T, heads []head, candidates []kind[float64], seed uint64) (approximated, missed int) {
 	var none dense.Matrix[float64]
 	for i, h := range heads {
 		exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: h.scale}))
 		truth := exact.Forward(none, h.q, h.k, h.v)
 		for _, tolerance := range []float64{0.05, 0.1} {
-			o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: candidates}
-			c, err := Choose[float64](t.Context(), exact, h.q, h.k, h.v, tolerance, o, densetest.Source(seed+uint64(i)))
+			o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
+			c, err := choose(t.Context(), input[float64]{exact, h.q, h.k, h.v}, tolerance, o, candidates, densetest.Source(seed+uint64(i)))
 			require.NoError(t, err)
 			if c.Exact {
 				continue
 			}
 			approximated++
-			if relativeError(c.Form.Forward(none, h.q, h.k, h.v), truth, nil) > tolerance {
+			if relativeError(c.Attention.Forward(none, h.q, h.k, h.v), truth, nil) > tolerance {
 				missed++
 			}
 		}
@@ -94,19 +94,19 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	x := small64(720, n, 8)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	for _, same := range []bool{false, true} {
-		c := Candidate[float64]{Name: "hopes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-		c.New = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
+		c := kind[float64]{name: "hopes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
+		c.create = func(_ performer.ExactOptions, _, _ dense.Matrix[float64], _ int, src rand.Source) (performer.Attention[float64], error) {
 			seed := src.Uint64()
 			if same {
 				seed = 721
 			}
 			return understated{noisy{exact, 0.15, 0.3, seed}, n}, nil
 		}
-		o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c}}
-		chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.1, o, densetest.Source(722))
+		o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
+		chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.1, o, []kind[float64]{c}, densetest.Source(722))
 		require.NoError(t, err)
 		assert.True(t, chosen.Exact, "same errors in both draws: %v", same)
-		assert.True(t, chosen.Trials[0].Test)
+		assert.True(t, chosen.Trials[0].Tested)
 		assert.Less(t, chosen.Trials[0].Error, 0.05)
 	}
 }
@@ -115,11 +115,11 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 // The count of misses sees them, so that the test of coverage would fail.
 func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
-	c := Candidate[float64]{Name: "holes", Sizes: []int{4}, Cost: func(Call) float64 { return 1 }}
-	c.New = func(e performer.ExactOptions, q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
+	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
+	c.create = func(e performer.ExactOptions, q, k dense.Matrix[float64], size int, _ rand.Source) (performer.Attention[float64], error) {
 		return holes{must.Have(performer.NewExact[float64](e)), rand.New(densetest.Source(731)).Perm(q.Rows)[:size]}, nil
 	}
-	approximated, missed := misses(t, heads, []Candidate[float64]{c}, 732)
+	approximated, missed := misses(t, heads, []kind[float64]{c}, 732)
 	assert.Greater(t, approximated, len(heads)/2)
 	assert.Greater(t, missed, approximated/2)
 }
@@ -157,7 +157,7 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 				tolerance = 0.0005
 			}
 			for _, calls := range []int{1, 10, 1000, math.MaxInt32} {
-				o := ChooseOptions[float32]{Calls: calls, Reproducible: true}
+				o := ChooseOptions{Calls: calls, Reproducible: true}
 				c, err := Choose[float32](t.Context(), must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 1})), q, k, v, tolerance, o, densetest.Source(742))
 				require.NoError(t, err)
 				assert.True(t, c.Exact, "%v", c)
@@ -181,14 +181,14 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 	x := small64(750, n, 8)
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, x, x, x)
 	c := noisyCandidate(exact, 751, 1, 1, 1, 1, 1, 1, 1, 1)
-	c.Sizes = []int{1, 2, 4, 8, 16, 32, 64, 128}
-	c.New = func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
+	c.sizes = []int{1, 2, 4, 8, 16, 32, 64, 128}
+	c.create = func(performer.ExactOptions, dense.Matrix[float64], dense.Matrix[float64], int, rand.Source) (performer.Attention[float64], error) {
 		return noisy{exact, 1, 0.5, 752}, nil
 	}
 	dear := c
-	dear.Name, dear.Cost = "dear guesses", func(c Call) float64 { return exactCost[float64](c) }
-	o := ChooseOptions[float64]{Calls: 1000, Budget: 250, Reproducible: true, Candidates: []Candidate[float64]{c, dear}}
-	chosen, err := Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x, 0.01, o, densetest.Source(753))
+	dear.name, dear.cost = "dear guesses", func(c call) float64 { return exactCost[float64](c) }
+	o := ChooseOptions{Calls: 1000, Budget: 250, Reproducible: true}
+	chosen, err := choose(t.Context(), input[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), x, x, x}, 0.01, o, []kind[float64]{c, dear}, densetest.Source(753))
 	require.NoError(t, err)
 	var tried []string
 	for _, tr := range chosen.Trials {
@@ -199,16 +199,20 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 
 // The law of errors that sizes are left out by.
 func TestLadder(t *testing.T) {
-	rungs := func(fall float64, points ...point) string {
-		l := &ladder[float64]{Candidate: Candidate[float64]{Fall: fall}, sizes: []int{32, 64, 128, 256, 512, 1024}}
+	type point struct {
+		size  int
+		error float64
+	}
+	rungs := func(rate float64, points ...point) string {
+		l := &ladder[float64]{kind: kind[float64]{rate: rate, sizes: []int{32, 64, 128, 256, 512, 1024}}}
 		for _, p := range points {
-			l.at = slices.Index(l.sizes, p.size)
-			l.next(p, 0.1)
+			l.next = slices.Index(l.sizes, p.size)
+			l.climb(p.size, p.error, 0.1)
 		}
-		if l.left() == 0 {
+		if l.next == len(l.sizes) {
 			return "none"
 		}
-		return fmt.Sprint(l.sizes[l.at])
+		return fmt.Sprint(l.sizes[l.next])
 	}
 	assert.Equal(t, "64", rungs(0, point{32, 0.3}), "0.3·2^(−2) < 0.1")
 	assert.Equal(t, "128", rungs(0, point{32, 1.2}), "1·4^(−2) < 0.1")

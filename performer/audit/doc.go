@@ -1,32 +1,27 @@
-// Package audit measures how far forms of attention are from exact attention, and chooses a form
-// within a tolerance.
+// Package audit measures the errors of approximations of attention, and chooses an approximation
+// within a tolerance. The error of an approximation may be 1 % or 100 %, and its outputs do not show
+// which.
 //
-// An approximation of attention may be wrong by 1 % or by 100 %, and outputs do not show it.
+// [Measure] computes exact attention of a random sample of rows. A [Report] has the error of the whole
+// output with an interval, the errors of typical rows and of the worst row, and for comparison the
+// error of plain averages of the values. One call measures any number of approximations, causal or
+// bidirectional, with heads and masks, and also outputs of other software ([Output]). Sixty-four
+// rows cost 64/L calls of exact attention of L queries.
 //
-// # The error of a form
-//
-// [Measure] computes exact attention of some rows drawn at random. A [Report] estimates the error of the
-// whole output with an interval, the errors of typical and of the worst rows, and for comparison the
-// error of plain averages of the values. One call compares any number of forms of any kind, causal or
-// not, with heads and masks, also outputs that come from elsewhere ([Output]). Sixty-four rows cost
-// 64/L of exact attention.
-//
-//	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, form)
+//	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, linear)
 //	fmt.Println(reports[0]) // error 1.52 % (95 %: 1.31 … 1.77 %), 9 of 10 rows within 2.4 %, …
 //
-// # The form of an error
+// [Choose] measures approximations of growing cost. It returns the cheapest approximation that it
+// finds within a tolerance, or exact attention. A search that finds nothing costs half a call of
+// exact attention at most. The chosen attention serves later calls with queries and keys of the same
+// kind. If there are queries and keys without values, validate.Compare measures the errors of feature
+// maps.
 //
-// [Choose] goes the other way: given a tolerance, it audits forms of growing cost, which [Candidate]
-// values make, and returns the cheapest one that it finds within the tolerance, or exact attention. A
-// search that finds nothing costs half a call of exact attention at most. The form serves later calls
-// with queries and keys of the same kind. If only samples of queries and keys are known,
-// validate.Compare measures the errors of feature maps.
+//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
+//	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-//	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions[float32]{}, src)
-//	out := c.Form.Forward(dense.Matrix[float32]{}, q, k, v)
-//
-// Where exact attention is too slow even for some rows, package estimate predicts errors in linear
-// time.
+// Package estimate predicts errors in linear time, for sequences that are too long for exact
+// attention of some rows.
 //
 // # References
 //

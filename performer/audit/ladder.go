@@ -9,69 +9,62 @@ import (
 const (
 	firstSize = 32 // the first of the default sizes
 
-	// The most by which a size exceeds the one that was tried before: an error that is nearly 1 says
-	// little about sizes far away.
-	mostLeap = 4
+	// The largest factor from one tried size to the next. An error near 1 says little about sizes far
+	// away.
+	maxStep = 4
 
-	// Falls of the error that are taken for possible, where a candidate does not know its own: after
-	// one size, and relative to the fall between the last two sizes, which counts for leastFall at
-	// least. Landmarks fall faster and faster as they become as many as what differs among keys.
-	// Measured on words, normal points and heads of a trained transformer: where the fall from 32 to
-	// 128 landmarks was f, that from 128 to 512 was 0.8·f to 2·f, or ended at zero.
-	firstFall, moreFall, leastFall = 2, 2, 0.75
+	// Bounds on the rate at which the error falls, for a kind without a known rate: after one size
+	// firstRate, later rateFactor times the rate between the last two sizes, where a measured rate below
+	// minRate counts as minRate. The error of landmarks falls faster and faster as their number comes
+	// close to the number of different keys. On words, normal points and heads of a trained transformer
+	// with the rate f from 32 to 128 landmarks, the rate from 128 to 512 was 0.8·f to 2·f, or the error
+	// fell to zero.
+	firstRate, rateFactor, minRate = 2, 2, 0.75
 
-	// What is taken for possible relative to a fall that is known.
-	knownFall = 1.2
+	// The bound on a known rate, relative to the rate.
+	knownRateFactor = 1.2
 )
 
-// ladder is a candidate in a search.
+// ladder is the state of a kind of attention in a search.
 type ladder[T dense.Float] struct {
-	Candidate[T]
-	sizes []int
-	work  []float64 // of a call, for each size
-	at    int       // the next size
-	whole bool      // forms have to compute all of their outputs
-	slow  float64   // how many times as long as predicted the last trial took, at least 1
-	tried []point
+	kind[T]
+	work  []float64 // the cost of a call of each size
+	next  int       // the index of the next size
+	whole bool      // the attention computes all of its outputs
+
+	lastSize  int // 0 before the first trial
+	lastError float64
 }
 
-// point is the error of a size.
-type point struct {
-	size  int
-	error float64
-}
-
-// next moves the candidate on to the next size that may hold, or to the end if the largest one will
-// not hold. Errors above 1 tell no more than 1: they are those of denominators near zero, or of
-// outputs that have nothing to do with the truth.
-func (l *ladder[T]) next(p point, tolerance float64) {
-	p.error = min(p.error, 1)
-	fall := float64(firstFall)
-	if l.Fall > 0 {
-		fall = knownFall * l.Fall
+// climb moves on to the next size that may be within the tolerance, after a trial of a size with an
+// error. If the largest size is not expected to be within the tolerance, climb drops the kind. An error
+// above 1 counts as 1: denominators near zero or outputs without relation to exact attention cause
+// it.
+func (l *ladder[T]) climb(size int, err, tolerance float64) {
+	err = min(err, 1)
+	rate := float64(firstRate)
+	if l.rate > 0 {
+		rate = knownRateFactor * l.rate
 	}
-	if n := len(l.tried); n > 0 {
-		last := l.tried[n-1]
-		seen := math.Log(last.error/p.error) / math.Log(float64(p.size)/float64(last.size))
-		if most := max(moreFall*seen, leastFall); l.Fall == 0 || most < fall {
-			fall = most
+	if l.lastSize > 0 {
+		measured := math.Log(l.lastError/err) / math.Log(float64(size)/float64(l.lastSize))
+		if bound := max(rateFactor*measured, minRate); l.rate == 0 || bound < rate {
+			rate = bound
 		}
 	}
-	l.tried = append(l.tried, p)
-	l.at++
-	holds := func(size int) bool {
-		return p.error*math.Pow(float64(p.size)/float64(size), fall) <= tolerance
+	l.lastSize, l.lastError = size, err
+	l.next++
+	mayPass := func(next int) bool {
+		return err*math.Pow(float64(size)/float64(next), rate) <= tolerance
 	}
-	if n := len(l.sizes); l.at < n && !holds(l.sizes[n-1]) {
+	n := len(l.sizes)
+	if l.next < n && !mayPass(l.sizes[n-1]) {
 		l.drop()
 	}
-	for l.at+1 < len(l.sizes) && l.sizes[l.at+1] <= mostLeap*p.size && !holds(l.sizes[l.at]) {
-		l.at++
+	for l.next+1 < n && l.sizes[l.next+1] <= maxStep*size && !mayPass(l.sizes[l.next]) {
+		l.next++
 	}
 }
 
-// drop leaves out all sizes that are left.
-func (l *ladder[T]) drop() { l.at = len(l.sizes) }
-
-// left returns the number of sizes that are left.
-func (l *ladder[T]) left() int { return len(l.sizes) - l.at }
+// drop skips all remaining sizes.
+func (l *ladder[T]) drop() { l.next = len(l.sizes) }

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -164,6 +163,6 @@ func TestReportString(t *testing.T) {
 	assert.Equal(t, "error 1.52 % (95 %: 1.31 % or more), 9 of 10 rows within 2.4 %, worst 1250 % of 64 rows; plain averages 87 %", a.String())
 	a.Of = 64
 	assert.Equal(t, "error 1.52 %, 9 of 10 rows within 2.4 %, worst 1250 % of all 64 rows; plain averages 87 %", a.String())
-	a.NonFinite, a.Worst, a.Time = 2, math.Inf(1), 12345*time.Microsecond
-	assert.Equal(t, "NaN or ±Inf in 2 of all 64 rows, 9 of 10 rows within 2.4 %, worst +Inf % of all 64 rows; plain averages 87 %; 0.0123 s", a.String())
+	a.NonFinite, a.Worst = 2, math.Inf(1)
+	assert.Equal(t, "NaN or ±Inf in 2 of all 64 rows, 9 of 10 rows within 2.4 %, worst +Inf % of all 64 rows; plain averages 87 %", a.String())
 }

@@ -2,317 +2,429 @@ package audit
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
 const (
-	// The largest part of the budget that a search spends while no form comes near.
-	farShare = 0.5
+	// The share of the budget that a search spends while no error is near the tolerance.
+	unpromisingShare = 0.5
 
-	// A form comes near if its error is within so many tolerances.
-	near = 2
+	// An error is near the tolerance if it is within this number of tolerances.
+	nearTolerances = 2
 
-	// The most tests of a head. Each one needs a higher confidence, which takes longer.
-	mostTests = 6
+	// The most tests of a head. Each test has a higher confidence, which takes longer.
+	maxTests = 6
 
-	// Measured in package performer: how many times as long exact attention of a few rows takes as the same
-	// number of rows takes among all.
-	fewRowsSlow = 3
+	// Measured in package performer: exact attention of a few rows takes this many times as long as its
+	// share of exact attention of all rows.
+	fewRowsFactor = 3
 
-	// Measured: the multiply-adds that take as long as a row of a bootstrap sample.
-	sampleMACs = 500
+	// Measured: a row of a bootstrap sample takes as long as this number of multiply-adds.
+	bootstrapMACs = 500
 )
 
-// headChoice is the search for the form of one head.
-type headChoice[T dense.Float] struct {
-	*choice[T]
-	head   int
-	one    *audit[T] // of this head alone
-	exact  performer.ExactOptions
-	q, k   dense.Matrix[T] // the rows that count
-	shapes []Call          // of the sequences, without a size
-	ladder []*ladder[T]
-	rng    *rand.Rand
+// search is the search of Choose. Costs are predicted, in multiply-adds.
+type search[T dense.Float] struct {
+	ChooseOptions
+	tolerance       float64
+	head            *headSample[T]
+	screening, test []int // indices of sampled rows
+	ladder          []*ladder[T]
+	rng             *rand.Rand // of approximations and tests
+	reportRNG       *rand.Rand
+	clock           *clock
+	start           time.Time // of Choose; zero before the search begins
 
-	exactWork, spent float64 // predicted
-	budget           float64 // the most that may be spent
-	begun            time.Time
-	before           time.Duration // the part of what all heads have cost before
-	tests            int
-	near             bool // a form has come near
-	attended         bool // the rows that decide
-	finite           bool // the drawn rows of the truth
-	averages, chosen []deviation
-	tried            []Trial
+	exactWork, budget, spent float64
+	tests                    int
+	near                     bool // an error was near the tolerance
+	attended                 bool // the head has exact outputs of the test rows
+	finite                   bool // the exact outputs are finite
+	averages, chosen         []deviation
+	trials                   []Trial
 }
 
-// newHeadChoice returns the search of a head.
-func newHeadChoice[T dense.Float](c *choice[T], head int) *headChoice[T] {
-	a := c.a
-	exact, _ := exactOf(a.truth.Head(head))
-	keyHead := head / (a.heads / a.keyHeads)
-	one := &audit[T]{
-		heads: 1, keyHeads: 1, s: a.s, fromQuery: a.fromQuery, fromKey: a.fromKey,
-		q: layout.Head(a.q, head, a.heads), k: layout.Head(a.k, keyHead, a.keyHeads), v: layout.Head(a.v, keyHead, a.keyHeads),
-		of: a.of, drawn: a.drawn[head : head+1], exact: a.exact[head : head+1], average: a.average[head : head+1],
-	}
-	h := &headChoice[T]{choice: c, head: head, one: one, exact: exact, attended: c.all, rng: rand.New(rand.NewPCG(c.rng.Uint64(), c.rng.Uint64()))}
-	h.q, h.k = thatCount(one.q, c.opts.Queries), thatCount(one.k, a.s.Valid)
-	for s := range len(a.fromQuery) - 1 {
-		from, to := a.fromKey[s], a.fromKey[s+1]
-		shape := Call{Queries: a.fromQuery[s+1] - a.fromQuery[s], Keys: to - from, Dim: one.q.Cols, Values: one.v.Cols}
-		shape.Causal = h.exact.Causal && shape.Queries == shape.Keys
-		if valid := a.validIn(from, to); valid != nil && !shape.Causal {
-			shape.Keys = 0
-			for _, counts := range valid {
-				if counts {
-					shape.Keys++
-				}
-			}
-		}
-		h.shapes = append(h.shapes, shape)
-	}
-	h.exactWork = h.work(exactCost[T], 0)
-	h.budget, h.spent = c.opts.Budget*h.exactWork, h.rowsWork(len(c.screening))
-	for _, candidate := range c.opts.Candidates {
-		l := &ladder[T]{Candidate: candidate, sizes: candidate.Sizes, slow: 1, whole: h.exact.Causal && !(candidate.Maskable && one.s.Valid == nil) || len(h.shapes) > 1}
-		for i := 0; i < len(l.sizes) || candidate.Sizes == nil && i < 32; i++ {
-			if candidate.Sizes == nil {
+// newSearch returns a search, and divides the sampled rows.
+func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts ChooseOptions, kinds []kind[T], rng *rand.Rand) *search[T] {
+	s := &search[T]{ChooseOptions: opts, tolerance: tolerance, head: head, reportRNG: rng}
+	n := len(head.rows)
+	at := rng.Perm(n)
+	s.screening, s.test = at[:max(n/4, 1)], at[n/4:]
+	slices.Sort(s.screening)
+	slices.Sort(s.test)
+	s.rng = rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
+	s.exactWork = exactCost[T](s.call(0))
+	s.budget, s.spent = opts.Budget*s.exactWork, s.rowsWork(len(s.screening))
+	for _, k := range kinds {
+		l := &ladder[T]{kind: k, whole: head.options.Causal && !k.maskable}
+		for i := 0; i < len(k.sizes) || k.sizes == nil && i < 32; i++ {
+			if k.sizes == nil {
 				l.sizes = append(l.sizes, firstSize<<i)
 			}
-			l.work = append(l.work, h.work(candidate.Cost, l.sizes[i]))
-			if !h.affordable(l, i, 1) {
+			l.work = append(l.work, k.cost(s.call(l.sizes[i])))
+			if !s.affordable(l, i, 1) {
 				l.work = l.work[:i]
 				break
 			}
 		}
 		l.sizes = l.sizes[:len(l.work)]
-		h.ladder = append(h.ladder, l)
+		s.ladder = append(s.ladder, l)
 	}
-	return h
+	return s
 }
 
-// thatCount returns the rows of x that count.
-func thatCount[T dense.Float](x dense.Matrix[T], counts []bool) dense.Matrix[T] {
-	if counts == nil || !slices.Contains(counts, false) {
-		return x
+// call returns a call with attention of a size.
+func (s *search[T]) call(size int) call {
+	h := s.head
+	return call{queries: h.q.Rows, keys: h.k.Rows, dim: h.q.Cols, values: h.v.Cols, size: size, causal: h.options.Causal}
+}
+
+// run tries approximations, and sets c.
+func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
+	if err := s.attend(ctx, s.screening); err != nil {
+		return err
 	}
-	var rows []int
-	for i, c := range counts {
-		if c {
-			rows = append(rows, i)
+	for s.finite && c.Exact {
+		l := s.cheapest()
+		if l == nil {
+			break
+		}
+		if err := contextError(ctx); err != nil {
+			return err
+		}
+		if err := s.try(ctx, l, c); err != nil {
+			return err
 		}
 	}
-	return gather(x, rows)
+	rows := s.test
+	if c.Exact {
+		rows = s.screening
+	}
+	chosen, averages := [][]deviation{at(s.chosen, rows)}, [][]deviation{at(s.averages, rows)}
+	c.Report = report(chosen, averages, s.head.population, s.Confidence, (*ratio).sampledInterval, s.reportRNG)
+	c.Trials, c.Cost = s.trials, s.spent/s.exactWork
+	return nil
 }
 
-// work returns the predicted work of a call with a cost and a size.
-func (h *headChoice[T]) work(cost func(c Call) float64, size int) float64 {
-	sum := 0.0
-	for _, s := range h.shapes {
-		s.Size = size
-		sum += cost(s)
-	}
-	return sum
-}
-
-// rowsWork returns the predicted work of exact attention of a few rows.
-func (h *headChoice[T]) rowsWork(rows int) float64 {
-	return fewRowsSlow * h.exactWork * float64(rows) / float64(max(h.one.q.Rows, 1))
-}
-
-// partWork returns the predicted work of a form, of the i-th size, that answers some queries only, if
-// it can.
-func (h *headChoice[T]) partWork(l *ladder[T], i, queries int) float64 {
-	if l.whole {
-		return l.work[i] * l.slow
-	}
-	s := h.shapes[0]
-	s.Size, s.Queries = l.sizes[i], queries
-	return min(l.Cost(s), l.work[i]) * l.slow
-}
-
-// prepareWork returns the predicted work of making a form of the i-th size.
-func (h *headChoice[T]) prepareWork(l *ladder[T], i int) float64 {
-	if l.Prepare == nil {
-		return 0
-	}
-	return h.work(l.Prepare, l.sizes[i])
-}
-
-// settleWork returns the predicted work after the trial of a form that may hold: the rows that
-// decide, their interval, and the comparison of two draws in so many rows.
-func (h *headChoice[T]) settleWork(l *ladder[T], i, rows int) float64 {
-	w := h.prepareWork(l, i) + 2*h.partWork(l, i, rows)
-	if l.whole { // the trial has one of the two
-		w -= h.partWork(l, i, rows)
-	}
-	if !h.attended {
-		w += h.rowsWork(len(h.deciding))
-	}
-	if !h.all {
-		w += sampleMACs * float64(resamples(h.testConfidence(h.tests+1))*len(h.deciding))
-	}
-	return w
-}
-
-// leastCompared returns the least number of rows in which two draws are compared.
-func (h *headChoice[T]) leastCompared() int { return min(h.q.Rows, max(1024, h.q.Rows/8)) }
-
-// affordable reports whether the i-th size may be tried: no more than a part of the budget is spent
-// then, there is enough left for what follows the trial, and the form could save time.
-func (h *headChoice[T]) affordable(l *ladder[T], i int, part float64) bool {
-	calls, work := float64(h.opts.Calls), l.work[i]
-	if !(work < h.exactWork) {
-		return false
-	}
-	spent := h.cost() + h.prepareWork(l, i) + h.partWork(l, i, len(h.one.drawn[0]))
-	settled := spent + h.settleWork(l, i, h.leastCompared())
-	if len(h.heads) > 1 && !h.attended { // the report of all heads needs the rows
-		spent += h.rowsWork(len(h.deciding))
-	}
-	return spent <= part*h.budget && settled <= h.budget && settled+calls*work < calls*h.exactWork
-}
-
-// cost returns what the search has cost so far in predicted work: the time, if that was longer.
-func (h *headChoice[T]) cost() float64 {
-	if h.opts.Reproducible || h.begun.IsZero() {
-		return h.spent
-	}
-	return max(h.spent, (h.before+time.Since(h.begun)).Seconds()/h.clock.second)
-}
-
-// left returns the number of sizes that are left to try.
-func (h *headChoice[T]) left() int {
-	n := 0
-	for _, l := range h.ladder {
-		n += l.left()
-	}
-	return n
-}
-
-// cheapest returns the candidate whose next size costs the least, or nil if no trial is affordable.
-func (h *headChoice[T]) cheapest() *ladder[T] {
-	if h.tests == mostTests {
+// cheapest returns the ladder whose next size costs the least, or nil if no trial is affordable.
+func (s *search[T]) cheapest() *ladder[T] {
+	if s.tests == maxTests {
 		return nil
 	}
-	part := farShare
-	if h.near {
-		part = 1
+	share := unpromisingShare
+	if s.near {
+		share = 1
 	}
 	var best *ladder[T]
-	for _, l := range h.ladder {
-		if l.left() > 0 && h.affordable(l, l.at, part) && (best == nil || l.work[l.at] < best.work[best.at]) {
+	for _, l := range s.ladder {
+		if l.next < len(l.sizes) && s.affordable(l, l.next, share) && (best == nil || l.work[l.next] < best.work[best.next]) {
 			best = l
 		}
 	}
 	return best
 }
 
-// prepare makes the search ready once there are exact rows.
-func (h *headChoice[T]) prepare() {
-	exact := h.one.exact[0]
-	h.averages, h.chosen = deviations(h.one.average[0], exact), deviations(exact, exact)
-	h.finite = !slices.ContainsFunc(h.chosen, func(d deviation) bool { return !d.finite() })
+// affordable reports whether a trial of size i is affordable: the search then has spent no more than a
+// share of the budget, the rest of the budget is enough for a test and a comparison, and the attention
+// can save more than the search costs.
+func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
+	calls, work := float64(s.Calls), l.work[i]
+	if !(work < s.exactWork) {
+		return false
+	}
+	spent := s.cost() + s.preparationWork(l, i) + s.partWork(l, i, len(s.head.rows))
+	passed := spent + s.passWork(l, i, s.minCompared())
+	return spent <= share*s.budget && passed <= s.budget && passed+calls*work < calls*s.exactWork
 }
 
-// choose returns the choice of the head. Choices have cost a time before.
-func (h *headChoice[T]) choose(ctx context.Context, before time.Duration) (Choice[T], error) {
-	h.begun, h.before = time.Now(), before
-	c := Choice[T]{Form: h.a.truth.Head(h.head), Name: exactName, Exact: true, Tolerance: h.tolerance}
-	left := h.left()
-	for h.finite {
-		l := h.cheapest()
-		if l == nil {
-			break
-		}
-		if err := ended(ctx); err != nil {
-			return c, err
-		}
-		t, err := h.try(ctx, l)
-		if err != nil {
-			return c, err
-		}
-		if t.held {
-			c.Form, c.Name, c.Exact, c.Time = t.form.Head(0), t.name, false, t.time
-			break
-		}
-		h.progress(left - h.left())
-		left = h.left()
+// cost returns the cost of the search until now. It is the predicted cost, or the time unless the
+// choice is Reproducible, whichever is more.
+func (s *search[T]) cost() float64 {
+	if s.Reproducible || s.start.IsZero() {
+		return s.spent
 	}
-	h.progress(left)
-	c.Trials, c.ExactTime = h.tried, seconds(h.exactWork*h.clock.second)
-	if c.Exact {
-		c.Time = c.ExactTime
-	}
-	return c, nil
+	return max(s.spent, time.Since(s.start).Seconds()/s.clock.second)
 }
 
-const exactName = "exact attention"
-
-// testConfidence returns the confidence of the j-th test, counted from 1.
-func (h *headChoice[T]) testConfidence(j int) float64 {
-	return 1 - (1-h.opts.Confidence)/float64(j*(j+1))
+// rowsWork returns the cost of exact attention of a few rows.
+func (s *search[T]) rowsWork(rows int) float64 {
+	return fewRowsFactor * s.exactWork * float64(rows) / float64(max(s.head.q.Rows, 1))
 }
 
-// attendDeciding computes the exact rows that decide.
-func (h *headChoice[T]) attendDeciding(ctx context.Context) error {
-	if h.attended {
-		return nil
+// partWork returns the cost of a call of size i with some of the queries, or with all queries if the
+// attention computes all outputs.
+func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
+	if l.whole {
+		return l.work[i]
 	}
-	h.attended = true
-	h.spent += h.rowsWork(len(h.deciding))
-	if err := h.a.attend(ctx, h.a.piecesOf(h.head, h.deciding), func(int) {}); err != nil {
+	c := s.call(l.sizes[i])
+	c.queries = queries
+	return min(l.cost(c), l.work[i])
+}
+
+// preparationWork returns the cost of making attention of size i.
+func (s *search[T]) preparationWork(l *ladder[T], i int) float64 {
+	if l.preparation == nil {
+		return 0
+	}
+	return l.preparation(s.call(l.sizes[i]))
+}
+
+// passWork returns the cost of a test of size i and of the comparison in a number of rows.
+func (s *search[T]) passWork(l *ladder[T], i, rows int) float64 {
+	w := s.preparationWork(l, i) + 2*s.partWork(l, i, rows)
+	if l.whole { // the trial has the outputs of the first attention
+		w -= s.partWork(l, i, rows)
+	}
+	if !s.attended {
+		w += s.rowsWork(len(s.test))
+	}
+	return w + s.intervalWork(s.tests+1)
+}
+
+// intervalWork returns the cost of the interval of a test.
+func (s *search[T]) intervalWork(test int) float64 {
+	return bootstrapMACs * float64(resamples(s.testConfidence(test))*len(s.test))
+}
+
+// testConfidence returns the confidence of a test, counted from 1.
+func (s *search[T]) testConfidence(test int) float64 {
+	return 1 - (1-s.Confidence)/float64(test*(test+1))
+}
+
+// minCompared returns the least number of rows of a comparison.
+func (s *search[T]) minCompared() int { return min(s.head.q.Rows, max(1024, s.head.q.Rows/8)) }
+
+// attend computes the exact outputs of sampled rows.
+func (s *search[T]) attend(ctx context.Context, rows []int) error {
+	h := s.head
+	if err := attend(ctx, []*headSample[T]{h}, rows); err != nil {
 		return err
 	}
-	h.prepare()
+	s.averages, s.chosen = deviations(h.average, h.exact), deviations(h.exact, h.exact)
+	s.finite = !slices.ContainsFunc(s.chosen, func(d deviation) bool { return !d.finite() })
 	return nil
 }
 
-// selected returns the rows with the given numbers.
-func selected(rows []deviation, at []int) []deviation {
-	of := make([]deviation, len(at))
-	for i, row := range at {
-		of[i] = rows[row]
+// at returns the rows with the given indices.
+func at(rows []deviation, indices []int) []deviation {
+	some := make([]deviation, len(indices))
+	for i, j := range indices {
+		some[i] = rows[j]
 	}
-	return of
+	return some
 }
 
-// comparedRows returns the rows of q in which two draws of the next size are compared, ascending: as
-// many as the search can afford, the drawn ones among them, or nil for all.
-func (h *headChoice[T]) comparedRows(l *ladder[T]) []int {
+// try tries the next size of a kind of attention. If the attention passes, try sets c.
+func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
+	h, size := s.head, l.sizes[l.next]
+	s.trials = append(s.trials, Trial{Name: fmt.Sprintf("%d %s", size, l.name), Error: math.Inf(1), Cost: l.work[l.next] / s.exactWork})
+	t := &s.trials[len(s.trials)-1]
+	a, err := s.create(l)
+	if err != nil {
+		t.Err = fmt.Errorf("audit: %s: %w", t.Name, err)
+		l.drop()
+		return nil
+	}
+	l.whole = l.whole || !s.answersRows(a)
+	s.spent += s.preparationWork(l, l.next) + s.partWork(l, l.next, len(h.rows))
+	var whole, sampled dense.Matrix[T]
+	var took time.Duration
+	if l.whole {
+		whole, took = s.forward(a, nil)
+		sampled = gather(whole, h.rows)
+	} else {
+		sampled, took = s.forward(a, h.rows)
+	}
+	e, r := errorOf([][]deviation{at(deviations(sampled, h.exact), s.screening)})
+	t.Error, s.near = e, s.near || e <= nearTolerances*s.tolerance
+	if t.Slow = s.slower(took); t.Slow {
+		l.drop()
+		return nil
+	}
+	if r != nil {
+		_, stderr := root(r.heads)
+		e += r.unit * stderr
+	}
+	if e <= s.tolerance {
+		if !s.attended {
+			s.attended = true
+			s.spent += s.rowsWork(len(s.test))
+			if err := s.attend(ctx, s.test); err != nil || !s.finite {
+				return err
+			}
+		}
+		t.Tested = true
+		if rows := deviations(sampled, h.exact); s.passes(rows) {
+			agree, took, err := s.compare(ctx, l, a, whole, took)
+			if err != nil {
+				return err
+			}
+			if t.Slow = s.slower(took); t.Slow {
+				l.drop()
+				return nil
+			}
+			if agree {
+				s.chosen = rows
+				c.Attention, c.Name, c.Exact, c.Time = a, t.Name, false, took
+				return nil
+			}
+		}
+	}
+	l.climb(size, t.Error, s.tolerance)
+	return nil
+}
+
+// create makes attention of the next size.
+func (s *search[T]) create(l *ladder[T]) (performer.Attention[T], error) {
+	h := s.head
+	return l.create(h.options, h.q, h.k, l.sizes[l.next], rand.NewPCG(s.rng.Uint64(), s.rng.Uint64()))
+}
+
+// answersRows reports whether a computes outputs of some queries without the other queries.
+func (s *search[T]) answersRows(a performer.Attention[T]) bool {
+	if _, ok := a.(performer.Maskable[T]); ok && s.head.options.Causal {
+		return true
+	}
+	return rowwise(a)
+}
+
+// forward returns the outputs of a for some rows of q, or for all rows if rows is nil, and the time.
+func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
+	h, q, start := s.head, s.head.q, time.Now()
+	var out dense.Matrix[T]
+	if rows != nil {
+		q = gather(q, rows)
+	}
+	if rows != nil && h.options.Causal {
+		seen := make([]int, len(rows))
+		for i, row := range rows {
+			seen[i] = row + 1
+		}
+		out = a.(performer.Maskable[T]).ForwardSeen(out, q, h.k, h.v, seen)
+	} else {
+		out = a.Forward(out, q, h.k, h.v)
+	}
+	return out, time.Since(start)
+}
+
+// slower reports whether a call took as long as exact attention or longer.
+func (s *search[T]) slower(took time.Duration) bool {
+	return !s.Reproducible && took >= s.clock.time(s.exactWork)
+}
+
+// passes tests whether the error is within the tolerance on the test rows.
+func (s *search[T]) passes(rows []deviation) bool {
+	s.tests++
+	e, r := errorOf([][]deviation{at(rows, s.test)})
+	if r == nil || e > s.tolerance {
+		return e <= s.tolerance
+	}
+	s.spent += s.intervalWork(s.tests)
+	_, high := r.sampledInterval(s.head.population, s.testConfidence(s.tests), s.rng)
+	return high <= s.tolerance
+}
+
+// compare makes attention of the next size again and compares it with a, in all rows or in as many rows
+// as the search can afford. Rows with large errors may be too rare for the sample, but two independent
+// draws seldom have the same errors in the same rows. compare also measures the errors of the sampled
+// rows again, among more queries. whole has all outputs of a, or is zero, and took is their time.
+// compare reports whether both agree, and the shorter time of a call.
+func (s *search[T]) compare(ctx context.Context, l *ladder[T], a performer.Attention[T], whole dense.Matrix[T], took time.Duration) (agree bool, shorter time.Duration, err error) {
+	if err := contextError(ctx); err != nil {
+		return false, 0, err
+	}
+	h, rows := s.head, s.comparedRows(l)
+	second, err := s.create(l)
+	if err != nil {
+		return false, 0, err
+	}
+	compared := h.q.Rows
+	if rows != nil {
+		compared = len(rows)
+	}
+	work := s.partWork(l, l.next, compared)
+	s.spent += s.preparationWork(l, l.next) + 2*work
+	if !s.Reproducible {
+		s.clock.measure()
+	}
+	if !l.whole {
+		whole, took = s.forward(a, rows)
+	}
+	again, tookAgain := s.forward(second, rows)
+	shorter = time.Duration(float64(min(took, tookAgain)) * l.work[l.next] / work)
+	sampled := h.rows
+	if rows != nil {
+		sampled = make([]int, len(h.rows))
+		for i, row := range h.rows {
+			sampled[i], _ = slices.BinarySearch(rows, row)
+		}
+	}
+	return s.agree(whole, again, sampled), shorter, nil
+}
+
+// comparedRows returns the rows of q in which two draws of the next size are compared, ascending, with
+// the sampled rows among them. It returns nil for all rows.
+func (s *search[T]) comparedRows(l *ladder[T]) []int {
 	if l.whole {
 		return nil
 	}
-	work, calls := l.work[l.at], float64(h.opts.Calls)
-	rest := min(h.budget, calls*(h.exactWork-work)) - h.cost() - h.prepareWork(l, l.at)
-	none, all := h.partWork(l, l.at, 0), h.partWork(l, l.at, h.one.q.Rows)
+	h, work, calls := s.head, l.work[l.next], float64(s.Calls)
+	rest := min(s.budget, calls*(s.exactWork-work)) - s.cost() - s.preparationWork(l, l.next)
+	none, all := s.partWork(l, l.next, 0), s.partWork(l, l.next, h.q.Rows)
 	n := math.Inf(1)
 	if all > none {
-		n = (rest/2 - none) / (all - none) * float64(h.one.q.Rows)
+		n = (rest/2 - none) / (all - none) * float64(h.q.Rows)
 	}
-	if n >= float64(h.a.of) {
+	if n >= float64(h.population) {
 		return nil
 	}
-	taken, rows := make(map[int]bool), slices.Clone(h.one.drawn[0])
+	taken, rows := make(map[int]bool), slices.Clone(h.rows)
 	for _, row := range rows {
 		taken[row] = true
 	}
-	for _, row := range h.rng.Perm(h.one.q.Rows) {
-		if len(rows) >= max(int(n), h.leastCompared()) {
+	for _, row := range s.rng.Perm(h.q.Rows) {
+		if len(rows) >= max(int(n), s.minCompared()) {
 			break
 		}
-		if !taken[row] && (h.opts.Queries == nil || h.opts.Queries[row]) {
+		if !taken[row] {
 			rows = append(rows, row)
 		}
 	}
 	slices.Sort(rows)
 	return rows
 }
+
+// agree reports whether outputs of two draws are evidence that the error of all rows is within the
+// tolerance. sampled has the indices of the sampled rows. Both draws must be within the tolerance on
+// the test rows. Their difference must be no larger than two independent errors within the tolerance
+// explain. The part of the difference that the test rows do not explain comes from rare rows, whose
+// error must fit in the rest of the tolerance.
+func (s *search[T]) agree(first, again dense.Matrix[T], sampled []int) bool {
+	onTestRows := func(out dense.Matrix[T]) float64 {
+		e, _ := errorOf([][]deviation{at(deviations(gather(out, sampled), s.head.exact), s.test)})
+		return e
+	}
+	differences := deviations(first, again)
+	all, _ := errorOf([][]deviation{differences})
+	few, _ := errorOf([][]deviation{at(at(differences, sampled), s.test)})
+	rare := max(all*all-byChance*few*few, 0)
+	e := onTestRows(first)
+	return onTestRows(again) <= s.tolerance && all <= math.Sqrt2*s.tolerance && math.Sqrt(e*e+mostShared*rare) <= s.tolerance
+}
+
+const (
+	// Measured with clusters of keys on heads where some queries see few keys: the largest squared error
+	// of rare rows over the squared difference of two draws. The ratio of independent draws is ½.
+	mostShared = 2.25
+
+	// Measured on the same heads: the squared difference of all rows over that of the test rows.
+	byChance = 1.25
+)

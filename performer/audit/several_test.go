@@ -2,10 +2,8 @@ package audit
 
 import (
 	"context"
-	"math"
 	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -41,7 +39,7 @@ func TestAverage(t *testing.T) {
 		if b == nil {
 			b = must.Have(performer.NewBatch(c.heads, max(c.heads/2, 1), c.truth))
 		}
-		e, _ := exactOf(b.Head(0))
+		e := exactOptions(b, 0)
 		e.Scale = 1e-300
 		equal := must.Have(performer.NewBatch[float64](c.heads, max(c.heads/2, 1), must.Have(performer.NewExact[float64](e)))).ForwardSequences(dense.Matrix[float64]{}, c.q, c.k, c.v, c.opts.Sequences)
 		for _, rows := range []int{20, 1000} {
@@ -57,66 +55,32 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// counted is a form that counts the queries that it answers, and takes a while.
-type counted struct {
+// canceling is exact attention that ends a context.
+type canceling struct {
 	performer.Exact[float64]
-	queries *int
+	cancel func()
 }
 
-func (c counted) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
-	*c.queries += q.Rows
-	time.Sleep(time.Millisecond)
+func (c canceling) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
+	c.cancel()
 	return c.Exact.Forward(dst, q, k, v)
 }
 
-func TestTimed(t *testing.T) {
-	x := densetest.Normal[float64](rand.New(densetest.Source(322)), 50, 4, 0, 1)
-	n := 0
-	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
-	form := counted{exact, &n}
-	for _, timed := range []bool{false, true} {
-		n = 0
-		all, err := Measure[float64](t.Context(), exact, x, x, x, Options{Rows: 10, Timed: timed}, densetest.Source(323), form)
-		require.NoError(t, err)
-		if timed {
-			assert.Equal(t, 50, n)
-			assert.GreaterOrEqual(t, all[0].Time, time.Millisecond)
-		} else {
-			assert.Equal(t, 10, n)
-			assert.Zero(t, all[0].Time)
-		}
-	}
-}
-
-func TestProgressAndContext(t *testing.T) {
+// With the error of a context, Measure returns the reports that are complete.
+func TestMeasureEndsWithContext(t *testing.T) {
 	x := densetest.Normal[float64](rand.New(densetest.Source(324)), 2000, 2, 0, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	var done []int
-	end := math.MaxInt
-	opts := Options{Rows: 1100, Progress: func(n, total int) {
-		assert.Equal(t, 4, total, "1024 exact rows, the rest of them, and two forms")
-		if done = append(done, n); n >= end {
-			cancel()
-		}
-	}}
 	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{}))
-	want, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
+	opts := Options{Rows: 1100}
+	want, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), exact)
 	require.NoError(t, err)
-	assert.Equal(t, []int{1, 2, 3, 4}, done)
-	assert.Len(t, want, 2)
-
-	done, end = nil, 3
-	got, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
+	got, err := Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), canceling{exact, cancel}, exact)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.EqualError(t, err, "audit: context canceled")
-	assert.Equal(t, want[:1], got, "what was done before")
-
-	done = nil
-	got, err = Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), average[float64]{}, exact)
+	assert.Equal(t, want, got)
+	got, err = Measure[float64](ctx, exact, x, x, x, opts, densetest.Source(325), exact)
 	assert.ErrorIs(t, err, context.Canceled)
 	assert.Empty(t, got)
-	assert.Empty(t, done)
 }
 
 func TestOutput(t *testing.T) {
@@ -128,5 +92,5 @@ func TestOutput(t *testing.T) {
 	assert.Equal(t, x.Data, dst.Data)
 	assert.PanicsWithValue(t, "audit: the Output is 5×3, q is 4×3, want as many rows", func() { o.Forward(dst, x.RowRange(0, 4), x, x) })
 	_, err := Measure[float32](t.Context(), must.Have(performer.NewExact[float32](performer.ExactOptions{})), x, x, x, Options{}, densetest.Source(327))
-	assert.EqualError(t, err, "audit: no forms, want at least 1")
+	assert.EqualError(t, err, "audit: no approximations, want at least 1")
 }

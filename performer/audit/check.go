@@ -1,0 +1,162 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// exactBatch returns exact as a Batch of Exacts with as many heads as the approximations. exactBatch
+// returns an error if exact is not made of Exacts, and if an approximation has other heads or other
+// options.
+func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...performer.Attention[T]) (performer.Batch[T], error) {
+	if isNil(exact) {
+		return nil, errors.New("audit: exact is nil")
+	}
+	heads, keyHeads := 1, 1
+	for i, a := range approximations {
+		if isNil(a) {
+			return nil, fmt.Errorf("audit: approximation %d is nil", i)
+		}
+		if b, ok := a.(performer.Batch[T]); ok && heads == 1 {
+			heads, keyHeads, _ = b.Dims()
+		}
+	}
+	b, isBatch := exact.(performer.Batch[T])
+	if !isBatch {
+		if _, ok := exact.(performer.Exact[T]); !ok {
+			return nil, fmt.Errorf("audit: exact is a %T, want a performer.Exact, or a performer.Batch of Exacts", exact)
+		}
+		var err error
+		if b, err = performer.NewBatch(heads, keyHeads, exact); err != nil {
+			return nil, fmt.Errorf("audit: %w", err)
+		}
+	}
+	heads, _, _ = b.Dims()
+	for h := range heads {
+		e, ok := b.Head(h).(performer.Exact[T])
+		if !ok {
+			return nil, fmt.Errorf("audit: exact has a %T for head %d, want a performer.Exact", b.Head(h), h)
+		}
+		if o := e.Options(); o.Window != 0 || o.Slope != 0 {
+			return nil, fmt.Errorf("audit: exact has Window = %d and Slope = %v for head %d, want none: sampled rows have no positions", o.Window, o.Slope, h)
+		} else if o.Bits != 0 {
+			return nil, fmt.Errorf("audit: exact has Bits = %d for head %d, want 0: exact attention is not rounded", o.Bits, h)
+		}
+	}
+	for i, a := range approximations {
+		if err := checkHeads(i, a, b); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// checkHeads returns an error if approximation i has other heads than exact, or says that it is causal
+// or unnormalised where exact is not, or the other way round.
+func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T]) error {
+	wantHeads, wantKeys, _ := exact.Dims()
+	b, isBatch := a.(performer.Batch[T])
+	if isBatch {
+		if heads, keyHeads, _ := b.Dims(); heads != wantHeads || keyHeads != wantKeys {
+			return fmt.Errorf("audit: approximation %d has %d heads of queries and %d of keys, exact has %d and %d, want the same",
+				i, heads, keyHeads, wantHeads, wantKeys)
+		}
+	}
+	for h := range wantHeads {
+		one := a
+		if isBatch {
+			one = b.Head(h)
+		}
+		d, ok := one.(performer.Described)
+		if !ok {
+			continue
+		}
+		got := performer.LinearOptions{Causal: d.Describe().Causal, Unnormalised: d.Describe().Unnormalised}
+		if want := linearOptions(exactOptions(exact, h)); got != want {
+			return fmt.Errorf("audit: approximation %d has %+v for head %d, exact has %+v, want the same", i, got, h, want)
+		}
+	}
+	return nil
+}
+
+// linearOptions returns the options of linear attention that approximates exact attention.
+func linearOptions(o performer.ExactOptions) performer.LinearOptions {
+	return performer.LinearOptions{Causal: o.Causal, Unnormalised: o.Unnormalised}
+}
+
+// exactOptions returns the options of a head of a Batch of Exacts.
+func exactOptions[T dense.Float](b performer.Batch[T], head int) performer.ExactOptions {
+	return b.Head(head).(performer.Exact[T]).Options()
+}
+
+// descriptionOf returns the Description of attention, or zero if there is none.
+func descriptionOf[T dense.Float](a performer.Attention[T]) performer.Description {
+	if d, ok := a.(performer.Described); ok {
+		return d.Describe()
+	}
+	return performer.Description{}
+}
+
+// rowwise reports whether the Description of each head says Rowwise.
+func rowwise[T dense.Float](a performer.Attention[T]) bool {
+	b, ok := a.(performer.Batch[T])
+	if !ok {
+		return descriptionOf(a).Rowwise
+	}
+	heads, _, _ := b.Dims()
+	for h := range heads {
+		if !rowwise(b.Head(h)) {
+			return false
+		}
+	}
+	return true
+}
+
+// isNil reports whether a is nil or a nil pointer.
+func isNil[T dense.Float](a performer.Attention[T]) bool {
+	v := reflect.ValueOf(a)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// checkShapes returns an error unless approximation i and exact take the inputs and the options.
+func checkShapes[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T], x input[T], opts Options) error {
+	q, k, v, s := x.q, x.k, x.v, opts.Sequences
+	if err := exact.Check(q, k, v, s); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	if opts.Queries != nil && len(opts.Queries) != q.Rows {
+		return fmt.Errorf("audit: Queries has length %d, want one for each of %d queries", len(opts.Queries), q.Rows)
+	}
+	switch a := a.(type) {
+	case Output[T]:
+		dense.Matrix[T](a).Check()
+		heads, keyHeads, _ := exact.Dims()
+		if want := v.Cols / keyHeads * heads; a.Rows != q.Rows || a.Cols != want {
+			return fmt.Errorf("audit: approximation %d is an Output of %d×%d, want %d×%d", i, a.Rows, a.Cols, q.Rows, want)
+		}
+		return nil
+	case performer.Batch[T]:
+		if err := a.Check(q, k, v, s); err != nil {
+			return fmt.Errorf("audit: approximation %d: %w", i, err)
+		}
+		return nil
+	}
+	if hasSequences(s) {
+		return fmt.Errorf("audit: there are Sequences, but approximation %d is a %T, want a performer.Batch", i, a)
+	}
+	if d := descriptionOf(a).Dim; d != 0 && d != q.Cols {
+		return fmt.Errorf("audit: q is %d×%d, but approximation %d takes points of R^%d", q.Rows, q.Cols, i, d)
+	}
+	if exactOptions(exact, 0).Causal && q.Rows != k.Rows {
+		return fmt.Errorf("audit: q is %d×%d, k is %d×%d, want as many queries as keys for causal attention", q.Rows, q.Cols, k.Rows, k.Cols)
+	}
+	return nil
+}
+
+func hasSequences(s performer.Sequences) bool {
+	return s.Queries != nil || s.Past != nil || s.Valid != nil
+}

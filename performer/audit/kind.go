@@ -1,0 +1,226 @@
+package audit
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
+	"github.com/seed-feabd252/randfeat/performer/internal/cost"
+	"github.com/seed-feabd252/randfeat/rff"
+)
+
+// kind is a kind of attention, in several sizes. The error falls and the cost grows with the size.
+type kind[T dense.Float] struct {
+	name  string
+	sizes []int // ascending; nil means 32, 64, 128, …
+
+	// create makes attention of a size that approximates exact attention of one head. q (Lq×d) and k
+	// (Lk×d) are the rows that count.
+	create func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
+
+	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation predicts
+	// the time of create; nil means no time.
+	cost, preparation func(c call) float64
+
+	// The error falls as size^(−rate), ½ for random features. Zero means that the rate is not known.
+	rate float64
+
+	// Attention of a maskable kind is performer.Maskable, so that causal attention of some queries does
+	// not compute the other outputs.
+	maskable bool
+}
+
+// call is what the cost of a call depends on. A causal call with fewer queries than keys computes
+// some of the outputs of a call with as many queries as keys.
+type call struct {
+	queries, keys int
+	dim, values   int // of queries and keys, and of values
+	size          int // of the attention
+	causal        bool
+}
+
+// shape returns the shape of c for attention with projected features.
+func shape[T dense.Float](c call) cost.Shape {
+	return cost.Shape{
+		Queries: c.queries, Keys: c.keys, Dim: c.dim, Values: c.values, Features: c.size, Projected: true, Causal: c.causal,
+		ElementSize: frame.ElementSize[T](),
+	}
+}
+
+// exactCost returns the cost of exact attention.
+func exactCost[T dense.Float](c call) float64 {
+	s := shape[T](c)
+	return s.Work(s.Exact())
+}
+
+// kinds returns the kinds of attention that [Choose] tries.
+func kinds[T dense.Float]() []kind[T] {
+	return []kind[T]{
+		clusterKind[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
+		clusterKind[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
+		{name: "bits", sizes: []int{8}, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+			exact.Bits = size
+			return performer.NewExact[T](exact)
+		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
+		{name: "landmarks", create: newLandmarks[T], cost: func(c call) float64 {
+			s := shape[T](c)
+			return s.Work(s.Landmarks())
+		}},
+		{name: "trigonometric features", rate: 0.5, preparation: drawCost, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			return newFeatures(exact, q, k, size, src, func(w orf.Projection[T], _, _ dense.Matrix[T], scale float64) (rff.Map[T], error) {
+				return rff.SoftmaxTrig(w, scale)
+			})
+		}, cost: func(c call) float64 {
+			// A projection has two features.
+			s := shape[T](c)
+			one := s.Linear()
+			s.Projected = false
+			return s.Work(cost.Cost{MACs: one.MACs + s.Linear().MACs, Exps: 2 * one.Exps})
+		}},
+		{name: "positive features", rate: 0.5, preparation: func(c call) float64 { return drawCost(c) + fitCost(c) }, create: func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			return newFeatures(exact, q, k, size, src, func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error) {
+				return rff.SDERF(w, q, k, scale)
+			})
+		}, cost: func(c call) float64 {
+			s := shape[T](c)
+			return s.Work(s.Linear())
+		}},
+	}
+}
+
+// bitsCost is the cost of exact attention in 8 bits relative to exact attention. It was measured on
+// processors that multiply bytes, and rounded up for other processors.
+const bitsCost = 0.4
+
+// clusterKind returns clusters of keys with the Threshold threshold/size. near is the share of near
+// keys with 512 clusters.
+func clusterKind[T dense.Float](name string, sizes []int, threshold, near float64) kind[T] {
+	return kind[T]{
+		name: name, sizes: sizes, rate: 1, maskable: true,
+		create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			if !exact.Causal {
+				exact.Bits = 8
+			}
+			return clusters.New[T](exact, clusters.Options{Clusters: size, Threshold: threshold / float64(size)}, src)
+		},
+		cost: func(c call) float64 { return clusterCost[T](c, near) },
+	}
+}
+
+// clusterCost returns the cost of clusters of keys. The share of near keys is near with 512 clusters
+// and smaller with fewer clusters. Diffuse attention has more near keys than that. k-means has three
+// rounds over 16 keys a cluster. Causal attention runs k-means whenever the number of keys has
+// doubled, and has exact weights for 192 keys of a query and for the first 1024 tokens.
+func clusterCost[T dense.Float](c call, near float64) float64 {
+	const rounds, keysPerCluster, size512, first, recent = 3, 16, 512, 1024, 192
+	exact, share := c, 1.0
+	exact.size = 0
+	if c.causal {
+		exact.queries, share = c.keys, float64(c.queries)/float64(max(c.keys, 1))
+	}
+	pairs := exactCost[T](exact)
+	if c.causal && c.keys <= first {
+		return share * pairs
+	}
+	size := float64(min(c.size, c.keys))
+	assigned := float64(c.keys) + rounds*min(keysPerCluster*size, float64(c.keys))
+	nearKeys := near * math.Min(1, math.Sqrt(size/size512))
+	if !c.causal {
+		nearKeys *= bitsCost
+	}
+	queries := float64(exact.queries)
+	if c.causal {
+		assigned *= 2
+		queries -= first
+		nearKeys += (first*first/2 + recent*queries) * 2 / (float64(c.keys) * float64(c.keys))
+	}
+	return assigned*size*float64(c.dim) + share*(queries*size*float64(c.dim+c.values+50)+nearKeys*pairs)
+}
+
+// drawCost returns the measured cost of orthogonal frequencies and of the means of queries and keys.
+func drawCost(c call) float64 {
+	d := float64(c.dim)
+	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
+}
+
+// fitCost returns the measured cost of the fit of positive features: products of the points in
+// float64, and eigenvectors.
+func fitCost(c call) float64 {
+	d := float64(c.dim)
+	return 8*float64(min(c.queries, fitRows)+min(c.keys, fitRows))*d*d + 1000*d*d*d
+}
+
+const (
+	fitRows                 = 4096 // the most rows for means and for the fit of a map
+	causalFitRows           = 1024 // the first tokens, for causal attention
+	causalTokensPerLandmark = 16
+)
+
+// newLandmarks returns attention by landmarks with the means of queries and keys subtracted.
+func newLandmarks[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+	bidirectional := exact
+	bidirectional.Causal = false
+	l, err := performer.NewLandmarks[T](bidirectional, size, src)
+	if err != nil {
+		return nil, err
+	}
+	if exact.Causal {
+		// The landmarks are chosen as in a bidirectional call, among the first tokens.
+		z := k.RowRange(0, min(k.Rows, max(causalFitRows, causalTokensPerLandmark*size)))
+		z = gather(z, l.Chosen(z))
+		if l, err = performer.NewLandmarksAt(exact, z); err != nil {
+			return nil, err
+		}
+	}
+	_, b, err := rff.SubtractMean(fitSample(q, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	_, c, err := rff.SubtractMean(fitSample(k, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	return l.Centred(b, c)
+}
+
+// newFeatures returns linear attention with a centred map over orthogonal frequencies.
+func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source, newMap func(w orf.Projection[T], q, k dense.Matrix[T], scale float64) (rff.Map[T], error)) (performer.Attention[T], error) {
+	w, err := orf.Draw[T](orf.GramSchmidt{}, size, q.Cols, src)
+	if err != nil {
+		return nil, err
+	}
+	queries, b, err := rff.SubtractMean(fitSample(q, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	keys, c, err := rff.SubtractMean(fitSample(k, exact.Causal))
+	if err != nil {
+		return nil, err
+	}
+	inner, err := newMap(w, queries, keys, scaleOf(exact, q.Cols))
+	if err != nil {
+		return nil, err
+	}
+	phi, err := rff.Centred(inner, b, c)
+	if err != nil {
+		return nil, err
+	}
+	return performer.NewLinear(phi, linearOptions(exact))
+}
+
+// fitSample returns the rows of x that maps are fitted to: the first rows for causal attention, rows
+// at equal distances otherwise.
+func fitSample[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
+	if causal {
+		return x.RowRange(0, min(x.Rows, causalFitRows))
+	}
+	step := (x.Rows + fitRows - 1) / fitRows
+	if step <= 1 {
+		return x
+	}
+	return dense.Matrix[T]{Rows: (x.Rows + step - 1) / step, Cols: x.Cols, Data: x.Data, Stride: x.Stride * step}
+}

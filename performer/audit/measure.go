@@ -1,0 +1,190 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// Options adjusts [Measure].
+type Options struct {
+	// Rows is the number of rows of q that Measure samples for each head. Zero means 64.
+	Rows int
+
+	// Confidence is the confidence of intervals and of [Report.Worse], above 0 and at most 0.999. Zero
+	// means 0.95.
+	Confidence float64
+
+	// Sequences are the argument of ForwardSequences, for a performer.Batch.
+	Sequences performer.Sequences
+
+	// Queries says for each row of q whether Measure may sample the row. Set it to leave out padding:
+	// Sequences.Valid speaks of keys alone. Nil means that Measure may sample all rows.
+	Queries []bool
+}
+
+// Measure measures the errors of approximations of attention on a random sample of rows. Each
+// approximation has one Report, and all Reports have the same rows. Measure samples each row of q at
+// most once for each head. It takes all rows if there are no more than Options.Rows.
+//
+// exact is a performer.Exact for all heads of the approximations, or a performer.Batch of Exacts with
+// as many heads as the approximations. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are the arguments of
+// Forward. An approximation is attention of any package, or an [Output]. The scale of exact is 1/√d
+// unless it is set, whatever the scale of the kernel of features is.
+//
+// Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
+// performer.Description is Rowwise computes outputs of the sampled queries alone, and so does a
+// performer.Batch of such approximations with one sequence. Any other approximation computes all of
+// its outputs, because an output may depend on the other queries. In float32, with L = 16384, d = dv =
+// 64 and 64 rows, Measure of an Output took 1.6 % of the time of exact attention, and Measure of
+// FAVOR+ with 256 features took 3.4 %.
+//
+// The same src gives the same Reports, whatever GOMAXPROCS is. The Report of an approximation does
+// not depend on the other approximations. Measure does not change q, k and v.
+//
+// Measure returns an error for a nil src, an option out of range, no approximation or a nil one, exact
+// attention that is not made of Exacts, an approximation that differs from exact in Causal or
+// Unnormalised, Sequences for an approximation that is not a Batch, no row to sample, and shapes that
+// do not fit. Measure also returns the error of ctx, which it checks between blocks of exact rows and
+// between approximations, with the Reports that are complete. A nil ctx panics. An approximation of
+// another package may panic for shapes of its own.
+func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
+	x := input[T]{exact, q, k, v}
+	switch any(*new(T)).(type) {
+	case float32:
+		return measure32(ctx, x, opts, src, approximations)
+	default:
+		return measure64(ctx, x, opts, src, approximations)
+	}
+}
+
+// input has the arguments of exact attention.
+type input[T dense.Float] struct {
+	exact   performer.Attention[T]
+	q, k, v dense.Matrix[T]
+}
+
+//go:noinline
+func measure32(ctx context.Context, x any, opts Options, src rand.Source, all any) ([]Report, error) {
+	return measure(ctx, x.(input[float32]), opts, src, all.([]performer.Attention[float32]))
+}
+
+//go:noinline
+func measure64(ctx context.Context, x any, opts Options, src rand.Source, all any) ([]Report, error) {
+	return measure(ctx, x.(input[float64]), opts, src, all.([]performer.Attention[float64]))
+}
+
+func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src rand.Source, all []performer.Attention[T]) ([]Report, error) {
+	if err := contextError(ctx); err != nil {
+		return nil, err
+	}
+	if opts.Rows < 0 {
+		return nil, fmt.Errorf("audit: Rows = %d, want at least 1, or 0 for 64", opts.Rows)
+	}
+	if opts.Rows == 0 {
+		opts.Rows = 64
+	}
+	if src == nil {
+		return nil, errors.New("audit: src is nil")
+	}
+	if err := checkConfidence(&opts.Confidence); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, errors.New("audit: no approximations, want at least 1")
+	}
+	exact, err := exactBatch(x.exact, all...)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range all {
+		if err := checkShapes(i, a, exact, x, opts); err != nil {
+			return nil, err
+		}
+	}
+	rng := rand.New(src)
+	s, err := newSample(exact, x, opts, rng)
+	if err != nil {
+		return nil, err
+	}
+	if err := attend(ctx, s.heads, nil); err != nil {
+		return nil, err
+	}
+	var averages [][]deviation
+	for _, h := range s.heads {
+		averages = append(averages, deviations(h.average, h.exact))
+	}
+	seed := [2]uint64{rng.Uint64(), rng.Uint64()}
+	var reports []Report
+	for _, a := range all {
+		if err := contextError(ctx); err != nil {
+			return reports, err
+		}
+		var errors [][]deviation
+		for h, out := range s.outputs(a) {
+			errors = append(errors, deviations(out, s.heads[h].exact))
+		}
+		rng := rand.New(rand.NewPCG(seed[0], seed[1]))
+		reports = append(reports, reportHeads(errors, averages, s.population, opts.Confidence, (*ratio).interval, rng))
+	}
+	return reports, nil
+}
+
+// outputs returns the outputs of a for the sampled rows of each head.
+func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
+	x, n := s.input, len(s.heads)
+	all := make([]dense.Matrix[T], n)
+	b, isBatch := a.(performer.Batch[T])
+	forward := func(q dense.Matrix[T], sequences performer.Sequences) dense.Matrix[T] {
+		if isBatch {
+			return b.ForwardSequences(dense.Matrix[T]{}, q, x.k, x.v, sequences)
+		}
+		return a.Forward(dense.Matrix[T]{}, q, x.k, x.v)
+	}
+	if !rowwise(a) || len(s.firstQuery) != 2 {
+		out := forward(x.q, s.sequences)
+		for h, head := range s.heads {
+			all[h] = gather(layout.Head(out, h, n), head.rows)
+		}
+		return all
+	}
+	// The columns of head h are the sampled rows of head h.
+	q := dense.New[T](len(s.heads[0].rows), x.q.Cols)
+	for h, head := range s.heads {
+		dense.Copy(layout.Head(q, h, n), gather(head.q, head.rows))
+	}
+	sequences := s.sequences
+	if q.Rows != x.q.Rows {
+		sequences = performer.Sequences{Valid: sequences.Valid}
+	}
+	out := forward(q, sequences)
+	for h := range all {
+		all[h] = layout.Head(out, h, n)
+	}
+	return all
+}
+
+// checkConfidence returns an error unless the confidence is in range. Zero becomes the default.
+func checkConfidence(confidence *float64) error {
+	if *confidence == 0 {
+		*confidence = 0.95
+	}
+	if !(*confidence > 0 && *confidence <= maxConfidence) {
+		return fmt.Errorf("audit: Confidence = %v, want a number above 0 and at most %v", *confidence, maxConfidence)
+	}
+	return nil
+}
+
+// contextError returns the error of ctx. A nil ctx panics.
+func contextError(ctx context.Context) error {
+	if err := argument.Context("audit", ctx); err != nil {
+		return fmt.Errorf("audit: %w", err)
+	}
+	return nil
+}
