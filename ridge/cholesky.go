@@ -14,18 +14,17 @@ import (
 )
 
 // cholesky is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
-// triangular. It works in blocks of tile rows, with the matrix products of this module: gonum's
-// Cholesky decomposition would work on gonum's products, unless the user has set others for the
-// whole program.
+// triangular, in blocks of tile rows. It uses the matrix products of this module. gonum's Cholesky
+// decomposition would use the BLAS that the program has set.
 type cholesky struct {
-	r    dense.Matrix[float64] // zero below the diagonal of blocks, anything below the diagonal inside
+	r    dense.Matrix[float64] // zero below the blocks on the diagonal, and unspecified below the diagonal of a block
 	diag []triangular.Factor[float64]
 	size float64 // log det A
 
-	shares pool.Of[[]triangular.Factor[float64]] // diag, for a goroutine each
+	shares pool.Of[[]triangular.Factor[float64]] // copies of diag, one for each goroutine
 }
 
-// factor is a cholesky. An interface keeps importers from compiling what a cholesky consists of.
+// factor is a *cholesky. The interface keeps importers from compiling the type.
 type factor interface {
 	half(ctx context.Context, w dense.Matrix[float64])
 	otherHalf(w dense.Matrix[float64])
@@ -35,7 +34,7 @@ type factor interface {
 	packed() []float64
 }
 
-// share returns diag for one goroutine, which gives it back to the pool.
+// share returns a copy of diag for one goroutine. The caller returns it to shares.
 func (c *cholesky) share() *[]triangular.Factor[float64] {
 	diag := c.shares.Get()
 	for i := len(*diag); i < len(c.diag); i++ {
@@ -50,9 +49,8 @@ func (c *cholesky) solve(w dense.Matrix[float64]) {
 	c.otherHalf(w)
 }
 
-// newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error says
-// that A is not positive definite to rounding,
-// or that ctx has ended.
+// newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error reports a
+// matrix that is not positive definite to rounding, and the end of ctx.
 func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error) {
 	n := a.Rows
 	c := &cholesky{r: a, diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
@@ -76,7 +74,7 @@ func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error
 	return c, nil
 }
 
-// keep prepares solutions with block i on the diagonal, whose upper triangle is R.
+// keep prepares block i on the diagonal, whose upper triangle is R, for solutions.
 func (c *cholesky) keep(i int, block dense.Matrix[float64]) {
 	pivots := make([]float64, block.Rows)
 	for j := range pivots {
@@ -96,7 +94,7 @@ func (c *cholesky) packed() []float64 {
 	return r
 }
 
-// unpackCholesky returns the factorisation with the upper triangle of R in packed.
+// unpackCholesky returns the factorisation with the upper triangle packed of R.
 func unpackCholesky(n int, packed []float64) *cholesky {
 	c := &cholesky{r: dense.New[float64](n, n), diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
 	for i := range n {
@@ -116,7 +114,8 @@ func blocksOf(n int) int {
 	return bands * (bands + 1) / 2
 }
 
-// trailing is the task that subtracts the upper triangle of PᵀP, a tile a piece, up to the end of ctx.
+// trailing is the task that subtracts the upper triangle of PᵀP from A, one tile per Piece, until ctx
+// ends.
 type trailing struct {
 	ctx  context.Context
 	a, p dense.Matrix[float64]
@@ -136,8 +135,8 @@ func (t trailing) Piece(piece int) {
 	matmul.TMul(-1, rows, cols, 1, to)
 }
 
-// factorise replaces the upper triangle of a by R, row by row. at is the number of its first row
-// in the whole matrix.
+// factorise replaces the upper triangle of a by R, row by row. at is the index of the first row of a in
+// the whole matrix, for the error.
 func factorise(a dense.Matrix[float64], at int) error {
 	for i := range a.Rows {
 		row := a.Row(i)
@@ -160,7 +159,7 @@ func factorise(a dense.Matrix[float64], at int) error {
 	return nil
 }
 
-// half replaces W (n×k) by R⁻ᵀ·W, or some of its rows if ctx ends.
+// half replaces W (n×k) by R⁻ᵀ·W. If ctx ends, only some rows are replaced.
 func (c *cholesky) half(ctx context.Context, w dense.Matrix[float64]) {
 	diag := c.share()
 	defer c.shares.Put(diag)
@@ -175,7 +174,7 @@ func (c *cholesky) half(ctx context.Context, w dense.Matrix[float64]) {
 	}
 }
 
-// otherHalf replaces W by R⁻¹·W: after half, W is A⁻¹·W.
+// otherHalf replaces W by R⁻¹·W. After half, this is A⁻¹·W.
 func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
 	diag := c.share()
 	defer c.shares.Put(diag)
@@ -190,8 +189,8 @@ func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
 	}
 }
 
-// inverseDiagonal returns the diagonal of A⁻¹, the squares of the columns of R⁻ᵀ. The error is that of
-// ctx.
+// inverseDiagonal returns the diagonal of A⁻¹, the sums of squares of the columns of R⁻ᵀ. The error is the
+// error of ctx.
 func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	diagonal := make([]float64, c.r.Rows)
 	err := c.invert(ctx, func(lo int, w dense.Matrix[float64]) {
@@ -205,7 +204,8 @@ func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	return diagonal, err
 }
 
-// invert calls f with the columns of R⁻ᵀ, some at a time, from column lo on; rows before lo are zero. Calls are concurrent. The error is that of ctx.
+// invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before lo are
+// zero. The error is the error of ctx.
 func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
 	n := c.r.Rows
 	parallel.Pieces(len(c.diag), func(i int) {

@@ -16,22 +16,22 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Criterion says by what Choose compares maps.
+// Criterion is the criterion by which Choose compares maps.
 type Criterion int
 
 const (
-	// Evidence is the log evidence of the fit: the larger the better. One pass over the rows.
+	// Evidence is the log evidence of the fit, and the largest value is the best. It needs one pass over the
+	// rows.
 	Evidence Criterion = iota
-	// LeaveOneOut is the root mean square of the leave-one-out errors: the smaller the better. Two
-	// passes, the second as expensive as the first.
+	// LeaveOneOut is the root mean square of the leave-one-out errors, and the smallest value is the best.
+	// It needs two passes of the same cost.
 	LeaveOneOut
-	// Folds is the root mean square of the errors of K fits, each at the rows that it has not seen:
-	// the smaller the better. One pass: the sums of a fold give its errors and, subtracted, the
-	// sums of all others. Row i is in fold i mod K.
+	// Folds is the root mean square of the errors of K fits, each at the rows of a fold that the fit leaves
+	// out, and the smallest value is the best. Row i is in fold i mod K. Folds needs one pass over the rows.
 	Folds
 )
 
-// String returns the name as it is written in Go.
+// String returns the name of the constant.
 func (c Criterion) String() string {
 	if c < Evidence || c > Folds {
 		return fmt.Sprintf("Criterion(%d)", int(c))
@@ -42,37 +42,37 @@ func (c Criterion) String() string {
 // ChooseOptions are the parameters of Choose. The zero value compares by the evidence.
 type ChooseOptions struct {
 	Options           // of every fit
-	By      Criterion // what to compare
+	By      Criterion // by which Choose compares maps
 	K       int       // number of folds; 0 for 5
 
-	// Progress, if not nil, is called with the number of maps that are done and their number. The
-	// calls come in order from the goroutine that chooses.
+	// Choose calls Progress, unless Progress is nil, after each map, with the number of finished maps and
+	// the number of maps, on the goroutine of the caller.
 	Progress func(done, total int)
 }
 
-// Trial is what Choose found about a map.
+// Trial is the result of Choose for one map.
 type Trial struct {
-	Score float64 // by the criterion; NaN if the map could not be fitted
-	Err   error   // why not, or nil
+	Score float64 // by the criterion; NaN if the fit failed
+	Err   error   // of the fit, or nil
 }
 
 // Choice is the result of Choose.
 type Choice[T dense.Float] struct {
-	Trials []Trial   // of the maps, in their order
+	Trials []Trial   // in the order of the maps
 	Best   int       // index of the best map
-	Model  *Model[T] // the best map, fitted to all rows
+	Model  *Model[T] // fit of the best map to all rows
 }
 
-// Choose fits every map to the rows and returns the best one by the criterion: maps with different
-// length-scales, kernels, frequencies or numbers of features. Variances that o leaves open are
-// those of maximum evidence for each fit. The evidence is that of given features: among draws of
-// one kernel it prefers the lucky one.
+// Choose fits each map to the rows and returns the best map by the criterion. The maps may differ in
+// length-scales, kernels, frequencies or numbers of features. Each fit chooses the variances that o does
+// not give. The evidence is the evidence of the given features, so among several draws of one kernel it
+// prefers a draw that fits the targets by chance.
 //
-// Maps come one after the other, so that memory is that of one map, or of K + 2 sums for Folds.
+// Choose fits one map at a time. Memory is that of one map, or of K + 2 sums for Folds.
 //
-// An error reports no maps, a nil map, options out of range, folds that no memory holds, what Sum
-// reports, the end of ctx, and the error of the first map if no map can be fitted. The end of ctx is
-// noticed inside a fit too, between blocks of a matrix. A nil ctx panics.
+// The error reports no maps, a nil map, options out of range, folds that memory cannot hold, errors of
+// Sum, the end of ctx, and the error of the first map if no map can be fitted. Choose checks ctx also
+// between blocks of a matrix. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -118,7 +118,7 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	return c, nil
 }
 
-// check returns an error unless n maps can be compared.
+// check returns an error if the options are invalid or the number n of maps is 0.
 func (o ChooseOptions) check(n int) error {
 	switch {
 	case n == 0:
@@ -131,7 +131,7 @@ func (o ChooseOptions) check(n int) error {
 	return o.Options.Check()
 }
 
-// checkFolds returns an error if the machine has no memory for the sums of k folds.
+// checkFolds returns an error if memory cannot hold the sums of k folds.
 func checkFolds[T dense.Float](phi rff.Map[T], k int) error {
 	if phi == nil {
 		return errNoMap
@@ -154,10 +154,10 @@ func better(by Criterion, a, b float64) bool {
 	return a < b
 }
 
-// fitError is an error of a fit. Other maps may be better.
+// fitError is an error of a fit to valid rows. Choose goes on with the next map.
 type fitError struct{ error }
 
-// assess fits the map to all rows and returns the model and its score.
+// assess returns the fit of the map to all rows and its score.
 func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
 	if o.By == Folds {
 		return crossValidate(ctx, phi, rows, o)
@@ -186,8 +186,8 @@ func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o 
 	return m, math.Sqrt(square / weight), err
 }
 
-// eachLeftOut calls f with the targets, the leave-one-out errors and the weight of every row, up to
-// the end of ctx.
+// eachLeftOut calls f with the targets, the leave-one-out errors and the weight of each row, until ctx
+// ends.
 func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs []T, weight float64)) error {
 	var errs dense.Matrix[T]
 	return each(ctx, rows, func(b Block[T]) (err error) {
@@ -211,7 +211,7 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 	})
 }
 
-// crossValidate returns the model of all rows and the error of K fits at the other rows.
+// crossValidate returns the model of all rows and the error of K fits at the rows of their folds.
 func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
 	folds := make([]*Sums[T], o.K)
 	at := 0
@@ -248,7 +248,8 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	return &Model[T]{phi, folds[0].source, *p}, score, nil
 }
 
-// held returns the posterior of all rows, and the error of the fits without a fold at its rows.
+// held returns the posterior of all rows, and the error of the fits without one fold at the rows of the
+// fold.
 func held(ctx context.Context, folds []*moments, o Options) (*posterior, float64, error) {
 	all := folds[0].clone()
 	for _, f := range folds[1:] {
@@ -299,14 +300,15 @@ func (b Block[T]) every(k, from int) Block[T] {
 	return part
 }
 
-// MedianDistance returns the median of the Euclidean distances between pairs of different rows of
-// a sample of x (n×d), of 500 rows at most: the usual length-scale to begin with, in units of x.
-// In many dimensions distances hardly vary, and it is a good one; in few dimensions functions often
-// vary within a fraction of it.
+// MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or of a
+// sample of 500 rows. It is a usual length-scale to start with, in units of x. In many dimensions
+// distances hardly vary, and the median is a good length-scale. In few dimensions functions often vary
+// within a fraction of it.
 //
-// An error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a median
-// that is +Inf or 0. It is 0 where most pairs of rows are equal, as in a binary column; the error then
-// says the median distance of the other pairs, which is a length-scale to begin with. Cost: 125,000·d operations.
+// The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a median
+// that is +Inf or 0. The median is 0 if most pairs of rows are equal, as in a binary column; the error then
+// contains the median of the other distances, which is a length-scale to start with. Cost: 125,000·d
+// operations.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

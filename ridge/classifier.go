@@ -19,16 +19,16 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Classifier gives the probabilities of classes,
+// Classifier computes the probabilities of classes,
 //
 //	P(c|x) = exp(z_c) / Σ_l exp(z_l),  z_c = b_c + (φ(x) − φ̄)ᵀw_c,
 //
-// with the mean φ̄ of the features that it was fitted to, so that large means cost float32 no digits.
-// It never changes, and goroutines may share it.
+// where φ̄ is the mean of the features of the fit, so a large mean costs float32 no accuracy. A
+// Classifier never changes, and goroutines may share it.
 type Classifier[T dense.Float] struct {
 	phi     rff.Map[T]
 	mean    []T             // φ̄; nil for 0
-	weights dense.Matrix[T] // a column each
+	weights dense.Matrix[T] // a column for each class
 	offset  []T             // z at the mean
 }
 
@@ -38,9 +38,9 @@ func (c *Classifier[T]) Classes() int { return len(c.offset) }
 // Map returns the map of the features.
 func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 
-// Probabilities writes P(c|x) for the rows of x (n×d) into dst (n×Classes) and returns dst; a zero
-// dst is allocated. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n
-// transforms and n·D·Classes multiply-adds in T.
+// Probabilities writes P(c|x) for the rows of x (n×d) into dst (n×Classes) and returns dst. It allocates a
+// zero dst. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n transforms and
+// n·D·Classes multiply-adds in T.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.phi == nil {
 		panic(errNoClassifier.Error())
@@ -54,7 +54,7 @@ func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// classification is the task of Probabilities, some rows a piece.
+// classification is the task of Probabilities, predictRows rows per Piece.
 type classification[T dense.Float] struct {
 	*Classifier[T]
 	dst, x dense.Matrix[T]
@@ -81,7 +81,7 @@ func (c *classification[T]) Piece(piece int) {
 	}
 }
 
-// subtract takes mean, unless it is nil, off the rows of phi.
+// subtract subtracts mean from the rows of phi. A nil mean is 0.
 func subtract[T dense.Float](phi dense.Matrix[T], mean []T) {
 	for i := 0; i < phi.Rows && mean != nil; i++ {
 		vecmath.AddScaled(phi.Row(i), mean, -1)
@@ -106,20 +106,19 @@ func softmax[T dense.Float](z []T) float64 {
 	return peak + math.Log(sum)
 }
 
-// OneVersusRest fits a classifier by regression: the targets of class c are 1 for rows of the
-// class and 0 for others, all classes share one Fit with o, and z_c is t times the mean of output
-// c. The temperature t is that of the least log loss of the leave-one-out predictions, which the
-// regression gives in closed form. The targets of rows (n×1) are the classes, whole numbers from 0
-// up to classes − 1.
+// OneVersusRest fits a classifier by regression. The target of output c is 1 for rows of class c, and 0
+// for other rows. All outputs share one Fit with the options o. z_c is t times the mean of output c. The
+// temperature t minimises the log loss of the leave-one-out predictions, which the regression gives in
+// closed form. The targets of rows (n×1) are the classes, whole numbers from 0 to classes − 1.
 //
-// The rows are read twice, and n·classes predictions are kept between.
+// OneVersusRest reads the rows twice and keeps n·classes predictions.
 //
-// Classes that have an order, such as ages or ratings, are a bad case: a class in the middle is no
-// linear function of features that rise with the order, so that fewer rows come out right than with
-// Logistic. For those, Logistic, or regression on the number of the class.
+// It suits classes without an order. For classes with an order, such as ages or ratings, a class in the
+// middle is not a linear function of features that increase with the order, so OneVersusRest is less
+// often right than Logistic. Logistic or a regression on the number of the class is better then.
 //
-// An error reports classes below 2, a target that is no class, what Sum and Fit report, and the end
-// of ctx, which is noticed within some blocks of a matrix. A nil ctx panics.
+// The error reports classes below 2, a target that is not a class, errors of Sum and Fit, and the end of
+// ctx. OneVersusRest checks ctx between blocks of a matrix. A nil ctx panics.
 func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o Options) (*Classifier[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -167,15 +166,15 @@ func OneVersusRest[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	return c, nil
 }
 
-// heldOut are leave-one-out predictions.
+// heldOut has leave-one-out predictions.
 type heldOut struct {
-	scores  []float64 // of all classes, row by row
+	scores  []float64 // for all classes, row by row
 	labels  []int
 	weights []float64
 }
 
-// addHeldOut takes in a row with targets y and leave-one-out errors e. A row that decides its prediction
-// alone says nothing.
+// addHeldOut appends the row with targets y and leave-one-out errors e. It skips a row without a
+// leave-one-out prediction.
 func addHeldOut[T dense.Float](h *heldOut, y, e []T, w float64) {
 	at := len(h.scores)
 	label := 0
@@ -193,9 +192,9 @@ func addHeldOut[T dense.Float](h *heldOut, y, e []T, w float64) {
 	h.labels, h.weights = append(h.labels, label), append(h.weights, w)
 }
 
-// temperature returns the t ≥ 0 with the least log loss of softmax(t·scores). The loss is convex
-// in t; Newton's steps are halved until they do not pass 0 and do not increase the loss. The error is
-// that of ctx.
+// temperature returns the t ≥ 0 with the least log loss of softmax(t·scores). The loss is convex in t. It
+// halves a Newton step until the step keeps t positive and does not increase the loss. The error is the
+// error of ctx.
 func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error) {
 	t := 1.0
 	loss, slope, bend := h.loss(ctx, t, classes)
@@ -225,8 +224,8 @@ func (h *heldOut) temperature(ctx context.Context, classes int) (float64, error)
 	return t, ctx.Err()
 }
 
-// loss returns the log loss of softmax(t·scores) and its first two derivatives, of the rows up to the
-// end of ctx.
+// loss returns the log loss of softmax(t·scores) and its first two derivatives. If ctx ends, loss leaves
+// out some rows.
 func (h *heldOut) loss(ctx context.Context, t float64, classes int) (loss, slope, bend float64) {
 	p := make([]float64, classes)
 	for lo, hi := range interrupt.Ranges(ctx, len(h.labels), 1024) {
@@ -248,7 +247,7 @@ func (h *heldOut) loss(ctx context.Context, t float64, classes int) (loss, slope
 	return loss, slope, bend
 }
 
-// checkClasses returns an error unless there can be a classifier.
+// checkClasses returns an error unless phi and classes are valid for a classifier.
 func checkClasses[T dense.Float](phi rff.Map[T], classes int) error {
 	if classes < 2 {
 		return fmt.Errorf("ridge: classes = %d, want at least 2", classes)
@@ -263,7 +262,7 @@ func checkClasses[T dense.Float](phi rff.Map[T], classes int) error {
 	return nil
 }
 
-// class returns the class that a target is.
+// class converts a target to a class.
 func class[T dense.Float](v T, classes int) (int, error) {
 	if !(v >= 0 && v < T(classes)) || v != T(int(v)) {
 		return 0, fmt.Errorf("ridge: the target %v is no class, want a whole number from 0 to %d", v, classes-1)
@@ -271,7 +270,7 @@ func class[T dense.Float](v T, classes int) (int, error) {
 	return int(v), nil
 }
 
-// oneHot are rows whose targets are 1 for the class of the row and 0 for the others.
+// oneHot converts the classes of rows to targets: 1 for the class of the row, and 0 for other classes.
 type oneHot[T dense.Float] struct {
 	rows    Rows[T]
 	classes int
@@ -294,7 +293,7 @@ func (h oneHot[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// targets returns n×classes targets for n×1 classes.
+// targets returns the targets (n×classes) for the classes y (n×1).
 func (h oneHot[T]) targets(y dense.Matrix[T]) (dense.Matrix[T], error) {
 	if y.Cols != 1 {
 		return y, fmt.Errorf("ridge: y is %d×%d, want one column of classes", y.Rows, y.Cols)

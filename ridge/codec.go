@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// Sums as bytes, all numbers little endian: the header of package stream with the name "rfridge"
-// and a zero, version 2, the size of an element of the features, and the words
+// MarshalBinary encodes Sums as little-endian numbers: the header of package frame with the name
+// "rfridge" and a zero byte, version 2, the size of an element of the features, and the words
 //
 //	d, dimension of points
 //	D, number of features
@@ -29,7 +29,7 @@ import (
 //	D×p        Σω(φ − φ̄)(y − ȳ)ᵀ
 //	D(D+1)/2   Σω(φ − φ̄)(φ − φ̄)ᵀ, the lower triangle row by row
 //
-// and at the end the CRC-32C of all that precedes it, a uint32.
+// and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	sumsName    = "rfridge\x00"
 	sumsVersion = 2
@@ -40,8 +40,7 @@ var (
 	_ encoding.BinaryUnmarshaler = (*Sums[float64])(nil)
 )
 
-// MarshalBinary returns the sums as bytes, which any architecture can read: 4·D² + 8·D·p bytes and
-// a few more.
+// MarshalBinary returns the bytes of s, about 4·D² + 8·D·p, which any architecture can read.
 func (s *Sums[T]) MarshalBinary() ([]byte, error) {
 	if s.phi == nil {
 		return nil, errors.New("ridge: the Sums are zero, want those of NewSums")
@@ -62,15 +61,15 @@ func (m *moments) encode(h frame.Header, marks []float64) []byte {
 	return frame.Seal(b, 0)
 }
 
-// UnmarshalBinary replaces s by the sums that data encodes. s is one of NewSums for the same type,
-// map and number of outputs; features are compared by their values at a few points. UnmarshalBinary
-// returns an error and leaves s as it is if anything differs or the bytes are damaged. The checksum
-// finds damage, not forgery; forged sums are at worst wrong. Memory does not depend on the bytes.
+// UnmarshalBinary replaces s by the sums in data. s must come from NewSums for the same type, map and
+// number of outputs. UnmarshalBinary compares the features at a few points. The error reports any
+// difference and damaged bytes; s is then unchanged. The checksum detects damage, not forgery; forged
+// sums are at worst wrong. UnmarshalBinary allocates memory by the size of s, not of data.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	return wrap(s.decode(s.header(), data, func(marks []float64) error { return frame.CheckMarks[T](s.marks(), marks) }))
 }
 
-// decode replaces m by what data encodes, unless check returns an error for the marks of data.
+// decode replaces m by the moments in data, unless check returns an error for the marks in data.
 func (m *moments) decode(h frame.Header, data []byte, check func(marks []float64) error) error {
 	n, body, err := h.Open(data, m.encodedSize(), 0)
 	if err != nil {
@@ -99,7 +98,7 @@ func (m *moments) decode(h frame.Header, data []byte, check func(marks []float64
 	return nil
 }
 
-// parts returns the sums but the triangle, in the order of the bytes. All but the first are the
+// parts returns all sums except the triangle, in the order of the bytes. All but the first share the
 // memory of m.
 func (m *moments) parts() [5][]float64 {
 	return [...][]float64{{m.weight, m.logWeight}, m.targets, m.squares, m.mean, m.cross.Data}

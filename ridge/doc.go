@@ -1,34 +1,34 @@
 // Package ridge learns functions from data with the feature maps of package rff. Bayesian ridge
-// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′), at the
-// cost of n·D² in place of n³.
+// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′). It costs
+// n·D² operations in place of n³.
 //
 // # What to call
 //
 //	fit rows in memory                       Fit
 //	predict, with error bars                 Model.Predict; means alone, far cheaper: Model.Mean
 //	fit rows in .npy or CSV files            Sum with NPY or CSV, then Sums.Fit
-//	rows that come in parts, or elsewhere    NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
-//	choose a length-scale, a kernel or D     Choose, beginning around MedianDistance
+//	fit rows in parts, or on many machines   NewSums, Sums.Add, Sums.Merge, Sums.MarshalBinary
+//	choose a length-scale, a kernel or D     Choose, with length-scales around MedianDistance
 //	a length-scale for each column           package ridge/ard
 //	more features than D² numbers allow      package ridge/iterative
 //	learn maps by gradients of the evidence  Model.Gradient
-//	draw functions from the posterior        Model.Sample; of few rows: Model.Pathwise
-//	errors without data held back            Model.LeaveOneOut
+//	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
+//	errors without held-out data             Model.LeaveOneOut
 //	probabilities of classes                 Logistic; faster: OneVersusRest
-//	keep what was learnt in a file           Model.Write, ReadModel; Classifier.Write, ReadClassifier
+//	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
 //
 // # The model
 //
-// Targets y ∈ R^p have, for each output, a mean of its own and noise:
+// Each output of the targets y ∈ R^p has its own mean and noise:
 //
 //	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω).
 //
-// σ² is the noise, s² the prior variance, ω the weight of a row, and the prior of b is flat. The function
+// σ² is the noise, s² the prior variance, and ω the weight of a row. The prior of b is flat. The function
 // f(x) = b + φ(x)ᵀw is a Gaussian process with the kernel s²·φ(x)ᵀφ(x′) [Rasmussen & Williams 2006,
-// section 2.1]. If φ(x)ᵀφ(x′) estimates a kernel k, the model estimates the process of s²·k, with
-// an error that follows the law of the map. With the features of n rows in Φ (n×D), centred at
-// their weighted mean φ̄, Ω = diag(ω) and λ = σ²/s²,
+// section 2.1]. If φ(x)ᵀφ(x′) estimates a kernel k, the model estimates the process of s²·k, with the
+// error of the feature map. Let Φ (n×D) hold the features of n rows minus their weighted mean φ̄, let y
+// be the targets minus their weighted mean, Ω = diag(ω) and λ = σ²/s². Then
 //
 //	A = ΦᵀΩΦ + λI = RᵀR
 //	mean of w          μ = A⁻¹ΦᵀΩy
@@ -37,61 +37,55 @@
 //	log evidence       −½·[ (yᵀΩy − yᵀΩΦμ)/σ² + log det A − D·log λ + (n−1)·log(2πσ²) + log Σω − Σ log ω ]
 //	leave-one-out      (y_i − f(x_i))/(1 − h_i),  h_i = ω_i·( ‖R⁻ᵀ(φ_i − φ̄)‖² + 1/Σω )
 //
-// y is about its weighted mean here. The evidence is the density of the contrasts of y, which do
-// not depend on b. Without an intercept nothing is centred, 1/Σω and log Σω are left out, and n − 1
-// is n.
+// The evidence is the density of the contrasts of y, which do not depend on b. Without an intercept, φ̄
+// and the mean of y are 0, the terms 1/Σω and log Σω vanish, and n replaces n − 1.
 //
 // # Sums
 //
-// All of this comes from sums over rows: n, Σω, Σ log ω, the means φ̄ and ȳ, and the products of Φ
-// and y about their means. Sums holds them, in D²/2 + D·p numbers. Sums of different rows merge
-// [Chan et al. 1983], on one machine or many, and travel as bytes. The sums of a fold are subtracted
-// from those of all rows, and the squared errors at the rows of a fold are a quadratic form of its
-// sums, so that cross-validation reads the rows once.
+// The model depends on the rows only through n, Σω, Σ log ω, the means φ̄ and ȳ, and the products of Φ
+// and y minus their means. Sums holds these in D²/2 + D·p numbers. Sums of different rows can be merged
+// [Chan et al. 1983], and MarshalBinary encodes them for other machines. Cross-validation reads the rows
+// once: it subtracts the sums of a fold from the sums of all rows, and the squared error at the rows of
+// a fold is a quadratic form of the sums of the fold.
 //
-// Add forms the features of 255 rows, takes their mean from them, adds one triangle of their
-// products while they are in cache, and forgets them. Memory does not grow with n. The order of rows,
-// blocks and merges changes rounding only: sums agree to some 10⁻¹³ relative to their largest element.
+// Add computes the features of 255 rows, subtracts their mean, and adds one triangle of their products
+// while the features are in cache. Memory does not grow with n. The order of rows, blocks and merges
+// changes sums by rounding only, about 10⁻¹³ relative to their largest element.
 //
 // # Noise and prior
 //
-// Options leaves the variances to the evidence. For a ratio λ the evidence has its maximum over σ²
-// in closed form, and λ is found by a search on its logarithm, with a Cholesky factorisation for
-// each of some 25 values. One tridiagonal form would serve all values, but gonum's takes longer
-// than these factorisations together.
+// Variances that Options does not give maximise the evidence. For a given λ the maximum over σ² has a
+// closed form. A search over log λ factorises A about 25 times. A tridiagonal form would serve all
+// values of λ, but gonum's takes longer than these factorisations together. The factorisations use the
+// matrix product of this module, and do not depend on the BLAS that a program sets for gonum.
 //
-// Products that the factorisations need are those of this module. They do not touch the BLAS that a
-// program has set for gonum, and do not depend on it.
-//
-// The noise of the model is what the features do not explain: with few features, or a kernel that
-// does not fit, it is more than the noise of the data, and bands are as wide as the errors are.
+// The noise of the model includes the error of the features. With few features, or with a kernel that
+// does not fit, the noise exceeds the noise of the data, and error bars remain correct.
 //
 // # Choosing
 //
-//   - By evidence, if the rows are few or a pass over them is expensive: one fit per map. The
-//     evidence trusts the model.
-//   - By folds, if only errors count. Costs one pass and K + 1 fits.
-//   - By leave-one-out, for few rows. Costs as much again as the sums.
+//   - The evidence needs one fit per map. It relies on the model, and suits few rows and rows that are
+//     expensive to read.
+//   - Folds measure errors. They need one pass over the rows and K + 1 fits.
+//   - Leave-one-out suits few rows. It costs as much as the sums again.
 //
 // # Samples
 //
-// Model.Sample draws weights, so that each draw is a function that can be evaluated at any point,
-// at the cost of D operations. Weights have D degrees of freedom. When about D rows have used them
-// up, all draws agree, even far from the rows, where the process of the kernel is uncertain:
-// variance starvation. Model.Pathwise draws the prior with features and corrects it by the kernel
-// itself [Wilson et al. 2020]. It costs O(N³) for N rows.
+// Model.Sample draws weights. A drawn function can be evaluated at any point in D operations. The
+// weights have D degrees of freedom. After about D rows all draws agree, even far from the rows, where
+// the process of the kernel is uncertain: variance starvation. Model.Pathwise draws the prior with
+// features and corrects it by the kernel itself [Wilson et al. 2020], in O(N³) for N rows.
 //
 // # Classification
 //
-// Logistic maximises the likelihood of the classes and reads the rows some hundred times.
-// OneVersusRest is regression on the classes, from the same sums as regression, with one
-// parameter more, the temperature: much faster, nearly as often right for classes without an order,
-// and with a larger log loss where classes overlap. For classes with an order it is less often right:
-// see there.
+// Logistic maximises the likelihood of the classes and reads the rows about a hundred times.
+// OneVersusRest is a regression on the classes with one more parameter, the temperature. It reads the
+// rows twice. For classes without an order, it is nearly as often right, but its log loss is larger
+// where classes overlap. For classes with an order it is less often right.
 //
 // # Files
 //
-// A model, a classifier and a predictor are one safetensors file each, which contains the map:
+// A model, a classifier and a predictor are one safetensors file each. The file contains the map:
 //
 //	model                    Model, CentredClassifier, Classifier or Server
 //	model.map, …             the map, with the parts that package rff lists
@@ -113,23 +107,22 @@
 //	model.base               of a Server, beside its weights, means and noise: 1/Σω, or 0 without an intercept
 //	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
 //
-// and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
-// from files with NumPy. Later versions read the files of this version; tests with golden files
-// ensure that.
+// and the format, version, type and checksum that package rff lists. testdata/predict.py predicts from
+// files with NumPy. Later versions read the files of this version; golden files test this.
 //
 // # Precision
 //
-// Means, sums, fits, variances and predictions are float64 whatever T is. float32 costs the rounding
-// of the features to 2⁻²⁴ of their size, means included, which the fit sees as noise of the data, and
-// the rounding of what is returned. Sums of float32 take as long as those of float64; float32 halves
-// the time of the features and the memory of the rows. Sums in float32 would take half as long, and
-// their rounding would be larger than λ, which is often 10⁻⁶ of the eigenvalues and less.
+// Means, sums, fits, variances and predictions are float64 for both types. With float32, features are
+// rounded to 2⁻²⁴ of their size, means included, which the fit treats as noise of the data, and results
+// are rounded. Sums of float32 features take as long as sums of float64 features. float32 halves the
+// time of the features and the memory of the rows. Sums in float32 would take half as long, but their
+// rounding would exceed λ, which is often 10⁻⁶ of the eigenvalues or less.
 //
-// A fit is right to the bounds that Sums.Fit gives, or an error. Noise far below the signal, with a
-// standard deviation below 3·10⁻⁷·√n of the targets, is not seen.
+// Sums.Fit gives bounds of the error of a fit, or returns an error. A fit cannot detect noise with a
+// standard deviation below 3·10⁻⁷·√n of the targets.
 //
-// Points, targets and weights that are NaN or infinite are errors that name the row. Features that
-// overflow make sums that Fit refuses.
+// An error names the row of a point, target or weight that is NaN or infinite. Fit refuses sums of
+// features that overflow.
 //
 // # References
 //

@@ -10,34 +10,32 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
 )
 
-// problem is the regression for some sums, for any λ.
+// problem is the regression of given sums for any λ.
 type problem struct {
 	ctx      context.Context
 	opts     Options
-	rows     float64   // degrees of freedom of the targets: n, or n − 1 with an intercept
-	constant float64   // what the bracket of the evidence has beyond a term for each row
+	rows     float64   // n, or n − 1 with an intercept
+	constant float64   // terms of the evidence that depend on the weights alone
 	trace    float64   // of ΦᵀΦ
-	rounding float64   // size of the rounding of ΦᵀΦ and its factorisation, as a matrix
+	rounding float64   // norm of the rounding of ΦᵀΦ and its factorisation
 	squares  []float64 // yᵀy
 	cross    dense.Matrix[float64]
 	square   dense.Matrix[float64] // upper triangle of ΦᵀΦ
-	work     dense.Matrix[float64] // of a search, and then of the solution
+	work     dense.Matrix[float64] // memory of the factorisation
 }
 
 const (
-	unit = 0x1p-53 // of rounding
+	unit = 0x1p-53 // unit roundoff of float64
 
-	// margin is the least λ over the rounding of ΦᵀΦ. Fits have about its inverse as their relative
-	// error.
+	// margin is the least λ in units of the rounding of ΦᵀΦ. The relative error of a fit is about 1/margin.
 	margin = 1 << 10
 
-	// least and most bound yᵀy and the trace of ΦᵀΦ. Beyond, products of small or large numbers are
-	// lost, and variances could not be told.
+	// least and most bound yᵀy and the trace of ΦᵀΦ. Outside of these bounds products underflow or overflow,
+	// and variances are wrong.
 	least, most = 0x1p-900, 0x1p900
 )
 
-// newProblem returns the problem of the centred sums, or of the sums about zero without an
-// intercept.
+// newProblem returns the problem for the sums about the means, or about zero without an intercept.
 func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if m.n == 0 || !(m.weight > 0) {
 		return nil, errNoRows
@@ -79,8 +77,8 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if !(p.trace == 0 || p.trace >= least && p.trace <= most) {
 		return nil, fmt.Errorf("ridge: the squares of the features have the sum %.3g, want 0 or a number from %.0e to %.0e: scale the features", p.trace, least, most)
 	}
-	// Element (i, j) has a random error of some 4·u·√(s_ii·s_jj), and a random D×D matrix is as large
-	// as 2√D of its elements.
+	// Element (i, j) has a random error of about 4·u·√(s_ii·s_jj), and the norm of a random D×D matrix is
+	// about 2√D times the size of an element.
 	p.rounding = 8 * unit * math.Sqrt(largest*p.trace)
 	return p, nil
 }
@@ -91,10 +89,10 @@ type fit struct {
 	weights      dense.Matrix[float64]
 	noise, prior []float64
 	evidence     float64
-	hidden       bool // a noise that is to be chosen is below the rounding of yᵀy
+	hidden       bool // the residual is below the rounding of yᵀy
 }
 
-// at returns the solution for λ = ratio. Its factor is in the memory of work until the next call.
+// at returns the solution for λ = ratio. The next call overwrites its factor, which is in p.work.
 func (p *problem) at(ratio float64) (f fit, err error) {
 	p.work = resize(p.work, p.square.Rows, p.square.Rows)
 	a := p.work
@@ -116,7 +114,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 		for i := range f.weights.Rows {
 			rest -= p.cross.At(i, j) * f.weights.At(i, j)
 		}
-		// The difference has a rounding of some 10·u·yᵀy, which counts ½·rows/rest times in the evidence.
+		// rest has a rounding of about 10·u·yᵀy. The evidence multiplies it by ½·rows/rest.
 		if !(rest > 1024*unit*p.rows*p.squares[j]) {
 			f.hidden = true
 			rest = max(rest, 0)
@@ -136,7 +134,7 @@ func (p *problem) at(ratio float64) (f fit, err error) {
 	return f, nil
 }
 
-// chooseRatio returns λ: the one that is given, or the one of maximum evidence.
+// chooseRatio returns λ: the given λ, or the λ of maximum evidence.
 func (p *problem) chooseRatio() (float64, error) {
 	low := margin * p.rounding
 	ratio, variances := p.opts.Ratio, p.opts.Noise > 0 && p.opts.Prior > 0
@@ -182,8 +180,8 @@ func (p *problem) chooseRatio() (float64, error) {
 	return math.Exp(at), nil
 }
 
-// maximise returns the place and the value of the maximum of f between low and high: the best of
-// a grid, refined by golden sections and parabolas [Brent 1973] up to 0.001 around.
+// maximise returns an approximate maximum of f between low and high and its value. It starts at the best
+// point of a grid and takes golden sections and parabolas [Brent 1973] to the tolerance 0.001.
 func maximise(low, high float64, f func(x float64) float64) (at, value float64) {
 	const (
 		steps     = 10
@@ -202,13 +200,13 @@ func maximise(low, high float64, f func(x float64) float64) (at, value float64) 
 	second, third := at, at
 	secondValue, thirdValue := value, value
 	golden := (3 - math.Sqrt(5)) / 2
-	var last, before float64 // steps
+	var last, before float64 // the previous two steps
 	for range most {
 		middle := (a + b) / 2
 		if math.Abs(at-middle)+(b-a)/2 <= 2*tolerance {
 			break
 		}
-		// The parabola through the three best places, if its vertex is inside and steps get smaller.
+		// The vertex of the parabola through the three best points, if it is inside and steps decrease.
 		r := (at - second) * (value - thirdValue)
 		q := (at - third) * (value - secondValue)
 		p := (at-third)*q - (at-second)*r

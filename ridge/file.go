@@ -2,10 +2,12 @@ package ridge
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -14,9 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with its map as one safetensors file, which NumPy reads. Package
-// documentation lists the arrays under Files; rff.Write says which maps can be written and what all
-// files have in common. The file has 4·D² + 8·D·p bytes and those of the map.
+// Write writes the model with its map as one safetensors file, which NumPy reads. The package
+// documentation lists the arrays under Files. rff.Write lists the supported maps and the common parts
+// of files. The file has 4·D² + 8·D·p bytes and the bytes of the map.
 //
 // The error reports a map that cannot be written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
@@ -26,8 +28,8 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return write(w, m)
 }
 
-// Write writes the classifier with its map. Everything else is as for a Model; the file has
-// D·(classes + 1) numbers of T and those of the map.
+// Write writes the classifier with its map, as Model.Write does. The file has D·(classes + 1) numbers of T
+// and the numbers of the map.
 func (c *Classifier[T]) Write(w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
@@ -35,18 +37,17 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 	return write(w, c)
 }
 
-// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and
-// samples have the same bits, on the same processor and version of this module.
+// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and samples
+// have the same bits on the same processor and version of this module.
 //
-// The error names what is missing, damaged or unknown in the file, a file of a classifier, of the
-// other element type and of a later version, and reports the errors of r. Memory use is bounded by
-// the bytes that arrive, whatever the file claims.
+// The error names a missing, damaged or unknown part of the file, and reports a file of a classifier, of
+// another element type or of a later version, and the errors of r. ReadModel allocates at most a multiple
+// of the bytes that it has read.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
 
-// ReadClassifier reads a classifier that Classifier.Write wrote. Everything else is as for
-// ReadModel.
+// ReadClassifier reads a classifier that Classifier.Write wrote, as ReadModel does.
 func ReadClassifier[T dense.Float](r io.Reader) (*Classifier[T], error) {
 	return read[T, *Classifier[T]](r)
 }
@@ -63,7 +64,7 @@ func read[T dense.Float, M learnt[T]](r io.Reader) (m M, err error) {
 	return made[T, M](held, err)
 }
 
-// made returns what is made of a recipe, or err.
+// made returns the M of a recipe, or err.
 func made[T dense.Float, M learnt[T]](held recipe[T], err error) (m M, _ error) {
 	if err == nil && held == nil {
 		err = errors.New("model is nil")
@@ -79,10 +80,10 @@ func made[T dense.Float, M learnt[T]](held recipe[T], err error) (m M, _ error) 
 	return m, nil
 }
 
-// recipe is what a file holds: the exported fields.
+// recipe lists the parts of a file: its exported fields.
 type recipe[T dense.Float] interface {
 	check() error
-	make() learnt[T] // of a recipe that check has found right
+	make() learnt[T] // after check
 }
 
 func init() {
@@ -97,7 +98,7 @@ func register[T dense.Float]() {
 		func(r any) (recipe[T], error) { return r.(recipe[T]), r.(recipe[T]).check() })
 }
 
-// modelRecipe is what a Model is made of.
+// modelRecipe lists the parts of the file of a Model.
 type modelRecipe[T dense.Float] struct {
 	Map rff.Map[T]
 	posteriorRecipe
@@ -116,12 +117,12 @@ func (r modelRecipe[T]) make() learnt[T] {
 	return &Model[T]{r.Map, features.New(r.Map), *r.posterior()}
 }
 
-// posteriorRecipe is what a posterior is made of.
+// posteriorRecipe lists the parts of the file of a posterior.
 type posteriorRecipe struct {
 	Weights     dense.Matrix[float64]
 	FeatureMean []float64 // φ̄; zeros without an intercept
 	TargetMean  []float64 // ȳ; zeros without an intercept
-	Centred     bool      // there is an intercept
+	Centred     bool      // the model has an intercept
 	Noise       []float64 // σ²
 	Ratio       float64   // λ = σ²/s²
 	RowWeight   float64   // Σω
@@ -168,18 +169,21 @@ func (r posteriorRecipe) posterior() *posterior {
 	if r.Centred {
 		p.regression.Base = 1 / r.RowWeight
 	}
-	p.inverse = inverseOf(p.factor)
+	p.inverse = sync.OnceValue(func() []float64 {
+		diagonal, _ := p.factor.inverseDiagonal(context.Background())
+		return diagonal
+	})
 	for _, v := range r.Noise {
 		p.prior = append(p.prior, v/r.Ratio)
 	}
 	return p
 }
 
-// checkParts returns an error unless means and noise have the sizes that weights have, and a triangle of
-// so many numbers the size for its features.
+// checkParts returns an error unless means and noise have the sizes of weights, and a triangle with the
+// given number of elements has the order of the features.
 func checkParts(weights dense.Matrix[float64], featureMean, targetMean, noise []float64, name string, triangle int) error {
 	width, outputs := weights.Rows, weights.Cols
-	// The weights have the size of their file, so that the size of the triangle does not overflow.
+	// The weights are in memory, so want does not overflow.
 	want := uint64(width) * uint64(width+1) / 2
 	switch {
 	case len(featureMean) != width:
@@ -199,18 +203,19 @@ func checkPositive(name string, v float64) error {
 	return nil
 }
 
-// classifierRecipe is what a Classifier is made of whose features have the mean 0.
+// classifierRecipe lists the parts of the file of a Classifier with φ̄ = 0.
 type classifierRecipe[T dense.Float] struct {
 	Map        rff.Map[T]
 	Weights    dense.Matrix[T]
-	Intercepts []T
+	Intercepts []T // at the mean
 }
 
 func (c *Classifier[T]) recipe() recipe[T] {
+	r := classifierRecipe[T]{c.phi, c.weights, c.offset}
 	if c.mean == nil {
-		return classifierRecipe[T]{c.phi, c.weights, c.offset}
+		return r
 	}
-	return centredRecipe[T]{c.phi, c.weights, c.offset, c.mean}
+	return centredRecipe[T]{r, c.mean}
 }
 
 func (r classifierRecipe[T]) check() error {
@@ -223,20 +228,16 @@ func (r classifierRecipe[T]) check() error {
 	return argument.FiniteAll("intercepts", r.Intercepts)
 }
 
-func (r classifierRecipe[T]) make() learnt[T] {
-	return &Classifier[T]{phi: r.Map, weights: r.Weights, offset: r.Intercepts}
-}
+func (r classifierRecipe[T]) make() learnt[T] { return centredRecipe[T]{r, nil}.make() }
 
-// centredRecipe is what a Classifier is made of.
+// centredRecipe lists the parts of the file of a Classifier.
 type centredRecipe[T dense.Float] struct {
-	Map         rff.Map[T]
-	Weights     dense.Matrix[T]
-	Intercepts  []T // at the mean
+	classifierRecipe[T]
 	FeatureMean []T // φ̄
 }
 
 func (r centredRecipe[T]) check() error {
-	if err := (classifierRecipe[T]{r.Map, r.Weights, r.Intercepts}).check(); err != nil {
+	if err := r.classifierRecipe.check(); err != nil {
 		return err
 	}
 	if len(r.FeatureMean) != r.Weights.Rows {
@@ -249,8 +250,8 @@ func (r centredRecipe[T]) make() learnt[T] {
 	return &Classifier[T]{phi: r.Map, mean: r.FeatureMean, weights: r.Weights, offset: r.Intercepts}
 }
 
-// checkWeights returns an error unless w has finite weights for the features of phi and at least
-// some columns.
+// checkWeights returns an error unless w is finite and has a row for each feature of phi and at least
+// the given number of columns.
 func checkWeights[T, W dense.Float](phi rff.Map[T], w dense.Matrix[W], columns string, least int) error {
 	if phi == nil {
 		return errors.New("map is nil")

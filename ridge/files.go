@@ -16,16 +16,16 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// NPY is Rows in files of NumPy's format (.npy), read a block at a time: arrays of the numbers that
-// package npy reads, in C or Fortran order, converted to T. Such files have no checksum.
+// NPY reads rows from files in NumPy's format (.npy), a block at a time. It reads the arrays that package
+// npy reads, in C or Fortran order, and converts them to T. Such files have no checksum.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n; "" for none
 	Weights string // path of the weights, n; "" for none
 }
 
-// Blocks reads the files. An error names the file that is not there, that is damaged or of another
-// kind, or that has another number of rows than X has.
+// Blocks reads the files. The error names a file that is missing, damaged, of another kind, or with
+// another number of rows than X.
 func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
@@ -34,7 +34,7 @@ func (f NPY[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// read yields the blocks up to the first error, which it returns.
+// read yields the blocks until the first error, which it returns.
 func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	paths := [...]string{f.X, f.Y, f.Weights}
 	var readers [len(paths)]*npy.Reader
@@ -86,23 +86,23 @@ func (f NPY[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// byteOrderMark is what some programs write before the text of a file in UTF-8.
+// byteOrderMark begins UTF-8 files of some programs.
 const byteOrderMark = "\ufeff"
 
-// CSV is Rows in a file of comma-separated numbers, read a block at a time.
+// CSV reads rows from a file of comma-separated numbers, a block at a time.
 type CSV[T dense.Float] struct {
 	Path    string
-	Targets []int // indices of the columns of the targets, from 0 on; nil for the last one, []int{} for none
-	Header  bool  // the first line has names
-	Comma   rune  // between numbers; 0 for a comma
+	Targets []int // indices of the target columns, from 0 on; nil for the last column, []int{} for none
+	Header  bool  // whether the first line has names
+	Comma   rune  // the separator; 0 for a comma
 }
 
-// Blocks reads the file. The columns that are no targets are the points. Numbers are decimal, without
-// underscores, or nan or inf, with or without quotes; blanks around them are skipped, as are lines of
-// blanks and a byte order mark at the beginning. Where Comma is a blank, several are one. An error
-// names the file and, counted from 1, the line and the column of what is not a number.
+// Blocks reads the file. All columns except the targets are points. Numbers are decimal, without
+// underscores, or nan or inf, with or without quotes. Blocks skips blanks around numbers, blank lines and
+// a byte order mark. If Comma is a blank, several blanks are one separator. The error names the file, and
+// the line and the column of a text that is not a number, counted from 1.
 //
-// A file of this kind has no checksum: digits that were damaged or cut off are other numbers.
+// CSV files have no checksum. Blocks does not detect damaged or missing digits.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		if err := f.read(yield); err != nil {
@@ -111,11 +111,11 @@ func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// read yields the blocks up to the first error, which it returns.
+// read yields the blocks until the first error, which it returns.
 func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	file, err := os.Open(f.Path)
 	if err != nil {
-		return errors.Unwrap(err) // which repeats the path
+		return errors.Unwrap(err) // without the path, which Blocks adds
 	}
 	defer file.Close()
 	data := bufio.NewReader(file)
@@ -128,7 +128,7 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	if f.Comma != 0 {
 		r.Comma = f.Comma
 	}
-	// Tabs between numbers are no blanks: nothing between two of them is an empty column.
+	// With tabs as separators, two tabs in sequence enclose an empty column.
 	r.TrimLeadingSpace = r.Comma != '\t'
 	columns := 0
 	if f.Header {
@@ -137,7 +137,7 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 		}
 	}
 	var targets []int
-	var x, y []T
+	var x, y, values []T
 	rows := 0
 	flush := func() bool {
 		b := Block[T]{X: dense.Of(rows, len(x)/rows, x), Y: dense.Of(rows, len(y)/rows, y)}
@@ -171,13 +171,12 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 				}
 				return fmt.Errorf("line %d, column %d: %.40q is %s", line, j+1, text, fault)
 			}
-			if !slices.Contains(targets, j) {
+			if values = append(values[:j], T(v)); !slices.Contains(targets, j) {
 				x = append(x, T(v))
 			}
 		}
 		for _, j := range targets {
-			v, _ := strconv.ParseFloat(record[j], 64) // has been parsed before
-			y = append(y, T(v))
+			y = append(y, values[j])
 		}
 		if rows++; rows == blockSize && !flush() {
 			return nil
@@ -185,8 +184,8 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// nextLine returns the next line that is not blank, without blanks around its fields. All lines have the
-// same number of columns, 0 before the first one.
+// nextLine returns the next line that is not blank, without blanks around its fields. The first line sets
+// columns, and all other lines must have as many.
 func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	for {
 		record, err := r.Read()
@@ -210,7 +209,7 @@ func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	}
 }
 
-// targets returns the columns of the targets of a file with the given number of columns.
+// targets returns the target columns of a file with the given number of columns.
 func (f CSV[T]) targets(columns int) ([]int, error) {
 	targets := f.Targets
 	if targets == nil {

@@ -17,22 +17,22 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Functions are functions drawn from a posterior. Each is one function of all points: its values
-// at different points are a joint sample, and at the same point they are the same. Functions never
-// change, and goroutines may share them.
+// Functions are functions drawn from a posterior. The values of one function at several points are a joint
+// sample, and calls of Eval at the same point return the same value. Functions never change, and
+// goroutines may share them.
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
 	draws
 }
 
-// draws are drawn functions of features φ.
+// draws is the part of Functions that does not depend on T.
 type draws struct {
-	mean    []float64             // of features; zeros without an intercept
-	weights dense.Matrix[float64] // a column each
-	offset  []float64             // value at the mean of features
+	mean    []float64             // φ̄; zeros without an intercept
+	weights dense.Matrix[float64] // a column for each function
+	offset  []float64             // values at φ = φ̄
 
-	// Of pathwise samples; points is nil for others.
+	// Pathwise sets points and coefficients, and Sample leaves them nil.
 	points       kernels.Fixed
 	coefficients dense.Matrix[float64]
 }
@@ -40,10 +40,10 @@ type draws struct {
 // Len returns the number of functions.
 func (f *Functions[T]) Len() int { return len(f.offset) }
 
-// Eval writes the values of the functions at the rows of x (n×d) into dst (n×Len) and returns dst;
-// a zero dst is allocated. dst must not overlap x. Eval panics if a shape does not fit. Cost: n
-// transforms and n·D multiply-adds per function in T, and for pathwise samples of N rows n·N values
-// of the kernel and n·N multiply-adds per function more.
+// Eval writes the values of the functions at the rows of x (n×d) into dst (n×Len) and returns dst. It
+// allocates a zero dst. dst must not overlap x. Eval panics if a shape does not fit. Cost: n transforms
+// and n·D multiply-adds per function in float64. Functions of Pathwise for N rows also cost n·N values of
+// the kernel, and n·N multiply-adds per function.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
@@ -61,7 +61,7 @@ func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dense.Copy(dst, f.values(phi, points))
 }
 
-// values returns the values of the functions at points x with the features φ − φ̄ in phi.
+// values returns the values of the functions at the rows of x, whose features are φ − φ̄ = phi.
 func (d *draws) values(phi, x dense.Matrix[float64]) dense.Matrix[float64] {
 	values := d.prior(phi)
 	if d.points != nil {
@@ -88,12 +88,12 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 //
 //	w = μ_j + σ_j·R⁻¹z,  A = RᵀR,  z ~ N(0, I),
 //
-// and the intercept from its posterior. Their means and covariances are those of Posterior and
-// Covariance. Far from all rows their variance is that of the features, which many rows make small:
-// see Pathwise.
+// with intercepts from their posterior. Their means and covariances are those of Posterior and
+// Covariance. Far from all rows the variance is too small if there are many rows, because the features
+// have D degrees of freedom: see Pathwise.
 //
-// An error reports n below 1, an output that is not there, functions that no memory holds, and a
-// nil src. Cost: D²/2 multiply-adds per function.
+// The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src. Cost:
+// D²/2 multiply-adds per function.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -123,20 +123,19 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 	return &draws{mean: r.FeatureMean, weights: w, offset: offset}
 }
 
-// Pathwise draws n functions from the posterior of the Gaussian process whose kernel is s²·k, with
-// k = Map().Kernel() itself in place of φᵀφ, and the variances of output j [Wilson et al. 2020]: a
-// function f = φᵀw of the prior, w ~ N(0, s²I), is corrected by the rows,
+// Pathwise draws n functions from the posterior of the Gaussian process with the kernel s²·k, where
+// k = Map().Kernel() is exact, and with the variances of output j [Wilson et al. 2020]. It corrects a
+// function f = φᵀw of the prior, w ~ N(0, s²I), by the rows:
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹), Ω = diag(ω).
 //
-// Only the prior is approximate: far from all rows the functions vary as much as the prior does,
-// where samples of weights have used up their D degrees of freedom. x (N×d), y (N×p) and weights
-// are rows as for Add, at best those of the model. The intercept has a flat prior if the model has
-// an intercept.
+// Only the prior is approximate. Far from all rows the functions vary as much as the prior, while
+// functions of Sample vary less. x (N×d), y (N×p) and weights are rows as for Add, usually the rows of the
+// model. The intercept has a flat prior if the model has an intercept.
 //
-// An error reports what Sample and Add report, no rows, a map without a kernel and a kernel matrix
-// that is singular to rounding. Cost: N values of the kernel a row, N³/6 multiply-adds, and memory
-// for N² numbers of float64.
+// The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, and a kernel
+// matrix that is singular to rounding. Cost: N²/2 values of the kernel, N³/6 multiply-adds, and memory for
+// N² numbers of float64.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -160,7 +159,7 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	return &Functions[T]{m.phi, m.source, *d}, nil
 }
 
-// checkPathwise returns an error unless n functions can be corrected by so many rows.
+// checkPathwise returns an error if memory cannot hold the matrices of Pathwise.
 func checkPathwise(rows, n int) error {
 	if err := limit.Memory[float64](rows, rows); err != nil {
 		return fmt.Errorf("ridge: the kernel matrix of %d rows: %w", rows, err)
@@ -171,7 +170,7 @@ func checkPathwise(rows, n int) error {
 	return nil
 }
 
-// pathwise draws n functions of the prior and corrects them by points with the features phi, and the
+// pathwise draws n functions of the prior and corrects them by the points with the features phi and the
 // targets y of output j.
 func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []float64, kernel kernels.Kernel, n, j int, src rand.Source) (*draws, error) {
 	if kernel == nil {
@@ -192,7 +191,7 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 		d.weights.Data[i] = math.Sqrt(p.prior[j]) * normal.Rand()
 	}
 
-	// The residuals y − f(X) − ε, and the ones of the intercept.
+	// The residuals y − f(X) − ε, and a column of ones for the intercept.
 	prior := d.prior(phi)
 	rest := dense.New[float64](points.Rows, n+1)
 	c := against.Gram(dense.Matrix[float64]{}, against.Points())
@@ -237,7 +236,7 @@ func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []flo
 	return d, nil
 }
 
-// checkSample returns an error unless n functions of output j can be drawn.
+// checkSample returns an error unless n, j and src are valid for Sample.
 func (p *posterior) checkSample(n, j int, src rand.Source) error {
 	switch {
 	case n < 1:

@@ -10,18 +10,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Gradient writes the gradient of LogEvidence with respect to the features of rows that the model was
-// fitted to into dst (n×D) and returns dst; a zero dst is allocated. Row i is
+// Gradient writes the gradient of LogEvidence with respect to the features of rows of the fit into dst
+// (n×D) and returns dst. It allocates a zero dst. Row i is
 //
 //	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ),
 //
-// with the means f_j and the p outputs. The variances are constants: those of maximum evidence
-// change the evidence in second order only, and with given ones all else is fixed. Backward of a map
-// that is [rff.Differentiable] takes these rows on to the points, and to whatever made the points.
+// with the means f_j and the p outputs. Gradient treats the variances as constants, because variances of
+// maximum evidence change the evidence only in second order. Backward of an [rff.Differentiable] map
+// computes the gradient with respect to the points from these rows.
 //
-// x, y and weights are some or all of the rows, as for Add, and dst overlaps none of them. Sums are
-// float64 and rows are rounded to T, where large numbers of float32 overflow to ±Inf. Gradient returns
-// the errors of Add. Cost: n transforms and n·D² multiply-adds in float64, twice those of sums.
+// x, y and weights are some or all of the rows, as for Add. dst must not overlap them. Sums are float64,
+// and rows are rounded to T; large numbers overflow float32 to ±Inf. Gradient returns the errors of Add.
+// Cost: n transforms and n·D² multiply-adds in float64, twice the cost of sums.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
@@ -35,7 +35,7 @@ func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matri
 	return dst, nil
 }
 
-// slopes leaves gradients in r.
+// slopes writes gradients into r.First.
 func (p *posterior) slopes(r *features.Rows) {
 	n, g := r.Phi.Rows, &p.regression
 	space := slopeSpaces.Get()
@@ -59,7 +59,7 @@ func (p *posterior) slopes(r *features.Rows) {
 	for i, w := range r.Weights {
 		row := slopes.Row(i)
 		if w == 0 {
-			clear(row) // also where the features are infinite
+			clear(row) // the features may be infinite
 			continue
 		}
 		for f := range row {
@@ -68,7 +68,7 @@ func (p *posterior) slopes(r *features.Rows) {
 	}
 }
 
-// slopeSpace is the memory of the gradients of some rows.
+// slopeSpace is the memory for the gradients of some rows.
 type slopeSpace struct{ residuals, v scratch.Buffer[float64] }
 
 var slopeSpaces pool.Of[slopeSpace]

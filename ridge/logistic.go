@@ -20,37 +20,36 @@ import (
 
 // LogisticOptions are the parameters of Logistic. The zero value is the usual choice.
 type LogisticOptions struct {
-	// Prior is the prior variance s² of the weights; 0 for 10, which makes differences of z of
-	// some ±10 where the norm of features is 1 probable and larger ones not.
+	// Prior is the prior variance s² of the weights; 0 for 10. For features of norm 1, the variance 10 makes
+	// differences of z up to about 10 probable.
 	Prior float64
 
-	// Tolerance ends the search where no derivative of the mean loss is larger; 0 for 1e-5.
+	// Tolerance is the largest derivative of the mean loss at which the search ends; 0 for 1e-5.
 	Tolerance float64
 
 	// MaxIterations is the largest number of iterations, each a pass over the rows; 0 for 500.
 	MaxIterations int
 
-	// Progress, if not nil, is called after each iteration with the number of iterations so far and MaxIterations.
-	// The calls come in order from the goroutine that searches.
+	// Logistic calls Progress, unless Progress is nil, after each iteration with the number of iterations so
+	// far and MaxIterations, on the goroutine of the caller.
 	Progress func(done, total int)
 }
 
-// ErrNotConverged says that a search ended before the derivatives were within the tolerance: it had
-// no passes left, or rounding hides smaller steps. The classifier that comes with it is the best one
-// so far.
+// ErrNotConverged reports a search that ended with a derivative above the tolerance, because it reached
+// MaxIterations or because of rounding. Logistic also returns the best classifier of the search.
 var ErrNotConverged = errors.New("ridge: the search for weights ended before its tolerance")
 
-// Logistic fits multinomial logistic regression: the weights of the least
+// Logistic fits multinomial logistic regression. The weights minimise
 //
 //	−Σ_i ω_i·log P(c_i|x_i) + Σ_c ‖w_c‖²/(2s²),
 //
-// found by L-BFGS [Liu & Nocedal 1989] of gonum. Intercepts have no penalty. The targets of rows
-// (n×1) are the classes c_i, whole numbers from 0 up to classes − 1. The rows are read once for the mean
-// of the features, and once for each pass; features are formed again every time, and never those of all
-// rows. A pass costs n transforms and 2n·D·classes multiply-adds.
+// by gonum's L-BFGS [Liu & Nocedal 1989]. Intercepts have no penalty. The targets of rows (n×1) are the
+// classes c_i, whole numbers from 0 to classes − 1. Logistic reads the rows once for the mean of the
+// features, and once for each iteration. It computes the features of some rows at a time, in each pass
+// again. A pass costs n transforms and 2n·D·classes multiply-adds.
 //
-// An error reports classes below 2, options out of range, a target that is no class, what Add
-// reports of rows, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
+// The error reports classes below 2, options out of range, a target that is not a class, rows that Add
+// refuses, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
 func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], 
 		l.pass()
 	}
 	if l.err == nil {
-		// The error is a search without another step, which the gradient judges.
+		// The error may report that no step improves the loss. The gradient decides below.
 		_, _ = optimize.Minimize(optimize.Problem{
 			Func:   func(x []float64) float64 { l.at(x); return l.value },
 			Grad:   func(dst, x []float64) { l.at(x); copy(dst, l.gradient) },
@@ -111,14 +110,14 @@ type likelihood[T dense.Float] struct {
 	classes, width int
 	opts           LogisticOptions
 
-	mean     []T       // of the features, which are about it
-	x        []float64 // weights of a feature for all classes, feature by feature; then intercepts
+	mean     []T       // of the features, subtracted from all features
+	x        []float64 // weights, feature by feature; then intercepts
 	value    float64   // at x
 	gradient []float64 // at x
 	passes   int
 	err      error
 
-	best     []float64 // of the passes
+	best     []float64 // x of the best pass
 	loss     float64   // at best
 	steepest float64   // largest derivative at best
 
@@ -129,7 +128,7 @@ type likelihood[T dense.Float] struct {
 	sum     dense.Matrix[T]
 }
 
-// status ends the search after an error or the last pass.
+// status ends the search after an error or MaxIterations passes.
 func (l *likelihood[T]) status() (optimize.Status, error) {
 	switch {
 	case l.err != nil:
@@ -159,8 +158,8 @@ func (l *likelihood[T]) set(x []float64) {
 	}
 }
 
-// meanFeatures returns the weighted mean of the features, which is summed about the first row, so that
-// its size costs no digits. It leaves scores of all classes as they are: intercepts make up for it.
+// meanFeatures returns the weighted mean of the features. It sums differences from the first row, so a
+// large mean costs no accuracy. Intercepts compensate for the subtraction of the mean.
 func (l *likelihood[T]) meanFeatures() ([]T, error) {
 	var first []T
 	sum, weight := make([]float64, l.width), 0.0
@@ -188,7 +187,7 @@ func (l *likelihood[T]) meanFeatures() ([]T, error) {
 	return first, err
 }
 
-// parts calls f for the rows, some at a time.
+// parts calls f for some rows at a time.
 func (l *likelihood[T]) parts(f func(b Block[T]) error) error {
 	d, _ := l.phi.Dims()
 	return each(l.ctx, l.rows, func(b Block[T]) error {
@@ -232,7 +231,7 @@ func (l *likelihood[T]) pass() {
 	}
 	l.value /= weight
 	floats.Scale(1/weight, l.gradient)
-	// Near the minimum losses agree to rounding while derivatives still fall.
+	// Near the minimum, losses are equal to rounding while derivatives still decrease.
 	steepest, rounding := floats.Norm(l.gradient, math.Inf(1)), 0x1p-50*math.Abs(l.loss)
 	if l.passes == 0 || l.value < l.loss-rounding || l.value <= l.loss+rounding && steepest < l.steepest {
 		l.best, l.loss, l.steepest = append(l.best[:0], l.x...), l.value, steepest
@@ -243,7 +242,7 @@ func (l *likelihood[T]) pass() {
 	}
 }
 
-// add adds the loss and the gradient of some rows and returns the sum of their weights.
+// add adds the loss and the gradient of the rows of b, and returns the sum of their weights.
 func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
 	l.phis.Shape(b.X.Rows, l.width)
 	l.scores.Shape(b.X.Rows, l.classes)
@@ -262,7 +261,7 @@ func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
 		own := float64(row[label])
 		l.value += w * (softmax(row) - own)
 		weight += w
-		// The probability less 1 is minus the sum of the others, which has more digits near 1.
+		// The probability minus 1 is minus the sum of the other probabilities, which is more accurate near 1.
 		row[label] = 0
 		row[label] = -vecmath.Sum(row)
 		for j := range row {

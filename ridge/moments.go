@@ -13,10 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// moments are the means and the centred products of rows. Rows join them as [Chan et al. 1983] do:
-// with the weights W and V, and the difference δ of the means, the products about the common mean
-// are the sums of both products and WV/(W + V)·δδᵀ. No term is negative, so nothing cancels however
-// far the means are from zero or from each other.
+// moments are the means and the centred products of rows. Two moments merge as in [Chan et al. 1983]: with
+// the weights W and V and the difference δ of the means, the products about the common mean are the sum
+// of both products and WV/(W + V)·δδᵀ. No term is negative, so nothing cancels for large means.
 type moments struct {
 	n         int
 	weight    float64               // W = Σω
@@ -35,7 +34,7 @@ func newMoments(width, outputs int) moments {
 	}
 }
 
-// clear makes m the moments of no rows.
+// clear sets m to the moments of no rows.
 func (m *moments) clear() {
 	m.n, m.weight, m.logWeight = 0, 0, 0
 	for _, part := range [...][]float64{m.mean, m.targets, m.squares, m.cross.Data, m.square.data} {
@@ -59,7 +58,7 @@ func (m *moments) merge(o *moments) error {
 	return nil
 }
 
-// subtract takes the rows of o away.
+// subtract removes the rows of o.
 func (m *moments) subtract(o *moments) error {
 	if o.n > m.n {
 		return fmt.Errorf("ridge: cannot subtract %d rows from %d", o.n, m.n)
@@ -71,12 +70,12 @@ func (m *moments) subtract(o *moments) error {
 	return nil
 }
 
-// combine adds the rows of o if sign is 1, and takes them away if sign is −1. The weight that is
-// left is positive, or no rows are left.
+// combine adds the rows of o if sign is 1, and removes them if sign is −1. The remaining weight must be
+// positive, or no rows remain.
 func (m *moments) combine(sign float64, o *moments) {
 	n := m.n + int(sign)*o.n
 	if n == 0 {
-		m.clear() // of roundings
+		m.clear() // removes rounding
 		return
 	}
 	if o.n == 0 {
@@ -116,8 +115,8 @@ func difference(a, b []float64) []float64 {
 	return d
 }
 
-// products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred, or else
-// about zero.
+// products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred is true, and
+// about zero otherwise.
 func (m *moments) products(ctx context.Context, centred bool) (squares []float64, cross, square dense.Matrix[float64], err error) {
 	weight := m.weight
 	if centred {
@@ -142,8 +141,8 @@ func (m *moments) products(ctx context.Context, centred bool) (squares []float64
 	return squares, cross, square, err
 }
 
-// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of r, with the weights w and the value
-// b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
+// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of the regression r with the weights w
+// and the value b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
 //
 //	Σω(y − ȳ)² − 2wᵀΣω(φ − φ̄)(y − ȳ) + wᵀΣω(φ − φ̄)(φ − φ̄)ᵀw + W·e².
 func (m *moments) squaredErrors(r *features.Regression) float64 {

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// blockRows is the number of rows whose features are formed together. With one row for the rows
-	// before, a matrix product sums as many at a time.
+	// blockRows is the number of rows whose features are computed together. A matrix product sums 256 rows
+	// at a time, and one row stands for the earlier rows.
 	blockRows = 255
-	// partRows is the number of rows of a part. The rounding of sums depends on it, which therefore
-	// follows no machine.
+	// partRows is the number of rows of a part. It does not depend on the machine, because the rounding of
+	// sums depends on it.
 	partRows = 16 * blockRows
 )
 
-// adder adds rows to moments. Its memory serves later calls.
+// adder adds rows to moments. It keeps memory between calls.
 type adder struct {
 	block blockSpace
 	spare []*part
 }
 
-// part is the moments of partRows rows of one call of Add.
+// part has the moments of up to partRows rows of one call of add.
 type part struct {
 	moments
 	space blockSpace
 }
 
-// add adds the rows to m. After the end of ctx, whose error add returns, some of the rows are added.
+// add adds the rows of r to m. If ctx ends, m may contain some of the rows.
 func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error {
 	if r.Len() <= partRows {
 		return a.block.addRows(ctx, m, r, 0, r.Len())
@@ -46,7 +46,7 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 			p := a.spare[i]
 			p.clear()
 			first := lo + i*partRows
-			// The end of ctx is looked at below.
+			// add checks ctx below.
 			_ = p.space.addRows(ctx, &p.moments, r, first, min(first+partRows, r.Len()))
 		})
 		if err := ctx.Err(); err != nil {
@@ -60,9 +60,8 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	return nil
 }
 
-// together returns the number of parts that are summed at the same time, each on a goroutine of its
-// own. With few rows or large triangles it is one, whose products are shared among goroutines; the
-// sums are the same.
+// together returns the number of parts that are summed concurrently, each on its own goroutine. For few
+// rows or large triangles it is 1, and goroutines share the products of one part. The sums are equal.
 func together(m *moments, n int) int {
 	const bytes = 1 << 26 // of triangles
 	count := min(parallel.Idle()+1, bytes/(8*len(m.square.data)))
@@ -72,15 +71,15 @@ func together(m *moments, n int) int {
 	return max(1, count)
 }
 
-// blockSpace is memory for a block of rows.
+// blockSpace is the memory for a block of rows.
 type blockSpace struct {
-	rows, targets scratch.Buffer[float64] // roots of weights times features and targets about their means
+	rows, targets scratch.Buffer[float64] // features and targets minus their means, times √ω
 	products      dense.Matrix[float64]
 	weights       []float64
 	means, rise   []float64
 }
 
-// addRows adds the rows lo ≤ i < hi to m, up to the end of ctx.
+// addRows adds the rows lo ≤ i < hi to m, until ctx ends.
 func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centring, lo, hi int) error {
 	for ; lo < hi; lo += blockRows {
 		if err := ctx.Err(); err != nil {
@@ -91,8 +90,8 @@ func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centrin
 	return nil
 }
 
-// add adds few rows. The rows about their mean and one row more, for the distance of that mean from
-// the mean of the rows before, have the products that moments add.
+// add adds the rows lo ≤ i < hi of a block. The centred rows and one more row, for the distance between
+// the mean of the block and the mean of the earlier rows, have the products that m needs.
 func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	n, width, outputs := hi-lo, len(m.mean), len(m.targets)
 	s.weights = scratch.Resize(s.weights, n)
@@ -117,7 +116,7 @@ func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	s.products = resize(s.products, outputs, width)
 	s.means, s.rise = scratch.Resize(s.means, width), scratch.Resize(s.rise, outputs)
 	rows, targets := s.rows.Rows(n+1), s.targets.Rows(n+1)
-	last := weight * (m.weight / (m.weight + weight)) // of the row for the rows before
+	last := weight * (m.weight / (m.weight + weight)) // weight of the row for the earlier rows
 	share := weight / (m.weight + weight)
 	c := features.Centred{Weights: s.weights, First: first, Total: weight, Root: math.Sqrt(last)}
 	c.Dst, c.Means, c.Before = rows, s.means, m.mean
@@ -142,7 +141,7 @@ func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	}
 }
 
-// advance moves the means towards others by a share of the way.
+// advance moves means towards others by the given share of their difference.
 func advance(means, others []float64, share float64) {
 	for i, v := range others {
 		means[i] += share * (v - means[i])

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// posterior is what a Model knows beside its map.
+// posterior is the part of a Model that does not depend on T.
 type posterior struct {
 	regression features.Regression
 	prior      []float64
@@ -31,16 +30,7 @@ type posterior struct {
 	inverse func() []float64 // diagonal of A⁻¹
 }
 
-// inverseOf returns the function that computes the diagonal of the inverse of A when it is first
-// asked for.
-func inverseOf(f factor) func() []float64 {
-	return sync.OnceValue(func() []float64 {
-		diagonal, _ := f.inverseDiagonal(context.Background())
-		return diagonal
-	})
-}
-
-// newPosterior returns the posterior of the rows with these moments.
+// newPosterior returns the posterior of the rows with the moments m.
 func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -84,7 +74,7 @@ func newPosterior(ctx context.Context, m *moments, o Options) (*posterior, error
 	return found, nil
 }
 
-// check returns an error unless the posterior is one that exact sums can have.
+// check returns an error if exact sums cannot lead to the posterior.
 func (p *posterior) check(ctx context.Context, rows float64) error {
 	inverse, err := p.factor.inverseDiagonal(ctx)
 	if err != nil {
@@ -107,16 +97,8 @@ func (p *posterior) check(ctx context.Context, rows float64) error {
 	return nil
 }
 
-// diagonal returns the diagonal of A⁻¹.
-func (p *posterior) diagonal() []float64 {
-	if p.inverse == nil { // the zero Model
-		return nil
-	}
-	return p.inverse()
-}
-
-// predict leaves means and standard deviations in r, with a variance of extra units of the noise beyond
-// that of the functions.
+// predict writes means into r.First and standard deviations into r.Second. It adds extra times the noise
+// to the variance of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
 	p.regression.Mean(r)
 	p.regression.Deviations(r, p.variances(r.Phi), extra)
@@ -124,7 +106,7 @@ func (p *posterior) predict(r *features.Rows, extra float64) {
 
 var halvesSpaces pool.Of[scratch.Buffer[float64]]
 
-// variances returns ‖R⁻ᵀ(φ_i − φ̄)‖² of the rows φ_i − φ̄ of phi.
+// variances returns ‖R⁻ᵀ(φ_i − φ̄)‖² for the rows φ_i − φ̄ of phi.
 func (p *posterior) variances(phi dense.Matrix[float64]) []float64 {
 	space := halvesSpaces.Get()
 	defer halvesSpaces.Put(space)
@@ -140,8 +122,8 @@ func (p *posterior) variances(phi dense.Matrix[float64]) []float64 {
 	return variances
 }
 
-// leaveOut leaves leave-one-out errors in r. Targets and means are rounded to T only after their
-// difference is taken, which may be far smaller than they are.
+// leaveOut writes leave-one-out errors into r.First, in float64. Rounding targets and means to T before
+// their subtraction would lose small errors.
 func (p *posterior) leaveOut(r *features.Rows) {
 	errs := p.regression.About(r)
 	for i, h := range p.variances(r.Phi) {
@@ -156,13 +138,13 @@ func (p *posterior) leaveOut(r *features.Rows) {
 	}
 }
 
-// halves writes R⁻ᵀ(φ_i − φ̄) into the columns of v (D×n), of the rows φ_i − φ̄ of phi.
+// halves writes R⁻ᵀ(φ_i − φ̄) into column i of v (D×n) for the rows φ_i − φ̄ of phi.
 func (p *posterior) halves(v, phi dense.Matrix[float64]) {
 	dense.Transpose(v, phi)
 	p.factor.half(context.Background(), v)
 }
 
-// checkCovariance panics unless there are covariances of n rows and output j.
+// checkCovariance panics unless j is an output and memory can hold n×n numbers.
 func (p *posterior) checkCovariance(n, j int) {
 	if outputs := len(p.prior); j < 0 || j >= outputs {
 		panic(fmt.Sprintf("ridge: output %d of %d", j, outputs))
@@ -172,7 +154,7 @@ func (p *posterior) checkCovariance(n, j int) {
 	}
 }
 
-// covariance returns the covariances of output j between the rows φ − φ̄ of phi.
+// covariance returns the covariances of f_j between the points with the rows φ − φ̄ of phi.
 func (p *posterior) covariance(phi dense.Matrix[float64], j int) dense.Matrix[float64] {
 	v := dense.New[float64](phi.Cols, phi.Rows)
 	p.halves(v, phi)

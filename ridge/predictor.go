@@ -20,30 +20,30 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Predictor predicts one row at a time. It keeps the matrix R⁻ᵀ that the variance
+// Predictor predicts one row at a time. The variance of a row is
 //
-//	(φ − φ̄)ᵀA⁻¹(φ − φ̄) = ‖R⁻ᵀ(φ − φ̄)‖²,  A = RᵀR,
+//	(φ − φ̄)ᵀA⁻¹(φ − φ̄) = ‖R⁻ᵀ(φ − φ̄)‖²,  A = RᵀR.
 //
-// of a row needs, as 2·D² bytes of float32 that a prediction reads once, where Model.Predict solves a
-// system. It never changes, and goroutines may share it.
+// A Predictor stores R⁻ᵀ in 2·D² bytes of float32 and multiplies by it, while Model.Predict solves a
+// system. A Predictor never changes, and goroutines may share it.
 type Predictor[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
 	core   *predictor
 }
 
-// predictor is what a Predictor knows beside its map.
+// predictor is the part of a Predictor that does not depend on T.
 type predictor struct {
 	features.Regression
 	Inverse []float32 // lower triangle of R⁻ᵀ, row by row
 }
 
-// Predictor returns a predictor of the model. Cost: D³/6 multiply-adds, and memory for D² numbers meanwhile.
+// Predictor returns a predictor of the model. Cost: D³/6 multiply-adds, and temporary memory for D² numbers.
 //
-// Numbers of float32 round the variance of a target by a share of at most 2⁻²³·‖φ − φ̄‖·√(max_i
-// (A⁻¹)_ii), as an estimate of rounding errors that are independent. The error reports a model for which
-// this is above 2⁻¹⁰ for features of norm 1, which a ratio Noise/Prior of 10⁻⁷ or more excludes. It also
-// reports a zero model and the end of ctx; a nil ctx panics.
+// The rounding of R⁻ᵀ to float32 changes the variance of a target by a factor of at most about
+// 1 ± 2⁻²³·‖φ − φ̄‖·√(max_i (A⁻¹)_ii), if rounding errors are independent. The error reports a model for which
+// this change exceeds 2⁻¹⁰ for features of norm 1, which requires a ratio Noise/Prior below 10⁻⁷. It also
+// reports a zero model and the end of ctx. A nil ctx panics.
 func (m *Model[T]) Predictor(ctx context.Context) (*Predictor[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -90,9 +90,9 @@ func (s *Predictor[T]) Dims() (in, out int) {
 	return d, s.core.Weights.Cols
 }
 
-// Mean writes the means of targets at x (d numbers) into dst, which is allocated if nil, and returns
-// dst. They are those of Model.Mean. Cost: a transform and D·p multiply-adds. Mean panics if a length
-// does not fit.
+// Mean writes the means of targets at x (d numbers) into dst and returns dst. It allocates a nil dst. The
+// means are those of Model.Mean. Cost: a transform and D·p multiply-adds. Mean panics if a length does not
+// fit.
 func (s *Predictor[T]) Mean(dst, x []T) []T {
 	r := s.begin(x)
 	dst = s.means(r, dst)
@@ -100,10 +100,10 @@ func (s *Predictor[T]) Mean(dst, x []T) []T {
 	return dst
 }
 
-// Predict writes the means and the standard deviations of new targets at x (d numbers) into mean and sd,
-// which are allocated if nil, and returns them. They are those of Model.Predict, but for the rounding of
-// variances that Model.Predictor states. Cost: a transform and D²/2 multiply-adds, on all processors.
-// Predict panics if a length does not fit.
+// Predict writes the means and the standard deviations of new targets at x (d numbers) into mean and sd
+// and returns them. It allocates a nil mean or sd. The results are those of Model.Predict, except for the
+// rounding of variances that Model.Predictor describes. Cost: a transform and D²/2 multiply-adds, on all
+// processors. Predict panics if a length does not fit.
 func (s *Predictor[T]) Predict(mean, sd, x []T) (_, _ []T) {
 	r := s.begin(x)
 	mean, sd = s.means(r, mean), outputs("sd", sd, s.core.Weights.Cols)
@@ -115,7 +115,7 @@ func (s *Predictor[T]) Predict(mean, sd, x []T) (_, _ []T) {
 	return mean, sd
 }
 
-// begin returns the features of x about their mean.
+// begin returns the features of x minus their mean.
 func (s *Predictor[T]) begin(x []T) *request {
 	s.check()
 	if d, _ := s.phi.Dims(); len(x) != d {
@@ -135,7 +135,7 @@ func (s *Predictor[T]) means(r *request, dst []T) []T {
 	return dst
 }
 
-// outputs returns dst, which outputs allocates if it is nil, with n elements.
+// outputs returns dst, or a new slice if dst is nil, and panics unless dst has n elements.
 func outputs[T dense.Float](name string, dst []T, n int) []T {
 	if dst == nil {
 		return make([]T, n)
@@ -146,7 +146,7 @@ func outputs[T dense.Float](name string, dst []T, n int) []T {
 	return dst
 }
 
-// mean returns the mean of output j for the features phi about their mean.
+// mean returns the mean of output j for the features phi minus their mean.
 func (s *predictor) mean(phi []float64, j int) float64 {
 	if s.Weights.Cols == 1 {
 		return s.TargetMean[0] + vecmath.Dot(phi, s.Weights.Data)
@@ -160,14 +160,14 @@ func (s *predictor) mean(phi []float64, j int) float64 {
 
 // request is the memory of a prediction.
 type request struct {
-	phi     []float64 // features about their mean
+	phi     []float64 // features minus their mean
 	single  []float32 // phi
 	inverse []float32
 	squares [predictorPieces]float64
 }
 
-// predictorPieces is the number of pieces of R⁻ᵀ, whatever the number of processors is, so that sums have
-// the same bits.
+// predictorPieces is the number of groups of rows of R⁻ᵀ. It does not depend on the number of processors,
+// because the rounding of sums depends on it.
 const predictorPieces = 16
 
 var requests pool.Of[request]
@@ -188,7 +188,7 @@ func (r *request) variance(s *predictor) float64 {
 	return variance
 }
 
-// Piece adds up the squares of some elements of R⁻ᵀ(φ − φ̄). Pieces have about as many numbers each.
+// Piece sums the squares of group i of the elements of R⁻ᵀ(φ − φ̄). Groups take about equal time.
 func (r *request) Piece(i int) {
 	d := float64(len(r.single))
 	lo, hi := int(d*math.Sqrt(float64(i)/predictorPieces)), int(d*math.Sqrt(float64(i+1)/predictorPieces))
@@ -209,8 +209,8 @@ func (s *Predictor[T]) check() {
 var errNoPredictor = errors.New("ridge: the Predictor is zero, want one of Model.Predictor or ViewPredictor")
 
 // Write writes the predictor with its map as one safetensors file, which NumPy reads. The file has 2·D²
-// + 8·D·p bytes and those of the map. The error reports a map that cannot be written, and the errors of
-// w.
+// + 8·D·p bytes and the bytes of the map. The error reports a map that cannot be written, and the errors
+// of w.
 func (s *Predictor[T]) Write(w io.Writer) error {
 	if s.phi == nil {
 		return errNoPredictor
@@ -218,16 +218,17 @@ func (s *Predictor[T]) Write(w io.Writer) error {
 	return write(w, s)
 }
 
-// ViewPredictor returns the predictor in the bytes of a file that Write wrote, such as one that the system has
-// mapped into memory. R⁻ᵀ stays where it is, unless the processor stores numbers in another order or
-// the bytes do not begin at a multiple of four: data must not change, nor be unmapped, while the predictor
-// is in use. All bytes are read once, for the checksum. Errors are those of ReadModel.
+// ViewPredictor returns the predictor in the bytes of a file of Write. data may be a file that the system
+// has mapped into memory. The predictor uses R⁻ᵀ in data without a copy, unless the processor is
+// big-endian or data is not aligned to four bytes. data must not change or be unmapped while the
+// predictor is in use. ViewPredictor reads all bytes once, for the checksum. Errors are those of
+// ReadModel.
 func ViewPredictor[T dense.Float](data []byte) (*Predictor[T], error) {
 	held, err := archive.View[T, recipe[T]](data, "model")
 	return made[T, *Predictor[T]](held, err)
 }
 
-// predictorRecipe is what a Predictor is made of.
+// predictorRecipe lists the parts of the file of a Predictor.
 type predictorRecipe[T dense.Float] struct {
 	Map rff.Map[T]
 	predictor

@@ -11,17 +11,15 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Rescaled returns the sums of the same rows for the features c_f·φ_f(x), c = scales, without reading
-// rows: means and products are multiplied by c_f and c_f·c_g. phi is the map that computes these
-// features, and the map of models that are fitted to the result. s is as before, and the result has
-// memory of its own.
+// Rescaled returns the sums of the same rows for the features c_f·φ_f(x), c = scales, without reading the
+// rows: it multiplies means by c_f and products by c_f·c_g. phi is the map that computes these features,
+// and becomes the map of the result. Rescaled does not change s, and the result shares no memory with s.
 //
-// A number of the result has one or two roundings of float64 beyond that of s. Sums of a pass with phi
-// differ by the rounding of its features to T. Cost: D²/2 multiplications, and memory as s.
+// An element of the result has one or two roundings of float64 beyond those of s. Cost: D²/2
+// multiplications, and the memory of s.
 //
-// An error reports a nil phi, one of other dimensions, scales that are not D finite numbers, and a phi
-// that does not compute c_f·φ_f, as far as values at four points tell. Features beyond some 64 there are
-// not compared.
+// The error reports a nil phi, a phi of other dimensions, scales that are not D finite numbers, and a phi
+// that does not compute c_f·φ_f at four test points. Rescaled does not compare features above 64 there.
 func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
@@ -45,9 +43,9 @@ func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
 	return r, nil
 }
 
-// checkScaled returns an error unless scaled are the marks of the features of marks times scales.
+// checkScaled returns an error unless scaled are marks of the features of marks times scales.
 func checkScaled[T dense.Float](marks, scaled, scales []float64) error {
-	const comparable = 64 // marks of larger features are cut off
+	const comparable = 64 // marks limit larger features
 	var x, y []float64
 	for f, c := range scales {
 		if a, b := marks[f]*c, scaled[f]; math.Abs(marks[f]) < comparable && math.Abs(a) < comparable {

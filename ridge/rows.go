@@ -10,26 +10,26 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Rows are data that can be read again and again, a block of rows at a time, so that they need not
-// fit into memory. A Block, NPY and CSV are Rows.
+// Rows are data that can be read several times, a block at a time, so they need not fit into memory.
+// Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
-	// Blocks returns the rows from the first on. Every call reads them anew, in the same order and
-	// blocks. A block is valid until the next one is asked for. The sequence ends at the first error.
+	// Blocks yields all rows. Every call reads them again, in the same order and blocks. A block is valid
+	// until the next block is read. The sequence ends with the first error.
 	Blocks() iter.Seq2[Block[T], error]
 }
 
-// Block holds rows in memory: points X (n×d), their targets Y (n×p), none if Y is the zero Matrix,
-// and their weights, all 1 if nil. The matrices may be views of a *mat.Dense: see package
+// Block holds rows in memory: points X (n×d), targets Y (n×p), and weights. A zero Y stands for no
+// targets, and nil Weights for weights of 1. The matrices may be views of a *mat.Dense: see package
 // dense/gonum.
 type Block[T dense.Float] struct {
 	X, Y    dense.Matrix[T]
 	Weights []T
 }
 
-// blockSize is the number of rows between two looks at a context.
+// blockSize is the number of rows of the blocks that Blocks yields.
 const blockSize = 2 * partRows
 
-// Blocks makes b Rows, of some thousand rows a block.
+// Blocks yields the rows of b in blocks of 8160 rows, which share the memory of b.
 func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 	return func(yield func(Block[T], error) bool) {
 		b := b.complete()
@@ -45,14 +45,14 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// Check returns an error unless X is n×d, Y n×p for p = outputs, Weights nil or of n elements, and all
-// of them finite and weights not negative. The error names the row.
+// Check returns an error unless X is n×d, Y is n×p for p = outputs, Weights is nil or has n elements, all
+// numbers are finite, and no weight is negative. The error names the row.
 func (b Block[T]) Check(d, outputs int) error {
 	b = b.complete()
 	return checkRows(b.X, b.Y, b.Weights, d, outputs)
 }
 
-// complete returns b with n rows of Y, without columns if there are no targets.
+// complete returns b with a Y of n rows and no columns in place of a zero Y.
 func (b Block[T]) complete() Block[T] {
 	if b.Y.Rows == 0 && b.Y.Cols == 0 {
 		b.Y.Rows = b.X.Rows
@@ -69,8 +69,7 @@ func (b Block[T]) RowRange(lo, hi int) Block[T] {
 	return part
 }
 
-// Weight returns the weight of row i, 1 without Weights. It panics as the runtime does if Weights
-// has no element i.
+// Weight returns the weight of row i, which is 1 if Weights is nil.
 func (b Block[T]) Weight(i int) float64 {
 	if b.Weights == nil {
 		return 1
@@ -78,10 +77,10 @@ func (b Block[T]) Weight(i int) float64 {
 	return float64(b.Weights[i])
 }
 
-// Sum returns the sums of all rows, which are read once.
+// Sum returns the sums of all rows. It reads the rows once.
 //
-// An error reports what NewSums and Add report, no rows, an error of rows, and the end of ctx, which is noticed
-// within 255 rows. A nil ctx panics.
+// The error reports errors of NewSums, Add and rows, no rows, and the end of ctx. Sum checks ctx every 255
+// rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -104,8 +103,8 @@ func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sum
 	return s, nil
 }
 
-// each calls f for the blocks of rows up to the first error or the end of ctx. Errors of f count rows
-// from the first of a block on, which each names.
+// each calls f for the blocks of rows, until the first error or the end of ctx. It adds the number of the
+// first row of the block to an error of f, because f counts rows from the first row of a block.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
 		return errNoData

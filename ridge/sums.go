@@ -15,38 +15,35 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Sums are all that regression needs to know of its rows: with the features φ_i of the point x_i,
-// the targets y_i ∈ R^p, the weights ω_i, 1 unless given, and the weighted means φ̄ and ȳ,
+// Sums are the sums over rows that regression needs. For the features φ_i of the point x_i, the targets
+// y_i ∈ R^p, the weights ω_i (1 by default), and the weighted means φ̄ and ȳ, they are
 //
 //	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
 //	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
-// They take D²/2 + D·p numbers of float64 however many rows there are, and sums of different rows
-// can be merged [Chan et al. 1983].
+// They take D²/2 + D·p numbers of float64 for any number of rows. Sums of different rows can be merged
+// [Chan et al. 1983].
 //
-// Features are numbers of T. Means and sums are float64 whatever T is: the products of features of
-// float32 are exact, and sums are those of the rounded features. Rows are summed about the mean of
-// their block, so that large means cost the digits that features have lost themselves and no more.
-// With n rows the error of a sum is at most (272 + n/4080)·u·Σ|terms| about the means, u = 2⁻⁵³, and
-// some √272·u·Σ|terms| as a rule.
+// Features are numbers of T. Means and sums are float64 for both types. Products of float32 features are
+// exact in float64. Add sums the rows of a block about their mean, so a large mean costs no accuracy
+// beyond the rounding of the features. With n rows the error of a sum is at most (272 + n/4080)·u·Σ|terms|
+// about the means, u = 2⁻⁵³, and usually √272·u·Σ|terms|.
 //
-// Other orders and groups of rows change the rounding of sums and nothing else. A Sums belongs to
-// one goroutine.
+// The order and the grouping of rows change sums by rounding only. A Sums belongs to one goroutine.
 type Sums[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
-	d      int // of points
+	d      int // dimension of points
 	moments
 
 	prints *frame.Fingerprint
 	adder  adder
 }
 
-// NewSums returns the sums of no rows, for the features of phi and for targets of p = outputs
-// numbers a row. Sums of 0 outputs are those of the features alone: package components finds their
-// principal components, and Fit has nothing to learn.
+// NewSums returns the sums of no rows, for the features of phi and p = outputs targets per row. Package
+// components takes sums of 0 outputs; Fit needs at least one output.
 //
-// An error reports a nil phi, outputs below 0, and sums that no memory holds.
+// The error reports a nil phi, outputs below 0, and sizes that memory cannot hold.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap
@@ -75,8 +72,8 @@ func (s *Sums[T]) Rows() int { return s.n }
 // Map returns the map of the features.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 
-// Features returns what the sums know of the features: Σω, the mean φ̄, and the lower triangle and
-// diagonal of scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ, D×D, with zeros above. The memory is the caller's.
+// Features returns the sums of the features: Σω, the mean φ̄, and scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ (D×D), the
+// lower triangle and the diagonal, with zeros above. The results share no memory with s.
 func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matrix[float64]) {
 	scatter = dense.New[float64](len(s.mean), len(s.mean))
 	for i := range len(s.mean) {
@@ -85,23 +82,22 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 	return s.weight, slices.Clone(s.mean), scatter
 }
 
-// Add adds rows: points x (n×d), their targets y (n×p), the zero Matrix if p = 0, and their weights,
-// all 1 if nil. A weight ω says that the noise of the row has the variance σ²/ω; a row of weight 0
-// does not count.
+// Add adds the rows with the points x (n×d), the targets y (n×p) and the weights. y is the zero Matrix if
+// p = 0. Nil weights are 1. The noise of a row of weight ω has the variance σ²/ω. A row of weight 0 does
+// not count.
 //
-// Features are formed 255 rows at a time, and never those of all rows. Each goroutine sums 4080
-// rows by itself where there are enough of them for all goroutines. Cost: n transforms and n·D²/2
-// multiply-adds in float64, on up to GOMAXPROCS goroutines, and memory for D²/2 numbers for each.
-// The sums do not depend on GOMAXPROCS.
+// Add computes the features of 255 rows at a time. If there are enough rows, each goroutine sums 4080
+// rows alone. Cost: n transforms and n·D²/2 multiply-adds in float64, on up to GOMAXPROCS goroutines, and
+// memory for D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
 //
-// An error reports shapes that do not fit, a point or a target that is NaN or infinite, and a
-// weight that is negative, NaN or infinite, by its row. The sums then are as before. Features that
-// overflow make the sums infinite or NaN, and Fit reports them.
+// The error reports shapes that do not fit, and names the row of a point or target that is NaN or
+// infinite, or of a weight that is negative, NaN or infinite. After an error the sums are unchanged.
+// Features that overflow make the sums infinite or NaN, which Fit reports.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
 
-// add is Add up to the end of ctx, whose error leaves some of the rows added.
+// add is Add with a context. If ctx ends, s may contain some of the rows.
 func (s *Sums[T]) add(ctx context.Context, b Block[T]) error {
 	b = b.complete()
 	if err := s.check(b.X, b.Y, b.Weights); err != nil {
@@ -118,8 +114,8 @@ func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
 	return wrap(frame.CheckAppend(s.n, x.Rows))
 }
 
-// checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, and all
-// of them are finite and weights not negative.
+// checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, all numbers
+// are finite, and no weight is negative.
 func checkRows[T dense.Float](x, y dense.Matrix[T], weights []T, d, outputs int) error {
 	x.Check()
 	y.Check()
@@ -153,7 +149,7 @@ func wrap(err error) error {
 	return fmt.Errorf("ridge: %w", err)
 }
 
-// resize returns an r×c matrix, x if that has the shape.
+// resize returns x if x is r×c, and a new r×c matrix otherwise.
 func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	if x.Rows == r && x.Cols == c {
 		return x
@@ -161,7 +157,7 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	return dense.New[T](r, c)
 }
 
-// wide returns x as numbers of float64, nil if x is nil.
+// wide returns a copy of x in float64, and nil if x is nil.
 func wide[T dense.Float](x []T) []float64 {
 	if x == nil {
 		return nil
@@ -169,8 +165,8 @@ func wide[T dense.Float](x []T) []float64 {
 	return dense.Copy(dense.Matrix[float64]{}, dense.Of(1, len(x), x)).Data
 }
 
-// Merge adds the rows of other, which is not changed. An error reports sums of other features or of
-// another number of outputs; s then is as before. Cost: D²/2 additions.
+// Merge adds the rows of other, and does not change other. The error reports sums of other features or of
+// another number of outputs; s is then unchanged. Cost: D²/2 additions.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
@@ -178,10 +174,10 @@ func (s *Sums[T]) Merge(other *Sums[T]) error {
 	return s.merge(&other.moments)
 }
 
-// Subtract takes the rows of other away, which s has taken in before: the sums of all rows without
-// a fold are those of the other folds. An error reports sums of other features, of another number
-// of outputs or of more rows than s has, and rows that are left without a weight to rounding; s then
-// is as before. Subtract is as Merge otherwise; it rounds at the size of the larger sums.
+// Subtract removes the rows of other, which s must contain. The sums of all rows minus the sums of a fold
+// are the sums of the other folds. The error reports sums of other features, of another number of
+// outputs, or of more rows than s has, and remaining rows whose weight is lost in rounding; s is then
+// unchanged. The result has the rounding of the larger sums. Cost: D²/2 subtractions.
 func (s *Sums[T]) Subtract(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
@@ -209,7 +205,7 @@ func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	return wrap(frame.CheckMarks[T](s.marks(), other.marks()))
 }
 
-// marks tell the features of s from others.
+// marks returns numbers that identify the features of s.
 func (s *Sums[T]) marks() []float64 {
 	return frame.Marks(s.prints, s.d, len(s.mean), s.phi.Transform)
 }

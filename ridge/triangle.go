@@ -6,25 +6,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// tile is the number of rows of a band, and the order of the blocks of a factorisation.
+// tile is the number of rows of a band and the order of the blocks of a factorisation.
 const tile = 128
 
-// triangle is the lower triangle of a symmetric n×n matrix. Rows are stored in bands of tile rows,
-// which end with a block of order tile on the diagonal. What that block holds above the diagonal is
-// not read.
+// triangle is the lower triangle of a symmetric n×n matrix. It stores bands of tile rows, which end with a
+// block of order tile on the diagonal. The elements of this block above the diagonal are unspecified.
 type triangle struct {
 	n     int
 	data  []float64
 	bands []dense.Matrix[float64]
 }
 
-// newTriangle returns the triangle of zeros.
+// newTriangle returns a triangle of zeros.
 func newTriangle(n int) triangle {
 	bands := (n + tile - 1) / tile
 	return overBands(n, make([]float64, start(bands)))
 }
 
-// overBands returns the triangle in data.
+// overBands returns the triangle with the elements data.
 func overBands(n int, data []float64) triangle {
 	t := triangle{n: n, data: data}
 	for i := 0; i*tile < n; i++ {
@@ -36,7 +35,7 @@ func overBands(n int, data []float64) triangle {
 	return t
 }
 
-// checkTriangle returns an error if a triangle of order n takes more than 2⁴⁰ bytes.
+// checkTriangle returns an error if memory cannot hold a triangle of order n.
 func checkTriangle(n int) error { return limit.Memory[float64](n, n/2+tile) }
 
 // start returns the number of elements of the bands before band i.
@@ -50,5 +49,5 @@ func (t triangle) clone() triangle {
 	return overBands(t.n, append([]float64(nil), t.data...))
 }
 
-// addSquare adds the triangle of PᵀP.
+// addSquare adds the lower triangle of PᵀP.
 func (t triangle) addSquare(p dense.Matrix[float64]) { matmul.AddSquare(p, tile, t.bands) }
