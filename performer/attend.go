@@ -57,11 +57,11 @@ type AttendArgs[T dense.Float] struct {
 type Scores int
 
 const (
-	NoScores     Scores = iota
-	RawScores           // Scale·q_iᵀk_j
-	CappedScores        // RawScores after Softcap
-	BiasedScores        // CappedScores with Bias added, −Inf where a query does not see a key
-	Weights             // exp of BiasedScores, over its sum unless unnormalised; zero if no key is seen
+	NoScores           Scores = iota
+	ScoresAfterMatMul         // Scale·q_iᵀk_j
+	ScoresAfterSoftcap        // ScoresAfterMatMul after Softcap
+	ScoresAfterBias           // ScoresAfterSoftcap with Bias added, −Inf where a query does not see a key
+	ScoresAfterSoftmax        // exp of ScoresAfterBias, over its sum unless unnormalised; zero if no key is seen
 )
 
 // Result is what [Attend] returns.
@@ -81,17 +81,17 @@ type Result[T dense.Float] struct {
 // Lengths, and j ≤ i otherwise. So Lengths of Lk aligns the last query with the last key. The Window
 // and the Slope of an Exact take i + P, i + Lengths − Lq and i for the place of query i too, causal or
 // not. Keys and values that a query does not see may hold NaN. The output of a query that sees no key
-// is zero, and so are its Weights.
+// is zero, and so are its weights.
 //
 // Exact attention holds some tiles of scores and biases whatever the lengths are, and tiles that no
 // query sees cost no products. Attend with PastK copies all keys and values once; a [State] does
 // not. Attend with Lengths and without PastK copies nothing, if the form does not.
 //
 // Attend returns an error that names what does not fit: shapes, a form other than Exact with a Mask
-// of several rows, a Bias or Scores, and a form of another package that is not [Maskable] and would
+// of several rows, a Bias or Scores, and a form of another package that is not [PrefixAttention] and would
 // have to leave out keys. It panics if Check of a tensor does.
-func Attend[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T], error) {
-	b, err := tensorsOf(form)
+func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
+	b, err := tensorsOf(attention)
 	if err != nil {
 		return Result[T]{}, err
 	}
@@ -99,11 +99,11 @@ func Attend[T dense.Float](form Attention[T], c AttendArgs[T]) (Result[T], error
 }
 
 // tensorsOf returns what is behind Attend and AttendBackward, a *batch whose first form is the given one.
-func tensorsOf[T dense.Float](form Attention[T]) (tensors[T], error) {
-	if isNil(form) {
-		return nil, errors.New("performer: form is nil")
+func tensorsOf[T dense.Float](attention Attention[T]) (tensors[T], error) {
+	if isNil(attention) {
+		return nil, errors.New("performer: attention is nil")
 	}
-	b, err := NewBatch(1, 1, form)
+	b, err := NewBatch(1, 1, attention)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ type tensors[T dense.Float] interface {
 }
 
 func (b *batch[T]) attend(c AttendArgs[T]) (Result[T], error) {
-	a, err := newTensorCall(b.units[0].form, c)
+	a, err := newTensorCall(b.units[0].attention, c)
 	if err != nil {
 		return Result[T]{}, err
 	}
@@ -157,31 +157,31 @@ type tensorCall[T dense.Float] struct {
 }
 
 // newTensorCall checks a call and prepares its keys.
-func newTensorCall[T dense.Float](form Attention[T], c AttendArgs[T]) (*tensorCall[T], error) {
+func newTensorCall[T dense.Float](attention Attention[T], c AttendArgs[T]) (*tensorCall[T], error) {
 	if err := fitsTensors(&c); err != nil {
 		return nil, err
 	}
 	a := &tensorCall[T]{AttendArgs: c, processors: 1}
-	if b, ok := form.(*batch[T]); ok {
+	if b, ok := attention.(*batch[T]); ok {
 		if a.b = b; b.heads != c.Q.Heads || b.keyHeads != c.K.Heads {
 			return nil, fmt.Errorf("performer: Q is %v, K is %v, want heads of a Batch of %d heads of queries and %d of keys",
 				c.Q.Shape(), c.K.Shape(), b.heads, b.keyHeads)
 		}
 	} else {
 		var err error
-		if a.b, err = newBatch(c.Q.Heads, c.K.Heads, []Attention[T]{form}); err != nil {
+		if a.b, err = newBatch(c.Q.Heads, c.K.Heads, []Attention[T]{attention}); err != nil {
 			return nil, err
 		}
 	}
 	if a.b.dim != 0 && a.b.dim != c.Q.Cols {
-		return nil, fmt.Errorf("performer: Q is %v, but the forms take points of R^%d", c.Q.Shape(), a.b.dim)
+		return nil, fmt.Errorf("performer: Q is %v, but the attention takes points of R^%d", c.Q.Shape(), a.b.dim)
 	}
 	if !c.PastK.IsZero() {
 		a.K, a.V = joined(c.PastK, c.K), joined(c.PastV, c.V)
 	}
 	a.setValid()
 	for _, u := range a.b.units {
-		if err := a.takes(u.form); err != nil {
+		if err := a.takes(u.attention); err != nil {
 			return nil, err
 		}
 	}
@@ -227,8 +227,8 @@ func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	if err := fitsPairs("Bias", c.Bias.IsZero(), c.Bias.Shape(), whole); err != nil {
 		return err
 	}
-	if c.Scores < NoScores || c.Scores > Weights {
-		return fmt.Errorf("performer: Scores = %d, want one of NoScores to Weights", c.Scores)
+	if c.Scores < NoScores || c.Scores > ScoresAfterSoftmax {
+		return fmt.Errorf("performer: Scores = %d, want one of NoScores to ScoresAfterSoftmax", c.Scores)
 	}
 	return nil
 }
@@ -316,35 +316,35 @@ func (a *tensorCall[T]) pastOf(b int) int {
 }
 
 // takes returns an error unless the form can do what the call asks for.
-func (a *tensorCall[T]) takes(form Attention[T]) error {
-	if _, ok := form.(exact[T]); ok {
+func (a *tensorCall[T]) takes(attention Attention[T]) error {
+	if _, ok := attention.(exact[T]); ok {
 		return nil
 	}
 	const want = "want an Exact, which has scores"
 	switch {
 	case !a.Bias.IsZero():
-		return fmt.Errorf("performer: Bias is %v for %T, %s", a.Bias.Shape(), form, want)
+		return fmt.Errorf("performer: Bias is %v for %T, %s", a.Bias.Shape(), attention, want)
 	case !a.Mask.IsZero() && !a.keyMask:
-		return fmt.Errorf("performer: Mask is %v for %T, %s, or a Mask with one row", a.Mask.Shape(), form, want)
+		return fmt.Errorf("performer: Mask is %v for %T, %s, or a Mask with one row", a.Mask.Shape(), attention, want)
 	case a.Scores != NoScores:
-		return fmt.Errorf("performer: Scores = %d for %T, %s", a.Scores, form, want)
+		return fmt.Errorf("performer: Scores = %d for %T, %s", a.Scores, attention, want)
 	}
-	if takesMasks(form) {
+	if takesMasks(attention) {
 		return nil
 	}
-	return a.takesAll(form)
+	return a.takesAll(attention)
 }
 
 // takesAll returns an error, which names the form, if there is a past or a key that does not count.
-func (a *tensorCall[T]) takesAll(form Attention[T]) error {
+func (a *tensorCall[T]) takesAll(attention Attention[T]) error {
 	for b := range a.Q.Batch {
 		if a.pastOf(b) != 0 {
-			return fmt.Errorf("performer: sequence %d has a past of %d, which %T cannot take", b, a.pastOf(b), form)
+			return fmt.Errorf("performer: sequence %d has a past of %d, which %T cannot take", b, a.pastOf(b), attention)
 		}
 	}
 	for i, valid := range a.valid {
 		if valid != nil {
-			return fmt.Errorf("performer: sequence %d has keys that do not count, which %T cannot take", i/(len(a.valid)/a.Q.Batch), form)
+			return fmt.Errorf("performer: sequence %d has keys that do not count, which %T cannot take", i/(len(a.valid)/a.Q.Batch), attention)
 		}
 	}
 	return nil
@@ -368,15 +368,15 @@ func (a *tensorCall[T]) Piece(i int) {
 	q, ok := stacked(a.Q, b, u)
 	dst, also := stacked(a.Out, b, u)
 	if ok && also && !a.perHead {
-		p := a.request(b, u.from, u.form)
+		p := a.request(b, u.from, u.attention)
 		p.q, p.dst = q, dst
-		answer(u.form, p)
+		answer(u.attention, p)
 		return
 	}
 	for h := u.from; h < u.to; h++ {
-		p := a.request(b, h, u.form)
+		p := a.request(b, h, u.attention)
 		p.dst = dense.Head(a.Out, b, h)
-		answer(u.form, p)
+		answer(u.attention, p)
 	}
 }
 
@@ -396,14 +396,14 @@ func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T
 }
 
 // request returns the request of one head of queries, without the matrices to write.
-func (a *tensorCall[T]) request(b, h int, form Attention[T]) request[T] {
+func (a *tensorCall[T]) request(b, h int, attention Attention[T]) request[T] {
 	keyHead := h / (a.Q.Heads / a.K.Heads)
 	p := request[T]{
 		q: dense.Head(a.Q, b, h), k: dense.Head(a.K, b, keyHead), v: dense.Head(a.V, b, keyHead),
 		heads: 1, processors: a.processors,
 		valid: a.validOf(b, h), past: a.pastOf(b),
 	}
-	if e, ok := form.(exact[T]); ok {
+	if e, ok := attention.(exact[T]); ok {
 		p.pairs, p.masked = a.pairs(b, h), e.placed()
 	}
 	return p

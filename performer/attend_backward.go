@@ -25,8 +25,8 @@ type Gradients[T dense.Float] struct {
 //
 // The time is three to four times that of Attend. AttendBackward returns an error in the cases of
 // Attend, if dout does not fit, if a form cannot be differentiated, and for LearnBias without Bias.
-func AttendBackward[T dense.Float](form Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
-	b, err := tensorsOf(form)
+func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
+	b, err := tensorsOf(attention)
 	if err != nil {
 		return Gradients[T]{}, err
 	}
@@ -34,7 +34,7 @@ func AttendBackward[T dense.Float](form Attention[T], c AttendArgs[T], dout dens
 }
 
 func (b *batch[T]) attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
-	a, err := newTensorCall(b.units[0].form, c)
+	a, err := newTensorCall(b.units[0].attention, c)
 	if err != nil {
 		return Gradients[T]{}, err
 	}
@@ -46,8 +46,8 @@ func (b *batch[T]) attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradie
 	}
 	dout.Check()
 	for _, u := range a.b.units {
-		if !takesMasksBackward(u.form) {
-			if err := a.takesAll(u.form); err != nil {
+		if !takesMasksBackward(u.attention) {
+			if err := a.takesAll(u.attention); err != nil {
 				return Gradients[T]{}, err
 			}
 		}
@@ -117,13 +117,13 @@ func (g *tensorGradients[T]) Piece(i int) {
 
 // head writes the gradients of one head of queries.
 func (g *tensorGradients[T]) head(b, h int, dk, dv dense.Matrix[T]) {
-	form := g.b.Head(h)
+	attention := g.b.Head(h)
 	p := gradientRequest[T]{
-		request: g.request(b, h, form),
+		request: g.request(b, h, attention),
 		dq:      dense.Head(g.Gradients.Q, b, h), dk: dk, dv: dv, dout: dense.Head(g.dout, b, h),
 	}
 	if g.LearnBias {
 		p.pairs.Gradient = dense.Head(g.pairs, b, h)
 	}
-	answerBackward(form, p)
+	answerBackward(attention, p)
 }

@@ -41,7 +41,7 @@ func TestAttendErrors(t *testing.T) {
 		with func(*performer.AttendArgs[float64])
 		want string
 	}{
-		{nil, func(c *performer.AttendArgs[float64]) {}, "performer: form is nil"},
+		{nil, func(c *performer.AttendArgs[float64]) {}, "performer: attention is nil"},
 		{exact, func(c *performer.AttendArgs[float64]) { c.K = dense.NewTensor[float64](2, 3, 5, 8) },
 			"performer: Q is [2 4 3 8], K is [2 3 5 8], V is [2 2 5 6], want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
 		{exact, func(c *performer.AttendArgs[float64]) { *c = performer.AttendArgs[float64]{} }, "want (B, H, Lq, d), (B, Hk, L, d), (B, Hk, L, dv), H a multiple of Hk"},
@@ -54,15 +54,15 @@ func TestAttendErrors(t *testing.T) {
 		{exact, func(c *performer.AttendArgs[float64]) { c.Lengths = []int{1, 6} }, "performer: Lengths has 6 at 1, want 0 to 5 keys"},
 		{exact, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](1, 3, 3, 5) }, "performer: Mask is [1 3 3 5], want sides of 1 or of [2 4 3 5]"},
 		{exact, func(c *performer.AttendArgs[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 6) }, "performer: Bias is [1 1 3 6], want at most 5 columns, one for each key"},
-		{exact, func(c *performer.AttendArgs[float64]) { c.Scores = 5 }, "performer: Scores = 5, want one of NoScores to Weights"},
+		{exact, func(c *performer.AttendArgs[float64]) { c.Scores = 5 }, "performer: Scores = 5, want one of NoScores to ScoresAfterSoftmax"},
 		{exact, func(c *performer.AttendArgs[float64]) { c.Out = dense.NewTensor[float64](2, 4, 3, 8) }, "performer: Out is [2 4 3 8], want [2 4 3 6]"},
 		{batch, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], K is [2 2 5 8], want heads of a Batch of 3 heads of queries and 3 of keys"},
-		{other, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], but the forms take points of R^7"},
+		{other, func(c *performer.AttendArgs[float64]) {}, "performer: Q is [2 4 3 8], but the attention takes points of R^7"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Bias = dense.NewTensor[float64](1, 1, 3, 5) },
 			"performer: Bias is [1 1 3 5] for *performer.linear[float64], want an Exact, which has scores"},
 		{linear, func(c *performer.AttendArgs[float64]) { c.Mask = dense.NewTensor[bool](1, 1, 3, 5) },
 			"performer: Mask is [1 1 3 5] for *performer.linear[float64], want an Exact, which has scores, or a Mask with one row"},
-		{linear, func(c *performer.AttendArgs[float64]) { c.Scores = performer.Weights },
+		{linear, func(c *performer.AttendArgs[float64]) { c.Scores = performer.ScoresAfterSoftmax },
 			"performer: Scores = 4 for *performer.linear[float64], want an Exact, which has scores"},
 		{plainForm{}, func(c *performer.AttendArgs[float64]) {
 			c.PastK, c.PastV = dense.NewTensor[float64](2, 2, 4, 8), dense.NewTensor[float64](2, 2, 4, 6)

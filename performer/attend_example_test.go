@@ -21,7 +21,7 @@ func ExampleAttend() {
 		Q: zeros(2), K: zeros(1), V: dense.TensorOf(1, 2, 1, 1, []float64{9, 90}),
 		PastK: zeros(2), PastV: dense.TensorOf(1, 2, 2, 1, []float64{3, 6, 30, 60}),
 		Bias:   dense.TensorOf(1, 1, 2, 3, []float64{math.Inf(-1), 0, 0, 0, 0, 0}),
-		Scores: performer.Weights,
+		Scores: performer.ScoresAfterSoftmax,
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -15,13 +15,13 @@ func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
 	parallel.Rows(dst.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
 		tiles.Raw(scores, rows, p.q.RowRange(lo, hi), p.k)
-		if a.Scores >= CappedScores {
+		if a.Scores >= ScoresAfterSoftcap {
 			tiles.Cap(scores, rows)
 		}
-		if a.Scores < BiasedScores {
+		if a.Scores < ScoresAfterBias {
 			return
 		}
-		if a.Scores == Weights {
+		if a.Scores == ScoresAfterSoftmax {
 			weighSeen(scores, &mask, rows, lo)
 		} else {
 			mask.AddTo(rows, lo)

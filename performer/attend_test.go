@@ -135,7 +135,7 @@ func testAttend[T dense.Float](t *testing.T) {
 			score := 64 * densetest.Roundoff[T]()
 			output := 40 * score
 			for stage, w := range map[performer.Scores]dense.Tensor[float64]{
-				performer.RawScores: want.raw, performer.CappedScores: want.capped, performer.BiasedScores: want.biased, performer.Weights: want.weights,
+				performer.ScoresAfterMatMul: want.raw, performer.ScoresAfterSoftcap: want.capped, performer.ScoresAfterBias: want.biased, performer.ScoresAfterSoftmax: want.weights,
 			} {
 				given.Scores = stage
 				got, err := performer.Attend(form, given)

@@ -7,81 +7,76 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Attention is attention: exact or linear. Forward maps queries q (Lq×d),
-// keys k (Lk×d) and values v (Lk×dv) to outputs (Lq×dv), which it writes into
-// dst and returns; a zero dst is allocated. [Linear] and [Exact] are Forms.
+// Attention computes outputs (Lq×dv) from queries q (Lq×d), keys k (Lk×d) and values v (Lk×dv).
+// Forward writes the outputs into dst and returns dst; a zero dst is allocated. [Exact], [Linear],
+// [Landmarks] and [Batch] are Attention.
 type Attention[T dense.Float] interface {
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Differentiable is a [Attention] that also takes gradients with respect to its outputs
-// back to gradients with respect to queries, keys and values: what training through
-// attention needs. [Linear], [Exact], [Landmarks] and
-// [Batch] are Differentiable, and so is attention of package clusters.
+// Differentiable is an [Attention] with gradients. [Exact], [Linear], [Landmarks], [Batch] and
+// attention of package clusters are Differentiable.
 type Differentiable[T dense.Float] interface {
 	Attention[T]
 
-	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where out is what
-	// Forward makes of q (Lq×d), k (Lk×d) and v (Lk×dv), with respect to q, k and v
-	// into dq, dk and dv, and returns them; a zero one is allocated. So where dout
-	// (Lq×dv) is the gradient of any loss with respect to out, they are those of the
-	// loss.
+	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and
+	// v (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result
+	// of Forward. If dout (Lq×dv) is the gradient of a loss with respect to out, then dq, dk and dv
+	// are the gradients of the loss. Backward does not need the outputs of Forward.
 	//
-	// The outputs are not asked for. dq, dk and dv must not overlap each other nor
-	// an input. Backward panics if a shape does not fit, and if CanBackward is an
-	// error.
+	// dq, dk and dv must not overlap each other nor an input. Backward panics if a shape does not fit,
+	// and with the text of CanBackward if CanBackward returns an error.
 	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
 
-	// CanBackward returns nil if the form can be differentiated, and an error that
-	// says why not otherwise. It is always the same.
+	// CanBackward returns nil if the attention has gradients. Otherwise the error says why not.
+	// CanBackward returns the same at every call.
 	CanBackward() error
 }
 
-// Streaming is a [Attention] that also attends over streams of tokens. [Linear], [Exact], [Landmarks],
-// [Batch] and attention of package clusters are Streaming.
+// Streaming is an [Attention] that also attends over a stream of tokens. [Exact], [Linear],
+// [Landmarks], [Batch] and attention of package clusters are Streaming.
 type Streaming[T dense.Float] interface {
 	Attention[T]
 
 	// NewState returns an empty [State] for queries and keys of dimension d and values of dimension
-	// dv. The error says why the form has none.
+	// dv. The error says why the attention has no State.
 	NewState(d, dv int) (*State[T], error)
 }
 
-// Description says what a form of attention computes.
+// Description says what an [Attention] computes.
 type Description struct {
-	Causal       bool // query i sees the keys j ≤ i only
-	Unnormalised bool // outputs are sums of values, not averages
-	Rowwise      bool // an output depends neither on other queries nor on how many there are
-	Dim          int  // of queries and keys; 0 for any
+	Causal             bool // query i sees the keys j ≤ i only
+	Unnormalised       bool // outputs are sums of values, not averages
+	IndependentQueries bool // output i depends neither on other queries nor on their number
+	Dim                int  // dimension of queries and keys; 0 for any
 }
 
-// Described is a [Attention] that says what it computes. All forms of this package do, but a [Batch],
-// whose heads have forms of their own. [NewBatch] and package audit hold a form of another package to
-// its Description, if it has one.
+// Described is an [Attention] that says what it computes. All attention of this package is Described
+// except [Batch], whose heads have a Description each. [NewBatch] and package audit check the
+// Description of attention of other packages.
 type Described interface {
-	// Describe returns the same Description at every call. It panics if no constructor has made the
-	// form.
+	// Describe returns the same Description at every call. Describe panics unless a constructor has
+	// made the attention.
 	Describe() Description
 }
 
-// description returns the Description of a form, which is zero if there is none.
-func description[T dense.Float](form Attention[T]) Description {
-	if d, ok := form.(Described); ok {
+// description returns the Description of an attention, or a zero Description if it has none.
+func description[T dense.Float](attention Attention[T]) Description {
+	if d, ok := attention.(Described); ok {
 		return d.Describe()
 	}
 	return Description{}
 }
 
-// canBackward returns why a form cannot be differentiated, or nil.
-func canBackward[T dense.Float](form Attention[T]) error {
-	if f, ok := form.(Differentiable[T]); ok {
+// canBackward returns nil if the attention has gradients, and otherwise an error that says why not.
+func canBackward[T dense.Float](attention Attention[T]) error {
+	if f, ok := attention.(Differentiable[T]); ok {
 		return f.CanBackward()
 	}
-	return fmt.Errorf("performer: %T has no derivatives, want a Differentiable", form)
+	return fmt.Errorf("performer: %T has no derivatives, want a Differentiable", attention)
 }
 
-// newGradients checks the shapes, but for those that checkShapes does, and allocates
-// what is to be allocated.
+// newGradients panics unless dout (Lq×dv) fits q and v. It allocates dq, dk and dv if they are zero.
 func newGradients[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T]) sums.Gradients[T] {
 	dout.Check()
 	if dout.Rows != q.Rows || dout.Cols != v.Cols {

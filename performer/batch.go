@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Batch is attention over many heads, a [Attention], and over many sequences in one call. Rows are
+// Batch is attention over many heads, an [Attention], and over many sequences in one call. Rows are
 // tokens, one sequence after another. Heads are blocks of columns: columns h·d … (h+1)·d−1 of q and
 // h·dv … (h+1)·dv−1 of the output are head h. A Batch does not transpose or copy heads. There may
 // be fewer heads of keys and values than of queries (grouped or multi-query attention): head h of H
@@ -45,7 +45,7 @@ type Batch[T dense.Float] interface {
 	// for each key. With a dst, it allocates nothing once that memory is there, if the forms do not.
 	//
 	// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
-	// shapes if they do not fit. It also panics if a form of another package that is not [Maskable]
+	// shapes if they do not fit. It also panics if a form of another package that is not [PrefixAttention]
 	// would have to leave out keys or has a past.
 	ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T]
 
@@ -67,7 +67,7 @@ type Batch[T dense.Float] interface {
 	// gradient of the query is zero, and the query adds nothing to other gradients, even if it holds
 	// NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the contents
 	// of the padding nor on its length, to the last bit. A form of another package gets all rows as
-	// they are, unless it is bidirectional and [Maskable].
+	// they are, unless it is bidirectional and [PrefixAttention].
 	//
 	// If all rows count, dq has the bits that Backward of the form gives for views of each head, and so
 	// have dk and dv if every head of queries has its own head of keys. GOMAXPROCS processors share
@@ -115,8 +115,8 @@ var (
 
 // unit is a run of heads that are computed together.
 type unit[T dense.Float] struct {
-	form     Attention[T]
-	from, to int
+	attention Attention[T]
+	from, to  int
 }
 
 // NewBatch returns attention with the given numbers of heads of queries, and of keys and values.
@@ -125,14 +125,14 @@ type unit[T dense.Float] struct {
 // The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
 // many for memory, a number of forms other than 1 and heads, a nil form, and forms that take
 // queries of different dimensions.
-func NewBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (Batch[T], error) {
+func NewBatch[T dense.Float](heads, keyHeads int, attentions ...Attention[T]) (Batch[T], error) {
 	var b any
 	var err error
-	switch forms := any(forms).(type) {
+	switch attentions := any(attentions).(type) {
 	case []Attention[float32]:
-		b, err = batch32(heads, keyHeads, forms)
+		b, err = batch32(heads, keyHeads, attentions)
 	case []Attention[float64]:
-		b, err = batch64(heads, keyHeads, forms)
+		b, err = batch64(heads, keyHeads, attentions)
 	}
 	if err != nil {
 		return nil, err
@@ -141,47 +141,47 @@ func NewBatch[T dense.Float](heads, keyHeads int, forms ...Attention[T]) (Batch[
 }
 
 //go:noinline
-func batch32(heads, keyHeads int, forms []Attention[float32]) (any, error) {
-	return newBatch(heads, keyHeads, forms)
+func batch32(heads, keyHeads int, attentions []Attention[float32]) (any, error) {
+	return newBatch(heads, keyHeads, attentions)
 }
 
 //go:noinline
-func batch64(heads, keyHeads int, forms []Attention[float64]) (any, error) {
-	return newBatch(heads, keyHeads, forms)
+func batch64(heads, keyHeads int, attentions []Attention[float64]) (any, error) {
+	return newBatch(heads, keyHeads, attentions)
 }
 
-func newBatch[T dense.Float](heads, keyHeads int, forms []Attention[T]) (*batch[T], error) {
+func newBatch[T dense.Float](heads, keyHeads int, attentions []Attention[T]) (*batch[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("performer: %w", err)
 	}
-	if len(forms) != 1 && len(forms) != heads {
-		return nil, fmt.Errorf("performer: %d forms, want one, or one for each of %d heads", len(forms), heads)
+	if len(attentions) != 1 && len(attentions) != heads {
+		return nil, fmt.Errorf("performer: %d attentions, want one, or one for each of %d heads", len(attentions), heads)
 	}
 	b := &batch[T]{heads: heads, keyHeads: keyHeads}
-	for i, form := range forms {
-		if isNil(form) {
-			return nil, fmt.Errorf("performer: form %d is nil", i)
+	for i, attention := range attentions {
+		if isNil(attention) {
+			return nil, fmt.Errorf("performer: attention %d is nil", i)
 		}
-		switch d := description(form).Dim; {
+		switch d := description(attention).Dim; {
 		case d == 0:
 		case b.dim == 0:
 			b.dim = d
 		case b.dim != d:
-			return nil, fmt.Errorf("performer: form %d takes points of R^%d, a form before it of R^%d, want the same", i, d, b.dim)
+			return nil, fmt.Errorf("performer: attention %d takes points of R^%d, one before it of R^%d, want the same", i, d, b.dim)
 		}
 	}
 	group := heads / keyHeads
-	if len(forms) == 1 {
-		u := unit[T]{form: forms[0], to: 1}
-		if shares(u.form) {
+	if len(attentions) == 1 {
+		u := unit[T]{attention: attentions[0], to: 1}
+		if shares(u.attention) {
 			u.to = group
 		}
 		b.units, b.count = []unit[T]{u}, heads/u.to
 		return b, nil
 	}
 	for h := 0; h < heads; {
-		u := unit[T]{form: forms[h], from: h, to: h + 1}
-		for shares(u.form) && u.to%group != 0 && forms[u.to] == u.form {
+		u := unit[T]{attention: attentions[h], from: h, to: h + 1}
+		for shares(u.attention) && u.to%group != 0 && attentions[u.to] == u.attention {
 			u.to++
 		}
 		b.units = append(b.units, u)
@@ -192,14 +192,14 @@ func newBatch[T dense.Float](heads, keyHeads int, forms []Attention[T]) (*batch[
 }
 
 // isNil reports whether there is no form: nil, or a nil pointer of some type.
-func isNil[T dense.Float](form Attention[T]) bool {
-	v := reflect.ValueOf(form)
+func isNil[T dense.Float](attention Attention[T]) bool {
+	v := reflect.ValueOf(attention)
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 // shares reports whether the form sums keys once for all heads that read them.
-func shares[T dense.Float](form Attention[T]) bool {
-	p, ok := form.(maskedForm[T])
+func shares[T dense.Float](attention Attention[T]) bool {
+	p, ok := attention.(maskedAttention[T])
 	return ok && p.shares()
 }
 
@@ -209,7 +209,7 @@ func (b *batch[T]) unit(i int) unit[T] {
 		return b.units[i]
 	}
 	u := b.units[0]
-	return unit[T]{form: u.form, from: i * u.to, to: (i + 1) * u.to}
+	return unit[T]{attention: u.attention, from: i * u.to, to: (i + 1) * u.to}
 }
 
 func (b *batch[T]) Dims() (heads, keyHeads, d int) { return b.heads, b.keyHeads, b.dim }
@@ -219,7 +219,7 @@ func (b *batch[T]) Head(head int) Attention[T] {
 		panic(fmt.Sprintf("performer: head %d of a Batch of %d heads", head, b.heads))
 	}
 	at, _ := slices.BinarySearchFunc(b.units, head, func(u unit[T], head int) int { return cmp.Compare(u.to-1, head) })
-	return b.units[min(at, len(b.units)-1)].form
+	return b.units[min(at, len(b.units)-1)].attention
 }
 
 func (b *batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
@@ -250,15 +250,15 @@ func (b *batch[T]) takes(keys int, s Sequences, can func(Attention[T]) bool) err
 		return nil
 	}
 	for _, u := range b.units {
-		if can(u.form) {
+		if can(u.attention) {
 			continue
 		}
-		d, described := u.form.(Described)
+		d, described := u.attention.(Described)
 		ignores := described && !d.Describe().Causal
 		from := layout.Starts(nil, s.lengthsOfKeys(), keys)
 		for i := range len(from) - 1 {
 			if s.keysIn(from[i], from[i+1]) != nil || !ignores && s.pastOf(i) != 0 {
-				return fmt.Errorf("performer: sequence %d has keys that do not count or a past, which %T cannot take", i, u.form)
+				return fmt.Errorf("performer: sequence %d has keys that do not count or a past, which %T cannot take", i, u.attention)
 			}
 		}
 	}
@@ -285,7 +285,7 @@ func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 		return fmt.Errorf("performer: k is %d×%d, v is %d×%d, want as many values as keys", k.Rows, k.Cols, v.Rows, v.Cols)
 	}
 	if d := q.Cols / b.heads; b.dim != 0 && d != b.dim {
-		return fmt.Errorf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the forms take points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim)
+		return fmt.Errorf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the attention takes points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim)
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (c *batched[T]) piece(i, processors int) {
 	u := c.b.unit(at)
 	p := c.requestOf(sequence, u, processors)
 	p.dst = c.heads(c.dst, sequence, u)
-	answer(u.form, p)
+	answer(u.attention, p)
 }
 
 // requestOf returns the request to a unit in a sequence, without the matrices to write.
@@ -361,13 +361,13 @@ func (c *batched[T]) keyHead(m dense.Matrix[T], sequence int, u unit[T]) dense.M
 
 func (b *batch[T]) NewState(d, dv int) (*State[T], error) {
 	if len(b.units) == 1 {
-		return newState(b.heads, b.keyHeads, d, dv, []Attention[T]{b.units[0].form})
+		return newState(b.heads, b.keyHeads, d, dv, []Attention[T]{b.units[0].attention})
 	}
-	forms := make([]Attention[T], b.heads)
+	attentions := make([]Attention[T], b.heads)
 	for _, u := range b.units {
 		for h := u.from; h < u.to; h++ {
-			forms[h] = u.form
+			attentions[h] = u.attention
 		}
 	}
-	return newState(b.heads, b.keyHeads, d, dv, forms)
+	return newState(b.heads, b.keyHeads, d, dv, attentions)
 }

@@ -36,7 +36,7 @@ func (b *batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 
 func (b *batch[T]) CanBackward() error {
 	for _, u := range b.units {
-		if err := canBackward(u.form); err != nil {
+		if err := canBackward(u.attention); err != nil {
 			return err
 		}
 	}
@@ -72,5 +72,5 @@ func (c *batched[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], proce
 		request: c.requestOf(sequence, u, processors),
 		dq:      c.heads(c.dq, sequence, u), dk: dk, dv: dv, dout: c.heads(c.dout, sequence, u),
 	}
-	answerBackward(u.form, p)
+	answerBackward(u.attention, p)
 }

@@ -62,7 +62,7 @@ func TestBatchOfOtherShapes(t *testing.T) {
 
 func TestBatchOfHeadsErrors(t *testing.T) {
 	_, err := NewBatch[float32](2, 2, nil)
-	assert.EqualError(t, err, "performer: form 0 is nil")
+	assert.EqualError(t, err, "performer: attention 0 is nil")
 	_, err = NewBatch[float32](0, 0, must.Have(NewExact[float32](ExactOptions{})))
 	assert.EqualError(t, err, "performer: heads = 0, keyHeads = 0, want at least 1 and heads a multiple of keyHeads")
 	h := must.Have(NewBatch[float32](3, 3, must.Have(NewExact[float32](ExactOptions{}))))

@@ -312,9 +312,9 @@ func TestBatchErrors(t *testing.T) {
 		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []Attention[float32]{exact}},
 		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []Attention[float32]{exact}},
 		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []Attention[float32]{exact}},
-		"performer: 0 forms, want one, or one for each of 4 heads":                             {4, 2, nil},
-		"performer: 2 forms, want one, or one for each of 4 heads":                             {4, 2, []Attention[float32]{exact, exact}},
-		"performer: form 1 is nil": {2, 2, []Attention[float32]{exact, nil}},
+		"performer: 0 attentions, want one, or one for each of 4 heads":                        {4, 2, nil},
+		"performer: 2 attentions, want one, or one for each of 4 heads":                        {4, 2, []Attention[float32]{exact, exact}},
+		"performer: attention 1 is nil":                                                        {2, 2, []Attention[float32]{exact, nil}},
 	} {
 		_, err := NewBatch(c.heads, c.keyHeads, c.forms...)
 		assert.EqualError(t, err, want)
@@ -332,7 +332,7 @@ func TestBatchErrors(t *testing.T) {
 		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(7, 5), Sequences{}) },
 		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(6, 6), Sequences{}) },
 		"dense: destination is 5×8, want 5×12":                                                                 func() { b.ForwardSequences(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the forms take points of R^3":              func() { reLUs.ForwardSequences(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
+		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the attention takes points of R^3":         func() { reLUs.ForwardSequences(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
 		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(Sequences{Keys: []int{7}}),
 		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
 		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),

@@ -114,7 +114,7 @@ func testMasksWrittenOut[T dense.Float](t *testing.T) {
 					"biases": {Bias: bias, LearnBias: true}, "a row and biases": {Mask: row, Bias: dense.NewTensor[T](1, 1, 1, n)},
 				} {
 					name := fmt.Sprintf("%s, %s, without %v, %+v", form, place, holes, e)
-					c.Mask, c.Bias, c.LearnBias, c.Scores = m.Mask, m.Bias, m.LearnBias, performer.Weights
+					c.Mask, c.Bias, c.LearnBias, c.Scores = m.Mask, m.Bias, m.LearnBias, performer.ScoresAfterSoftmax
 					r := must.Have(performer.Attend[T](e, c))
 					c.Scores = performer.NoScores
 					g := must.Have(performer.AttendBackward[T](e, c, dout))

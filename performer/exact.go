@@ -121,7 +121,7 @@ type Exact[T dense.Float] interface {
 	// more memory than the machine has, or if there are Bits with a Softcap or a Slope.
 	NewState(d, dv int) (*State[T], error)
 
-	// Describe returns the options, and any dimension. Bidirectional attention is Rowwise, unless it
+	// Describe returns the options, and any dimension. Bidirectional attention is IndependentQueries, unless it
 	// has a Window or a Slope, which look at the place of a query.
 	Describe() Description
 
@@ -190,7 +190,7 @@ var (
 func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
 
 func (e exact[T]) Describe() Description {
-	return Description{Causal: e.Causal, Unnormalised: e.Unnormalised, Rowwise: !e.Causal && !e.placed()}
+	return Description{Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed()}
 }
 
 func (e exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {

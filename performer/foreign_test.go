@@ -58,13 +58,13 @@ func TestNilForms(t *testing.T) {
 		nil, (*wrapped)(nil),
 	} {
 		_, err := performer.NewBatch(1, 1, form)
-		assert.EqualError(t, err, "performer: form 0 is nil", "%T", form)
+		assert.EqualError(t, err, "performer: attention 0 is nil", "%T", form)
 		_, err = audit.Measure(t.Context(), exact, x, x, x, audit.Options{}, src, form)
 		assert.EqualError(t, err, "audit: approximation 0 is nil", "%T", form)
 		_, err = audit.Measure(t.Context(), form, x, x, x, audit.Options{}, src, performer.Attention[float64](exact))
 		assert.EqualError(t, err, "audit: exact is nil", "%T", form)
 		_, err = performer.Attend(form, performer.AttendArgs[float64]{})
-		assert.EqualError(t, err, "performer: form is nil", "%T", form)
+		assert.EqualError(t, err, "performer: attention is nil", "%T", form)
 	}
 	var none performer.Exact[float64]
 	_, err := audit.Choose(t.Context(), none, x, x, x, 0.1, audit.ChooseOptions{}, src)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Landmarks is softmax attention by landmarks, a [Attention]: with the weights A_ij = exp(s·q_iᵀk_j) of
+// Landmarks is softmax attention by landmarks, an [Attention]: with the weights A_ij = exp(s·q_iᵀk_j) of
 // [Exact] and landmarks z_1 … z_r, it replaces A by
 //
 //	Â_ij = κ(q_i, Z)·κ(Z, Z)⁻¹·κ(Z, k_j),  κ(x, y) = exp(s·xᵀy),
@@ -105,7 +105,7 @@ type Landmarks[T dense.Float] interface {
 	NewState(d, dv int) (*State[T], error)
 
 	// Describe returns what is approximated, and the dimension of landmarks that are given or of means.
-	// Bidirectional attention is Rowwise: landmarks depend on keys alone.
+	// Bidirectional attention is IndependentQueries: landmarks depend on keys alone.
 	Describe() Description
 
 	// Chosen returns the rows of k, in ascending order, that a call with the keys k takes for landmarks:

@@ -99,7 +99,7 @@ type Linear[T dense.Float] interface {
 	// below 1, or if the sums take more memory than the machine has.
 	NewState(d, dv int) (*State[T], error)
 
-	// Describe returns the options and the dimension of the maps. Bidirectional attention is Rowwise.
+	// Describe returns the options and the dimension of the maps. Bidirectional attention is IndependentQueries.
 	Describe() Description
 
 	// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
@@ -261,7 +261,7 @@ var (
 )
 
 func (a *linear[T]) Describe() Description {
-	return Description{Causal: a.opts.Causal, Unnormalised: a.opts.Unnormalised, Rowwise: !a.opts.Causal, Dim: a.d}
+	return Description{Causal: a.opts.Causal, Unnormalised: a.opts.Unnormalised, IndependentQueries: !a.opts.Causal, Dim: a.d}
 }
 
 func (a *linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {

@@ -79,11 +79,11 @@ func onnxNodes() []onnxNode {
 			add(strings.Replace(name, "_sizes", "", 1)+"_with_past_and_present", kind.node, mask(4, 18), past)
 		}
 		name := rank + "_with_past_and_present_qk_matmul"
-		add(name, usual, mask(4, 18), past, scores(performer.RawScores))
-		add(name+"_bias", usual, mask(4, 18), past, scores(performer.BiasedScores))
+		add(name, usual, mask(4, 18), past, scores(performer.ScoresAfterMatMul))
+		add(name+"_bias", usual, mask(4, 18), past, scores(performer.ScoresAfterBias))
 	}
-	add("3d_with_past_and_present_qk_matmul_softcap", usual, mask(4, 18), past, softcap(2), scores(performer.CappedScores))
-	add("3d_with_past_and_present_qk_matmul_softmax", usual, mask(4, 18), past, scores(performer.Weights))
+	add("3d_with_past_and_present_qk_matmul_softcap", usual, mask(4, 18), past, softcap(2), scores(performer.ScoresAfterSoftcap))
+	add("3d_with_past_and_present_qk_matmul_softmax", usual, mask(4, 18), past, scores(performer.ScoresAfterSoftmax))
 	small := [4]int{1, 3, 2, 4}
 	add("3d_transpose_verification", onnxNode{q: small, k: small, v: small})
 
@@ -97,18 +97,18 @@ func onnxNodes() []onnxNode {
 	add("4d_attn_mask_bool_4d", usual, mask(2, 3, 4, 6), boolean)
 	add("4d_diff_heads_with_past_and_present_mask3d", wide, mask(2, 1, 4, 18), past)
 	add("4d_diff_heads_with_past_and_present_mask4d", wide, mask(2, 3, 4, 18), past)
-	add("4d_with_qk_matmul", usual, scores(performer.RawScores))
-	add("4d_with_qk_matmul_bias", usual, mask(4, 6), scores(performer.BiasedScores))
-	add("4d_with_qk_matmul_softcap", usual, mask(4, 6), softcap(2), scores(performer.CappedScores))
-	add("4d_with_qk_matmul_softmax", usual, mask(4, 6), scores(performer.Weights))
+	add("4d_with_qk_matmul", usual, scores(performer.ScoresAfterMatMul))
+	add("4d_with_qk_matmul_bias", usual, mask(4, 6), scores(performer.ScoresAfterBias))
+	add("4d_with_qk_matmul_softcap", usual, mask(4, 6), softcap(2), scores(performer.ScoresAfterSoftcap))
+	add("4d_with_qk_matmul_softmax", usual, mask(4, 6), scores(performer.ScoresAfterSoftmax))
 	for _, rank := range []string{"3d", "4d"} {
 		sides := mask(2, 1, 4, 18)
 		if rank == "4d" {
 			sides = mask(2, 3, 4, 18)
 		}
 		name := "4d_with_past_and_present_qk_matmul_bias_" + rank + "_mask"
-		add(name, usual, sides, past, scores(performer.BiasedScores))
-		add(name+"_causal", usual, sides, past, scores(performer.BiasedScores), causal)
+		add(name, usual, sides, past, scores(performer.ScoresAfterBias))
+		add(name+"_causal", usual, sides, past, scores(performer.ScoresAfterBias), causal)
 	}
 	add("4d_diff_heads_mask4d_padded_kv", wide, mask(2, 3, 4, 4), nonpad(3, 4))
 	q, k = [4]int{1, 1, 4, 8}, [4]int{1, 1, 6, 8}
@@ -132,9 +132,9 @@ func onnxNodes() []onnxNode {
 	two := onnxNode{q: q, k: q, v: q, boolean: true}
 	add("causal_boolmask_nan_robustness", two, causal, mask(2, 2), rows("10 00"))
 	add("23_boolmask_fullymasked_row_nan_robustness", two, mask(2, 2), rows("00 11"))
-	add("23_fullymasked_qk_matmul_output_mode3_zero", two, mask(2, 2), rows("00 11"), scores(performer.Weights))
-	add("24_fullymasked_qk_matmul_output_mode3_zero", two, mask(2, 2), rows("00 11"), scores(performer.Weights))
-	add("24_qk_matmul_output_mode3_softmax_precision", two, mask(2, 2), rows("00 11"), scores(performer.Weights), half)
+	add("23_fullymasked_qk_matmul_output_mode3_zero", two, mask(2, 2), rows("00 11"), scores(performer.ScoresAfterSoftmax))
+	add("24_fullymasked_qk_matmul_output_mode3_zero", two, mask(2, 2), rows("00 11"), scores(performer.ScoresAfterSoftmax))
+	add("24_qk_matmul_output_mode3_softmax_precision", two, mask(2, 2), rows("00 11"), scores(performer.ScoresAfterSoftmax), half)
 
 	cache := onnxNode{q: [4]int{2, 3, 4, 8}, k: [4]int{2, 3, 8, 8}, v: [4]int{2, 3, 8, 8}, nonpad: []int{6, 7}}
 	add("local_window", usual, causal, left)
@@ -149,7 +149,7 @@ func onnxNodes() []onnxNode {
 	add("local_window_ext_cache_float16_mask", cache, causal, left, mask(1, 8), half)
 	add("3d_local_window", onnxNode{q: [4]int{2, 4, 4, 8}, k: [4]int{2, 1, 6, 8}, v: [4]int{2, 1, 6, 6}}, causal, left)
 	add("local_window_gqa_rank4_mask", onnxNode{q: [4]int{2, 4, 4, 8}, k: [4]int{2, 2, 6, 8}, v: [4]int{2, 2, 6, 6}},
-		causal, left, mask(2, 4, 4, 6), boolean, softcap(2), scores(performer.Weights))
+		causal, left, mask(2, 4, 4, 6), boolean, softcap(2), scores(performer.ScoresAfterSoftmax))
 	slices.SortFunc(all, func(a, b onnxNode) int { return strings.Compare(a.name, b.name) })
 	return all
 }

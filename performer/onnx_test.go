@@ -187,7 +187,7 @@ func (n onnxNode) truth(in onnxInputs) onnxTruth {
 					biased[j] = capped + bias
 					open = open || !math.IsInf(bias, -1)
 					scores[j] = map[performer.Scores]float64{
-						performer.RawScores: s, performer.CappedScores: capped, performer.BiasedScores: biased[j],
+						performer.ScoresAfterMatMul: s, performer.ScoresAfterSoftcap: capped, performer.ScoresAfterBias: biased[j],
 					}[n.scores]
 				}
 				if !open {
@@ -200,7 +200,7 @@ func (n onnxNode) truth(in onnxInputs) onnxTruth {
 				}
 				for j, x := range biased {
 					p := math.Exp(x) / sum
-					if n.scores == performer.Weights {
+					if n.scores == performer.ScoresAfterSoftmax {
 						scores[j] = p
 					}
 					for c := range dv {
@@ -261,7 +261,7 @@ func testONNXAttention[T dense.Float](t *testing.T) {
 			u := densetest.Roundoff[T]()
 			score := u * float64(n.q[3]+16) * (want.largestScore + 1)
 			output := 2*score + u*float64(n.past+n.k[2]+16)
-			if n.scores == performer.Weights {
+			if n.scores == performer.ScoresAfterSoftmax {
 				score = output
 			}
 			n.near(t, "outputs", want.y, got.Out.Data, output)
@@ -379,7 +379,7 @@ func (n onnxNode) row() string {
 		results += ", `K`, `V`"
 	}
 	if n.scores != performer.NoScores {
-		names := []string{"", "RawScores", "CappedScores", "BiasedScores", "Weights"}
+		names := []string{"", "ScoresAfterMatMul", "ScoresAfterSoftcap", "ScoresAfterBias", "ScoresAfterSoftmax"}
 		field(&fields, true, "Scores: %s", names[n.scores])
 		results += ", `Scores`"
 	}

@@ -32,8 +32,8 @@ func gradientsOf[T dense.Float](p gradientRequest[T]) sums.Gradients[T] {
 	return sums.Gradients[T]{DQ: p.dq, DK: p.dk, DV: p.dv, Q: p.q, K: p.k, V: p.v, DOut: p.dout}
 }
 
-// maskedForm is a form that can leave out keys and take a past.
-type maskedForm[T dense.Float] interface {
+// maskedAttention is a form that can leave out keys and take a past.
+type maskedAttention[T dense.Float] interface {
 	Attention[T]
 
 	// attend answers a request, whose shapes fit. A query that sees no key gets zero.
@@ -43,7 +43,7 @@ type maskedForm[T dense.Float] interface {
 	shares() bool
 }
 
-// maskedDifferentiable is a maskedForm that also takes gradients back.
+// maskedDifferentiable is a maskedAttention that also takes gradients back.
 type maskedDifferentiable[T dense.Float] interface {
 	Differentiable[T]
 

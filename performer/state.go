@@ -92,8 +92,8 @@ type remembering[T dense.Float] interface {
 }
 
 // constructorOf returns what makes the memory of a form, or nil if the form has no State.
-func constructorOf[T dense.Float](form Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	switch f := form.(type) {
+func constructorOf[T dense.Float](attention Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	switch f := attention.(type) {
 	case remembering[T]:
 		return f.newMemory
 	case streams.Source[T]:
@@ -111,7 +111,7 @@ func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memor
 }
 
 // newState returns the State of one form for all heads, or of one for each head of queries.
-func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Attention[T]) (*State[T], error) {
+func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[T]) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
 	}
@@ -125,13 +125,13 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Attention[T]) (
 	s := &State[T]{heads: heads, keyHeads: keyHeads, d: d, dv: dv}
 	group := heads / keyHeads
 	for from := 0; from < heads; {
-		form, to := forms[0], heads
-		if len(forms) > 1 {
-			form, to = forms[from], runOf(forms, from, group)
+		attention, to := attentions[0], heads
+		if len(attentions) > 1 {
+			attention, to = attentions[from], runOf(attentions, from, group)
 		}
-		newMemory := constructorOf(form)
+		newMemory := constructorOf(attention)
 		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the form of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, form)
+			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, attention)
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
@@ -145,12 +145,12 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, forms []Attention[T]) (
 
 // runOf returns the end of the heads from head from on that have the same form and can be
 // kept together: heads of one group, or complete groups.
-func runOf[T dense.Float](forms []Attention[T], from, group int) int {
+func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
 	to := from + 1
-	if constructorOf(forms[from]) == nil {
+	if constructorOf(attentions[from]) == nil {
 		return to // a form of another's may hold what cannot be compared
 	}
-	for to < len(forms) && forms[to] == forms[from] && (from%group == 0 || to%group != 0) {
+	for to < len(attentions) && attentions[to] == attentions[from] && (from%group == 0 || to%group != 0) {
 		to++
 	}
 	if n := to - from; n > group {

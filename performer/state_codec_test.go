@@ -183,7 +183,7 @@ func TestStateHostile(t *testing.T) {
 		"performer: state with runs of heads = 9, want 1":                                               word(28, 9),
 		fmt.Sprintf("performer: state of 9223372036854775808 tokens, want at most %d", frame.MaxTokens): word(36, 1<<31),
 		"performer: state with flags 0x3, want 0x2 (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters, 128 codes)": word(40, 3),
-		"performer: state with heads of a form = 2, want 1":                                 word(44, 2),
+		"performer: state with heads of an attention = 2, want 1":                           word(44, 2),
 		"performer: state with m = 2147483648, want 4":                                      word(48, 1<<31),
 		"performer: state with reserved word = 9, want 0":                                   word(52, 9),
 		"performer: state with scale = 2, want 0":                                           word(60, 0x40000000),

@@ -28,12 +28,12 @@ func (s *State[T]) Merge(other *State[T]) error {
 		return fmt.Errorf("performer: other has %d heads over %d with d = %d and dv = %d, the state %d heads over %d with d = %d and dv = %d",
 			other.heads, other.keyHeads, other.d, other.dv, s.heads, s.keyHeads, s.d, s.dv)
 	case len(other.units) != len(s.units):
-		return fmt.Errorf("performer: other has runs of heads with %d forms, the state with %d", len(other.units), len(s.units))
+		return fmt.Errorf("performer: other has %d runs of heads with one attention each, the state %d", len(other.units), len(s.units))
 	}
 	for i, u := range s.units {
 		o := other.units[i]
 		if o.from != u.from || o.to != u.to {
-			return fmt.Errorf("performer: other has a form for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
+			return fmt.Errorf("performer: other has one attention for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
 		}
 		if err := u.memory.Check(o.memory); err != nil {
 			return err

@@ -370,7 +370,7 @@ func TestStateErrors(t *testing.T) {
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
 	for _, forms := range [][]Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
 		_, err = must.Have(NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the form of head 0 is performer.forwardOnly, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
+		assert.EqualError(t, err, "performer: the attention of head 0 is performer.forwardOnly, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
 	}
 
 	s := must.Have(must.Have(NewBatch[float32](2, 2, a)).NewState(4, 3))

@@ -374,7 +374,7 @@ func TestAuditRefuses(t *testing.T) {
 		"q is 6×5, but approximation 0 takes points of R^4": func() (Report, error) {
 			return rowsOf[float64](t, features, exact, mat(6, 5), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
-		"heads have dimension 5, but the forms take points of R^4": func() (Report, error) {
+		"heads have dimension 5, but the attention takes points of R^4": func() (Report, error) {
 			return rowsOf[float64](t, batch, exact, mat(6, 10), mat(6, 5), x, 1, options{}, densetest.Source(1))
 		},
 		"q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() (Report, error) {

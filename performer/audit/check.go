@@ -101,11 +101,11 @@ func descriptionOf[T dense.Float](a performer.Attention[T]) performer.Descriptio
 	return performer.Description{}
 }
 
-// rowwise reports whether the Description of each head says Rowwise.
+// rowwise reports whether the Description of each head says IndependentQueries.
 func rowwise[T dense.Float](a performer.Attention[T]) bool {
 	b, ok := a.(performer.Batch[T])
 	if !ok {
-		return descriptionOf(a).Rowwise
+		return descriptionOf(a).IndependentQueries
 	}
 	heads, _, _ := b.Dims()
 	for h := range heads {

@@ -87,7 +87,7 @@ const chooseRows = 128
 // well, except for the last step.
 //
 // Choose never tries an approximation whose predicted cost is that of exact attention or more. An
-// approximation that is Rowwise by its performer.Description, or causal and performer.Maskable, computes
+// approximation that is IndependentQueries by its performer.Description, or causal and performer.PrefixAttention, computes
 // outputs of the sampled rows alone. For 512 clusters of 16384 keys these outputs took 3 to 7 % of
 // the time of exact attention. Other approximations compute all outputs. Choose extrapolates errors
 // to larger sizes, like 1/√m for features, like 1/C for clusters, and at the measured rate for

@@ -77,7 +77,9 @@ type understated struct {
 	few int
 }
 
-func (f understated) Describe() performer.Description { return performer.Description{Rowwise: true} }
+func (f understated) Describe() performer.Description {
+	return performer.Description{IndependentQueries: true}
+}
 
 func (f understated) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
 	if q.Rows == f.exact.Rows {

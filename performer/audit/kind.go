@@ -29,7 +29,7 @@ type kind[T dense.Float] struct {
 	// The error falls as size^(−rate), ½ for random features. Zero means that the rate is not known.
 	rate float64
 
-	// Attention of a maskable kind is performer.Maskable, so that causal attention of some queries does
+	// Attention of a maskable kind is performer.PrefixAttention, so that causal attention of some queries does
 	// not compute the other outputs.
 	maskable bool
 }

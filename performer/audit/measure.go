@@ -39,7 +39,7 @@ type Options struct {
 // unless it is set, whatever the scale of the kernel of features is.
 //
 // Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
-// performer.Description is Rowwise computes outputs of the sampled queries alone, and so does a
+// performer.Description is IndependentQueries computes outputs of the sampled queries alone, and so does a
 // performer.Batch of such approximations with one sequence. Any other approximation computes all of
 // its outputs, because an output may depend on the other queries. In float32, with L = 16384, d = dv =
 // 64 and 64 rows, Measure of an Output took 1.6 % of the time of exact attention, and Measure of

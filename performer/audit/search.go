@@ -290,7 +290,7 @@ func (s *search[T]) create(l *ladder[T]) (performer.Attention[T], error) {
 
 // answersRows reports whether a computes outputs of some queries without the other queries.
 func (s *search[T]) answersRows(a performer.Attention[T]) bool {
-	if _, ok := a.(performer.Maskable[T]); ok && s.head.options.Causal {
+	if _, ok := a.(performer.PrefixAttention[T]); ok && s.head.options.Causal {
 		return true
 	}
 	return rowwise(a)
@@ -308,7 +308,7 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 		for i, row := range rows {
 			seen[i] = row + 1
 		}
-		out = a.(performer.Maskable[T]).ForwardSeen(out, q, h.k, h.v, seen)
+		out = a.(performer.PrefixAttention[T]).ForwardPrefixes(out, q, h.k, h.v, seen)
 	} else {
 		out = a.Forward(out, q, h.k, h.v)
 	}

@@ -137,16 +137,16 @@ func TestBatchBackward(t *testing.T) {
 	}
 }
 
-func TestForwardSeenErrors(t *testing.T) {
+func TestForwardPrefixesErrors(t *testing.T) {
 	x := dense.New[float32](2, 3)
 	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	for want, seen := range map[string][]int{
-		"clusters: seen has length 1, want one number for each of 2 queries": {1},
-		"clusters: seen[0] = -1, want 0 to 2":                                {-1, 1},
-		"clusters: seen[1] = 1, want 2 to 2":                                 {2, 1},
-		"clusters: seen[1] = 3, want 0 to 2":                                 {0, 3},
+		"clusters: prefixes has length 1, want one number for each of 2 queries": {1},
+		"clusters: prefixes[0] = -1, want 0 to 2":                                {-1, 1},
+		"clusters: prefixes[1] = 1, want 2 to 2":                                 {2, 1},
+		"clusters: prefixes[1] = 3, want 0 to 2":                                 {0, 3},
 	} {
-		assert.PanicsWithValue(t, want, func() { f.ForwardSeen(dense.Matrix[float32]{}, x, x, x, seen) })
+		assert.PanicsWithValue(t, want, func() { f.ForwardPrefixes(dense.Matrix[float32]{}, x, x, x, seen) })
 	}
-	assert.Equal(t, make([]float32, 6), f.ForwardSeen(dense.Matrix[float32]{}, x, x, x, []int{0, 0}).Data)
+	assert.Equal(t, make([]float32, 6), f.ForwardPrefixes(dense.Matrix[float32]{}, x, x, x, []int{0, 0}).Data)
 }

@@ -35,7 +35,7 @@ type Options struct {
 
 // Attention is attention by clusters of keys, an approximation of exact softmax attention and a
 // [performer.Attention]. It never changes and may be shared by goroutines. It is also a
-// [performer.Streaming], a [performer.Maskable] and a [performer.Differentiable]. New and NewAt make one.
+// [performer.Streaming], a [performer.PrefixAttention] and a [performer.Differentiable]. New and NewAt make one.
 type Attention[T dense.Float] interface {
 	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
 	// into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not depend on
@@ -49,11 +49,11 @@ type Attention[T dense.Float] interface {
 	// shapes if they do not fit; causal attention needs Lq = Lk.
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 
-	// ForwardSeen is Forward for queries that see the first keys only, see [performer.Maskable]: query i
-	// sees the keys j < seen[i]. A query that sees no key gets zero. Clusters are those of causal
-	// attention, whether or not a is causal. ForwardSeen panics as Forward does, and for a seen that does
+	// ForwardPrefixes is Forward for queries that see the first keys only, see [performer.PrefixAttention]: query i
+	// sees the keys j < prefixes[i]. A query that sees no key gets zero. Clusters are those of causal
+	// attention, whether or not a is causal. ForwardPrefixes panics as Forward does, and for a prefixes that does
 	// not have an ascending number of at least 0 and at most Lk for each query.
-	ForwardSeen(dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T]
+	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 
 	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
 	// (Lk×dv) into dq, dk and dv, and returns them; zero ones are allocated. out is the result of
@@ -256,13 +256,13 @@ func prepare[T dense.Float](exact performer.ExactOptions, opts Options) (*attent
 }
 
 func (a *attention[T]) Describe() performer.Description {
-	return performer.Description{Causal: a.options.Causal, Rowwise: !a.options.Causal, Dim: a.centres.Cols}
+	return performer.Description{Causal: a.options.Causal, IndependentQueries: !a.options.Causal, Dim: a.centres.Cols}
 }
 
 var (
-	_ performer.Streaming[float32]      = Attention[float32](nil)
-	_ performer.Maskable[float32]       = Attention[float32](nil)
-	_ performer.Differentiable[float32] = Attention[float32](nil)
+	_ performer.Streaming[float32]       = Attention[float32](nil)
+	_ performer.PrefixAttention[float32] = Attention[float32](nil)
+	_ performer.Differentiable[float32]  = Attention[float32](nil)
 )
 
 func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
@@ -279,20 +279,20 @@ func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-func (a *attention[T]) ForwardSeen(dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T] {
+func (a *attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
 	checkSides(a, q, k, v)
-	if len(seen) != q.Rows {
-		panic(fmt.Sprintf("clusters: seen has length %d, want one number for each of %d queries", len(seen), q.Rows))
+	if len(prefixes) != q.Rows {
+		panic(fmt.Sprintf("clusters: prefixes has length %d, want one number for each of %d queries", len(prefixes), q.Rows))
 	}
 	least := 0
-	for i, n := range seen {
+	for i, n := range prefixes {
 		if n < least || n > k.Rows {
-			panic(fmt.Sprintf("clusters: seen[%d] = %d, want %d to %d", i, n, least, k.Rows))
+			panic(fmt.Sprintf("clusters: prefixes[%d] = %d, want %d to %d", i, n, least, k.Rows))
 		}
 		least = n
 	}
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	causal(a, dst, q, k, v, seen)
+	causal(a, dst, q, k, v, prefixes)
 	return dst
 }
 

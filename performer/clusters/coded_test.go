@@ -127,7 +127,7 @@ func TestBitsElsewhere(t *testing.T) {
 	for i := range seen {
 		seen[i] = i
 	}
-	require.Equal(t, plain.ForwardSeen(none, q, k, v, seen).Data, bits.ForwardSeen(none, q, k, v, seen).Data)
+	require.Equal(t, plain.ForwardPrefixes(none, q, k, v, seen).Data, bits.ForwardPrefixes(none, q, k, v, seen).Data)
 
 	_, err := clusters.New[float32](performer.ExactOptions{Bits: 4}, clusters.Options{}, rand.NewPCG(1, 2))
 	assert.ErrorContains(t, err, "exact.Bits = 4")

@@ -231,7 +231,7 @@ func TestStateOfAnotherForm(t *testing.T) {
 	}
 	const same = "clusters: state of a form with other %s, want the same Options, and the same seed or centres"
 	for want, o := range map[string]performer.Attention[float64]{
-		"clusters: other belongs to another form, the state to attention by clusters":     exact,
+		"clusters: other belongs to other attention, the state to attention by clusters":  exact,
 		"clusters: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 3})), clusters.Options{}, 5),
 		fmt.Sprintf(same, "Clusters"):  other(exact, clusters.Options{Clusters: 9}, 5),
 		fmt.Sprintf(same, "Threshold"): other(exact, clusters.Options{Threshold: 9}, 5),

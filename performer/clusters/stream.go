@@ -139,7 +139,7 @@ func (m *memory[T]) Restore(_ *streams.Saved[T], tokens int) {
 func (m *memory[T]) Check(other streams.Memory[T]) error {
 	o, ok := other.(*memory[T])
 	if !ok {
-		return errors.New("clusters: other belongs to another form, the state to attention by clusters")
+		return errors.New("clusters: other belongs to other attention, the state to attention by clusters")
 	}
 	if a, b := m.scale(), o.scale(); a != b {
 		return fmt.Errorf("clusters: Scale = %v, but the state belongs to attention with %v", b, a)

@@ -226,7 +226,7 @@ func (s *Memory[T]) Restore(from *streams.Saved[T], tokens int) {
 func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	o, ok := other.(*Memory[T])
 	if !ok {
-		return fmt.Errorf("performer: other belongs to another form, the state to exact attention in %d bits", s.bits)
+		return fmt.Errorf("performer: other belongs to other attention, the state to exact attention in %d bits", s.bits)
 	}
 	if s.drops() || o.drops() {
 		return errors.New("performer: states with a Window do not merge, as tokens would change places")

@@ -254,7 +254,7 @@ func (s *Exact[T]) Restore(_ *Saved[T], tokens int) {
 func (s *Exact[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Exact[T])
 	if !ok {
-		return errors.New("performer: other belongs to another form, the state to exact attention")
+		return errors.New("performer: other belongs to other attention, the state to exact attention")
 	}
 	if s.placed() || o.placed() {
 		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")

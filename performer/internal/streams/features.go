@@ -125,7 +125,7 @@ func (s *Features[T]) Clone() Memory[T] {
 func (s *Features[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Features[T])
 	if !ok {
-		return errors.New("performer: other belongs to another form, the state to linear attention")
+		return errors.New("performer: other belongs to other attention, the state to linear attention")
 	}
 	switch a, b := s.engine, o.engine; {
 	case a == b:

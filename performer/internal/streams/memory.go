@@ -106,7 +106,7 @@ func (r Record) Check(b []byte, heads int) error {
 	if flags := word(0); flags != uint32(r.Flags) {
 		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
 	}
-	for i, want := range [...]frame.Word{{Name: "heads of a form", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
+	for i, want := range [...]frame.Word{{Name: "heads of an attention", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {
 			return fmt.Errorf("performer: state with %s = %d, want %d", want.Name, got, want.Value)
 		}

@@ -125,7 +125,7 @@ func (s *Near[T]) Restore(from *Saved[T], tokens int) {
 func (s *Near[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Near[T])
 	if !ok {
-		return errors.New("performer: other belongs to another form, the state to attention with near and far tokens")
+		return errors.New("performer: other belongs to other attention, the state to attention with near and far tokens")
 	}
 	switch a, b := s.Record(), o.Record(); {
 	case s.engine.M != o.engine.M:

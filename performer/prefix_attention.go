@@ -7,47 +7,48 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Maskable is a [Attention] of another package that [Batch] and [Attend] may let see a part of the keys:
-// those that count, with a past before the first query. Clusters of package clusters are Maskable;
-// the forms of this package need not be. A bidirectional form, as its Description says, gets the keys
-// that count, side by side, and places of keys must not matter to it.
-type Maskable[T dense.Float] interface {
+// PrefixAttention is attention of another package whose queries may see a prefix of the keys. [Batch]
+// and [Attend] need it for sequences with a past, and to leave out keys that do not count. Attention of
+// package clusters is PrefixAttention; attention of this package need not be. Bidirectional attention,
+// as its Description says, gets the keys that count alone, so its outputs must not depend on the index
+// of a key.
+type PrefixAttention[T dense.Float] interface {
 	Attention[T]
 	Described
 
-	// ForwardSeen is Forward for queries that see the first keys only: query i sees seen[i] of them.
-	// seen ascends, and no number is negative or above the number of keys. A query that sees no key
-	// gets zero. Only causal forms are asked.
+	// ForwardPrefixes is Forward over prefixes of the keys: query i sees the first prefixes[i] keys. The
+	// numbers ascend from at least 0 to at most the number of keys. The output of a query that sees no
+	// key is zero. Batch and Attend call ForwardPrefixes for causal attention only.
 	//
-	// If query i sees i+1 keys, the bits are those of Forward over as many keys as queries, whatever
-	// the queries after query i see.
-	ForwardSeen(dst, q, k, v dense.Matrix[T], seen []int) dense.Matrix[T]
+	// If query i sees i+1 keys, its output has the bits of Forward over equal numbers of queries and
+	// keys. The prefixes of later queries do not change these bits.
+	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 }
 
 // takesMasks reports whether a form can leave out keys and take a past.
-func takesMasks[T dense.Float](form Attention[T]) bool {
-	switch form.(type) {
-	case maskedForm[T], Maskable[T]:
+func takesMasks[T dense.Float](attention Attention[T]) bool {
+	switch attention.(type) {
+	case maskedAttention[T], PrefixAttention[T]:
 		return true
 	}
 	return false
 }
 
 // answer gives a request to a form.
-func answer[T dense.Float](form Attention[T], p request[T]) {
-	switch f := form.(type) {
-	case maskedForm[T]:
+func answer[T dense.Float](attention Attention[T], p request[T]) {
+	switch f := attention.(type) {
+	case maskedAttention[T]:
 		f.attend(p)
-	case Maskable[T]:
+	case PrefixAttention[T]:
 		answerPart(f, p)
 	default:
-		form.Forward(p.dst, p.q, p.k, p.v)
+		attention.Forward(p.dst, p.q, p.k, p.v)
 	}
 }
 
 // answerPart gives a request of one head to a form of another package.
-func answerPart[T dense.Float](form Maskable[T], p request[T]) {
-	causal := form.Describe().Causal
+func answerPart[T dense.Float](attention PrefixAttention[T], p request[T]) {
+	causal := attention.Describe().Causal
 	if causal {
 		if p = trimmed(p); p.q.Rows == 0 {
 			return
@@ -55,12 +56,12 @@ func answerPart[T dense.Float](form Maskable[T], p request[T]) {
 	}
 	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
 	if !causal || p.valid == nil && p.past == 0 && p.q.Rows == k.Rows {
-		form.Forward(p.dst, p.q, k, v)
+		attention.Forward(p.dst, p.q, k, v)
 	} else {
 		c := counts.Get()
 		c.seen = scratch.Resize(c.seen, p.q.Rows)
 		countSeen(p, c.seen)
-		form.ForwardSeen(p.dst, p.q, k, v, c.seen)
+		attention.ForwardPrefixes(p.dst, p.q, k, v, c.seen)
 		counts.Put(c)
 	}
 	copies.Release()
@@ -86,22 +87,22 @@ var counts pool.Of[count]
 
 // takesMasksBackward reports whether a form can leave out keys and take a past when it takes gradients
 // back.
-func takesMasksBackward[T dense.Float](form Attention[T]) bool {
-	if _, ok := form.(maskedForm[T]); ok {
+func takesMasksBackward[T dense.Float](attention Attention[T]) bool {
+	if _, ok := attention.(maskedAttention[T]); ok {
 		return true
 	}
-	m, ok := form.(Maskable[T])
+	m, ok := attention.(PrefixAttention[T])
 	return ok && !m.Describe().Causal
 }
 
 // answerBackward gives a request for gradients to a form, which is Differentiable.
-func answerBackward[T dense.Float](form Attention[T], p gradientRequest[T]) {
-	if f, ok := form.(maskedDifferentiable[T]); ok {
+func answerBackward[T dense.Float](attention Attention[T], p gradientRequest[T]) {
+	if f, ok := attention.(maskedDifferentiable[T]); ok {
 		f.attendBackward(p)
 		return
 	}
-	f := form.(Differentiable[T])
-	if !takesMasksBackward(form) {
+	f := attention.(Differentiable[T])
+	if !takesMasksBackward(attention) {
 		f.Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
 		return
 	}

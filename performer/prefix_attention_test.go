@@ -11,10 +11,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// prefixes is a Maskable form of a user: exact attention of each query over the keys it sees.
+// prefixes is a PrefixAttention form of a user: exact attention of each query over the keys it sees.
 type prefixes struct{ performer.Exact[float64] }
 
-func (f prefixes) ForwardSeen(dst, q, k, v dense.Matrix[float64], seen []int) dense.Matrix[float64] {
+func (f prefixes) ForwardPrefixes(dst, q, k, v dense.Matrix[float64], seen []int) dense.Matrix[float64] {
 	one := with(f.Exact, func(o *performer.ExactOptions) { o.Causal = false })
 	for i, n := range seen {
 		one.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), k.RowRange(0, n), v.RowRange(0, n))
@@ -29,8 +29,8 @@ func (f foreign) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float6
 	return f.form.Forward(dst, q, k, v)
 }
 
-func (f foreign) ForwardSeen(dst, q, k, v dense.Matrix[float64], seen []int) dense.Matrix[float64] {
-	return f.form.ForwardSeen(dst, q, k, v, seen)
+func (f foreign) ForwardPrefixes(dst, q, k, v dense.Matrix[float64], seen []int) dense.Matrix[float64] {
+	return f.form.ForwardPrefixes(dst, q, k, v, seen)
 }
 
 func (f foreign) Describe() performer.Description { return f.form.Describe() }
@@ -41,7 +41,7 @@ func (f foreign) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[float64]) (_, _
 
 func (f foreign) CanBackward() error { return nil }
 
-// A Maskable form of a user sees what exact attention sees: keys that count, a past, in heads that
+// A PrefixAttention form of a user sees what exact attention sees: keys that count, a past, in heads that
 // share keys, forward and, if it is bidirectional, backward.
 func TestMaskable(t *testing.T) {
 	const n, queries = 12, 9
