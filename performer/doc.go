@@ -8,7 +8,7 @@
 //   - attention to a tolerance, whatever form that takes: audit.Choose
 //   - exact attention, in memory that does not grow with the tokens: [NewExact]
 //   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
-//   - how large is the error? audit.Measure computes some exact rows, estimate.Predictor needs none
+//   - how large is the error? audit.Measure compares some rows with exact attention
 //   - one token after another: [Streaming] forms have a [State]
 //   - heads, batches, masks: [NewBatch]; layers: package layer
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]; names of PyTorch and ONNX:
@@ -140,16 +140,15 @@
 //
 // # How large is the error?
 //
-// An approximation of attention may be wrong by 1 % or by 100 %, and outputs do not show it. Package
-// audit measures the error of any form on rows drawn at random, and chooses the cheapest form within a
-// tolerance:
+// The error of an approximation of attention may be 1 % or 100 %, and its outputs do not show which.
+// Package audit compares a random sample of rows with exact attention, and chooses the cheapest
+// approximation within a tolerance:
 //
 //	reports, err := audit.Measure(ctx, exact, q, k, v, audit.Options{}, src, a)
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //
-// Where exact attention is too slow even for some rows, package estimate predicts errors, or
-// estimates attention without bias, in linear time. Both packages look at forms from outside: a form
-// says what it computes by [Described], and [Linear.Sums] has what a quotient is made of.
+// Package estimate estimates attention without bias, in linear time. Both packages read the properties
+// of attention from [Described]. Package estimate takes numerators and denominators from [Linear.Sums].
 //
 // # Logarithms, and no ε
 //

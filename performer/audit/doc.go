@@ -20,9 +20,6 @@
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	out := c.Attention.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// Package estimate predicts errors in linear time, for sequences that are too long for exact
-// attention of some rows.
-//
 // # References
 //
 //   - [Efron & Tibshirani 1993] B. Efron, R. J. Tibshirani: An introduction to the bootstrap.

@@ -3,6 +3,7 @@ package estimate
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,8 +35,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 	for _, features := range []int{0, 8} {
 		for _, causal := range []bool{false, true} {
 			calls := 0
-			count := func(int, int) { calls++ }
-			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal, Progress: count}, densetest.Source(320)))
+			u := must.Have(NewUnbiased[T](4, UnbiasedOptions{Features: features, Causal: causal}, densetest.Source(320)))
 			counting(u, func(int) { calls++ })
 			mean := densetest.Filled[T](500, 2, 7)
 			_, _, err := u.Estimate(t.Context(), mean, dense.Matrix[T]{}, q, k, v)
@@ -76,24 +76,17 @@ func TestMaxCost(t *testing.T) {
 	// A pilot goes on as long as what it has seen can be afforded.
 	p, err := limited(0, math.Inf(1)).Pilot(t.Context(), q, k, v)
 	require.NoError(t, err)
-	require.Greater(t, p.Features, 2*leastPilot)
-	limit = (cost.rounds(p.Features/leastPilot) + cost.estimate(p.Features)) / cost.exact
+	require.Greater(t, p.Features, 2*minFeatures)
+	limit = (cost.rounds(p.Features/minFeatures) + cost.estimate(p.Features)) / cost.exact
 	for share, ok := range map[float64]bool{0.9: false, 4: true} {
-		rounds := 0
-		u := limited(0, share*limit)
-		u.opts.Progress = func(done, total int) {
-			assert.Equal(t, [2]int{0, 2}, [2]int{done, total})
-			rounds++
-		}
-		got, err := u.Pilot(t.Context(), q, k, v)
+		got, err := limited(0, share*limit).Pilot(t.Context(), q, k, v)
 		if ok {
 			require.NoError(t, err)
 			assert.Equal(t, p, got)
 			continue
 		}
 		require.ErrorIs(t, err, ErrCost)
-		assert.Less(t, rounds, p.Features/leastPilot)
-		assert.Greater(t, cost.rounds(got.Features/leastPilot)+cost.estimate(got.Features), 0.9*limit*cost.exact, "the m₀ that is refused")
+		assert.Greater(t, cost.rounds(got.Features/minFeatures)+cost.estimate(got.Features), 0.9*limit*cost.exact, "the m₀ that is refused")
 	}
 
 	// What a pilot does not settle has 4096 features.
@@ -104,7 +97,7 @@ func TestMaxCost(t *testing.T) {
 	u := limited(0, 2*cost.estimate(2048)/cost.exact)
 	got, err := u.Pilot(t.Context(), x, x, v)
 	require.NoError(t, err)
-	assert.Equal(t, mostPilot, got.Features)
+	assert.Equal(t, maxFeatures, got.Features)
 	_, _, err = limited(0, cost.estimate(2048)/cost.exact).Estimate(t.Context(), dense.Matrix[float64]{}, dense.Matrix[float64]{}, x, x, v)
 	assert.ErrorContains(t, err, "m₀ = 4096")
 }
@@ -129,9 +122,9 @@ func TestEstimateCost(t *testing.T) {
 	for n, cheaper := range map[int]bool{10_000: false, 1_000_000: true} {
 		// A view of one row as many rows takes no memory.
 		x := dense.Matrix[float32]{Rows: n, Cols: 64, Data: make([]float32, 64), Stride: 0}
-		err := wide.cost(x, x, x).check(1, leastPilot)
+		err := wide.cost(x, x, x).check(1, minFeatures)
 		assert.Equal(t, cheaper, err == nil, "%d tokens: %v", n, err)
-		assert.Error(t, wide.cost(x, x, x).check(mostPilot/leastPilot, mostPilot), "%d tokens", n)
+		assert.Error(t, wide.cost(x, x, x).check(maxFeatures/minFeatures, maxFeatures), "%d tokens", n)
 	}
 }
 
@@ -164,50 +157,37 @@ func TestUnbiasedContext(t *testing.T) {
 		}
 	}
 
-	// In a pilot, which draws no frequencies by that function: the source tells.
-	for _, last := range []int{0, 1, 2} {
+	// A pilot draws no frequencies by that function, but samples queries of its source.
+	for _, last := range []int{0, 1, 40} {
 		ctx, cancel := context.WithCancel(context.Background())
-		rounds := 0
-		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1), Progress: func(int, int) {
-			if rounds++; rounds == last {
-				cancel()
-			}
-		}}, densetest.Source(324)))
-		if last == 0 {
-			cancel()
-		}
+		src := &canceling{Source: densetest.Source(324), left: 1 << 40, cancel: cancel}
+		u := must.Have(NewUnbiased[float32](4, UnbiasedOptions{MaxCost: math.Inf(1)}, src))
 		long := q.Clone()
 		for i := range long.Data {
 			long.Data[i] *= 2
 		}
+		if src.left = last; last == 0 {
+			cancel()
+		}
 		_, err := u.Pilot(ctx, long, long, v)
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, last, rounds)
+		assert.Greater(t, src.left, last-2000, "two queries at most")
 		cancel()
 	}
 }
 
-// Progress is told of rounds and replicates, and options that only watch change no bit.
-func TestUnbiasedProgress(t *testing.T) {
-	q, k, v := tokens[float32](50, 0.5)
-	var seen [][2]int
-	count := func(done, total int) { seen = append(seen, [2]int{done, total}) }
-	estimate := func(opts UnbiasedOptions) (mean, stderr dense.Matrix[float32]) {
-		opts.Replicates, opts.MaxCost = 3, math.Inf(1)
-		mean, stderr, err := must.Have(NewUnbiased[float32](4, opts, densetest.Source(325))).Estimate(t.Context(), mean, stderr, q, k, v)
-		require.NoError(t, err)
-		return mean, stderr
+// canceling is a source that calls cancel after a number of draws.
+type canceling struct {
+	rand.Source
+	left   int
+	cancel func()
+}
+
+func (c *canceling) Uint64() uint64 {
+	if c.left--; c.left == 0 {
+		c.cancel()
 	}
-	estimate(UnbiasedOptions{Features: 8, Progress: count})
-	assert.Equal(t, [][2]int{{1, 3}, {2, 3}, {3, 3}}, seen)
-	seen = nil
-	mean, stderr := estimate(UnbiasedOptions{Progress: count})
-	require.Greater(t, len(seen), 3)
-	assert.Equal(t, [2]int{0, 3}, seen[0], "a round of the pilot")
-	assert.Equal(t, [][2]int{{1, 3}, {2, 3}, {3, 3}}, seen[len(seen)-3:])
-	m, s := estimate(UnbiasedOptions{})
-	assert.Equal(t, m, mean)
-	assert.Equal(t, s, stderr)
+	return c.Source.Uint64()
 }
 
 func TestNewUnbiasedOfCosts(t *testing.T) {

@@ -34,7 +34,7 @@ func TestLeastFourthMoment(t *testing.T) {
 		}
 	}
 	assert.Zero(t, leastFourthMoment(0))
-	for _, phi := range []float64{1e-300, 1e-8, 0.2499999, 0.25, 0.2500001, 7, mostSpread} {
+	for _, phi := range []float64{1e-300, 1e-8, 0.2499999, 0.25, 0.2500001, 7, maxPhi} {
 		s := -4 * leastFourthMoment(phi)
 		assert.InEpsilon(t, 4*phi*(1+s), s*(1+4*s), 1e-14, "φ = %v", phi)
 	}

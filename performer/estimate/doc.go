@@ -1,16 +1,11 @@
-// Package estimate predicts the error of linear attention, and estimates softmax attention without
-// bias, both in time linear in the number of tokens.
+// Package estimate estimates softmax attention without bias, in time linear in the number of tokens.
 //
-//   - A [Predictor] predicts the relative error of every output of linear attention. It takes about
-//     nine times as long as the attention.
-//   - An [Unbiased] estimates softmax attention without the bias of a ratio, with its standard error,
-//     for estimates that are averaged over many draws. A [Pilot] tells how many features its standard
-//     errors need. Both refuse where exact attention is cheaper.
+// An [Unbiased] estimates attention without the bias of a ratio, and computes its standard error. Use it
+// for outputs that are averaged over many draws. A [Pilot] has the number of features that reliable
+// standard errors need. Both refuse to run if exact attention is cheaper. An Unbiased belongs to one
+// goroutine.
 //
-// Package audit measures errors from exact attention of some rows. That is cheaper where some rows of
-// exact attention take little time.
-//
-// A Predictor may be shared by goroutines. An Unbiased belongs to one.
+// Package audit measures the errors of approximations with exact attention of some rows.
 //
 // # References
 //

@@ -80,7 +80,7 @@ func TestPilotIsStable(t *testing.T) {
 // measured returns the first of 8, 16, … features at which 5.3·E‖Δ₁‖² is not above Var(Y₀)
 // in 16 trials of u, whose features are those of rff.SoftmaxPositive.
 func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64]) int {
-	for m := leastPilot; ; m *= 2 {
+	for m := minFeatures; ; m *= 2 {
 		var variance, square float64
 		for range 16 {
 			_, err := u.replicate(t.Context(), m, q, k, v)
@@ -92,7 +92,7 @@ func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64])
 				square += math.Pow(u.ab.Data[i]-(a+b)/2, 2)
 			}
 		}
-		if 5.3*square <= variance || m == mostPilot {
+		if 5.3*square <= variance || m == maxFeatures {
 			return m
 		}
 	}
@@ -112,7 +112,7 @@ func TestPilotSaysWhy(t *testing.T) {
 		require.NoError(t, err)
 		assert.False(t, p.Settled)
 		assert.Contains(t, p.Reason, want)
-		assert.Equal(t, mostPilot, p.Features)
+		assert.Equal(t, maxFeatures, p.Features)
 	}
 	q, k := densetest.Normal[float64](rng, 40, 8, 0, 0.5), densetest.Normal[float64](rng, 40, 8, 0, 0.5)
 	// Long queries are never missed.
@@ -128,7 +128,7 @@ func TestPilotSaysWhy(t *testing.T) {
 			require.NoError(t, err)
 			assert.False(t, p.Settled)
 			assert.Contains(t, p.Reason, "NaN or ±Inf")
-			assert.Equal(t, leastPilot, p.Features)
+			assert.Equal(t, minFeatures, p.Features)
 		}
 		x.Row(3)[0] = was
 	}
@@ -145,7 +145,7 @@ func TestPilotOfCertainties(t *testing.T) {
 	} {
 		p, err := u.Pilot(t.Context(), in[0], in[1], in[2])
 		require.NoError(t, err)
-		assert.Equal(t, Pilot{Features: leastPilot, Settled: true}, p)
+		assert.Equal(t, Pilot{Features: minFeatures, Settled: true}, p)
 	}
 }
 

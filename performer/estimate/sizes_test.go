@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // What no memory can hold is an error that names the argument and the value.
@@ -24,7 +23,6 @@ func testSizes[T dense.Float](t *testing.T) {
 	for _, n := range []int{math.MaxInt, most, most / 2} {
 		memory("d = %d, Features = 0: ", n)(NewUnbiased[T](n, UnbiasedOptions{}, densetest.Source(1)))
 		memory("d = 3, Features = %d: ", n)(NewUnbiased[T](3, UnbiasedOptions{Features: n}, densetest.Source(1)))
-		memory("Rotations = %d, of R^4: ", n)(NewPredictor(maptest.Positive[T](8, 4), PredictorOptions{Rotations: n}, densetest.Source(1)))
 	}
 	if math.MaxInt > math.MaxInt32 {
 		_, err := NewUnbiased[T](3, UnbiasedOptions{Features: 2, Replicates: math.MaxInt}, densetest.Source(1))

@@ -11,36 +11,34 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// tilted is a sample of the random features that carry the moments of one output of
-// attention. A frequency w ~ N(0, I) makes of the output, and counts in the ratio of
-// many frequencies by the weight,
+// tilted is an importance sample of the random features for the moments of one output of attention. A
+// frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in the ratio of many frequencies,
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //
-// Moments of ω come from frequencies that are too rare to be met. The laws are known,
-// however, whose densities relative to N(0, I) are ω itself and, with ω_j the weight for k_j
-// alone, Σ_j P_j·ω_j²/E ω_j². With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1
-// and 2, they are
+// Frequencies that are rare under N(0, I) dominate the moments of ω. There are two better
+// distributions, whose densities relative to N(0, I) are ω and Σ_j P_j·ω_j²/E ω_j², with ω_j the weight
+// for the single key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2, they are
 //
 //	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s))
 //
-// (derived). A sample is drawn from N(0, I), which is t = 0, and from these two in equal
-// shares: what is typical, what carries second moments, and what carries fourth ones.
+// (derived). A third of a sample comes from N(0, I), where t = 0, a third from t = 1, which is good for
+// second moments, and a third from t = 2, which is good for fourth moments.
 type tilted struct {
 	weights []float64             // ω
-	shares  []float64             // ω over the density of the sample, over n: E ω·f(w) ≈ Σ share·f(w)
+	shares  []float64             // ω over n times the density of the sample: E ω·f(w) ≈ Σ share·f(w)
 	away    dense.Matrix[float64] // V(w) − out, n×dv
 }
 
 const (
-	laws = 3 // that a sample is drawn from
+	distributions = 3 // of a sample
 
-	// largestLog bounds log ω, so that no power of ω that is needed overflows.
-	largestLog = 300
+	// maxLog bounds |log ω|, so that the powers of ω do not overflow.
+	maxLog = 300
 )
 
-// tilt draws n features of each law for the output of the query q (1×d) with the
-// exact attention o over keys k and values v; a is that of rff.SoftmaxOptimal.
+// tilt draws n frequencies of each distribution for the output of the query q (1×d), with exact attention o
+// over keys k and values v, and with the a of rff.SoftmaxOptimal.
 func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rng *rand.Rand) (*tilted, error) {
 	w := tiltedFrequencies(n, o, q, k, scale, a, rng)
 	n = w.Rows
@@ -56,11 +54,11 @@ func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rn
 	logQ := phi.LogTransform(none, q)
 	logK := dense.Transpose(none, phi.LogTransform(none, k))
 
-	// Logarithms of A_j·E ω_j².
+	// The logarithms of A_j·E ω_j².
 	d, s := float64(q.Cols), -4*a
 	squares := make([]float64, k.Rows)
 	for j, score := range o.scores {
-		squares[j] = score + d*math.Log1p(s) - d/2*math.Log1p(2*s) + o.sums[j]/(1+2*s)
+		squares[j] = score + d*math.Log1p(s) - d/2*math.Log1p(2*s) + o.norms[j]/(1+2*s)
 	}
 	t := &tilted{shares: make([]float64, n), weights: make([]float64, n), away: dense.New[float64](n, v.Cols)}
 	further := make([]float64, k.Rows)
@@ -73,8 +71,8 @@ func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rn
 		}
 		logOmega := own + logSoftmax(row) - o.logTotal
 		more := math.Exp(logSoftmax(further) - o.logTotal - logOmega)
-		t.weights[i] = math.Exp(max(-largestLog, min(largestLog, logOmega)))
-		t.shares[i] = laws / (1/t.weights[i] + 1 + more) / float64(n)
+		t.weights[i] = math.Exp(max(-maxLog, min(maxLog, logOmega)))
+		t.shares[i] = distributions / (1/t.weights[i] + 1 + more) / float64(n)
 		for j := range row {
 			row[j] -= o.weights[j]
 		}
@@ -83,20 +81,20 @@ func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rn
 	return t, nil
 }
 
-// tiltedFrequencies draws n frequencies of each law.
+// tiltedFrequencies draws n frequencies of each distribution.
 func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a float64, rng *rand.Rand) dense.Matrix[float64] {
-	w := dense.New[float64](laws*n, q.Cols)
+	w := dense.New[float64](distributions*n, q.Cols)
 	s := -4 * a
-	for law := range laws {
-		t := float64(law)
-		mean, spread := t*math.Sqrt((1+s)*scale)/(1+t*s), 1/math.Sqrt(1+t*s)
+	for t := range distributions {
+		strength := float64(t)
+		mean, spread := strength*math.Sqrt((1+s)*scale)/(1+strength*s), 1/math.Sqrt(1+strength*s)
 		j, below := 0, o.weights[0]
 		for i := range n {
-			// Strata of equal probability: every key of weight 1/n is there.
+			// Strata of equal probability: each key with a weight of 1/n or more has a frequency.
 			for at := (float64(i) + rng.Float64()) / float64(n); below < at && j+1 < k.Rows; below += o.weights[j] {
 				j++
 			}
-			row := w.Row(law*n + i)
+			row := w.Row(t*n + i)
 			for c, x := range q.Data {
 				row[c] = mean*(x+k.At(j, c)) + spread*rng.NormFloat64()
 			}
@@ -105,26 +103,29 @@ func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a f
 	return w
 }
 
-// addTerms adds, times stands, E‖Y−out‖² of m features to variances[l], and E‖Δ‖² of
-// two halves of m features each to squares[l], where m is 2^l times least. The other m − 1
-// weights are taken for their typical sum b, so that a rare weight counts by what it does
-// to a ratio, which is bounded, and not by its moments: with features drawn from N(0, I),
+// addTerms adds represents·E‖Y−out‖² with m features to variances[l], and represents·E‖Δ‖² with two
+// halves of m features each to squares[l], where m is 2^l·least. It returns represents·‖β‖² at twice
+// the last m.
+//
+// For each feature addTerms replaces the sum of the other m − 1 weights by their typical sum b. The
+// effect of a rare weight on a ratio is then bounded, although its moments are large. With features from
+// N(0, I),
 //
 //	E(Y−out) ≈ m·E[ω(V−out)/(b+ω)] = β(m)
 //	E‖Y−out‖² ≈ ‖β(m)‖² + m·E[ω²‖V−out‖²/(b+ω)²] = ‖β(m)‖² + G
 //	E‖Δ‖² ≈ ‖β(2m)−β(m)‖² + (G·H + ‖C‖²)/4 + (m/2)·E[ω⁴‖V−out‖²/((b+ω)²(2b+ω)²)]
 //
-// where H and C are the variance of the denominators and their covariance with V−out, in
-// the manner of G. The terms of ‖Δ‖² are those of its mean, of pairs of features, and of a
-// single one that decides (derived). It returns stands times ‖β‖² of twice the last m.
-func (t *tilted) addTerms(variances, squares []float64, least, stands float64) float64 {
+// where H is the variance of the denominators and C their covariance with V−out, with the same
+// replacement as in G. The terms of E‖Δ‖² come from the mean, from pairs of features, and from one
+// dominant feature (derived).
+func (t *tilted) addTerms(variances, squares []float64, least, represents float64) float64 {
 	distances := make([]float64, len(t.weights))
 	for i := range distances {
 		distances[i] = 2 * vecmath.HalfSquaredNorm(t.away.Row(i))
 	}
 	covariance := make([]float64, t.away.Cols)
 	bias, before := make([]float64, t.away.Cols), make([]float64, t.away.Cols)
-	constant := 1 / vecmath.Sum(t.shares) // what m/(b+ω) is on average
+	constant := 1 / vecmath.Sum(t.shares) // the average of m/(b+ω)
 	var b float64
 	for l := 0; ; l++ {
 		m := math.Ldexp(least, l)
@@ -132,14 +133,14 @@ func (t *tilted) addTerms(variances, squares []float64, least, stands float64) f
 		bias, before = before, bias
 		clear(bias)
 		for i, w := range t.weights {
-			// E ω(V−out) is zero, and is taken away with its error.
+			// E ω(V−out) is zero: its estimate serves as a control variate.
 			vecmath.AddScaled(bias, t.away.Row(i), t.shares[i]*(m/(b+w)-constant))
 		}
 		if l > 0 {
-			squares[l-1] += stands * squaredDistance(bias, before)
+			squares[l-1] += represents * squaredDistance(bias, before)
 		}
 		if l == len(squares) {
-			return stands * 2 * vecmath.HalfSquaredNorm(bias)
+			return represents * 2 * vecmath.HalfSquaredNorm(bias)
 		}
 		var variance, spread, single float64
 		clear(covariance)
@@ -152,18 +153,18 @@ func (t *tilted) addTerms(variances, squares []float64, least, stands float64) f
 			vecmath.AddScaled(covariance, t.away.Row(i), own)
 		}
 		if l < len(variances) {
-			variances[l] += stands * (variance + 2*vecmath.HalfSquaredNorm(bias))
+			variances[l] += represents * (variance + 2*vecmath.HalfSquaredNorm(bias))
 		}
 		pairs := (variance*max(spread-1/m, 0) + 2*vecmath.HalfSquaredNorm(covariance)) / 4
-		squares[l] += stands * (pairs + single)
+		squares[l] += represents * (pairs + single)
 	}
 }
 
-// typical returns the b for which m·E[ω·b/(b+ω)] = b: the sum of m weights without what
-// is too rare to be there. It is looked for from atLeast up.
+// typical returns the solution b of m·E[ω·b/(b+ω)] = b, the typical sum of m weights: too rare weights
+// hardly count. It starts at atLeast, which must not be above the solution.
 func (t *tilted) typical(m, atLeast float64) float64 {
 	for b := atLeast; ; {
-		// Newton's steps for the convex function E[ω/(b+ω)] = 1/m approach b from below.
+		// Newton's method for the convex function E[1/(b+ω)·ω] − 1/m approaches b from below.
 		var mean, slope float64
 		for i, w := range t.weights {
 			x := 1 / (b + w)

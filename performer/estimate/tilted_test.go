@@ -28,19 +28,19 @@ func TestTilted(t *testing.T) {
 	o := u.exactRow(0, q, k)
 	s, err := tilt(n, o, q, k, v, scale, a, rng)
 	require.NoError(t, err)
-	require.Len(t, s.weights, laws*n)
+	require.Len(t, s.weights, distributions*n)
 
 	// check compares E ω·f, within each law its own mean and variance.
 	check := func(name string, want float64, f func(i int) float64) {
 		t.Helper()
 		var mean, variance float64
-		for law := range laws {
+		for law := range distributions {
 			m := newMoments(1, 1)
 			for i := law * n; i < (law+1)*n; i++ {
-				m.add(dense.Of(1, 1, []float64{s.shares[i] * f(i) * laws * n}))
+				m.add(dense.Of(1, 1, []float64{s.shares[i] * f(i) * distributions * n}))
 			}
-			mean += m.mean.Data[0] / laws
-			variance += math.Pow(m.stderr(0)/laws, 2)
+			mean += m.mean.Data[0] / distributions
+			variance += math.Pow(m.stderr(0)/distributions, 2)
 		}
 		assert.Less(t, math.Abs(mean-want), 4*math.Sqrt(variance), "%s: %v, want %v ± %v", name, mean, want, math.Sqrt(variance))
 		assert.Less(t, math.Sqrt(variance), 0.1*max(want, 1), name)
@@ -101,7 +101,7 @@ func moment(o exactRow, q, k dense.Matrix[float64], scale, a float64, r int, f f
 		z := make([]float64, k.Cols)
 		for _, j := range at {
 			weight *= o.weights[j]
-			p += o.sums[j]
+			p += o.norms[j]
 			for c := range z {
 				z[c] += math.Sqrt(scale) * (q.At(0, c) + k.At(j, c))
 			}
@@ -129,7 +129,7 @@ func TestTermsOfTheVariance(t *testing.T) {
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, d, 0, 1), densetest.Normal[float64](rng, n, 2, 0, 1)
 	u := must.Have(NewUnbiased[float64](d, UnbiasedOptions{MaxCost: math.Inf(1), Frequencies: orf.IID{}}, densetest.Source(95)))
 	u.damped = u.damping(q, k)
-	l := u.newLaw(q, k, v)
+	l := u.newPilotRun(q, k, v)
 	for range rounds {
 		require.NoError(t, l.round(t.Context()))
 	}
@@ -147,7 +147,7 @@ func TestTermsOfTheVariance(t *testing.T) {
 				square += math.Pow(y-(u.a.Data[i]+u.b.Data[i])/2, 2)
 			}
 		}
-		level := bits.TrailingZeros(uint(m / leastPilot))
+		level := bits.TrailingZeros(uint(m / minFeatures))
 		share := float64(work/m) / rounds
 		assert.InDelta(t, 1, l.variances[level]*share/variance, 0.33, "variance, m = %d", m)
 		assert.InDelta(t, 1, l.squares[level]*share/square, 0.5, "square of Δ, m = %d", m)

@@ -259,5 +259,4 @@ func TestNilContext(t *testing.T) {
 	var none context.Context
 	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _ = u.Pilot(none, x, x, x) })
 	assert.PanicsWithValue(t, "estimate: ctx is nil", func() { _, _, _ = u.Estimate(none, x, x, x, x, x) })
-	assert.PanicsWithValue(t, "estimate: the Predictor is zero, want one of NewPredictor", func() { new(Predictor[float64]).Predict(nil, x, x, x) })
 }

@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	pilotRows    = 32 // outputs in a round
-	pilotLongest = 8  // of these, the ones of the longest queries
-	pilotSamples = 6  // features of each law for an output
+	pilotRows    = 32 // outputs of a round
+	pilotLongest = 8  // the longest queries among them
+	pilotSamples = 6  // frequencies of each distribution for an output
 )
 
-// law is what the law of the features says of the variance of replicates, in rounds of
-// samples.
-type law[T dense.Float] struct {
+// pilotRun computes terms of the variance of replicates, in rounds of samples.
+type pilotRun[T dense.Float] struct {
 	u            *Unbiased[T]
 	q, k         dense.Matrix[T]
 	keys, values dense.Matrix[float64]
 	a            float64 // of rff.SoftmaxOptimal
-	order        []int   // of queries, from the longest to the shortest
+	order        []int   // queries from the longest to the shortest
 
+	// Sums over the rounds, for all outputs.
 	rounds    int
-	variances []float64 // rounds times E‖Y−out‖² of all outputs with 8, 16, …, 4096 features
-	squares   []float64 // rounds times E‖Δ‖² with halves of 8, 16, … features
-	rest      float64   // rounds times ‖E Y−out‖² with twice the last of these
+	variances []float64 // E‖Y−out‖² with 8, 16, …, 4096 features
+	squares   []float64 // E‖Δ‖² with halves of 8, 16, … features
+	rest      float64   // ‖E Y−out‖² with twice the last number of features of squares
 }
 
-// newLaw returns the law for these queries, keys and values, before the first round.
-func (u *Unbiased[T]) newLaw(q, k, v dense.Matrix[T]) *law[T] {
-	l := &law[T]{
+// newPilotRun returns a run before its first round.
+func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
+	l := &pilotRun[T]{
 		u: u, q: q, k: k, a: u.damping(q, k), order: make([]int, q.Rows),
 		keys: dense.Copy(dense.Matrix[float64]{}, k), values: dense.Copy(dense.Matrix[float64]{}, v),
 		variances: make([]float64, pilotLevels), squares: make([]float64, pilotLevels+pilotDepth-1),
 	}
-	// Relative to one of the values, so that values that are all the same have no
-	// rounding for their variance.
+	// Values relative to the first value, so that equal values have variance 0 and not the variance of
+	// rounding.
 	for j := range l.values.Rows {
 		for c := range l.values.Row(j) {
 			l.values.Row(j)[c] -= float64(v.At(0, c))
@@ -54,9 +54,9 @@ func (u *Unbiased[T]) newLaw(q, k, v dense.Matrix[T]) *law[T] {
 	return l
 }
 
-// round samples 32 outputs, which stand for all: those of the 8 longest queries for
-// themselves, and one of each of 24 sets of the others, from the longer to the shorter.
-func (l *law[T]) round(ctx context.Context) error {
+// round samples 32 outputs that represent all outputs: the outputs of the 8 longest queries, and one
+// output of each of 24 sets of the other queries, which have similar lengths.
+func (l *pilotRun[T]) round(ctx context.Context) error {
 	l.rounds++
 	first, sets := len(l.order), 0
 	if first > pilotRows {
@@ -77,10 +77,9 @@ func (l *law[T]) round(ctx context.Context) error {
 	return nil
 }
 
-// sample adds a sample of output i with the factor stands, the number of outputs that it
-// stands for.
-func (l *law[T]) sample(ctx context.Context, i int, stands float64) error {
-	if err := ended(ctx); err != nil {
+// sample adds a sample of output i, which represents a number of outputs.
+func (l *pilotRun[T]) sample(ctx context.Context, i int, represents float64) error {
+	if err := contextError(ctx); err != nil {
 		return err
 	}
 	o := l.u.exactRow(i, l.q, l.k)
@@ -89,19 +88,19 @@ func (l *law[T]) sample(ctx context.Context, i int, stands float64) error {
 	if err != nil {
 		return err
 	}
-	l.rest += t.addTerms(l.variances, l.squares, leastPilot, stands)
+	l.rest += t.addTerms(l.variances, l.squares, minFeatures, represents)
 	return nil
 }
 
-// exactRow is the exact attention of one query q over the keys k_j that it sees.
+// exactRow is exact attention of one query q over the keys k_j that it sees.
 type exactRow struct {
 	scores   []float64 // Scale·qᵀk_j
-	sums     []float64 // Scale·‖q+k_j‖²
+	norms    []float64 // Scale·‖q+k_j‖²
 	weights  []float64 // exp(score)/total
 	logTotal float64   // log Σ exp(score)
 }
 
-// exactRow returns the exact attention of query i, in O(Lk·d) time and O(Lk) memory.
+// exactRow returns exact attention of query i, in O(Lk·d) time and O(Lk) memory.
 func (u *Unbiased[T]) exactRow(i int, q, k dense.Matrix[T]) exactRow {
 	query := q.RowRange(i, i+1)
 	if u.opts.Causal {
@@ -109,11 +108,11 @@ func (u *Unbiased[T]) exactRow(i int, q, k dense.Matrix[T]) exactRow {
 	}
 	products := dense.New[T](1, k.Rows)
 	matmul.MulT(1, query, k, 0, products)
-	o := exactRow{scores: make([]float64, k.Rows), sums: make([]float64, k.Rows), weights: make([]float64, k.Rows)}
+	o := exactRow{scores: make([]float64, k.Rows), norms: make([]float64, k.Rows), weights: make([]float64, k.Rows)}
 	own := 2 * vecmath.HalfSquaredNorm(query.Row(0))
 	for j, s := range products.Data {
 		o.scores[j] = u.opts.Scale * float64(s)
-		o.sums[j] = u.opts.Scale * (own + 2*vecmath.HalfSquaredNorm(k.Row(j)) + 2*float64(s))
+		o.norms[j] = u.opts.Scale * (own + 2*vecmath.HalfSquaredNorm(k.Row(j)) + 2*float64(s))
 	}
 	copy(o.weights, o.scores)
 	o.logTotal = logSoftmax(o.weights)

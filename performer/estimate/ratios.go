@@ -1,0 +1,79 @@
+package estimate
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
+)
+
+// ratios holds the numerators and the denominator of the outputs of some queries, summed over sets of
+// features. Row i of terms has the factor 2^exponent[i], the largest exponent of its summands. So
+// features of any size can be added: the sum loses only what is below 2⁻¹⁰⁷⁴ of the largest summand.
+type ratios struct {
+	terms    dense.Matrix[float64] // Lq×(dv+1), the denominator last
+	exponent []float64             // integers, or −Inf for a row without features
+}
+
+// reset sets r to the sum over no features, for n queries and values of dimension dv.
+func (r *ratios) reset(n, dv int) {
+	if r.terms.Rows != n || r.terms.Cols != dv+1 {
+		r.terms, r.exponent = dense.New[float64](n, dv+1), make([]float64, n)
+	}
+	clear(r.terms.Data)
+	for i := range r.exponent {
+		r.exponent[i] = math.Inf(-1)
+	}
+}
+
+// addFeatures adds the numerators and denominators of linear attention to r. It returns memory, which
+// holds them.
+func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+	memory = a.Sums(memory, q, k, v)
+	n := v.Cols + 1
+	for i := range memory.Rows {
+		row := memory.Row(i)
+		addRow(r, i, row[:n], float64(row[n]), float64(row[n+1]))
+	}
+	return memory
+}
+
+// addRow adds factor·2^exponent times x to row i of r. It adds nothing if the denominator is zero.
+func addRow[T dense.Float](r *ratios, i int, x []T, factor, exponent float64) {
+	if x[len(x)-1] == 0 {
+		return
+	}
+	row := r.terms.Row(i)
+	if old := r.exponent[i]; exponent > old {
+		lower := logscale.Ldexp(1, old-exponent)
+		for j := range row {
+			row[j] *= lower
+		}
+		r.exponent[i] = exponent
+	} else {
+		factor = logscale.Ldexp(factor, exponent-old)
+	}
+	for j, v := range x {
+		row[j] += factor * float64(v)
+	}
+}
+
+// add adds the ratios of other features for the same queries and values.
+func (r *ratios) add(other *ratios) {
+	for i := range r.exponent {
+		addRow(r, i, other.terms.Row(i), 1, other.exponent[i])
+	}
+}
+
+// outputs writes the outputs of attention, numerators over denominators, into dst (Lq×dv). A row
+// without features is NaN.
+func (r *ratios) outputs(dst dense.Matrix[float64]) {
+	for i := range dst.Rows {
+		row := r.terms.Row(i)
+		total := row[dst.Cols]
+		for j := range dst.Row(i) {
+			dst.Row(i)[j] = row[j] / total
+		}
+	}
+}
