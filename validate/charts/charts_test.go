@@ -1,7 +1,6 @@
 package charts
 
 import (
-	"bytes"
 	"fmt"
 	"image"
 	"image/color"
@@ -14,10 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgimg"
 )
 
 func figure() Figure {
@@ -66,43 +61,6 @@ func TestSaveSVG(t *testing.T) {
 	}
 }
 
-func TestSavePDF(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.pdf")
-	require.NoError(t, figure().Save(path))
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, "%PDF-", string(data[:5]))
-	assert.False(t, bytes.Contains(data, []byte("/FontFile")), "letters are outlines")
-}
-
-// The outlines of letters cover what the raster's own letters cover, but for its hinting.
-func TestOutlines(t *testing.T) {
-	const text, size = "‖x‖² ≤ √θ, Wᵀ – fjord ×", 40
-	style := legendText()
-	face := style.Handler.Cache().Lookup(style.Font, size)
-	columns := func(outlined bool, text string) []float64 {
-		raster := vgimg.New(face.Width(text), 2*size)
-		var c vg.CanvasWriterTo = vgimg.PngCanvas{Canvas: raster}
-		if outlined {
-			c = outlines{c}
-		}
-		c.SetColor(color.Black)
-		c.FillString(face, vg.Point{Y: size / 2}, text)
-		img := raster.Image()
-		ink := make([]float64, img.Bounds().Dx())
-		for x := range ink {
-			for y := range img.Bounds().Dy() {
-				ink[x] += 1 - float64(color.GrayModel.Convert(img.At(x, y)).(color.Gray).Y)/255
-			}
-		}
-		return ink
-	}
-	own := columns(false, text)
-	assert.Greater(t, stat.Correlation(own, columns(true, text), nil), 0.97)
-	assert.InEpsilon(t, floats.Sum(own), floats.Sum(columns(true, text)), 0.03)
-	assert.Less(t, stat.Correlation(own, columns(true, "‖x‖² ≤ √θ; Wᵀ – fjord ×")[:len(own)], nil), 0.97, "a letter is another")
-}
-
 // inColour counts the pixels of a picture in the colours of the first two series.
 func inColour(t *testing.T, f Figure) (first, second int) {
 	t.Helper()
@@ -145,11 +103,10 @@ func TestYRange(t *testing.T) {
 	}
 }
 
-// A label stands beside its own point, also where a point before it cannot be drawn.
+// A label belongs to its own point even if a point before it cannot be drawn.
 func TestLabels(t *testing.T) {
 	s := Series{Name: "a", Points: []Point{{1, 1, 0}, {2, math.NaN(), 0}, {3, 3, 0}, {4, 4, 0}}, Labels: []string{"first", "lost", "third"}}
 	f := Figure{Panels: []Panel{{Series: []Series{s}}}}
-	assert.Equal(t, []string{"first", "third", ""}, f.labels(s))
 	path := filepath.Join(t.TempDir(), "a.svg")
 	require.NoError(t, f.Save(path))
 	data, err := os.ReadFile(path)
@@ -260,7 +217,7 @@ func TestLinesHaveNoErrors(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
-	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), "must end in .png, .svg or .pdf")
+	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), "must end in .png or .svg")
 	assert.ErrorContains(t, CheckPath(filepath.Join(dir, "no", "a.png")), "no")
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -1,7 +1,7 @@
-// Package charts draws measurements with error bars and laws beside them: panels on linear or
-// logarithmic axes, one legend below them, as PNG, SVG or PDF. FromTable makes a figure of a
-// validate.Table. Of this module's packages only this one and the examples import gonum/plot, so
-// that programs that draw nothing do not link it.
+// Package charts draws measurements with error bars, and laws as lines, with gonum/plot. A figure has
+// panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG. FromTable makes
+// a figure from a validate.Table. Only charts and the examples import gonum/plot, so that other programs
+// do not link it.
 package charts
 
 import (
@@ -17,29 +17,28 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	_ "gonum.org/v1/plot/vg/vgimg" // png
-	_ "gonum.org/v1/plot/vg/vgpdf" // pdf
 	_ "gonum.org/v1/plot/vg/vgsvg" // svg
 
 	"github.com/seed-feabd252/randfeat/internal/file/whole"
 )
 
-// Point is a measurement y ± Err at x.
+// Point is a measurement Y ± Err at X.
 type Point struct{ X, Y, Err float64 }
 
-// Series is a set of points with a line through them, or with a line of its own. A name that stands
-// in several panels has the same style in each and one entry in the legend.
+// Series is a set of points with a line through them, or with another line. Series with the same Name in
+// several panels have one style and one entry in the legend.
 type Series struct {
 	Name   string
 	Points []Point
-	// Line, if not nil, is drawn in place of the line through Points: a law beside its
-	// measurements. An empty Line leaves the points alone. Err is not used.
+	// Line, if not nil, replaces the line through Points, for example by a law. An empty Line draws no
+	// line. The Err of its points has no effect.
 	Line []Point
-	// Labels, if any, stand beside the points, Labels[i] at Points[i].
+	// Labels[i], if there is one, is a text beside Points[i].
 	Labels []string
 }
 
-// Level is a horizontal line, for a value to compare with. It is dashed and grey, a different dash
-// for each name.
+// Level is a horizontal line for a reference value. The line is grey, with different dashes for each
+// name.
 type Level struct {
 	Name string
 	Y    float64
@@ -52,33 +51,29 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is one row of panels, or several, that share their axes. All coordinates on logarithmic
-// axes must be positive; other values, NaN and Inf are left out. The lower end of an error bar that
-// would reach zero or less is cut at the edge of the diagram. A logarithmic y-axis has at most eight
-// decades, unless YRange asks for more: an arrow at its lower end stands for a point below.
+// Figure is a figure of panels, in one or several rows, that share their axes. Save leaves out points
+// with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. An error bar that
+// reaches zero or less on a logarithmic axis ends at the edge of the panel. A logarithmic y-axis without
+// a YRange has at most eight decades: an arrow at its lower end marks a point below.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
 	LogX, LogY     bool
-	XTicks         []float64 // where x has a label; nil means at round numbers
+	XTicks         []float64 // the labelled values of x; nil means round numbers
 	Panels         []Panel
 	Columns        int  // panels in a row; 0 means all
-	OwnY           bool // each panel has a y-axis of its own range
+	OwnY           bool // each panel has its own range of the y-axis
 
-	// YRange, unless zero, has the ends of the y-axis, positive if it is logarithmic. Points beyond
-	// are left out, and lines to them end at the edge.
+	// YRange has the ends of the y-axis, which are positive on a logarithmic axis. Save leaves out points
+	// outside, and lines to them end at the edge. The zero value means the range of the points.
 	YRange [2]float64
 }
 
-// formats has the endings of file names that Save understands.
-var formats = []string{".png", ".svg", ".pdf"}
-
-// CheckPath returns an error if Save could not write to path: its ending is not .png, .svg or .pdf, or
-// its folder does not exist. It lets a program fail before a long computation instead of after it.
+// CheckPath returns an error if Save could not write to path, because its ending is not .png or .svg, or
+// because its folder does not exist. A program calls CheckPath before a long computation.
 func CheckPath(path string) error {
-	if ext := strings.ToLower(filepath.Ext(path)); !slices.Contains(formats, ext) {
-		last := len(formats) - 1
-		return fmt.Errorf("%s: a picture's name must end in %s or %s", path, strings.Join(formats[:last], ", "), formats[last])
+	if ext := strings.ToLower(filepath.Ext(path)); ext != ".png" && ext != ".svg" {
+		return fmt.Errorf("%s: a picture's name must end in .png or .svg", path)
 	}
 	dir := filepath.Dir(path)
 	if info, err := os.Stat(dir); err != nil {
@@ -91,18 +86,18 @@ func CheckPath(path string) error {
 
 const (
 	panelWidth  = 11 * vg.Centimeter
-	aloneWidth  = 16 * vg.Centimeter // of a panel without others
+	aloneWidth  = 16 * vg.Centimeter // of a single panel
 	panelHeight = 9.5 * vg.Centimeter
 	lineHeight  = 6 * vg.Millimeter // of the legend
 	titleHeight = 1 * vg.Centimeter
-	nameHeight  = 9 * vg.Millimeter // of a panel's title
-	labelWidth  = 7 * vg.Millimeter // of what y is
+	nameHeight  = 9 * vg.Millimeter // of the title of a panel
+	labelWidth  = 7 * vg.Millimeter // of YLabel
 	margin      = 4 * vg.Millimeter
 )
 
-// Save writes the figure to a file in the format that the ending of its name tells. It is an error
-// if CheckPath reports one, if there is no panel, if no point can be drawn, or if YRange does not
-// have a lower and an upper end. An error leaves what was at path before.
+// Save writes the figure to a file, as PNG or SVG by the ending of its name. Save returns the error of
+// CheckPath, and an error if there is no panel, if no point can be drawn, or if the ends of YRange are not
+// in order. With an error the file at path keeps its content.
 func (f Figure) Save(path string) error {
 	if err := CheckPath(path); err != nil {
 		return err
@@ -121,7 +116,7 @@ func (f Figure) Save(path string) error {
 	plots := make([]*plot.Plot, len(f.Panels))
 	for i, p := range f.Panels {
 		area := shared
-		// A panel without points keeps the common range.
+		// A panel without points has the range of all panels.
 		if own, err := f.extent(f.Panels[i : i+1]); err == nil && f.OwnY {
 			area.y0, area.y1 = own.y0, own.y1
 		}
@@ -154,13 +149,9 @@ func (f Figure) Save(path string) error {
 	}
 	legend := newLegend(styles, width-2*margin)
 	height := titleHeight + (above+panelHeight)*vg.Length(rows) + lineHeight*vg.Length(len(legend.rows)) + 2*margin
-	format := strings.ToLower(filepath.Ext(path))[1:]
-	canvas, err := draw.NewFormattedCanvas(width, height, format)
+	canvas, err := draw.NewFormattedCanvas(width, height, strings.ToLower(filepath.Ext(path))[1:])
 	if err != nil {
 		return fmt.Errorf("charts: %s: %w", path, err)
-	}
-	if format == "pdf" {
-		canvas = outlines{canvas}
 	}
 	page := draw.New(canvas)
 	page.FillText(title, vg.Point{X: page.Center().X, Y: page.Max.Y - margin}, f.Title)
@@ -183,10 +174,10 @@ func (f Figure) Save(path string) error {
 	})
 }
 
-// extent is the range of both axes.
+// extent is the ranges of both axes.
 type extent struct{ x0, x1, y0, y1 float64 }
 
-// extent returns the range of what can be drawn of the panels, with room around it.
+// extent returns the ranges of the drawable points of panels, widened.
 func (f Figure) extent(panels []Panel) (extent, error) {
 	e := extent{math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)}
 	for _, p := range panels {
@@ -196,7 +187,7 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 			}
 		}
 		for _, s := range p.Series {
-			for _, q := range append(f.points(s.Points), f.path(s.Line)...) {
+			for _, q := range slices.Concat(f.points(s.Points), f.path(s.Line)) {
 				e.x0, e.x1 = min(e.x0, q.X), max(e.x1, q.X)
 				e.y1 = max(e.y1, q.Y+q.Err)
 				e.y0 = min(e.y0, q.Y)
@@ -209,16 +200,16 @@ func (f Figure) extent(panels []Panel) (extent, error) {
 	if e.x0 > e.x1 {
 		return e, fmt.Errorf("no point to draw")
 	}
-	const mostDecades = 1e8
+	const maxRatio = 1e8
 	if f.LogY {
-		e.y0 = max(e.y0, e.y1/mostDecades)
+		e.y0 = max(e.y0, e.y1/maxRatio)
 	}
 	e.x0, e.x1 = widen(e.x0, e.x1, f.LogX)
 	e.y0, e.y1 = widen(e.y0, e.y1, f.LogY)
 	return e, nil
 }
 
-// widen moves both ends of a range outwards by a small part of it.
+// widen moves both ends of a range outwards by 6 % of the range.
 func widen(lo, hi float64, log bool) (float64, float64) {
 	const part = 0.06
 	if log {
@@ -235,26 +226,21 @@ func widen(lo, hi float64, log bool) (float64, float64) {
 	return lo - r, hi + r
 }
 
-// points returns the points that can be drawn.
+// points returns the drawable points.
 func (f Figure) points(all []Point) []Point {
-	var ps []Point
-	for _, p := range all {
-		if f.drawable(p) {
-			ps = append(ps, p)
-		}
-	}
-	return ps
+	return slices.DeleteFunc(slices.Clone(all), func(p Point) bool { return !f.drawable(p) })
 }
 
-// path returns the points of a line that can be drawn, without errors.
+// path returns the drawable points of a line, without Err.
 func (f Figure) path(line []Point) []Point {
-	var ps []Point
-	for _, p := range line {
-		ps = append(ps, Point{X: p.X, Y: p.Y})
+	ps := slices.Clone(line)
+	for i := range ps {
+		ps[i].Err = 0
 	}
 	return f.points(ps)
 }
 
+// drawable reports whether a point has finite coordinates that fit the axes.
 func (f Figure) drawable(p Point) bool {
 	for _, v := range []float64{p.X, p.Y, p.Err} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {

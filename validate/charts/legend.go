@@ -11,13 +11,13 @@ const (
 	entryGap  = 8 * vg.Millimeter
 )
 
-// legend has an entry a style, in rows.
+// legend has an entry for each style, in rows.
 type legend struct {
 	rows   [][]style
 	widths []vg.Length
 }
 
-// newLegend breaks the styles into as few rows of a width as there can be, all about as long.
+// newLegend breaks the styles into the smallest number of rows within a width, of similar lengths.
 func newLegend(styles []style, width vg.Length) legend {
 	widest := breakLegend(styles, width)
 	for w := width / 4; w < width; w += margin {
@@ -28,7 +28,7 @@ func newLegend(styles []style, width vg.Length) legend {
 	return widest
 }
 
-// breakLegend starts a new row where the width is reached.
+// breakLegend starts a new row if a style does not fit in the width.
 func breakLegend(styles []style, width vg.Length) legend {
 	var l legend
 	text := legendText()
@@ -43,6 +43,7 @@ func breakLegend(styles []style, width vg.Length) legend {
 	return l
 }
 
+// legendText returns the style of the names in the legend.
 func legendText() draw.TextStyle {
 	text := plot.New().X.Label.TextStyle
 	text.Font.Size = vg.Points(12)
@@ -50,7 +51,7 @@ func legendText() draw.TextStyle {
 	return text
 }
 
-// draw draws the rows at the bottom of c and returns where they end.
+// draw draws the rows at the bottom of c and returns their upper end.
 func (l legend) draw(c draw.Canvas) vg.Length {
 	text := legendText()
 	top := c.Min.Y + lineHeight*vg.Length(len(l.rows))
@@ -61,7 +62,7 @@ func (l legend) draw(c draw.Canvas) vg.Length {
 			box := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
 				Min: vg.Point{X: x, Y: y - lineHeight/2}, Max: vg.Point{X: x + iconWidth*0.8, Y: y + lineHeight/2},
 			}}
-			s.Thumbnail(&box)
+			s.sample(&box)
 			c.FillText(text, vg.Point{X: x + iconWidth, Y: y}, s.name)
 			x += iconWidth + text.Width(s.name) + entryGap
 		}

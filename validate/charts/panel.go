@@ -4,6 +4,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -11,19 +12,19 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// style is how the series or level of a name is drawn.
+// style is the style of the series or levels with a name.
 type style struct {
 	name  string
 	level bool
-	bare  bool // has points alone in all panels
-	plain bool // has lines alone in all panels
+	bare  bool // no panel has a line
+	plain bool // no panel has points
 	line  draw.LineStyle
 	glyph draw.GlyphStyle
 }
 
-// palette begins with colours that the colour-blind tell apart (Okabe & Ito 2008). The others are a
-// dark brown, violet, red and blue, an olive, a pink and a dark green. Names beyond the palette have
-// the colours again, with other shapes and dashed lines.
+// palette begins with the colours of Okabe & Ito 2008, which colour-blind people can distinguish. The
+// other colours are a dark brown, violet, red and blue, an olive, a pink and a dark green. Further names
+// have the same colours with other shapes and dashed lines.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},
@@ -51,7 +52,7 @@ var (
 	grey   = color.Gray{Y: 110}
 )
 
-// styles returns a style for each name, in the order in which they come first, levels after series.
+// styles returns a style for each name in the order of their first appearance, levels after series.
 func (f Figure) styles() []style {
 	var all []style
 	known := func(level bool, name string) bool {
@@ -96,8 +97,8 @@ func (f Figure) styles() []style {
 	return all
 }
 
-// Thumbnail draws the sample of a style that stands in the legend.
-func (s style) Thumbnail(c *draw.Canvas) {
+// sample draws the style in the legend.
+func (s style) sample(c *draw.Canvas) {
 	y := c.Center().Y
 	if !s.bare {
 		c.StrokeLine2(s.line, c.Min.X, y, c.Max.X, y)
@@ -107,9 +108,8 @@ func (s style) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// plot returns one panel. Its axes take the same room in all of them. It has no label at y: gonum
-// takes the middle of a logarithmic axis for its arithmetic mean, and leaves room above for a label
-// there.
+// plot returns one panel. Axes of all panels have the same size. Save draws YLabel, because gonum centres
+// the label of a logarithmic axis at the arithmetic mean of its ends.
 func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	d := plot.New()
 	d.X.Label.Text = f.XLabel
@@ -128,14 +128,17 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	}
 	d.Y.Tick.Marker = clearOfEnds{d.Y.Tick.Marker, f.LogY}
 	if f.XTicks != nil {
-		d.X.Tick.Marker = fixedTicks(f.XTicks)
+		var ticks plot.ConstantTicks
+		for _, v := range f.XTicks {
+			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
+		}
+		d.X.Tick.Marker = ticks
 	}
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = color.Gray{Y: 225}, color.Gray{Y: 225}
 	d.Add(grid)
 
 	shared := p.shareX()
-	beside := new(labels)
 	for _, s := range styles {
 		for _, l := range p.Levels {
 			if s.level && l.Name == s.name && f.drawable(Point{X: 1, Y: l.Y}) {
@@ -144,48 +147,30 @@ func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 		}
 		for at, r := range p.Series {
 			if !s.level && r.Name == s.name {
-				points := f.points(r.Points)
+				points := r.Points
 				if shared {
 					points = f.apart(points, at, len(p.Series), area)
 				}
-				path := points
+				path := f.points(points)
 				if r.Line != nil {
 					path = f.path(r.Line)
 				}
 				shown := lines{style: s, path: path, floor: area.y0, ceiling: area.y1}
-				words := f.labels(r)
 				for i, q := range points {
-					if q.Y > area.y1 || q.Y < area.y0 && f.YRange != [2]float64{} {
+					if !f.drawable(q) || q.Y > area.y1 || q.Y < area.y0 && f.YRange != [2]float64{} {
 						continue
 					}
-					shown.points = append(shown.points, q)
-					q.Y = max(q.Y, area.y0)
-					beside.points = append(beside.points, q)
-					if words[i] != "" {
-						beside.texts = append(beside.texts, text{q, words[i], s.line.Color})
+					label := ""
+					if i < len(r.Labels) {
+						label = r.Labels[i]
 					}
+					shown.points, shown.labels = append(shown.points, q), append(shown.labels, label)
 				}
 				d.Add(shown)
 			}
 		}
 	}
-	d.Add(beside)
 	return d
-}
-
-// labels returns the labels of the points that can be drawn, "" for those without.
-func (f Figure) labels(s Series) []string {
-	var all []string
-	for i, p := range s.Points {
-		switch {
-		case !f.drawable(p):
-		case i < len(s.Labels):
-			all = append(all, s.Labels[i])
-		default:
-			all = append(all, "")
-		}
-	}
-	return all
 }
 
 // shareX reports whether two series have points at the same x.
@@ -202,8 +187,8 @@ func (p Panel) shareX() bool {
 	return false
 }
 
-// apart moves the points of series number at of n sideways, so that error bars of different series
-// at the same x do not hide each other.
+// apart moves the points of series number at of n sideways, so that error bars of different series at the
+// same x do not overlap.
 func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	const step = 0.012 // of the width of the panel
 	shift := step * (float64(at) - float64(n-1)/2)
@@ -219,13 +204,14 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws a path, and points with their error bars and glyphs. A point below the floor is drawn
-// as an arrow that points down from the floor.
+// lines draws a path, and points with error bars and labels. A point below the floor is an arrow at the
+// floor that points down.
 type lines struct {
 	style          style
 	path           []Point
 	points         []Point
-	floor, ceiling float64 // the ends of the y-axis
+	labels         []string // of the points
+	floor, ceiling float64  // the ends of the y-axis
 }
 
 // Plot implements plot.Plotter.
@@ -239,8 +225,11 @@ func (l lines) Plot(c draw.Canvas, p *plot.Plot) {
 	bar := l.style.line
 	bar.Width, bar.Dashes = vg.Points(1), nil
 	cap := vg.Points(3)
-	for _, q := range l.points {
+	text := legendText()
+	text.Color, text.Font.Size, text.YAlign = l.style.line.Color, vg.Points(10), draw.YBottom
+	for i, q := range l.points {
 		at := vg.Point{X: trX(q.X), Y: trY(max(q.Y, l.floor))}
+		c.FillText(text, at.Add(vg.Point{X: cap, Y: cap}), l.labels[i])
 		if q.Err > 0 && q.Y+q.Err > l.floor {
 			lo, hi := trY(max(q.Y-q.Err, l.floor)), trY(min(q.Y+q.Err, l.ceiling))
 			c.StrokeLine2(bar, at.X, lo, at.X, hi)

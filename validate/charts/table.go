@@ -8,24 +8,21 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Columns names the columns of a validate.Table, by their keys, that a figure is made of. X and Y
-// are required.
+// Columns has the keys of the columns of a validate.Table for a figure. X and Y are required. "" means no
+// column.
 type Columns struct {
-	X, Y string
-	// Err, if not "", has the lengths of error bars.
-	Err string
-	// Line, if not "", has values that a line is drawn through in place of Y: a law beside its
-	// measurements.
-	Line string
-	// Series and Panel, if not "", have the names by which the rows are told apart.
-	Series, Panel string
+	X, Y   string
+	Err    string // the lengths of error bars
+	Line   string // the values of a line, for example of a law
+	Series string // the names of series
+	Panel  string // the titles of panels
 }
 
-// FromTable returns the figure of a table: a point a row, a series for each name in the column Series and
-// a panel for each in the column Panel, in the order in which they come first. Its title is the
-// title of the table, its labels are the heads of the columns, and its axes are linear; all may be
-// changed. It returns an error for a column that the table lacks and for a cell that is not a
-// number where one is needed.
+// FromTable returns the figure of a table. Each row is a point. Each name in the column Series is a series,
+// and each name in the column Panel a panel, in the order of their first appearance. The title is the
+// title of the table, the labels are the names of the columns, and the axes are linear. FromTable returns
+// an error for a column that the table does not have, and for a cell of X, Y, Err or Line that is not a
+// number.
 func FromTable(t validate.Table, c Columns) (Figure, error) {
 	numbers := func(key string) ([]float64, error) {
 		if key == "" {
@@ -57,7 +54,7 @@ func FromTable(t validate.Table, c Columns) (Figure, error) {
 	if err != nil {
 		return Figure{}, fmt.Errorf("charts: %w", err)
 	}
-	f := Figure{Title: t.Title, XLabel: head(t, c.X), YLabel: head(t, c.Y)}
+	f := Figure{Title: t.Title, XLabel: columnName(t, c.X), YLabel: columnName(t, c.Y)}
 	for i := range t.Rows {
 		s := f.panel(panels[i]).series(series[i])
 		x, bar := columns[0][i], columns[2][i]
@@ -72,13 +69,13 @@ func FromTable(t validate.Table, c Columns) (Figure, error) {
 	return f, nil
 }
 
-// head returns the head of the column with that key.
-func head(t validate.Table, key string) string {
+// columnName returns the name of the column with a key.
+func columnName(t validate.Table, key string) string {
 	at := slices.IndexFunc(t.Columns, func(c validate.Column) bool { return c.Key == key })
 	return t.Columns[at].Name
 }
 
-// panel returns the panel with that title, a new one if there is none.
+// panel returns the panel with a title. It adds a panel if there is none.
 func (f *Figure) panel(title string) *Panel {
 	at := slices.IndexFunc(f.Panels, func(p Panel) bool { return p.Title == title })
 	if at < 0 {
@@ -88,7 +85,7 @@ func (f *Figure) panel(title string) *Panel {
 	return &f.Panels[at]
 }
 
-// series returns the series with that name, a new one if there is none.
+// series returns the series with a name. It adds a series if there is none.
 func (p *Panel) series(name string) *Series {
 	at := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == name })
 	if at < 0 {

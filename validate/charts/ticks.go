@@ -7,10 +7,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// roundTicks marks a logarithmic axis at 1, 2, 5 times powers of ten, and labels all of them as
-// long as that is legible, else the powers only, and of more than ten powers every second, third, …
-// If this makes fewer than two labels, it takes the
-// labels of a linear axis.
+// roundTicks marks a logarithmic axis at multiples of powers of ten. Below three decades it labels 1, 2 and
+// 5 times powers of ten, else the powers alone, and every second, third, … power beyond ten decades. It
+// has the ticks of a linear axis if that makes fewer than two labels.
 type roundTicks struct{}
 
 // Ticks implements plot.Ticker.
@@ -41,7 +40,7 @@ func (roundTicks) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// label returns three digits of v, and no exponent for a number that is short without.
+// label returns three digits of v, without an exponent up to a million.
 func label(v float64) string {
 	if v >= 1000 && v < 1e6 {
 		return strconv.FormatFloat(v, 'f', 0, 64)
@@ -49,8 +48,8 @@ func label(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// clearOfEnds drops the labels of a vertical axis that would reach above or below it: gonum makes
-// room for them, and panels side by side would differ in height.
+// clearOfEnds removes the labels at the ends of a vertical axis. gonum would make room for these labels, so
+// that panels would differ in height.
 type clearOfEnds struct {
 	plot.Ticker
 	log bool
@@ -62,7 +61,7 @@ func (c clearOfEnds) Ticks(lo, hi float64) []plot.Tick {
 	if c.log {
 		at = func(v float64) float64 { return math.Log(v/lo) / math.Log(hi/lo) }
 	}
-	const half = 0.025 // the height of a label, in heights of a panel
+	const half = 0.025 // half of the height of a label, over the height of a panel
 	ticks := c.Ticker.Ticks(lo, hi)
 	for i, t := range ticks {
 		if place := at(t.Value); place < half || place > 1-half {
@@ -72,8 +71,7 @@ func (c clearOfEnds) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// evenTicks marks a linear axis at multiples of 1, 2 or 5 times a power of ten, with four to eleven
-// labels.
+// evenTicks marks a linear axis at multiples of 1, 2 or 5 times a power of ten, with four to eleven labels.
 type evenTicks struct{}
 
 // Ticks implements plot.Ticker.
@@ -91,20 +89,6 @@ func (evenTicks) Ticks(lo, hi float64) []plot.Tick {
 	for i := math.Ceil(lo / step); i*step <= hi; i++ {
 		// The sum turns −0 into 0.
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
-	}
-	return ticks
-}
-
-// fixedTicks labels the given values.
-type fixedTicks []float64
-
-// Ticks implements plot.Ticker.
-func (f fixedTicks) Ticks(lo, hi float64) []plot.Tick {
-	var ticks []plot.Tick
-	for _, v := range f {
-		if v >= lo && v <= hi {
-			ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', -1, 64)})
-		}
 	}
 	return ticks
 }

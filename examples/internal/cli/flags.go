@@ -103,7 +103,7 @@ func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...strin
 }
 
 // Pictures are the endings of the names of pictures that package charts writes.
-var Pictures = []string{".png", ".svg", ".pdf"}
+var Pictures = []string{".png", ".svg"}
 
 // errOutside is the error about a number out of range, whose text is the range alone.
 var errOutside = errors.New("out of range")
