@@ -14,8 +14,8 @@ type Attention[T dense.Float] interface {
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Differentiable is an [Attention] with gradients. [Exact], [Linear], [Landmarks], [Batch] and
-// attention of package clusters are Differentiable.
+// Differentiable is an [Attention] with gradients. [Exact], [Linear], [Landmarks] and [Batch] are
+// Differentiable.
 type Differentiable[T dense.Float] interface {
 	Attention[T]
 

@@ -109,44 +109,16 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 	assert.Less(t, relative(dense.Head(got.Out, 0, 0), dense.Head(want.Out, 0, 0)), rounding)
 }
 
-// Gradients under a mask are those of the keys that count, and zero elsewhere.
-func TestBatchBackward(t *testing.T) {
-	const n, d, dv = 900, 4, 3
-	none := dense.Matrix[float64]{}
-	f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{})
-	q, k, v := tokens[float64](n, d, dv, 6, 3)
-	dout := v.Clone()
-	s := performer.Sequences{Valid: make([]bool, n)}
-	for j := range 600 {
-		s.Valid[100+j] = true
-	}
-	for i := range 50 {
-		clear(dout.Row(i))
-		q.Row(i)[0] = math.NaN()
-	}
-	k.Row(5)[1], v.Row(850)[0] = math.NaN(), math.NaN()
-	dq, dk, dv2 := batch[float64](t, 1, 1, f).BackwardSequences(none, none, none, q, k, v, dout, s)
-	wantQ, wantK, wantV := f.Backward(none, none, none, q.RowRange(50, n), k.RowRange(100, 700), v.RowRange(100, 700), dout.RowRange(50, n))
-	identical(t, wantQ, dq.RowRange(50, n).Clone())
-	identical(t, wantK, dk.RowRange(100, 700).Clone())
-	identical(t, wantV, dv2.RowRange(100, 700).Clone())
-	for _, m := range []dense.Matrix[float64]{dq.RowRange(0, 50), dk.RowRange(0, 100), dk.RowRange(700, n), dv2.RowRange(0, 100), dv2.RowRange(700, n)} {
-		for i := range m.Rows {
-			assert.True(t, layout.IsZero(m.Row(i)))
-		}
-	}
-}
-
 func TestForwardPrefixesErrors(t *testing.T) {
 	x := dense.New[float32](2, 3)
 	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
-	for want, seen := range map[string][]int{
+	for want, prefixes := range map[string][]int{
 		"clusters: prefixes has length 1, want one number for each of 2 queries": {1},
 		"clusters: prefixes[0] = -1, want 0 to 2":                                {-1, 1},
 		"clusters: prefixes[1] = 1, want 2 to 2":                                 {2, 1},
 		"clusters: prefixes[1] = 3, want 0 to 2":                                 {0, 3},
 	} {
-		assert.PanicsWithValue(t, want, func() { f.ForwardPrefixes(dense.Matrix[float32]{}, x, x, x, seen) })
+		assert.PanicsWithValue(t, want, func() { f.ForwardPrefixes(dense.Matrix[float32]{}, x, x, x, prefixes) })
 	}
 	assert.Equal(t, make([]float32, 6), f.ForwardPrefixes(dense.Matrix[float32]{}, x, x, x, []int{0, 0}).Data)
 }

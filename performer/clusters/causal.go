@@ -13,76 +13,83 @@ import (
 )
 
 const (
-	window    = 128        // queries of a block, whose keys and those of the block before have exact weights
-	firstKeys = 8 * window // keys before clusters are worth their cost
-	wave      = 32         // blocks whose moments are kept at a time
-	groups    = 8          // tasks of a wave: the near keys of a group of blocks are scored together
+	window     = 128        // keys of a block, which have exact weights with the keys of the previous block
+	firstKeys  = 8 * window // keys from which on clusters are faster than exact attention
+	mostBlocks = 32         // blocks whose moments are kept at a time
+	groups     = 8          // groups of mostBlocks blocks; the blocks of a group score a cluster together
 )
 
-// causal computes the outputs of queries that see the keys up to their own, block by block. The keys
-// of its own block and of the block before are close to a block. All older keys are in clusters,
-// which are found anew among all older keys each time their number has doubled, so that clusters
-// know no later key.
+// causal computes the outputs of queries that see the first keys only, block by block. The keys of a
+// block and of the previous block are recent. All older keys are in clusters. K-means divides all
+// older keys again each time their number has doubled, so clusters do not depend on later keys.
 //
-// Query i sees seen[i] keys, or i+1 if seen is nil. It belongs to the block of the last key that it
-// sees. More queries than a block has keys are in several blocks with the same keys.
-func causal[T dense.Float](a *attention[T], dst, q, k, v dense.Matrix[T], seen []int) {
-	c := pool.Get[past[T]](&pasts)
-	c.a, c.k, c.v, c.dst, c.q, c.seen = a, k, v, dst, q, seen
-	c.begin()
+// Query i sees prefixes[i] keys, or i+1 if prefixes is nil. Query i belongs to the block of the last key that
+// the query sees. More than 128 queries of a block of keys become several blocks with the same keys.
+func (a *attention[T]) causal(dst, q, k, v dense.Matrix[T], prefixes []int) {
+	c := pool.Get[causalCall[T]](&causalCalls)
+	c.a, c.k, c.v, c.dst, c.q, c.prefixes = a, k, v, dst, q, prefixes
+	c.attendExactly()
 	for begin := firstKeys; begin < k.Rows; begin *= 2 {
 		if end := min(2*begin, k.Rows); c.queries(begin) < c.queries(end) {
-			c.epoch(begin, end)
+			c.attend(begin, end)
 		}
 	}
-	c.a, c.seen, c.sorted.centres = nil, nil, dense.Matrix[T]{}
+	c.a, c.prefixes = nil, nil
 	for _, m := range []*dense.Matrix[T]{&c.k, &c.v, &c.dst, &c.q} {
 		*m = dense.Matrix[T]{}
 	}
-	pool.Put(&pasts, c)
+	pool.Put(&causalCalls, c)
 }
 
-var pasts pool.Pair[past[float32], past[float64]]
+var causalCalls pool.Pair[causalCall[float32], causalCall[float64]]
 
-// past is what a call of causal attention knows of older keys. A piece is a group of blocks.
-type past[T dense.Float] struct {
+// causalCall is one call of causal.
+type causalCall[T dense.Float] struct {
 	a            *attention[T]
 	dst, q, k, v dense.Matrix[T]
-	seen         []int
-	places       []int // of the first queries
+	prefixes     []int
+	places       []int // positions of the queries with exact attention
 
-	sorted  sorted[T]  // all keys of an epoch
-	tallies []tally[T] // of the keys that are in clusters so far
-	counts  []int
-	last    int // number of blocks of the wave
-	blocks  [wave]older[T]
+	keys   partition[T] // all keys of a call of attend
+	sums   []keySums[T] // of the older keys of each cluster
+	counts []int        // the number of older keys of each cluster
+	used   int          // number of used blocks
+	blocks [mostBlocks]causalBlock[T]
+}
+
+// causalBlock is a block of queries. moments are the moments of the older keys, which are the first
+// keys of each cluster.
+type causalBlock[T dense.Float] struct {
+	moments[T]
+	from, to   int // queries
+	first, end int // recent keys
 }
 
 // sees returns the number of keys that query i sees.
-func (c *past[T]) sees(i int) int {
-	if c.seen == nil {
+func (c *causalCall[T]) sees(i int) int {
+	if c.prefixes == nil {
 		return i + 1
 	}
-	return c.seen[i]
+	return c.prefixes[i]
 }
 
 // queries returns the number of queries that see at most n keys.
-func (c *past[T]) queries(n int) int {
-	if c.seen == nil {
+func (c *causalCall[T]) queries(n int) int {
+	if c.prefixes == nil {
 		return n
 	}
-	return sort.SearchInts(c.seen, n+1)
+	return sort.SearchInts(c.prefixes, n+1)
 }
 
-// begin computes the outputs of the queries that see too few keys for clusters, by exact attention.
-func (c *past[T]) begin() {
+// attendExactly computes the outputs of the queries that see at most firstKeys keys.
+func (c *causalCall[T]) attendExactly() {
 	keys := min(firstKeys, c.k.Rows)
 	n := c.queries(keys)
 	mask := tiles.Mask[T]{Causal: true}
-	if c.seen != nil {
+	if c.prefixes != nil {
 		c.places = scratch.Resize(c.places, n)
 		for i := range n {
-			c.places[i] = c.seen[i] - 1
+			c.places[i] = c.prefixes[i] - 1
 		}
 		mask.Places = c.places
 	}
@@ -92,129 +99,114 @@ func (c *past[T]) begin() {
 	})
 }
 
-// older is what a block knows of the keys before the close ones, which are the first keys of each
-// cluster.
-type older[T dense.Float] struct {
-	moments[T]
-	from, to   int // queries
-	first, end int // close keys
-}
-
-// epoch computes the outputs of the queries that see more than begin and at most end keys, with
-// clusters of the first keys.
-func (c *past[T]) epoch(begin, end int) {
-	old := begin - window
-	c.sorted.find(c.a, c.k.RowRange(0, old))
-	c.sorted.sort(c.k.RowRange(0, end), c.v.RowRange(0, end))
-	clusters := c.sorted.clusters()
-	c.counts, c.tallies = scratch.Resize(c.counts, clusters), scratch.Resize(c.tallies, clusters)
+// attend computes the outputs of the queries that see more than begin and at most end keys, with
+// clusters of the first begin − window keys.
+func (c *causalCall[T]) attend(begin, end int) {
+	older := begin - window
+	c.keys.centres = c.a.findCentres(&c.keys.centreMemory, c.k.RowRange(0, older))
+	c.keys.sort(c.k.RowRange(0, end), c.v.RowRange(0, end))
+	clusters := c.keys.clusters()
+	c.counts, c.sums = scratch.Resize(c.counts, clusters), scratch.Resize(c.sums, clusters)
 	clear(c.counts)
-	for l := range c.tallies {
-		c.tallies[l].begin(c.k.Cols, c.v.Cols)
+	for l := range c.sums {
+		c.sums[l].begin(c.k.Cols, c.v.Cols)
 	}
-	for ; old+window < end; old += window {
-		last := min(old+2*window, end)
+	for ; older+window < end; older += window {
+		last := min(older+2*window, end)
 		to := c.queries(last)
-		for from := c.queries(old + window); from < to; from += window {
-			o := &c.blocks[c.last]
+		for from := c.queries(older + window); from < to; from += window {
+			o := &c.blocks[c.used]
 			o.shape(clusters, c.k.Cols, c.v.Cols)
-			o.from, o.to, o.first, o.end = from, min(from+window, to), old, last
-			if c.last++; c.last == wave {
-				c.flush()
+			o.from, o.to, o.first, o.end = from, min(from+window, to), older, last
+			if c.used++; c.used == mostBlocks {
+				c.attendBlocks()
 			}
 		}
 	}
-	c.flush()
+	c.attendBlocks()
 }
 
-// flush computes the outputs of the blocks of the wave.
-func (c *past[T]) flush() {
-	parallel.Do(len(c.counts), (*growing[T])(c))
-	parallel.Do(min(groups, c.last), c)
-	c.last = 0
+// attendBlocks computes the outputs of the used blocks.
+func (c *causalCall[T]) attendBlocks() {
+	parallel.Do(len(c.counts), (*momentsTask[T])(c))
+	parallel.Do(min(groups, c.used), c)
+	c.used = 0
 }
 
-// growing is the task of setting the moments of the blocks of a wave. A piece is a cluster.
-type growing[T dense.Float] past[T]
+// momentsTask computes the moments of a cluster for every used block.
+type momentsTask[T dense.Float] causalCall[T]
 
-func (c *growing[T]) Piece(l int) {
-	s, t, origin := &c.sorted, &c.tallies[l], c.sorted.centres.Row(l)
+func (c *momentsTask[T]) Piece(l int) {
+	s, t, centre := &c.keys, &c.sums[l], c.keys.centres.Row(l)
 	order, keys, values := s.orderOf(l), s.keysOf(l), s.valuesOf(l)
 	n, scale := c.counts[l], c.a.scale(c.k.Cols)
-	for p := range c.blocks[:c.last] {
+	for p := range c.blocks[:c.used] {
 		o := &c.blocks[p]
 		for ; n < len(order) && int(order[n]) < o.first; n++ {
-			t.add(origin, keys.Row(n), values.Row(n))
+			t.add(centre, keys.Row(n), values.Row(n))
 		}
-		o.set(l, n, origin, t, scale)
+		o.set(l, n, centre, t, scale)
 	}
 	c.counts[l] = n
 }
 
 // Piece computes the outputs of a group of blocks.
-func (c *past[T]) Piece(i int) {
-	n := min(groups, c.last)
-	b, o := getBlock[T](), c.blocks[parallel.Share(c.last, n, i):parallel.Share(c.last, n, i+1)]
+func (c *causalCall[T]) Piece(i int) {
+	n := min(groups, c.used)
+	b, o := pool.Get[accumulator[T]](&accumulators), c.blocks[parallel.Share(c.used, n, i):parallel.Share(c.used, n, i+1)]
 	lo, hi := o[0].from, o[len(o)-1].to
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
 	for p := range o {
-		o[p].pack()
+		matmul.Pack(&o[p].packed, o[p].means)
 		first, end := o[p].first, o[p].end
-		b.seen = b.seen[:0]
+		b.prefixes = b.prefixes[:0]
 		for i := o[p].from; i < o[p].to; i++ {
-			b.seen = append(b.seen, c.sees(i)-first)
+			b.prefixes = append(b.prefixes, c.sees(i)-first)
 		}
-		b.recent(&o[p].moments, q, c.k.RowRange(first, end), c.v.RowRange(first, end), o[p].from-lo, o[p].to-lo)
+		b.addClustersAndRecent(&o[p].moments, q, c.k.RowRange(first, end), c.v.RowRange(first, end), o[p].from-lo, o[p].to-lo)
 	}
 	for l := range c.counts {
-		c.near(b, o, q, l)
+		c.addOlderKeys(b, o, q, l)
 	}
 	b.finish(dst, func(i int) {
 		end := c.sees(lo + i)
 		c.a.exact.Forward(dst.RowRange(i, i+1), q.RowRange(i, i+1), c.k.RowRange(0, end), c.v.RowRange(0, end))
 	})
-	putBlock(b)
+	pool.Put(&accumulators, b)
 }
 
-// near adds the keys of a cluster to the sums of a group of blocks. Later blocks see more keys.
-func (c *past[T]) near(b *block[T], o []older[T], q dense.Matrix[T], l int) {
-	list := b.queriesOf(l, 0, len(o))
-	if len(list) == 0 {
-		return
-	}
-	keys, values := c.sorted.keysOf(l), c.sorted.valuesOf(l)
-	if !c.sorted.finite[l] {
-		for p := range o { // a product with a weight of zero is NaN
+// addOlderKeys adds the older keys of cluster l for the queries of a group of blocks that score them.
+// Later blocks have more older keys.
+func (c *causalCall[T]) addOlderKeys(b *accumulator[T], o []causalBlock[T], q dense.Matrix[T], l int) {
+	keys, values := c.keys.keysOf(l), c.keys.valuesOf(l)
+	if !c.keys.finite[l] {
+		for p := range o { // the product of a hidden NaN or Inf and a weight of zero is NaN
 			n := o[p].counts[l]
-			b.near(b.listedIn(l, p), q, keys.RowRange(0, n), values.RowRange(0, n), nil)
+			b.addKeys(b.queriesIn(l, p), q, keys.RowRange(0, n), values.RowRange(0, n), nil)
 		}
 		return
 	}
-	b.seen = b.seen[:0]
+	b.prefixes = b.prefixes[:0]
 	for p := range o {
-		for range b.listedIn(l, p) {
-			b.seen = append(b.seen, o[p].counts[l])
+		for range b.queriesIn(l, p) {
+			b.prefixes = append(b.prefixes, o[p].counts[l])
 		}
 	}
 	n := o[len(o)-1].counts[l]
-	b.near(list, q, keys.RowRange(0, n), values.RowRange(0, n), b.seen)
+	b.addKeys(b.queriesOf(l), q, keys.RowRange(0, n), values.RowRange(0, n), b.prefixes)
 }
 
-// recent begins with the queries lo ≤ i < hi: it adds the clusters as far does, and recent keys, of
-// which they see as many as seen says.
+// addClustersAndRecent begins the part of the queries lo ≤ i < hi with clusters, as addClusters does,
+// and with recent keys k, of which query lo+i sees the first b.prefixes[i].
 //
-// The shares of clusters that decide which keys are scored are shares of all clusters, without the
-// recent keys. Where the scores of a cluster are not normal its sum is far too small, as other sums
-// are; beside the weights of recent keys, which are exact, it would count for nothing.
-func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
-	n := hi - lo
+// The shares of clusters that choose decides by do not include the weights of recent keys. w_ic of a
+// cluster whose scores are not normal is far too small, as is w_ic of the other clusters. Compared with
+// the exact weights of recent keys w_ic would seem negligible.
+func (b *accumulator[T]) addClustersAndRecent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	weights := b.scoreClusters(m, q, lo, hi)
-	matmul.PackT(&b.packed, q.RowRange(lo, hi))
-	b.scores.Shape(k.Rows, n)
-	scores := b.scores.Rows(k.Rows)
-	matmul.MulPacked(T(b.scale), k, &b.packed, 0, scores, nil)
-	hide(scores, b.seen)
+	scores := b.scoreKeys(k, q.RowRange(lo, hi))
+	hide(scores, b.prefixes)
 	vecmath.PeakRows(b.peaks[lo:hi], scores.Data, scores.Stride, scores.Rows)
 	b.choose(m, weights, lo, hi, b.weigh(weights, lo, hi))
 	b.weigh(scores, lo, hi)
@@ -226,11 +218,11 @@ func (b *block[T]) recent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 		copy(ones.Row(j), v.Row(j))
 		ones.Row(j)[v.Cols] = 1
 	}
-	if finiteRows(ones.RowRange(b.seen[0], k.Rows)) {
+	if finiteRows(ones.RowRange(b.prefixes[0], k.Rows)) {
 		matmul.TMul(1, scores, ones, 1, sums)
 		return
 	}
-	for i, seen := range b.seen { // a product with a weight of zero is NaN
-		matmul.TMul(1, scores.RowRange(0, seen).ColRange(i, i+1), ones.RowRange(0, seen), 1, sums.RowRange(i, i+1))
+	for i, prefixes := range b.prefixes { // the product of a hidden NaN or Inf and a weight of zero is NaN
+		matmul.TMul(1, scores.RowRange(0, prefixes).ColRange(i, i+1), ones.RowRange(0, prefixes), 1, sums.RowRange(i, i+1))
 	}
 }

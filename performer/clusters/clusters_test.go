@@ -76,11 +76,6 @@ func testForward[T dense.Float](t *testing.T, rounding float64) {
 		assert.Less(t, near, 0.02, "causal %v", causal)
 		few := relative(form(t, exact, clusters.Options{Threshold: 1e30}).Forward(dense.Matrix[T]{}, q, k, v), want)
 		assert.Greater(t, few, near, "causal %v: no key of a cluster is scored", causal)
-		if !causal {
-			centres, err := clusters.NewAt(exact.Options(), k.RowRange(0, 200), clusters.Options{})
-			require.NoError(t, err)
-			assert.Less(t, relative(centres.Forward(dense.Matrix[T]{}, q, k, v), want), 0.03)
-		}
 	}
 }
 
@@ -238,26 +233,12 @@ func TestErrors(t *testing.T) {
 			_, err := clusters.New[float32](performer.ExactOptions{Unnormalised: true}, clusters.Options{}, src)
 			return err
 		},
-		"clusters: opts.Rounds = -1, want at least 0": func() error {
-			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Rounds: -1}, src)
+		"clusters: opts.Iterations = -1, want at least 0": func() error {
+			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Iterations: -1}, src)
 			return err
 		},
 		"clusters: opts.Threshold = NaN, want a finite number of at least 0": func() error {
 			_, err := clusters.New[float32](performer.ExactOptions{}, clusters.Options{Threshold: math.NaN()}, src)
-			return err
-		},
-		"clusters: centres is 0×0, want at least 1×1": func() error {
-			_, err := clusters.NewAt(performer.ExactOptions{}, dense.Matrix[float32]{}, clusters.Options{})
-			return err
-		},
-		"clusters: centres[1][0] = NaN, want a finite number": func() error {
-			z := dense.New[float32](2, 2)
-			z.Row(1)[0] = float32(math.NaN())
-			_, err := clusters.NewAt(performer.ExactOptions{}, z, clusters.Options{})
-			return err
-		},
-		"clusters: opts.Clusters = 3, but there are 2 centres": func() error {
-			_, err := clusters.NewAt(performer.ExactOptions{}, dense.New[float32](2, 2), clusters.Options{Clusters: 3})
 			return err
 		},
 	} {

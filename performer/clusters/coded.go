@@ -13,16 +13,16 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// codes are those of the keys and values of clusters, in 8 bits. With the mean μ of the keys of a cluster
-// and the rotation R of package coded, scores are
+// codes hold the keys and values of clusters in 8 bits. Let μ be the mean of the keys of a cluster and R
+// the rotation of package coded. Scores are
 //
 //	q·k = R·q · R·(k − μ) + q·μ
 //
-// of which the first product is one of codes. Values have codes less their mean, with a scale for each
-// column.
+// The first product is a product of codes. The codes of values are codes of differences from the mean
+// value, with a scale for each column.
 type codes[T dense.Float] struct {
 	rotation     *hadamard.Rotation[T]
-	keys, values []bytedot.Rows // by cluster: keys×coordinates, columns×keys
+	keys, values []bytedot.Rows // of each cluster: keys×coordinates, columns×keys
 	has          []bool         // whether a cluster has codes
 }
 
@@ -35,33 +35,33 @@ func (s *codes[T]) shape(c, d int) {
 	s.has = scratch.Resize(s.has, c)
 }
 
-// takes reports whether points of dimension d have codes.
-func takes(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
+// canCode reports whether keys of dimension d can have codes.
+func canCode(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
 
-// set makes the codes of cluster l, unless its keys are more than products take, or codes do not stand for
-// its keys and values.
+// set computes the codes of cluster l. The cluster has no codes if it has more keys than products of
+// codes allow, or if codes would represent its keys or values badly.
 func (s *codes[T]) set(l int, keys, values dense.Matrix[T], mean, meanValue []T) {
 	if s.has[l] = keys.Rows <= bytedot.MostInner; !s.has[l] {
 		return
 	}
-	e := pool.Get[rotating[T]](&rotatings)
+	e := pool.Get[rotateScratch[T]](&rotatePool)
 	k, v := &s.keys[l], &s.values[l]
 	x := e.rotate(s.rotation, e.centred(keys, mean))
 	s.has[l] = bytedot.QuantiseRows(k, x) && coded.UsualKeys(k.Scales, x)
 	x = e.centred(values, meanValue)
 	s.has[l] = bytedot.QuantiseTransposed(v, x) && coded.UsualValues(v.Scales, x, meanValue) && s.has[l]
-	pool.Put(&rotatings, e)
+	pool.Put(&rotatePool, e)
 }
 
-// rotating is the scratch memory of one goroutine that makes codes.
-type rotating[T dense.Float] struct {
+// rotateScratch is the scratch memory of one goroutine that computes codes.
+type rotateScratch[T dense.Float] struct {
 	differences, rotated scratch.Buffer[T]
 }
 
-var rotatings pool.Pair[rotating[float32], rotating[float64]]
+var rotatePool pool.Pair[rotateScratch[float32], rotateScratch[float64]]
 
-// centred returns the rows of x less their mean, which are valid until the next call.
-func (e *rotating[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {
+// centred returns the rows of x minus mean. The result is valid until the next call.
+func (e *rotateScratch[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {
 	e.differences.Shape(x.Rows, x.Cols)
 	y := e.differences.Rows(x.Rows)
 	for i := range x.Rows {
@@ -71,63 +71,63 @@ func (e *rotating[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {
 	return y
 }
 
-// rotate returns the rotations of rows, which are valid until the next call.
-func (e *rotating[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.Matrix[T] {
+// rotate returns the rotated rows of x. The result is valid until the next call.
+func (e *rotateScratch[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.Matrix[T] {
 	_, d := r.Dims()
 	e.rotated.Shape(x.Rows, d)
 	return r.Apply(e.rotated.Rows(x.Rows), x)
 }
 
-// coding is the scratch memory of one goroutine for queries of codes, and for what the keys of a
-// cluster add to them. Matrices have a column for each query.
-type coding[T dense.Float] struct {
-	queries bytedot.Rows    // of a block
-	shares  []T             // of the listed queries
-	columns bytedot.Columns // listed queries
-	weights bytedot.Columns
-	scores  scratch.Buffer[float32] // keys×queries
-	found   scratch.Buffer[float32] // columns of values×queries
+// codedScratch is the scratch memory of one goroutine for products of codes. Matrices have a column for
+// each query.
+type codedScratch[T dense.Float] struct {
+	queries  bytedot.Rows    // codes of the queries of a block
+	shares   []T             // weights of the cluster for the listed queries
+	columns  bytedot.Columns // listed queries
+	weights  bytedot.Columns
+	scores   scratch.Buffer[float32] // keys×queries
+	products scratch.Buffer[float32] // columns of values×queries
 
-	// Elements of listed queries, and those that fill up vectors.
-	scales  []float32 // of codes, times the scale of scores, in octaves
+	// Elements of listed queries, padded to whole vectors.
+	scales  []float32 // scales of codes times the scale of scores, in octaves
 	peaks   []float32 // the largest scores
-	factors []float32 // of weights
-	sizes   []float32 // sums of weights, with their factors
+	factors []float32 // of the integer weights
+	sizes   []float32 // sums of integer weights times their factors
 	unused  []float32
-	totals  []int32 // sums of weights, without
+	totals  []int32 // sums of integer weights
 }
 
-// octaves is what natural logarithms are multiplied by.
+// octaves is the factor from natural logarithms to the units of bytedot.Weigh.
 const octaves = math.Log2E * bytedot.Octave
 
-// begin makes the codes of the queries of a block.
-func (w *coding[T]) begin(r *hadamard.Rotation[T], q dense.Matrix[T]) {
-	e := pool.Get[rotating[T]](&rotatings)
+// begin computes the codes of the queries of a block.
+func (w *codedScratch[T]) begin(r *hadamard.Rotation[T], q dense.Matrix[T]) {
+	e := pool.Get[rotateScratch[T]](&rotatePool)
 	bytedot.QuantiseRows(&w.queries, e.rotate(r, q))
-	pool.Put(&rotatings, e)
+	pool.Put(&rotatePool, e)
 }
 
-// nearCoded adds the keys of cluster l to the sums of the queries in list, those of all parts.
-func (b *block[T]) nearCoded(s *whole[T], l int, list []int32) {
+// addCodedKeys adds the keys of cluster l to the sums of the queries in list, the result of queriesOf.
+func (b *accumulator[T]) addCodedKeys(s *index[T], l int, list []int32) {
 	const most = 128 // queries whose scores stay in the first or second cache
-	shares := b.coding.shares[:0]
+	shares := b.coded.shares[:0]
 	for p := range b.parts() {
 		at := p*(b.clusters+1) + l
 		shares = append(shares, b.shares[b.starts[at]:b.starts[at+1]]...)
 	}
-	b.coding.shares = shares
+	b.coded.shares = shares
 	for at := 0; at < len(list); at += most {
 		end := min(at+most, len(list))
-		b.addCoded(s, l, list[at:end], shares[at:end])
+		b.addCodes(s, l, list[at:end], shares[at:end])
 	}
 }
 
-// addCoded is nearCoded for some of the queries. Their weights of the cluster, shares, have the scores of
-// its mean:
+// addCodes is addCodedKeys for some of the queries. shares are the weights of the cluster for the
+// queries, and give the scores of the mean of the cluster:
 //
 //	exp(s·q_iᵀμ_c − peak_i) = w_ic·exp(−u_ic)/n_c.
-func (b *block[T]) addCoded(s *whole[T], l int, list []int32, shares []T) {
-	w, n, count := &b.coding, len(list), s.counts[l]
+func (b *accumulator[T]) addCodes(s *index[T], l int, list []int32, shares []T) {
+	w, n, count := &b.coded, len(list), s.counts[l]
 	sums := b.sums.Rows(len(b.peaks))
 	dv, padded := sums.Cols-1, bytedot.Padded(n)
 	for _, x := range []*[]float32{&w.scales, &w.peaks, &w.factors, &w.sizes, &w.unused} {
@@ -142,9 +142,9 @@ func (b *block[T]) addCoded(s *whole[T], l int, list []int32, shares []T) {
 	w.scores.Shape(rows, padded)
 	bytedot.Scores(w.scores.Rows(count), w.peaks, &s.codes.keys[l], &w.columns, w.scales)
 	bytedot.Weigh(&w.weights, count, n, w.totals, w.scores.Rows(rows), w.peaks)
-	spread := s.spread(l)
+	variance := s.variance(l)
 	for j, i := range list {
-		w.factors[j] = w.peaks[j]*(1/octaves) - float32(b.norms[i]*spread)
+		w.factors[j] = w.peaks[j]*(1/octaves) - float32(b.norms[i]*variance)
 	}
 	clear(w.factors[n:])
 	vecmath.Exp(w.factors, w.factors)
@@ -152,13 +152,13 @@ func (b *block[T]) addCoded(s *whole[T], l int, list []int32, shares []T) {
 		w.factors[j] *= float32(share / T(255*count))
 		w.sizes[j] = w.factors[j] * float32(w.totals[j])
 	}
-	w.found.Shape(dv, padded)
-	found := w.found.Rows(dv)
-	bytedot.Scores(found, w.unused, &s.codes.values[l], &w.weights, w.factors)
+	w.products.Shape(dv, padded)
+	products := w.products.Rows(dv)
+	bytedot.Scores(products, w.unused, &s.codes.values[l], &w.weights, w.factors)
 	for c, mean := range s.means.Row(l)[:dv] {
-		vecmath.AddScaled(found.Row(c)[:n], w.sizes[:n], float32(mean))
+		vecmath.AddScaled(products.Row(c)[:n], w.sizes[:n], float32(mean))
 	}
-	addTransposed(sums.ColRange(0, dv), list, found)
+	addTransposed(sums.ColRange(0, dv), list, products)
 	for j, i := range list {
 		sums.Row(int(i))[dv] += T(w.sizes[j])
 	}

@@ -185,32 +185,29 @@ func testStateBytes[T dense.Float](t *testing.T) {
 	const n, d, dv = 2300, 3, 2
 	none := dense.Matrix[T]{}
 	q, k, v := heads[T](n, 2, 1, d, dv, 5)
-	centres, err := clusters.NewAt(performer.ExactOptions{}, k.RowRange(0, 60), clusters.Options{})
-	require.NoError(t, err)
-	for _, f := range []clusters.Attention[T]{form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{}), centres} {
-		for _, at := range []int{0, 1, 1023, 2200} {
-			s := state[T](t, f, 2, 1, d, dv)
-			s.Append(k.RowRange(0, at), v.RowRange(0, at))
-			data, err := s.MarshalBinary()
-			require.NoError(t, err)
-			read := state[T](t, f, 2, 1, d, dv)
-			read.Append(k.RowRange(7, 90), v.RowRange(7, 90))
-			require.NoError(t, read.UnmarshalBinary(data))
-			assert.Equal(t, at, read.Len())
-			again, err := read.MarshalBinary()
-			require.NoError(t, err)
-			assert.True(t, slices.Equal(data, again))
-			rng := rand.New(rand.NewPCG(9, uint64(at)))
-			for range 40 { // damage of one byte, and a cut
-				damaged := slices.Clone(data)
-				damaged[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
-				require.Error(t, read.UnmarshalBinary(damaged))
-				require.Error(t, read.UnmarshalBinary(data[:rng.IntN(len(data))]))
-			}
-			to := min(at+1200, n) // beyond the next tokens at which clusters are found
-			identical(t, s.Step(none, q.RowRange(at, to), k.RowRange(at, to), v.RowRange(at, to)),
-				read.Step(none, q.RowRange(at, to), k.RowRange(at, to), v.RowRange(at, to)), "at", at)
+	f := form(t, must.Have(performer.NewExact[T](performer.ExactOptions{})), clusters.Options{})
+	for _, at := range []int{0, 1, 1023, 2200} {
+		s := state[T](t, f, 2, 1, d, dv)
+		s.Append(k.RowRange(0, at), v.RowRange(0, at))
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		read := state[T](t, f, 2, 1, d, dv)
+		read.Append(k.RowRange(7, 90), v.RowRange(7, 90))
+		require.NoError(t, read.UnmarshalBinary(data))
+		assert.Equal(t, at, read.Len())
+		again, err := read.MarshalBinary()
+		require.NoError(t, err)
+		assert.True(t, slices.Equal(data, again))
+		rng := rand.New(rand.NewPCG(9, uint64(at)))
+		for range 40 { // damage of one byte, and a cut
+			damaged := slices.Clone(data)
+			damaged[rng.IntN(len(data))] ^= byte(1 + rng.IntN(255))
+			require.Error(t, read.UnmarshalBinary(damaged))
+			require.Error(t, read.UnmarshalBinary(data[:rng.IntN(len(data))]))
 		}
+		to := min(at+1200, n) // beyond the next tokens at which clusters are found
+		identical(t, s.Step(none, q.RowRange(at, to), k.RowRange(at, to), v.RowRange(at, to)),
+			read.Step(none, q.RowRange(at, to), k.RowRange(at, to), v.RowRange(at, to)), "at", at)
 	}
 }
 
@@ -224,20 +221,15 @@ func TestStateOfAnotherForm(t *testing.T) {
 		require.NoError(t, err)
 		return f
 	}
-	at := func(rows int) performer.Attention[float64] {
-		f, err := clusters.NewAt(exact.Options(), k.RowRange(0, rows), clusters.Options{})
-		require.NoError(t, err)
-		return f
-	}
-	const same = "clusters: state of a form with other %s, want the same Options, and the same seed or centres"
+	const same = "clusters: state of a form with other %s, want the same Options and the same seed"
 	for want, o := range map[string]performer.Attention[float64]{
 		"clusters: other belongs to other attention, the state to attention by clusters":  exact,
 		"clusters: Scale = 3, but the state belongs to attention with 0.5773502691896258": other(must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 3})), clusters.Options{}, 5),
-		fmt.Sprintf(same, "Clusters"):  other(exact, clusters.Options{Clusters: 9}, 5),
-		fmt.Sprintf(same, "Threshold"): other(exact, clusters.Options{Threshold: 9}, 5),
-		fmt.Sprintf(same, "Rounds"):    other(exact, clusters.Options{Rounds: 9}, 5),
-		fmt.Sprintf(same, "Sample"):    other(exact, clusters.Options{Sample: 9}, 5),
-		fmt.Sprintf(same, "seed"):      other(exact, clusters.Options{}, 6),
+		fmt.Sprintf(same, "Clusters"):   other(exact, clusters.Options{Clusters: 9}, 5),
+		fmt.Sprintf(same, "Threshold"):  other(exact, clusters.Options{Threshold: 9}, 5),
+		fmt.Sprintf(same, "Iterations"): other(exact, clusters.Options{Iterations: 9}, 5),
+		fmt.Sprintf(same, "Sample"):     other(exact, clusters.Options{Sample: 9}, 5),
+		fmt.Sprintf(same, "seed"):       other(exact, clusters.Options{}, 6),
 	} {
 		s, x := state[float64](t, f, 1, 1, 3, 2), state(t, o, 1, 1, 3, 2)
 		x.Append(k, v)
@@ -247,8 +239,6 @@ func TestStateOfAnotherForm(t *testing.T) {
 		assert.Error(t, s.UnmarshalBinary(data), want)
 		assert.Zero(t, s.Len())
 	}
-	assert.EqualError(t, state(t, at(4), 1, 1, 3, 2).Merge(state(t, at(5), 1, 1, 3, 2)), fmt.Sprintf(same, "centres"))
-	assert.NoError(t, state(t, at(4), 1, 1, 3, 2).Merge(state(t, at(4), 1, 1, 3, 2)))
 	assert.Error(t, state[float64](t, exact, 1, 1, 3, 2).Merge(state[float64](t, f, 1, 1, 3, 2)))
 }
 
@@ -363,8 +353,4 @@ func TestStateErrors(t *testing.T) {
 	f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})), clusters.Options{})
 	_, err := f.NewState(0, 1)
 	assert.EqualError(t, err, "performer: d = 0, dv = 1, want at least 1")
-	at, err := clusters.NewAt(performer.ExactOptions{}, dense.New[float32](2, 3), clusters.Options{})
-	require.NoError(t, err)
-	_, err = at.NewState(4, 1)
-	assert.EqualError(t, err, "clusters: d = 4, but centres are points of R^3")
 }

@@ -7,30 +7,30 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// store is the tokens of one head of keys of a stream: the keys and values of the last ones in their
-// order, those of the others by cluster.
+// store holds the tokens of one head of keys of a stream. The last tokens are recent and in no cluster.
+// All older tokens are in clusters.
 type store[T dense.Float] struct {
 	a     *attention[T]
 	d, dv int
 
-	begin        int // the number of tokens at which clusters were found, 0 for none
-	settled      int // tokens that are in clusters
-	keys, values []T // of the tokens after them
+	begin        int // the number of tokens at the last run of k-means, 0 before the first
+	clustered    int // the number of tokens in clusters
+	keys, values []T // of recent tokens
 
 	centres  dense.Matrix[T]
-	clusters []members[T]
+	clusters []cluster[T]
 	moments  moments[T]
 	labels   []int32
 }
 
-// members is the tokens of a cluster.
-type members[T dense.Float] struct {
-	tokens       []int // their numbers, ascending
+// cluster holds the tokens of a cluster.
+type cluster[T dense.Float] struct {
+	tokens       []int // numbers of tokens, ascending
 	keys, values []T
-	sums         tally[T]
+	sums         keySums[T]
 }
 
-// recent returns the keys and values that are in no cluster.
+// recent returns the keys and values of recent tokens.
 func (s *store[T]) recent() (k, v dense.Matrix[T]) {
 	return rowsOf(s.keys, s.d), rowsOf(s.values, s.dv)
 }
@@ -40,12 +40,12 @@ func (s *store[T]) members(l int) (k, v dense.Matrix[T]) {
 	return rowsOf(s.clusters[l].keys, s.d), rowsOf(s.clusters[l].values, s.dv)
 }
 
-// rowsOf returns rows of so many columns, one after another.
+// rowsOf returns data as a matrix of cols columns.
 func rowsOf[T dense.Float](data []T, cols int) dense.Matrix[T] {
-	return dense.Matrix[T]{Rows: len(data) / cols, Cols: cols, Stride: cols, Data: data}
+	return dense.Of(len(data)/cols, cols, data)
 }
 
-// appendRecent adds tokens to those that are in no cluster.
+// appendRecent appends recent tokens.
 func (s *store[T]) appendRecent(k, v dense.Matrix[T]) {
 	s.keys, s.values = appendRows(s.keys, k), appendRows(s.values, v)
 }
@@ -58,44 +58,44 @@ func appendRows[T dense.Float](x []T, rows dense.Matrix[T]) []T {
 	return x
 }
 
-// settle puts into clusters what belongs there when there are n tokens.
-func (s *store[T]) settle(n int) {
-	begin, settled := placesAt(n)
+// update moves tokens into clusters as far as n tokens require.
+func (s *store[T]) update(n int) {
+	begin, clustered := clusteredAt(n)
 	if begin != s.begin {
-		s.regroup(n)
+		s.rebuild(n)
 	}
-	s.absorb(settled - s.settled)
+	s.insertRecent(clustered - s.clustered)
 }
 
-// regroup keeps the first n tokens, and finds the clusters that they have.
-func (s *store[T]) regroup(n int) {
+// rebuild keeps the first n tokens and runs k-means for them again.
+func (s *store[T]) rebuild(n int) {
 	k, v := s.inOrder(n)
-	s.forget()
-	if s.begin, _ = placesAt(n); s.begin > 0 {
-		s.settled = s.begin - window
-		s.group(k.RowRange(0, s.settled), v.RowRange(0, s.settled))
+	s.reset()
+	if s.begin, _ = clusteredAt(n); s.begin > 0 {
+		s.clustered = s.begin - window
+		s.cluster(k.RowRange(0, s.clustered), v.RowRange(0, s.clustered))
 	}
-	s.appendRecent(k.RowRange(s.settled, n), v.RowRange(s.settled, n))
+	s.appendRecent(k.RowRange(s.clustered, n), v.RowRange(s.clustered, n))
 }
 
-// forget removes all tokens.
-func (s *store[T]) forget() {
-	s.begin, s.settled = 0, 0
+// reset removes all tokens.
+func (s *store[T]) reset() {
+	s.begin, s.clustered = 0, 0
 	s.keys, s.values = s.keys[:0], s.values[:0]
 	s.centres, s.clusters = dense.Matrix[T]{}, nil
 	s.moments.shape(0, s.d, s.dv)
 }
 
-// group finds clusters among the first tokens and puts the tokens into them.
-func (s *store[T]) group(k, v dense.Matrix[T]) {
-	s.centres = findCentres(s.a, new(scratch.Buffer[T]), k)
+// cluster runs k-means on the keys k and puts the tokens into the clusters.
+func (s *store[T]) cluster(k, v dense.Matrix[T]) {
+	s.centres = s.a.findCentres(new(scratch.Buffer[T]), k)
 	s.labels = scratch.Resize(s.labels, k.Rows)
-	nearest(s.labels, k, s.centres)
+	assign(s.labels, k, s.centres)
 	counts := make([]int, s.centres.Rows)
 	for _, l := range s.labels {
 		counts[l]++
 	}
-	s.clusters = make([]members[T], s.centres.Rows)
+	s.clusters = make([]cluster[T], s.centres.Rows)
 	for l := range s.clusters {
 		c, room := &s.clusters[l], counts[l]+counts[l]/2+leastRoom
 		c.tokens, c.keys, c.values = make([]int, 0, room), make([]T, 0, room*s.d), make([]T, 0, room*s.dv)
@@ -106,31 +106,31 @@ func (s *store[T]) group(k, v dense.Matrix[T]) {
 	}
 	s.moments.shape(len(s.clusters), s.d, s.dv)
 	for l := range s.clusters {
-		s.summarise(l)
+		s.setMoments(l)
 	}
 }
 
-// leastRoom is the number of tokens that a cluster has room for beyond those that it begins with.
+// leastRoom is the least capacity of a cluster for further tokens.
 const leastRoom = 4
 
-// absorb puts the first n tokens that are in no cluster into clusters.
-func (s *store[T]) absorb(n int) {
+// insertRecent moves the first n recent tokens into clusters.
+func (s *store[T]) insertRecent(n int) {
 	if n == 0 {
 		return
 	}
 	k, v := s.recent()
 	s.labels = scratch.Resize(s.labels, n)
-	nearest(s.labels, k.RowRange(0, n), s.centres)
+	assign(s.labels, k.RowRange(0, n), s.centres)
 	for i, l := range s.labels {
-		s.add(int(l), s.settled+i, k.Row(i), v.Row(i))
+		s.add(int(l), s.clustered+i, k.Row(i), v.Row(i))
 	}
-	s.settled += n
-	s.keys, s.values = behind(s.keys, n*s.d), behind(s.values, n*s.dv)
-	s.summariseChanged()
+	s.clustered += n
+	s.keys, s.values = removeFirst(s.keys, n*s.d), removeFirst(s.values, n*s.dv)
+	s.updateMoments()
 }
 
-// behind returns x without its first n elements, in memory that is not much larger.
-func behind[T any](x []T, n int) []T {
+// removeFirst returns x without its first n elements, in memory of at most four times the size.
+func removeFirst[T any](x []T, n int) []T {
 	if left := len(x) - n; cap(x) > 4*left {
 		return slices.Clone(x[n:])
 	}
@@ -145,52 +145,51 @@ func (s *store[T]) add(l, token int, key, value []T) {
 	c.sums.add(s.centres.Row(l), key, value)
 }
 
-// summariseChanged sets the moments of the clusters whose number of tokens has changed.
-func (s *store[T]) summariseChanged() {
+// updateMoments computes the moments of the clusters whose number of tokens has changed.
+func (s *store[T]) updateMoments() {
 	for l := range s.clusters {
 		if s.moments.counts[l] != len(s.clusters[l].tokens) {
-			s.summarise(l)
+			s.setMoments(l)
 		}
 	}
 }
 
-// summarise sets the moments of a cluster.
-func (s *store[T]) summarise(l int) {
+// setMoments computes the moments of a cluster.
+func (s *store[T]) setMoments(l int) {
 	c := &s.clusters[l]
 	s.moments.set(l, len(c.tokens), s.centres.Row(l), &c.sums, s.a.scale(s.d))
 }
 
 // truncate keeps the first n tokens.
 func (s *store[T]) truncate(n int) {
-	switch begin, settled := placesAt(n); {
+	switch begin, clustered := clusteredAt(n); {
 	case n == 0:
-		s.forget()
+		s.reset()
 	case begin != s.begin:
-		s.regroup(n)
-		s.absorb(settled - s.settled)
+		s.update(n)
 	default:
-		s.release(settled)
-		s.keys, s.values = s.keys[:(n-settled)*s.d], s.values[:(n-settled)*s.dv]
+		s.removeFrom(clustered)
+		s.keys, s.values = s.keys[:(n-clustered)*s.d], s.values[:(n-clustered)*s.dv]
 	}
 }
 
-// release takes the tokens from number settled on out of the clusters. Sums are made anew, as a
-// difference would not have the bits of a sum.
-func (s *store[T]) release(settled int) {
-	n := s.settled - settled
+// removeFrom makes the tokens of clusters from number first on recent. Sums are computed again,
+// because a difference would not have the bits of a sum.
+func (s *store[T]) removeFrom(first int) {
+	n := s.clustered - first
 	if n == 0 {
 		return
 	}
-	s.settled = settled
+	s.clustered = first
 	s.keys, s.values = slices.Insert(s.keys, 0, make([]T, n*s.d)...), slices.Insert(s.values, 0, make([]T, n*s.dv)...)
-	recent, beside := s.recent()
+	recentKeys, recentValues := s.recent()
 	for l := range s.clusters {
 		c := &s.clusters[l]
 		keep := len(c.tokens)
 		keys, values := s.members(l)
-		for ; keep > 0 && c.tokens[keep-1] >= settled; keep-- {
-			copy(recent.Row(c.tokens[keep-1]-settled), keys.Row(keep-1))
-			copy(beside.Row(c.tokens[keep-1]-settled), values.Row(keep-1))
+		for ; keep > 0 && c.tokens[keep-1] >= first; keep-- {
+			copy(recentKeys.Row(c.tokens[keep-1]-first), keys.Row(keep-1))
+			copy(recentValues.Row(c.tokens[keep-1]-first), values.Row(keep-1))
 		}
 		if keep == len(c.tokens) {
 			continue
@@ -201,7 +200,7 @@ func (s *store[T]) release(settled int) {
 			c.sums.add(s.centres.Row(l), keys.Row(i), values.Row(i))
 		}
 	}
-	s.summariseChanged()
+	s.updateMoments()
 }
 
 // inOrder returns copies of the keys and values of the first n tokens.
@@ -217,33 +216,26 @@ func (s *store[T]) inOrder(n int) (k, v dense.Matrix[T]) {
 			copy(v.Row(token), values.Row(i))
 		}
 	}
-	if n > s.settled {
+	if n > s.clustered {
 		keys, values := s.recent()
-		dense.Copy(k.RowRange(s.settled, n), keys.RowRange(0, n-s.settled))
-		dense.Copy(v.RowRange(s.settled, n), values.RowRange(0, n-s.settled))
+		dense.Copy(k.RowRange(s.clustered, n), keys.RowRange(0, n-s.clustered))
+		dense.Copy(v.RowRange(s.clustered, n), values.RowRange(0, n-s.clustered))
 	}
 	return k, v
 }
 
-// clone returns a copy that shares nothing with s that changes.
+// clone returns a copy of s that shares only the centres, which do not change.
 func (s *store[T]) clone() store[T] {
-	c := store[T]{a: s.a, d: s.d, dv: s.dv, begin: s.begin, settled: s.settled, centres: s.centres}
+	c := store[T]{a: s.a, d: s.d, dv: s.dv, begin: s.begin, clustered: s.clustered, centres: s.centres}
 	c.keys, c.values = slices.Clone(s.keys), slices.Clone(s.values)
-	c.clusters = make([]members[T], len(s.clusters))
+	c.clusters = make([]cluster[T], len(s.clusters))
 	c.moments.shape(len(s.clusters), s.d, s.dv)
 	for l, m := range s.clusters {
-		c.clusters[l] = members[T]{tokens: slices.Clone(m.tokens), keys: slices.Clone(m.keys), values: slices.Clone(m.values), sums: m.sums.clone()}
-		c.summarise(l)
+		c.clusters[l] = cluster[T]{tokens: slices.Clone(m.tokens), keys: slices.Clone(m.keys), values: slices.Clone(m.values)}
+		c.clusters[l].sums.begin(s.d, s.dv)
+		copy(c.clusters[l].sums.memory, m.sums.memory)
+		c.clusters[l].sums.squares = m.sums.squares
+		c.setMoments(l)
 	}
-	return c
-}
-
-// clone returns a copy that shares nothing with t.
-func (t *tally[T]) clone() tally[T] {
-	var c tally[T]
-	c.begin(len(t.keys), len(t.values))
-	copy(c.keys, t.keys)
-	copy(c.values, t.values)
-	c.squares = t.squares
 	return c
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -25,13 +24,10 @@ func (a *attention[T]) NewState(d, dv int) (*performer.State[T], error) {
 	return b.NewState(d, dv)
 }
 
-// NewMemory returns what a state of package performer keeps of the tokens of some heads.
+// NewMemory returns the memory of an empty performer.State.
 func (a *attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	if err := limit.Memory[T](keyHeads, max(d, dv)); err != nil {
 		return nil, fmt.Errorf("clusters: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
-	}
-	if a.centres.Rows > 0 && a.centres.Cols != d {
-		return nil, fmt.Errorf("clusters: d = %d, but centres are points of R^%d", d, a.centres.Cols)
 	}
 	m := &memory[T]{a: a, heads: heads, d: d, dv: dv, stores: make([]store[T], keyHeads)}
 	for h := range m.stores {
@@ -40,21 +36,21 @@ func (a *attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	return m, nil
 }
 
-// memory is what a state keeps of the tokens of some heads. It is a function of these tokens.
+// memory is the streams.Memory of a performer.State. It is a function of the tokens alone.
 type memory[T dense.Float] struct {
 	a        *attention[T]
 	heads    int // of queries
 	d, dv    int
 	tokens   int
 	arrivals streams.Arrivals
-	stores   []store[T] // one a head of keys
+	stores   []store[T] // of each head of keys
 
-	dst, q dense.Matrix[T] // while a call lasts
+	dst, q dense.Matrix[T] // the arguments of Attend
 }
 
-// placesAt returns at which number of tokens the clusters of n tokens were found, 0 for none, and
-// the number of tokens that are in clusters.
-func placesAt(n int) (begin, settled int) {
+// clusteredAt returns, for n tokens, the number of tokens at the last run of k-means, 0 for none, and
+// the number of tokens in clusters.
+func clusteredAt(n int) (begin, clustered int) {
 	if n < firstKeys {
 		return 0, 0
 	}
@@ -69,7 +65,7 @@ func (m *memory[T]) Append(k, v dense.Matrix[T]) {
 	for h := range m.stores {
 		s := &m.stores[h]
 		s.appendRecent(layout.Head(k, h, len(m.stores)), layout.Head(v, h, len(m.stores)))
-		s.settle(m.tokens)
+		s.update(m.tokens)
 	}
 }
 
@@ -85,21 +81,17 @@ func (m *memory[T]) Attend(dst, q dense.Matrix[T]) {
 	m.dst, m.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// fewElements is a number of elements of keys and values that is not worth another processor.
+// fewElements is the number of elements of keys and values from which on Attend uses several processors.
 const fewElements = 1 << 14
 
-// Piece answers the queries of one row that read one head of keys.
+// Piece computes the outputs of the queries of one row that read one head of keys.
 func (m *memory[T]) Piece(i int) {
 	row, h := i/len(m.stores), i%len(m.stores)
 	group := m.heads / len(m.stores)
-	asked := pool.Get[asking[T]](&askings)
-	asked.answer(&m.stores[h], rowsOfHeads(m.dst.Row(row), h, group, m.dv), rowsOfHeads(m.q.Row(row), h, group, m.d))
-	pool.Put(&askings, asked)
-}
-
-// rowsOfHeads returns the heads of a row that read head h of keys, a row a head.
-func rowsOfHeads[T dense.Float](row []T, h, group, cols int) dense.Matrix[T] {
-	return dense.Matrix[T]{Rows: group, Cols: cols, Stride: cols, Data: row[h*group*cols : (h+1)*group*cols]}
+	dst, q := m.dst.Row(row)[h*group*m.dv:(h+1)*group*m.dv], m.q.Row(row)[h*group*m.d:(h+1)*group*m.d]
+	w := pool.Get[stepScratch[T]](&stepScratches)
+	w.attend(&m.stores[h], rowsOf(dst, m.dv), rowsOf(q, m.d))
+	pool.Put(&stepScratches, w)
 }
 
 func (m *memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
@@ -144,7 +136,7 @@ func (m *memory[T]) Check(other streams.Memory[T]) error {
 	if a, b := m.scale(), o.scale(); a != b {
 		return fmt.Errorf("clusters: Scale = %v, but the state belongs to attention with %v", b, a)
 	}
-	return m.sameForm(o.form())
+	return m.checkParameters(o.parameters())
 }
 
 func (m *memory[T]) scale() float64 { return m.a.scale(m.d) }
@@ -161,7 +153,7 @@ func (m *memory[T]) Merge(other streams.Memory[T]) {
 	for h := range m.stores {
 		k, v := o.stores[h].inOrder(n)
 		m.stores[h].appendRecent(k, v)
-		m.stores[h].settle(m.tokens)
+		m.stores[h].update(m.tokens)
 	}
 }
 
@@ -169,38 +161,35 @@ func (m *memory[T]) Record() streams.Record {
 	return streams.Record{Flags: streams.FlagKeys | streams.FlagClusters, Scale: m.scale()}
 }
 
-// formWords is the number of words that tell forms apart, and formNames has their names.
-const formWords = 7
+// parameterNames are the names of the parameters in an encoded state. The last parameter is zero: it
+// was for centres that the caller chose.
+var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "Sample", "seed", "seed", "centres"}
 
-var formNames = [formWords]string{"Clusters", "Threshold", "Rounds", "Sample", "seed", "seed", "centres"}
+// parameters are the options and the seed of an attention, as in an encoded state.
+type parameters [len(parameterNames)]uint64
 
-// form returns the parameters of the form.
-func (m *memory[T]) form() [formWords]uint64 {
+func (m *memory[T]) parameters() parameters {
 	o := m.a.opts
-	words := [formWords]uint64{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Rounds), uint64(o.Sample), m.a.seed[0], m.a.seed[1]}
-	if c := m.a.centres; c.Rows > 0 {
-		words[formWords-1] = uint64(c.Rows)<<32 | uint64(crc32.ChecksumIEEE(frame.AppendElements(nil, c.Data)))
-	}
-	return words
+	return parameters{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Iterations), uint64(o.Sample), m.a.seed[0], m.a.seed[1]}
 }
 
-// sameForm returns an error unless these are the parameters of the form.
-func (m *memory[T]) sameForm(words [formWords]uint64) error {
-	for i, want := range m.form() {
-		if words[i] != want {
-			return fmt.Errorf("clusters: state of a form with other %s, want the same Options, and the same seed or centres", formNames[i])
+// checkParameters returns an error unless m has the same parameters.
+func (m *memory[T]) checkParameters(other parameters) error {
+	for i, want := range m.parameters() {
+		if other[i] != want {
+			return fmt.Errorf("clusters: state of a form with other %s, want the same Options and the same seed", parameterNames[i])
 		}
 	}
 	return nil
 }
 
 func (m *memory[T]) Size() (fixed, token int) {
-	return 8 * formWords, len(m.stores) * (m.d + m.dv) * frame.ElementSize[T]()
+	return 8 * len(parameterNames), len(m.stores) * (m.d + m.dv) * frame.ElementSize[T]()
 }
 
-// Encode appends the parameters of the form, and the keys and values of all tokens.
+// Encode appends the parameters, then the keys and values of all tokens.
 func (m *memory[T]) Encode(b []byte) []byte {
-	for _, word := range m.form() {
+	for _, word := range m.parameters() {
 		b = binary.LittleEndian.AppendUint64(b, word)
 	}
 	for h := range m.stores {
@@ -210,27 +199,26 @@ func (m *memory[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the parameters of the form differ. Any keys and values are those of
-// some tokens.
+// Inspect returns an error if the parameters differ. All keys and values are valid.
 func (m *memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
-	var words [formWords]uint64
-	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(b[8*i:])
+	var other parameters
+	for i := range other {
+		other[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
 	fixed, token := m.Size()
-	return b[fixed+tokens*token:], m.sameForm(words)
+	return b[fixed+tokens*token:], m.checkParameters(other)
 }
 
 func (m *memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 	m.Reset()
 	m.arrivals.Extend(tokens)
 	m.tokens = tokens
-	b = b[8*formWords:]
+	b = b[8*len(parameterNames):]
 	for h := range m.stores {
 		k, v := dense.New[T](tokens, m.d), dense.New[T](tokens, m.dv)
 		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
 		m.stores[h].appendRecent(k, v)
-		m.stores[h].settle(tokens)
+		m.stores[h].update(tokens)
 	}
 	return b
 }

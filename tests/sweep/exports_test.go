@@ -45,8 +45,6 @@ var functions = []function{
 	{"audit.Choose[float64]", audit.Choose[float64]},
 	{"audit.Measure[float32]", audit.Measure[float32]},
 	{"audit.Measure[float64]", audit.Measure[float64]},
-	{"clusters.NewAt[float32]", clusters.NewAt[float32]},
-	{"clusters.NewAt[float64]", clusters.NewAt[float64]},
 	{"clusters.New[float32]", clusters.New[float32]},
 	{"clusters.New[float64]", clusters.New[float64]},
 	{"components.Fit[float32]", components.Fit[float32]},
