@@ -15,28 +15,27 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells hold the data of one sample for a two-sample test: the mean features of cells, which are
-// groups of equally many rows. Compare permutes whole cells between the samples. The test is as
-// exact as one that permutes rows, because the rows of a cell stay together in every draw. The cost
-// of a draw does not depend on the number of rows, and cells from several machines can be merged.
-// Rows beyond the last whole cell stay in their sample.
+// Cells holds the data of one sample for a two-sample test: the mean features of cells, which are groups
+// of equally many rows. Compare permutes whole cells between the samples. The test is as exact as a test
+// that permutes rows, because the rows of a cell stay together in every draw. The cost of a draw does not
+// depend on the number of rows. Merge joins the cells of several parts of a sample. Rows beyond the last
+// whole cell stay in their sample.
 //
 // A cell takes 8·D bytes. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
 	phi      rff.Map[T]
-	d, width int
+	d, width int // of phi
 	size     int // rows of a cell
-	most     int // cells
+	maxCells int
 	rows     int
 	cells    []*group
-	part     *group // the cell that is being filled, or nil
-	rest     *group // the rows that belong to no cell
+	open     *group // the cell with fewer than size rows, or nil
+	outside  *group // the rows outside cells
 
 	prints *frame.Fingerprint
 }
 
-// group holds the mean of the features of some rows, and the sum of the squared distances from the
-// mean.
+// group holds the mean of the features of some rows, and the sum of squared distances from the mean.
 type group struct {
 	rows    float64
 	mean    []float64
@@ -71,13 +70,13 @@ func (g *group) join(o *group) {
 	g.rows += o.rows
 }
 
-// NewCells returns empty Cells for the features of phi, with size rows in a cell and at most most
-// cells. Rows beyond size·most count in the estimates of Compare and stay in their sample. Some 500
+// NewCells returns empty Cells for the features of phi, with size rows in a cell and at most maxCells
+// cells. Rows beyond size·maxCells count in the estimates of Compare and stay in their sample. Some 500
 // cells in each sample give the power of cells of one row. For samples that fit into memory call
 // TwoSample.
 //
-// An error reports a nil phi, and size or most below 1 or too large for memory.
-func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) {
+// NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for memory.
+func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
 		return nil, err
@@ -85,16 +84,19 @@ func NewCells[T dense.Float](phi rff.Map[T], size, most int) (*Cells[T], error) 
 	if size < 1 || size > limit.Repeats {
 		return nil, fmt.Errorf("hypothesis: size = %d rows of a cell, want 1 to %d", size, limit.Repeats)
 	}
-	if most < 1 {
-		return nil, fmt.Errorf("hypothesis: most = %d cells, want at least 1", most)
+	if maxCells < 1 {
+		return nil, fmt.Errorf("hypothesis: maxCells = %d, want at least 1", maxCells)
 	}
-	if err := limit.Memory[float64](most, width); err != nil {
-		return nil, fmt.Errorf("hypothesis: %d cells of %d features: %w", most, width, err)
+	if err := limit.Memory[float64](maxCells, width); err != nil {
+		return nil, fmt.Errorf("hypothesis: %d cells of %d features: %w", maxCells, width, err)
 	}
-	return &Cells[T]{phi: phi, d: d, width: width, size: size, most: most, prints: new(frame.Fingerprint)}, nil
+	return &Cells[T]{
+		phi: phi, d: d, width: width, size: size, maxCells: maxCells,
+		outside: newGroup(width), prints: new(frame.Fingerprint),
+	}, nil
 }
 
-// dims returns the dimensions of phi. An error reports a nil phi and dimensions below 1.
+// dims returns the dimensions of phi, and an error for a nil phi and dimensions below 1.
 func dims[T dense.Float](name string, phi rff.Map[T]) (d, width int, err error) {
 	if phi == nil {
 		return 0, 0, fmt.Errorf("hypothesis: %s is nil, want a feature map", name)
@@ -111,19 +113,18 @@ func (c *Cells[T]) Rows() int { return c.rows }
 // Count returns the number of whole cells.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d) in a random order. The test does not suffer from rows that are
-// sorted within a call. The test loses power if the rows are sorted from call to call, as the rows
-// of sorted files are; see the package documentation.
+// Add adds the rows of x (n×d) in a random order, so that the order of rows within a call has no effect.
+// The test loses power if the rows are sorted from call to call, as the rows of sorted files are; see the
+// package documentation.
 //
-// An error reports zero Cells, an x without d columns, an element of x or a feature that is not
-// finite, and a nil src. An error leaves c unchanged, except the error of a feature. The cost is n
-// transforms and n·D operations.
+// Add returns an error for zero Cells, an x without d columns, an element of x or a feature that is not
+// finite, and a nil src. Only the error of a feature leaves some rows added. The cost is n transforms and
+// n·D operations.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
 
-// add adds the rows of the sample with the given name until ctx ends. The error of ctx leaves some
-// of the rows added.
+// add adds the rows of the sample with a name until ctx ends. The error of ctx leaves some rows added.
 func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
@@ -188,29 +189,28 @@ func checkSample[T dense.Float](name string, x dense.Matrix[T], d int, src rand.
 	return argument.Finite("hypothesis: "+name, x)
 }
 
+// append adds the features of a row.
 func (c *Cells[T]) append(phi []T) {
 	c.rows++
-	if len(c.cells) == c.most {
-		if c.rest == nil {
-			c.rest = c.none()
-		}
-		addRow(c.rest, phi)
+	if len(c.cells) == c.maxCells {
+		addRow(c.outside, phi)
 		return
 	}
-	if c.part == nil {
-		c.part = c.none()
+	if c.open == nil {
+		c.open = newGroup(c.width)
 	}
-	if addRow(c.part, phi); int(c.part.rows) == c.size {
-		c.cells, c.part = append(c.cells, c.part), nil
+	if addRow(c.open, phi); int(c.open.rows) == c.size {
+		c.cells, c.open = append(c.cells, c.open), nil
 	}
 }
 
-func (c *Cells[T]) none() *group { return &group{mean: make([]float64, c.width)} }
+// newGroup returns a group of no rows with width features.
+func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
-// Merge adds the cells of other to c: other holds further rows of the same sample, for example of
-// another process or file. Merge does not change other. Cells beyond the limit of c, and the rows
-// of other beyond its last whole cell, stay in their sample. An error reports that other has other
-// features or another size of cells.
+// Merge adds the cells of other, which holds further rows of the same sample, for example of another
+// file. Merge does not change other. Cells beyond the limit of c stay in their sample, and so do the rows
+// of other beyond its last whole cell. Merge returns an error if other has other features or another
+// size of cells.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err
@@ -218,23 +218,20 @@ func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := frame.CheckMerge(c.rows, other.rows); err != nil {
 		return fmt.Errorf("hypothesis: %w", err)
 	}
-	take := min(len(other.cells), c.most-len(c.cells))
-	rest := c.none()
-	rest.join(c.rest)
-	for _, g := range append([]*group{other.rest, other.part}, other.cells[take:]...) {
-		rest.join(g)
+	take := min(len(other.cells), c.maxCells-len(c.cells))
+	for _, g := range append([]*group{other.outside, other.open}, other.cells[take:]...) {
+		c.outside.join(g)
 	}
-	c.rest = rest
 	c.cells = append(c.cells, other.cells[:take]...)
-	if len(c.cells) == c.most {
-		c.rest.join(c.part)
-		c.part = nil
+	if len(c.cells) == c.maxCells {
+		c.outside.join(c.open)
+		c.open = nil
 	}
 	c.rows += other.rows
 	return nil
 }
 
-// checkSame returns an error unless the cells of other can be compared with those of c.
+// checkSame returns an error unless c and other have the same features and the same size of cells.
 func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	switch {
 	case c == nil || c.phi == nil || other == nil || other.phi == nil:
@@ -257,8 +254,8 @@ func (c *Cells[T]) marks() []float64 {
 
 // whole returns all rows of c as one group.
 func (c *Cells[T]) whole() *group {
-	all := c.none()
-	for _, g := range append([]*group{c.rest, c.part}, c.cells...) {
+	all := newGroup(c.width)
+	for _, g := range append([]*group{c.outside, c.open}, c.cells...) {
 		all.join(g)
 	}
 	return all

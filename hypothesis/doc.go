@@ -20,7 +20,7 @@
 //
 // # What the p-value says
 //
-// The p-values come from permutations and are exact for every number of rows, features and draws.
+// p-values come from permutations and are exact for every number of rows, features and draws.
 // If the hypothesis holds, P(p ≤ α) ≤ α, with equality for α = k/(1 + B) if no two permutations
 // tie. The data count as one draw [Phipson & Smyth 2010]. A draw whose statistic equals that of the
 // data up to rounding counts as a tie, and ties make the p-value larger. Asymptotic laws, which are
@@ -50,8 +50,8 @@
 //     Groups of similar rows, such as the rows of one day or of one patient, can be cells as well.
 //   - Add shuffles the rows of one call. If the rows are sorted from call to call, the cells differ
 //     more than single rows do, and the test finds fewer differences than it should.
-//   - With a length-scale that is far too short the tests find nothing. With one that is far too
-//     long they find differences of means only.
+//   - With a length-scale that is far too short the tests find nothing. With a length-scale that is far
+//     too long they find differences of means only.
 //   - The distances of all columns hide a difference in a few of many columns. Test these columns
 //     alone, or scale the columns.
 //   - Few rows have few permutations. Two samples of 3 rows have 20 divisions, each as good as its
@@ -63,13 +63,12 @@
 //
 // # Samples larger than memory
 //
-// Cells hold the features that TwoSample needs. Cells can be encoded as bytes, and cells of
-// different files and machines can be merged. A test with some hundred cells of each sample has the
+// Cells holds the mean features of groups of rows. A test with some hundred cells of each sample has the
 // power of a test with all rows:
 //
 //	c, err := hypothesis.NewCells(phi, 1000, 500) // up to 500 cells of 1000 rows
 //	err = c.Add(part, src)                        // for each part of the rows
-//	err = c.Merge(other)                          // for each machine
+//	err = c.Merge(other)                          // for Cells of another file
 //	r, err := hypothesis.Compare(ctx, c, d, 999, src)
 //
 // Independence reads its rows twice and needs them in memory. Independence is also valid for a

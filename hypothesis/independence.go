@@ -32,20 +32,21 @@ import (
 // With up to Options.Cells rows all permutations are equally likely. More rows are divided at
 // random into H cells. Each draw then rotates the rows of y inside each cell by one of k steps,
 // with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact,
-// and the sums of products are computed once. At most 1/k of a dependence is left in a draw.
+// and Independence computes the sums of products once. A draw keeps at most 1/k of a dependence.
 //
 // The cost for up to Cells rows is B·n·D·E multiply-adds. For more rows it is 2n transforms of each
 // map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which is 32 by
-// default, or less so that their D×E matrices take at most 256 MB. 50 features of each map are
-// enough for most tests. If you need more, use the maps of package components. The result does not
-// depend on GOMAXPROCS.
+// default, or less so that their D×E matrices take at most 256 MB. For most tests 50 features of each map
+// are enough. The maps of package components compress more features. The result does not depend on
+// GOMAXPROCS.
 //
-// Features of any size that float64 holds are allowed. Statistic and Unbiased are infinite or 0 if
-// they are beyond the range of float64. P is right even then.
+// Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they are
+// beyond the range of float64. P is right even then.
 //
-// An error reports a nil phi, psi or src, fewer than 4 rows, samples of different length, a wrong
-// number of columns, elements and features that are not finite, options out of range, and the end
-// of ctx. Independence checks ctx between blocks of rows and between products. A nil ctx panics.
+// Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
+// lengths, a wrong number of columns, elements and features that are not finite, and options out of range.
+// It also returns the error of ctx, which it checks between blocks of rows and between products. A nil ctx
+// panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -120,6 +121,7 @@ type pairs[T dense.Float] struct {
 	norms   float64 // Σ‖φ‖‖ψ‖
 }
 
+// side is one of the two samples.
 type side[T dense.Float] struct {
 	name     string
 	phi      rff.Map[T]
@@ -169,8 +171,8 @@ func scale(x []float64, e int) {
 	}
 }
 
-// features returns the features, less their means, of rows lo to hi in the random order, and counts
-// the rows. After the end of the context some features are missing.
+// features returns the features minus their means, of rows lo to hi in the random order, and adds the
+// rows to a, b, c and norms. After the end of the context some features are missing.
 func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	for i, s := range p.sides {
 		both[i] = dense.New[float64](hi-lo, p.width(i))

@@ -42,7 +42,7 @@ func TestMovesAreTheDistance(t *testing.T) {
 	for j, v := range sum {
 		assert.InDelta(t, left.mean[j]-right.mean[j], math.Ldexp(v*(1./53+1./200), m.exponent), 1e-12)
 	}
-	require.NotNil(t, cells[0].part)
-	require.NotNil(t, cells[1].rest)
+	require.NotNil(t, cells[0].open)
+	require.NotNil(t, cells[1].outside)
 	assert.Less(t, math.Ldexp(m.tolerance, m.exponent), 1e-9)
 }

@@ -14,17 +14,18 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Options adjusts the tests. The zero value has the usual choices.
+// Options adjusts the tests.
 type Options struct {
-	// Draws is the number B of permutations; 0 for 999. No p-value is below 1/(1 + B).
+	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + B).
 	Draws int
 
-	// Cells is the number of cells that permutations move, at least 64; 0 for 1024. With at most
-	// Cells rows each row is a cell. More cells take more time, and gave no measurable gain in
+	// Cells is the number of cells that permutations move, at least 64. Zero means 1024. Each row is a
+	// cell if there are at most Cells rows. More cells take more time and gave no measurable gain in
 	// power.
 	Cells int
 }
 
+// checked returns the options with their defaults, or an error for an option out of range.
 func (o Options) checked() (Options, error) {
 	if o.Draws == 0 {
 		o.Draws = 999
@@ -74,10 +75,10 @@ type Result struct {
 // The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C cells, in float64. The
 // memory is 8·C·D bytes and the features of 256 rows. The result does not depend on GOMAXPROCS.
 //
-// An error reports a nil phi or src, fewer than two rows in x or y, a number of columns other than
-// d, elements and features that are not finite, squares of features that overflow, options out of
-// range, and the end of ctx. TwoSample checks ctx between blocks of rows and between draws. A nil
-// ctx panics.
+// TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of columns
+// other than d, elements and features that are not finite, squares of features that overflow, and options
+// out of range. It also returns the error of ctx, which it checks between blocks of rows and between
+// draws. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -114,14 +115,14 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 	return Compare(ctx, cells[0], cells[1], o.Draws, src)
 }
 
-// Compare runs the test of TwoSample on samples that were read in parts. With cells of one row
-// Compare gives the result of TwoSample. draws is the number B of permutations, 0 for 999. All
-// permutations of the cells of both samples are equally likely. Rows outside whole cells stay in
-// their sample. Compare does not change x and y.
+// Compare runs the test of TwoSample on samples that were read in parts. With cells of one row Compare
+// gives the result of TwoSample. draws is the number B of permutations. Zero means 999. All permutations
+// of the cells of both samples are equally likely. Rows outside whole cells stay in their sample. Compare
+// does not change x and y.
 //
-// An error reports zero Cells, cells with different features or sizes, a sample of fewer than two
-// rows or without a whole cell, squares of features that overflow, draws below 0, a nil src and the
-// end of ctx. A nil ctx panics.
+// Compare returns an error for zero Cells, cells with different features or sizes, a sample with fewer
+// than two rows or without a whole cell, squares of features that overflow, draws below 0, and a nil src.
+// It also returns the error of ctx. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -161,20 +162,21 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 	return result, nil
 }
 
-// moves holds the cells of both samples, with their common mean subtracted from all features. The
-// sum A of the features of x is then minus the sum of the features of y, so that φ̄_x − φ̄_y =
-// A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means does. All numbers are
-// divided by a power of two, so that squares of small features do not underflow.
+// moves holds the cells of both samples, with the common mean of both samples subtracted from all
+// features. The sum A of the features of x is then minus the sum of the features of y. So φ̄_x − φ̄_y =
+// A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means does. All numbers are divided by
+// a power of two, so that squares of small features do not underflow.
 type moves struct {
-	sums      dense.Matrix[float64] // of the features of a cell about the common mean, those of x first
-	first     int                   // cells of x
+	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
+	first     int                   // the number of cells of x
 	exponent  int                   // of the power of two
-	fixed     []float64             // sum of the rows of x that stay
-	tolerance float64               // rounding of ‖A‖
+	fixed     []float64             // the sum of the features of rows of x outside cells
+	tolerance float64               // a bound of the rounding error of ‖A‖
 }
 
+// newMoves returns the moves of cells, where left and right are all rows of x and y.
 func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
-	common := x.none()
+	common := newGroup(x.width)
 	common.join(left)
 	common.join(right)
 	m := &moves{sums: dense.New[float64](len(x.cells)+len(y.cells), x.width), first: len(x.cells), fixed: make([]float64, x.width)}
@@ -195,7 +197,7 @@ func newMoves[T dense.Float](x, y *Cells[T], left, right *group) *moves {
 		}
 		size += norm(row)
 	}
-	for _, g := range []*group{x.rest, x.part} {
+	for _, g := range []*group{x.outside, x.open} {
 		if g != nil {
 			for j, v := range g.mean {
 				m.fixed[j] += g.rows * math.Ldexp(v-common.mean[j], -e)

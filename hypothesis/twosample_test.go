@@ -334,7 +334,7 @@ func TestCellsErrors(t *testing.T) {
 	_, err := hypothesis.NewCells(phi, 0, 10)
 	assert.ErrorContains(t, err, "hypothesis: size = 0 rows of a cell, want 1 to")
 	_, err = hypothesis.NewCells(phi, 1, 0)
-	assert.EqualError(t, err, "hypothesis: most = 0 cells, want at least 1")
+	assert.EqualError(t, err, "hypothesis: maxCells = 0, want at least 1")
 	_, err = hypothesis.NewCells[float64](nil, 1, 1)
 	assert.EqualError(t, err, "hypothesis: phi is nil, want a feature map")
 	c := must.Have(hypothesis.NewCells(phi, 5, 10))
