@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Evaluation is a model at some length-scales, whose LogEvidence L is the value of the evidence, and
-// the derivatives of L by the logarithms of all parameters, the others fixed.
+// Evaluation is a model at given length-scales, and the derivatives of its log evidence L with respect to
+// the logarithms of all parameters.
 type Evaluation[T dense.Float] struct {
 	Model  *ridge.Model[T]
 	Scales []float64 // ∂L/∂log ℓ_j, for each column
@@ -20,27 +20,26 @@ type Evaluation[T dense.Float] struct {
 	Prior  []float64 // ∂L/∂log s², for each output
 }
 
-// Evaluate fits the model of the features ψ(x/ℓ), ψ = psi and ℓ = scales, and returns its evidence
-// with the derivatives: what a search for scales of your own needs, with priors of scales or other
-// bounds. A scale of +Inf leaves its column out.
+// Evaluate fits the model of the features ψ(x/ℓ), ψ = psi and ℓ = scales, and returns the derivatives of
+// its evidence. It serves searches with priors or bounds of scales. A scale of +Inf removes its column.
 //
 // With the gradients g_i of Model.Gradient and the Jacobian J of ψ,
 //
 //	∂L/∂log ℓ_j = −Σ_i x_ij/ℓ_j·(J(x_i/ℓ)ᵀg_i)_j.
 //
-// By the variances, with the squares Q = Σω·(y − f(x))² + λ‖μ‖² and n − 1 for n if there is an
-// intercept, for each output,
+// The derivatives with respect to the variances of an output, with Q = Σω·(y − f(x))² + λ‖μ‖², and with
+// n − 1 in place of n if there is an intercept, are
 //
 //	∂L/∂log s² = ½·( ‖μ‖²/s² − D + λ·tr A⁻¹ ),  ∂L/∂log σ² = ½·( Q/σ² − n ) − ∂L/∂log s².
 //
-// Variances that o leaves open are those of maximum evidence, to 10⁻³ of log λ, where the sums of
-// their derivatives over the outputs vanish up to that.
+// Variances that o does not give maximise the evidence, up to 10⁻³ of log λ. The sums of their
+// derivatives over the outputs are then 0 up to this tolerance.
 //
-// Cost: two passes over rows, n·3D²/2 multiply-adds in float64 and n transforms three times over, and
-// those of Sums.Fit. Memory: that of a fit, and 1024·D numbers of T. Gradients are numbers of T, and
-// their sums float64: a derivative has an error of some u·Σ_i |its terms|, u = 2⁻²⁴ or 2⁻⁵³.
+// Cost: two passes over the rows, n·3D²/2 multiply-adds in float64 and 3n transforms, and the cost of
+// Sums.Fit. Memory: that of a fit, and 1024·D numbers of T. Gradients are numbers of T and their sums are
+// float64: a derivative has an error of about u·Σ_i |terms|, u = 2⁻²⁴ or 2⁻⁵³.
 //
-// An error reports a nil psi or rows, a psi without derivatives, scales that are not positive numbers
+// The error reports a nil psi or rows, a psi without derivatives, scales that are not a positive number
 // for each column, the errors of ridge.Sum and Sums.Fit, and the end of ctx. A nil ctx panics.
 func Evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], scales []float64, o ridge.Options) (*Evaluation[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
@@ -72,7 +71,7 @@ func Evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Row
 	return &Evaluation[T]{Model: fitted.(*ridge.Model[T]), Scales: e.scales, Noise: e.noise, Prior: e.prior}, nil
 }
 
-// check returns an error unless psi has derivatives and there are rows.
+// check returns an error if psi is nil or has no derivatives, or if rows is nil.
 func check[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) error {
 	if psi == nil {
 		return errors.New("ard: psi is nil, want a feature map")

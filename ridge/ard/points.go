@@ -11,12 +11,12 @@ import (
 
 // points are the rows of a search and the map ψ.
 type points interface {
-	// look reads the rows and returns a sample of at most so many of them, and all of them, both about
-	// the means of the columns.
+	// look reads the rows. It returns a sample of at most the given size and all points, both minus the
+	// means of the columns.
 	look(ctx context.Context, most int, src rand.Source) (v *survey, sample, all points, err error)
 	// fit returns the model of the points times rates. An error of the rows is fatal.
 	fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error)
-	// derivatives returns the derivatives of the evidence at m, a model of fit.
+	// derivatives returns the derivatives of the evidence at m, which fit returned.
 	derivatives(ctx context.Context, m model, noIntercept bool) (derivatives, error)
 }
 
@@ -47,11 +47,11 @@ type pointsOf[T dense.Float] struct {
 	psi    rff.Map[T]
 	rows   ridge.Rows[T]
 	means  []float64  // c, of the columns
-	centre rff.Map[T] // x − c; nil for x
+	centre rff.Map[T] // x − c, or nil if c = 0
 }
 
-// about returns the points about the means, rounded to T. The means are subtracted before rates multiply
-// the points: products with large means would round small differences away.
+// about returns the points minus the means, which are rounded to T. Multiplication by rates comes after the
+// subtraction, because rounding of products with large means would lose small differences.
 func (p *pointsOf[T]) about(means []float64) (*pointsOf[T], error) {
 	c := &pointsOf[T]{psi: p.psi, rows: p.rows, means: make([]float64, len(means))}
 	b := make([]T, len(means))
@@ -86,7 +86,7 @@ func diagonal[T dense.Float](rates []float64, b []T) (rff.Map[T], error) {
 	return rff.Affine(a, b)
 }
 
-// derivatives are those of the evidence by the logarithms of scales and variances.
+// derivatives are the derivatives of the evidence with respect to logarithms of scales and variances.
 type derivatives struct{ scales, noise, prior []float64 }
 
 // gradientRows is the largest number of rows whose gradients are in memory together.
@@ -112,7 +112,7 @@ func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept
 	noise, prior := m.Noise(), m.Prior()
 	e := derivatives{make([]float64, d), make([]float64, len(noise)), make([]float64, len(noise))}
 	count, squares := 0.0, make([]float64, len(noise))
-	// A part takes about as long for many features as for few.
+	// The time between two checks of ctx is about the same for few features and many.
 	some := max(gradientRows/8, min(gradientRows, int(0x1p30/float64(width)/float64(width))))
 	w, offset := m.Weights()
 	var dphi, dx dense.Matrix[T]
@@ -143,7 +143,7 @@ func (p *pointsOf[T]) derivatives(ctx context.Context, fitted model, noIntercept
 				for j, v := range dx.Row(i) {
 					e.scales[j] -= float64(v) * (float64(x[j]) - p.means[j])
 				}
-				// Means of T would round residuals of large targets away.
+				// Rounding of means to T would lose the residuals of large targets.
 				for j := range squares {
 					r := float64(part.Y.At(i, j)) - offset[j]
 					for l, v := range features.Row(i) {

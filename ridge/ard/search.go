@@ -10,26 +10,26 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// search climbs the evidence of a model that some numbers x determine.
+// search maximises the evidence of a model over its parameters x.
 type search struct {
 	ctx  context.Context
 	o    Options
 	rows int     // of the model
-	gain float64 // the search ends when three iterations have gained less evidence
+	gain float64 // of evidence in three iterations, below which the search ends
 
-	// fit returns the model at x. slope writes the gradient of −log evidence at the model m into dst.
-	// An error that ends the search is fatal.
+	// fit returns the model at x. slope writes the gradient of −log evidence at the model m into dst. A
+	// fatal error ends the search.
 	fit   func(x []float64) (m model, fatal bool, err error)
 	slope func(dst []float64, m model) error
 
 	path   []Step
-	now    trial // the last place
+	now    trial // the latest
 	best   trial
-	failed error // of the last place that could not be fitted
-	fatal  error // that ends the search
+	failed error // of the latest fit that failed
+	fatal  error // ends the search
 }
 
-// model is a ridge.Model.
+// model is a *ridge.Model.
 type model interface {
 	LogEvidence() float64
 	Noise() []float64
@@ -38,17 +38,17 @@ type model interface {
 	FeatureDegrees() []float64
 }
 
-// trial is a place and what is there. A nil model could not be fitted.
+// trial is the model at x and its evidence. The model is nil if the fit failed.
 type trial struct {
 	x     []float64
 	model model
 	value float64
 }
 
-// reset forgets all places.
+// reset forgets all trials.
 func (s *search) reset() { s.now, s.best = trial{}, trial{value: math.Inf(-1)} }
 
-// climb leaves the best place that L-BFGS finds from x on in best.
+// climb runs L-BFGS from x and stores the best trial in best.
 func (s *search) climb(start int, x []float64) error {
 	iterations := &record{step: func(value float64, iteration int) {
 		step := Step{Rows: s.rows, Start: start, Iteration: iteration, LogEvidence: value}
@@ -57,7 +57,7 @@ func (s *search) climb(start int, x []float64) error {
 			s.o.Progress(step)
 		}
 	}}
-	// A line search that finds no better place is the end like any other.
+	// An error of the line search also ends the search.
 	_, _ = optimize.Minimize(optimize.Problem{
 		Func: func(x []float64) float64 {
 			if !s.at(x) {
@@ -86,7 +86,7 @@ func (s *search) climb(start int, x []float64) error {
 	return s.end()
 }
 
-// end returns why the search found nothing, or could not go on.
+// end returns the error of a search without a model, or a fatal error.
 func (s *search) end() error {
 	switch {
 	case s.fatal != nil:
@@ -97,7 +97,7 @@ func (s *search) end() error {
 	return nil
 }
 
-// at fits the model at x unless that is the last place, and reports whether it could.
+// at fits the model at x, unless it is the latest, and reports whether there is a model.
 func (s *search) at(x []float64) bool {
 	if slices.Equal(s.now.x, x) {
 		return s.now.model != nil

@@ -12,20 +12,20 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// scales is the search for length-scales. Its places x are the logarithms of the relevance of the columns
-// that vary, and then, while it climbs, log λ, unless λ is given.
+// scales is the search for length-scales. Its parameters x are the logarithms of the relevance of the
+// columns that vary, and log λ unless λ is given.
 type scales struct {
 	search
 	view *survey
 	all  points
-	on   points // of the search
+	on   points // of the current search
 }
 
-// gain is the evidence that three iterations gain for each target, below which a search ends. It
-// changes errors by the same part of them.
+// gain is the evidence per target that three iterations must gain. The relative change of errors is about
+// the same.
 const gain = 1e-3
 
-// learn returns a search that has found the best place for all rows.
+// learn returns a search whose best trial is the result for all rows.
 func learn(ctx context.Context, rows points, src rand.Source, o Options) (*scales, error) {
 	s := &scales{search: search{ctx: ctx, o: o}}
 	s.fit = func(x []float64) (model, bool, error) {
@@ -64,12 +64,12 @@ func learn(ctx context.Context, rows points, src rand.Source, o Options) (*scale
 	return s, nil
 }
 
-// begin lets the search go on with n rows.
+// begin sets the n rows of the search.
 func (s *scales) begin(on points, n int) {
 	s.on, s.rows, s.gain = on, n, gain*float64(n)*float64(s.view.outputs)
 }
 
-// climbFrom leaves the best place that the search finds from x on in best.
+// climbFrom searches from x and stores the best trial in best.
 func (s *scales) climbFrom(start int, x []float64) error {
 	s.reset()
 	if !s.at(x) {
@@ -88,10 +88,10 @@ func (s *scales) slopes(dst []float64, m model) error {
 		return err
 	}
 	for i, j := range s.view.varying {
-		dst[i] = e.scales[j] // by log(1/ℓ) the sign is the other one
+		dst[i] = e.scales[j] // the parameter is log(1/ℓ), so the sign changes
 	}
 	if i := len(s.view.varying); i < len(dst) {
-		// With s² given σ² follows λ, and otherwise s² does; a σ² of maximum evidence counts for nothing.
+		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence over σ², its derivative is 0.
 		for j, v := range e.prior {
 			if s.o.Prior > 0 {
 				v = -e.noise[j]
@@ -102,10 +102,10 @@ func (s *scales) slopes(dst []float64, m model) error {
 	return nil
 }
 
-// starts returns where searches begin. The first start is one relevance of all columns: that of
-// maximum evidence among five, around the root mean square of the distances of two points. In the
-// second start columns that explain something alone have their own relevance for that. It is left out
-// if there are none.
+// starts returns the parameters at which searches begin. The first start has one relevance for all columns,
+// the best of five around the reciprocal of the root mean square distance of two points. The second start
+// has the own relevance of each column that explains the targets alone. It is left out if there is no such
+// column.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	same := make([]float64, width)
@@ -135,9 +135,8 @@ func (s *scales) starts() ([][]float64, error) {
 	return [][]float64{same, own}, nil
 }
 
-// alone replaces x of the columns that explain something alone: by the relevance with which features
-// of this column have the largest evidence, if they have more of it than a constant, by 3 and the
-// logarithm of the number of columns.
+// alone changes x for each column whose features have a larger evidence than a constant, by 3 plus the
+// logarithm of the number of columns. It sets the relevance of the column to that of largest evidence.
 func (s *scales) alone(x []float64) (found bool, err error) {
 	phis, err := narrow()
 	if err != nil {
@@ -171,8 +170,8 @@ type line struct {
 	lengthScale float64
 }
 
-// narrow returns maps of one column for several length-scales. Their frequencies are quantiles of the
-// normal law, so that nothing is drawn.
+// narrow returns maps of one column with several length-scales. Their frequencies are quantiles of the
+// normal distribution.
 func narrow() ([]line, error) {
 	const m = 16
 	quantiles := dense.New[float64](m, 1)
@@ -194,14 +193,13 @@ func narrow() ([]line, error) {
 	return all, nil
 }
 
-// explained returns how much evidence the features have beyond that of a constant, 0 if there is no
-// fit.
+// explained returns the evidence of the features minus that of a constant, or 0 if a fit fails.
 func (s *scales) explained(phi line, b ridge.Block[float64]) (float64, error) {
 	sums, err := ridge.Sum(s.ctx, phi.Map, b)
 	if err != nil {
 		return 0, err
 	}
-	// Weights of features have no room beside so much noise.
+	// The noise is so large that the weights of all features are 0.
 	constant, err := sums.Fit(s.ctx, ridge.Options{Ratio: 1e8 * float64(b.X.Rows)})
 	if err != nil {
 		return 0, s.ctx.Err()

@@ -15,20 +15,20 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// SumResult is what FitSum learns.
+// SumResult is the result of FitSum.
 type SumResult[T dense.Float] struct {
 	// Model is the model of all rows. Its map is rff.Sum of the maps with the Weights.
 	Model *ridge.Model[T]
 
-	// Weights are the weights a_k of the maps, with the sum 1. Those that the evidence does not need
-	// are 0. For maps with φ_k(x)ᵀφ_k(x) = 1, as Gaussian and Matern, a_k is the share of kernel k in
-	// the prior variance of the functions.
+	// Weights are the weights a_k of the maps. Their sum is 1, and the weight of a map that the evidence
+	// does not need is 0. For maps with φ_k(x)ᵀφ_k(x) = 1, such as Gaussian and Matern, a_k is the share of
+	// kernel k in the prior variance of the functions.
 	Weights []float64
 
-	// EqualEvidence is the log evidence of equal weights. That of the Weights is Model.LogEvidence.
+	// EqualEvidence is the log evidence of equal weights. Model.LogEvidence is the log evidence of Weights.
 	EqualEvidence float64
 
-	// Path are the iterations of the search.
+	// Path has the iterations of the search.
 	Path []Step
 }
 
@@ -36,31 +36,31 @@ type SumResult[T dense.Float] struct {
 //
 //	φ(x) = (√a_1·φ_1(x), …, √a_K·φ_K(x)),  k(x, y) = Σ_k a_k·φ_k(x)ᵀφ_k(y),  Σ a_k = 1,
 //
-// of D features in all: multiple kernel learning by evidence [Gönen & Alpaydın 2011]. Maps of several
-// length-scales see smooth and rough parts of one function, and maps of some columns (rff.Compose with
-// rff.Affine) functions of these columns. Nothing is asked of maps but their features.
+// D features in all: multiple kernel learning by evidence [Gönen & Alpaydın 2011]. Maps of several
+// length-scales model smooth and rough parts of one function. Maps of some columns, by rff.Compose with
+// rff.Affine, model functions of these columns. Maps need no derivatives.
 //
-// Rows are read once, for the sums of equal weights. All other weights rescale those sums. With
-// A = ΦᵀΩΦ + λI, the squares of the weights of map k, and their degrees of freedom Γ_k = D_k −
-// λ·tr(A⁻¹)_kk [MacKay 1992], summed over outputs,
+// FitSum reads the rows once, for the sums of equal weights, and rescales these sums for other weights.
+// With A = ΦᵀΩΦ + λI, the weights μ_k of map k, and their degrees of freedom
+// Γ_k = D_k − λ·tr(A⁻¹)_kk [MacKay 1992], summed over outputs,
 //
 //	∂L/∂log a_k = ½·( ‖μ_k‖²/s² − Γ_k ).
 //
-// The evidence depends on a/λ alone, so the search is L-BFGS on log(a_k/λ) [Liu & Nocedal 1989], from
-// equal weights and their λ of maximum evidence. It ends after Options.MaxIterations, or where three
-// iterations have gained less than 10⁻³. Then weights become 0, the smallest first, as long as the
-// evidence stays within 10⁻³ of that found. The result does not depend on GOMAXPROCS; on other
-// processors it differs as that of Fit does.
+// The evidence depends only on a/λ. The search is L-BFGS on log(a_k/λ) [Liu & Nocedal 1989], from equal
+// weights and their λ of maximum evidence. It ends after Options.MaxIterations, or when three iterations
+// gain less than 10⁻³. Then FitSum sets weights to 0, the smallest first, while the evidence stays within
+// 10⁻³ of the maximum. The result does not depend on GOMAXPROCS. On other processors it differs as the
+// result of Fit does.
 //
-// Cost: one pass, n transforms and n·D²/2 multiply-adds, then 25·D³/6 multiply-adds for equal weights and
-// D³/2 for each other weights, one or two for each of some 10 to 25 iterations, and K more. Memory: 4·D²
-// numbers of float64.
+// Cost: one pass, n transforms and n·D²/2 multiply-adds; 25·D³/6 multiply-adds for equal weights; and D³/2
+// for each evaluation, one or two for each of 10 to 25 iterations, and K more. Memory: 4·D² numbers of
+// float64.
 //
-// Of the options Prior and Ratio are 0, because they are learnt with the weights, and so is Sample.
+// The options Prior, Ratio and Sample must be 0, because FitSum learns Prior and Ratio and takes no sample.
 //
-// An error reports other options than these and options out of range, maps that rff.Sum refuses, the
-// errors of ridge.Sum and Sums.Fit, and the end of ctx, which is noticed within a pass and between
-// blocks of a matrix. A nil ctx panics.
+// The error reports these and other options out of range, maps that rff.Sum refuses, the errors of
+// ridge.Sum and Sums.Fit, and the end of ctx. FitSum checks ctx during the pass and between blocks of a
+// matrix. A nil ctx panics.
 func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err
@@ -79,14 +79,19 @@ func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Ro
 	if err != nil {
 		return nil, err
 	}
-	s := &weights{search{ctx: ctx, o: o, rows: f.sums.Rows(), gain: sumGain, fit: f.fit}}
-	s.slope = f.slope
+	s := &search{ctx: ctx, o: o, rows: f.sums.Rows(), gain: sumGain, fit: f.fit, slope: f.slope}
 	x := make([]float64, len(maps))
 	for k := range x {
-		// The least λ that rounding allows may be refused when it is rounded itself.
+		// Fit may refuse the least allowed λ after rounding, so x has a slightly larger λ.
 		x[k] = -math.Log(equal.Noise()[0] / equal.Prior()[0] * (1 + 0x1p-10))
 	}
-	if err := s.learn(x); err != nil {
+	if s.reset(); !s.at(x) {
+		return nil, s.end()
+	}
+	if err := s.climb(0, x); err != nil {
+		return nil, err
+	}
+	if err := s.prune(); err != nil {
 		return nil, err
 	}
 	r := &SumResult[T]{Model: s.best.model.(*ridge.Model[T]), EqualEvidence: equal.LogEvidence(), Path: s.path}
@@ -94,7 +99,7 @@ func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Ro
 	return r, nil
 }
 
-// checkSum returns an error if options are set that FitSum does not have.
+// checkSum returns an error if an option is set that FitSum does not have.
 func (o Options) checkSum() error {
 	for _, v := range [...]struct {
 		name  string
@@ -107,7 +112,7 @@ func (o Options) checkSum() error {
 	return nil
 }
 
-// sumFitter fits the models of a sum of maps over x_k = log(a_k/λ).
+// sumFitter fits the models of a sum of maps as functions of x_k = log(a_k/λ).
 type sumFitter[T dense.Float] struct {
 	ctx  context.Context
 	maps []rff.Map[T]
@@ -115,7 +120,7 @@ type sumFitter[T dense.Float] struct {
 	o    ridge.Options
 }
 
-// newSumFitter reads rows.
+// newSumFitter reads the rows.
 func newSumFitter[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*sumFitter[T], error) {
 	phi, err := rff.Sum(maps, ones(len(maps)))
 	if err != nil {
@@ -137,11 +142,10 @@ func ones(n int) []float64 {
 	return x
 }
 
-// nothing is the weight, as a share of all, below which a map is left out: its root is a number of
-// float32.
+// nothing is the weight below which shares sets a weight to 0. The root of nothing is a float32.
 const nothing = 0x1p-200
 
-// shares returns the weights of sum 1 at x, and λ for them.
+// shares returns the weights with the sum 1 at x, and their λ.
 func shares(x []float64) (weights []float64, ratio float64) {
 	weights = make([]float64, len(x))
 	top := floats.Max(x)
@@ -157,7 +161,7 @@ func shares(x []float64) (weights []float64, ratio float64) {
 	return weights, math.Exp(-top) / total
 }
 
-// fit returns the model at x. No error of it is fatal: places may be beyond the range of λ.
+// fit returns the model at x. No error is fatal, because x may be outside of the range of λ.
 func (f *sumFitter[T]) fit(x []float64) (m model, fatal bool, err error) {
 	weights, ratio := shares(x)
 	phi, err := rff.Sum(f.maps, weights)
@@ -181,7 +185,8 @@ func (f *sumFitter[T]) fit(x []float64) (m model, fatal bool, err error) {
 	return m, false, err
 }
 
-// slope writes the derivatives of −log evidence of m by the logarithms of the weights of maps into dst.
+// slope writes the derivatives of −log evidence of m with respect to the logarithms of the weights of the
+// maps into dst.
 func (f *sumFitter[T]) slope(dst []float64, m model) error {
 	w, _ := m.Weights()
 	prior, degrees := m.Prior(), m.FeatureDegrees()
@@ -200,27 +205,11 @@ func (f *sumFitter[T]) slope(dst []float64, m model) error {
 	return nil
 }
 
-// sumGain is the evidence that three iterations gain, below which a search ends, and that weights which
-// become 0 may cost.
+// sumGain is the evidence that three iterations must gain, and the largest loss for weights of 0.
 const sumGain = 1e-3
 
-// weights is the search for the weights of maps.
-type weights struct{ search }
-
-// learn leaves the best place that is found from x on in best.
-func (s *weights) learn(x []float64) error {
-	s.reset()
-	if !s.at(x) {
-		return s.end()
-	}
-	if err := s.climb(0, x); err != nil {
-		return err
-	}
-	return s.prune()
-}
-
-// prune makes the weights 0 that the evidence does not need.
-func (s *weights) prune() error {
+// prune sets the weights to 0 that the evidence does not need.
+func (s *search) prune() error {
 	least := s.best.value - sumGain
 	weights, _ := shares(s.best.x)
 	order := make([]int, len(weights))

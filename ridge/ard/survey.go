@@ -9,25 +9,26 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
+	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// survey is what the first pass finds of the rows with a weight.
+// survey has the moments of the columns of the rows with a weight, and a sample.
 type survey struct {
 	n                 int
 	outputs           int
 	means, deviations []float64 // of the columns
-	varying           []int     // columns that are not constant
+	varying           []int     // indices of columns that are not constant
 
-	// The sample.
+	// x, y and weights are the sample.
 	x, y    dense.Matrix[float64]
 	weights []float64
 }
 
-// lookRows is the number of rows between two looks at the context.
+// lookRows is the number of rows between two checks of the context.
 const lookRows = 1024
 
-// look draws a sample of all rows, or of each with the same probability.
+// look draws a sample in which each row has the same probability.
 func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*survey, points, points, error) {
 	d, _ := p.psi.Dims()
 	v := &survey{means: make([]float64, d), deviations: make([]float64, d)}
@@ -62,7 +63,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 			}
 			v.n++
 			for j, e := range b.X.Row(i) {
-				v.add(j, float64(e))
+				welford.Add(float64(v.n), float64(e), &v.means[j], &v.deviations[j])
 			}
 			if v.n <= most {
 				x, y, sample.Weights = append(x, b.X.Row(i)...), append(y, b.Y.Row(i)...), append(sample.Weights, T(w))
@@ -91,7 +92,7 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 	return v, &of, centred, nil
 }
 
-// checkBlock returns an error unless the rows of b are finite and have the shape of those before.
+// checkBlock returns an error unless the rows of b are finite and have d columns and the given outputs.
 func checkBlock[T dense.Float](b ridge.Block[T], d, outputs int) error {
 	switch {
 	case b.X.Cols != d:
@@ -107,14 +108,7 @@ func checkBlock[T dense.Float](b ridge.Block[T], d, outputs int) error {
 	return argument.Finite("ard: y", b.Y)
 }
 
-// add counts element j of a point [Welford 1962]. deviations are sums of squares.
-func (v *survey) add(j int, x float64) {
-	before := x - v.means[j]
-	v.means[j] += before / float64(v.n)
-	v.deviations[j] += before * (x - v.means[j])
-}
-
-// finish finds the columns that vary, and their deviations.
+// finish computes standard deviations from sums of squares, and the indices of the columns that vary.
 func (v *survey) finish() error {
 	if v.n == 0 {
 		return errors.New("ard: no rows, want at least 1 with a weight above 0")
@@ -130,7 +124,7 @@ func (v *survey) finish() error {
 	return nil
 }
 
-// rates returns 1/ℓ of all columns for the logarithms of the relevance of those that vary.
+// rates returns 1/ℓ for all columns, for the logarithms x of the relevance of the columns that vary.
 func (v *survey) rates(x []float64) []float64 {
 	r := make([]float64, len(v.means))
 	for i, j := range v.varying {
