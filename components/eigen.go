@@ -16,15 +16,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// krylovFrom is the order from which a few eigenvectors come from a Krylov space.
+// krylovFrom is the least order of a matrix for which leading uses a Krylov space.
 const krylovFrom = 200
 
-// unit is the spacing of numbers of float64 at 1.
+// unit is the distance from 1 to the next float64.
 const unit = 0x1p-52
 
-// leading returns the r largest eigenvalues of the symmetric matrix a, the largest first, and their
-// eigenvectors as rows, each with its element of largest absolute value, the first of equals,
-// positive.
+// leading returns the r largest eigenvalues of the symmetric matrix a, the largest first, and the
+// eigenvectors as rows. The first element of largest absolute value of each eigenvector is positive.
 func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	if n := a.Rows; n >= krylovFrom && r <= n/16 {
 		values, vectors, err = krylov(ctx, a, r)
@@ -51,8 +50,8 @@ func leading(ctx context.Context, a dense.Matrix[float64], r int) (values []floa
 	return values, vectors, nil
 }
 
-// all is leading by a decomposition of a. It returns at the end of ctx, while the decomposition of a
-// copy of a goes on to its end.
+// all computes the result of leading, except for signs, by gonum's decomposition. If ctx ends, all returns,
+// and the decomposition of a copy of a continues to its end in the background.
 func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	var ascending []float64
@@ -79,9 +78,9 @@ func all(ctx context.Context, a dense.Matrix[float64], r int) (values []float64,
 	return values, vectors, nil
 }
 
-// krylov is leading in the space of Q, AQ, A²Q, … for a random Q of some more than r rows [Musco &
-// Musco 2015]. It ends when the residuals ‖Av − λv‖ of the r pairs are what a decomposition would
-// leave, and returns nil when the space has half of all dimensions before.
+// krylov computes the result of leading, except for signs, in the space of Q, AQ, A²Q, … for a random Q
+// of r + 8 rows [Musco & Musco 2015]. It returns when the residuals ‖Av − λv‖ of the r pairs are as small
+// as those of a decomposition. It returns nil if this needs a space of more than half of the dimensions.
 func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float64, vectors dense.Matrix[float64], err error) {
 	n := a.Rows
 	most, block := n/2, r+8
@@ -102,7 +101,7 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 		}
 		size += added
 		next = dense.Copy(dense.Matrix[float64]{}, images.RowRange(size-added, size))
-		// Decompositions at sizes that grow by a quarter cost twice the last one, all together.
+		// Decompositions at sizes that grow by a quarter together cost twice the last one.
 		if added > 0 && 4*size < 5*checked && size+block <= most {
 			continue
 		}
@@ -137,16 +136,16 @@ func krylov(ctx context.Context, a dense.Matrix[float64], r int) (values []float
 	return nil, vectors, nil
 }
 
-// productColumns is the number of columns of a product between two looks at the context.
+// productColumns is the number of columns of a product between two checks of the context.
 const productColumns = 256
 
-// extend writes an orthonormal basis of what next adds to the first rows of basis behind them, and
-// returns how many rows that are. next is lost. Rows after the end of ctx are left out.
+// extend appends to the first rows of basis an orthonormal basis of the rows of next orthogonal to them.
+// It returns the number of new rows, and changes next. If ctx ends, extend leaves out rows.
 func extend(ctx context.Context, basis dense.Matrix[float64], first int, next dense.Matrix[float64]) (added int) {
 	for i := range interrupt.Ranges(ctx, next.Rows, 1) {
 		row := next.Row(i)
 		before := math.Sqrt(vecmath.Dot(row, row))
-		// A second pass takes away what rounding left after the first.
+		// The second pass removes the rounding of the first.
 		for range 2 {
 			for l := range first + added {
 				vecmath.AddScaled(row, basis.Row(l), -vecmath.Dot(row, basis.Row(l)))
@@ -165,8 +164,8 @@ func extend(ctx context.Context, basis dense.Matrix[float64], first int, next de
 	return added
 }
 
-// symmetric returns the symmetric matrix of a lower triangle, over 2^e, and e: no element is above
-// 1. An error reports elements that are not finite, and zeros alone.
+// symmetric returns the symmetric matrix with the given lower triangle divided by 2^e, and the e for which
+// no element exceeds 1. The error reports elements that are not finite, and a matrix of zeros.
 func symmetric(lower dense.Matrix[float64]) (dense.Matrix[float64], int, error) {
 	largest := 0.0
 	for i := range lower.Rows {

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Write writes the model with its map φ as one safetensors file, as rff.Write does: package
-// documentation lists the arrays under Files. The error reports a map that cannot be written, and
-// the errors of w.
+// Write writes the model with its map φ as one safetensors file, as rff.Write does. The package
+// documentation lists the arrays under Files. The error reports a map that cannot be written, and the
+// errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
 	if err := rff.Write[T](w, m); err != nil {
 		return fmt.Errorf("components: %w", err)
@@ -23,9 +23,9 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return nil
 }
 
-// Read reads a model that Model.Write or rff.Write wrote, to the end of r. Its results have the
-// same bits, on the same processor and version of this module. The error is that of rff.Read, and
-// reports a file of another map.
+// Read reads a model that Model.Write or rff.Write wrote, to the end of r. Its results have the same bits
+// on the same processor and version of this module. The error reports errors of rff.Read and a file of
+// another map.
 func Read[T dense.Float](r io.Reader) (*Model[T], error) {
 	phi, err := rff.Read[T](r)
 	if err != nil {
@@ -38,7 +38,7 @@ func Read[T dense.Float](r io.Reader) (*Model[T], error) {
 	return m, nil
 }
 
-// recipe is what a file holds: the exported fields.
+// recipe lists the parts of a file: its exported fields.
 type recipe[T dense.Float] struct {
 	Of rff.Map[T]
 	principalRecipe
@@ -79,7 +79,7 @@ func (r recipe[T]) make() (rff.Map[T], error) {
 	return &Model[T]{r.Of, features.New(r.Of), *p}, nil
 }
 
-// principal returns what r makes for so many features.
+// principal returns the components in r for the given number of features.
 func (r principalRecipe) principal(width int) (*principal, error) {
 	count := len(r.Variances)
 	if count < 1 || r.Components.Rows != count || r.Components.Cols != width || len(r.Mean) != width {

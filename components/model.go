@@ -19,17 +19,17 @@ import (
 
 // Model is the feature map of the first r principal components of features φ,
 //
-//	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) if it whitens.
+//	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //
-// It never changes, and goroutines may share it. It is a map as any other: of ridge.Fit,
-// kmeans.Cluster by its Transform, rff.Write.
+// A Model never changes, and goroutines may share it. ridge.Fit and rff.Write take a Model as any other
+// map, and kmeans.Cluster takes the output of Transform.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
 	principal
 }
 
-// principal is what a Model knows beside φ.
+// principal is the part of a Model that does not depend on T.
 type principal struct {
 	vectors   dense.Matrix[float64] // V, r×D
 	mean      []float64             // φ̄
@@ -42,11 +42,11 @@ type principal struct {
 
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
-// Fit finds the first r = components principal components of the features phi of rows, which are
-// read once. Their targets are not looked at; their weights count.
+// Fit finds the first r = components principal components of the features phi of rows. It reads the rows
+// once. It ignores targets and uses weights.
 //
-// An error reports what ridge.Sum and FromSums report. A nil ctx panics. Cost: that of ridge.Sum, n
-// transforms and n·D²/2 multiply-adds, and of FromSums.
+// The error reports errors of ridge.Sum and FromSums. A nil ctx panics. Cost: n transforms and n·D²/2
+// multiply-adds for ridge.Sum, and the cost of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	return FromSums(ctx, sums, components, whiten)
 }
 
-// pointsOf are rows without their targets.
+// pointsOf removes the targets of rows.
 type pointsOf[T dense.Float] struct{ rows ridge.Rows[T] }
 
 func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
@@ -75,25 +75,24 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// FromSums finds the first r = components principal components of the features of sums, of which merged
-// ones are as good: the eigenvectors v_k of the covariance, the largest variance σ_k² first,
+// FromSums finds the first r = components principal components of the features of sums: the eigenvectors
+// v_k of the covariance, the largest variance σ_k² first,
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// Without weights the divisor is n − 1. The unit of weights does not count. Each v_k has its
-// element of largest absolute value positive, as svd_flip of scikit-learn has for components.
-// Components of equal variance are unique up to a rotation. With whiten z has variance 1.
+// Without weights the divisor is n − 1. Multiplying all weights by a number changes nothing. The element of
+// largest absolute value of each v_k is positive, as with svd_flip of scikit-learn. Components of equal
+// variance are unique up to a rotation. With whiten, z has variance 1.
 //
-// Pairs have residuals ‖Cv − σ²v‖ of some D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16 they come from a
-// block Krylov space, by some ten products of C with r + 8 vectors; this begins with random vectors
-// of a fixed seed. For a larger r, or if the space does not suffice, all eigenvectors are computed
-// by gonum, some 10·D³ operations.
+// The residuals ‖Cv − σ²v‖ are about D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16, FromSums uses a block Krylov
+// space of random vectors with a fixed seed, with about ten products of C with r + 8 vectors. For a larger
+// r, or if the space does not suffice, gonum computes all eigenvectors in about 10·D³ operations.
 //
-// An error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are
-// not finite, features that do not vary, eigenvalues that did not converge, the end of ctx, and
-// with whiten a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². ctx is looked at
-// between products of matrices. FromSums does not wait for the end of gonum's decomposition, which goes on
-// alone until it is done. A nil ctx panics.
+// The error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are not
+// finite, constant features, eigenvalues that did not converge, the end of ctx, and with whiten a component
+// whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². FromSums checks ctx between products of
+// matrices. It does not wait for gonum's decomposition, which continues in the background. A nil ctx
+// panics.
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -109,7 +108,7 @@ func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], component
 	return &Model[T]{sums.Map(), features.New(sums.Map()), *p}, nil
 }
 
-// newPrincipal returns the components of n rows with the given sums.
+// newPrincipal returns the components for the given sums over n rows.
 func newPrincipal(ctx context.Context, n int, weight float64, mean []float64, scatter dense.Matrix[float64], components int, whiten bool) (*principal, error) {
 	width := len(mean)
 	if n < 2 {
@@ -145,7 +144,7 @@ func newPrincipal(ctx context.Context, n int, weight float64, mean []float64, sc
 	return p, p.prepare()
 }
 
-// prepare makes scaled.
+// prepare sets scaled.
 func (p *principal) prepare() error {
 	p.scaled = p.vectors
 	if !p.whiten {
@@ -168,7 +167,7 @@ func (p *principal) prepare() error {
 // none reports whether m is nil or zero.
 func (m *Model[T]) none() bool { return m == nil || m.phi == nil }
 
-// Dims returns the dimension d of points and the number r of components; 0 and 0 for a nil or zero
+// Dims returns the dimension d of points and the number r of components, or 0 and 0 for a nil or zero
 // Model.
 func (m *Model[T]) Dims() (in, out int) {
 	if m.none() {
@@ -178,13 +177,13 @@ func (m *Model[T]) Dims() (in, out int) {
 	return in, m.vectors.Rows
 }
 
-// Kernel returns nil: kernels of package kernels have no centre among rows.
+// Kernel returns nil, because no kernel of package kernels is centred at data.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
 // Fitted returns "principal components".
 func (m *Model[T]) Fitted() string { return "principal components" }
 
-// String says what z is made of.
+// String describes the map φ and the components.
 func (m *Model[T]) String() string {
 	if m.none() {
 		return "Components of nothing"
@@ -195,13 +194,12 @@ func (m *Model[T]) String() string {
 // Map returns φ.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// ExplainedVariance returns σ_k², the variances of the components, the largest first, with the
-// divisor n − 1. The eigenvalues of the centred n×n Gram matrix, the eigenvalues_ of scikit-learn's
-// KernelPCA, are (n − 1)·σ_k². The slice is the caller's.
+// ExplainedVariance returns a copy of the variances σ_k² of the components, the largest first, with the
+// divisor n − 1. The eigenvalues of the centred n×n Gram matrix are (n − 1)·σ_k².
 func (m *Model[T]) ExplainedVariance() []float64 { return slices.Clone(m.variances) }
 
-// ExplainedVarianceRatio returns the shares of the components in the variance of all D components.
-// The slice is the caller's.
+// ExplainedVarianceRatio returns the variance of each component divided by the variance of all D
+// components.
 func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	ratios := slices.Clone(m.variances)
 	for k := range ratios {
@@ -210,19 +208,19 @@ func (m *Model[T]) ExplainedVarianceRatio() []float64 {
 	return ratios
 }
 
-// Components returns V, r×D: row k is the unit vector v_k. The matrix is the caller's.
+// Components returns a copy of V (r×D). Row k is the unit vector v_k.
 func (m *Model[T]) Components() dense.Matrix[float64] { return m.vectors.Clone() }
 
-// Mean returns φ̄. The slice is the caller's.
+// Mean returns a copy of φ̄.
 func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 
-// blockRows is the number of rows of a block.
+// blockRows is the number of rows whose features are computed together.
 const blockRows = 256
 
-// Transform writes z of every row of x (n×d) into dst (n×r) and returns it; a zero dst is
-// allocated. dst must not overlap x. Features are numbers of T, the rest is float64, whose results
-// are rounded to T. Transform panics if a shape does not fit, and for the zero Model. Cost: n
-// transforms and n·D·r multiply-adds.
+// Transform writes z for every row of x (n×d) into dst (n×r) and returns dst. It allocates a zero dst. dst
+// must not overlap x. Features are numbers of T, and Transform computes z from them in float64.
+// Transform panics if a shape does not fit, and for the zero Model. Cost: n transforms and n·D·r
+// multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, FromSums or Read")
@@ -237,7 +235,7 @@ func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// project leaves z in r.
+// project writes z into r.First.
 func (p *principal) project(r *features.Rows) {
 	r.First.Shape(r.Phi.Rows, p.scaled.Rows)
 	matmul.MulT(1, r.Phi, p.scaled, 0, r.First.Rows(r.Phi.Rows))

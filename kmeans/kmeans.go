@@ -60,8 +60,8 @@ type Clusters[T dense.Float] struct {
 //
 // An error reports an x without elements, an element of x or Start that is not finite, a k outside
 // 1 … N (or 1 … Sample), a maxIterations below 0, a Sample outside 0 … N, a Start that is not k×d, a
-// nil src if rows are drawn, and a ctx that has ended. Cluster looks at ctx between blocks of rows. A
-// nil ctx panics.
+// nil src if rows are drawn, and a ctx that has ended. Cluster checks ctx between blocks of rows. A nil
+// ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
@@ -127,8 +127,8 @@ func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[
 	return cmp.Or(argument.Finite("kmeans: x", x), argument.Finite("kmeans: Options.Start", opts.Start))
 }
 
-// exponent returns the e of the least power 2^e above all elements. Squares of elements over 2^e do
-// not overflow, and do not all underflow. If ctx ends, exponent leaves out the remaining rows.
+// exponent returns the e of the least power 2^e above all elements. Squares of elements divided by 2^e do
+// not overflow, and the largest does not underflow. If ctx ends, exponent leaves out rows.
 func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) int {
 	var peak float64
 	for _, m := range matrices {
@@ -144,7 +144,7 @@ func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) i
 	return e
 }
 
-// passRows is the number of rows after which the context is looked at.
+// passRows is the number of rows between two checks of the context.
 const passRows = 1024
 
 // scaled returns x/2^e, which is exact.

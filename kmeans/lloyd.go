@@ -93,8 +93,8 @@ func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
 	return mean, ctx.Err()
 }
 
-// shift adds a·v to every row. Distances come from inner products, which would lose digits to a
-// common shift of the rows.
+// shift adds a·v to every row. Distances are computed from inner products, which are inaccurate for rows
+// with a large common mean.
 func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
 	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -103,8 +103,8 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// draw draws k points, each with a probability proportional to its squared distance from the
-// nearest one before it, or all alike if that is 0 everywhere.
+// draw draws k points. The probability of a point is proportional to its squared distance from the nearest
+// earlier point. If all distances are 0, all points have the same probability.
 func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
 	distances := slices.Repeat([]float64{math.Inf(1)}, x.Rows)

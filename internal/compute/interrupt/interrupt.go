@@ -1,4 +1,4 @@
-// Package interrupt runs long work so that it ends soon after its context.
+// Package interrupt ends long computations soon after their context ends.
 package interrupt
 
 import (
@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Rows is parallel.Rows up to the end of ctx: a range that comes later is left out. Rows returns
-// the error of ctx, and nil only if all ranges are done.
+// Rows is parallel.Rows with a context. After ctx has ended, Rows starts no further range. Rows returns nil
+// if all ranges are done, and the error of ctx otherwise.
 func Rows(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	parallel.Rows(n, grain, func(lo, hi int) {
 		if ctx.Err() == nil {
@@ -19,7 +19,7 @@ func Rows(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	return ctx.Err()
 }
 
-// Ranges yields the ranges of parallel.Rows one after the other, up to the end of ctx.
+// Ranges yields the ranges of parallel.Rows one after the other, until ctx ends.
 func Ranges(ctx context.Context, n, grain int) iter.Seq2[int, int] {
 	return func(yield func(lo, hi int) bool) {
 		for lo := 0; lo < n && ctx.Err() == nil && yield(lo, min(lo+grain, n)); lo += grain {
@@ -27,10 +27,9 @@ func Ranges(ctx context.Context, n, grain int) iter.Seq2[int, int] {
 	}
 }
 
-// Await calls f, which cannot look at a context, and returns when f has or when ctx ends. It
-// returns the error of ctx if f is not done. f then goes on in a goroutine of its own until it is
-// done, so that nobody else may use the memory of f. A panic of f reaches the caller while it
-// waits.
+// Await calls f, which has no context, and returns when f has returned or ctx has ended. In the second
+// case Await returns the error of ctx, and f continues on its own goroutine. The caller must then not use
+// the memory of f. If f panics before Await returns, Await panics with the same value.
 func Await(ctx context.Context, f func()) error {
 	if err := ctx.Err(); err != nil {
 		return err

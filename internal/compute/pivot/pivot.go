@@ -1,16 +1,16 @@
 // Package pivot chooses columns of a positive semi-definite matrix by randomly pivoted Cholesky
 // factorisation.
 //
-// With the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The next
-// pivot is drawn with a probability proportional to the diagonal of the residual, so that the error
-// of the low-rank approximation falls almost as fast as the error of the best one of that rank
-// [Chen, Epperly, Tropp & Webber 2023].
+// Given the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The probability of
+// the next pivot is proportional to the diagonal of the residual. The error of the low-rank approximation
+// then decreases almost as fast as the error of the best approximation of that rank [Chen, Epperly, Tropp &
+// Webber 2023].
 //
-// Pivots come in blocks. A block of proposals is drawn at once, with probabilities proportional to
-// bounds of the residual, and each proposal is kept with the probability that the residual at it,
-// without the proposals kept before it, has of its bound. The pivots have the law of pivots drawn
-// one by one, and the work is in matrix products. Only rows of proposals are computed. The diagonal
-// at an earlier time is a bound, and all of it is computed anew where rejected proposals would cost
+// Choose draws a block of proposals at once, with probabilities proportional to upper bounds of the
+// residual. It accepts a proposal with the probability residual/bound, where the residual also accounts for
+// the accepted proposals before it. So the pivots have the same distribution as pivots drawn one by one,
+// and matrix products do most of the work. Choose computes only the rows of proposals. Bounds are earlier
+// diagonals of the residual. Choose computes all of the diagonal again when rejected proposals would cost
 // more [Epperly, Tropp & Webber 2024].
 //
 // # References
@@ -36,67 +36,67 @@ import (
 )
 
 const (
-	blockPivots = 64  // the most pivots of a block
-	proposals   = 256 // the most proposals of a block
-	rowGrain    = 128 // rows that are worth another processor
+	blockPivots = 64  // largest number of pivots of a block
+	proposals   = 256 // largest number of proposals of a block
+	rowGrain    = 128 // number of rows for which another processor is worth its start
 
-	elementCost = 64 // multiply-adds that take the time of an element of A, about
+	elementCost = 64 // approximate cost of an element of A in multiply-adds
 
-	proposalGrain = 32 // rows of proposals that are worth another processor
+	proposalGrain = 32 // number of proposals for which another processor is worth its start
 )
 
-// Matrix is a symmetric positive semi-definite matrix A, which is given a few columns at a time.
+// Matrix is a symmetric positive semi-definite matrix A that computes some of its columns at a time.
 type Matrix[T dense.Float] interface {
-	// Fix makes the columns with the given numbers the fixed columns.
+	// Fix sets the indices of the fixed columns.
 	Fix(at []int)
 
 	// Columns writes the given rows of the fixed columns into dst. Several goroutines call Columns
-	// at a time. The diagonal of A is known without it.
+	// concurrently.
 	Columns(dst dense.Matrix[T], rows []int)
 }
 
-// Chooser chooses pivots. It keeps memory between calls, up to n×r elements for r pivots of n, and
+// Chooser chooses pivots. It keeps memory between calls, up to n×r elements for r pivots of n. A Chooser
 // belongs to one goroutine. The zero value is ready for use.
 type Chooser[T dense.Float] struct {
-	// Stop, unless it is nil, is called before each block of proposals, and by several goroutines
-	// between rows of proposals and of the factor. Once it returns true, as it then always must,
-	// Choose returns the pivots that it has.
+	// Choose calls Stop, unless Stop is nil, before each block of proposals, and concurrently between rows of
+	// proposals and of the factor. If Stop returns true, it must return true from then on. Choose then
+	// returns the pivots so far.
 	Stop func() bool
 
 	a        Matrix[T]
 	diagonal []float64 // of A
-	least    []float64 // elements of the residual up to least are rounding
-	rest     []float64 // bounds of the diagonal of the residual
-	sums     []float64 // cumulative, of weights times rest
+	least    []float64 // residuals up to least count as rounding
+	bounds   []float64 // upper bounds of the diagonal of the residual
+	sums     []float64 // cumulative sums of weights times bounds
 	pivots   []int
 	blocks   []block[T]
 
 	all    []int             // 0 … n−1
 	factor scratch.Buffer[T] // n×r: A ≈ F·Fᵀ
-	known  int               // columns that F has
-	rate   float64           // of proposals of the last block that became pivots
+	known  int               // number of columns of F that are computed
+	rate   float64           // acceptance rate of proposals in the last block
 
 	drawn      []int
 	left       [proposals]float64 // the residuals of proposals
 	candidates []candidate
-	kept       []int // candidates that become pivots
+	kept       []int // indices of the candidates that become pivots
 	lower      [blockPivots * blockPivots]float64
 
-	rows           scratch.Buffer[T] // proposals×r, rows of F
+	rows           scratch.Buffer[T] // rows of F for proposals, proposals×r
 	given          scratch.Buffer[T] // elements of A
 	inverse, mixed scratch.Buffer[T]
 }
 
-// candidate is a proposal that the pivots before its block do not rule out.
+// candidate is a proposal that the pivots before its block do not exclude.
 type candidate struct {
-	at    int     // the column
-	order int     // the number of proposals up to it
-	least float64 // the residual above which it becomes a pivot
-	left  float64 // its residual before the block
+	at    int     // index of the column
+	order int     // number of proposals up to this one
+	least float64 // threshold of the residual for acceptance
+	left  float64 // residual before the block
 }
 
-// block is some pivots, from number lo up to hi. With the Cholesky factor L of the residual among
-// them and their rows F_B, the columns of F for them are
+// block has the pivots lo ≤ i < hi. With the Cholesky factor L of the residual among them and their rows F_B
+// of F, the columns of F for these pivots are
 //
 //	(A_:B − F·F_Bᵀ)·L⁻ᵀ = A_:B·R − F·(F_Bᵀ·R),  R = L⁻ᵀ.
 type block[T dense.Float] struct {
@@ -104,24 +104,22 @@ type block[T dense.Float] struct {
 	fixed, known matmul.Packed[T] // R, and F_Bᵀ·R
 }
 
-// Choose returns at most count different pivots of A, in the order in which they were drawn. Each
-// is drawn with a probability proportional to weights times the diagonal of the residual; nil
-// weights are 1. That is randomly pivoted Cholesky on D·A·D, with the squares of the diagonal of D
-// for weights.
+// Choose returns at most count different pivots of A, in the order of the draws. The probability of a pivot
+// is proportional to its weight times the diagonal of the residual. Nil weights are 1. This is randomly
+// pivoted Cholesky on D·A·D, where the weights are the squares of the diagonal of D.
 //
-// diagonal holds the diagonal of A, least the elements of the residual that may be rounding. Choose
-// stops early when no residual with a positive weight exceeds them. Weights that are negative or
-// NaN count as zero. The result is valid until the next call.
+// diagonal is the diagonal of A. A residual up to least counts as 0. Choose stops early if no residual
+// with a positive weight exceeds least. Weights that are negative or NaN count as 0. The result is valid
+// until the next call.
 //
-// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each of the proposals, where c
-// is the time for an element of A. There are hardly more than r proposals where the residual falls
-// slowly. Where it falls fast, and at worst, Choose takes O(n·r·(c+r)). It gives the same pivots
-// whatever GOMAXPROCS is.
+// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each proposal, where c is the time for
+// an element of A. If the residual decreases slowly, there are about r proposals. If the residual
+// decreases fast, and at worst, Choose takes O(n·r·(c+r)). The result does not depend on GOMAXPROCS.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.diagonal, c.least = a, diagonal, least
 	c.pivots, c.blocks, c.known, c.rate = c.pivots[:0], c.blocks[:0], 0, 1
-	c.rest, c.sums = append(c.rest[:0], diagonal...), scratch.Resize(c.sums, n)
+	c.bounds, c.sums = append(c.bounds[:0], diagonal...), scratch.Resize(c.sums, n)
 	c.rows.Shape(proposals, count)
 	for len(c.pivots) < count && !c.stopped() && c.propose(weights, count, rng) {
 		c.consider(rng)
@@ -140,10 +138,10 @@ func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []f
 
 func (c *Chooser[T]) stopped() bool { return c.Stop != nil && c.Stop() }
 
-// propose draws a block of proposals. It returns false if nothing is left.
+// propose draws a block of proposals, or returns false if all bounds are 0.
 func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool {
 	total := 0.0
-	for i, x := range c.rest {
+	for i, x := range c.bounds {
 		if weights != nil {
 			x *= weights[i]
 		}
@@ -164,8 +162,8 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 	return true
 }
 
-// consider computes the rows of F of proposals, and keeps those proposals as candidates that the
-// pivots so far leave enough of.
+// consider computes the rows of F for the proposals. It keeps as candidates the proposals with a sufficient
+// residual.
 func (c *Chooser[T]) consider(rng *rand.Rand) {
 	n, before := len(c.drawn), len(c.pivots)
 	c.candidates = c.candidates[:0]
@@ -177,26 +175,25 @@ func (c *Chooser[T]) consider(rng *rand.Rand) {
 		parallel.Do((n+proposalGrain-1)/proposalGrain, (*proposing[T])(c))
 	}
 	if c.stopped() {
-		return // rows may be missing
+		return // rows may be incomplete
 	}
 	rows := c.rows.Rows(n).ColRange(0, before)
 	for j, at := range c.drawn {
 		left := c.diagonal[at] - 2*vecmath.HalfSquaredNorm(rows.Row(j))
-		if least := rng.Float64() * c.rest[at]; least < left && left > c.least[at] {
+		if least := rng.Float64() * c.bounds[at]; least < left && left > c.least[at] {
 			copy(rows.Row(len(c.candidates)), rows.Row(j))
 			c.candidates = append(c.candidates, candidate{at: at, order: j + 1, least: least, left: left})
 		}
 		c.left[j] = left
 	}
-	// All proposals of a block are kept by the bounds that they were drawn by, which change only
-	// now.
+	// The decisions above need the bounds of the draw, so bounds change only here.
 	for j, at := range c.drawn {
 		c.bound(at, c.left[j])
 	}
 }
 
-// filter makes candidates pivots, at most limit. Then kept has their numbers among candidates, and
-// lower the Cholesky factor of the residual among them.
+// filter makes at most limit candidates pivots. It sets kept to their indices among the candidates, and lower
+// to the Cholesky factor of the residual among them.
 func (c *Chooser[T]) filter(limit int) {
 	n, before, examined := len(c.candidates), len(c.pivots), len(c.drawn)
 	c.kept, c.rate = c.kept[:0], 1/float64(examined+1)
@@ -222,7 +219,7 @@ func (c *Chooser[T]) filter(limit int) {
 			examined = x.order - 1
 			break
 		}
-		if c.rest[x.at] == 0 { // a pivot of this block, which no later block proposes
+		if c.bounds[x.at] == 0 { // already a pivot of this block
 			again++
 			continue
 		}
@@ -242,16 +239,15 @@ func (c *Chooser[T]) filter(limit int) {
 	c.rate = float64(len(c.kept)+1) / float64(examined-again+1)
 }
 
-// bound lowers the bound of a residual to what is left of it.
+// bound lowers the bound of a residual to left.
 func (c *Chooser[T]) bound(at int, left float64) {
 	if !(left > c.least[at]) {
 		left = 0
 	}
-	c.rest[at] = min(c.rest[at], left)
+	c.bounds[at] = min(c.bounds[at], left)
 }
 
-// proposing is the task of computing rows of F and elements of A for proposals, proposalGrain a
-// piece.
+// proposing is the task that computes rows of F and elements of A for proposals, proposalGrain per Piece.
 type proposing[T dense.Float] Chooser[T]
 
 func (t *proposing[T]) Piece(i int) {
@@ -266,7 +262,7 @@ func (t *proposing[T]) Piece(i int) {
 		c.a.Columns(given, c.drawn[lo:hi])
 	}
 	if c.known > 0 {
-		factor := c.factor.Rows(len(c.rest))
+		factor := c.factor.Rows(len(c.bounds))
 		for j, from := range c.drawn[lo:hi] {
 			copy(rows.Row(j)[:c.known], factor.Row(from))
 		}
@@ -274,7 +270,7 @@ func (t *proposing[T]) Piece(i int) {
 	c.complete(rows, given)
 }
 
-// complete appends columns to rows of F that have the known columns, from these rows of the columns
+// complete appends columns to rows of F that have the known columns. given has the same rows of the columns
 // of A for the other pivots.
 func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	for i := range c.blocks {
@@ -290,7 +286,7 @@ func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	}
 }
 
-// extend makes the pivots of the last proposals a block.
+// extend makes a block of the pivots of the last proposals.
 func (c *Chooser[T]) extend() {
 	p := len(c.kept)
 	if p == 0 {
@@ -320,7 +316,7 @@ func (c *Chooser[T]) extend() {
 	matmul.Pack(&b.known, mixed)
 }
 
-// invert sets dst to L⁻ᵀ for the triangle L in lower.
+// invert sets dst to L⁻ᵀ for the triangle L = lower.
 func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	var column [blockPivots]float64
 	for j := range dst.Rows {
@@ -336,13 +332,12 @@ func (c *Chooser[T]) invert(dst dense.Matrix[T]) {
 	}
 }
 
-// pays reports whether rejected proposals, with the rate of the last block, would cost more than
-// settle.
+// pays reports whether settle costs less than the expected rejected proposals.
 func (c *Chooser[T]) pays(count int) bool {
 	m := len(c.pivots)
 	left := float64(count - m)
 	rejections := left * (1/c.rate - 1)
-	return m > c.known && rejections*c.cost((m+count)/2) >= float64(len(c.rest))*c.cost(m)
+	return m > c.known && rejections*c.cost((m+count)/2) >= float64(len(c.bounds))*c.cost(m)
 }
 
 // cost returns the multiply-adds for the unknown columns of a row of F with m columns.
@@ -350,9 +345,10 @@ func (c *Chooser[T]) cost(m int) float64 {
 	return float64(m-c.known) * (elementCost + float64(m+c.known)/2)
 }
 
-// settle computes the columns of F for all pivots, at most count, and the diagonal of the residual.
+// settle computes the columns of F for all pivots, and the diagonal of the residual. F has at most count
+// columns.
 func (c *Chooser[T]) settle(count int) {
-	n := len(c.rest)
+	n := len(c.bounds)
 	if c.known == 0 {
 		c.factor.Shape(n, count)
 	}
@@ -364,7 +360,7 @@ func (c *Chooser[T]) settle(count int) {
 	c.known, c.rate = len(c.pivots), 1
 }
 
-// settling is the task of extending F, rowGrain rows a piece.
+// settling is the task that computes columns of F, rowGrain rows per Piece.
 type settling[T dense.Float] Chooser[T]
 
 func (t *settling[T]) Piece(i int) {
@@ -372,7 +368,7 @@ func (t *settling[T]) Piece(i int) {
 	if c.stopped() {
 		return
 	}
-	n, late := len(c.rest), len(c.pivots)-c.known
+	n, late := len(c.bounds), len(c.pivots)-c.known
 	lo := i * rowGrain
 	hi := min(lo+rowGrain, n)
 	b := pool.Get[scratch.Buffer[T]](&columns)

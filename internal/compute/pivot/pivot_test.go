@@ -88,7 +88,7 @@ func testBounds[T dense.Float](t *testing.T) {
 		// The rounding of a residual grows as that of sums of r squares, over √least.
 		tolerance := 1e-5 + 300*densetest.Roundoff[T]()/math.Sqrt(1e-5)
 		low, high := residual(a.m, at), residual(a.m, at[:c.known])
-		for i, rest := range c.rest {
+		for i, rest := range c.bounds {
 			require.GreaterOrEqual(t, rest+tolerance, low.At(i, i), "%d of %d", i, count)
 			require.LessOrEqual(t, rest, high.At(i, i)+tolerance, "%d of %d", i, count)
 		}

@@ -8,16 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// most is the largest condition number of a triangle that is inverted. Triangles of the delta rule
-// with unit keys and strengths up to 2 stay below: elements of T and of T⁻¹ are at most 2, and the
-// condition number is at most Σ_l 2·(2l+1) = 512.
+// most is the largest condition number of a triangle that is inverted. Triangles of the delta rule with
+// unit keys and strengths up to 2 have smaller condition numbers: elements of T and T⁻¹ are at most 2, and
+// the condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
-// original is the lower triangle, of order Block at most, that an inverse has replaced.
+// original is a copy of a lower triangle of order at most Block, before its inversion.
 type original[T dense.Float] [Block * Block]T
 
-// invert replaces the triangle t with the given diagonal, ones for nil, by its inverse, and
-// reports whether the inverse is as accurate as substitution.
+// invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports whether
+// the inverse is as accurate as substitution.
 func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	for i := range t.Rows {
 		row := o[i*Block:][:Block]
@@ -31,18 +31,16 @@ func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	return t.Rows == 1 || o.condition(t) <= most
 }
 
-// restore puts back the elements below the diagonal. The diagonal keeps the reciprocals of the
-// inverse.
+// restore restores the elements below the diagonal. The diagonal keeps its reciprocals.
 func (o *original[T]) restore(t dense.Matrix[T]) {
 	for i := range t.Rows {
 		copy(t.Data[i*t.Stride:][:i], o[i*Block:])
 	}
 }
 
-// condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖, in the norms that add
-// elements of a row and of a column, for the triangle T and its inverse X: the
-// condition numbers of systems with T and with Tᵀ that scaling their equations does
-// not change [Skeel 1979]. It is NaN or infinite if T or X is not finite.
+// condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖ in the infinity norm and the 1-norm, for the
+// triangle T and its inverse X. These are the condition numbers of systems with T and Tᵀ that do not depend
+// on the scale of the equations [Skeel 1979]. The result is NaN or infinite if T or X is not finite.
 func (o *original[T]) condition(x dense.Matrix[T]) T {
 	var rows, columns, left [Block]T
 	n := x.Rows
@@ -73,7 +71,7 @@ func (o *original[T]) condition(x dense.Matrix[T]) T {
 	return worst
 }
 
-// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal,
+// substitute replaces W by T⁻¹·W for a triangle with the reciprocals 1/λ_i on its diagonal:
 //
 //	y_i = (w_i − Σ_{l<i} t_il·y_l) / λ_i.
 func substitute[T dense.Float](t, w dense.Matrix[T]) {
@@ -86,7 +84,7 @@ func substitute[T dense.Float](t, w dense.Matrix[T]) {
 	}
 }
 
-// substituteTransposed replaces W by T⁻ᵀ·W likewise, from the last row to the first.
+// substituteTransposed replaces W by T⁻ᵀ·W as substitute does, from the last row to the first.
 func substituteTransposed[T dense.Float](t, w dense.Matrix[T]) {
 	for i := t.Rows - 1; i >= 0; i-- {
 		row := w.Row(i)

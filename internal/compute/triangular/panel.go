@@ -6,8 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// PanelFactor is a lower-triangular matrix T, prepared for systems with T, or with Tᵀ, whose right
-// sides are panels of package matmul.
+// PanelFactor is a lower-triangular matrix T that is prepared for systems with T, or for systems with Tᵀ,
+// whose right sides are panels of package matmul.
 type PanelFactor[T dense.Float] struct {
 	t                    dense.Matrix[T]
 	transposed, inverted bool
@@ -20,16 +20,16 @@ type Scratch[T dense.Float] struct {
 	strips []original[T]
 }
 
-// PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is set, in
-// the memory of t, which belongs to the factor. The diagonal of t is diag, ones for nil; the
-// elements of t on the diagonal and above are not read. Rows are cut into the strips of package
-// matmul; for a strip B, with the rows A above it and R below it,
+// PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is true. The
+// factor owns the memory of t. diag is the diagonal of t, or nil for ones. PanelFactor does not read the
+// elements of t on and above the diagonal. The strips of package matmul divide the rows. For a strip B,
+// with the rows A above and R below,
 //
 //	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,  or
 //	T_RB ← −T_RB·T_BB⁻¹,  T_BB ← T_BB⁻¹   for Tᵀ.
 //
-// If one of the triangles T_BB is ill-conditioned, or its inverse overflows, all of t stays as it
-// is, with the reciprocals of diag on its diagonal, and Solve goes row by row.
+// If one of the triangles T_BB is ill-conditioned or its inverse overflows, t keeps all its elements, with
+// the reciprocals of diag on the diagonal, and Solve uses substitution.
 func (s *Scratch[T]) PanelFactor(t dense.Matrix[T], diag []T, transposed bool) PanelFactor[T] {
 	f := PanelFactor[T]{t: t, transposed: transposed}
 	n, strips := t.Rows, matmul.Strips[T](t.Rows)
@@ -53,7 +53,8 @@ func (s *Scratch[T]) PanelFactor(t dense.Matrix[T], diag []T, transposed bool) P
 	return f
 }
 
-// invert replaces the triangles of all strips by their inverses and returns true, or keeps t.
+// invert replaces the triangles of all strips by their inverses and returns true, or restores t and
+// returns false.
 func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	if len(s.strips) < strips {
 		s.strips = make([]original[T], strips)
@@ -70,12 +71,12 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 	return well
 }
 
-// Solve replaces the panel W by Y = T⁻¹·W: for one strip B after another, with the rows A above it,
+// Solve replaces the panel W by Y = T⁻¹·W. For each strip B, with the rows A above,
 //
 //	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
 //
-// one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W by T⁻ᵀ·W
-// likewise, from the last strip to the first.
+// which is one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W by
+// T⁻ᵀ·W, from the last strip to the first.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
 	case f.inverted && f.transposed:

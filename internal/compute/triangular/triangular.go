@@ -1,8 +1,7 @@
-// Package triangular solves systems of small, dense, lower-triangular matrices by substitution in
-// blocks. Only triangles of order Block or less on the diagonal are inverted, and only if the
-// inverse is as accurate as substitution; the rest is matrix products. A Factor solves systems with
-// T and with Tᵀ for right sides of any shape. A PanelFactor solves systems with one of T and Tᵀ for
-// panels.
+// Package triangular solves systems of small, dense, lower-triangular matrices in blocks. It inverts only
+// triangles of order Block or less on the diagonal, and only if the inverse is as accurate as
+// substitution. All other operations are matrix products. A Factor solves systems with T and Tᵀ for right
+// sides of any shape. A PanelFactor solves systems with either T or Tᵀ for panels of package matmul.
 //
 // # References
 //
@@ -17,27 +16,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Block is the order of the triangles on the diagonal that a Factor inverts. The strips of package
-// matmul, which a PanelFactor inverts, have fewer rows.
+// Block is the order of the triangles on the diagonal that a Factor inverts. A PanelFactor inverts the
+// smaller strips of package matmul.
 const Block = matmul.MaxInvert
 
-// Factor is a lower-triangular matrix T, prepared for systems with T and with Tᵀ. The zero value is
-// ready for Set.
+// Factor is a lower-triangular matrix T that is prepared for systems with T and Tᵀ. The zero value is ready
+// for Set.
 type Factor[T dense.Float] struct {
 	t        dense.Matrix[T]
 	inverted []bool // for each triangle of order Block on the diagonal
 	packed   matmul.Packed[T]
 }
 
-// Set makes f the factor of the n×n matrix t, in the memory of t, which belongs to f until the next
-// call. The diagonal of t is diag, ones for nil; the elements of t on the diagonal and above are
-// not read.
+// Set sets f to the factor of the n×n matrix t. f owns the memory of t until the next call. diag is the
+// diagonal of t, or nil for ones. Set does not read the elements of t on and above the diagonal.
 //
-// Each triangle of order Block (the last may be smaller) on the diagonal is replaced by its
-// inverse. A triangle that is ill-conditioned, or whose inverse overflows, keeps its elements, with
-// the reciprocals of diag on the diagonal. A solution by the inverse would have a residual that
-// grows with the condition number; a solution by substitution has a residual of a few units of
-// rounding.
+// Set replaces each triangle of order Block on the diagonal by its inverse; the last triangle may be
+// smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its elements and stores the
+// reciprocals of diag on the diagonal. A solution by such an inverse would have a residual that grows with
+// the condition number, while the residual of substitution is a few units of rounding.
 func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	f.t, f.inverted = t, f.inverted[:0]
 	for at := 0; at < t.Rows; at += Block {
@@ -52,16 +49,15 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	}
 }
 
-// Share returns a factor of the same matrix for another goroutine, valid until the next call of
-// Set.
+// Share returns a factor of the same matrix for another goroutine. It is valid until the next call of Set.
 func (f *Factor[T]) Share() Factor[T] { return Factor[T]{t: f.t, inverted: f.inverted} }
 
-// Use is Share of other into f, which keeps its memory.
+// Use sets f to other.Share, and keeps the scratch memory of f.
 func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
 
-// Solve replaces W by T⁻¹·W by substitution: for one triangle B on the diagonal after another
+// Solve replaces W by T⁻¹·W. For each triangle B on the diagonal, with the rows R below,
 //
-//	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B for the rows R below.
+//	W_B ← T_BB⁻¹·W_B,  W_R ← W_R − T_RB·W_B.
 func (f *Factor[T]) Solve(w dense.Matrix[T]) {
 	n := f.t.Rows
 	for i, inverted := range f.inverted {
@@ -81,7 +77,7 @@ func (f *Factor[T]) Solve(w dense.Matrix[T]) {
 	}
 }
 
-// SolveTransposed replaces W by T⁻ᵀ·W, as Solve does, from the last triangle to the first.
+// SolveTransposed replaces W by T⁻ᵀ·W as Solve does, from the last triangle to the first.
 func (f *Factor[T]) SolveTransposed(w dense.Matrix[T]) {
 	for i, inverted := range slices.Backward(f.inverted) {
 		at := i * Block
