@@ -7,24 +7,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Centring centres the features and the targets of n rows.
+// Centring subtracts the means of blocks of rows from their features and targets.
 type Centring interface {
 	Len() int
 	Weight(i int) float64
 
-	// Features and Targets centre some rows, from row lo on.
+	// Features and Targets centre len(c.Weights) rows that begin with row lo.
 	Features(c *Centred, lo int)
 	Targets(c *Centred, lo int)
 }
 
-// Centred is what a Centring writes of some rows, and from what.
+// Centred has the arguments and results of Features and Targets for a block of rows.
 type Centred struct {
-	Dst     dense.Matrix[float64] // a row for each weight, and one more
+	Dst     dense.Matrix[float64] // centred rows, and one more row
 	Means   []float64             // of the rows
 	Weights []float64             // of the rows
-	First   int                   // a row with a weight
-	Total   float64               // of the weights
-	Root    float64               // of the weight of the last row of Dst
+	First   int                   // index of a row with a positive weight
+	Total   float64               // sum of the weights
+	Root    float64               // factor of the last row of Dst
 	Before  []float64             // means of earlier rows
 }
 
@@ -47,9 +47,9 @@ func (r *centring[T]) Features(c *Centred, lo int) {
 
 func (r *centring[T]) Targets(c *Centred, lo int) { centre(c, r.y.RowRange(lo, lo+len(c.Weights))) }
 
-// centre writes the weighted mean of the rows of x into c.Means, the rows about that mean times the
-// roots of their weights into c.Dst, and Root·(Means − Before) into the last row of c.Dst. The mean is
-// summed about row c.First, so that a large mean costs no digits. Rows of weight 0 may be infinite.
+// centre writes the weighted mean of the rows of x into c.Means, the rows minus this mean times √weight into
+// c.Dst, and Root·(Means − Before) into the last row of c.Dst. It sums differences from row c.First, so a
+// large mean costs no accuracy. Rows of weight 0 may be infinite.
 func centre[T dense.Float](c *Centred, x dense.Matrix[T]) {
 	parallel.Rows(x.Cols, 512, func(lo, hi int) {
 		means, origin := c.Means[lo:hi], x.Row(c.First)[lo:hi]

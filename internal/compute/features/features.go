@@ -1,5 +1,4 @@
-// Package features computes with the features of points as numbers of float64, whatever the type of
-// the points is.
+// Package features computes the features of points in float64, for points of either type.
 package features
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Map is a feature map φ: R^d → R^D, as of package rff.
+// Map is a feature map φ: R^d → R^D, such as a rff.Map.
 type Map[T dense.Float] interface {
 	Dims() (in, out int)
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
@@ -19,32 +18,32 @@ type Map[T dense.Float] interface {
 
 // Source computes the features of points. Goroutines may share it.
 type Source[T dense.Float] interface {
-	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. Features of float32 lose
-	// no digits in the difference, however large the mean is.
+	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. It subtracts in float64, so a
+	// large mean costs no accuracy beyond the rounding of the features.
 	Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64]
 
-	// Each calls f for at most size rows at a time, with features about the mean, and writes the results
-	// of f, rounded to T, into the same rows of first and second, each unless it is zero. y is zero, or
-	// has the targets of the rows, and weights is nil, or has their weights. Calls of f are concurrent.
+	// Each calls f for at most size rows at a time. It copies the results of f, rounded to T, into the same
+	// rows of first and second, unless these are zero. y has the targets of the rows, or is zero. Nil weights
+	// are 1. Calls of f are concurrent.
 	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows))
 
-	// Centring returns what centres the features and the targets of the rows.
+	// Centring returns the Centring of the rows.
 	Centring(x, y dense.Matrix[T], weights []T) Centring
 }
 
-// Rows are what Each has for f.
+// Rows are the arguments and results of the function that Each calls.
 type Rows struct {
 	Phi     dense.Matrix[float64] // φ − mean
 	Y       dense.Matrix[float64]
-	Weights []float64 // all 1 for none
+	Weights []float64
 
-	// First and Second are results, for which f makes room.
+	// First and Second are results. The function sets their shape.
 	First, Second scratch.Buffer[float64]
 
 	phi, y scratch.Buffer[float64]
 }
 
-// New returns the source of the features of phi.
+// New returns a Source of the features of phi.
 func New[T dense.Float](phi Map[T]) Source[T] {
 	if _, single := any(*new(T)).(float32); single {
 		return newSingle(phi).(Source[T])
@@ -58,8 +57,8 @@ func newSingle(phi any) any { return &source[float32]{phi: phi.(Map[float32])} }
 //go:noinline
 func newDouble(phi any) any { return &source[float64]{phi: phi.(Map[float64])} }
 
-// CheckPoints panics unless phi is the map of a model and x has d columns. name is that of the package in
-// the message.
+// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns. name is the name of
+// the package in the message.
 func CheckPoints[T dense.Float](name string, phi Map[T], x dense.Matrix[T]) {
 	if phi == nil {
 		panic(name + ": the Model is zero, want a fitted one")
@@ -75,7 +74,7 @@ type source[T dense.Float] struct {
 	buffers pool.Of[scratch.Buffer[T]]
 }
 
-// transform calls f with the features of the rows of x, in memory that f does not keep.
+// transform calls f with the features of the rows of x. f must not keep them.
 func (s *source[T]) transform(x dense.Matrix[T], f func(features dense.Matrix[T])) {
 	b := s.buffers.Get()
 	_, width := s.phi.Dims()

@@ -14,12 +14,12 @@ type Regression struct {
 	Facts
 }
 
-// Facts are what a Regression knows beside its weights.
+// Facts are the vectors and numbers of a Regression without its weights.
 type Facts struct {
 	FeatureMean []float64 // φ̄; zeros without an intercept
 	TargetMean  []float64 // means of b; zeros without an intercept
 	Noise       []float64 // σ² of each output
-	Base        float64   // variance of b in units of the noise, 0 without an intercept
+	Base        float64   // variance of b in units of the noise; 0 without an intercept
 }
 
 // Intercepts returns the means of the functions at φ = 0.
@@ -33,7 +33,7 @@ func (r *Regression) Intercepts() []float64 {
 	return b
 }
 
-// Mean leaves the means of the functions in rows.First.
+// Mean writes the means of the functions into rows.First.
 func (r *Regression) Mean(rows *Rows) {
 	mean := r.About(rows)
 	for i := range mean.Rows {
@@ -44,7 +44,7 @@ func (r *Regression) Mean(rows *Rows) {
 	}
 }
 
-// About leaves the means less those of b in rows.First, and returns them.
+// About writes the means of (φ − φ̄)ᵀw into rows.First and returns them.
 func (r *Regression) About(rows *Rows) dense.Matrix[float64] {
 	rows.First.Shape(rows.Phi.Rows, r.Weights.Cols)
 	mean := rows.First.Rows(rows.Phi.Rows)
@@ -52,8 +52,8 @@ func (r *Regression) About(rows *Rows) dense.Matrix[float64] {
 	return mean
 }
 
-// Deviations leaves standard deviations in rows.Second, for the variances of (φ − φ̄)ᵀw in units of the
-// noise. The deviations are those of the functions plus extra units of the noise.
+// Deviations writes the standard deviations of the functions into rows.Second, for the variances of
+// (φ − φ̄)ᵀw in units of the noise. It adds extra times the noise to the variances.
 func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) {
 	rows.Second.Shape(rows.Phi.Rows, r.Weights.Cols)
 	sd := rows.Second.Rows(rows.Phi.Rows)
@@ -66,15 +66,15 @@ func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) 
 	}
 }
 
-// Mean writes the means of the functions at the rows of x into dst (n×p), which Mean allocates if it is
-// zero, and returns dst. It computes size rows at a time.
+// Mean writes the means of the functions at the rows of x into dst (n×p) and returns dst. It allocates a
+// zero dst, and computes size rows at a time.
 func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], size int) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, dst, dense.Matrix[T]{}, r.Mean)
 	return dst
 }
 
-// Predict returns the means and the standard deviations that predict leaves in First and Second.
+// Predict returns the means and the standard deviations that predict writes into First and Second.
 func Predict[T dense.Float](s Source[T], r *Regression, x dense.Matrix[T], size int, predict func(r *Rows)) (mean, sd dense.Matrix[T]) {
 	mean, sd = dense.New[T](x.Rows, len(r.TargetMean)), dense.New[T](x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, mean, sd, predict)
