@@ -27,7 +27,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/scan"
-	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 	neonbytedot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/bytedot"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
@@ -35,9 +34,9 @@ import (
 	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
 	neonrankone "github.com/seed-feabd252/randfeat/internal/_asm/arm64/rankone"
 	neonscan "github.com/seed-feabd252/randfeat/internal/_asm/arm64/scan"
-	neonvecmath "github.com/seed-feabd252/randfeat/internal/_asm/arm64/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/_asm/dispatch"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
+	"github.com/seed-feabd252/randfeat/internal/_asm/vecmath"
 )
 
 // generators write the kernels of a package. What they write is global: one a process.
@@ -49,7 +48,7 @@ var generators = map[string]func(){
 	"planerot": planerot.Write,
 	"rankone":  rankone.Write,
 	"scan":     scan.Write,
-	"vecmath":  vecmath.Write,
+	"vecmath":  vecmath.WriteAMD64,
 }
 
 // neon writes the arm64 kernels of a package.
@@ -60,7 +59,7 @@ var neon = map[string]func(*arm64.File){
 	"planerot": neonplanerot.Write,
 	"rankone":  neonrankone.Write,
 	"scan":     neonscan.Write,
-	"vecmath":  neonvecmath.Write,
+	"vecmath":  vecmath.WriteARM64,
 }
 
 func main() {

@@ -84,9 +84,12 @@ func (m Machine) Argument(name string) GP {
 // Bytes returns a register with an argument that counts elements, in bytes.
 func (m Machine) Bytes(name string) GP {
 	r := m.Argument(name)
-	m.I("LSL $%d, R%m", m.Shift(), r)
+	m.InBytes(r)
 	return r
 }
+
+// InBytes multiplies a number of elements by the size of an element.
+func (m Machine) InBytes(count GP) { m.I("LSL $%d, R%m", m.Shift(), count) }
 
 // Number returns a vector with an argument, an element, in every lane.
 func (m Machine) Number(name string) Vec {

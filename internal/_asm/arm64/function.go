@@ -75,6 +75,12 @@ func (m Machine) CopyOf(a GP) GP {
 	return r
 }
 
+// Advance adds a number of bytes to an address.
+func (m Machine) Advance(p GP, bytes int) { m.I("ADD $%d, R%m", bytes, p) }
+
+// AdvanceBy adds a number of bytes in a register to an address.
+func (m Machine) AdvanceBy(p, bytes GP) { m.I("ADD R%r, R%m", bytes, p) }
+
 func (f *function) register(vector bool) int {
 	f.registers = append(f.registers, vector)
 	return len(f.registers) - 1

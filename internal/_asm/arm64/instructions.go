@@ -2,17 +2,29 @@ package arm64
 
 // Arithmetic of elements, each result rounded: a + b, a − b, ….
 
-func (m Machine) Add(a, b Vec) Vec { return m.apply(m.binary("fadd", fadd), a, b) }
-func (m Machine) Sub(a, b Vec) Vec { return m.apply(m.binary("fsub", fsub), a, b) }
-func (m Machine) Mul(a, b Vec) Vec { return m.apply(m.binary("fmul", fmul), a, b) }
-func (m Machine) Div(a, b Vec) Vec { return m.apply(m.binary("fdiv", fdiv), a, b) }
-func (m Machine) Abs(a Vec) Vec    { return m.apply(m.unary("fabs", fabs), a) }
-func (m Machine) Neg(a Vec) Vec    { return m.apply(m.unary("fneg", fneg), a) }
+func (m Machine) Add(a, b Vec, into ...Vec) Vec {
+	return m.to(into).apply(m.binary("fadd", fadd), a, b)
+}
+func (m Machine) Sub(a, b Vec, into ...Vec) Vec {
+	return m.to(into).apply(m.binary("fsub", fsub), a, b)
+}
+func (m Machine) Mul(a, b Vec, into ...Vec) Vec {
+	return m.to(into).apply(m.binary("fmul", fmul), a, b)
+}
+func (m Machine) Div(a, b Vec, into ...Vec) Vec {
+	return m.to(into).apply(m.binary("fdiv", fdiv), a, b)
+}
+func (m Machine) Abs(a Vec, into ...Vec) Vec { return m.to(into).apply(m.unary("fabs", fabs), a) }
+func (m Machine) Neg(a Vec, into ...Vec) Vec { return m.to(into).apply(m.unary("fneg", fneg), a) }
 
 // Min and Max are NaN where one of the elements is.
 
-func (m Machine) Min(a, b Vec) Vec { return m.apply(m.binary("fmin", fmin), a, b) }
-func (m Machine) Max(a, b Vec) Vec { return m.apply(m.binary("fmax", fmax), a, b) }
+func (m Machine) Min(a, b Vec, into ...Vec) Vec {
+	return m.to(into).apply(m.binary("fmin", fmin), a, b)
+}
+func (m Machine) Max(a, b Vec, into ...Vec) Vec {
+	return m.to(into).apply(m.binary("fmax", fmax), a, b)
+}
 
 // AddPairs and MaxPairs combine the neighbours of a, and then those of b.
 
@@ -50,16 +62,15 @@ func (m Machine) apply(w word, operands ...Vec) Vec {
 
 // Fused multiplication and addition, rounded once.
 
-// Plus sets dst = dst + b·c.
-func (m Machine) Plus(dst, b, c Vec) {
-	a := m.arrangement()
-	m.I("VFMLA V%r%s, V%r%s, V%m%s", c, a, b, a, dst, a)
-}
+// AddMul returns into + a·b, and SubMul into − a·b. Both need into.
 
-// Minus sets dst = dst − b·c.
-func (m Machine) Minus(dst, b, c Vec) {
-	a := m.arrangement()
-	m.I("VFMLS V%r%s, V%r%s, V%m%s", c, a, b, a, dst, a)
+func (m Machine) AddMul(a, b Vec, into ...Vec) Vec { return m.fused("VFMLA", a, b, into[0]) }
+func (m Machine) SubMul(a, b Vec, into ...Vec) Vec { return m.fused("VFMLS", a, b, into[0]) }
+
+func (m Machine) fused(name string, a, b, into Vec) Vec {
+	s := m.arrangement()
+	m.I("%s V%r%s, V%r%s, V%m%s", name, b, s, a, s, into, s)
+	return into
 }
 
 // PlusLane sets dst = dst + b·c[lane].
@@ -77,10 +88,10 @@ func (m Machine) arrangement() string { return Of(m, ".S4", ".D2") }
 
 // The bits of vectors.
 
-func (m Machine) And(a, b Vec) Vec   { return m.bitwise("VAND", a, b) }
-func (m Machine) Or(a, b Vec) Vec    { return m.bitwise("VORR", a, b) }
-func (m Machine) Xor(a, b Vec) Vec   { return m.bitwise("VEOR", a, b) }
-func (m Machine) OrNot(a, b Vec) Vec { return m.apply(orNot, a, b) }
+func (m Machine) And(a, b Vec, into ...Vec) Vec { return m.to(into).bitwise("VAND", a, b) }
+func (m Machine) Or(a, b Vec, into ...Vec) Vec  { return m.to(into).bitwise("VORR", a, b) }
+func (m Machine) Xor(a, b Vec, into ...Vec) Vec { return m.to(into).bitwise("VEOR", a, b) }
+func (m Machine) OrNot(a, b Vec) Vec            { return m.apply(orNot, a, b) }
 
 func (m Machine) bitwise(name string, a, b Vec) Vec {
 	v := m.result()
@@ -94,8 +105,8 @@ func (m Machine) Choose(dst, mask, from Vec) {
 }
 
 // Move returns a copy.
-func (m Machine) Move(a Vec) Vec {
-	v := m.result()
+func (m Machine) Move(a Vec, into ...Vec) Vec {
+	v := m.to(into).result()
 	m.I("VMOV V%r.B16, V%w.B16", a, v)
 	return v
 }
@@ -109,8 +120,8 @@ func (m Machine) Zero() Vec {
 
 // Integers of the size of an element.
 
-func (m Machine) AddInt(a, b Vec) Vec { return m.integers("VADD", a, b) }
-func (m Machine) SubInt(a, b Vec) Vec { return m.integers("VSUB", a, b) }
+func (m Machine) AddInt(a, b Vec, into ...Vec) Vec { return m.to(into).integers("VADD", a, b) }
+func (m Machine) SubInt(a, b Vec, into ...Vec) Vec { return m.to(into).integers("VSUB", a, b) }
 
 func (m Machine) integers(name string, a, b Vec) Vec {
 	v, s := m.result(), m.arrangement()
@@ -118,8 +129,8 @@ func (m Machine) integers(name string, a, b Vec) Vec {
 	return v
 }
 
-func (m Machine) Left(a Vec, n int) Vec  { return m.shift("VSHL", a, n) }
-func (m Machine) Right(a Vec, n int) Vec { return m.shift("VUSHR", a, n) }
+func (m Machine) Left(a Vec, n int, into ...Vec) Vec  { return m.to(into).shift("VSHL", a, n) }
+func (m Machine) Right(a Vec, n int, into ...Vec) Vec { return m.to(into).shift("VUSHR", a, n) }
 
 func (m Machine) shift(name string, a Vec, n int) Vec {
 	v, s := m.result(), m.arrangement()

@@ -30,6 +30,9 @@ func Machines(f *File) []Machine {
 // Width is the number of bytes of a vector.
 const Width = 16
 
+// Width returns the number of bytes of a vector.
+func (m Machine) Width() int { return Width }
+
 // Lanes returns the number of elements of a vector.
 func (m Machine) Lanes() int { return Width / m.Size }
 
@@ -55,6 +58,14 @@ func (m Machine) Bits(v float64) uint64 {
 // Into returns m with a register for the next result.
 func (m Machine) Into(v Vec) Machine {
 	m.into = &v
+	return m
+}
+
+// to is Into with the register that is given, if any.
+func (m Machine) to(into []Vec) Machine {
+	if len(into) > 0 {
+		return m.Into(into[0])
+	}
 	return m
 }
 

@@ -1664,72 +1664,72 @@ block0:
 	VPADDD           Z0, Z18, Z18
 	VPSRLD           $0x17, Z17, Z17
 	VPSRLD           $0x17, Z18, Z18
-	VMOVUPS          Z1, Z21
-	VMOVUPS          Z1, Z22
-	VPSUBD           Z17, Z21, Z21
-	VPSUBD           Z18, Z22, Z22
-	VPSLLD           $0x17, Z21, Z21
-	VPSLLD           $0x17, Z22, Z22
-	VMULPS           Z21, Z15, Z23
-	VMULPS           Z22, Z16, Z24
-	VMOVUPS          Z3, Z19
-	VMOVUPS          Z3, Z20
-	VFMADD213PS      Z11, Z19, Z21
-	VFMADD213PS      Z11, Z20, Z22
-	VFMADD213PS      Z21, Z19, Z23
-	VFMADD213PS      Z22, Z20, Z24
-	VORPS            Z6, Z17, Z19
-	VORPS            Z6, Z18, Z20
-	VSUBPS           Z7, Z19, Z19
-	VSUBPS           Z7, Z20, Z20
-	VADDPS           Z5, Z23, Z17
-	VADDPS           Z5, Z24, Z18
-	VDIVPS           Z17, Z23, Z17
-	VDIVPS           Z18, Z24, Z18
-	VMULPS           Z17, Z17, Z21
-	VMULPS           Z18, Z18, Z22
-	VMULPS           Z4, Z23, Z25
-	VMULPS           Z4, Z24, Z26
-	VMULPS           Z23, Z25, Z25
-	VMULPS           Z24, Z26, Z26
+	VMOVUPS          Z1, Z19
+	VMOVUPS          Z1, Z20
+	VPSUBD           Z17, Z19, Z19
+	VPSUBD           Z18, Z20, Z20
+	VPSLLD           $0x17, Z19, Z19
+	VPSLLD           $0x17, Z20, Z20
+	VMULPS           Z19, Z15, Z21
+	VMULPS           Z20, Z16, Z22
+	VMOVUPS          Z3, Z23
+	VMOVUPS          Z3, Z24
+	VFMADD213PS      Z11, Z23, Z19
+	VFMADD213PS      Z11, Z24, Z20
+	VFMADD213PS      Z19, Z23, Z21
+	VFMADD213PS      Z20, Z24, Z22
+	VORPS            Z6, Z17, Z17
+	VORPS            Z6, Z18, Z18
+	VSUBPS           Z7, Z17, Z17
+	VSUBPS           Z7, Z18, Z18
+	VADDPS           Z5, Z21, Z19
+	VADDPS           Z5, Z22, Z20
+	VDIVPS           Z19, Z21, Z19
+	VDIVPS           Z20, Z22, Z20
+	VMULPS           Z19, Z19, Z23
+	VMULPS           Z20, Z20, Z24
+	VMULPS           Z4, Z21, Z25
+	VMULPS           Z4, Z22, Z26
+	VMULPS           Z21, Z25, Z25
+	VMULPS           Z22, Z26, Z26
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z27
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z28
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z21, Z27
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z22, Z28
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z21, Z27
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z22, Z28
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z21, Z27
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z22, Z28
-	VFMADD213PS      Z25, Z21, Z27
-	VFMADD213PS      Z26, Z22, Z28
-	VMULPS           Z9, Z19, Z21
-	VMULPS           Z9, Z20, Z22
-	VFMADD231PS      Z17, Z27, Z21
-	VFMADD231PS      Z18, Z28, Z22
-	VSUBPS           Z21, Z25, Z25
-	VSUBPS           Z22, Z26, Z26
-	VSUBPS           Z25, Z23, Z23
-	VSUBPS           Z26, Z24, Z24
-	VFMADD231PS      Z8, Z19, Z23
-	VFMADD231PS      Z8, Z20, Z24
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z23, Z27
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z24, Z28
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z23, Z27
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z24, Z28
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z23, Z27
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z24, Z28
+	VFMADD213PS      Z25, Z23, Z27
+	VFMADD213PS      Z26, Z24, Z28
+	VMULPS           Z9, Z17, Z23
+	VMULPS           Z9, Z18, Z24
+	VFMADD231PS      Z19, Z27, Z23
+	VFMADD231PS      Z20, Z28, Z24
+	VSUBPS           Z23, Z25, Z25
+	VSUBPS           Z24, Z26, Z26
+	VSUBPS           Z25, Z21, Z21
+	VSUBPS           Z26, Z22, Z22
+	VFMADD231PS      Z8, Z17, Z21
+	VFMADD231PS      Z8, Z18, Z22
 	VANDPS           Z10, Z15, Z17
 	VANDPS           Z10, Z16, Z18
-	VORPS            Z17, Z23, Z23
-	VORPS            Z18, Z24, Z24
+	VORPS            Z17, Z21, Z21
+	VORPS            Z18, Z22, Z22
 	VCMPPS           $0x00, Z12, Z15, K1
-	VMOVUPS          Z15, K1, Z23
+	VMOVUPS          Z15, K1, Z21
 	VCMPPS           $0x11, Z11, Z15, K1
-	VMOVUPS          Z14, K1, Z23
+	VMOVUPS          Z14, K1, Z21
 	VCMPPS           $0x00, Z11, Z15, K1
-	VMOVUPS          Z13, K1, Z23
+	VMOVUPS          Z13, K1, Z21
 	VCMPPS           $0x00, Z12, Z16, K1
-	VMOVUPS          Z16, K1, Z24
+	VMOVUPS          Z16, K1, Z22
 	VCMPPS           $0x11, Z11, Z16, K1
-	VMOVUPS          Z14, K1, Z24
+	VMOVUPS          Z14, K1, Z22
 	VCMPPS           $0x00, Z11, Z16, K1
-	VMOVUPS          Z13, K1, Z24
-	VMOVUPS          Z23, (AX)(BX*1)
-	VMOVUPS          Z24, 64(AX)(BX*1)
+	VMOVUPS          Z13, K1, Z22
+	VMOVUPS          Z21, (AX)(BX*1)
+	VMOVUPS          Z22, 64(AX)(BX*1)
 	ADDQ             $0x00000080, BX
 	SUBQ             $0x00000020, DX
 	JGE              block0
@@ -1744,39 +1744,39 @@ block1:
 	VADDPS           Z2, Z15, Z16
 	VPADDD           Z0, Z16, Z16
 	VPSRLD           $0x17, Z16, Z16
-	VMOVUPS          Z1, Z18
-	VPSUBD           Z16, Z18, Z18
-	VPSLLD           $0x17, Z18, Z18
-	VMULPS           Z18, Z15, Z19
-	VMOVUPS          Z3, Z17
-	VFMADD213PS      Z11, Z17, Z18
-	VFMADD213PS      Z18, Z17, Z19
-	VORPS            Z6, Z16, Z17
-	VSUBPS           Z7, Z17, Z17
-	VADDPS           Z5, Z19, Z16
-	VDIVPS           Z16, Z19, Z16
-	VMULPS           Z16, Z16, Z18
-	VMULPS           Z4, Z19, Z20
-	VMULPS           Z19, Z20, Z20
+	VMOVUPS          Z1, Z17
+	VPSUBD           Z16, Z17, Z17
+	VPSLLD           $0x17, Z17, Z17
+	VMULPS           Z17, Z15, Z18
+	VMOVUPS          Z3, Z19
+	VFMADD213PS      Z11, Z19, Z17
+	VFMADD213PS      Z17, Z19, Z18
+	VORPS            Z6, Z16, Z16
+	VSUBPS           Z7, Z16, Z16
+	VADDPS           Z5, Z18, Z17
+	VDIVPS           Z17, Z18, Z17
+	VMULPS           Z17, Z17, Z19
+	VMULPS           Z4, Z18, Z20
+	VMULPS           Z18, Z20, Z20
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z21
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z18, Z21
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z18, Z21
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z18, Z21
-	VFMADD213PS      Z20, Z18, Z21
-	VMULPS           Z9, Z17, Z18
-	VFMADD231PS      Z16, Z21, Z18
-	VSUBPS           Z18, Z20, Z20
-	VSUBPS           Z20, Z19, Z19
-	VFMADD231PS      Z8, Z17, Z19
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z19, Z21
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z19, Z21
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z19, Z21
+	VFMADD213PS      Z20, Z19, Z21
+	VMULPS           Z9, Z16, Z19
+	VFMADD231PS      Z17, Z21, Z19
+	VSUBPS           Z19, Z20, Z20
+	VSUBPS           Z20, Z18, Z18
+	VFMADD231PS      Z8, Z16, Z18
 	VANDPS           Z10, Z15, Z16
-	VORPS            Z16, Z19, Z19
+	VORPS            Z16, Z18, Z18
 	VCMPPS           $0x00, Z12, Z15, K1
-	VMOVUPS          Z15, K1, Z19
+	VMOVUPS          Z15, K1, Z18
 	VCMPPS           $0x11, Z11, Z15, K1
-	VMOVUPS          Z14, K1, Z19
+	VMOVUPS          Z14, K1, Z18
 	VCMPPS           $0x00, Z11, Z15, K1
-	VMOVUPS          Z13, K1, Z19
-	VMOVUPS          Z19, (AX)(BX*1)
+	VMOVUPS          Z13, K1, Z18
+	VMOVUPS          Z18, (AX)(BX*1)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000010, DX
 	JGE              block1
@@ -1798,23 +1798,23 @@ block1End:
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z11, Z3, Z0
 	VFMADD213PS      Z0, Z3, Z1
-	VORPS            Z6, Z2, Z3
-	VSUBPS           Z7, Z3, Z3
-	VADDPS           Z5, Z1, Z0
-	VDIVPS           Z0, Z1, Z0
-	VMULPS           Z0, Z0, Z2
+	VORPS            Z6, Z2, Z0
+	VSUBPS           Z7, Z0, Z0
+	VADDPS           Z5, Z1, Z2
+	VDIVPS           Z2, Z1, Z2
+	VMULPS           Z2, Z2, Z3
 	VMULPS           Z4, Z1, Z4
 	VMULPS           Z1, Z4, Z4
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z5
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z2, Z5
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z2, Z5
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z2, Z5
-	VFMADD213PS      Z4, Z2, Z5
-	VMULPS           Z9, Z3, Z2
-	VFMADD231PS      Z0, Z5, Z2
-	VSUBPS           Z2, Z4, Z4
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z3, Z5
+	VFMADD213PS      Z4, Z3, Z5
+	VMULPS           Z9, Z0, Z3
+	VFMADD231PS      Z2, Z5, Z3
+	VSUBPS           Z3, Z4, Z4
 	VSUBPS           Z4, Z1, Z1
-	VFMADD231PS      Z8, Z3, Z1
+	VFMADD231PS      Z8, Z0, Z1
 	VANDPS           Z10, Z15, Z0
 	VORPS            Z0, Z1, Z1
 	VCMPPS           $0x00, Z12, Z15, K2
@@ -1998,78 +1998,78 @@ block0:
 	VPADDD           Z0, Z20, Z20
 	VPSRLD           $0x17, Z17, Z17
 	VPSRLD           $0x17, Z20, Z20
-	VMOVUPS          Z1, Z23
-	VMOVUPS          Z1, Z24
-	VPSUBD           Z17, Z23, Z23
-	VPSUBD           Z20, Z24, Z24
-	VPSLLD           $0x17, Z23, Z23
-	VPSLLD           $0x17, Z24, Z24
-	VMULPS           Z23, Z15, Z25
-	VMULPS           Z24, Z16, Z26
-	VMOVUPS          Z3, Z21
-	VMOVUPS          Z3, Z22
-	VFMADD213PS      Z11, Z21, Z23
-	VFMADD213PS      Z11, Z22, Z24
-	VFMADD213PS      Z23, Z21, Z25
-	VFMADD213PS      Z24, Z22, Z26
-	VORPS            Z6, Z17, Z21
-	VORPS            Z6, Z20, Z22
-	VSUBPS           Z7, Z21, Z21
-	VSUBPS           Z7, Z22, Z22
-	VADDPS           Z5, Z25, Z17
-	VADDPS           Z5, Z26, Z20
-	VDIVPS           Z17, Z25, Z17
-	VDIVPS           Z20, Z26, Z20
-	VMULPS           Z17, Z17, Z23
-	VMULPS           Z20, Z20, Z24
-	VMULPS           Z4, Z25, Z27
-	VMULPS           Z4, Z26, Z28
-	VMULPS           Z25, Z27, Z27
-	VMULPS           Z26, Z28, Z28
+	VMOVUPS          Z1, Z21
+	VMOVUPS          Z1, Z22
+	VPSUBD           Z17, Z21, Z21
+	VPSUBD           Z20, Z22, Z22
+	VPSLLD           $0x17, Z21, Z21
+	VPSLLD           $0x17, Z22, Z22
+	VMULPS           Z21, Z15, Z23
+	VMULPS           Z22, Z16, Z24
+	VMOVUPS          Z3, Z25
+	VMOVUPS          Z3, Z26
+	VFMADD213PS      Z11, Z25, Z21
+	VFMADD213PS      Z11, Z26, Z22
+	VFMADD213PS      Z21, Z25, Z23
+	VFMADD213PS      Z22, Z26, Z24
+	VORPS            Z6, Z17, Z17
+	VORPS            Z6, Z20, Z20
+	VSUBPS           Z7, Z17, Z17
+	VSUBPS           Z7, Z20, Z20
+	VADDPS           Z5, Z23, Z21
+	VADDPS           Z5, Z24, Z22
+	VDIVPS           Z21, Z23, Z21
+	VDIVPS           Z22, Z24, Z22
+	VMULPS           Z21, Z21, Z25
+	VMULPS           Z22, Z22, Z26
+	VMULPS           Z4, Z23, Z27
+	VMULPS           Z4, Z24, Z28
+	VMULPS           Z23, Z27, Z27
+	VMULPS           Z24, Z28, Z28
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z29
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z30
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z23, Z29
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z24, Z30
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z23, Z29
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z24, Z30
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z23, Z29
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z24, Z30
-	VFMADD213PS      Z27, Z23, Z29
-	VFMADD213PS      Z28, Z24, Z30
-	VMULPS           Z9, Z21, Z23
-	VMULPS           Z9, Z22, Z24
-	VFMADD231PS      Z17, Z29, Z23
-	VFMADD231PS      Z20, Z30, Z24
-	VSUBPS           Z23, Z27, Z27
-	VSUBPS           Z24, Z28, Z28
-	VSUBPS           Z27, Z25, Z25
-	VSUBPS           Z28, Z26, Z26
-	VFMADD231PS      Z8, Z21, Z25
-	VFMADD231PS      Z8, Z22, Z26
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z25, Z29
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z26, Z30
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z25, Z29
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z26, Z30
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z25, Z29
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z26, Z30
+	VFMADD213PS      Z27, Z25, Z29
+	VFMADD213PS      Z28, Z26, Z30
+	VMULPS           Z9, Z17, Z25
+	VMULPS           Z9, Z20, Z26
+	VFMADD231PS      Z21, Z29, Z25
+	VFMADD231PS      Z22, Z30, Z26
+	VSUBPS           Z25, Z27, Z27
+	VSUBPS           Z26, Z28, Z28
+	VSUBPS           Z27, Z23, Z23
+	VSUBPS           Z28, Z24, Z24
+	VFMADD231PS      Z8, Z17, Z23
+	VFMADD231PS      Z8, Z20, Z24
 	VANDPS           Z10, Z15, Z17
 	VANDPS           Z10, Z16, Z20
-	VORPS            Z17, Z25, Z25
-	VORPS            Z20, Z26, Z26
+	VORPS            Z17, Z23, Z23
+	VORPS            Z20, Z24, Z24
 	VCMPPS           $0x00, Z12, Z15, K1
-	VMOVUPS          Z15, K1, Z25
+	VMOVUPS          Z15, K1, Z23
 	VCMPPS           $0x11, Z11, Z15, K1
-	VMOVUPS          Z14, K1, Z25
+	VMOVUPS          Z14, K1, Z23
 	VCMPPS           $0x00, Z11, Z15, K1
-	VMOVUPS          Z13, K1, Z25
+	VMOVUPS          Z13, K1, Z23
 	VCMPPS           $0x00, Z12, Z16, K1
-	VMOVUPS          Z16, K1, Z26
+	VMOVUPS          Z16, K1, Z24
 	VCMPPS           $0x11, Z11, Z16, K1
-	VMOVUPS          Z14, K1, Z26
+	VMOVUPS          Z14, K1, Z24
 	VCMPPS           $0x00, Z11, Z16, K1
-	VMOVUPS          Z13, K1, Z26
-	VADDPS           Z18, Z25, Z25
-	VADDPS           Z19, Z26, Z26
+	VMOVUPS          Z13, K1, Z24
+	VADDPS           Z18, Z23, Z23
+	VADDPS           Z19, Z24, Z24
 	VSUBPS           Z18, Z18, Z18
 	VSUBPS           Z19, Z19, Z19
-	VADDPS           Z18, Z25, Z25
-	VADDPS           Z19, Z26, Z26
-	VMOVUPS          Z25, (AX)(BX*1)
-	VMOVUPS          Z26, 64(AX)(BX*1)
+	VADDPS           Z18, Z23, Z23
+	VADDPS           Z19, Z24, Z24
+	VMOVUPS          Z23, (AX)(BX*1)
+	VMOVUPS          Z24, 64(AX)(BX*1)
 	ADDQ             $0x00000080, BX
 	SUBQ             $0x00000020, DX
 	JGE              block0
@@ -2087,42 +2087,42 @@ block1:
 	VADDPS           Z2, Z15, Z16
 	VPADDD           Z0, Z16, Z16
 	VPSRLD           $0x17, Z16, Z16
-	VMOVUPS          Z1, Z19
-	VPSUBD           Z16, Z19, Z19
-	VPSLLD           $0x17, Z19, Z19
-	VMULPS           Z19, Z15, Z20
-	VMOVUPS          Z3, Z18
-	VFMADD213PS      Z11, Z18, Z19
-	VFMADD213PS      Z19, Z18, Z20
-	VORPS            Z6, Z16, Z18
-	VSUBPS           Z7, Z18, Z18
-	VADDPS           Z5, Z20, Z16
-	VDIVPS           Z16, Z20, Z16
-	VMULPS           Z16, Z16, Z19
-	VMULPS           Z4, Z20, Z21
-	VMULPS           Z20, Z21, Z21
+	VMOVUPS          Z1, Z18
+	VPSUBD           Z16, Z18, Z18
+	VPSLLD           $0x17, Z18, Z18
+	VMULPS           Z18, Z15, Z19
+	VMOVUPS          Z3, Z20
+	VFMADD213PS      Z11, Z20, Z18
+	VFMADD213PS      Z18, Z20, Z19
+	VORPS            Z6, Z16, Z16
+	VSUBPS           Z7, Z16, Z16
+	VADDPS           Z5, Z19, Z18
+	VDIVPS           Z18, Z19, Z18
+	VMULPS           Z18, Z18, Z20
+	VMULPS           Z4, Z19, Z21
+	VMULPS           Z19, Z21, Z21
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z22
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z19, Z22
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z19, Z22
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z19, Z22
-	VFMADD213PS      Z21, Z19, Z22
-	VMULPS           Z9, Z18, Z19
-	VFMADD231PS      Z16, Z22, Z19
-	VSUBPS           Z19, Z21, Z21
-	VSUBPS           Z21, Z20, Z20
-	VFMADD231PS      Z8, Z18, Z20
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z20, Z22
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z20, Z22
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z20, Z22
+	VFMADD213PS      Z21, Z20, Z22
+	VMULPS           Z9, Z16, Z20
+	VFMADD231PS      Z18, Z22, Z20
+	VSUBPS           Z20, Z21, Z21
+	VSUBPS           Z21, Z19, Z19
+	VFMADD231PS      Z8, Z16, Z19
 	VANDPS           Z10, Z15, Z16
-	VORPS            Z16, Z20, Z20
+	VORPS            Z16, Z19, Z19
 	VCMPPS           $0x00, Z12, Z15, K1
-	VMOVUPS          Z15, K1, Z20
+	VMOVUPS          Z15, K1, Z19
 	VCMPPS           $0x11, Z11, Z15, K1
-	VMOVUPS          Z14, K1, Z20
+	VMOVUPS          Z14, K1, Z19
 	VCMPPS           $0x00, Z11, Z15, K1
-	VMOVUPS          Z13, K1, Z20
-	VADDPS           Z17, Z20, Z20
+	VMOVUPS          Z13, K1, Z19
+	VADDPS           Z17, Z19, Z19
 	VSUBPS           Z17, Z17, Z17
-	VADDPS           Z17, Z20, Z20
-	VMOVUPS          Z20, (AX)(BX*1)
+	VADDPS           Z17, Z19, Z19
+	VMOVUPS          Z19, (AX)(BX*1)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000010, DX
 	JGE              block1
@@ -2147,23 +2147,23 @@ block1End:
 	VMOVUPS          Z3, Z3
 	VFMADD213PS      Z11, Z3, Z0
 	VFMADD213PS      Z0, Z3, Z1
-	VORPS            Z6, Z2, Z3
-	VSUBPS           Z7, Z3, Z3
-	VADDPS           Z5, Z1, Z0
-	VDIVPS           Z0, Z1, Z0
-	VMULPS           Z0, Z0, Z2
+	VORPS            Z6, Z2, Z0
+	VSUBPS           Z7, Z0, Z0
+	VADDPS           Z5, Z1, Z2
+	VDIVPS           Z2, Z1, Z2
+	VMULPS           Z2, Z2, Z3
 	VMULPS           Z4, Z1, Z4
 	VMULPS           Z1, Z4, Z4
 	VBROADCASTSS     all32x3e71c8fc<>+0(SB), Z5
-	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z2, Z5
-	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z2, Z5
-	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z2, Z5
-	VFMADD213PS      Z4, Z2, Z5
-	VMULPS           Z9, Z3, Z2
-	VFMADD231PS      Z0, Z5, Z2
-	VSUBPS           Z2, Z4, Z4
+	VFMADD213PS.BCST all32x3e921a7a<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST all32x3ecccd45<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST all32x3f2aaaaa<>+0(SB), Z3, Z5
+	VFMADD213PS      Z4, Z3, Z5
+	VMULPS           Z9, Z0, Z3
+	VFMADD231PS      Z2, Z5, Z3
+	VSUBPS           Z3, Z4, Z4
 	VSUBPS           Z4, Z1, Z1
-	VFMADD231PS      Z8, Z3, Z1
+	VFMADD231PS      Z8, Z0, Z1
 	VANDPS           Z10, Z15, Z0
 	VORPS            Z0, Z1, Z1
 	VCMPPS           $0x00, Z12, Z15, K2
@@ -2683,28 +2683,28 @@ block0:
 	VANDPS  Z1, Z3, Z8
 	VXORPS  Z0, Z8, Z8
 	VADDPS  Z7, Z8, Z8
-	VCMPPS  $0x04, Z2, Z3, K1
-	VMOVUPS Z8, K1, Z7
+	VCMPPS  $0x00, Z2, Z3, K1
+	VMOVUPS Z7, K1, Z8
 	VSUBPS  Z4, Z4, Z3
-	VANDPS  Z1, Z4, Z8
-	VXORPS  Z0, Z8, Z8
-	VADDPS  Z3, Z8, Z8
-	VCMPPS  $0x04, Z2, Z4, K1
-	VMOVUPS Z8, K1, Z3
-	VSUBPS  Z5, Z5, Z4
-	VANDPS  Z1, Z5, Z8
-	VXORPS  Z0, Z8, Z8
-	VADDPS  Z4, Z8, Z8
-	VCMPPS  $0x04, Z2, Z5, K1
-	VMOVUPS Z8, K1, Z4
-	VSUBPS  Z6, Z6, Z5
-	VANDPS  Z1, Z6, Z8
-	VXORPS  Z0, Z8, Z8
-	VADDPS  Z5, Z8, Z8
-	VCMPPS  $0x04, Z2, Z6, K1
-	VMOVUPS Z8, K1, Z5
-	VMOVUPS Z7, (AX)(DX*1)
-	VMOVUPS Z3, 64(AX)(DX*1)
+	VANDPS  Z1, Z4, Z7
+	VXORPS  Z0, Z7, Z7
+	VADDPS  Z3, Z7, Z7
+	VCMPPS  $0x00, Z2, Z4, K1
+	VMOVUPS Z3, K1, Z7
+	VSUBPS  Z5, Z5, Z3
+	VANDPS  Z1, Z5, Z4
+	VXORPS  Z0, Z4, Z4
+	VADDPS  Z3, Z4, Z4
+	VCMPPS  $0x00, Z2, Z5, K1
+	VMOVUPS Z3, K1, Z4
+	VSUBPS  Z6, Z6, Z3
+	VANDPS  Z1, Z6, Z5
+	VXORPS  Z0, Z5, Z5
+	VADDPS  Z3, Z5, Z5
+	VCMPPS  $0x00, Z2, Z6, K1
+	VMOVUPS Z3, K1, Z5
+	VMOVUPS Z8, (AX)(DX*1)
+	VMOVUPS Z7, 64(AX)(DX*1)
 	VMOVUPS Z4, 128(AX)(DX*1)
 	VMOVUPS Z5, 192(AX)(DX*1)
 	ADDQ    $0x00000100, DX
@@ -2722,9 +2722,9 @@ block1:
 	VANDPS  Z1, Z3, Z5
 	VXORPS  Z0, Z5, Z5
 	VADDPS  Z4, Z5, Z5
-	VCMPPS  $0x04, Z2, Z3, K1
-	VMOVUPS Z5, K1, Z4
-	VMOVUPS Z4, (AX)(DX*1)
+	VCMPPS  $0x00, Z2, Z3, K1
+	VMOVUPS Z4, K1, Z5
+	VMOVUPS Z5, (AX)(DX*1)
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000010, CX
 	JGE     block1
@@ -2740,9 +2740,9 @@ block1End:
 	VANDPS    Z1, Z3, Z1
 	VXORPS    Z0, Z1, Z1
 	VADDPS    Z4, Z1, Z1
-	VCMPPS    $0x04, Z2, Z3, K2
-	VMOVUPS   Z1, K2, Z4
-	VMOVUPS   Z4, K1, (AX)(DX*1)
+	VCMPPS    $0x00, Z2, Z3, K2
+	VMOVUPS   Z4, K2, Z1
+	VMOVUPS   Z1, K1, (AX)(DX*1)
 
 blockDone:
 	VZEROUPPER
@@ -3192,8 +3192,6 @@ TEXT ·outerF32AVX512(SB), NOSPLIT, $0-64
 	JLT  columns0End
 
 columns0:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPS (CX)(R10*1), Z0
 	VMOVUPS 64(CX)(R10*1), Z1
 	VMOVUPS 128(CX)(R10*1), Z2
@@ -3202,6 +3200,8 @@ columns0:
 	VMOVUPS 64(DI)(R10*1), Z5
 	VMOVUPS 128(DI)(R10*1), Z6
 	VMOVUPS 192(DI)(R10*1), Z7
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows0:
 	VBROADCASTSS (SI)(R12*4), Z8
@@ -3248,10 +3248,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPS (CX)(R10*1), Z0
 	VMOVUPS (DI)(R10*1), Z1
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows1:
 	VBROADCASTSS (SI)(R12*4), Z2
@@ -3277,22 +3277,23 @@ columns1End:
 	JZ        columnsDone
 	LEAQ      masks<>+0(SB), R11
 	KMOVW     (R11)(R9*2), K1
-	XORQ      R9, R9
 	VMOVUPS.Z (CX)(R10*1), K1, Z0
 	VMOVUPS.Z (DI)(R10*1), K1, Z1
+	MOVQ      DX, CX
+	XORQ      DX, DX
 
 rows2:
-	VBROADCASTSS (SI)(R9*4), Z2
-	VMOVUPS.Z    (DX)(R10*1), K1, Z3
-	VBROADCASTSS (AX)(R9*4), Z4
+	VBROADCASTSS (SI)(DX*4), Z2
+	VMOVUPS.Z    (CX)(R10*1), K1, Z3
+	VBROADCASTSS (AX)(DX*4), Z4
 	VMULPS       Z4, Z0, Z4
 	VADDPS       Z4, Z3, Z3
-	VMOVUPS      Z3, K1, (DX)(R10*1)
+	VMOVUPS      Z3, K1, (CX)(R10*1)
 	VMULPS       Z2, Z3, Z3
 	VADDPS       Z3, Z1, Z1
-	ADDQ         BX, DX
-	INCQ         R9
-	CMPQ         R9, R8
+	ADDQ         BX, CX
+	INCQ         DX
+	CMPQ         DX, R8
 	JLT          rows2
 	VMOVUPS      Z1, K1, (DI)(R10*1)
 
@@ -3318,8 +3319,6 @@ TEXT ·decayOuterF32AVX512(SB), NOSPLIT, $0-72
 	JLT  columns0End
 
 columns0:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPS (DX)(R11*1), Z0
 	VMOVUPS 64(DX)(R11*1), Z1
 	VMOVUPS 128(DX)(R11*1), Z2
@@ -3328,6 +3327,8 @@ columns0:
 	VMOVUPS 64(R8)(R11*1), Z5
 	VMOVUPS 128(R8)(R11*1), Z6
 	VMOVUPS 192(R8)(R11*1), Z7
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows0:
 	VBROADCASTSS (DI)(R13*4), Z8
@@ -3379,10 +3380,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPS (DX)(R11*1), Z0
 	VMOVUPS (R8)(R11*1), Z1
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows1:
 	VBROADCASTSS (DI)(R13*4), Z2
@@ -3410,24 +3411,25 @@ columns1End:
 	JZ        columnsDone
 	LEAQ      masks<>+0(SB), R12
 	KMOVW     (R12)(R10*2), K1
-	XORQ      R10, R10
 	VMOVUPS.Z (DX)(R11*1), K1, Z0
 	VMOVUPS.Z (R8)(R11*1), K1, Z1
+	MOVQ      BX, DX
+	XORQ      BX, BX
 
 rows2:
-	VBROADCASTSS (DI)(R10*4), Z2
-	VMOVUPS.Z    (BX)(R11*1), K1, Z3
-	VBROADCASTSS (AX)(R10*4), Z4
+	VBROADCASTSS (DI)(BX*4), Z2
+	VMOVUPS.Z    (DX)(R11*1), K1, Z3
+	VBROADCASTSS (AX)(BX*4), Z4
 	VMULPS       Z4, Z3, Z3
-	VBROADCASTSS (CX)(R10*4), Z4
+	VBROADCASTSS (CX)(BX*4), Z4
 	VMULPS       Z4, Z0, Z4
 	VADDPS       Z4, Z3, Z3
-	VMOVUPS      Z3, K1, (BX)(R11*1)
+	VMOVUPS      Z3, K1, (DX)(R11*1)
 	VMULPS       Z2, Z3, Z3
 	VADDPS       Z3, Z1, Z1
-	ADDQ         SI, BX
-	INCQ         R10
-	CMPQ         R10, R9
+	ADDQ         SI, DX
+	INCQ         BX
+	CMPQ         BX, R9
 	JLT          rows2
 	VMOVUPS      Z1, K1, (R8)(R11*1)
 
@@ -3450,12 +3452,12 @@ TEXT ·sumRowsF32AVX512(SB), NOSPLIT, $0-48
 	JLT  columns0End
 
 columns0:
-	MOVQ    AX, R9
-	XORQ    R10, R10
 	VMOVUPS (BX)(R8*1), Z0
 	VMOVUPS 64(BX)(R8*1), Z1
 	VMOVUPS 128(BX)(R8*1), Z2
 	VMOVUPS 192(BX)(R8*1), Z3
+	MOVQ    AX, R9
+	XORQ    R10, R10
 
 rows0:
 	VBROADCASTSS (DX)(R10*4), Z4
@@ -3489,9 +3491,9 @@ columns0End:
 	JLT  columns1End
 
 columns1:
+	VMOVUPS (BX)(R8*1), Z0
 	MOVQ    AX, R9
 	XORQ    R10, R10
-	VMOVUPS (BX)(R8*1), Z0
 
 rows1:
 	VBROADCASTSS (DX)(R10*4), Z1
@@ -3513,8 +3515,8 @@ columns1End:
 	JZ        columnsDone
 	LEAQ      masks<>+0(SB), R9
 	KMOVW     (R9)(DI*2), K1
-	XORQ      DI, DI
 	VMOVUPS.Z (BX)(R8*1), K1, Z0
+	XORQ      DI, DI
 
 rows2:
 	VBROADCASTSS (DX)(DI*4), Z1
@@ -5906,78 +5908,78 @@ block0:
 	VPADDQ           Z0, Z18, Z18
 	VPSRLQ           $0x34, Z17, Z17
 	VPSRLQ           $0x34, Z18, Z18
-	VMOVUPD          Z1, Z21
-	VMOVUPD          Z1, Z22
-	VPSUBQ           Z17, Z21, Z21
-	VPSUBQ           Z18, Z22, Z22
-	VPSLLQ           $0x34, Z21, Z21
-	VPSLLQ           $0x34, Z22, Z22
-	VMULPD           Z21, Z15, Z23
-	VMULPD           Z22, Z16, Z24
-	VMOVUPD          Z3, Z19
-	VMOVUPD          Z3, Z20
-	VFMADD213PD      Z11, Z19, Z21
-	VFMADD213PD      Z11, Z20, Z22
-	VFMADD213PD      Z21, Z19, Z23
-	VFMADD213PD      Z22, Z20, Z24
-	VORPD            Z6, Z17, Z19
-	VORPD            Z6, Z18, Z20
-	VSUBPD           Z7, Z19, Z19
-	VSUBPD           Z7, Z20, Z20
-	VADDPD           Z5, Z23, Z17
-	VADDPD           Z5, Z24, Z18
-	VDIVPD           Z17, Z23, Z17
-	VDIVPD           Z18, Z24, Z18
-	VMULPD           Z17, Z17, Z21
-	VMULPD           Z18, Z18, Z22
-	VMULPD           Z4, Z23, Z25
-	VMULPD           Z4, Z24, Z26
-	VMULPD           Z23, Z25, Z25
-	VMULPD           Z24, Z26, Z26
+	VMOVUPD          Z1, Z19
+	VMOVUPD          Z1, Z20
+	VPSUBQ           Z17, Z19, Z19
+	VPSUBQ           Z18, Z20, Z20
+	VPSLLQ           $0x34, Z19, Z19
+	VPSLLQ           $0x34, Z20, Z20
+	VMULPD           Z19, Z15, Z21
+	VMULPD           Z20, Z16, Z22
+	VMOVUPD          Z3, Z23
+	VMOVUPD          Z3, Z24
+	VFMADD213PD      Z11, Z23, Z19
+	VFMADD213PD      Z11, Z24, Z20
+	VFMADD213PD      Z19, Z23, Z21
+	VFMADD213PD      Z20, Z24, Z22
+	VORPD            Z6, Z17, Z17
+	VORPD            Z6, Z18, Z18
+	VSUBPD           Z7, Z17, Z17
+	VSUBPD           Z7, Z18, Z18
+	VADDPD           Z5, Z21, Z19
+	VADDPD           Z5, Z22, Z20
+	VDIVPD           Z19, Z21, Z19
+	VDIVPD           Z20, Z22, Z20
+	VMULPD           Z19, Z19, Z23
+	VMULPD           Z20, Z20, Z24
+	VMULPD           Z4, Z21, Z25
+	VMULPD           Z4, Z22, Z26
+	VMULPD           Z21, Z25, Z25
+	VMULPD           Z22, Z26, Z26
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z27
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z28
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z21, Z27
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z22, Z28
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z21, Z27
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z22, Z28
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z21, Z27
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z22, Z28
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z21, Z27
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z22, Z28
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z21, Z27
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z22, Z28
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z21, Z27
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z22, Z28
-	VFMADD213PD      Z25, Z21, Z27
-	VFMADD213PD      Z26, Z22, Z28
-	VMULPD           Z9, Z19, Z21
-	VMULPD           Z9, Z20, Z22
-	VFMADD231PD      Z17, Z27, Z21
-	VFMADD231PD      Z18, Z28, Z22
-	VSUBPD           Z21, Z25, Z25
-	VSUBPD           Z22, Z26, Z26
-	VSUBPD           Z25, Z23, Z23
-	VSUBPD           Z26, Z24, Z24
-	VFMADD231PD      Z8, Z19, Z23
-	VFMADD231PD      Z8, Z20, Z24
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z23, Z27
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z24, Z28
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z23, Z27
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z24, Z28
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z23, Z27
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z24, Z28
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z23, Z27
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z24, Z28
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z23, Z27
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z24, Z28
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z23, Z27
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z24, Z28
+	VFMADD213PD      Z25, Z23, Z27
+	VFMADD213PD      Z26, Z24, Z28
+	VMULPD           Z9, Z17, Z23
+	VMULPD           Z9, Z18, Z24
+	VFMADD231PD      Z19, Z27, Z23
+	VFMADD231PD      Z20, Z28, Z24
+	VSUBPD           Z23, Z25, Z25
+	VSUBPD           Z24, Z26, Z26
+	VSUBPD           Z25, Z21, Z21
+	VSUBPD           Z26, Z22, Z22
+	VFMADD231PD      Z8, Z17, Z21
+	VFMADD231PD      Z8, Z18, Z22
 	VANDPD           Z10, Z15, Z17
 	VANDPD           Z10, Z16, Z18
-	VORPD            Z17, Z23, Z23
-	VORPD            Z18, Z24, Z24
+	VORPD            Z17, Z21, Z21
+	VORPD            Z18, Z22, Z22
 	VCMPPD           $0x00, Z12, Z15, K1
-	VMOVUPD          Z15, K1, Z23
+	VMOVUPD          Z15, K1, Z21
 	VCMPPD           $0x11, Z11, Z15, K1
-	VMOVUPD          Z14, K1, Z23
+	VMOVUPD          Z14, K1, Z21
 	VCMPPD           $0x00, Z11, Z15, K1
-	VMOVUPD          Z13, K1, Z23
+	VMOVUPD          Z13, K1, Z21
 	VCMPPD           $0x00, Z12, Z16, K1
-	VMOVUPD          Z16, K1, Z24
+	VMOVUPD          Z16, K1, Z22
 	VCMPPD           $0x11, Z11, Z16, K1
-	VMOVUPD          Z14, K1, Z24
+	VMOVUPD          Z14, K1, Z22
 	VCMPPD           $0x00, Z11, Z16, K1
-	VMOVUPD          Z13, K1, Z24
-	VMOVUPD          Z23, (AX)(BX*1)
-	VMOVUPD          Z24, 64(AX)(BX*1)
+	VMOVUPD          Z13, K1, Z22
+	VMOVUPD          Z21, (AX)(BX*1)
+	VMOVUPD          Z22, 64(AX)(BX*1)
 	ADDQ             $0x00000080, BX
 	SUBQ             $0x00000010, DX
 	JGE              block0
@@ -5992,42 +5994,42 @@ block1:
 	VADDPD           Z2, Z15, Z16
 	VPADDQ           Z0, Z16, Z16
 	VPSRLQ           $0x34, Z16, Z16
-	VMOVUPD          Z1, Z18
-	VPSUBQ           Z16, Z18, Z18
-	VPSLLQ           $0x34, Z18, Z18
-	VMULPD           Z18, Z15, Z19
-	VMOVUPD          Z3, Z17
-	VFMADD213PD      Z11, Z17, Z18
-	VFMADD213PD      Z18, Z17, Z19
-	VORPD            Z6, Z16, Z17
-	VSUBPD           Z7, Z17, Z17
-	VADDPD           Z5, Z19, Z16
-	VDIVPD           Z16, Z19, Z16
-	VMULPD           Z16, Z16, Z18
-	VMULPD           Z4, Z19, Z20
-	VMULPD           Z19, Z20, Z20
+	VMOVUPD          Z1, Z17
+	VPSUBQ           Z16, Z17, Z17
+	VPSLLQ           $0x34, Z17, Z17
+	VMULPD           Z17, Z15, Z18
+	VMOVUPD          Z3, Z19
+	VFMADD213PD      Z11, Z19, Z17
+	VFMADD213PD      Z17, Z19, Z18
+	VORPD            Z6, Z16, Z16
+	VSUBPD           Z7, Z16, Z16
+	VADDPD           Z5, Z18, Z17
+	VDIVPD           Z17, Z18, Z17
+	VMULPD           Z17, Z17, Z19
+	VMULPD           Z4, Z18, Z20
+	VMULPD           Z18, Z20, Z20
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z21
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z18, Z21
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z18, Z21
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z18, Z21
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z18, Z21
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z18, Z21
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z18, Z21
-	VFMADD213PD      Z20, Z18, Z21
-	VMULPD           Z9, Z17, Z18
-	VFMADD231PD      Z16, Z21, Z18
-	VSUBPD           Z18, Z20, Z20
-	VSUBPD           Z20, Z19, Z19
-	VFMADD231PD      Z8, Z17, Z19
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z19, Z21
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z19, Z21
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z19, Z21
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z19, Z21
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z19, Z21
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z19, Z21
+	VFMADD213PD      Z20, Z19, Z21
+	VMULPD           Z9, Z16, Z19
+	VFMADD231PD      Z17, Z21, Z19
+	VSUBPD           Z19, Z20, Z20
+	VSUBPD           Z20, Z18, Z18
+	VFMADD231PD      Z8, Z16, Z18
 	VANDPD           Z10, Z15, Z16
-	VORPD            Z16, Z19, Z19
+	VORPD            Z16, Z18, Z18
 	VCMPPD           $0x00, Z12, Z15, K1
-	VMOVUPD          Z15, K1, Z19
+	VMOVUPD          Z15, K1, Z18
 	VCMPPD           $0x11, Z11, Z15, K1
-	VMOVUPD          Z14, K1, Z19
+	VMOVUPD          Z14, K1, Z18
 	VCMPPD           $0x00, Z11, Z15, K1
-	VMOVUPD          Z13, K1, Z19
-	VMOVUPD          Z19, (AX)(BX*1)
+	VMOVUPD          Z13, K1, Z18
+	VMOVUPD          Z18, (AX)(BX*1)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000008, DX
 	JGE              block1
@@ -6049,26 +6051,26 @@ block1End:
 	VMOVUPD          Z3, Z3
 	VFMADD213PD      Z11, Z3, Z0
 	VFMADD213PD      Z0, Z3, Z1
-	VORPD            Z6, Z2, Z3
-	VSUBPD           Z7, Z3, Z3
-	VADDPD           Z5, Z1, Z0
-	VDIVPD           Z0, Z1, Z0
-	VMULPD           Z0, Z0, Z2
+	VORPD            Z6, Z2, Z0
+	VSUBPD           Z7, Z0, Z0
+	VADDPD           Z5, Z1, Z2
+	VDIVPD           Z2, Z1, Z2
+	VMULPD           Z2, Z2, Z3
 	VMULPD           Z4, Z1, Z4
 	VMULPD           Z1, Z4, Z4
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z5
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z2, Z5
-	VFMADD213PD      Z4, Z2, Z5
-	VMULPD           Z9, Z3, Z2
-	VFMADD231PD      Z0, Z5, Z2
-	VSUBPD           Z2, Z4, Z4
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z3, Z5
+	VFMADD213PD      Z4, Z3, Z5
+	VMULPD           Z9, Z0, Z3
+	VFMADD231PD      Z2, Z5, Z3
+	VSUBPD           Z3, Z4, Z4
 	VSUBPD           Z4, Z1, Z1
-	VFMADD231PD      Z8, Z3, Z1
+	VFMADD231PD      Z8, Z0, Z1
 	VANDPD           Z10, Z15, Z0
 	VORPD            Z0, Z1, Z1
 	VCMPPD           $0x00, Z12, Z15, K2
@@ -6218,84 +6220,84 @@ block0:
 	VPADDQ           Z0, Z20, Z20
 	VPSRLQ           $0x34, Z17, Z17
 	VPSRLQ           $0x34, Z20, Z20
-	VMOVUPD          Z1, Z23
-	VMOVUPD          Z1, Z24
-	VPSUBQ           Z17, Z23, Z23
-	VPSUBQ           Z20, Z24, Z24
-	VPSLLQ           $0x34, Z23, Z23
-	VPSLLQ           $0x34, Z24, Z24
-	VMULPD           Z23, Z15, Z25
-	VMULPD           Z24, Z16, Z26
-	VMOVUPD          Z3, Z21
-	VMOVUPD          Z3, Z22
-	VFMADD213PD      Z11, Z21, Z23
-	VFMADD213PD      Z11, Z22, Z24
-	VFMADD213PD      Z23, Z21, Z25
-	VFMADD213PD      Z24, Z22, Z26
-	VORPD            Z6, Z17, Z21
-	VORPD            Z6, Z20, Z22
-	VSUBPD           Z7, Z21, Z21
-	VSUBPD           Z7, Z22, Z22
-	VADDPD           Z5, Z25, Z17
-	VADDPD           Z5, Z26, Z20
-	VDIVPD           Z17, Z25, Z17
-	VDIVPD           Z20, Z26, Z20
-	VMULPD           Z17, Z17, Z23
-	VMULPD           Z20, Z20, Z24
-	VMULPD           Z4, Z25, Z27
-	VMULPD           Z4, Z26, Z28
-	VMULPD           Z25, Z27, Z27
-	VMULPD           Z26, Z28, Z28
+	VMOVUPD          Z1, Z21
+	VMOVUPD          Z1, Z22
+	VPSUBQ           Z17, Z21, Z21
+	VPSUBQ           Z20, Z22, Z22
+	VPSLLQ           $0x34, Z21, Z21
+	VPSLLQ           $0x34, Z22, Z22
+	VMULPD           Z21, Z15, Z23
+	VMULPD           Z22, Z16, Z24
+	VMOVUPD          Z3, Z25
+	VMOVUPD          Z3, Z26
+	VFMADD213PD      Z11, Z25, Z21
+	VFMADD213PD      Z11, Z26, Z22
+	VFMADD213PD      Z21, Z25, Z23
+	VFMADD213PD      Z22, Z26, Z24
+	VORPD            Z6, Z17, Z17
+	VORPD            Z6, Z20, Z20
+	VSUBPD           Z7, Z17, Z17
+	VSUBPD           Z7, Z20, Z20
+	VADDPD           Z5, Z23, Z21
+	VADDPD           Z5, Z24, Z22
+	VDIVPD           Z21, Z23, Z21
+	VDIVPD           Z22, Z24, Z22
+	VMULPD           Z21, Z21, Z25
+	VMULPD           Z22, Z22, Z26
+	VMULPD           Z4, Z23, Z27
+	VMULPD           Z4, Z24, Z28
+	VMULPD           Z23, Z27, Z27
+	VMULPD           Z24, Z28, Z28
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z29
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z30
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z23, Z29
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z23, Z29
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z23, Z29
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z23, Z29
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z23, Z29
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z24, Z30
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z23, Z29
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z24, Z30
-	VFMADD213PD      Z27, Z23, Z29
-	VFMADD213PD      Z28, Z24, Z30
-	VMULPD           Z9, Z21, Z23
-	VMULPD           Z9, Z22, Z24
-	VFMADD231PD      Z17, Z29, Z23
-	VFMADD231PD      Z20, Z30, Z24
-	VSUBPD           Z23, Z27, Z27
-	VSUBPD           Z24, Z28, Z28
-	VSUBPD           Z27, Z25, Z25
-	VSUBPD           Z28, Z26, Z26
-	VFMADD231PD      Z8, Z21, Z25
-	VFMADD231PD      Z8, Z22, Z26
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z25, Z29
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z26, Z30
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z25, Z29
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z26, Z30
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z25, Z29
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z26, Z30
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z25, Z29
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z26, Z30
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z25, Z29
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z26, Z30
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z25, Z29
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z26, Z30
+	VFMADD213PD      Z27, Z25, Z29
+	VFMADD213PD      Z28, Z26, Z30
+	VMULPD           Z9, Z17, Z25
+	VMULPD           Z9, Z20, Z26
+	VFMADD231PD      Z21, Z29, Z25
+	VFMADD231PD      Z22, Z30, Z26
+	VSUBPD           Z25, Z27, Z27
+	VSUBPD           Z26, Z28, Z28
+	VSUBPD           Z27, Z23, Z23
+	VSUBPD           Z28, Z24, Z24
+	VFMADD231PD      Z8, Z17, Z23
+	VFMADD231PD      Z8, Z20, Z24
 	VANDPD           Z10, Z15, Z17
 	VANDPD           Z10, Z16, Z20
-	VORPD            Z17, Z25, Z25
-	VORPD            Z20, Z26, Z26
+	VORPD            Z17, Z23, Z23
+	VORPD            Z20, Z24, Z24
 	VCMPPD           $0x00, Z12, Z15, K1
-	VMOVUPD          Z15, K1, Z25
+	VMOVUPD          Z15, K1, Z23
 	VCMPPD           $0x11, Z11, Z15, K1
-	VMOVUPD          Z14, K1, Z25
+	VMOVUPD          Z14, K1, Z23
 	VCMPPD           $0x00, Z11, Z15, K1
-	VMOVUPD          Z13, K1, Z25
+	VMOVUPD          Z13, K1, Z23
 	VCMPPD           $0x00, Z12, Z16, K1
-	VMOVUPD          Z16, K1, Z26
+	VMOVUPD          Z16, K1, Z24
 	VCMPPD           $0x11, Z11, Z16, K1
-	VMOVUPD          Z14, K1, Z26
+	VMOVUPD          Z14, K1, Z24
 	VCMPPD           $0x00, Z11, Z16, K1
-	VMOVUPD          Z13, K1, Z26
-	VADDPD           Z18, Z25, Z25
-	VADDPD           Z19, Z26, Z26
+	VMOVUPD          Z13, K1, Z24
+	VADDPD           Z18, Z23, Z23
+	VADDPD           Z19, Z24, Z24
 	VSUBPD           Z18, Z18, Z18
 	VSUBPD           Z19, Z19, Z19
-	VADDPD           Z18, Z25, Z25
-	VADDPD           Z19, Z26, Z26
-	VMOVUPD          Z25, (AX)(BX*1)
-	VMOVUPD          Z26, 64(AX)(BX*1)
+	VADDPD           Z18, Z23, Z23
+	VADDPD           Z19, Z24, Z24
+	VMOVUPD          Z23, (AX)(BX*1)
+	VMOVUPD          Z24, 64(AX)(BX*1)
 	ADDQ             $0x00000080, BX
 	SUBQ             $0x00000010, DX
 	JGE              block0
@@ -6313,45 +6315,45 @@ block1:
 	VADDPD           Z2, Z15, Z16
 	VPADDQ           Z0, Z16, Z16
 	VPSRLQ           $0x34, Z16, Z16
-	VMOVUPD          Z1, Z19
-	VPSUBQ           Z16, Z19, Z19
-	VPSLLQ           $0x34, Z19, Z19
-	VMULPD           Z19, Z15, Z20
-	VMOVUPD          Z3, Z18
-	VFMADD213PD      Z11, Z18, Z19
-	VFMADD213PD      Z19, Z18, Z20
-	VORPD            Z6, Z16, Z18
-	VSUBPD           Z7, Z18, Z18
-	VADDPD           Z5, Z20, Z16
-	VDIVPD           Z16, Z20, Z16
-	VMULPD           Z16, Z16, Z19
-	VMULPD           Z4, Z20, Z21
-	VMULPD           Z20, Z21, Z21
+	VMOVUPD          Z1, Z18
+	VPSUBQ           Z16, Z18, Z18
+	VPSLLQ           $0x34, Z18, Z18
+	VMULPD           Z18, Z15, Z19
+	VMOVUPD          Z3, Z20
+	VFMADD213PD      Z11, Z20, Z18
+	VFMADD213PD      Z18, Z20, Z19
+	VORPD            Z6, Z16, Z16
+	VSUBPD           Z7, Z16, Z16
+	VADDPD           Z5, Z19, Z18
+	VDIVPD           Z18, Z19, Z18
+	VMULPD           Z18, Z18, Z20
+	VMULPD           Z4, Z19, Z21
+	VMULPD           Z19, Z21, Z21
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z22
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z19, Z22
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z19, Z22
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z19, Z22
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z19, Z22
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z19, Z22
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z19, Z22
-	VFMADD213PD      Z21, Z19, Z22
-	VMULPD           Z9, Z18, Z19
-	VFMADD231PD      Z16, Z22, Z19
-	VSUBPD           Z19, Z21, Z21
-	VSUBPD           Z21, Z20, Z20
-	VFMADD231PD      Z8, Z18, Z20
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z20, Z22
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z20, Z22
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z20, Z22
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z20, Z22
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z20, Z22
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z20, Z22
+	VFMADD213PD      Z21, Z20, Z22
+	VMULPD           Z9, Z16, Z20
+	VFMADD231PD      Z18, Z22, Z20
+	VSUBPD           Z20, Z21, Z21
+	VSUBPD           Z21, Z19, Z19
+	VFMADD231PD      Z8, Z16, Z19
 	VANDPD           Z10, Z15, Z16
-	VORPD            Z16, Z20, Z20
+	VORPD            Z16, Z19, Z19
 	VCMPPD           $0x00, Z12, Z15, K1
-	VMOVUPD          Z15, K1, Z20
+	VMOVUPD          Z15, K1, Z19
 	VCMPPD           $0x11, Z11, Z15, K1
-	VMOVUPD          Z14, K1, Z20
+	VMOVUPD          Z14, K1, Z19
 	VCMPPD           $0x00, Z11, Z15, K1
-	VMOVUPD          Z13, K1, Z20
-	VADDPD           Z17, Z20, Z20
+	VMOVUPD          Z13, K1, Z19
+	VADDPD           Z17, Z19, Z19
 	VSUBPD           Z17, Z17, Z17
-	VADDPD           Z17, Z20, Z20
-	VMOVUPD          Z20, (AX)(BX*1)
+	VADDPD           Z17, Z19, Z19
+	VMOVUPD          Z19, (AX)(BX*1)
 	ADDQ             $0x00000040, BX
 	SUBQ             $0x00000008, DX
 	JGE              block1
@@ -6376,26 +6378,26 @@ block1End:
 	VMOVUPD          Z3, Z3
 	VFMADD213PD      Z11, Z3, Z0
 	VFMADD213PD      Z0, Z3, Z1
-	VORPD            Z6, Z2, Z3
-	VSUBPD           Z7, Z3, Z3
-	VADDPD           Z5, Z1, Z0
-	VDIVPD           Z0, Z1, Z0
-	VMULPD           Z0, Z0, Z2
+	VORPD            Z6, Z2, Z0
+	VSUBPD           Z7, Z0, Z0
+	VADDPD           Z5, Z1, Z2
+	VDIVPD           Z2, Z1, Z2
+	VMULPD           Z2, Z2, Z3
 	VMULPD           Z4, Z1, Z4
 	VMULPD           Z1, Z4, Z4
 	VBROADCASTSD     all64x3fc2fb07d35cc566<>+0(SB), Z5
-	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z2, Z5
-	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z2, Z5
-	VFMADD213PD      Z4, Z2, Z5
-	VMULPD           Z9, Z3, Z2
-	VFMADD231PD      Z0, Z5, Z2
-	VSUBPD           Z2, Z4, Z4
+	VFMADD213PD.BCST all64x3fc399164013b88e<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fc7466da2bfe7cc<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fcc71c4f3886d95<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fd24924945383e4<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fd999999997c622<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST all64x3fe555555555559c<>+0(SB), Z3, Z5
+	VFMADD213PD      Z4, Z3, Z5
+	VMULPD           Z9, Z0, Z3
+	VFMADD231PD      Z2, Z5, Z3
+	VSUBPD           Z3, Z4, Z4
 	VSUBPD           Z4, Z1, Z1
-	VFMADD231PD      Z8, Z3, Z1
+	VFMADD231PD      Z8, Z0, Z1
 	VANDPD           Z10, Z15, Z0
 	VORPD            Z0, Z1, Z1
 	VCMPPD           $0x00, Z12, Z15, K2
@@ -6915,28 +6917,28 @@ block0:
 	VANDPD  Z1, Z3, Z8
 	VXORPD  Z0, Z8, Z8
 	VADDPD  Z7, Z8, Z8
-	VCMPPD  $0x04, Z2, Z3, K1
-	VMOVUPD Z8, K1, Z7
+	VCMPPD  $0x00, Z2, Z3, K1
+	VMOVUPD Z7, K1, Z8
 	VSUBPD  Z4, Z4, Z3
-	VANDPD  Z1, Z4, Z8
-	VXORPD  Z0, Z8, Z8
-	VADDPD  Z3, Z8, Z8
-	VCMPPD  $0x04, Z2, Z4, K1
-	VMOVUPD Z8, K1, Z3
-	VSUBPD  Z5, Z5, Z4
-	VANDPD  Z1, Z5, Z8
-	VXORPD  Z0, Z8, Z8
-	VADDPD  Z4, Z8, Z8
-	VCMPPD  $0x04, Z2, Z5, K1
-	VMOVUPD Z8, K1, Z4
-	VSUBPD  Z6, Z6, Z5
-	VANDPD  Z1, Z6, Z8
-	VXORPD  Z0, Z8, Z8
-	VADDPD  Z5, Z8, Z8
-	VCMPPD  $0x04, Z2, Z6, K1
-	VMOVUPD Z8, K1, Z5
-	VMOVUPD Z7, (AX)(DX*1)
-	VMOVUPD Z3, 64(AX)(DX*1)
+	VANDPD  Z1, Z4, Z7
+	VXORPD  Z0, Z7, Z7
+	VADDPD  Z3, Z7, Z7
+	VCMPPD  $0x00, Z2, Z4, K1
+	VMOVUPD Z3, K1, Z7
+	VSUBPD  Z5, Z5, Z3
+	VANDPD  Z1, Z5, Z4
+	VXORPD  Z0, Z4, Z4
+	VADDPD  Z3, Z4, Z4
+	VCMPPD  $0x00, Z2, Z5, K1
+	VMOVUPD Z3, K1, Z4
+	VSUBPD  Z6, Z6, Z3
+	VANDPD  Z1, Z6, Z5
+	VXORPD  Z0, Z5, Z5
+	VADDPD  Z3, Z5, Z5
+	VCMPPD  $0x00, Z2, Z6, K1
+	VMOVUPD Z3, K1, Z5
+	VMOVUPD Z8, (AX)(DX*1)
+	VMOVUPD Z7, 64(AX)(DX*1)
 	VMOVUPD Z4, 128(AX)(DX*1)
 	VMOVUPD Z5, 192(AX)(DX*1)
 	ADDQ    $0x00000100, DX
@@ -6954,9 +6956,9 @@ block1:
 	VANDPD  Z1, Z3, Z5
 	VXORPD  Z0, Z5, Z5
 	VADDPD  Z4, Z5, Z5
-	VCMPPD  $0x04, Z2, Z3, K1
-	VMOVUPD Z5, K1, Z4
-	VMOVUPD Z4, (AX)(DX*1)
+	VCMPPD  $0x00, Z2, Z3, K1
+	VMOVUPD Z4, K1, Z5
+	VMOVUPD Z5, (AX)(DX*1)
 	ADDQ    $0x00000040, DX
 	SUBQ    $0x00000008, CX
 	JGE     block1
@@ -6972,9 +6974,9 @@ block1End:
 	VANDPD    Z1, Z3, Z1
 	VXORPD    Z0, Z1, Z1
 	VADDPD    Z4, Z1, Z1
-	VCMPPD    $0x04, Z2, Z3, K2
-	VMOVUPD   Z1, K2, Z4
-	VMOVUPD   Z4, K1, (AX)(DX*1)
+	VCMPPD    $0x00, Z2, Z3, K2
+	VMOVUPD   Z4, K2, Z1
+	VMOVUPD   Z1, K1, (AX)(DX*1)
 
 blockDone:
 	VZEROUPPER
@@ -7444,8 +7446,6 @@ TEXT ·outerF64AVX512(SB), NOSPLIT, $0-64
 	JLT  columns0End
 
 columns0:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPD (CX)(R10*1), Z0
 	VMOVUPD 64(CX)(R10*1), Z1
 	VMOVUPD 128(CX)(R10*1), Z2
@@ -7454,6 +7454,8 @@ columns0:
 	VMOVUPD 64(DI)(R10*1), Z5
 	VMOVUPD 128(DI)(R10*1), Z6
 	VMOVUPD 192(DI)(R10*1), Z7
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows0:
 	VBROADCASTSD (SI)(R12*8), Z8
@@ -7500,10 +7502,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPD (CX)(R10*1), Z0
 	VMOVUPD (DI)(R10*1), Z1
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows1:
 	VBROADCASTSD (SI)(R12*8), Z2
@@ -7529,22 +7531,23 @@ columns1End:
 	JZ        columnsDone
 	LEAQ      masks<>+0(SB), R11
 	KMOVW     (R11)(R9*2), K1
-	XORQ      R9, R9
 	VMOVUPD.Z (CX)(R10*1), K1, Z0
 	VMOVUPD.Z (DI)(R10*1), K1, Z1
+	MOVQ      DX, CX
+	XORQ      DX, DX
 
 rows2:
-	VBROADCASTSD (SI)(R9*8), Z2
-	VMOVUPD.Z    (DX)(R10*1), K1, Z3
-	VBROADCASTSD (AX)(R9*8), Z4
+	VBROADCASTSD (SI)(DX*8), Z2
+	VMOVUPD.Z    (CX)(R10*1), K1, Z3
+	VBROADCASTSD (AX)(DX*8), Z4
 	VMULPD       Z4, Z0, Z4
 	VADDPD       Z4, Z3, Z3
-	VMOVUPD      Z3, K1, (DX)(R10*1)
+	VMOVUPD      Z3, K1, (CX)(R10*1)
 	VMULPD       Z2, Z3, Z3
 	VADDPD       Z3, Z1, Z1
-	ADDQ         BX, DX
-	INCQ         R9
-	CMPQ         R9, R8
+	ADDQ         BX, CX
+	INCQ         DX
+	CMPQ         DX, R8
 	JLT          rows2
 	VMOVUPD      Z1, K1, (DI)(R10*1)
 
@@ -7570,8 +7573,6 @@ TEXT ·decayOuterF64AVX512(SB), NOSPLIT, $0-72
 	JLT  columns0End
 
 columns0:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPD (DX)(R11*1), Z0
 	VMOVUPD 64(DX)(R11*1), Z1
 	VMOVUPD 128(DX)(R11*1), Z2
@@ -7580,6 +7581,8 @@ columns0:
 	VMOVUPD 64(R8)(R11*1), Z5
 	VMOVUPD 128(R8)(R11*1), Z6
 	VMOVUPD 192(R8)(R11*1), Z7
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows0:
 	VBROADCASTSD (DI)(R13*8), Z8
@@ -7631,10 +7634,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPD (DX)(R11*1), Z0
 	VMOVUPD (R8)(R11*1), Z1
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows1:
 	VBROADCASTSD (DI)(R13*8), Z2
@@ -7662,24 +7665,25 @@ columns1End:
 	JZ        columnsDone
 	LEAQ      masks<>+0(SB), R12
 	KMOVW     (R12)(R10*2), K1
-	XORQ      R10, R10
 	VMOVUPD.Z (DX)(R11*1), K1, Z0
 	VMOVUPD.Z (R8)(R11*1), K1, Z1
+	MOVQ      BX, DX
+	XORQ      BX, BX
 
 rows2:
-	VBROADCASTSD (DI)(R10*8), Z2
-	VMOVUPD.Z    (BX)(R11*1), K1, Z3
-	VBROADCASTSD (AX)(R10*8), Z4
+	VBROADCASTSD (DI)(BX*8), Z2
+	VMOVUPD.Z    (DX)(R11*1), K1, Z3
+	VBROADCASTSD (AX)(BX*8), Z4
 	VMULPD       Z4, Z3, Z3
-	VBROADCASTSD (CX)(R10*8), Z4
+	VBROADCASTSD (CX)(BX*8), Z4
 	VMULPD       Z4, Z0, Z4
 	VADDPD       Z4, Z3, Z3
-	VMOVUPD      Z3, K1, (BX)(R11*1)
+	VMOVUPD      Z3, K1, (DX)(R11*1)
 	VMULPD       Z2, Z3, Z3
 	VADDPD       Z3, Z1, Z1
-	ADDQ         SI, BX
-	INCQ         R10
-	CMPQ         R10, R9
+	ADDQ         SI, DX
+	INCQ         BX
+	CMPQ         BX, R9
 	JLT          rows2
 	VMOVUPD      Z1, K1, (R8)(R11*1)
 
@@ -7702,12 +7706,12 @@ TEXT ·sumRowsF64AVX512(SB), NOSPLIT, $0-48
 	JLT  columns0End
 
 columns0:
-	MOVQ    AX, R9
-	XORQ    R10, R10
 	VMOVUPD (BX)(R8*1), Z0
 	VMOVUPD 64(BX)(R8*1), Z1
 	VMOVUPD 128(BX)(R8*1), Z2
 	VMOVUPD 192(BX)(R8*1), Z3
+	MOVQ    AX, R9
+	XORQ    R10, R10
 
 rows0:
 	VBROADCASTSD (DX)(R10*8), Z4
@@ -7741,9 +7745,9 @@ columns0End:
 	JLT  columns1End
 
 columns1:
+	VMOVUPD (BX)(R8*1), Z0
 	MOVQ    AX, R9
 	XORQ    R10, R10
-	VMOVUPD (BX)(R8*1), Z0
 
 rows1:
 	VBROADCASTSD (DX)(R10*8), Z1
@@ -7765,8 +7769,8 @@ columns1End:
 	JZ        columnsDone
 	LEAQ      masks<>+0(SB), R9
 	KMOVW     (R9)(DI*2), K1
-	XORQ      DI, DI
 	VMOVUPD.Z (BX)(R8*1), K1, Z0
+	XORQ      DI, DI
 
 rows2:
 	VBROADCASTSD (DX)(DI*8), Z1
@@ -9533,72 +9537,72 @@ block0:
 	VPADDD      all32x004afb0d<>+0(SB), Y3, Y3
 	VPSRLD      $0x17, Y2, Y2
 	VPSRLD      $0x17, Y3, Y3
-	VMOVUPS     all32x00000100<>+0(SB), Y6
-	VMOVUPS     all32x00000100<>+0(SB), Y7
-	VPSUBD      Y2, Y6, Y6
-	VPSUBD      Y3, Y7, Y7
-	VPSLLD      $0x17, Y6, Y6
-	VPSLLD      $0x17, Y7, Y7
-	VMULPS      Y6, Y0, Y8
-	VMULPS      Y7, Y1, Y9
-	VMOVUPS     all32x3e800000<>+0(SB), Y4
-	VMOVUPS     all32x3e800000<>+0(SB), Y5
-	VFMADD213PS all32xbf800000<>+0(SB), Y4, Y6
-	VFMADD213PS all32xbf800000<>+0(SB), Y5, Y7
-	VFMADD213PS Y6, Y4, Y8
-	VFMADD213PS Y7, Y5, Y9
-	VORPS       all32x4b000000<>+0(SB), Y2, Y4
-	VORPS       all32x4b000000<>+0(SB), Y3, Y5
-	VSUBPS      all32x4b00007f<>+0(SB), Y4, Y4
-	VSUBPS      all32x4b00007f<>+0(SB), Y5, Y5
-	VADDPS      all32x40000000<>+0(SB), Y8, Y2
-	VADDPS      all32x40000000<>+0(SB), Y9, Y3
-	VDIVPS      Y2, Y8, Y2
-	VDIVPS      Y3, Y9, Y3
-	VMULPS      Y2, Y2, Y6
-	VMULPS      Y3, Y3, Y7
-	VMULPS      all32x3f000000<>+0(SB), Y8, Y10
-	VMULPS      all32x3f000000<>+0(SB), Y9, Y11
-	VMULPS      Y8, Y10, Y10
-	VMULPS      Y9, Y11, Y11
+	VMOVUPS     all32x00000100<>+0(SB), Y4
+	VMOVUPS     all32x00000100<>+0(SB), Y5
+	VPSUBD      Y2, Y4, Y4
+	VPSUBD      Y3, Y5, Y5
+	VPSLLD      $0x17, Y4, Y4
+	VPSLLD      $0x17, Y5, Y5
+	VMULPS      Y4, Y0, Y6
+	VMULPS      Y5, Y1, Y7
+	VMOVUPS     all32x3e800000<>+0(SB), Y8
+	VMOVUPS     all32x3e800000<>+0(SB), Y9
+	VFMADD213PS all32xbf800000<>+0(SB), Y8, Y4
+	VFMADD213PS all32xbf800000<>+0(SB), Y9, Y5
+	VFMADD213PS Y4, Y8, Y6
+	VFMADD213PS Y5, Y9, Y7
+	VORPS       all32x4b000000<>+0(SB), Y2, Y2
+	VORPS       all32x4b000000<>+0(SB), Y3, Y3
+	VSUBPS      all32x4b00007f<>+0(SB), Y2, Y2
+	VSUBPS      all32x4b00007f<>+0(SB), Y3, Y3
+	VADDPS      all32x40000000<>+0(SB), Y6, Y4
+	VADDPS      all32x40000000<>+0(SB), Y7, Y5
+	VDIVPS      Y4, Y6, Y4
+	VDIVPS      Y5, Y7, Y5
+	VMULPS      Y4, Y4, Y8
+	VMULPS      Y5, Y5, Y9
+	VMULPS      all32x3f000000<>+0(SB), Y6, Y10
+	VMULPS      all32x3f000000<>+0(SB), Y7, Y11
+	VMULPS      Y6, Y10, Y10
+	VMULPS      Y7, Y11, Y11
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y12
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y13
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y6, Y12
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y7, Y13
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y6, Y12
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y7, Y13
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y6, Y12
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y7, Y13
-	VFMADD213PS Y10, Y6, Y12
-	VFMADD213PS Y11, Y7, Y13
-	VMULPS      all32xb102e308<>+0(SB), Y4, Y6
-	VMULPS      all32xb102e308<>+0(SB), Y5, Y7
-	VFMADD231PS Y2, Y12, Y6
-	VFMADD231PS Y3, Y13, Y7
-	VSUBPS      Y6, Y10, Y10
-	VSUBPS      Y7, Y11, Y11
-	VSUBPS      Y10, Y8, Y8
-	VSUBPS      Y11, Y9, Y9
-	VFMADD231PS all32x3f317218<>+0(SB), Y4, Y8
-	VFMADD231PS all32x3f317218<>+0(SB), Y5, Y9
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y8, Y12
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y9, Y13
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y8, Y12
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y9, Y13
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y8, Y12
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y9, Y13
+	VFMADD213PS Y10, Y8, Y12
+	VFMADD213PS Y11, Y9, Y13
+	VMULPS      all32xb102e308<>+0(SB), Y2, Y8
+	VMULPS      all32xb102e308<>+0(SB), Y3, Y9
+	VFMADD231PS Y4, Y12, Y8
+	VFMADD231PS Y5, Y13, Y9
+	VSUBPS      Y8, Y10, Y10
+	VSUBPS      Y9, Y11, Y11
+	VSUBPS      Y10, Y6, Y6
+	VSUBPS      Y11, Y7, Y7
+	VFMADD231PS all32x3f317218<>+0(SB), Y2, Y6
+	VFMADD231PS all32x3f317218<>+0(SB), Y3, Y7
 	VANDPS      all32x80000000<>+0(SB), Y0, Y2
 	VANDPS      all32x80000000<>+0(SB), Y1, Y3
-	VORPS       Y2, Y8, Y8
-	VORPS       Y3, Y9, Y9
+	VORPS       Y2, Y6, Y6
+	VORPS       Y3, Y7, Y7
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y0, Y2
-	VBLENDVPS   Y2, Y0, Y8, Y8
+	VBLENDVPS   Y2, Y0, Y6, Y6
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y0, Y2
-	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y8, Y8
+	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y6, Y6
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y0, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y8, Y8
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y6, Y6
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, Y1, Y9, Y9
+	VBLENDVPS   Y0, Y1, Y7, Y7
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, all32x7fc00000<>+0(SB), Y9, Y9
+	VBLENDVPS   Y0, all32x7fc00000<>+0(SB), Y7, Y7
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y9, Y9
-	VMOVUPS     Y8, (AX)(BX*1)
-	VMOVUPS     Y9, 32(AX)(BX*1)
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y7, Y7
+	VMOVUPS     Y6, (AX)(BX*1)
+	VMOVUPS     Y7, 32(AX)(BX*1)
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, DX
 	JGE         block0
@@ -9613,39 +9617,39 @@ block1:
 	VADDPS      all32x3f800000<>+0(SB), Y0, Y1
 	VPADDD      all32x004afb0d<>+0(SB), Y1, Y1
 	VPSRLD      $0x17, Y1, Y1
-	VMOVUPS     all32x00000100<>+0(SB), Y3
-	VPSUBD      Y1, Y3, Y3
-	VPSLLD      $0x17, Y3, Y3
-	VMULPS      Y3, Y0, Y4
-	VMOVUPS     all32x3e800000<>+0(SB), Y2
-	VFMADD213PS all32xbf800000<>+0(SB), Y2, Y3
-	VFMADD213PS Y3, Y2, Y4
-	VORPS       all32x4b000000<>+0(SB), Y1, Y2
-	VSUBPS      all32x4b00007f<>+0(SB), Y2, Y2
-	VADDPS      all32x40000000<>+0(SB), Y4, Y1
-	VDIVPS      Y1, Y4, Y1
-	VMULPS      Y1, Y1, Y3
-	VMULPS      all32x3f000000<>+0(SB), Y4, Y5
-	VMULPS      Y4, Y5, Y5
+	VMOVUPS     all32x00000100<>+0(SB), Y2
+	VPSUBD      Y1, Y2, Y2
+	VPSLLD      $0x17, Y2, Y2
+	VMULPS      Y2, Y0, Y3
+	VMOVUPS     all32x3e800000<>+0(SB), Y4
+	VFMADD213PS all32xbf800000<>+0(SB), Y4, Y2
+	VFMADD213PS Y2, Y4, Y3
+	VORPS       all32x4b000000<>+0(SB), Y1, Y1
+	VSUBPS      all32x4b00007f<>+0(SB), Y1, Y1
+	VADDPS      all32x40000000<>+0(SB), Y3, Y2
+	VDIVPS      Y2, Y3, Y2
+	VMULPS      Y2, Y2, Y4
+	VMULPS      all32x3f000000<>+0(SB), Y3, Y5
+	VMULPS      Y3, Y5, Y5
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y6
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y3, Y6
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y3, Y6
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y3, Y6
-	VFMADD213PS Y5, Y3, Y6
-	VMULPS      all32xb102e308<>+0(SB), Y2, Y3
-	VFMADD231PS Y1, Y6, Y3
-	VSUBPS      Y3, Y5, Y5
-	VSUBPS      Y5, Y4, Y4
-	VFMADD231PS all32x3f317218<>+0(SB), Y2, Y4
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y4, Y6
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y4, Y6
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y4, Y6
+	VFMADD213PS Y5, Y4, Y6
+	VMULPS      all32xb102e308<>+0(SB), Y1, Y4
+	VFMADD231PS Y2, Y6, Y4
+	VSUBPS      Y4, Y5, Y5
+	VSUBPS      Y5, Y3, Y3
+	VFMADD231PS all32x3f317218<>+0(SB), Y1, Y3
 	VANDPS      all32x80000000<>+0(SB), Y0, Y1
-	VORPS       Y1, Y4, Y4
+	VORPS       Y1, Y3, Y3
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y0, Y1
-	VBLENDVPS   Y1, Y0, Y4, Y4
+	VBLENDVPS   Y1, Y0, Y3, Y3
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y0, Y1
-	VBLENDVPS   Y1, all32x7fc00000<>+0(SB), Y4, Y4
+	VBLENDVPS   Y1, all32x7fc00000<>+0(SB), Y3, Y3
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y0, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y4, Y4
-	VMOVUPS     Y4, (AX)(BX*1)
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y3, Y3
+	VMOVUPS     Y3, (AX)(BX*1)
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, DX
 	JGE         block1
@@ -9662,39 +9666,39 @@ block1End:
 	VADDPS      all32x3f800000<>+0(SB), Y1, Y2
 	VPADDD      all32x004afb0d<>+0(SB), Y2, Y2
 	VPSRLD      $0x17, Y2, Y2
-	VMOVUPS     all32x00000100<>+0(SB), Y4
-	VPSUBD      Y2, Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y1, Y5
-	VMOVUPS     all32x3e800000<>+0(SB), Y3
-	VFMADD213PS all32xbf800000<>+0(SB), Y3, Y4
-	VFMADD213PS Y4, Y3, Y5
-	VORPS       all32x4b000000<>+0(SB), Y2, Y3
-	VSUBPS      all32x4b00007f<>+0(SB), Y3, Y3
-	VADDPS      all32x40000000<>+0(SB), Y5, Y2
-	VDIVPS      Y2, Y5, Y2
-	VMULPS      Y2, Y2, Y4
-	VMULPS      all32x3f000000<>+0(SB), Y5, Y6
-	VMULPS      Y5, Y6, Y6
+	VMOVUPS     all32x00000100<>+0(SB), Y3
+	VPSUBD      Y2, Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y1, Y4
+	VMOVUPS     all32x3e800000<>+0(SB), Y5
+	VFMADD213PS all32xbf800000<>+0(SB), Y5, Y3
+	VFMADD213PS Y3, Y5, Y4
+	VORPS       all32x4b000000<>+0(SB), Y2, Y2
+	VSUBPS      all32x4b00007f<>+0(SB), Y2, Y2
+	VADDPS      all32x40000000<>+0(SB), Y4, Y3
+	VDIVPS      Y3, Y4, Y3
+	VMULPS      Y3, Y3, Y5
+	VMULPS      all32x3f000000<>+0(SB), Y4, Y6
+	VMULPS      Y4, Y6, Y6
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y7
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y4, Y7
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y4, Y7
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y4, Y7
-	VFMADD213PS Y6, Y4, Y7
-	VMULPS      all32xb102e308<>+0(SB), Y3, Y4
-	VFMADD231PS Y2, Y7, Y4
-	VSUBPS      Y4, Y6, Y6
-	VSUBPS      Y6, Y5, Y5
-	VFMADD231PS all32x3f317218<>+0(SB), Y3, Y5
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y5, Y7
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y5, Y7
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y5, Y7
+	VFMADD213PS Y6, Y5, Y7
+	VMULPS      all32xb102e308<>+0(SB), Y2, Y5
+	VFMADD231PS Y3, Y7, Y5
+	VSUBPS      Y5, Y6, Y6
+	VSUBPS      Y6, Y4, Y4
+	VFMADD231PS all32x3f317218<>+0(SB), Y2, Y4
 	VANDPS      all32x80000000<>+0(SB), Y1, Y2
-	VORPS       Y2, Y5, Y5
+	VORPS       Y2, Y4, Y4
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y2
-	VBLENDVPS   Y2, Y1, Y5, Y5
+	VBLENDVPS   Y2, Y1, Y4, Y4
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y2
-	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y5, Y5
+	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y4, Y4
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y1
-	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y5, Y5
-	VMASKMOVPS  Y5, Y0, (AX)(BX*1)
+	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y4, Y4
+	VMASKMOVPS  Y4, Y0, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -9724,78 +9728,78 @@ block0:
 	VPADDD      all32x004afb0d<>+0(SB), Y5, Y5
 	VPSRLD      $0x17, Y2, Y2
 	VPSRLD      $0x17, Y5, Y5
-	VMOVUPS     all32x00000100<>+0(SB), Y8
-	VMOVUPS     all32x00000100<>+0(SB), Y9
-	VPSUBD      Y2, Y8, Y8
-	VPSUBD      Y5, Y9, Y9
-	VPSLLD      $0x17, Y8, Y8
-	VPSLLD      $0x17, Y9, Y9
-	VMULPS      Y8, Y0, Y10
-	VMULPS      Y9, Y1, Y11
-	VMOVUPS     all32x3e800000<>+0(SB), Y6
-	VMOVUPS     all32x3e800000<>+0(SB), Y7
-	VFMADD213PS all32xbf800000<>+0(SB), Y6, Y8
-	VFMADD213PS all32xbf800000<>+0(SB), Y7, Y9
-	VFMADD213PS Y8, Y6, Y10
-	VFMADD213PS Y9, Y7, Y11
-	VORPS       all32x4b000000<>+0(SB), Y2, Y6
-	VORPS       all32x4b000000<>+0(SB), Y5, Y7
-	VSUBPS      all32x4b00007f<>+0(SB), Y6, Y6
-	VSUBPS      all32x4b00007f<>+0(SB), Y7, Y7
-	VADDPS      all32x40000000<>+0(SB), Y10, Y2
-	VADDPS      all32x40000000<>+0(SB), Y11, Y5
-	VDIVPS      Y2, Y10, Y2
-	VDIVPS      Y5, Y11, Y5
-	VMULPS      Y2, Y2, Y8
-	VMULPS      Y5, Y5, Y9
-	VMULPS      all32x3f000000<>+0(SB), Y10, Y12
-	VMULPS      all32x3f000000<>+0(SB), Y11, Y13
-	VMULPS      Y10, Y12, Y12
-	VMULPS      Y11, Y13, Y13
+	VMOVUPS     all32x00000100<>+0(SB), Y6
+	VMOVUPS     all32x00000100<>+0(SB), Y7
+	VPSUBD      Y2, Y6, Y6
+	VPSUBD      Y5, Y7, Y7
+	VPSLLD      $0x17, Y6, Y6
+	VPSLLD      $0x17, Y7, Y7
+	VMULPS      Y6, Y0, Y8
+	VMULPS      Y7, Y1, Y9
+	VMOVUPS     all32x3e800000<>+0(SB), Y10
+	VMOVUPS     all32x3e800000<>+0(SB), Y11
+	VFMADD213PS all32xbf800000<>+0(SB), Y10, Y6
+	VFMADD213PS all32xbf800000<>+0(SB), Y11, Y7
+	VFMADD213PS Y6, Y10, Y8
+	VFMADD213PS Y7, Y11, Y9
+	VORPS       all32x4b000000<>+0(SB), Y2, Y2
+	VORPS       all32x4b000000<>+0(SB), Y5, Y5
+	VSUBPS      all32x4b00007f<>+0(SB), Y2, Y2
+	VSUBPS      all32x4b00007f<>+0(SB), Y5, Y5
+	VADDPS      all32x40000000<>+0(SB), Y8, Y6
+	VADDPS      all32x40000000<>+0(SB), Y9, Y7
+	VDIVPS      Y6, Y8, Y6
+	VDIVPS      Y7, Y9, Y7
+	VMULPS      Y6, Y6, Y10
+	VMULPS      Y7, Y7, Y11
+	VMULPS      all32x3f000000<>+0(SB), Y8, Y12
+	VMULPS      all32x3f000000<>+0(SB), Y9, Y13
+	VMULPS      Y8, Y12, Y12
+	VMULPS      Y9, Y13, Y13
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y14
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y15
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y8, Y14
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y9, Y15
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y8, Y14
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y9, Y15
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y8, Y14
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y9, Y15
-	VFMADD213PS Y12, Y8, Y14
-	VFMADD213PS Y13, Y9, Y15
-	VMULPS      all32xb102e308<>+0(SB), Y6, Y8
-	VMULPS      all32xb102e308<>+0(SB), Y7, Y9
-	VFMADD231PS Y2, Y14, Y8
-	VFMADD231PS Y5, Y15, Y9
-	VSUBPS      Y8, Y12, Y12
-	VSUBPS      Y9, Y13, Y13
-	VSUBPS      Y12, Y10, Y10
-	VSUBPS      Y13, Y11, Y11
-	VFMADD231PS all32x3f317218<>+0(SB), Y6, Y10
-	VFMADD231PS all32x3f317218<>+0(SB), Y7, Y11
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y10, Y14
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y11, Y15
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y10, Y14
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y11, Y15
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y10, Y14
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y11, Y15
+	VFMADD213PS Y12, Y10, Y14
+	VFMADD213PS Y13, Y11, Y15
+	VMULPS      all32xb102e308<>+0(SB), Y2, Y10
+	VMULPS      all32xb102e308<>+0(SB), Y5, Y11
+	VFMADD231PS Y6, Y14, Y10
+	VFMADD231PS Y7, Y15, Y11
+	VSUBPS      Y10, Y12, Y12
+	VSUBPS      Y11, Y13, Y13
+	VSUBPS      Y12, Y8, Y8
+	VSUBPS      Y13, Y9, Y9
+	VFMADD231PS all32x3f317218<>+0(SB), Y2, Y8
+	VFMADD231PS all32x3f317218<>+0(SB), Y5, Y9
 	VANDPS      all32x80000000<>+0(SB), Y0, Y2
 	VANDPS      all32x80000000<>+0(SB), Y1, Y5
-	VORPS       Y2, Y10, Y10
-	VORPS       Y5, Y11, Y11
+	VORPS       Y2, Y8, Y8
+	VORPS       Y5, Y9, Y9
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y0, Y2
-	VBLENDVPS   Y2, Y0, Y10, Y10
+	VBLENDVPS   Y2, Y0, Y8, Y8
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y0, Y2
-	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y10, Y10
+	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y8, Y8
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y0, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y10, Y10
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y8, Y8
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, Y1, Y11, Y11
+	VBLENDVPS   Y0, Y1, Y9, Y9
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, all32x7fc00000<>+0(SB), Y11, Y11
+	VBLENDVPS   Y0, all32x7fc00000<>+0(SB), Y9, Y9
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y11, Y11
-	VADDPS      Y3, Y10, Y10
-	VADDPS      Y4, Y11, Y11
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y9, Y9
+	VADDPS      Y3, Y8, Y8
+	VADDPS      Y4, Y9, Y9
 	VSUBPS      Y3, Y3, Y3
 	VSUBPS      Y4, Y4, Y4
-	VADDPS      Y3, Y10, Y10
-	VADDPS      Y4, Y11, Y11
-	VMOVUPS     Y10, (AX)(BX*1)
-	VMOVUPS     Y11, 32(AX)(BX*1)
+	VADDPS      Y3, Y8, Y8
+	VADDPS      Y4, Y9, Y9
+	VMOVUPS     Y8, (AX)(BX*1)
+	VMOVUPS     Y9, 32(AX)(BX*1)
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000010, DX
 	JGE         block0
@@ -9813,42 +9817,42 @@ block1:
 	VADDPS      all32x3f800000<>+0(SB), Y0, Y1
 	VPADDD      all32x004afb0d<>+0(SB), Y1, Y1
 	VPSRLD      $0x17, Y1, Y1
-	VMOVUPS     all32x00000100<>+0(SB), Y4
-	VPSUBD      Y1, Y4, Y4
-	VPSLLD      $0x17, Y4, Y4
-	VMULPS      Y4, Y0, Y5
-	VMOVUPS     all32x3e800000<>+0(SB), Y3
-	VFMADD213PS all32xbf800000<>+0(SB), Y3, Y4
-	VFMADD213PS Y4, Y3, Y5
-	VORPS       all32x4b000000<>+0(SB), Y1, Y3
-	VSUBPS      all32x4b00007f<>+0(SB), Y3, Y3
-	VADDPS      all32x40000000<>+0(SB), Y5, Y1
-	VDIVPS      Y1, Y5, Y1
-	VMULPS      Y1, Y1, Y4
-	VMULPS      all32x3f000000<>+0(SB), Y5, Y6
-	VMULPS      Y5, Y6, Y6
+	VMOVUPS     all32x00000100<>+0(SB), Y3
+	VPSUBD      Y1, Y3, Y3
+	VPSLLD      $0x17, Y3, Y3
+	VMULPS      Y3, Y0, Y4
+	VMOVUPS     all32x3e800000<>+0(SB), Y5
+	VFMADD213PS all32xbf800000<>+0(SB), Y5, Y3
+	VFMADD213PS Y3, Y5, Y4
+	VORPS       all32x4b000000<>+0(SB), Y1, Y1
+	VSUBPS      all32x4b00007f<>+0(SB), Y1, Y1
+	VADDPS      all32x40000000<>+0(SB), Y4, Y3
+	VDIVPS      Y3, Y4, Y3
+	VMULPS      Y3, Y3, Y5
+	VMULPS      all32x3f000000<>+0(SB), Y4, Y6
+	VMULPS      Y4, Y6, Y6
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y7
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y4, Y7
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y4, Y7
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y4, Y7
-	VFMADD213PS Y6, Y4, Y7
-	VMULPS      all32xb102e308<>+0(SB), Y3, Y4
-	VFMADD231PS Y1, Y7, Y4
-	VSUBPS      Y4, Y6, Y6
-	VSUBPS      Y6, Y5, Y5
-	VFMADD231PS all32x3f317218<>+0(SB), Y3, Y5
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y5, Y7
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y5, Y7
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y5, Y7
+	VFMADD213PS Y6, Y5, Y7
+	VMULPS      all32xb102e308<>+0(SB), Y1, Y5
+	VFMADD231PS Y3, Y7, Y5
+	VSUBPS      Y5, Y6, Y6
+	VSUBPS      Y6, Y4, Y4
+	VFMADD231PS all32x3f317218<>+0(SB), Y1, Y4
 	VANDPS      all32x80000000<>+0(SB), Y0, Y1
-	VORPS       Y1, Y5, Y5
+	VORPS       Y1, Y4, Y4
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y0, Y1
-	VBLENDVPS   Y1, Y0, Y5, Y5
+	VBLENDVPS   Y1, Y0, Y4, Y4
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y0, Y1
-	VBLENDVPS   Y1, all32x7fc00000<>+0(SB), Y5, Y5
+	VBLENDVPS   Y1, all32x7fc00000<>+0(SB), Y4, Y4
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y0, Y0
-	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y5, Y5
-	VADDPS      Y2, Y5, Y5
+	VBLENDVPS   Y0, all32xff800000<>+0(SB), Y4, Y4
+	VADDPS      Y2, Y4, Y4
 	VSUBPS      Y2, Y2, Y2
-	VADDPS      Y2, Y5, Y5
-	VMOVUPS     Y5, (AX)(BX*1)
+	VADDPS      Y2, Y4, Y4
+	VMOVUPS     Y4, (AX)(BX*1)
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000008, DX
 	JGE         block1
@@ -9868,42 +9872,42 @@ block1End:
 	VADDPS      all32x3f800000<>+0(SB), Y1, Y2
 	VPADDD      all32x004afb0d<>+0(SB), Y2, Y2
 	VPSRLD      $0x17, Y2, Y2
-	VMOVUPS     all32x00000100<>+0(SB), Y5
-	VPSUBD      Y2, Y5, Y5
-	VPSLLD      $0x17, Y5, Y5
-	VMULPS      Y5, Y1, Y6
-	VMOVUPS     all32x3e800000<>+0(SB), Y4
-	VFMADD213PS all32xbf800000<>+0(SB), Y4, Y5
-	VFMADD213PS Y5, Y4, Y6
-	VORPS       all32x4b000000<>+0(SB), Y2, Y4
-	VSUBPS      all32x4b00007f<>+0(SB), Y4, Y4
-	VADDPS      all32x40000000<>+0(SB), Y6, Y2
-	VDIVPS      Y2, Y6, Y2
-	VMULPS      Y2, Y2, Y5
-	VMULPS      all32x3f000000<>+0(SB), Y6, Y7
-	VMULPS      Y6, Y7, Y7
+	VMOVUPS     all32x00000100<>+0(SB), Y4
+	VPSUBD      Y2, Y4, Y4
+	VPSLLD      $0x17, Y4, Y4
+	VMULPS      Y4, Y1, Y5
+	VMOVUPS     all32x3e800000<>+0(SB), Y6
+	VFMADD213PS all32xbf800000<>+0(SB), Y6, Y4
+	VFMADD213PS Y4, Y6, Y5
+	VORPS       all32x4b000000<>+0(SB), Y2, Y2
+	VSUBPS      all32x4b00007f<>+0(SB), Y2, Y2
+	VADDPS      all32x40000000<>+0(SB), Y5, Y4
+	VDIVPS      Y4, Y5, Y4
+	VMULPS      Y4, Y4, Y6
+	VMULPS      all32x3f000000<>+0(SB), Y5, Y7
+	VMULPS      Y5, Y7, Y7
 	VMOVUPS     all32x3e71c8fc<>+0(SB), Y8
-	VFMADD213PS all32x3e921a7a<>+0(SB), Y5, Y8
-	VFMADD213PS all32x3ecccd45<>+0(SB), Y5, Y8
-	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y5, Y8
-	VFMADD213PS Y7, Y5, Y8
-	VMULPS      all32xb102e308<>+0(SB), Y4, Y5
-	VFMADD231PS Y2, Y8, Y5
-	VSUBPS      Y5, Y7, Y7
-	VSUBPS      Y7, Y6, Y6
-	VFMADD231PS all32x3f317218<>+0(SB), Y4, Y6
+	VFMADD213PS all32x3e921a7a<>+0(SB), Y6, Y8
+	VFMADD213PS all32x3ecccd45<>+0(SB), Y6, Y8
+	VFMADD213PS all32x3f2aaaaa<>+0(SB), Y6, Y8
+	VFMADD213PS Y7, Y6, Y8
+	VMULPS      all32xb102e308<>+0(SB), Y2, Y6
+	VFMADD231PS Y4, Y8, Y6
+	VSUBPS      Y6, Y7, Y7
+	VSUBPS      Y7, Y5, Y5
+	VFMADD231PS all32x3f317218<>+0(SB), Y2, Y5
 	VANDPS      all32x80000000<>+0(SB), Y1, Y2
-	VORPS       Y2, Y6, Y6
+	VORPS       Y2, Y5, Y5
 	VCMPPS      $0x00, all32x7f800000<>+0(SB), Y1, Y2
-	VBLENDVPS   Y2, Y1, Y6, Y6
+	VBLENDVPS   Y2, Y1, Y5, Y5
 	VCMPPS      $0x11, all32xbf800000<>+0(SB), Y1, Y2
-	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y6, Y6
+	VBLENDVPS   Y2, all32x7fc00000<>+0(SB), Y5, Y5
 	VCMPPS      $0x00, all32xbf800000<>+0(SB), Y1, Y1
-	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y6, Y6
-	VADDPS      Y3, Y6, Y6
+	VBLENDVPS   Y1, all32xff800000<>+0(SB), Y5, Y5
+	VADDPS      Y3, Y5, Y5
 	VSUBPS      Y3, Y3, Y3
-	VADDPS      Y3, Y6, Y6
-	VMASKMOVPS  Y6, Y0, (AX)(BX*1)
+	VADDPS      Y3, Y5, Y5
+	VMASKMOVPS  Y5, Y0, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -10424,28 +10428,28 @@ block0:
 	VANDPS    all32x80000000<>+0(SB), Y2, Y7
 	VXORPS    Y0, Y7, Y7
 	VADDPS    Y6, Y7, Y7
-	VCMPPS    $0x04, Y1, Y2, Y2
-	VBLENDVPS Y2, Y7, Y6, Y6
+	VCMPPS    $0x00, Y1, Y2, Y2
+	VBLENDVPS Y2, Y6, Y7, Y7
 	VSUBPS    Y3, Y3, Y2
-	VANDPS    all32x80000000<>+0(SB), Y3, Y7
-	VXORPS    Y0, Y7, Y7
-	VADDPS    Y2, Y7, Y7
-	VCMPPS    $0x04, Y1, Y3, Y3
-	VBLENDVPS Y3, Y7, Y2, Y2
-	VSUBPS    Y4, Y4, Y3
-	VANDPS    all32x80000000<>+0(SB), Y4, Y7
-	VXORPS    Y0, Y7, Y7
-	VADDPS    Y3, Y7, Y7
-	VCMPPS    $0x04, Y1, Y4, Y4
-	VBLENDVPS Y4, Y7, Y3, Y3
-	VSUBPS    Y5, Y5, Y4
-	VANDPS    all32x80000000<>+0(SB), Y5, Y7
-	VXORPS    Y0, Y7, Y7
-	VADDPS    Y4, Y7, Y7
-	VCMPPS    $0x04, Y1, Y5, Y5
-	VBLENDVPS Y5, Y7, Y4, Y4
-	VMOVUPS   Y6, (AX)(DX*1)
-	VMOVUPS   Y2, 32(AX)(DX*1)
+	VANDPS    all32x80000000<>+0(SB), Y3, Y6
+	VXORPS    Y0, Y6, Y6
+	VADDPS    Y2, Y6, Y6
+	VCMPPS    $0x00, Y1, Y3, Y3
+	VBLENDVPS Y3, Y2, Y6, Y6
+	VSUBPS    Y4, Y4, Y2
+	VANDPS    all32x80000000<>+0(SB), Y4, Y3
+	VXORPS    Y0, Y3, Y3
+	VADDPS    Y2, Y3, Y3
+	VCMPPS    $0x00, Y1, Y4, Y4
+	VBLENDVPS Y4, Y2, Y3, Y3
+	VSUBPS    Y5, Y5, Y2
+	VANDPS    all32x80000000<>+0(SB), Y5, Y4
+	VXORPS    Y0, Y4, Y4
+	VADDPS    Y2, Y4, Y4
+	VCMPPS    $0x00, Y1, Y5, Y5
+	VBLENDVPS Y5, Y2, Y4, Y4
+	VMOVUPS   Y7, (AX)(DX*1)
+	VMOVUPS   Y6, 32(AX)(DX*1)
 	VMOVUPS   Y3, 64(AX)(DX*1)
 	VMOVUPS   Y4, 96(AX)(DX*1)
 	ADDQ      $0x00000080, DX
@@ -10463,9 +10467,9 @@ block1:
 	VANDPS    all32x80000000<>+0(SB), Y2, Y4
 	VXORPS    Y0, Y4, Y4
 	VADDPS    Y3, Y4, Y4
-	VCMPPS    $0x04, Y1, Y2, Y2
-	VBLENDVPS Y2, Y4, Y3, Y3
-	VMOVUPS   Y3, (AX)(DX*1)
+	VCMPPS    $0x00, Y1, Y2, Y2
+	VBLENDVPS Y2, Y3, Y4, Y4
+	VMOVUPS   Y4, (AX)(DX*1)
 	ADDQ      $0x00000020, DX
 	SUBQ      $0x00000008, CX
 	JGE       block1
@@ -10483,9 +10487,9 @@ block1End:
 	VANDPS     all32x80000000<>+0(SB), Y3, Y5
 	VXORPS     Y0, Y5, Y5
 	VADDPS     Y4, Y5, Y5
-	VCMPPS     $0x04, Y1, Y3, Y0
-	VBLENDVPS  Y0, Y5, Y4, Y4
-	VMASKMOVPS Y4, Y2, (AX)(DX*1)
+	VCMPPS     $0x00, Y1, Y3, Y0
+	VBLENDVPS  Y0, Y4, Y5, Y5
+	VMASKMOVPS Y5, Y2, (AX)(DX*1)
 
 blockDone:
 	VZEROUPPER
@@ -11157,12 +11161,12 @@ TEXT ·outerF32AVX2(SB), NOSPLIT, $0-64
 	JLT  columns0End
 
 columns0:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPS (CX)(R10*1), Y0
 	VMOVUPS 32(CX)(R10*1), Y1
 	VMOVUPS (DI)(R10*1), Y2
 	VMOVUPS 32(DI)(R10*1), Y3
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows0:
 	VBROADCASTSS (SI)(R12*4), Y4
@@ -11195,10 +11199,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPS (CX)(R10*1), Y0
 	VMOVUPS (DI)(R10*1), Y1
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows1:
 	VBROADCASTSS (SI)(R12*4), Y2
@@ -11226,22 +11230,23 @@ columns1End:
 	SHLQ       $0x02, R9
 	SUBQ       R9, R11
 	VMOVUPS    (R11), Y0
-	XORQ       R9, R9
 	VMASKMOVPS (CX)(R10*1), Y0, Y1
 	VMASKMOVPS (DI)(R10*1), Y0, Y2
+	MOVQ       DX, CX
+	XORQ       DX, DX
 
 rows2:
-	VBROADCASTSS (SI)(R9*4), Y3
-	VMASKMOVPS   (DX)(R10*1), Y0, Y4
-	VBROADCASTSS (AX)(R9*4), Y5
+	VBROADCASTSS (SI)(DX*4), Y3
+	VMASKMOVPS   (CX)(R10*1), Y0, Y4
+	VBROADCASTSS (AX)(DX*4), Y5
 	VMULPS       Y5, Y1, Y5
 	VADDPS       Y5, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (DX)(R10*1)
+	VMASKMOVPS   Y4, Y0, (CX)(R10*1)
 	VMULPS       Y3, Y4, Y4
 	VADDPS       Y4, Y2, Y2
-	ADDQ         BX, DX
-	INCQ         R9
-	CMPQ         R9, R8
+	ADDQ         BX, CX
+	INCQ         DX
+	CMPQ         DX, R8
 	JLT          rows2
 	VMASKMOVPS   Y2, Y0, (DI)(R10*1)
 
@@ -11267,12 +11272,12 @@ TEXT ·decayOuterF32AVX2(SB), NOSPLIT, $0-72
 	JLT  columns0End
 
 columns0:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPS (DX)(R11*1), Y0
 	VMOVUPS 32(DX)(R11*1), Y1
 	VMOVUPS (R8)(R11*1), Y2
 	VMOVUPS 32(R8)(R11*1), Y3
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows0:
 	VBROADCASTSS (DI)(R13*4), Y4
@@ -11308,10 +11313,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPS (DX)(R11*1), Y0
 	VMOVUPS (R8)(R11*1), Y1
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows1:
 	VBROADCASTSS (DI)(R13*4), Y2
@@ -11341,24 +11346,25 @@ columns1End:
 	SHLQ       $0x02, R10
 	SUBQ       R10, R12
 	VMOVUPS    (R12), Y0
-	XORQ       R10, R10
 	VMASKMOVPS (DX)(R11*1), Y0, Y1
 	VMASKMOVPS (R8)(R11*1), Y0, Y2
+	MOVQ       BX, DX
+	XORQ       BX, BX
 
 rows2:
-	VBROADCASTSS (DI)(R10*4), Y3
-	VMASKMOVPS   (BX)(R11*1), Y0, Y4
-	VBROADCASTSS (AX)(R10*4), Y5
+	VBROADCASTSS (DI)(BX*4), Y3
+	VMASKMOVPS   (DX)(R11*1), Y0, Y4
+	VBROADCASTSS (AX)(BX*4), Y5
 	VMULPS       Y5, Y4, Y4
-	VBROADCASTSS (CX)(R10*4), Y5
+	VBROADCASTSS (CX)(BX*4), Y5
 	VMULPS       Y5, Y1, Y5
 	VADDPS       Y5, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (BX)(R11*1)
+	VMASKMOVPS   Y4, Y0, (DX)(R11*1)
 	VMULPS       Y3, Y4, Y4
 	VADDPS       Y4, Y2, Y2
-	ADDQ         SI, BX
-	INCQ         R10
-	CMPQ         R10, R9
+	ADDQ         SI, DX
+	INCQ         BX
+	CMPQ         BX, R9
 	JLT          rows2
 	VMASKMOVPS   Y2, Y0, (R8)(R11*1)
 
@@ -11381,10 +11387,10 @@ TEXT ·sumRowsF32AVX2(SB), NOSPLIT, $0-48
 	JLT  columns0End
 
 columns0:
-	MOVQ    AX, R9
-	XORQ    R10, R10
 	VMOVUPS (BX)(R8*1), Y0
 	VMOVUPS 32(BX)(R8*1), Y1
+	MOVQ    AX, R9
+	XORQ    R10, R10
 
 rows0:
 	VBROADCASTSS (DX)(R10*4), Y2
@@ -11410,9 +11416,9 @@ columns0End:
 	JLT  columns1End
 
 columns1:
+	VMOVUPS (BX)(R8*1), Y0
 	MOVQ    AX, R9
 	XORQ    R10, R10
-	VMOVUPS (BX)(R8*1), Y0
 
 rows1:
 	VBROADCASTSS (DX)(R10*4), Y1
@@ -11436,8 +11442,8 @@ columns1End:
 	SHLQ       $0x02, DI
 	SUBQ       DI, R9
 	VMOVUPS    (R9), Y0
-	XORQ       DI, DI
 	VMASKMOVPS (BX)(R8*1), Y0, Y1
+	XORQ       DI, DI
 
 rows2:
 	VBROADCASTSS (DX)(DI*4), Y2
@@ -13241,78 +13247,78 @@ block0:
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y3, Y3
 	VPSRLQ      $0x34, Y2, Y2
 	VPSRLQ      $0x34, Y3, Y3
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y6
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y7
-	VPSUBQ      Y2, Y6, Y6
-	VPSUBQ      Y3, Y7, Y7
-	VPSLLQ      $0x34, Y6, Y6
-	VPSLLQ      $0x34, Y7, Y7
-	VMULPD      Y6, Y0, Y8
-	VMULPD      Y7, Y1, Y9
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y4
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y5
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y4, Y6
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y5, Y7
-	VFMADD213PD Y6, Y4, Y8
-	VFMADD213PD Y7, Y5, Y9
-	VORPD       all64x4330000000000000<>+0(SB), Y2, Y4
-	VORPD       all64x4330000000000000<>+0(SB), Y3, Y5
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y4, Y4
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y5, Y5
-	VADDPD      all64x4000000000000000<>+0(SB), Y8, Y2
-	VADDPD      all64x4000000000000000<>+0(SB), Y9, Y3
-	VDIVPD      Y2, Y8, Y2
-	VDIVPD      Y3, Y9, Y3
-	VMULPD      Y2, Y2, Y6
-	VMULPD      Y3, Y3, Y7
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y8, Y10
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y9, Y11
-	VMULPD      Y8, Y10, Y10
-	VMULPD      Y9, Y11, Y11
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y4
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y5
+	VPSUBQ      Y2, Y4, Y4
+	VPSUBQ      Y3, Y5, Y5
+	VPSLLQ      $0x34, Y4, Y4
+	VPSLLQ      $0x34, Y5, Y5
+	VMULPD      Y4, Y0, Y6
+	VMULPD      Y5, Y1, Y7
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y8
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y9
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y8, Y4
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y9, Y5
+	VFMADD213PD Y4, Y8, Y6
+	VFMADD213PD Y5, Y9, Y7
+	VORPD       all64x4330000000000000<>+0(SB), Y2, Y2
+	VORPD       all64x4330000000000000<>+0(SB), Y3, Y3
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y2, Y2
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y3, Y3
+	VADDPD      all64x4000000000000000<>+0(SB), Y6, Y4
+	VADDPD      all64x4000000000000000<>+0(SB), Y7, Y5
+	VDIVPD      Y4, Y6, Y4
+	VDIVPD      Y5, Y7, Y5
+	VMULPD      Y4, Y4, Y8
+	VMULPD      Y5, Y5, Y9
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y6, Y10
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y7, Y11
+	VMULPD      Y6, Y10, Y10
+	VMULPD      Y7, Y11, Y11
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y12
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y13
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y6, Y12
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y7, Y13
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y6, Y12
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y7, Y13
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y6, Y12
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y7, Y13
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y6, Y12
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y7, Y13
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y6, Y12
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y7, Y13
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y6, Y12
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y7, Y13
-	VFMADD213PD Y10, Y6, Y12
-	VFMADD213PD Y11, Y7, Y13
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y4, Y6
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y5, Y7
-	VFMADD231PD Y2, Y12, Y6
-	VFMADD231PD Y3, Y13, Y7
-	VSUBPD      Y6, Y10, Y10
-	VSUBPD      Y7, Y11, Y11
-	VSUBPD      Y10, Y8, Y8
-	VSUBPD      Y11, Y9, Y9
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y4, Y8
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y5, Y9
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y8, Y12
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y9, Y13
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y8, Y12
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y9, Y13
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y8, Y12
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y9, Y13
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y8, Y12
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y9, Y13
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y8, Y12
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y9, Y13
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y8, Y12
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y9, Y13
+	VFMADD213PD Y10, Y8, Y12
+	VFMADD213PD Y11, Y9, Y13
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y2, Y8
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y3, Y9
+	VFMADD231PD Y4, Y12, Y8
+	VFMADD231PD Y5, Y13, Y9
+	VSUBPD      Y8, Y10, Y10
+	VSUBPD      Y9, Y11, Y11
+	VSUBPD      Y10, Y6, Y6
+	VSUBPD      Y11, Y7, Y7
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y2, Y6
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y3, Y7
 	VANDPD      all64x8000000000000000<>+0(SB), Y0, Y2
 	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y3
-	VORPD       Y2, Y8, Y8
-	VORPD       Y3, Y9, Y9
+	VORPD       Y2, Y6, Y6
+	VORPD       Y3, Y7, Y7
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y0, Y2
-	VBLENDVPD   Y2, Y0, Y8, Y8
+	VBLENDVPD   Y2, Y0, Y6, Y6
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y0, Y2
-	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y8, Y8
+	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y6, Y6
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y0, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y8, Y8
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y6, Y6
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y0
-	VBLENDVPD   Y0, Y1, Y9, Y9
+	VBLENDVPD   Y0, Y1, Y7, Y7
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y0
-	VBLENDVPD   Y0, all64x7ff8000000000001<>+0(SB), Y9, Y9
+	VBLENDVPD   Y0, all64x7ff8000000000001<>+0(SB), Y7, Y7
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y9, Y9
-	VMOVUPD     Y8, (AX)(BX*1)
-	VMOVUPD     Y9, 32(AX)(BX*1)
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y7, Y7
+	VMOVUPD     Y6, (AX)(BX*1)
+	VMOVUPD     Y7, 32(AX)(BX*1)
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, DX
 	JGE         block0
@@ -13327,42 +13333,42 @@ block1:
 	VADDPD      all64x3ff0000000000000<>+0(SB), Y0, Y1
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y1
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y3
-	VPSUBQ      Y1, Y3, Y3
-	VPSLLQ      $0x34, Y3, Y3
-	VMULPD      Y3, Y0, Y4
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y2
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y2, Y3
-	VFMADD213PD Y3, Y2, Y4
-	VORPD       all64x4330000000000000<>+0(SB), Y1, Y2
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y2, Y2
-	VADDPD      all64x4000000000000000<>+0(SB), Y4, Y1
-	VDIVPD      Y1, Y4, Y1
-	VMULPD      Y1, Y1, Y3
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y4, Y5
-	VMULPD      Y4, Y5, Y5
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y2
+	VPSUBQ      Y1, Y2, Y2
+	VPSLLQ      $0x34, Y2, Y2
+	VMULPD      Y2, Y0, Y3
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y4
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y4, Y2
+	VFMADD213PD Y2, Y4, Y3
+	VORPD       all64x4330000000000000<>+0(SB), Y1, Y1
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y1, Y1
+	VADDPD      all64x4000000000000000<>+0(SB), Y3, Y2
+	VDIVPD      Y2, Y3, Y2
+	VMULPD      Y2, Y2, Y4
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y3, Y5
+	VMULPD      Y3, Y5, Y5
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y6
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y3, Y6
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y3, Y6
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y3, Y6
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y3, Y6
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y3, Y6
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y3, Y6
-	VFMADD213PD Y5, Y3, Y6
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y2, Y3
-	VFMADD231PD Y1, Y6, Y3
-	VSUBPD      Y3, Y5, Y5
-	VSUBPD      Y5, Y4, Y4
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y2, Y4
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y4, Y6
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y4, Y6
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y4, Y6
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y4, Y6
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y4, Y6
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y4, Y6
+	VFMADD213PD Y5, Y4, Y6
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y1, Y4
+	VFMADD231PD Y2, Y6, Y4
+	VSUBPD      Y4, Y5, Y5
+	VSUBPD      Y5, Y3, Y3
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y1, Y3
 	VANDPD      all64x8000000000000000<>+0(SB), Y0, Y1
-	VORPD       Y1, Y4, Y4
+	VORPD       Y1, Y3, Y3
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y0, Y1
-	VBLENDVPD   Y1, Y0, Y4, Y4
+	VBLENDVPD   Y1, Y0, Y3, Y3
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y0, Y1
-	VBLENDVPD   Y1, all64x7ff8000000000001<>+0(SB), Y4, Y4
+	VBLENDVPD   Y1, all64x7ff8000000000001<>+0(SB), Y3, Y3
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y0, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y4, Y4
-	VMOVUPD     Y4, (AX)(BX*1)
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y3, Y3
+	VMOVUPD     Y3, (AX)(BX*1)
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, DX
 	JGE         block1
@@ -13379,42 +13385,42 @@ block1End:
 	VADDPD      all64x3ff0000000000000<>+0(SB), Y1, Y2
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y2, Y2
 	VPSRLQ      $0x34, Y2, Y2
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y4
-	VPSUBQ      Y2, Y4, Y4
-	VPSLLQ      $0x34, Y4, Y4
-	VMULPD      Y4, Y1, Y5
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y3
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y3, Y4
-	VFMADD213PD Y4, Y3, Y5
-	VORPD       all64x4330000000000000<>+0(SB), Y2, Y3
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y3, Y3
-	VADDPD      all64x4000000000000000<>+0(SB), Y5, Y2
-	VDIVPD      Y2, Y5, Y2
-	VMULPD      Y2, Y2, Y4
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y5, Y6
-	VMULPD      Y5, Y6, Y6
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y3
+	VPSUBQ      Y2, Y3, Y3
+	VPSLLQ      $0x34, Y3, Y3
+	VMULPD      Y3, Y1, Y4
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y5
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y5, Y3
+	VFMADD213PD Y3, Y5, Y4
+	VORPD       all64x4330000000000000<>+0(SB), Y2, Y2
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y2, Y2
+	VADDPD      all64x4000000000000000<>+0(SB), Y4, Y3
+	VDIVPD      Y3, Y4, Y3
+	VMULPD      Y3, Y3, Y5
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y4, Y6
+	VMULPD      Y4, Y6, Y6
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y7
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y4, Y7
-	VFMADD213PD Y6, Y4, Y7
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y3, Y4
-	VFMADD231PD Y2, Y7, Y4
-	VSUBPD      Y4, Y6, Y6
-	VSUBPD      Y6, Y5, Y5
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y3, Y5
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y5, Y7
+	VFMADD213PD Y6, Y5, Y7
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y2, Y5
+	VFMADD231PD Y3, Y7, Y5
+	VSUBPD      Y5, Y6, Y6
+	VSUBPD      Y6, Y4, Y4
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y2, Y4
 	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y2
-	VORPD       Y2, Y5, Y5
+	VORPD       Y2, Y4, Y4
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y2
-	VBLENDVPD   Y2, Y1, Y5, Y5
+	VBLENDVPD   Y2, Y1, Y4, Y4
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y2
-	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y5, Y5
+	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y4, Y4
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y1
-	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y5, Y5
-	VMASKMOVPD  Y5, Y0, (AX)(BX*1)
+	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y4, Y4
+	VMASKMOVPD  Y4, Y0, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -13444,84 +13450,84 @@ block0:
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y5, Y5
 	VPSRLQ      $0x34, Y2, Y2
 	VPSRLQ      $0x34, Y5, Y5
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y8
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y9
-	VPSUBQ      Y2, Y8, Y8
-	VPSUBQ      Y5, Y9, Y9
-	VPSLLQ      $0x34, Y8, Y8
-	VPSLLQ      $0x34, Y9, Y9
-	VMULPD      Y8, Y0, Y10
-	VMULPD      Y9, Y1, Y11
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y6
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y7
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y6, Y8
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y7, Y9
-	VFMADD213PD Y8, Y6, Y10
-	VFMADD213PD Y9, Y7, Y11
-	VORPD       all64x4330000000000000<>+0(SB), Y2, Y6
-	VORPD       all64x4330000000000000<>+0(SB), Y5, Y7
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y6, Y6
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y7, Y7
-	VADDPD      all64x4000000000000000<>+0(SB), Y10, Y2
-	VADDPD      all64x4000000000000000<>+0(SB), Y11, Y5
-	VDIVPD      Y2, Y10, Y2
-	VDIVPD      Y5, Y11, Y5
-	VMULPD      Y2, Y2, Y8
-	VMULPD      Y5, Y5, Y9
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y10, Y12
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y11, Y13
-	VMULPD      Y10, Y12, Y12
-	VMULPD      Y11, Y13, Y13
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y6
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y7
+	VPSUBQ      Y2, Y6, Y6
+	VPSUBQ      Y5, Y7, Y7
+	VPSLLQ      $0x34, Y6, Y6
+	VPSLLQ      $0x34, Y7, Y7
+	VMULPD      Y6, Y0, Y8
+	VMULPD      Y7, Y1, Y9
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y10
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y11
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y10, Y6
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y11, Y7
+	VFMADD213PD Y6, Y10, Y8
+	VFMADD213PD Y7, Y11, Y9
+	VORPD       all64x4330000000000000<>+0(SB), Y2, Y2
+	VORPD       all64x4330000000000000<>+0(SB), Y5, Y5
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y2, Y2
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y5, Y5
+	VADDPD      all64x4000000000000000<>+0(SB), Y8, Y6
+	VADDPD      all64x4000000000000000<>+0(SB), Y9, Y7
+	VDIVPD      Y6, Y8, Y6
+	VDIVPD      Y7, Y9, Y7
+	VMULPD      Y6, Y6, Y10
+	VMULPD      Y7, Y7, Y11
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y8, Y12
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y9, Y13
+	VMULPD      Y8, Y12, Y12
+	VMULPD      Y9, Y13, Y13
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y14
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y15
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y8, Y14
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y8, Y14
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y8, Y14
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y8, Y14
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y8, Y14
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y9, Y15
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y8, Y14
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y9, Y15
-	VFMADD213PD Y12, Y8, Y14
-	VFMADD213PD Y13, Y9, Y15
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y6, Y8
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y7, Y9
-	VFMADD231PD Y2, Y14, Y8
-	VFMADD231PD Y5, Y15, Y9
-	VSUBPD      Y8, Y12, Y12
-	VSUBPD      Y9, Y13, Y13
-	VSUBPD      Y12, Y10, Y10
-	VSUBPD      Y13, Y11, Y11
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y6, Y10
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y7, Y11
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y10, Y14
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y11, Y15
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y10, Y14
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y11, Y15
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y10, Y14
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y11, Y15
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y10, Y14
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y11, Y15
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y10, Y14
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y11, Y15
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y10, Y14
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y11, Y15
+	VFMADD213PD Y12, Y10, Y14
+	VFMADD213PD Y13, Y11, Y15
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y2, Y10
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y5, Y11
+	VFMADD231PD Y6, Y14, Y10
+	VFMADD231PD Y7, Y15, Y11
+	VSUBPD      Y10, Y12, Y12
+	VSUBPD      Y11, Y13, Y13
+	VSUBPD      Y12, Y8, Y8
+	VSUBPD      Y13, Y9, Y9
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y2, Y8
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y5, Y9
 	VANDPD      all64x8000000000000000<>+0(SB), Y0, Y2
 	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y5
-	VORPD       Y2, Y10, Y10
-	VORPD       Y5, Y11, Y11
+	VORPD       Y2, Y8, Y8
+	VORPD       Y5, Y9, Y9
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y0, Y2
-	VBLENDVPD   Y2, Y0, Y10, Y10
+	VBLENDVPD   Y2, Y0, Y8, Y8
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y0, Y2
-	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y10, Y10
+	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y8, Y8
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y0, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y10, Y10
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y8, Y8
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y0
-	VBLENDVPD   Y0, Y1, Y11, Y11
+	VBLENDVPD   Y0, Y1, Y9, Y9
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y0
-	VBLENDVPD   Y0, all64x7ff8000000000001<>+0(SB), Y11, Y11
+	VBLENDVPD   Y0, all64x7ff8000000000001<>+0(SB), Y9, Y9
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y11, Y11
-	VADDPD      Y3, Y10, Y10
-	VADDPD      Y4, Y11, Y11
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y9, Y9
+	VADDPD      Y3, Y8, Y8
+	VADDPD      Y4, Y9, Y9
 	VSUBPD      Y3, Y3, Y3
 	VSUBPD      Y4, Y4, Y4
-	VADDPD      Y3, Y10, Y10
-	VADDPD      Y4, Y11, Y11
-	VMOVUPD     Y10, (AX)(BX*1)
-	VMOVUPD     Y11, 32(AX)(BX*1)
+	VADDPD      Y3, Y8, Y8
+	VADDPD      Y4, Y9, Y9
+	VMOVUPD     Y8, (AX)(BX*1)
+	VMOVUPD     Y9, 32(AX)(BX*1)
 	ADDQ        $0x00000040, BX
 	SUBQ        $0x00000008, DX
 	JGE         block0
@@ -13539,45 +13545,45 @@ block1:
 	VADDPD      all64x3ff0000000000000<>+0(SB), Y0, Y1
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y1, Y1
 	VPSRLQ      $0x34, Y1, Y1
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y4
-	VPSUBQ      Y1, Y4, Y4
-	VPSLLQ      $0x34, Y4, Y4
-	VMULPD      Y4, Y0, Y5
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y3
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y3, Y4
-	VFMADD213PD Y4, Y3, Y5
-	VORPD       all64x4330000000000000<>+0(SB), Y1, Y3
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y3, Y3
-	VADDPD      all64x4000000000000000<>+0(SB), Y5, Y1
-	VDIVPD      Y1, Y5, Y1
-	VMULPD      Y1, Y1, Y4
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y5, Y6
-	VMULPD      Y5, Y6, Y6
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y3
+	VPSUBQ      Y1, Y3, Y3
+	VPSLLQ      $0x34, Y3, Y3
+	VMULPD      Y3, Y0, Y4
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y5
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y5, Y3
+	VFMADD213PD Y3, Y5, Y4
+	VORPD       all64x4330000000000000<>+0(SB), Y1, Y1
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y1, Y1
+	VADDPD      all64x4000000000000000<>+0(SB), Y4, Y3
+	VDIVPD      Y3, Y4, Y3
+	VMULPD      Y3, Y3, Y5
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y4, Y6
+	VMULPD      Y4, Y6, Y6
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y7
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y4, Y7
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y4, Y7
-	VFMADD213PD Y6, Y4, Y7
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y3, Y4
-	VFMADD231PD Y1, Y7, Y4
-	VSUBPD      Y4, Y6, Y6
-	VSUBPD      Y6, Y5, Y5
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y3, Y5
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y5, Y7
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y5, Y7
+	VFMADD213PD Y6, Y5, Y7
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y1, Y5
+	VFMADD231PD Y3, Y7, Y5
+	VSUBPD      Y5, Y6, Y6
+	VSUBPD      Y6, Y4, Y4
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y1, Y4
 	VANDPD      all64x8000000000000000<>+0(SB), Y0, Y1
-	VORPD       Y1, Y5, Y5
+	VORPD       Y1, Y4, Y4
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y0, Y1
-	VBLENDVPD   Y1, Y0, Y5, Y5
+	VBLENDVPD   Y1, Y0, Y4, Y4
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y0, Y1
-	VBLENDVPD   Y1, all64x7ff8000000000001<>+0(SB), Y5, Y5
+	VBLENDVPD   Y1, all64x7ff8000000000001<>+0(SB), Y4, Y4
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y0, Y0
-	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y5, Y5
-	VADDPD      Y2, Y5, Y5
+	VBLENDVPD   Y0, all64xfff0000000000000<>+0(SB), Y4, Y4
+	VADDPD      Y2, Y4, Y4
 	VSUBPD      Y2, Y2, Y2
-	VADDPD      Y2, Y5, Y5
-	VMOVUPD     Y5, (AX)(BX*1)
+	VADDPD      Y2, Y4, Y4
+	VMOVUPD     Y4, (AX)(BX*1)
 	ADDQ        $0x00000020, BX
 	SUBQ        $0x00000004, DX
 	JGE         block1
@@ -13597,45 +13603,45 @@ block1End:
 	VADDPD      all64x3ff0000000000000<>+0(SB), Y1, Y2
 	VPADDQ      all64x00095f619980c433<>+0(SB), Y2, Y2
 	VPSRLQ      $0x34, Y2, Y2
-	VMOVUPD     all64x0000000000000800<>+0(SB), Y5
-	VPSUBQ      Y2, Y5, Y5
-	VPSLLQ      $0x34, Y5, Y5
-	VMULPD      Y5, Y1, Y6
-	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y4
-	VFMADD213PD all64xbff0000000000000<>+0(SB), Y4, Y5
-	VFMADD213PD Y5, Y4, Y6
-	VORPD       all64x4330000000000000<>+0(SB), Y2, Y4
-	VSUBPD      all64x43300000000003ff<>+0(SB), Y4, Y4
-	VADDPD      all64x4000000000000000<>+0(SB), Y6, Y2
-	VDIVPD      Y2, Y6, Y2
-	VMULPD      Y2, Y2, Y5
-	VMULPD      all64x3fe0000000000000<>+0(SB), Y6, Y7
-	VMULPD      Y6, Y7, Y7
+	VMOVUPD     all64x0000000000000800<>+0(SB), Y4
+	VPSUBQ      Y2, Y4, Y4
+	VPSLLQ      $0x34, Y4, Y4
+	VMULPD      Y4, Y1, Y5
+	VMOVUPD     all64x3fd0000000000000<>+0(SB), Y6
+	VFMADD213PD all64xbff0000000000000<>+0(SB), Y6, Y4
+	VFMADD213PD Y4, Y6, Y5
+	VORPD       all64x4330000000000000<>+0(SB), Y2, Y2
+	VSUBPD      all64x43300000000003ff<>+0(SB), Y2, Y2
+	VADDPD      all64x4000000000000000<>+0(SB), Y5, Y4
+	VDIVPD      Y4, Y5, Y4
+	VMULPD      Y4, Y4, Y6
+	VMULPD      all64x3fe0000000000000<>+0(SB), Y5, Y7
+	VMULPD      Y5, Y7, Y7
 	VMOVUPD     all64x3fc2fb07d35cc566<>+0(SB), Y8
-	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y5, Y8
-	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y5, Y8
-	VFMADD213PD Y7, Y5, Y8
-	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y4, Y5
-	VFMADD231PD Y2, Y8, Y5
-	VSUBPD      Y5, Y7, Y7
-	VSUBPD      Y7, Y6, Y6
-	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y4, Y6
+	VFMADD213PD all64x3fc399164013b88e<>+0(SB), Y6, Y8
+	VFMADD213PD all64x3fc7466da2bfe7cc<>+0(SB), Y6, Y8
+	VFMADD213PD all64x3fcc71c4f3886d95<>+0(SB), Y6, Y8
+	VFMADD213PD all64x3fd24924945383e4<>+0(SB), Y6, Y8
+	VFMADD213PD all64x3fd999999997c622<>+0(SB), Y6, Y8
+	VFMADD213PD all64x3fe555555555559c<>+0(SB), Y6, Y8
+	VFMADD213PD Y7, Y6, Y8
+	VMULPD      all64x3c7abc9e3b39803f<>+0(SB), Y2, Y6
+	VFMADD231PD Y4, Y8, Y6
+	VSUBPD      Y6, Y7, Y7
+	VSUBPD      Y7, Y5, Y5
+	VFMADD231PD all64x3fe62e42fefa39ef<>+0(SB), Y2, Y5
 	VANDPD      all64x8000000000000000<>+0(SB), Y1, Y2
-	VORPD       Y2, Y6, Y6
+	VORPD       Y2, Y5, Y5
 	VCMPPD      $0x00, all64x7ff0000000000000<>+0(SB), Y1, Y2
-	VBLENDVPD   Y2, Y1, Y6, Y6
+	VBLENDVPD   Y2, Y1, Y5, Y5
 	VCMPPD      $0x11, all64xbff0000000000000<>+0(SB), Y1, Y2
-	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y6, Y6
+	VBLENDVPD   Y2, all64x7ff8000000000001<>+0(SB), Y5, Y5
 	VCMPPD      $0x00, all64xbff0000000000000<>+0(SB), Y1, Y1
-	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y6, Y6
-	VADDPD      Y3, Y6, Y6
+	VBLENDVPD   Y1, all64xfff0000000000000<>+0(SB), Y5, Y5
+	VADDPD      Y3, Y5, Y5
 	VSUBPD      Y3, Y3, Y3
-	VADDPD      Y3, Y6, Y6
-	VMASKMOVPD  Y6, Y0, (AX)(BX*1)
+	VADDPD      Y3, Y5, Y5
+	VMASKMOVPD  Y5, Y0, (AX)(BX*1)
 
 blockDone:
 	VZEROUPPER
@@ -14156,28 +14162,28 @@ block0:
 	VANDPD    all64x8000000000000000<>+0(SB), Y2, Y7
 	VXORPD    Y0, Y7, Y7
 	VADDPD    Y6, Y7, Y7
-	VCMPPD    $0x04, Y1, Y2, Y2
-	VBLENDVPD Y2, Y7, Y6, Y6
+	VCMPPD    $0x00, Y1, Y2, Y2
+	VBLENDVPD Y2, Y6, Y7, Y7
 	VSUBPD    Y3, Y3, Y2
-	VANDPD    all64x8000000000000000<>+0(SB), Y3, Y7
-	VXORPD    Y0, Y7, Y7
-	VADDPD    Y2, Y7, Y7
-	VCMPPD    $0x04, Y1, Y3, Y3
-	VBLENDVPD Y3, Y7, Y2, Y2
-	VSUBPD    Y4, Y4, Y3
-	VANDPD    all64x8000000000000000<>+0(SB), Y4, Y7
-	VXORPD    Y0, Y7, Y7
-	VADDPD    Y3, Y7, Y7
-	VCMPPD    $0x04, Y1, Y4, Y4
-	VBLENDVPD Y4, Y7, Y3, Y3
-	VSUBPD    Y5, Y5, Y4
-	VANDPD    all64x8000000000000000<>+0(SB), Y5, Y7
-	VXORPD    Y0, Y7, Y7
-	VADDPD    Y4, Y7, Y7
-	VCMPPD    $0x04, Y1, Y5, Y5
-	VBLENDVPD Y5, Y7, Y4, Y4
-	VMOVUPD   Y6, (AX)(DX*1)
-	VMOVUPD   Y2, 32(AX)(DX*1)
+	VANDPD    all64x8000000000000000<>+0(SB), Y3, Y6
+	VXORPD    Y0, Y6, Y6
+	VADDPD    Y2, Y6, Y6
+	VCMPPD    $0x00, Y1, Y3, Y3
+	VBLENDVPD Y3, Y2, Y6, Y6
+	VSUBPD    Y4, Y4, Y2
+	VANDPD    all64x8000000000000000<>+0(SB), Y4, Y3
+	VXORPD    Y0, Y3, Y3
+	VADDPD    Y2, Y3, Y3
+	VCMPPD    $0x00, Y1, Y4, Y4
+	VBLENDVPD Y4, Y2, Y3, Y3
+	VSUBPD    Y5, Y5, Y2
+	VANDPD    all64x8000000000000000<>+0(SB), Y5, Y4
+	VXORPD    Y0, Y4, Y4
+	VADDPD    Y2, Y4, Y4
+	VCMPPD    $0x00, Y1, Y5, Y5
+	VBLENDVPD Y5, Y2, Y4, Y4
+	VMOVUPD   Y7, (AX)(DX*1)
+	VMOVUPD   Y6, 32(AX)(DX*1)
 	VMOVUPD   Y3, 64(AX)(DX*1)
 	VMOVUPD   Y4, 96(AX)(DX*1)
 	ADDQ      $0x00000080, DX
@@ -14195,9 +14201,9 @@ block1:
 	VANDPD    all64x8000000000000000<>+0(SB), Y2, Y4
 	VXORPD    Y0, Y4, Y4
 	VADDPD    Y3, Y4, Y4
-	VCMPPD    $0x04, Y1, Y2, Y2
-	VBLENDVPD Y2, Y4, Y3, Y3
-	VMOVUPD   Y3, (AX)(DX*1)
+	VCMPPD    $0x00, Y1, Y2, Y2
+	VBLENDVPD Y2, Y3, Y4, Y4
+	VMOVUPD   Y4, (AX)(DX*1)
 	ADDQ      $0x00000020, DX
 	SUBQ      $0x00000004, CX
 	JGE       block1
@@ -14215,9 +14221,9 @@ block1End:
 	VANDPD     all64x8000000000000000<>+0(SB), Y3, Y5
 	VXORPD     Y0, Y5, Y5
 	VADDPD     Y4, Y5, Y5
-	VCMPPD     $0x04, Y1, Y3, Y0
-	VBLENDVPD  Y0, Y5, Y4, Y4
-	VMASKMOVPD Y4, Y2, (AX)(DX*1)
+	VCMPPD     $0x00, Y1, Y3, Y0
+	VBLENDVPD  Y0, Y4, Y5, Y5
+	VMASKMOVPD Y5, Y2, (AX)(DX*1)
 
 blockDone:
 	VZEROUPPER
@@ -14909,12 +14915,12 @@ TEXT ·outerF64AVX2(SB), NOSPLIT, $0-64
 	JLT  columns0End
 
 columns0:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPD (CX)(R10*1), Y0
 	VMOVUPD 32(CX)(R10*1), Y1
 	VMOVUPD (DI)(R10*1), Y2
 	VMOVUPD 32(DI)(R10*1), Y3
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows0:
 	VBROADCASTSD (SI)(R12*8), Y4
@@ -14947,10 +14953,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    DX, R11
-	XORQ    R12, R12
 	VMOVUPD (CX)(R10*1), Y0
 	VMOVUPD (DI)(R10*1), Y1
+	MOVQ    DX, R11
+	XORQ    R12, R12
 
 rows1:
 	VBROADCASTSD (SI)(R12*8), Y2
@@ -14978,22 +14984,23 @@ columns1End:
 	SHLQ       $0x03, R9
 	SUBQ       R9, R11
 	VMOVUPD    (R11), Y0
-	XORQ       R9, R9
 	VMASKMOVPD (CX)(R10*1), Y0, Y1
 	VMASKMOVPD (DI)(R10*1), Y0, Y2
+	MOVQ       DX, CX
+	XORQ       DX, DX
 
 rows2:
-	VBROADCASTSD (SI)(R9*8), Y3
-	VMASKMOVPD   (DX)(R10*1), Y0, Y4
-	VBROADCASTSD (AX)(R9*8), Y5
+	VBROADCASTSD (SI)(DX*8), Y3
+	VMASKMOVPD   (CX)(R10*1), Y0, Y4
+	VBROADCASTSD (AX)(DX*8), Y5
 	VMULPD       Y5, Y1, Y5
 	VADDPD       Y5, Y4, Y4
-	VMASKMOVPD   Y4, Y0, (DX)(R10*1)
+	VMASKMOVPD   Y4, Y0, (CX)(R10*1)
 	VMULPD       Y3, Y4, Y4
 	VADDPD       Y4, Y2, Y2
-	ADDQ         BX, DX
-	INCQ         R9
-	CMPQ         R9, R8
+	ADDQ         BX, CX
+	INCQ         DX
+	CMPQ         DX, R8
 	JLT          rows2
 	VMASKMOVPD   Y2, Y0, (DI)(R10*1)
 
@@ -15019,12 +15026,12 @@ TEXT ·decayOuterF64AVX2(SB), NOSPLIT, $0-72
 	JLT  columns0End
 
 columns0:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPD (DX)(R11*1), Y0
 	VMOVUPD 32(DX)(R11*1), Y1
 	VMOVUPD (R8)(R11*1), Y2
 	VMOVUPD 32(R8)(R11*1), Y3
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows0:
 	VBROADCASTSD (DI)(R13*8), Y4
@@ -15060,10 +15067,10 @@ columns0End:
 	JLT  columns1End
 
 columns1:
-	MOVQ    BX, R12
-	XORQ    R13, R13
 	VMOVUPD (DX)(R11*1), Y0
 	VMOVUPD (R8)(R11*1), Y1
+	MOVQ    BX, R12
+	XORQ    R13, R13
 
 rows1:
 	VBROADCASTSD (DI)(R13*8), Y2
@@ -15093,24 +15100,25 @@ columns1End:
 	SHLQ       $0x03, R10
 	SUBQ       R10, R12
 	VMOVUPD    (R12), Y0
-	XORQ       R10, R10
 	VMASKMOVPD (DX)(R11*1), Y0, Y1
 	VMASKMOVPD (R8)(R11*1), Y0, Y2
+	MOVQ       BX, DX
+	XORQ       BX, BX
 
 rows2:
-	VBROADCASTSD (DI)(R10*8), Y3
-	VMASKMOVPD   (BX)(R11*1), Y0, Y4
-	VBROADCASTSD (AX)(R10*8), Y5
+	VBROADCASTSD (DI)(BX*8), Y3
+	VMASKMOVPD   (DX)(R11*1), Y0, Y4
+	VBROADCASTSD (AX)(BX*8), Y5
 	VMULPD       Y5, Y4, Y4
-	VBROADCASTSD (CX)(R10*8), Y5
+	VBROADCASTSD (CX)(BX*8), Y5
 	VMULPD       Y5, Y1, Y5
 	VADDPD       Y5, Y4, Y4
-	VMASKMOVPD   Y4, Y0, (BX)(R11*1)
+	VMASKMOVPD   Y4, Y0, (DX)(R11*1)
 	VMULPD       Y3, Y4, Y4
 	VADDPD       Y4, Y2, Y2
-	ADDQ         SI, BX
-	INCQ         R10
-	CMPQ         R10, R9
+	ADDQ         SI, DX
+	INCQ         BX
+	CMPQ         BX, R9
 	JLT          rows2
 	VMASKMOVPD   Y2, Y0, (R8)(R11*1)
 
@@ -15133,10 +15141,10 @@ TEXT ·sumRowsF64AVX2(SB), NOSPLIT, $0-48
 	JLT  columns0End
 
 columns0:
-	MOVQ    AX, R9
-	XORQ    R10, R10
 	VMOVUPD (BX)(R8*1), Y0
 	VMOVUPD 32(BX)(R8*1), Y1
+	MOVQ    AX, R9
+	XORQ    R10, R10
 
 rows0:
 	VBROADCASTSD (DX)(R10*8), Y2
@@ -15162,9 +15170,9 @@ columns0End:
 	JLT  columns1End
 
 columns1:
+	VMOVUPD (BX)(R8*1), Y0
 	MOVQ    AX, R9
 	XORQ    R10, R10
-	VMOVUPD (BX)(R8*1), Y0
 
 rows1:
 	VBROADCASTSD (DX)(R10*8), Y1
@@ -15188,8 +15196,8 @@ columns1End:
 	SHLQ       $0x03, DI
 	SUBQ       DI, R9
 	VMOVUPD    (R9), Y0
-	XORQ       DI, DI
 	VMASKMOVPD (BX)(R8*1), Y0, Y1
+	XORQ       DI, DI
 
 rows2:
 	VBROADCASTSD (DX)(DI*8), Y2

@@ -22,14 +22,14 @@ TEXT ·expF32NEON(SB), NOSPLIT, $0-24
 block16:
 	FLDPQ 0(R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
-	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
-	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
-	WORD $0x4ea1f508 // fmin v8.4s, v8.4s, v1.4s
-	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
-	WORD $0x4e20f4c6 // fmax v6.4s, v6.4s, v0.4s
-	WORD $0x4e20f4e7 // fmax v7.4s, v7.4s, v0.4s
-	WORD $0x4e20f508 // fmax v8.4s, v8.4s, v0.4s
-	WORD $0x4e20f529 // fmax v9.4s, v9.4s, v0.4s
+	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
+	WORD $0x4ea7f427 // fmin v7.4s, v1.4s, v7.4s
+	WORD $0x4ea8f428 // fmin v8.4s, v1.4s, v8.4s
+	WORD $0x4ea9f429 // fmin v9.4s, v1.4s, v9.4s
+	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
+	WORD $0x4e27f407 // fmax v7.4s, v0.4s, v7.4s
+	WORD $0x4e28f408 // fmax v8.4s, v0.4s, v8.4s
+	WORD $0x4e29f409 // fmax v9.4s, v0.4s, v9.4s
 	VMOV V3.B16, V10.B16
 	VMOV V3.B16, V11.B16
 	VMOV V3.B16, V12.B16
@@ -102,28 +102,28 @@ block16:
 	VUSHR $1, V10.S4, V9.S4
 	VSUB V9.S4, V10.S4, V10.S4
 	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dde9 // fmul v9.4s, v15.4s, v9.4s
+	WORD $0x6e29ddef // fmul v15.4s, v15.4s, v9.4s
 	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	VUSHR $1, V11.S4, V10.S4
-	VSUB V10.S4, V11.S4, V11.S4
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
-	VSHL $23, V11.S4, V10.S4
-	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
-	VUSHR $1, V12.S4, V10.S4
-	VSUB V10.S4, V12.S4, V11.S4
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
-	VSHL $23, V11.S4, V10.S4
-	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
-	VUSHR $1, V13.S4, V10.S4
-	VSUB V10.S4, V13.S4, V11.S4
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	VSHL $23, V11.S4, V10.S4
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	FSTPQ (F9, F6), 0(R2)
+	WORD $0x6e2addef // fmul v15.4s, v15.4s, v10.4s
+	VUSHR $1, V11.S4, V9.S4
+	VSUB V9.S4, V11.S4, V11.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dcc6 // fmul v6.4s, v6.4s, v9.4s
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bdcc6 // fmul v6.4s, v6.4s, v11.4s
+	VUSHR $1, V12.S4, V9.S4
+	VSUB V9.S4, V12.S4, V12.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	VSHL $23, V12.S4, V12.S4
+	WORD $0x6e2cdce7 // fmul v7.4s, v7.4s, v12.4s
+	VUSHR $1, V13.S4, V9.S4
+	VSUB V9.S4, V13.S4, V13.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd08 // fmul v8.4s, v8.4s, v13.4s
+	FSTPQ (F15, F6), 0(R2)
 	FSTPQ (F7, F8), 32(R2)
 	ADD $64, R1
 	ADD $64, R2
@@ -135,8 +135,8 @@ block16End:
 	BLT block4End
 block4:
 	FMOVQ 0(R1), F6
-	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
-	WORD $0x4e20f4c6 // fmax v6.4s, v6.4s, v0.4s
+	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
+	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
 	VMOV V3.B16, V7.B16
 	VFMLA V2.S4, V6.S4, V7.S4
 	WORD $0x4ea3d4e8 // fsub v8.4s, v7.4s, v3.4s
@@ -158,10 +158,10 @@ block4:
 	VUSHR $1, V7.S4, V6.S4
 	VSUB V6.S4, V7.S4, V7.S4
 	VSHL $23, V6.S4, V6.S4
-	WORD $0x6e26dd06 // fmul v6.4s, v8.4s, v6.4s
+	WORD $0x6e26dd08 // fmul v8.4s, v8.4s, v6.4s
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVQ F6, 0(R2)
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	FMOVQ F8, 0(R2)
 	ADD $16, R1
 	ADD $16, R2
 	SUB $4, R3
@@ -172,8 +172,8 @@ block4End:
 	BLT block1End
 block1:
 	VLD1R (R1), [V6.S4]
-	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
-	WORD $0x4e20f4c6 // fmax v6.4s, v6.4s, v0.4s
+	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
+	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
 	VMOV V3.B16, V7.B16
 	VFMLA V2.S4, V6.S4, V7.S4
 	WORD $0x4ea3d4e8 // fsub v8.4s, v7.4s, v3.4s
@@ -195,10 +195,10 @@ block1:
 	VUSHR $1, V7.S4, V6.S4
 	VSUB V6.S4, V7.S4, V7.S4
 	VSHL $23, V6.S4, V6.S4
-	WORD $0x6e26dd06 // fmul v6.4s, v8.4s, v6.4s
+	WORD $0x6e26dd08 // fmul v8.4s, v8.4s, v6.4s
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVS F6, 0(R2)
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	FMOVS F8, 0(R2)
 	ADD $4, R1
 	ADD $4, R2
 	SUB $1, R3
@@ -231,14 +231,14 @@ block16:
 	WORD $0x4ea0d508 // fsub v8.4s, v8.4s, v0.4s
 	WORD $0x4ea0d529 // fsub v9.4s, v9.4s, v0.4s
 	WORD $0x4ea0d54a // fsub v10.4s, v10.4s, v0.4s
-	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
-	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
-	WORD $0x4ea2f529 // fmin v9.4s, v9.4s, v2.4s
-	WORD $0x4ea2f54a // fmin v10.4s, v10.4s, v2.4s
-	WORD $0x4e21f4e7 // fmax v7.4s, v7.4s, v1.4s
-	WORD $0x4e21f508 // fmax v8.4s, v8.4s, v1.4s
-	WORD $0x4e21f529 // fmax v9.4s, v9.4s, v1.4s
-	WORD $0x4e21f54a // fmax v10.4s, v10.4s, v1.4s
+	WORD $0x4ea7f447 // fmin v7.4s, v2.4s, v7.4s
+	WORD $0x4ea8f448 // fmin v8.4s, v2.4s, v8.4s
+	WORD $0x4ea9f449 // fmin v9.4s, v2.4s, v9.4s
+	WORD $0x4eaaf44a // fmin v10.4s, v2.4s, v10.4s
+	WORD $0x4e27f427 // fmax v7.4s, v1.4s, v7.4s
+	WORD $0x4e28f428 // fmax v8.4s, v1.4s, v8.4s
+	WORD $0x4e29f429 // fmax v9.4s, v1.4s, v9.4s
+	WORD $0x4e2af42a // fmax v10.4s, v1.4s, v10.4s
 	VMOV V4.B16, V11.B16
 	VMOV V4.B16, V12.B16
 	VMOV V4.B16, V13.B16
@@ -311,28 +311,28 @@ block16:
 	VUSHR $1, V11.S4, V10.S4
 	VSUB V10.S4, V11.S4, V11.S4
 	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2ade0a // fmul v10.4s, v16.4s, v10.4s
+	WORD $0x6e2ade10 // fmul v16.4s, v16.4s, v10.4s
 	VSHL $23, V11.S4, V11.S4
-	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
-	VUSHR $1, V12.S4, V11.S4
-	VSUB V11.S4, V12.S4, V12.S4
-	VSHL $23, V11.S4, V11.S4
-	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
-	VSHL $23, V12.S4, V11.S4
-	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
-	VUSHR $1, V13.S4, V11.S4
-	VSUB V11.S4, V13.S4, V12.S4
-	VSHL $23, V11.S4, V11.S4
-	WORD $0x6e2bdd08 // fmul v8.4s, v8.4s, v11.4s
-	VSHL $23, V12.S4, V11.S4
-	WORD $0x6e2bdd08 // fmul v8.4s, v8.4s, v11.4s
-	VUSHR $1, V14.S4, V11.S4
-	VSUB V11.S4, V14.S4, V12.S4
-	VSHL $23, V11.S4, V11.S4
-	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
-	VSHL $23, V12.S4, V11.S4
-	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
-	FSTPQ (F10, F7), 0(R2)
+	WORD $0x6e2bde10 // fmul v16.4s, v16.4s, v11.4s
+	VUSHR $1, V12.S4, V10.S4
+	VSUB V10.S4, V12.S4, V12.S4
+	VSHL $23, V10.S4, V10.S4
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	VSHL $23, V12.S4, V12.S4
+	WORD $0x6e2cdce7 // fmul v7.4s, v7.4s, v12.4s
+	VUSHR $1, V13.S4, V10.S4
+	VSUB V10.S4, V13.S4, V13.S4
+	VSHL $23, V10.S4, V10.S4
+	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd08 // fmul v8.4s, v8.4s, v13.4s
+	VUSHR $1, V14.S4, V10.S4
+	VSUB V10.S4, V14.S4, V14.S4
+	VSHL $23, V10.S4, V10.S4
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	VSHL $23, V14.S4, V14.S4
+	WORD $0x6e2edd29 // fmul v9.4s, v9.4s, v14.4s
+	FSTPQ (F16, F7), 0(R2)
 	FSTPQ (F8, F9), 32(R2)
 	ADD $64, R1
 	ADD $64, R2
@@ -345,8 +345,8 @@ block16End:
 block4:
 	FMOVQ 0(R1), F7
 	WORD $0x4ea0d4e7 // fsub v7.4s, v7.4s, v0.4s
-	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
-	WORD $0x4e21f4e7 // fmax v7.4s, v7.4s, v1.4s
+	WORD $0x4ea7f447 // fmin v7.4s, v2.4s, v7.4s
+	WORD $0x4e27f427 // fmax v7.4s, v1.4s, v7.4s
 	VMOV V4.B16, V8.B16
 	VFMLA V3.S4, V7.S4, V8.S4
 	WORD $0x4ea4d509 // fsub v9.4s, v8.4s, v4.4s
@@ -368,10 +368,10 @@ block4:
 	VUSHR $1, V8.S4, V7.S4
 	VSUB V7.S4, V8.S4, V8.S4
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dd27 // fmul v7.4s, v9.4s, v7.4s
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
 	VSHL $23, V8.S4, V8.S4
-	WORD $0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
-	FMOVQ F7, 0(R2)
+	WORD $0x6e28dd29 // fmul v9.4s, v9.4s, v8.4s
+	FMOVQ F9, 0(R2)
 	ADD $16, R1
 	ADD $16, R2
 	SUB $4, R3
@@ -383,8 +383,8 @@ block4End:
 block1:
 	VLD1R (R1), [V7.S4]
 	WORD $0x4ea0d4e7 // fsub v7.4s, v7.4s, v0.4s
-	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
-	WORD $0x4e21f4e7 // fmax v7.4s, v7.4s, v1.4s
+	WORD $0x4ea7f447 // fmin v7.4s, v2.4s, v7.4s
+	WORD $0x4e27f427 // fmax v7.4s, v1.4s, v7.4s
 	VMOV V4.B16, V8.B16
 	VFMLA V3.S4, V7.S4, V8.S4
 	WORD $0x4ea4d509 // fsub v9.4s, v8.4s, v4.4s
@@ -406,10 +406,10 @@ block1:
 	VUSHR $1, V8.S4, V7.S4
 	VSUB V7.S4, V8.S4, V8.S4
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dd27 // fmul v7.4s, v9.4s, v7.4s
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
 	VSHL $23, V8.S4, V8.S4
-	WORD $0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
-	FMOVS F7, 0(R2)
+	WORD $0x6e28dd29 // fmul v9.4s, v9.4s, v8.4s
+	FMOVS F9, 0(R2)
 	ADD $4, R1
 	ADD $4, R2
 	SUB $1, R3
@@ -440,24 +440,24 @@ block16:
 	FLDPQ 32(R1), (F8, F9)
 	FLDPQ 0(R2), (F10, F11)
 	FLDPQ 32(R2), (F12, F13)
-	FLDPQ 0(R3), (F14, F15)
-	FLDPQ 32(R3), (F16, F17)
 	WORD $0x4eaad4c6 // fsub v6.4s, v6.4s, v10.4s
-	WORD $0x4eaed4c6 // fsub v6.4s, v6.4s, v14.4s
 	WORD $0x4eabd4e7 // fsub v7.4s, v7.4s, v11.4s
-	WORD $0x4eafd4e7 // fsub v7.4s, v7.4s, v15.4s
 	WORD $0x4eacd508 // fsub v8.4s, v8.4s, v12.4s
-	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
 	WORD $0x4eadd529 // fsub v9.4s, v9.4s, v13.4s
-	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
-	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
-	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
-	WORD $0x4ea1f508 // fmin v8.4s, v8.4s, v1.4s
-	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
-	WORD $0x4e20f4c6 // fmax v6.4s, v6.4s, v0.4s
-	WORD $0x4e20f4e7 // fmax v7.4s, v7.4s, v0.4s
-	WORD $0x4e20f508 // fmax v8.4s, v8.4s, v0.4s
-	WORD $0x4e20f529 // fmax v9.4s, v9.4s, v0.4s
+	FLDPQ 0(R3), (F10, F11)
+	FLDPQ 32(R3), (F12, F13)
+	WORD $0x4eaad4c6 // fsub v6.4s, v6.4s, v10.4s
+	WORD $0x4eabd4e7 // fsub v7.4s, v7.4s, v11.4s
+	WORD $0x4eacd508 // fsub v8.4s, v8.4s, v12.4s
+	WORD $0x4eadd529 // fsub v9.4s, v9.4s, v13.4s
+	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
+	WORD $0x4ea7f427 // fmin v7.4s, v1.4s, v7.4s
+	WORD $0x4ea8f428 // fmin v8.4s, v1.4s, v8.4s
+	WORD $0x4ea9f429 // fmin v9.4s, v1.4s, v9.4s
+	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
+	WORD $0x4e27f407 // fmax v7.4s, v0.4s, v7.4s
+	WORD $0x4e28f408 // fmax v8.4s, v0.4s, v8.4s
+	WORD $0x4e29f409 // fmax v9.4s, v0.4s, v9.4s
 	VMOV V3.B16, V10.B16
 	VMOV V3.B16, V11.B16
 	VMOV V3.B16, V12.B16
@@ -530,28 +530,28 @@ block16:
 	VUSHR $1, V10.S4, V9.S4
 	VSUB V9.S4, V10.S4, V10.S4
 	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dde9 // fmul v9.4s, v15.4s, v9.4s
+	WORD $0x6e29ddef // fmul v15.4s, v15.4s, v9.4s
 	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	VUSHR $1, V11.S4, V10.S4
-	VSUB V10.S4, V11.S4, V11.S4
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
-	VSHL $23, V11.S4, V10.S4
-	WORD $0x6e2adcc6 // fmul v6.4s, v6.4s, v10.4s
-	VUSHR $1, V12.S4, V10.S4
-	VSUB V10.S4, V12.S4, V11.S4
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
-	VSHL $23, V11.S4, V10.S4
-	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
-	VUSHR $1, V13.S4, V10.S4
-	VSUB V10.S4, V13.S4, V11.S4
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	VSHL $23, V11.S4, V10.S4
-	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
-	FSTPQ (F9, F6), 0(R4)
+	WORD $0x6e2addef // fmul v15.4s, v15.4s, v10.4s
+	VUSHR $1, V11.S4, V9.S4
+	VSUB V9.S4, V11.S4, V11.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dcc6 // fmul v6.4s, v6.4s, v9.4s
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bdcc6 // fmul v6.4s, v6.4s, v11.4s
+	VUSHR $1, V12.S4, V9.S4
+	VSUB V9.S4, V12.S4, V12.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	VSHL $23, V12.S4, V12.S4
+	WORD $0x6e2cdce7 // fmul v7.4s, v7.4s, v12.4s
+	VUSHR $1, V13.S4, V9.S4
+	VSUB V9.S4, V13.S4, V13.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd08 // fmul v8.4s, v8.4s, v13.4s
+	FSTPQ (F15, F6), 0(R4)
 	FSTPQ (F7, F8), 32(R4)
 	ADD $64, R1
 	ADD $64, R2
@@ -566,11 +566,11 @@ block16End:
 block4:
 	FMOVQ 0(R1), F6
 	FMOVQ 0(R2), F7
-	FMOVQ 0(R3), F8
 	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
-	WORD $0x4ea8d4c6 // fsub v6.4s, v6.4s, v8.4s
-	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
-	WORD $0x4e20f4c6 // fmax v6.4s, v6.4s, v0.4s
+	FMOVQ 0(R3), F7
+	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
+	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
+	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
 	VMOV V3.B16, V7.B16
 	VFMLA V2.S4, V6.S4, V7.S4
 	WORD $0x4ea3d4e8 // fsub v8.4s, v7.4s, v3.4s
@@ -592,10 +592,10 @@ block4:
 	VUSHR $1, V7.S4, V6.S4
 	VSUB V6.S4, V7.S4, V7.S4
 	VSHL $23, V6.S4, V6.S4
-	WORD $0x6e26dd06 // fmul v6.4s, v8.4s, v6.4s
+	WORD $0x6e26dd08 // fmul v8.4s, v8.4s, v6.4s
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVQ F6, 0(R4)
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	FMOVQ F8, 0(R4)
 	ADD $16, R1
 	ADD $16, R2
 	ADD $16, R3
@@ -609,11 +609,11 @@ block4End:
 block1:
 	VLD1R (R1), [V6.S4]
 	VLD1R (R2), [V7.S4]
-	VLD1R (R3), [V8.S4]
 	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
-	WORD $0x4ea8d4c6 // fsub v6.4s, v6.4s, v8.4s
-	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
-	WORD $0x4e20f4c6 // fmax v6.4s, v6.4s, v0.4s
+	VLD1R (R3), [V7.S4]
+	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
+	WORD $0x4ea6f426 // fmin v6.4s, v1.4s, v6.4s
+	WORD $0x4e26f406 // fmax v6.4s, v0.4s, v6.4s
 	VMOV V3.B16, V7.B16
 	VFMLA V2.S4, V6.S4, V7.S4
 	WORD $0x4ea3d4e8 // fsub v8.4s, v7.4s, v3.4s
@@ -635,10 +635,10 @@ block1:
 	VUSHR $1, V7.S4, V6.S4
 	VSUB V6.S4, V7.S4, V7.S4
 	VSHL $23, V6.S4, V6.S4
-	WORD $0x6e26dd06 // fmul v6.4s, v8.4s, v6.4s
+	WORD $0x6e26dd08 // fmul v8.4s, v8.4s, v6.4s
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVS F6, 0(R4)
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	FMOVS F8, 0(R4)
 	ADD $4, R1
 	ADD $4, R2
 	ADD $4, R3
@@ -677,131 +677,131 @@ block16:
 	FLDPQ 32(R2), (F11, F12)
 	FLDPQ 0(R3), (F13, F14)
 	FLDPQ 32(R3), (F15, F16)
-	FLDPQ 0(R1), (F17, F18)
-	FLDPQ 32(R1), (F19, F20)
-	WORD $0x4ea0d631 // fsub v17.4s, v17.4s, v0.4s
 	WORD $0x4ea1d529 // fsub v9.4s, v9.4s, v1.4s
 	WORD $0x4ea2d5ad // fsub v13.4s, v13.4s, v2.4s
 	WORD $0x4e2dd529 // fadd v9.4s, v9.4s, v13.4s
-	WORD $0x4e29d629 // fadd v9.4s, v17.4s, v9.4s
-	WORD $0x4ea0d64d // fsub v13.4s, v18.4s, v0.4s
 	WORD $0x4ea1d54a // fsub v10.4s, v10.4s, v1.4s
 	WORD $0x4ea2d5ce // fsub v14.4s, v14.4s, v2.4s
 	WORD $0x4e2ed54a // fadd v10.4s, v10.4s, v14.4s
-	WORD $0x4e2ad5aa // fadd v10.4s, v13.4s, v10.4s
-	WORD $0x4ea0d66d // fsub v13.4s, v19.4s, v0.4s
 	WORD $0x4ea1d56b // fsub v11.4s, v11.4s, v1.4s
-	WORD $0x4ea2d5ee // fsub v14.4s, v15.4s, v2.4s
-	WORD $0x4e2ed56b // fadd v11.4s, v11.4s, v14.4s
-	WORD $0x4e2bd5ab // fadd v11.4s, v13.4s, v11.4s
-	WORD $0x4ea0d68d // fsub v13.4s, v20.4s, v0.4s
+	WORD $0x4ea2d5ef // fsub v15.4s, v15.4s, v2.4s
+	WORD $0x4e2fd56b // fadd v11.4s, v11.4s, v15.4s
 	WORD $0x4ea1d58c // fsub v12.4s, v12.4s, v1.4s
-	WORD $0x4ea2d60e // fsub v14.4s, v16.4s, v2.4s
-	WORD $0x4e2ed58c // fadd v12.4s, v12.4s, v14.4s
-	WORD $0x4e2cd5ac // fadd v12.4s, v13.4s, v12.4s
-	WORD $0x4ea4f529 // fmin v9.4s, v9.4s, v4.4s
-	WORD $0x4ea4f54a // fmin v10.4s, v10.4s, v4.4s
-	WORD $0x4ea4f56b // fmin v11.4s, v11.4s, v4.4s
-	WORD $0x4ea4f58c // fmin v12.4s, v12.4s, v4.4s
-	WORD $0x4e23f529 // fmax v9.4s, v9.4s, v3.4s
-	WORD $0x4e23f54a // fmax v10.4s, v10.4s, v3.4s
-	WORD $0x4e23f56b // fmax v11.4s, v11.4s, v3.4s
-	WORD $0x4e23f58c // fmax v12.4s, v12.4s, v3.4s
-	VMOV V6.B16, V13.B16
-	VMOV V6.B16, V14.B16
-	VMOV V6.B16, V15.B16
-	VMOV V6.B16, V16.B16
-	VFMLA V5.S4, V9.S4, V13.S4
-	VFMLA V5.S4, V10.S4, V14.S4
-	VFMLA V5.S4, V11.S4, V15.S4
-	VFMLA V5.S4, V12.S4, V16.S4
-	WORD $0x4ea6d5b1 // fsub v17.4s, v13.4s, v6.4s
-	WORD $0x4ea6d5d2 // fsub v18.4s, v14.4s, v6.4s
-	WORD $0x4ea6d5f3 // fsub v19.4s, v15.4s, v6.4s
-	WORD $0x4ea6d614 // fsub v20.4s, v16.4s, v6.4s
-	VFMLS V7.S4, V17.S4, V9.S4
-	VFMLS V7.S4, V18.S4, V10.S4
-	VFMLS V7.S4, V19.S4, V11.S4
-	VFMLS V7.S4, V20.S4, V12.S4
-	VFMLS V8.S4, V17.S4, V9.S4
-	VFMLS V8.S4, V18.S4, V10.S4
-	VFMLS V8.S4, V19.S4, V11.S4
-	VFMLS V8.S4, V20.S4, V12.S4
+	WORD $0x4ea2d610 // fsub v16.4s, v16.4s, v2.4s
+	WORD $0x4e30d58c // fadd v12.4s, v12.4s, v16.4s
+	FLDPQ 0(R1), (F13, F14)
+	FLDPQ 32(R1), (F15, F16)
+	WORD $0x4ea0d5ad // fsub v13.4s, v13.4s, v0.4s
+	WORD $0x4e29d5ad // fadd v13.4s, v13.4s, v9.4s
+	WORD $0x4ea0d5ce // fsub v14.4s, v14.4s, v0.4s
+	WORD $0x4e2ad5ce // fadd v14.4s, v14.4s, v10.4s
+	WORD $0x4ea0d5ef // fsub v15.4s, v15.4s, v0.4s
+	WORD $0x4e2bd5ef // fadd v15.4s, v15.4s, v11.4s
+	WORD $0x4ea0d610 // fsub v16.4s, v16.4s, v0.4s
+	WORD $0x4e2cd610 // fadd v16.4s, v16.4s, v12.4s
+	WORD $0x4eadf48d // fmin v13.4s, v4.4s, v13.4s
+	WORD $0x4eaef48e // fmin v14.4s, v4.4s, v14.4s
+	WORD $0x4eaff48f // fmin v15.4s, v4.4s, v15.4s
+	WORD $0x4eb0f490 // fmin v16.4s, v4.4s, v16.4s
+	WORD $0x4e2df46d // fmax v13.4s, v3.4s, v13.4s
+	WORD $0x4e2ef46e // fmax v14.4s, v3.4s, v14.4s
+	WORD $0x4e2ff46f // fmax v15.4s, v3.4s, v15.4s
+	WORD $0x4e30f470 // fmax v16.4s, v3.4s, v16.4s
+	VMOV V6.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	VMOV V6.B16, V11.B16
+	VMOV V6.B16, V12.B16
+	VFMLA V5.S4, V13.S4, V9.S4
+	VFMLA V5.S4, V14.S4, V10.S4
+	VFMLA V5.S4, V15.S4, V11.S4
+	VFMLA V5.S4, V16.S4, V12.S4
+	WORD $0x4ea6d531 // fsub v17.4s, v9.4s, v6.4s
+	WORD $0x4ea6d552 // fsub v18.4s, v10.4s, v6.4s
+	WORD $0x4ea6d573 // fsub v19.4s, v11.4s, v6.4s
+	WORD $0x4ea6d594 // fsub v20.4s, v12.4s, v6.4s
+	VFMLS V7.S4, V17.S4, V13.S4
+	VFMLS V7.S4, V18.S4, V14.S4
+	VFMLS V7.S4, V19.S4, V15.S4
+	VFMLS V7.S4, V20.S4, V16.S4
+	VFMLS V8.S4, V17.S4, V13.S4
+	VFMLS V8.S4, V18.S4, V14.S4
+	VFMLS V8.S4, V19.S4, V15.S4
+	VFMLS V8.S4, V20.S4, V16.S4
 	FMOVQ 96(R0), F17
 	FMOVQ 112(R0), F18
-	VFMLA V9.S4, V17.S4, V18.S4
+	VFMLA V13.S4, V17.S4, V18.S4
 	FMOVQ 112(R0), F19
-	VFMLA V10.S4, V17.S4, V19.S4
+	VFMLA V14.S4, V17.S4, V19.S4
 	FMOVQ 112(R0), F20
-	VFMLA V11.S4, V17.S4, V20.S4
+	VFMLA V15.S4, V17.S4, V20.S4
 	FMOVQ 112(R0), F21
-	VFMLA V12.S4, V17.S4, V21.S4
+	VFMLA V16.S4, V17.S4, V21.S4
 	FMOVQ 128(R0), F17
-	VFMLA V9.S4, V18.S4, V17.S4
+	VFMLA V13.S4, V18.S4, V17.S4
 	FMOVQ 128(R0), F18
-	VFMLA V10.S4, V19.S4, V18.S4
+	VFMLA V14.S4, V19.S4, V18.S4
 	FMOVQ 128(R0), F19
-	VFMLA V11.S4, V20.S4, V19.S4
+	VFMLA V15.S4, V20.S4, V19.S4
 	FMOVQ 128(R0), F20
-	VFMLA V12.S4, V21.S4, V20.S4
+	VFMLA V16.S4, V21.S4, V20.S4
 	FMOVQ 144(R0), F21
-	VFMLA V9.S4, V17.S4, V21.S4
+	VFMLA V13.S4, V17.S4, V21.S4
 	FMOVQ 144(R0), F17
-	VFMLA V10.S4, V18.S4, V17.S4
+	VFMLA V14.S4, V18.S4, V17.S4
 	FMOVQ 144(R0), F18
-	VFMLA V11.S4, V19.S4, V18.S4
+	VFMLA V15.S4, V19.S4, V18.S4
 	FMOVQ 144(R0), F19
-	VFMLA V12.S4, V20.S4, V19.S4
+	VFMLA V16.S4, V20.S4, V19.S4
 	FMOVQ 160(R0), F20
-	VFMLA V9.S4, V21.S4, V20.S4
+	VFMLA V13.S4, V21.S4, V20.S4
 	FMOVQ 160(R0), F21
-	VFMLA V10.S4, V17.S4, V21.S4
+	VFMLA V14.S4, V17.S4, V21.S4
 	FMOVQ 160(R0), F17
-	VFMLA V11.S4, V18.S4, V17.S4
+	VFMLA V15.S4, V18.S4, V17.S4
 	FMOVQ 160(R0), F18
-	VFMLA V12.S4, V19.S4, V18.S4
+	VFMLA V16.S4, V19.S4, V18.S4
 	FMOVQ 176(R0), F19
-	VFMLA V9.S4, V20.S4, V19.S4
+	VFMLA V13.S4, V20.S4, V19.S4
 	FMOVQ 176(R0), F20
-	VFMLA V10.S4, V21.S4, V20.S4
+	VFMLA V14.S4, V21.S4, V20.S4
 	FMOVQ 176(R0), F21
-	VFMLA V11.S4, V17.S4, V21.S4
+	VFMLA V15.S4, V17.S4, V21.S4
 	FMOVQ 176(R0), F17
-	VFMLA V12.S4, V18.S4, V17.S4
+	VFMLA V16.S4, V18.S4, V17.S4
 	FMOVQ 176(R0), F18
-	VFMLA V9.S4, V19.S4, V18.S4
-	FMOVQ 176(R0), F9
-	VFMLA V10.S4, V20.S4, V9.S4
-	FMOVQ 176(R0), F10
-	VFMLA V11.S4, V21.S4, V10.S4
-	FMOVQ 176(R0), F11
-	VFMLA V12.S4, V17.S4, V11.S4
-	VUSHR $1, V13.S4, V12.S4
-	VSUB V12.S4, V13.S4, V13.S4
+	VFMLA V13.S4, V19.S4, V18.S4
+	FMOVQ 176(R0), F13
+	VFMLA V14.S4, V20.S4, V13.S4
+	FMOVQ 176(R0), F14
+	VFMLA V15.S4, V21.S4, V14.S4
+	FMOVQ 176(R0), F15
+	VFMLA V16.S4, V17.S4, V15.S4
+	VUSHR $1, V9.S4, V16.S4
+	VSUB V16.S4, V9.S4, V9.S4
+	VSHL $23, V16.S4, V16.S4
+	WORD $0x6e30de52 // fmul v18.4s, v18.4s, v16.4s
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29de52 // fmul v18.4s, v18.4s, v9.4s
+	VUSHR $1, V10.S4, V9.S4
+	VSUB V9.S4, V10.S4, V10.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	VSHL $23, V10.S4, V10.S4
+	WORD $0x6e2addad // fmul v13.4s, v13.4s, v10.4s
+	VUSHR $1, V11.S4, V9.S4
+	VSUB V9.S4, V11.S4, V11.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29ddce // fmul v14.4s, v14.4s, v9.4s
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bddce // fmul v14.4s, v14.4s, v11.4s
+	VUSHR $1, V12.S4, V9.S4
+	VSUB V9.S4, V12.S4, V12.S4
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29ddef // fmul v15.4s, v15.4s, v9.4s
 	VSHL $23, V12.S4, V12.S4
-	WORD $0x6e2cde4c // fmul v12.4s, v18.4s, v12.4s
-	VSHL $23, V13.S4, V13.S4
-	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
-	VUSHR $1, V14.S4, V13.S4
-	VSUB V13.S4, V14.S4, V14.S4
-	VSHL $23, V13.S4, V13.S4
-	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
-	VSHL $23, V14.S4, V13.S4
-	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
-	VUSHR $1, V15.S4, V13.S4
-	VSUB V13.S4, V15.S4, V14.S4
-	VSHL $23, V13.S4, V13.S4
-	WORD $0x6e2ddd4a // fmul v10.4s, v10.4s, v13.4s
-	VSHL $23, V14.S4, V13.S4
-	WORD $0x6e2ddd4a // fmul v10.4s, v10.4s, v13.4s
-	VUSHR $1, V16.S4, V13.S4
-	VSUB V13.S4, V16.S4, V14.S4
-	VSHL $23, V13.S4, V13.S4
-	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
-	VSHL $23, V14.S4, V13.S4
-	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
-	FSTPQ (F12, F9), 0(R4)
-	FSTPQ (F10, F11), 32(R4)
+	WORD $0x6e2cddef // fmul v15.4s, v15.4s, v12.4s
+	FSTPQ (F18, F13), 0(R4)
+	FSTPQ (F14, F15), 32(R4)
 	ADD $64, R2
 	ADD $64, R3
 	ADD $64, R1
@@ -815,39 +815,39 @@ block16End:
 block4:
 	FMOVQ 0(R2), F9
 	FMOVQ 0(R3), F10
-	FMOVQ 0(R1), F11
-	WORD $0x4ea0d56b // fsub v11.4s, v11.4s, v0.4s
 	WORD $0x4ea1d529 // fsub v9.4s, v9.4s, v1.4s
 	WORD $0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
 	WORD $0x4e2ad529 // fadd v9.4s, v9.4s, v10.4s
-	WORD $0x4e29d569 // fadd v9.4s, v11.4s, v9.4s
-	WORD $0x4ea4f529 // fmin v9.4s, v9.4s, v4.4s
-	WORD $0x4e23f529 // fmax v9.4s, v9.4s, v3.4s
-	VMOV V6.B16, V10.B16
-	VFMLA V5.S4, V9.S4, V10.S4
-	WORD $0x4ea6d54b // fsub v11.4s, v10.4s, v6.4s
-	VFMLS V7.S4, V11.S4, V9.S4
-	VFMLS V8.S4, V11.S4, V9.S4
+	FMOVQ 0(R1), F10
+	WORD $0x4ea0d54a // fsub v10.4s, v10.4s, v0.4s
+	WORD $0x4e29d54a // fadd v10.4s, v10.4s, v9.4s
+	WORD $0x4eaaf48a // fmin v10.4s, v4.4s, v10.4s
+	WORD $0x4e2af46a // fmax v10.4s, v3.4s, v10.4s
+	VMOV V6.B16, V9.B16
+	VFMLA V5.S4, V10.S4, V9.S4
+	WORD $0x4ea6d52b // fsub v11.4s, v9.4s, v6.4s
+	VFMLS V7.S4, V11.S4, V10.S4
+	VFMLS V8.S4, V11.S4, V10.S4
 	FMOVQ 96(R0), F11
 	FMOVQ 112(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	VFMLA V10.S4, V11.S4, V12.S4
 	FMOVQ 128(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
+	VFMLA V10.S4, V12.S4, V11.S4
 	FMOVQ 144(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	VFMLA V10.S4, V11.S4, V12.S4
 	FMOVQ 160(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
+	VFMLA V10.S4, V12.S4, V11.S4
 	FMOVQ 176(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	VFMLA V10.S4, V11.S4, V12.S4
 	FMOVQ 176(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	VUSHR $1, V10.S4, V9.S4
-	VSUB V9.S4, V10.S4, V10.S4
-	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dd69 // fmul v9.4s, v11.4s, v9.4s
+	VFMLA V10.S4, V12.S4, V11.S4
+	VUSHR $1, V9.S4, V10.S4
+	VSUB V10.S4, V9.S4, V9.S4
 	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	FMOVQ F9, 0(R4)
+	WORD $0x6e2add6b // fmul v11.4s, v11.4s, v10.4s
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	FMOVQ F11, 0(R4)
 	ADD $16, R2
 	ADD $16, R3
 	ADD $16, R1
@@ -861,39 +861,39 @@ block4End:
 block1:
 	VLD1R (R2), [V9.S4]
 	VLD1R (R3), [V10.S4]
-	VLD1R (R1), [V11.S4]
-	WORD $0x4ea0d56b // fsub v11.4s, v11.4s, v0.4s
 	WORD $0x4ea1d529 // fsub v9.4s, v9.4s, v1.4s
 	WORD $0x4ea2d54a // fsub v10.4s, v10.4s, v2.4s
 	WORD $0x4e2ad529 // fadd v9.4s, v9.4s, v10.4s
-	WORD $0x4e29d569 // fadd v9.4s, v11.4s, v9.4s
-	WORD $0x4ea4f529 // fmin v9.4s, v9.4s, v4.4s
-	WORD $0x4e23f529 // fmax v9.4s, v9.4s, v3.4s
-	VMOV V6.B16, V10.B16
-	VFMLA V5.S4, V9.S4, V10.S4
-	WORD $0x4ea6d54b // fsub v11.4s, v10.4s, v6.4s
-	VFMLS V7.S4, V11.S4, V9.S4
-	VFMLS V8.S4, V11.S4, V9.S4
+	VLD1R (R1), [V10.S4]
+	WORD $0x4ea0d54a // fsub v10.4s, v10.4s, v0.4s
+	WORD $0x4e29d54a // fadd v10.4s, v10.4s, v9.4s
+	WORD $0x4eaaf48a // fmin v10.4s, v4.4s, v10.4s
+	WORD $0x4e2af46a // fmax v10.4s, v3.4s, v10.4s
+	VMOV V6.B16, V9.B16
+	VFMLA V5.S4, V10.S4, V9.S4
+	WORD $0x4ea6d52b // fsub v11.4s, v9.4s, v6.4s
+	VFMLS V7.S4, V11.S4, V10.S4
+	VFMLS V8.S4, V11.S4, V10.S4
 	FMOVQ 96(R0), F11
 	FMOVQ 112(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	VFMLA V10.S4, V11.S4, V12.S4
 	FMOVQ 128(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
+	VFMLA V10.S4, V12.S4, V11.S4
 	FMOVQ 144(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	VFMLA V10.S4, V11.S4, V12.S4
 	FMOVQ 160(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
+	VFMLA V10.S4, V12.S4, V11.S4
 	FMOVQ 176(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	VFMLA V10.S4, V11.S4, V12.S4
 	FMOVQ 176(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	VUSHR $1, V10.S4, V9.S4
-	VSUB V9.S4, V10.S4, V10.S4
-	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dd69 // fmul v9.4s, v11.4s, v9.4s
+	VFMLA V10.S4, V12.S4, V11.S4
+	VUSHR $1, V9.S4, V10.S4
+	VSUB V10.S4, V9.S4, V9.S4
 	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	FMOVS F9, 0(R4)
+	WORD $0x6e2add6b // fmul v11.4s, v11.4s, v10.4s
+	VSHL $23, V9.S4, V9.S4
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	FMOVS F11, 0(R4)
 	ADD $4, R2
 	ADD $4, R3
 	ADD $4, R1
@@ -924,128 +924,130 @@ TEXT ·eluF32NEON(SB), NOSPLIT, $0-24
 block16:
 	FLDPQ 0(R2), (F8, F9)
 	FLDPQ 32(R2), (F10, F11)
-	WORD $0x4ea1f50c // fmin v12.4s, v8.4s, v1.4s
-	WORD $0x4ea1f52d // fmin v13.4s, v9.4s, v1.4s
-	WORD $0x4ea1f54e // fmin v14.4s, v10.4s, v1.4s
-	WORD $0x4ea1f56f // fmin v15.4s, v11.4s, v1.4s
-	WORD $0x4e20f58c // fmax v12.4s, v12.4s, v0.4s
-	WORD $0x4e20f5ad // fmax v13.4s, v13.4s, v0.4s
-	WORD $0x4e20f5ce // fmax v14.4s, v14.4s, v0.4s
-	WORD $0x4e20f5ef // fmax v15.4s, v15.4s, v0.4s
-	VMOV V3.B16, V16.B16
-	VMOV V3.B16, V17.B16
-	VMOV V3.B16, V18.B16
-	VMOV V3.B16, V19.B16
-	VFMLA V2.S4, V12.S4, V16.S4
-	VFMLA V2.S4, V13.S4, V17.S4
-	VFMLA V2.S4, V14.S4, V18.S4
-	VFMLA V2.S4, V15.S4, V19.S4
-	WORD $0x4ea3d614 // fsub v20.4s, v16.4s, v3.4s
-	WORD $0x4ea3d635 // fsub v21.4s, v17.4s, v3.4s
-	WORD $0x4ea3d656 // fsub v22.4s, v18.4s, v3.4s
-	WORD $0x4ea3d677 // fsub v23.4s, v19.4s, v3.4s
-	VFMLS V4.S4, V20.S4, V12.S4
-	VFMLS V4.S4, V21.S4, V13.S4
-	VFMLS V4.S4, V22.S4, V14.S4
-	VFMLS V4.S4, V23.S4, V15.S4
-	VFMLS V5.S4, V20.S4, V12.S4
-	VFMLS V5.S4, V21.S4, V13.S4
-	VFMLS V5.S4, V22.S4, V14.S4
-	VFMLS V5.S4, V23.S4, V15.S4
-	FMOVQ 96(R0), F20
-	FMOVQ 112(R0), F21
-	VFMLA V12.S4, V20.S4, V21.S4
-	FMOVQ 112(R0), F22
-	VFMLA V13.S4, V20.S4, V22.S4
-	FMOVQ 112(R0), F23
-	VFMLA V14.S4, V20.S4, V23.S4
-	FMOVQ 112(R0), F24
-	VFMLA V15.S4, V20.S4, V24.S4
-	FMOVQ 128(R0), F20
-	VFMLA V12.S4, V21.S4, V20.S4
-	FMOVQ 128(R0), F21
-	VFMLA V13.S4, V22.S4, V21.S4
-	FMOVQ 128(R0), F22
-	VFMLA V14.S4, V23.S4, V22.S4
-	FMOVQ 128(R0), F23
-	VFMLA V15.S4, V24.S4, V23.S4
-	FMOVQ 144(R0), F24
-	VFMLA V12.S4, V20.S4, V24.S4
+	WORD $0x4ea8f428 // fmin v8.4s, v1.4s, v8.4s
+	WORD $0x4ea9f429 // fmin v9.4s, v1.4s, v9.4s
+	WORD $0x4eaaf42a // fmin v10.4s, v1.4s, v10.4s
+	WORD $0x4eabf42b // fmin v11.4s, v1.4s, v11.4s
+	WORD $0x4e28f408 // fmax v8.4s, v0.4s, v8.4s
+	WORD $0x4e29f409 // fmax v9.4s, v0.4s, v9.4s
+	WORD $0x4e2af40a // fmax v10.4s, v0.4s, v10.4s
+	WORD $0x4e2bf40b // fmax v11.4s, v0.4s, v11.4s
+	VMOV V3.B16, V12.B16
+	VMOV V3.B16, V13.B16
+	VMOV V3.B16, V14.B16
+	VMOV V3.B16, V15.B16
+	VFMLA V2.S4, V8.S4, V12.S4
+	VFMLA V2.S4, V9.S4, V13.S4
+	VFMLA V2.S4, V10.S4, V14.S4
+	VFMLA V2.S4, V11.S4, V15.S4
+	WORD $0x4ea3d590 // fsub v16.4s, v12.4s, v3.4s
+	WORD $0x4ea3d5b1 // fsub v17.4s, v13.4s, v3.4s
+	WORD $0x4ea3d5d2 // fsub v18.4s, v14.4s, v3.4s
+	WORD $0x4ea3d5f3 // fsub v19.4s, v15.4s, v3.4s
+	VFMLS V4.S4, V16.S4, V8.S4
+	VFMLS V4.S4, V17.S4, V9.S4
+	VFMLS V4.S4, V18.S4, V10.S4
+	VFMLS V4.S4, V19.S4, V11.S4
+	VFMLS V5.S4, V16.S4, V8.S4
+	VFMLS V5.S4, V17.S4, V9.S4
+	VFMLS V5.S4, V18.S4, V10.S4
+	VFMLS V5.S4, V19.S4, V11.S4
+	FMOVQ 96(R0), F16
+	FMOVQ 112(R0), F17
+	VFMLA V8.S4, V16.S4, V17.S4
+	FMOVQ 112(R0), F18
+	VFMLA V9.S4, V16.S4, V18.S4
+	FMOVQ 112(R0), F19
+	VFMLA V10.S4, V16.S4, V19.S4
+	FMOVQ 112(R0), F20
+	VFMLA V11.S4, V16.S4, V20.S4
+	FMOVQ 128(R0), F16
+	VFMLA V8.S4, V17.S4, V16.S4
+	FMOVQ 128(R0), F17
+	VFMLA V9.S4, V18.S4, V17.S4
+	FMOVQ 128(R0), F18
+	VFMLA V10.S4, V19.S4, V18.S4
+	FMOVQ 128(R0), F19
+	VFMLA V11.S4, V20.S4, V19.S4
 	FMOVQ 144(R0), F20
-	VFMLA V13.S4, V21.S4, V20.S4
-	FMOVQ 144(R0), F21
-	VFMLA V14.S4, V22.S4, V21.S4
-	FMOVQ 144(R0), F22
-	VFMLA V15.S4, V23.S4, V22.S4
-	FMOVQ 160(R0), F23
-	VFMLA V12.S4, V24.S4, V23.S4
-	FMOVQ 160(R0), F24
-	VFMLA V13.S4, V20.S4, V24.S4
+	VFMLA V8.S4, V16.S4, V20.S4
+	FMOVQ 144(R0), F16
+	VFMLA V9.S4, V17.S4, V16.S4
+	FMOVQ 144(R0), F17
+	VFMLA V10.S4, V18.S4, V17.S4
+	FMOVQ 144(R0), F18
+	VFMLA V11.S4, V19.S4, V18.S4
+	FMOVQ 160(R0), F19
+	VFMLA V8.S4, V20.S4, V19.S4
 	FMOVQ 160(R0), F20
-	VFMLA V14.S4, V21.S4, V20.S4
-	FMOVQ 160(R0), F21
-	VFMLA V15.S4, V22.S4, V21.S4
-	FMOVQ 176(R0), F22
-	VFMLA V12.S4, V23.S4, V22.S4
-	FMOVQ 176(R0), F23
-	VFMLA V13.S4, V24.S4, V23.S4
-	FMOVQ 176(R0), F24
-	VFMLA V14.S4, V20.S4, V24.S4
+	VFMLA V9.S4, V16.S4, V20.S4
+	FMOVQ 160(R0), F16
+	VFMLA V10.S4, V17.S4, V16.S4
+	FMOVQ 160(R0), F17
+	VFMLA V11.S4, V18.S4, V17.S4
+	FMOVQ 176(R0), F18
+	VFMLA V8.S4, V19.S4, V18.S4
+	FMOVQ 176(R0), F19
+	VFMLA V9.S4, V20.S4, V19.S4
 	FMOVQ 176(R0), F20
-	VFMLA V15.S4, V21.S4, V20.S4
-	FMOVQ 176(R0), F21
-	VFMLA V12.S4, V22.S4, V21.S4
-	FMOVQ 176(R0), F12
-	VFMLA V13.S4, V23.S4, V12.S4
-	FMOVQ 176(R0), F13
-	VFMLA V14.S4, V24.S4, V13.S4
-	FMOVQ 176(R0), F14
-	VFMLA V15.S4, V20.S4, V14.S4
-	VUSHR $1, V16.S4, V15.S4
-	VSUB V15.S4, V16.S4, V16.S4
+	VFMLA V10.S4, V16.S4, V20.S4
+	FMOVQ 176(R0), F16
+	VFMLA V11.S4, V17.S4, V16.S4
+	FMOVQ 176(R0), F17
+	VFMLA V8.S4, V18.S4, V17.S4
+	FMOVQ 176(R0), F8
+	VFMLA V9.S4, V19.S4, V8.S4
+	FMOVQ 176(R0), F9
+	VFMLA V10.S4, V20.S4, V9.S4
+	FMOVQ 176(R0), F10
+	VFMLA V11.S4, V16.S4, V10.S4
+	VUSHR $1, V12.S4, V11.S4
+	VSUB V11.S4, V12.S4, V12.S4
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bde31 // fmul v17.4s, v17.4s, v11.4s
+	VSHL $23, V12.S4, V12.S4
+	WORD $0x6e2cde31 // fmul v17.4s, v17.4s, v12.4s
+	VUSHR $1, V13.S4, V11.S4
+	VSUB V11.S4, V13.S4, V13.S4
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bdd08 // fmul v8.4s, v8.4s, v11.4s
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd08 // fmul v8.4s, v8.4s, v13.4s
+	VUSHR $1, V14.S4, V11.S4
+	VSUB V11.S4, V14.S4, V14.S4
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	VSHL $23, V14.S4, V14.S4
+	WORD $0x6e2edd29 // fmul v9.4s, v9.4s, v14.4s
+	VUSHR $1, V15.S4, V11.S4
+	VSUB V11.S4, V15.S4, V15.S4
+	VSHL $23, V11.S4, V11.S4
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
 	VSHL $23, V15.S4, V15.S4
-	WORD $0x6e2fdeaf // fmul v15.4s, v21.4s, v15.4s
-	VSHL $23, V16.S4, V16.S4
-	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
-	VUSHR $1, V17.S4, V16.S4
-	VSUB V16.S4, V17.S4, V17.S4
-	VSHL $23, V16.S4, V16.S4
-	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
-	VSHL $23, V17.S4, V16.S4
-	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
-	VUSHR $1, V18.S4, V16.S4
-	VSUB V16.S4, V18.S4, V17.S4
-	VSHL $23, V16.S4, V16.S4
-	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
-	VSHL $23, V17.S4, V16.S4
-	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
-	VUSHR $1, V19.S4, V16.S4
-	VSUB V16.S4, V19.S4, V17.S4
-	VSHL $23, V16.S4, V16.S4
-	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
-	VSHL $23, V17.S4, V16.S4
-	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
-	WORD $0x4ea8d510 // fsub v16.4s, v8.4s, v8.4s
-	WORD $0x4e30d5ef // fadd v15.4s, v15.4s, v16.4s
-	WORD $0x6e26e510 // fcmge v16.4s, v8.4s, v6.4s
-	WORD $0x4e27d508 // fadd v8.4s, v8.4s, v7.4s
-	VBIT V16.B16, V8.B16, V15.B16
-	WORD $0x4ea9d528 // fsub v8.4s, v9.4s, v9.4s
-	WORD $0x4e28d588 // fadd v8.4s, v12.4s, v8.4s
-	WORD $0x6e26e52c // fcmge v12.4s, v9.4s, v6.4s
-	WORD $0x4e27d529 // fadd v9.4s, v9.4s, v7.4s
-	VBIT V12.B16, V9.B16, V8.B16
-	WORD $0x4eaad549 // fsub v9.4s, v10.4s, v10.4s
-	WORD $0x4e29d5a9 // fadd v9.4s, v13.4s, v9.4s
-	WORD $0x6e26e54c // fcmge v12.4s, v10.4s, v6.4s
-	WORD $0x4e27d54a // fadd v10.4s, v10.4s, v7.4s
-	VBIT V12.B16, V10.B16, V9.B16
-	WORD $0x4eabd56a // fsub v10.4s, v11.4s, v11.4s
-	WORD $0x4e2ad5ca // fadd v10.4s, v14.4s, v10.4s
-	WORD $0x6e26e56c // fcmge v12.4s, v11.4s, v6.4s
+	WORD $0x6e2fdd4a // fmul v10.4s, v10.4s, v15.4s
+	FLDPQ 0(R2), (F11, F12)
+	FLDPQ 32(R2), (F13, F14)
+	WORD $0x4eabd56f // fsub v15.4s, v11.4s, v11.4s
+	WORD $0x4e2fd631 // fadd v17.4s, v17.4s, v15.4s
+	WORD $0x6e26e56f // fcmge v15.4s, v11.4s, v6.4s
 	WORD $0x4e27d56b // fadd v11.4s, v11.4s, v7.4s
-	VBIT V12.B16, V11.B16, V10.B16
-	FSTPQ (F15, F8), 0(R1)
+	VBIT V15.B16, V11.B16, V17.B16
+	WORD $0x4eacd58b // fsub v11.4s, v12.4s, v12.4s
+	WORD $0x4e2bd508 // fadd v8.4s, v8.4s, v11.4s
+	WORD $0x6e26e58b // fcmge v11.4s, v12.4s, v6.4s
+	WORD $0x4e27d58c // fadd v12.4s, v12.4s, v7.4s
+	VBIT V11.B16, V12.B16, V8.B16
+	WORD $0x4eadd5ab // fsub v11.4s, v13.4s, v13.4s
+	WORD $0x4e2bd529 // fadd v9.4s, v9.4s, v11.4s
+	WORD $0x6e26e5ab // fcmge v11.4s, v13.4s, v6.4s
+	WORD $0x4e27d5ad // fadd v13.4s, v13.4s, v7.4s
+	VBIT V11.B16, V13.B16, V9.B16
+	WORD $0x4eaed5cb // fsub v11.4s, v14.4s, v14.4s
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	WORD $0x6e26e5cb // fcmge v11.4s, v14.4s, v6.4s
+	WORD $0x4e27d5ce // fadd v14.4s, v14.4s, v7.4s
+	VBIT V11.B16, V14.B16, V10.B16
+	FSTPQ (F17, F8), 0(R1)
 	FSTPQ (F9, F10), 32(R1)
 	ADD $64, R2
 	ADD $64, R1
@@ -1057,38 +1059,39 @@ block16End:
 	BLT block4End
 block4:
 	FMOVQ 0(R2), F8
-	WORD $0x4ea1f509 // fmin v9.4s, v8.4s, v1.4s
-	WORD $0x4e20f529 // fmax v9.4s, v9.4s, v0.4s
-	VMOV V3.B16, V10.B16
-	VFMLA V2.S4, V9.S4, V10.S4
-	WORD $0x4ea3d54b // fsub v11.4s, v10.4s, v3.4s
-	VFMLS V4.S4, V11.S4, V9.S4
-	VFMLS V5.S4, V11.S4, V9.S4
-	FMOVQ 96(R0), F11
-	FMOVQ 112(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
-	FMOVQ 128(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	FMOVQ 144(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
-	FMOVQ 160(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	FMOVQ 176(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	WORD $0x4ea8f428 // fmin v8.4s, v1.4s, v8.4s
+	WORD $0x4e28f408 // fmax v8.4s, v0.4s, v8.4s
+	VMOV V3.B16, V9.B16
+	VFMLA V2.S4, V8.S4, V9.S4
+	WORD $0x4ea3d52a // fsub v10.4s, v9.4s, v3.4s
+	VFMLS V4.S4, V10.S4, V8.S4
+	VFMLS V5.S4, V10.S4, V8.S4
+	FMOVQ 96(R0), F10
+	FMOVQ 112(R0), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 128(R0), F10
+	VFMLA V8.S4, V11.S4, V10.S4
+	FMOVQ 144(R0), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 160(R0), F10
+	VFMLA V8.S4, V11.S4, V10.S4
 	FMOVQ 176(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	VUSHR $1, V10.S4, V9.S4
-	VSUB V9.S4, V10.S4, V10.S4
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 176(R0), F10
+	VFMLA V8.S4, V11.S4, V10.S4
+	VUSHR $1, V9.S4, V8.S4
+	VSUB V8.S4, V9.S4, V9.S4
+	VSHL $23, V8.S4, V8.S4
+	WORD $0x6e28dd4a // fmul v10.4s, v10.4s, v8.4s
 	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dd69 // fmul v9.4s, v11.4s, v9.4s
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	WORD $0x4ea8d50a // fsub v10.4s, v8.4s, v8.4s
-	WORD $0x4e2ad529 // fadd v9.4s, v9.4s, v10.4s
-	WORD $0x6e26e50a // fcmge v10.4s, v8.4s, v6.4s
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	FMOVQ 0(R2), F8
+	WORD $0x4ea8d509 // fsub v9.4s, v8.4s, v8.4s
+	WORD $0x4e29d54a // fadd v10.4s, v10.4s, v9.4s
+	WORD $0x6e26e509 // fcmge v9.4s, v8.4s, v6.4s
 	WORD $0x4e27d508 // fadd v8.4s, v8.4s, v7.4s
-	VBIT V10.B16, V8.B16, V9.B16
-	FMOVQ F9, 0(R1)
+	VBIT V9.B16, V8.B16, V10.B16
+	FMOVQ F10, 0(R1)
 	ADD $16, R2
 	ADD $16, R1
 	SUB $4, R3
@@ -1099,38 +1102,39 @@ block4End:
 	BLT block1End
 block1:
 	VLD1R (R2), [V8.S4]
-	WORD $0x4ea1f509 // fmin v9.4s, v8.4s, v1.4s
-	WORD $0x4e20f529 // fmax v9.4s, v9.4s, v0.4s
-	VMOV V3.B16, V10.B16
-	VFMLA V2.S4, V9.S4, V10.S4
-	WORD $0x4ea3d54b // fsub v11.4s, v10.4s, v3.4s
-	VFMLS V4.S4, V11.S4, V9.S4
-	VFMLS V5.S4, V11.S4, V9.S4
-	FMOVQ 96(R0), F11
-	FMOVQ 112(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
-	FMOVQ 128(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	FMOVQ 144(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
-	FMOVQ 160(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	FMOVQ 176(R0), F12
-	VFMLA V9.S4, V11.S4, V12.S4
+	WORD $0x4ea8f428 // fmin v8.4s, v1.4s, v8.4s
+	WORD $0x4e28f408 // fmax v8.4s, v0.4s, v8.4s
+	VMOV V3.B16, V9.B16
+	VFMLA V2.S4, V8.S4, V9.S4
+	WORD $0x4ea3d52a // fsub v10.4s, v9.4s, v3.4s
+	VFMLS V4.S4, V10.S4, V8.S4
+	VFMLS V5.S4, V10.S4, V8.S4
+	FMOVQ 96(R0), F10
+	FMOVQ 112(R0), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 128(R0), F10
+	VFMLA V8.S4, V11.S4, V10.S4
+	FMOVQ 144(R0), F11
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 160(R0), F10
+	VFMLA V8.S4, V11.S4, V10.S4
 	FMOVQ 176(R0), F11
-	VFMLA V9.S4, V12.S4, V11.S4
-	VUSHR $1, V10.S4, V9.S4
-	VSUB V9.S4, V10.S4, V10.S4
+	VFMLA V8.S4, V10.S4, V11.S4
+	FMOVQ 176(R0), F10
+	VFMLA V8.S4, V11.S4, V10.S4
+	VUSHR $1, V9.S4, V8.S4
+	VSUB V8.S4, V9.S4, V9.S4
+	VSHL $23, V8.S4, V8.S4
+	WORD $0x6e28dd4a // fmul v10.4s, v10.4s, v8.4s
 	VSHL $23, V9.S4, V9.S4
-	WORD $0x6e29dd69 // fmul v9.4s, v11.4s, v9.4s
-	VSHL $23, V10.S4, V10.S4
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	WORD $0x4ea8d50a // fsub v10.4s, v8.4s, v8.4s
-	WORD $0x4e2ad529 // fadd v9.4s, v9.4s, v10.4s
-	WORD $0x6e26e50a // fcmge v10.4s, v8.4s, v6.4s
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	VLD1R (R2), [V8.S4]
+	WORD $0x4ea8d509 // fsub v9.4s, v8.4s, v8.4s
+	WORD $0x4e29d54a // fadd v10.4s, v10.4s, v9.4s
+	WORD $0x6e26e509 // fcmge v9.4s, v8.4s, v6.4s
 	WORD $0x4e27d508 // fadd v8.4s, v8.4s, v7.4s
-	VBIT V10.B16, V8.B16, V9.B16
-	FMOVS F9, 0(R1)
+	VBIT V9.B16, V8.B16, V10.B16
+	FMOVS F10, 0(R1)
 	ADD $4, R2
 	ADD $4, R1
 	SUB $1, R3
@@ -1149,8 +1153,8 @@ TEXT ·cosF32NEON(SB), NOSPLIT, $0-32
 	FMOVQ 208(R0), F1
 	FMOVQ 224(R0), F2
 	FMOVQ 160(R0), F3
-	FMOVQ 176(R0), F4
-	FMOVQ 240(R0), F5
+	FMOVQ 240(R0), F4
+	FMOVQ 176(R0), F5
 	FMOVQ 256(R0), F6
 	FMOVQ 272(R0), F7
 	FMOVQ 288(R0), F8
@@ -1172,33 +1176,33 @@ block16:
 	WORD $0x6eb1a9ce // uminv s14, v14.4s
 	FMOVS F14, R5
 	CBZ R5, stop
-	VMOV V5.B16, V14.B16
-	VMOV V5.B16, V15.B16
-	VMOV V5.B16, V16.B16
-	VMOV V5.B16, V17.B16
+	VMOV V4.B16, V14.B16
 	VFMLA V1.S4, V10.S4, V14.S4
+	VMOV V4.B16, V15.B16
 	VFMLA V1.S4, V11.S4, V15.S4
+	VMOV V4.B16, V16.B16
 	VFMLA V1.S4, V12.S4, V16.S4
+	VMOV V4.B16, V17.B16
 	VFMLA V1.S4, V13.S4, V17.S4
 	WORD $0x4e22d5ce // fadd v14.4s, v14.4s, v2.4s
 	WORD $0x4e22d5ef // fadd v15.4s, v15.4s, v2.4s
 	WORD $0x4e22d610 // fadd v16.4s, v16.4s, v2.4s
 	WORD $0x4e22d631 // fadd v17.4s, v17.4s, v2.4s
 	WORD $0x4ea2d5d2 // fsub v18.4s, v14.4s, v2.4s
-	WORD $0x4e23d652 // fadd v18.4s, v18.4s, v3.4s
 	WORD $0x4ea2d5f3 // fsub v19.4s, v15.4s, v2.4s
-	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
 	WORD $0x4ea2d614 // fsub v20.4s, v16.4s, v2.4s
-	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
 	WORD $0x4ea2d635 // fsub v21.4s, v17.4s, v2.4s
+	WORD $0x4e23d652 // fadd v18.4s, v18.4s, v3.4s
+	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
+	WORD $0x4e23d694 // fadd v20.4s, v20.4s, v3.4s
 	WORD $0x4e23d6b5 // fadd v21.4s, v21.4s, v3.4s
 	WORD $0x6ea0f94a // fneg v10.4s, v10.4s
-	WORD $0x6ea0f96b // fneg v11.4s, v11.4s
-	WORD $0x6ea0f98c // fneg v12.4s, v12.4s
-	WORD $0x6ea0f9ad // fneg v13.4s, v13.4s
 	VFMLA V7.S4, V18.S4, V10.S4
+	WORD $0x6ea0f96b // fneg v11.4s, v11.4s
 	VFMLA V7.S4, V19.S4, V11.S4
+	WORD $0x6ea0f98c // fneg v12.4s, v12.4s
 	VFMLA V7.S4, V20.S4, V12.S4
+	WORD $0x6ea0f9ad // fneg v13.4s, v13.4s
 	VFMLA V7.S4, V21.S4, V13.S4
 	VFMLA V8.S4, V18.S4, V10.S4
 	VFMLA V8.S4, V19.S4, V11.S4
@@ -1245,22 +1249,22 @@ block16:
 	VFMLA V22.S4, V19.S4, V11.S4
 	VFMLA V23.S4, V20.S4, V12.S4
 	VFMLA V24.S4, V21.S4, V13.S4
-	WORD $0x4ea4f54a // fmin v10.4s, v10.4s, v4.4s
+	WORD $0x4ea5f54a // fmin v10.4s, v10.4s, v5.4s
 	WORD $0x4e26f54a // fmax v10.4s, v10.4s, v6.4s
-	VSHL $31, V14.S4, V14.S4
-	VEOR V14.B16, V10.B16, V10.B16
-	WORD $0x4ea4f56b // fmin v11.4s, v11.4s, v4.4s
+	WORD $0x4ea5f56b // fmin v11.4s, v11.4s, v5.4s
 	WORD $0x4e26f56b // fmax v11.4s, v11.4s, v6.4s
-	VSHL $31, V15.S4, V14.S4
-	VEOR V14.B16, V11.B16, V11.B16
-	WORD $0x4ea4f58c // fmin v12.4s, v12.4s, v4.4s
+	WORD $0x4ea5f58c // fmin v12.4s, v12.4s, v5.4s
 	WORD $0x4e26f58c // fmax v12.4s, v12.4s, v6.4s
-	VSHL $31, V16.S4, V14.S4
-	VEOR V14.B16, V12.B16, V12.B16
-	WORD $0x4ea4f5ad // fmin v13.4s, v13.4s, v4.4s
+	WORD $0x4ea5f5ad // fmin v13.4s, v13.4s, v5.4s
 	WORD $0x4e26f5ad // fmax v13.4s, v13.4s, v6.4s
-	VSHL $31, V17.S4, V14.S4
-	VEOR V14.B16, V13.B16, V13.B16
+	VSHL $31, V14.S4, V14.S4
+	VSHL $31, V15.S4, V15.S4
+	VSHL $31, V16.S4, V16.S4
+	VSHL $31, V17.S4, V17.S4
+	VEOR V14.B16, V10.B16, V10.B16
+	VEOR V15.B16, V11.B16, V11.B16
+	VEOR V16.B16, V12.B16, V12.B16
+	VEOR V17.B16, V13.B16, V13.B16
 	FSTPQ (F10, F11), 0(R1)
 	FSTPQ (F12, F13), 32(R1)
 	ADD $64, R2
@@ -1278,7 +1282,7 @@ block4:
 	WORD $0x6eb1a96b // uminv s11, v11.4s
 	FMOVS F11, R5
 	CBZ R5, stop
-	VMOV V5.B16, V11.B16
+	VMOV V4.B16, V11.B16
 	VFMLA V1.S4, V10.S4, V11.S4
 	WORD $0x4e22d56b // fadd v11.4s, v11.4s, v2.4s
 	WORD $0x4ea2d56c // fsub v12.4s, v11.4s, v2.4s
@@ -1297,7 +1301,7 @@ block4:
 	VFMLA V12.S4, V13.S4, V14.S4
 	WORD $0x6e2cdd4c // fmul v12.4s, v10.4s, v12.4s
 	VFMLA V14.S4, V12.S4, V10.S4
-	WORD $0x4ea4f54a // fmin v10.4s, v10.4s, v4.4s
+	WORD $0x4ea5f54a // fmin v10.4s, v10.4s, v5.4s
 	WORD $0x4e26f54a // fmax v10.4s, v10.4s, v6.4s
 	VSHL $31, V11.S4, V11.S4
 	VEOR V11.B16, V10.B16, V10.B16
@@ -1317,7 +1321,7 @@ block1:
 	WORD $0x6eb1a96b // uminv s11, v11.4s
 	FMOVS F11, R5
 	CBZ R5, stop
-	VMOV V5.B16, V11.B16
+	VMOV V4.B16, V11.B16
 	VFMLA V1.S4, V10.S4, V11.S4
 	WORD $0x4e22d56b // fadd v11.4s, v11.4s, v2.4s
 	WORD $0x4ea2d56c // fsub v12.4s, v11.4s, v2.4s
@@ -1336,7 +1340,7 @@ block1:
 	VFMLA V12.S4, V13.S4, V14.S4
 	WORD $0x6e2cdd4c // fmul v12.4s, v10.4s, v12.4s
 	VFMLA V14.S4, V12.S4, V10.S4
-	WORD $0x4ea4f54a // fmin v10.4s, v10.4s, v4.4s
+	WORD $0x4ea5f54a // fmin v10.4s, v10.4s, v5.4s
 	WORD $0x4e26f54a // fmax v10.4s, v10.4s, v6.4s
 	VSHL $31, V11.S4, V11.S4
 	VEOR V11.B16, V10.B16, V10.B16
@@ -1406,11 +1410,11 @@ block8:
 	VMOV V5.B16, V19.B16
 	VFMLS V4.S4, V15.S4, V19.S4
 	WORD $0x6e2fddf4 // fmul v20.4s, v15.4s, v15.4s
-	VFMLA V17.S4, V20.S4, V19.S4
+	VFMLA V20.S4, V17.S4, V19.S4
 	VMOV V5.B16, V17.B16
 	VFMLS V4.S4, V16.S4, V17.S4
 	WORD $0x6e30de14 // fmul v20.4s, v16.4s, v16.4s
-	VFMLA V18.S4, V20.S4, V17.S4
+	VFMLA V20.S4, V18.S4, V17.S4
 	FMOVQ 512(R0), F18
 	FMOVQ 528(R0), F20
 	VFMLA V15.S4, V18.S4, V20.S4
@@ -1430,26 +1434,26 @@ block8:
 	VMOV V11.B16, V18.B16
 	VBIT V16.B16, V19.B16, V18.B16
 	VBIT V16.B16, V11.B16, V19.B16
-	VEOR V9.B16, V13.B16, V9.B16
+	VEOR V13.B16, V9.B16, V9.B16
 	VAND V1.B16, V9.B16, V9.B16
-	VEOR V9.B16, V18.B16, V9.B16
-	VEOR V15.B16, V13.B16, V11.B16
-	VAND V1.B16, V11.B16, V11.B16
-	VEOR V11.B16, V19.B16, V11.B16
-	VSHL $31, V14.S4, V13.S4
-	VSHL $30, V14.S4, V14.S4
-	WORD $0x4f2105af // sshr v15.4s, v13.4s, #31
-	VMOV V12.B16, V16.B16
-	VBIT V15.B16, V17.B16, V16.B16
-	VBIT V15.B16, V12.B16, V17.B16
-	VEOR V10.B16, V14.B16, V10.B16
+	VEOR V9.B16, V18.B16, V18.B16
+	VEOR V15.B16, V13.B16, V13.B16
+	VAND V1.B16, V13.B16, V13.B16
+	VEOR V13.B16, V19.B16, V19.B16
+	VSHL $31, V14.S4, V9.S4
+	VSHL $30, V14.S4, V11.S4
+	WORD $0x4f21052d // sshr v13.4s, v9.4s, #31
+	VMOV V12.B16, V14.B16
+	VBIT V13.B16, V17.B16, V14.B16
+	VBIT V13.B16, V12.B16, V17.B16
+	VEOR V11.B16, V10.B16, V10.B16
 	VAND V1.B16, V10.B16, V10.B16
-	VEOR V10.B16, V16.B16, V10.B16
-	VEOR V13.B16, V14.B16, V12.B16
-	VAND V1.B16, V12.B16, V12.B16
-	VEOR V12.B16, V17.B16, V12.B16
-	FSTPQ (F9, F10), 0(R1)
-	FSTPQ (F11, F12), 0(R2)
+	VEOR V10.B16, V14.B16, V14.B16
+	VEOR V9.B16, V11.B16, V11.B16
+	VAND V1.B16, V11.B16, V11.B16
+	VEOR V11.B16, V17.B16, V17.B16
+	FSTPQ (F18, F14), 0(R1)
+	FSTPQ (F19, F17), 0(R2)
 	ADD $32, R3
 	ADD $32, R1
 	ADD $32, R2
@@ -1481,7 +1485,7 @@ block4:
 	VMOV V5.B16, V14.B16
 	VFMLS V4.S4, V12.S4, V14.S4
 	WORD $0x6e2cdd8f // fmul v15.4s, v12.4s, v12.4s
-	VFMLA V13.S4, V15.S4, V14.S4
+	VFMLA V15.S4, V13.S4, V14.S4
 	FMOVQ 512(R0), F13
 	FMOVQ 528(R0), F15
 	VFMLA V12.S4, V13.S4, V15.S4
@@ -1495,14 +1499,14 @@ block4:
 	VMOV V10.B16, V15.B16
 	VBIT V13.B16, V14.B16, V15.B16
 	VBIT V13.B16, V10.B16, V14.B16
-	VEOR V9.B16, V11.B16, V9.B16
+	VEOR V11.B16, V9.B16, V9.B16
 	VAND V1.B16, V9.B16, V9.B16
-	VEOR V9.B16, V15.B16, V9.B16
-	VEOR V12.B16, V11.B16, V10.B16
-	VAND V1.B16, V10.B16, V10.B16
-	VEOR V10.B16, V14.B16, V10.B16
-	FMOVQ F9, 0(R1)
-	FMOVQ F10, 0(R2)
+	VEOR V9.B16, V15.B16, V15.B16
+	VEOR V12.B16, V11.B16, V11.B16
+	VAND V1.B16, V11.B16, V11.B16
+	VEOR V11.B16, V14.B16, V14.B16
+	FMOVQ F15, 0(R1)
+	FMOVQ F14, 0(R2)
 	ADD $16, R3
 	ADD $16, R1
 	ADD $16, R2
@@ -1534,7 +1538,7 @@ block1:
 	VMOV V5.B16, V14.B16
 	VFMLS V4.S4, V12.S4, V14.S4
 	WORD $0x6e2cdd8f // fmul v15.4s, v12.4s, v12.4s
-	VFMLA V13.S4, V15.S4, V14.S4
+	VFMLA V15.S4, V13.S4, V14.S4
 	FMOVQ 512(R0), F13
 	FMOVQ 528(R0), F15
 	VFMLA V12.S4, V13.S4, V15.S4
@@ -1548,14 +1552,14 @@ block1:
 	VMOV V10.B16, V15.B16
 	VBIT V13.B16, V14.B16, V15.B16
 	VBIT V13.B16, V10.B16, V14.B16
-	VEOR V9.B16, V11.B16, V9.B16
+	VEOR V11.B16, V9.B16, V9.B16
 	VAND V1.B16, V9.B16, V9.B16
-	VEOR V9.B16, V15.B16, V9.B16
-	VEOR V12.B16, V11.B16, V10.B16
-	VAND V1.B16, V10.B16, V10.B16
-	VEOR V10.B16, V14.B16, V10.B16
-	FMOVS F9, 0(R1)
-	FMOVS F10, 0(R2)
+	VEOR V9.B16, V15.B16, V15.B16
+	VEOR V12.B16, V11.B16, V11.B16
+	VAND V1.B16, V11.B16, V11.B16
+	VEOR V11.B16, V14.B16, V14.B16
+	FMOVS F15, 0(R1)
+	FMOVS F14, 0(R2)
 	ADD $4, R3
 	ADD $4, R1
 	ADD $4, R2
@@ -1574,103 +1578,104 @@ TEXT ·log1pF32NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD n+16(FP), R3
-	VMOVI $0, V0.B16
-	FMOVQ 176(R0), F0
+	FMOVQ 560(R0), F0
+	FMOVQ 576(R0), F1
+	FMOVQ 176(R0), F2
+	FMOVQ 592(R0), F3
+	FMOVQ 160(R0), F4
+	FMOVQ 608(R0), F5
+	FMOVQ 624(R0), F6
+	FMOVQ 640(R0), F7
+	FMOVQ 64(R0), F8
+	FMOVQ 80(R0), F9
+	FMOVQ 384(R0), F10
+	FMOVQ 256(R0), F11
+	FMOVQ 656(R0), F12
+	FMOVQ 672(R0), F13
+	FMOVQ 688(R0), F14
 	MOVD R3, R3
 	CMP $8, R3
 	BLT block8End
 block8:
-	FLDPQ 0(R2), (F1, F2)
-	FMOVQ 560(R0), F3
-	WORD $0x4e20d424 // fadd v4.4s, v1.4s, v0.4s
-	VADD V3.S4, V4.S4, V4.S4
-	VUSHR $23, V4.S4, V4.S4
-	WORD $0x4e20d445 // fadd v5.4s, v2.4s, v0.4s
-	VADD V3.S4, V5.S4, V3.S4
-	VUSHR $23, V3.S4, V3.S4
-	FMOVQ 576(R0), F5
-	FMOVQ 592(R0), F6
-	VSUB V4.S4, V5.S4, V7.S4
-	VSHL $23, V7.S4, V7.S4
-	VSUB V3.S4, V5.S4, V5.S4
-	VSHL $23, V5.S4, V5.S4
-	FMOVQ 256(R0), F8
-	VFMLA V6.S4, V7.S4, V8.S4
-	WORD $0x6e27dc27 // fmul v7.4s, v1.4s, v7.4s
-	VFMLA V6.S4, V7.S4, V8.S4
-	FMOVQ 256(R0), F7
-	VFMLA V6.S4, V5.S4, V7.S4
-	WORD $0x6e25dc45 // fmul v5.4s, v2.4s, v5.4s
-	VFMLA V6.S4, V5.S4, V7.S4
-	FMOVQ 608(R0), F5
-	FMOVQ 624(R0), F6
-	VORR V5.B16, V4.B16, V4.B16
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	VORR V5.B16, V3.B16, V3.B16
-	WORD $0x4ea6d463 // fsub v3.4s, v3.4s, v6.4s
-	FMOVQ 640(R0), F5
-	FMOVQ 160(R0), F6
-	WORD $0x4e25d509 // fadd v9.4s, v8.4s, v5.4s
-	WORD $0x6e29fd09 // fdiv v9.4s, v8.4s, v9.4s
-	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
-	WORD $0x6e25fce5 // fdiv v5.4s, v7.4s, v5.4s
-	WORD $0x6e29dd2a // fmul v10.4s, v9.4s, v9.4s
-	WORD $0x6e25dcab // fmul v11.4s, v5.4s, v5.4s
-	WORD $0x6e26dd0c // fmul v12.4s, v8.4s, v6.4s
-	WORD $0x6e28dd8c // fmul v12.4s, v12.4s, v8.4s
-	WORD $0x6e26dce6 // fmul v6.4s, v7.4s, v6.4s
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVQ 656(R0), F13
-	FMOVQ 672(R0), F14
-	VFMLA V10.S4, V13.S4, V14.S4
-	FMOVQ 672(R0), F15
-	VFMLA V11.S4, V13.S4, V15.S4
-	FMOVQ 688(R0), F13
-	VFMLA V10.S4, V14.S4, V13.S4
-	FMOVQ 688(R0), F14
-	VFMLA V11.S4, V15.S4, V14.S4
-	FMOVQ 704(R0), F15
-	VFMLA V10.S4, V13.S4, V15.S4
-	FMOVQ 704(R0), F13
-	VFMLA V11.S4, V14.S4, V13.S4
-	FMOVQ 64(R0), F14
-	FMOVQ 80(R0), F16
-	FMOVQ 384(R0), F17
-	FMOVQ 720(R0), F18
-	FMOVQ 736(R0), F19
-	FMOVQ 256(R0), F20
-	FMOVQ 752(R0), F21
-	VMOV V12.B16, V22.B16
-	VFMLA V10.S4, V15.S4, V22.S4
-	WORD $0x6e30dc8a // fmul v10.4s, v4.4s, v16.4s
-	VFMLA V9.S4, V22.S4, V10.S4
-	WORD $0x4eaad589 // fsub v9.4s, v12.4s, v10.4s
-	WORD $0x4ea9d508 // fsub v8.4s, v8.4s, v9.4s
-	VFMLA V14.S4, V4.S4, V8.S4
-	VAND V17.B16, V1.B16, V4.B16
-	VORR V4.B16, V8.B16, V8.B16
-	WORD $0x4e32e424 // fcmeq v4.4s, v1.4s, v18.4s
-	VBIT V4.B16, V1.B16, V8.B16
-	WORD $0x6ea1e684 // fcmgt v4.4s, v20.4s, v1.4s
-	VBIT V4.B16, V21.B16, V8.B16
-	WORD $0x4e34e421 // fcmeq v1.4s, v1.4s, v20.4s
-	VBIT V1.B16, V19.B16, V8.B16
-	VMOV V6.B16, V1.B16
-	VFMLA V11.S4, V13.S4, V1.S4
-	WORD $0x6e30dc64 // fmul v4.4s, v3.4s, v16.4s
-	VFMLA V5.S4, V1.S4, V4.S4
-	WORD $0x4ea4d4c1 // fsub v1.4s, v6.4s, v4.4s
-	WORD $0x4ea1d4e1 // fsub v1.4s, v7.4s, v1.4s
-	VFMLA V14.S4, V3.S4, V1.S4
-	VAND V17.B16, V2.B16, V3.B16
-	VORR V3.B16, V1.B16, V1.B16
-	WORD $0x4e32e443 // fcmeq v3.4s, v2.4s, v18.4s
-	VBIT V3.B16, V2.B16, V1.B16
-	WORD $0x6ea2e683 // fcmgt v3.4s, v20.4s, v2.4s
-	VBIT V3.B16, V21.B16, V1.B16
-	WORD $0x4e34e442 // fcmeq v2.4s, v2.4s, v20.4s
-	VBIT V2.B16, V19.B16, V1.B16
-	FSTPQ (F8, F1), 0(R1)
+	FLDPQ 0(R2), (F15, F16)
+	WORD $0x4e22d5f1 // fadd v17.4s, v15.4s, v2.4s
+	WORD $0x4e22d612 // fadd v18.4s, v16.4s, v2.4s
+	VADD V0.S4, V17.S4, V17.S4
+	VADD V0.S4, V18.S4, V18.S4
+	VUSHR $23, V17.S4, V17.S4
+	VUSHR $23, V18.S4, V18.S4
+	VMOV V1.B16, V19.B16
+	VMOV V1.B16, V20.B16
+	VSUB V17.S4, V19.S4, V19.S4
+	VSUB V18.S4, V20.S4, V20.S4
+	VSHL $23, V19.S4, V19.S4
+	VSHL $23, V20.S4, V20.S4
+	WORD $0x6e33ddf5 // fmul v21.4s, v15.4s, v19.4s
+	WORD $0x6e34de16 // fmul v22.4s, v16.4s, v20.4s
+	VMOV V11.B16, V23.B16
+	VFMLA V3.S4, V19.S4, V23.S4
+	VMOV V11.B16, V19.B16
+	VFMLA V3.S4, V20.S4, V19.S4
+	VFMLA V3.S4, V21.S4, V23.S4
+	VFMLA V3.S4, V22.S4, V19.S4
+	VORR V6.B16, V17.B16, V17.B16
+	VORR V6.B16, V18.B16, V18.B16
+	WORD $0x4ea7d631 // fsub v17.4s, v17.4s, v7.4s
+	WORD $0x4ea7d652 // fsub v18.4s, v18.4s, v7.4s
+	WORD $0x4e25d6f4 // fadd v20.4s, v23.4s, v5.4s
+	WORD $0x4e25d675 // fadd v21.4s, v19.4s, v5.4s
+	WORD $0x6e34fef4 // fdiv v20.4s, v23.4s, v20.4s
+	WORD $0x6e35fe75 // fdiv v21.4s, v19.4s, v21.4s
+	WORD $0x6e34de96 // fmul v22.4s, v20.4s, v20.4s
+	WORD $0x6e35deb8 // fmul v24.4s, v21.4s, v21.4s
+	WORD $0x6e24def9 // fmul v25.4s, v23.4s, v4.4s
+	WORD $0x6e24de7a // fmul v26.4s, v19.4s, v4.4s
+	WORD $0x6e37df39 // fmul v25.4s, v25.4s, v23.4s
+	WORD $0x6e33df5a // fmul v26.4s, v26.4s, v19.4s
+	FMOVQ 704(R0), F27
+	FMOVQ 720(R0), F28
+	VFMLA V22.S4, V27.S4, V28.S4
+	FMOVQ 720(R0), F29
+	VFMLA V24.S4, V27.S4, V29.S4
+	FMOVQ 736(R0), F27
+	VFMLA V22.S4, V28.S4, V27.S4
+	FMOVQ 736(R0), F28
+	VFMLA V24.S4, V29.S4, V28.S4
+	FMOVQ 752(R0), F29
+	VFMLA V22.S4, V27.S4, V29.S4
+	FMOVQ 752(R0), F27
+	VFMLA V24.S4, V28.S4, V27.S4
+	VMOV V25.B16, V28.B16
+	VFMLA V22.S4, V29.S4, V28.S4
+	VMOV V26.B16, V22.B16
+	VFMLA V24.S4, V27.S4, V22.S4
+	WORD $0x6e29de38 // fmul v24.4s, v17.4s, v9.4s
+	WORD $0x6e29de5b // fmul v27.4s, v18.4s, v9.4s
+	VFMLA V20.S4, V28.S4, V24.S4
+	VFMLA V21.S4, V22.S4, V27.S4
+	WORD $0x4eb8d739 // fsub v25.4s, v25.4s, v24.4s
+	WORD $0x4ebbd75a // fsub v26.4s, v26.4s, v27.4s
+	WORD $0x4eb9d6f7 // fsub v23.4s, v23.4s, v25.4s
+	WORD $0x4ebad673 // fsub v19.4s, v19.4s, v26.4s
+	VFMLA V8.S4, V17.S4, V23.S4
+	VFMLA V8.S4, V18.S4, V19.S4
+	VAND V10.B16, V15.B16, V17.B16
+	VAND V10.B16, V16.B16, V18.B16
+	VORR V17.B16, V23.B16, V23.B16
+	VORR V18.B16, V19.B16, V19.B16
+	WORD $0x4e2ce5f1 // fcmeq v17.4s, v15.4s, v12.4s
+	VBIT V17.B16, V15.B16, V23.B16
+	WORD $0x6eafe571 // fcmgt v17.4s, v11.4s, v15.4s
+	VBIT V17.B16, V14.B16, V23.B16
+	WORD $0x4e2be5ef // fcmeq v15.4s, v15.4s, v11.4s
+	VBIT V15.B16, V13.B16, V23.B16
+	WORD $0x4e2ce60f // fcmeq v15.4s, v16.4s, v12.4s
+	VBIT V15.B16, V16.B16, V19.B16
+	WORD $0x6eb0e56f // fcmgt v15.4s, v11.4s, v16.4s
+	VBIT V15.B16, V14.B16, V19.B16
+	WORD $0x4e2be60f // fcmeq v15.4s, v16.4s, v11.4s
+	VBIT V15.B16, V13.B16, V19.B16
+	FSTPQ (F23, F19), 0(R1)
 	ADD $32, R2
 	ADD $32, R1
 	SUB $8, R3
@@ -1680,60 +1685,47 @@ block8End:
 	CMP $4, R3
 	BLT block4End
 block4:
-	FMOVQ 0(R2), F1
-	FMOVQ 560(R0), F2
-	WORD $0x4e20d423 // fadd v3.4s, v1.4s, v0.4s
-	VADD V2.S4, V3.S4, V2.S4
-	VUSHR $23, V2.S4, V2.S4
-	FMOVQ 576(R0), F3
-	FMOVQ 592(R0), F4
-	VSUB V2.S4, V3.S4, V3.S4
-	VSHL $23, V3.S4, V3.S4
-	FMOVQ 256(R0), F5
-	VFMLA V4.S4, V3.S4, V5.S4
-	WORD $0x6e23dc23 // fmul v3.4s, v1.4s, v3.4s
-	VFMLA V4.S4, V3.S4, V5.S4
-	FMOVQ 608(R0), F3
-	FMOVQ 624(R0), F4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
-	FMOVQ 640(R0), F3
-	FMOVQ 160(R0), F4
-	WORD $0x4e23d4a3 // fadd v3.4s, v5.4s, v3.4s
-	WORD $0x6e23fca3 // fdiv v3.4s, v5.4s, v3.4s
-	WORD $0x6e23dc66 // fmul v6.4s, v3.4s, v3.4s
-	WORD $0x6e24dca4 // fmul v4.4s, v5.4s, v4.4s
-	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
-	FMOVQ 656(R0), F7
-	FMOVQ 672(R0), F8
-	VFMLA V6.S4, V7.S4, V8.S4
-	FMOVQ 688(R0), F7
-	VFMLA V6.S4, V8.S4, V7.S4
-	FMOVQ 704(R0), F8
-	VFMLA V6.S4, V7.S4, V8.S4
-	FMOVQ 64(R0), F7
-	FMOVQ 80(R0), F9
-	FMOVQ 384(R0), F10
-	FMOVQ 720(R0), F11
-	FMOVQ 736(R0), F12
-	FMOVQ 256(R0), F13
-	FMOVQ 752(R0), F14
-	VMOV V4.B16, V15.B16
-	VFMLA V6.S4, V8.S4, V15.S4
-	WORD $0x6e29dc46 // fmul v6.4s, v2.4s, v9.4s
-	VFMLA V3.S4, V15.S4, V6.S4
-	WORD $0x4ea6d483 // fsub v3.4s, v4.4s, v6.4s
-	WORD $0x4ea3d4a3 // fsub v3.4s, v5.4s, v3.4s
-	VFMLA V7.S4, V2.S4, V3.S4
-	VAND V10.B16, V1.B16, V2.B16
-	VORR V2.B16, V3.B16, V3.B16
-	WORD $0x4e2be422 // fcmeq v2.4s, v1.4s, v11.4s
-	VBIT V2.B16, V1.B16, V3.B16
-	WORD $0x6ea1e5a2 // fcmgt v2.4s, v13.4s, v1.4s
-	VBIT V2.B16, V14.B16, V3.B16
-	WORD $0x4e2de421 // fcmeq v1.4s, v1.4s, v13.4s
-	VBIT V1.B16, V12.B16, V3.B16
-	FMOVQ F3, 0(R1)
+	FMOVQ 0(R2), F15
+	WORD $0x4e22d5f0 // fadd v16.4s, v15.4s, v2.4s
+	VADD V0.S4, V16.S4, V16.S4
+	VUSHR $23, V16.S4, V16.S4
+	VMOV V1.B16, V17.B16
+	VSUB V16.S4, V17.S4, V17.S4
+	VSHL $23, V17.S4, V17.S4
+	WORD $0x6e31ddf2 // fmul v18.4s, v15.4s, v17.4s
+	VMOV V11.B16, V19.B16
+	VFMLA V3.S4, V17.S4, V19.S4
+	VFMLA V3.S4, V18.S4, V19.S4
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ea7d610 // fsub v16.4s, v16.4s, v7.4s
+	WORD $0x4e25d671 // fadd v17.4s, v19.4s, v5.4s
+	WORD $0x6e31fe71 // fdiv v17.4s, v19.4s, v17.4s
+	WORD $0x6e31de32 // fmul v18.4s, v17.4s, v17.4s
+	WORD $0x6e24de74 // fmul v20.4s, v19.4s, v4.4s
+	WORD $0x6e33de94 // fmul v20.4s, v20.4s, v19.4s
+	FMOVQ 704(R0), F21
+	FMOVQ 720(R0), F22
+	VFMLA V18.S4, V21.S4, V22.S4
+	FMOVQ 736(R0), F21
+	VFMLA V18.S4, V22.S4, V21.S4
+	FMOVQ 752(R0), F22
+	VFMLA V18.S4, V21.S4, V22.S4
+	VMOV V20.B16, V21.B16
+	VFMLA V18.S4, V22.S4, V21.S4
+	WORD $0x6e29de12 // fmul v18.4s, v16.4s, v9.4s
+	VFMLA V17.S4, V21.S4, V18.S4
+	WORD $0x4eb2d694 // fsub v20.4s, v20.4s, v18.4s
+	WORD $0x4eb4d673 // fsub v19.4s, v19.4s, v20.4s
+	VFMLA V8.S4, V16.S4, V19.S4
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V19.B16, V19.B16
+	WORD $0x4e2ce5f0 // fcmeq v16.4s, v15.4s, v12.4s
+	VBIT V16.B16, V15.B16, V19.B16
+	WORD $0x6eafe570 // fcmgt v16.4s, v11.4s, v15.4s
+	VBIT V16.B16, V14.B16, V19.B16
+	WORD $0x4e2be5ef // fcmeq v15.4s, v15.4s, v11.4s
+	VBIT V15.B16, V13.B16, V19.B16
+	FMOVQ F19, 0(R1)
 	ADD $16, R2
 	ADD $16, R1
 	SUB $4, R3
@@ -1743,60 +1735,47 @@ block4End:
 	CMP $1, R3
 	BLT block1End
 block1:
-	VLD1R (R2), [V1.S4]
-	FMOVQ 560(R0), F2
-	WORD $0x4e20d423 // fadd v3.4s, v1.4s, v0.4s
-	VADD V2.S4, V3.S4, V2.S4
-	VUSHR $23, V2.S4, V2.S4
-	FMOVQ 576(R0), F3
-	FMOVQ 592(R0), F4
-	VSUB V2.S4, V3.S4, V3.S4
-	VSHL $23, V3.S4, V3.S4
-	FMOVQ 256(R0), F5
-	VFMLA V4.S4, V3.S4, V5.S4
-	WORD $0x6e23dc23 // fmul v3.4s, v1.4s, v3.4s
-	VFMLA V4.S4, V3.S4, V5.S4
-	FMOVQ 608(R0), F3
-	FMOVQ 624(R0), F4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
-	FMOVQ 640(R0), F3
-	FMOVQ 160(R0), F4
-	WORD $0x4e23d4a3 // fadd v3.4s, v5.4s, v3.4s
-	WORD $0x6e23fca3 // fdiv v3.4s, v5.4s, v3.4s
-	WORD $0x6e23dc66 // fmul v6.4s, v3.4s, v3.4s
-	WORD $0x6e24dca4 // fmul v4.4s, v5.4s, v4.4s
-	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
-	FMOVQ 656(R0), F7
-	FMOVQ 672(R0), F8
-	VFMLA V6.S4, V7.S4, V8.S4
-	FMOVQ 688(R0), F7
-	VFMLA V6.S4, V8.S4, V7.S4
-	FMOVQ 704(R0), F8
-	VFMLA V6.S4, V7.S4, V8.S4
-	FMOVQ 64(R0), F7
-	FMOVQ 80(R0), F9
-	FMOVQ 384(R0), F10
-	FMOVQ 720(R0), F11
-	FMOVQ 736(R0), F12
-	FMOVQ 256(R0), F13
-	FMOVQ 752(R0), F14
-	VMOV V4.B16, V15.B16
-	VFMLA V6.S4, V8.S4, V15.S4
-	WORD $0x6e29dc46 // fmul v6.4s, v2.4s, v9.4s
-	VFMLA V3.S4, V15.S4, V6.S4
-	WORD $0x4ea6d483 // fsub v3.4s, v4.4s, v6.4s
-	WORD $0x4ea3d4a3 // fsub v3.4s, v5.4s, v3.4s
-	VFMLA V7.S4, V2.S4, V3.S4
-	VAND V10.B16, V1.B16, V2.B16
-	VORR V2.B16, V3.B16, V3.B16
-	WORD $0x4e2be422 // fcmeq v2.4s, v1.4s, v11.4s
-	VBIT V2.B16, V1.B16, V3.B16
-	WORD $0x6ea1e5a2 // fcmgt v2.4s, v13.4s, v1.4s
-	VBIT V2.B16, V14.B16, V3.B16
-	WORD $0x4e2de421 // fcmeq v1.4s, v1.4s, v13.4s
-	VBIT V1.B16, V12.B16, V3.B16
-	FMOVS F3, 0(R1)
+	VLD1R (R2), [V15.S4]
+	WORD $0x4e22d5f0 // fadd v16.4s, v15.4s, v2.4s
+	VADD V0.S4, V16.S4, V16.S4
+	VUSHR $23, V16.S4, V16.S4
+	VMOV V1.B16, V17.B16
+	VSUB V16.S4, V17.S4, V17.S4
+	VSHL $23, V17.S4, V17.S4
+	WORD $0x6e31ddf2 // fmul v18.4s, v15.4s, v17.4s
+	VMOV V11.B16, V19.B16
+	VFMLA V3.S4, V17.S4, V19.S4
+	VFMLA V3.S4, V18.S4, V19.S4
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ea7d610 // fsub v16.4s, v16.4s, v7.4s
+	WORD $0x4e25d671 // fadd v17.4s, v19.4s, v5.4s
+	WORD $0x6e31fe71 // fdiv v17.4s, v19.4s, v17.4s
+	WORD $0x6e31de32 // fmul v18.4s, v17.4s, v17.4s
+	WORD $0x6e24de74 // fmul v20.4s, v19.4s, v4.4s
+	WORD $0x6e33de94 // fmul v20.4s, v20.4s, v19.4s
+	FMOVQ 704(R0), F21
+	FMOVQ 720(R0), F22
+	VFMLA V18.S4, V21.S4, V22.S4
+	FMOVQ 736(R0), F21
+	VFMLA V18.S4, V22.S4, V21.S4
+	FMOVQ 752(R0), F22
+	VFMLA V18.S4, V21.S4, V22.S4
+	VMOV V20.B16, V21.B16
+	VFMLA V18.S4, V22.S4, V21.S4
+	WORD $0x6e29de12 // fmul v18.4s, v16.4s, v9.4s
+	VFMLA V17.S4, V21.S4, V18.S4
+	WORD $0x4eb2d694 // fsub v20.4s, v20.4s, v18.4s
+	WORD $0x4eb4d673 // fsub v19.4s, v19.4s, v20.4s
+	VFMLA V8.S4, V16.S4, V19.S4
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V19.B16, V19.B16
+	WORD $0x4e2ce5f0 // fcmeq v16.4s, v15.4s, v12.4s
+	VBIT V16.B16, V15.B16, V19.B16
+	WORD $0x6eafe570 // fcmgt v16.4s, v11.4s, v15.4s
+	VBIT V16.B16, V14.B16, V19.B16
+	WORD $0x4e2be5ef // fcmeq v15.4s, v15.4s, v11.4s
+	VBIT V15.B16, V13.B16, V19.B16
+	FMOVS F19, 0(R1)
 	ADD $4, R2
 	ADD $4, R1
 	SUB $1, R3
@@ -1811,113 +1790,115 @@ TEXT ·logELUF32NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD n+16(FP), R3
-	VMOVI $0, V0.B16
-	FMOVQ 176(R0), F1
+	FMOVQ 560(R0), F0
+	FMOVQ 576(R0), F1
+	FMOVQ 176(R0), F2
+	FMOVQ 592(R0), F3
+	FMOVQ 160(R0), F4
+	FMOVQ 608(R0), F5
+	FMOVQ 624(R0), F6
+	FMOVQ 640(R0), F7
+	FMOVQ 64(R0), F8
+	FMOVQ 80(R0), F9
+	FMOVQ 384(R0), F10
+	FMOVQ 256(R0), F11
+	FMOVQ 656(R0), F12
+	FMOVQ 672(R0), F13
+	FMOVQ 688(R0), F14
 	MOVD R3, R3
 	CMP $8, R3
 	BLT block8End
 block8:
-	FLDPQ 0(R2), (F2, F3)
-	WORD $0x4ea0f444 // fmin v4.4s, v2.4s, v0.4s
-	WORD $0x4ea0f465 // fmin v5.4s, v3.4s, v0.4s
-	WORD $0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
-	WORD $0x4e20f463 // fmax v3.4s, v3.4s, v0.4s
-	FMOVQ 560(R0), F6
-	WORD $0x4e21d447 // fadd v7.4s, v2.4s, v1.4s
-	VADD V6.S4, V7.S4, V7.S4
-	VUSHR $23, V7.S4, V7.S4
-	WORD $0x4e21d468 // fadd v8.4s, v3.4s, v1.4s
-	VADD V6.S4, V8.S4, V6.S4
-	VUSHR $23, V6.S4, V6.S4
-	FMOVQ 576(R0), F8
-	FMOVQ 592(R0), F9
-	VSUB V7.S4, V8.S4, V10.S4
-	VSHL $23, V10.S4, V10.S4
-	VSUB V6.S4, V8.S4, V8.S4
-	VSHL $23, V8.S4, V8.S4
-	FMOVQ 256(R0), F11
-	VFMLA V9.S4, V10.S4, V11.S4
-	WORD $0x6e2adc4a // fmul v10.4s, v2.4s, v10.4s
-	VFMLA V9.S4, V10.S4, V11.S4
-	FMOVQ 256(R0), F10
-	VFMLA V9.S4, V8.S4, V10.S4
-	WORD $0x6e28dc68 // fmul v8.4s, v3.4s, v8.4s
-	VFMLA V9.S4, V8.S4, V10.S4
-	FMOVQ 608(R0), F8
-	FMOVQ 624(R0), F9
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
-	VORR V8.B16, V6.B16, V6.B16
-	WORD $0x4ea9d4c6 // fsub v6.4s, v6.4s, v9.4s
-	FMOVQ 640(R0), F8
-	FMOVQ 160(R0), F9
-	WORD $0x4e28d56c // fadd v12.4s, v11.4s, v8.4s
-	WORD $0x6e2cfd6c // fdiv v12.4s, v11.4s, v12.4s
-	WORD $0x4e28d548 // fadd v8.4s, v10.4s, v8.4s
-	WORD $0x6e28fd48 // fdiv v8.4s, v10.4s, v8.4s
-	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
-	WORD $0x6e28dd0e // fmul v14.4s, v8.4s, v8.4s
-	WORD $0x6e29dd6f // fmul v15.4s, v11.4s, v9.4s
-	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
-	WORD $0x6e29dd49 // fmul v9.4s, v10.4s, v9.4s
-	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
-	FMOVQ 656(R0), F16
-	FMOVQ 672(R0), F17
-	VFMLA V13.S4, V16.S4, V17.S4
-	FMOVQ 672(R0), F18
-	VFMLA V14.S4, V16.S4, V18.S4
-	FMOVQ 688(R0), F16
-	VFMLA V13.S4, V17.S4, V16.S4
-	FMOVQ 688(R0), F17
-	VFMLA V14.S4, V18.S4, V17.S4
-	FMOVQ 704(R0), F18
-	VFMLA V13.S4, V16.S4, V18.S4
-	FMOVQ 704(R0), F16
-	VFMLA V14.S4, V17.S4, V16.S4
-	FMOVQ 64(R0), F17
-	FMOVQ 80(R0), F19
-	FMOVQ 384(R0), F20
-	FMOVQ 720(R0), F21
-	FMOVQ 736(R0), F22
-	FMOVQ 256(R0), F23
-	FMOVQ 752(R0), F24
-	VMOV V15.B16, V25.B16
-	VFMLA V13.S4, V18.S4, V25.S4
-	WORD $0x6e33dced // fmul v13.4s, v7.4s, v19.4s
-	VFMLA V12.S4, V25.S4, V13.S4
-	WORD $0x4eadd5ec // fsub v12.4s, v15.4s, v13.4s
-	WORD $0x4eacd56b // fsub v11.4s, v11.4s, v12.4s
-	VFMLA V17.S4, V7.S4, V11.S4
-	VAND V20.B16, V2.B16, V7.B16
-	VORR V7.B16, V11.B16, V11.B16
-	WORD $0x4e35e447 // fcmeq v7.4s, v2.4s, v21.4s
-	VBIT V7.B16, V2.B16, V11.B16
-	WORD $0x6ea2e6e7 // fcmgt v7.4s, v23.4s, v2.4s
-	VBIT V7.B16, V24.B16, V11.B16
-	WORD $0x4e37e442 // fcmeq v2.4s, v2.4s, v23.4s
-	VBIT V2.B16, V22.B16, V11.B16
-	WORD $0x4e24d56b // fadd v11.4s, v11.4s, v4.4s
-	WORD $0x4ea4d482 // fsub v2.4s, v4.4s, v4.4s
-	WORD $0x4e22d56b // fadd v11.4s, v11.4s, v2.4s
-	VMOV V9.B16, V2.B16
-	VFMLA V14.S4, V16.S4, V2.S4
-	WORD $0x6e33dcc4 // fmul v4.4s, v6.4s, v19.4s
-	VFMLA V8.S4, V2.S4, V4.S4
-	WORD $0x4ea4d522 // fsub v2.4s, v9.4s, v4.4s
-	WORD $0x4ea2d542 // fsub v2.4s, v10.4s, v2.4s
-	VFMLA V17.S4, V6.S4, V2.S4
-	VAND V20.B16, V3.B16, V4.B16
-	VORR V4.B16, V2.B16, V2.B16
-	WORD $0x4e35e464 // fcmeq v4.4s, v3.4s, v21.4s
-	VBIT V4.B16, V3.B16, V2.B16
-	WORD $0x6ea3e6e4 // fcmgt v4.4s, v23.4s, v3.4s
-	VBIT V4.B16, V24.B16, V2.B16
-	WORD $0x4e37e463 // fcmeq v3.4s, v3.4s, v23.4s
-	VBIT V3.B16, V22.B16, V2.B16
-	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
-	WORD $0x4ea5d4a3 // fsub v3.4s, v5.4s, v5.4s
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	FSTPQ (F11, F2), 0(R1)
+	FLDPQ 0(R2), (F15, F16)
+	VMOVI $0, V17.B16
+	WORD $0x4eaff632 // fmin v18.4s, v17.4s, v15.4s
+	WORD $0x4eb0f633 // fmin v19.4s, v17.4s, v16.4s
+	WORD $0x4e2ff62f // fmax v15.4s, v17.4s, v15.4s
+	WORD $0x4e30f630 // fmax v16.4s, v17.4s, v16.4s
+	WORD $0x4e22d5f1 // fadd v17.4s, v15.4s, v2.4s
+	WORD $0x4e22d614 // fadd v20.4s, v16.4s, v2.4s
+	VADD V0.S4, V17.S4, V17.S4
+	VADD V0.S4, V20.S4, V20.S4
+	VUSHR $23, V17.S4, V17.S4
+	VUSHR $23, V20.S4, V20.S4
+	VMOV V1.B16, V21.B16
+	VMOV V1.B16, V22.B16
+	VSUB V17.S4, V21.S4, V21.S4
+	VSUB V20.S4, V22.S4, V22.S4
+	VSHL $23, V21.S4, V21.S4
+	VSHL $23, V22.S4, V22.S4
+	WORD $0x6e35ddf7 // fmul v23.4s, v15.4s, v21.4s
+	WORD $0x6e36de18 // fmul v24.4s, v16.4s, v22.4s
+	VMOV V11.B16, V25.B16
+	VFMLA V3.S4, V21.S4, V25.S4
+	VMOV V11.B16, V21.B16
+	VFMLA V3.S4, V22.S4, V21.S4
+	VFMLA V3.S4, V23.S4, V25.S4
+	VFMLA V3.S4, V24.S4, V21.S4
+	VORR V6.B16, V17.B16, V17.B16
+	VORR V6.B16, V20.B16, V20.B16
+	WORD $0x4ea7d631 // fsub v17.4s, v17.4s, v7.4s
+	WORD $0x4ea7d694 // fsub v20.4s, v20.4s, v7.4s
+	WORD $0x4e25d736 // fadd v22.4s, v25.4s, v5.4s
+	WORD $0x4e25d6b7 // fadd v23.4s, v21.4s, v5.4s
+	WORD $0x6e36ff36 // fdiv v22.4s, v25.4s, v22.4s
+	WORD $0x6e37feb7 // fdiv v23.4s, v21.4s, v23.4s
+	WORD $0x6e36ded8 // fmul v24.4s, v22.4s, v22.4s
+	WORD $0x6e37defa // fmul v26.4s, v23.4s, v23.4s
+	WORD $0x6e24df3b // fmul v27.4s, v25.4s, v4.4s
+	WORD $0x6e24debc // fmul v28.4s, v21.4s, v4.4s
+	WORD $0x6e39df7b // fmul v27.4s, v27.4s, v25.4s
+	WORD $0x6e35df9c // fmul v28.4s, v28.4s, v21.4s
+	FMOVQ 704(R0), F29
+	FMOVQ 720(R0), F30
+	VFMLA V24.S4, V29.S4, V30.S4
+	FMOVQ 720(R0), F31
+	VFMLA V26.S4, V29.S4, V31.S4
+	FMOVQ 736(R0), F29
+	VFMLA V24.S4, V30.S4, V29.S4
+	FMOVQ 736(R0), F30
+	VFMLA V26.S4, V31.S4, V30.S4
+	FMOVQ 752(R0), F31
+	VFMLA V24.S4, V29.S4, V31.S4
+	FMOVQ 752(R0), F29
+	VFMLA V26.S4, V30.S4, V29.S4
+	VMOV V27.B16, V30.B16
+	VFMLA V24.S4, V31.S4, V30.S4
+	VMOV V28.B16, V24.B16
+	VFMLA V26.S4, V29.S4, V24.S4
+	WORD $0x6e29de3a // fmul v26.4s, v17.4s, v9.4s
+	WORD $0x6e29de9d // fmul v29.4s, v20.4s, v9.4s
+	VFMLA V22.S4, V30.S4, V26.S4
+	VFMLA V23.S4, V24.S4, V29.S4
+	WORD $0x4ebad77b // fsub v27.4s, v27.4s, v26.4s
+	WORD $0x4ebdd79c // fsub v28.4s, v28.4s, v29.4s
+	WORD $0x4ebbd739 // fsub v25.4s, v25.4s, v27.4s
+	WORD $0x4ebcd6b5 // fsub v21.4s, v21.4s, v28.4s
+	VFMLA V8.S4, V17.S4, V25.S4
+	VFMLA V8.S4, V20.S4, V21.S4
+	VAND V10.B16, V15.B16, V17.B16
+	VAND V10.B16, V16.B16, V20.B16
+	VORR V17.B16, V25.B16, V25.B16
+	VORR V20.B16, V21.B16, V21.B16
+	WORD $0x4e2ce5f1 // fcmeq v17.4s, v15.4s, v12.4s
+	VBIT V17.B16, V15.B16, V25.B16
+	WORD $0x6eafe571 // fcmgt v17.4s, v11.4s, v15.4s
+	VBIT V17.B16, V14.B16, V25.B16
+	WORD $0x4e2be5ef // fcmeq v15.4s, v15.4s, v11.4s
+	VBIT V15.B16, V13.B16, V25.B16
+	WORD $0x4e2ce60f // fcmeq v15.4s, v16.4s, v12.4s
+	VBIT V15.B16, V16.B16, V21.B16
+	WORD $0x6eb0e56f // fcmgt v15.4s, v11.4s, v16.4s
+	VBIT V15.B16, V14.B16, V21.B16
+	WORD $0x4e2be60f // fcmeq v15.4s, v16.4s, v11.4s
+	VBIT V15.B16, V13.B16, V21.B16
+	WORD $0x4e32d739 // fadd v25.4s, v25.4s, v18.4s
+	WORD $0x4e33d6b5 // fadd v21.4s, v21.4s, v19.4s
+	WORD $0x4eb2d652 // fsub v18.4s, v18.4s, v18.4s
+	WORD $0x4eb3d673 // fsub v19.4s, v19.4s, v19.4s
+	WORD $0x4e32d739 // fadd v25.4s, v25.4s, v18.4s
+	WORD $0x4e33d6b5 // fadd v21.4s, v21.4s, v19.4s
+	FSTPQ (F25, F21), 0(R1)
 	ADD $32, R2
 	ADD $32, R1
 	SUB $8, R3
@@ -1927,65 +1908,53 @@ block8End:
 	CMP $4, R3
 	BLT block4End
 block4:
-	FMOVQ 0(R2), F2
-	WORD $0x4ea0f443 // fmin v3.4s, v2.4s, v0.4s
-	WORD $0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
-	FMOVQ 560(R0), F4
-	WORD $0x4e21d445 // fadd v5.4s, v2.4s, v1.4s
-	VADD V4.S4, V5.S4, V4.S4
-	VUSHR $23, V4.S4, V4.S4
-	FMOVQ 576(R0), F5
-	FMOVQ 592(R0), F6
-	VSUB V4.S4, V5.S4, V5.S4
-	VSHL $23, V5.S4, V5.S4
-	FMOVQ 256(R0), F7
-	VFMLA V6.S4, V5.S4, V7.S4
-	WORD $0x6e25dc45 // fmul v5.4s, v2.4s, v5.4s
-	VFMLA V6.S4, V5.S4, V7.S4
-	FMOVQ 608(R0), F5
-	FMOVQ 624(R0), F6
-	VORR V5.B16, V4.B16, V4.B16
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	FMOVQ 640(R0), F5
-	FMOVQ 160(R0), F6
-	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
-	WORD $0x6e25fce5 // fdiv v5.4s, v7.4s, v5.4s
-	WORD $0x6e25dca8 // fmul v8.4s, v5.4s, v5.4s
-	WORD $0x6e26dce6 // fmul v6.4s, v7.4s, v6.4s
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVQ 656(R0), F9
-	FMOVQ 672(R0), F10
-	VFMLA V8.S4, V9.S4, V10.S4
-	FMOVQ 688(R0), F9
-	VFMLA V8.S4, V10.S4, V9.S4
-	FMOVQ 704(R0), F10
-	VFMLA V8.S4, V9.S4, V10.S4
-	FMOVQ 64(R0), F9
-	FMOVQ 80(R0), F11
-	FMOVQ 384(R0), F12
-	FMOVQ 720(R0), F13
-	FMOVQ 736(R0), F14
-	FMOVQ 256(R0), F15
-	FMOVQ 752(R0), F16
-	VMOV V6.B16, V17.B16
-	VFMLA V8.S4, V10.S4, V17.S4
-	WORD $0x6e2bdc88 // fmul v8.4s, v4.4s, v11.4s
-	VFMLA V5.S4, V17.S4, V8.S4
-	WORD $0x4ea8d4c5 // fsub v5.4s, v6.4s, v8.4s
-	WORD $0x4ea5d4e5 // fsub v5.4s, v7.4s, v5.4s
-	VFMLA V9.S4, V4.S4, V5.S4
-	VAND V12.B16, V2.B16, V4.B16
-	VORR V4.B16, V5.B16, V5.B16
-	WORD $0x4e2de444 // fcmeq v4.4s, v2.4s, v13.4s
-	VBIT V4.B16, V2.B16, V5.B16
-	WORD $0x6ea2e5e4 // fcmgt v4.4s, v15.4s, v2.4s
-	VBIT V4.B16, V16.B16, V5.B16
-	WORD $0x4e2fe442 // fcmeq v2.4s, v2.4s, v15.4s
-	VBIT V2.B16, V14.B16, V5.B16
-	WORD $0x4e23d4a5 // fadd v5.4s, v5.4s, v3.4s
-	WORD $0x4ea3d462 // fsub v2.4s, v3.4s, v3.4s
-	WORD $0x4e22d4a5 // fadd v5.4s, v5.4s, v2.4s
-	FMOVQ F5, 0(R1)
+	FMOVQ 0(R2), F15
+	VMOVI $0, V16.B16
+	WORD $0x4eaff611 // fmin v17.4s, v16.4s, v15.4s
+	WORD $0x4e2ff60f // fmax v15.4s, v16.4s, v15.4s
+	WORD $0x4e22d5f0 // fadd v16.4s, v15.4s, v2.4s
+	VADD V0.S4, V16.S4, V16.S4
+	VUSHR $23, V16.S4, V16.S4
+	VMOV V1.B16, V18.B16
+	VSUB V16.S4, V18.S4, V18.S4
+	VSHL $23, V18.S4, V18.S4
+	WORD $0x6e32ddf3 // fmul v19.4s, v15.4s, v18.4s
+	VMOV V11.B16, V20.B16
+	VFMLA V3.S4, V18.S4, V20.S4
+	VFMLA V3.S4, V19.S4, V20.S4
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ea7d610 // fsub v16.4s, v16.4s, v7.4s
+	WORD $0x4e25d692 // fadd v18.4s, v20.4s, v5.4s
+	WORD $0x6e32fe92 // fdiv v18.4s, v20.4s, v18.4s
+	WORD $0x6e32de53 // fmul v19.4s, v18.4s, v18.4s
+	WORD $0x6e24de95 // fmul v21.4s, v20.4s, v4.4s
+	WORD $0x6e34deb5 // fmul v21.4s, v21.4s, v20.4s
+	FMOVQ 704(R0), F22
+	FMOVQ 720(R0), F23
+	VFMLA V19.S4, V22.S4, V23.S4
+	FMOVQ 736(R0), F22
+	VFMLA V19.S4, V23.S4, V22.S4
+	FMOVQ 752(R0), F23
+	VFMLA V19.S4, V22.S4, V23.S4
+	VMOV V21.B16, V22.B16
+	VFMLA V19.S4, V23.S4, V22.S4
+	WORD $0x6e29de13 // fmul v19.4s, v16.4s, v9.4s
+	VFMLA V18.S4, V22.S4, V19.S4
+	WORD $0x4eb3d6b5 // fsub v21.4s, v21.4s, v19.4s
+	WORD $0x4eb5d694 // fsub v20.4s, v20.4s, v21.4s
+	VFMLA V8.S4, V16.S4, V20.S4
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V20.B16, V20.B16
+	WORD $0x4e2ce5f0 // fcmeq v16.4s, v15.4s, v12.4s
+	VBIT V16.B16, V15.B16, V20.B16
+	WORD $0x6eafe570 // fcmgt v16.4s, v11.4s, v15.4s
+	VBIT V16.B16, V14.B16, V20.B16
+	WORD $0x4e2be5ef // fcmeq v15.4s, v15.4s, v11.4s
+	VBIT V15.B16, V13.B16, V20.B16
+	WORD $0x4e31d694 // fadd v20.4s, v20.4s, v17.4s
+	WORD $0x4eb1d631 // fsub v17.4s, v17.4s, v17.4s
+	WORD $0x4e31d694 // fadd v20.4s, v20.4s, v17.4s
+	FMOVQ F20, 0(R1)
 	ADD $16, R2
 	ADD $16, R1
 	SUB $4, R3
@@ -1995,65 +1964,53 @@ block4End:
 	CMP $1, R3
 	BLT block1End
 block1:
-	VLD1R (R2), [V2.S4]
-	WORD $0x4ea0f443 // fmin v3.4s, v2.4s, v0.4s
-	WORD $0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
-	FMOVQ 560(R0), F4
-	WORD $0x4e21d445 // fadd v5.4s, v2.4s, v1.4s
-	VADD V4.S4, V5.S4, V4.S4
-	VUSHR $23, V4.S4, V4.S4
-	FMOVQ 576(R0), F5
-	FMOVQ 592(R0), F6
-	VSUB V4.S4, V5.S4, V5.S4
-	VSHL $23, V5.S4, V5.S4
-	FMOVQ 256(R0), F7
-	VFMLA V6.S4, V5.S4, V7.S4
-	WORD $0x6e25dc45 // fmul v5.4s, v2.4s, v5.4s
-	VFMLA V6.S4, V5.S4, V7.S4
-	FMOVQ 608(R0), F5
-	FMOVQ 624(R0), F6
-	VORR V5.B16, V4.B16, V4.B16
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	FMOVQ 640(R0), F5
-	FMOVQ 160(R0), F6
-	WORD $0x4e25d4e5 // fadd v5.4s, v7.4s, v5.4s
-	WORD $0x6e25fce5 // fdiv v5.4s, v7.4s, v5.4s
-	WORD $0x6e25dca8 // fmul v8.4s, v5.4s, v5.4s
-	WORD $0x6e26dce6 // fmul v6.4s, v7.4s, v6.4s
-	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
-	FMOVQ 656(R0), F9
-	FMOVQ 672(R0), F10
-	VFMLA V8.S4, V9.S4, V10.S4
-	FMOVQ 688(R0), F9
-	VFMLA V8.S4, V10.S4, V9.S4
-	FMOVQ 704(R0), F10
-	VFMLA V8.S4, V9.S4, V10.S4
-	FMOVQ 64(R0), F9
-	FMOVQ 80(R0), F11
-	FMOVQ 384(R0), F12
-	FMOVQ 720(R0), F13
-	FMOVQ 736(R0), F14
-	FMOVQ 256(R0), F15
-	FMOVQ 752(R0), F16
-	VMOV V6.B16, V17.B16
-	VFMLA V8.S4, V10.S4, V17.S4
-	WORD $0x6e2bdc88 // fmul v8.4s, v4.4s, v11.4s
-	VFMLA V5.S4, V17.S4, V8.S4
-	WORD $0x4ea8d4c5 // fsub v5.4s, v6.4s, v8.4s
-	WORD $0x4ea5d4e5 // fsub v5.4s, v7.4s, v5.4s
-	VFMLA V9.S4, V4.S4, V5.S4
-	VAND V12.B16, V2.B16, V4.B16
-	VORR V4.B16, V5.B16, V5.B16
-	WORD $0x4e2de444 // fcmeq v4.4s, v2.4s, v13.4s
-	VBIT V4.B16, V2.B16, V5.B16
-	WORD $0x6ea2e5e4 // fcmgt v4.4s, v15.4s, v2.4s
-	VBIT V4.B16, V16.B16, V5.B16
-	WORD $0x4e2fe442 // fcmeq v2.4s, v2.4s, v15.4s
-	VBIT V2.B16, V14.B16, V5.B16
-	WORD $0x4e23d4a5 // fadd v5.4s, v5.4s, v3.4s
-	WORD $0x4ea3d462 // fsub v2.4s, v3.4s, v3.4s
-	WORD $0x4e22d4a5 // fadd v5.4s, v5.4s, v2.4s
-	FMOVS F5, 0(R1)
+	VLD1R (R2), [V15.S4]
+	VMOVI $0, V16.B16
+	WORD $0x4eaff611 // fmin v17.4s, v16.4s, v15.4s
+	WORD $0x4e2ff60f // fmax v15.4s, v16.4s, v15.4s
+	WORD $0x4e22d5f0 // fadd v16.4s, v15.4s, v2.4s
+	VADD V0.S4, V16.S4, V16.S4
+	VUSHR $23, V16.S4, V16.S4
+	VMOV V1.B16, V18.B16
+	VSUB V16.S4, V18.S4, V18.S4
+	VSHL $23, V18.S4, V18.S4
+	WORD $0x6e32ddf3 // fmul v19.4s, v15.4s, v18.4s
+	VMOV V11.B16, V20.B16
+	VFMLA V3.S4, V18.S4, V20.S4
+	VFMLA V3.S4, V19.S4, V20.S4
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ea7d610 // fsub v16.4s, v16.4s, v7.4s
+	WORD $0x4e25d692 // fadd v18.4s, v20.4s, v5.4s
+	WORD $0x6e32fe92 // fdiv v18.4s, v20.4s, v18.4s
+	WORD $0x6e32de53 // fmul v19.4s, v18.4s, v18.4s
+	WORD $0x6e24de95 // fmul v21.4s, v20.4s, v4.4s
+	WORD $0x6e34deb5 // fmul v21.4s, v21.4s, v20.4s
+	FMOVQ 704(R0), F22
+	FMOVQ 720(R0), F23
+	VFMLA V19.S4, V22.S4, V23.S4
+	FMOVQ 736(R0), F22
+	VFMLA V19.S4, V23.S4, V22.S4
+	FMOVQ 752(R0), F23
+	VFMLA V19.S4, V22.S4, V23.S4
+	VMOV V21.B16, V22.B16
+	VFMLA V19.S4, V23.S4, V22.S4
+	WORD $0x6e29de13 // fmul v19.4s, v16.4s, v9.4s
+	VFMLA V18.S4, V22.S4, V19.S4
+	WORD $0x4eb3d6b5 // fsub v21.4s, v21.4s, v19.4s
+	WORD $0x4eb5d694 // fsub v20.4s, v20.4s, v21.4s
+	VFMLA V8.S4, V16.S4, V20.S4
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V20.B16, V20.B16
+	WORD $0x4e2ce5f0 // fcmeq v16.4s, v15.4s, v12.4s
+	VBIT V16.B16, V15.B16, V20.B16
+	WORD $0x6eafe570 // fcmgt v16.4s, v11.4s, v15.4s
+	VBIT V16.B16, V14.B16, V20.B16
+	WORD $0x4e2be5ef // fcmeq v15.4s, v15.4s, v11.4s
+	VBIT V15.B16, V13.B16, V20.B16
+	WORD $0x4e31d694 // fadd v20.4s, v20.4s, v17.4s
+	WORD $0x4eb1d631 // fsub v17.4s, v17.4s, v17.4s
+	WORD $0x4e31d694 // fadd v20.4s, v20.4s, v17.4s
+	FMOVS F20, 0(R1)
 	ADD $4, R2
 	ADD $4, R1
 	SUB $1, R3
@@ -2078,12 +2035,12 @@ block16:
 	FLDPQ 0(R1), (F2, F3)
 	FLDPQ 32(R1), (F4, F5)
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
-	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
 	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	WORD $0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
 	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
+	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
+	WORD $0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
 	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
 	FSTPQ (F2, F3), 0(R0)
 	FSTPQ (F4, F5), 32(R0)
@@ -2139,16 +2096,16 @@ block16:
 	FLDPQ 0(R2), (F6, F7)
 	FLDPQ 32(R2), (F8, F9)
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
 	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
 	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
 	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
+	WORD $0x4e21d484 // fadd v4.4s, v4.4s, v1.4s
 	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
 	FSTPQ (F2, F3), 0(R0)
 	FSTPQ (F4, F5), 32(R0)
@@ -2309,20 +2266,20 @@ block8:
 	FLDPQ 0(R3), (F7, F8)
 	WORD $0x6e20dce7 // fmul v7.4s, v7.4s, v0.4s
 	WORD $0x6e20dd08 // fmul v8.4s, v8.4s, v0.4s
-	WORD $0x6e25dc29 // fmul v9.4s, v1.4s, v5.4s
-	WORD $0x6e27dc6a // fmul v10.4s, v3.4s, v7.4s
-	WORD $0x4eaad529 // fsub v9.4s, v9.4s, v10.4s
-	WORD $0x6e26dc4a // fmul v10.4s, v2.4s, v6.4s
-	WORD $0x6e28dc8b // fmul v11.4s, v4.4s, v8.4s
-	WORD $0x4eabd54a // fsub v10.4s, v10.4s, v11.4s
-	FSTPQ (F9, F10), 0(R0)
+	WORD $0x6e27dc69 // fmul v9.4s, v3.4s, v7.4s
+	WORD $0x6e27dc27 // fmul v7.4s, v1.4s, v7.4s
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
 	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
-	WORD $0x6e27dc21 // fmul v1.4s, v1.4s, v7.4s
-	WORD $0x4e21d461 // fadd v1.4s, v3.4s, v1.4s
-	WORD $0x6e26dc83 // fmul v3.4s, v4.4s, v6.4s
-	WORD $0x6e28dc42 // fmul v2.4s, v2.4s, v8.4s
-	WORD $0x4e22d462 // fadd v2.4s, v3.4s, v2.4s
-	FSTPQ (F1, F2), 0(R1)
+	WORD $0x4ea9d421 // fsub v1.4s, v1.4s, v9.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0x6e28dc85 // fmul v5.4s, v4.4s, v8.4s
+	WORD $0x6e28dc47 // fmul v7.4s, v2.4s, v8.4s
+	WORD $0x6e26dc42 // fmul v2.4s, v2.4s, v6.4s
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	WORD $0x4ea5d442 // fsub v2.4s, v2.4s, v5.4s
+	WORD $0x4e27d484 // fadd v4.4s, v4.4s, v7.4s
+	FSTPQ (F1, F2), 0(R0)
+	FSTPQ (F3, F4), 0(R1)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -2339,14 +2296,14 @@ block4:
 	FMOVQ 0(R2), F3
 	FMOVQ 0(R3), F4
 	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	WORD $0x6e23dc25 // fmul v5.4s, v1.4s, v3.4s
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4ea6d4a5 // fsub v5.4s, v5.4s, v6.4s
-	FMOVQ F5, 0(R0)
+	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
+	WORD $0x6e24dc24 // fmul v4.4s, v1.4s, v4.4s
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
 	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	FMOVQ F1, 0(R1)
+	WORD $0x4ea5d421 // fsub v1.4s, v1.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	FMOVQ F1, 0(R0)
+	FMOVQ F2, 0(R1)
 	ADD $16, R0
 	ADD $16, R1
 	ADD $16, R2
@@ -2363,14 +2320,14 @@ block1:
 	VLD1R (R2), [V3.S4]
 	VLD1R (R3), [V4.S4]
 	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	WORD $0x6e23dc25 // fmul v5.4s, v1.4s, v3.4s
-	WORD $0x6e24dc46 // fmul v6.4s, v2.4s, v4.4s
-	WORD $0x4ea6d4a5 // fsub v5.4s, v5.4s, v6.4s
-	FMOVS F5, 0(R0)
+	WORD $0x6e24dc45 // fmul v5.4s, v2.4s, v4.4s
+	WORD $0x6e24dc24 // fmul v4.4s, v1.4s, v4.4s
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
 	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x6e24dc21 // fmul v1.4s, v1.4s, v4.4s
-	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	FMOVS F1, 0(R1)
+	WORD $0x4ea5d421 // fsub v1.4s, v1.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	FMOVS F1, 0(R0)
+	FMOVS F2, 0(R1)
 	ADD $4, R0
 	ADD $4, R1
 	ADD $4, R2
@@ -2397,15 +2354,15 @@ block16:
 	FLDPQ 0(R0), (F5, F6)
 	FLDPQ 32(R0), (F7, F8)
 	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
-	WORD $0x4e21d4a1 // fadd v1.4s, v5.4s, v1.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	WORD $0x4e22d4c2 // fadd v2.4s, v6.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
-	WORD $0x4e23d4e3 // fadd v3.4s, v7.4s, v3.4s
 	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	WORD $0x4e24d504 // fadd v4.4s, v8.4s, v4.4s
-	FSTPQ (F1, F2), 0(R0)
-	FSTPQ (F3, F4), 32(R0)
+	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
+	WORD $0x4e22d4c6 // fadd v6.4s, v6.4s, v2.4s
+	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
+	WORD $0x4e24d508 // fadd v8.4s, v8.4s, v4.4s
+	FSTPQ (F5, F6), 0(R0)
+	FSTPQ (F7, F8), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUB $16, R2
@@ -2418,8 +2375,8 @@ block4:
 	FMOVQ 0(R1), F1
 	FMOVQ 0(R0), F2
 	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
-	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	FMOVQ F1, 0(R0)
+	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
+	FMOVQ F2, 0(R0)
 	ADD $16, R1
 	ADD $16, R0
 	SUB $4, R2
@@ -2432,8 +2389,8 @@ block1:
 	VLD1R (R1), [V1.S4]
 	VLD1R (R0), [V2.S4]
 	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
-	WORD $0x4e21d441 // fadd v1.4s, v2.4s, v1.4s
-	FMOVS F1, 0(R0)
+	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
+	FMOVS F2, 0(R0)
 	ADD $4, R1
 	ADD $4, R0
 	SUB $1, R2
@@ -2456,21 +2413,21 @@ block16:
 	FLDPQ 0(R0), (F2, F3)
 	FLDPQ 32(R0), (F4, F5)
 	WORD $0x4ea2d446 // fsub v6.4s, v2.4s, v2.4s
-	WORD $0x6ea1e447 // fcmgt v7.4s, v2.4s, v1.4s
-	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	VBIT V7.B16, V2.B16, V6.B16
+	WORD $0x6e20dc47 // fmul v7.4s, v2.4s, v0.4s
+	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
+	VBIT V2.B16, V7.B16, V6.B16
 	WORD $0x4ea3d462 // fsub v2.4s, v3.4s, v3.4s
-	WORD $0x6ea1e467 // fcmgt v7.4s, v3.4s, v1.4s
-	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
-	VBIT V7.B16, V3.B16, V2.B16
+	WORD $0x6e20dc67 // fmul v7.4s, v3.4s, v0.4s
+	WORD $0x6ea1e463 // fcmgt v3.4s, v3.4s, v1.4s
+	VBIT V3.B16, V7.B16, V2.B16
 	WORD $0x4ea4d483 // fsub v3.4s, v4.4s, v4.4s
-	WORD $0x6ea1e487 // fcmgt v7.4s, v4.4s, v1.4s
-	WORD $0x6e20dc84 // fmul v4.4s, v4.4s, v0.4s
-	VBIT V7.B16, V4.B16, V3.B16
+	WORD $0x6e20dc87 // fmul v7.4s, v4.4s, v0.4s
+	WORD $0x6ea1e484 // fcmgt v4.4s, v4.4s, v1.4s
+	VBIT V4.B16, V7.B16, V3.B16
 	WORD $0x4ea5d4a4 // fsub v4.4s, v5.4s, v5.4s
-	WORD $0x6ea1e4a7 // fcmgt v7.4s, v5.4s, v1.4s
-	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
-	VBIT V7.B16, V5.B16, V4.B16
+	WORD $0x6e20dca7 // fmul v7.4s, v5.4s, v0.4s
+	WORD $0x6ea1e4a5 // fcmgt v5.4s, v5.4s, v1.4s
+	VBIT V5.B16, V7.B16, V4.B16
 	FSTPQ (F6, F2), 0(R0)
 	FSTPQ (F3, F4), 32(R0)
 	ADD $64, R0
@@ -2483,9 +2440,9 @@ block16End:
 block4:
 	FMOVQ 0(R0), F2
 	WORD $0x4ea2d443 // fsub v3.4s, v2.4s, v2.4s
-	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
-	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	VBIT V4.B16, V2.B16, V3.B16
+	WORD $0x6e20dc44 // fmul v4.4s, v2.4s, v0.4s
+	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
+	VBIT V2.B16, V4.B16, V3.B16
 	FMOVQ F3, 0(R0)
 	ADD $16, R0
 	SUB $4, R1
@@ -2497,9 +2454,9 @@ block4End:
 block1:
 	VLD1R (R0), [V2.S4]
 	WORD $0x4ea2d443 // fsub v3.4s, v2.4s, v2.4s
-	WORD $0x6ea1e444 // fcmgt v4.4s, v2.4s, v1.4s
-	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
-	VBIT V4.B16, V2.B16, V3.B16
+	WORD $0x6e20dc44 // fmul v4.4s, v2.4s, v0.4s
+	WORD $0x6ea1e442 // fcmgt v2.4s, v2.4s, v1.4s
+	VBIT V2.B16, V4.B16, V3.B16
 	FMOVS F3, 0(R0)
 	ADD $4, R0
 	SUB $1, R1
@@ -2515,8 +2472,8 @@ TEXT ·signF32NEON(SB), NOSPLIT, $0-24
 	MOVD n+16(FP), R2
 	FMOVS c+8(FP), F0
 	VDUP V0.S[0], V0.S4
-	VMOVI $0, V1.B16
-	FMOVQ 384(R0), F2
+	FMOVQ 384(R0), F1
+	VMOVI $0, V2.B16
 	MOVD R2, R0
 	CMP $16, R0
 	BLT block16End
@@ -2524,28 +2481,28 @@ block16:
 	FLDPQ 0(R1), (F3, F4)
 	FLDPQ 32(R1), (F5, F6)
 	WORD $0x4ea3d467 // fsub v7.4s, v3.4s, v3.4s
-	VAND V2.B16, V3.B16, V8.B16
+	VAND V1.B16, V3.B16, V8.B16
 	VEOR V0.B16, V8.B16, V8.B16
 	WORD $0x4e27d508 // fadd v8.4s, v8.4s, v7.4s
-	WORD $0x4e21e463 // fcmeq v3.4s, v3.4s, v1.4s
+	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
 	VBIT V3.B16, V7.B16, V8.B16
 	WORD $0x4ea4d483 // fsub v3.4s, v4.4s, v4.4s
-	VAND V2.B16, V4.B16, V7.B16
+	VAND V1.B16, V4.B16, V7.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
-	WORD $0x4e21e484 // fcmeq v4.4s, v4.4s, v1.4s
+	WORD $0x4e22e484 // fcmeq v4.4s, v4.4s, v2.4s
 	VBIT V4.B16, V3.B16, V7.B16
 	WORD $0x4ea5d4a3 // fsub v3.4s, v5.4s, v5.4s
-	VAND V2.B16, V5.B16, V4.B16
+	VAND V1.B16, V5.B16, V4.B16
 	VEOR V0.B16, V4.B16, V4.B16
 	WORD $0x4e23d484 // fadd v4.4s, v4.4s, v3.4s
-	WORD $0x4e21e4a5 // fcmeq v5.4s, v5.4s, v1.4s
+	WORD $0x4e22e4a5 // fcmeq v5.4s, v5.4s, v2.4s
 	VBIT V5.B16, V3.B16, V4.B16
 	WORD $0x4ea6d4c3 // fsub v3.4s, v6.4s, v6.4s
-	VAND V2.B16, V6.B16, V5.B16
+	VAND V1.B16, V6.B16, V5.B16
 	VEOR V0.B16, V5.B16, V5.B16
 	WORD $0x4e23d4a5 // fadd v5.4s, v5.4s, v3.4s
-	WORD $0x4e21e4c6 // fcmeq v6.4s, v6.4s, v1.4s
+	WORD $0x4e22e4c6 // fcmeq v6.4s, v6.4s, v2.4s
 	VBIT V6.B16, V3.B16, V5.B16
 	FSTPQ (F8, F7), 0(R1)
 	FSTPQ (F4, F5), 32(R1)
@@ -2559,10 +2516,10 @@ block16End:
 block4:
 	FMOVQ 0(R1), F3
 	WORD $0x4ea3d464 // fsub v4.4s, v3.4s, v3.4s
-	VAND V2.B16, V3.B16, V5.B16
+	VAND V1.B16, V3.B16, V5.B16
 	VEOR V0.B16, V5.B16, V5.B16
 	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
-	WORD $0x4e21e463 // fcmeq v3.4s, v3.4s, v1.4s
+	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
 	VBIT V3.B16, V4.B16, V5.B16
 	FMOVQ F5, 0(R1)
 	ADD $16, R1
@@ -2575,10 +2532,10 @@ block4End:
 block1:
 	VLD1R (R1), [V3.S4]
 	WORD $0x4ea3d464 // fsub v4.4s, v3.4s, v3.4s
-	VAND V2.B16, V3.B16, V5.B16
+	VAND V1.B16, V3.B16, V5.B16
 	VEOR V0.B16, V5.B16, V5.B16
 	WORD $0x4e24d4a5 // fadd v5.4s, v5.4s, v4.4s
-	WORD $0x4e21e463 // fcmeq v3.4s, v3.4s, v1.4s
+	WORD $0x4e22e463 // fcmeq v3.4s, v3.4s, v2.4s
 	VBIT V3.B16, V4.B16, V5.B16
 	FMOVS F5, 0(R1)
 	ADD $4, R1
@@ -2593,8 +2550,8 @@ TEXT ·peakF32NEON(SB), NOSPLIT, $0-20
 	MOVD $constants<>(SB), R0
 	MOVD x+0(FP), R1
 	MOVD n+8(FP), R2
-	FMOVQ 720(R0), F0
-	FMOVQ 736(R0), F1
+	FMOVQ 656(R0), F0
+	FMOVQ 672(R0), F1
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
@@ -2605,20 +2562,20 @@ TEXT ·peakF32NEON(SB), NOSPLIT, $0-20
 block16:
 	FLDPQ 0(R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ea6e40a // fcmgt v10.4s, v0.4s, v6.4s
+	VMOV V1.B16, V11.B16
+	VBIT V10.B16, V6.B16, V11.B16
+	WORD $0x6ea7e406 // fcmgt v6.4s, v0.4s, v7.4s
 	VMOV V1.B16, V10.B16
-	WORD $0x6ea6e40b // fcmgt v11.4s, v0.4s, v6.4s
-	VBIT V11.B16, V6.B16, V10.B16
-	VMOV V1.B16, V6.B16
-	WORD $0x6ea7e40b // fcmgt v11.4s, v0.4s, v7.4s
-	VBIT V11.B16, V7.B16, V6.B16
+	VBIT V6.B16, V7.B16, V10.B16
+	WORD $0x6ea8e406 // fcmgt v6.4s, v0.4s, v8.4s
 	VMOV V1.B16, V7.B16
-	WORD $0x6ea8e40b // fcmgt v11.4s, v0.4s, v8.4s
-	VBIT V11.B16, V8.B16, V7.B16
+	VBIT V6.B16, V8.B16, V7.B16
+	WORD $0x6ea9e406 // fcmgt v6.4s, v0.4s, v9.4s
 	VMOV V1.B16, V8.B16
-	WORD $0x6ea9e40b // fcmgt v11.4s, v0.4s, v9.4s
-	VBIT V11.B16, V9.B16, V8.B16
-	WORD $0x4e2af442 // fmax v2.4s, v2.4s, v10.4s
-	WORD $0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
+	VBIT V6.B16, V9.B16, V8.B16
+	WORD $0x4e2bf442 // fmax v2.4s, v2.4s, v11.4s
+	WORD $0x4e2af463 // fmax v3.4s, v3.4s, v10.4s
 	WORD $0x4e27f484 // fmax v4.4s, v4.4s, v7.4s
 	WORD $0x4e28f4a5 // fmax v5.4s, v5.4s, v8.4s
 	ADD $64, R1
@@ -2630,10 +2587,10 @@ block16End:
 	BLT block4End
 block4:
 	FMOVQ 0(R1), F6
-	VMOV V1.B16, V7.B16
-	WORD $0x6ea6e408 // fcmgt v8.4s, v0.4s, v6.4s
-	VBIT V8.B16, V6.B16, V7.B16
-	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
+	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e28f442 // fmax v2.4s, v2.4s, v8.4s
 	ADD $16, R1
 	SUB $4, R0
 	CMP $4, R0
@@ -2643,19 +2600,19 @@ block4End:
 	BLT block1End
 block1:
 	VLD1R (R1), [V6.S4]
-	VMOV V1.B16, V7.B16
-	WORD $0x6ea6e408 // fcmgt v8.4s, v0.4s, v6.4s
-	VBIT V8.B16, V6.B16, V7.B16
-	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
+	WORD $0x6ea6e407 // fcmgt v7.4s, v0.4s, v6.4s
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e28f442 // fmax v2.4s, v2.4s, v8.4s
 	ADD $4, R1
 	SUB $1, R0
 	CMP $1, R0
 	BGE block1
 block1End:
-	WORD $0x4e24f440 // fmax v0.4s, v2.4s, v4.4s
-	WORD $0x4e25f461 // fmax v1.4s, v3.4s, v5.4s
-	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
-	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
+	WORD $0x4e24f442 // fmax v2.4s, v2.4s, v4.4s
+	WORD $0x4e25f463 // fmax v3.4s, v3.4s, v5.4s
+	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
+	WORD $0x6e22f440 // fmaxp v0.4s, v2.4s, v2.4s
 	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
 	FMOVS F0, ret+16(FP)
 	RET
@@ -2667,8 +2624,8 @@ TEXT ·peakSumF32NEON(SB), NOSPLIT, $0-40
 	MOVD a+8(FP), R2
 	MOVD b+16(FP), R3
 	MOVD n+24(FP), R4
-	FMOVQ 720(R0), F0
-	FMOVQ 736(R0), F1
+	FMOVQ 656(R0), F0
+	FMOVQ 672(R0), F1
 	MOVD R1, R5
 	MOVD R2, R6
 	MOVD R3, R7
@@ -2680,19 +2637,19 @@ TEXT ·peakSumF32NEON(SB), NOSPLIT, $0-40
 block8:
 	FLDPQ 0(R1), (F4, F5)
 	FLDPQ 0(R2), (F6, F7)
-	FLDPQ 0(R3), (F8, F9)
 	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
 	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
+	VMOV V1.B16, V7.B16
+	VBIT V6.B16, V4.B16, V7.B16
+	WORD $0x6ea5e404 // fcmgt v4.4s, v0.4s, v5.4s
 	VMOV V1.B16, V6.B16
-	WORD $0x6ea4e407 // fcmgt v7.4s, v0.4s, v4.4s
-	VBIT V7.B16, V4.B16, V6.B16
-	VMOV V1.B16, V4.B16
-	WORD $0x6ea5e407 // fcmgt v7.4s, v0.4s, v5.4s
-	VBIT V7.B16, V5.B16, V4.B16
-	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
-	WORD $0x4e24f463 // fmax v3.4s, v3.4s, v4.4s
+	VBIT V4.B16, V5.B16, V6.B16
+	WORD $0x4e27f442 // fmax v2.4s, v2.4s, v7.4s
+	WORD $0x4e26f463 // fmax v3.4s, v3.4s, v6.4s
 	ADD $32, R1
 	ADD $32, R2
 	ADD $32, R3
@@ -2705,13 +2662,13 @@ block8End:
 block4:
 	FMOVQ 0(R1), F4
 	FMOVQ 0(R2), F5
-	FMOVQ 0(R3), F6
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
-	VMOV V1.B16, V5.B16
-	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
-	VBIT V6.B16, V4.B16, V5.B16
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
+	FMOVQ 0(R3), F5
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
 	ADD $16, R1
 	ADD $16, R2
 	ADD $16, R3
@@ -2724,13 +2681,13 @@ block4End:
 block1:
 	VLD1R (R1), [V4.S4]
 	VLD1R (R2), [V5.S4]
-	VLD1R (R3), [V6.S4]
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
-	VMOV V1.B16, V5.B16
-	WORD $0x6ea4e406 // fcmgt v6.4s, v0.4s, v4.4s
-	VBIT V6.B16, V4.B16, V5.B16
-	WORD $0x4e25f442 // fmax v2.4s, v2.4s, v5.4s
+	VLD1R (R3), [V5.S4]
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x6ea4e405 // fcmgt v5.4s, v0.4s, v4.4s
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e26f442 // fmax v2.4s, v2.4s, v6.4s
 	ADD $4, R1
 	ADD $4, R2
 	ADD $4, R3
@@ -2738,8 +2695,8 @@ block1:
 	CMP $1, R8
 	BGE block1
 block1End:
-	WORD $0x4e23f440 // fmax v0.4s, v2.4s, v3.4s
-	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
+	WORD $0x4e23f442 // fmax v2.4s, v2.4s, v3.4s
+	WORD $0x6e22f440 // fmaxp v0.4s, v2.4s, v2.4s
 	WORD $0x6e20f400 // fmaxp v0.4s, v0.4s, v0.4s
 	MOVD $-1, R1
 	WORD $0x4e21e401 // fcmeq v1.4s, v0.4s, v1.4s
@@ -2753,9 +2710,9 @@ block1End:
 search4:
 	FMOVQ 0(R5), F2
 	FMOVQ 0(R6), F3
-	FMOVQ 0(R7), F4
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	FMOVQ 0(R7), F3
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
 	WORD $0x4e20e442 // fcmeq v2.4s, v2.4s, v0.4s
 	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
 	WORD $0x6eb1a842 // uminv s2, v2.4s
@@ -2775,9 +2732,9 @@ search4End:
 search1:
 	VLD1R (R5), [V2.S4]
 	VLD1R (R6), [V3.S4]
-	VLD1R (R7), [V4.S4]
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	VLD1R (R7), [V3.S4]
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
 	WORD $0x4e20e442 // fcmeq v2.4s, v2.4s, v0.4s
 	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
 	WORD $0x6eb1a842 // uminv s2, v2.4s
@@ -3552,54 +3509,54 @@ TEXT ·outerF32NEON(SB), NOSPLIT, $0-64
 	MOVD a+16(FP), R0
 	MOVD x+32(FP), R1
 	MOVD s+0(FP), R2
-	MOVD b+24(FP), R3
-	MOVD y+40(FP), R4
-	MOVD stride+8(FP), R5
-	LSL $2, R5
+	MOVD stride+8(FP), R3
+	MOVD b+24(FP), R4
+	MOVD y+40(FP), R5
 	MOVD rows+48(FP), R6
 	MOVD n+56(FP), R7
+	LSL $2, R3
 	MOVD R7, R7
 	CMP $16, R7
 	BLT columns16End
 columns16:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FLDPQ 0(R4), (F4, F5)
-	FLDPQ 32(R4), (F6, F7)
-	MOVD R3, R8
+	FLDPQ 0(R5), (F4, F5)
+	FLDPQ 32(R5), (F6, F7)
+	MOVD R4, R8
 	MOVD R0, R9
 	MOVD R2, R10
 	MOVD R6, R11
 rows0:
-	FLDPQ 0(R10), (F8, F9)
-	FLDPQ 32(R10), (F10, F11)
-	VLD1R.P 4(R9), [V12.S4]
-	WORD $0x6e2cdc0d // fmul v13.4s, v0.4s, v12.4s
-	WORD $0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
-	WORD $0x6e2cdc2d // fmul v13.4s, v1.4s, v12.4s
-	WORD $0x4e2dd529 // fadd v9.4s, v9.4s, v13.4s
-	WORD $0x6e2cdc4d // fmul v13.4s, v2.4s, v12.4s
-	WORD $0x4e2dd54a // fadd v10.4s, v10.4s, v13.4s
-	WORD $0x6e2cdc6c // fmul v12.4s, v3.4s, v12.4s
-	WORD $0x4e2cd56b // fadd v11.4s, v11.4s, v12.4s
-	FSTPQ (F8, F9), 0(R10)
-	FSTPQ (F10, F11), 32(R10)
-	VLD1R.P 4(R8), [V12.S4]
-	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x6e2cdd28 // fmul v8.4s, v9.4s, v12.4s
-	WORD $0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
-	WORD $0x6e2cdd48 // fmul v8.4s, v10.4s, v12.4s
-	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
-	WORD $0x6e2cdd68 // fmul v8.4s, v11.4s, v12.4s
-	WORD $0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
-	ADD R5, R10
+	VLD1R.P 4(R8), [V8.S4]
+	FLDPQ 0(R10), (F9, F10)
+	FLDPQ 32(R10), (F11, F12)
+	VLD1R.P 4(R9), [V13.S4]
+	WORD $0x6e2ddc0e // fmul v14.4s, v0.4s, v13.4s
+	WORD $0x4e2ed529 // fadd v9.4s, v9.4s, v14.4s
+	WORD $0x6e2ddc2e // fmul v14.4s, v1.4s, v13.4s
+	WORD $0x4e2ed54a // fadd v10.4s, v10.4s, v14.4s
+	WORD $0x6e2ddc4e // fmul v14.4s, v2.4s, v13.4s
+	WORD $0x4e2ed56b // fadd v11.4s, v11.4s, v14.4s
+	WORD $0x6e2ddc6d // fmul v13.4s, v3.4s, v13.4s
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FSTPQ (F9, F10), 0(R10)
+	FSTPQ (F11, F12), 32(R10)
+	WORD $0x6e28dd29 // fmul v9.4s, v9.4s, v8.4s
+	WORD $0x4e29d484 // fadd v4.4s, v4.4s, v9.4s
+	WORD $0x6e28dd4a // fmul v10.4s, v10.4s, v8.4s
+	WORD $0x4e2ad4a5 // fadd v5.4s, v5.4s, v10.4s
+	WORD $0x6e28dd6b // fmul v11.4s, v11.4s, v8.4s
+	WORD $0x4e2bd4c6 // fadd v6.4s, v6.4s, v11.4s
+	WORD $0x6e28dd8c // fmul v12.4s, v12.4s, v8.4s
+	WORD $0x4e2cd4e7 // fadd v7.4s, v7.4s, v12.4s
+	ADD R3, R10
 	SUBS $1, R11
 	BNE rows0
-	FSTPQ (F4, F5), 0(R4)
-	FSTPQ (F6, F7), 32(R4)
+	FSTPQ (F4, F5), 0(R5)
+	FSTPQ (F6, F7), 32(R5)
 	ADD $64, R1
-	ADD $64, R4
+	ADD $64, R5
 	ADD $64, R2
 	SUB $16, R7
 	CMP $16, R7
@@ -3609,26 +3566,26 @@ columns16End:
 	BLT columns4End
 columns4:
 	FMOVQ 0(R1), F0
-	FMOVQ 0(R4), F1
-	MOVD R3, R8
+	FMOVQ 0(R5), F1
+	MOVD R4, R8
 	MOVD R0, R9
 	MOVD R2, R10
 	MOVD R6, R11
 rows1:
-	FMOVQ 0(R10), F2
-	VLD1R.P 4(R9), [V3.S4]
-	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	FMOVQ F2, 0(R10)
-	VLD1R.P 4(R8), [V3.S4]
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	ADD R5, R10
+	VLD1R.P 4(R8), [V2.S4]
+	FMOVQ 0(R10), F3
+	VLD1R.P 4(R9), [V4.S4]
+	WORD $0x6e24dc04 // fmul v4.4s, v0.4s, v4.4s
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	FMOVQ F3, 0(R10)
+	WORD $0x6e22dc63 // fmul v3.4s, v3.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	ADD R3, R10
 	SUBS $1, R11
 	BNE rows1
-	FMOVQ F1, 0(R4)
+	FMOVQ F1, 0(R5)
 	ADD $16, R1
-	ADD $16, R4
+	ADD $16, R5
 	ADD $16, R2
 	SUB $4, R7
 	CMP $4, R7
@@ -3638,26 +3595,26 @@ columns4End:
 	BLT columns1End
 columns1:
 	VLD1R (R1), [V0.S4]
-	VLD1R (R4), [V1.S4]
-	MOVD R3, R8
+	VLD1R (R5), [V1.S4]
+	MOVD R4, R8
 	MOVD R0, R9
 	MOVD R2, R10
 	MOVD R6, R11
 rows2:
-	VLD1R (R10), [V2.S4]
-	VLD1R.P 4(R9), [V3.S4]
-	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	FMOVS F2, 0(R10)
-	VLD1R.P 4(R8), [V3.S4]
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	ADD R5, R10
+	VLD1R.P 4(R8), [V2.S4]
+	VLD1R (R10), [V3.S4]
+	VLD1R.P 4(R9), [V4.S4]
+	WORD $0x6e24dc04 // fmul v4.4s, v0.4s, v4.4s
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	FMOVS F3, 0(R10)
+	WORD $0x6e22dc63 // fmul v3.4s, v3.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	ADD R3, R10
 	SUBS $1, R11
 	BNE rows2
-	FMOVS F1, 0(R4)
+	FMOVS F1, 0(R5)
 	ADD $4, R1
-	ADD $4, R4
+	ADD $4, R5
 	ADD $4, R2
 	SUB $1, R7
 	CMP $1, R7
@@ -3671,60 +3628,60 @@ TEXT ·decayOuterF32NEON(SB), NOSPLIT, $0-72
 	MOVD a+24(FP), R1
 	MOVD x+40(FP), R2
 	MOVD s+0(FP), R3
-	MOVD b+32(FP), R4
-	MOVD y+48(FP), R5
-	MOVD stride+8(FP), R6
-	LSL $2, R6
+	MOVD stride+8(FP), R4
+	MOVD b+32(FP), R5
+	MOVD y+48(FP), R6
 	MOVD rows+56(FP), R7
 	MOVD n+64(FP), R8
+	LSL $2, R4
 	MOVD R8, R8
 	CMP $16, R8
 	BLT columns16End
 columns16:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 32(R2), (F2, F3)
-	FLDPQ 0(R5), (F4, F5)
-	FLDPQ 32(R5), (F6, F7)
-	MOVD R4, R9
+	FLDPQ 0(R6), (F4, F5)
+	FLDPQ 32(R6), (F6, F7)
+	MOVD R5, R9
 	MOVD R0, R10
 	MOVD R1, R11
 	MOVD R3, R12
 	MOVD R7, R13
 rows0:
-	FLDPQ 0(R12), (F8, F9)
-	FLDPQ 32(R12), (F10, F11)
-	VLD1R.P 4(R10), [V12.S4]
-	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
-	WORD $0x6e2cdd29 // fmul v9.4s, v9.4s, v12.4s
-	WORD $0x6e2cdd4a // fmul v10.4s, v10.4s, v12.4s
-	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
-	VLD1R.P 4(R11), [V12.S4]
-	WORD $0x6e2cdc0d // fmul v13.4s, v0.4s, v12.4s
-	WORD $0x4e2dd508 // fadd v8.4s, v8.4s, v13.4s
-	WORD $0x6e2cdc2d // fmul v13.4s, v1.4s, v12.4s
-	WORD $0x4e2dd529 // fadd v9.4s, v9.4s, v13.4s
-	WORD $0x6e2cdc4d // fmul v13.4s, v2.4s, v12.4s
-	WORD $0x4e2dd54a // fadd v10.4s, v10.4s, v13.4s
-	WORD $0x6e2cdc6c // fmul v12.4s, v3.4s, v12.4s
-	WORD $0x4e2cd56b // fadd v11.4s, v11.4s, v12.4s
-	FSTPQ (F8, F9), 0(R12)
-	FSTPQ (F10, F11), 32(R12)
-	VLD1R.P 4(R9), [V12.S4]
-	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x6e2cdd28 // fmul v8.4s, v9.4s, v12.4s
-	WORD $0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
-	WORD $0x6e2cdd48 // fmul v8.4s, v10.4s, v12.4s
-	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
-	WORD $0x6e2cdd68 // fmul v8.4s, v11.4s, v12.4s
-	WORD $0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
-	ADD R6, R12
+	VLD1R.P 4(R9), [V8.S4]
+	FLDPQ 0(R12), (F9, F10)
+	FLDPQ 32(R12), (F11, F12)
+	VLD1R.P 4(R10), [V13.S4]
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x6e2ddd4a // fmul v10.4s, v10.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	VLD1R.P 4(R11), [V13.S4]
+	WORD $0x6e2ddc0e // fmul v14.4s, v0.4s, v13.4s
+	WORD $0x4e2ed529 // fadd v9.4s, v9.4s, v14.4s
+	WORD $0x6e2ddc2e // fmul v14.4s, v1.4s, v13.4s
+	WORD $0x4e2ed54a // fadd v10.4s, v10.4s, v14.4s
+	WORD $0x6e2ddc4e // fmul v14.4s, v2.4s, v13.4s
+	WORD $0x4e2ed56b // fadd v11.4s, v11.4s, v14.4s
+	WORD $0x6e2ddc6d // fmul v13.4s, v3.4s, v13.4s
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FSTPQ (F9, F10), 0(R12)
+	FSTPQ (F11, F12), 32(R12)
+	WORD $0x6e28dd29 // fmul v9.4s, v9.4s, v8.4s
+	WORD $0x4e29d484 // fadd v4.4s, v4.4s, v9.4s
+	WORD $0x6e28dd4a // fmul v10.4s, v10.4s, v8.4s
+	WORD $0x4e2ad4a5 // fadd v5.4s, v5.4s, v10.4s
+	WORD $0x6e28dd6b // fmul v11.4s, v11.4s, v8.4s
+	WORD $0x4e2bd4c6 // fadd v6.4s, v6.4s, v11.4s
+	WORD $0x6e28dd8c // fmul v12.4s, v12.4s, v8.4s
+	WORD $0x4e2cd4e7 // fadd v7.4s, v7.4s, v12.4s
+	ADD R4, R12
 	SUBS $1, R13
 	BNE rows0
-	FSTPQ (F4, F5), 0(R5)
-	FSTPQ (F6, F7), 32(R5)
+	FSTPQ (F4, F5), 0(R6)
+	FSTPQ (F6, F7), 32(R6)
 	ADD $64, R2
-	ADD $64, R5
+	ADD $64, R6
 	ADD $64, R3
 	SUB $16, R8
 	CMP $16, R8
@@ -3734,29 +3691,29 @@ columns16End:
 	BLT columns4End
 columns4:
 	FMOVQ 0(R2), F0
-	FMOVQ 0(R5), F1
-	MOVD R4, R9
+	FMOVQ 0(R6), F1
+	MOVD R5, R9
 	MOVD R0, R10
 	MOVD R1, R11
 	MOVD R3, R12
 	MOVD R7, R13
 rows1:
-	FMOVQ 0(R12), F2
-	VLD1R.P 4(R10), [V3.S4]
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	VLD1R.P 4(R11), [V3.S4]
-	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	FMOVQ F2, 0(R12)
-	VLD1R.P 4(R9), [V3.S4]
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	ADD R6, R12
+	VLD1R.P 4(R9), [V2.S4]
+	FMOVQ 0(R12), F3
+	VLD1R.P 4(R10), [V4.S4]
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	VLD1R.P 4(R11), [V4.S4]
+	WORD $0x6e24dc04 // fmul v4.4s, v0.4s, v4.4s
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	FMOVQ F3, 0(R12)
+	WORD $0x6e22dc63 // fmul v3.4s, v3.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	ADD R4, R12
 	SUBS $1, R13
 	BNE rows1
-	FMOVQ F1, 0(R5)
+	FMOVQ F1, 0(R6)
 	ADD $16, R2
-	ADD $16, R5
+	ADD $16, R6
 	ADD $16, R3
 	SUB $4, R8
 	CMP $4, R8
@@ -3766,29 +3723,29 @@ columns4End:
 	BLT columns1End
 columns1:
 	VLD1R (R2), [V0.S4]
-	VLD1R (R5), [V1.S4]
-	MOVD R4, R9
+	VLD1R (R6), [V1.S4]
+	MOVD R5, R9
 	MOVD R0, R10
 	MOVD R1, R11
 	MOVD R3, R12
 	MOVD R7, R13
 rows2:
-	VLD1R (R12), [V2.S4]
-	VLD1R.P 4(R10), [V3.S4]
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	VLD1R.P 4(R11), [V3.S4]
-	WORD $0x6e23dc03 // fmul v3.4s, v0.4s, v3.4s
-	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
-	FMOVS F2, 0(R12)
-	VLD1R.P 4(R9), [V3.S4]
-	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	ADD R6, R12
+	VLD1R.P 4(R9), [V2.S4]
+	VLD1R (R12), [V3.S4]
+	VLD1R.P 4(R10), [V4.S4]
+	WORD $0x6e24dc63 // fmul v3.4s, v3.4s, v4.4s
+	VLD1R.P 4(R11), [V4.S4]
+	WORD $0x6e24dc04 // fmul v4.4s, v0.4s, v4.4s
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	FMOVS F3, 0(R12)
+	WORD $0x6e22dc63 // fmul v3.4s, v3.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	ADD R4, R12
 	SUBS $1, R13
 	BNE rows2
-	FMOVS F1, 0(R5)
+	FMOVS F1, 0(R6)
 	ADD $4, R2
-	ADD $4, R5
+	ADD $4, R6
 	ADD $4, R3
 	SUB $1, R8
 	CMP $1, R8
@@ -3799,39 +3756,39 @@ columns1End:
 // func sumRowsF32NEON(s *float32, stride int, b, y *float32, rows, n int)
 TEXT ·sumRowsF32NEON(SB), NOSPLIT, $0-48
 	MOVD s+0(FP), R0
-	MOVD b+16(FP), R1
-	MOVD y+24(FP), R2
-	MOVD stride+8(FP), R3
-	LSL $2, R3
+	MOVD stride+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD y+24(FP), R3
 	MOVD rows+32(FP), R4
 	MOVD n+40(FP), R5
+	LSL $2, R1
 	MOVD R5, R5
 	CMP $16, R5
 	BLT columns16End
 columns16:
-	FLDPQ 0(R2), (F0, F1)
-	FLDPQ 32(R2), (F2, F3)
-	MOVD R1, R6
+	FLDPQ 0(R3), (F0, F1)
+	FLDPQ 32(R3), (F2, F3)
+	MOVD R2, R6
 	MOVD R0, R7
 	MOVD R4, R8
 rows0:
-	FLDPQ 0(R7), (F4, F5)
-	FLDPQ 32(R7), (F6, F7)
-	VLD1R.P 4(R6), [V8.S4]
-	WORD $0x6e28dc84 // fmul v4.4s, v4.4s, v8.4s
-	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
-	WORD $0x6e28dca4 // fmul v4.4s, v5.4s, v8.4s
-	WORD $0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
-	WORD $0x6e28dcc4 // fmul v4.4s, v6.4s, v8.4s
-	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
-	WORD $0x6e28dce4 // fmul v4.4s, v7.4s, v8.4s
-	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	ADD R3, R7
+	VLD1R.P 4(R6), [V4.S4]
+	FLDPQ 0(R7), (F5, F6)
+	FLDPQ 32(R7), (F7, F8)
+	WORD $0x6e24dca5 // fmul v5.4s, v5.4s, v4.4s
+	WORD $0x4e25d400 // fadd v0.4s, v0.4s, v5.4s
+	WORD $0x6e24dcc6 // fmul v6.4s, v6.4s, v4.4s
+	WORD $0x4e26d421 // fadd v1.4s, v1.4s, v6.4s
+	WORD $0x6e24dce7 // fmul v7.4s, v7.4s, v4.4s
+	WORD $0x4e27d442 // fadd v2.4s, v2.4s, v7.4s
+	WORD $0x6e24dd08 // fmul v8.4s, v8.4s, v4.4s
+	WORD $0x4e28d463 // fadd v3.4s, v3.4s, v8.4s
+	ADD R1, R7
 	SUBS $1, R8
 	BNE rows0
-	FSTPQ (F0, F1), 0(R2)
-	FSTPQ (F2, F3), 32(R2)
-	ADD $64, R2
+	FSTPQ (F0, F1), 0(R3)
+	FSTPQ (F2, F3), 32(R3)
+	ADD $64, R3
 	ADD $64, R0
 	SUB $16, R5
 	CMP $16, R5
@@ -3840,20 +3797,20 @@ columns16End:
 	CMP $4, R5
 	BLT columns4End
 columns4:
-	FMOVQ 0(R2), F0
-	MOVD R1, R6
+	FMOVQ 0(R3), F0
+	MOVD R2, R6
 	MOVD R0, R7
 	MOVD R4, R8
 rows1:
-	FMOVQ 0(R7), F1
-	VLD1R.P 4(R6), [V2.S4]
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	ADD R3, R7
+	VLD1R.P 4(R6), [V1.S4]
+	FMOVQ 0(R7), F2
+	WORD $0x6e21dc42 // fmul v2.4s, v2.4s, v1.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	ADD R1, R7
 	SUBS $1, R8
 	BNE rows1
-	FMOVQ F0, 0(R2)
-	ADD $16, R2
+	FMOVQ F0, 0(R3)
+	ADD $16, R3
 	ADD $16, R0
 	SUB $4, R5
 	CMP $4, R5
@@ -3862,20 +3819,20 @@ columns4End:
 	CMP $1, R5
 	BLT columns1End
 columns1:
-	VLD1R (R2), [V0.S4]
-	MOVD R1, R6
+	VLD1R (R3), [V0.S4]
+	MOVD R2, R6
 	MOVD R0, R7
 	MOVD R4, R8
 rows2:
-	VLD1R (R7), [V1.S4]
-	VLD1R.P 4(R6), [V2.S4]
-	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	ADD R3, R7
+	VLD1R.P 4(R6), [V1.S4]
+	VLD1R (R7), [V2.S4]
+	WORD $0x6e21dc42 // fmul v2.4s, v2.4s, v1.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	ADD R1, R7
 	SUBS $1, R8
 	BNE rows2
-	FMOVS F0, 0(R2)
-	ADD $4, R2
+	FMOVS F0, 0(R3)
+	ADD $4, R3
 	ADD $4, R0
 	SUB $1, R5
 	CMP $1, R5
@@ -3889,10 +3846,10 @@ TEXT ·peakRowsF32NEON(SB), NOSPLIT, $0-40
 	MOVD peaks+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD stride+16(FP), R3
-	LSL $2, R3
 	MOVD rows+24(FP), R4
 	MOVD n+32(FP), R5
-	FMOVQ 720(R0), F0
+	LSL $2, R3
+	FMOVQ 656(R0), F0
 	MOVD R5, R0
 	CMP $16, R0
 	BLT columns16End
@@ -3906,20 +3863,20 @@ rows0:
 	FLDPQ 32(R5), (F7, F8)
 	WORD $0x6ea1e4a9 // fcmgt v9.4s, v5.4s, v1.4s
 	WORD $0x6ea5e40a // fcmgt v10.4s, v0.4s, v5.4s
-	VAND V10.B16, V9.B16, V9.B16
-	VBIT V9.B16, V5.B16, V1.B16
+	VAND V10.B16, V9.B16, V10.B16
+	VBIT V10.B16, V5.B16, V1.B16
 	WORD $0x6ea2e4c5 // fcmgt v5.4s, v6.4s, v2.4s
 	WORD $0x6ea6e409 // fcmgt v9.4s, v0.4s, v6.4s
-	VAND V9.B16, V5.B16, V5.B16
-	VBIT V5.B16, V6.B16, V2.B16
+	VAND V9.B16, V5.B16, V9.B16
+	VBIT V9.B16, V6.B16, V2.B16
 	WORD $0x6ea3e4e5 // fcmgt v5.4s, v7.4s, v3.4s
 	WORD $0x6ea7e406 // fcmgt v6.4s, v0.4s, v7.4s
-	VAND V6.B16, V5.B16, V5.B16
-	VBIT V5.B16, V7.B16, V3.B16
+	VAND V6.B16, V5.B16, V6.B16
+	VBIT V6.B16, V7.B16, V3.B16
 	WORD $0x6ea4e505 // fcmgt v5.4s, v8.4s, v4.4s
 	WORD $0x6ea8e406 // fcmgt v6.4s, v0.4s, v8.4s
-	VAND V6.B16, V5.B16, V5.B16
-	VBIT V5.B16, V8.B16, V4.B16
+	VAND V6.B16, V5.B16, V6.B16
+	VBIT V6.B16, V8.B16, V4.B16
 	ADD R3, R5
 	SUBS $1, R6
 	BNE rows0
@@ -3941,8 +3898,8 @@ rows1:
 	FMOVQ 0(R5), F2
 	WORD $0x6ea1e443 // fcmgt v3.4s, v2.4s, v1.4s
 	WORD $0x6ea2e404 // fcmgt v4.4s, v0.4s, v2.4s
-	VAND V4.B16, V3.B16, V3.B16
-	VBIT V3.B16, V2.B16, V1.B16
+	VAND V4.B16, V3.B16, V4.B16
+	VBIT V4.B16, V2.B16, V1.B16
 	ADD R3, R5
 	SUBS $1, R6
 	BNE rows1
@@ -3963,8 +3920,8 @@ rows2:
 	VLD1R (R5), [V2.S4]
 	WORD $0x6ea1e443 // fcmgt v3.4s, v2.4s, v1.4s
 	WORD $0x6ea2e404 // fcmgt v4.4s, v0.4s, v2.4s
-	VAND V4.B16, V3.B16, V3.B16
-	VBIT V3.B16, V2.B16, V1.B16
+	VAND V4.B16, V3.B16, V4.B16
+	VBIT V4.B16, V2.B16, V1.B16
 	ADD R3, R5
 	SUBS $1, R6
 	BNE rows2
@@ -3982,9 +3939,9 @@ TEXT ·expRowsF32NEON(SB), NOSPLIT, $0-56
 	MOVD $constants<>(SB), R0
 	MOVD x+0(FP), R1
 	MOVD stride+8(FP), R2
-	LSL $2, R2
 	MOVD rows+40(FP), R3
 	MOVD n+48(FP), R4
+	LSL $2, R2
 	MOVD a+16(FP), R5
 	MOVD b+24(FP), R6
 	MOVD sums+32(FP), R7
@@ -4007,24 +3964,24 @@ rows0:
 	FLDPQ 32(R8), (F12, F13)
 	FLDPQ 0(R5), (F14, F15)
 	FLDPQ 32(R5), (F16, F17)
-	FLDPQ 0(R6), (F18, F19)
-	FLDPQ 32(R6), (F20, F21)
 	WORD $0x4eaed54a // fsub v10.4s, v10.4s, v14.4s
-	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
 	WORD $0x4eafd56b // fsub v11.4s, v11.4s, v15.4s
-	WORD $0x4eb3d56b // fsub v11.4s, v11.4s, v19.4s
 	WORD $0x4eb0d58c // fsub v12.4s, v12.4s, v16.4s
-	WORD $0x4eb4d58c // fsub v12.4s, v12.4s, v20.4s
 	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
-	WORD $0x4eb5d5ad // fsub v13.4s, v13.4s, v21.4s
-	WORD $0x4ea1f54a // fmin v10.4s, v10.4s, v1.4s
-	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
-	WORD $0x4ea1f58c // fmin v12.4s, v12.4s, v1.4s
-	WORD $0x4ea1f5ad // fmin v13.4s, v13.4s, v1.4s
-	WORD $0x4e20f54a // fmax v10.4s, v10.4s, v0.4s
-	WORD $0x4e20f56b // fmax v11.4s, v11.4s, v0.4s
-	WORD $0x4e20f58c // fmax v12.4s, v12.4s, v0.4s
-	WORD $0x4e20f5ad // fmax v13.4s, v13.4s, v0.4s
+	FLDPQ 0(R6), (F14, F15)
+	FLDPQ 32(R6), (F16, F17)
+	WORD $0x4eaed54a // fsub v10.4s, v10.4s, v14.4s
+	WORD $0x4eafd56b // fsub v11.4s, v11.4s, v15.4s
+	WORD $0x4eb0d58c // fsub v12.4s, v12.4s, v16.4s
+	WORD $0x4eb1d5ad // fsub v13.4s, v13.4s, v17.4s
+	WORD $0x4eaaf42a // fmin v10.4s, v1.4s, v10.4s
+	WORD $0x4eabf42b // fmin v11.4s, v1.4s, v11.4s
+	WORD $0x4eacf42c // fmin v12.4s, v1.4s, v12.4s
+	WORD $0x4eadf42d // fmin v13.4s, v1.4s, v13.4s
+	WORD $0x4e2af40a // fmax v10.4s, v0.4s, v10.4s
+	WORD $0x4e2bf40b // fmax v11.4s, v0.4s, v11.4s
+	WORD $0x4e2cf40c // fmax v12.4s, v0.4s, v12.4s
+	WORD $0x4e2df40d // fmax v13.4s, v0.4s, v13.4s
 	VMOV V3.B16, V14.B16
 	VMOV V3.B16, V15.B16
 	VMOV V3.B16, V16.B16
@@ -4097,30 +4054,30 @@ rows0:
 	VUSHR $1, V14.S4, V13.S4
 	VSUB V13.S4, V14.S4, V14.S4
 	VSHL $23, V13.S4, V13.S4
-	WORD $0x6e2dde6d // fmul v13.4s, v19.4s, v13.4s
+	WORD $0x6e2dde73 // fmul v19.4s, v19.4s, v13.4s
 	VSHL $23, V14.S4, V14.S4
-	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
-	VUSHR $1, V15.S4, V14.S4
-	VSUB V14.S4, V15.S4, V15.S4
-	VSHL $23, V14.S4, V14.S4
-	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
-	VSHL $23, V15.S4, V14.S4
-	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
-	VUSHR $1, V16.S4, V14.S4
-	VSUB V14.S4, V16.S4, V15.S4
-	VSHL $23, V14.S4, V14.S4
-	WORD $0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
-	VSHL $23, V15.S4, V14.S4
-	WORD $0x6e2edd6b // fmul v11.4s, v11.4s, v14.4s
-	VUSHR $1, V17.S4, V14.S4
-	VSUB V14.S4, V17.S4, V15.S4
-	VSHL $23, V14.S4, V14.S4
-	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
-	VSHL $23, V15.S4, V14.S4
-	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
-	FSTPQ (F13, F10), 0(R8)
+	WORD $0x6e2ede73 // fmul v19.4s, v19.4s, v14.4s
+	VUSHR $1, V15.S4, V13.S4
+	VSUB V13.S4, V15.S4, V15.S4
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd4a // fmul v10.4s, v10.4s, v13.4s
+	VSHL $23, V15.S4, V15.S4
+	WORD $0x6e2fdd4a // fmul v10.4s, v10.4s, v15.4s
+	VUSHR $1, V16.S4, V13.S4
+	VSUB V13.S4, V16.S4, V16.S4
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	VSHL $23, V16.S4, V16.S4
+	WORD $0x6e30dd6b // fmul v11.4s, v11.4s, v16.4s
+	VUSHR $1, V17.S4, V13.S4
+	VSUB V13.S4, V17.S4, V17.S4
+	VSHL $23, V13.S4, V13.S4
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	VSHL $23, V17.S4, V17.S4
+	WORD $0x6e31dd8c // fmul v12.4s, v12.4s, v17.4s
+	FSTPQ (F19, F10), 0(R8)
 	FSTPQ (F11, F12), 32(R8)
-	WORD $0x4e2dd4c6 // fadd v6.4s, v6.4s, v13.4s
+	WORD $0x4e33d4c6 // fadd v6.4s, v6.4s, v19.4s
 	WORD $0x4e2ad4e7 // fadd v7.4s, v7.4s, v10.4s
 	WORD $0x4e2bd508 // fadd v8.4s, v8.4s, v11.4s
 	WORD $0x4e2cd529 // fadd v9.4s, v9.4s, v12.4s
@@ -4146,11 +4103,11 @@ columns4:
 rows1:
 	FMOVQ 0(R8), F7
 	FMOVQ 0(R5), F8
-	FMOVQ 0(R6), F9
 	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
-	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
-	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
-	WORD $0x4e20f4e7 // fmax v7.4s, v7.4s, v0.4s
+	FMOVQ 0(R6), F8
+	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
+	WORD $0x4ea7f427 // fmin v7.4s, v1.4s, v7.4s
+	WORD $0x4e27f407 // fmax v7.4s, v0.4s, v7.4s
 	VMOV V3.B16, V8.B16
 	VFMLA V2.S4, V7.S4, V8.S4
 	WORD $0x4ea3d509 // fsub v9.4s, v8.4s, v3.4s
@@ -4172,11 +4129,11 @@ rows1:
 	VUSHR $1, V8.S4, V7.S4
 	VSUB V7.S4, V8.S4, V8.S4
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dd27 // fmul v7.4s, v9.4s, v7.4s
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
 	VSHL $23, V8.S4, V8.S4
-	WORD $0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
-	FMOVQ F7, 0(R8)
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e28dd29 // fmul v9.4s, v9.4s, v8.4s
+	FMOVQ F9, 0(R8)
+	WORD $0x4e29d4c6 // fadd v6.4s, v6.4s, v9.4s
 	ADD R2, R8
 	SUBS $1, R9
 	BNE rows1
@@ -4198,11 +4155,11 @@ columns1:
 rows2:
 	VLD1R (R8), [V7.S4]
 	VLD1R (R5), [V8.S4]
-	VLD1R (R6), [V9.S4]
 	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
-	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
-	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
-	WORD $0x4e20f4e7 // fmax v7.4s, v7.4s, v0.4s
+	VLD1R (R6), [V8.S4]
+	WORD $0x4ea8d4e7 // fsub v7.4s, v7.4s, v8.4s
+	WORD $0x4ea7f427 // fmin v7.4s, v1.4s, v7.4s
+	WORD $0x4e27f407 // fmax v7.4s, v0.4s, v7.4s
 	VMOV V3.B16, V8.B16
 	VFMLA V2.S4, V7.S4, V8.S4
 	WORD $0x4ea3d509 // fsub v9.4s, v8.4s, v3.4s
@@ -4224,11 +4181,11 @@ rows2:
 	VUSHR $1, V8.S4, V7.S4
 	VSUB V7.S4, V8.S4, V8.S4
 	VSHL $23, V7.S4, V7.S4
-	WORD $0x6e27dd27 // fmul v7.4s, v9.4s, v7.4s
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
 	VSHL $23, V8.S4, V8.S4
-	WORD $0x6e28dce7 // fmul v7.4s, v7.4s, v8.4s
-	FMOVS F7, 0(R8)
-	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e28dd29 // fmul v9.4s, v9.4s, v8.4s
+	FMOVS F9, 0(R8)
+	WORD $0x4e29d4c6 // fadd v6.4s, v6.4s, v9.4s
 	ADD R2, R8
 	SUBS $1, R9
 	BNE rows2
@@ -4298,14 +4255,14 @@ TEXT ·expF64NEON(SB), NOSPLIT, $0-24
 block8:
 	FLDPQ 0(R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
-	WORD $0x4ee1f4c6 // fmin v6.2d, v6.2d, v1.2d
-	WORD $0x4ee1f4e7 // fmin v7.2d, v7.2d, v1.2d
-	WORD $0x4ee1f508 // fmin v8.2d, v8.2d, v1.2d
-	WORD $0x4ee1f529 // fmin v9.2d, v9.2d, v1.2d
-	WORD $0x4e60f4c6 // fmax v6.2d, v6.2d, v0.2d
-	WORD $0x4e60f4e7 // fmax v7.2d, v7.2d, v0.2d
-	WORD $0x4e60f508 // fmax v8.2d, v8.2d, v0.2d
-	WORD $0x4e60f529 // fmax v9.2d, v9.2d, v0.2d
+	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
+	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
+	WORD $0x4ee8f428 // fmin v8.2d, v1.2d, v8.2d
+	WORD $0x4ee9f429 // fmin v9.2d, v1.2d, v9.2d
+	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
+	WORD $0x4e67f407 // fmax v7.2d, v0.2d, v7.2d
+	WORD $0x4e68f408 // fmax v8.2d, v0.2d, v8.2d
+	WORD $0x4e69f409 // fmax v9.2d, v0.2d, v9.2d
 	VMOV V3.B16, V10.B16
 	VMOV V3.B16, V11.B16
 	VMOV V3.B16, V12.B16
@@ -4418,28 +4375,28 @@ block8:
 	VUSHR $1, V10.D2, V9.D2
 	VSUB V9.D2, V10.D2, V10.D2
 	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dde9 // fmul v9.2d, v15.2d, v9.2d
+	WORD $0x6e69ddef // fmul v15.2d, v15.2d, v9.2d
 	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	VUSHR $1, V11.D2, V10.D2
-	VSUB V10.D2, V11.D2, V11.D2
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6adcc6 // fmul v6.2d, v6.2d, v10.2d
-	VSHL $52, V11.D2, V10.D2
-	WORD $0x6e6adcc6 // fmul v6.2d, v6.2d, v10.2d
-	VUSHR $1, V12.D2, V10.D2
-	VSUB V10.D2, V12.D2, V11.D2
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6adce7 // fmul v7.2d, v7.2d, v10.2d
-	VSHL $52, V11.D2, V10.D2
-	WORD $0x6e6adce7 // fmul v7.2d, v7.2d, v10.2d
-	VUSHR $1, V13.D2, V10.D2
-	VSUB V10.D2, V13.D2, V11.D2
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add08 // fmul v8.2d, v8.2d, v10.2d
-	VSHL $52, V11.D2, V10.D2
-	WORD $0x6e6add08 // fmul v8.2d, v8.2d, v10.2d
-	FSTPQ (F9, F6), 0(R2)
+	WORD $0x6e6addef // fmul v15.2d, v15.2d, v10.2d
+	VUSHR $1, V11.D2, V9.D2
+	VSUB V9.D2, V11.D2, V11.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bdcc6 // fmul v6.2d, v6.2d, v11.2d
+	VUSHR $1, V12.D2, V9.D2
+	VSUB V9.D2, V12.D2, V12.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dce7 // fmul v7.2d, v7.2d, v9.2d
+	VSHL $52, V12.D2, V12.D2
+	WORD $0x6e6cdce7 // fmul v7.2d, v7.2d, v12.2d
+	VUSHR $1, V13.D2, V9.D2
+	VSUB V9.D2, V13.D2, V13.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dd08 // fmul v8.2d, v8.2d, v9.2d
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd08 // fmul v8.2d, v8.2d, v13.2d
+	FSTPQ (F15, F6), 0(R2)
 	FSTPQ (F7, F8), 32(R2)
 	ADD $64, R1
 	ADD $64, R2
@@ -4451,8 +4408,8 @@ block8End:
 	BLT block2End
 block2:
 	FMOVQ 0(R1), F6
-	WORD $0x4ee1f4c6 // fmin v6.2d, v6.2d, v1.2d
-	WORD $0x4e60f4c6 // fmax v6.2d, v6.2d, v0.2d
+	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
+	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
 	VMOV V3.B16, V7.B16
 	VFMLA V2.D2, V6.D2, V7.D2
 	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
@@ -4484,10 +4441,10 @@ block2:
 	VUSHR $1, V7.D2, V6.D2
 	VSUB V6.D2, V7.D2, V7.D2
 	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dd26 // fmul v6.2d, v9.2d, v6.2d
+	WORD $0x6e66dd29 // fmul v9.2d, v9.2d, v6.2d
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 0(R2)
+	WORD $0x6e67dd29 // fmul v9.2d, v9.2d, v7.2d
+	FMOVQ F9, 0(R2)
 	ADD $16, R1
 	ADD $16, R2
 	SUB $2, R3
@@ -4498,8 +4455,8 @@ block2End:
 	BLT block1End
 block1:
 	VLD1R (R1), [V6.D2]
-	WORD $0x4ee1f4c6 // fmin v6.2d, v6.2d, v1.2d
-	WORD $0x4e60f4c6 // fmax v6.2d, v6.2d, v0.2d
+	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
+	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
 	VMOV V3.B16, V7.B16
 	VFMLA V2.D2, V6.D2, V7.D2
 	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
@@ -4531,10 +4488,10 @@ block1:
 	VUSHR $1, V7.D2, V6.D2
 	VSUB V6.D2, V7.D2, V7.D2
 	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dd26 // fmul v6.2d, v9.2d, v6.2d
+	WORD $0x6e66dd29 // fmul v9.2d, v9.2d, v6.2d
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVD F6, 0(R2)
+	WORD $0x6e67dd29 // fmul v9.2d, v9.2d, v7.2d
+	FMOVD F9, 0(R2)
 	ADD $8, R1
 	ADD $8, R2
 	SUB $1, R3
@@ -4567,14 +4524,14 @@ block8:
 	WORD $0x4ee0d508 // fsub v8.2d, v8.2d, v0.2d
 	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
 	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
-	WORD $0x4ee2f4e7 // fmin v7.2d, v7.2d, v2.2d
-	WORD $0x4ee2f508 // fmin v8.2d, v8.2d, v2.2d
-	WORD $0x4ee2f529 // fmin v9.2d, v9.2d, v2.2d
-	WORD $0x4ee2f54a // fmin v10.2d, v10.2d, v2.2d
-	WORD $0x4e61f4e7 // fmax v7.2d, v7.2d, v1.2d
-	WORD $0x4e61f508 // fmax v8.2d, v8.2d, v1.2d
-	WORD $0x4e61f529 // fmax v9.2d, v9.2d, v1.2d
-	WORD $0x4e61f54a // fmax v10.2d, v10.2d, v1.2d
+	WORD $0x4ee7f447 // fmin v7.2d, v2.2d, v7.2d
+	WORD $0x4ee8f448 // fmin v8.2d, v2.2d, v8.2d
+	WORD $0x4ee9f449 // fmin v9.2d, v2.2d, v9.2d
+	WORD $0x4eeaf44a // fmin v10.2d, v2.2d, v10.2d
+	WORD $0x4e67f427 // fmax v7.2d, v1.2d, v7.2d
+	WORD $0x4e68f428 // fmax v8.2d, v1.2d, v8.2d
+	WORD $0x4e69f429 // fmax v9.2d, v1.2d, v9.2d
+	WORD $0x4e6af42a // fmax v10.2d, v1.2d, v10.2d
 	VMOV V4.B16, V11.B16
 	VMOV V4.B16, V12.B16
 	VMOV V4.B16, V13.B16
@@ -4687,28 +4644,28 @@ block8:
 	VUSHR $1, V11.D2, V10.D2
 	VSUB V10.D2, V11.D2, V11.D2
 	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6ade0a // fmul v10.2d, v16.2d, v10.2d
+	WORD $0x6e6ade10 // fmul v16.2d, v16.2d, v10.2d
 	VSHL $52, V11.D2, V11.D2
-	WORD $0x6e6bdd4a // fmul v10.2d, v10.2d, v11.2d
-	VUSHR $1, V12.D2, V11.D2
-	VSUB V11.D2, V12.D2, V12.D2
-	VSHL $52, V11.D2, V11.D2
-	WORD $0x6e6bdce7 // fmul v7.2d, v7.2d, v11.2d
-	VSHL $52, V12.D2, V11.D2
-	WORD $0x6e6bdce7 // fmul v7.2d, v7.2d, v11.2d
-	VUSHR $1, V13.D2, V11.D2
-	VSUB V11.D2, V13.D2, V12.D2
-	VSHL $52, V11.D2, V11.D2
-	WORD $0x6e6bdd08 // fmul v8.2d, v8.2d, v11.2d
-	VSHL $52, V12.D2, V11.D2
-	WORD $0x6e6bdd08 // fmul v8.2d, v8.2d, v11.2d
-	VUSHR $1, V14.D2, V11.D2
-	VSUB V11.D2, V14.D2, V12.D2
-	VSHL $52, V11.D2, V11.D2
-	WORD $0x6e6bdd29 // fmul v9.2d, v9.2d, v11.2d
-	VSHL $52, V12.D2, V11.D2
-	WORD $0x6e6bdd29 // fmul v9.2d, v9.2d, v11.2d
-	FSTPQ (F10, F7), 0(R2)
+	WORD $0x6e6bde10 // fmul v16.2d, v16.2d, v11.2d
+	VUSHR $1, V12.D2, V10.D2
+	VSUB V10.D2, V12.D2, V12.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6adce7 // fmul v7.2d, v7.2d, v10.2d
+	VSHL $52, V12.D2, V12.D2
+	WORD $0x6e6cdce7 // fmul v7.2d, v7.2d, v12.2d
+	VUSHR $1, V13.D2, V10.D2
+	VSUB V10.D2, V13.D2, V13.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6add08 // fmul v8.2d, v8.2d, v10.2d
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd08 // fmul v8.2d, v8.2d, v13.2d
+	VUSHR $1, V14.D2, V10.D2
+	VSUB V10.D2, V14.D2, V14.D2
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
+	VSHL $52, V14.D2, V14.D2
+	WORD $0x6e6edd29 // fmul v9.2d, v9.2d, v14.2d
+	FSTPQ (F16, F7), 0(R2)
 	FSTPQ (F8, F9), 32(R2)
 	ADD $64, R1
 	ADD $64, R2
@@ -4721,8 +4678,8 @@ block8End:
 block2:
 	FMOVQ 0(R1), F7
 	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee2f4e7 // fmin v7.2d, v7.2d, v2.2d
-	WORD $0x4e61f4e7 // fmax v7.2d, v7.2d, v1.2d
+	WORD $0x4ee7f447 // fmin v7.2d, v2.2d, v7.2d
+	WORD $0x4e67f427 // fmax v7.2d, v1.2d, v7.2d
 	VMOV V4.B16, V8.B16
 	VFMLA V3.D2, V7.D2, V8.D2
 	WORD $0x4ee4d509 // fsub v9.2d, v8.2d, v4.2d
@@ -4754,10 +4711,10 @@ block2:
 	VUSHR $1, V8.D2, V7.D2
 	VSUB V7.D2, V8.D2, V8.D2
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dd47 // fmul v7.2d, v10.2d, v7.2d
+	WORD $0x6e67dd4a // fmul v10.2d, v10.2d, v7.2d
 	VSHL $52, V8.D2, V8.D2
-	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
-	FMOVQ F7, 0(R2)
+	WORD $0x6e68dd4a // fmul v10.2d, v10.2d, v8.2d
+	FMOVQ F10, 0(R2)
 	ADD $16, R1
 	ADD $16, R2
 	SUB $2, R3
@@ -4769,8 +4726,8 @@ block2End:
 block1:
 	VLD1R (R1), [V7.D2]
 	WORD $0x4ee0d4e7 // fsub v7.2d, v7.2d, v0.2d
-	WORD $0x4ee2f4e7 // fmin v7.2d, v7.2d, v2.2d
-	WORD $0x4e61f4e7 // fmax v7.2d, v7.2d, v1.2d
+	WORD $0x4ee7f447 // fmin v7.2d, v2.2d, v7.2d
+	WORD $0x4e67f427 // fmax v7.2d, v1.2d, v7.2d
 	VMOV V4.B16, V8.B16
 	VFMLA V3.D2, V7.D2, V8.D2
 	WORD $0x4ee4d509 // fsub v9.2d, v8.2d, v4.2d
@@ -4802,10 +4759,10 @@ block1:
 	VUSHR $1, V8.D2, V7.D2
 	VSUB V7.D2, V8.D2, V8.D2
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dd47 // fmul v7.2d, v10.2d, v7.2d
+	WORD $0x6e67dd4a // fmul v10.2d, v10.2d, v7.2d
 	VSHL $52, V8.D2, V8.D2
-	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
-	FMOVD F7, 0(R2)
+	WORD $0x6e68dd4a // fmul v10.2d, v10.2d, v8.2d
+	FMOVD F10, 0(R2)
 	ADD $8, R1
 	ADD $8, R2
 	SUB $1, R3
@@ -4836,24 +4793,24 @@ block8:
 	FLDPQ 32(R1), (F8, F9)
 	FLDPQ 0(R2), (F10, F11)
 	FLDPQ 32(R2), (F12, F13)
-	FLDPQ 0(R3), (F14, F15)
-	FLDPQ 32(R3), (F16, F17)
 	WORD $0x4eead4c6 // fsub v6.2d, v6.2d, v10.2d
-	WORD $0x4eeed4c6 // fsub v6.2d, v6.2d, v14.2d
 	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
-	WORD $0x4eefd4e7 // fsub v7.2d, v7.2d, v15.2d
 	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
-	WORD $0x4ef0d508 // fsub v8.2d, v8.2d, v16.2d
 	WORD $0x4eedd529 // fsub v9.2d, v9.2d, v13.2d
-	WORD $0x4ef1d529 // fsub v9.2d, v9.2d, v17.2d
-	WORD $0x4ee1f4c6 // fmin v6.2d, v6.2d, v1.2d
-	WORD $0x4ee1f4e7 // fmin v7.2d, v7.2d, v1.2d
-	WORD $0x4ee1f508 // fmin v8.2d, v8.2d, v1.2d
-	WORD $0x4ee1f529 // fmin v9.2d, v9.2d, v1.2d
-	WORD $0x4e60f4c6 // fmax v6.2d, v6.2d, v0.2d
-	WORD $0x4e60f4e7 // fmax v7.2d, v7.2d, v0.2d
-	WORD $0x4e60f508 // fmax v8.2d, v8.2d, v0.2d
-	WORD $0x4e60f529 // fmax v9.2d, v9.2d, v0.2d
+	FLDPQ 0(R3), (F10, F11)
+	FLDPQ 32(R3), (F12, F13)
+	WORD $0x4eead4c6 // fsub v6.2d, v6.2d, v10.2d
+	WORD $0x4eebd4e7 // fsub v7.2d, v7.2d, v11.2d
+	WORD $0x4eecd508 // fsub v8.2d, v8.2d, v12.2d
+	WORD $0x4eedd529 // fsub v9.2d, v9.2d, v13.2d
+	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
+	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
+	WORD $0x4ee8f428 // fmin v8.2d, v1.2d, v8.2d
+	WORD $0x4ee9f429 // fmin v9.2d, v1.2d, v9.2d
+	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
+	WORD $0x4e67f407 // fmax v7.2d, v0.2d, v7.2d
+	WORD $0x4e68f408 // fmax v8.2d, v0.2d, v8.2d
+	WORD $0x4e69f409 // fmax v9.2d, v0.2d, v9.2d
 	VMOV V3.B16, V10.B16
 	VMOV V3.B16, V11.B16
 	VMOV V3.B16, V12.B16
@@ -4966,28 +4923,28 @@ block8:
 	VUSHR $1, V10.D2, V9.D2
 	VSUB V9.D2, V10.D2, V10.D2
 	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dde9 // fmul v9.2d, v15.2d, v9.2d
+	WORD $0x6e69ddef // fmul v15.2d, v15.2d, v9.2d
 	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	VUSHR $1, V11.D2, V10.D2
-	VSUB V10.D2, V11.D2, V11.D2
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6adcc6 // fmul v6.2d, v6.2d, v10.2d
-	VSHL $52, V11.D2, V10.D2
-	WORD $0x6e6adcc6 // fmul v6.2d, v6.2d, v10.2d
-	VUSHR $1, V12.D2, V10.D2
-	VSUB V10.D2, V12.D2, V11.D2
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6adce7 // fmul v7.2d, v7.2d, v10.2d
-	VSHL $52, V11.D2, V10.D2
-	WORD $0x6e6adce7 // fmul v7.2d, v7.2d, v10.2d
-	VUSHR $1, V13.D2, V10.D2
-	VSUB V10.D2, V13.D2, V11.D2
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add08 // fmul v8.2d, v8.2d, v10.2d
-	VSHL $52, V11.D2, V10.D2
-	WORD $0x6e6add08 // fmul v8.2d, v8.2d, v10.2d
-	FSTPQ (F9, F6), 0(R4)
+	WORD $0x6e6addef // fmul v15.2d, v15.2d, v10.2d
+	VUSHR $1, V11.D2, V9.D2
+	VSUB V9.D2, V11.D2, V11.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dcc6 // fmul v6.2d, v6.2d, v9.2d
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bdcc6 // fmul v6.2d, v6.2d, v11.2d
+	VUSHR $1, V12.D2, V9.D2
+	VSUB V9.D2, V12.D2, V12.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dce7 // fmul v7.2d, v7.2d, v9.2d
+	VSHL $52, V12.D2, V12.D2
+	WORD $0x6e6cdce7 // fmul v7.2d, v7.2d, v12.2d
+	VUSHR $1, V13.D2, V9.D2
+	VSUB V9.D2, V13.D2, V13.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dd08 // fmul v8.2d, v8.2d, v9.2d
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd08 // fmul v8.2d, v8.2d, v13.2d
+	FSTPQ (F15, F6), 0(R4)
 	FSTPQ (F7, F8), 32(R4)
 	ADD $64, R1
 	ADD $64, R2
@@ -5002,11 +4959,11 @@ block8End:
 block2:
 	FMOVQ 0(R1), F6
 	FMOVQ 0(R2), F7
-	FMOVQ 0(R3), F8
 	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	WORD $0x4ee1f4c6 // fmin v6.2d, v6.2d, v1.2d
-	WORD $0x4e60f4c6 // fmax v6.2d, v6.2d, v0.2d
+	FMOVQ 0(R3), F7
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
+	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
 	VMOV V3.B16, V7.B16
 	VFMLA V2.D2, V6.D2, V7.D2
 	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
@@ -5038,10 +4995,10 @@ block2:
 	VUSHR $1, V7.D2, V6.D2
 	VSUB V6.D2, V7.D2, V7.D2
 	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dd26 // fmul v6.2d, v9.2d, v6.2d
+	WORD $0x6e66dd29 // fmul v9.2d, v9.2d, v6.2d
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVQ F6, 0(R4)
+	WORD $0x6e67dd29 // fmul v9.2d, v9.2d, v7.2d
+	FMOVQ F9, 0(R4)
 	ADD $16, R1
 	ADD $16, R2
 	ADD $16, R3
@@ -5055,11 +5012,11 @@ block2End:
 block1:
 	VLD1R (R1), [V6.D2]
 	VLD1R (R2), [V7.D2]
-	VLD1R (R3), [V8.D2]
 	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4ee8d4c6 // fsub v6.2d, v6.2d, v8.2d
-	WORD $0x4ee1f4c6 // fmin v6.2d, v6.2d, v1.2d
-	WORD $0x4e60f4c6 // fmax v6.2d, v6.2d, v0.2d
+	VLD1R (R3), [V7.D2]
+	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
+	WORD $0x4ee6f426 // fmin v6.2d, v1.2d, v6.2d
+	WORD $0x4e66f406 // fmax v6.2d, v0.2d, v6.2d
 	VMOV V3.B16, V7.B16
 	VFMLA V2.D2, V6.D2, V7.D2
 	WORD $0x4ee3d4e8 // fsub v8.2d, v7.2d, v3.2d
@@ -5091,10 +5048,10 @@ block1:
 	VUSHR $1, V7.D2, V6.D2
 	VSUB V6.D2, V7.D2, V7.D2
 	VSHL $52, V6.D2, V6.D2
-	WORD $0x6e66dd26 // fmul v6.2d, v9.2d, v6.2d
+	WORD $0x6e66dd29 // fmul v9.2d, v9.2d, v6.2d
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVD F6, 0(R4)
+	WORD $0x6e67dd29 // fmul v9.2d, v9.2d, v7.2d
+	FMOVD F9, 0(R4)
 	ADD $8, R1
 	ADD $8, R2
 	ADD $8, R3
@@ -5133,171 +5090,171 @@ block8:
 	FLDPQ 32(R2), (F11, F12)
 	FLDPQ 0(R3), (F13, F14)
 	FLDPQ 32(R3), (F15, F16)
-	FLDPQ 0(R1), (F17, F18)
-	FLDPQ 32(R1), (F19, F20)
-	WORD $0x4ee0d631 // fsub v17.2d, v17.2d, v0.2d
 	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
 	WORD $0x4ee2d5ad // fsub v13.2d, v13.2d, v2.2d
 	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
-	WORD $0x4e69d629 // fadd v9.2d, v17.2d, v9.2d
-	WORD $0x4ee0d64d // fsub v13.2d, v18.2d, v0.2d
 	WORD $0x4ee1d54a // fsub v10.2d, v10.2d, v1.2d
 	WORD $0x4ee2d5ce // fsub v14.2d, v14.2d, v2.2d
 	WORD $0x4e6ed54a // fadd v10.2d, v10.2d, v14.2d
-	WORD $0x4e6ad5aa // fadd v10.2d, v13.2d, v10.2d
-	WORD $0x4ee0d66d // fsub v13.2d, v19.2d, v0.2d
 	WORD $0x4ee1d56b // fsub v11.2d, v11.2d, v1.2d
-	WORD $0x4ee2d5ee // fsub v14.2d, v15.2d, v2.2d
-	WORD $0x4e6ed56b // fadd v11.2d, v11.2d, v14.2d
-	WORD $0x4e6bd5ab // fadd v11.2d, v13.2d, v11.2d
-	WORD $0x4ee0d68d // fsub v13.2d, v20.2d, v0.2d
+	WORD $0x4ee2d5ef // fsub v15.2d, v15.2d, v2.2d
+	WORD $0x4e6fd56b // fadd v11.2d, v11.2d, v15.2d
 	WORD $0x4ee1d58c // fsub v12.2d, v12.2d, v1.2d
-	WORD $0x4ee2d60e // fsub v14.2d, v16.2d, v2.2d
-	WORD $0x4e6ed58c // fadd v12.2d, v12.2d, v14.2d
-	WORD $0x4e6cd5ac // fadd v12.2d, v13.2d, v12.2d
-	WORD $0x4ee4f529 // fmin v9.2d, v9.2d, v4.2d
-	WORD $0x4ee4f54a // fmin v10.2d, v10.2d, v4.2d
-	WORD $0x4ee4f56b // fmin v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4f58c // fmin v12.2d, v12.2d, v4.2d
-	WORD $0x4e63f529 // fmax v9.2d, v9.2d, v3.2d
-	WORD $0x4e63f54a // fmax v10.2d, v10.2d, v3.2d
-	WORD $0x4e63f56b // fmax v11.2d, v11.2d, v3.2d
-	WORD $0x4e63f58c // fmax v12.2d, v12.2d, v3.2d
-	VMOV V6.B16, V13.B16
-	VMOV V6.B16, V14.B16
-	VMOV V6.B16, V15.B16
-	VMOV V6.B16, V16.B16
-	VFMLA V5.D2, V9.D2, V13.D2
-	VFMLA V5.D2, V10.D2, V14.D2
-	VFMLA V5.D2, V11.D2, V15.D2
-	VFMLA V5.D2, V12.D2, V16.D2
-	WORD $0x4ee6d5b1 // fsub v17.2d, v13.2d, v6.2d
-	WORD $0x4ee6d5d2 // fsub v18.2d, v14.2d, v6.2d
-	WORD $0x4ee6d5f3 // fsub v19.2d, v15.2d, v6.2d
-	WORD $0x4ee6d614 // fsub v20.2d, v16.2d, v6.2d
-	VFMLS V7.D2, V17.D2, V9.D2
-	VFMLS V7.D2, V18.D2, V10.D2
-	VFMLS V7.D2, V19.D2, V11.D2
-	VFMLS V7.D2, V20.D2, V12.D2
-	VFMLS V8.D2, V17.D2, V9.D2
-	VFMLS V8.D2, V18.D2, V10.D2
-	VFMLS V8.D2, V19.D2, V11.D2
-	VFMLS V8.D2, V20.D2, V12.D2
+	WORD $0x4ee2d610 // fsub v16.2d, v16.2d, v2.2d
+	WORD $0x4e70d58c // fadd v12.2d, v12.2d, v16.2d
+	FLDPQ 0(R1), (F13, F14)
+	FLDPQ 32(R1), (F15, F16)
+	WORD $0x4ee0d5ad // fsub v13.2d, v13.2d, v0.2d
+	WORD $0x4e69d5ad // fadd v13.2d, v13.2d, v9.2d
+	WORD $0x4ee0d5ce // fsub v14.2d, v14.2d, v0.2d
+	WORD $0x4e6ad5ce // fadd v14.2d, v14.2d, v10.2d
+	WORD $0x4ee0d5ef // fsub v15.2d, v15.2d, v0.2d
+	WORD $0x4e6bd5ef // fadd v15.2d, v15.2d, v11.2d
+	WORD $0x4ee0d610 // fsub v16.2d, v16.2d, v0.2d
+	WORD $0x4e6cd610 // fadd v16.2d, v16.2d, v12.2d
+	WORD $0x4eedf48d // fmin v13.2d, v4.2d, v13.2d
+	WORD $0x4eeef48e // fmin v14.2d, v4.2d, v14.2d
+	WORD $0x4eeff48f // fmin v15.2d, v4.2d, v15.2d
+	WORD $0x4ef0f490 // fmin v16.2d, v4.2d, v16.2d
+	WORD $0x4e6df46d // fmax v13.2d, v3.2d, v13.2d
+	WORD $0x4e6ef46e // fmax v14.2d, v3.2d, v14.2d
+	WORD $0x4e6ff46f // fmax v15.2d, v3.2d, v15.2d
+	WORD $0x4e70f470 // fmax v16.2d, v3.2d, v16.2d
+	VMOV V6.B16, V9.B16
+	VMOV V6.B16, V10.B16
+	VMOV V6.B16, V11.B16
+	VMOV V6.B16, V12.B16
+	VFMLA V5.D2, V13.D2, V9.D2
+	VFMLA V5.D2, V14.D2, V10.D2
+	VFMLA V5.D2, V15.D2, V11.D2
+	VFMLA V5.D2, V16.D2, V12.D2
+	WORD $0x4ee6d531 // fsub v17.2d, v9.2d, v6.2d
+	WORD $0x4ee6d552 // fsub v18.2d, v10.2d, v6.2d
+	WORD $0x4ee6d573 // fsub v19.2d, v11.2d, v6.2d
+	WORD $0x4ee6d594 // fsub v20.2d, v12.2d, v6.2d
+	VFMLS V7.D2, V17.D2, V13.D2
+	VFMLS V7.D2, V18.D2, V14.D2
+	VFMLS V7.D2, V19.D2, V15.D2
+	VFMLS V7.D2, V20.D2, V16.D2
+	VFMLS V8.D2, V17.D2, V13.D2
+	VFMLS V8.D2, V18.D2, V14.D2
+	VFMLS V8.D2, V19.D2, V15.D2
+	VFMLS V8.D2, V20.D2, V16.D2
 	FMOVQ 880(R0), F17
 	FMOVQ 896(R0), F18
-	VFMLA V9.D2, V17.D2, V18.D2
+	VFMLA V13.D2, V17.D2, V18.D2
 	FMOVQ 896(R0), F19
-	VFMLA V10.D2, V17.D2, V19.D2
+	VFMLA V14.D2, V17.D2, V19.D2
 	FMOVQ 896(R0), F20
-	VFMLA V11.D2, V17.D2, V20.D2
+	VFMLA V15.D2, V17.D2, V20.D2
 	FMOVQ 896(R0), F21
-	VFMLA V12.D2, V17.D2, V21.D2
+	VFMLA V16.D2, V17.D2, V21.D2
 	FMOVQ 912(R0), F17
-	VFMLA V9.D2, V18.D2, V17.D2
+	VFMLA V13.D2, V18.D2, V17.D2
 	FMOVQ 912(R0), F18
-	VFMLA V10.D2, V19.D2, V18.D2
+	VFMLA V14.D2, V19.D2, V18.D2
 	FMOVQ 912(R0), F19
-	VFMLA V11.D2, V20.D2, V19.D2
+	VFMLA V15.D2, V20.D2, V19.D2
 	FMOVQ 912(R0), F20
-	VFMLA V12.D2, V21.D2, V20.D2
+	VFMLA V16.D2, V21.D2, V20.D2
 	FMOVQ 928(R0), F21
-	VFMLA V9.D2, V17.D2, V21.D2
+	VFMLA V13.D2, V17.D2, V21.D2
 	FMOVQ 928(R0), F17
-	VFMLA V10.D2, V18.D2, V17.D2
+	VFMLA V14.D2, V18.D2, V17.D2
 	FMOVQ 928(R0), F18
-	VFMLA V11.D2, V19.D2, V18.D2
+	VFMLA V15.D2, V19.D2, V18.D2
 	FMOVQ 928(R0), F19
-	VFMLA V12.D2, V20.D2, V19.D2
+	VFMLA V16.D2, V20.D2, V19.D2
 	FMOVQ 944(R0), F20
-	VFMLA V9.D2, V21.D2, V20.D2
+	VFMLA V13.D2, V21.D2, V20.D2
 	FMOVQ 944(R0), F21
-	VFMLA V10.D2, V17.D2, V21.D2
+	VFMLA V14.D2, V17.D2, V21.D2
 	FMOVQ 944(R0), F17
-	VFMLA V11.D2, V18.D2, V17.D2
+	VFMLA V15.D2, V18.D2, V17.D2
 	FMOVQ 944(R0), F18
-	VFMLA V12.D2, V19.D2, V18.D2
+	VFMLA V16.D2, V19.D2, V18.D2
 	FMOVQ 960(R0), F19
-	VFMLA V9.D2, V20.D2, V19.D2
+	VFMLA V13.D2, V20.D2, V19.D2
 	FMOVQ 960(R0), F20
-	VFMLA V10.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V21.D2, V20.D2
 	FMOVQ 960(R0), F21
-	VFMLA V11.D2, V17.D2, V21.D2
+	VFMLA V15.D2, V17.D2, V21.D2
 	FMOVQ 960(R0), F17
-	VFMLA V12.D2, V18.D2, V17.D2
+	VFMLA V16.D2, V18.D2, V17.D2
 	FMOVQ 976(R0), F18
-	VFMLA V9.D2, V19.D2, V18.D2
+	VFMLA V13.D2, V19.D2, V18.D2
 	FMOVQ 976(R0), F19
-	VFMLA V10.D2, V20.D2, V19.D2
+	VFMLA V14.D2, V20.D2, V19.D2
 	FMOVQ 976(R0), F20
-	VFMLA V11.D2, V21.D2, V20.D2
+	VFMLA V15.D2, V21.D2, V20.D2
 	FMOVQ 976(R0), F21
-	VFMLA V12.D2, V17.D2, V21.D2
+	VFMLA V16.D2, V17.D2, V21.D2
 	FMOVQ 992(R0), F17
-	VFMLA V9.D2, V18.D2, V17.D2
+	VFMLA V13.D2, V18.D2, V17.D2
 	FMOVQ 992(R0), F18
-	VFMLA V10.D2, V19.D2, V18.D2
+	VFMLA V14.D2, V19.D2, V18.D2
 	FMOVQ 992(R0), F19
-	VFMLA V11.D2, V20.D2, V19.D2
+	VFMLA V15.D2, V20.D2, V19.D2
 	FMOVQ 992(R0), F20
-	VFMLA V12.D2, V21.D2, V20.D2
+	VFMLA V16.D2, V21.D2, V20.D2
 	FMOVQ 1008(R0), F21
-	VFMLA V9.D2, V17.D2, V21.D2
+	VFMLA V13.D2, V17.D2, V21.D2
 	FMOVQ 1008(R0), F17
-	VFMLA V10.D2, V18.D2, V17.D2
+	VFMLA V14.D2, V18.D2, V17.D2
 	FMOVQ 1008(R0), F18
-	VFMLA V11.D2, V19.D2, V18.D2
+	VFMLA V15.D2, V19.D2, V18.D2
 	FMOVQ 1008(R0), F19
-	VFMLA V12.D2, V20.D2, V19.D2
+	VFMLA V16.D2, V20.D2, V19.D2
 	FMOVQ 1024(R0), F20
-	VFMLA V9.D2, V21.D2, V20.D2
+	VFMLA V13.D2, V21.D2, V20.D2
 	FMOVQ 1024(R0), F21
-	VFMLA V10.D2, V17.D2, V21.D2
+	VFMLA V14.D2, V17.D2, V21.D2
 	FMOVQ 1024(R0), F17
-	VFMLA V11.D2, V18.D2, V17.D2
+	VFMLA V15.D2, V18.D2, V17.D2
 	FMOVQ 1024(R0), F18
-	VFMLA V12.D2, V19.D2, V18.D2
+	VFMLA V16.D2, V19.D2, V18.D2
 	FMOVQ 1040(R0), F19
-	VFMLA V9.D2, V20.D2, V19.D2
+	VFMLA V13.D2, V20.D2, V19.D2
 	FMOVQ 1040(R0), F20
-	VFMLA V10.D2, V21.D2, V20.D2
+	VFMLA V14.D2, V21.D2, V20.D2
 	FMOVQ 1040(R0), F21
-	VFMLA V11.D2, V17.D2, V21.D2
+	VFMLA V15.D2, V17.D2, V21.D2
 	FMOVQ 1040(R0), F17
-	VFMLA V12.D2, V18.D2, V17.D2
+	VFMLA V16.D2, V18.D2, V17.D2
 	FMOVQ 1040(R0), F18
-	VFMLA V9.D2, V19.D2, V18.D2
-	FMOVQ 1040(R0), F9
-	VFMLA V10.D2, V20.D2, V9.D2
-	FMOVQ 1040(R0), F10
-	VFMLA V11.D2, V21.D2, V10.D2
-	FMOVQ 1040(R0), F11
-	VFMLA V12.D2, V17.D2, V11.D2
-	VUSHR $1, V13.D2, V12.D2
-	VSUB V12.D2, V13.D2, V13.D2
+	VFMLA V13.D2, V19.D2, V18.D2
+	FMOVQ 1040(R0), F13
+	VFMLA V14.D2, V20.D2, V13.D2
+	FMOVQ 1040(R0), F14
+	VFMLA V15.D2, V21.D2, V14.D2
+	FMOVQ 1040(R0), F15
+	VFMLA V16.D2, V17.D2, V15.D2
+	VUSHR $1, V9.D2, V16.D2
+	VSUB V16.D2, V9.D2, V9.D2
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e70de52 // fmul v18.2d, v18.2d, v16.2d
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69de52 // fmul v18.2d, v18.2d, v9.2d
+	VUSHR $1, V10.D2, V9.D2
+	VSUB V9.D2, V10.D2, V10.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69ddad // fmul v13.2d, v13.2d, v9.2d
+	VSHL $52, V10.D2, V10.D2
+	WORD $0x6e6addad // fmul v13.2d, v13.2d, v10.2d
+	VUSHR $1, V11.D2, V9.D2
+	VSUB V9.D2, V11.D2, V11.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69ddce // fmul v14.2d, v14.2d, v9.2d
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bddce // fmul v14.2d, v14.2d, v11.2d
+	VUSHR $1, V12.D2, V9.D2
+	VSUB V9.D2, V12.D2, V12.D2
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69ddef // fmul v15.2d, v15.2d, v9.2d
 	VSHL $52, V12.D2, V12.D2
-	WORD $0x6e6cde4c // fmul v12.2d, v18.2d, v12.2d
-	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6ddd8c // fmul v12.2d, v12.2d, v13.2d
-	VUSHR $1, V14.D2, V13.D2
-	VSUB V13.D2, V14.D2, V14.D2
-	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6ddd29 // fmul v9.2d, v9.2d, v13.2d
-	VSHL $52, V14.D2, V13.D2
-	WORD $0x6e6ddd29 // fmul v9.2d, v9.2d, v13.2d
-	VUSHR $1, V15.D2, V13.D2
-	VSUB V13.D2, V15.D2, V14.D2
-	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6ddd4a // fmul v10.2d, v10.2d, v13.2d
-	VSHL $52, V14.D2, V13.D2
-	WORD $0x6e6ddd4a // fmul v10.2d, v10.2d, v13.2d
-	VUSHR $1, V16.D2, V13.D2
-	VSUB V13.D2, V16.D2, V14.D2
-	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6ddd6b // fmul v11.2d, v11.2d, v13.2d
-	VSHL $52, V14.D2, V13.D2
-	WORD $0x6e6ddd6b // fmul v11.2d, v11.2d, v13.2d
-	FSTPQ (F12, F9), 0(R4)
-	FSTPQ (F10, F11), 32(R4)
+	WORD $0x6e6cddef // fmul v15.2d, v15.2d, v12.2d
+	FSTPQ (F18, F13), 0(R4)
+	FSTPQ (F14, F15), 32(R4)
 	ADD $64, R2
 	ADD $64, R3
 	ADD $64, R1
@@ -5311,49 +5268,49 @@ block8End:
 block2:
 	FMOVQ 0(R2), F9
 	FMOVQ 0(R3), F10
-	FMOVQ 0(R1), F11
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
 	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
 	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
 	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	WORD $0x4e69d569 // fadd v9.2d, v11.2d, v9.2d
-	WORD $0x4ee4f529 // fmin v9.2d, v9.2d, v4.2d
-	WORD $0x4e63f529 // fmax v9.2d, v9.2d, v3.2d
-	VMOV V6.B16, V10.B16
-	VFMLA V5.D2, V9.D2, V10.D2
-	WORD $0x4ee6d54b // fsub v11.2d, v10.2d, v6.2d
-	VFMLS V7.D2, V11.D2, V9.D2
-	VFMLS V8.D2, V11.D2, V9.D2
+	FMOVQ 0(R1), F10
+	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
+	WORD $0x4e69d54a // fadd v10.2d, v10.2d, v9.2d
+	WORD $0x4eeaf48a // fmin v10.2d, v4.2d, v10.2d
+	WORD $0x4e6af46a // fmax v10.2d, v3.2d, v10.2d
+	VMOV V6.B16, V9.B16
+	VFMLA V5.D2, V10.D2, V9.D2
+	WORD $0x4ee6d52b // fsub v11.2d, v9.2d, v6.2d
+	VFMLS V7.D2, V11.D2, V10.D2
+	VFMLS V8.D2, V11.D2, V10.D2
 	FMOVQ 880(R0), F11
 	FMOVQ 896(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 912(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 928(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 944(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 960(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 976(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 992(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 1008(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 1024(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 1040(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 1040(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	VUSHR $1, V10.D2, V9.D2
-	VSUB V9.D2, V10.D2, V10.D2
-	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dd89 // fmul v9.2d, v12.2d, v9.2d
+	VFMLA V10.D2, V11.D2, V12.D2
+	VUSHR $1, V9.D2, V10.D2
+	VSUB V10.D2, V9.D2, V9.D2
 	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	FMOVQ F9, 0(R4)
+	WORD $0x6e6add8c // fmul v12.2d, v12.2d, v10.2d
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dd8c // fmul v12.2d, v12.2d, v9.2d
+	FMOVQ F12, 0(R4)
 	ADD $16, R2
 	ADD $16, R3
 	ADD $16, R1
@@ -5367,49 +5324,49 @@ block2End:
 block1:
 	VLD1R (R2), [V9.D2]
 	VLD1R (R3), [V10.D2]
-	VLD1R (R1), [V11.D2]
-	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
 	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
 	WORD $0x4ee2d54a // fsub v10.2d, v10.2d, v2.2d
 	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	WORD $0x4e69d569 // fadd v9.2d, v11.2d, v9.2d
-	WORD $0x4ee4f529 // fmin v9.2d, v9.2d, v4.2d
-	WORD $0x4e63f529 // fmax v9.2d, v9.2d, v3.2d
-	VMOV V6.B16, V10.B16
-	VFMLA V5.D2, V9.D2, V10.D2
-	WORD $0x4ee6d54b // fsub v11.2d, v10.2d, v6.2d
-	VFMLS V7.D2, V11.D2, V9.D2
-	VFMLS V8.D2, V11.D2, V9.D2
+	VLD1R (R1), [V10.D2]
+	WORD $0x4ee0d54a // fsub v10.2d, v10.2d, v0.2d
+	WORD $0x4e69d54a // fadd v10.2d, v10.2d, v9.2d
+	WORD $0x4eeaf48a // fmin v10.2d, v4.2d, v10.2d
+	WORD $0x4e6af46a // fmax v10.2d, v3.2d, v10.2d
+	VMOV V6.B16, V9.B16
+	VFMLA V5.D2, V10.D2, V9.D2
+	WORD $0x4ee6d52b // fsub v11.2d, v9.2d, v6.2d
+	VFMLS V7.D2, V11.D2, V10.D2
+	VFMLS V8.D2, V11.D2, V10.D2
 	FMOVQ 880(R0), F11
 	FMOVQ 896(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 912(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 928(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 944(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 960(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 976(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 992(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 1008(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 1024(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	VFMLA V10.D2, V11.D2, V12.D2
 	FMOVQ 1040(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
+	VFMLA V10.D2, V12.D2, V11.D2
 	FMOVQ 1040(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	VUSHR $1, V10.D2, V9.D2
-	VSUB V9.D2, V10.D2, V10.D2
-	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dd89 // fmul v9.2d, v12.2d, v9.2d
+	VFMLA V10.D2, V11.D2, V12.D2
+	VUSHR $1, V9.D2, V10.D2
+	VSUB V10.D2, V9.D2, V9.D2
 	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	FMOVD F9, 0(R4)
+	WORD $0x6e6add8c // fmul v12.2d, v12.2d, v10.2d
+	VSHL $52, V9.D2, V9.D2
+	WORD $0x6e69dd8c // fmul v12.2d, v12.2d, v9.2d
+	FMOVD F12, 0(R4)
 	ADD $8, R2
 	ADD $8, R3
 	ADD $8, R1
@@ -5440,168 +5397,170 @@ TEXT ·eluF64NEON(SB), NOSPLIT, $0-24
 block8:
 	FLDPQ 0(R2), (F8, F9)
 	FLDPQ 32(R2), (F10, F11)
-	WORD $0x4ee1f50c // fmin v12.2d, v8.2d, v1.2d
-	WORD $0x4ee1f52d // fmin v13.2d, v9.2d, v1.2d
-	WORD $0x4ee1f54e // fmin v14.2d, v10.2d, v1.2d
-	WORD $0x4ee1f56f // fmin v15.2d, v11.2d, v1.2d
-	WORD $0x4e60f58c // fmax v12.2d, v12.2d, v0.2d
-	WORD $0x4e60f5ad // fmax v13.2d, v13.2d, v0.2d
-	WORD $0x4e60f5ce // fmax v14.2d, v14.2d, v0.2d
-	WORD $0x4e60f5ef // fmax v15.2d, v15.2d, v0.2d
-	VMOV V3.B16, V16.B16
-	VMOV V3.B16, V17.B16
-	VMOV V3.B16, V18.B16
-	VMOV V3.B16, V19.B16
-	VFMLA V2.D2, V12.D2, V16.D2
-	VFMLA V2.D2, V13.D2, V17.D2
-	VFMLA V2.D2, V14.D2, V18.D2
-	VFMLA V2.D2, V15.D2, V19.D2
-	WORD $0x4ee3d614 // fsub v20.2d, v16.2d, v3.2d
-	WORD $0x4ee3d635 // fsub v21.2d, v17.2d, v3.2d
-	WORD $0x4ee3d656 // fsub v22.2d, v18.2d, v3.2d
-	WORD $0x4ee3d677 // fsub v23.2d, v19.2d, v3.2d
-	VFMLS V4.D2, V20.D2, V12.D2
-	VFMLS V4.D2, V21.D2, V13.D2
-	VFMLS V4.D2, V22.D2, V14.D2
-	VFMLS V4.D2, V23.D2, V15.D2
-	VFMLS V5.D2, V20.D2, V12.D2
-	VFMLS V5.D2, V21.D2, V13.D2
-	VFMLS V5.D2, V22.D2, V14.D2
-	VFMLS V5.D2, V23.D2, V15.D2
-	FMOVQ 880(R0), F20
-	FMOVQ 896(R0), F21
-	VFMLA V12.D2, V20.D2, V21.D2
-	FMOVQ 896(R0), F22
-	VFMLA V13.D2, V20.D2, V22.D2
-	FMOVQ 896(R0), F23
-	VFMLA V14.D2, V20.D2, V23.D2
-	FMOVQ 896(R0), F24
-	VFMLA V15.D2, V20.D2, V24.D2
-	FMOVQ 912(R0), F20
-	VFMLA V12.D2, V21.D2, V20.D2
-	FMOVQ 912(R0), F21
-	VFMLA V13.D2, V22.D2, V21.D2
-	FMOVQ 912(R0), F22
-	VFMLA V14.D2, V23.D2, V22.D2
-	FMOVQ 912(R0), F23
-	VFMLA V15.D2, V24.D2, V23.D2
-	FMOVQ 928(R0), F24
-	VFMLA V12.D2, V20.D2, V24.D2
+	WORD $0x4ee8f428 // fmin v8.2d, v1.2d, v8.2d
+	WORD $0x4ee9f429 // fmin v9.2d, v1.2d, v9.2d
+	WORD $0x4eeaf42a // fmin v10.2d, v1.2d, v10.2d
+	WORD $0x4eebf42b // fmin v11.2d, v1.2d, v11.2d
+	WORD $0x4e68f408 // fmax v8.2d, v0.2d, v8.2d
+	WORD $0x4e69f409 // fmax v9.2d, v0.2d, v9.2d
+	WORD $0x4e6af40a // fmax v10.2d, v0.2d, v10.2d
+	WORD $0x4e6bf40b // fmax v11.2d, v0.2d, v11.2d
+	VMOV V3.B16, V12.B16
+	VMOV V3.B16, V13.B16
+	VMOV V3.B16, V14.B16
+	VMOV V3.B16, V15.B16
+	VFMLA V2.D2, V8.D2, V12.D2
+	VFMLA V2.D2, V9.D2, V13.D2
+	VFMLA V2.D2, V10.D2, V14.D2
+	VFMLA V2.D2, V11.D2, V15.D2
+	WORD $0x4ee3d590 // fsub v16.2d, v12.2d, v3.2d
+	WORD $0x4ee3d5b1 // fsub v17.2d, v13.2d, v3.2d
+	WORD $0x4ee3d5d2 // fsub v18.2d, v14.2d, v3.2d
+	WORD $0x4ee3d5f3 // fsub v19.2d, v15.2d, v3.2d
+	VFMLS V4.D2, V16.D2, V8.D2
+	VFMLS V4.D2, V17.D2, V9.D2
+	VFMLS V4.D2, V18.D2, V10.D2
+	VFMLS V4.D2, V19.D2, V11.D2
+	VFMLS V5.D2, V16.D2, V8.D2
+	VFMLS V5.D2, V17.D2, V9.D2
+	VFMLS V5.D2, V18.D2, V10.D2
+	VFMLS V5.D2, V19.D2, V11.D2
+	FMOVQ 880(R0), F16
+	FMOVQ 896(R0), F17
+	VFMLA V8.D2, V16.D2, V17.D2
+	FMOVQ 896(R0), F18
+	VFMLA V9.D2, V16.D2, V18.D2
+	FMOVQ 896(R0), F19
+	VFMLA V10.D2, V16.D2, V19.D2
+	FMOVQ 896(R0), F20
+	VFMLA V11.D2, V16.D2, V20.D2
+	FMOVQ 912(R0), F16
+	VFMLA V8.D2, V17.D2, V16.D2
+	FMOVQ 912(R0), F17
+	VFMLA V9.D2, V18.D2, V17.D2
+	FMOVQ 912(R0), F18
+	VFMLA V10.D2, V19.D2, V18.D2
+	FMOVQ 912(R0), F19
+	VFMLA V11.D2, V20.D2, V19.D2
 	FMOVQ 928(R0), F20
-	VFMLA V13.D2, V21.D2, V20.D2
-	FMOVQ 928(R0), F21
-	VFMLA V14.D2, V22.D2, V21.D2
-	FMOVQ 928(R0), F22
-	VFMLA V15.D2, V23.D2, V22.D2
-	FMOVQ 944(R0), F23
-	VFMLA V12.D2, V24.D2, V23.D2
-	FMOVQ 944(R0), F24
-	VFMLA V13.D2, V20.D2, V24.D2
+	VFMLA V8.D2, V16.D2, V20.D2
+	FMOVQ 928(R0), F16
+	VFMLA V9.D2, V17.D2, V16.D2
+	FMOVQ 928(R0), F17
+	VFMLA V10.D2, V18.D2, V17.D2
+	FMOVQ 928(R0), F18
+	VFMLA V11.D2, V19.D2, V18.D2
+	FMOVQ 944(R0), F19
+	VFMLA V8.D2, V20.D2, V19.D2
 	FMOVQ 944(R0), F20
-	VFMLA V14.D2, V21.D2, V20.D2
-	FMOVQ 944(R0), F21
-	VFMLA V15.D2, V22.D2, V21.D2
-	FMOVQ 960(R0), F22
-	VFMLA V12.D2, V23.D2, V22.D2
-	FMOVQ 960(R0), F23
-	VFMLA V13.D2, V24.D2, V23.D2
-	FMOVQ 960(R0), F24
-	VFMLA V14.D2, V20.D2, V24.D2
+	VFMLA V9.D2, V16.D2, V20.D2
+	FMOVQ 944(R0), F16
+	VFMLA V10.D2, V17.D2, V16.D2
+	FMOVQ 944(R0), F17
+	VFMLA V11.D2, V18.D2, V17.D2
+	FMOVQ 960(R0), F18
+	VFMLA V8.D2, V19.D2, V18.D2
+	FMOVQ 960(R0), F19
+	VFMLA V9.D2, V20.D2, V19.D2
 	FMOVQ 960(R0), F20
-	VFMLA V15.D2, V21.D2, V20.D2
-	FMOVQ 976(R0), F21
-	VFMLA V12.D2, V22.D2, V21.D2
-	FMOVQ 976(R0), F22
-	VFMLA V13.D2, V23.D2, V22.D2
-	FMOVQ 976(R0), F23
-	VFMLA V14.D2, V24.D2, V23.D2
-	FMOVQ 976(R0), F24
-	VFMLA V15.D2, V20.D2, V24.D2
-	FMOVQ 992(R0), F20
-	VFMLA V12.D2, V21.D2, V20.D2
-	FMOVQ 992(R0), F21
-	VFMLA V13.D2, V22.D2, V21.D2
-	FMOVQ 992(R0), F22
-	VFMLA V14.D2, V23.D2, V22.D2
-	FMOVQ 992(R0), F23
-	VFMLA V15.D2, V24.D2, V23.D2
-	FMOVQ 1008(R0), F24
-	VFMLA V12.D2, V20.D2, V24.D2
+	VFMLA V10.D2, V16.D2, V20.D2
+	FMOVQ 960(R0), F16
+	VFMLA V11.D2, V17.D2, V16.D2
+	FMOVQ 976(R0), F17
+	VFMLA V8.D2, V18.D2, V17.D2
+	FMOVQ 976(R0), F18
+	VFMLA V9.D2, V19.D2, V18.D2
+	FMOVQ 976(R0), F19
+	VFMLA V10.D2, V20.D2, V19.D2
+	FMOVQ 976(R0), F20
+	VFMLA V11.D2, V16.D2, V20.D2
+	FMOVQ 992(R0), F16
+	VFMLA V8.D2, V17.D2, V16.D2
+	FMOVQ 992(R0), F17
+	VFMLA V9.D2, V18.D2, V17.D2
+	FMOVQ 992(R0), F18
+	VFMLA V10.D2, V19.D2, V18.D2
+	FMOVQ 992(R0), F19
+	VFMLA V11.D2, V20.D2, V19.D2
 	FMOVQ 1008(R0), F20
-	VFMLA V13.D2, V21.D2, V20.D2
-	FMOVQ 1008(R0), F21
-	VFMLA V14.D2, V22.D2, V21.D2
-	FMOVQ 1008(R0), F22
-	VFMLA V15.D2, V23.D2, V22.D2
-	FMOVQ 1024(R0), F23
-	VFMLA V12.D2, V24.D2, V23.D2
-	FMOVQ 1024(R0), F24
-	VFMLA V13.D2, V20.D2, V24.D2
+	VFMLA V8.D2, V16.D2, V20.D2
+	FMOVQ 1008(R0), F16
+	VFMLA V9.D2, V17.D2, V16.D2
+	FMOVQ 1008(R0), F17
+	VFMLA V10.D2, V18.D2, V17.D2
+	FMOVQ 1008(R0), F18
+	VFMLA V11.D2, V19.D2, V18.D2
+	FMOVQ 1024(R0), F19
+	VFMLA V8.D2, V20.D2, V19.D2
 	FMOVQ 1024(R0), F20
-	VFMLA V14.D2, V21.D2, V20.D2
-	FMOVQ 1024(R0), F21
-	VFMLA V15.D2, V22.D2, V21.D2
-	FMOVQ 1040(R0), F22
-	VFMLA V12.D2, V23.D2, V22.D2
-	FMOVQ 1040(R0), F23
-	VFMLA V13.D2, V24.D2, V23.D2
-	FMOVQ 1040(R0), F24
-	VFMLA V14.D2, V20.D2, V24.D2
+	VFMLA V9.D2, V16.D2, V20.D2
+	FMOVQ 1024(R0), F16
+	VFMLA V10.D2, V17.D2, V16.D2
+	FMOVQ 1024(R0), F17
+	VFMLA V11.D2, V18.D2, V17.D2
+	FMOVQ 1040(R0), F18
+	VFMLA V8.D2, V19.D2, V18.D2
+	FMOVQ 1040(R0), F19
+	VFMLA V9.D2, V20.D2, V19.D2
 	FMOVQ 1040(R0), F20
-	VFMLA V15.D2, V21.D2, V20.D2
-	FMOVQ 1040(R0), F21
-	VFMLA V12.D2, V22.D2, V21.D2
-	FMOVQ 1040(R0), F12
-	VFMLA V13.D2, V23.D2, V12.D2
-	FMOVQ 1040(R0), F13
-	VFMLA V14.D2, V24.D2, V13.D2
-	FMOVQ 1040(R0), F14
-	VFMLA V15.D2, V20.D2, V14.D2
-	VUSHR $1, V16.D2, V15.D2
-	VSUB V15.D2, V16.D2, V16.D2
+	VFMLA V10.D2, V16.D2, V20.D2
+	FMOVQ 1040(R0), F16
+	VFMLA V11.D2, V17.D2, V16.D2
+	FMOVQ 1040(R0), F17
+	VFMLA V8.D2, V18.D2, V17.D2
+	FMOVQ 1040(R0), F8
+	VFMLA V9.D2, V19.D2, V8.D2
+	FMOVQ 1040(R0), F9
+	VFMLA V10.D2, V20.D2, V9.D2
+	FMOVQ 1040(R0), F10
+	VFMLA V11.D2, V16.D2, V10.D2
+	VUSHR $1, V12.D2, V11.D2
+	VSUB V11.D2, V12.D2, V12.D2
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bde31 // fmul v17.2d, v17.2d, v11.2d
+	VSHL $52, V12.D2, V12.D2
+	WORD $0x6e6cde31 // fmul v17.2d, v17.2d, v12.2d
+	VUSHR $1, V13.D2, V11.D2
+	VSUB V11.D2, V13.D2, V13.D2
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bdd08 // fmul v8.2d, v8.2d, v11.2d
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd08 // fmul v8.2d, v8.2d, v13.2d
+	VUSHR $1, V14.D2, V11.D2
+	VSUB V11.D2, V14.D2, V14.D2
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bdd29 // fmul v9.2d, v9.2d, v11.2d
+	VSHL $52, V14.D2, V14.D2
+	WORD $0x6e6edd29 // fmul v9.2d, v9.2d, v14.2d
+	VUSHR $1, V15.D2, V11.D2
+	VSUB V11.D2, V15.D2, V15.D2
+	VSHL $52, V11.D2, V11.D2
+	WORD $0x6e6bdd4a // fmul v10.2d, v10.2d, v11.2d
 	VSHL $52, V15.D2, V15.D2
-	WORD $0x6e6fdeaf // fmul v15.2d, v21.2d, v15.2d
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e70ddef // fmul v15.2d, v15.2d, v16.2d
-	VUSHR $1, V17.D2, V16.D2
-	VSUB V16.D2, V17.D2, V17.D2
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e70dd8c // fmul v12.2d, v12.2d, v16.2d
-	VSHL $52, V17.D2, V16.D2
-	WORD $0x6e70dd8c // fmul v12.2d, v12.2d, v16.2d
-	VUSHR $1, V18.D2, V16.D2
-	VSUB V16.D2, V18.D2, V17.D2
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e70ddad // fmul v13.2d, v13.2d, v16.2d
-	VSHL $52, V17.D2, V16.D2
-	WORD $0x6e70ddad // fmul v13.2d, v13.2d, v16.2d
-	VUSHR $1, V19.D2, V16.D2
-	VSUB V16.D2, V19.D2, V17.D2
-	VSHL $52, V16.D2, V16.D2
-	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
-	VSHL $52, V17.D2, V16.D2
-	WORD $0x6e70ddce // fmul v14.2d, v14.2d, v16.2d
-	WORD $0x4ee8d510 // fsub v16.2d, v8.2d, v8.2d
-	WORD $0x4e70d5ef // fadd v15.2d, v15.2d, v16.2d
-	WORD $0x6e66e510 // fcmge v16.2d, v8.2d, v6.2d
-	WORD $0x4e67d508 // fadd v8.2d, v8.2d, v7.2d
-	VBIT V16.B16, V8.B16, V15.B16
-	WORD $0x4ee9d528 // fsub v8.2d, v9.2d, v9.2d
-	WORD $0x4e68d588 // fadd v8.2d, v12.2d, v8.2d
-	WORD $0x6e66e52c // fcmge v12.2d, v9.2d, v6.2d
-	WORD $0x4e67d529 // fadd v9.2d, v9.2d, v7.2d
-	VBIT V12.B16, V9.B16, V8.B16
-	WORD $0x4eead549 // fsub v9.2d, v10.2d, v10.2d
-	WORD $0x4e69d5a9 // fadd v9.2d, v13.2d, v9.2d
-	WORD $0x6e66e54c // fcmge v12.2d, v10.2d, v6.2d
-	WORD $0x4e67d54a // fadd v10.2d, v10.2d, v7.2d
-	VBIT V12.B16, V10.B16, V9.B16
-	WORD $0x4eebd56a // fsub v10.2d, v11.2d, v11.2d
-	WORD $0x4e6ad5ca // fadd v10.2d, v14.2d, v10.2d
-	WORD $0x6e66e56c // fcmge v12.2d, v11.2d, v6.2d
+	WORD $0x6e6fdd4a // fmul v10.2d, v10.2d, v15.2d
+	FLDPQ 0(R2), (F11, F12)
+	FLDPQ 32(R2), (F13, F14)
+	WORD $0x4eebd56f // fsub v15.2d, v11.2d, v11.2d
+	WORD $0x4e6fd631 // fadd v17.2d, v17.2d, v15.2d
+	WORD $0x6e66e56f // fcmge v15.2d, v11.2d, v6.2d
 	WORD $0x4e67d56b // fadd v11.2d, v11.2d, v7.2d
-	VBIT V12.B16, V11.B16, V10.B16
-	FSTPQ (F15, F8), 0(R1)
+	VBIT V15.B16, V11.B16, V17.B16
+	WORD $0x4eecd58b // fsub v11.2d, v12.2d, v12.2d
+	WORD $0x4e6bd508 // fadd v8.2d, v8.2d, v11.2d
+	WORD $0x6e66e58b // fcmge v11.2d, v12.2d, v6.2d
+	WORD $0x4e67d58c // fadd v12.2d, v12.2d, v7.2d
+	VBIT V11.B16, V12.B16, V8.B16
+	WORD $0x4eedd5ab // fsub v11.2d, v13.2d, v13.2d
+	WORD $0x4e6bd529 // fadd v9.2d, v9.2d, v11.2d
+	WORD $0x6e66e5ab // fcmge v11.2d, v13.2d, v6.2d
+	WORD $0x4e67d5ad // fadd v13.2d, v13.2d, v7.2d
+	VBIT V11.B16, V13.B16, V9.B16
+	WORD $0x4eeed5cb // fsub v11.2d, v14.2d, v14.2d
+	WORD $0x4e6bd54a // fadd v10.2d, v10.2d, v11.2d
+	WORD $0x6e66e5cb // fcmge v11.2d, v14.2d, v6.2d
+	WORD $0x4e67d5ce // fadd v14.2d, v14.2d, v7.2d
+	VBIT V11.B16, V14.B16, V10.B16
+	FSTPQ (F17, F8), 0(R1)
 	FSTPQ (F9, F10), 32(R1)
 	ADD $64, R2
 	ADD $64, R1
@@ -5613,48 +5572,49 @@ block8End:
 	BLT block2End
 block2:
 	FMOVQ 0(R2), F8
-	WORD $0x4ee1f509 // fmin v9.2d, v8.2d, v1.2d
-	WORD $0x4e60f529 // fmax v9.2d, v9.2d, v0.2d
-	VMOV V3.B16, V10.B16
-	VFMLA V2.D2, V9.D2, V10.D2
-	WORD $0x4ee3d54b // fsub v11.2d, v10.2d, v3.2d
-	VFMLS V4.D2, V11.D2, V9.D2
-	VFMLS V5.D2, V11.D2, V9.D2
-	FMOVQ 880(R0), F11
-	FMOVQ 896(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 912(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 928(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 944(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 960(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 976(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 992(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 1008(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 1024(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	WORD $0x4ee8f428 // fmin v8.2d, v1.2d, v8.2d
+	WORD $0x4e68f408 // fmax v8.2d, v0.2d, v8.2d
+	VMOV V3.B16, V9.B16
+	VFMLA V2.D2, V8.D2, V9.D2
+	WORD $0x4ee3d52a // fsub v10.2d, v9.2d, v3.2d
+	VFMLS V4.D2, V10.D2, V8.D2
+	VFMLS V5.D2, V10.D2, V8.D2
+	FMOVQ 880(R0), F10
+	FMOVQ 896(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 912(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 928(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 944(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 960(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 976(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 992(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 1008(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 1024(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 1040(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
 	FMOVQ 1040(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 1040(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	VUSHR $1, V10.D2, V9.D2
-	VSUB V9.D2, V10.D2, V10.D2
+	VFMLA V8.D2, V10.D2, V11.D2
+	VUSHR $1, V9.D2, V8.D2
+	VSUB V8.D2, V9.D2, V9.D2
+	VSHL $52, V8.D2, V8.D2
+	WORD $0x6e68dd6b // fmul v11.2d, v11.2d, v8.2d
 	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dd89 // fmul v9.2d, v12.2d, v9.2d
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	WORD $0x4ee8d50a // fsub v10.2d, v8.2d, v8.2d
-	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	WORD $0x6e66e50a // fcmge v10.2d, v8.2d, v6.2d
+	WORD $0x6e69dd6b // fmul v11.2d, v11.2d, v9.2d
+	FMOVQ 0(R2), F8
+	WORD $0x4ee8d509 // fsub v9.2d, v8.2d, v8.2d
+	WORD $0x4e69d56b // fadd v11.2d, v11.2d, v9.2d
+	WORD $0x6e66e509 // fcmge v9.2d, v8.2d, v6.2d
 	WORD $0x4e67d508 // fadd v8.2d, v8.2d, v7.2d
-	VBIT V10.B16, V8.B16, V9.B16
-	FMOVQ F9, 0(R1)
+	VBIT V9.B16, V8.B16, V11.B16
+	FMOVQ F11, 0(R1)
 	ADD $16, R2
 	ADD $16, R1
 	SUB $2, R3
@@ -5665,48 +5625,49 @@ block2End:
 	BLT block1End
 block1:
 	VLD1R (R2), [V8.D2]
-	WORD $0x4ee1f509 // fmin v9.2d, v8.2d, v1.2d
-	WORD $0x4e60f529 // fmax v9.2d, v9.2d, v0.2d
-	VMOV V3.B16, V10.B16
-	VFMLA V2.D2, V9.D2, V10.D2
-	WORD $0x4ee3d54b // fsub v11.2d, v10.2d, v3.2d
-	VFMLS V4.D2, V11.D2, V9.D2
-	VFMLS V5.D2, V11.D2, V9.D2
-	FMOVQ 880(R0), F11
-	FMOVQ 896(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 912(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 928(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 944(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 960(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 976(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 992(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	FMOVQ 1008(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 1024(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
+	WORD $0x4ee8f428 // fmin v8.2d, v1.2d, v8.2d
+	WORD $0x4e68f408 // fmax v8.2d, v0.2d, v8.2d
+	VMOV V3.B16, V9.B16
+	VFMLA V2.D2, V8.D2, V9.D2
+	WORD $0x4ee3d52a // fsub v10.2d, v9.2d, v3.2d
+	VFMLS V4.D2, V10.D2, V8.D2
+	VFMLS V5.D2, V10.D2, V8.D2
+	FMOVQ 880(R0), F10
+	FMOVQ 896(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 912(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 928(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 944(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 960(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 976(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 992(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 1008(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
+	FMOVQ 1024(R0), F11
+	VFMLA V8.D2, V10.D2, V11.D2
+	FMOVQ 1040(R0), F10
+	VFMLA V8.D2, V11.D2, V10.D2
 	FMOVQ 1040(R0), F11
-	VFMLA V9.D2, V12.D2, V11.D2
-	FMOVQ 1040(R0), F12
-	VFMLA V9.D2, V11.D2, V12.D2
-	VUSHR $1, V10.D2, V9.D2
-	VSUB V9.D2, V10.D2, V10.D2
+	VFMLA V8.D2, V10.D2, V11.D2
+	VUSHR $1, V9.D2, V8.D2
+	VSUB V8.D2, V9.D2, V9.D2
+	VSHL $52, V8.D2, V8.D2
+	WORD $0x6e68dd6b // fmul v11.2d, v11.2d, v8.2d
 	VSHL $52, V9.D2, V9.D2
-	WORD $0x6e69dd89 // fmul v9.2d, v12.2d, v9.2d
-	VSHL $52, V10.D2, V10.D2
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	WORD $0x4ee8d50a // fsub v10.2d, v8.2d, v8.2d
-	WORD $0x4e6ad529 // fadd v9.2d, v9.2d, v10.2d
-	WORD $0x6e66e50a // fcmge v10.2d, v8.2d, v6.2d
+	WORD $0x6e69dd6b // fmul v11.2d, v11.2d, v9.2d
+	VLD1R (R2), [V8.D2]
+	WORD $0x4ee8d509 // fsub v9.2d, v8.2d, v8.2d
+	WORD $0x4e69d56b // fadd v11.2d, v11.2d, v9.2d
+	WORD $0x6e66e509 // fcmge v9.2d, v8.2d, v6.2d
 	WORD $0x4e67d508 // fadd v8.2d, v8.2d, v7.2d
-	VBIT V10.B16, V8.B16, V9.B16
-	FMOVD F9, 0(R1)
+	VBIT V9.B16, V8.B16, V11.B16
+	FMOVD F11, 0(R1)
 	ADD $8, R2
 	ADD $8, R1
 	SUB $1, R3
@@ -5725,8 +5686,8 @@ TEXT ·cosF64NEON(SB), NOSPLIT, $0-32
 	FMOVQ 1072(R0), F1
 	FMOVQ 1088(R0), F2
 	FMOVQ 1104(R0), F3
-	FMOVQ 1040(R0), F4
-	FMOVQ 1120(R0), F5
+	FMOVQ 1120(R0), F4
+	FMOVQ 1040(R0), F5
 	FMOVQ 1136(R0), F6
 	FMOVQ 1152(R0), F7
 	FMOVQ 1168(R0), F8
@@ -5748,33 +5709,33 @@ block8:
 	WORD $0x6eb1a9ce // uminv s14, v14.4s
 	FMOVS F14, R5
 	CBZ R5, stop
-	VMOV V5.B16, V14.B16
-	VMOV V5.B16, V15.B16
-	VMOV V5.B16, V16.B16
-	VMOV V5.B16, V17.B16
+	VMOV V4.B16, V14.B16
 	VFMLA V1.D2, V10.D2, V14.D2
+	VMOV V4.B16, V15.B16
 	VFMLA V1.D2, V11.D2, V15.D2
+	VMOV V4.B16, V16.B16
 	VFMLA V1.D2, V12.D2, V16.D2
+	VMOV V4.B16, V17.B16
 	VFMLA V1.D2, V13.D2, V17.D2
 	WORD $0x4e62d5ce // fadd v14.2d, v14.2d, v2.2d
 	WORD $0x4e62d5ef // fadd v15.2d, v15.2d, v2.2d
 	WORD $0x4e62d610 // fadd v16.2d, v16.2d, v2.2d
 	WORD $0x4e62d631 // fadd v17.2d, v17.2d, v2.2d
 	WORD $0x4ee2d5d2 // fsub v18.2d, v14.2d, v2.2d
-	WORD $0x4e63d652 // fadd v18.2d, v18.2d, v3.2d
 	WORD $0x4ee2d5f3 // fsub v19.2d, v15.2d, v2.2d
-	WORD $0x4e63d673 // fadd v19.2d, v19.2d, v3.2d
 	WORD $0x4ee2d614 // fsub v20.2d, v16.2d, v2.2d
-	WORD $0x4e63d694 // fadd v20.2d, v20.2d, v3.2d
 	WORD $0x4ee2d635 // fsub v21.2d, v17.2d, v2.2d
+	WORD $0x4e63d652 // fadd v18.2d, v18.2d, v3.2d
+	WORD $0x4e63d673 // fadd v19.2d, v19.2d, v3.2d
+	WORD $0x4e63d694 // fadd v20.2d, v20.2d, v3.2d
 	WORD $0x4e63d6b5 // fadd v21.2d, v21.2d, v3.2d
 	WORD $0x6ee0f94a // fneg v10.2d, v10.2d
-	WORD $0x6ee0f96b // fneg v11.2d, v11.2d
-	WORD $0x6ee0f98c // fneg v12.2d, v12.2d
-	WORD $0x6ee0f9ad // fneg v13.2d, v13.2d
 	VFMLA V7.D2, V18.D2, V10.D2
+	WORD $0x6ee0f96b // fneg v11.2d, v11.2d
 	VFMLA V7.D2, V19.D2, V11.D2
+	WORD $0x6ee0f98c // fneg v12.2d, v12.2d
 	VFMLA V7.D2, V20.D2, V12.D2
+	WORD $0x6ee0f9ad // fneg v13.2d, v13.2d
 	VFMLA V7.D2, V21.D2, V13.D2
 	VFMLA V8.D2, V18.D2, V10.D2
 	VFMLA V8.D2, V19.D2, V11.D2
@@ -5853,22 +5814,22 @@ block8:
 	VFMLA V23.D2, V19.D2, V11.D2
 	VFMLA V24.D2, V20.D2, V12.D2
 	VFMLA V25.D2, V21.D2, V13.D2
-	WORD $0x4ee4f54a // fmin v10.2d, v10.2d, v4.2d
+	WORD $0x4ee5f54a // fmin v10.2d, v10.2d, v5.2d
 	WORD $0x4e66f54a // fmax v10.2d, v10.2d, v6.2d
-	VSHL $63, V14.D2, V14.D2
-	VEOR V14.B16, V10.B16, V10.B16
-	WORD $0x4ee4f56b // fmin v11.2d, v11.2d, v4.2d
+	WORD $0x4ee5f56b // fmin v11.2d, v11.2d, v5.2d
 	WORD $0x4e66f56b // fmax v11.2d, v11.2d, v6.2d
-	VSHL $63, V15.D2, V14.D2
-	VEOR V14.B16, V11.B16, V11.B16
-	WORD $0x4ee4f58c // fmin v12.2d, v12.2d, v4.2d
+	WORD $0x4ee5f58c // fmin v12.2d, v12.2d, v5.2d
 	WORD $0x4e66f58c // fmax v12.2d, v12.2d, v6.2d
-	VSHL $63, V16.D2, V14.D2
-	VEOR V14.B16, V12.B16, V12.B16
-	WORD $0x4ee4f5ad // fmin v13.2d, v13.2d, v4.2d
+	WORD $0x4ee5f5ad // fmin v13.2d, v13.2d, v5.2d
 	WORD $0x4e66f5ad // fmax v13.2d, v13.2d, v6.2d
-	VSHL $63, V17.D2, V14.D2
-	VEOR V14.B16, V13.B16, V13.B16
+	VSHL $63, V14.D2, V14.D2
+	VSHL $63, V15.D2, V15.D2
+	VSHL $63, V16.D2, V16.D2
+	VSHL $63, V17.D2, V17.D2
+	VEOR V14.B16, V10.B16, V10.B16
+	VEOR V15.B16, V11.B16, V11.B16
+	VEOR V16.B16, V12.B16, V12.B16
+	VEOR V17.B16, V13.B16, V13.B16
 	FSTPQ (F10, F11), 0(R1)
 	FSTPQ (F12, F13), 32(R1)
 	ADD $64, R2
@@ -5886,7 +5847,7 @@ block2:
 	WORD $0x6eb1a96b // uminv s11, v11.4s
 	FMOVS F11, R5
 	CBZ R5, stop
-	VMOV V5.B16, V11.B16
+	VMOV V4.B16, V11.B16
 	VFMLA V1.D2, V10.D2, V11.D2
 	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
 	WORD $0x4ee2d56c // fsub v12.2d, v11.2d, v2.2d
@@ -5913,7 +5874,7 @@ block2:
 	VFMLA V12.D2, V13.D2, V14.D2
 	WORD $0x6e6cdd4c // fmul v12.2d, v10.2d, v12.2d
 	VFMLA V14.D2, V12.D2, V10.D2
-	WORD $0x4ee4f54a // fmin v10.2d, v10.2d, v4.2d
+	WORD $0x4ee5f54a // fmin v10.2d, v10.2d, v5.2d
 	WORD $0x4e66f54a // fmax v10.2d, v10.2d, v6.2d
 	VSHL $63, V11.D2, V11.D2
 	VEOR V11.B16, V10.B16, V10.B16
@@ -5933,7 +5894,7 @@ block1:
 	WORD $0x6eb1a96b // uminv s11, v11.4s
 	FMOVS F11, R5
 	CBZ R5, stop
-	VMOV V5.B16, V11.B16
+	VMOV V4.B16, V11.B16
 	VFMLA V1.D2, V10.D2, V11.D2
 	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
 	WORD $0x4ee2d56c // fsub v12.2d, v11.2d, v2.2d
@@ -5960,7 +5921,7 @@ block1:
 	VFMLA V12.D2, V13.D2, V14.D2
 	WORD $0x6e6cdd4c // fmul v12.2d, v10.2d, v12.2d
 	VFMLA V14.D2, V12.D2, V10.D2
-	WORD $0x4ee4f54a // fmin v10.2d, v10.2d, v4.2d
+	WORD $0x4ee5f54a // fmin v10.2d, v10.2d, v5.2d
 	WORD $0x4e66f54a // fmax v10.2d, v10.2d, v6.2d
 	VSHL $63, V11.D2, V11.D2
 	VEOR V11.B16, V10.B16, V10.B16
@@ -6042,11 +6003,11 @@ block4:
 	VMOV V5.B16, V19.B16
 	VFMLS V4.D2, V15.D2, V19.D2
 	WORD $0x6e6fddf4 // fmul v20.2d, v15.2d, v15.2d
-	VFMLA V17.D2, V20.D2, V19.D2
+	VFMLA V20.D2, V17.D2, V19.D2
 	VMOV V5.B16, V17.B16
 	VFMLS V4.D2, V16.D2, V17.D2
 	WORD $0x6e70de14 // fmul v20.2d, v16.2d, v16.2d
-	VFMLA V18.D2, V20.D2, V17.D2
+	VFMLA V20.D2, V18.D2, V17.D2
 	FMOVQ 1504(R0), F18
 	FMOVQ 1520(R0), F20
 	VFMLA V15.D2, V18.D2, V20.D2
@@ -6078,26 +6039,26 @@ block4:
 	VMOV V11.B16, V18.B16
 	VBIT V16.B16, V19.B16, V18.B16
 	VBIT V16.B16, V11.B16, V19.B16
-	VEOR V9.B16, V13.B16, V9.B16
+	VEOR V13.B16, V9.B16, V9.B16
 	VAND V1.B16, V9.B16, V9.B16
-	VEOR V9.B16, V18.B16, V9.B16
-	VEOR V15.B16, V13.B16, V11.B16
-	VAND V1.B16, V11.B16, V11.B16
-	VEOR V11.B16, V19.B16, V11.B16
-	VSHL $63, V14.D2, V13.D2
-	VSHL $62, V14.D2, V14.D2
-	WORD $0x4f4105af // sshr v15.2d, v13.2d, #63
-	VMOV V12.B16, V16.B16
-	VBIT V15.B16, V17.B16, V16.B16
-	VBIT V15.B16, V12.B16, V17.B16
-	VEOR V10.B16, V14.B16, V10.B16
+	VEOR V9.B16, V18.B16, V18.B16
+	VEOR V15.B16, V13.B16, V13.B16
+	VAND V1.B16, V13.B16, V13.B16
+	VEOR V13.B16, V19.B16, V19.B16
+	VSHL $63, V14.D2, V9.D2
+	VSHL $62, V14.D2, V11.D2
+	WORD $0x4f41052d // sshr v13.2d, v9.2d, #63
+	VMOV V12.B16, V14.B16
+	VBIT V13.B16, V17.B16, V14.B16
+	VBIT V13.B16, V12.B16, V17.B16
+	VEOR V11.B16, V10.B16, V10.B16
 	VAND V1.B16, V10.B16, V10.B16
-	VEOR V10.B16, V16.B16, V10.B16
-	VEOR V13.B16, V14.B16, V12.B16
-	VAND V1.B16, V12.B16, V12.B16
-	VEOR V12.B16, V17.B16, V12.B16
-	FSTPQ (F9, F10), 0(R1)
-	FSTPQ (F11, F12), 0(R2)
+	VEOR V10.B16, V14.B16, V14.B16
+	VEOR V9.B16, V11.B16, V11.B16
+	VAND V1.B16, V11.B16, V11.B16
+	VEOR V11.B16, V17.B16, V17.B16
+	FSTPQ (F18, F14), 0(R1)
+	FSTPQ (F19, F17), 0(R2)
 	ADD $32, R3
 	ADD $32, R1
 	ADD $32, R2
@@ -6135,7 +6096,7 @@ block2:
 	VMOV V5.B16, V13.B16
 	VFMLS V4.D2, V12.D2, V13.D2
 	WORD $0x6e6cdd8f // fmul v15.2d, v12.2d, v12.2d
-	VFMLA V14.D2, V15.D2, V13.D2
+	VFMLA V15.D2, V14.D2, V13.D2
 	FMOVQ 1504(R0), F14
 	FMOVQ 1520(R0), F15
 	VFMLA V12.D2, V14.D2, V15.D2
@@ -6155,14 +6116,14 @@ block2:
 	VMOV V10.B16, V15.B16
 	VBIT V14.B16, V13.B16, V15.B16
 	VBIT V14.B16, V10.B16, V13.B16
-	VEOR V9.B16, V11.B16, V9.B16
+	VEOR V11.B16, V9.B16, V9.B16
 	VAND V1.B16, V9.B16, V9.B16
-	VEOR V9.B16, V15.B16, V9.B16
-	VEOR V12.B16, V11.B16, V10.B16
-	VAND V1.B16, V10.B16, V10.B16
-	VEOR V10.B16, V13.B16, V10.B16
-	FMOVQ F9, 0(R1)
-	FMOVQ F10, 0(R2)
+	VEOR V9.B16, V15.B16, V15.B16
+	VEOR V12.B16, V11.B16, V11.B16
+	VAND V1.B16, V11.B16, V11.B16
+	VEOR V11.B16, V13.B16, V13.B16
+	FMOVQ F15, 0(R1)
+	FMOVQ F13, 0(R2)
 	ADD $16, R3
 	ADD $16, R1
 	ADD $16, R2
@@ -6200,7 +6161,7 @@ block1:
 	VMOV V5.B16, V13.B16
 	VFMLS V4.D2, V12.D2, V13.D2
 	WORD $0x6e6cdd8f // fmul v15.2d, v12.2d, v12.2d
-	VFMLA V14.D2, V15.D2, V13.D2
+	VFMLA V15.D2, V14.D2, V13.D2
 	FMOVQ 1504(R0), F14
 	FMOVQ 1520(R0), F15
 	VFMLA V12.D2, V14.D2, V15.D2
@@ -6220,14 +6181,14 @@ block1:
 	VMOV V10.B16, V15.B16
 	VBIT V14.B16, V13.B16, V15.B16
 	VBIT V14.B16, V10.B16, V13.B16
-	VEOR V9.B16, V11.B16, V9.B16
+	VEOR V11.B16, V9.B16, V9.B16
 	VAND V1.B16, V9.B16, V9.B16
-	VEOR V9.B16, V15.B16, V9.B16
-	VEOR V12.B16, V11.B16, V10.B16
-	VAND V1.B16, V10.B16, V10.B16
-	VEOR V10.B16, V13.B16, V10.B16
-	FMOVD F9, 0(R1)
-	FMOVD F10, 0(R2)
+	VEOR V9.B16, V15.B16, V15.B16
+	VEOR V12.B16, V11.B16, V11.B16
+	VAND V1.B16, V11.B16, V11.B16
+	VEOR V11.B16, V13.B16, V13.B16
+	FMOVD F15, 0(R1)
+	FMOVD F13, 0(R2)
 	ADD $8, R3
 	ADD $8, R1
 	ADD $8, R2
@@ -6246,115 +6207,116 @@ TEXT ·log1pF64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD n+16(FP), R3
-	VMOVI $0, V0.B16
-	FMOVQ 1040(R0), F0
+	FMOVQ 1600(R0), F0
+	FMOVQ 1616(R0), F1
+	FMOVQ 1040(R0), F2
+	FMOVQ 1632(R0), F3
+	FMOVQ 1104(R0), F4
+	FMOVQ 1648(R0), F5
+	FMOVQ 1664(R0), F6
+	FMOVQ 1680(R0), F7
+	FMOVQ 848(R0), F8
+	FMOVQ 864(R0), F9
+	FMOVQ 1328(R0), F10
+	FMOVQ 1136(R0), F11
+	FMOVQ 1696(R0), F12
+	FMOVQ 1712(R0), F13
+	FMOVQ 1728(R0), F14
 	MOVD R3, R3
 	CMP $4, R3
 	BLT block4End
 block4:
-	FLDPQ 0(R2), (F1, F2)
-	FMOVQ 1600(R0), F3
-	WORD $0x4e60d424 // fadd v4.2d, v1.2d, v0.2d
-	VADD V3.D2, V4.D2, V4.D2
-	VUSHR $52, V4.D2, V4.D2
-	WORD $0x4e60d445 // fadd v5.2d, v2.2d, v0.2d
-	VADD V3.D2, V5.D2, V3.D2
-	VUSHR $52, V3.D2, V3.D2
-	FMOVQ 1616(R0), F5
-	FMOVQ 1632(R0), F6
-	VSUB V4.D2, V5.D2, V7.D2
-	VSHL $52, V7.D2, V7.D2
-	VSUB V3.D2, V5.D2, V5.D2
-	VSHL $52, V5.D2, V5.D2
-	FMOVQ 1136(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	WORD $0x6e67dc27 // fmul v7.2d, v1.2d, v7.2d
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1136(R0), F7
-	VFMLA V6.D2, V5.D2, V7.D2
-	WORD $0x6e65dc45 // fmul v5.2d, v2.2d, v5.2d
-	VFMLA V6.D2, V5.D2, V7.D2
-	FMOVQ 1648(R0), F5
-	FMOVQ 1664(R0), F6
-	VORR V5.B16, V4.B16, V4.B16
-	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	VORR V5.B16, V3.B16, V3.B16
-	WORD $0x4ee6d463 // fsub v3.2d, v3.2d, v6.2d
-	FMOVQ 1680(R0), F5
-	FMOVQ 1104(R0), F6
-	WORD $0x4e65d509 // fadd v9.2d, v8.2d, v5.2d
-	WORD $0x6e69fd09 // fdiv v9.2d, v8.2d, v9.2d
-	WORD $0x4e65d4e5 // fadd v5.2d, v7.2d, v5.2d
-	WORD $0x6e65fce5 // fdiv v5.2d, v7.2d, v5.2d
-	WORD $0x6e69dd2a // fmul v10.2d, v9.2d, v9.2d
-	WORD $0x6e65dcab // fmul v11.2d, v5.2d, v5.2d
-	WORD $0x6e66dd0c // fmul v12.2d, v8.2d, v6.2d
-	WORD $0x6e68dd8c // fmul v12.2d, v12.2d, v8.2d
-	WORD $0x6e66dce6 // fmul v6.2d, v7.2d, v6.2d
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVQ 1696(R0), F13
-	FMOVQ 1712(R0), F14
-	VFMLA V10.D2, V13.D2, V14.D2
-	FMOVQ 1712(R0), F15
-	VFMLA V11.D2, V13.D2, V15.D2
-	FMOVQ 1728(R0), F13
-	VFMLA V10.D2, V14.D2, V13.D2
-	FMOVQ 1728(R0), F14
-	VFMLA V11.D2, V15.D2, V14.D2
-	FMOVQ 1744(R0), F15
-	VFMLA V10.D2, V13.D2, V15.D2
-	FMOVQ 1744(R0), F13
-	VFMLA V11.D2, V14.D2, V13.D2
-	FMOVQ 1760(R0), F14
-	VFMLA V10.D2, V15.D2, V14.D2
-	FMOVQ 1760(R0), F15
-	VFMLA V11.D2, V13.D2, V15.D2
-	FMOVQ 1776(R0), F13
-	VFMLA V10.D2, V14.D2, V13.D2
-	FMOVQ 1776(R0), F14
-	VFMLA V11.D2, V15.D2, V14.D2
-	FMOVQ 1792(R0), F15
-	VFMLA V10.D2, V13.D2, V15.D2
-	FMOVQ 1792(R0), F13
-	VFMLA V11.D2, V14.D2, V13.D2
-	FMOVQ 848(R0), F14
-	FMOVQ 864(R0), F16
-	FMOVQ 1328(R0), F17
-	FMOVQ 1808(R0), F18
-	FMOVQ 1824(R0), F19
-	FMOVQ 1136(R0), F20
-	FMOVQ 1840(R0), F21
-	VMOV V12.B16, V22.B16
-	VFMLA V10.D2, V15.D2, V22.D2
-	WORD $0x6e70dc8a // fmul v10.2d, v4.2d, v16.2d
-	VFMLA V9.D2, V22.D2, V10.D2
-	WORD $0x4eead589 // fsub v9.2d, v12.2d, v10.2d
-	WORD $0x4ee9d508 // fsub v8.2d, v8.2d, v9.2d
-	VFMLA V14.D2, V4.D2, V8.D2
-	VAND V17.B16, V1.B16, V4.B16
-	VORR V4.B16, V8.B16, V8.B16
-	WORD $0x4e72e424 // fcmeq v4.2d, v1.2d, v18.2d
-	VBIT V4.B16, V1.B16, V8.B16
-	WORD $0x6ee1e684 // fcmgt v4.2d, v20.2d, v1.2d
-	VBIT V4.B16, V21.B16, V8.B16
-	WORD $0x4e74e421 // fcmeq v1.2d, v1.2d, v20.2d
-	VBIT V1.B16, V19.B16, V8.B16
-	VMOV V6.B16, V1.B16
-	VFMLA V11.D2, V13.D2, V1.D2
-	WORD $0x6e70dc64 // fmul v4.2d, v3.2d, v16.2d
-	VFMLA V5.D2, V1.D2, V4.D2
-	WORD $0x4ee4d4c1 // fsub v1.2d, v6.2d, v4.2d
-	WORD $0x4ee1d4e1 // fsub v1.2d, v7.2d, v1.2d
-	VFMLA V14.D2, V3.D2, V1.D2
-	VAND V17.B16, V2.B16, V3.B16
-	VORR V3.B16, V1.B16, V1.B16
-	WORD $0x4e72e443 // fcmeq v3.2d, v2.2d, v18.2d
-	VBIT V3.B16, V2.B16, V1.B16
-	WORD $0x6ee2e683 // fcmgt v3.2d, v20.2d, v2.2d
-	VBIT V3.B16, V21.B16, V1.B16
-	WORD $0x4e74e442 // fcmeq v2.2d, v2.2d, v20.2d
-	VBIT V2.B16, V19.B16, V1.B16
-	FSTPQ (F8, F1), 0(R1)
+	FLDPQ 0(R2), (F15, F16)
+	WORD $0x4e62d5f1 // fadd v17.2d, v15.2d, v2.2d
+	WORD $0x4e62d612 // fadd v18.2d, v16.2d, v2.2d
+	VADD V0.D2, V17.D2, V17.D2
+	VADD V0.D2, V18.D2, V18.D2
+	VUSHR $52, V17.D2, V17.D2
+	VUSHR $52, V18.D2, V18.D2
+	VMOV V1.B16, V19.B16
+	VMOV V1.B16, V20.B16
+	VSUB V17.D2, V19.D2, V19.D2
+	VSUB V18.D2, V20.D2, V20.D2
+	VSHL $52, V19.D2, V19.D2
+	VSHL $52, V20.D2, V20.D2
+	WORD $0x6e73ddf5 // fmul v21.2d, v15.2d, v19.2d
+	WORD $0x6e74de16 // fmul v22.2d, v16.2d, v20.2d
+	VMOV V11.B16, V23.B16
+	VFMLA V3.D2, V19.D2, V23.D2
+	VMOV V11.B16, V19.B16
+	VFMLA V3.D2, V20.D2, V19.D2
+	VFMLA V3.D2, V21.D2, V23.D2
+	VFMLA V3.D2, V22.D2, V19.D2
+	VORR V6.B16, V17.B16, V17.B16
+	VORR V6.B16, V18.B16, V18.B16
+	WORD $0x4ee7d631 // fsub v17.2d, v17.2d, v7.2d
+	WORD $0x4ee7d652 // fsub v18.2d, v18.2d, v7.2d
+	WORD $0x4e65d6f4 // fadd v20.2d, v23.2d, v5.2d
+	WORD $0x4e65d675 // fadd v21.2d, v19.2d, v5.2d
+	WORD $0x6e74fef4 // fdiv v20.2d, v23.2d, v20.2d
+	WORD $0x6e75fe75 // fdiv v21.2d, v19.2d, v21.2d
+	WORD $0x6e74de96 // fmul v22.2d, v20.2d, v20.2d
+	WORD $0x6e75deb8 // fmul v24.2d, v21.2d, v21.2d
+	WORD $0x6e64def9 // fmul v25.2d, v23.2d, v4.2d
+	WORD $0x6e64de7a // fmul v26.2d, v19.2d, v4.2d
+	WORD $0x6e77df39 // fmul v25.2d, v25.2d, v23.2d
+	WORD $0x6e73df5a // fmul v26.2d, v26.2d, v19.2d
+	FMOVQ 1744(R0), F27
+	FMOVQ 1760(R0), F28
+	VFMLA V22.D2, V27.D2, V28.D2
+	FMOVQ 1760(R0), F29
+	VFMLA V24.D2, V27.D2, V29.D2
+	FMOVQ 1776(R0), F27
+	VFMLA V22.D2, V28.D2, V27.D2
+	FMOVQ 1776(R0), F28
+	VFMLA V24.D2, V29.D2, V28.D2
+	FMOVQ 1792(R0), F29
+	VFMLA V22.D2, V27.D2, V29.D2
+	FMOVQ 1792(R0), F27
+	VFMLA V24.D2, V28.D2, V27.D2
+	FMOVQ 1808(R0), F28
+	VFMLA V22.D2, V29.D2, V28.D2
+	FMOVQ 1808(R0), F29
+	VFMLA V24.D2, V27.D2, V29.D2
+	FMOVQ 1824(R0), F27
+	VFMLA V22.D2, V28.D2, V27.D2
+	FMOVQ 1824(R0), F28
+	VFMLA V24.D2, V29.D2, V28.D2
+	FMOVQ 1840(R0), F29
+	VFMLA V22.D2, V27.D2, V29.D2
+	FMOVQ 1840(R0), F27
+	VFMLA V24.D2, V28.D2, V27.D2
+	VMOV V25.B16, V28.B16
+	VFMLA V22.D2, V29.D2, V28.D2
+	VMOV V26.B16, V22.B16
+	VFMLA V24.D2, V27.D2, V22.D2
+	WORD $0x6e69de38 // fmul v24.2d, v17.2d, v9.2d
+	WORD $0x6e69de5b // fmul v27.2d, v18.2d, v9.2d
+	VFMLA V20.D2, V28.D2, V24.D2
+	VFMLA V21.D2, V22.D2, V27.D2
+	WORD $0x4ef8d739 // fsub v25.2d, v25.2d, v24.2d
+	WORD $0x4efbd75a // fsub v26.2d, v26.2d, v27.2d
+	WORD $0x4ef9d6f7 // fsub v23.2d, v23.2d, v25.2d
+	WORD $0x4efad673 // fsub v19.2d, v19.2d, v26.2d
+	VFMLA V8.D2, V17.D2, V23.D2
+	VFMLA V8.D2, V18.D2, V19.D2
+	VAND V10.B16, V15.B16, V17.B16
+	VAND V10.B16, V16.B16, V18.B16
+	VORR V17.B16, V23.B16, V23.B16
+	VORR V18.B16, V19.B16, V19.B16
+	WORD $0x4e6ce5f1 // fcmeq v17.2d, v15.2d, v12.2d
+	VBIT V17.B16, V15.B16, V23.B16
+	WORD $0x6eefe571 // fcmgt v17.2d, v11.2d, v15.2d
+	VBIT V17.B16, V14.B16, V23.B16
+	WORD $0x4e6be5ef // fcmeq v15.2d, v15.2d, v11.2d
+	VBIT V15.B16, V13.B16, V23.B16
+	WORD $0x4e6ce60f // fcmeq v15.2d, v16.2d, v12.2d
+	VBIT V15.B16, V16.B16, V19.B16
+	WORD $0x6ef0e56f // fcmgt v15.2d, v11.2d, v16.2d
+	VBIT V15.B16, V14.B16, V19.B16
+	WORD $0x4e6be60f // fcmeq v15.2d, v16.2d, v11.2d
+	VBIT V15.B16, V13.B16, V19.B16
+	FSTPQ (F23, F19), 0(R1)
 	ADD $32, R2
 	ADD $32, R1
 	SUB $4, R3
@@ -6364,66 +6326,53 @@ block4End:
 	CMP $2, R3
 	BLT block2End
 block2:
-	FMOVQ 0(R2), F1
-	FMOVQ 1600(R0), F2
-	WORD $0x4e60d423 // fadd v3.2d, v1.2d, v0.2d
-	VADD V2.D2, V3.D2, V2.D2
-	VUSHR $52, V2.D2, V2.D2
-	FMOVQ 1616(R0), F3
-	FMOVQ 1632(R0), F4
-	VSUB V2.D2, V3.D2, V3.D2
-	VSHL $52, V3.D2, V3.D2
-	FMOVQ 1136(R0), F5
-	VFMLA V4.D2, V3.D2, V5.D2
-	WORD $0x6e63dc23 // fmul v3.2d, v1.2d, v3.2d
-	VFMLA V4.D2, V3.D2, V5.D2
-	FMOVQ 1648(R0), F3
-	FMOVQ 1664(R0), F4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	FMOVQ 1680(R0), F3
-	FMOVQ 1104(R0), F4
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	WORD $0x6e63fca3 // fdiv v3.2d, v5.2d, v3.2d
-	WORD $0x6e63dc66 // fmul v6.2d, v3.2d, v3.2d
-	WORD $0x6e64dca4 // fmul v4.2d, v5.2d, v4.2d
-	WORD $0x6e65dc84 // fmul v4.2d, v4.2d, v5.2d
-	FMOVQ 1696(R0), F7
-	FMOVQ 1712(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1728(R0), F7
-	VFMLA V6.D2, V8.D2, V7.D2
-	FMOVQ 1744(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1760(R0), F7
-	VFMLA V6.D2, V8.D2, V7.D2
-	FMOVQ 1776(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1792(R0), F7
-	VFMLA V6.D2, V8.D2, V7.D2
-	FMOVQ 848(R0), F8
-	FMOVQ 864(R0), F9
-	FMOVQ 1328(R0), F10
-	FMOVQ 1808(R0), F11
-	FMOVQ 1824(R0), F12
-	FMOVQ 1136(R0), F13
-	FMOVQ 1840(R0), F14
-	VMOV V4.B16, V15.B16
-	VFMLA V6.D2, V7.D2, V15.D2
-	WORD $0x6e69dc46 // fmul v6.2d, v2.2d, v9.2d
-	VFMLA V3.D2, V15.D2, V6.D2
-	WORD $0x4ee6d483 // fsub v3.2d, v4.2d, v6.2d
-	WORD $0x4ee3d4a3 // fsub v3.2d, v5.2d, v3.2d
-	VFMLA V8.D2, V2.D2, V3.D2
-	VAND V10.B16, V1.B16, V2.B16
-	VORR V2.B16, V3.B16, V3.B16
-	WORD $0x4e6be422 // fcmeq v2.2d, v1.2d, v11.2d
-	VBIT V2.B16, V1.B16, V3.B16
-	WORD $0x6ee1e5a2 // fcmgt v2.2d, v13.2d, v1.2d
-	VBIT V2.B16, V14.B16, V3.B16
-	WORD $0x4e6de421 // fcmeq v1.2d, v1.2d, v13.2d
-	VBIT V1.B16, V12.B16, V3.B16
-	FMOVQ F3, 0(R1)
+	FMOVQ 0(R2), F15
+	WORD $0x4e62d5f0 // fadd v16.2d, v15.2d, v2.2d
+	VADD V0.D2, V16.D2, V16.D2
+	VUSHR $52, V16.D2, V16.D2
+	VMOV V1.B16, V17.B16
+	VSUB V16.D2, V17.D2, V17.D2
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e71ddf2 // fmul v18.2d, v15.2d, v17.2d
+	VMOV V11.B16, V19.B16
+	VFMLA V3.D2, V17.D2, V19.D2
+	VFMLA V3.D2, V18.D2, V19.D2
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ee7d610 // fsub v16.2d, v16.2d, v7.2d
+	WORD $0x4e65d671 // fadd v17.2d, v19.2d, v5.2d
+	WORD $0x6e71fe71 // fdiv v17.2d, v19.2d, v17.2d
+	WORD $0x6e71de32 // fmul v18.2d, v17.2d, v17.2d
+	WORD $0x6e64de74 // fmul v20.2d, v19.2d, v4.2d
+	WORD $0x6e73de94 // fmul v20.2d, v20.2d, v19.2d
+	FMOVQ 1744(R0), F21
+	FMOVQ 1760(R0), F22
+	VFMLA V18.D2, V21.D2, V22.D2
+	FMOVQ 1776(R0), F21
+	VFMLA V18.D2, V22.D2, V21.D2
+	FMOVQ 1792(R0), F22
+	VFMLA V18.D2, V21.D2, V22.D2
+	FMOVQ 1808(R0), F21
+	VFMLA V18.D2, V22.D2, V21.D2
+	FMOVQ 1824(R0), F22
+	VFMLA V18.D2, V21.D2, V22.D2
+	FMOVQ 1840(R0), F21
+	VFMLA V18.D2, V22.D2, V21.D2
+	VMOV V20.B16, V22.B16
+	VFMLA V18.D2, V21.D2, V22.D2
+	WORD $0x6e69de12 // fmul v18.2d, v16.2d, v9.2d
+	VFMLA V17.D2, V22.D2, V18.D2
+	WORD $0x4ef2d694 // fsub v20.2d, v20.2d, v18.2d
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	VFMLA V8.D2, V16.D2, V19.D2
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V19.B16, V19.B16
+	WORD $0x4e6ce5f0 // fcmeq v16.2d, v15.2d, v12.2d
+	VBIT V16.B16, V15.B16, V19.B16
+	WORD $0x6eefe570 // fcmgt v16.2d, v11.2d, v15.2d
+	VBIT V16.B16, V14.B16, V19.B16
+	WORD $0x4e6be5ef // fcmeq v15.2d, v15.2d, v11.2d
+	VBIT V15.B16, V13.B16, V19.B16
+	FMOVQ F19, 0(R1)
 	ADD $16, R2
 	ADD $16, R1
 	SUB $2, R3
@@ -6433,66 +6382,53 @@ block2End:
 	CMP $1, R3
 	BLT block1End
 block1:
-	VLD1R (R2), [V1.D2]
-	FMOVQ 1600(R0), F2
-	WORD $0x4e60d423 // fadd v3.2d, v1.2d, v0.2d
-	VADD V2.D2, V3.D2, V2.D2
-	VUSHR $52, V2.D2, V2.D2
-	FMOVQ 1616(R0), F3
-	FMOVQ 1632(R0), F4
-	VSUB V2.D2, V3.D2, V3.D2
-	VSHL $52, V3.D2, V3.D2
-	FMOVQ 1136(R0), F5
-	VFMLA V4.D2, V3.D2, V5.D2
-	WORD $0x6e63dc23 // fmul v3.2d, v1.2d, v3.2d
-	VFMLA V4.D2, V3.D2, V5.D2
-	FMOVQ 1648(R0), F3
-	FMOVQ 1664(R0), F4
-	VORR V3.B16, V2.B16, V2.B16
-	WORD $0x4ee4d442 // fsub v2.2d, v2.2d, v4.2d
-	FMOVQ 1680(R0), F3
-	FMOVQ 1104(R0), F4
-	WORD $0x4e63d4a3 // fadd v3.2d, v5.2d, v3.2d
-	WORD $0x6e63fca3 // fdiv v3.2d, v5.2d, v3.2d
-	WORD $0x6e63dc66 // fmul v6.2d, v3.2d, v3.2d
-	WORD $0x6e64dca4 // fmul v4.2d, v5.2d, v4.2d
-	WORD $0x6e65dc84 // fmul v4.2d, v4.2d, v5.2d
-	FMOVQ 1696(R0), F7
-	FMOVQ 1712(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1728(R0), F7
-	VFMLA V6.D2, V8.D2, V7.D2
-	FMOVQ 1744(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1760(R0), F7
-	VFMLA V6.D2, V8.D2, V7.D2
-	FMOVQ 1776(R0), F8
-	VFMLA V6.D2, V7.D2, V8.D2
-	FMOVQ 1792(R0), F7
-	VFMLA V6.D2, V8.D2, V7.D2
-	FMOVQ 848(R0), F8
-	FMOVQ 864(R0), F9
-	FMOVQ 1328(R0), F10
-	FMOVQ 1808(R0), F11
-	FMOVQ 1824(R0), F12
-	FMOVQ 1136(R0), F13
-	FMOVQ 1840(R0), F14
-	VMOV V4.B16, V15.B16
-	VFMLA V6.D2, V7.D2, V15.D2
-	WORD $0x6e69dc46 // fmul v6.2d, v2.2d, v9.2d
-	VFMLA V3.D2, V15.D2, V6.D2
-	WORD $0x4ee6d483 // fsub v3.2d, v4.2d, v6.2d
-	WORD $0x4ee3d4a3 // fsub v3.2d, v5.2d, v3.2d
-	VFMLA V8.D2, V2.D2, V3.D2
-	VAND V10.B16, V1.B16, V2.B16
-	VORR V2.B16, V3.B16, V3.B16
-	WORD $0x4e6be422 // fcmeq v2.2d, v1.2d, v11.2d
-	VBIT V2.B16, V1.B16, V3.B16
-	WORD $0x6ee1e5a2 // fcmgt v2.2d, v13.2d, v1.2d
-	VBIT V2.B16, V14.B16, V3.B16
-	WORD $0x4e6de421 // fcmeq v1.2d, v1.2d, v13.2d
-	VBIT V1.B16, V12.B16, V3.B16
-	FMOVD F3, 0(R1)
+	VLD1R (R2), [V15.D2]
+	WORD $0x4e62d5f0 // fadd v16.2d, v15.2d, v2.2d
+	VADD V0.D2, V16.D2, V16.D2
+	VUSHR $52, V16.D2, V16.D2
+	VMOV V1.B16, V17.B16
+	VSUB V16.D2, V17.D2, V17.D2
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e71ddf2 // fmul v18.2d, v15.2d, v17.2d
+	VMOV V11.B16, V19.B16
+	VFMLA V3.D2, V17.D2, V19.D2
+	VFMLA V3.D2, V18.D2, V19.D2
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ee7d610 // fsub v16.2d, v16.2d, v7.2d
+	WORD $0x4e65d671 // fadd v17.2d, v19.2d, v5.2d
+	WORD $0x6e71fe71 // fdiv v17.2d, v19.2d, v17.2d
+	WORD $0x6e71de32 // fmul v18.2d, v17.2d, v17.2d
+	WORD $0x6e64de74 // fmul v20.2d, v19.2d, v4.2d
+	WORD $0x6e73de94 // fmul v20.2d, v20.2d, v19.2d
+	FMOVQ 1744(R0), F21
+	FMOVQ 1760(R0), F22
+	VFMLA V18.D2, V21.D2, V22.D2
+	FMOVQ 1776(R0), F21
+	VFMLA V18.D2, V22.D2, V21.D2
+	FMOVQ 1792(R0), F22
+	VFMLA V18.D2, V21.D2, V22.D2
+	FMOVQ 1808(R0), F21
+	VFMLA V18.D2, V22.D2, V21.D2
+	FMOVQ 1824(R0), F22
+	VFMLA V18.D2, V21.D2, V22.D2
+	FMOVQ 1840(R0), F21
+	VFMLA V18.D2, V22.D2, V21.D2
+	VMOV V20.B16, V22.B16
+	VFMLA V18.D2, V21.D2, V22.D2
+	WORD $0x6e69de12 // fmul v18.2d, v16.2d, v9.2d
+	VFMLA V17.D2, V22.D2, V18.D2
+	WORD $0x4ef2d694 // fsub v20.2d, v20.2d, v18.2d
+	WORD $0x4ef4d673 // fsub v19.2d, v19.2d, v20.2d
+	VFMLA V8.D2, V16.D2, V19.D2
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V19.B16, V19.B16
+	WORD $0x4e6ce5f0 // fcmeq v16.2d, v15.2d, v12.2d
+	VBIT V16.B16, V15.B16, V19.B16
+	WORD $0x6eefe570 // fcmgt v16.2d, v11.2d, v15.2d
+	VBIT V16.B16, V14.B16, V19.B16
+	WORD $0x4e6be5ef // fcmeq v15.2d, v15.2d, v11.2d
+	VBIT V15.B16, V13.B16, V19.B16
+	FMOVD F19, 0(R1)
 	ADD $8, R2
 	ADD $8, R1
 	SUB $1, R3
@@ -6507,125 +6443,127 @@ TEXT ·logELUF64NEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD n+16(FP), R3
-	VMOVI $0, V0.B16
-	FMOVQ 1040(R0), F1
+	FMOVQ 1600(R0), F0
+	FMOVQ 1616(R0), F1
+	FMOVQ 1040(R0), F2
+	FMOVQ 1632(R0), F3
+	FMOVQ 1104(R0), F4
+	FMOVQ 1648(R0), F5
+	FMOVQ 1664(R0), F6
+	FMOVQ 1680(R0), F7
+	FMOVQ 848(R0), F8
+	FMOVQ 864(R0), F9
+	FMOVQ 1328(R0), F10
+	FMOVQ 1136(R0), F11
+	FMOVQ 1696(R0), F12
+	FMOVQ 1712(R0), F13
+	FMOVQ 1728(R0), F14
 	MOVD R3, R3
 	CMP $4, R3
 	BLT block4End
 block4:
-	FLDPQ 0(R2), (F2, F3)
-	WORD $0x4ee0f444 // fmin v4.2d, v2.2d, v0.2d
-	WORD $0x4ee0f465 // fmin v5.2d, v3.2d, v0.2d
-	WORD $0x4e60f442 // fmax v2.2d, v2.2d, v0.2d
-	WORD $0x4e60f463 // fmax v3.2d, v3.2d, v0.2d
-	FMOVQ 1600(R0), F6
-	WORD $0x4e61d447 // fadd v7.2d, v2.2d, v1.2d
-	VADD V6.D2, V7.D2, V7.D2
-	VUSHR $52, V7.D2, V7.D2
-	WORD $0x4e61d468 // fadd v8.2d, v3.2d, v1.2d
-	VADD V6.D2, V8.D2, V6.D2
-	VUSHR $52, V6.D2, V6.D2
-	FMOVQ 1616(R0), F8
-	FMOVQ 1632(R0), F9
-	VSUB V7.D2, V8.D2, V10.D2
-	VSHL $52, V10.D2, V10.D2
-	VSUB V6.D2, V8.D2, V8.D2
-	VSHL $52, V8.D2, V8.D2
-	FMOVQ 1136(R0), F11
-	VFMLA V9.D2, V10.D2, V11.D2
-	WORD $0x6e6adc4a // fmul v10.2d, v2.2d, v10.2d
-	VFMLA V9.D2, V10.D2, V11.D2
-	FMOVQ 1136(R0), F10
-	VFMLA V9.D2, V8.D2, V10.D2
-	WORD $0x6e68dc68 // fmul v8.2d, v3.2d, v8.2d
-	VFMLA V9.D2, V8.D2, V10.D2
-	FMOVQ 1648(R0), F8
-	FMOVQ 1664(R0), F9
-	VORR V8.B16, V7.B16, V7.B16
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	VORR V8.B16, V6.B16, V6.B16
-	WORD $0x4ee9d4c6 // fsub v6.2d, v6.2d, v9.2d
-	FMOVQ 1680(R0), F8
-	FMOVQ 1104(R0), F9
-	WORD $0x4e68d56c // fadd v12.2d, v11.2d, v8.2d
-	WORD $0x6e6cfd6c // fdiv v12.2d, v11.2d, v12.2d
-	WORD $0x4e68d548 // fadd v8.2d, v10.2d, v8.2d
-	WORD $0x6e68fd48 // fdiv v8.2d, v10.2d, v8.2d
-	WORD $0x6e6cdd8d // fmul v13.2d, v12.2d, v12.2d
-	WORD $0x6e68dd0e // fmul v14.2d, v8.2d, v8.2d
-	WORD $0x6e69dd6f // fmul v15.2d, v11.2d, v9.2d
-	WORD $0x6e6bddef // fmul v15.2d, v15.2d, v11.2d
-	WORD $0x6e69dd49 // fmul v9.2d, v10.2d, v9.2d
-	WORD $0x6e6add29 // fmul v9.2d, v9.2d, v10.2d
-	FMOVQ 1696(R0), F16
-	FMOVQ 1712(R0), F17
-	VFMLA V13.D2, V16.D2, V17.D2
-	FMOVQ 1712(R0), F18
-	VFMLA V14.D2, V16.D2, V18.D2
-	FMOVQ 1728(R0), F16
-	VFMLA V13.D2, V17.D2, V16.D2
-	FMOVQ 1728(R0), F17
-	VFMLA V14.D2, V18.D2, V17.D2
-	FMOVQ 1744(R0), F18
-	VFMLA V13.D2, V16.D2, V18.D2
-	FMOVQ 1744(R0), F16
-	VFMLA V14.D2, V17.D2, V16.D2
-	FMOVQ 1760(R0), F17
-	VFMLA V13.D2, V18.D2, V17.D2
-	FMOVQ 1760(R0), F18
-	VFMLA V14.D2, V16.D2, V18.D2
-	FMOVQ 1776(R0), F16
-	VFMLA V13.D2, V17.D2, V16.D2
-	FMOVQ 1776(R0), F17
-	VFMLA V14.D2, V18.D2, V17.D2
-	FMOVQ 1792(R0), F18
-	VFMLA V13.D2, V16.D2, V18.D2
-	FMOVQ 1792(R0), F16
-	VFMLA V14.D2, V17.D2, V16.D2
-	FMOVQ 848(R0), F17
-	FMOVQ 864(R0), F19
-	FMOVQ 1328(R0), F20
-	FMOVQ 1808(R0), F21
-	FMOVQ 1824(R0), F22
-	FMOVQ 1136(R0), F23
-	FMOVQ 1840(R0), F24
-	VMOV V15.B16, V25.B16
-	VFMLA V13.D2, V18.D2, V25.D2
-	WORD $0x6e73dced // fmul v13.2d, v7.2d, v19.2d
-	VFMLA V12.D2, V25.D2, V13.D2
-	WORD $0x4eedd5ec // fsub v12.2d, v15.2d, v13.2d
-	WORD $0x4eecd56b // fsub v11.2d, v11.2d, v12.2d
-	VFMLA V17.D2, V7.D2, V11.D2
-	VAND V20.B16, V2.B16, V7.B16
-	VORR V7.B16, V11.B16, V11.B16
-	WORD $0x4e75e447 // fcmeq v7.2d, v2.2d, v21.2d
-	VBIT V7.B16, V2.B16, V11.B16
-	WORD $0x6ee2e6e7 // fcmgt v7.2d, v23.2d, v2.2d
-	VBIT V7.B16, V24.B16, V11.B16
-	WORD $0x4e77e442 // fcmeq v2.2d, v2.2d, v23.2d
-	VBIT V2.B16, V22.B16, V11.B16
-	WORD $0x4e64d56b // fadd v11.2d, v11.2d, v4.2d
-	WORD $0x4ee4d482 // fsub v2.2d, v4.2d, v4.2d
-	WORD $0x4e62d56b // fadd v11.2d, v11.2d, v2.2d
-	VMOV V9.B16, V2.B16
-	VFMLA V14.D2, V16.D2, V2.D2
-	WORD $0x6e73dcc4 // fmul v4.2d, v6.2d, v19.2d
-	VFMLA V8.D2, V2.D2, V4.D2
-	WORD $0x4ee4d522 // fsub v2.2d, v9.2d, v4.2d
-	WORD $0x4ee2d542 // fsub v2.2d, v10.2d, v2.2d
-	VFMLA V17.D2, V6.D2, V2.D2
-	VAND V20.B16, V3.B16, V4.B16
-	VORR V4.B16, V2.B16, V2.B16
-	WORD $0x4e75e464 // fcmeq v4.2d, v3.2d, v21.2d
-	VBIT V4.B16, V3.B16, V2.B16
-	WORD $0x6ee3e6e4 // fcmgt v4.2d, v23.2d, v3.2d
-	VBIT V4.B16, V24.B16, V2.B16
-	WORD $0x4e77e463 // fcmeq v3.2d, v3.2d, v23.2d
-	VBIT V3.B16, V22.B16, V2.B16
-	WORD $0x4e65d442 // fadd v2.2d, v2.2d, v5.2d
-	WORD $0x4ee5d4a3 // fsub v3.2d, v5.2d, v5.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FSTPQ (F11, F2), 0(R1)
+	FLDPQ 0(R2), (F15, F16)
+	VMOVI $0, V17.B16
+	WORD $0x4eeff632 // fmin v18.2d, v17.2d, v15.2d
+	WORD $0x4ef0f633 // fmin v19.2d, v17.2d, v16.2d
+	WORD $0x4e6ff62f // fmax v15.2d, v17.2d, v15.2d
+	WORD $0x4e70f630 // fmax v16.2d, v17.2d, v16.2d
+	WORD $0x4e62d5f1 // fadd v17.2d, v15.2d, v2.2d
+	WORD $0x4e62d614 // fadd v20.2d, v16.2d, v2.2d
+	VADD V0.D2, V17.D2, V17.D2
+	VADD V0.D2, V20.D2, V20.D2
+	VUSHR $52, V17.D2, V17.D2
+	VUSHR $52, V20.D2, V20.D2
+	VMOV V1.B16, V21.B16
+	VMOV V1.B16, V22.B16
+	VSUB V17.D2, V21.D2, V21.D2
+	VSUB V20.D2, V22.D2, V22.D2
+	VSHL $52, V21.D2, V21.D2
+	VSHL $52, V22.D2, V22.D2
+	WORD $0x6e75ddf7 // fmul v23.2d, v15.2d, v21.2d
+	WORD $0x6e76de18 // fmul v24.2d, v16.2d, v22.2d
+	VMOV V11.B16, V25.B16
+	VFMLA V3.D2, V21.D2, V25.D2
+	VMOV V11.B16, V21.B16
+	VFMLA V3.D2, V22.D2, V21.D2
+	VFMLA V3.D2, V23.D2, V25.D2
+	VFMLA V3.D2, V24.D2, V21.D2
+	VORR V6.B16, V17.B16, V17.B16
+	VORR V6.B16, V20.B16, V20.B16
+	WORD $0x4ee7d631 // fsub v17.2d, v17.2d, v7.2d
+	WORD $0x4ee7d694 // fsub v20.2d, v20.2d, v7.2d
+	WORD $0x4e65d736 // fadd v22.2d, v25.2d, v5.2d
+	WORD $0x4e65d6b7 // fadd v23.2d, v21.2d, v5.2d
+	WORD $0x6e76ff36 // fdiv v22.2d, v25.2d, v22.2d
+	WORD $0x6e77feb7 // fdiv v23.2d, v21.2d, v23.2d
+	WORD $0x6e76ded8 // fmul v24.2d, v22.2d, v22.2d
+	WORD $0x6e77defa // fmul v26.2d, v23.2d, v23.2d
+	WORD $0x6e64df3b // fmul v27.2d, v25.2d, v4.2d
+	WORD $0x6e64debc // fmul v28.2d, v21.2d, v4.2d
+	WORD $0x6e79df7b // fmul v27.2d, v27.2d, v25.2d
+	WORD $0x6e75df9c // fmul v28.2d, v28.2d, v21.2d
+	FMOVQ 1744(R0), F29
+	FMOVQ 1760(R0), F30
+	VFMLA V24.D2, V29.D2, V30.D2
+	FMOVQ 1760(R0), F31
+	VFMLA V26.D2, V29.D2, V31.D2
+	FMOVQ 1776(R0), F29
+	VFMLA V24.D2, V30.D2, V29.D2
+	FMOVQ 1776(R0), F30
+	VFMLA V26.D2, V31.D2, V30.D2
+	FMOVQ 1792(R0), F31
+	VFMLA V24.D2, V29.D2, V31.D2
+	FMOVQ 1792(R0), F29
+	VFMLA V26.D2, V30.D2, V29.D2
+	FMOVQ 1808(R0), F30
+	VFMLA V24.D2, V31.D2, V30.D2
+	FMOVQ 1808(R0), F31
+	VFMLA V26.D2, V29.D2, V31.D2
+	FMOVQ 1824(R0), F29
+	VFMLA V24.D2, V30.D2, V29.D2
+	FMOVQ 1824(R0), F30
+	VFMLA V26.D2, V31.D2, V30.D2
+	FMOVQ 1840(R0), F31
+	VFMLA V24.D2, V29.D2, V31.D2
+	FMOVQ 1840(R0), F29
+	VFMLA V26.D2, V30.D2, V29.D2
+	VMOV V27.B16, V30.B16
+	VFMLA V24.D2, V31.D2, V30.D2
+	VMOV V28.B16, V24.B16
+	VFMLA V26.D2, V29.D2, V24.D2
+	WORD $0x6e69de3a // fmul v26.2d, v17.2d, v9.2d
+	WORD $0x6e69de9d // fmul v29.2d, v20.2d, v9.2d
+	VFMLA V22.D2, V30.D2, V26.D2
+	VFMLA V23.D2, V24.D2, V29.D2
+	WORD $0x4efad77b // fsub v27.2d, v27.2d, v26.2d
+	WORD $0x4efdd79c // fsub v28.2d, v28.2d, v29.2d
+	WORD $0x4efbd739 // fsub v25.2d, v25.2d, v27.2d
+	WORD $0x4efcd6b5 // fsub v21.2d, v21.2d, v28.2d
+	VFMLA V8.D2, V17.D2, V25.D2
+	VFMLA V8.D2, V20.D2, V21.D2
+	VAND V10.B16, V15.B16, V17.B16
+	VAND V10.B16, V16.B16, V20.B16
+	VORR V17.B16, V25.B16, V25.B16
+	VORR V20.B16, V21.B16, V21.B16
+	WORD $0x4e6ce5f1 // fcmeq v17.2d, v15.2d, v12.2d
+	VBIT V17.B16, V15.B16, V25.B16
+	WORD $0x6eefe571 // fcmgt v17.2d, v11.2d, v15.2d
+	VBIT V17.B16, V14.B16, V25.B16
+	WORD $0x4e6be5ef // fcmeq v15.2d, v15.2d, v11.2d
+	VBIT V15.B16, V13.B16, V25.B16
+	WORD $0x4e6ce60f // fcmeq v15.2d, v16.2d, v12.2d
+	VBIT V15.B16, V16.B16, V21.B16
+	WORD $0x6ef0e56f // fcmgt v15.2d, v11.2d, v16.2d
+	VBIT V15.B16, V14.B16, V21.B16
+	WORD $0x4e6be60f // fcmeq v15.2d, v16.2d, v11.2d
+	VBIT V15.B16, V13.B16, V21.B16
+	WORD $0x4e72d739 // fadd v25.2d, v25.2d, v18.2d
+	WORD $0x4e73d6b5 // fadd v21.2d, v21.2d, v19.2d
+	WORD $0x4ef2d652 // fsub v18.2d, v18.2d, v18.2d
+	WORD $0x4ef3d673 // fsub v19.2d, v19.2d, v19.2d
+	WORD $0x4e72d739 // fadd v25.2d, v25.2d, v18.2d
+	WORD $0x4e73d6b5 // fadd v21.2d, v21.2d, v19.2d
+	FSTPQ (F25, F21), 0(R1)
 	ADD $32, R2
 	ADD $32, R1
 	SUB $4, R3
@@ -6635,71 +6573,59 @@ block4End:
 	CMP $2, R3
 	BLT block2End
 block2:
-	FMOVQ 0(R2), F2
-	WORD $0x4ee0f443 // fmin v3.2d, v2.2d, v0.2d
-	WORD $0x4e60f442 // fmax v2.2d, v2.2d, v0.2d
-	FMOVQ 1600(R0), F4
-	WORD $0x4e61d445 // fadd v5.2d, v2.2d, v1.2d
-	VADD V4.D2, V5.D2, V4.D2
-	VUSHR $52, V4.D2, V4.D2
-	FMOVQ 1616(R0), F5
-	FMOVQ 1632(R0), F6
-	VSUB V4.D2, V5.D2, V5.D2
-	VSHL $52, V5.D2, V5.D2
-	FMOVQ 1136(R0), F7
-	VFMLA V6.D2, V5.D2, V7.D2
-	WORD $0x6e65dc45 // fmul v5.2d, v2.2d, v5.2d
-	VFMLA V6.D2, V5.D2, V7.D2
-	FMOVQ 1648(R0), F5
-	FMOVQ 1664(R0), F6
-	VORR V5.B16, V4.B16, V4.B16
-	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	FMOVQ 1680(R0), F5
-	FMOVQ 1104(R0), F6
-	WORD $0x4e65d4e5 // fadd v5.2d, v7.2d, v5.2d
-	WORD $0x6e65fce5 // fdiv v5.2d, v7.2d, v5.2d
-	WORD $0x6e65dca8 // fmul v8.2d, v5.2d, v5.2d
-	WORD $0x6e66dce6 // fmul v6.2d, v7.2d, v6.2d
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVQ 1696(R0), F9
-	FMOVQ 1712(R0), F10
-	VFMLA V8.D2, V9.D2, V10.D2
-	FMOVQ 1728(R0), F9
-	VFMLA V8.D2, V10.D2, V9.D2
-	FMOVQ 1744(R0), F10
-	VFMLA V8.D2, V9.D2, V10.D2
-	FMOVQ 1760(R0), F9
-	VFMLA V8.D2, V10.D2, V9.D2
-	FMOVQ 1776(R0), F10
-	VFMLA V8.D2, V9.D2, V10.D2
-	FMOVQ 1792(R0), F9
-	VFMLA V8.D2, V10.D2, V9.D2
-	FMOVQ 848(R0), F10
-	FMOVQ 864(R0), F11
-	FMOVQ 1328(R0), F12
-	FMOVQ 1808(R0), F13
-	FMOVQ 1824(R0), F14
-	FMOVQ 1136(R0), F15
-	FMOVQ 1840(R0), F16
-	VMOV V6.B16, V17.B16
-	VFMLA V8.D2, V9.D2, V17.D2
-	WORD $0x6e6bdc88 // fmul v8.2d, v4.2d, v11.2d
-	VFMLA V5.D2, V17.D2, V8.D2
-	WORD $0x4ee8d4c5 // fsub v5.2d, v6.2d, v8.2d
-	WORD $0x4ee5d4e5 // fsub v5.2d, v7.2d, v5.2d
-	VFMLA V10.D2, V4.D2, V5.D2
-	VAND V12.B16, V2.B16, V4.B16
-	VORR V4.B16, V5.B16, V5.B16
-	WORD $0x4e6de444 // fcmeq v4.2d, v2.2d, v13.2d
-	VBIT V4.B16, V2.B16, V5.B16
-	WORD $0x6ee2e5e4 // fcmgt v4.2d, v15.2d, v2.2d
-	VBIT V4.B16, V16.B16, V5.B16
-	WORD $0x4e6fe442 // fcmeq v2.2d, v2.2d, v15.2d
-	VBIT V2.B16, V14.B16, V5.B16
-	WORD $0x4e63d4a5 // fadd v5.2d, v5.2d, v3.2d
-	WORD $0x4ee3d462 // fsub v2.2d, v3.2d, v3.2d
-	WORD $0x4e62d4a5 // fadd v5.2d, v5.2d, v2.2d
-	FMOVQ F5, 0(R1)
+	FMOVQ 0(R2), F15
+	VMOVI $0, V16.B16
+	WORD $0x4eeff611 // fmin v17.2d, v16.2d, v15.2d
+	WORD $0x4e6ff60f // fmax v15.2d, v16.2d, v15.2d
+	WORD $0x4e62d5f0 // fadd v16.2d, v15.2d, v2.2d
+	VADD V0.D2, V16.D2, V16.D2
+	VUSHR $52, V16.D2, V16.D2
+	VMOV V1.B16, V18.B16
+	VSUB V16.D2, V18.D2, V18.D2
+	VSHL $52, V18.D2, V18.D2
+	WORD $0x6e72ddf3 // fmul v19.2d, v15.2d, v18.2d
+	VMOV V11.B16, V20.B16
+	VFMLA V3.D2, V18.D2, V20.D2
+	VFMLA V3.D2, V19.D2, V20.D2
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ee7d610 // fsub v16.2d, v16.2d, v7.2d
+	WORD $0x4e65d692 // fadd v18.2d, v20.2d, v5.2d
+	WORD $0x6e72fe92 // fdiv v18.2d, v20.2d, v18.2d
+	WORD $0x6e72de53 // fmul v19.2d, v18.2d, v18.2d
+	WORD $0x6e64de95 // fmul v21.2d, v20.2d, v4.2d
+	WORD $0x6e74deb5 // fmul v21.2d, v21.2d, v20.2d
+	FMOVQ 1744(R0), F22
+	FMOVQ 1760(R0), F23
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 1776(R0), F22
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 1792(R0), F23
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 1808(R0), F22
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 1824(R0), F23
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 1840(R0), F22
+	VFMLA V19.D2, V23.D2, V22.D2
+	VMOV V21.B16, V23.B16
+	VFMLA V19.D2, V22.D2, V23.D2
+	WORD $0x6e69de13 // fmul v19.2d, v16.2d, v9.2d
+	VFMLA V18.D2, V23.D2, V19.D2
+	WORD $0x4ef3d6b5 // fsub v21.2d, v21.2d, v19.2d
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	VFMLA V8.D2, V16.D2, V20.D2
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V20.B16, V20.B16
+	WORD $0x4e6ce5f0 // fcmeq v16.2d, v15.2d, v12.2d
+	VBIT V16.B16, V15.B16, V20.B16
+	WORD $0x6eefe570 // fcmgt v16.2d, v11.2d, v15.2d
+	VBIT V16.B16, V14.B16, V20.B16
+	WORD $0x4e6be5ef // fcmeq v15.2d, v15.2d, v11.2d
+	VBIT V15.B16, V13.B16, V20.B16
+	WORD $0x4e71d694 // fadd v20.2d, v20.2d, v17.2d
+	WORD $0x4ef1d631 // fsub v17.2d, v17.2d, v17.2d
+	WORD $0x4e71d694 // fadd v20.2d, v20.2d, v17.2d
+	FMOVQ F20, 0(R1)
 	ADD $16, R2
 	ADD $16, R1
 	SUB $2, R3
@@ -6709,71 +6635,59 @@ block2End:
 	CMP $1, R3
 	BLT block1End
 block1:
-	VLD1R (R2), [V2.D2]
-	WORD $0x4ee0f443 // fmin v3.2d, v2.2d, v0.2d
-	WORD $0x4e60f442 // fmax v2.2d, v2.2d, v0.2d
-	FMOVQ 1600(R0), F4
-	WORD $0x4e61d445 // fadd v5.2d, v2.2d, v1.2d
-	VADD V4.D2, V5.D2, V4.D2
-	VUSHR $52, V4.D2, V4.D2
-	FMOVQ 1616(R0), F5
-	FMOVQ 1632(R0), F6
-	VSUB V4.D2, V5.D2, V5.D2
-	VSHL $52, V5.D2, V5.D2
-	FMOVQ 1136(R0), F7
-	VFMLA V6.D2, V5.D2, V7.D2
-	WORD $0x6e65dc45 // fmul v5.2d, v2.2d, v5.2d
-	VFMLA V6.D2, V5.D2, V7.D2
-	FMOVQ 1648(R0), F5
-	FMOVQ 1664(R0), F6
-	VORR V5.B16, V4.B16, V4.B16
-	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	FMOVQ 1680(R0), F5
-	FMOVQ 1104(R0), F6
-	WORD $0x4e65d4e5 // fadd v5.2d, v7.2d, v5.2d
-	WORD $0x6e65fce5 // fdiv v5.2d, v7.2d, v5.2d
-	WORD $0x6e65dca8 // fmul v8.2d, v5.2d, v5.2d
-	WORD $0x6e66dce6 // fmul v6.2d, v7.2d, v6.2d
-	WORD $0x6e67dcc6 // fmul v6.2d, v6.2d, v7.2d
-	FMOVQ 1696(R0), F9
-	FMOVQ 1712(R0), F10
-	VFMLA V8.D2, V9.D2, V10.D2
-	FMOVQ 1728(R0), F9
-	VFMLA V8.D2, V10.D2, V9.D2
-	FMOVQ 1744(R0), F10
-	VFMLA V8.D2, V9.D2, V10.D2
-	FMOVQ 1760(R0), F9
-	VFMLA V8.D2, V10.D2, V9.D2
-	FMOVQ 1776(R0), F10
-	VFMLA V8.D2, V9.D2, V10.D2
-	FMOVQ 1792(R0), F9
-	VFMLA V8.D2, V10.D2, V9.D2
-	FMOVQ 848(R0), F10
-	FMOVQ 864(R0), F11
-	FMOVQ 1328(R0), F12
-	FMOVQ 1808(R0), F13
-	FMOVQ 1824(R0), F14
-	FMOVQ 1136(R0), F15
-	FMOVQ 1840(R0), F16
-	VMOV V6.B16, V17.B16
-	VFMLA V8.D2, V9.D2, V17.D2
-	WORD $0x6e6bdc88 // fmul v8.2d, v4.2d, v11.2d
-	VFMLA V5.D2, V17.D2, V8.D2
-	WORD $0x4ee8d4c5 // fsub v5.2d, v6.2d, v8.2d
-	WORD $0x4ee5d4e5 // fsub v5.2d, v7.2d, v5.2d
-	VFMLA V10.D2, V4.D2, V5.D2
-	VAND V12.B16, V2.B16, V4.B16
-	VORR V4.B16, V5.B16, V5.B16
-	WORD $0x4e6de444 // fcmeq v4.2d, v2.2d, v13.2d
-	VBIT V4.B16, V2.B16, V5.B16
-	WORD $0x6ee2e5e4 // fcmgt v4.2d, v15.2d, v2.2d
-	VBIT V4.B16, V16.B16, V5.B16
-	WORD $0x4e6fe442 // fcmeq v2.2d, v2.2d, v15.2d
-	VBIT V2.B16, V14.B16, V5.B16
-	WORD $0x4e63d4a5 // fadd v5.2d, v5.2d, v3.2d
-	WORD $0x4ee3d462 // fsub v2.2d, v3.2d, v3.2d
-	WORD $0x4e62d4a5 // fadd v5.2d, v5.2d, v2.2d
-	FMOVD F5, 0(R1)
+	VLD1R (R2), [V15.D2]
+	VMOVI $0, V16.B16
+	WORD $0x4eeff611 // fmin v17.2d, v16.2d, v15.2d
+	WORD $0x4e6ff60f // fmax v15.2d, v16.2d, v15.2d
+	WORD $0x4e62d5f0 // fadd v16.2d, v15.2d, v2.2d
+	VADD V0.D2, V16.D2, V16.D2
+	VUSHR $52, V16.D2, V16.D2
+	VMOV V1.B16, V18.B16
+	VSUB V16.D2, V18.D2, V18.D2
+	VSHL $52, V18.D2, V18.D2
+	WORD $0x6e72ddf3 // fmul v19.2d, v15.2d, v18.2d
+	VMOV V11.B16, V20.B16
+	VFMLA V3.D2, V18.D2, V20.D2
+	VFMLA V3.D2, V19.D2, V20.D2
+	VORR V6.B16, V16.B16, V16.B16
+	WORD $0x4ee7d610 // fsub v16.2d, v16.2d, v7.2d
+	WORD $0x4e65d692 // fadd v18.2d, v20.2d, v5.2d
+	WORD $0x6e72fe92 // fdiv v18.2d, v20.2d, v18.2d
+	WORD $0x6e72de53 // fmul v19.2d, v18.2d, v18.2d
+	WORD $0x6e64de95 // fmul v21.2d, v20.2d, v4.2d
+	WORD $0x6e74deb5 // fmul v21.2d, v21.2d, v20.2d
+	FMOVQ 1744(R0), F22
+	FMOVQ 1760(R0), F23
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 1776(R0), F22
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 1792(R0), F23
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 1808(R0), F22
+	VFMLA V19.D2, V23.D2, V22.D2
+	FMOVQ 1824(R0), F23
+	VFMLA V19.D2, V22.D2, V23.D2
+	FMOVQ 1840(R0), F22
+	VFMLA V19.D2, V23.D2, V22.D2
+	VMOV V21.B16, V23.B16
+	VFMLA V19.D2, V22.D2, V23.D2
+	WORD $0x6e69de13 // fmul v19.2d, v16.2d, v9.2d
+	VFMLA V18.D2, V23.D2, V19.D2
+	WORD $0x4ef3d6b5 // fsub v21.2d, v21.2d, v19.2d
+	WORD $0x4ef5d694 // fsub v20.2d, v20.2d, v21.2d
+	VFMLA V8.D2, V16.D2, V20.D2
+	VAND V10.B16, V15.B16, V16.B16
+	VORR V16.B16, V20.B16, V20.B16
+	WORD $0x4e6ce5f0 // fcmeq v16.2d, v15.2d, v12.2d
+	VBIT V16.B16, V15.B16, V20.B16
+	WORD $0x6eefe570 // fcmgt v16.2d, v11.2d, v15.2d
+	VBIT V16.B16, V14.B16, V20.B16
+	WORD $0x4e6be5ef // fcmeq v15.2d, v15.2d, v11.2d
+	VBIT V15.B16, V13.B16, V20.B16
+	WORD $0x4e71d694 // fadd v20.2d, v20.2d, v17.2d
+	WORD $0x4ef1d631 // fsub v17.2d, v17.2d, v17.2d
+	WORD $0x4e71d694 // fadd v20.2d, v20.2d, v17.2d
+	FMOVD F20, 0(R1)
 	ADD $8, R2
 	ADD $8, R1
 	SUB $1, R3
@@ -6798,12 +6712,12 @@ block8:
 	FLDPQ 0(R1), (F2, F3)
 	FLDPQ 32(R1), (F4, F5)
 	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
 	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
 	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	WORD $0x4e61d484 // fadd v4.2d, v4.2d, v1.2d
 	WORD $0x6e60dca5 // fmul v5.2d, v5.2d, v0.2d
+	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	WORD $0x4e61d484 // fadd v4.2d, v4.2d, v1.2d
 	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
 	FSTPQ (F2, F3), 0(R0)
 	FSTPQ (F4, F5), 32(R0)
@@ -6859,16 +6773,16 @@ block8:
 	FLDPQ 0(R2), (F6, F7)
 	FLDPQ 32(R2), (F8, F9)
 	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
-	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
 	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
-	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
-	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
 	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4e61d484 // fadd v4.2d, v4.2d, v1.2d
 	WORD $0x6e60dca5 // fmul v5.2d, v5.2d, v0.2d
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
 	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
+	WORD $0x4e61d484 // fadd v4.2d, v4.2d, v1.2d
 	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
 	FSTPQ (F2, F3), 0(R0)
 	FSTPQ (F4, F5), 32(R0)
@@ -7029,20 +6943,20 @@ block4:
 	FLDPQ 0(R3), (F7, F8)
 	WORD $0x6e60dce7 // fmul v7.2d, v7.2d, v0.2d
 	WORD $0x6e60dd08 // fmul v8.2d, v8.2d, v0.2d
-	WORD $0x6e65dc29 // fmul v9.2d, v1.2d, v5.2d
-	WORD $0x6e67dc6a // fmul v10.2d, v3.2d, v7.2d
-	WORD $0x4eead529 // fsub v9.2d, v9.2d, v10.2d
-	WORD $0x6e66dc4a // fmul v10.2d, v2.2d, v6.2d
-	WORD $0x6e68dc8b // fmul v11.2d, v4.2d, v8.2d
-	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
-	FSTPQ (F9, F10), 0(R0)
+	WORD $0x6e67dc69 // fmul v9.2d, v3.2d, v7.2d
+	WORD $0x6e67dc27 // fmul v7.2d, v1.2d, v7.2d
+	WORD $0x6e65dc21 // fmul v1.2d, v1.2d, v5.2d
 	WORD $0x6e65dc63 // fmul v3.2d, v3.2d, v5.2d
-	WORD $0x6e67dc21 // fmul v1.2d, v1.2d, v7.2d
-	WORD $0x4e61d461 // fadd v1.2d, v3.2d, v1.2d
-	WORD $0x6e66dc83 // fmul v3.2d, v4.2d, v6.2d
-	WORD $0x6e68dc42 // fmul v2.2d, v2.2d, v8.2d
-	WORD $0x4e62d462 // fadd v2.2d, v3.2d, v2.2d
-	FSTPQ (F1, F2), 0(R1)
+	WORD $0x4ee9d421 // fsub v1.2d, v1.2d, v9.2d
+	WORD $0x4e67d463 // fadd v3.2d, v3.2d, v7.2d
+	WORD $0x6e68dc85 // fmul v5.2d, v4.2d, v8.2d
+	WORD $0x6e68dc47 // fmul v7.2d, v2.2d, v8.2d
+	WORD $0x6e66dc42 // fmul v2.2d, v2.2d, v6.2d
+	WORD $0x6e66dc84 // fmul v4.2d, v4.2d, v6.2d
+	WORD $0x4ee5d442 // fsub v2.2d, v2.2d, v5.2d
+	WORD $0x4e67d484 // fadd v4.2d, v4.2d, v7.2d
+	FSTPQ (F1, F2), 0(R0)
+	FSTPQ (F3, F4), 0(R1)
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
@@ -7059,14 +6973,14 @@ block2:
 	FMOVQ 0(R2), F3
 	FMOVQ 0(R3), F4
 	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	WORD $0x6e63dc25 // fmul v5.2d, v1.2d, v3.2d
-	WORD $0x6e64dc46 // fmul v6.2d, v2.2d, v4.2d
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	FMOVQ F5, 0(R0)
+	WORD $0x6e64dc45 // fmul v5.2d, v2.2d, v4.2d
+	WORD $0x6e64dc24 // fmul v4.2d, v1.2d, v4.2d
+	WORD $0x6e63dc21 // fmul v1.2d, v1.2d, v3.2d
 	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e64dc21 // fmul v1.2d, v1.2d, v4.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	FMOVQ F1, 0(R1)
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	FMOVQ F1, 0(R0)
+	FMOVQ F2, 0(R1)
 	ADD $16, R0
 	ADD $16, R1
 	ADD $16, R2
@@ -7083,14 +6997,14 @@ block1:
 	VLD1R (R2), [V3.D2]
 	VLD1R (R3), [V4.D2]
 	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	WORD $0x6e63dc25 // fmul v5.2d, v1.2d, v3.2d
-	WORD $0x6e64dc46 // fmul v6.2d, v2.2d, v4.2d
-	WORD $0x4ee6d4a5 // fsub v5.2d, v5.2d, v6.2d
-	FMOVD F5, 0(R0)
+	WORD $0x6e64dc45 // fmul v5.2d, v2.2d, v4.2d
+	WORD $0x6e64dc24 // fmul v4.2d, v1.2d, v4.2d
+	WORD $0x6e63dc21 // fmul v1.2d, v1.2d, v3.2d
 	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x6e64dc21 // fmul v1.2d, v1.2d, v4.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	FMOVD F1, 0(R1)
+	WORD $0x4ee5d421 // fsub v1.2d, v1.2d, v5.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	FMOVD F1, 0(R0)
+	FMOVD F2, 0(R1)
 	ADD $8, R0
 	ADD $8, R1
 	ADD $8, R2
@@ -7117,15 +7031,15 @@ block8:
 	FLDPQ 0(R0), (F5, F6)
 	FLDPQ 32(R0), (F7, F8)
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
-	WORD $0x4e61d4a1 // fadd v1.2d, v5.2d, v1.2d
 	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	WORD $0x4e62d4c2 // fadd v2.2d, v6.2d, v2.2d
 	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
-	WORD $0x4e63d4e3 // fadd v3.2d, v7.2d, v3.2d
 	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	WORD $0x4e64d504 // fadd v4.2d, v8.2d, v4.2d
-	FSTPQ (F1, F2), 0(R0)
-	FSTPQ (F3, F4), 32(R0)
+	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
+	WORD $0x4e62d4c6 // fadd v6.2d, v6.2d, v2.2d
+	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
+	WORD $0x4e64d508 // fadd v8.2d, v8.2d, v4.2d
+	FSTPQ (F5, F6), 0(R0)
+	FSTPQ (F7, F8), 32(R0)
 	ADD $64, R1
 	ADD $64, R0
 	SUB $8, R2
@@ -7138,8 +7052,8 @@ block2:
 	FMOVQ 0(R1), F1
 	FMOVQ 0(R0), F2
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	FMOVQ F1, 0(R0)
+	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
+	FMOVQ F2, 0(R0)
 	ADD $16, R1
 	ADD $16, R0
 	SUB $2, R2
@@ -7152,8 +7066,8 @@ block1:
 	VLD1R (R1), [V1.D2]
 	VLD1R (R0), [V2.D2]
 	WORD $0x6e60dc21 // fmul v1.2d, v1.2d, v0.2d
-	WORD $0x4e61d441 // fadd v1.2d, v2.2d, v1.2d
-	FMOVD F1, 0(R0)
+	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
+	FMOVD F2, 0(R0)
 	ADD $8, R1
 	ADD $8, R0
 	SUB $1, R2
@@ -7176,21 +7090,21 @@ block8:
 	FLDPQ 0(R0), (F2, F3)
 	FLDPQ 32(R0), (F4, F5)
 	WORD $0x4ee2d446 // fsub v6.2d, v2.2d, v2.2d
-	WORD $0x6ee1e447 // fcmgt v7.2d, v2.2d, v1.2d
-	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	VBIT V7.B16, V2.B16, V6.B16
+	WORD $0x6e60dc47 // fmul v7.2d, v2.2d, v0.2d
+	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
+	VBIT V2.B16, V7.B16, V6.B16
 	WORD $0x4ee3d462 // fsub v2.2d, v3.2d, v3.2d
-	WORD $0x6ee1e467 // fcmgt v7.2d, v3.2d, v1.2d
-	WORD $0x6e60dc63 // fmul v3.2d, v3.2d, v0.2d
-	VBIT V7.B16, V3.B16, V2.B16
+	WORD $0x6e60dc67 // fmul v7.2d, v3.2d, v0.2d
+	WORD $0x6ee1e463 // fcmgt v3.2d, v3.2d, v1.2d
+	VBIT V3.B16, V7.B16, V2.B16
 	WORD $0x4ee4d483 // fsub v3.2d, v4.2d, v4.2d
-	WORD $0x6ee1e487 // fcmgt v7.2d, v4.2d, v1.2d
-	WORD $0x6e60dc84 // fmul v4.2d, v4.2d, v0.2d
-	VBIT V7.B16, V4.B16, V3.B16
+	WORD $0x6e60dc87 // fmul v7.2d, v4.2d, v0.2d
+	WORD $0x6ee1e484 // fcmgt v4.2d, v4.2d, v1.2d
+	VBIT V4.B16, V7.B16, V3.B16
 	WORD $0x4ee5d4a4 // fsub v4.2d, v5.2d, v5.2d
-	WORD $0x6ee1e4a7 // fcmgt v7.2d, v5.2d, v1.2d
-	WORD $0x6e60dca5 // fmul v5.2d, v5.2d, v0.2d
-	VBIT V7.B16, V5.B16, V4.B16
+	WORD $0x6e60dca7 // fmul v7.2d, v5.2d, v0.2d
+	WORD $0x6ee1e4a5 // fcmgt v5.2d, v5.2d, v1.2d
+	VBIT V5.B16, V7.B16, V4.B16
 	FSTPQ (F6, F2), 0(R0)
 	FSTPQ (F3, F4), 32(R0)
 	ADD $64, R0
@@ -7203,9 +7117,9 @@ block8End:
 block2:
 	FMOVQ 0(R0), F2
 	WORD $0x4ee2d443 // fsub v3.2d, v2.2d, v2.2d
-	WORD $0x6ee1e444 // fcmgt v4.2d, v2.2d, v1.2d
-	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	VBIT V4.B16, V2.B16, V3.B16
+	WORD $0x6e60dc44 // fmul v4.2d, v2.2d, v0.2d
+	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
+	VBIT V2.B16, V4.B16, V3.B16
 	FMOVQ F3, 0(R0)
 	ADD $16, R0
 	SUB $2, R1
@@ -7217,9 +7131,9 @@ block2End:
 block1:
 	VLD1R (R0), [V2.D2]
 	WORD $0x4ee2d443 // fsub v3.2d, v2.2d, v2.2d
-	WORD $0x6ee1e444 // fcmgt v4.2d, v2.2d, v1.2d
-	WORD $0x6e60dc42 // fmul v2.2d, v2.2d, v0.2d
-	VBIT V4.B16, V2.B16, V3.B16
+	WORD $0x6e60dc44 // fmul v4.2d, v2.2d, v0.2d
+	WORD $0x6ee1e442 // fcmgt v2.2d, v2.2d, v1.2d
+	VBIT V2.B16, V4.B16, V3.B16
 	FMOVD F3, 0(R0)
 	ADD $8, R0
 	SUB $1, R1
@@ -7235,8 +7149,8 @@ TEXT ·signF64NEON(SB), NOSPLIT, $0-24
 	MOVD n+16(FP), R2
 	FMOVD c+8(FP), F0
 	VDUP V0.D[0], V0.D2
-	VMOVI $0, V1.B16
-	FMOVQ 1328(R0), F2
+	FMOVQ 1328(R0), F1
+	VMOVI $0, V2.B16
 	MOVD R2, R0
 	CMP $8, R0
 	BLT block8End
@@ -7244,28 +7158,28 @@ block8:
 	FLDPQ 0(R1), (F3, F4)
 	FLDPQ 32(R1), (F5, F6)
 	WORD $0x4ee3d467 // fsub v7.2d, v3.2d, v3.2d
-	VAND V2.B16, V3.B16, V8.B16
+	VAND V1.B16, V3.B16, V8.B16
 	VEOR V0.B16, V8.B16, V8.B16
 	WORD $0x4e67d508 // fadd v8.2d, v8.2d, v7.2d
-	WORD $0x4e61e463 // fcmeq v3.2d, v3.2d, v1.2d
+	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
 	VBIT V3.B16, V7.B16, V8.B16
 	WORD $0x4ee4d483 // fsub v3.2d, v4.2d, v4.2d
-	VAND V2.B16, V4.B16, V7.B16
+	VAND V1.B16, V4.B16, V7.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
-	WORD $0x4e61e484 // fcmeq v4.2d, v4.2d, v1.2d
+	WORD $0x4e62e484 // fcmeq v4.2d, v4.2d, v2.2d
 	VBIT V4.B16, V3.B16, V7.B16
 	WORD $0x4ee5d4a3 // fsub v3.2d, v5.2d, v5.2d
-	VAND V2.B16, V5.B16, V4.B16
+	VAND V1.B16, V5.B16, V4.B16
 	VEOR V0.B16, V4.B16, V4.B16
 	WORD $0x4e63d484 // fadd v4.2d, v4.2d, v3.2d
-	WORD $0x4e61e4a5 // fcmeq v5.2d, v5.2d, v1.2d
+	WORD $0x4e62e4a5 // fcmeq v5.2d, v5.2d, v2.2d
 	VBIT V5.B16, V3.B16, V4.B16
 	WORD $0x4ee6d4c3 // fsub v3.2d, v6.2d, v6.2d
-	VAND V2.B16, V6.B16, V5.B16
+	VAND V1.B16, V6.B16, V5.B16
 	VEOR V0.B16, V5.B16, V5.B16
 	WORD $0x4e63d4a5 // fadd v5.2d, v5.2d, v3.2d
-	WORD $0x4e61e4c6 // fcmeq v6.2d, v6.2d, v1.2d
+	WORD $0x4e62e4c6 // fcmeq v6.2d, v6.2d, v2.2d
 	VBIT V6.B16, V3.B16, V5.B16
 	FSTPQ (F8, F7), 0(R1)
 	FSTPQ (F4, F5), 32(R1)
@@ -7279,10 +7193,10 @@ block8End:
 block2:
 	FMOVQ 0(R1), F3
 	WORD $0x4ee3d464 // fsub v4.2d, v3.2d, v3.2d
-	VAND V2.B16, V3.B16, V5.B16
+	VAND V1.B16, V3.B16, V5.B16
 	VEOR V0.B16, V5.B16, V5.B16
 	WORD $0x4e64d4a5 // fadd v5.2d, v5.2d, v4.2d
-	WORD $0x4e61e463 // fcmeq v3.2d, v3.2d, v1.2d
+	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
 	VBIT V3.B16, V4.B16, V5.B16
 	FMOVQ F5, 0(R1)
 	ADD $16, R1
@@ -7295,10 +7209,10 @@ block2End:
 block1:
 	VLD1R (R1), [V3.D2]
 	WORD $0x4ee3d464 // fsub v4.2d, v3.2d, v3.2d
-	VAND V2.B16, V3.B16, V5.B16
+	VAND V1.B16, V3.B16, V5.B16
 	VEOR V0.B16, V5.B16, V5.B16
 	WORD $0x4e64d4a5 // fadd v5.2d, v5.2d, v4.2d
-	WORD $0x4e61e463 // fcmeq v3.2d, v3.2d, v1.2d
+	WORD $0x4e62e463 // fcmeq v3.2d, v3.2d, v2.2d
 	VBIT V3.B16, V4.B16, V5.B16
 	FMOVD F5, 0(R1)
 	ADD $8, R1
@@ -7313,8 +7227,8 @@ TEXT ·peakF64NEON(SB), NOSPLIT, $0-24
 	MOVD $constants<>(SB), R0
 	MOVD x+0(FP), R1
 	MOVD n+8(FP), R2
-	FMOVQ 1808(R0), F0
-	FMOVQ 1824(R0), F1
+	FMOVQ 1696(R0), F0
+	FMOVQ 1712(R0), F1
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
@@ -7325,20 +7239,20 @@ TEXT ·peakF64NEON(SB), NOSPLIT, $0-24
 block8:
 	FLDPQ 0(R1), (F6, F7)
 	FLDPQ 32(R1), (F8, F9)
+	WORD $0x6ee6e40a // fcmgt v10.2d, v0.2d, v6.2d
+	VMOV V1.B16, V11.B16
+	VBIT V10.B16, V6.B16, V11.B16
+	WORD $0x6ee7e406 // fcmgt v6.2d, v0.2d, v7.2d
 	VMOV V1.B16, V10.B16
-	WORD $0x6ee6e40b // fcmgt v11.2d, v0.2d, v6.2d
-	VBIT V11.B16, V6.B16, V10.B16
-	VMOV V1.B16, V6.B16
-	WORD $0x6ee7e40b // fcmgt v11.2d, v0.2d, v7.2d
-	VBIT V11.B16, V7.B16, V6.B16
+	VBIT V6.B16, V7.B16, V10.B16
+	WORD $0x6ee8e406 // fcmgt v6.2d, v0.2d, v8.2d
 	VMOV V1.B16, V7.B16
-	WORD $0x6ee8e40b // fcmgt v11.2d, v0.2d, v8.2d
-	VBIT V11.B16, V8.B16, V7.B16
+	VBIT V6.B16, V8.B16, V7.B16
+	WORD $0x6ee9e406 // fcmgt v6.2d, v0.2d, v9.2d
 	VMOV V1.B16, V8.B16
-	WORD $0x6ee9e40b // fcmgt v11.2d, v0.2d, v9.2d
-	VBIT V11.B16, V9.B16, V8.B16
-	WORD $0x4e6af442 // fmax v2.2d, v2.2d, v10.2d
-	WORD $0x4e66f463 // fmax v3.2d, v3.2d, v6.2d
+	VBIT V6.B16, V9.B16, V8.B16
+	WORD $0x4e6bf442 // fmax v2.2d, v2.2d, v11.2d
+	WORD $0x4e6af463 // fmax v3.2d, v3.2d, v10.2d
 	WORD $0x4e67f484 // fmax v4.2d, v4.2d, v7.2d
 	WORD $0x4e68f4a5 // fmax v5.2d, v5.2d, v8.2d
 	ADD $64, R1
@@ -7350,10 +7264,10 @@ block8End:
 	BLT block2End
 block2:
 	FMOVQ 0(R1), F6
-	VMOV V1.B16, V7.B16
-	WORD $0x6ee6e408 // fcmgt v8.2d, v0.2d, v6.2d
-	VBIT V8.B16, V6.B16, V7.B16
-	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
+	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e68f442 // fmax v2.2d, v2.2d, v8.2d
 	ADD $16, R1
 	SUB $2, R0
 	CMP $2, R0
@@ -7363,19 +7277,19 @@ block2End:
 	BLT block1End
 block1:
 	VLD1R (R1), [V6.D2]
-	VMOV V1.B16, V7.B16
-	WORD $0x6ee6e408 // fcmgt v8.2d, v0.2d, v6.2d
-	VBIT V8.B16, V6.B16, V7.B16
-	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
+	WORD $0x6ee6e407 // fcmgt v7.2d, v0.2d, v6.2d
+	VMOV V1.B16, V8.B16
+	VBIT V7.B16, V6.B16, V8.B16
+	WORD $0x4e68f442 // fmax v2.2d, v2.2d, v8.2d
 	ADD $8, R1
 	SUB $1, R0
 	CMP $1, R0
 	BGE block1
 block1End:
-	WORD $0x4e64f440 // fmax v0.2d, v2.2d, v4.2d
-	WORD $0x4e65f461 // fmax v1.2d, v3.2d, v5.2d
-	WORD $0x4e61f400 // fmax v0.2d, v0.2d, v1.2d
-	WORD $0x6e60f400 // fmaxp v0.2d, v0.2d, v0.2d
+	WORD $0x4e64f442 // fmax v2.2d, v2.2d, v4.2d
+	WORD $0x4e65f463 // fmax v3.2d, v3.2d, v5.2d
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x6e62f440 // fmaxp v0.2d, v2.2d, v2.2d
 	FMOVD F0, ret+16(FP)
 	RET
 
@@ -7386,8 +7300,8 @@ TEXT ·peakSumF64NEON(SB), NOSPLIT, $0-40
 	MOVD a+8(FP), R2
 	MOVD b+16(FP), R3
 	MOVD n+24(FP), R4
-	FMOVQ 1808(R0), F0
-	FMOVQ 1824(R0), F1
+	FMOVQ 1696(R0), F0
+	FMOVQ 1712(R0), F1
 	MOVD R1, R5
 	MOVD R2, R6
 	MOVD R3, R7
@@ -7399,19 +7313,19 @@ TEXT ·peakSumF64NEON(SB), NOSPLIT, $0-40
 block4:
 	FLDPQ 0(R1), (F4, F5)
 	FLDPQ 0(R2), (F6, F7)
-	FLDPQ 0(R3), (F8, F9)
 	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
 	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x6ee4e406 // fcmgt v6.2d, v0.2d, v4.2d
+	VMOV V1.B16, V7.B16
+	VBIT V6.B16, V4.B16, V7.B16
+	WORD $0x6ee5e404 // fcmgt v4.2d, v0.2d, v5.2d
 	VMOV V1.B16, V6.B16
-	WORD $0x6ee4e407 // fcmgt v7.2d, v0.2d, v4.2d
-	VBIT V7.B16, V4.B16, V6.B16
-	VMOV V1.B16, V4.B16
-	WORD $0x6ee5e407 // fcmgt v7.2d, v0.2d, v5.2d
-	VBIT V7.B16, V5.B16, V4.B16
-	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
-	WORD $0x4e64f463 // fmax v3.2d, v3.2d, v4.2d
+	VBIT V4.B16, V5.B16, V6.B16
+	WORD $0x4e67f442 // fmax v2.2d, v2.2d, v7.2d
+	WORD $0x4e66f463 // fmax v3.2d, v3.2d, v6.2d
 	ADD $32, R1
 	ADD $32, R2
 	ADD $32, R3
@@ -7424,13 +7338,13 @@ block4End:
 block2:
 	FMOVQ 0(R1), F4
 	FMOVQ 0(R2), F5
-	FMOVQ 0(R3), F6
 	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	VMOV V1.B16, V5.B16
-	WORD $0x6ee4e406 // fcmgt v6.2d, v0.2d, v4.2d
-	VBIT V6.B16, V4.B16, V5.B16
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
+	FMOVQ 0(R3), F5
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x6ee4e405 // fcmgt v5.2d, v0.2d, v4.2d
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
 	ADD $16, R1
 	ADD $16, R2
 	ADD $16, R3
@@ -7443,13 +7357,13 @@ block2End:
 block1:
 	VLD1R (R1), [V4.D2]
 	VLD1R (R2), [V5.D2]
-	VLD1R (R3), [V6.D2]
 	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	WORD $0x4e66d484 // fadd v4.2d, v4.2d, v6.2d
-	VMOV V1.B16, V5.B16
-	WORD $0x6ee4e406 // fcmgt v6.2d, v0.2d, v4.2d
-	VBIT V6.B16, V4.B16, V5.B16
-	WORD $0x4e65f442 // fmax v2.2d, v2.2d, v5.2d
+	VLD1R (R3), [V5.D2]
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x6ee4e405 // fcmgt v5.2d, v0.2d, v4.2d
+	VMOV V1.B16, V6.B16
+	VBIT V5.B16, V4.B16, V6.B16
+	WORD $0x4e66f442 // fmax v2.2d, v2.2d, v6.2d
 	ADD $8, R1
 	ADD $8, R2
 	ADD $8, R3
@@ -7457,8 +7371,8 @@ block1:
 	CMP $1, R8
 	BGE block1
 block1End:
-	WORD $0x4e63f440 // fmax v0.2d, v2.2d, v3.2d
-	WORD $0x6e60f400 // fmaxp v0.2d, v0.2d, v0.2d
+	WORD $0x4e63f442 // fmax v2.2d, v2.2d, v3.2d
+	WORD $0x6e62f440 // fmaxp v0.2d, v2.2d, v2.2d
 	MOVD $-1, R1
 	WORD $0x4e61e401 // fcmeq v1.2d, v0.2d, v1.2d
 	WORD $0x6eb0a821 // umaxv s1, v1.4s
@@ -7471,9 +7385,9 @@ block1End:
 search2:
 	FMOVQ 0(R5), F2
 	FMOVQ 0(R6), F3
-	FMOVQ 0(R7), F4
 	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	FMOVQ 0(R7), F3
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
 	WORD $0x4e60e442 // fcmeq v2.2d, v2.2d, v0.2d
 	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
 	WORD $0x6eb1a842 // uminv s2, v2.4s
@@ -7493,9 +7407,9 @@ search2End:
 search1:
 	VLD1R (R5), [V2.D2]
 	VLD1R (R6), [V3.D2]
-	VLD1R (R7), [V4.D2]
 	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	VLD1R (R7), [V3.D2]
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
 	WORD $0x4e60e442 // fcmeq v2.2d, v2.2d, v0.2d
 	WORD $0x4ee21c22 // orn v2.16b, v1.16b, v2.16b
 	WORD $0x6eb1a842 // uminv s2, v2.4s
@@ -8126,54 +8040,54 @@ TEXT ·outerF64NEON(SB), NOSPLIT, $0-64
 	MOVD a+16(FP), R0
 	MOVD x+32(FP), R1
 	MOVD s+0(FP), R2
-	MOVD b+24(FP), R3
-	MOVD y+40(FP), R4
-	MOVD stride+8(FP), R5
-	LSL $3, R5
+	MOVD stride+8(FP), R3
+	MOVD b+24(FP), R4
+	MOVD y+40(FP), R5
 	MOVD rows+48(FP), R6
 	MOVD n+56(FP), R7
+	LSL $3, R3
 	MOVD R7, R7
 	CMP $8, R7
 	BLT columns8End
 columns8:
 	FLDPQ 0(R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
-	FLDPQ 0(R4), (F4, F5)
-	FLDPQ 32(R4), (F6, F7)
-	MOVD R3, R8
+	FLDPQ 0(R5), (F4, F5)
+	FLDPQ 32(R5), (F6, F7)
+	MOVD R4, R8
 	MOVD R0, R9
 	MOVD R2, R10
 	MOVD R6, R11
 rows0:
-	FLDPQ 0(R10), (F8, F9)
-	FLDPQ 32(R10), (F10, F11)
-	VLD1R.P 8(R9), [V12.D2]
-	WORD $0x6e6cdc0d // fmul v13.2d, v0.2d, v12.2d
-	WORD $0x4e6dd508 // fadd v8.2d, v8.2d, v13.2d
-	WORD $0x6e6cdc2d // fmul v13.2d, v1.2d, v12.2d
-	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
-	WORD $0x6e6cdc4d // fmul v13.2d, v2.2d, v12.2d
-	WORD $0x4e6dd54a // fadd v10.2d, v10.2d, v13.2d
-	WORD $0x6e6cdc6c // fmul v12.2d, v3.2d, v12.2d
-	WORD $0x4e6cd56b // fadd v11.2d, v11.2d, v12.2d
-	FSTPQ (F8, F9), 0(R10)
-	FSTPQ (F10, F11), 32(R10)
-	VLD1R.P 8(R8), [V12.D2]
-	WORD $0x6e6cdd08 // fmul v8.2d, v8.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x6e6cdd28 // fmul v8.2d, v9.2d, v12.2d
-	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
-	WORD $0x6e6cdd48 // fmul v8.2d, v10.2d, v12.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x6e6cdd68 // fmul v8.2d, v11.2d, v12.2d
-	WORD $0x4e68d4e7 // fadd v7.2d, v7.2d, v8.2d
-	ADD R5, R10
+	VLD1R.P 8(R8), [V8.D2]
+	FLDPQ 0(R10), (F9, F10)
+	FLDPQ 32(R10), (F11, F12)
+	VLD1R.P 8(R9), [V13.D2]
+	WORD $0x6e6ddc0e // fmul v14.2d, v0.2d, v13.2d
+	WORD $0x4e6ed529 // fadd v9.2d, v9.2d, v14.2d
+	WORD $0x6e6ddc2e // fmul v14.2d, v1.2d, v13.2d
+	WORD $0x4e6ed54a // fadd v10.2d, v10.2d, v14.2d
+	WORD $0x6e6ddc4e // fmul v14.2d, v2.2d, v13.2d
+	WORD $0x4e6ed56b // fadd v11.2d, v11.2d, v14.2d
+	WORD $0x6e6ddc6d // fmul v13.2d, v3.2d, v13.2d
+	WORD $0x4e6dd58c // fadd v12.2d, v12.2d, v13.2d
+	FSTPQ (F9, F10), 0(R10)
+	FSTPQ (F11, F12), 32(R10)
+	WORD $0x6e68dd29 // fmul v9.2d, v9.2d, v8.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x6e68dd4a // fmul v10.2d, v10.2d, v8.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	WORD $0x6e68dd6b // fmul v11.2d, v11.2d, v8.2d
+	WORD $0x4e6bd4c6 // fadd v6.2d, v6.2d, v11.2d
+	WORD $0x6e68dd8c // fmul v12.2d, v12.2d, v8.2d
+	WORD $0x4e6cd4e7 // fadd v7.2d, v7.2d, v12.2d
+	ADD R3, R10
 	SUBS $1, R11
 	BNE rows0
-	FSTPQ (F4, F5), 0(R4)
-	FSTPQ (F6, F7), 32(R4)
+	FSTPQ (F4, F5), 0(R5)
+	FSTPQ (F6, F7), 32(R5)
 	ADD $64, R1
-	ADD $64, R4
+	ADD $64, R5
 	ADD $64, R2
 	SUB $8, R7
 	CMP $8, R7
@@ -8183,26 +8097,26 @@ columns8End:
 	BLT columns2End
 columns2:
 	FMOVQ 0(R1), F0
-	FMOVQ 0(R4), F1
-	MOVD R3, R8
+	FMOVQ 0(R5), F1
+	MOVD R4, R8
 	MOVD R0, R9
 	MOVD R2, R10
 	MOVD R6, R11
 rows1:
-	FMOVQ 0(R10), F2
-	VLD1R.P 8(R9), [V3.D2]
-	WORD $0x6e63dc03 // fmul v3.2d, v0.2d, v3.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVQ F2, 0(R10)
-	VLD1R.P 8(R8), [V3.D2]
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	ADD R5, R10
+	VLD1R.P 8(R8), [V2.D2]
+	FMOVQ 0(R10), F3
+	VLD1R.P 8(R9), [V4.D2]
+	WORD $0x6e64dc04 // fmul v4.2d, v0.2d, v4.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVQ F3, 0(R10)
+	WORD $0x6e62dc63 // fmul v3.2d, v3.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	ADD R3, R10
 	SUBS $1, R11
 	BNE rows1
-	FMOVQ F1, 0(R4)
+	FMOVQ F1, 0(R5)
 	ADD $16, R1
-	ADD $16, R4
+	ADD $16, R5
 	ADD $16, R2
 	SUB $2, R7
 	CMP $2, R7
@@ -8212,26 +8126,26 @@ columns2End:
 	BLT columns1End
 columns1:
 	VLD1R (R1), [V0.D2]
-	VLD1R (R4), [V1.D2]
-	MOVD R3, R8
+	VLD1R (R5), [V1.D2]
+	MOVD R4, R8
 	MOVD R0, R9
 	MOVD R2, R10
 	MOVD R6, R11
 rows2:
-	VLD1R (R10), [V2.D2]
-	VLD1R.P 8(R9), [V3.D2]
-	WORD $0x6e63dc03 // fmul v3.2d, v0.2d, v3.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVD F2, 0(R10)
-	VLD1R.P 8(R8), [V3.D2]
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	ADD R5, R10
+	VLD1R.P 8(R8), [V2.D2]
+	VLD1R (R10), [V3.D2]
+	VLD1R.P 8(R9), [V4.D2]
+	WORD $0x6e64dc04 // fmul v4.2d, v0.2d, v4.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD F3, 0(R10)
+	WORD $0x6e62dc63 // fmul v3.2d, v3.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	ADD R3, R10
 	SUBS $1, R11
 	BNE rows2
-	FMOVD F1, 0(R4)
+	FMOVD F1, 0(R5)
 	ADD $8, R1
-	ADD $8, R4
+	ADD $8, R5
 	ADD $8, R2
 	SUB $1, R7
 	CMP $1, R7
@@ -8245,60 +8159,60 @@ TEXT ·decayOuterF64NEON(SB), NOSPLIT, $0-72
 	MOVD a+24(FP), R1
 	MOVD x+40(FP), R2
 	MOVD s+0(FP), R3
-	MOVD b+32(FP), R4
-	MOVD y+48(FP), R5
-	MOVD stride+8(FP), R6
-	LSL $3, R6
+	MOVD stride+8(FP), R4
+	MOVD b+32(FP), R5
+	MOVD y+48(FP), R6
 	MOVD rows+56(FP), R7
 	MOVD n+64(FP), R8
+	LSL $3, R4
 	MOVD R8, R8
 	CMP $8, R8
 	BLT columns8End
 columns8:
 	FLDPQ 0(R2), (F0, F1)
 	FLDPQ 32(R2), (F2, F3)
-	FLDPQ 0(R5), (F4, F5)
-	FLDPQ 32(R5), (F6, F7)
-	MOVD R4, R9
+	FLDPQ 0(R6), (F4, F5)
+	FLDPQ 32(R6), (F6, F7)
+	MOVD R5, R9
 	MOVD R0, R10
 	MOVD R1, R11
 	MOVD R3, R12
 	MOVD R7, R13
 rows0:
-	FLDPQ 0(R12), (F8, F9)
-	FLDPQ 32(R12), (F10, F11)
-	VLD1R.P 8(R10), [V12.D2]
-	WORD $0x6e6cdd08 // fmul v8.2d, v8.2d, v12.2d
-	WORD $0x6e6cdd29 // fmul v9.2d, v9.2d, v12.2d
-	WORD $0x6e6cdd4a // fmul v10.2d, v10.2d, v12.2d
-	WORD $0x6e6cdd6b // fmul v11.2d, v11.2d, v12.2d
-	VLD1R.P 8(R11), [V12.D2]
-	WORD $0x6e6cdc0d // fmul v13.2d, v0.2d, v12.2d
-	WORD $0x4e6dd508 // fadd v8.2d, v8.2d, v13.2d
-	WORD $0x6e6cdc2d // fmul v13.2d, v1.2d, v12.2d
-	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
-	WORD $0x6e6cdc4d // fmul v13.2d, v2.2d, v12.2d
-	WORD $0x4e6dd54a // fadd v10.2d, v10.2d, v13.2d
-	WORD $0x6e6cdc6c // fmul v12.2d, v3.2d, v12.2d
-	WORD $0x4e6cd56b // fadd v11.2d, v11.2d, v12.2d
-	FSTPQ (F8, F9), 0(R12)
-	FSTPQ (F10, F11), 32(R12)
-	VLD1R.P 8(R9), [V12.D2]
-	WORD $0x6e6cdd08 // fmul v8.2d, v8.2d, v12.2d
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x6e6cdd28 // fmul v8.2d, v9.2d, v12.2d
-	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
-	WORD $0x6e6cdd48 // fmul v8.2d, v10.2d, v12.2d
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	WORD $0x6e6cdd68 // fmul v8.2d, v11.2d, v12.2d
-	WORD $0x4e68d4e7 // fadd v7.2d, v7.2d, v8.2d
-	ADD R6, R12
+	VLD1R.P 8(R9), [V8.D2]
+	FLDPQ 0(R12), (F9, F10)
+	FLDPQ 32(R12), (F11, F12)
+	VLD1R.P 8(R10), [V13.D2]
+	WORD $0x6e6ddd29 // fmul v9.2d, v9.2d, v13.2d
+	WORD $0x6e6ddd4a // fmul v10.2d, v10.2d, v13.2d
+	WORD $0x6e6ddd6b // fmul v11.2d, v11.2d, v13.2d
+	WORD $0x6e6ddd8c // fmul v12.2d, v12.2d, v13.2d
+	VLD1R.P 8(R11), [V13.D2]
+	WORD $0x6e6ddc0e // fmul v14.2d, v0.2d, v13.2d
+	WORD $0x4e6ed529 // fadd v9.2d, v9.2d, v14.2d
+	WORD $0x6e6ddc2e // fmul v14.2d, v1.2d, v13.2d
+	WORD $0x4e6ed54a // fadd v10.2d, v10.2d, v14.2d
+	WORD $0x6e6ddc4e // fmul v14.2d, v2.2d, v13.2d
+	WORD $0x4e6ed56b // fadd v11.2d, v11.2d, v14.2d
+	WORD $0x6e6ddc6d // fmul v13.2d, v3.2d, v13.2d
+	WORD $0x4e6dd58c // fadd v12.2d, v12.2d, v13.2d
+	FSTPQ (F9, F10), 0(R12)
+	FSTPQ (F11, F12), 32(R12)
+	WORD $0x6e68dd29 // fmul v9.2d, v9.2d, v8.2d
+	WORD $0x4e69d484 // fadd v4.2d, v4.2d, v9.2d
+	WORD $0x6e68dd4a // fmul v10.2d, v10.2d, v8.2d
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	WORD $0x6e68dd6b // fmul v11.2d, v11.2d, v8.2d
+	WORD $0x4e6bd4c6 // fadd v6.2d, v6.2d, v11.2d
+	WORD $0x6e68dd8c // fmul v12.2d, v12.2d, v8.2d
+	WORD $0x4e6cd4e7 // fadd v7.2d, v7.2d, v12.2d
+	ADD R4, R12
 	SUBS $1, R13
 	BNE rows0
-	FSTPQ (F4, F5), 0(R5)
-	FSTPQ (F6, F7), 32(R5)
+	FSTPQ (F4, F5), 0(R6)
+	FSTPQ (F6, F7), 32(R6)
 	ADD $64, R2
-	ADD $64, R5
+	ADD $64, R6
 	ADD $64, R3
 	SUB $8, R8
 	CMP $8, R8
@@ -8308,29 +8222,29 @@ columns8End:
 	BLT columns2End
 columns2:
 	FMOVQ 0(R2), F0
-	FMOVQ 0(R5), F1
-	MOVD R4, R9
+	FMOVQ 0(R6), F1
+	MOVD R5, R9
 	MOVD R0, R10
 	MOVD R1, R11
 	MOVD R3, R12
 	MOVD R7, R13
 rows1:
-	FMOVQ 0(R12), F2
-	VLD1R.P 8(R10), [V3.D2]
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	VLD1R.P 8(R11), [V3.D2]
-	WORD $0x6e63dc03 // fmul v3.2d, v0.2d, v3.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVQ F2, 0(R12)
-	VLD1R.P 8(R9), [V3.D2]
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	ADD R6, R12
+	VLD1R.P 8(R9), [V2.D2]
+	FMOVQ 0(R12), F3
+	VLD1R.P 8(R10), [V4.D2]
+	WORD $0x6e64dc63 // fmul v3.2d, v3.2d, v4.2d
+	VLD1R.P 8(R11), [V4.D2]
+	WORD $0x6e64dc04 // fmul v4.2d, v0.2d, v4.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVQ F3, 0(R12)
+	WORD $0x6e62dc63 // fmul v3.2d, v3.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	ADD R4, R12
 	SUBS $1, R13
 	BNE rows1
-	FMOVQ F1, 0(R5)
+	FMOVQ F1, 0(R6)
 	ADD $16, R2
-	ADD $16, R5
+	ADD $16, R6
 	ADD $16, R3
 	SUB $2, R8
 	CMP $2, R8
@@ -8340,29 +8254,29 @@ columns2End:
 	BLT columns1End
 columns1:
 	VLD1R (R2), [V0.D2]
-	VLD1R (R5), [V1.D2]
-	MOVD R4, R9
+	VLD1R (R6), [V1.D2]
+	MOVD R5, R9
 	MOVD R0, R10
 	MOVD R1, R11
 	MOVD R3, R12
 	MOVD R7, R13
 rows2:
-	VLD1R (R12), [V2.D2]
-	VLD1R.P 8(R10), [V3.D2]
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	VLD1R.P 8(R11), [V3.D2]
-	WORD $0x6e63dc03 // fmul v3.2d, v0.2d, v3.2d
-	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
-	FMOVD F2, 0(R12)
-	VLD1R.P 8(R9), [V3.D2]
-	WORD $0x6e63dc42 // fmul v2.2d, v2.2d, v3.2d
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	ADD R6, R12
+	VLD1R.P 8(R9), [V2.D2]
+	VLD1R (R12), [V3.D2]
+	VLD1R.P 8(R10), [V4.D2]
+	WORD $0x6e64dc63 // fmul v3.2d, v3.2d, v4.2d
+	VLD1R.P 8(R11), [V4.D2]
+	WORD $0x6e64dc04 // fmul v4.2d, v0.2d, v4.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	FMOVD F3, 0(R12)
+	WORD $0x6e62dc63 // fmul v3.2d, v3.2d, v2.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	ADD R4, R12
 	SUBS $1, R13
 	BNE rows2
-	FMOVD F1, 0(R5)
+	FMOVD F1, 0(R6)
 	ADD $8, R2
-	ADD $8, R5
+	ADD $8, R6
 	ADD $8, R3
 	SUB $1, R8
 	CMP $1, R8
@@ -8373,39 +8287,39 @@ columns1End:
 // func sumRowsF64NEON(s *float64, stride int, b, y *float64, rows, n int)
 TEXT ·sumRowsF64NEON(SB), NOSPLIT, $0-48
 	MOVD s+0(FP), R0
-	MOVD b+16(FP), R1
-	MOVD y+24(FP), R2
-	MOVD stride+8(FP), R3
-	LSL $3, R3
+	MOVD stride+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD y+24(FP), R3
 	MOVD rows+32(FP), R4
 	MOVD n+40(FP), R5
+	LSL $3, R1
 	MOVD R5, R5
 	CMP $8, R5
 	BLT columns8End
 columns8:
-	FLDPQ 0(R2), (F0, F1)
-	FLDPQ 32(R2), (F2, F3)
-	MOVD R1, R6
+	FLDPQ 0(R3), (F0, F1)
+	FLDPQ 32(R3), (F2, F3)
+	MOVD R2, R6
 	MOVD R0, R7
 	MOVD R4, R8
 rows0:
-	FLDPQ 0(R7), (F4, F5)
-	FLDPQ 32(R7), (F6, F7)
-	VLD1R.P 8(R6), [V8.D2]
-	WORD $0x6e68dc84 // fmul v4.2d, v4.2d, v8.2d
-	WORD $0x4e64d400 // fadd v0.2d, v0.2d, v4.2d
-	WORD $0x6e68dca4 // fmul v4.2d, v5.2d, v8.2d
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
-	WORD $0x6e68dcc4 // fmul v4.2d, v6.2d, v8.2d
-	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x6e68dce4 // fmul v4.2d, v7.2d, v8.2d
-	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	ADD R3, R7
+	VLD1R.P 8(R6), [V4.D2]
+	FLDPQ 0(R7), (F5, F6)
+	FLDPQ 32(R7), (F7, F8)
+	WORD $0x6e64dca5 // fmul v5.2d, v5.2d, v4.2d
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x6e64dcc6 // fmul v6.2d, v6.2d, v4.2d
+	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	WORD $0x6e64dce7 // fmul v7.2d, v7.2d, v4.2d
+	WORD $0x4e67d442 // fadd v2.2d, v2.2d, v7.2d
+	WORD $0x6e64dd08 // fmul v8.2d, v8.2d, v4.2d
+	WORD $0x4e68d463 // fadd v3.2d, v3.2d, v8.2d
+	ADD R1, R7
 	SUBS $1, R8
 	BNE rows0
-	FSTPQ (F0, F1), 0(R2)
-	FSTPQ (F2, F3), 32(R2)
-	ADD $64, R2
+	FSTPQ (F0, F1), 0(R3)
+	FSTPQ (F2, F3), 32(R3)
+	ADD $64, R3
 	ADD $64, R0
 	SUB $8, R5
 	CMP $8, R5
@@ -8414,20 +8328,20 @@ columns8End:
 	CMP $2, R5
 	BLT columns2End
 columns2:
-	FMOVQ 0(R2), F0
-	MOVD R1, R6
+	FMOVQ 0(R3), F0
+	MOVD R2, R6
 	MOVD R0, R7
 	MOVD R4, R8
 rows1:
-	FMOVQ 0(R7), F1
-	VLD1R.P 8(R6), [V2.D2]
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	ADD R3, R7
+	VLD1R.P 8(R6), [V1.D2]
+	FMOVQ 0(R7), F2
+	WORD $0x6e61dc42 // fmul v2.2d, v2.2d, v1.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	ADD R1, R7
 	SUBS $1, R8
 	BNE rows1
-	FMOVQ F0, 0(R2)
-	ADD $16, R2
+	FMOVQ F0, 0(R3)
+	ADD $16, R3
 	ADD $16, R0
 	SUB $2, R5
 	CMP $2, R5
@@ -8436,20 +8350,20 @@ columns2End:
 	CMP $1, R5
 	BLT columns1End
 columns1:
-	VLD1R (R2), [V0.D2]
-	MOVD R1, R6
+	VLD1R (R3), [V0.D2]
+	MOVD R2, R6
 	MOVD R0, R7
 	MOVD R4, R8
 rows2:
-	VLD1R (R7), [V1.D2]
-	VLD1R.P 8(R6), [V2.D2]
-	WORD $0x6e62dc21 // fmul v1.2d, v1.2d, v2.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	ADD R3, R7
+	VLD1R.P 8(R6), [V1.D2]
+	VLD1R (R7), [V2.D2]
+	WORD $0x6e61dc42 // fmul v2.2d, v2.2d, v1.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	ADD R1, R7
 	SUBS $1, R8
 	BNE rows2
-	FMOVD F0, 0(R2)
-	ADD $8, R2
+	FMOVD F0, 0(R3)
+	ADD $8, R3
 	ADD $8, R0
 	SUB $1, R5
 	CMP $1, R5
@@ -8463,10 +8377,10 @@ TEXT ·peakRowsF64NEON(SB), NOSPLIT, $0-40
 	MOVD peaks+0(FP), R1
 	MOVD x+8(FP), R2
 	MOVD stride+16(FP), R3
-	LSL $3, R3
 	MOVD rows+24(FP), R4
 	MOVD n+32(FP), R5
-	FMOVQ 1808(R0), F0
+	LSL $3, R3
+	FMOVQ 1696(R0), F0
 	MOVD R5, R0
 	CMP $8, R0
 	BLT columns8End
@@ -8480,20 +8394,20 @@ rows0:
 	FLDPQ 32(R5), (F7, F8)
 	WORD $0x6ee1e4a9 // fcmgt v9.2d, v5.2d, v1.2d
 	WORD $0x6ee5e40a // fcmgt v10.2d, v0.2d, v5.2d
-	VAND V10.B16, V9.B16, V9.B16
-	VBIT V9.B16, V5.B16, V1.B16
+	VAND V10.B16, V9.B16, V10.B16
+	VBIT V10.B16, V5.B16, V1.B16
 	WORD $0x6ee2e4c5 // fcmgt v5.2d, v6.2d, v2.2d
 	WORD $0x6ee6e409 // fcmgt v9.2d, v0.2d, v6.2d
-	VAND V9.B16, V5.B16, V5.B16
-	VBIT V5.B16, V6.B16, V2.B16
+	VAND V9.B16, V5.B16, V9.B16
+	VBIT V9.B16, V6.B16, V2.B16
 	WORD $0x6ee3e4e5 // fcmgt v5.2d, v7.2d, v3.2d
 	WORD $0x6ee7e406 // fcmgt v6.2d, v0.2d, v7.2d
-	VAND V6.B16, V5.B16, V5.B16
-	VBIT V5.B16, V7.B16, V3.B16
+	VAND V6.B16, V5.B16, V6.B16
+	VBIT V6.B16, V7.B16, V3.B16
 	WORD $0x6ee4e505 // fcmgt v5.2d, v8.2d, v4.2d
 	WORD $0x6ee8e406 // fcmgt v6.2d, v0.2d, v8.2d
-	VAND V6.B16, V5.B16, V5.B16
-	VBIT V5.B16, V8.B16, V4.B16
+	VAND V6.B16, V5.B16, V6.B16
+	VBIT V6.B16, V8.B16, V4.B16
 	ADD R3, R5
 	SUBS $1, R6
 	BNE rows0
@@ -8515,8 +8429,8 @@ rows1:
 	FMOVQ 0(R5), F2
 	WORD $0x6ee1e443 // fcmgt v3.2d, v2.2d, v1.2d
 	WORD $0x6ee2e404 // fcmgt v4.2d, v0.2d, v2.2d
-	VAND V4.B16, V3.B16, V3.B16
-	VBIT V3.B16, V2.B16, V1.B16
+	VAND V4.B16, V3.B16, V4.B16
+	VBIT V4.B16, V2.B16, V1.B16
 	ADD R3, R5
 	SUBS $1, R6
 	BNE rows1
@@ -8537,8 +8451,8 @@ rows2:
 	VLD1R (R5), [V2.D2]
 	WORD $0x6ee1e443 // fcmgt v3.2d, v2.2d, v1.2d
 	WORD $0x6ee2e404 // fcmgt v4.2d, v0.2d, v2.2d
-	VAND V4.B16, V3.B16, V3.B16
-	VBIT V3.B16, V2.B16, V1.B16
+	VAND V4.B16, V3.B16, V4.B16
+	VBIT V4.B16, V2.B16, V1.B16
 	ADD R3, R5
 	SUBS $1, R6
 	BNE rows2
@@ -8556,9 +8470,9 @@ TEXT ·expRowsF64NEON(SB), NOSPLIT, $0-56
 	MOVD $constants<>(SB), R0
 	MOVD x+0(FP), R1
 	MOVD stride+8(FP), R2
-	LSL $3, R2
 	MOVD rows+40(FP), R3
 	MOVD n+48(FP), R4
+	LSL $3, R2
 	MOVD a+16(FP), R5
 	MOVD b+24(FP), R6
 	MOVD sums+32(FP), R7
@@ -8581,24 +8495,24 @@ rows0:
 	FLDPQ 32(R8), (F12, F13)
 	FLDPQ 0(R5), (F14, F15)
 	FLDPQ 32(R5), (F16, F17)
-	FLDPQ 0(R6), (F18, F19)
-	FLDPQ 32(R6), (F20, F21)
 	WORD $0x4eeed54a // fsub v10.2d, v10.2d, v14.2d
-	WORD $0x4ef2d54a // fsub v10.2d, v10.2d, v18.2d
 	WORD $0x4eefd56b // fsub v11.2d, v11.2d, v15.2d
-	WORD $0x4ef3d56b // fsub v11.2d, v11.2d, v19.2d
 	WORD $0x4ef0d58c // fsub v12.2d, v12.2d, v16.2d
-	WORD $0x4ef4d58c // fsub v12.2d, v12.2d, v20.2d
 	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
-	WORD $0x4ef5d5ad // fsub v13.2d, v13.2d, v21.2d
-	WORD $0x4ee1f54a // fmin v10.2d, v10.2d, v1.2d
-	WORD $0x4ee1f56b // fmin v11.2d, v11.2d, v1.2d
-	WORD $0x4ee1f58c // fmin v12.2d, v12.2d, v1.2d
-	WORD $0x4ee1f5ad // fmin v13.2d, v13.2d, v1.2d
-	WORD $0x4e60f54a // fmax v10.2d, v10.2d, v0.2d
-	WORD $0x4e60f56b // fmax v11.2d, v11.2d, v0.2d
-	WORD $0x4e60f58c // fmax v12.2d, v12.2d, v0.2d
-	WORD $0x4e60f5ad // fmax v13.2d, v13.2d, v0.2d
+	FLDPQ 0(R6), (F14, F15)
+	FLDPQ 32(R6), (F16, F17)
+	WORD $0x4eeed54a // fsub v10.2d, v10.2d, v14.2d
+	WORD $0x4eefd56b // fsub v11.2d, v11.2d, v15.2d
+	WORD $0x4ef0d58c // fsub v12.2d, v12.2d, v16.2d
+	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
+	WORD $0x4eeaf42a // fmin v10.2d, v1.2d, v10.2d
+	WORD $0x4eebf42b // fmin v11.2d, v1.2d, v11.2d
+	WORD $0x4eecf42c // fmin v12.2d, v1.2d, v12.2d
+	WORD $0x4eedf42d // fmin v13.2d, v1.2d, v13.2d
+	WORD $0x4e6af40a // fmax v10.2d, v0.2d, v10.2d
+	WORD $0x4e6bf40b // fmax v11.2d, v0.2d, v11.2d
+	WORD $0x4e6cf40c // fmax v12.2d, v0.2d, v12.2d
+	WORD $0x4e6df40d // fmax v13.2d, v0.2d, v13.2d
 	VMOV V3.B16, V14.B16
 	VMOV V3.B16, V15.B16
 	VMOV V3.B16, V16.B16
@@ -8711,30 +8625,30 @@ rows0:
 	VUSHR $1, V14.D2, V13.D2
 	VSUB V13.D2, V14.D2, V14.D2
 	VSHL $52, V13.D2, V13.D2
-	WORD $0x6e6dde6d // fmul v13.2d, v19.2d, v13.2d
+	WORD $0x6e6dde73 // fmul v19.2d, v19.2d, v13.2d
 	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6eddad // fmul v13.2d, v13.2d, v14.2d
-	VUSHR $1, V15.D2, V14.D2
-	VSUB V14.D2, V15.D2, V15.D2
-	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6edd4a // fmul v10.2d, v10.2d, v14.2d
-	VSHL $52, V15.D2, V14.D2
-	WORD $0x6e6edd4a // fmul v10.2d, v10.2d, v14.2d
-	VUSHR $1, V16.D2, V14.D2
-	VSUB V14.D2, V16.D2, V15.D2
-	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6edd6b // fmul v11.2d, v11.2d, v14.2d
-	VSHL $52, V15.D2, V14.D2
-	WORD $0x6e6edd6b // fmul v11.2d, v11.2d, v14.2d
-	VUSHR $1, V17.D2, V14.D2
-	VSUB V14.D2, V17.D2, V15.D2
-	VSHL $52, V14.D2, V14.D2
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
-	VSHL $52, V15.D2, V14.D2
-	WORD $0x6e6edd8c // fmul v12.2d, v12.2d, v14.2d
-	FSTPQ (F13, F10), 0(R8)
+	WORD $0x6e6ede73 // fmul v19.2d, v19.2d, v14.2d
+	VUSHR $1, V15.D2, V13.D2
+	VSUB V13.D2, V15.D2, V15.D2
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd4a // fmul v10.2d, v10.2d, v13.2d
+	VSHL $52, V15.D2, V15.D2
+	WORD $0x6e6fdd4a // fmul v10.2d, v10.2d, v15.2d
+	VUSHR $1, V16.D2, V13.D2
+	VSUB V13.D2, V16.D2, V16.D2
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd6b // fmul v11.2d, v11.2d, v13.2d
+	VSHL $52, V16.D2, V16.D2
+	WORD $0x6e70dd6b // fmul v11.2d, v11.2d, v16.2d
+	VUSHR $1, V17.D2, V13.D2
+	VSUB V13.D2, V17.D2, V17.D2
+	VSHL $52, V13.D2, V13.D2
+	WORD $0x6e6ddd8c // fmul v12.2d, v12.2d, v13.2d
+	VSHL $52, V17.D2, V17.D2
+	WORD $0x6e71dd8c // fmul v12.2d, v12.2d, v17.2d
+	FSTPQ (F19, F10), 0(R8)
 	FSTPQ (F11, F12), 32(R8)
-	WORD $0x4e6dd4c6 // fadd v6.2d, v6.2d, v13.2d
+	WORD $0x4e73d4c6 // fadd v6.2d, v6.2d, v19.2d
 	WORD $0x4e6ad4e7 // fadd v7.2d, v7.2d, v10.2d
 	WORD $0x4e6bd508 // fadd v8.2d, v8.2d, v11.2d
 	WORD $0x4e6cd529 // fadd v9.2d, v9.2d, v12.2d
@@ -8760,11 +8674,11 @@ columns2:
 rows1:
 	FMOVQ 0(R8), F7
 	FMOVQ 0(R5), F8
-	FMOVQ 0(R6), F9
 	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4ee1f4e7 // fmin v7.2d, v7.2d, v1.2d
-	WORD $0x4e60f4e7 // fmax v7.2d, v7.2d, v0.2d
+	FMOVQ 0(R6), F8
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
+	WORD $0x4e67f407 // fmax v7.2d, v0.2d, v7.2d
 	VMOV V3.B16, V8.B16
 	VFMLA V2.D2, V7.D2, V8.D2
 	WORD $0x4ee3d509 // fsub v9.2d, v8.2d, v3.2d
@@ -8796,11 +8710,11 @@ rows1:
 	VUSHR $1, V8.D2, V7.D2
 	VSUB V7.D2, V8.D2, V8.D2
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dd47 // fmul v7.2d, v10.2d, v7.2d
+	WORD $0x6e67dd4a // fmul v10.2d, v10.2d, v7.2d
 	VSHL $52, V8.D2, V8.D2
-	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
-	FMOVQ F7, 0(R8)
-	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	WORD $0x6e68dd4a // fmul v10.2d, v10.2d, v8.2d
+	FMOVQ F10, 0(R8)
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
 	ADD R2, R8
 	SUBS $1, R9
 	BNE rows1
@@ -8822,11 +8736,11 @@ columns1:
 rows2:
 	VLD1R (R8), [V7.D2]
 	VLD1R (R5), [V8.D2]
-	VLD1R (R6), [V9.D2]
 	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
-	WORD $0x4ee9d4e7 // fsub v7.2d, v7.2d, v9.2d
-	WORD $0x4ee1f4e7 // fmin v7.2d, v7.2d, v1.2d
-	WORD $0x4e60f4e7 // fmax v7.2d, v7.2d, v0.2d
+	VLD1R (R6), [V8.D2]
+	WORD $0x4ee8d4e7 // fsub v7.2d, v7.2d, v8.2d
+	WORD $0x4ee7f427 // fmin v7.2d, v1.2d, v7.2d
+	WORD $0x4e67f407 // fmax v7.2d, v0.2d, v7.2d
 	VMOV V3.B16, V8.B16
 	VFMLA V2.D2, V7.D2, V8.D2
 	WORD $0x4ee3d509 // fsub v9.2d, v8.2d, v3.2d
@@ -8858,11 +8772,11 @@ rows2:
 	VUSHR $1, V8.D2, V7.D2
 	VSUB V7.D2, V8.D2, V8.D2
 	VSHL $52, V7.D2, V7.D2
-	WORD $0x6e67dd47 // fmul v7.2d, v10.2d, v7.2d
+	WORD $0x6e67dd4a // fmul v10.2d, v10.2d, v7.2d
 	VSHL $52, V8.D2, V8.D2
-	WORD $0x6e68dce7 // fmul v7.2d, v7.2d, v8.2d
-	FMOVD F7, 0(R8)
-	WORD $0x4e67d4c6 // fadd v6.2d, v6.2d, v7.2d
+	WORD $0x6e68dd4a // fmul v10.2d, v10.2d, v8.2d
+	FMOVD F10, 0(R8)
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
 	ADD R2, R8
 	SUBS $1, R9
 	BNE rows2
@@ -8992,26 +8906,26 @@ DATA constants<>+576(SB)/8, $0x0000010000000100
 DATA constants<>+584(SB)/8, $0x0000010000000100
 DATA constants<>+592(SB)/8, $0x3e8000003e800000
 DATA constants<>+600(SB)/8, $0x3e8000003e800000
-DATA constants<>+608(SB)/8, $0x4b0000004b000000
-DATA constants<>+616(SB)/8, $0x4b0000004b000000
-DATA constants<>+624(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+632(SB)/8, $0x4b00007f4b00007f
-DATA constants<>+640(SB)/8, $0x4000000040000000
-DATA constants<>+648(SB)/8, $0x4000000040000000
-DATA constants<>+656(SB)/8, $0x3e71c8fc3e71c8fc
-DATA constants<>+664(SB)/8, $0x3e71c8fc3e71c8fc
-DATA constants<>+672(SB)/8, $0x3e921a7a3e921a7a
-DATA constants<>+680(SB)/8, $0x3e921a7a3e921a7a
-DATA constants<>+688(SB)/8, $0x3ecccd453ecccd45
-DATA constants<>+696(SB)/8, $0x3ecccd453ecccd45
-DATA constants<>+704(SB)/8, $0x3f2aaaaa3f2aaaaa
-DATA constants<>+712(SB)/8, $0x3f2aaaaa3f2aaaaa
-DATA constants<>+720(SB)/8, $0x7f8000007f800000
-DATA constants<>+728(SB)/8, $0x7f8000007f800000
-DATA constants<>+736(SB)/8, $0xff800000ff800000
-DATA constants<>+744(SB)/8, $0xff800000ff800000
-DATA constants<>+752(SB)/8, $0x7fc000007fc00000
-DATA constants<>+760(SB)/8, $0x7fc000007fc00000
+DATA constants<>+608(SB)/8, $0x4000000040000000
+DATA constants<>+616(SB)/8, $0x4000000040000000
+DATA constants<>+624(SB)/8, $0x4b0000004b000000
+DATA constants<>+632(SB)/8, $0x4b0000004b000000
+DATA constants<>+640(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+648(SB)/8, $0x4b00007f4b00007f
+DATA constants<>+656(SB)/8, $0x7f8000007f800000
+DATA constants<>+664(SB)/8, $0x7f8000007f800000
+DATA constants<>+672(SB)/8, $0xff800000ff800000
+DATA constants<>+680(SB)/8, $0xff800000ff800000
+DATA constants<>+688(SB)/8, $0x7fc000007fc00000
+DATA constants<>+696(SB)/8, $0x7fc000007fc00000
+DATA constants<>+704(SB)/8, $0x3e71c8fc3e71c8fc
+DATA constants<>+712(SB)/8, $0x3e71c8fc3e71c8fc
+DATA constants<>+720(SB)/8, $0x3e921a7a3e921a7a
+DATA constants<>+728(SB)/8, $0x3e921a7a3e921a7a
+DATA constants<>+736(SB)/8, $0x3ecccd453ecccd45
+DATA constants<>+744(SB)/8, $0x3ecccd453ecccd45
+DATA constants<>+752(SB)/8, $0x3f2aaaaa3f2aaaaa
+DATA constants<>+760(SB)/8, $0x3f2aaaaa3f2aaaaa
 DATA constants<>+768(SB)/8, $0x0000000100000000
 DATA constants<>+776(SB)/8, $0x0000000300000002
 DATA constants<>+784(SB)/8, $0xc087500000000000
@@ -9122,32 +9036,32 @@ DATA constants<>+1616(SB)/8, $0x0000000000000800
 DATA constants<>+1624(SB)/8, $0x0000000000000800
 DATA constants<>+1632(SB)/8, $0x3fd0000000000000
 DATA constants<>+1640(SB)/8, $0x3fd0000000000000
-DATA constants<>+1648(SB)/8, $0x4330000000000000
-DATA constants<>+1656(SB)/8, $0x4330000000000000
-DATA constants<>+1664(SB)/8, $0x43300000000003ff
-DATA constants<>+1672(SB)/8, $0x43300000000003ff
-DATA constants<>+1680(SB)/8, $0x4000000000000000
-DATA constants<>+1688(SB)/8, $0x4000000000000000
-DATA constants<>+1696(SB)/8, $0x3fc2fb07d35cc566
-DATA constants<>+1704(SB)/8, $0x3fc2fb07d35cc566
-DATA constants<>+1712(SB)/8, $0x3fc399164013b88e
-DATA constants<>+1720(SB)/8, $0x3fc399164013b88e
-DATA constants<>+1728(SB)/8, $0x3fc7466da2bfe7cc
-DATA constants<>+1736(SB)/8, $0x3fc7466da2bfe7cc
-DATA constants<>+1744(SB)/8, $0x3fcc71c4f3886d95
-DATA constants<>+1752(SB)/8, $0x3fcc71c4f3886d95
-DATA constants<>+1760(SB)/8, $0x3fd24924945383e4
-DATA constants<>+1768(SB)/8, $0x3fd24924945383e4
-DATA constants<>+1776(SB)/8, $0x3fd999999997c622
-DATA constants<>+1784(SB)/8, $0x3fd999999997c622
-DATA constants<>+1792(SB)/8, $0x3fe555555555559c
-DATA constants<>+1800(SB)/8, $0x3fe555555555559c
-DATA constants<>+1808(SB)/8, $0x7ff0000000000000
-DATA constants<>+1816(SB)/8, $0x7ff0000000000000
-DATA constants<>+1824(SB)/8, $0xfff0000000000000
-DATA constants<>+1832(SB)/8, $0xfff0000000000000
-DATA constants<>+1840(SB)/8, $0x7ff8000000000001
-DATA constants<>+1848(SB)/8, $0x7ff8000000000001
+DATA constants<>+1648(SB)/8, $0x4000000000000000
+DATA constants<>+1656(SB)/8, $0x4000000000000000
+DATA constants<>+1664(SB)/8, $0x4330000000000000
+DATA constants<>+1672(SB)/8, $0x4330000000000000
+DATA constants<>+1680(SB)/8, $0x43300000000003ff
+DATA constants<>+1688(SB)/8, $0x43300000000003ff
+DATA constants<>+1696(SB)/8, $0x7ff0000000000000
+DATA constants<>+1704(SB)/8, $0x7ff0000000000000
+DATA constants<>+1712(SB)/8, $0xfff0000000000000
+DATA constants<>+1720(SB)/8, $0xfff0000000000000
+DATA constants<>+1728(SB)/8, $0x7ff8000000000001
+DATA constants<>+1736(SB)/8, $0x7ff8000000000001
+DATA constants<>+1744(SB)/8, $0x3fc2fb07d35cc566
+DATA constants<>+1752(SB)/8, $0x3fc2fb07d35cc566
+DATA constants<>+1760(SB)/8, $0x3fc399164013b88e
+DATA constants<>+1768(SB)/8, $0x3fc399164013b88e
+DATA constants<>+1776(SB)/8, $0x3fc7466da2bfe7cc
+DATA constants<>+1784(SB)/8, $0x3fc7466da2bfe7cc
+DATA constants<>+1792(SB)/8, $0x3fcc71c4f3886d95
+DATA constants<>+1800(SB)/8, $0x3fcc71c4f3886d95
+DATA constants<>+1808(SB)/8, $0x3fd24924945383e4
+DATA constants<>+1816(SB)/8, $0x3fd24924945383e4
+DATA constants<>+1824(SB)/8, $0x3fd999999997c622
+DATA constants<>+1832(SB)/8, $0x3fd999999997c622
+DATA constants<>+1840(SB)/8, $0x3fe555555555559c
+DATA constants<>+1848(SB)/8, $0x3fe555555555559c
 DATA constants<>+1856(SB)/8, $0x0000000000000000
 DATA constants<>+1864(SB)/8, $0x0000000100000001
 GLOBL constants<>(SB), RODATA|NOPTR, $1872

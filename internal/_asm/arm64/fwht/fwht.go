@@ -75,7 +75,7 @@ func (m machine) inside(x, signs []arm64.Vec) {
 	for s, sign := range signs {
 		for i := range x {
 			partner := m.exchange(s, x[i])
-			m.Plus(partner, x[i], sign)
+			m.AddMul(x[i], sign, partner)
 			x[i] = partner
 		}
 	}

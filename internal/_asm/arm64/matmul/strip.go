@@ -101,7 +101,7 @@ func (m machine) finish(sums [][]arm64.Vec, c arm64.GP) {
 	m.Label("partElement")
 	v := m.LoadElement(x, 0)
 	m.I("CBZ R%r, %j", bits, "partStore")
-	m.Plus(v, m.LoadElement(y, 0), beta)
+	m.AddMul(m.LoadElement(y, 0), beta, v)
 	m.Label("partStore")
 	m.StoreElement(v, y, 0)
 	m.I("ADD $%d, R%m", m.Size, x)
@@ -121,7 +121,7 @@ func (m machine) write(label string, sums [][]arm64.Vec, c, stride, bits arm64.G
 		old := m.Vecs(len(sum))
 		m.LoadTo(old, from, 0)
 		for v := range sum {
-			m.Plus(sum[v], old[v], beta)
+			m.AddMul(old[v], beta, sum[v])
 		}
 		if i < len(sums)-1 {
 			m.I("ADD R%r, R%m", stride, from)

@@ -99,7 +99,7 @@ func (m machine) levelProducts(dot bool) {
 		}
 		m.I("SCVTFWS R%r, F%w", sum, v)
 		if i > 0 {
-			m.Plus(v, total, power)
+			m.AddMul(total, power, v)
 		}
 		m.Into(total).Move(v)
 	}

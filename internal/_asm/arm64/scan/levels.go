@@ -47,7 +47,7 @@ func (m machine) levels(width int) {
 		load(2)
 		m.Label("body")
 		body(func(level arm64.Vec, j int) {
-			m.Plus(acc[j%sums], level, m.Load(at, j*blockBytes))
+			m.AddMul(level, m.Load(at, j*blockBytes), acc[j%sums])
 		})
 		m.I("ADD $%d, R%m", blockBytes, from)
 		m.I("ADD $%d, R%m", 32/width*blockBytes, at)

@@ -114,7 +114,7 @@ func (m machine) products(width int, dot bool) {
 		sum = m.SubInt(m.AddInt(sum, sum), m.Broadcast(place))
 		digit[i] = m.ToFloats(sum)
 	}
-	m.Plus(digit[1], digit[0], power)
+	m.AddMul(digit[0], power, digit[1])
 	m.I("CMP $1, R%r", count)
 	m.I("BEQ %j", "one")
 	m.Store(digit[1], to, 0)

@@ -4,7 +4,7 @@ import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 
 // pick writes the function that gathers elements. NEON has no gather: each element is a load of its
 // own. The function takes whole blocks of eight elements.
-func (m machine) pick() {
+func (m neon) pick() {
 	m.Begin("pick", "(dst, x *T, at *int32, a *T, count int)",
 		"sets dst[k] = a[k]·x[at[k]] for count blocks of 8 elements.")
 	dst, x, at, a, count := m.Argument("dst"), m.Argument("x"), m.Argument("at"), m.Argument("a"), m.Argument("count")
@@ -25,7 +25,7 @@ func (m machine) pick() {
 	factors := m.Vecs(vectors)
 	m.LoadTo(factors, a, 0)
 	for v, f := range factors {
-		m.Into(f).Mul(f, picked[v])
+		m.Mul(f, picked[v], f)
 	}
 	m.StoreAll(factors, dst, 0)
 	m.I("ADD $%d, R%m", 4*elements, at)

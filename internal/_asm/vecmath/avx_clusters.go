@@ -6,67 +6,62 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
-
-	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// clusters writes the functions that find the cluster of a point and the points of a cluster.
-func (m machine) clusters() {
+// highest writes the function that finds the clusters of points.
+func (m avx) highest(k kernels[Op, Register]) {
 	m.Begin("highest", "(peaks, at, x *T, stride int, minus *T, rows, n int)",
 		"sets peaks[j] = x[i][j] − minus[i] and at[j] = i for the first row i where that is largest and above peaks[j].")
-	peaks, at, x, d, minus := amd64.Argument("peaks"), amd64.Argument("at"), amd64.Argument("x"), m.down(), amd64.Argument("minus")
-	one := m.value(1)
-	m.loop("columns", d.n, m.unroll(4, 4), func(columns block) {
+	peaks, at, x, d, minus := m.Argument("peaks"), m.Argument("at"), m.Argument("x"), k.walk(), m.Argument("minus")
+	one := m.Value(1)
+	m.loop("columns", d.n, m.unroll(4), func(columns block[Op, Register]) {
 		peak, place := columns.load(peaks), columns.load(at)
-		offset, row, c := GP64(), m.Vec(), m.Vec()
-		MOVQ(minus, offset)
-		m.Xor(row, row, row)
-		d.each(x, func(from Register) {
+		offset, row, c := m.CopyOf(minus), m.Zero(), m.Vec()
+		k.each(columns, x, d, func(from Register) {
 			m.Fill(Mem{Base: offset}, c)
 			for j, v := range columns.load(from) {
-				m.Sub(c, v, v)
-				higher := m.compare(lessOne, peak[j], v)
+				m.Sub(v, c, v)
+				higher := m.below(peak[j], v)
 				m.choose(higher, v, peak[j])
 				m.choose(higher, row, place[j])
 			}
-			m.Add(one, row, row)
+			m.Add(row, one, row)
 			ADDQ(U32(m.Size), offset)
 		})
 		columns.store(peak, peaks)
 		columns.store(place, at)
 	})
-	amd64.End()
+	m.End()
+}
 
+// uncertain writes the function that lists points of a cluster.
+func (m avx) uncertain(k kernels[Op, Register]) {
 	m.Begin("uncertain", "(list *int32, w, a *T, b, c T, bound *T, n int) int",
 		"lists the k with w[k]²·c·(e^u − 1) > bound[k] for u = min(a[k]·b, 16), and returns their number.")
-	list, w, a, bound, n := amd64.Argument("list"), amd64.Argument("w"), amd64.Argument("a"), amd64.Argument("bound"), amd64.Argument("n")
-	factor, share, most := m.argument("b"), m.argument("c"), m.value(16)
-	unit, e := m.value(1), m.exponent()
+	list, w, a, bound, n := m.Argument("list"), m.Argument("w"), m.Argument("a"), m.Argument("bound"), m.Argument("n")
+	factor, share, most := m.Number("b"), m.Number("c"), m.Value(16)
+	unit, exp := m.Value(1), k.exponential()
 	begin := GP64()
 	MOVQ(list, begin)
 	groups := 0
-	m.loop("points", n, 1, func(points block) {
+	m.loop("points", n, 1, func(points block[Op, Register]) {
 		weight, u, limit := points.load(w)[0], points.load(a)[0], points.load(bound)[0]
-		m.Mul(factor, u, u)
-		m.Min(most, u, u)
-		p := e.exp([]Op{u})[0]
-		m.Sub(unit, p, p)
+		m.Mul(u, factor, u)
+		m.Min(u, most, u)
+		p := exp([]Op{u})[0]
+		m.Sub(p, unit, p)
 		m.Mul(weight, weight, weight)
-		m.Mul(share, weight, weight)
-		m.Mul(p, weight, weight)
-		above := m.compare(lessOne, limit, weight)
+		m.Mul(weight, share, weight)
+		m.Mul(weight, p, weight)
+		above := m.below(limit, weight)
 		bits, first, bit := GP32(), GP32(), GP32()
-		if m.Wide {
-			KMOVW(above, bits)
-		} else {
-			of(m, VMOVMSKPS, VMOVMSKPD)(above, bits)
-		}
+		m.moveMask(above, bits)
 		next, done := fmt.Sprintf("listed%d", groups), fmt.Sprintf("listed%dEnd", groups)
 		groups++
 		TESTL(bits, bits)
 		JZ(LabelRef(done))
 		whole := GP64()
-		MOVQ(points.at, whole)
+		MOVQ(points.(avxBlock).at, whole)
 		SHRQ(U8(m.Shift()), whole)
 		MOVL(whole.As32(), first)
 		Label(next)
@@ -83,5 +78,5 @@ func (m machine) clusters() {
 	SUBQ(begin, list)
 	SHRQ(U8(2), list)
 	Store(list, ReturnIndex(0))
-	amd64.End()
+	m.End()
 }

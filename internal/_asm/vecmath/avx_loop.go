@@ -10,24 +10,23 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// block is a place in a slice: k adjacent vectors, or the elements of one under a
-// mask.
-type block struct {
-	machine
+// avxBlock is a block of k vectors, or of the elements of one vector under a mask.
+type avxBlock struct {
+	avx
 	k    int
 	at   Register // in bytes
 	mask Op       // nil for all elements
 }
 
-func (b block) address(base Register, i int) Mem {
-	return Mem{Base: base, Index: b.at, Scale: 1, Disp: i * b.Width()}
+func (b avxBlock) address(p Register, i int) Mem {
+	return Mem{Base: p, Index: b.at, Scale: 1, Disp: i * b.Width()}
 }
 
-// load returns the vectors of a slice, with 0 where the mask is not set.
-func (b block) load(base Register) []Op {
+// load returns vectors with 0 where the mask is not set.
+func (b avxBlock) load(p Register) []Op {
 	v := b.Vecs(b.k)
 	for i := range v {
-		if from := b.address(base, i); b.mask == nil {
+		if from := b.address(p, i); b.mask == nil {
 			b.Move(from, v[i])
 		} else {
 			b.LoadMasked(b.mask, from, v[i])
@@ -36,21 +35,19 @@ func (b block) load(base Register) []Op {
 	return v
 }
 
-// loadOr is load with another vector where the mask is not set.
-func (b block) loadOr(base Register, other Op) []Op {
-	v := b.load(base)
+func (b avxBlock) loadOr(p Register, other Op) []Op {
+	v := b.load(p)
 	if b.mask != nil {
-		filled := b.Vec()
-		b.Move(other, filled)
+		filled := b.Move(other)
 		b.choose(b.mask, v[0], filled)
 		v[0] = filled
 	}
 	return v
 }
 
-func (b block) store(v []Op, base Register) {
+func (b avxBlock) store(v []Op, p Register) {
 	for i := range v {
-		if to := b.address(base, i); b.mask == nil {
+		if to := b.address(p, i); b.mask == nil {
 			b.Move(v[i], to)
 		} else {
 			b.StoreMasked(b.mask, v[i], to)
@@ -58,18 +55,17 @@ func (b block) store(v []Op, base Register) {
 	}
 }
 
-// unroll returns how many vectors go in step, as many as the registers allow.
-func (m machine) unroll(single, double int) int {
+func (b avxBlock) row(p Register) Register { return b.CopyOf(p) }
+
+func (m avx) unroll(k int) int {
 	if m.Wide {
-		return of(m, single, double)
+		return k
 	}
 	return 2
 }
 
-// loop writes body three times: for blocks of k vectors, for single vectors and for the elements
-// that are left. Together they go through n elements. loop returns the place in bytes; a jump out
-// of body leaves the place as it is.
-func (m machine) loop(label string, n Register, k int, body func(b block)) (at Register) {
+// loop returns the place in bytes. A jump out of body leaves the place as it is.
+func (m avx) loop(label string, n Register, k int, body func(b block[Op, Register])) (place Register) {
 	at, left := GP64(), GP64()
 	XORQ(at, at)
 	MOVQ(n, left)
@@ -82,7 +78,7 @@ func (m machine) loop(label string, n Register, k int, body func(b block)) (at R
 		SUBQ(U32(k<<m.Log), left)
 		JLT(LabelRef(end))
 		Label(start)
-		body(block{machine: m, k: k, at: at})
+		body(avxBlock{avx: m, k: k, at: at})
 		ADDQ(U32(k*m.Width()), at)
 		SUBQ(U32(k<<m.Log), left)
 		JGE(LabelRef(start))
@@ -91,13 +87,27 @@ func (m machine) loop(label string, n Register, k int, body func(b block)) (at R
 	}
 	TESTQ(left, left)
 	JZ(LabelRef(label + "Done"))
-	body(block{machine: m, k: 1, at: at, mask: m.firstLanes(left)})
+	body(avxBlock{avx: m, k: 1, at: at, mask: m.firstLanes(left)})
 	Label(label + "Done")
 	return at
 }
 
+func (m avx) again(p Register) Register { return p }
+
+func (m avx) weighted(_ block[Op, Register], x Register, rows *walk[Register], _ []Register, body func(row Register, weight func(slice Register) Op)) {
+	start := rows.label()
+	row, i := m.CopyOf(x), GP64()
+	XORQ(i, i)
+	Label(start)
+	body(row, func(slice Register) Op { return m.Broadcast(Mem{Base: slice, Index: i, Scale: uint8(m.Size)}) })
+	ADDQ(rows.stride, row)
+	INCQ(i)
+	CMPQ(i, rows.rows)
+	JLT(LabelRef(start))
+}
+
 // firstLanes returns a mask of the first left elements of a vector.
-func (m machine) firstLanes(left Register) Op {
+func (m avx) firstLanes(left Register) Op {
 	if !m.Wide {
 		return m.edgeAt(left, m.Vec())
 	}
@@ -108,17 +118,16 @@ func (m machine) firstLanes(left Register) Op {
 }
 
 // edgeAt returns v with ones in the first left elements and zeros behind.
-func (m machine) edgeAt(left Register, v Op) Op {
+func (m avx) edgeAt(left Register, v Op) Op {
 	table, bytes := GP64(), GP64()
 	LEAQ(edge(), table)
 	MOVQ(left, bytes)
 	SHLQ(U8(m.Shift()), bytes)
 	SUBQ(bytes, table)
-	m.Move(Mem{Base: table}, v)
-	return v
+	return m.Move(Mem{Base: table}, v)
 }
 
-// masks returns the address of words whose i-th has the lowest i bits set.
+// masks returns the address of 16-bit words whose i-th has the lowest i bits set.
 func masks() Mem {
 	return once("masks", func() Mem {
 		GLOBL("masks", RODATA|NOPTR)
