@@ -113,7 +113,7 @@ func ExampleCompare() {
 	c, err := validate.Compare(context.Background(), []validate.Method[float64]{
 		{Name: "iid", Draw: positive(orf.IID{})},
 		{Name: "orthogonal", Draw: positive(orf.GramSchmidt{})},
-	}, x, y, 2000, validate.Options{}, exprand.NewSource(2))
+	}, x, y, 2000, exprand.NewSource(2))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -70,11 +70,11 @@ func TestErrorsAreNotOK(t *testing.T) {
 			return l.OK(), l, err
 		},
 		"Measure, unbiased": func() (bool, fmt.Stringer, error) {
-			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, validate.Options{}, src)
+			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, src)
 			return m.Unbiased(math.Inf(1)), m.Table(), err
 		},
 		"Measure, small error": func() (bool, fmt.Stringer, error) {
-			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, validate.Options{}, src)
+			m, err := validate.Measure[float64](t.Context(), nil, one, one, 10, src)
 			return m.MSE < math.Inf(1), m.Table(), err
 		},
 	} {

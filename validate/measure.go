@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
@@ -15,23 +16,22 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random map with randomness from src. Its estimate is φ(x)ᵀψ(y) with ψ =
-// rff.Keys(φ), which is φ itself unless φ is Paired. Measure and Compare call it from several
-// goroutines at once, each with a source of its own.
+// Draw makes one random map φ with random numbers from src. The estimate of the map is φ(x)ᵀψ(y) with ψ =
+// rff.Keys(φ), which is φ unless φ is Paired. Measure and Compare call a Draw from several goroutines,
+// each with its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
-// Estimate holds the statistics of the estimates of the kernel at one pair of points.
+// Estimate has the statistics of the estimates of the kernel at one pair of points.
 type Estimate struct {
-	// Truth is k(x, y), Mean the mean over draws of φ(x)ᵀψ(y), StdErr the standard error of that
+	// Truth is k(x, y), Mean the mean of φ(x)ᵀψ(y) over draws, and StdErr the standard error of the
 	// mean.
 	Truth, Mean, StdErr float64
-	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T, the error that arithmetic may cause in
-	// Mean.
+	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T, a bound of the rounding error of Mean.
 	Rounding float64
-	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and
-	// many draws it is standard normal: beyond ±4 once in 16,000 pairs.
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and many
+	// draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs.
 	Z float64
-	// MSE is the mean over draws of (φ(x)ᵀψ(y) − k(x, y))², MSEStdErr the standard error of that
+	// MSE is the mean of (φ(x)ᵀψ(y) − k(x, y))² over draws, and MSEStdErr the standard error of that
 	// mean. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
 	MSE, MSEStdErr float64
 }
@@ -39,37 +39,35 @@ type Estimate struct {
 // Measurement is the result of Measure.
 type Measurement struct {
 	Kernel kernels.Kernel
-	// Draws is the number of draws that were made.
-	Draws int
-	Pairs []Estimate
-	// MSE is the mean over pairs, MSEStdErr its standard error over draws; NaN with an error. (Pairs
-	// share their draws, so MSEStdErr does not follow from the errors of the pairs.)
+	Draws  int
+	Pairs  []Estimate
+	// MSE is the mean over the pairs, and MSEStdErr its standard error over the draws. All pairs have the
+	// same draws, so that MSEStdErr does not follow from the errors of the pairs.
 	MSE, MSEStdErr float64
 }
 
-// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with each
-// of draws ≥ 2 maps, and compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map:
-// their mean, which tells a bias, and their mean squared error. Take 30 draws or more to read Z as
-// normal.
+// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws ≥ 2
+// maps. It compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map. The means of the
+// estimates show a bias. Make 30 draws or more so that Z is nearly normal.
 //
-// Draw number t gets a PCG source seeded with the next two numbers of src, and sums run in the
-// order of draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps.
-// x and y are not kept.
+// Draw t has a PCG source whose seeds are the next two numbers of src, and sums run in the order of
+// draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps. Measure does
+// not keep x and y.
 //
-// An error reports x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰, a nil
-// draw or src, the end of ctx, and a draw that fails, names no kernel or takes points of another
-// dimension. Features that are NaN or infinite make Z NaN or infinite. Measure checks ctx between
-// draws, between values of kernels and laws, and between blocks of 64 pairs of features. A nil ctx
-// panics.
-func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, opts Options, src rand.Source) (Measurement, error) {
-	m, err := measure(draw, x, y, draws, src, newControl(ctx, opts.Progress, draws))
+// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰,
+// and a nil draw or src. It also returns an error for a draw that fails, names no kernel or takes points
+// of another dimension, and the error of ctx. It checks ctx between draws, between values of the kernel,
+// and between blocks of 64 pairs of features. A nil ctx panics. Features that are NaN or infinite make Z
+// NaN or infinite.
+func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
+	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
 		return Measurement{MSE: math.NaN(), MSEStdErr: math.NaN()}, fmt.Errorf("validate: %w", err)
 	}
-	return m.result(epsilon[T]()), nil
+	return m, nil
 }
 
-// Worst returns the pair with the largest |Z|; a NaN is larger than any.
+// Worst returns the pair with the largest |Z|. NaN counts as the largest.
 func (m Measurement) Worst() (pair int, z float64) {
 	for i, p := range m.Pairs {
 		if math.IsNaN(p.Z) {
@@ -82,14 +80,14 @@ func (m Measurement) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether there are pairs and |Z| ≤ limit at every one; Measure returns none with
-// an error. At limit 4 an unbiased map of n pairs fails with probability up to n/16,000.
+// Unbiased reports whether |Z| ≤ limit at every pair. It is false without pairs, as with an error of
+// Measure. An unbiased map of n pairs fails at limit 4 with probability up to n/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit
 }
 
-// Table returns a row for each pair, and a last one for all pairs.
+// Table returns a row for each pair, and a last row for the mean over pairs.
 func (m Measurement) Table() Table {
 	t := Table{
 		Title: fmt.Sprintf("estimates of %v, %d draws", m.Kernel, m.Draws),
@@ -106,36 +104,30 @@ func (m Measurement) Table() Table {
 	return t
 }
 
-// sums accumulates the estimates that many draws of a map give of the kernel at the same pairs.
-type sums struct {
+// statistics accumulates the estimates of many draws at the same pairs.
+type statistics struct {
 	kernel    kernels.Kernel
-	draws     int
 	truth     []float64
-	estimates []running // φ(x_i)ᵀψ(y_i), ψ the map of keys
-	sizes     []running // Σ_l |φ_l(x_i)·ψ_l(y_i)|, what rounding is relative to
-	squares   []running // squared error of pair i
-	overall   running   // mean over the pairs of one draw of the squared error
+	estimates []running // φ(x_i)ᵀψ(y_i)
+	sizes     []running // Σ_l |φ_l(x_i)·ψ_l(y_i)|, the scale of rounding errors
+	squares   []running // the squared error of pair i
+	overall   running   // the mean over pairs of the squared error
 }
 
-// drawsAtOnce is the number of draws that are made before their estimates are accumulated in order.
-// It bounds memory and keeps the sums independent of the number of processors.
+// drawsAtOnce is the number of draws between two accumulations, which run in the order of draws.
 const drawsAtOnce = 32
 
-// measure makes the draws and compares their estimates with the kernel that the first of them
-// names. With an error it returns the sums of the draws before, nil if there are fewer than two.
-// Its errors lack the name of the package, which callers add with more context.
-func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source, c *control) (*sums, error) {
+// measure is Measure without the name of the package in errors.
+func measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
+	_ = argument.Context("validate", ctx) // panics for a nil ctx
 	if draw == nil {
-		return nil, errors.New("draw is nil")
+		return Measurement{}, errors.New("draw is nil")
 	}
 	if err := checkPairs(x, y, draws, src); err != nil {
-		return nil, err
+		return Measurement{}, err
 	}
 	n := x.Rows
-	m := &sums{
-		truth:     make([]float64, n),
-		estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n),
-	}
+	m := &statistics{truth: make([]float64, n), estimates: make([]running, n), sizes: make([]running, n), squares: make([]running, n)}
 	batch := make([]sample, min(draws, drawsAtOnce))
 	for i := range batch {
 		batch[i].estimates, batch[i].sizes = make([]float64, n), make([]float64, n)
@@ -146,37 +138,33 @@ func measure[T dense.Float](draw Draw[T], x, y dense.Matrix[T], draws int, src r
 			batch[i].src = rand.NewPCG(src.Uint64(), src.Uint64())
 		}
 		parallel.Pieces(len(batch), func(i int) {
-			if batch[i].err = c.err(); batch[i].err == nil {
-				batch[i].err = take(&batch[i], draw, x, y, c)
+			if batch[i].err = ctx.Err(); batch[i].err == nil {
+				batch[i].err = take(ctx, &batch[i], draw, x, y)
 			}
 		})
-		if err := c.err(); err != nil {
-			return m.some(), err
+		if err := ctx.Err(); err != nil {
+			return Measurement{}, err
 		}
 		for i := range batch {
 			if err := batch[i].err; err != nil {
-				return m.some(), fmt.Errorf("draw %d: %w", first+i, err)
+				return Measurement{}, fmt.Errorf("draw %d: %w", first+i, err)
 			}
 			if m.kernel == nil {
 				m.kernel = batch[i].kernel
-				m.evaluate(dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y), c)
-				if err := c.err(); err != nil {
-					return nil, err
+				m.evaluate(ctx, dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y))
+				if err := ctx.Err(); err != nil {
+					return Measurement{}, err
 				}
-			}
-			if err := c.err(); err != nil {
-				return m.some(), err
 			}
 			m.add(&batch[i])
 		}
-		c.made(len(batch))
 	}
-	return m, nil
+	return m.result(draws, epsilon[T]()), nil
 }
 
-// result returns the means, for features of relative precision eps.
-func (m *sums) result(eps float64) Measurement {
-	r := Measurement{Kernel: m.kernel, Draws: m.draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, MSEStdErr: m.overall.stdErr()}
+// result returns the result for features of relative precision eps.
+func (m *statistics) result(draws int, eps float64) Measurement {
+	r := Measurement{Kernel: m.kernel, Draws: draws, Pairs: make([]Estimate, len(m.truth)), MSE: m.overall.mean, MSEStdErr: m.overall.stdErr()}
 	for i, truth := range m.truth {
 		p := Estimate{
 			Truth: truth, Mean: m.estimates[i].mean, StdErr: m.estimates[i].stdErr(), Rounding: 4 * eps * m.sizes[i].mean,
@@ -190,14 +178,7 @@ func (m *sums) result(eps float64) Measurement {
 	return r
 }
 
-// some returns m, or nil if it has too few draws for a standard error.
-func (m *sums) some() *sums {
-	if m.draws < 2 {
-		return nil
-	}
-	return m
-}
-
+// checkPairs returns an error for arguments that Measure does not take.
 func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source) error {
 	x.Check()
 	y.Check()
@@ -216,7 +197,7 @@ func checkPairs[T dense.Float](x, y dense.Matrix[T], draws int, src rand.Source)
 	return nil
 }
 
-// sample is one draw: its source and what came of it.
+// sample is one draw: its source and its estimates, or its error.
 type sample struct {
 	src              rand.Source
 	kernel           kernels.Kernel
@@ -224,8 +205,8 @@ type sample struct {
 	err              error
 }
 
-// take draws a map and fills s, unless c ends early.
-func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T], c *control) error {
+// take draws a map and computes its estimates until ctx ends.
+func take[T dense.Float](ctx context.Context, s *sample, draw Draw[T], x, y dense.Matrix[T]) error {
 	m, err := draw(s.src)
 	if err != nil {
 		return err
@@ -247,7 +228,7 @@ func take[T dense.Float](s *sample, draw Draw[T], x, y dense.Matrix[T], c *contr
 	const block = 64
 	fx, fy := dense.New[T](min(block, x.Rows), out), dense.New[T](min(block, x.Rows), out)
 	for lo := 0; lo < x.Rows; lo += block {
-		if err := c.err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		hi := min(lo+block, x.Rows)
@@ -271,18 +252,17 @@ func inner[T dense.Float](x, y []T) (sum, size float64) {
 	return sum, size
 }
 
-// evaluate sets the truth at every pair, unless c ends early.
-func (m *sums) evaluate(x, y dense.Matrix[float64], c *control) {
+// evaluate sets the truth at every pair until ctx ends.
+func (m *statistics) evaluate(ctx context.Context, x, y dense.Matrix[float64]) {
 	parallel.Rows(x.Rows, 64, func(lo, hi int) {
-		for i := lo; i < hi && c.err() == nil; i++ {
+		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			m.truth[i] = m.kernel.Eval(x.Row(i), y.Row(i))
 		}
 	})
 }
 
 // add accumulates one draw.
-func (m *sums) add(s *sample) {
-	m.draws++
+func (m *statistics) add(s *sample) {
 	var total float64
 	for i, v := range s.estimates {
 		e := v - m.truth[i]
@@ -294,7 +274,7 @@ func (m *sums) add(s *sample) {
 	m.overall.add(total)
 }
 
-// running is a mean, updated one value at a time.
+// running is the mean of values that arrive one at a time.
 type running struct{ n, mean, squares float64 }
 
 func (r *running) add(v float64) {

@@ -84,7 +84,7 @@ const (
 // seed is fixed. Frequencies that are 5 % too long are caught.
 func testBias[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, drawCount, validate.Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, drawCount, exprand.NewSource(1))
 	require.NoError(t, err)
 	require.Len(t, got.Pairs, pairCount)
 	assert.Equal(t, kernels.Gaussian{}, got.Kernel)
@@ -103,7 +103,7 @@ func testBias[T dense.Float](t *testing.T) {
 	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilonOf[T]())
 	assert.Less(t, math.Abs(got.Pairs[0].Z), 1.0)
 
-	planted, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, validate.Options{}, exprand.NewSource(1))
+	planted, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1.05), x, y, drawCount, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.False(t, planted.Unbiased(4))
 	pair, z := planted.Worst()
@@ -117,7 +117,7 @@ func TestBias(t *testing.T) { densetest.Both(t, testBias[float32], testBias[floa
 // testBias; a law that is 30 % off is caught.
 func testVariance[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
-	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, validate.Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1))
 	require.NoError(t, err)
 	var mean, planted float64
 	for i, row := range got.Pairs {
@@ -141,7 +141,7 @@ func TestStatistics(t *testing.T) {
 	const draws = 70 // two batches and a part
 	x, y := pairs[float64](5, 2)
 	draw := drawWaves[float64](3, 2, 1)
-	got, err := validate.Measure(t.Context(), draw, x, y, draws, validate.Options{}, exprand.NewSource(7))
+	got, err := validate.Measure(t.Context(), draw, x, y, draws, exprand.NewSource(7))
 	require.NoError(t, err)
 
 	src := exprand.NewSource(7)
@@ -175,7 +175,7 @@ func TestStatistics(t *testing.T) {
 func testExactMap[T dense.Float](t *testing.T) {
 	x, y := densetest.Gapped[T](1, 20, 5), densetest.Gapped[T](2, 20, 5)
 	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
-	got, err := validate.Measure(t.Context(), draw, x, y, 3, validate.Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(t.Context(), draw, x, y, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.True(t, got.Unbiased(4), "%v", got)
 	for _, row := range got.Pairs {
@@ -184,7 +184,7 @@ func testExactMap[T dense.Float](t *testing.T) {
 	wrong := func(rand.Source) (rff.Map[T], error) {
 		return waves[T]{dense.New[float64](1, 5), kernels.DotProduct{}}, nil
 	}
-	got, err = validate.Measure(t.Context(), wrong, x, y, 3, validate.Options{}, exprand.NewSource(1))
+	got, err = validate.Measure(t.Context(), wrong, x, y, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	assert.False(t, got.Unbiased(4))
 }
@@ -196,7 +196,7 @@ func TestBiasOfExactMap(t *testing.T) {
 func TestNaNIsWorst(t *testing.T) {
 	x, y := pairs[float64](4, 2)
 	x.Set(2, 1, math.NaN())
-	got, err := validate.Measure(t.Context(), drawWaves[float64](2, 2, 3), x, y, 50, validate.Options{}, exprand.NewSource(1))
+	got, err := validate.Measure(t.Context(), drawWaves[float64](2, 2, 3), x, y, 50, exprand.NewSource(1))
 	require.NoError(t, err)
 	pair, z := got.Worst()
 	assert.Equal(t, 2, pair)
@@ -211,7 +211,7 @@ func testCompare[T dense.Float](t *testing.T) {
 		{Name: "eight", Draw: drawWaves[T](8, 3, 1)},
 		{Name: "sixteen", Draw: drawWaves[T](16, 3, 1)},
 		{Name: "stretched", Draw: drawWaves[T](8, 3, 1.2)},
-	}, x, y, drawCount, validate.Options{}, exprand.NewSource(3))
+	}, x, y, drawCount, exprand.NewSource(3))
 	require.NoError(t, err)
 	require.Len(t, got.Methods, 3)
 	first, second, third := got.Methods[0], got.Methods[1], got.Methods[2]
@@ -222,7 +222,7 @@ func testCompare[T dense.Float](t *testing.T) {
 	assert.True(t, first.Unbiased(4))
 	assert.False(t, third.Unbiased(4))
 
-	alone, err := validate.Measure(t.Context(), drawWaves[T](8, 3, 1), x, y, drawCount, validate.Options{}, exprand.NewSource(3))
+	alone, err := validate.Measure(t.Context(), drawWaves[T](8, 3, 1), x, y, drawCount, exprand.NewSource(3))
 	require.NoError(t, err)
 	assert.Equal(t, alone, first.Measurement, "the first method sees the same sources alone")
 
@@ -239,10 +239,10 @@ func TestCompare(t *testing.T) { densetest.Both(t, testCompare[float32], testCom
 func TestResultDoesNotDependOnProcessors(t *testing.T) {
 	x, y := pairs[float32](10, 3)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	serial, err := validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, validate.Options{}, exprand.NewSource(3))
+	serial, err := validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
 	require.NoError(t, err)
 	runtime.GOMAXPROCS(4)
-	parallel, err := validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, validate.Options{}, exprand.NewSource(3))
+	parallel, err := validate.Measure(t.Context(), drawWaves[float32](4, 3, 1), x, y, 100, exprand.NewSource(3))
 	require.NoError(t, err)
 	assert.Equal(t, serial, parallel)
 }
@@ -263,28 +263,28 @@ func TestMeasureErrors(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // failing counts its calls
 	for want, f := range map[string]func() (validate.Measurement, error){
 		"draw is nil": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), nil, x, x, 2, validate.Options{}, src)
+			return validate.Measure(t.Context(), nil, x, x, 2, src)
 		},
 		"x is 4×3, y is 2×3, want the same shape: row i of both is pair i": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), draw, x, x.RowRange(0, 2), 2, validate.Options{}, src)
+			return validate.Measure(t.Context(), draw, x, x.RowRange(0, 2), 2, src)
 		},
 		"x and y have no rows, want at least 1 pair": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, validate.Options{}, src)
+			return validate.Measure(t.Context(), draw, x.RowRange(0, 0), x.RowRange(0, 0), 2, src)
 		},
 		"draws = 1, want at least 2": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), draw, x, x, 1, validate.Options{}, src)
+			return validate.Measure(t.Context(), draw, x, x, 1, src)
 		},
 		"src is nil": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), draw, x, x, 2, validate.Options{}, nil)
+			return validate.Measure(t.Context(), draw, x, x, 2, nil)
 		},
 		"draw 40: no more": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), failing(40), x, x, 60, validate.Options{}, src)
+			return validate.Measure(t.Context(), failing(40), x, x, 60, src)
 		},
 		"draw 0: the map is nil": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, validate.Options{}, src)
+			return validate.Measure(t.Context(), func(rand.Source) (rff.Map[float64], error) { return nil, nil }, x, x, 2, src)
 		},
 		"draw 0: the map takes points of R^5, x is 4×3": func() (validate.Measurement, error) {
-			return validate.Measure(t.Context(), drawWaves[float64](2, 5, 1), x, x, 2, validate.Options{}, src)
+			return validate.Measure(t.Context(), drawWaves[float64](2, 5, 1), x, x, 2, src)
 		},
 		"draw 0: the map has 2 features, that of keys 4": func() (validate.Measurement, error) {
 			return validate.Measure(t.Context(), func(rand.Source) (rff.Map[float64], error) {
@@ -292,28 +292,28 @@ func TestMeasureErrors(t *testing.T) {
 					return waves[float64]{dense.New[float64](m, 3), kernels.Gaussian{}}
 				}
 				return mismatched{w(1), w(2)}, nil
-			}, x, x, 2, validate.Options{}, src)
+			}, x, x, 2, src)
 		},
 		"draw 0: the map names no kernel to compare with": func() (validate.Measurement, error) {
 			return validate.Measure(t.Context(), func(rand.Source) (rff.Map[float64], error) {
 				return waves[float64]{w: dense.New[float64](1, 3)}, nil
-			}, x, x, 2, validate.Options{}, src)
+			}, x, x, 2, src)
 		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, "validate: "+want)
 	}
 	if math.MaxInt > limit.Repeats {
-		_, err := validate.Measure(t.Context(), draw, x, x, math.MaxInt, validate.Options{}, src)
+		_, err := validate.Measure(t.Context(), draw, x, x, math.MaxInt, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: draws = %d, want at most 1099511627775", math.MaxInt))
 		_, err = validate.CheckLinear(dense.Copy[float64], 1, math.MaxInt, src)
 		assert.EqualError(t, err, fmt.Sprintf("validate: trials = %d, want at most 1099511627775", math.MaxInt))
 	}
-	_, err := validate.Measure(t.Context(), draw, x, x, 0, validate.Options{}, src)
+	_, err := validate.Measure(t.Context(), draw, x, x, 0, src)
 	assert.EqualError(t, err, "validate: draws = 0, want at least 2")
-	_, err = validate.Compare[float64](t.Context(), nil, x, x, 2, validate.Options{}, src)
+	_, err = validate.Compare[float64](t.Context(), nil, x, x, 2, src)
 	assert.EqualError(t, err, "validate: no methods, want at least 1")
-	_, err = validate.Compare(t.Context(), []validate.Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}}, x, x, 40, validate.Options{}, src)
+	_, err = validate.Compare(t.Context(), []validate.Method[float64]{{Name: "iid", Draw: draw}, {Name: "bad", Draw: failing(3)}}, x, x, 40, src)
 	assert.EqualError(t, err, "validate: method bad: draw 3: no more")
 }
 

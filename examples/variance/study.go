@@ -51,7 +51,7 @@ func (s *study) measure(src rand.Source) (validate.Table, error) {
 	}
 	for _, e := range s.estimators {
 		for _, m := range s.frequencies() {
-			compared, err := validate.Compare(context.Background(), s.methods(e, m), s.x, s.y, s.draws, validate.Options{}, src)
+			compared, err := validate.Compare(context.Background(), s.methods(e, m), s.x, s.y, s.draws, src)
 			if err != nil {
 				return t, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
 			}

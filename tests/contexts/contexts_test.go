@@ -221,11 +221,11 @@ func TestContexts(t *testing.T) {
 			return s.Run(c, rows, iterative.RunOptions{})
 		}},
 		"validate.Compare": {n / 64, func(c *lookedAt) error {
-			_, err := validate.Compare(c, []validate.Method[float64]{{Name: "one", Draw: c.draw}}, x, x, 2, validate.Options{}, src())
+			_, err := validate.Compare(c, []validate.Method[float64]{{Name: "one", Draw: c.draw}}, x, x, 2, src())
 			return err
 		}},
 		"validate.Measure": {n / 64, func(c *lookedAt) error {
-			_, err := validate.Measure(c, c.draw, x, x, 2, validate.Options{}, src())
+			_, err := validate.Measure(c, c.draw, x, x, 2, src())
 			return err
 		}},
 	}

@@ -515,7 +515,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[validate.Measurement](),
 	reflect.TypeFor[validate.Method[float32]](),
 	reflect.TypeFor[validate.Method[float64]](),
-	reflect.TypeFor[validate.Options](),
 	reflect.TypeFor[validate.Prediction](),
 	reflect.TypeFor[validate.Property](),
 	reflect.TypeFor[validate.Spectrum](),

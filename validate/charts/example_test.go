@@ -28,7 +28,7 @@ func Example() {
 			}
 			return rff.Gaussian(w, 1)
 		}
-		measured, err := validate.Measure(context.Background(), draw, dense.Of(1, 2, x), dense.Of(1, 2, y), 1000, validate.Options{}, src)
+		measured, err := validate.Measure(context.Background(), draw, dense.Of(1, 2, x), dense.Of(1, 2, y), 1000, src)
 		if err != nil {
 			log.Fatal(err)
 		}
