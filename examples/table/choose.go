@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,39 +18,33 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 )
 
-// family is a kind of map, in some scales and sizes.
-type family struct {
-	name   string
-	scales []string // as the table shows them
-	maps   []rff.Map[float64]
+// families are the kinds of maps: the columns themselves, and Gaussian kernels with one length-scale or
+// one length-scale for each column.
+var families = []string{"linear", "one length-scale", "one a column"}
 
-	trials [len(criteria)][]ridge.Trial
-	chosen int                   // index of the best map by folds
-	model  *ridge.Model[float64] // of that map, made and fitted with all rows
+// candidate is a map with its scores.
+type candidate struct {
+	family, scale   string
+	phi             rff.Map[float64]
+	evidence, folds float64 // NaN if the map cannot be fitted
+
+	model *ridge.Model[float64] // fit to all rows, nil unless the map is the best of its family
 }
 
-// criteria of the columns of the table.
-var criteria = [...]ridge.Criterion{ridge.Evidence, ridge.Folds}
-
-// byFolds is the index of the criterion of the map that is served.
-const byFolds = 1
-
-// parts of the root mean square distance that are tried as length-scales.
+// parts are the tried length-scales in units of the root mean square distance.
 var parts = []float64{0.5, 1, 2, 4}
 
-// propose returns the maps to choose among. Scales are learnt from the rows.
-func propose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]*family, error) {
+// propose returns the candidates. It learns scales from rows.
+func propose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]candidate, error) {
 	d := rows.X.Cols
 	identity, err := rff.Identity[float64](d)
 	if err != nil {
 		return nil, err
 	}
-	linear, one, each := &family{name: "linear"}, &family{name: "one length-scale"}, &family{name: "one a column"}
-	linear.add("", identity)
+	all := []candidate{{family: families[0], phi: identity}}
 	distance := rootMeanDistance(rows.X)
-	sizes = slices.Sorted(slices.Values(sizes))
-	psi := make([]rff.Map[float64], len(sizes)) // of length-scale 1
-	for i, size := range sizes {
+	var psi []rff.Map[float64] // of length-scale 1
+	for _, size := range slices.Sorted(slices.Values(sizes)) {
 		w, err := orf.Draw[float64](orf.GramSchmidt{}, size/2, d, src)
 		if err != nil {
 			return nil, err
@@ -61,33 +54,38 @@ func propose(ctx context.Context, rows ridge.Block[float64], sizes []int, src ra
 			if err != nil {
 				return nil, err
 			}
-			one.add(fmt.Sprintf("%.2f", part*distance), phi)
+			all = append(all, candidate{family: families[1], scale: fmt.Sprintf("%.2f", part*distance), phi: phi})
 		}
-		if psi[i], err = rff.Gaussian(w, 1); err != nil {
-			return nil, err
-		}
-	}
-	scaled, err := relevance(ctx, psi[len(psi)-1], rows, src)
-	if err != nil {
-		return nil, err
-	}
-	for i := range psi {
-		phi, err := rff.Compose(scaled, psi[i])
+		phi, err := rff.Gaussian(w, 1)
 		if err != nil {
 			return nil, err
 		}
-		each.add("learnt", phi)
+		psi = append(psi, phi)
 	}
-	return []*family{linear, one, each}, nil
+	found, err := ard.Fit(ctx, psi[len(psi)-1], rows, ard.Options{}, src)
+	if err != nil {
+		return nil, err
+	}
+	a := dense.New[float64](d, d)
+	for j, scale := range found.Scales {
+		a.Set(j, j, 1/scale)
+	}
+	scaled, err := rff.Affine(a, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, phi := range psi {
+		if phi, err = rff.Compose(scaled, phi); err != nil {
+			return nil, err
+		}
+		all = append(all, candidate{family: families[2], scale: "learnt", phi: phi})
+	}
+	return all, nil
 }
 
-func (f *family) add(scale string, phi rff.Map[float64]) {
-	f.scales, f.maps = append(f.scales, scale), append(f.maps, phi)
-}
-
-// rootMeanDistance returns the root of the mean squared distance of two rows, which is twice the
-// sum of the variances of the columns. The median distance is 0 where most rows are equal, as in
-// tables of a few categories.
+// rootMeanDistance returns the root mean square distance of two rows, the root of twice the sum of the
+// variances of the columns. The median distance would be 0 if most rows are equal, as in tables of a few
+// categories.
 func rootMeanDistance(x dense.Matrix[float64]) float64 {
 	sum, column := 0.0, make([]float64, x.Rows)
 	for j := range x.Cols {
@@ -99,28 +97,12 @@ func rootMeanDistance(x dense.Matrix[float64]) float64 {
 	return math.Sqrt(sum)
 }
 
-// relevance learns a length-scale for each column and returns the map that divides by them.
-func relevance(ctx context.Context, psi rff.Map[float64], rows ridge.Block[float64], src rand.Source) (rff.Map[float64], error) {
-	found, err := ard.Fit(ctx, psi, rows, ard.Options{}, src)
-	if err != nil {
-		return nil, err
-	}
-	a := dense.New[float64](rows.X.Cols, rows.X.Cols)
-	for j, scale := range found.Scales {
-		a.Set(j, j, 1/scale)
-	}
-	return rff.Affine(a, nil)
-}
-
-// choose learns scales from one half of the rows and tries all maps on the other half by both
-// criteria: folds of rows that scales were learnt from would find a function in noise. The best map
-// of each family by folds is then made and fitted again, from all rows.
-func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]*family, error) {
+// choose learns scales from one half of the rows and scores all maps on the other half, because folds of
+// the rows that scales were learnt from would find a function in noise. Then it makes the best map of each
+// family again from all rows, and fits it to all rows.
+func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]candidate, error) {
 	half := rows.X.Rows / 2
-	part := func(from, to int) ridge.Block[float64] {
-		return ridge.Block[float64]{X: rows.X.RowRange(from, to), Y: rows.Y.RowRange(from, to)}
-	}
-	all, err := propose(ctx, part(0, half), sizes, src)
+	all, err := propose(ctx, rows.RowRange(0, half), sizes, src)
 	if err != nil {
 		return nil, err
 	}
@@ -128,23 +110,40 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src ran
 	if err != nil {
 		return nil, err
 	}
-	for k, f := range all {
-		for i, by := range criteria {
-			found, err := ridge.Choose(ctx, f.maps, part(half, rows.X.Rows), ridge.ChooseOptions{By: by})
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", f.name, err)
+	var maps []rff.Map[float64]
+	for _, c := range all {
+		maps = append(maps, c.phi)
+	}
+	evidence, err := ridge.Choose(ctx, maps, rows.RowRange(half, rows.X.Rows), ridge.ChooseOptions{})
+	if err != nil {
+		return nil, err
+	}
+	folds, err := ridge.Choose(ctx, maps, rows.RowRange(half, rows.X.Rows), ridge.ChooseOptions{By: ridge.Folds})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all {
+		all[i].evidence, all[i].folds = evidence.Trials[i].Score, folds.Trials[i].Score
+	}
+	for _, family := range families {
+		i := best(all, func(c candidate) float64 {
+			if c.family != family {
+				return math.NaN()
 			}
-			f.trials[i], f.chosen = found.Trials, found.Best // the last is of folds
+			return c.folds
+		})
+		if i < 0 {
+			return nil, fmt.Errorf("%s: no map can be fitted", family)
 		}
-		if f.model, err = fit(ctx, again[k].maps[f.chosen], rows); err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+		if all[i].model, err = fit(ctx, again[i].phi, rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", family, err)
 		}
 	}
 	return all, nil
 }
 
-// leastRatio of the variances of noise and weights is one with which a predictor tells standard
-// deviations in float32. Targets that are an exact function have less.
+// leastRatio is the least ratio of the variances of noise and weights for which a predictor in float32
+// computes standard deviations. Targets that are an exact function have a smaller ratio.
 const leastRatio = 1e-7
 
 func fit(ctx context.Context, phi rff.Map[float64], rows ridge.Block[float64]) (*ridge.Model[float64], error) {
@@ -155,45 +154,40 @@ func fit(ctx context.Context, phi rff.Map[float64], rows ridge.Block[float64]) (
 	return model, err
 }
 
-// first returns the family with the best map by a criterion, and the index of the map. Scores that
-// are NaN are none.
-func first(all []*family, by int) (best *family, at int) {
-	score := math.Inf(1)
-	for _, f := range all {
-		for i, trial := range f.trials[by] {
-			v := trial.Score
-			if criteria[by] == ridge.Evidence {
-				v = -v
-			}
-			if v < score {
-				best, at, score = f, i, v
-			}
+// best returns the index of the least score, or −1 if all scores are NaN.
+func best(all []candidate, score func(c candidate) float64) int {
+	at, least := -1, math.Inf(1)
+	for i, c := range all {
+		if s := score(c); s < least {
+			at, least = i, s
 		}
 	}
-	return best, at
+	return at
 }
 
-// reportMaps prints the scores of all maps.
-func reportMaps(w io.Writer, all []*family) error {
-	fmt.Fprint(w, "\nMaps, with the best by each criterion marked:\n\n")
+func byEvidence(c candidate) float64 { return -c.evidence }
+func byFolds(c candidate) float64    { return c.folds }
+
+// mapsTable returns the table of the scores of all maps.
+func mapsTable(all []candidate) *table.Table {
 	t := table.New(1, "length-scales", "ℓ", "D", "log evidence", "", "RMSE of folds", "")
-	for _, f := range all {
-		t.Gap()
-		for i, phi := range f.maps {
-			_, width := phi.Dims()
-			cells := []string{f.name, f.scales[i], strconv.Itoa(width)}
-			for by, form := range []string{"%.0f", "%.2f"} {
-				text, mark := "none", ""
-				if v := f.trials[by][i]; v.Err == nil {
-					text = fmt.Sprintf(form, v.Score)
-				}
-				if best, at := first(all, by); best == f && at == i {
-					mark = "←"
-				}
-				cells = append(cells, text, mark)
-			}
-			t.Row(cells...)
+	cell := func(format string, score float64, marked bool) (text, mark string) {
+		if text = "none"; !math.IsNaN(score) {
+			text = fmt.Sprintf(format, score)
 		}
+		if marked {
+			mark = "←"
+		}
+		return text, mark
 	}
-	return t.Fprint(w)
+	for i, c := range all {
+		if i == 0 || c.family != all[i-1].family {
+			t.Gap()
+		}
+		_, width := c.phi.Dims()
+		evidence, first := cell("%.0f", c.evidence, i == best(all, byEvidence))
+		folds, second := cell("%.2f", c.folds, i == best(all, byFolds))
+		t.Row(c.family, c.scale, strconv.Itoa(width), evidence, first, folds, second)
+	}
+	return t
 }

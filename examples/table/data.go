@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 
@@ -16,14 +15,15 @@ type data struct {
 	table         *frame
 	encoder       *encoder
 	train, test   ridge.Block[float64]
-	seen, heldOut []int // rows of the table that the blocks hold
-	untold        int   // rows without a target
+	seen, heldOut []int // indices of the rows of train and of test
+	untold        int   // number of rows without a target
 }
 
-// least is the number of rows that are learnt from at least.
+// least is the least number of rows to learn from.
 const least = 20
 
-// prepare splits the rows of a table, learns the encoding from one part, and makes points of both.
+// prepare divides the rows of a table into rows to learn from and held-out rows. It learns the encoding from
+// the first and computes the points of both.
 func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 	at := slices.Index(t.names, s.target)
 	if at < 0 {
@@ -50,7 +50,7 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 		return nil, fmt.Errorf("%d rows with a target, want at least %d beside a fifth that is held out", len(told), least)
 	}
 	d := &data{table: t, seen: told[:cut], heldOut: told[cut:], untold: len(t.rows) - len(told)}
-	shuffle(d.seen) // folds take rows by their order
+	shuffle(d.seen) // because folds depend on the order of rows
 	var err error
 	if d.encoder, err = s.encoding(t, at, d.seen); err != nil {
 		return nil, err
@@ -68,27 +68,18 @@ func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 // block returns the points and the targets of rows.
 func (d *data) block(rows []int, target int) (ridge.Block[float64], error) {
 	b := ridge.Block[float64]{X: dense.New[float64](len(rows), d.encoder.width()), Y: dense.New[float64](len(rows), 1)}
-	at, err := d.encoder.places(d.table.names)
-	if err != nil {
-		return b, err
-	}
 	for i, r := range rows {
-		if err := d.encoder.encode(b.X.Row(i), at, d.table.rows[r], d.table.lines[r]); err != nil {
+		if err := d.encoder.encode(b.X.Row(i), d.table.names, d.table.rows[r], d.table.lines[r]); err != nil {
 			return b, err
 		}
-		v, _ := number(d.table.rows[r][target]) // prepare has looked
+		v, _ := number(d.table.rows[r][target]) // prepare has checked
 		b.Y.Set(i, 0, v)
 	}
 	return b, nil
 }
 
-// report prints what becomes of the columns.
-func (d *data) report(w io.Writer) error {
-	fmt.Fprintf(w, "%d rows to learn %s from, %d held out", len(d.seen), d.encoder.Target, len(d.heldOut))
-	if d.untold > 0 {
-		fmt.Fprintf(w, ", %d left out that have none", d.untold)
-	}
-	fmt.Fprintf(w, "; %d columns of points:\n\n", d.encoder.width())
+// columnsTable returns the table of the columns and their encoding.
+func (d *data) columnsTable() *table.Table {
 	t := table.New(3, "column", "kind", "becomes", "missing")
 	for _, c := range d.encoder.Columns {
 		j, gone := slices.Index(d.table.names, c.Name), 0
@@ -99,29 +90,5 @@ func (d *data) report(w io.Writer) error {
 		}
 		t.Row(c.Name, c.Kind, c.becomes(), fmt.Sprint(gone))
 	}
-	return t.Fprint(w)
-}
-
-// becomes describes what encode makes of a column.
-func (c column) becomes() string {
-	var text string
-	switch c.Kind {
-	case isNumber:
-		name := "x"
-		if c.Log {
-			name = "log x"
-		}
-		text = fmt.Sprintf("(%s − %.4g)/%.4g", name, c.Mean, c.Deviation)
-	case isCategory:
-		text = fmt.Sprintf("%d × 0/1", len(c.Categories))
-	default:
-		return "left out"
-	}
-	if c.Other {
-		text += ", other"
-	}
-	if c.Missing {
-		text += ", missing"
-	}
-	return text
+	return t
 }

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// kinds of columns.
+// Kinds of columns.
 const (
 	isNumber   = "number"
 	isCategory = "category"
@@ -18,19 +18,19 @@ const (
 	isSkipped  = "skipped"
 )
 
-// common is the number of rows that a category needs for a column of its own.
+// common is the least number of rows of a category with a column of its own.
 const common = 10
 
-// column says how a column of the table becomes columns of points.
+// column describes how a column of the table becomes columns of points.
 type column struct {
 	Name       string
 	Kind       string
-	Log        bool     `json:",omitempty"` // of a number
-	Mean       float64  `json:",omitempty"` // of numbers, or their logarithms
+	Log        bool     `json:",omitempty"` // whether points have logarithms of the numbers
+	Mean       float64  `json:",omitempty"` // of the numbers or their logarithms
 	Deviation  float64  `json:",omitempty"`
-	Categories []string `json:",omitempty"` // that have a column each
-	Other      bool     `json:",omitempty"` // a column for rare and unknown categories
-	Missing    bool     `json:",omitempty"` // a column for missing values
+	Categories []string `json:",omitempty"` // with a column each
+	Other      bool     `json:",omitempty"` // whether there is a column for rare and unknown categories
+	Missing    bool     `json:",omitempty"` // whether there is a column for missing values
 }
 
 // encoder turns rows of a table into points.
@@ -39,7 +39,7 @@ type encoder struct {
 	Columns []column // all but the target
 }
 
-// width returns the number of columns of points that a column becomes.
+// width returns the number of columns of points for c.
 func (c column) width() int {
 	n := 1
 	switch c.Kind {
@@ -66,29 +66,22 @@ func (e *encoder) width() int {
 	return n
 }
 
-// places returns the indices of the columns among names, in the order of e.Columns.
-func (e *encoder) places(names []string) ([]int, error) {
-	at := make([]int, len(e.Columns))
-	for i, c := range e.Columns {
-		if at[i] = slices.Index(names, c.Name); at[i] < 0 && c.width() > 0 {
-			return nil, fmt.Errorf("no column %q among %q", c.Name, names)
-		}
-	}
-	return at, nil
-}
-
-// encode writes the point of a row into dst, which has e.width() elements. at is what places
-// returned for the names of the row's table. Where no column says that a value is missing or
-// unknown, because none was in the rows to learn from, a number becomes the mean and a category
-// zeros. An error names the line, the column and the value.
-func (e *encoder) encode(dst []float64, at []int, row []string, line int) error {
+// encode writes the point of a row into dst, which has e.width() elements. names are the names of the
+// columns of the row. If no column of dst stands for a missing or unknown value, a missing number becomes
+// the mean, and a missing or unknown category becomes zeros. An error names the line, the column and the
+// value.
+func (e *encoder) encode(dst []float64, names, row []string, line int) error {
 	clear(dst)
-	for i, c := range e.Columns {
+	for _, c := range e.Columns {
 		n := c.width()
 		if n == 0 {
 			continue
 		}
-		text, part := row[at[i]], dst[:n]
+		at := slices.Index(names, c.Name)
+		if at < 0 {
+			return fmt.Errorf("no column %q among %q", c.Name, names)
+		}
+		text, part := row[at], dst[:n]
 		dst = dst[n:]
 		switch {
 		case missing(text):
@@ -112,7 +105,31 @@ func (e *encoder) encode(dst []float64, at []int, row []string, line int) error 
 	return nil
 }
 
-// number returns the number in a value, or its logarithm.
+// becomes describes the columns of points for c.
+func (c column) becomes() string {
+	var text string
+	switch c.Kind {
+	case isNumber:
+		name := "x"
+		if c.Log {
+			name = "log x"
+		}
+		text = fmt.Sprintf("(%s − %.4g)/%.4g", name, c.Mean, c.Deviation)
+	case isCategory:
+		text = fmt.Sprintf("%d × 0/1", len(c.Categories))
+	default:
+		return "left out"
+	}
+	if c.Other {
+		text += ", other"
+	}
+	if c.Missing {
+		text += ", missing"
+	}
+	return text
+}
+
+// number returns the number in a text, or its logarithm.
 func (c column) number(text string, line int) (float64, error) {
 	v, ok := number(text)
 	if !ok {
@@ -127,7 +144,7 @@ func (c column) number(text string, line int) (float64, error) {
 	return math.Log(v), nil
 }
 
-// encoding learns how to encode a table from the rows of train alone.
+// encoding learns the encoding of a table from the rows of train.
 func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) {
 	for _, name := range slices.Concat(s.category, s.skip, s.log) {
 		if name == s.target || !slices.Contains(t.names, name) {
@@ -156,8 +173,8 @@ func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) 
 	return e, nil
 }
 
-// learn finds the kind of column j of a table and what its kind needs. category says that numbers
-// are categories.
+// learn determines the kind and the other fields of column j of a table. If category is true, numbers are
+// categories.
 func (c *column) learn(t *frame, j int, train []int, category bool) error {
 	counts := make(map[string]int)
 	for _, i := range train {
@@ -202,7 +219,7 @@ func (c *column) learn(t *frame, j int, train []int, category bool) error {
 
 func (c *column) learnNumber(t *frame, j int, train []int) error {
 	var values []float64
-	for _, i := range slices.Sorted(slices.Values(train)) { // the error is of the first line
+	for _, i := range slices.Sorted(slices.Values(train)) { // so that an error names the first line
 		if text := t.rows[i][j]; !missing(text) {
 			v, err := c.number(text, t.lines[i])
 			if err != nil {

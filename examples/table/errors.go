@@ -2,80 +2,79 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
-// band is the number of standard deviations on either side of 90 % of a normal law.
+// band is the number of standard deviations between the mean and the ends of an interval of probability
+// 90 % under a normal distribution.
 const band = 1.645
 
-// heldOut has the errors of a model at rows that it has not seen.
+// heldOut has the errors of a model at held-out rows.
 type heldOut struct {
-	rmse, err float64 // root mean square and its standard error
+	rmse, err float64 // root mean square error and its standard error
 	inside    float64 // share of the rows within the bands of 90 %
 	width     float64 // mean width of the bands
 }
 
-// reportErrors prints errors at the rows held out.
-func (d *data) reportErrors(w io.Writer, all []*family) error {
-	y := d.test.Y
-	fmt.Fprintf(w, "\nAt the %d rows held out, for the best of each kind by folds. Right bands hold 90.0 ± %.1f %%:\n\n",
-		y.Rows, 100*math.Sqrt(0.9*0.1/float64(y.Rows)))
+// errorsTable returns the table of errors at held-out rows.
+func (d *data) errorsTable(all []candidate) *table.Table {
 	t := table.New(1, "model", "D", "RMSE", "in 90 % bands", "width of bands")
-	row := func(name, width string, mean, sd dense.Matrix[float64]) {
-		h := compare(y, mean, sd)
+	row := func(name, width string, h heldOut) {
 		t.Row(name, width, fmt.Sprintf("%.2f ± %.2f", h.rmse, h.err), fmt.Sprintf("%.1f %%", 100*h.inside), fmt.Sprintf("%.1f", h.width))
 	}
-	mean, sd := d.spread()
-	row("mean", "", mean, sd)
-	served, _ := first(all, byFolds)
-	for _, f := range all {
-		name := f.name
-		if f == served {
+	row("mean", "", d.ofMean())
+	for i, c := range all {
+		if c.model == nil {
+			continue
+		}
+		name := c.family
+		if i == best(all, byFolds) {
 			name += ", served"
 		}
-		_, width := f.maps[f.chosen].Dims()
-		mean, sd = f.model.Predict(d.test.X)
-		row(name, strconv.Itoa(width), mean, sd)
+		_, width := c.phi.Dims()
+		row(name, strconv.Itoa(width), d.of(c))
 	}
-	return t.Fprint(w)
+	return t
 }
 
-// spread returns the mean and the standard deviation of the targets, for each row held out.
-func (d *data) spread() (mean, sd dense.Matrix[float64]) {
-	mean, sd = dense.New[float64](d.test.Y.Rows, 1), dense.New[float64](d.test.Y.Rows, 1)
-	m, s := stat.MeanStdDev(d.train.Y.Data, nil)
-	for i := range mean.Data {
-		mean.Data[i], sd.Data[i] = m, s
-	}
-	return mean, sd
+// of returns the errors of a candidate.
+func (d *data) of(c candidate) heldOut {
+	mean, sd := c.model.Predict(d.test.X)
+	return compare(d.test.Y.Data, mean.Data, sd.Data)
 }
 
-// compare returns the errors of means and standard deviations (n×1) of targets y. The standard
-// error of the root mean square is that of the mean square over twice the root.
-func compare(y, mean, sd dense.Matrix[float64]) heldOut {
+// ofMean returns the errors of the mean and the standard deviation of the targets.
+func (d *data) ofMean() heldOut {
+	mean, sd := stat.MeanStdDev(d.train.Y.Data, nil)
+	n := d.test.Y.Rows
+	return compare(d.test.Y.Data, slices.Repeat([]float64{mean}, n), slices.Repeat([]float64{sd}, n))
+}
+
+// compare returns the errors of means and standard deviations for the targets y. The standard error of the
+// root mean square is the standard error of the mean square divided by twice the root.
+func compare(y, mean, sd []float64) heldOut {
 	var h heldOut
-	n := float64(y.Rows)
-	squares := make([]float64, y.Rows)
-	for i := range squares {
-		e := y.At(i, 0) - mean.At(i, 0)
+	n := float64(len(y))
+	squares := make([]float64, len(y))
+	for i, v := range y {
+		e := v - mean[i]
 		squares[i] = e * e
-		if math.Abs(e) <= band*sd.At(i, 0) {
+		if math.Abs(e) <= band*sd[i] {
 			h.inside++
 		}
-		h.width += 2 * band * sd.At(i, 0)
+		h.width += 2 * band * sd[i]
 	}
 	h.inside, h.width = h.inside/n, h.width/n
-	square, spread := stat.PopMeanStdDev(squares, nil)
+	square, deviation := stat.PopMeanStdDev(squares, nil)
 	h.rmse = math.Sqrt(square)
 	if h.rmse > 0 {
-		h.err = spread / math.Sqrt(n) / (2 * h.rmse)
+		h.err = deviation / math.Sqrt(n) / (2 * h.rmse)
 	}
 	return h
 }

@@ -30,11 +30,8 @@ func learnt(t *testing.T, s settings, names string, n int, row func(i int) strin
 	require.NoError(t, err)
 	all, err := choose(t.Context(), d.train, s.features, src)
 	require.NoError(t, err)
-	best, at := first(all, byFolds)
-	m, sd := best.model.Predict(d.test.X)
-	served = compare(d.test.Y, m, sd)
-	m, sd = d.spread()
-	return served, compare(d.test.Y, m, sd), best.trials[byFolds][at].Score, d
+	c := all[best(all, byFolds)]
+	return d.of(c), d.ofMean(), c.folds, d
 }
 
 // Rows of a random walk tell their neighbours, but not what comes. Neither the bands nor the folds
@@ -93,7 +90,7 @@ func TestNoiseStaysNoise(t *testing.T) {
 
 	all, err := propose(t.Context(), d.train, []int{128}, rand.NewPCG(5, 6))
 	require.NoError(t, err)
-	leak, err := ridge.Choose(t.Context(), []rff.Map[float64]{all[2].maps[0]}, d.train, ridge.ChooseOptions{By: ridge.Folds})
+	leak, err := ridge.Choose(t.Context(), []rff.Map[float64]{all[len(all)-1].phi}, d.train, ridge.ChooseOptions{By: ridge.Folds})
 	require.NoError(t, err)
 	t.Logf("with the leak: folds %.3g", leak.Trials[0].Score)
 	assert.Less(t, leak.Trials[0].Score, 0.8)

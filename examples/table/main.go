@@ -1,8 +1,8 @@
-// Table goes from a table as it comes, with text, categories and missing values, to a served model.
+// Table learns a column of a table with text, categories and missing values, and serves the model.
 //
-// It reads a CSV file, finds the kinds of its columns, turns rows into numbers, chooses a map and
-// its number of features by evidence and by folds, tells the errors at rows that were held out,
-// writes the model with the encoding of the columns, reads both back and predicts one raw row.
+// It reads a CSV file, determines the kinds of its columns, and encodes rows as points. It chooses a map and
+// its number of features by the evidence and by folds, and prints the errors at held-out rows. Then it writes
+// the model and the encoding of the columns, reads both, and predicts a raw row.
 package main
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"strconv"
@@ -88,7 +89,7 @@ func run(args []string, stdout io.Writer) error {
 	return s.learn(stdout, folder)
 }
 
-// learn goes from the file to a prediction.
+// learn runs all steps from the file to the prediction.
 func (s settings) learn(stdout io.Writer, folder string) error {
 	ctx, src := context.Background(), rand.NewPCG(s.seed, 0)
 	if s.data == "" {
@@ -105,27 +106,36 @@ func (s settings) learn(stdout io.Writer, folder string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.data, err)
 	}
-	if err := d.report(stdout); err != nil {
+	fmt.Fprintf(stdout, "%d rows to learn %s from, %d held out", len(d.seen), s.target, len(d.heldOut))
+	if d.untold > 0 {
+		fmt.Fprintf(stdout, ", %d left out that have none", d.untold)
+	}
+	fmt.Fprintf(stdout, "; %d columns of points:\n\n", d.encoder.width())
+	if err := d.columnsTable().Fprint(stdout); err != nil {
 		return err
 	}
+
 	all, err := choose(ctx, d.train, s.features, src)
 	if err != nil {
 		return err
 	}
-	if err := reportMaps(stdout, all); err != nil {
+	fmt.Fprint(stdout, "\nMaps, with the best by each criterion marked:\n\n")
+	if err := mapsTable(all).Fprint(stdout); err != nil {
 		return err
 	}
-	if err := d.reportErrors(stdout, all); err != nil {
+	fmt.Fprintf(stdout, "\nAt the %d rows held out, for the best of each kind by folds. Right bands hold 90.0 ± %.1f %%:\n\n",
+		len(d.heldOut), 100*math.Sqrt(0.9*0.1/float64(len(d.heldOut))))
+	if err := d.errorsTable(all).Fprint(stdout); err != nil {
 		return err
 	}
-	best, _ := first(all, byFolds)
-	if err := writeModel(ctx, folder, best.model, d.encoder); err != nil {
+
+	if err := writeModel(ctx, folder, all[best(all, byFolds)].model, d.encoder); err != nil {
 		return err
 	}
 	return d.serve(stdout, folder, s)
 }
 
-// wantFeatures says what parseFeatures reads: 16 numbers of features take seconds each.
+// wantFeatures describes the text that parseFeatures accepts. 16 numbers of features take seconds each.
 const wantFeatures = "at most 16 even numbers from 2 to 2048 with commas between them"
 
 func (s *settings) parseFeatures(text string) error {
@@ -140,7 +150,7 @@ func (s *settings) parseFeatures(text string) error {
 	return nil
 }
 
-// list returns what parses names with commas between them into dst.
+// list returns a function that appends the names in a text, separated by commas, to dst.
 func list(dst *[]string) func(text string) error {
 	return func(text string) error {
 		for name := range strings.SplitSeq(text, ",") {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
@@ -61,21 +60,17 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 	require.NoError(t, err)
 	all, err := choose(t.Context(), d.train, []int{64}, src)
 	require.NoError(t, err)
-	errorsOf := func(f *family) heldOut {
-		mean, sd := f.model.Predict(d.test.X)
-		return compare(d.test.Y, mean, sd)
-	}
-	best, _ := first(all, byFolds)
-	served, linear := errorsOf(best), errorsOf(all[0])
+	chosen := all[best(all, byFolds)]
+	served, linear := d.of(chosen), d.of(all[0])
 	t.Logf("served %.3g, linear %.3g", served, linear)
 	assert.Less(t, served.rmse, 0.9*linear.rmse)
 	assert.Less(t, served.rmse, 1.8*noise, "what is missing costs some")
 	assert.InDelta(t, 0.9, served.inside, 0.06)
 
-	require.NoError(t, writeModel(t.Context(), dir, best.model, d.encoder))
+	require.NoError(t, writeModel(t.Context(), dir, chosen.model, d.encoder))
 	s, err := readModel(dir)
 	require.NoError(t, err)
-	mean, sd := best.model.Predict(d.test.X)
+	mean, sd := chosen.model.Predict(d.test.X)
 	for i, r := range d.heldOut[:50] {
 		got, dev, err := s.predict(strings.Join(table.names, ",") + "\n" + strings.Join(table.rows[r], ","))
 		require.NoError(t, err)
@@ -88,18 +83,16 @@ func TestErrorsComeNearTheNoise(t *testing.T) {
 func TestCompare(t *testing.T) {
 	const n = 20_000
 	rng := rand.New(rand.NewPCG(1, 2))
-	y, mean, sd := dense.New[float64](n, 1), dense.New[float64](n, 1), dense.New[float64](n, 1)
+	y, mean, sd := make([]float64, n), make([]float64, n), make([]float64, n)
 	for i := range n {
-		y.Set(i, 0, 5+rng.NormFloat64())
-		mean.Set(i, 0, 5)
-		sd.Set(i, 0, 1)
+		y[i], mean[i], sd[i] = 5+rng.NormFloat64(), 5, 1
 	}
 	h := compare(y, mean, sd)
 	assert.InDelta(t, 1/math.Sqrt(2*n), h.err, 4e-4)
 	assert.InDelta(t, 1, h.rmse, 4*h.err)
 	assert.InDelta(t, 0.9, h.inside, 4*math.Sqrt(0.09/n))
 	assert.InDelta(t, 2*band, h.width, 1e-9)
-	assert.Equal(t, heldOut{inside: 1}, compare(y, y, dense.New[float64](n, 1)), "no error at all")
+	assert.Equal(t, heldOut{inside: 1}, compare(y, y, make([]float64, n)), "no error at all")
 }
 
 // What stands in rows that are held out changes neither the encoding nor the points of other rows.
@@ -146,8 +139,7 @@ func TestPoints(t *testing.T) {
 		kinds[c.Name] = c.Kind
 	}
 	assert.Equal(t, map[string]string{"id": isText, "size": isNumber, "kind": isCategory}, kinds)
-	at, err := e.places([]string{"kind", "size"})
-	require.NoError(t, err, "neither the text nor the target is needed")
+	names := []string{"kind", "size"} // without the text and the target
 	x := make([]float64, 6)
 	for row, want := range map[[2]string][]float64{
 		{"a", ""}:     {0, 1, 1, 0, 0, 0},
@@ -157,14 +149,13 @@ func TestPoints(t *testing.T) {
 		{"", "null"}:  {0, 1, 0, 0, 0, 1},
 	} {
 		x[0] = 7 // is written over
-		require.NoError(t, e.encode(x, at, row[:], 2))
+		require.NoError(t, e.encode(x, names, row[:], 2))
 		assert.Equal(t, want, x, row)
 	}
-	require.NoError(t, e.encode(x, at, []string{"a", "9"}, 2))
+	require.NoError(t, e.encode(x, names, []string{"a", "9"}, 2))
 	assert.NotZero(t, x[0])
-	assert.EqualError(t, e.encode(x, at, []string{"a", "many"}, 2), `line 2, column "size": "many" is not a finite number, as most are there (-category or -skip?)`)
-	_, err = e.places([]string{"kind"})
-	assert.EqualError(t, err, `no column "size" among ["kind"]`)
+	assert.EqualError(t, e.encode(x, names, []string{"a", "many"}, 2), `line 2, column "size": "many" is not a finite number, as most are there (-category or -skip?)`)
+	assert.EqualError(t, e.encode(x, names[:1], []string{"a"}, 2), `no column "size" among ["kind"]`)
 }
 
 // Columns that say nothing are left out; a column that is only there or not says that.
@@ -183,9 +174,7 @@ func TestColumnsThatDoNotVary(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, e.width())
 	x := make([]float64, 2)
-	at, err := e.places(table.names)
-	require.NoError(t, err)
-	require.NoError(t, e.encode(x, at, table.rows[1], 3))
+	require.NoError(t, e.encode(x, table.names, table.rows[1], 3))
 	assert.Equal(t, []float64{0, 1}, x)
 	_, err = settings{target: "y"}.encoding(table, 7, rows)
 	assert.ErrorContains(t, err, `column "huge": numbers from 0 to 2.9e+307 have no deviation in float64`)

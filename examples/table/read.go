@@ -14,11 +14,11 @@ import (
 	"unicode/utf8"
 )
 
-// frame is a table as it is in the file.
+// frame has the texts of a table.
 type frame struct {
 	names []string
 	rows  [][]string
-	lines []int // of the rows in the file, from 1 on
+	lines []int // line numbers of the rows in the file
 }
 
 // readTable reads a CSV file whose first line has names. An error names the file and the line.
@@ -37,7 +37,7 @@ func readTable(path string) (*frame, error) {
 
 func parseTable(from io.Reader) (*frame, error) {
 	data := bufio.NewReader(from)
-	const mark = "\ufeff" // some programs begin files in UTF-8 with it
+	const mark = "\ufeff" // byte order mark at the beginning of some UTF-8 files
 	if first, _ := data.Peek(len(mark)); string(first) == mark {
 		_, _ = data.Discard(len(mark))
 	}
@@ -74,18 +74,18 @@ func parseTable(from io.Reader) (*frame, error) {
 	}
 }
 
-// missing reports whether a value is not there.
+// missing reports whether a text stands for a missing value.
 func missing(text string) bool {
 	return slices.Contains([]string{"", "na", "n/a", "nan", "null", "?"}, strings.ToLower(text))
 }
 
-// number returns the value of a text that is a finite decimal number.
+// number converts a text to a finite number, and reports whether it is a decimal number.
 func number(text string) (float64, bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) && !strings.ContainsAny(text, "_xX")
 }
 
-// wrong is the error of a value.
+// wrong returns the error of an invalid value.
 func wrong(line int, name, text, want string) error {
 	return fmt.Errorf("line %d, column %q: %.40q is not %s", line, name, text, want)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Files of a served model.
+// Names of the files of a served model.
 const (
 	modelFile   = "model.safetensors"
 	columnsFile = "columns.json"
@@ -48,7 +48,7 @@ type service struct {
 	encoder   *encoder
 }
 
-// readModel reads what writeModel wrote.
+// readModel reads the files of writeModel.
 func readModel(folder string) (*service, error) {
 	text, err := os.ReadFile(filepath.Join(folder, columnsFile))
 	if err != nil {
@@ -78,8 +78,8 @@ func readModel(folder string) (*service, error) {
 	return s, nil
 }
 
-// predict returns the mean and the standard deviation of the target of the first row of a CSV text
-// whose first line has names. The target need not be there.
+// predict returns the mean and the standard deviation of the target of the first row of a CSV text whose
+// first line has names. The text need not have the target.
 func (s *service) predict(text string) (mean, sd float64, err error) {
 	t, err := parseTable(strings.NewReader(text))
 	if err != nil {
@@ -88,19 +88,15 @@ func (s *service) predict(text string) (mean, sd float64, err error) {
 	if len(t.rows) == 0 {
 		return 0, 0, errors.New("no row to predict")
 	}
-	at, err := s.encoder.places(t.names)
-	if err != nil {
-		return 0, 0, err
-	}
 	x := make([]float64, s.encoder.width())
-	if err := s.encoder.encode(x, at, t.rows[0], t.lines[0]); err != nil {
+	if err := s.encoder.encode(x, t.names, t.rows[0], t.lines[0]); err != nil {
 		return 0, 0, err
 	}
 	m, d := s.predictor.Predict(nil, nil, x)
 	return m[0], d[0], nil
 }
 
-// serve reads the model back and predicts the row of the flags, or the first row held out.
+// serve reads the model and predicts the row of the flags, or the first held-out row.
 func (d *data) serve(w io.Writer, folder string, flags settings) error {
 	s, err := readModel(folder)
 	if err != nil {
@@ -110,7 +106,7 @@ func (d *data) serve(w io.Writer, folder string, flags settings) error {
 	without := func(row []string) string {
 		var b strings.Builder
 		c := csv.NewWriter(&b)
-		_ = c.Write(slices.Delete(slices.Clone(row), target, target+1)) // a builder takes all
+		_ = c.Write(slices.Delete(slices.Clone(row), target, target+1))
 		c.Flush()
 		return b.String()
 	}
