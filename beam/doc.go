@@ -19,10 +19,7 @@
 // The pipeline contains the file of the feature map once for each step that uses it. Elements do not
 // contain it. rff.Write must support the map.
 //
-// An accumulator of sums has about D² numbers, and one worker merges all accumulators. With Fanout, a
-// combine for each of some keys of bundles and a combine of their results form a tree of two levels.
-// All blocks of a bundle have one key, because a bundle with several keys would leave several
-// accumulators. Beam's SDK for Go has no fan-out of hot keys.
+// An accumulator of sums has about D² numbers, and one worker merges all accumulators.
 //
 // A trigger that counts elements disables combiner lifting. A bounded PCollection in the global window,
 // as the readers return, has no trigger.

@@ -24,8 +24,6 @@ func registerFit[T dense.Float]() {
 	beam.RegisterType(reflect.TypeFor[components.Model[T]]())
 	register.Combiner3[sums[T], ridge.Block[T], *ridge.Model[T]](&fitFn[T]{})
 	register.Combiner2[sums[T], ridge.Block[T]](&sumFn[T]{})
-	register.Combiner3[sums[T], sums[T], *ridge.Model[T]](&fitSumsFn[T]{})
-	register.Combiner1[sums[T]](&mergeFn[T]{})
 	beam.RegisterDoFn(reflect.TypeFor[componentsFn[T]]())
 }
 
@@ -34,20 +32,17 @@ type Ridge[T dense.Float] struct {
 	Map     rff.Map[T]    // of the features; rff.Write must support it
 	Outputs int           // p, the number of targets of a row; 0 for 1
 	Options ridge.Options // of the fit
-	Fanout  int           // number of groups of bundles that are merged separately; 0 for 1
 }
 
 // FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T]. It
 // returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
 //
 // Each bundle of blocks leaves one ridge.Sums. The runner moves 4·D² + 8·D·p bytes per bundle, for any
-// number of rows. One worker merges the sums and fits. A Fanout F divides the bundles into F groups by a
-// checksum of their first block. F workers merge one group each, and one worker merges F sums. Of S
-// bundles a worker then merges about S/F or F, and F more accumulators travel. The model is the model of
-// ridge.Sum and Fit on one machine, except for the rounding of sums in another order.
+// number of rows. One worker merges the sums and fits. The model is the model of ridge.Sum and Fit on one
+// machine, except for the rounding of sums in another order.
 //
 // The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
-// fitted. FitRidge panics for a map that cannot be written, negative numbers, and blocks of another
+// fitted. FitRidge panics for a map that cannot be written, negative Outputs, and blocks of another
 // type.
 func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitRidge")
@@ -55,10 +50,7 @@ func FitRidge[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Ridge[T
 	if err != nil {
 		panic(err)
 	}
-	if spec.Fanout <= 1 {
-		return beam.Combine(s, &fitFn[T]{f}, blocks)
-	}
-	return beam.Combine(s, &fitSumsFn[T]{f}, sumGroups(s, f, spread[T](s, blocks, spec.Fanout)))
+	return beam.Combine(s, &fitFn[T]{f}, blocks)
 }
 
 // Components has the parameters of FitComponents.
@@ -66,7 +58,6 @@ type Components[T dense.Float] struct {
 	Map        rff.Map[T] // of the features, such as rff.Identity for the points; rff.Write must support it
 	Components int        // number of components
 	Whiten     bool       // whether components have variance 1
-	Fanout     int        // as in Ridge
 }
 
 // FitComponents finds principal components of the features of all rows of blocks, as
@@ -74,23 +65,12 @@ type Components[T dense.Float] struct {
 // *components.Model[T]. Costs, errors and panics are as for FitRidge.
 func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitComponents")
-	f, err := newSummer(Ridge[T]{Map: spec.Map, Fanout: spec.Fanout})
+	f, err := newSummer(Ridge[T]{Map: spec.Map})
 	if err != nil {
 		panic(err)
 	}
 	f.Outputs = 0
-	var total beam.PCollection
-	if spec.Fanout <= 1 {
-		total = beam.Combine(s, &sumFn[T]{f}, blocks)
-	} else {
-		total = beam.Combine(s, &mergeFn[T]{f}, sumGroups(s, f, spread[T](s, blocks, spec.Fanout)))
-	}
-	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, total)
-}
-
-// sumGroups returns the sums of the blocks of each key.
-func sumGroups[T dense.Float](s beam.Scope, f summer[T], keyed beam.PCollection) beam.PCollection {
-	return beam.DropKey(s, beam.CombinePerKey(s, &sumFn[T]{f}, keyed))
+	return beam.ParDo(s, &componentsFn[T]{f, spec.Components, spec.Whiten}, beam.Combine(s, &sumFn[T]{f}, blocks))
 }
 
 // summer makes sums. Beam stores the exported fields in the pipeline.
@@ -103,8 +83,8 @@ type summer[T dense.Float] struct {
 }
 
 func newSummer[T dense.Float](spec Ridge[T]) (f summer[T], err error) {
-	if spec.Outputs < 0 || spec.Fanout < 0 {
-		return f, fmt.Errorf("beamfeat: Outputs = %d and Fanout = %d, want at least 0", spec.Outputs, spec.Fanout)
+	if spec.Outputs < 0 {
+		return f, fmt.Errorf("beamfeat: Outputs = %d, want at least 0", spec.Outputs)
 	}
 	file, err := writeMap(spec.Map)
 	return summer[T]{Map: file, Outputs: max(spec.Outputs, 1), Options: spec.Options}, err
@@ -157,18 +137,6 @@ type sumFn[T dense.Float] struct{ summer[T] }
 
 func (f *sumFn[T]) AddInput(a sums[T], b ridge.Block[T]) (sums[T], error) { return f.add(a, b) }
 func (f *sumFn[T]) ExtractOutput(a sums[T]) sums[T]                       { return a }
-
-// fitSumsFn is the CombineFn from sums to the model.
-type fitSumsFn[T dense.Float] struct{ summer[T] }
-
-func (f *fitSumsFn[T]) AddInput(a, b sums[T]) (sums[T], error)           { return f.MergeAccumulators(a, b) }
-func (f *fitSumsFn[T]) ExtractOutput(a sums[T]) (*ridge.Model[T], error) { return f.fit(a) }
-
-// mergeFn is the CombineFn from sums to their total.
-type mergeFn[T dense.Float] struct{ summer[T] }
-
-func (f *mergeFn[T]) AddInput(a, b sums[T]) (sums[T], error) { return f.MergeAccumulators(a, b) }
-func (f *mergeFn[T]) ExtractOutput(a sums[T]) sums[T]        { return a }
 
 // componentsFn finds the components of sums.
 type componentsFn[T dense.Float] struct {

@@ -28,6 +28,14 @@ import (
 
 func init() {
 	register.Combiner3[sums[float32], ridge.Block[float32], *ridge.Model[float32]](&countedFn{})
+	beam.RegisterDoFn(reflect.TypeFor[keyFn]())
+}
+
+// keyFn gives blocks one of four keys by their first coordinate.
+type keyFn struct{}
+
+func (keyFn) ProcessElement(b ridge.Block[float32]) (int, ridge.Block[float32]) {
+	return int(b.X.At(0, 0)) % 4, b
 }
 
 // countedFn is fitFn, and counts blocks and accumulators. Accumulators that have travelled are
@@ -98,10 +106,9 @@ func TestCombinerLifting(t *testing.T) {
 // that transform once: the pipeline for m frequencies more grows by those of one map, not of every
 // block.
 func TestPipelineKeepsLifting(t *testing.T) {
-	size := func(m, blocks, fanout int) int {
+	size := func(m, blocks int) int {
 		p, s := beam.NewPipelineWithRoot()
 		spec := testRidge(t, m)
-		spec.Fanout = fanout
 		FitRidge(s, beam.CreateList(s, manyBlocks(blocks)), spec)
 		edges, _, err := p.Build()
 		require.NoError(t, err)
@@ -117,18 +124,16 @@ func TestPipelineKeepsLifting(t *testing.T) {
 			require.NoError(t, proto.Unmarshal(transform.GetSpec().GetPayload(), &payload))
 			assert.Contains(t, pipeline.GetComponents().GetCoders(), payload.GetAccumulatorCoderId())
 		}
-		assert.Equal(t, max(1, fanout), combines)
+		assert.Equal(t, 1, combines)
 		for _, w := range pipeline.GetComponents().GetWindowingStrategies() {
 			assert.NotNil(t, w.GetTrigger().GetDefault())
 		}
 		return proto.Size(pipeline)
 	}
 	const more = 1000 // frequencies of two float32
-	few, many := size(10+more, 2, 0)-size(10, 2, 0), size(10+more, 50, 0)-size(10, 50, 0)
+	few, many := size(10+more, 2)-size(10, 2), size(10+more, 50)-size(10, 50)
 	assert.InDelta(t, few, many, 100)
 	assert.Greater(t, few, more*8)
-	tree := size(10+more, 2, 2) - size(10, 2, 2)
-	assert.InDelta(t, 2*few, tree, 200, "a map for each of two combines")
 }
 
 // TestRegistered: a worker in another process knows functions and types by the names that they are
@@ -138,14 +143,11 @@ func TestRegistered(t *testing.T) {
 	spec := testRidge(t, 4)
 	blocks := beam.Flatten(s, ReadNPY(s, ridge.NPY[float32]{X: "x", Y: "y"}), ReadCSV(s, ridge.CSV[float32]{Path: "z"}))
 	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
-	spec.Fanout = 3
-	WriteModel[float32](s, "model", FitRidge(s, blocks, spec))
 	FitComponents(s, blocks, Components[float32]{Map: spec.Map, Components: 2})
-	FitComponents(s, blocks, Components[float32]{Map: spec.Map, Components: 2, Fanout: 3})
 	UniformLandmarks[float32](s, blocks, 3, 1)
 	attention := Attention[float32]{Map: spec.Map, Values: 1}
 	Attend(s, blocks, blocks, attention)
-	keyed := spread[float32](s, blocks, 3)
+	keyed := beam.ParDo(s, &keyFn{}, blocks)
 	AttendPerKey(s, keyed, keyed, attention)
 	edges, nodes, err := p.Build()
 	require.NoError(t, err)

@@ -110,17 +110,17 @@ func TestFitComponents(t *testing.T) {
 	identity, err := rff.Identity[float64](dim)
 	require.NoError(t, err)
 	features := gaussianMap[float64](t, 8, dim)
-	for fanout, phi := range []rff.Map[float64]{identity, features, identity, features} {
+	for i, phi := range []rff.Map[float64]{identity, features, identity} {
 		sums, err := ridge.NewSums(phi, 0)
 		require.NoError(t, err)
 		for _, b := range blocks {
 			require.NoError(t, sums.Add(b.X, dense.Matrix[float64]{}, b.Weights))
 		}
-		want, err := components.FromSums(t.Context(), sums, 2, fanout == 2)
+		want, err := components.FromSums(t.Context(), sums, 2, i == 2)
 		require.NoError(t, err)
 		p, s := beam.NewPipelineWithRoot()
 		beam.ParDo0(s, &collectComponentsFn{}, beamfeat.FitComponents(s, beam.CreateList(s, blocks),
-			beamfeat.Components[float64]{Map: phi, Components: 2, Whiten: fanout == 2, Fanout: fanout}))
+			beamfeat.Components[float64]{Map: phi, Components: 2, Whiten: i == 2}))
 		_, err = runPipeline(p)
 		require.NoError(t, err)
 		assert.Equal(t, want.String(), collectedModel.String())

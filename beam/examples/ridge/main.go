@@ -23,8 +23,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -51,22 +49,13 @@ const (
 
 func main() {
 	var o options
-	whole{}.IntVar(&o.rows, "rows", 100_000, 1, 1_000_000_000, "rows in all")
-	whole{}.IntVar(&o.shards, "shards", 20, 1, 1000, "files of rows")
-	whole{}.IntVar(&o.features, "features", 512, 2, 8192, "random features")
+	flag.IntVar(&o.rows, "rows", 100_000, "rows in all")
+	flag.IntVar(&o.shards, "shards", 20, "files of rows, at most 1000")
+	flag.IntVar(&o.features, "features", 512, "random features, from 2 to 8192")
 	flag.StringVar(&o.dir, "dir", "", "folder of the shards and of the model; a temporary one if empty")
 	verbose := flag.Bool("verbose", false, "print what the runner logs")
-	// An error is one line.
-	flag.CommandLine.Init("ridge", flag.ContinueOnError)
-	flag.CommandLine.SetOutput(io.Discard)
-	switch err := flag.CommandLine.Parse(os.Args[1:]); {
-	case errors.Is(err, flag.ErrHelp):
-		flag.CommandLine.SetOutput(os.Stdout)
-		flag.PrintDefaults()
-		return
-	case err != nil:
-		end(1, err)
-	case flag.NArg() > 0:
+	flag.Parse()
+	if flag.NArg() > 0 {
 		end(1, fmt.Errorf("unexpected argument %q", flag.Arg(0)))
 	}
 	beam.Init()
@@ -85,21 +74,6 @@ func end(status int, err error) {
 	os.Exit(status)
 }
 
-// whole declares flags of whole numbers.
-type whole struct{}
-
-// IntVar declares a flag of whole numbers from low to high.
-func (whole) IntVar(p *int, name string, value, low, high int, usage string) {
-	*p = value
-	want := fmt.Sprintf("a whole `number` from %d to %d", low, high)
-	flag.Func(name, fmt.Sprintf("%s: %s (default %d)", usage, want, value), func(text string) (err error) {
-		if *p, err = strconv.Atoi(text); err != nil || *p < low || *p > high {
-			return errors.New("want " + strings.ReplaceAll(want, "`", ""))
-		}
-		return nil
-	})
-}
-
 // options are the flags.
 type options struct {
 	rows, shards, features int
@@ -109,8 +83,9 @@ type options struct {
 // run writes missing shards, fits both models and prints the figures.
 func run(ctx context.Context, o options, out io.Writer) (err error) {
 	// makeShards holds a shard in memory, 100 bytes a row.
-	if o.rows < o.shards || o.rows/o.shards > mostRows || o.features < 2 {
-		return fmt.Errorf("-rows %d -shards %d -features %d: want from 1 to %d rows a shard and two features", o.rows, o.shards, o.features, mostRows)
+	if o.shards < 1 || o.shards > 1000 || o.rows < o.shards || o.rows/o.shards > mostRows || o.features < 2 || o.features > 8192 {
+		return fmt.Errorf("-rows %d -shards %d -features %d: want from 1 to %d rows a shard, at most 1000 shards, and from 2 to 8192 features",
+			o.rows, o.shards, o.features, mostRows)
 	}
 	if o.dir == "" {
 		if o.dir, err = os.MkdirTemp("", "randfeat"); err != nil {
