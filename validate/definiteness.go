@@ -16,11 +16,11 @@ type Verdict int
 const (
 	// PositiveDefinite: every eigenvalue is above the tolerance.
 	PositiveDefinite Verdict = iota + 1
-	// PositiveSemidefinite: none is below minus the tolerance, and at least one cannot be told from
-	// zero.
+	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and at least one is within the
+	// tolerance of zero.
 	PositiveSemidefinite
-	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
-	// count as indefinite: no kernel has such a Gram matrix.
+	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices count
+	// as Indefinite, because no kernel has such a Gram matrix.
 	Indefinite
 )
 
@@ -37,15 +37,15 @@ type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
-	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32: an eigenvalue closer
-	// to zero may be rounding.
+	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32. An eigenvalue closer to
+	// zero may come from rounding.
 	Tolerance float64
 	// Rank is the number of eigenvalues with |λ| above Tolerance.
 	Rank int
-	// Witness is a unit vector v whose quadratic form vᵀAv, Form, is negative when the verdict is
-	// Indefinite: the eigenvector of the smallest eigenvalue. Otherwise it is nil and Form is 0.
-	Witness []float64
-	Form    float64
+	// Witness is a unit vector v with vᵀAv < 0 if the verdict is Indefinite: the eigenvector of the
+	// smallest eigenvalue. QuadraticForm is vᵀAv. Otherwise they are nil and 0.
+	Witness       []float64
+	QuadraticForm float64
 }
 
 // String returns the finding in words.
@@ -57,20 +57,20 @@ func (s Spectrum) String() string {
 	text := fmt.Sprintf("%v: eigenvalues from %.3g to %.3g, rank %d of %d (tolerance %.3g)",
 		s.Verdict, s.Eigenvalues[0], s.Eigenvalues[n-1], s.Rank, n, s.Tolerance)
 	if s.Verdict == Indefinite {
-		text += fmt.Sprintf("; witness v with vᵀAv = %.3g", s.Form)
+		text += fmt.Sprintf("; witness v with vᵀAv = %.3g", s.QuadraticForm)
 	}
 	return text
 }
 
-// Definiteness returns the eigenvalues of the symmetric n×n matrix a and what they say about its
-// sign, by gonum's mat.EigenSym in float64, O(n³) time and O(n²) memory. a is only read.
+// Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs, by
+// gonum's mat.EigenSym in float64. It takes O(n³) time and O(n²) memory, and does not change a.
 //
-// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors that rounding the elements of
-// a may cause in its eigenvalues.
+// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors of the eigenvalues from rounding of
+// the elements.
 //
-// It is an error if a is empty or not square, if an element is NaN or infinite, if a differs from
-// its transpose by more than n·ε times its largest element, and if the eigenvalues do not converge.
-// For a smaller difference the eigenvalues of (a + aᵀ)/2 count.
+// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if a differs
+// from its transpose by more than n·ε times its largest element, and if the eigenvalues do not converge.
+// For a smaller difference it returns the eigenvalues of (a + aᵀ)/2.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {
@@ -101,8 +101,8 @@ func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, larges
 	return part, largest
 }
 
-// spectrum classifies a, whose elements are finite; relative is the tolerance in units of the
-// largest |λ|.
+// spectrum returns the spectrum of a, whose elements are finite. relative is the tolerance over the largest
+// |λ|.
 func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
 	n := a.SymmetricDim()
 	var eig mat.EigenSym
@@ -130,7 +130,7 @@ func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
 		var vectors mat.Dense
 		eig.VectorsTo(&vectors)
 		witness := mat.VecDenseCopyOf(vectors.ColView(0))
-		s.Witness, s.Form = witness.RawVector().Data, mat.Inner(witness, a, witness)
+		s.Witness, s.QuadraticForm = witness.RawVector().Data, mat.Inner(witness, a, witness)
 	}
 	return s, nil
 }

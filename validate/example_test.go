@@ -52,7 +52,7 @@ func ExampleDefiniteness() {
 	}
 	v := s.Witness
 	fmt.Println(s.Verdict)
-	fmt.Printf("eigenvalues %.3f, witness ratio %.3f, form %.3f\n", s.Eigenvalues, v[1]/v[0], s.Form)
+	fmt.Printf("eigenvalues %.3f, witness ratio %.3f, form %.3f\n", s.Eigenvalues, v[1]/v[0], s.QuadraticForm)
 	// Output:
 	// indefinite
 	// eigenvalues [-1.000 3.000], witness ratio -1.000, form -1.000

@@ -11,12 +11,12 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Fault is the first requirement of a kernel that a function fails. The zero Fault belongs to a
-// check that ended with an error.
+// Fault is the first property of a kernel that a function lacks. It is zero if CheckKernel returned an
+// error.
 type Fault int
 
 const (
-	// NoFault: on these points the function is a kernel.
+	// NoFault: the function has all properties on the points.
 	NoFault Fault = iota + 1
 	// NotFinite: a value is NaN or infinite.
 	NotFinite
@@ -28,23 +28,23 @@ const (
 
 // KernelCheck is the result of CheckKernel for a function k on n points.
 type KernelCheck struct {
-	// Fault is NoFault, or the first requirement that k fails, or 0 with an error.
+	// Fault is NoFault, or the first property that k lacks, or 0 with an error.
 	Fault Fault
-	// If the fault is NotFinite or NotSymmetric, I and J are the rows of the pair that fails the
-	// requirement, and Value is k(x_I, x_J).
+	// I and J are the rows of a pair that is not finite or not symmetric, and Value is k(x_I, x_J). They
+	// are zero for other faults.
 	I, J  int
 	Value float64
-	// Asymmetry is the largest difference between k(x_i, x_j) and k(x_j, x_i); differences up to
-	// SymmetryTolerance are rounding. Zero if the fault is NotFinite.
+	// Asymmetry has the largest difference between k(x_i, x_j) and k(x_j, x_i). Differences up to
+	// SymmetryTolerance count as rounding. Both are zero if the fault is NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
-	// Spectrum is the spectrum of the Gram matrix. If the fault is NotPositive its witness is
-	// weights c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Zero if the fault is NotFinite or NotSymmetric.
+	// Spectrum is the spectrum of the Gram matrix. If the fault is NotPositive, the witness has weights c
+	// with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Spectrum is zero if the fault is NotFinite or NotSymmetric.
 	Spectrum Spectrum
 }
 
-// OK reports whether the function is a kernel on the points. It is not known to be one where
-// CheckKernel returned an error.
+// OK reports whether the function has all properties of a kernel on the points. It is false with an error
+// of CheckKernel.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
 // String returns the finding in words.
@@ -63,16 +63,15 @@ func (c KernelCheck) String() string {
 	return "not known to be a kernel"
 }
 
-// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether it is finite at every
-// pair, symmetric, and has a positive semi-definite Gram matrix. A fault is proof that k is not a
-// kernel. A check without a fault proves nothing about other points. Choose points like those of
-// your application.
+// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether k is finite at every pair,
+// symmetric, and has a positive semi-definite Gram matrix. A fault is a proof that k is not a kernel. A
+// check without a fault proves nothing about other points, so choose points like the points of your
+// application.
 //
 // CheckKernel evaluates k in float64 at all n² ordered pairs, from several goroutines at once. The
-// eigenvalues take O(n³). Values that differ by no more than (d+8)·ε·max|k| count as symmetric, and
-// eigenvalues down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². It is an error if k is nil or
-// kernels.Check reports one, if there are no points or too many for a memory of n² values, or if
-// the eigenvalues do not converge.
+// eigenvalues take O(n³). Values that differ by at most (d+8)·ε·max|k| count as symmetric, and eigenvalues
+// down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². CheckKernel returns an error for a nil k, an error
+// of kernels.Check, no points or too many for a memory of n² values, and eigenvalues that do not converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")
@@ -88,7 +87,7 @@ func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelChec
 	if err := limit.Memory[float64](n, n); err != nil {
 		return KernelCheck{}, fmt.Errorf("validate: x is %d×%d, for %d×%d values of k: %w", n, x.Cols, n, n, err)
 	}
-	// kernels.Gram computes only one of k(x, y) and k(y, x), which would hide a difference.
+	// kernels.Gram computes only one of k(x, y) and k(y, x), and so would hide a difference.
 	points := dense.Copy(dense.Matrix[float64]{}, x)
 	gram := dense.New[float64](n, n)
 	parallel.Rows(n, 16, func(lo, hi int) {
@@ -102,7 +101,7 @@ func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelChec
 	return checkGram(gram, x.Cols)
 }
 
-// checkGram judges the values of a function at all pairs of n points of R^d.
+// checkGram checks the values of a function at all pairs of n points of R^d.
 func checkGram(gram dense.Matrix[float64], d int) (KernelCheck, error) {
 	var largest float64
 	for i := range gram.Rows {

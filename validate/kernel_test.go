@@ -76,7 +76,7 @@ func TestKernelOnImpostors(t *testing.T) {
 			}
 		}
 		assert.Less(t, form, 0.0, name)
-		assert.InDelta(t, c.Spectrum.Form, form, c.Spectrum.Tolerance, name)
+		assert.InDelta(t, c.Spectrum.QuadraticForm, form, c.Spectrum.Tolerance, name)
 		assert.Contains(t, c.String(), "not a kernel: the Gram matrix is indefinite", name)
 	}
 }
@@ -86,7 +86,7 @@ func TestKernelOnImpostors(t *testing.T) {
 func TestKernelByHand(t *testing.T) {
 	c, err := validate.CheckKernel(function(func(x, y []float64) float64 { return math.Abs(x[0] - y[0]) }), dense.Of(2, 1, []float32{0, 3}))
 	require.NoError(t, err)
-	assert.InDelta(t, -3, c.Spectrum.Form, 1e-14)
+	assert.InDelta(t, -3, c.Spectrum.QuadraticForm, 1e-14)
 	assert.InDelta(t, -0.5, c.Spectrum.Witness[0]*c.Spectrum.Witness[1], 1e-15)
 }
 

@@ -34,17 +34,17 @@ func (p Property) String() string {
 	return fmt.Sprintf("Property(%d)", int(p))
 }
 
-// Linearity is the result of CheckLinear. It holds a counterexample if CheckLinear found one.
+// Linearity is the result of CheckLinear, with a counterexample if there is one.
 type Linearity[T dense.Float] struct {
-	// Trials is the number of random trials that were made; 0 with an error.
+	// Trials is the number of random trials. It is 0 with an error.
 	Trials int
-	// Broken is the property that fails, or 0 if none did. The fields below describe the
-	// counterexample and are zero if there is none.
+	// Broken is the property that fails, or 0. The fields below describe the counterexample. They are
+	// zero if no property fails.
 	Broken Property
 	X, Y   []T // Y is nil for homogeneity
 	C      T   // 0 for additivity
-	// Left and Right are the two sides of the equation, whose coordinate Index differs by
-	// Difference, more than the Tolerance of rounding.
+	// Left and Right are the two sides of the equation. They differ in coordinate Index by Difference,
+	// which is more than Tolerance, the bound of rounding errors.
 	Left, Right []T
 	Index       int
 	Difference  float64
@@ -75,17 +75,16 @@ func (l Linearity[T]) String() string {
 		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
 }
 
-// CheckLinear looks for a counterexample to the linearity of f: R^d → R^r, which maps the rows of x
-// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do. f allocates
-// dst if dst is zero. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y)
-// and f(c·x) = c·f(x); the standard deviation of x and y goes through 1, 2⁻¹⁰ and 2¹⁰, so that
-// small offsets and saturation show too. The sides may differ by 8·(d+8)·ε times the sum of the
-// norms in the equation, with the ε of T, which covers the rounding of any product with a matrix.
+// CheckLinear searches for a counterexample to the linearity of f: R^d → R^r. f maps the rows of x (n×d) to
+// the rows of dst (n×r), as Transform of a map and Project of a projection do, and allocates a zero dst.
+// Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and f(c·x) = c·f(x). The
+// standard deviation of x and y is 1, 2⁻¹⁰ and 2¹⁰ in turn, so that small offsets and saturation show.
+// The sides may differ by 8·(d+8)·ε times the sum of the norms in the equation, with the ε of T. This
+// bounds the rounding error of any product with a matrix.
 //
-// f is called from one goroutine with one row of its own. A value that is NaN or infinite counts
-// against linearity. It is an error if f or src is nil, if d or trials is below 1, if d is too
-// large for memory or trials above 2⁴⁰, or if f returns rows of different lengths or another number
-// of them.
+// CheckLinear calls f from one goroutine with a new row. A value that is NaN or infinite breaks linearity.
+// CheckLinear returns an error for a nil f or src, d or trials below 1, d too large for memory, trials
+// above 2⁴⁰, and an f that returns rows of different lengths or more or fewer rows than one.
 func CheckLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
@@ -146,9 +145,9 @@ func CheckLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], 
 	return Linearity[T]{Trials: trials}, nil
 }
 
-// differs sets Index to the first coordinate at which the sides are further apart than tolerance
-// and reports whether there is one. If values are NaN or infinite, so is the tolerance, and every
-// coordinate differs.
+// differs sets Index to the first coordinate in which the sides differ by more than tolerance, and reports
+// whether there is one. NaN or infinite values make the tolerance NaN or infinite. Then every coordinate
+// differs.
 func (l *Linearity[T]) differs(tolerance float64) bool {
 	for i, v := range l.Left {
 		diff := math.Abs(float64(v) - float64(l.Right[i]))

@@ -64,7 +64,7 @@ func testDefiniteness[T dense.Float](t *testing.T) {
 		assert.InDelta(t, float64(n)*epsilonOf[T]()*largest, s.Tolerance, 1e-14*s.Tolerance, c.name)
 		if c.verdict != validate.Indefinite {
 			assert.Nil(t, s.Witness, c.name)
-			assert.Zero(t, s.Form, c.name)
+			assert.Zero(t, s.QuadraticForm, c.name)
 			continue
 		}
 		require.Len(t, s.Witness, n, c.name)
@@ -76,7 +76,7 @@ func testDefiniteness[T dense.Float](t *testing.T) {
 			}
 		}
 		assert.InDelta(t, 1, length, 1e-14, c.name)
-		assert.InDelta(t, form, s.Form, 1e-14, c.name)
+		assert.InDelta(t, form, s.QuadraticForm, 1e-14, c.name)
 		assert.InDelta(t, c.values[0], form, 1e-14, c.name)
 	}
 }

@@ -12,10 +12,10 @@ import (
 
 // Angle is the pair of rows of a matrix that are farthest from orthogonal.
 type Angle struct {
-	// I < J are the rows, or both 0 if there are fewer than two.
+	// I < J are the rows, or both 0 if there are fewer than two rows.
 	I, J int
-	// Cos is |cos| of the angle between them, the largest of all pairs; 0 means that all are
-	// orthogonal, and NaN comes with an error.
+	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If it is 0, all rows are
+	// orthogonal. It is NaN with an error.
 	Cos float64
 }
 
@@ -30,12 +30,12 @@ func (a Angle) String() string {
 	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
 }
 
-// CheckOrthogonal finds the largest |cos| between two rows of the m×d matrix w, in float64 for both T;
-// its own rounding is at most (d+4)·2⁻⁵². Frequencies with m > d are orthogonal within their blocks
-// of d rows only: pass one block, w.RowRange(0, d).
+// CheckOrthogonal returns the largest |cos| between two rows of the m×d matrix w, in float64. The rounding
+// error of the cosine is at most (d+4)·2⁻⁵². Frequencies with m > d are orthogonal only within blocks of
+// d rows: pass one block, w.RowRange(0, d).
 //
-// A row of zeros has no direction and is an error, as is an element that is NaN or infinite. O(m²d)
-// time by matrix products, O(m·d) memory; w is only read.
+// CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element that is
+// NaN or infinite. It takes O(m²d) time for matrix products and O(m·d) memory, and does not change w.
 func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}

@@ -7,17 +7,17 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Asymmetry is where a matrix A differs most from its transpose.
+// Asymmetry has the pair of elements at which a matrix A differs most from its transpose.
 type Asymmetry struct {
 	// I < J are the indices of the pair, or both 0 if A is symmetric.
 	I, J int
 	// Upper and Lower are A_IJ and A_JI.
 	Upper, Lower float64
-	// Difference is |A_IJ − A_JI|, the largest of all pairs; NaN with an error.
+	// Difference is |A_IJ − A_JI|, the largest of all pairs. It is NaN with an error.
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. It is false if CheckSymmetric returned an error.
+// OK reports whether the matrix is exactly symmetric. It is false with an error of CheckSymmetric.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
 // String returns the finding in words.
@@ -32,9 +32,9 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// CheckSymmetric finds the largest |a_ij − a_ji| of the n×n matrix a and the pair it is at, the first in
-// row order if there are several. An error names an element that is NaN or infinite, and reports a
-// matrix that is not square. The cost is O(n²), and a is only read.
+// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position, the first in row
+// order if there are several. It returns an error for a matrix that is not square, and for an element that
+// is NaN or infinite. It takes O(n²) and does not change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err
@@ -72,6 +72,7 @@ func checkFinite[T dense.Float](name string, a dense.Matrix[T]) error {
 	return nil
 }
 
+// isFinite reports whether v is neither NaN nor infinite.
 func isFinite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // epsilon returns the distance from 1 to the next number of T.

@@ -11,25 +11,24 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns, to print, to write for other programs or to draw (package
-// validate/charts): Measurement and Comparison have one.
+// Table is a result in rows and columns. Measurement and Comparison have a Table. Package validate/charts
+// draws a Table.
 type Table struct {
 	Title   string
 	Columns []Column
-	// Rows have a cell for each column: a string, an int, a float64, or nil where there is no
-	// value.
+	// Each row has a cell for each column: a string, an int, a float64, or nil for no value.
 	Rows [][]any
 }
 
-// Column is the head of a column.
+// Column describes a column.
 type Column struct {
-	// Name is the head in print, Key that in files: lower case, without spaces.
+	// Name is the heading in print. Key is the heading in files, in lower case without spaces.
 	Name, Key string
-	// Format prints numbers, as in package fmt; "" stands for %v.
+	// Format is the format of package fmt for numbers. "" means %v.
 	Format string
 }
 
-// String returns the table in aligned columns under its title, with "—" where there is no value.
+// String returns the title and the table in aligned columns, with "—" for no value.
 func (t Table) String() string {
 	var b strings.Builder
 	if t.Title != "" {
@@ -55,6 +54,7 @@ func (t Table) String() string {
 	return b.String()
 }
 
+// print returns a cell as String prints it.
 func (c Column) print(cell any) string {
 	switch v := cell.(type) {
 	case nil:
@@ -68,9 +68,9 @@ func (c Column) print(cell any) string {
 	return fmt.Sprintf(c.Format, cell)
 }
 
-// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the
-// rows, numbers with all their digits and nothing where there is no value. It returns an error if a
-// row does not have a cell for each column, and the error of w.
+// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the rows,
+// with all digits of numbers and an empty field for no value. It returns an error if a row does not have a
+// cell for each column, and the error of w.
 func (t Table) WriteCSV(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (t Table) WriteCSV(w io.Writer) error {
 	for i, c := range t.Columns {
 		record[i] = c.Key
 	}
-	// The writer keeps its first error for Error.
+	// Error returns the first error of the writer.
 	_ = out.Write(record)
 	for _, row := range t.Rows {
 		for i, cell := range row {
@@ -98,6 +98,7 @@ func (t Table) WriteCSV(w io.Writer) error {
 	return nil
 }
 
+// digits returns a cell as WriteCSV writes it.
 func digits(cell any) string {
 	switch v := cell.(type) {
 	case nil:
@@ -108,9 +109,8 @@ func digits(cell any) string {
 	return fmt.Sprint(cell)
 }
 
-// Numbers returns the cells of the column with that key, NaN where there is no value. It returns an
-// error if there is no such column, if a cell is not a number, or if a row does not have a cell for
-// each column.
+// Numbers returns the cells of the column with a key, with NaN for no value. It returns an error if there is
+// no such column, if a cell is not a number, or if a row does not have a cell for each column.
 func (t Table) Numbers(key string) ([]float64, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -132,8 +132,8 @@ func (t Table) Numbers(key string) ([]float64, error) {
 	return numbers, nil
 }
 
-// Names returns the cells of the column with that key as they are printed. It returns an error if
-// there is no such column or if a row does not have a cell for each column.
+// Names returns the cells of the column with a key as String prints them. It returns an error if there is
+// no such column, or if a row does not have a cell for each column.
 func (t Table) Names(key string) ([]string, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -146,6 +146,7 @@ func (t Table) Names(key string) ([]string, error) {
 	return names, nil
 }
 
+// column returns the index of the column with a key.
 func (t Table) column(key string) (int, error) {
 	if err := t.check(); err != nil {
 		return 0, err

@@ -11,17 +11,17 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Prediction is the exact mean and error of an estimate.
+// Prediction is the exact mean and mean squared error of an estimate.
 type Prediction struct {
-	// Mean is the exact mean of the estimate over draws of the frequencies, the kernel where the
-	// map is unbiased; NaN if no law is known.
+	// Mean is the exact mean of the estimate over draws of the frequencies. It is the kernel if the map
+	// is unbiased, and NaN if no law is known.
 	Mean float64
 
-	// MSE is the exact mean squared error over draws of the frequencies, against the kernel that
-	// the map names or, if it names none, against Mean; NaN if no law is known.
+	// MSE is the exact mean squared error over draws of the frequencies, against the kernel of the map, or
+	// against Mean if the map names no kernel. It is NaN if no law is known.
 	MSE float64
 
-	// Law names the features, the frequencies and the source of the law; "" if none is known.
+	// Law names the features, the frequencies and the source of the law. It is "" if no law is known.
 	Law string
 }
 
@@ -33,50 +33,48 @@ func (p Prediction) String() string {
 	return fmt.Sprintf("%.6g: %s", p.MSE, p.Law)
 }
 
-// Theory returns the exact mean squared error, over draws of the frequencies, of the estimate
-// φ(x)ᵀψ(y) of the kernel at one pair of points, for the map φ = m and ψ = rff.Keys(m), with
-// frequencies of the law of w. A nil w stands for the frequencies of m. Only the law and the number
-// of the frequencies in w matter, not their values, and not the number of frequencies in m.
+// Theory returns the exact mean squared error of the estimate φ(x)ᵀψ(y) of the kernel at one pair of
+// points, over draws of the frequencies, for φ = m and ψ = rff.Keys(m). The frequencies have the law of
+// w, or of the frequencies of m if w is nil. Theory reads only the law and the number of the frequencies in
+// w, neither their values nor the number of frequencies in m.
 //
-// Laws are known for maps of your own that are rff.Lawful, over their own frequencies (w is nil), and for
-// maps that this module makes, over frequencies that package orf draws:
+// Theory knows laws for your maps that implement rff.Lawful, over their own frequencies (w is nil). It
+// knows laws for maps of package rff over frequencies of package orf:
 //
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF and
 //     ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
 //   - Angular: iid and Haar orthogonal rows;
 //   - ArcCosine: iid rows, also of fixed length, and for order 0 Haar orthogonal rows;
 //   - SDERF, SoftmaxHybrid, Matern and Generalised without ε: iid rows;
-//   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw weights
-//     of their own: w does not matter;
-//   - DotProduct: all kinds but quasi-Monte-Carlo points;
+//   - Laplacian, PolynomialSketch, Maclaurin, TensorSketch and SkewedChiSquare, which draw their own
+//     weights: w has no effect;
+//   - DotProduct: all kinds except quasi-Monte-Carlo points;
 //   - maps of New, with any functions h and f: iid rows;
-//   - Centred, Compose and Homogeneous: as the map inside, whose law they have at centred points, at
-//     affine images and at directions.
+//   - Centred and Compose: the law of the inner map at centred points and at affine images.
 //
-// Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for
-// DotProduct alone. No law is known for other combinations. The MSE is NaN then, and Law is "". Fixed
-// lengths make estimates biased, but for the dot product, the angular kernel and the arc-cosine kernels
-// of order 0 and 1. Mean is not the kernel then, and the MSE has the square of the bias.
+// Products of Hadamard factors or of Givens rotations are only nearly Haar, and have a law for DotProduct
+// alone. Theory knows no law for other combinations: MSE is NaN and Law is "". Fixed lengths make
+// estimates biased, except for the dot product, the angular kernel and the arc-cosine kernels of order 0
+// and 1. For a biased estimate Mean is not the kernel, and MSE contains the square of the bias.
 //
-// Each law is exact for finite d and m, parts of blocks included. It is a closed form, or a
-// hypergeometric series summed until the rest is below 2⁻⁶⁰ of the sum. The terms do not cancel, so
-// that errors keep 10 digits and more, also for points that are close together or opposite. The
-// exceptions are Angular, whose quadrature has an error below 1e-12, and points that Compose brings
-// close together. For all points the cost is O(d) operations and O(√d) terms of a series, O(d²) for
-// SADERF and ADERF, and for fixed lengths a number of terms that grows with √d·‖x ± y‖ but stays
-// below some d². An error is +Inf or 0 if it is beyond the range of float64. For finite points it is
-// NaN only if the kernel has no value.
+// Each law is exact for finite d and m, also for blocks of fewer than d frequencies. It is a closed form,
+// or a hypergeometric series that is summed until the rest is below 2⁻⁶⁰ of the sum. The terms do not
+// cancel, so that errors have 10 exact digits or more, also for points that are close together or opposite.
+// There are two exceptions: the quadrature of Angular has an error below 1e-12, and Compose may bring
+// points close together. The cost is O(d) operations and O(√d) terms of a series, O(d²) for SADERF and
+// ADERF. For fixed lengths the number of terms grows with √d·‖x ± y‖ but stays below about d². An error
+// beyond the range of float64 is +Inf or 0. For finite points the error is NaN only if the kernel has no
+// value.
 //
-// A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
-// wᵀy: its mean and variance are integrals over the plane, taken by adaptive quadrature, with a
-// relative error of the variance below 2e-7, or 4e-3 for functions of float32. Bisection finds
-// kinks and jumps of f. These cost time, but no accuracy: an f with jumps takes about ten times as
-// long as a smooth one. No law is known if the quadrature does not reach its accuracy within ten
-// million values of f. This happens for 1/t, whose variance is infinite, and for more than some
-// five jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that is narrower
-// than a hundredth of ‖x‖.
+// A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and wᵀy.
+// Adaptive quadrature over the plane computes its mean and variance, with a relative error of the variance
+// below 2e-7, or 4e-3 for functions of float32. Bisection finds kinks and jumps of f, at a cost of time but
+// not of accuracy: an f with jumps takes about ten times as long as a smooth f. Theory returns no law if
+// the quadrature does not reach its accuracy within ten million values of f. That happens for 1/t, whose
+// variance is infinite, and for more than about five jumps or waves of f between 0 and ‖x‖. The quadrature
+// may miss a spike of f that is narrower than a hundredth of ‖x‖.
 //
-// It panics if m is nil, and if x and y are not points of the dimension of m and w.
+// Theory panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
 	if m == nil {
 		panic("validate: m is nil, want a map")
@@ -95,12 +93,12 @@ func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Pr
 // estimateLaw is the law of the estimates of a map.
 type estimateLaw struct {
 	mse.Estimate
-	kernel kernels.Kernel // nil if the map names none
+	kernel kernels.Kernel // nil if the map names no kernel
 
-	own func(x, y []float64) (mean, mse float64, ok bool) // of a Lawful map, or nil
+	own func(x, y []float64) (mean, mse float64, ok bool) // LawAt of a Lawful map, or nil
 }
 
-// lawOf returns the law of the estimates of m with frequencies of the law of w, if it is known. It
+// lawOf returns the law of the estimates of m with frequencies of the law of w, and whether it is known. It
 // panics if w is not of the dimension of m.
 func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
 	lawful, ok := m.(mse.Lawful)
@@ -114,7 +112,7 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	l := lawful.Law()
 	if w != nil {
 		r := mse.RowsOf(w)
-		// Frequencies of a composition are those of its second map.
+		// The frequencies of a composition have the dimension of its second map.
 		want, _ := m.Dims()
 		if own := l.Dim(); own > 0 {
 			want = own
@@ -128,7 +126,7 @@ func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool)
 	return estimateLaw{Estimate: e, kernel: m.Kernel()}, ok
 }
 
-// at returns the mean and the mean squared error of the estimate; false if they are not known.
+// at returns the mean and the mean squared error of the estimate, and whether they are known.
 func (l estimateLaw) at(x, y []float64) (mean, mse float64, ok bool) {
 	if l.own != nil {
 		return l.own(x, y)

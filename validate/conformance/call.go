@@ -11,25 +11,27 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// findings are the contracts that were found broken.
-type findings struct{ errs []error }
+// faults are the faults of an implementation.
+type faults []error
 
-func (f *findings) add(format string, args ...any) {
-	f.errs = append(f.errs, fmt.Errorf("conformance: "+format, args...))
+// add adds a fault.
+func (f *faults) add(format string, args ...any) {
+	*f = append(*f, fmt.Errorf("conformance: "+format, args...))
 }
 
-func (f *findings) err() error { return errors.Join(f.errs...) }
+// err returns the faults as one error.
+func (f *faults) err() error { return errors.Join(*f...) }
 
-// operation is a function of matrices: the rows of x (n×in) give the rows of dst (n×out).
+// operation is a function of matrices, from the rows of x (n×in) to the rows of dst (n×out).
 type operation[T dense.Float] struct {
 	name    string
 	in, out int
 	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// check calls the operation on the points x in all the ways that it must allow, and in the ways
-// that it must refuse. It returns the result, or false if the result is of no use.
-func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bool) {
+// check calls the operation on the points x in all the ways that it must allow, and in the ways that it
+// must refuse. It returns the result, and false if other checks cannot use the result.
+func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)
 	if y.Rows != x.Rows || y.Cols != o.out {
@@ -39,7 +41,7 @@ func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bo
 	y = y.Clone()
 	if !same(input, x) {
 		f.add("%s writes its argument", o.name)
-		return y, false // other findings would follow from this one
+		return y, false // other faults would follow from this one
 	}
 	o.checkDestination(f, x, y)
 	o.checkRows(f, x, y)
@@ -49,8 +51,8 @@ func (o operation[T]) check(f *findings, x dense.Matrix[T]) (dense.Matrix[T], bo
 	return y, true
 }
 
-// checkDestination calls the operation with a dst that is a view between guards.
-func (o operation[T]) checkDestination(f *findings, x, want dense.Matrix[T]) {
+// checkDestination calls the operation with a dst that is a view, and checks the elements around the view.
+func (o operation[T]) checkDestination(f *faults, x, want dense.Matrix[T]) {
 	guard := T(12345)
 	wide := dense.New[T](x.Rows+2, o.out+3)
 	for i := range wide.Data {
@@ -76,8 +78,8 @@ func (o operation[T]) checkDestination(f *findings, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkRows calls the operation with parts of x, none included.
-func (o operation[T]) checkRows(f *findings, x, want dense.Matrix[T]) {
+// checkRows calls the operation with some rows of x and with no rows.
+func (o operation[T]) checkRows(f *faults, x, want dense.Matrix[T]) {
 	if none := o.call(dense.Matrix[T]{}, x.RowRange(0, 0)); none.Rows != 0 {
 		f.add("%s of no rows has %d", o.name, none.Rows)
 	}
@@ -90,10 +92,10 @@ func (o operation[T]) checkRows(f *findings, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkSharing calls a function from several goroutines at once, each time with rows that are rotated
-// by another number, and compares the results with those of calls one after another. Rows that are
-// the same in all goroutines would hide scratch memory that the goroutines share.
-func checkSharing[T dense.Float](f *findings, name string, call func(by int) dense.Matrix[T]) {
+// checkSharing calls a function from several goroutines at once, with rows that are rotated by a different
+// number in each call. It compares the results with the results of calls one after another. Equal rows in
+// all goroutines would hide scratch memory that the goroutines share.
+func checkSharing[T dense.Float](f *faults, name string, call func(by int) dense.Matrix[T]) {
 	const callers, calls = 4, 4
 	var want [callers]dense.Matrix[T]
 	for by := range want {
@@ -122,7 +124,7 @@ func checkSharing[T dense.Float](f *findings, name string, call func(by int) den
 	}
 }
 
-// rotated returns the rows of x from row number by on, and then the rows before.
+// rotated returns the rows of x from row by to the end, and then the rows before row by.
 func rotated[T dense.Float](x dense.Matrix[T], by int) dense.Matrix[T] {
 	y := dense.New[T](x.Rows, x.Cols)
 	for i := range y.Rows {
@@ -131,8 +133,8 @@ func rotated[T dense.Float](x dense.Matrix[T], by int) dense.Matrix[T] {
 	return y
 }
 
-// checkNotFinite gives the operation points with a NaN or infinite coordinate.
-func (o operation[T]) checkNotFinite(f *findings, x, clean dense.Matrix[T]) {
+// checkNotFinite calls the operation with NaN and infinite coordinates.
+func (o operation[T]) checkNotFinite(f *faults, x, clean dense.Matrix[T]) {
 	row := x.Rows / 2
 	for j := range o.in {
 		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -152,8 +154,8 @@ func (o operation[T]) checkNotFinite(f *findings, x, clean dense.Matrix[T]) {
 	}
 }
 
-// checkRefusal gives the operation shapes that do not fit.
-func (o operation[T]) checkRefusal(f *findings, x dense.Matrix[T]) {
+// checkRefusal calls the operation with shapes that do not fit.
+func (o operation[T]) checkRefusal(f *faults, x dense.Matrix[T]) {
 	refuses := func(what string, dst, x dense.Matrix[T]) {
 		if !panics(func() { o.call(dst, x) }) {
 			f.add("%s does not panic for %s", o.name, what)
@@ -164,7 +166,7 @@ func (o operation[T]) checkRefusal(f *findings, x dense.Matrix[T]) {
 	refuses("a dst with a row too many", dense.New[T](x.Rows+1, o.out), x)
 }
 
-// same reports whether a and b are the same numbers; NaN equals NaN.
+// same reports whether a and b have the same elements, where NaN equals NaN.
 func same[T dense.Float](a, b dense.Matrix[T]) bool {
 	if a.Rows != b.Rows || a.Cols != b.Cols {
 		return false
@@ -180,18 +182,19 @@ func same[T dense.Float](a, b dense.Matrix[T]) bool {
 	return true
 }
 
+// finite reports whether all elements are finite.
 func finite[T dense.Float](x []T) bool {
 	return !slices.ContainsFunc(x, func(v T) bool { return v-v != 0 })
 }
 
-// panics reports whether f does.
+// panics reports whether f panics.
 func panics(f func()) (yes bool) {
 	defer func() { yes = recover() != nil }()
 	f()
 	return false
 }
 
-// normal returns an n×d matrix of normal draws from a source that is always the same.
+// normal returns an n×d matrix of normal draws that is the same in every call.
 func normal[T dense.Float](n, d int) dense.Matrix[T] {
 	return draw[T](n, d, rand.New(rand.NewPCG(uint64(n), uint64(d))))
 }

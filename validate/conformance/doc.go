@@ -1,6 +1,5 @@
-// Package conformance checks that an implementation of kernels.Kernel, rff.Map or orf.Projection
-// keeps the contract of that interface. It exports the tests that this module runs on its own
-// implementations, to run on yours.
+// Package conformance checks whether an implementation of kernels.Kernel, rff.Map or orf.Projection keeps
+// the contract of the interface. The tests of this module run the same checks.
 //
 //	func TestMine(t *testing.T) {
 //		if err := conformance.Map(mine, points); err != nil {
@@ -8,9 +7,9 @@
 //		}
 //	}
 //
-// Each suite calls the implementation, also with arguments that it must refuse, and returns all
-// findings in one error, nil for none. It tells whether the code is right, not whether an estimate
-// is good. Measure of package validate tells that. The same arguments give the same findings, but for
-// goroutines that share an implementation: whether memory that they share harms a result depends on
-// when they run. So run the suites with go test -race too, which finds such memory whatever the results.
+// Each check calls the implementation, also with arguments that it must refuse. It returns all faults in
+// one error, or nil. The checks find errors in code, not inaccurate estimates: for these use Measure of
+// package validate. The same arguments give the same faults, with one exception: whether shared memory
+// changes the result of concurrent calls depends on their timing. So also run the checks with go test
+// -race, which finds shared memory in any case.
 package conformance

@@ -9,20 +9,21 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Kernel checks that k keeps the contract of kernels.Kernel on the points x (n×d, n ≥ 2), which
-// should be like those it is made for:
+// Kernel checks whether k keeps the contract of kernels.Kernel on the points x (n×d, n ≥ 2). Choose points
+// like the points of your application. Kernel checks that
 //
-//   - kernels.Check finds nothing;
-//   - values are finite, symmetric, and their matrix positive semi-definite, as validate.CheckKernel
-//     judges it;
-//   - values are always the same, and their arguments only read;
-//   - goroutines may share it; NaN is not hidden; points of different lengths panic;
-//   - kernels.Gram gives the values of Eval to a relative 1e-9 of the largest.
+//   - kernels.Check returns no error;
+//   - values are finite and symmetric, and their matrix is positive semi-definite, by
+//     validate.CheckKernel;
+//   - Eval returns the same value for the same points, and does not change its arguments;
+//   - goroutines may share k, NaN in an argument leads to NaN or ±Inf, and points of different lengths
+//     panic;
+//   - kernels.Gram has the values of Eval, up to 1e-9 of the largest value.
 //
-// It takes O(n²) values and O(n³) for the eigenvalues. Run it with the race detector as well (see the
-// package).
+// It takes O(n²) values and O(n³) time for the eigenvalues. Run it with the race detector as well (see the
+// package documentation).
 func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
-	var f findings
+	var f faults
 	x.Check()
 	if x.Rows < 2 || x.Cols < 1 {
 		return fmt.Errorf("conformance: x is %d×%d, want at least 2 points", x.Rows, x.Cols)
@@ -71,7 +72,7 @@ func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 }
 
 // compareGram compares kernels.Gram with Eval.
-func compareGram(f *findings, k kernels.Kernel, x dense.Matrix[float64]) {
+func compareGram(f *faults, k kernels.Kernel, x dense.Matrix[float64]) {
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, x, dense.Matrix[float64]{})
 	var largest float64
 	for i := range x.Rows {

@@ -10,25 +10,26 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Map checks that m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), which should be
-// like the points it is made for, and the contracts of rff.LogMap, rff.Differentiable and
-// rff.DifferentiableLog if it has their methods:
+// Map checks whether m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), and the contracts of
+// rff.LogMap, rff.Differentiable and rff.DifferentiableLog if m has their methods. Choose points like the
+// points of your application. Map checks that
 //
-//   - Transform has the shapes that Dims tells; a row of φ depends on its row of x alone, to the
-//     last bit; x is only read; of dst all is written, and nothing beside it;
-//   - goroutines may share it, and its Backward and LogBackward; NaN and ±Inf are not hidden; shapes
-//     that do not fit panic;
-//   - Kernel passes kernels.Check, and is a number at pairs of the points;
-//   - φ = exp(LogTransform), to rounding;
-//   - Backward is the gradient of Transform and LogBackward of LogTransform: along one direction at
-//     each point they agree with central differences at two steps, if these agree with each other,
-//     as for a smooth φ;
-//   - Keys of an rff.Paired map is a map of the same dimensions, which names the same kernel and
-//     has m for its own Keys. Check it too, where it is another map.
+//   - Transform returns the shapes of Dims, a row of φ depends on its row of x alone, to the last bit,
+//     Transform does not change x, and it writes every element of dst and no other element;
+//   - goroutines may share m, also in Backward and LogBackward, NaN and ±Inf in a row of x lead to NaN or
+//     ±Inf in its row of φ, and shapes that do not fit panic;
+//   - Kernel passes kernels.Check and is not NaN at a pair of the points;
+//   - φ = exp(LogTransform), up to rounding;
+//   - Backward is the gradient of Transform, and LogBackward the gradient of LogTransform. They agree with
+//     central differences along one direction at each point, if the differences at two steps agree with
+//     each other, as they do for a smooth φ;
+//   - Keys of an rff.Paired map has the same dimensions and the same kernel as m, and m as its own Keys.
+//     Check Keys as well if it is another map.
 //
-// It takes some dozens of Transforms of x. Run it with the race detector as well (see the package).
+// It takes some dozens of Transforms of x. Run it with the race detector as well (see the package
+// documentation).
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
-	var f findings
+	var f faults
 	if m == nil {
 		return fmt.Errorf("conformance: the map is nil")
 	}
@@ -62,9 +63,9 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	return f.err()
 }
 
-// checkPair checks that m and its map of keys belong together. usable says whether the kernel of m
-// can be evaluated, and phi is φ of x.
-func checkPair[T dense.Float](f *findings, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
+// checkPair checks that m and its map of keys belong together. usable says whether the kernel of m has
+// values, and phi is φ(x).
+func checkPair[T dense.Float](f *faults, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
 	keys := m.Keys()
 	if keys == nil {
 		f.add("Keys is nil")
@@ -84,13 +85,13 @@ func checkPair[T dense.Float](f *findings, m rff.Paired[T], x, phi dense.Matrix[
 		f.add("Keys is not Paired")
 	case back.Keys() == nil:
 		f.add("Keys of Keys is nil")
-	// Maps may be of types that cannot be compared, but their features can.
+	// Types of maps may not be comparable, but their features are.
 	case !same(back.Keys().Transform(dense.Matrix[T]{}, x), phi):
 		f.add("Keys of Keys is another map")
 	}
 }
 
-// sameKernel reports whether a and b are both unknown, or agree at neighbouring points.
+// sameKernel reports whether a and b are both nil, or have the same values at neighbouring points.
 func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
@@ -105,9 +106,9 @@ func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	return true
 }
 
-// checkEstimated tries the kernel k that a map names, and reports whether it is unknown or can be
-// evaluated. name is what to call it.
-func checkEstimated[T dense.Float](f *findings, name string, k kernels.Kernel, x dense.Matrix[T]) bool {
+// checkEstimated checks the kernel k that a map names, and reports whether it is nil or has values. name is
+// the name of k in faults.
+func checkEstimated[T dense.Float](f *faults, name string, k kernels.Kernel, x dense.Matrix[T]) bool {
 	if k == nil {
 		return true
 	}
@@ -124,7 +125,7 @@ func checkEstimated[T dense.Float](f *findings, name string, k kernels.Kernel, x
 }
 
 // checkLogarithms compares φ with the exponential of its logarithm.
-func checkLogarithms[T dense.Float](f *findings, phi, logPhi dense.Matrix[T]) {
+func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 	for i := range phi.Rows {
 		for k, v := range phi.Row(i) {
 			l := float64(logPhi.At(i, k))
@@ -132,7 +133,7 @@ func checkLogarithms[T dense.Float](f *findings, phi, logPhi dense.Matrix[T]) {
 			if T(want) == v {
 				continue
 			}
-			// Rounding log φ moves φ by |log φ| units; beyond the range nothing is left to compare.
+			// Rounding of log φ changes φ by |log φ| units. Values beyond the range have no digits to compare.
 			tolerance := (16 + 8*math.Abs(l)) * roundoff[T]() * want
 			if !(math.Abs(float64(v)-want) <= tolerance) && T(tolerance) != 0 {
 				f.add("feature %d of point %d is %v, its logarithm %v", k, i, v, l)
@@ -142,8 +143,8 @@ func checkLogarithms[T dense.Float](f *findings, phi, logPhi dense.Matrix[T]) {
 	}
 }
 
-// checkGradient compares backward with differences of forward at the points x, where it is value.
-func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
+// checkGradient compares backward with differences of forward at the points x. value is forward of x.
+func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
 	backward func(dst, x, d dense.Matrix[T]) dense.Matrix[T], x, value dense.Matrix[T]) {
 	rng := rand.New(rand.NewPCG(3, uint64(x.Cols)))
 	weights, direction := draw[T](value.Rows, value.Cols, rng), draw[T](x.Rows, x.Cols, rng)
@@ -159,7 +160,7 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 	wide, wideBend := slopes(forward, x, value, direction, weights, 2*step)
 	narrow, narrowBend := slopes(forward, x, value, direction, weights, step)
 	for i := range x.Rows {
-		// What rounding of the values does to a difference over 2·step.
+		// The effect of rounding of the values on a difference over 2·step.
 		var size float64
 		for k, v := range value.Row(i) {
 			size += math.Abs(float64(v) * float64(weights.At(i, k)))
@@ -169,9 +170,8 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue
 		}
-		// At a kink in the middle all central differences are the mean of the two slopes. But the
-		// bend at a kink is the difference of the slopes for both steps, while the bend of a smooth
-		// φ doubles with the step.
+		// At a kink all central differences are the mean of the two slopes. The bend at a kink is the
+		// difference of the slopes for both steps, but the bend of a smooth φ doubles with the step.
 		if !(math.Abs(wideBend[i]-2*narrowBend[i]) <= 4*tolerance) {
 			continue
 		}
@@ -182,8 +182,8 @@ func checkGradient[T dense.Float](f *findings, name string, forward func(dst, x 
 	}
 }
 
-// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h. The bend is the
-// same sum of slopes after x_i less the sum of slopes before x_i.
+// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h. The bend is the weighted
+// sum of slopes after x_i minus the weighted sum of slopes before x_i.
 func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, value, u, weights dense.Matrix[T], h float64) (slope, bend []float64) {
 	up, down := x.Clone(), x.Clone()
 	for i := range x.Rows {

@@ -11,25 +11,26 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// points is how many rows a projection is tried on: more than a block of any form.
+// points is the number of points for a projection, more than a block of any implementation in orf.
 const points = 70
 
-// Projection checks that w keeps the contract of orf.Projection, and the contract of orf.Transposer
-// if w is one:
+// Projection checks whether w keeps the contract of orf.Projection, and the contract of orf.Transposer if w
+// has its methods. It checks that
 //
 //   - Frequencies is m×d, finite, and a copy;
-//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the power
-//     of two not below d (for padded transforms), and ProjectTransposed ZW likewise;
-//   - a row of a result depends on its row of x alone, to the last bit; x is only read; of dst all
-//     is written, and nothing beside it;
-//   - goroutines may share it; NaN and ±Inf are not hidden; shapes that do not fit panic;
-//   - the tiles of a projection of package orf cover the result once, and have the bits of Project
-//     when they are finished.
+//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the smallest power
+//     of two that is at least d (for padded transforms), and ProjectTransposed is ZW in the same way;
+//   - a row of a result depends on its row of x alone, to the last bit, w does not change x, and it writes
+//     every element of dst and no other element;
+//   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the result, and
+//     shapes that do not fit panic;
+//   - the tiles of a projection of package orf cover the result once, and finished tiles have the bits of
+//     Project.
 //
-// It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race
-// detector as well (see the package).
+// It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race detector as
+// well (see the package documentation).
 func Projection[T dense.Float](w orf.Projection[T]) error {
-	var f findings
+	var f faults
 	if w == nil {
 		return fmt.Errorf("conformance: the projection is nil")
 	}
@@ -80,12 +81,12 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 }
 
 // compareProducts compares y with x·aᵀ. The tolerance is relative to the longest row of a.
-func compareProducts[T dense.Float](f *findings, name string, y, x, a dense.Matrix[T], order int) {
+func compareProducts[T dense.Float](f *faults, name string, y, x, a dense.Matrix[T], order int) {
 	var longest float64
 	for k := range a.Rows {
 		longest = max(longest, inner(a.Row(k), a.Row(k)))
 	}
-	// A padded frequency is longer than its first d coordinates say.
+	// A padded frequency is longer than its first d coordinates.
 	longest = math.Sqrt(max(longest, 9*float64(order)))
 	for i := range y.Rows {
 		size := longest * math.Sqrt(inner(x.Row(i), x.Row(i)))
@@ -100,8 +101,8 @@ func compareProducts[T dense.Float](f *findings, name string, y, x, a dense.Matr
 	}
 }
 
-// checkTiles runs a projection by tiles, and compares them with want as they come.
-func checkTiles[T dense.Float](f *findings, name string, want dense.Matrix[T], run func(dst dense.Matrix[T], done matmul.Epilogue)) {
+// checkTiles runs a projection by tiles, and compares each finished tile with want.
+func checkTiles[T dense.Float](f *faults, name string, want dense.Matrix[T], run func(dst dense.Matrix[T], done matmul.Epilogue)) {
 	dst := dense.New[T](want.Rows, want.Cols)
 	t := &tiles[T]{dst: dst, want: want, covered: dense.New[T](want.Rows, want.Cols)}
 	run(dst, t)
@@ -118,13 +119,14 @@ func checkTiles[T dense.Float](f *findings, name string, want dense.Matrix[T], r
 	}
 }
 
-// tiles is an epilogue that compares, counts and overwrites.
+// tiles is an epilogue that compares a tile, counts its elements and overwrites it with NaN.
 type tiles[T dense.Float] struct {
 	mu                 sync.Mutex
 	dst, want, covered dense.Matrix[T]
 	wrong              bool
 }
 
+// Finish checks the tile of rows lo to hi and columns from to to.
 func (t *tiles[T]) Finish(lo, hi, from, to int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
