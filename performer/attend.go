@@ -8,52 +8,53 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// AttendArgs is attention over tensors (B, H, L, d) in one call of [Attend], with what may be added to
-// scores: scaled_dot_product_attention of PyTorch, or the operator Attention of ONNX. Fields other
-// than Q, K and V may be zero. A page of the documentation, docs/names.md, has the names of both.
+// AttendArgs holds the arguments of [Attend]: scaled_dot_product_attention of PyTorch, or the operator
+// Attention of ONNX, on tensors (B, H, L, d). Fields other than Q, K and V may be zero. The page
+// docs/names.md of this module lists the names of PyTorch and ONNX.
 type AttendArgs[T dense.Float] struct {
-	// Q is (B, H, Lq, d), K is (B, Hk, L, d), V is (B, Hk, L, dv). H is a multiple of Hk: head h of
-	// the queries reads head h/(H/Hk) of the keys. dense.TensorOf and dense.SplitHeads make tensors
-	// of (B, H, L, d) and of (B, L, H·d) elements in memory.
+	// Q is (B, H, Lq, d), K is (B, Hk, L, d), V is (B, Hk, L, dv). H is a multiple of Hk: head h of the
+	// queries reads head h/(H/Hk) of the keys. dense.TensorOf and dense.SplitHeads make tensors of
+	// (B, H, L, d) and of (B, L, H·d) elements in memory.
 	Q, K, V dense.Tensor[T]
 
-	// PastK is (B, Hk, P, d), PastV is (B, Hk, P, dv): keys and values before those of K and V. In
-	// all there are Lk = P + L keys.
+	// PastK is (B, Hk, P, d), PastV is (B, Hk, P, dv): keys and values before those of K and V. The
+	// number of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
-	// Lengths says how many keys of each sequence count, from the first on, of a cache with room
-	// for more; nil means all. There must be no PastK then.
+	// Lengths says how many keys of each sequence count, from the first key on; nil means all. Lengths
+	// is for K and V with room for later keys. There must be no PastK then.
 	Lengths []int
 
 	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with dimensions of 1,
-	// which are broadcast over sequences, heads or queries. Keys beyond its columns are not seen. A
-	// Mask with one row is one on keys, which all forms take. A Mask with more is for [Exact]. A key
-	// that is masked keeps its place: it may be one of the Sinks of an Exact, which nobody sees then.
+	// which are broadcast over sequences, heads or queries. Keys beyond the columns of Mask are not
+	// seen. All attention takes a Mask with one row, which is a mask of keys. Only [Exact] takes a Mask
+	// with more rows. A masked key keeps its place: if it is one of the Sinks of an Exact, no query
+	// sees that sink.
 	Mask dense.Tensor[bool]
 
-	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
-	// beyond its columns are not seen, nor is a key with a bias of −Inf. Bias is for [Exact].
+	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys beyond
+	// the columns of Bias are not seen, nor is a key with a bias of −Inf. Only [Exact] takes a Bias.
 	Bias dense.Tensor[T]
 
-	// Scores asks for scores or weights of all pairs in the Result, for [Exact]. They take
-	// B·H·Lq·Lk elements, and about as much time again as the outputs.
+	// Scores names the scores or weights of all pairs to return in the Result, for [Exact]. They take
+	// B·H·Lq·Lk elements, and about as much time as the outputs.
 	Scores Scores
 
-	// LearnBias asks [AttendBackward] for the gradient with respect to Bias. Until broadcast
-	// dimensions are summed over, it takes as many elements as Bias would have without
-	// broadcasting.
+	// LearnBias lets [AttendBackward] return the gradient with respect to Bias. Before sums over
+	// broadcast dimensions, the gradient takes as much memory as Bias without broadcasting.
 	LearnBias bool
 
-	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in
-	// memory if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other
-	// tensors.
+	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in memory
+	// if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other tensors.
 	Out dense.Tensor[T]
 }
 
-// Scores names one of the four matrices between a query and a key.
+// Scores names one of four matrices with an element for each query and each key: the modes of
+// qk_matmul_output of ONNX.
 type Scores int
 
 const (
@@ -61,35 +62,34 @@ const (
 	ScoresAfterMatMul         // Scale·q_iᵀk_j
 	ScoresAfterSoftcap        // ScoresAfterMatMul after Softcap
 	ScoresAfterBias           // ScoresAfterSoftcap with Bias added, −Inf where a query does not see a key
-	ScoresAfterSoftmax        // exp of ScoresAfterBias, over its sum unless unnormalised; zero if no key is seen
+	ScoresAfterSoftmax        // weights: exp of ScoresAfterBias, over its sum unless unnormalised; zero if no key is seen
 )
 
 // Result is what [Attend] returns.
 type Result[T dense.Float] struct {
 	Out    dense.Tensor[T] // (B, H, Lq, dv)
-	K, V   dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv): all keys and values, present ones too
-	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless asked for
+	K, V   dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv): past and present keys and values
+	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 }
 
-// Attend computes attention of each head of each sequence, by the form, or by a [Batch] with as
-// many heads:
+// Attend computes attention of each head of each sequence. attention is for all heads, or a [Batch] with
+// the heads of Q and K. For an [Exact]
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
-// for an [Exact], over the keys j that query i sees. A key is seen if it is one of Lengths, Mask is
-// true, Bias is not −Inf and, in causal forms, if j ≤ i + P with PastK, j ≤ i + Lengths − Lq with
-// Lengths, and j ≤ i otherwise. So Lengths of Lk aligns the last query with the last key. The Window
-// and the Slope of an Exact take i + P, i + Lengths − Lq and i for the place of query i too, causal or
-// not. Keys and values that a query does not see may hold NaN. The output of a query that sees no key
-// is zero, and so are its weights.
+// over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true, and
+// Bias is not −Inf. In causal attention a query also sees no later key: j ≤ i + P with PastK,
+// j ≤ i + Lengths − Lq with Lengths, and j ≤ i otherwise. Lengths of Lk thus aligns the last query with the
+// last key. The Window and the Slope of an Exact use i + P, i + Lengths − Lq and i as the place of query i,
+// causal or not. Keys and values that a query does not see may be NaN. The output of a query that sees no
+// key is zero, and so are its weights.
 //
-// Exact attention holds some tiles of scores and biases whatever the lengths are, and tiles that no
-// query sees cost no products. Attend with PastK copies all keys and values once; a [State] does
-// not. Attend with Lengths and without PastK copies nothing, if the form does not.
+// Exact attention holds some tiles of scores and biases whatever the lengths are. A tile that no query sees
+// costs no products. Attend with PastK copies all keys and values once; a [State] does not.
 //
-// Attend returns an error that names what does not fit: shapes, a form other than Exact with a Mask
-// of several rows, a Bias or Scores, and a form of another package that is not [PrefixAttention] and would
-// have to leave out keys. It panics if Check of a tensor does.
+// Attend returns an error that names what does not fit: shapes; a Mask of several rows, a Bias or Scores for
+// attention other than Exact; and keys to leave out for attention of another package that is not
+// [PrefixAttention]. Attend panics if Check of a tensor does.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := tensorsOf(attention)
 	if err != nil {
@@ -98,7 +98,7 @@ func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], 
 	return b.attend(c)
 }
 
-// tensorsOf returns what is behind Attend and AttendBackward, a *batch whose first form is the given one.
+// tensorsOf returns a *batch whose first attention is the given one: a door to Attend and AttendBackward.
 func tensorsOf[T dense.Float](attention Attention[T]) (tensors[T], error) {
 	if isNil(attention) {
 		return nil, errors.New("performer: attention is nil")
@@ -110,14 +110,14 @@ func tensorsOf[T dense.Float](attention Attention[T]) (tensors[T], error) {
 	return b.(tensors[T]), nil
 }
 
-// tensors is Attend and AttendBackward.
+// tensors has the methods behind Attend and AttendBackward.
 type tensors[T dense.Float] interface {
 	attend(c AttendArgs[T]) (Result[T], error)
 	attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error)
 }
 
 func (b *batch[T]) attend(c AttendArgs[T]) (Result[T], error) {
-	a, err := newTensorCall(b.units[0].attention, c)
+	a, err := newTensorPass(b.units[0].attention, c)
 	if err != nil {
 		return Result[T]{}, err
 	}
@@ -146,22 +146,22 @@ func (b *batch[T]) attend(c AttendArgs[T]) (Result[T], error) {
 	return r, nil
 }
 
-// tensorCall is one call of Attend, and the task of its outputs. Its K and V are all keys and values.
-type tensorCall[T dense.Float] struct {
+// tensorPass is a forward pass of Attend over tensors. K and V have past and present keys and values.
+type tensorPass[T dense.Float] struct {
 	AttendArgs[T]
 	b          *batch[T]
 	keyMask    bool     // Mask has one row, and is in valid
-	valid      [][]bool // of each sequence, or of each head of each sequence; nil means all keys
+	valid      [][]bool // keys that count, of each sequence, or of each head of each sequence; nil if all count
 	perHead    bool     // valid is for each head
 	processors int
 }
 
-// newTensorCall checks a call and prepares its keys.
-func newTensorCall[T dense.Float](attention Attention[T], c AttendArgs[T]) (*tensorCall[T], error) {
+// newTensorPass checks the arguments and prepares the keys.
+func newTensorPass[T dense.Float](attention Attention[T], c AttendArgs[T]) (*tensorPass[T], error) {
 	if err := fitsTensors(&c); err != nil {
 		return nil, err
 	}
-	a := &tensorCall[T]{AttendArgs: c, processors: 1}
+	a := &tensorPass[T]{AttendArgs: c, processors: 1}
 	if b, ok := attention.(*batch[T]); ok {
 		if a.b = b; b.heads != c.Q.Heads || b.keyHeads != c.K.Heads {
 			return nil, fmt.Errorf("performer: Q is %v, K is %v, want heads of a Batch of %d heads of queries and %d of keys",
@@ -181,7 +181,7 @@ func newTensorCall[T dense.Float](attention Attention[T], c AttendArgs[T]) (*ten
 	}
 	a.setValid()
 	for _, u := range a.b.units {
-		if err := a.takes(u.attention); err != nil {
+		if err := a.check(u.attention); err != nil {
 			return nil, err
 		}
 	}
@@ -233,7 +233,7 @@ func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	return nil
 }
 
-// fitsPairs returns an error unless a tensor of pairs that is given has a shape that serves whole.
+// fitsPairs returns an error if a tensor that is given has a shape that cannot be broadcast to whole.
 func fitsPairs(name string, none bool, shape, whole [4]int) error {
 	if none {
 		return nil
@@ -249,7 +249,7 @@ func fitsPairs(name string, none bool, shape, whole [4]int) error {
 	return nil
 }
 
-// joined returns the rows of past with those of t below, in new memory.
+// joined returns a new tensor with the rows of past above the rows of t.
 func joined[T dense.Float](past, t dense.Tensor[T]) dense.Tensor[T] {
 	all := dense.NewTensor[T](t.Batch, t.Heads, past.Rows+t.Rows, t.Cols)
 	for b := range t.Batch {
@@ -262,8 +262,8 @@ func joined[T dense.Float](past, t dense.Tensor[T]) dense.Tensor[T] {
 	return all
 }
 
-// setValid makes flags of keys of Lengths and of a Mask with one row.
-func (a *tensorCall[T]) setValid() {
+// setValid sets valid by Lengths and by a Mask with one row.
+func (a *tensorPass[T]) setValid() {
 	a.keyMask = !a.Mask.IsZero() && a.Mask.Rows == 1
 	if a.Lengths == nil && !a.keyMask {
 		return
@@ -296,8 +296,8 @@ func (a *tensorCall[T]) setValid() {
 	}
 }
 
-// validOf returns which keys of a head of queries count, or nil if all do.
-func (a *tensorCall[T]) validOf(b, h int) []bool {
+// validOf returns which keys count for a head of queries, or nil if all keys count.
+func (a *tensorPass[T]) validOf(b, h int) []bool {
 	switch {
 	case a.valid == nil:
 		return nil
@@ -307,16 +307,16 @@ func (a *tensorCall[T]) validOf(b, h int) []bool {
 	return a.valid[b]
 }
 
-// pastOf returns how many keys of a sequence come before its first query.
-func (a *tensorCall[T]) pastOf(b int) int {
+// pastOf returns the number of keys of a sequence before its first query.
+func (a *tensorPass[T]) pastOf(b int) int {
 	if a.Lengths != nil {
 		return a.Lengths[b] - a.Q.Rows
 	}
 	return a.PastK.Rows
 }
 
-// takes returns an error unless the form can do what the call asks for.
-func (a *tensorCall[T]) takes(attention Attention[T]) error {
+// check returns an error if an attention cannot compute what the arguments name.
+func (a *tensorPass[T]) check(attention Attention[T]) error {
 	if _, ok := attention.(exact[T]); ok {
 		return nil
 	}
@@ -328,15 +328,14 @@ func (a *tensorCall[T]) takes(attention Attention[T]) error {
 		return fmt.Errorf("performer: Mask is %v for %T, %s, or a Mask with one row", a.Mask.Shape(), attention, want)
 	case a.Scores != NoScores:
 		return fmt.Errorf("performer: Scores = %d for %T, %s", a.Scores, attention, want)
-	}
-	if takesMasks(attention) {
+	case takesMask(attention):
 		return nil
 	}
-	return a.takesAll(attention)
+	return a.checkNoMask(attention)
 }
 
-// takesAll returns an error, which names the form, if there is a past or a key that does not count.
-func (a *tensorCall[T]) takesAll(attention Attention[T]) error {
+// checkNoMask returns an error, which names the attention, if there is a past or a key that does not count.
+func (a *tensorPass[T]) checkNoMask(attention Attention[T]) error {
 	for b := range a.Q.Batch {
 		if a.pastOf(b) != 0 {
 			return fmt.Errorf("performer: sequence %d has a past of %d, which %T cannot take", b, a.pastOf(b), attention)
@@ -350,9 +349,9 @@ func (a *tensorCall[T]) takesAll(attention Attention[T]) error {
 	return nil
 }
 
-// run does n pieces as a Batch does: in parallel while there are enough, the last ones one after
-// another with the parallelism of the form.
-func (a *tensorCall[T]) run(t parallel.Task, n int) {
+// run computes the n pieces of a pass in parallel while there are enough for all processors, and the last
+// pieces one after another with the parallelism of the attention.
+func (a *tensorPass[T]) run(t parallel.Task, n int) {
 	processors := runtime.GOMAXPROCS(0)
 	together := n / processors * processors
 	parallel.Do(together, t)
@@ -363,25 +362,24 @@ func (a *tensorCall[T]) run(t parallel.Task, n int) {
 }
 
 // Piece computes the outputs of a unit of the Batch in a sequence.
-func (a *tensorCall[T]) Piece(i int) {
+func (a *tensorPass[T]) Piece(i int) {
 	b, u := i/a.b.count, a.b.unit(i%a.b.count)
-	q, ok := stacked(a.Q, b, u)
-	dst, also := stacked(a.Out, b, u)
-	if ok && also && !a.perHead {
-		p := a.request(b, u.from, u.attention)
-		p.q, p.dst = q, dst
-		answer(u.attention, p)
+	s := a.arguments(b, u.from, u.attention)
+	var isView, also bool
+	s.Q, isView = stacked(a.Q, b, u)
+	if s.Dst, also = stacked(a.Out, b, u); isView && also && !a.perHead {
+		forwardSequence(u.attention, s)
 		return
 	}
 	for h := u.from; h < u.to; h++ {
-		p := a.request(b, h, u.attention)
-		p.dst = dense.Head(a.Out, b, h)
-		answer(u.attention, p)
+		s := a.arguments(b, h, u.attention)
+		s.Dst = dense.Head(a.Out, b, h)
+		forwardSequence(u.attention, s)
 	}
 }
 
-// stacked returns the rows of the heads of a unit, one head below another, and whether there is
-// such a view.
+// stacked returns the rows of the heads of a unit, one head below another, and whether there is such a
+// view.
 func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T], bool) {
 	m := dense.Head(t, b, u.from)
 	if n := u.to - u.from; n > 1 {
@@ -395,25 +393,19 @@ func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T
 	return m, true
 }
 
-// request returns the request of one head of queries, without the matrices to write.
-func (a *tensorCall[T]) request(b, h int, attention Attention[T]) request[T] {
+// arguments returns the arguments for one head of queries in sequence b, without the matrices to write.
+func (a *tensorPass[T]) arguments(b, h int, attention Attention[T]) sequence.Forward[T] {
 	keyHead := h / (a.Q.Heads / a.K.Heads)
-	p := request[T]{
-		q: dense.Head(a.Q, b, h), k: dense.Head(a.K, b, keyHead), v: dense.Head(a.V, b, keyHead),
-		heads: 1, processors: a.processors,
-		valid: a.validOf(b, h), past: a.pastOf(b),
+	s := sequence.Forward[T]{
+		Q: dense.Head(a.Q, b, h), K: dense.Head(a.K, b, keyHead), V: dense.Head(a.V, b, keyHead),
+		Heads: 1, Processors: a.processors,
+		Valid: a.validOf(b, h), Past: a.pastOf(b),
 	}
 	if e, ok := attention.(exact[T]); ok {
-		p.pairs, p.masked = a.pairs(b, h), e.placed()
+		s.Pairs, s.FromKey0 = tiles.Pairs[T]{Bias: a.Bias, Sequence: b, Head: h}, e.placed()
+		if !a.keyMask {
+			s.Pairs.Mask = a.Mask
+		}
 	}
-	return p
-}
-
-// pairs returns the biases and the mask of one head of queries.
-func (a *tensorCall[T]) pairs(b, h int) tiles.Pairs[T] {
-	p := tiles.Pairs[T]{Bias: a.Bias, Sequence: b, Head: h}
-	if !a.keyMask {
-		p.Mask = a.Mask
-	}
-	return p
+	return s
 }

@@ -6,15 +6,15 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// scores writes the scores or the weights of one head of queries, as asked for.
-func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
+// scores writes the scores or weights of one head of queries that AttendArgs.Scores names.
+func (a *tensorPass[T]) scores(b, h int, dst dense.Matrix[T]) {
 	e := a.b.Head(h).(exact[T])
-	p := a.request(b, h, e)
-	mask, scores := e.mask(p.past, p.valid), e.scores(p.q.Cols)
-	mask.Pairs = p.pairs
+	s := a.arguments(b, h, e)
+	mask, scores := e.mask(s.Past, s.Valid), e.scores(s.Q.Cols)
+	mask.Pairs = s.Pairs
 	parallel.Rows(dst.Rows, block, func(lo, hi int) {
 		rows := dst.RowRange(lo, hi)
-		tiles.Raw(scores, rows, p.q.RowRange(lo, hi), p.k)
+		tiles.Raw(scores, rows, s.Q.RowRange(lo, hi), s.K)
 		if a.Scores >= ScoresAfterSoftcap {
 			tiles.Cap(scores, rows)
 		}
@@ -29,8 +29,8 @@ func (a *tensorCall[T]) scores(b, h int, dst dense.Matrix[T]) {
 	})
 }
 
-// weighSeen replaces the scores of the queries from query lo on by weights. Queries that see no key
-// have none.
+// weighSeen replaces the scores of the queries from query lo on by weights. The weights of a query that
+// sees no key are zero.
 func weighSeen[T dense.Float](scores tiles.Scores, mask *tiles.Mask[T], rows dense.Matrix[T], lo int) {
 	open := mask.AddTo(rows, lo)
 	for i := range rows.Rows {

@@ -42,7 +42,7 @@ func TestCanBackward(t *testing.T) {
 		{half, elu, "performer: queries: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
 		{unknown, unknown, "performer: queries: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
 	} {
-		a := must.Have(newAttention(c.query, c.key, LinearOptions{}))
+		a := must.Have(newLinearOf(c.query, c.key, LinearOptions{}))
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())

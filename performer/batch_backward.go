@@ -7,6 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
 func (b *batch[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
@@ -17,8 +18,11 @@ func (b *batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 	if err := b.CanBackward(); err != nil {
 		panic(err.Error())
 	}
-	b.mustFit(q, k, v, s)
-	if err := b.takes(k.Rows, s, takesMasksBackward[T]); err != nil {
+	err := b.Check(q, k, v, s)
+	if err == nil {
+		err = b.checkMasks(k.Rows, s, takesMaskBackward[T])
+	}
+	if err != nil {
 		panic(err.Error())
 	}
 	dout.Check()
@@ -26,12 +30,12 @@ func (b *batch[T]) BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], 
 		panic(fmt.Sprintf("performer: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
 			dout.Rows, dout.Cols, q.Rows, q.Cols, v.Rows, v.Cols, q.Rows, width))
 	}
-	g := gradientRequest[T]{
-		request: request[T]{q: q, k: k, v: v}, dout: dout,
-		dq: dense.Ensure(dq, q.Rows, q.Cols), dk: dense.Ensure(dk, k.Rows, k.Cols), dv: dense.Ensure(dv, v.Rows, v.Cols),
+	g := sequence.Backward[T]{
+		Forward: sequence.Forward[T]{Q: q, K: k, V: v}, DOut: dout,
+		DQ: dense.Ensure(dq, q.Rows, q.Cols), DK: dense.Ensure(dk, k.Rows, k.Cols), DV: dense.Ensure(dv, v.Rows, v.Cols),
 	}
-	b.run(batched[T]{gradientRequest: g, s: s, backward: true, pieces: b.keyHeads})
-	return g.dq, g.dk, g.dv
+	b.run(batchPass[T]{all: g, s: s, backward: true, pieces: b.keyHeads})
+	return g.DQ, g.DK, g.DV
 }
 
 func (b *batch[T]) CanBackward() error {
@@ -43,34 +47,34 @@ func (b *batch[T]) CanBackward() error {
 	return nil
 }
 
-// group computes the gradients of a head of keys in a sequence. Gradients of keys and values are
-// summed over the units.
-func (c *batched[T]) group(sequence, head, processors int) {
-	b := c.b
+// backwardGroup computes the gradients of a head of keys in sequence number at. Gradients of keys and
+// values are summed over the units.
+func (p *batchPass[T]) backwardGroup(at, head, processors int) {
+	b := p.b
 	size := b.heads / b.keyHeads
 	first := sort.Search(b.count, func(i int) bool { return b.unit(i).from >= head*size })
 	for i := first; i < b.count && b.unit(i).from/size == head; i++ {
 		u := b.unit(i)
-		dk, dv := c.keyHead(c.dk, sequence, u), c.keyHead(c.dv, sequence, u)
-		if i == first {
-			c.unit(sequence, u, dk, dv, processors)
-			continue
-		}
-		m, moreK, moreV := layout.TokensOf[T](dk.Rows, dk.Cols, dv.Cols)
-		c.unit(sequence, u, moreK, moreV, processors)
-		for j := range dk.Rows {
-			vecmath.AddScaled(dk.Row(j), moreK.Row(j), 1)
-			vecmath.AddScaled(dv.Row(j), moreV.Row(j), 1)
-		}
-		m.Release()
+		s := sequence.Backward[T]{Forward: p.arguments(at, u, processors), DQ: p.heads(p.all.DQ, at, u), DOut: p.heads(p.all.DOut, at, u)}
+		dk, dv := p.keyHead(p.all.DK, at, u), p.keyHead(p.all.DV, at, u)
+		addBackward(u.attention, s, dk, dv, i == first)
 	}
 }
 
-// unit computes the gradients of a unit in a sequence; dk and dv are for its keys and values.
-func (c *batched[T]) unit(sequence int, u unit[T], dk, dv dense.Matrix[T], processors int) {
-	p := gradientRequest[T]{
-		request: c.requestOf(sequence, u, processors),
-		dq:      c.heads(c.dq, sequence, u), dk: dk, dv: dv, dout: c.heads(c.dout, sequence, u),
+// addBackward writes the gradients of a sequence with respect to keys and values into dk and dv if first is
+// true, and otherwise adds the gradients to dk and dv.
+func addBackward[T dense.Float](attention Attention[T], s sequence.Backward[T], dk, dv dense.Matrix[T], first bool) {
+	if first {
+		s.DK, s.DV = dk, dv
+		backwardSequence(attention, s)
+		return
 	}
-	answerBackward(u.attention, p)
+	var m *layout.Tokens[T]
+	m, s.DK, s.DV = layout.TokensOf[T](dk.Rows, dk.Cols, dv.Cols)
+	backwardSequence(attention, s)
+	for j := range dk.Rows {
+		vecmath.AddScaled(dk.Row(j), s.DK.Row(j), 1)
+		vecmath.AddScaled(dv.Row(j), s.DV.Row(j), 1)
+	}
+	m.Release()
 }

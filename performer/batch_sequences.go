@@ -7,25 +7,23 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Sequences says which rows of the matrices of a call belong to which sequence, and which keys
-// count. The zero value is one sequence of all rows whose keys all count. [Attend] has masks of pairs
-// of a query and a key.
+// Sequences says which rows of q, k and v belong to which sequence, and which keys count. The zero value
+// is one sequence of all rows whose keys all count. [Attend] takes masks of pairs of a query and a key.
 type Sequences struct {
-	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
-	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
-	// nil if each sequence has the same number of keys and queries. Both are nil for one sequence
-	// of all rows.
+	// Queries holds the number of queries of each sequence, whose rows follow one another in q. Keys
+	// holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be nil if each
+	// sequence has the same number of keys and queries. Both are nil for one sequence of all rows.
 	Queries, Keys []int
 
-	// Past holds, for each sequence, how many of its keys precede the first query, for causal
+	// Past holds, for each sequence, the number of its keys before the first query, for causal
 	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
-	// negative, the first queries see nothing. Of bidirectional forms only an [Exact] with a
-	// Window or a Slope takes the Past into account.
+	// negative, the first queries see no key. Bidirectional attention ignores Past unless it is an
+	// [Exact] with a Window or a Slope.
 	Past []int
 
-	// Valid says for each row of k and v whether it counts. The contents of rows that do not count,
-	// NaN included, change no output. Nil means that all rows count. Rows that do not count are
-	// padding: the Sinks of an Exact are counted from the first row that counts.
+	// Valid says for each row of k and v whether it counts. The contents of rows that do not count
+	// change no output, even if they are NaN. Nil means that all rows count. Rows that do not count are
+	// padding: the Sinks of an Exact begin at the first row that counts.
 	Valid []bool
 }
 
@@ -68,7 +66,7 @@ func (s Sequences) lengthsOfKeys() []int {
 	return s.Keys
 }
 
-// keysIn returns the valid flags of the keys from ≤ j < to, or nil if they all count.
+// keysIn returns Valid for the keys from ≤ j < to, or nil if all of these keys count.
 func (s Sequences) keysIn(from, to int) []bool {
 	if s.Valid == nil || !slices.Contains(s.Valid[from:to], false) {
 		return nil
@@ -76,7 +74,7 @@ func (s Sequences) keysIn(from, to int) []bool {
 	return s.Valid[from:to]
 }
 
-// pastOf returns the Past of sequence i, cut to what can be added to other places.
+// pastOf returns the Past of sequence i, limited to ±farthest.
 func (s Sequences) pastOf(i int) int {
 	if s.Past == nil {
 		return 0

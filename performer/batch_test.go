@@ -24,7 +24,7 @@ import (
 func bidirectionalForm[T dense.Float](form Attention[T]) (all Attention[T], causal bool) {
 	switch f := form.(type) {
 	case Linear[T]:
-		return must.Have(newAttention(inside(f).query, inside(f).key, LinearOptions{Unnormalised: inside(f).opts.Unnormalised})), inside(f).opts.Causal
+		return must.Have(newLinearOf(inside(f).query, inside(f).key, LinearOptions{Unnormalised: inside(f).opts.Unnormalised})), inside(f).opts.Causal
 	case Exact[T]:
 		return must.Have(NewExact[T](ExactOptions{Scale: f.Options().Scale, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
 	case Landmarks[T]:

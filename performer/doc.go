@@ -1,16 +1,16 @@
 // Package performer computes attention: exact softmax attention, and approximations in linear time,
-// bidirectional or causal, for whole sequences or token by token. Around it are packages audit,
-// which measures errors and chooses a form, estimate (predicted errors, unbiased estimates),
-// clusters (clusters of keys), recurrence (delta rules) and layer (multi-head layers).
+// bidirectional or causal, for whole sequences or token by token. Related packages are audit (measured
+// errors, and the choice of an approximation), estimate (unbiased estimates), clusters
+// (attention by clusters of keys), recurrence (delta rules) and layer (multi-head layers).
 //
 // # Where to begin
 //
-//   - attention to a tolerance, whatever form that takes: audit.Choose
-//   - exact attention, in memory that does not grow with the tokens: [NewExact]
+//   - attention within a tolerance: audit.Choose chooses exact attention or an approximation
+//   - exact attention in memory that does not grow with the tokens: [NewExact]
 //   - linear time: [NewLandmarks], or [NewLinear] with a map of package rff
-//   - how large is the error? audit.Measure compares some rows with exact attention
-//   - one token after another: [Streaming] forms have a [State]
-//   - heads, batches, masks: [NewBatch]; layers: package layer
+//   - measured errors: audit.Measure compares some rows with exact attention
+//   - one token after another: [Streaming] attention has a [State]
+//   - heads, batches, masks of keys: [NewBatch]; layers: package layer
 //   - tensors (B, H, L, d), biases, masks of pairs, scores: [Attend]; names of PyTorch and ONNX:
 //     docs/names.md of this module
 //   - gradients: [Differentiable]
@@ -22,60 +22,55 @@
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij
 //
-// where the weight A_ij is a kernel of q_i and k_j. The sums run over all keys, or over j ≤ i in
-// causal attention. Exact attention has A_ij = exp(q_iᵀk_j/√d). Without the denominator the output
-// is unnormalised, A·V.
-//
-// [Exact] forms the scores a tile at a time: its memory does not grow with the number of tokens,
-// its time grows with the square. Weights returns the weights themselves.
+// where the weight A_ij is a kernel of q_i and k_j. The sums run over all keys, or over j ≤ i in causal
+// attention. Exact attention has A_ij = exp(q_iᵀk_j/√d). Without the denominator the output is
+// unnormalised, A·V. [Exact] takes quadratic time in memory that does not grow with the tokens.
 //
 // # Linear attention
 //
-// If the kernel is an inner product of m features, A_ij = φ(q_i)ᵀφ(k_j), the sums can be taken in
-// the other order,
+// If the kernel is an inner product of m features, A_ij = φ(q_i)ᵀφ(k_j), the sums can be computed in the
+// other order,
 //
 //	Σ_j A_ij v_jᵀ = φ(q_i)ᵀ S,  S = Σ_j φ(k_j) v_jᵀ   (m×dv)
 //
-// and cost O(L·m·(d+dv)) instead of O(L²·(d+dv)) [Katharopoulos et al. 2020]. Inner products of
-// random features of the softmax kernel are unbiased estimates of exp(q_iᵀk_j), so linear attention
-// with them estimates exact attention. Positive features make it stable, because no denominator is
-// close to zero [Choromanski et al. 2021]. Numerator and denominator are then unbiased; their ratio
-// has a bias of order 1/m. With exact maps, such as elu+1, linear attention is exact attention with
-// another kernel.
+// and cost O(L·m·(d+dv)) instead of O(L²·(d+dv)) [Katharopoulos et al. 2020]. Inner products of random
+// features of the softmax kernel are unbiased estimates of exp(q_iᵀk_j), so linear attention with these
+// features estimates exact attention. Positive features make it stable, because no denominator is close
+// to zero [Choromanski et al. 2021]. Numerator and denominator are then unbiased; their ratio has a bias
+// of order 1/m. With exact maps, such as elu+1, linear attention is exact attention with another kernel.
 //
 //	w, err := orf.Draw[float32](orf.GramSchmidt{}, 256, 64, src)
 //	phi, err := rff.SoftmaxPositive(w, 1/math.Sqrt(64)) // exp(qᵀk/√d)
 //	a, err := performer.NewLinear(phi, performer.LinearOptions{})
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// The scale 1/√d belongs to the map: features are those of √scale·q. Queries and keys have one map,
-// or the two maps of a pair that estimates one kernel (rff.Paired). Maps without logarithms
-// (trigonometric, dot product, sign, polynomial, …) may give denominators that are zero or
-// negative; the output is then the result of the division.
+// The scale 1/√d belongs to the map: the map computes features of √scale·q. Queries and keys have one
+// map, or the two maps of a pair that estimates one kernel (rff.Paired). Maps without logarithms
+// (trigonometric, dot product, sign, polynomial, …) may have denominators that are zero or negative. The
+// output is then the result of the division.
 //
 // # Landmarks
 //
-// [Landmarks] also takes linear time, with other features: the exact kernel between a point and r
-// landmarks, which are chosen among the keys of each call. If keys are close to each other, or
-// their covariance decays, its errors are many times smaller than those of as many random features.
+// [Landmarks] also takes linear time. Its features are the exact kernel between a point and r landmarks,
+// which are chosen among the keys of each call. If keys are close to each other, or their covariance
+// decays, its errors are many times smaller than the errors of as many random features.
 //
 //	a, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 256, src)
 //	out := a.Forward(dense.Matrix[float32]{}, q, k, v)
 //
-// In causal attention landmarks are chosen anew among the keys of the past each time there are twice
-// as many, and the tokens of the block of the query have exact weights. [NewLandmarksAt] takes given
-// landmarks, which a [State] needs.
+// Causal attention chooses landmarks among earlier keys, anew each time the number of tokens has doubled.
+// The tokens of the block of a query have exact weights. [NewLandmarksAt] takes given landmarks, which a
+// [State] needs.
 //
-// Features of landmarks are signed. If r is too small, denominators may be close to zero, and the
-// error has no bound. Outputs of positive random features are averages of values, whose error is
-// bounded.
+// Features of landmarks are signed. If r is too small, denominators may be close to zero, and the error
+// has no bound. Outputs of positive random features are averages of values, whose error is bounded.
 //
 // # Centring
 //
-// Random features are most accurate at points close to zero, and landmarks where queries are among
-// keys. Queries and keys of trained transformers have means that differ from zero and from each
-// other. [rff.Centred] subtracts the means for the features of a map, [Landmarks.Centred] for
-// landmarks. Both compensate exactly: the attention that is estimated stays the same.
+// Random features are most accurate at points close to zero, and landmarks where queries are among keys.
+// Queries and keys of trained transformers have means that differ from zero and from each other.
+// [rff.Centred] subtracts the means for the features of a map, and [Landmarks.Centred] for landmarks.
+// Both compensate exactly: the estimated attention stays the same.
 //
 //	q0, b, err := rff.SubtractMean(q)
 //	k0, c, err := rff.SubtractMean(k)
@@ -83,33 +78,31 @@
 //	centred, err := rff.Centred(phi, b, c)
 //	a, err := performer.NewLinear(centred, performer.LinearOptions{})
 //
-// Means are given, as constants, so that an output depends on no other query; causal attention and
-// streams take means of earlier tokens or of other texts. docs/attention.md of this module shows
-// what centring gains.
+// The means are constants, so that an output depends on no other query. Causal attention and streams need
+// means of earlier tokens or of other texts. docs/attention.md of this module shows what centring gains.
 //
 // # Shapes
 //
-// Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv; causal attention needs Lq = Lk except
-// in a [Batch]. Rows are tokens. All may be views: head h of an L×(H·d) matrix is
-// m.ColRange(h*d, (h+1)*d). Shapes that do not fit panic with both of them.
+// Q is Lq×d, K is Lk×d, V is Lk×dv and the output is Lq×dv. Causal attention needs Lq = Lk except in a
+// [Batch]. Rows are tokens. All matrices may be views: head h of an L×(H·d) matrix is
+// m.ColRange(h*d, (h+1)*d). Methods panic with the shapes if these do not fit.
 //
-// Besides inputs and output, linear attention holds up to 64 matrices S and the features of some
-// blocks of tokens, and exact attention the scores of 256 queries and keys for every processor, for
-// any lengths. This memory is kept for later calls: once it is there, Forward with a dst allocates
-// nothing.
+// Linear attention holds up to 64 matrices S and the features of some blocks of tokens. Exact attention
+// holds the scores of 256 queries and keys for every processor. This memory does not depend on the
+// lengths and is kept for later calls: after the first call of a size, Forward and Backward allocate
+// nothing if dst and the gradients are given.
 //
 // # Batches and masks
 //
-// A [Batch] runs a form, or one per head, over many heads and [Sequences] in one call, as the
-// operators Attention and LinearAttention of ONNX do. Keys that are not Valid are left out of
-// numerator and denominator, so that padding may hold NaN, and outputs of valid tokens do not
-// depend on it by one bit. The mask is on keys: queries in places of padding have outputs as well.
-// In a causal batch Past = Lk − Lq aligns the last query with the last key.
+// A [Batch] computes one attention, or one attention for each head, over many heads and [Sequences] in one
+// call, as the operators Attention and LinearAttention of ONNX do. Keys that are not Valid are left out
+// of numerator and denominator. Padding may thus be NaN, and does not change one bit of the outputs of
+// valid tokens. The mask is on keys: queries in padding have outputs too. In a causal batch Past = Lk − Lq
+// aligns the last query with the last key.
 //
-// [Attend] takes tensors (B, H, L, d), in either order in memory, in one call. What it adds to
-// scores needs scores, which only [Exact] has: biases, masks of pairs of a query and a key, and the
-// scores or weights themselves. It joins past keys and values with new ones. Softcap is a field of
-// Exact, and so is part of its streams and gradients.
+// [Attend] takes tensors (B, H, L, d), in either order in memory. Only [Exact] has scores, so only Exact
+// takes biases, masks of pairs of a query and a key, and returns scores or weights. Attend joins past keys
+// and values with new ones. Softcap is a field of Exact, and part of its states and gradients.
 //
 //	exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
 //	r, err := performer.Attend(exact, performer.AttendArgs[float32]{
@@ -118,8 +111,8 @@
 //
 // # Streams
 //
-// A [State] is attention over a stream of tokens. Its memory is constant if the form is linear or
-// has landmarks. States of several streams merge, in any order, on one machine or, with
+// A [State] is attention over a stream of tokens. The memory of a State of linear attention or of
+// landmarks is constant. States of several streams merge, in any order, on one machine or, with
 // MarshalBinary, on several. A decoder that drafts tokens and rejects some returns to a Snapshot by
 // Rollback.
 //
@@ -129,14 +122,6 @@
 //	mark = s.Snapshot(mark)
 //	out = s.Step(out, draftQ, draftK, draftV)
 //	s.Rollback(mark)
-//
-// A State belongs to the features that it began with, and refuses sums of others.
-//
-// # Gradients
-//
-// [Differentiable] forms take gradients with respect to outputs back to queries, keys and values.
-// That takes about three times as long as Forward, and memory that grows neither with L² nor, for
-// linear attention, with L.
 //
 // # How large is the error?
 //
@@ -148,34 +133,33 @@
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //
 // Package estimate estimates attention without bias, in linear time. Both packages read the properties
-// of attention from [Described]. Package estimate takes numerators and denominators from [Linear.Sums].
+// of attention from [Described]. Package estimate takes numerators and denominators from [Fractions].
 //
 // # Logarithms, and no ε
 //
-// Positive features of points with large norms overflow or underflow. A small ε, added to features
-// or to the denominator as is often done, turns attention into an average of all values exactly
-// where attention should be sharp. Here nothing is added: features are logarithms, and every
-// exponential is relative to a reference that cancels. So normalised outputs are averages of values
-// wherever log-features are numbers of the type. docs/overflow.md of this module has the details.
+// Positive features of points with large norms overflow or underflow. A small ε that is added to features
+// or to the denominator, as is often done, turns sharp attention into an average of all values. This
+// package adds nothing: features are logarithms, and every exponential is relative to a reference that
+// cancels. So normalised outputs are averages of values wherever log-features are numbers of the type.
+// docs/overflow.md of this module has the details.
 //
 // # NaN, Inf and empty sums
 //
 //   - NaN and Inf in q, k or v reach every output that depends on them. An infinite weight makes
 //     ∞/∞ = NaN.
-//   - No keys at all: the output is zero, as for a fully masked row elsewhere.
-//   - Keys, but every weight of the row exactly zero: 0/0 = NaN, or zero when unnormalised. It
-//     takes features that vanish, such as relu's, or scores of −Inf.
+//   - Without keys the output is zero, normalised or not.
+//   - If there are keys, but every weight of the row is exactly zero, the output is 0/0 = NaN, or zero
+//     when unnormalised. Such weights need features that are zero, such as relu's, or scores of −Inf.
 //   - Unnormalised outputs beyond the range of the type are ±Inf.
 //   - If all values are 1, normalised outputs of positive maps are exactly 1, because numerator and
 //     denominator are sums of the same numbers in the same order.
-//   - In causal attention no change of later tokens, to NaN even, changes one bit of an earlier
-//     output.
+//   - In causal attention no change of later tokens, even to NaN, changes one bit of an earlier output.
 //
 // # Determinism and sharing
 //
-// Work is cut by the number of tokens, not of processors, and sums are merged in order: results do
-// not depend on GOMAXPROCS. A Linear, an Exact, a Landmarks and a Batch may be shared by goroutines.
-// A State belongs to one.
+// Work is divided by the number of tokens, not of processors, and sums are merged in order: no result of
+// Forward, Backward or a State depends on GOMAXPROCS. Goroutines may share a Linear, an Exact, a Landmarks
+// and a Batch. A State belongs to one goroutine.
 //
 // # References
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/caches"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
@@ -22,134 +22,118 @@ type ExactOptions struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and may be negative.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
-	// then.
+	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal then.
 	Causal bool
 
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
-	// exp(Scale·QKᵀ).
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with
+	// A = exp(Scale·QKᵀ).
 	Unnormalised bool
 
-	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
-	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T. Softcap is
-	// not negative.
+	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within ±Softcap.
+	// Zero leaves scores as they are, and so does a Softcap beyond the range of T. Softcap is not
+	// negative.
 	Softcap float64
 
-	// Window, if above zero, lets a query see the keys that are at most Window places away, so that
-	// the time is O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
-	// sequence with a Past. A key that does not count keeps its place. A causal query sees Window keys
-	// and its own: the sliding window w of Mistral and others is a Window of w − 1.
+	// Window, if above zero, lets a query see the keys that are at most Window places away. The time
+	// is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a sequence
+	// with a Past. A key that does not count keeps its place. A causal query sees Window keys and its
+	// own key: the sliding window w of Mistral and others is a Window of w − 1.
 	Window int
 
-	// Sinks is the number of keys that all queries see in spite of the Window, the first ones: the
-	// attention sinks of [Xiao et al. 2024]. A causal query sees none of them before they come. Keys
-	// that [Attend] masks may be among them, but Sequences.Valid marks padding: sinks begin after
-	// padding at the left.
+	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
+	// sinks of [Xiao et al. 2024]. A causal query sees the sinks up to its own place. Keys that the
+	// Mask of [Attend] hides may be sinks. Keys that Sequences.Valid leaves out at the left are
+	// padding, and sinks begin after the padding.
 	Sinks int
 
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits, after a
-	// random rotation of queries and keys: about three times as fast where processors multiply such
-	// integers, with outputs that are off by about one percent (see Variances). Outputs stay averages of
-	// values. Zero computes in T. Scores with a Softcap, a Slope, or biases and masks of pairs are computed
-	// in T in any case, and so are Weights and gradients, and causal scores of up to 256 keys next to a query.
+	// random rotation of queries and keys. Forward is then about three times as fast on processors
+	// that multiply such integers, and its outputs have an error of about one percent (see Variances).
+	// Outputs remain averages of values. Zero computes in T. The following are computed in T in any
+	// case: scores with a Softcap, a Slope, or biases and masks of pairs; Weights; gradients; and
+	// causal scores of up to 256 keys next to a query.
 	//
 	// A [State] keeps keys and values in codes of 8 bits or, if Bits is 4, of 4 bits. Forward computes
-	// with 4 as with 8: one call gains nothing by fewer.
+	// the same with 4 as with 8.
 	Bits int
 
-	// Slope times the distance of the places of query and key is subtracted from a score: ALiBi
-	// [Press et al. 2022], which has a slope for each head. [NewBatch] takes a form for each head.
+	// Slope times the distance between the places of query and key is subtracted from a score: ALiBi
+	// [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact for each
+	// head.
 	Slope float64
 }
 
-// Exact is exact softmax attention of queries q_i, keys k_j and values v_j, an [Attention] of
-// [NewExact]:
+// Exact is exact softmax attention of queries q_i, keys k_j and values v_j:
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// Goroutines may share an Exact. Two Exacts with the same options are equal. [Attend] takes biases and
-// masks of pairs of queries and keys besides.
+// [NewExact] makes an Exact. Goroutines may share an Exact. Two Exacts with the same options are equal.
+// [Attend] computes exact attention with biases and masks of pairs of queries and keys.
+//
+// # Forward
+//
+// Forward computes scores a tile at a time. Each query keeps its largest score so far, and its sums are
+// rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
+// O(Lq·Lk·(d+dv)), half of that if causal. The memory beyond dst depends on neither Lq nor Lk, except
+// for a copy of keys and values that are columns of wider matrices. dst may be exactly q where shapes
+// allow, and must not overlap k or v.
+//
+// Infinite or overflowing input may make all scores of a row −Inf. Such a row is 0/0 = NaN normalised
+// and zero unnormalised. A score of +Inf or NaN makes a normalised row NaN.
+//
+// # Backward
+//
+// With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the rows g_i of
+// dout,
+//
+//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
+//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
+//
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
+//
+// Backward computes P again a tile at a time [Dao et al. 2022]. The time is three to four times the
+// time of Forward, and the memory beyond the gradients is three numbers a query. NaN and Inf reach
+// every gradient that depends on them. In causal attention the bits of dq_i depend on rows up to i
+// only. Unnormalised weights beyond the range of T make gradients ±Inf or NaN. CanBackward returns nil.
+//
+// # State
+//
+// NewState returns an error if d or dv is below 1, if a token takes more memory than the machine has,
+// and for Bits with a Softcap or a Slope.
 type Exact[T dense.Float] interface {
+	Differentiable[T]
+	Streaming[T]
+	Described // with any dimension; the queries are independent unless Causal, Window or Slope is set
+
 	// Options returns the options of NewExact.
 	Options() ExactOptions
 
-	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
-	// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
-	//
-	// Forward takes scores a tile at a time. Each row carries the largest score so far, and its sums
-	// are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
-	// O(Lq·Lk·(d+dv)), half of that if causal, and the memory beyond dst depends on neither Lq nor Lk,
-	// but for a copy of keys and values that are columns of wider matrices.
-	// The bits do not depend on GOMAXPROCS, and the bits of a causal output do not depend on later
-	// tokens.
-	//
-	// Without keys (Lk = 0) the output is zero, normalised or not. Infinite or overflowing input may
-	// make all scores of a row −Inf. Such a row is 0/0 = NaN normalised and zero unnormalised. A score
-	// of +Inf or NaN makes a normalised row NaN. Unnormalised outputs beyond the range of T are ±Inf.
-	//
-	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-	// shapes if they do not fit; causal attention needs Lq = Lk.
-	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
-
-	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
-	// (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result of
-	// Forward. With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the
-	// rows g_i of dout,
-	//
-	//	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
-	//	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
-	//
-	// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
-	//
-	// Backward forms P again a tile at a time [Dao et al. 2022]. The time is O(Lq·Lk·(d+dv)), three to
-	// four times the time of Forward, and the memory beyond the gradients is three numbers a query.
-	// Once that memory is there Backward allocates nothing. The bits do not depend on GOMAXPROCS.
-	//
-	// NaN and Inf reach every gradient that depends on them. In causal attention the bits of dq_i
-	// depend on rows up to i only. Unnormalised weights beyond the range of T make gradients ±Inf or
-	// NaN.
-	//
-	// dq, dk and dv must not overlap each other nor an input. Backward panics with the shapes if they
-	// do not fit; causal attention needs Lq = Lk.
-	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
-
-	// CanBackward returns nil.
-	CanBackward() error
-
-	// NewState returns an empty [State] of one head, for queries and keys of dimension d and
-	// values of dimension dv. It returns an error if one of them is below 1, if a token takes
-	// more memory than the machine has, or if there are Bits with a Softcap or a Slope.
-	NewState(d, dv int) (*State[T], error)
-
-	// Describe returns the options, and any dimension. Bidirectional attention is IndependentQueries, unless it
-	// has a Window or a Slope, which look at the place of a query.
-	Describe() Description
-
 	// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is allocated.
 	// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum
-	// over j unless unnormalised, zero for j > i if causal. [Attend] has weights of a batch.
+	// over j unless unnormalised. The element is zero for j > i if causal. [Attend] computes weights of
+	// a batch.
 	//
-	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN count
-	// as in Forward. Unnormalised weights beyond the range of T are +Inf. dst must not overlap q or k.
-	// Weights panics with the shapes if they do not fit; causal attention needs Lq = Lk.
+	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN have the
+	// effect that they have in Forward. Unnormalised weights beyond the range of T are +Inf. dst must
+	// not overlap q or k. Weights panics with the shapes if they do not fit.
 	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
 
-	// Variances returns the law of Bits: for each query (Lq×1) the expected squared error ‖out_i − exact_i‖²
-	// of Forward that comes from rounding, to first order. It is zero without Bits, and for scores with a
-	// Softcap or a Slope. With scales σ, a largest size of a row or column over 127, rounding has the
-	// variance σ²/12, and
+	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of Forward
+	// that comes from the rounding of Bits, to first order. The result is zero without Bits, and for
+	// scores with a Softcap or a Slope. Rounding with a scale σ, which is the largest size of a row or
+	// column over 127, has the variance σ²/12, and
 	//
 	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
-	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12
+	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12.
 	//
-	// where p_j are the weights over their sum, c_j is the mean of the tile t of 256 keys that key j is in,
-	// and σ_i, σ_j and σ_tc are the scales of the rotated query and key and of column c of the values of the
-	// tile. A weight w, of which the largest of a tile is 255, is rounded up with the probability f = w − ⌊w⌋, so that r_j =
-	// f·(1 − f)/w².
+	// Here p_j are the weights over their sum, and c_j is the mean of the tile t of 256 keys that
+	// contains key j. σ_i, σ_j and σ_tc are the scales of the rotated query, of the rotated key, and of
+	// column c of the values of the tile. A weight w, of which the largest in a tile is 255, is rounded
+	// up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w².
 	//
-	// Where scores are not finite the result is NaN; of a query that sees no key it is 0. Variances ignores
-	// Unnormalised. It takes O(Lq·Lk·d·dv) time: give it some queries. It panics with the
-	// shapes if they do not fit; causal attention needs Lq = Lk.
+	// The result is NaN if scores are not finite, and 0 for a query that sees no key. Variances ignores
+	// Unnormalised. It takes O(Lq·Lk·d·dv) time, so q should be a sample of the queries. Variances
+	// panics with the shapes if they do not fit.
 	Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64]
 }
 
@@ -176,15 +160,13 @@ func exact32(o ExactOptions) any { return exact[float32]{o} }
 //go:noinline
 func exact64(o ExactOptions) any { return exact[float64]{o} }
 
-// exact is a value, so that attention of several heads with the same options is one.
+// exact is not used by pointer: heads with the same options have equal attention.
 type exact[T dense.Float] struct{ ExactOptions }
 
 var (
 	_ Exact[float32]                = exact[float32]{}
 	_ maskedDifferentiable[float32] = exact[float32]{}
-	_ Streaming[float32]            = exact[float32]{}
 	_ remembering[float32]          = exact[float32]{}
-	_ Described                     = exact[float32]{}
 )
 
 func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
@@ -196,7 +178,7 @@ func (e exact[T]) Describe() Description {
 func (e exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	checkShapes(q, k, v, e.Causal)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	e.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
+	e.forwardSequence(sequence.Forward[T]{Dst: dst, Q: q, K: k, V: v, Heads: 1})
 	return dst
 }
 
@@ -247,7 +229,7 @@ func (e exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// block is the number of rows that is worth handing to another processor.
+// block is the number of rows that one goroutine computes at a time.
 const block = 64
 
 // scale returns the factor of the products of d-dimensional points.
@@ -258,13 +240,12 @@ func (o ExactOptions) scale(d int) float64 {
 	return o.Scale
 }
 
-// scores says how weights follow from products of d-dimensional points.
+// scores returns how weights follow from products of d-dimensional points.
 func (o ExactOptions) scores(d int) tiles.Scores {
 	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised}
 }
 
-// mask says which keys the queries see, with past keys before the place of query 0. Keys count if
-// they are valid, or all if valid is nil.
+// mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is nil.
 func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
 }
@@ -288,13 +269,13 @@ func (o ExactOptions) check() error {
 	return nil
 }
 
-// farthest is a number of places that can be added to others.
+// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an int.
 const farthest = math.MaxInt / 8
 
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Slope != 0 }
 
-// refuse returns an error if what approximates o would have to know of places or to round.
+// refuse returns an error if o has options that only exact attention has.
 func (o ExactOptions) refuse() error {
 	if o.placed() {
 		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", o.Window, o.Slope)
@@ -312,93 +293,80 @@ func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T]) {
 	})
 }
 
-func (e exact[T]) shares() bool { return false }
+func (e exact[T]) sharesKeys() bool { return false }
 
-func (e exact[T]) attend(p request[T]) {
+func (e exact[T]) forwardSequence(s sequence.Forward[T]) {
 	var copies *layout.Tokens[T]
 	switch {
-	case p.pairs.Given():
+	case s.Pairs.Given():
 	case e.Causal:
-		p = trimmed(p)
+		s = s.TrimCausal()
 	case e.placed():
-		p = cut(p)
+		s = s.KeyRange(s.Span())
 	default:
-		p.k, p.v, copies = layout.ValidOnly(p.k, p.v, p.valid)
-		p.valid, p.past = nil, 0
+		s.K, s.V, copies = layout.ValidOnly(s.K, s.V, s.Valid)
+		s.Valid, s.Past = nil, 0
 	}
-	for h := range p.heads {
-		e.attendHead(p.head(h))
+	for h := range s.Heads {
+		head := s.Head(h)
+		mask := e.mask(s.Past, s.Valid)
+		mask.Pairs = s.Pairs
+		a := tiles.Attention[T]{Dst: head.Dst, Q: head.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
+		if e.Bits != 0 && coded.Takes(a) {
+			coded.Attend(a)
+		} else {
+			tiles.Attend(a)
+		}
 	}
 	copies.Release()
 }
 
-// attendHead answers a request of one head.
-func (e exact[T]) attendHead(p request[T]) {
-	mask := e.mask(p.past, p.valid)
-	mask.Pairs = p.pairs
-	a := tiles.Attention[T]{Dst: p.dst, Q: p.q, K: p.k, V: p.v, Scores: e.scores(p.q.Cols), Mask: mask}
-	if e.Bits != 0 && coded.Takes(a) {
-		coded.Attend(a)
+func (e exact[T]) backwardSequence(s sequence.Backward[T]) {
+	if s.Pairs.Given() || e.placed() {
+		e.backwardMasked(s)
 		return
 	}
-	tiles.Attend(a)
+	x, past := sequence.Select(s, e.Causal), 0
+	if e.Causal {
+		past = x.Shift()
+	}
+	if x.Gather(s) {
+		e.backward(x.Gradients, e.mask(past, x.ValidKeys))
+	}
+	x.Scatter(s)
 }
 
-func (e exact[T]) attendBackward(p gradientRequest[T]) {
-	if p.pairs.Given() || e.placed() {
-		e.backwardMasked(p)
-		return
-	}
-	s := pool.Get[selection[T]](&selections)
-	queries, keys, all := s.selected(p, e.Causal)
-	past := 0
-	if !all {
-		var seen int
-		past, seen = overlap(queries, keys)
-		queries, keys = queries[past:], keys[:seen]
-	}
-	if g := s.take(p, queries, keys); !g.Empty() {
-		e.backward(*g, e.mask(past, s.valid))
-	}
-	s.give(p, queries, keys)
-	pool.Put(&selections, s)
-}
-
-// backwardMasked writes the gradients of a request of one head with pairs, or with places that
-// count. Queries whose outputs have the gradient zero see nothing. Without pairs such queries, and keys
-// that do not count, are left out at both ends, so that bits do not depend on how many there are.
-func (e exact[T]) backwardMasked(p gradientRequest[T]) {
-	s := pool.Get[selection[T]](&selections)
-	past, valid := p.past, p.valid
-	if p.pairs.Given() {
-		s.span(0, p.q.Rows, 0, p.k.Rows)
-	} else {
-		first, end := p.span()
-		from, to := 0, p.q.Rows
-		for to > 0 && layout.IsZero(p.dout.Row(to-1)) {
+// backwardMasked writes the gradients of one head with Pairs, or with weights that depend on places. A
+// query whose output has the gradient zero sees no key. Without Pairs such queries at both ends, and keys
+// at both ends that do not count, are left out: bits do not depend on their number.
+func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
+	from, to, first, end := 0, s.Q.Rows, 0, s.K.Rows
+	past, valid := s.Past, s.Valid
+	if !s.Pairs.Given() {
+		first, end = s.Span()
+		for to > 0 && layout.IsZero(s.DOut.Row(to-1)) {
 			to--
 		}
-		for from < to && layout.IsZero(p.dout.Row(from)) {
+		for from < to && layout.IsZero(s.DOut.Row(from)) {
 			from++
 		}
-		s.span(from, to, first, end)
-		past, valid = p.past+from-first, p.valid[min(first, len(p.valid)):min(end, len(p.valid))]
+		past, valid = s.Past+from-first, s.KeyRange(first, end).Valid
 	}
-	if g := s.take(p, s.queries, s.keys); !g.Empty() {
+	x := sequence.SelectRange[T](from, to, first, end)
+	if x.Gather(s) {
 		mask := e.mask(past, valid)
-		mask.Pairs = p.pairs
-		for i := range g.DOut.Rows {
-			if layout.IsZero(g.DOut.Row(i)) {
+		mask.Pairs = s.Pairs
+		for i := range x.DOut.Rows {
+			if layout.IsZero(x.DOut.Row(i)) {
 				if mask.Pairs.Silent == nil {
-					mask.Pairs.Silent = make([]bool, g.DOut.Rows)
+					mask.Pairs.Silent = make([]bool, x.DOut.Rows)
 				}
 				mask.Pairs.Silent[i] = true
 			}
 		}
-		e.backward(*g, mask)
+		e.backward(x.Gradients, mask)
 	}
-	s.give(p, s.queries, s.keys)
-	pool.Put(&selections, s)
+	x.Scatter(s)
 }
 
 func (e exact[T]) NewState(d, dv int) (*State[T], error) {
@@ -413,9 +381,9 @@ func (e exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], erro
 	return memoryOf(streams.NewExact[T](e.scores(d), places, heads, keyHeads, d, dv))
 }
 
-// ALiBiSlopes returns the slopes of [Press et al. 2022] for so many heads: 2^(−8h/H) for h = 1 … H
-// if H is a power of two. For other numbers the slopes of the power of two below come first, then
-// every other slope of twice that power. ALiBiSlopes panics for a negative number.
+// ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H is a
+// power of two. For other H the slopes of the next lower power of two come first, then every other slope
+// of the next higher power of two. ALiBiSlopes panics if heads is negative or above 2²⁰.
 func ALiBiSlopes(heads int) []float64 {
 	if heads < 0 || heads > maxSlopes {
 		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))

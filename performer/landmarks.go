@@ -10,7 +10,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/near"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
@@ -283,7 +285,7 @@ func (l *landmarks[T]) Describe() Description {
 func (l *landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	l.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	l.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1})
+	l.forwardSequence(sequence.Forward[T]{Dst: dst, Q: q, K: k, V: v, Heads: 1})
 	return dst
 }
 
@@ -295,38 +297,52 @@ func (l *landmarks[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-func (l *landmarks[T]) shares() bool { return !l.exact.Causal }
+func (l *landmarks[T]) sharesKeys() bool { return !l.exact.Causal }
 
-func (l *landmarks[T]) attend(p request[T]) {
+func (l *landmarks[T]) forwardSequence(s sequence.Forward[T]) {
 	switch {
 	case !l.exact.Causal:
-		l.attendAll(p)
-	case l.inDouble(p.k.Cols):
-		l.attendDouble(p)
+		l.forwardAll(s)
+	case l.inDouble(s.K.Cols):
+		l.forwardDouble(s)
 	case l.set == nil:
-		l.attendRenewed(p)
+		l.forwardRenewed(s)
 	default:
-		attendCausal(p, l.engine, l.exact)
+		l.forwardCausal(s, l.engine)
 	}
 }
 
-// attendAll is bidirectional attention.
-func (l *landmarks[T]) attendAll(p request[T]) {
-	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
+// forwardAll computes the outputs of queries that all see all keys that count.
+func (l *landmarks[T]) forwardAll(s sequence.Forward[T]) {
+	var copies *layout.Tokens[T]
+	s.K, s.V, copies = layout.ValidOnly(s.K, s.V, s.Valid)
+	s.Valid = nil
 	switch {
-	case p.q.Rows == 0 || p.v.Cols == 0:
-	case l.isExact(k.Rows):
-		p.k, p.v, p.valid = k, v, nil
-		l.exact.attend(p)
-	case l.inDouble(k.Cols):
-		p.k, p.v, p.valid = k, v, nil
-		l.attendDouble(p)
+	case s.Q.Rows == 0 || s.V.Cols == 0:
+	case l.isExact(s.K.Rows):
+		l.exact.forwardSequence(s)
+	case l.inDouble(s.K.Cols):
+		l.forwardDouble(s)
 	default:
-		engine, chosen := l.engineFor(k)
-		engine.Forward(p.heads, p.dst, p.q, k, v)
+		engine, chosen := l.engineFor(s.K)
+		engine.Forward(s.Heads, s.Dst, s.Q, s.K, s.V)
 		l.release(chosen)
 	}
 	copies.Release()
+}
+
+// forwardCausal computes causal outputs, with exact weights for the last keys and the weights of an
+// undivided engine for earlier keys.
+func (l *landmarks[T]) forwardCausal(s sequence.Forward[T], engine *sums.Engine[T]) {
+	s = s.TrimCausal()
+	if s.Q.Rows == 0 || s.V.Cols == 0 {
+		return
+	}
+	base := near.Base[T]{Engine: engine, Scores: l.exact.scores(s.Q.Cols)}
+	for h := range s.Heads {
+		head := s.Head(h)
+		near.Causal(base, head.Dst, head.Q, head.K, head.V, head.Valid, head.Past)
+	}
 }
 
 // isExact reports whether attention over n keys is exact attention.
@@ -397,7 +413,7 @@ func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	if err := l.checkState(d); err != nil {
 		return nil, err
 	}
-	return memoryOf(streams.NewNear(nearOf(l.exact, l.engine, d), heads, keyHeads, d, dv))
+	return memoryOf(streams.NewNear(near.Base[T]{Engine: l.engine, Scores: l.exact.scores(d)}, heads, keyHeads, d, dv))
 }
 
 // checkState returns an error unless l can be kept of a stream of tokens of dimension d.

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
@@ -27,14 +27,12 @@ func (l *landmarks[T]) CanBackward() error {
 	return nil
 }
 
-func (l *landmarks[T]) attendBackward(p gradientRequest[T]) {
-	s := pool.Get[selection[T]](&selections)
-	queries, keys, _ := s.selected(p, false)
-	if g := s.take(p, queries, keys); !g.Empty() {
-		l.backward(g)
+func (l *landmarks[T]) backwardSequence(s sequence.Backward[T]) {
+	x := sequence.Select(s, false)
+	if x.Gather(s) {
+		l.backward(&x.Gradients)
 	}
-	s.give(p, queries, keys)
-	pool.Put(&selections, s)
+	x.Scatter(s)
 }
 
 // backward writes the gradients, which are not empty.

@@ -5,6 +5,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
@@ -55,15 +56,15 @@ func (d *doubles) room(at, rows, cols int) dense.Matrix[float64] {
 	return d.memory[at].Rows(rows)
 }
 
-// attendDouble answers a request in float64.
-func (l *landmarks[T]) attendDouble(p request[T]) {
+// forwardDouble is forwardSequence in float64.
+func (l *landmarks[T]) forwardDouble(s sequence.Forward[T]) {
 	d := doublesOfCalls.Get()
-	out := d.room(0, p.dst.Rows, p.dst.Cols)
-	l.double.attend(request[float64]{
-		dst: out, q: dense.Copy(d.room(1, p.q.Rows, p.q.Cols), p.q), k: dense.Copy(d.room(2, p.k.Rows, p.k.Cols), p.k),
-		v: dense.Copy(d.room(3, p.v.Rows, p.v.Cols), p.v), heads: p.heads, valid: p.valid, past: p.past, processors: p.processors,
+	out := d.room(0, s.Dst.Rows, s.Dst.Cols)
+	l.double.forwardSequence(sequence.Forward[float64]{
+		Dst: out, Q: dense.Copy(d.room(1, s.Q.Rows, s.Q.Cols), s.Q), K: dense.Copy(d.room(2, s.K.Rows, s.K.Cols), s.K),
+		V: dense.Copy(d.room(3, s.V.Rows, s.V.Cols), s.V), Heads: s.Heads, Valid: s.Valid, Past: s.Past, Processors: s.Processors,
 	})
-	dense.Copy(p.dst, out)
+	dense.Copy(s.Dst, out)
 	doublesOfCalls.Put(d)
 }
 

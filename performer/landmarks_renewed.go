@@ -2,51 +2,41 @@ package performer
 
 import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
-// attendRenewed is causal attention by landmarks that are chosen among the keys of the past, anew
-// each time the number of tokens has doubled. The first 2·r tokens have exact attention. The tokens
-// b ≤ i < 2·b, b = 2·r, 4·r, …, have landmarks chosen among the keys before b, and sums over all keys
-// are made again for them, which costs at most as much as all sums at the end. The last keys have
-// exact weights.
-func (l *landmarks[T]) attendRenewed(p request[T]) {
-	p = trimmed(p)
-	if p.q.Rows == 0 || p.v.Cols == 0 {
+// forwardRenewed is causal attention by landmarks that are chosen anew among earlier keys each time the
+// number of tokens has doubled. The first 2·r tokens have exact attention. The tokens b ≤ i < 2·b with
+// b = 2·r, 4·r, … have landmarks chosen among the keys before b. The sums over all keys are computed
+// again for each b, which costs at most as much as the sums for the last b. The last keys before a query
+// have exact weights.
+func (l *landmarks[T]) forwardRenewed(s sequence.Forward[T]) {
+	s = s.TrimCausal()
+	if s.Q.Rows == 0 || s.V.Cols == 0 {
 		return
 	}
-	n := p.past + p.q.Rows
+	n := s.Past + s.Q.Rows
 	for begin, end := 0, 2*l.n; begin < n; begin, end = end, 2*end {
-		if end <= p.past {
-			continue
+		if end > s.Past {
+			keys := min(end, s.K.Rows)
+			block := s.Queries(max(begin-s.Past, 0), min(end, n)-s.Past).KeyRange(0, keys)
+			l.forwardChosen(block, min(begin, keys))
 		}
-		part := p.queries(max(begin-p.past, 0), min(end, n)-p.past)
-		keys := min(end, p.k.Rows)
-		part.k, part.v = p.k.RowRange(0, keys), p.v.RowRange(0, keys)
-		part.valid = p.valid[:min(keys, len(p.valid))]
-		if p.valid == nil {
-			part.valid = nil
-		}
-		l.attendAfter(part, min(begin, keys))
 	}
 }
 
-// attendAfter answers causal queries with landmarks chosen among the first n keys, or exactly if
-// there are no more than landmarks.
-func (l *landmarks[T]) attendAfter(p request[T], n int) {
-	valid := p.valid
-	if valid != nil {
-		valid = valid[:n]
-	}
-	past, _, copies := layout.ValidOnly(p.k.RowRange(0, n), p.v.RowRange(0, n), valid)
+// forwardChosen computes causal outputs with landmarks chosen among the first n keys, or exact outputs
+// if at most r of these keys count.
+func (l *landmarks[T]) forwardChosen(s sequence.Forward[T], n int) {
+	before := s.KeyRange(0, n)
+	past, _, copies := layout.ValidOnly(before.K, before.V, before.Valid)
 	defer copies.Release()
 	if l.isExact(past.Rows) {
-		for h := range p.heads {
-			l.exact.attend(p.head(h))
-		}
+		l.exact.forwardSequence(s)
 		return
 	}
 	engine, chosen := l.engineFor(past)
-	chosen.choice.Disown() // keys are summed as they come
-	attendCausal(p, engine, l.exact)
+	chosen.choice.Disown() // causal sums include the features of every key
+	l.forwardCausal(s, engine)
 	l.release(chosen)
 }

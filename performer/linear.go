@@ -9,119 +9,106 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// LinearOptions selects what linear attention computes. The zero value is
-// bidirectional, normalised attention.
+// LinearOptions selects what linear attention computes. The zero value is bidirectional, normalised
+// attention.
 type LinearOptions struct {
-	// Causal lets query i see the keys j ≤ i only; as many queries as keys
-	// are required then.
+	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal then.
 	Causal bool
 
-	// Unnormalised leaves out the division by the sum of the weights: the
-	// output is A·V with A_ij = φ_Q(q_i)ᵀφ_K(k_j).
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with
+	// A_ij = φ_Q(q_i)ᵀφ_K(k_j).
 	Unnormalised bool
 }
 
-// Linear is linear attention: with weights A_ij = φ_Q(q_i)ᵀφ_K(k_j),
+// Linear is linear attention [Katharopoulos et al. 2020]: with weights A_ij = φ_Q(q_i)ᵀφ_K(k_j),
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij
 //
-// computed in O(L·m·(d + dv)) as φ_Q(q_i)ᵀ(Σ_j φ_K(k_j) v_jᵀ), where m is the
-// number of features [Katharopoulos et al. 2020]. With positive random
-// features of the softmax kernel it is the attention of the Performer
-// [Choromanski et al. 2021].
-//
+// is computed as φ_Q(q_i)ᵀ(Σ_j φ_K(k_j) v_jᵀ). With positive random features of the softmax kernel a
+// Linear is the attention of the Performer [Choromanski et al. 2021]. [NewLinear] makes a Linear.
 // Goroutines may share a Linear. Two calls of NewLinear return two Linears that differ.
+//
+// # Forward
+//
+// With m features Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory beyond dst whatever the
+// lengths are. dst may be exactly q, k or v where its shape allows, or disjoint from all of them.
+//
+// With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
+// log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
+// kernel are zero at a point whose ‖x‖² is beyond the range of T. Norms beyond about 10¹⁹ in float32,
+// and 10¹⁵⁴ in float64, have such squares. A key beyond has the weight zero, and a query beyond sees
+// weights of zero only.
+//
+// If there are keys but every weight of a row is exactly zero, which takes features that are zero, the
+// normalised row is 0/0 = NaN and the unnormalised row is zero. Maps that are not LogMaps may have
+// denominators that are zero or negative. The row is then the result of the division, which may be
+// ±Inf or NaN. A NaN or Inf in q, k or v reaches every row that depends on it.
+//
+// # Backward
+//
+// The maps count as constants. Backward takes about three times as long as Forward, and memory beyond
+// the gradients that does not depend on the lengths.
+//
+// Gradients are the derivatives of Forward at any size of log-features. If one key has all of the
+// weight, gradients are zero except for rounding, which the derivatives of log-features multiply.
+// Causal, normalised attention computes the tokens up to the first log-feature beyond ±9·10⁷ twice. It
+// then keeps 24 bytes for every growth of a reference until Backward returns: up to 24·L·m bytes if every
+// key exceeds all earlier keys in all features.
+//
+// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows up to
+// i only. dk_j and dv_j depend on the rows from j on and, when normalised, through denominators on
+// earlier rows. If a row of Forward is 0/0, all gradients that depend on the row are NaN. Gradients
+// beyond the range of T are ±Inf, or NaN if they are sums of such numbers. Products of values and dout
+// must be in the range of T.
+//
+// CanBackward returns an error unless both maps are [rff.Differentiable], or [rff.DifferentiableLog] if
+// the attention uses logarithms of features.
+//
+// # State
+//
+// NewState returns an error if d is not the dimension of the maps, if dv is below 1, or if the sums
+// take more memory than the machine has.
 type Linear[T dense.Float] interface {
+	Differentiable[T]
+	Streaming[T]
+	Described // with the dimension of the maps
+
 	// Dims returns the dimension of queries and keys and the number of features.
 	Dims() (d, m int)
-
-	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d)
-	// and values v (Lk×dv) into dst (Lq×dv), which it returns; a zero dst is
-	// allocated. It takes O((Lq+Lk)·m·(d+dv)) time and O(m·dv) memory beyond dst,
-	// whatever the lengths are, and gives the same bits whatever GOMAXPROCS is.
-	//
-	// With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
-	// log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
-	// kernel are zero at a point whose ‖x‖² is beyond the range of T, in float32 from norms of
-	// about 10¹⁹ on, in float64 of 10¹⁵⁴: such a key has no weight, and such a query has nothing
-	// but weights of zero.
-	//
-	// Without keys (Lk = 0) the output is zero, normalised or not. If keys there
-	// are but every weight of a row is exactly zero, as can happen with features
-	// that vanish, the normalised row is 0/0 = NaN and the unnormalised one zero.
-	// Maps that are not LogMaps can have a denominator that is zero or negative:
-	// the row is then what the division gives, ±Inf and NaN included. Unnormalised
-	// outputs beyond the range of T are ±Inf. A NaN or Inf in q, k or v reaches
-	// every row that depends on it, and, if causal, no row before it.
-	//
-	// dst may be exactly q, k or v where its shape allows, or disjoint from all of
-	// them. Forward panics with the shapes if they do not fit; causal attention
-	// needs Lq = Lk.
-	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
-
-	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic, where Forward makes out of q (Lq×d), k
-	// (Lk×d) and v (Lk×dv), with respect to q, k and v into dq, dk and dv, and returns them; zero ones
-	// are allocated. The maps count as constants. Backward needs no outputs, because it computes them
-	// anyway.
-	//
-	// Backward takes O((Lq+Lk)·m·(d + dv)) time, about three times as long as Forward, and memory
-	// beyond the gradients that does not depend on the lengths. Once that memory is there, Backward
-	// allocates nothing. It gives the same bits whatever GOMAXPROCS is.
-	//
-	// Gradients are the derivatives of Forward at any size of log-features. They are zero where one key
-	// has all of the weight, except for rounding, which the derivatives of log-features multiply.
-	// Causal, normalised attention with log-features beyond ±9·10⁷ computes the tokens up to the first
-	// of them twice, and keeps 24 bytes for every growth of a reference until it returns: up to 24·L·m
-	// bytes if every key exceeds all keys before it in all features.
-	//
-	// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows
-	// up to i only, and has the same bits whatever follows; dk_j and dv_j depend on the rows from j on
-	// and, when normalised, on earlier rows by way of denominators. Where Forward has 0/0, all
-	// gradients that depend on it are NaN. Gradients beyond the range of T are ±Inf, or NaN where they
-	// are sums of such numbers; products of values and dout have to be in range too.
-	//
-	// dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
-	// not fit, and with the text of CanBackward if CanBackward returns an error.
-	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
-
-	// CanBackward returns nil if the maps can be differentiated, and an error that says
-	// which cannot and why otherwise. They have to be [rff.Differentiable], or
-	// [rff.DifferentiableLog] if attention works on their logarithms.
-	CanBackward() error
-
-	// NewState returns an empty [State] of one head, for queries and keys of dimension d and
-	// values of dimension dv. It returns an error if d is not the dimension of the maps, if dv is
-	// below 1, or if the sums take more memory than the machine has.
-	NewState(d, dv int) (*State[T], error)
-
-	// Describe returns the options and the dimension of the maps. Bidirectional attention is IndependentQueries.
-	Describe() Description
 
 	// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
 	// zero dst is allocated. Element (i, j) is the weight of value j in output i: φ_Q(q_i)ᵀφ_K(k_j),
 	// divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
 	// not LogMaps weights may be negative.
 	//
-	// Weights is Forward with the identity for values, also for NaN: a key that is NaN makes all
-	// weights of the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst
-	// must not overlap q or k. Weights panics with the shapes if they do not fit.
+	// Weights is Forward with the identity matrix as values: a key that is NaN makes all weights of the
+	// rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst must not overlap q
+	// or k. Weights panics with the shapes if they do not fit.
 	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
 
-	// Sums writes what Forward divides into dst (Lq×(dv+3)), which it returns; a zero dst is allocated.
-	// Row i has the numerator in columns 0 … dv−1 and the denominator in column dv. Both are divided by
-	// f·2ⁿ, where f is in column dv+1 and the integer n in column dv+2, so that sums of any size are
-	// numbers of T. Sums over several sets of features add up: the quotient is the output of attention with
-	// all of these features.
-	//
-	// Time, memory and bits are as those of Forward, and so are the panics for shapes. Without keys the
-	// sums are zero. dst must not overlap q, k or v. Sums panics if the attention is unnormalised, whose
-	// outputs are sums.
-	Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+	// Fractions computes the numerators and denominators of Forward into the memory of dst, and returns
+	// them; a zero dst is allocated. Time, bits and panics for shapes are those of Forward. Fractions
+	// panics if the attention is unnormalised.
+	Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T]
+}
+
+// Fractions holds outputs of normalised linear attention before the division: output i is
+// Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators and
+// of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators of
+// several sets of features add up to the fractions of attention with all of these features. Without
+// keys numerators and denominators are zero. The fields are views of one matrix.
+type Fractions[T dense.Float] struct {
+	Numerators         dense.Matrix[T] // Lq×dv
+	Denominators       dense.Matrix[T] // Lq×1
+	Factors, Exponents dense.Matrix[T] // Lq×1; exponents are integers
+
+	columns dense.Matrix[T] // Lq×(dv+3)
 }
 
 type linear[T dense.Float] struct {
@@ -131,19 +118,18 @@ type linear[T dense.Float] struct {
 	engine     *sums.Engine[T]
 
 	makeUndivided sync.Once
-	sums          *sums.Engine[T] // for Sums
+	undivided     *sums.Engine[T] // of Fractions
 }
 
 // NewLinear returns linear attention with the features φ_Q = phi of queries and φ_K =
-// [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi itself
-// unless phi is [rff.Paired], as the asymmetric estimators rff.SADERF, rff.ADERF and
-// rff.SoftmaxHybrid are.
+// [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi unless phi is
+// [rff.Paired], as the asymmetric estimators rff.SADERF, rff.ADERF and rff.SoftmaxHybrid are.
 //
-// Where both are [rff.LogMap]s, attention works on the logarithms of the features and can
-// neither overflow nor underflow; otherwise it works on the features.
+// If both maps are [rff.LogMap]s, attention uses the logarithms of the features and neither overflows
+// nor underflows. Otherwise attention uses the features.
 //
-// NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the
-// dimension of their points or in the number of their features.
+// NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the dimension of
+// their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
 	var a any
 	var err error
@@ -168,11 +154,11 @@ func linear32(phi rff.Map[float32], o LinearOptions) (any, error) { return newLi
 func linear64(phi rff.Map[float64], o LinearOptions) (any, error) { return newLinear(phi, o) }
 
 func newLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (*linear[T], error) {
-	return newAttention(phi, rff.Keys(phi), opts)
+	return newLinearOf(phi, rff.Keys(phi), opts)
 }
 
-// newAttention returns linear attention with a map for queries and one for keys.
-func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*linear[T], error) {
+// newLinearOf returns linear attention with a map for queries and one for keys.
+func newLinearOf[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*linear[T], error) {
 	if key == nil {
 		return nil, fmt.Errorf("performer: Keys of phi, a %T, is nil", query)
 	}
@@ -190,15 +176,15 @@ func newAttention[T dense.Float](query, key rff.Map[T], opts LinearOptions) (*li
 	return &linear[T]{query: query, key: key, opts: opts, d: d, m: m, engine: sums.New(o)}, nil
 }
 
-// isELU reports whether a map has the features elu+1. These mostly take an addition, and their
-// logarithms a transcendental function.
+// isELU reports whether a map has the features elu+1. Most of these take one addition, and their
+// logarithms take a transcendental function.
 func isELU[T dense.Float](m rff.Map[T]) bool {
 	_, ok := m.Kernel().(kernels.ELU)
 	return ok
 }
 
-// features are those of a map for queries and of one for keys, or their logarithms if both maps are
-// LogMaps.
+// features computes the features of a map for queries and of a map for keys, or their logarithms if
+// both maps are LogMaps.
 type features[T dense.Float] struct {
 	query, key    rff.Map[T]
 	queries, keys func(dst, x dense.Matrix[T]) dense.Matrix[T]
@@ -215,11 +201,11 @@ func newFeatures[T dense.Float](query, key rff.Map[T]) *features[T] {
 }
 
 func (f *features[T]) Queries(dst, q dense.Matrix[T]) dense.Matrix[T] {
-	return shaped(f.query, dst, q, f.queries(dst, q))
+	return checkFeatures(f.query, dst, q, f.queries(dst, q))
 }
 
 func (f *features[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] {
-	return shaped(f.key, dst, k, f.keys(dst, k))
+	return checkFeatures(f.key, dst, k, f.keys(dst, k))
 }
 
 func (f *features[T]) DirectQueries(dst, q dense.Matrix[T]) { f.query.Transform(dst, q) }
@@ -238,9 +224,9 @@ func (f *features[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
 	}
 }
 
-// shaped returns the features of points x, which a map has written into dst. It panics, with the name of
-// phi, where they do not have the shape that Dims of phi tells, or are not in dst.
-func shaped[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) dense.Matrix[T] {
+// checkFeatures returns the features of points x, which phi has written into dst. checkFeatures panics
+// if the features do not have the shape of Dims of phi, or are not in the memory of dst.
+func checkFeatures[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) dense.Matrix[T] {
 	if _, m := phi.Dims(); features.Rows != x.Rows || features.Cols != m {
 		panic(fmt.Sprintf("performer: features of %T are %d×%d for points of %d×%d, want %d×%d", phi, features.Rows, features.Cols, x.Rows, x.Cols, x.Rows, m))
 	}
@@ -250,15 +236,13 @@ func shaped[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) den
 	return features
 }
 
-func (a *linear[T]) Dims() (d, m int) { return a.d, a.m }
-
 var (
 	_ Linear[float32]               = (*linear[float32])(nil)
 	_ maskedDifferentiable[float32] = (*linear[float32])(nil)
-	_ Streaming[float32]            = (*linear[float32])(nil)
 	_ remembering[float32]          = (*linear[float32])(nil)
-	_ Described                     = (*linear[float32])(nil)
 )
+
+func (a *linear[T]) Dims() (d, m int) { return a.d, a.m }
 
 func (a *linear[T]) Describe() Description {
 	return Description{Causal: a.opts.Causal, Unnormalised: a.opts.Unnormalised, IndependentQueries: !a.opts.Causal, Dim: a.d}
@@ -267,7 +251,7 @@ func (a *linear[T]) Describe() Description {
 func (a *linear[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	a.check(q, k, v)
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	a.attend(request[T]{dst: dst, q: q, k: k, v: v, heads: 1, processors: runtime.GOMAXPROCS(0)})
+	a.forwardSequence(sequence.Forward[T]{Dst: dst, Q: q, K: k, V: v, Heads: 1, Processors: runtime.GOMAXPROCS(0)})
 	return dst
 }
 
@@ -280,93 +264,89 @@ func (a *linear[T]) check(q, k, v dense.Matrix[T]) {
 	}
 }
 
-func (a *linear[T]) shares() bool { return !a.opts.Causal }
+func (a *linear[T]) sharesKeys() bool { return !a.opts.Causal }
 
-func (a *linear[T]) attend(p request[T]) {
+func (a *linear[T]) forwardSequence(s sequence.Forward[T]) {
 	if !a.opts.Causal {
-		a.answer(p)
+		a.forwardAll(s)
 		return
 	}
-	p = trimmed(p)
+	s = s.TrimCausal()
 	switch {
-	case p.q.Rows == 0 || p.v.Cols == 0:
-	case p.past == 0:
-		seeing := min(p.q.Rows, p.k.Rows)
-		for h := range p.heads {
-			one := p.head(h).queries(0, seeing)
-			a.engine.ForwardCausal(p.processors, one.dst, one.q, one.k, one.v, one.valid)
+	case s.Q.Rows == 0 || s.V.Cols == 0:
+	case s.Past == 0:
+		aligned := min(s.Q.Rows, s.K.Rows)
+		for h := range s.Heads {
+			head := s.Head(h).Queries(0, aligned)
+			a.engine.ForwardCausal(s.Processors, head.Dst, head.Q, head.K, head.V, head.Valid)
 		}
-		a.answer(p.queries(seeing, p.q.Rows))
-	case p.past >= p.k.Rows-1:
-		a.answer(p)
+		a.forwardAll(s.Queries(aligned, s.Q.Rows))
+	case s.Past >= s.K.Rows-1:
+		a.forwardAll(s)
 	default:
-		a.resume(p)
+		a.forwardPast(s)
 	}
 }
 
-// answer answers a request whose queries all see all of its keys.
-func (a *linear[T]) answer(p request[T]) {
-	if p.q.Rows == 0 || p.v.Cols == 0 {
+// forwardAll computes the outputs of queries that all see all keys that count.
+func (a *linear[T]) forwardAll(s sequence.Forward[T]) {
+	if s.Q.Rows == 0 || s.V.Cols == 0 {
 		return
 	}
-	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
+	k, v, copies := layout.ValidOnly(s.K, s.V, s.Valid)
 	if k.Rows == 0 {
-		layout.Zero(p.dst)
+		layout.Zero(s.Dst)
 	} else {
-		a.engine.Forward(p.heads, p.dst, p.q, k, v)
+		a.engine.Forward(s.Heads, s.Dst, s.Q, k, v)
 	}
 	copies.Release()
 }
 
-// resume answers a causal request whose queries begin in the middle of its keys. It puts the
-// queries at the end of a matrix with one row for each key.
-func (a *linear[T]) resume(p request[T]) {
-	aligned := p.k.Rows - p.past
-	m, q, dst := layout.TokensOf[T](p.k.Rows, a.d, p.v.Cols)
-	layout.Zero(q.RowRange(0, p.past))
-	for h := range p.heads {
-		one := p.head(h).queries(0, min(aligned, p.q.Rows))
-		end := p.past + one.q.Rows
-		dense.Copy(q.RowRange(p.past, end), one.q)
-		valid := one.valid
-		if valid != nil {
-			valid = valid[:end]
-		}
-		a.engine.ForwardCausal(p.processors, dst.RowRange(0, end), q.RowRange(0, end), one.k.RowRange(0, end), one.v.RowRange(0, end), valid)
-		dense.Copy(one.dst, dst.RowRange(p.past, end))
+// forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to the
+// end of a matrix with one row for each key.
+func (a *linear[T]) forwardPast(s sequence.Forward[T]) {
+	aligned := min(s.K.Rows-s.Past, s.Q.Rows)
+	m, q, dst := layout.TokensOf[T](s.K.Rows, a.d, s.V.Cols)
+	layout.Zero(q.RowRange(0, s.Past))
+	end := s.Past + aligned
+	q, dst = q.RowRange(0, end), dst.RowRange(0, end)
+	for h := range s.Heads {
+		head := s.Head(h).Queries(0, aligned).KeyRange(0, end)
+		dense.Copy(q.RowRange(s.Past, end), head.Q)
+		a.engine.ForwardCausal(s.Processors, dst, q, head.K, head.V, head.Valid)
+		dense.Copy(head.Dst, dst.RowRange(s.Past, end))
 	}
 	m.Release()
-	a.answer(p.queries(min(aligned, p.q.Rows), p.q.Rows))
+	a.forwardAll(s.Queries(aligned, s.Q.Rows))
 }
 
-func (a *linear[T]) Sums(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
+func (a *linear[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T] {
 	a.check(q, k, v)
 	if a.opts.Unnormalised {
 		panic("performer: the Linear is unnormalised, want outputs that are quotients")
 	}
-	dst = dense.Ensure(dst, q.Rows, v.Cols+1+sums.ExtraColumns)
-	switch e := a.undivided(); {
-	case k.Rows == 0 || q.Rows == 0:
-		layout.Zero(dst)
-		for i := range dst.Rows {
-			dst.Set(i, v.Cols+1, 1)
-		}
-	case a.opts.Causal:
-		e.ForwardCausal(runtime.GOMAXPROCS(0), dst, q, k, v, nil)
-	default:
-		e.Forward(1, dst, q, k, v)
-	}
-	return dst
-}
-
-// undivided returns an engine that leaves numerators and denominators undivided. It is made once.
-func (a *linear[T]) undivided() *sums.Engine[T] {
+	n := v.Cols
+	x := dense.Ensure(dst.columns, q.Rows, n+1+sums.ExtraColumns)
 	a.makeUndivided.Do(func() {
 		o := a.engine.Operator
 		o.Direct, o.Undivided = nil, true
-		a.sums = sums.New(o)
+		a.undivided = sums.New(o)
 	})
-	return a.sums
+	switch {
+	case k.Rows == 0 || q.Rows == 0:
+		layout.Zero(x)
+		for i := range x.Rows {
+			x.Set(i, n+1, 1)
+		}
+	case a.opts.Causal:
+		a.undivided.ForwardCausal(runtime.GOMAXPROCS(0), x, q, k, v, nil)
+	default:
+		a.undivided.Forward(1, x, q, k, v)
+	}
+	return Fractions[T]{
+		Numerators: x.ColRange(0, n), Denominators: x.ColRange(n, n+1),
+		Factors: x.ColRange(n+1, n+2), Exponents: x.ColRange(n+2, n+3), columns: x,
+	}
 }
 
 func (a *linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {

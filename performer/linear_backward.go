@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -46,22 +46,22 @@ func (a *linear[T]) canBackward(m rff.Map[T]) error {
 	return d.CanBackward()
 }
 
-func (a *linear[T]) attendBackward(p gradientRequest[T]) {
-	s := pool.Get[selection[T]](&selections)
-	queries, keys, all := s.selected(p, a.opts.Causal)
+func (a *linear[T]) backwardSequence(s sequence.Backward[T]) {
+	x := sequence.Select(s, a.opts.Causal)
+	all := !a.opts.Causal // all queries see all keys
 	if !all {
-		past, seen := overlap(queries, keys)
+		past, seen := x.Overlap()
 		if all = past > 0 && past >= seen-1; all {
-			queries, keys = withoutHoles(queries[past:]), withoutHoles(keys[:seen])
+			x.Shift()
+			x.DropNoRows()
 		}
 	}
-	switch g := s.take(p, queries, keys); {
-	case g.Empty():
+	switch notEmpty := x.Gather(s); {
+	case !notEmpty:
 	case all:
-		a.engine.Backward(g)
+		a.engine.Backward(&x.Gradients)
 	default:
-		a.engine.BackwardCausal(p.processors, g, s.valid, s.asking)
+		a.engine.BackwardCausal(s.Processors, &x.Gradients, x.ValidKeys, x.ValidQueries)
 	}
-	s.give(p, queries, keys)
-	pool.Put(&selections, s)
+	x.Scatter(s)
 }

@@ -158,7 +158,7 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	}
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
-			a := must.Have(newAttention(f[0], f[1], opts))
+			a := must.Have(newLinearOf(f[0], f[1], opts))
 			assert.Equal(t, strings.HasSuffix(name, "both in log space"), inside(a).engine.Logs)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)

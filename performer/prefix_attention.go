@@ -5,6 +5,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
 // PrefixAttention is attention of another package whose queries may see a prefix of the keys. [Batch]
@@ -25,8 +26,31 @@ type PrefixAttention[T dense.Float] interface {
 	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 }
 
-// takesMasks reports whether a form can leave out keys and take a past.
-func takesMasks[T dense.Float](attention Attention[T]) bool {
+// maskedAttention is attention of this package, which can leave out keys and have a past.
+type maskedAttention[T dense.Float] interface {
+	Attention[T]
+
+	// forwardSequence computes the outputs of a sequence whose shapes fit. The output of a query that
+	// sees no key is zero.
+	forwardSequence(s sequence.Forward[T])
+
+	// sharesKeys reports whether heads of queries over the same keys cost less together.
+	sharesKeys() bool
+}
+
+// maskedDifferentiable is a maskedAttention with gradients.
+type maskedDifferentiable[T dense.Float] interface {
+	Differentiable[T]
+
+	// backwardSequence writes the gradients of a sequence whose shapes fit. Gradients of keys that do
+	// not count are zero. If the gradient of an output is zero, the gradient of its query is zero, and
+	// the query adds nothing to other gradients even if it is NaN. s has more than one head only if
+	// the attention shares keys.
+	backwardSequence(s sequence.Backward[T])
+}
+
+// takesMask reports whether an attention can leave out keys and have a past.
+func takesMask[T dense.Float](attention Attention[T]) bool {
 	switch attention.(type) {
 	case maskedAttention[T], PrefixAttention[T]:
 		return true
@@ -34,83 +58,64 @@ func takesMasks[T dense.Float](attention Attention[T]) bool {
 	return false
 }
 
-// answer gives a request to a form.
-func answer[T dense.Float](attention Attention[T], p request[T]) {
-	switch f := attention.(type) {
+// forwardSequence computes the outputs of a sequence by any attention.
+func forwardSequence[T dense.Float](attention Attention[T], s sequence.Forward[T]) {
+	switch a := attention.(type) {
 	case maskedAttention[T]:
-		f.attend(p)
+		a.forwardSequence(s)
 	case PrefixAttention[T]:
-		answerPart(f, p)
+		forwardPrefixes(a, s)
 	default:
-		attention.Forward(p.dst, p.q, p.k, p.v)
+		attention.Forward(s.Dst, s.Q, s.K, s.V)
 	}
 }
 
-// answerPart gives a request of one head to a form of another package.
-func answerPart[T dense.Float](attention PrefixAttention[T], p request[T]) {
+// forwardPrefixes computes the outputs of a sequence with one head.
+func forwardPrefixes[T dense.Float](attention PrefixAttention[T], s sequence.Forward[T]) {
 	causal := attention.Describe().Causal
 	if causal {
-		if p = trimmed(p); p.q.Rows == 0 {
+		if s = s.TrimCausal(); s.Q.Rows == 0 {
 			return
 		}
 	}
-	k, v, copies := layout.ValidOnly(p.k, p.v, p.valid)
-	if !causal || p.valid == nil && p.past == 0 && p.q.Rows == k.Rows {
-		attention.Forward(p.dst, p.q, k, v)
+	k, v, copies := layout.ValidOnly(s.K, s.V, s.Valid)
+	if !causal || s.Valid == nil && s.Past == 0 && s.Q.Rows == k.Rows {
+		attention.Forward(s.Dst, s.Q, k, v)
 	} else {
-		c := counts.Get()
-		c.seen = scratch.Resize(c.seen, p.q.Rows)
-		countSeen(p, c.seen)
-		attention.ForwardPrefixes(p.dst, p.q, k, v, c.seen)
-		counts.Put(c)
+		m := prefixMemory.Get()
+		m.prefixes = scratch.Resize(m.prefixes, s.Q.Rows)
+		s.Prefixes(m.prefixes)
+		attention.ForwardPrefixes(s.Dst, s.Q, k, v, m.prefixes)
+		prefixMemory.Put(m)
 	}
 	copies.Release()
 }
 
-// countSeen sets seen[i] to the number of keys that count and that query i of a causal request sees.
-func countSeen[T dense.Float](p request[T], seen []int) {
-	n, next := 0, 0
-	for i := range seen {
-		for end := min(p.past+i+1, p.k.Rows); next < end; next++ {
-			if p.valid == nil || p.valid[next] {
-				n++
-			}
-		}
-		seen[i] = n
-	}
-}
+var prefixMemory pool.Of[struct{ prefixes []int }]
 
-// count is memory for the numbers of keys that queries see.
-type count struct{ seen []int }
-
-var counts pool.Of[count]
-
-// takesMasksBackward reports whether a form can leave out keys and take a past when it takes gradients
-// back.
-func takesMasksBackward[T dense.Float](attention Attention[T]) bool {
+// takesMaskBackward reports whether Backward of an attention can leave out keys and have a past.
+func takesMaskBackward[T dense.Float](attention Attention[T]) bool {
 	if _, ok := attention.(maskedAttention[T]); ok {
 		return true
 	}
-	m, ok := attention.(PrefixAttention[T])
-	return ok && !m.Describe().Causal
+	a, ok := attention.(PrefixAttention[T])
+	return ok && !a.Describe().Causal
 }
 
-// answerBackward gives a request for gradients to a form, which is Differentiable.
-func answerBackward[T dense.Float](attention Attention[T], p gradientRequest[T]) {
-	if f, ok := attention.(maskedDifferentiable[T]); ok {
-		f.attendBackward(p)
+// backwardSequence writes the gradients of a sequence by an attention that is Differentiable.
+func backwardSequence[T dense.Float](attention Attention[T], s sequence.Backward[T]) {
+	if a, ok := attention.(maskedDifferentiable[T]); ok {
+		a.backwardSequence(s)
 		return
 	}
-	f := attention.(Differentiable[T])
-	if !takesMasksBackward(attention) {
-		f.Backward(p.dq, p.dk, p.dv, p.q, p.k, p.v, p.dout)
+	a := attention.(Differentiable[T])
+	if !takesMaskBackward(attention) {
+		a.Backward(s.DQ, s.DK, s.DV, s.Q, s.K, s.V, s.DOut)
 		return
 	}
-	s := pool.Get[selection[T]](&selections)
-	queries, keys, _ := s.selected(p, false)
-	if g := s.take(p, queries, keys); !g.Empty() {
-		f.Backward(g.DQ, g.DK, g.DV, g.Q, g.K, g.V, g.DOut)
+	x := sequence.Select(s, false)
+	if x.Gather(s) {
+		a.Backward(x.DQ, x.DK, x.DV, x.Q, x.K, x.V, x.DOut)
 	}
-	s.give(p, queries, keys)
-	pool.Put(&selections, s)
+	x.Scatter(s)
 }

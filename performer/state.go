@@ -199,7 +199,7 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 // Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst
 // (n×H·dv), which Attend returns; a zero dst is allocated. For a head linear attention takes
 // O(n·m·(d+dv)) time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are
-// zero. [Linear.Forward] and [Exact.Forward] say when outputs are NaN or ±Inf. dst may be
+// zero. [Linear] and [Exact] say when outputs are NaN or ±Inf. dst may be
 // exactly q if dv = d, or disjoint from q. Attend panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)

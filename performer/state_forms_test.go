@@ -38,7 +38,7 @@ func causalForm[T dense.Float](form Attention[T]) Attention[T] {
 	a := form.(Linear[T])
 	opts := inside(a).opts
 	opts.Causal = true
-	return must.Have(newAttention(inside(a).query, inside(a).key, opts))
+	return must.Have(newLinearOf(inside(a).query, inside(a).key, opts))
 }
 
 // batch returns the Batch of the case, and that of causal forms.

@@ -444,7 +444,7 @@ func testRefusal[T dense.Float](t *testing.T) {
 			must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))), 1.01)),
 		},
 	} {
-		assert.EqualError(t, refuses(must.Have(newAttention(f[0], f[1], LinearOptions{}))), differ, name)
+		assert.EqualError(t, refuses(must.Have(newLinearOf(f[0], f[1], LinearOptions{}))), differ, name)
 	}
 	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
 	assert.EqualError(t, refuses(must.Have(NewLinear(drawn(1), LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")

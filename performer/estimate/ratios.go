@@ -29,19 +29,19 @@ func (r *ratios) reset(n, dv int) {
 
 // addFeatures adds the numerators and denominators of linear attention to r. It returns memory, which
 // holds them.
-func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	memory = a.Sums(memory, q, k, v)
-	n := v.Cols + 1
-	for i := range memory.Rows {
-		row := memory.Row(i)
-		addRow(r, i, row[:n], float64(row[n]), float64(row[n+1]))
+func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory performer.Fractions[T], q, k, v dense.Matrix[T]) performer.Fractions[T] {
+	memory = a.Fractions(memory, q, k, v)
+	for i := range q.Rows {
+		addRow(r, i, memory.Numerators.Row(i), memory.Denominators.At(i, 0),
+			float64(memory.Factors.At(i, 0)), float64(memory.Exponents.At(i, 0)))
 	}
 	return memory
 }
 
-// addRow adds factor·2^exponent times x to row i of r. It adds nothing if the denominator is zero.
-func addRow[T dense.Float](r *ratios, i int, x []T, factor, exponent float64) {
-	if x[len(x)-1] == 0 {
+// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. It adds nothing if the
+// denominator is zero.
+func addRow[T dense.Float](r *ratios, i int, numerator []T, denominator T, factor, exponent float64) {
+	if denominator == 0 {
 		return
 	}
 	row := r.terms.Row(i)
@@ -54,15 +54,17 @@ func addRow[T dense.Float](r *ratios, i int, x []T, factor, exponent float64) {
 	} else {
 		factor = logscale.Ldexp(factor, exponent-old)
 	}
-	for j, v := range x {
+	for j, v := range numerator {
 		row[j] += factor * float64(v)
 	}
+	row[len(numerator)] += factor * float64(denominator)
 }
 
 // add adds the ratios of other features for the same queries and values.
 func (r *ratios) add(other *ratios) {
 	for i := range r.exponent {
-		addRow(r, i, other.terms.Row(i), 1, other.exponent[i])
+		row := other.terms.Row(i)
+		addRow(r, i, row[:len(row)-1], row[len(row)-1], 1, other.exponent[i])
 	}
 }
 

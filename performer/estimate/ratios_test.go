@@ -14,11 +14,11 @@ func TestExponentsOfRatios(t *testing.T) {
 	for _, order := range [][]float64{{-1000, 1000}, {1000, -1000}} {
 		var p ratios
 		p.reset(1, 1)
-		addRow(&p, 0, []float32{0, 0}, 1, 5000)
+		addRow(&p, 0, []float32{0}, 0, 1, 5000)
 		for _, e := range order {
-			addRow(&p, 0, []float32{float32(e), 1}, 1.5, e)
+			addRow(&p, 0, []float32{float32(e)}, 1, 1.5, e)
 		}
-		addRow(&p, 0, []float32{0, 0}, 1, 5000)
+		addRow(&p, 0, []float32{0}, 0, 1, 5000)
 		got := dense.New[float64](1, 1)
 		p.outputs(got)
 		assert.Equal(t, 1000.0, got.Data[0])

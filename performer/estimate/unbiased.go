@@ -93,10 +93,10 @@ type Unbiased[T dense.Float] struct {
 
 	frequencies func(m int) (orf.Projection[T], error) // of a block
 
-	memory   dense.Matrix[T] // numerators and denominators of a block
-	damped   float64         // the a of rff.SoftmaxOptimal
-	first    ratios          // of Y₀, and of the first half
-	second   ratios          // of the second half
+	memory   performer.Fractions[T] // numerators and denominators of a block
+	damped   float64                // the a of rff.SoftmaxOptimal
+	first    ratios                 // of Y₀, and of the first half
+	second   ratios                 // of the second half
 	base     dense.Matrix[float64]
 	a, b, ab dense.Matrix[float64]
 }

@@ -439,6 +439,8 @@ var types = []reflect.Type{
 	reflect.TypeFor[performer.AttendArgs[float64]](),
 	reflect.TypeFor[performer.Description](),
 	reflect.TypeFor[performer.ExactOptions](),
+	reflect.TypeFor[performer.Fractions[float32]](),
+	reflect.TypeFor[performer.Fractions[float64]](),
 	reflect.TypeFor[performer.Gradients[float32]](),
 	reflect.TypeFor[performer.Gradients[float64]](),
 	reflect.TypeFor[performer.LinearOptions](),

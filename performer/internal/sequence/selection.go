@@ -1,0 +1,189 @@
+package sequence
+
+import (
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/sums"
+)
+
+// Selection holds the rows of a sequence on which gradients depend: queries whose outputs have a
+// gradient, and keys that count. Neither the number nor the contents of other rows have an effect on
+// gradients.
+//
+// In causal attention the lists of queries and keys have the same length: query Queries[t] sees the keys
+// Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no query or no key.
+type Selection[T dense.Float] struct {
+	sums.Gradients[T]        // matrices of the selected rows, set by Gather
+	Queries, Keys     []int  // row h·Lq + i is query i of head h
+	ValidQueries      []bool // entries of Queries that are not NoRow; nil if none is NoRow
+	ValidKeys         []bool // entries of Keys that are not NoRow; nil if none is NoRow
+
+	validQueries, validKeys   []bool // memory of ValidQueries and ValidKeys
+	copiedQueries, copiedKeys bool
+	bufQ, bufK, bufV, bufDout scratch.Buffer[T]
+	bufDQ, bufDK, bufDV       scratch.Buffer[T]
+}
+
+var selections pool.Pair[Selection[float32], Selection[float64]]
+
+// Select returns the selection of a bidirectional or causal backward pass. The caller gives it to
+// Scatter.
+func Select[T dense.Float](s Backward[T], causal bool) *Selection[T] {
+	x := pool.Get[Selection[T]](&selections)
+	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
+	if causal {
+		x.align(s)
+		return x
+	}
+	for h := range s.Heads {
+		dout := layout.Head(s.DOut, h, s.Heads)
+		for i := range dout.Rows {
+			if !layout.IsZero(dout.Row(i)) {
+				x.Queries = append(x.Queries, h*dout.Rows+i)
+			}
+		}
+	}
+	for j := range s.K.Rows {
+		if s.Valid == nil || s.Valid[j] {
+			x.Keys = append(x.Keys, j)
+		}
+	}
+	return x
+}
+
+// SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The
+// caller gives it to Scatter.
+func SelectRange[T dense.Float](from, to, first, end int) *Selection[T] {
+	x := pool.Get[Selection[T]](&selections)
+	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
+	for i := from; i < to; i++ {
+		x.Queries = append(x.Queries, i)
+	}
+	for j := first; j < end; j++ {
+		x.Keys = append(x.Keys, j)
+	}
+	return x
+}
+
+// align selects causal queries and keys. The first entry has a key, and the last entry a query.
+func (x *Selection[T]) align(s Backward[T]) {
+	end := 0                       // after the last query
+	s.Past = min(s.Past, s.K.Rows) // query 0 sees all keys then
+	for t := range max(s.Q.Rows+s.Past, 0) {
+		query, key := layout.NoRow, layout.NoRow
+		if t < s.K.Rows && (s.Valid == nil || s.Valid[t]) {
+			key = t
+		}
+		if i := t - s.Past; i >= 0 && !layout.IsZero(s.DOut.Row(i)) {
+			query = i
+		}
+		if key == layout.NoRow && (query == layout.NoRow || len(x.Keys) == 0) {
+			continue
+		}
+		x.Queries, x.Keys = append(x.Queries, query), append(x.Keys, key)
+		if query != layout.NoRow {
+			end = len(x.Queries)
+		}
+	}
+	x.Queries, x.Keys = x.Queries[:end], x.Keys[:end]
+}
+
+// Overlap returns the number of entries before the first query, and the number of entries up to the
+// last key.
+func (x *Selection[T]) Overlap() (past, seen int) {
+	for past < len(x.Queries) && x.Queries[past] == layout.NoRow {
+		past++
+	}
+	for seen = len(x.Keys); seen > 0 && x.Keys[seen-1] == layout.NoRow; {
+		seen--
+	}
+	return past, seen
+}
+
+// Shift removes the entries before the first query from Queries, and the entries after the last key
+// from Keys. Shift returns the number of removed queries: query i of the result sees the keys up to
+// i plus that number.
+func (x *Selection[T]) Shift() (past int) {
+	past, seen := x.Overlap()
+	x.Queries, x.Keys = slices.Delete(x.Queries, 0, past), x.Keys[:seen]
+	return past
+}
+
+// DropNoRows removes the entries NoRow from both lists.
+func (x *Selection[T]) DropNoRows() {
+	none := func(row int) bool { return row == layout.NoRow }
+	x.Queries, x.Keys = slices.DeleteFunc(x.Queries, none), slices.DeleteFunc(x.Keys, none)
+}
+
+// Gather sets the matrices of x to the selected rows of s: to views if the rows are consecutive, and
+// otherwise to copies with zeros in the rows NoRow. Gather reports whether the gradients are not
+// empty; empty gradients are set to zero.
+func (x *Selection[T]) Gather(s Backward[T]) bool {
+	x.Gradients = s.gradients()
+	x.ValidQueries, x.ValidKeys = validRows(&x.validQueries, x.Queries), validRows(&x.validKeys, x.Keys)
+	from, ok := layout.Consecutive(x.Queries)
+	if x.copiedQueries = !ok || s.Heads != 1; x.copiedQueries {
+		x.Q = layout.Gather(&x.bufQ, s.Q, s.Heads, x.Queries)
+		x.DOut = layout.Gather(&x.bufDout, s.DOut, s.Heads, x.Queries)
+		x.bufDQ.Shape(len(x.Queries), x.Q.Cols)
+		x.DQ = x.bufDQ.Rows(len(x.Queries))
+	} else {
+		to := from + len(x.Queries)
+		x.Q, x.DOut, x.DQ = s.Q.RowRange(from, to), s.DOut.RowRange(from, to), s.DQ.RowRange(from, to)
+	}
+	from, ok = layout.Consecutive(x.Keys)
+	if x.copiedKeys = !ok; x.copiedKeys {
+		x.K, x.V = layout.Gather(&x.bufK, s.K, 1, x.Keys), layout.Gather(&x.bufV, s.V, 1, x.Keys)
+		x.bufDK.Shape(len(x.Keys), x.K.Cols)
+		x.bufDV.Shape(len(x.Keys), x.V.Cols)
+		x.DK, x.DV = x.bufDK.Rows(len(x.Keys)), x.bufDV.Rows(len(x.Keys))
+	} else {
+		to := from + len(x.Keys)
+		x.K, x.V = s.K.RowRange(from, to), s.V.RowRange(from, to)
+		x.DK, x.DV = s.DK.RowRange(from, to), s.DV.RowRange(from, to)
+	}
+	return !x.Empty()
+}
+
+// Scatter writes the computed gradients to the selected rows of s and zero to its other rows, and
+// returns x to its pool.
+func (x *Selection[T]) Scatter(s Backward[T]) {
+	scatter(s.DQ, x.DQ, s.Heads, x.Queries, x.copiedQueries)
+	scatter(s.DK, x.DK, 1, x.Keys, x.copiedKeys)
+	scatter(s.DV, x.DV, 1, x.Keys, x.copiedKeys)
+	x.Gradients = sums.Gradients[T]{}
+	pool.Put(&selections, x)
+}
+
+// scatter sets the rows of dst that are not selected to zero. If src is a copy, scatter also copies its
+// rows to the selected rows of dst.
+func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, copied bool) {
+	if !copied {
+		from, _ := layout.Consecutive(rows)
+		layout.Zero(dst.RowRange(0, from))
+		layout.Zero(dst.RowRange(from+len(rows), dst.Rows))
+		return
+	}
+	layout.Zero(dst)
+	for at, row := range rows {
+		if row != layout.NoRow {
+			copy(layout.Head(dst, row/dst.Rows, heads).Row(row%dst.Rows), src.Row(at))
+		}
+	}
+}
+
+// validRows returns, in the given memory, which rows are not NoRow, or nil if all are not.
+func validRows(memory *[]bool, rows []int) []bool {
+	if !slices.Contains(rows, layout.NoRow) {
+		return nil
+	}
+	*memory = scratch.Resize(*memory, len(rows))
+	for at, row := range rows {
+		(*memory)[at] = row != layout.NoRow
+	}
+	return *memory
+}
