@@ -118,7 +118,7 @@ func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
 // recall writes the pairs of a task by a rule and returns the mean squared error of the answers,
 // relative to the error of answering zero.
 func (s settings) recall(rule recurrence.Rule, t task) (float64, error) {
-	r, err := recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1})
+	r, err := recurrence.New[float64](1, 1, recurrence.Options{Rule: rule, Scale: 1})
 	if err != nil {
 		return 0, err
 	}

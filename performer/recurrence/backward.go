@@ -7,19 +7,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T] {
-	if err := r.CanBackward(); err != nil {
-		panic(err.Error())
-	}
 	dk, dv := r.check(x)
 	r.checkQueries(x)
 	sequences := sequencesOf(x)
-	r.checkSums("past", past, sequences, dk, dv)
-	r.checkSums("dpast", dpast, sequences, dk, dv)
-	r.checkSums("dpresent", dpresent, sequences, dk, dv)
+	r.checkStates("past", past, sequences, dk, dv)
+	r.checkStates("dpast", dpast, sequences, dk, dv)
+	r.checkStates("dpresent", dpresent, sequences, dk, dv)
 	dout.Check()
 	if rows, cols := x.K.Rows, r.heads*dv; dout.Rows != rows || dout.Cols != cols {
 		panic(fmt.Sprintf("recurrence: dout is %d×%d, q is %d×%d, v is %d×%d, want %d×%d, a gradient for each output",
@@ -31,7 +27,7 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 		Lengths: x.Lengths,
 	}
 	c := r.gradients.Get()
-	*c = reverseCall[T]{
+	*c = backwardCall[T]{
 		call: call[T]{
 			r: r, x: x, dst: dout, past: past, present: dpresent, dk: dk, dv: dv,
 			from: layout.Starts(c.from[:0], x.Lengths, x.K.Rows),
@@ -53,51 +49,34 @@ func (r *recurrence[T]) Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T
 			dx.Beta.Row(i)[0] = sum
 		}
 	}
-	*c = reverseCall[T]{call: call[T]{from: c.from}, shared: c.shared}
+	*c = backwardCall[T]{call: call[T]{from: c.from}, shared: c.shared}
 	r.gradients.Put(c)
 	return dx
 }
 
-func (r *recurrence[T]) CanBackward() error {
-	if r.query == nil {
-		return nil
-	}
-	for i, m := range []rff.Map[T]{r.query, r.key} {
-		name := []string{"queries", "keys"}[i]
-		d, ok := m.(rff.Differentiable[T])
-		if !ok {
-			return fmt.Errorf("recurrence: the map of %s is a %T, which has no derivatives", name, m)
-		}
-		if err := d.CanBackward(); err != nil {
-			return fmt.Errorf("recurrence: the map of %s: %w", name, err)
-		}
-	}
-	return nil
-}
-
-// reverseCall is the task of one call of Backward, whose dst and present are dout and dpresent.
-type reverseCall[T dense.Float] struct {
+// backwardCall is one call of Backward. The fields dst and present of its call hold dout and dpresent.
+type backwardCall[T dense.Float] struct {
 	call[T]
 	dx     Tokens[T]
 	dpast  dense.Matrix[T]
-	shared scratch.Buffer[T] // gradients of a shared β, a column a head
+	shared scratch.Buffer[T] // gradients of a shared β, a column for each head
 }
 
-func (c *reverseCall[T]) Piece(i int) {
+func (c *backwardCall[T]) Piece(i int) {
 	r := c.r
 	sequence, head := i/r.keyHeads, i%r.keyHeads
 	lo, hi := c.from[sequence], c.from[sequence+1]
 	l := r.scans.Get()
 	x := r.headOf(c.x, head, lo, hi)
-	l.startReverse(r, x, c.dk, c.dv)
-	l.setSums(sumsOf(c.past, i, c.dk))
-	l.keepSums()
-	l.reverse.setSums(sumsOf(c.present, i, c.dk))
+	l.startBackward(r, x, c.dk, c.dv)
+	l.setState(stateOf(c.past, i, c.dk))
+	l.storeStates()
+	l.gradient.setState(stateOf(c.present, i, c.dk))
 	group := r.heads / r.keyHeads
 	l.backward(r.headOf(c.dx, head, lo, hi), layout.Heads(c.dst.RowRange(lo, hi), head*group, (head+1)*group, r.heads))
 	if c.dpast.Rows > 0 {
-		dense.Copy(sumsOf(c.dpast, i, c.dk), l.reverse.sums(c.dk, c.dv))
+		dense.Copy(stateOf(c.dpast, i, c.dk), l.gradient.state(c.dk, c.dv))
 	}
-	l.forget()
+	l.release()
 	r.scans.Put(l)
 }

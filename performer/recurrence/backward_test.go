@@ -15,9 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // matricesOf are the matrices of x, with names.
@@ -58,7 +56,7 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 					}
 					m := naive{rule: rule, heads: shape.heads, keyHeads: shape.keyHeads, normalise: strong}
 					want, wantPast := m.backward(convertTokens[float64](single), double(start), double(dout), double(last))
-					r := must.Have(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule, NormaliseKeys: strong}))
+					r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, recurrence.Options{Rule: rule, NormaliseKeys: strong}))
 					dpast := densetest.Filled[T](rows, shape.dv, 7)
 					got := r.Backward(recurrence.Tokens[T]{}, dpast, single, start, dout, last)
 					for name, g := range matricesOf(got) {
@@ -77,49 +75,41 @@ func testRecurrenceBackward[T dense.Float](t *testing.T) {
 	})
 }
 
-// Differences of Forward, as a check of the check, and of what goes through maps.
+// Gradients are those of differences of Forward.
 func TestRecurrenceBackwardIsTheDerivative(t *testing.T) {
 	const n, step = 50, 1e-5
 	rng := rand.New(densetest.Source(331))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		for _, phi := range []rff.Map[float64]{nil, maptest.Positive[float64](4, 3)} {
-			shape := recurrenceShape{heads: 2, keyHeads: 1, d: 3, dv: 2, wide: wide}
-			x := shape.tokens(rng, rule, n)
-			opts := recurrence.Options[float64]{Rule: rule, NormaliseKeys: true, Scale: 1}
-			dk := 3
-			if phi != nil {
-				dk, opts.Features = 4, phi
-				if wide {
-					x.Decay = densetest.Filled(n, 4, -0.3)
-				}
+		shape := recurrenceShape{heads: 2, keyHeads: 1, d: 3, dv: 2, wide: wide}
+		x := shape.tokens(rng, rule, n)
+		opts := recurrence.Options{Rule: rule, NormaliseKeys: true, Scale: 1}
+		const dk = 3
+		r := must.Have(recurrence.New[float64](2, 1, opts))
+		past, dout, last := densetest.Normal[float64](rng, dk, 2, 0, 1), densetest.Normal[float64](rng, n, 4, 0, 1), densetest.Normal[float64](rng, dk, 2, 0, 1)
+		loss := func() float64 {
+			sums, total := dense.New[float64](dk, 2), 0.0
+			for i, v := range r.Forward(dense.Matrix[float64]{}, x, past, sums).Data {
+				total += v * dout.Data[i]
 			}
-			r := must.Have(recurrence.New(2, 1, opts))
-			past, dout, last := densetest.Normal[float64](rng, dk, 2, 0, 1), densetest.Normal[float64](rng, n, 4, 0, 1), densetest.Normal[float64](rng, dk, 2, 0, 1)
-			loss := func() float64 {
-				sums, total := dense.New[float64](dk, 2), 0.0
-				for i, v := range r.Forward(dense.Matrix[float64]{}, x, past, sums).Data {
-					total += v * dout.Data[i]
-				}
-				for i, v := range sums.Data {
-					total += v * last.Data[i]
-				}
-				return total
+			for i, v := range sums.Data {
+				total += v * last.Data[i]
 			}
-			dpast := dense.New[float64](dk, 2)
-			got := matricesOf(r.Backward(recurrence.Tokens[float64]{}, dpast, x, past, dout, last))
-			inputs := matricesOf(x)
-			inputs["past"], got["past"] = past, dpast
-			for name, m := range inputs {
-				for range min(12, len(m.Data)) {
-					at := rng.IntN(len(m.Data))
-					was := m.Data[at]
-					m.Data[at] = was + step
-					above := loss()
-					m.Data[at] = was - step
-					below := loss()
-					m.Data[at] = was
-					require.InDelta(t, (above-below)/(2*step), got[name].Data[at], 1e-5, "%v wide=%v maps=%v: %s at %d", rule, wide, phi != nil, name, at)
-				}
+			return total
+		}
+		dpast := dense.New[float64](dk, 2)
+		got := matricesOf(r.Backward(recurrence.Tokens[float64]{}, dpast, x, past, dout, last))
+		inputs := matricesOf(x)
+		inputs["past"], got["past"] = past, dpast
+		for name, m := range inputs {
+			for range min(12, len(m.Data)) {
+				at := rng.IntN(len(m.Data))
+				was := m.Data[at]
+				m.Data[at] = was + step
+				above := loss()
+				m.Data[at] = was - step
+				below := loss()
+				m.Data[at] = was
+				require.InDelta(t, (above-below)/(2*step), got[name].Data[at], 1e-5, "%v wide=%v: %s at %d", rule, wide, name, at)
 			}
 		}
 	})
@@ -134,7 +124,7 @@ func TestRecurrenceBackwardProcessors(t *testing.T) {
 		x := convertTokens[float32](shape.tokens(rng, rule, 150))
 		x.Lengths = []int{100, 50}
 		dout := densetest.Normal[float32](rng, 150, 24, 0, 1)
-		r := must.Have(recurrence.New(3, 3, recurrence.Options[float32]{Rule: rule, NormaliseKeys: true}))
+		r := must.Have(recurrence.New[float32](3, 3, recurrence.Options{Rule: rule, NormaliseKeys: true}))
 		var none dense.Matrix[float32]
 		first := r.Backward(recurrence.Tokens[float32]{}, none, x, none, dout, none)
 		for _, processors := range []int{1, 2, 5} {
@@ -157,8 +147,7 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	mat := dense.New[float64]
 	var none dense.Matrix[float64]
 	x := recurrence.Tokens[float64]{Q: mat(5, 4), K: mat(5, 2), V: mat(5, 3)}
-	r := must.Have(recurrence.New(2, 1, recurrence.Options[float64]{}))
-	require.NoError(t, r.CanBackward())
+	r := must.Have(recurrence.New[float64](2, 1, recurrence.Options{}))
 	for want, f := range map[string]func(){
 		"recurrence: dout is 5×3, q is 5×4, v is 5×3, want 5×6, a gradient for each output":        func() { r.Backward(x, none, x, none, mat(5, 3), none) },
 		"recurrence: dpresent is 1×3, want 2×3: 1 sequences, 1 heads of keys and 2×3 sums of each": func() { r.Backward(x, none, x, none, mat(5, 6), mat(1, 3)) },
@@ -169,11 +158,4 @@ func TestRecurrenceBackwardErrors(t *testing.T) {
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	elu := must.Have(rff.ELU[float64](2)).(rff.Differentiable[float64])
-	r = must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Features: pair[float64]{elu, opaque[float64]{elu}}}))
-	assert.EqualError(t, r.CanBackward(), "recurrence: the map of keys is a recurrence_test.opaque[float64], which has no derivatives")
-	assert.PanicsWithValue(t, r.CanBackward().Error(), func() { r.Backward(x, none, x, none, mat(5, 6), none) })
-	underived := must.Have(rff.New(maptest.Frequencies[float64](3, 2), rff.Scheme[float64]{F: []func(float64) float64{math.Abs}}))
-	r = must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Features: underived}))
-	assert.ErrorContains(t, r.CanBackward(), "recurrence: the map of queries: ")
 }

@@ -3,33 +3,34 @@ package recurrence
 import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// decays are what a chunk of n tokens makes of its decays g: with b_i = g_0 + … + g_i, one
-// number or one for each row of S, every factor is an e^(b_i − b_j), j ≤ i. Unless some g
-// is positive none exceeds 1.
+// decays holds factors e^(b_i − b_j), j ≤ i, of a chunk of n tokens with decays g, where
+// b_i = g_0 + … + g_i is one number per token or one per row of S. Unless some g is positive no factor
+// exceeds 1.
 //
-// Sums of large numbers would leave little of small ones, and a factor is as exact as the
-// difference in its exponent. So a b that is one number is held as a double-double
-// number. Where there is one for each row of S, decays are summed inside blocks of 1, 2, 4, …
-// tokens, which nothing is ever subtracted from, and factors of two such blocks make one.
+// The error of a factor is the error of the difference in its exponent, and sums of large numbers lose the
+// digits of small ones. One number per token is therefore summed as a double-double number. With one
+// number per row of S, decays are summed within blocks of 1, 2, 4, … tokens, without subtractions. A
+// factor is the product of factors of two neighbouring blocks.
 type decays[T dense.Float] struct {
 	width int // of g, 0 without decays
-	up    []T // e^b_i, or from the beginning of the block of i
-	down  []T // e^(b_{n−1} − b_i), or to the end of the block of i
+	up    []T // e^b_i, with b summed from the beginning of the block of i
+	down  []T // e^(b_e − b_i), where e is the last token of the block of i
 	all   []T // e^b_{n−1}
 
-	// If width is 1: b_i with its sign changed, and Γ_ij = e^(b_i − b_j) for j ≤ i.
+	// If width is 1: the high and low part of −b_i, and Γ_ij = e^(b_i − b_j) for j ≤ i.
 	high, low, zeros []T
 	gamma            scratch.Buffer[T]
 
-	// If width is more: g, then its sums over blocks, each in the row of the first token.
+	// If width is more than 1: g, and its sums over blocks, each in the row of the first token of the block.
 	g, sums []T
 }
 
-// least is a decay whose factor is zero, and below which no number is summed: those that
-// are summed with it keep their digits.
+// least is a decay whose factor is zero. Smaller decays count as least, so that sums keep the digits of
+// other decays.
 const least = -1 << 20
 
 func (d *decays[T]) shape(width, rows int) {
@@ -45,8 +46,8 @@ func (d *decays[T]) shape(width, rows int) {
 	}
 }
 
-// fill takes the decays g of a chunk. If there are many for a token, up and down are those of
-// blocks of one token after it, and merge has to be called for half = 1, 2, 4, … < n.
+// fill sets the decays of a chunk. With several decays per token, every token is then a block, and the
+// caller calls merge for half = 1, 2, 4, … < n.
 func (d *decays[T]) fill(g dense.Matrix[T]) {
 	switch w := d.width; {
 	case w == 1:
@@ -57,13 +58,13 @@ func (d *decays[T]) fill(g dense.Matrix[T]) {
 	}
 }
 
-// fillGamma sums the decays of a chunk, one a token, and makes the lower triangle of Γ.
+// fillGamma sums the decays of a chunk, one per token, and computes the lower triangle of Γ.
 func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 	n, sum, rest := g.Rows, 0.0, 0.0
 	high, low := d.high[:n], d.low[:n]
 	for i := range high {
 		x := float64(g.Row(i)[0])
-		if x < least {
+		if x < least { // NaN stays
 			x = least
 		}
 		next := sum + x
@@ -85,18 +86,16 @@ func (d *decays[T]) fillGamma(g dense.Matrix[T]) {
 	d.all[0] = d.up[n-1]
 }
 
-// split makes each of n tokens a block.
+// split makes every token a block.
 func (d *decays[T]) split(n int) {
 	w := d.width
 	copy(d.sums, d.g[:n*w])
 	vecmath.Exp(d.up, d.g[:n*w])
-	for i := range n * w {
-		d.down[i] = 1
-	}
+	layout.Fill(d.down[:n*w], 1)
 	copy(d.all, d.up[:w])
 }
 
-// merge makes blocks of 2·half tokens of those of half.
+// merge joins neighbouring blocks of half tokens.
 func (d *decays[T]) merge(half, n int) {
 	w := d.width
 	for mid := half; mid < n; mid += 2 * half {
@@ -118,8 +117,8 @@ func (d *decays[T]) merge(half, n int) {
 // row returns the factors of token i.
 func (d *decays[T]) row(factors []T, i int) []T { return factors[i*d.width:][:d.width] }
 
-// factor returns what token i is multiplied by where blocks of half tokens meet in pairs: e^(b_i −
-// b_r) in the right one, where r is the last of the left one, and e^(b_r − b_i) in that.
+// factor returns the factor of token i at level half: e^(b_i − b_r) in a right block and e^(b_r − b_i) in a
+// left block, where r is the last token of the left block.
 func (d *decays[T]) factor(i, half int) []T {
 	if i/half%2 == 1 {
 		return d.row(d.up, i)
@@ -127,30 +126,24 @@ func (d *decays[T]) factor(i, half int) []T {
 	return d.row(d.down, i)
 }
 
-// weigh multiplies row i of x by factor i of up or down: a number, or one for each column.
+// weigh multiplies row i of x by the factors of token i, up or down: a number, or one for each column.
 func (d *decays[T]) weigh(x dense.Matrix[T], factors []T) {
-	switch d.width {
-	case 0:
-	case 1:
-		for i := range x.Rows {
+	for i := range x.Rows {
+		switch d.width {
+		case 0:
+		case 1:
 			vecmath.Scale(x.Row(i), factors[i])
-		}
-	default:
-		for i := range x.Rows {
-			vecmath.Multiply(x.Row(i), factors[i*d.width:][:d.width])
+		default:
+			vecmath.Multiply(x.Row(i), d.row(factors, i))
 		}
 	}
 }
 
-// weighSums multiplies the sums S by the decays of all tokens of the chunk.
-func (d *decays[T]) weighSums(s dense.Matrix[T]) {
+// weighState multiplies the rows of S by the decays of all tokens of the chunk.
+func (d *decays[T]) weighState(s dense.Matrix[T]) {
 	for f := range s.Rows {
-		switch d.width {
-		case 0:
-		case 1:
-			vecmath.Scale(s.Row(f), d.all[0])
-		default:
-			vecmath.Scale(s.Row(f), d.all[f])
+		if d.width > 0 {
+			vecmath.Scale(s.Row(f), d.all[f%d.width])
 		}
 	}
 }

@@ -10,25 +10,19 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 func TestRecurrenceErrors(t *testing.T) {
-	identity := func(d int) rff.Differentiable[float32] {
-		return must.Have(rff.Identity[float32](d)).(rff.Differentiable[float32])
-	}
 	for want, c := range map[string]struct {
 		heads, keyHeads int
-		opts            recurrence.Options[float32]
+		opts            recurrence.Options
 	}{
-		"recurrence: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads":       {0, 1, recurrence.Options[float32]{}},
-		"recurrence: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads":       {4, 3, recurrence.Options[float32]{}},
-		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                              {1, 1, recurrence.Options[float32]{Rule: 4}},
-		"recurrence: Scale = NaN, want a finite number":                                               {1, 1, recurrence.Options[float32]{Scale: math.NaN()}},
-		"recurrence: Features maps queries of R^2 to 2 features, but keys of R^3 to 3, want the same": {1, 1, recurrence.Options[float32]{Features: pair[float32]{identity(2), identity(3)}}},
-		"recurrence: Keys of Features, a recurrence_test.pair[float32], is nil":                       {1, 1, recurrence.Options[float32]{Features: pair[float32]{identity(2), nil}}},
+		"recurrence: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, recurrence.Options{}},
+		"recurrence: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, recurrence.Options{}},
+		"recurrence: Rule = 4, want one of Linear (0) to GatedDelta (3)":                        {1, 1, recurrence.Options{Rule: 4}},
+		"recurrence: Scale = NaN, want a finite number":                                         {1, 1, recurrence.Options{Scale: math.NaN()}},
 	} {
-		_, err := recurrence.New(c.heads, c.keyHeads, c.opts)
+		_, err := recurrence.New[float32](c.heads, c.keyHeads, c.opts)
 		assert.EqualError(t, err, want)
 	}
 	assert.Equal(t, "linear gated delta gated_delta Rule(9)", fmt.Sprint(recurrence.Linear, " ", recurrence.Gated, " ", recurrence.Delta, " ", recurrence.GatedDelta, " ", recurrence.Rule(9)))
@@ -43,7 +37,7 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		change(&x)
 		return x
 	}
-	r := must.Have(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.GatedDelta}))
+	r := must.Have(recurrence.New[float32](4, 2, recurrence.Options{Rule: recurrence.GatedDelta}))
 	assert.NotPanics(t, func() { r.Forward(none, good, none, none) })
 	for want, x := range map[string]recurrence.Tokens[float32]{
 		"recurrence: q is 4×12, k is 5×6, want as many queries as keys":                                     with(func(x *recurrence.Tokens[float32]) { x.Q = mat(4, 12) }),
@@ -63,14 +57,10 @@ func TestRecurrenceShapesPanic(t *testing.T) {
 		"recurrence: present is 5×2, want 6×2: 1 sequences, 2 heads of keys and 3×2 sums of each": func() { r.Forward(none, good, none, mat(5, 2)) },
 		"dense: destination is 5×7, want 5×8":                                                     func() { r.Forward(mat(5, 7), good, none, none) },
 		"recurrence: decay is 5×2, want none for the linear rule": func() {
-			must.Have(recurrence.New(4, 2, recurrence.Options[float32]{})).Forward(none, good, none, none)
+			must.Have(recurrence.New[float32](4, 2, recurrence.Options{})).Forward(none, good, none, none)
 		},
 		"recurrence: beta is 5×1, want none for the gated rule": func() {
-			must.Have(recurrence.New(4, 2, recurrence.Options[float32]{Rule: recurrence.Gated})).Forward(none, good, none, none)
-		},
-		"recurrence: k is 5×6, want n×8 for 2 heads, as the maps take points of R^4": func() {
-			phi := must.Have(rff.ELU[float32](4))
-			must.Have(recurrence.New(4, 2, recurrence.Options[float32]{Features: phi})).Forward(none, good, none, none)
+			must.Have(recurrence.New[float32](4, 2, recurrence.Options{Rule: recurrence.Gated})).Forward(none, good, none, none)
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)

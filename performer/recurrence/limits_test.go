@@ -29,7 +29,7 @@ func testRecurrenceViews[T dense.Float](t *testing.T) {
 		shape := recurrenceShape{heads: 8, keyHeads: 2, d: 3, dv: 5, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 73))
 		past, sums := densetest.Normal[T](rng, 6, 5, 0, 1), dense.New[T](6, 5)
-		r := must.Have(recurrence.New(8, 2, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New[T](8, 2, recurrence.Options{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, x, past, sums)
 
 		wider := func(m dense.Matrix[T]) (view, all dense.Matrix[T]) {
@@ -81,7 +81,7 @@ func testRecurrencePastNaN[T dense.Float](t *testing.T) {
 			}
 			past, sums := dense.New[T](2*d, dv), dense.New[T](2*d, dv)
 			past.Set(d+1, column, T(bad))
-			out := must.Have(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
+			out := must.Have(recurrence.New[T](2, 2, recurrence.Options{Rule: rule})).Forward(dense.Matrix[T]{}, x, past, sums)
 			for i := range n {
 				for c, v := range out.Row(i) {
 					require.Equal(t, c == dv+column, v-v != 0, "%v wide=%v: past %v, output %d, %d", rule, wide, bad, i, c)
@@ -115,7 +115,7 @@ func testRecurrenceColumns[T dense.Float](t *testing.T) {
 		shape := recurrenceShape{heads: 1, keyHeads: 1, d: d, dv: d, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
 		past := densetest.Normal[T](rng, d, d, 0, 1)
-		r := must.Have(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New[T](1, 1, recurrence.Options{Rule: rule}))
 		for _, bad := range [][]int{nil, {40, 35}, {90, 0, 150, 99}} {
 			x := clean
 			x.V = clean.V.Clone()

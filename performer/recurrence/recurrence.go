@@ -1,19 +1,18 @@
 package recurrence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
-	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Rule says how a [Recurrence] takes a token with key k, value v, decay g and strength β
-// into its sums S (dk×dv).
+// Rule says how a [Recurrence] updates its state S (dk×dv) with a token that has key k, value v, decay
+// g and strength β.
 type Rule int
 
 const (
@@ -33,122 +32,110 @@ func (r Rule) String() string {
 	return ruleNames[r]
 }
 
-// decays reports whether the rule takes a decay.
+// decays reports whether the rule has a decay.
 func (r Rule) decays() bool { return r == Gated || r == GatedDelta }
 
-// corrects reports whether the rule writes the difference from what S says already.
+// corrects reports whether the rule has a strength β and writes β·k·(v − Sᵀk)ᵀ.
 func (r Rule) corrects() bool { return r == Delta || r == GatedDelta }
 
-// Options selects what a [Recurrence] computes. The zero value is the linear rule with the scale
-// dk^−½.
-type Options[T dense.Float] struct {
+// Options are the options of [New]. The zero value is the linear rule with the scale dk^−½.
+type Options struct {
 	Rule Rule
 
-	// Scale multiplies the outputs; 0 stands for dk^−½.
+	// Scale multiplies the outputs. Zero means dk^−½.
 	Scale float64
 
-	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½, after the map if there is one. The
-	// delta rules want it: with ‖k‖ = 1 and 0 ≤ β ≤ 2 no token makes S grow without a new value,
-	// and β = 1 replaces the value that S gives for k.
+	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½. The delta rules need keys of norm 1: with
+	// ‖k‖ = 1 and 0 ≤ β ≤ 2 the update never lengthens the rows of Sᵀ apart from the new value, and
+	// with β = 1 the new value replaces Sᵀk.
 	NormaliseKeys bool
-
-	// Features maps queries, and its partner for keys ([rff.Keys]) maps keys: dk is then the number
-	// of features. Nil leaves queries and keys as they are.
-	Features rff.Map[T]
 }
 
-// Recurrence is causal attention without denominators. Tokens write the sums S (dk×dv for each
-// head of keys) by a [Rule] and read
+// Recurrence is causal attention without denominators, the operator LinearAttention of ONNX with all
+// of its update rules. Each token updates the state S (dk×dv for each head of keys) by a [Rule]. The
+// query q of the token then gives the output
 //
 //	out = scale·Sᵀq
 //
-// after they have written: the operator LinearAttention of ONNX, in all of its modes. The linear
-// rule adds every value to S, which mixes the values of keys that are not orthogonal; a delta rule
-// moves Sᵀk towards v [Schlag et al. 2021]; a decay forgets [Yang et al. 2025].
+// The linear rule adds every value to S, so keys that are not orthogonal mix their values. A delta rule
+// moves Sᵀk towards v [Schlag et al. 2021]. A decay shrinks the contribution of older tokens [Yang et
+// al. 2025].
 //
-// A Recurrence does not change after construction and may be shared by goroutines.
+// A Recurrence does not change after construction, and goroutines may share it.
 type Recurrence[T dense.Float] interface {
-	// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero dst
-	// is allocated. Row i reads the sums after past and after the tokens of its sequence up to i.
+	// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero dst is
+	// allocated. The output of token i depends on past and on the tokens of its sequence up to i.
 	//
-	// past (N·Hk·dk×dv) holds the sums before the first token of the N sequences, those of
-	// head h of sequence s in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as an ONNX tensor
-	// (N, Hk, dk, dv) has them; a zero past stands for zeros. present, of the same shape, becomes the
-	// sums after the last token; a sequence without tokens keeps its sums. A zero present is not
-	// written.
+	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. The state of head h
+	// of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as in an ONNX tensor
+	// (N, Hk, dk, dv). A zero past stands for zeros. Forward writes the states after the last tokens to
+	// present, which has the same shape, unless present is zero. A sequence without tokens keeps its
+	// state.
 	//
-	// A token of padding changes no sums if g = 0 and, for the delta rules, β = 0 or, for the others,
-	// k = 0 or v = 0. Its own output is scale·Sᵀq.
+	// A padding token leaves the state unchanged if g = 0 and, for the delta rules, β = 0 or, for the
+	// other rules, k = 0 or v = 0. Its own output is scale·Sᵀq.
 	//
-	// Forward takes O(L·dk·dv) time per head, one pass over S a token (see the package), and holds S
-	// once or twice and a few rows of a chunk of tokens for each processor. Heads of keys and sequences
-	// are shared among GOMAXPROCS processors. If there are fewer of them than processors, columns of S
-	// are shared too, unless values have at most 32 elements or dst is q or k. Bits do not depend on
-	// that. Cutting a sequence in two, with present as the next past, changes rounding only. With dst,
-	// and with present if present is wanted, Forward allocates nothing once its memory is there.
+	// Forward takes O(L·dk·dv) time per head, with one pass over S for each token (see the package
+	// documentation). Each processor holds S once or twice and a few rows of a chunk of tokens. Forward
+	// divides heads of keys and sequences among GOMAXPROCS processors. With more processors than heads
+	// and sequences, Forward also divides the columns of S, unless values have at most 32 elements or dst
+	// is q or k. The bits do not depend on the division. Cutting a sequence in two, with present as the
+	// next past, changes the rounding only. After the first call of a size, Forward allocates nothing if
+	// dst is given and present is given or zero.
 	//
-	// NaN and Inf reach every output that depends on them, and earlier outputs may change in their
-	// rounding only.
+	// NaN and Inf reach every output that depends on them. Earlier outputs may change in their rounding.
 	//
-	// dst may be exactly q, k or v where its shape allows, and present may be past; other
-	// overlaps are not allowed. Forward panics with the shapes if they do not fit, and if the
-	// rule wants a decay or β and there is none, or the other way round.
+	// dst may be exactly q, k or v where its shape allows, and present may be past; other overlaps are
+	// not allowed. Forward panics with the shapes if they do not fit, if the rule needs a decay or β that
+	// is missing, and if a decay or β is given that the rule does not have.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
-	// Backward writes the gradients of L = Σ dout∘out + Σ dpresent∘present, where Forward makes out and
-	// present of x and past. Gradients with respect to the matrices of x go into dx, which Backward
-	// returns, and the gradient with respect to past goes into dpast. A zero matrix of dx is allocated
-	// if x has it; a zero dpast is not written, and a zero dpresent stands for zeros. If all heads
-	// share β, its gradient is a sum over heads. Gradients of keys and values are sums over the queries
-	// that read them, in a fixed order.
+	// Backward computes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present are
+	// the results of Forward for x and past. Backward writes the gradients with respect to the matrices
+	// of x to dx, which Backward returns, and the gradient with respect to past to dpast. A zero matrix of
+	// dx is allocated if x has the matrix. A zero dpast is not written, and a zero dpresent stands for
+	// zeros. If all heads share β, the gradient of β is the sum over heads. The gradients of keys and
+	// values are sums over the heads of queries that share them, in a fixed order.
 	//
-	// Backward takes five to fifteen times as long as Forward. It keeps the sums before every chunk of 48
-	// tokens, dk·dv numbers each, as dividing by a decay would lose them. So memory grows with
-	// L·dk·dv/48 for each head of keys at work, one for each processor. Once that memory is there, and
-	// with all gradients given, Backward allocates nothing.
+	// Backward takes five to fifteen times as long as Forward. Backward stores the state before every
+	// chunk of 48 tokens, because dividing by a decay would lose accuracy. So each processor needs memory
+	// for L·dk·dv/48 numbers. After the first call of a size, Backward allocates nothing if all gradients
+	// are given.
 	//
-	// The gradient of a decay is a difference of sums over the tokens of a chunk; its error is relative
-	// to the sums. NaN or Inf in a sequence makes all gradients of the sequence unreliable.
+	// The gradient of a decay is a difference of sums over the tokens of a chunk, and its error is
+	// relative to these sums. NaN or Inf in a sequence makes all gradients of the sequence unreliable.
 	//
 	// Gradients must not overlap each other or an input. Backward panics with the shapes if they do not
-	// fit, as Forward does, and with the text of CanBackward if CanBackward returns an error.
+	// fit, as Forward does.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
-	// CanBackward returns nil, or an error that says why gradients cannot go through the maps.
-	CanBackward() error
-
 	// NewState returns an empty state for queries and keys of dimension d and values of dimension dv.
-	// With maps d must be the dimension of their points. NewState returns an error if d or dv is below
-	// 1, if d is not that of the maps, or if S takes more memory than the machine has.
+	// NewState returns an error if d or dv is below 1, or if S takes more memory than the machine has.
 	NewState(d, dv int) (State[T], error)
 }
 
-// recurrence is the Recurrence of a width.
+// recurrence is the Recurrence of one element type.
 type recurrence[T dense.Float] struct {
-	opts            Options[T]
-	query, key      rff.Map[T] // nil without
+	opts            Options
 	heads, keyHeads int
-	d, m            int // of the maps, 0 without
 	calls           pool.Of[call[T]]
-	gradients       pool.Of[reverseCall[T]]
+	gradients       pool.Of[backwardCall[T]]
 	scans           pool.Of[scan[T]]
-	fingerprint     frame.Fingerprint
 }
 
 // New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and
-// values: head h of the queries reads the sums of head h/(H/Hk) of the keys.
+// values. Head h of the queries reads the state of head h/(H/Hk) of the keys.
 //
-// New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if
-// memory does not hold a number for each head, if the rule is none of the four, if the scale is not
-// finite, or if the map of keys is nil or differs from Features in dimension or number of features.
-func New[T dense.Float](heads, keyHeads int, opts Options[T]) (Recurrence[T], error) {
+// New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if memory
+// does not hold a number for each head, if the rule is none of the four, or if the scale is not finite.
+func New[T dense.Float](heads, keyHeads int, opts Options) (Recurrence[T], error) {
 	var r any
 	var err error
-	switch o := any(opts).(type) {
-	case Options[float32]:
-		r, err = new32(heads, keyHeads, o)
-	case Options[float64]:
-		r, err = new64(heads, keyHeads, o)
+	switch any(*new(T)).(type) {
+	case float32:
+		r, err = new32(heads, keyHeads, opts)
+	case float64:
+		r, err = new64(heads, keyHeads, opts)
 	}
 	if err != nil {
 		return nil, err
@@ -157,12 +144,12 @@ func New[T dense.Float](heads, keyHeads int, opts Options[T]) (Recurrence[T], er
 }
 
 //go:noinline
-func new32(heads, keyHeads int, o Options[float32]) (any, error) { return newOf(heads, keyHeads, o) }
+func new32(heads, keyHeads int, o Options) (any, error) { return newOf[float32](heads, keyHeads, o) }
 
 //go:noinline
-func new64(heads, keyHeads int, o Options[float64]) (any, error) { return newOf(heads, keyHeads, o) }
+func new64(heads, keyHeads int, o Options) (any, error) { return newOf[float64](heads, keyHeads, o) }
 
-func newOf[T dense.Float](heads, keyHeads int, opts Options[T]) (*recurrence[T], error) {
+func newOf[T dense.Float](heads, keyHeads int, opts Options) (*recurrence[T], error) {
 	if err := layout.CheckHeads[T](heads, keyHeads); err != nil {
 		return nil, fmt.Errorf("recurrence: %w", err)
 	}
@@ -172,53 +159,21 @@ func newOf[T dense.Float](heads, keyHeads int, opts Options[T]) (*recurrence[T],
 	if math.IsNaN(opts.Scale) || math.IsInf(opts.Scale, 0) {
 		return nil, fmt.Errorf("recurrence: Scale = %v, want a finite number", opts.Scale)
 	}
-	r := &recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}
-	if r.query = opts.Features; r.query == nil {
-		return r, nil
-	}
-	if r.key = rff.Keys(r.query); r.key == nil {
-		return nil, fmt.Errorf("recurrence: Keys of Features, a %T, is nil", r.query)
-	}
-	r.d, r.m = r.query.Dims()
-	if d, m := r.key.Dims(); d != r.d || m != r.m {
-		return nil, fmt.Errorf("recurrence: Features maps queries of R^%d to %d features, but keys of R^%d to %d, want the same", r.d, r.m, d, m)
-	}
-	return r, nil
-}
-
-// Tokens are the input of a [Recurrence]. A row is a token, a head is a block of columns. In
-// gradients each field holds the gradient with respect to the input of its name.
-type Tokens[T dense.Float] struct {
-	Q dense.Matrix[T] // L×H·d
-	K dense.Matrix[T] // L×Hk·d
-	V dense.Matrix[T] // L×Hk·dv
-
-	// Decay holds g ≤ 0, the logarithm of the factor that S is multiplied by: L×Hk, one for a head,
-	// or L×Hk·dk, one for each row of S. Leave it zero for rules without a decay. A g above 0 lets
-	// S grow, and one below −2²⁰ may count as −2²⁰, whose factor is zero.
-	Decay dense.Matrix[T]
-
-	// Beta holds β: L×Hk, or L×1, the same for all heads. Leave it zero for other rules than the
-	// delta rules.
-	Beta dense.Matrix[T]
-
-	// Lengths are the numbers of tokens of sequences whose rows follow one another. A length may
-	// be zero. Nil stands for one sequence of all rows.
-	Lengths []int
+	return &recurrence[T]{opts: opts, heads: heads, keyHeads: keyHeads}, nil
 }
 
 func (r *recurrence[T]) Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T] {
 	dk, dv := r.check(x)
 	r.checkQueries(x)
 	sequences := sequencesOf(x)
-	r.checkSums("past", past, sequences, dk, dv)
-	r.checkSums("present", present, sequences, dk, dv)
+	r.checkStates("past", past, sequences, dk, dv)
+	r.checkStates("present", present, sequences, dk, dv)
 	dst = dense.Ensure(dst, x.K.Rows, r.heads*dv)
 	r.run(dst, x, past, present, dk, dv)
 	return dst
 }
 
-// run computes what has been checked. A zero dst is not wanted.
+// run is Forward after its checks. A zero dst is not written.
 func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T], dk, dv int) {
 	c := r.calls.Get()
 	*c = call[T]{
@@ -231,24 +186,24 @@ func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 	r.calls.Put(c)
 }
 
-// call is the task of one call: a head of keys in a sequence is a piece, or a share
-// of its columns.
+// call is one call of Forward. A task of the call is a head of keys of a sequence, or some columns of its
+// state.
 type call[T dense.Float] struct {
 	r             *recurrence[T]
 	dst           dense.Matrix[T]
 	x             Tokens[T]
 	past, present dense.Matrix[T]
 	dk, dv        int
-	from          []int // where sequences begin, and where the last ends
-	shares        int   // of the columns of each S
+	from          []int // the first tokens of the sequences, then the number of tokens
+	shares        int   // tasks per S
 }
 
-// splitAbove is the number of multiply-adds of a product with S, for all tokens of a head, that
-// is worth doing twice what does not depend on the columns.
+// splitAbove is the number of multiply-adds of a head above which columns of S are divided. Each
+// task repeats the work that does not depend on the columns.
 const splitAbove = 1 << 20
 
-// split chooses the number of shares: more than one for processors that would have nothing to do.
-// Shares must find queries and keys as they were.
+// split sets the number of shares. Several tasks per S give work to idle processors, but need queries and
+// keys that are not overwritten by outputs.
 func (c *call[T]) split() {
 	c.shares = 1
 	pieces := (len(c.from) - 1) * c.r.keyHeads
@@ -259,8 +214,8 @@ func (c *call[T]) split() {
 	c.shares = max(1, min((parallel.Idle()+1)/pieces, columnBlocks(c.dv)))
 }
 
-// blockColumns is the number of columns of S that shares are multiples of: whole vectors of every
-// processor.
+// blockColumns divides the number of columns of every share but the last, so that shares are whole
+// vectors on every processor.
 const blockColumns = 32
 
 // columnBlocks returns the number of blocks of dv columns.
@@ -282,7 +237,7 @@ func (c *call[T]) Piece(i int) {
 	l := r.scans.Get()
 	l.start(r, x, c.dk, to-from)
 	l.from = from
-	l.setSums(columnsOf(sumsOf(c.past, i, c.dk), from, to))
+	l.setState(columnsOf(stateOf(c.past, i, c.dk), from, to))
 	group := r.heads / r.keyHeads
 	dst := c.dst
 	if dst.Cols > 0 {
@@ -290,21 +245,21 @@ func (c *call[T]) Piece(i int) {
 	}
 	l.forward(dst)
 	if c.present.Rows > 0 {
-		l.copySums(columnsOf(sumsOf(c.present, i, c.dk), from, to))
+		l.copyState(columnsOf(stateOf(c.present, i, c.dk), from, to))
 	}
-	l.forget()
+	l.release()
 	r.scans.Put(l)
 }
 
-// sumsOf returns the sums of head i, counted over all sequences, or nothing of nothing.
-func sumsOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
+// stateOf returns the rows of state i in m, or an empty m.
+func stateOf[T dense.Float](m dense.Matrix[T], i, dk int) dense.Matrix[T] {
 	if m.Rows == 0 {
 		return m
 	}
 	return m.RowRange(i*dk, (i+1)*dk)
 }
 
-// columnsOf returns the columns from ≤ e < to, or nothing of nothing.
+// columnsOf returns the columns from ≤ e < to of m, or an empty m.
 func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
 	if m.Rows == 0 {
 		return m
@@ -314,8 +269,5 @@ func columnsOf[T dense.Float](m dense.Matrix[T], from, to int) dense.Matrix[T] {
 
 // scale returns the factor of outputs.
 func (r *recurrence[T]) scale(dk int) T {
-	if r.opts.Scale == 0 {
-		return T(1 / math.Sqrt(float64(max(dk, 1))))
-	}
-	return T(r.opts.Scale)
+	return T(cmp.Or(r.opts.Scale, 1/math.Sqrt(float64(max(dk, 1)))))
 }

@@ -56,7 +56,7 @@ func benchmarkCausal[T dense.Float](b *testing.B) {
 
 func benchmarkRecurrence[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
 	x := convertTokens[T](shape.tokens(rand.New(densetest.Source(310)), rule, benchmarkTokens))
-	r := must.Have(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule}))
+	r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, recurrence.Options{Rule: rule}))
 	dst := dense.New[T](benchmarkTokens, shape.heads*shape.dv)
 	benchmarkCalls(b, func() { r.Forward(dst, x, dense.Matrix[T]{}, dense.Matrix[T]{}) })
 }
@@ -87,7 +87,7 @@ func BenchmarkStep(b *testing.B) {
 
 func benchmarkStep[T dense.Float](b *testing.B, rule recurrence.Rule, shape recurrenceShape) {
 	x := convertTokens[T](shape.tokens(rand.New(densetest.Source(310)), rule, 1))
-	r := must.Have(recurrence.New(shape.heads, shape.keyHeads, recurrence.Options[T]{Rule: rule}))
+	r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, recurrence.Options{Rule: rule}))
 	s := must.Have(r.NewState(shape.d, shape.dv))
 	dst := dense.New[T](1, shape.heads*shape.dv)
 	clear(x.V.Data) // sums stay finite
@@ -109,7 +109,7 @@ func BenchmarkRecurrenceBackward(b *testing.B) {
 func benchmarkRecurrenceBackward[T dense.Float](b *testing.B, rule recurrence.Rule, wide bool) {
 	var none dense.Matrix[T]
 	x := convertTokens[T](recurrenceShape{heads: 8, keyHeads: 8, d: 64, dv: 64, wide: wide}.tokens(rand.New(densetest.Source(310)), rule, benchmarkTokens))
-	r := must.Have(recurrence.New(8, 8, recurrence.Options[T]{Rule: rule}))
+	r := must.Have(recurrence.New[T](8, 8, recurrence.Options{Rule: rule}))
 	dout := densetest.Normal[T](rand.New(densetest.Source(311)), benchmarkTokens, 8*64, 0, 1)
 	dx := r.Backward(recurrence.Tokens[T]{}, none, x, none, dout, none)
 	benchmarkCalls(b, func() { r.Backward(dx, none, x, none, dout, none) })

@@ -84,11 +84,11 @@ func testRecurrenceTokens[T dense.Float](t *testing.T) {
 					}
 					start := convertTokens[T](recurrence.Tokens[float64]{Q: past}).Q
 					past = convertTokens[float64](recurrence.Tokens[T]{Q: start}).Q
-					opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: normalise}
+					opts := recurrence.Options{Rule: rule, NormaliseKeys: normalise}
 					if normalise {
 						opts.Scale = 0.7
 					}
-					r := must.Have(recurrence.New(shape.heads, shape.keyHeads, opts))
+					r := must.Have(recurrence.New[T](shape.heads, shape.keyHeads, opts))
 					want, wantSums := naive{rule, shape.heads, shape.keyHeads, opts.Scale, normalise}.forward(x, past)
 					sums := densetest.Filled[T](wantSums.Rows, wantSums.Cols, 7)
 					got := r.Forward(dense.Matrix[T]{}, single, start, sums)
@@ -108,7 +108,7 @@ func TestRecurrenceHandsSumsOn(t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape.wide = wide
 		x := shape.tokens(rng, rule, n)
-		r := must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Rule: rule}))
+		r := must.Have(recurrence.New[float64](2, 1, recurrence.Options{Rule: rule}))
 		want := dense.New[float64](6, 4)
 		out := r.Forward(dense.Matrix[float64]{}, x, dense.Matrix[float64]{}, want)
 		for cut := 0; cut <= n; cut += 9 {
@@ -155,7 +155,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				single := convertTokens[T](x)
 				x = convertTokens[float64](single)
 				want, wantSums := naive{rule: rule, heads: 1, keyHeads: 1}.forward(x, dense.Matrix[float64]{})
-				r := must.Have(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule}))
+				r := must.Have(recurrence.New[T](1, 1, recurrence.Options{Rule: rule}))
 				sums := dense.New[T](6, 4)
 				got := r.Forward(dense.Matrix[T]{}, single, dense.Matrix[T]{}, sums)
 				requireNear(t, want, got, recurrenceTolerance[T](), "%v wide=%v %s", rule, wide, name)
@@ -163,7 +163,7 @@ func testRecurrenceDecays[T dense.Float](t *testing.T) {
 				if name == "none" {
 					plain := single
 					plain.Decay = dense.Matrix[T]{}
-					want := must.Have(recurrence.New(1, 1, recurrence.Options[T]{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
+					want := must.Have(recurrence.New[T](1, 1, recurrence.Options{Rule: rule - 1})).Forward(dense.Matrix[T]{}, plain, dense.Matrix[T]{}, dense.Matrix[T]{})
 					requireNear(t, dense.Copy(dense.Matrix[float64]{}, want), got, recurrenceTolerance[T](), "%v is %v", rule, rule-1)
 				}
 			}
@@ -179,7 +179,7 @@ func TestRecurrenceStores(t *testing.T) {
 	rng := rand.New(densetest.Source(303))
 	basis := densetest.Orthonormal(rng, d)
 	for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.GatedDelta} {
-		r := must.Have(recurrence.New(1, 1, recurrence.Options[float64]{Rule: rule, Scale: 1}))
+		r := must.Have(recurrence.New[float64](1, 1, recurrence.Options{Rule: rule, Scale: 1}))
 		x := recurrence.Tokens[float64]{Q: dense.New[float64](2*d, d), K: dense.New[float64](2*d, d), V: densetest.Normal[float64](rng, 2*d, dv, 0, 1), Beta: densetest.Filled[float64](2*d, 1, 1)}
 		if hasDecays(rule) {
 			x.Decay = dense.New[float64](2*d, 1)
@@ -208,40 +208,27 @@ func TestRecurrenceStores(t *testing.T) {
 	}
 }
 
-// With maps it is the recurrence of the features, and the linear rule is unnormalised causal
-// attention.
-func TestRecurrenceOfFeatures(t *testing.T) {
-	densetest.Both(t, testRecurrenceOfFeatures[float32], testRecurrenceOfFeatures[float64])
+// The linear rule over features is unnormalised causal attention.
+func TestLinearRuleIsLinearAttention(t *testing.T) {
+	densetest.Both(t, testLinearRuleIsLinearAttention[float32], testLinearRuleIsLinearAttention[float64])
 }
 
-func testRecurrenceOfFeatures[T dense.Float](t *testing.T) {
+func testLinearRuleIsLinearAttention[T dense.Float](t *testing.T) {
 	const n, heads, d, dv, m = 80, 2, 4, 3, 16
+	var none dense.Matrix[T]
 	rng := rand.New(densetest.Source(304))
 	for _, phi := range []rff.Map[T]{maptest.Positive[T](m, d), must.Have(rff.ELU[T](d))} {
 		_, m := phi.Dims()
-		x := recurrence.Tokens[T]{Q: densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), K: densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), V: densetest.Normal[T](rng, n, heads*dv, 0.4, 0.2), Beta: densetest.Filled[T](n, heads, 0.5)}
-		mapped := x
-		mapped.Q, mapped.K = dense.New[T](n, heads*m), dense.New[T](n, heads*m)
+		q, k, v := densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*d, 0.4, 0.2), densetest.Normal[T](rng, n, heads*dv, 0.4, 0.2)
+		x := recurrence.Tokens[T]{Q: dense.New[T](n, heads*m), K: dense.New[T](n, heads*m), V: v}
 		for h := range heads {
-			phi.Transform(mapped.Q.ColRange(h*m, (h+1)*m), x.Q.ColRange(h*d, (h+1)*d))
-			phi.Transform(mapped.K.ColRange(h*m, (h+1)*m), x.K.ColRange(h*d, (h+1)*d))
+			phi.Transform(x.Q.ColRange(h*m, (h+1)*m), q.ColRange(h*d, (h+1)*d))
+			phi.Transform(x.K.ColRange(h*m, (h+1)*m), k.ColRange(h*d, (h+1)*d))
 		}
-		for _, rule := range []recurrence.Rule{recurrence.Delta, recurrence.Linear} {
-			if rule == recurrence.Linear {
-				x.Beta, mapped.Beta = dense.Matrix[T]{}, dense.Matrix[T]{}
-			}
-			opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: rule == recurrence.Delta, Scale: 1}
-			want := must.Have(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, mapped, dense.Matrix[T]{}, dense.Matrix[T]{})
-			opts.Features = phi
-			sums := dense.New[T](heads*m, dv)
-			got := must.Have(recurrence.New(heads, heads, opts)).Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums)
-			require.True(t, densetest.Identical(want, got), "%v", rule)
-			if rule == recurrence.Linear {
-				unnormalised := must.Have(performer.NewLinear(phi, performer.LinearOptions{Causal: true, Unnormalised: true}))
-				causal := must.Have(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(dense.Matrix[T]{}, x.Q, x.K, x.V, performer.Sequences{})
-				requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
-			}
-		}
+		got := must.Have(recurrence.New[T](heads, heads, recurrence.Options{Scale: 1})).Forward(none, x, none, none)
+		unnormalised := must.Have(performer.NewLinear(phi, performer.LinearOptions{Causal: true, Unnormalised: true}))
+		causal := must.Have(performer.NewBatch[T](heads, heads, unnormalised)).ForwardSequences(none, q, k, v, performer.Sequences{})
+		requireNear(t, dense.Copy(dense.Matrix[float64]{}, causal), got, recurrenceTolerance[T](), "unnormalised attention")
 	}
 }
 
@@ -256,7 +243,7 @@ func testRecurrenceNaN[T dense.Float](t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 4, wide: wide}
 		clean := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must.Have(recurrence.New(4, 2, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New[T](4, 2, recurrence.Options{Rule: rule}))
 		want := r.Forward(dense.Matrix[T]{}, clean, dense.Matrix[T]{}, dense.Matrix[T]{})
 		for which := range 5 {
 			for _, bad := range []float64{math.NaN(), math.Inf(1)} {
@@ -303,7 +290,7 @@ func testRecurrenceProcessors[T dense.Float](t *testing.T) {
 		shape := recurrenceShape{heads: 3, keyHeads: 3, d: 8, dv: 8, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, 210))
 		x.Lengths = []int{140, 70}
-		r := must.Have(recurrence.New(3, 3, recurrence.Options[T]{Rule: rule, NormaliseKeys: true}))
+		r := must.Have(recurrence.New[T](3, 3, recurrence.Options{Rule: rule, NormaliseKeys: true}))
 		sums, first := dense.New[T](48, 8), dense.Matrix[T]{}
 		for _, processors := range []int{1, 2, 5} {
 			before := runtime.GOMAXPROCS(processors)

@@ -9,38 +9,37 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // chunkRows is the number of tokens of a chunk.
 const chunkRows = 48
 
-// scan takes the tokens of a sequence, of one head of keys and the heads of queries that
-// read it, through its sums S, or some columns of them.
+// scan updates S, or some columns of S, with the tokens of a sequence. A scan has one head of keys and
+// the heads of queries that read its state.
 type scan[T dense.Float] struct {
 	r      *recurrence[T]
 	x      Tokens[T]
 	dk, dv int
-	from   int // the first of the dv columns in those of the head
-	group  int // heads of queries, 0 if there are no queries
+	from   int // the first of the dv columns among the columns of the head
+	group  int // heads of queries, 0 without queries
 	scale  T
 
 	stack scratch.Buffer[T] // keys, then the queries of each head: chunkRows rows each
-	norms []T               // by which keys were multiplied
+	norms []T               // factors that normalise the keys
 	betas []T
-	token []T // of one token: an output, what it writes, its decays, the key times these
+	token []T // of one token: an output, u, the decays of rows, the key times the decays
 
 	panels panels[T]
 
-	// Of a chunk of a scan on its way back.
-	sum          []T               // S before the chunk, dk×dv
+	// Of a chunk in a backward pass.
+	s            []T               // S before the chunk, dk×dv
 	pairs        scratch.Buffer[T] // M, then P of each head: chunkRows rows each
-	weighted     scratch.Buffer[T] // the stack with factors, as it is needed
+	weighted     scratch.Buffer[T] // the stack times decays
 	u            scratch.Buffer[T] // U
 	decays       decays[T]
 	packS, packK matmul.Packed[T]
 	factor       triangular.Factor[T]
-	reverse      reverse[T]
+	gradient     gradient[T]
 }
 
 // start prepares for the tokens x.
@@ -55,31 +54,28 @@ func (l *scan[T]) start(r *recurrence[T], x Tokens[T], dk, dv int) {
 	l.betas, l.norms = scratch.Resize(l.betas, chunkRows), scratch.Resize(l.norms, chunkRows)
 }
 
-// forget lets go of what belongs to the caller.
-func (l *scan[T]) forget() { l.r, l.x = nil, Tokens[T]{} }
+// release drops the references to the arguments of a call.
+func (l *scan[T]) release() { l.r, l.x = nil, Tokens[T]{} }
 
-// rowsOf returns the first n of the chunkRows rows of a buffer that belong to the keys, s = 0, or
-// to the queries of head s − 1.
+// rowsOf returns the first n rows of block s of a buffer with blocks of chunkRows rows. Block 0 belongs
+// to the keys, and block s > 0 to head s − 1 of the queries.
 func rowsOf[T dense.Float](b *scratch.Buffer[T], s, n int) dense.Matrix[T] {
 	return b.Rows(s*chunkRows+n).RowRange(s*chunkRows, s*chunkRows+n)
 }
 
-// keys returns the keys of the tokens lo ≤ i < hi as they enter the recurrence, in the stack.
+// keys copies the keys of the tokens lo ≤ i < hi to the stack, normalised if the options say so.
 func (l *scan[T]) keys(lo, hi int) dense.Matrix[T] {
-	keys := rowsOf(&l.stack, 0, hi-lo)
-	transform(l.r.key, keys, l.x.K.RowRange(lo, hi))
+	keys := dense.Copy(rowsOf(&l.stack, 0, hi-lo), l.x.K.RowRange(lo, hi))
 	l.normalise(keys)
 	return keys
 }
 
-// queries returns the queries of the tokens lo ≤ i < hi and of head s − 1 of the group, in the stack.
+// queries copies the queries of the tokens lo ≤ i < hi and of head s − 1 to the stack.
 func (l *scan[T]) queries(s, lo, hi int) dense.Matrix[T] {
-	queries := rowsOf(&l.stack, s, hi-lo)
-	transform(l.r.query, queries, layout.Head(l.x.Q.RowRange(lo, hi), s-1, l.group))
-	return queries
+	return dense.Copy(rowsOf(&l.stack, s, hi-lo), layout.Head(l.x.Q.RowRange(lo, hi), s-1, l.group))
 }
 
-// strengths returns β of the tokens lo ≤ i < hi, or nothing if the rule wants none.
+// strengths returns β of the tokens lo ≤ i < hi, or nil if the rule has no β.
 func (l *scan[T]) strengths(lo, hi int) []T {
 	if !l.r.opts.Rule.corrects() {
 		return nil
@@ -90,15 +86,6 @@ func (l *scan[T]) strengths(lo, hi int) []T {
 	return l.betas[:hi-lo]
 }
 
-// transform writes the features of x into dst, or x itself without a map.
-func transform[T dense.Float](m rff.Map[T], dst, x dense.Matrix[T]) {
-	if m == nil {
-		dense.Copy(dst, x)
-	} else {
-		m.Transform(dst, x)
-	}
-}
-
 // scaleRows multiplies x by a.
 func scaleRows[T dense.Float](x dense.Matrix[T], a T) {
 	for i := range x.Rows {
@@ -106,7 +93,7 @@ func scaleRows[T dense.Float](x dense.Matrix[T], a T) {
 	}
 }
 
-// normalise multiplies each key by (Σx² + 10⁻⁶)^−½, if that is wanted.
+// normalise multiplies each key by (Σx² + 10⁻⁶)^−½ if NormaliseKeys is set.
 func (l *scan[T]) normalise(keys dense.Matrix[T]) {
 	if !l.r.opts.NormaliseKeys {
 		return
@@ -115,4 +102,57 @@ func (l *scan[T]) normalise(keys dense.Matrix[T]) {
 		l.norms[i] = T(1 / math.Sqrt(2*vecmath.HalfSquaredNorm(keys.Row(i))+1e-6))
 		vecmath.Scale(keys.Row(i), l.norms[i])
 	}
+}
+
+// writeToken updates s with a token. If query, which includes the scale, is not nil, writeToken writes
+// the output of the query to out. writeToken passes over s once to correct and once to update.
+func (l *scan[T]) writeToken(s dense.Matrix[T], key, value, g []T, beta T, query, out []T) {
+	u, decays := l.token[l.dv:][:len(value)], l.decaysOf(g)
+	if l.r.opts.Rule.corrects() {
+		corrected := key
+		if len(g) > 0 {
+			corrected = l.token[2*l.dv+l.dk:][:l.dk]
+			copy(corrected, key)
+			vecmath.Multiply(corrected, decays)
+		}
+		readToken(s, corrected, u)
+		vecmath.AffineEach(u, -1, value, 0)
+		vecmath.Scale(u, beta)
+	} else {
+		copy(u, value)
+	}
+	if out == nil {
+		for f, x := range key {
+			if len(g) > 0 {
+				vecmath.Scale(s.Row(f), decays[f])
+			}
+			vecmath.AddScaled(s.Row(f), u, x)
+		}
+		return
+	}
+	clear(out)
+	if len(g) > 0 {
+		vecmath.DecayOuter(s.Data, s.Stride, decays, key, query, u, out)
+		return
+	}
+	vecmath.Outer(s.Data, s.Stride, key, query, u, out)
+}
+
+// decaysOf returns e^g for each row of S, for one decay or a decay for each row, and nil for an empty g.
+func (l *scan[T]) decaysOf(g []T) []T {
+	if len(g) == 0 {
+		return nil
+	}
+	decays := l.token[2*l.dv:][:l.dk]
+	vecmath.Exp(decays[:len(g)], g)
+	if len(g) == 1 {
+		layout.Fill(decays, decays[0])
+	}
+	return decays
+}
+
+// readToken sets out to sᵀ·query.
+func readToken[T dense.Float](s dense.Matrix[T], query, out []T) {
+	clear(out)
+	vecmath.SumRows(s.Data, s.Stride, query, out)
 }

@@ -2,43 +2,46 @@ package recurrence
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// State is a [Recurrence] over one stream of tokens. It holds the sums S (dk×dv for each head of
-// keys). Neither its size nor the time for a token grows with the number of tokens. Append of a
-// token and Attend with its query give the row of Forward, to rounding. Bits do not depend on
-// GOMAXPROCS, but on the calls that a stream is cut into.
+// State is the state of a [Recurrence] over one stream of tokens: S (dk×dv for each head of keys).
+// Neither the size of a State nor the time for a token grows with the number of tokens. Append of a
+// token and Attend with its query give the row of Forward, to rounding. The bits do not depend on
+// GOMAXPROCS, but depend on how a stream is divided into calls.
 //
-// A State belongs to one goroutine and to the Recurrence that made it; Merge and UnmarshalBinary
-// refuse the sums of other recurrences. After the first calls of a size, Append, Attend and Step
-// with a dst allocate nothing.
+// A State belongs to one goroutine. Merge and UnmarshalBinary accept only states of the same
+// Recurrence or of one with the same options. After the first call of a size, Append, Attend and Step
+// allocate nothing if dst is given.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that were appended, including tokens of merged states.
 	Len() int
 
-	// Sums returns a copy of S, head after head (Hk·dk×dv). Forward takes it as past.
-	Sums() dense.Matrix[T]
+	// Matrix returns a copy of S, head after head (Hk·dk×dv). Forward takes the copy as past.
+	Matrix() dense.Matrix[T]
 
-	// Append takes in n ≥ 0 tokens in O(n·dk·dv) time per head. It ignores queries. Several tokens go
-	// as in Forward, and heads are shared among processors. x.Lengths must be nil: a state has one
-	// sequence. Append panics with the shapes if they do not fit.
+	// Append updates S with n ≥ 0 tokens in O(n·dk·dv) time per head, and ignores queries. Append
+	// updates S with several tokens as Forward does, and divides heads among processors. x.Lengths must
+	// be nil, because a state has one sequence. Append panics with the shapes if they do not fit.
 	Append(x Tokens[T])
 
-	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·d) into dst (n×H·dv), which Attend
+	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·dk) into dst (n×H·dv), which Attend
 	// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be exactly q if
-	// dv = d, or disjoint from q. Attend panics with the shape if it does not fit.
+	// dv = dk, or disjoint from q. Attend panics with the shape if it does not fit.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
-	// Step takes in n ≥ 0 tokens one after another and computes the output of each token right after
-	// the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
-	// Append and Attend of one token at a time. For many tokens that are known at once Forward and
-	// Append are faster.
+	// Step updates S with n ≥ 0 tokens one after another and computes the output of each token right
+	// after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits
+	// of Append and Attend of one token at a time. Forward and Append are faster for many tokens that are
+	// known at once.
 	//
 	// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
 	// panics with the shapes if they do not fit.
@@ -47,92 +50,76 @@ type State[T dense.Float] interface {
 	// Reset forgets all tokens.
 	Reset()
 
-	// Clone returns a copy of s. The two share nothing that changes.
+	// Clone returns a copy of s that shares no memory with s.
 	Clone() State[T]
 
-	// Merge takes in all tokens of another state, as if they came after the tokens of s: S becomes the
-	// sums of other plus S, with decays e^Σg∘S over the decays of other. other does not change.
+	// Merge appends all tokens of other: S becomes the S of other plus S of s, with S of s multiplied by
+	// e^Σg over the decays g of other. other does not change.
 	//
-	// Merge returns an error and changes nothing if other is nil or has other dimensions; if other
-	// belongs to a recurrence with another rule, other heads, another NormaliseKeys or other features,
-	// which are compared as by State.Merge of package performer; if both together have more tokens than
-	// half of the largest int; and for the delta rules, where a token writes what depends on all tokens
-	// before it. States do not depend on the scale.
+	// Merge returns an error and changes nothing in the following cases: other is nil; other has other
+	// dimensions, rule, heads or NormaliseKeys; both states together have more tokens than half of the
+	// largest int; or the rule is a delta rule, whose update depends on all tokens before it. Merge
+	// ignores the scale.
 	Merge(other State[T]) error
 
 	// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
-	// them continues with the bits of s.
+	// the bytes continues with the bits of s.
 	MarshalBinary() ([]byte, error)
 
-	// UnmarshalBinary makes s the encoded state, whatever s held before. The encoded state must have the
-	// dimensions of s and a recurrence like that of s, as for Merge. UnmarshalBinary returns an error and
-	// does not change s if anything differs or the bytes are
-	// damaged. The checksum finds damage, not forgery; forged sums are at worst wrong.
+	// UnmarshalBinary sets s to an encoded state. UnmarshalBinary returns an error and does not change s
+	// if the dimensions, the rule, the heads or NormaliseKeys of the encoded state differ from those of
+	// s, or if the bytes are damaged. The checksum finds damage, not forgery.
 	UnmarshalBinary(data []byte) error
 }
 
-// state is the State of a width.
+// state is the State of one element type.
 type state[T dense.Float] struct {
-	r            *recurrence[T]
-	d, dk, dv, n int
-	sums         dense.Matrix[T] // Hk·dk×dv
-	past         []float64       // Hk·dk logarithms of what is left of sums before the first token, for the gated rule
-	one          scan[T]         // memory of one token
+	r      *recurrence[T]
+	dk, dv int
+	n      int
+	matrix dense.Matrix[T] // S, Hk·dk×dv
+	decays []float64       // for the gated rule, Σg of each row of S over all tokens
+	one    scan[T]         // memory of one token
 
-	queries, keys scratch.Buffer[T] // of one token, a row a head
+	queries, keys scratch.Buffer[T] // of one token, a row for each head
 }
 
 func (r *recurrence[T]) NewState(d, dv int) (State[T], error) {
-	s, err := r.newState(d, dv)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-func (r *recurrence[T]) newState(d, dv int) (*state[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, want at least 1", d, dv)
 	}
-	if r.m > 0 && d != r.d {
-		return nil, fmt.Errorf("recurrence: d = %d, but the maps take points of R^%d", d, r.d)
+	if err := cmp.Or(limit.Memory[T](r.keyHeads, d, dv), limit.Memory[T](r.heads, scratch.Stride[T](d))); err != nil {
+		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, for %d heads of queries and %d of keys with %d×%d sums: %w", d, dv, r.heads, r.keyHeads, d, dv, err)
 	}
-	s := &state[T]{r: r, d: d, dk: d, dv: dv}
-	if r.m > 0 {
-		s.dk = r.m
-	}
-	if err := cmp.Or(limit.Memory[T](r.keyHeads, s.dk, dv), limit.Memory[T](r.heads, scratch.Stride[T](s.dk))); err != nil {
-		return nil, fmt.Errorf("recurrence: d = %d, dv = %d, for %d heads of queries and %d of keys with %d×%d sums: %w", d, dv, r.heads, r.keyHeads, s.dk, dv, err)
-	}
-	s.sums = dense.New[T](r.keyHeads*s.dk, dv)
+	return r.newState(d, dv), nil
+}
+
+func (r *recurrence[T]) newState(dk, dv int) *state[T] {
+	s := &state[T]{r: r, dk: dk, dv: dv, matrix: dense.New[T](r.keyHeads*dk, dv)}
 	if r.opts.Rule == Gated {
-		s.past = make([]float64, r.keyHeads*s.dk)
+		s.decays = make([]float64, r.keyHeads*dk)
 	}
-	s.queries.Shape(r.heads, s.dk)
-	s.keys.Shape(r.keyHeads, s.dk)
-	s.one = scan[T]{r: r, dk: s.dk, dv: dv, scale: r.scale(s.dk), token: make([]T, 2*(dv+s.dk))}
-	s.one.norms = make([]T, r.keyHeads)
-	return s, nil
+	s.queries.Shape(r.heads, dk)
+	s.keys.Shape(r.keyHeads, dk)
+	s.one = scan[T]{r: r, dk: dk, dv: dv, scale: r.scale(dk), token: make([]T, 2*(dv+dk)), norms: make([]T, r.keyHeads)}
+	return s
 }
 
 func (s *state[T]) Len() int { return s.n }
 
-func (s *state[T]) Sums() dense.Matrix[T] { return s.sums.Clone() }
+func (s *state[T]) Matrix() dense.Matrix[T] { return s.matrix.Clone() }
 
 func (s *state[T]) Reset() {
 	s.n = 0
-	clear(s.sums.Data)
-	clear(s.past)
+	clear(s.matrix.Data)
+	clear(s.decays)
 }
 
 func (s *state[T]) Clone() State[T] {
-	c, err := s.r.newState(s.d, s.dv)
-	if err != nil {
-		panic(err) // d and dv were good enough for s
-	}
+	c := s.r.newState(s.dk, s.dv)
 	c.n = s.n
-	copy(c.sums.Data, s.sums.Data)
-	copy(c.past, s.past)
+	copy(c.matrix.Data, s.matrix.Data)
+	copy(c.decays, s.decays)
 	return c
 }
 
@@ -143,7 +130,7 @@ func (s *state[T]) Append(x Tokens[T]) {
 		s.stepToken(dense.Matrix[T]{}, x)
 		return
 	}
-	s.r.run(dense.Matrix[T]{}, x, s.sums, s.sums, s.dk, s.dv)
+	s.r.run(dense.Matrix[T]{}, x, s.matrix, s.matrix, s.dk, s.dv)
 	for i := range x.K.Rows {
 		s.count(x, i)
 	}
@@ -153,10 +140,10 @@ func (s *state[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.r.heads*s.dv)
 	for i := range q.Rows {
-		s.mapQueries(q.RowRange(i, i+1))
+		s.setQueries(q.RowRange(i, i+1))
 		for h := range s.r.heads {
 			out := s.one.token[:s.dv]
-			s.one.readToken(s.sumsOf(h*s.r.keyHeads/s.r.heads), s.queries.Rows(h+1).Row(h), out)
+			readToken(s.matrixOf(h*s.r.keyHeads/s.r.heads), s.queries.Rows(h+1).Row(h), out)
 			copy(dst.Row(i)[h*s.dv:], out)
 		}
 	}
@@ -173,18 +160,18 @@ func (s *state[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
 	return dst
 }
 
-// stepToken takes in one token and answers its query, if there is one.
+// stepToken updates S with one token and, unless x.Q is zero, writes the output of its query to dst.
 func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	r, l := s.r, &s.one
 	keys := s.keys.Rows(r.keyHeads)
-	transform(r.key, keys, tokenOf(x.K, r.keyHeads))
+	dense.Copy(keys, tokenOf(x.K, r.keyHeads))
 	l.normalise(keys)
 	if x.Q.Rows > 0 {
-		s.mapQueries(x.Q)
+		s.setQueries(x.Q)
 	}
 	group := r.heads / r.keyHeads
 	for head := range r.keyHeads {
-		own, sums := r.headOf(x, head, 0, 1), s.sumsOf(head)
+		own, matrix := r.headOf(x, head, 0, 1), s.matrixOf(head)
 		var g, q, out []T
 		beta := T(0)
 		if own.Decay.Rows > 0 {
@@ -196,13 +183,13 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 		if x.Q.Rows > 0 {
 			q, out = s.queries.Rows(head*group+1).Row(head*group), l.token[:s.dv]
 		}
-		l.writeToken(sums, keys.Row(head), own.V.Row(0), g, beta, q, out)
+		l.writeToken(matrix, keys.Row(head), own.V.Row(0), g, beta, q, out)
 		if out == nil {
 			continue
 		}
 		for h := head * group; h < (head+1)*group; h++ {
 			if h > head*group {
-				l.readToken(sums, s.queries.Rows(h+1).Row(h), out)
+				readToken(matrix, s.queries.Rows(h+1).Row(h), out)
 			}
 			copy(dst.Row(0)[h*s.dv:], out)
 		}
@@ -210,33 +197,30 @@ func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	s.count(x, 0)
 }
 
-// count counts token i of x.
+// count adds token i of x to the number of tokens and to the decays.
 func (s *state[T]) count(x Tokens[T], i int) {
 	s.n++
-	if s.past == nil {
-		return
-	}
-	row := x.Decay.Row(i)
-	for f := range s.past {
-		s.past[f] += float64(row[f*len(row)/len(s.past)])
+	for f := range s.decays {
+		row := x.Decay.Row(i)
+		s.decays[f] += float64(row[f*len(row)/len(s.decays)])
 	}
 }
 
-// mapQueries keeps the queries of a token as they enter the recurrence, times the scale.
-func (s *state[T]) mapQueries(q dense.Matrix[T]) {
+// setQueries sets the queries to the queries of a token times the scale.
+func (s *state[T]) setQueries(q dense.Matrix[T]) {
 	queries := s.queries.Rows(s.r.heads)
-	transform(s.r.query, queries, tokenOf(q, s.r.heads))
+	dense.Copy(queries, tokenOf(q, s.r.heads))
 	scaleRows(queries, s.one.scale)
 }
 
-// tokenOf returns the only row of x as a matrix of a row a head.
+// tokenOf returns the only row of x as a matrix with a row for each head.
 func tokenOf[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return dense.Of(heads, x.Cols/heads, x.Data[:x.Cols])
 }
 
-// sumsOf returns the sums of a head of keys.
-func (s *state[T]) sumsOf(head int) dense.Matrix[T] {
-	return s.sums.RowRange(head*s.dk, (head+1)*s.dk)
+// matrixOf returns S of a head of keys.
+func (s *state[T]) matrixOf(head int) dense.Matrix[T] {
+	return s.matrix.RowRange(head*s.dk, (head+1)*s.dk)
 }
 
 // check panics unless the tokens fit the state.
@@ -245,9 +229,9 @@ func (s *state[T]) check(x Tokens[T]) {
 	if x.Lengths != nil {
 		panic(fmt.Sprintf("recurrence: Tokens.Lengths is %v, want nil for a state, which has one sequence", x.Lengths))
 	}
-	if heads := s.r.keyHeads; x.K.Cols != heads*s.d || x.V.Cols != heads*s.dv {
+	if heads := s.r.keyHeads; x.K.Cols != heads*s.dk || x.V.Cols != heads*s.dv {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want n×%d and n×%d for %d heads of the state",
-			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.d, heads*s.dv, heads))
+			x.K.Rows, x.K.Cols, x.V.Rows, x.V.Cols, heads*s.dk, heads*s.dv, heads))
 	}
 	if err := frame.CheckAppend(s.n, x.K.Rows); err != nil {
 		panic("recurrence: " + err.Error())
@@ -257,7 +241,52 @@ func (s *state[T]) check(x Tokens[T]) {
 // checkQueries panics unless q fits the state.
 func (s *state[T]) checkQueries(q dense.Matrix[T]) {
 	q.Check()
-	if d := s.r.heads * s.d; q.Cols != d {
+	if d := s.r.heads * s.dk; q.Cols != d {
 		panic(fmt.Sprintf("recurrence: q is %d×%d, want n×%d for %d heads of the state", q.Rows, q.Cols, d, s.r.heads))
 	}
+}
+
+func (s *state[T]) Merge(from State[T]) error {
+	other, ok := from.(*state[T])
+	switch {
+	case from == nil || ok && other == nil:
+		return errors.New("recurrence: other is nil")
+	case !ok:
+		return fmt.Errorf("recurrence: other is a %T, want a State of a Recurrence of this package", from)
+	case s.r.opts.Rule.corrects():
+		return fmt.Errorf("recurrence: states of the %v rule cannot be merged, as what a token writes depends on all before", s.r.opts.Rule)
+	case other.dk != s.dk || other.dv != s.dv:
+		return fmt.Errorf("recurrence: other has d = %d and dv = %d, the state d = %d and dv = %d", other.dk, other.dv, s.dk, s.dv)
+	}
+	if err := s.r.checkSame(other.r); err != nil {
+		return err
+	}
+	if err := frame.CheckMerge(s.n, other.n); err != nil {
+		return fmt.Errorf("recurrence: %w", err)
+	}
+	for f := range s.matrix.Rows {
+		row := s.matrix.Row(f)
+		if s.decays != nil {
+			vecmath.Scale(row, T(math.Exp(other.decays[f])))
+			s.decays[f] += other.decays[f]
+		}
+		vecmath.AddScaled(row, other.matrix.Row(f), 1)
+	}
+	s.n += other.n
+	return nil
+}
+
+// checkSame returns an error unless r can continue states of other.
+func (r *recurrence[T]) checkSame(other *recurrence[T]) error {
+	switch {
+	case other == r:
+		return nil
+	case other.opts.Rule != r.opts.Rule:
+		return fmt.Errorf("recurrence: the %v rule, but the state belongs to the %v rule", other.opts.Rule, r.opts.Rule)
+	case other.heads != r.heads || other.keyHeads != r.keyHeads:
+		return fmt.Errorf("recurrence: %d heads of queries and %d of keys, but the state belongs to %d and %d", other.heads, other.keyHeads, r.heads, r.keyHeads)
+	case other.opts.NormaliseKeys != r.opts.NormaliseKeys:
+		return fmt.Errorf("recurrence: NormaliseKeys = %v, but the state belongs to a recurrence with %v", other.opts.NormaliseKeys, r.opts.NormaliseKeys)
+	}
+	return nil
 }

@@ -6,22 +6,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// A State as bytes, all numbers little endian:
+// The encoding of a State begins with these fields, all little endian:
 //
 //	 0  8 bytes  "rfrecur" and a zero
 //	 8  uint16   version, 1
 //	10  uint8    bytes of an element, 4 or 8
-//	11  uint8    the rule, and 16 if keys are normalised
+//	11  uint8    the rule, plus 16 if keys are normalised
 //	12  uint32   Hk, heads of keys
-//	16  uint32   d, dimension of queries and keys
-//	20  uint32   m, features, 0 without maps
+//	16  uint32   dk, dimension of queries and keys
+//	20  uint32   0
 //	24  uint32   dv, dimension of values
 //	28  uint32   H, heads of queries
 //	32  uint64   tokens
-//	40  float64  marks of the m features of queries, then of those of keys
 //
-// then, for the gated rule, Hk·dk float64, the sums of decays; elements S, Hk·dk rows of dv;
-// and at the end the CRC-32C of all that precedes it, a uint32.
+// For the gated rule, Hk·dk float64 follow, the sums of decays. The elements of S follow, Hk·dk rows of
+// dv. The last four bytes are a uint32, the CRC-32C of all bytes before.
 const (
 	stateName      = "rfrecur\x00"
 	stateVersion   = 1
@@ -30,9 +29,8 @@ const (
 
 func (s *state[T]) MarshalBinary() ([]byte, error) {
 	b := s.header().Append(make([]byte, 0, s.encodedSize()))
-	b = frame.AppendElements(b, s.r.marks())
-	b = frame.AppendElements(b, s.past)
-	b = frame.AppendElements(b, s.sums.Data)
+	b = frame.AppendElements(b, s.decays)
+	b = frame.AppendElements(b, s.matrix.Data)
 	return frame.Seal(b, 0), nil
 }
 
@@ -41,17 +39,12 @@ func (s *state[T]) UnmarshalBinary(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("recurrence: %w", err)
 	}
-	marks := make([]float64, 2*s.r.m)
-	body = frame.ReadElements(marks, body)
-	if err := s.r.checkMarks(marks); err != nil {
-		return err
-	}
 	s.n = tokens
-	frame.ReadElements(s.sums.Data, frame.ReadElements(s.past, body))
+	frame.ReadElements(s.matrix.Data, frame.ReadElements(s.decays, body))
 	return nil
 }
 
-// header returns what the bytes begin with.
+// header returns the first fields of the encoding.
 func (s *state[T]) header() frame.Header {
 	flags := byte(s.r.opts.Rule)
 	if s.r.opts.NormaliseKeys {
@@ -61,7 +54,7 @@ func (s *state[T]) header() frame.Header {
 		Name: stateName, Version: stateVersion, ElementSize: frame.ElementSize[T](),
 		Flags: flags, FlagNames: fmt.Sprintf("the %v rule, 16 normalised keys", s.r.opts.Rule),
 		Words: [...]frame.Word{
-			{Name: "keyHeads", Value: s.r.keyHeads}, {Name: "d", Value: s.d}, {Name: "m", Value: s.r.m},
+			{Name: "keyHeads", Value: s.r.keyHeads}, {Name: "d", Value: s.dk}, {Name: "m"},
 			{Name: "dv", Value: s.dv}, {Name: "heads", Value: s.r.heads},
 		},
 		Tokens: s.n,
@@ -70,5 +63,5 @@ func (s *state[T]) header() frame.Header {
 
 // encodedSize returns the number of bytes of the state.
 func (s *state[T]) encodedSize() int {
-	return frame.HeaderSize + 16*s.r.m + 8*len(s.past) + frame.ElementSize[T]()*len(s.sums.Data) + frame.TrailerSize
+	return frame.HeaderSize + 8*len(s.decays) + frame.ElementSize[T]()*len(s.matrix.Data) + frame.TrailerSize
 }

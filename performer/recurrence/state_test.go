@@ -17,9 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // A stream, token by token and in parts cut anywhere, gives the rows of Forward.
@@ -31,40 +29,32 @@ func testState[T dense.Float](t *testing.T) {
 	const n = 150
 	rng := rand.New(densetest.Source(320))
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
-		for _, phi := range []rff.Map[T]{nil, maptest.Positive[T](7, 5)} {
-			shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 3, wide: wide}
-			opts := recurrence.Options[T]{Rule: rule, NormaliseKeys: true}
-			x := convertTokens[T](shape.tokens(rng, rule, n))
-			dk := 5
-			if phi != nil {
-				dk, opts.Features = 7, phi
-				if wide {
-					x.Decay = densetest.Filled[T](n, 14, -0.1)
-				}
-			}
-			r := must.Have(recurrence.New(4, 2, opts))
-			sums := dense.New[T](2*dk, 3)
-			want := dense.Copy(dense.Matrix[float64]{}, r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums))
-			wantSums := dense.Copy(dense.Matrix[float64]{}, sums)
+		shape := recurrenceShape{heads: 4, keyHeads: 2, d: 5, dv: 3, wide: wide}
+		opts := recurrence.Options{Rule: rule, NormaliseKeys: true}
+		x := convertTokens[T](shape.tokens(rng, rule, n))
+		const dk = 5
+		r := must.Have(recurrence.New[T](4, 2, opts))
+		sums := dense.New[T](2*dk, 3)
+		want := dense.Copy(dense.Matrix[float64]{}, r.Forward(dense.Matrix[T]{}, x, dense.Matrix[T]{}, sums))
+		wantSums := dense.Copy(dense.Matrix[float64]{}, sums)
 
-			s := must.Have(r.NewState(5, 3))
-			requireNear(t, want, s.Step(dense.Matrix[T]{}, x), recurrenceTolerance[T](), "%v: step", rule)
-			requireNear(t, wantSums, s.Sums(), recurrenceTolerance[T](), "%v: sums after steps", rule)
-			require.Equal(t, n, s.Len())
+		s := must.Have(r.NewState(5, 3))
+		requireNear(t, want, s.Step(dense.Matrix[T]{}, x), recurrenceTolerance[T](), "%v: step", rule)
+		requireNear(t, wantSums, s.Matrix(), recurrenceTolerance[T](), "%v: sums after steps", rule)
+		require.Equal(t, n, s.Len())
 
-			s.Reset()
-			assert.Zero(t, s.Len())
-			for lo := 0; lo < n; {
-				hi := min(lo+rng.IntN(90), n) // 0 tokens among them
-				s.Append(rowsOf(x, lo, hi))
-				if hi > lo {
-					requireNear(t, want.RowRange(hi-1, hi), s.Attend(dense.Matrix[T]{}, x.Q.RowRange(hi-1, hi)), 100*recurrenceTolerance[T](), "%v: up to %d", rule, hi)
-				}
-				lo = hi
+		s.Reset()
+		assert.Zero(t, s.Len())
+		for lo := 0; lo < n; {
+			hi := min(lo+rng.IntN(90), n) // 0 tokens among them
+			s.Append(rowsOf(x, lo, hi))
+			if hi > lo {
+				requireNear(t, want.RowRange(hi-1, hi), s.Attend(dense.Matrix[T]{}, x.Q.RowRange(hi-1, hi)), 100*recurrenceTolerance[T](), "%v: up to %d", rule, hi)
 			}
-			require.Equal(t, n, s.Len())
-			requireNear(t, wantSums, s.Sums(), recurrenceTolerance[T](), "%v: sums", rule)
+			lo = hi
 		}
+		require.Equal(t, n, s.Len())
+		requireNear(t, wantSums, s.Matrix(), recurrenceTolerance[T](), "%v: sums", rule)
 	})
 }
 
@@ -80,7 +70,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 4, wide: wide}
 		x := convertTokens[T](shape.tokens(rng, rule, n))
-		r := must.Have(recurrence.New(2, 2, recurrence.Options[T]{Rule: rule}))
+		r := must.Have(recurrence.New[T](2, 2, recurrence.Options{Rule: rule}))
 		whole, parts := must.Have(r.NewState(4, 4)), must.Have(r.NewState(4, 4))
 		want := whole.Step(dense.Matrix[T]{}, x)
 		for i := range n {
@@ -125,7 +115,7 @@ func TestStateMerge(t *testing.T) {
 	eachRecurrence(func(rule recurrence.Rule, wide bool) {
 		shape := recurrenceShape{heads: 2, keyHeads: 2, d: 4, dv: 3, wide: wide}
 		x := shape.tokens(rng, rule, n)
-		r, same := must.Have(recurrence.New(2, 2, recurrence.Options[float64]{Rule: rule})), must.Have(recurrence.New(2, 2, recurrence.Options[float64]{Rule: rule, Scale: 3}))
+		r, same := must.Have(recurrence.New[float64](2, 2, recurrence.Options{Rule: rule})), must.Have(recurrence.New[float64](2, 2, recurrence.Options{Rule: rule, Scale: 3}))
 		whole := must.Have(r.NewState(4, 3))
 		whole.Append(x)
 		merged, from := must.Have(r.NewState(4, 3)), 0
@@ -141,34 +131,30 @@ func TestStateMerge(t *testing.T) {
 			from = to
 		}
 		require.Equal(t, n, merged.Len())
-		requireNear(t, whole.Sums(), merged.Sums(), 1e-12, "%v", rule)
+		requireNear(t, whole.Matrix(), merged.Matrix(), 1e-12, "%v", rule)
 	})
 }
 
 func TestStateErrors(t *testing.T) {
-	of := func(opts recurrence.Options[float32], heads int) recurrence.Recurrence[float32] {
-		return must.Have(recurrence.New(heads, heads, opts))
+	of := func(opts recurrence.Options, heads int) recurrence.Recurrence[float32] {
+		return must.Have(recurrence.New[float32](heads, heads, opts))
 	}
-	r := of(recurrence.Options[float32]{Features: maptest.Positive[float32](8, 4)}, 1)
+	r := of(recurrence.Options{}, 1)
 	s := must.Have(r.NewState(4, 3))
 	other := func(r recurrence.Recurrence[float32]) recurrence.State[float32] { return must.Have(r.NewState(4, 3)) }
 	for want, err := range map[string]error{
 		"recurrence: d = 0, dv = 3, want at least 1":                                         second(r.NewState(0, 3)),
 		"recurrence: d = 4, dv = 0, want at least 1":                                         second(r.NewState(4, 0)),
-		"recurrence: d = 5, but the maps take points of R^4":                                 second(r.NewState(5, 3)),
 		"recurrence: other is nil":                                                           s.Merge(nil),
 		"recurrence: other has d = 4 and dv = 2, the state d = 4 and dv = 3":                 s.Merge(must.Have(r.NewState(4, 2))),
-		"recurrence: the gated rule, but the state belongs to the linear rule":               s.Merge(other(of(recurrence.Options[float32]{Rule: recurrence.Gated}, 1))),
-		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Merge(other(of(recurrence.Options[float32]{}, 2))),
-		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Merge(other(of(recurrence.Options[float32]{NormaliseKeys: true}, 1))),
-		"recurrence: 0 features of R^0, but the state belongs to 8 features of R^4":          s.Merge(other(of(recurrence.Options[float32]{}, 1))),
-		"recurrence: the features differ from those that the state belongs to":               s.Merge(other(of(recurrence.Options[float32]{Features: must.Have(rff.SoftmaxPositive(maptest.Frequencies[float32](8, 4), 0.5))}, 1))),
+		"recurrence: the gated rule, but the state belongs to the linear rule":               s.Merge(other(of(recurrence.Options{Rule: recurrence.Gated}, 1))),
+		"recurrence: 2 heads of queries and 2 of keys, but the state belongs to 1 and 1":     s.Merge(other(of(recurrence.Options{}, 2))),
+		"recurrence: NormaliseKeys = true, but the state belongs to a recurrence with false": s.Merge(other(of(recurrence.Options{NormaliseKeys: true}, 1))),
 	} {
 		assert.EqualError(t, err, want)
 	}
 	assert.EqualError(t, s.Merge(struct{ recurrence.State[float32] }{s}),
 		"recurrence: other is a struct { recurrence.State[float32] }, want a State of a Recurrence of this package")
-	assert.NoError(t, s.Merge(other(of(recurrence.Options[float32]{Features: maptest.Positive[float32](8, 4)}, 1))), "made twice")
 
 	mat := dense.New[float32]
 	for want, f := range map[string]func(){
@@ -188,7 +174,7 @@ func TestStateErrors(t *testing.T) {
 //
 //ci:portable
 func TestStateGolden(t *testing.T) {
-	s := must.Have(must.Have(recurrence.New(2, 1, recurrence.Options[float64]{Rule: recurrence.Gated})).NewState(1, 1))
+	s := must.Have(must.Have(recurrence.New[float64](2, 1, recurrence.Options{Rule: recurrence.Gated})).NewState(1, 1))
 	s.Append(recurrence.Tokens[float64]{K: densetest.Filled[float64](1, 1, 2), V: densetest.Filled[float64](1, 1, 3), Decay: densetest.Filled[float64](1, 1, -1)})
 	want := []byte{
 		'r', 'f', 'r', 'e', 'c', 'u', 'r', 0,
@@ -207,8 +193,7 @@ func TestStateGolden(t *testing.T) {
 //
 //ci:portable
 func TestStateDamage(t *testing.T) {
-	phi := maptest.Positive[float32](4, 3)
-	r := must.Have(recurrence.New(1, 1, recurrence.Options[float32]{Rule: recurrence.Delta, Features: phi}))
+	r := must.Have(recurrence.New[float32](1, 1, recurrence.Options{Rule: recurrence.Delta}))
 	s, target := must.Have(r.NewState(3, 2)), must.Have(r.NewState(3, 2))
 	rng := rand.New(densetest.Source(323))
 	s.Append(convertTokens[float32](recurrenceShape{heads: 1, keyHeads: 1, d: 3, dv: 2}.tokens(rng, recurrence.Delta, 5)))
@@ -234,10 +219,9 @@ func TestStateDamage(t *testing.T) {
 		"recurrence: state of 8-byte elements, want 4":                                    word(8, 1|8<<16|2<<24),
 		"recurrence: state with flags 0x3, want 0x2 (the delta rule, 16 normalised keys)": word(8, 1|4<<16|3<<24),
 		"recurrence: state with keyHeads = 4294967295, want 1":                            word(12, math.MaxUint32),
-		"recurrence: state with m = 5, want 4":                                            word(20, 5),
+		"recurrence: state with m = 5, want 0":                                            word(20, 5),
 		"recurrence: state with heads = 2, want 1":                                        word(28, 2),
-		"recurrence: the features differ from those that the state belongs to":            word(frame.HeaderSize+4, 0x7ff80000),
-		"recurrence: state of 139 bytes, want 140":                                        sealed(data[:len(data)-1]),
+		"recurrence: state of 67 bytes, want 68":                                          sealed(data[:len(data)-1]),
 		"recurrence: state begins with \"rfrebur\\x00\", want \"rfrecur\\x00\"":           word(4, 'b'|'u'<<8|'r'<<16),
 	} {
 		assert.EqualError(t, target.UnmarshalBinary(bad), want)

@@ -7,6 +7,27 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
+// Tokens are the input of a [Recurrence]. A row is a token, and a head is a block of columns. In
+// gradients each field holds the gradient with respect to the input of its name.
+type Tokens[T dense.Float] struct {
+	Q dense.Matrix[T] // L×H·dk
+	K dense.Matrix[T] // L×Hk·dk
+	V dense.Matrix[T] // L×Hk·dv
+
+	// Decay holds g ≤ 0, the logarithm of the factor of S: L×Hk for one factor per head, or L×Hk·dk for
+	// one factor per row of S. Decay is zero for rules without a decay. With g > 0 the state may grow. A
+	// g below −2²⁰ may count as −2²⁰, whose factor is zero.
+	Decay dense.Matrix[T]
+
+	// Beta holds β: L×Hk, or L×1 for a β that all heads share. Beta is zero for rules other than the
+	// delta rules.
+	Beta dense.Matrix[T]
+
+	// Lengths are the numbers of tokens of sequences, whose rows follow one another. A length may be
+	// zero. Nil stands for one sequence of all rows.
+	Lengths []int
+}
+
 // sequencesOf returns the number of sequences.
 func sequencesOf[T dense.Float](x Tokens[T]) int {
 	if x.Lengths == nil {
@@ -15,7 +36,7 @@ func sequencesOf[T dense.Float](x Tokens[T]) int {
 	return len(x.Lengths)
 }
 
-// headOf returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read it.
+// headOf returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read its state.
 func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	group := r.heads / r.keyHeads
 	x = rowRange(x, lo, hi)
@@ -27,7 +48,7 @@ func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	return x
 }
 
-// rowRange returns the rows lo ≤ i < hi of the matrices that x has, as one sequence.
+// rowRange returns the rows lo ≤ i < hi of the matrices of x as one sequence.
 func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	x.Lengths = nil
 	for _, m := range []*dense.Matrix[T]{&x.Q, &x.K, &x.V, &x.Decay, &x.Beta} {
@@ -38,8 +59,8 @@ func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	return x
 }
 
-// check panics unless keys, values, decays, strengths and lengths fit together and r, and
-// returns the shape of the sums of a head.
+// check returns the shape of the state of a head. check panics unless keys, values, decays, strengths
+// and lengths fit together and fit r.
 func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	k, v := x.K, x.V
 	k.Check()
@@ -51,12 +72,6 @@ func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 		panic(fmt.Sprintf("recurrence: k is %d×%d, v is %d×%d, want columns that %d heads can share", k.Rows, k.Cols, v.Rows, v.Cols, r.keyHeads))
 	}
 	dk, dv = k.Cols/r.keyHeads, v.Cols/r.keyHeads
-	if r.m > 0 {
-		if dk != r.d {
-			panic(fmt.Sprintf("recurrence: k is %d×%d, want n×%d for %d heads, as the maps take points of R^%d", k.Rows, k.Cols, r.keyHeads*r.d, r.keyHeads, r.d))
-		}
-		dk = r.m
-	}
 	r.checkGate("decay", x.Decay, k, r.opts.Rule.decays(), r.keyHeads, r.keyHeads*dk)
 	r.checkGate("beta", x.Beta, k, r.opts.Rule.corrects(), 1, r.keyHeads)
 	if x.Lengths != nil {
@@ -67,8 +82,8 @@ func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	return dk, dv
 }
 
-// checkGate panics unless there is a decay or β, of either width, where it is wanted, and
-// none where not.
+// checkGate panics unless g, a decay or β, has a row for each key and narrow or wide columns if the rule
+// needs g, and is zero otherwise.
 func (r *recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool, narrow, wide int) {
 	g.Check()
 	switch {
@@ -94,8 +109,8 @@ func (r *recurrence[T]) checkQueries(x Tokens[T]) {
 	}
 }
 
-// checkSums panics unless there are none or those of all heads and sequences.
-func (r *recurrence[T]) checkSums(name string, m dense.Matrix[T], sequences, dk, dv int) {
+// checkStates panics unless m is zero or has the states of all heads and sequences.
+func (r *recurrence[T]) checkStates(name string, m dense.Matrix[T], sequences, dk, dv int) {
 	m.Check()
 	if rows := sequences * r.keyHeads * dk; (m.Rows != 0 || m.Cols != 0) && (m.Rows != rows || m.Cols != dv) {
 		panic(fmt.Sprintf("recurrence: %s is %d×%d, want %d×%d: %d sequences, %d heads of keys and %d×%d sums of each",

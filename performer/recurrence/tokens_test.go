@@ -5,7 +5,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
-	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // second returns the error of a pair.
@@ -18,17 +17,6 @@ func sum(x []int) int {
 	}
 	return n
 }
-
-// pair is a map of queries, with derivatives, and a map of keys.
-type pair[T dense.Float] struct {
-	rff.Differentiable[T]
-	keys rff.Map[T]
-}
-
-func (p pair[T]) Keys() rff.Map[T] { return p.keys }
-
-// opaque is a map without derivatives.
-type opaque[T dense.Float] struct{ rff.Map[T] }
 
 // sealed returns the bytes of a state with the checksum that they should have.
 func sealed(data []byte) []byte {

@@ -271,7 +271,7 @@ func recur[T dense.Float](p parameters) (func(), error) {
 	case ok:
 		width = heads * d
 	}
-	r, err := recurrence.New(heads, heads, recurrence.Options[T]{Rule: rule})
+	r, err := recurrence.New[T](heads, heads, recurrence.Options{Rule: rule})
 	if err != nil {
 		return nil, err
 	}

@@ -12,73 +12,72 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// panels are the sums S of a scan on their way through the tokens: panels of columns that fit the
-// first cache, one after another, each without gaps.
+// panels hold S of a scan as panels of columns that fit the first cache. The panels follow one another,
+// and their rows have no gaps.
+//
+// A scaled chunk is a chunk of tokens with a slow decay. In a scaled chunk S = e^exponent∘(older + newer).
+// A token writes values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple
+// of S is rounded for each token. In other chunks S = newer, and each token multiplies S by e^g.
+//
+// The rules without a correction accumulate rounding errors of additions too. For these rules newer sums
+// up the last tokens only, and older all tokens before. The delta rules have no older.
 type panels[T dense.Float] struct {
-	sums []T
-
-	// In a chunk that is patient S = e^since∘(older + sums), and tokens are written times e^−since and
-	// read times e^since: S forgets slowly, and each rounding of S or of a factor e^g would last. In
-	// other chunks sums are S. The rules that do not correct remember rounding errors too. For those
-	// sums are only of the last tokens; the others have no older, which stands for zero.
-	older   []T
-	since   []T // sums of the decays of the last tokens
-	recent  int // the number of the last tokens
-	patient bool
+	newer, older []T
+	exponent     []T // sums of the decays of the last tokens
+	recent       int // the number of the last tokens
+	scaled       bool
 
 	pass            rankone.Pass[T]
-	factors         []T // e^g or e^since of a chunk
-	inverses        []T // e^−since
+	factors         []T // e^g, or e^exponent, of each token of a chunk
+	inverses        []T // e^−exponent of each token of a chunk
 	sumsOfDecays    []T
 	reads           scratch.Buffer[T] // keys, then the queries of each head, times factors: chunkRows rows each
 	ones, scales    []T
-	values, outputs []T // of the last panel, if it is wider than what is left
+	values, outputs []T // of the last panel, padded to the width of a panel
 }
 
 const (
-	// foldTokens is the number of tokens after which the sums join the older ones.
+	// foldTokens is the number of tokens after which fold adds newer to older.
 	foldTokens = 5 * chunkRows
-	// patience is the largest −Σg of a patient chunk, for each row of S. A larger one forgets within
-	// few tokens, and its e^−since would be less exact.
-	patience = 2
+	// leastExponent is the least Σg of a scaled chunk, for each row of S. With a smaller Σg old tokens
+	// soon vanish, and e^−Σg would be less accurate.
+	leastExponent = -2
 )
 
-// shape prepares the panels of the scan.
-func (l *scan[T]) shape() {
+// shapePanels makes room for the panels of the scan.
+func (l *scan[T]) shapePanels() {
 	p := &l.panels
 	size, last := 0, 0
 	for at := 0; at < l.dv; at += last {
 		last = l.panelWidth(at)
 		size += l.dk * last
 	}
-	p.sums = scratch.Resize(p.sums, size)
-	p.recent, p.patient = 0, true
+	p.newer = scratch.Resize(p.newer, size)
+	p.recent, p.scaled = 0, true
 	p.older = p.older[:0]
 	if !l.r.opts.Rule.corrects() {
 		p.older = scratch.Resize(p.older, size)
 	}
 	width := l.x.Decay.Cols
-	p.since = scratch.Resize(p.since, width)
-	clear(p.since)
+	p.exponent = scratch.Resize(p.exponent, width)
+	clear(p.exponent)
 	p.factors, p.inverses = scratch.Resize(p.factors, chunkRows*width), scratch.Resize(p.inverses, chunkRows*width)
 	if width > 1 {
 		p.reads.Shape((1+l.group)*chunkRows, l.dk)
 	}
 	p.ones, p.scales = scratch.Resize(p.ones, chunkRows), scratch.Resize(p.scales, chunkRows)
-	for i := range p.ones {
-		p.ones[i] = 1
-	}
+	layout.Fill(p.ones, 1)
 	p.values, p.outputs = scratch.Resize(p.values, chunkRows*last), scratch.Resize(p.outputs, chunkRows*l.panelWidth(0)*max(l.group, 1))
 	clear(p.values)
 }
 
-// panelWidth returns the width of the panel that begins with a column.
+// panelWidth returns the width of the panel that begins with column from.
 func (l *scan[T]) panelWidth(from int) int {
 	return rankone.Columns[T](l.dk, l.dv-from, l.r.opts.Rule.corrects())
 }
 
-// eachPanel calls f for the panels of x: the first column, the width of the panel, and how many
-// columns are in S.
+// eachPanel calls f for every panel of x, with its first column, its width, and the number of its columns
+// that S has.
 func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) {
 	for from, width := 0, 0; from < l.dv; from += width {
 		width = l.panelWidth(from)
@@ -86,11 +85,11 @@ func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) 
 	}
 }
 
-// setSums makes S a copy of past, or zeros of nothing.
-func (l *scan[T]) setSums(past dense.Matrix[T]) {
-	l.shape()
+// setState sets S to past, or to zero if past is empty.
+func (l *scan[T]) setState(past dense.Matrix[T]) {
+	l.shapePanels()
 	p := &l.panels
-	clear(p.sums)
+	clear(p.newer)
 	clear(p.older)
 	if past.Rows == 0 {
 		return
@@ -102,16 +101,16 @@ func (l *scan[T]) setSums(past dense.Matrix[T]) {
 	})
 }
 
-// all returns the memory of S where nothing is in the other.
+// all returns the memory of S after fold.
 func (p *panels[T]) all() []T {
-	if p.patient && len(p.older) > 0 {
+	if p.scaled && len(p.older) > 0 {
 		return p.older
 	}
-	return p.sums
+	return p.newer
 }
 
-// copySums copies S to dst.
-func (l *scan[T]) copySums(dst dense.Matrix[T]) {
+// copyState copies S to dst.
+func (l *scan[T]) copyState(dst dense.Matrix[T]) {
 	l.fold()
 	l.eachPanel(l.panels.all(), func(panel []T, from, width, columns int) {
 		for f := range l.dk {
@@ -120,51 +119,51 @@ func (l *scan[T]) copySums(dst dense.Matrix[T]) {
 	})
 }
 
-// fold makes since zero, the older sums S and the sums zero, or the sums S if there are no older
-// ones, where chunks are patient.
+// fold sets the exponent of scaled chunks to zero. S is then in older, with newer zero, or in newer if
+// there is no older.
 func (l *scan[T]) fold() {
 	p := &l.panels
-	if !p.patient || p.recent == 0 {
+	if !p.scaled || p.recent == 0 {
 		return
 	}
 	if len(p.older) > 0 {
-		vecmath.AddScaled(p.older, p.sums, 1)
-		clear(p.sums)
+		vecmath.AddScaled(p.older, p.newer, 1)
+		clear(p.newer)
 	}
-	vecmath.Exp(p.since, p.since)
-	switch s := p.all(); len(p.since) {
+	vecmath.Exp(p.exponent, p.exponent)
+	switch s := p.all(); len(p.exponent) {
 	case 0:
 	case 1:
-		vecmath.Scale(s, p.since[0])
+		vecmath.Scale(s, p.exponent[0])
 	default:
 		l.eachPanel(s, func(panel []T, from, width, columns int) {
-			for f, a := range p.since {
+			for f, a := range p.exponent {
 				vecmath.Scale(panel[f*width:][:width], a)
 			}
 		})
 	}
-	clear(p.since)
+	clear(p.exponent)
 	p.recent = 0
 }
 
-// forward takes in all tokens and writes the outputs into dst, if that has columns.
+// forward updates S with all tokens and writes the outputs to dst unless dst is zero.
 func (l *scan[T]) forward(dst dense.Matrix[T]) {
 	for lo := 0; lo < l.x.K.Rows; lo += chunkRows {
-		l.take(dst, lo, min(lo+chunkRows, l.x.K.Rows))
+		l.forwardChunk(dst, lo, min(lo+chunkRows, l.x.K.Rows))
 	}
 }
 
-// take is forward for the chunk of the tokens lo ≤ i < hi.
-func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
+// forwardChunk is forward for the chunk of the tokens lo ≤ i < hi.
+func (l *scan[T]) forwardChunk(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	l.coefficients(dst, lo, hi)
 	if dst.Cols > 0 {
 		dst = dst.RowRange(lo, hi)
 	}
 	x, v := &p.pass, l.x.V.RowRange(lo, hi)
-	// Outputs are apart from values unless all rows of S go at once.
+	// A pass without a correction reads values again after writing outputs.
 	apart := same(dst.ColRange(min(l.from, dst.Cols), dst.Cols), v) && !l.r.opts.Rule.corrects()
-	l.eachPanel(p.sums, func(panel []T, from, width, columns int) {
+	l.eachPanel(p.newer, func(panel []T, from, width, columns int) {
 		x.S, x.Width = panel, width
 		if len(p.older) > 0 {
 			x.Older = p.older[from*l.dk:][:len(panel)]
@@ -187,28 +186,26 @@ func (l *scan[T]) take(dst dense.Matrix[T], lo, hi int) {
 			}
 		}
 	})
-	if p.recent += n; p.recent >= foldTokens || len(p.since) > 0 && slices.Min(p.since) < -patience {
+	if p.recent += n; p.recent >= foldTokens || len(p.exponent) > 0 && slices.Min(p.exponent) < leastExponent {
 		l.fold()
 	}
 }
 
-// coefficients prepares the pass of the tokens lo ≤ i < hi, as far as all panels share it. Keys and
-// queries are where the caller has them, if they enter the recurrence as they are.
+// coefficients prepares the fields of the pass that all panels share, for the tokens lo ≤ i < hi. The
+// pass reads the keys and queries of the caller if neither normalisation nor aliasing requires copies.
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
 	*x = rankone.Pass[T]{Rows: l.dk, Heads: 1, Beta: p.ones[:n], Scale: p.scales[:n], Space: x.Space}
-	for i := range x.Scale {
-		x.Scale[i] = l.scale
-	}
-	// Outputs over queries or keys must not be followed by a panel that reads these.
-	moved := same(dst, l.x.Q) || same(dst, l.x.K)
-	if x.K = l.x.K.RowRange(lo, hi); moved || l.crowded(x.K) || l.r.key != nil || l.r.opts.NormaliseKeys {
+	layout.Fill(x.Scale, l.scale)
+	// If outputs overwrite queries or keys, later panels must read copies.
+	overwritten := same(dst, l.x.Q) || same(dst, l.x.K)
+	if x.K = l.x.K.RowRange(lo, hi); overwritten || l.crowded(x.K) || l.r.opts.NormaliseKeys {
 		x.K = l.keys(lo, hi)
 	}
 	if x.Q = x.K; dst.Cols > 0 {
 		x.Q, x.QueryHead, x.Heads = l.x.Q.RowRange(lo, hi), l.dk, l.group
-		if moved || l.crowded(x.Q) || l.r.query != nil {
+		if overwritten || l.crowded(x.Q) {
 			for s := 1; s <= l.group; s++ {
 				l.queries(s, lo, hi)
 			}
@@ -219,42 +216,42 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 		x.Beta, x.Fade, x.Corrected = l.strengths(lo, hi), p.ones[:n], x.K
 	}
 	if l.x.Decay.Cols > 0 {
-		l.fade(l.x.Decay.RowRange(lo, hi))
+		l.setDecays(l.x.Decay.RowRange(lo, hi))
 	}
 }
 
-// crowded reports whether rows of a head among many are copied, so that those of some tokens do not put
-// each other out of the first cache. The kernels of AVX2 read them more often, for fewer columns of S at a
-// time.
+// crowded reports whether rows of x are so far apart that rows of some tokens would evict each other from
+// the first cache. The pass then reads copies. The kernels of AVX2 read the rows more often, because they
+// take fewer columns of S at a time.
 func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
-	rows := 3 * 4 // keys, keys times decays and queries of the tokens that a kernel takes together
+	rows := 3 * 4 // keys, keys times decays and queries of four tokens, which a kernel takes together
 	if simd.Best == simd.AVX2 {
 		rows *= 2
 	}
 	return l.r.opts.Rule.corrects() && cache.Crowded(rows, x.Stride*simd.Size[T]())
 }
 
-// headsOf returns rows of a buffer with chunkRows rows a head, those of the heads from ≤ h < to, and
-// the number of elements from one head to the next.
+// headsOf returns the rows of the heads from ≤ h < to in a buffer with chunkRows rows per head, and the
+// number of elements from one head to the next.
 func headsOf[T dense.Float](b *scratch.Buffer[T], from, to int) (dense.Matrix[T], int) {
 	m := b.Rows(to*chunkRows).RowRange(from*chunkRows, to*chunkRows)
 	return m, chunkRows * m.Stride
 }
 
-// fade gives the pass the decays g of a chunk.
-func (l *scan[T]) fade(g dense.Matrix[T]) {
+// setDecays sets the decays of the pass to the decays g of a chunk.
+func (l *scan[T]) setDecays(g dense.Matrix[T]) {
 	p := &l.panels
 	x, n, width := &p.pass, g.Rows, g.Cols
 	factors := dense.Of(n, width, p.factors[:n*width])
 	dense.Copy(factors, g)
-	if patient := p.isPatient(factors); patient != p.patient {
+	if scaled := p.canScale(factors); scaled != p.scaled {
 		l.fold()
-		if p.patient, p.recent = patient, 0; len(p.older) > 0 {
-			p.sums, p.older = p.older, p.sums
+		if p.scaled, p.recent = scaled, 0; len(p.older) > 0 {
+			p.newer, p.older = p.older, p.newer
 		}
 	}
-	if p.patient {
-		l.fadePatiently(factors)
+	if p.scaled {
+		l.scaleTokens(factors)
 		return
 	}
 	vecmath.Exp(factors.Data, factors.Data)
@@ -264,12 +261,12 @@ func (l *scan[T]) fade(g dense.Matrix[T]) {
 	case width == 1:
 		x.Fade = factors.Data
 	default:
-		x.Corrected = weighed(rowsOf(&p.reads, 0, n), x.K, factors)
+		x.Corrected = product(rowsOf(&p.reads, 0, n), x.K, factors)
 	}
 }
 
-// isPatient reports whether a chunk with decays g forgets slowly. NaN and a positive decay do not.
-func (p *panels[T]) isPatient(g dense.Matrix[T]) bool {
+// canScale reports whether the decays g of a chunk are at most 0 and Σg is at least leastExponent.
+func (p *panels[T]) canScale(g dense.Matrix[T]) bool {
 	if vecmath.Peak(g.Data) > 0 {
 		return false
 	}
@@ -279,23 +276,24 @@ func (p *panels[T]) isPatient(g dense.Matrix[T]) bool {
 		addDecays(p.sumsOfDecays, g.Data[i*g.Cols:][:g.Cols])
 	}
 	for _, sum := range p.sumsOfDecays {
-		if !(-patience <= sum && sum <= 0) {
+		if !(leastExponent <= sum && sum <= 0) {
 			return false
 		}
 	}
 	return true
 }
 
-// fadePatiently replaces decays g by factors of tokens: those of a head go with values and outputs,
-// those of rows with keys and queries.
-func (l *scan[T]) fadePatiently(g dense.Matrix[T]) {
+// scaleTokens sets the pass to tokens times e^exponent and e^−exponent. With one decay per head the factors
+// multiply values and outputs; with a decay per row of S they multiply keys and queries. scaleTokens
+// overwrites the decays g.
+func (l *scan[T]) scaleTokens(g dense.Matrix[T]) {
 	p := &l.panels
 	x, n := &p.pass, g.Rows
 	inverses := dense.Of(n, g.Cols, p.inverses[:n*g.Cols])
 	for i := range n {
 		row := g.Data[i*g.Cols:][:g.Cols]
-		addDecays(p.since, row)
-		copy(row, p.since)
+		addDecays(p.exponent, row)
+		copy(row, p.exponent)
 	}
 	copy(inverses.Data, g.Data)
 	vecmath.Scale(inverses.Data, -1)
@@ -308,18 +306,18 @@ func (l *scan[T]) fadePatiently(g dense.Matrix[T]) {
 		return
 	}
 	if l.r.opts.Rule.corrects() {
-		x.Corrected = weighed(rowsOf(&p.reads, 0, n), x.K, g)
+		x.Corrected = product(rowsOf(&p.reads, 0, n), x.K, g)
 	}
 	q, head := x.Q, x.QueryHead
-	x.K = weigh(inverses, x.K)
+	x.K = multiply(inverses, x.K)
 	if x.Heads == 1 {
-		x.Q = weigh(g, q)
+		x.Q = multiply(g, q)
 		return
 	}
 	x.Q, x.QueryHead = headsOf(&p.reads, 1, 1+l.group)
 	for h := range x.Heads {
 		from := dense.Matrix[T]{Rows: n, Cols: l.dk, Data: q.Data[h*head:], Stride: q.Stride}
-		weighed(rowsOf(&p.reads, 1+h, n), from, g)
+		product(rowsOf(&p.reads, 1+h, n), from, g)
 	}
 }
 
@@ -332,18 +330,18 @@ func addDecays[T dense.Float](sums, g []T) {
 	vecmath.AddScaled(sums, g, 1)
 }
 
-// weigh replaces factors by x∘factors, which it returns.
-func weigh[T dense.Float](factors, x dense.Matrix[T]) dense.Matrix[T] {
+// multiply replaces factors by x∘factors, which it returns.
+func multiply[T dense.Float](factors, x dense.Matrix[T]) dense.Matrix[T] {
 	for i := range factors.Rows {
 		vecmath.Multiply(factors.Row(i), x.Row(i))
 	}
 	return factors
 }
 
-// weighed writes x∘factors into dst, which it returns.
-func weighed[T dense.Float](dst, x, factors dense.Matrix[T]) dense.Matrix[T] {
+// product writes x∘factors to dst, which it returns.
+func product[T dense.Float](dst, x, factors dense.Matrix[T]) dense.Matrix[T] {
 	for i := range dst.Rows {
 		copy(dst.Row(i), x.Row(i))
 	}
-	return weigh(dst, factors)
+	return multiply(dst, factors)
 }
