@@ -62,15 +62,6 @@
 //
 // Mul uses the same recursion with known X: Y_C = Q_C·Z + T_CC·X_C, Z ← Z + K_CᵀX_C.
 //
-// # Without the mask
-//
-// Woodbury solves (Λ + QKᵀ)·Y = V. From Λ·Y = V − Q·X with X = KᵀY it follows that X = KᵀΛ⁻¹V −
-// KᵀΛ⁻¹Q·X, a system of order d:
-//
-//	(I + KᵀΛ⁻¹Q)·X = KᵀΛ⁻¹V,  Y = Λ⁻¹·(V − Q·X)
-//
-// [Woodbury 1950]. With S = I + KᵀΛ⁻¹Q, det(Λ + QKᵀ) = det Λ·det S.
-//
 // # Cost
 //
 // Multiply-adds, and memory beyond the result:
@@ -78,9 +69,6 @@
 //	Matrix.Solve, Mul and transposes   n·(2dp + c·(d + p/2))            O((d+c)·p + w·c²)
 //	Matrix.Inverse                     n²·d                             O(n·d)
 //	Matrix.LogDet                      O(n)                             none
-//	NewWoodbury                        n·d² + d³/3                      O(d²)
-//	Woodbury.Solve                     2ndp + d²p                       O(d·p)
-//	Woodbury.Inverse                   n²·d + n·d²                      O(n·d)
 //
 // Chunks have c = 48 rows, and at most w = 16 chunks are in memory at a time. Methods of Matrix
 // that take a dst keep their working memory for later calls: after the first call of a size they
@@ -117,8 +105,8 @@
 //
 // # Sharing
 //
-// Methods do not change a Matrix or a Woodbury, and goroutines may share both. A method panics with
-// both shapes if they do not fit.
+// Methods do not change a Matrix, and goroutines may share it. A method panics with both shapes if
+// they do not fit.
 //
 // # References
 //
@@ -130,8 +118,6 @@
 //     fast weight programmers. ICML 2021.
 //   - [Vandebril et al. 2008] R. Vandebril, M. Van Barel, N. Mastronardi: Matrix Computations and
 //     Semiseparable Matrices, volume 1. Johns Hopkins University Press 2008.
-//   - [Woodbury 1950] M. A. Woodbury: Inverting modified matrices. Statistical Research Group,
-//     Memorandum Report 42, Princeton University.
 //   - [Yang et al. 2024] S. Yang, B. Wang, Y. Zhang, Y. Shen, Y. Kim: Parallelizing linear
 //     transformers with the delta rule over sequence length. NeurIPS 2024.
 package semiseparable

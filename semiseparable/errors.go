@@ -31,8 +31,7 @@ func (e *ElementError) Error() string {
 type OverflowError struct {
 	// Row is the first row of the result, or the last row for Tᵀ, with an element that is not
 	// finite. Rows are computed in chunks, and an overflow spreads to the other rows of its chunk.
-	// The row that overflows first is within 47 rows of Row (127 for Inverse). For Woodbury it may
-	// be any row.
+	// The row that overflows first is within 47 rows of Row (127 for Inverse).
 	Row int
 }
 

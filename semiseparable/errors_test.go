@@ -24,8 +24,7 @@ func testPivots[T dense.Float](t *testing.T) {
 		_, solve := m.Solve(dense.Matrix[T]{}, v)
 		_, transposed := m.SolveTransposed(dense.Matrix[T]{}, v)
 		_, inverse := m.Inverse(dense.Matrix[T]{})
-		_, woodbury := NewWoodbury(m.Diag, m.Q, m.K)
-		for _, err := range []error{solve, transposed, inverse, woodbury} {
+		for _, err := range []error{solve, transposed, inverse} {
 			var e *ElementError
 			require.ErrorAs(t, err, &e, "%g", bad)
 			assert.Equal(t, "diag", e.Argument)
@@ -44,7 +43,6 @@ func TestErrorText(t *testing.T) {
 	assert.EqualError(t, &ElementError{"k", 3, math.NaN()}, "semiseparable: k[3] holds NaN, want a finite element")
 	assert.EqualError(t, &ElementError{"diag", 3, 0}, "semiseparable: diag[3] holds 0, want an element that is normal, and so is its reciprocal")
 	assert.EqualError(t, &OverflowError{7}, "semiseparable: row 7 of the result overflows")
-	assert.EqualError(t, &SingularError{math.Inf(1)}, "semiseparable: I + KᵀΛ⁻¹Q is singular to working precision, its condition number is +Inf")
 }
 
 // TestEveryElementIsLookedAt plants NaN and ±Inf in every argument, in rows that
@@ -79,8 +77,6 @@ func testPlanted[T dense.Float](t *testing.T) {
 					}
 					if name != "x" {
 						_, err := m.Inverse(dense.Matrix[T]{})
-						require.EqualError(t, err, wanted)
-						_, err = NewWoodbury(m.Diag, m.Q, m.K)
 						require.EqualError(t, err, wanted)
 					}
 					operand.Set(row, at, old)
@@ -120,11 +116,11 @@ func testOverflow[T dense.Float](t *testing.T) {
 	require.ErrorAs(t, err, &e)
 
 	large := Matrix[T]{Q: dense.Of(2, 1, []T{1, 1}), K: dense.Of(2, 1, []T{1 / smallestNormal[T](), 1 / smallestNormal[T]()})}
-	_, err = large.MulVec(nil, []T{4, 1})
+	_, err = large.Mul(dense.Matrix[T]{}, dense.Of(2, 1, []T{4, 1}))
 	assert.EqualError(t, err, "semiseparable: row 1 of the result overflows")
-	y, err := large.MulVec(nil, []T{1, 4})
+	y, err := large.Mul(dense.Matrix[T]{}, dense.Of(2, 1, []T{1, 4}))
 	require.NoError(t, err, "a sum that overflows after the last row is of no concern")
-	assert.Equal(t, []T{1, 1/smallestNormal[T]() + 4}, y)
+	assert.Equal(t, []T{1, 1/smallestNormal[T]() + 4}, y.Data)
 	y2, err := large.Solve(dense.Matrix[T]{}, dense.Of(2, 1, []T{0, 8}))
 	require.NoError(t, err)
 	assert.Equal(t, []T{0, 8}, y2.Data)

@@ -2,7 +2,6 @@ package semiseparable_test
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/semiseparable"
@@ -62,17 +61,4 @@ func ExampleMatrix_Inverse() {
 	// [-2 1 0]
 	// [0 -3 1]
 	// <nil>
-}
-
-func ExampleWoodbury() {
-	q, k := dense.Of(3, 1, []float64{1, 2, 1}), dense.Of(3, 1, []float64{1, 0, 2})
-	w, err := semiseparable.NewWoodbury(nil, q, k) // [2 0 2; 2 1 4; 1 0 3]
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	y, err := w.Solve(dense.Matrix[float64]{}, dense.Of(3, 1, []float64{4, 7, 4}))
-	log, sign := w.LogDet()
-	fmt.Printf("%.0f %v, det %.0f\n", y.Data, err, sign*math.Exp(log))
-	// Output: [1 1 1] <nil>, det 4
 }

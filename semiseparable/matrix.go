@@ -31,13 +31,8 @@ func (m Matrix[T]) Dims() (n, d int) {
 // λ_i is 0, the results are −Inf and 0. A NaN makes the logarithm NaN.
 func (m Matrix[T]) LogDet() (log, sign float64) {
 	m.check()
-	return logDet(m.Diag)
-}
-
-// logDet returns Σ log|λ_i| and the product of the signs.
-func logDet[T dense.Float](diag []T) (log, sign float64) {
 	sign = 1
-	for _, v := range diag {
+	for _, v := range m.Diag {
 		log += math.Log(math.Abs(float64(v)))
 		switch {
 		case v == 0:
@@ -85,9 +80,8 @@ func (m Matrix[T]) diagRange(from, to int) []T {
 	return m.Diag[from:to]
 }
 
-func (m Matrix[T]) check() { checkShapes(m.Diag, m.Q, m.K) }
-
-func checkShapes[T dense.Float](diag []T, q, k dense.Matrix[T]) {
+func (m Matrix[T]) check() {
+	diag, q, k := m.Diag, m.Q, m.K
 	q.Check()
 	k.Check()
 	if q.Rows != k.Rows || q.Cols != k.Cols {

@@ -19,24 +19,3 @@ func (m Matrix[T]) Mul(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
 func (m Matrix[T]) MulTransposed(dst, x dense.Matrix[T]) (dense.Matrix[T], error) {
 	return m.run(dst, x, "x", operation{transposed: true}, m.tuned())
 }
-
-// MulVec writes T·x into dst and returns dst, as Mul does for one column. If dst is nil, MulVec
-// allocates it. MulVec panics unless x and dst have n elements.
-func (m Matrix[T]) MulVec(dst, x []T) ([]T, error) {
-	y, err := m.Mul(vector(dst), vector(x))
-	return y.Data, err
-}
-
-// MulVecTransposed writes Tᵀ·x into dst and returns dst. Everything else is as for MulVec.
-func (m Matrix[T]) MulVecTransposed(dst, x []T) ([]T, error) {
-	y, err := m.MulTransposed(vector(dst), vector(x))
-	return y.Data, err
-}
-
-// vector returns x as a matrix of one column, and the zero Matrix for nil.
-func vector[T dense.Float](x []T) dense.Matrix[T] {
-	if x == nil {
-		return dense.Matrix[T]{}
-	}
-	return dense.Of(len(x), 1, x)
-}

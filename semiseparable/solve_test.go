@@ -198,27 +198,6 @@ func TestColumnsAndProcessorsDoNotMatter(t *testing.T) {
 	densetest.Both(t, testColumns[float32], testColumns[float64])
 }
 
-func TestVectors(t *testing.T) {
-	rng := rand.New(rand.NewPCG(11, 12))
-	m, x := deltaRule[float64](rng, 70, 4), densetest.Normal[float64](rng, 70, 1, 0, 1)
-	for name, f := range map[string][2]func() ([]float64, error){
-		"T": {
-			func() ([]float64, error) { return m.MulVec(nil, x.Data) },
-			func() ([]float64, error) { y, err := m.Mul(dense.Matrix[float64]{}, x); return y.Data, err },
-		},
-		"Tᵀ": {
-			func() ([]float64, error) { return m.MulVecTransposed(make([]float64, 70), x.Data) },
-			func() ([]float64, error) { y, err := m.MulTransposed(dense.Matrix[float64]{}, x); return y.Data, err },
-		},
-	} {
-		got, err := f[0]()
-		require.NoError(t, err)
-		want, err := f[1]()
-		require.NoError(t, err)
-		assert.Equal(t, want, got, name)
-	}
-}
-
 // TestEmpty solves for nothing, and a system without rows.
 func TestEmpty(t *testing.T) {
 	for _, s := range [][3]int{{0, 3, 2}, {5, 3, 0}, {0, 0, 0}} {
