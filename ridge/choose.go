@@ -173,25 +173,16 @@ func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o 
 	if o.By == Evidence {
 		return m, m.evidence, nil
 	}
-	square, weight := 0.0, 0.0
-	err = m.eachLeftOut(ctx, rows, func(_, errs []T, w float64) {
-		if w == 0 {
-			return
-		}
-		for _, e := range errs {
-			square += w * float64(e) * float64(e)
-			weight += w
-		}
-	})
-	return m, math.Sqrt(square / weight), err
+	score, err := m.leftOutError(ctx, rows)
+	return m, score, err
 }
 
-// eachLeftOut calls f with the targets, the leave-one-out errors and the weight of each row, until ctx
-// ends.
-func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs []T, weight float64)) error {
+// leftOutError returns the root mean square of the leave-one-out errors.
+func (m *Model[T]) leftOutError(ctx context.Context, rows Rows[T]) (float64, error) {
+	square, weight := 0.0, 0.0
 	var errs dense.Matrix[T]
-	return each(ctx, rows, func(b Block[T]) (err error) {
-		// A part takes about as long for many features as for few.
+	err := each(ctx, rows, func(b Block[T]) (err error) {
+		// The time between two checks of ctx is about the same for few features and many.
 		width := float64(m.regression.Weights.Rows)
 		part := max(predictRows, min(8*predictRows, int(0x1p30/width/width)))
 		for lo := 0; lo < b.X.Rows; lo += part {
@@ -204,11 +195,19 @@ func (m *Model[T]) eachLeftOut(ctx context.Context, rows Rows[T], f func(y, errs
 				return err
 			}
 			for i := range errs.Rows {
-				f(some.Y.Row(i), errs.Row(i), some.Weight(i))
+				w := some.Weight(i)
+				if w == 0 {
+					continue
+				}
+				for _, e := range errs.Row(i) {
+					square += w * float64(e) * float64(e)
+					weight += w
+				}
 			}
 		}
 		return nil
 	})
+	return math.Sqrt(square / weight), err
 }
 
 // crossValidate returns the model of all rows and the error of K fits at the rows of their folds.

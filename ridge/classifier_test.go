@@ -41,49 +41,40 @@ func rings[T dense.Float](n int, seed uint64) (b ridge.Block[T], labels []int, t
 	return b, labels, truth
 }
 
-// Both classifiers come close to the log loss of the true probabilities, the least there is, and
-// their probabilities are calibrated: the expected error over 10 bins of 5000 rows of right
+// Logistic comes close to the log loss of the true probabilities, the least there is, and
+// its probabilities are calibrated: the expected error over 10 bins of 5000 rows of right
 // probabilities is about 10·√(0.2/(2π·500)) times 1/10, 0.01.
-func TestClassifiers(t *testing.T) {
-	t.Run("type=float32", testClassifiers[float32])
-	t.Run("type=float64", testClassifiers[float64])
+func TestLogistic(t *testing.T) {
+	t.Run("type=float32", testLogistic[float32])
+	t.Run("type=float64", testLogistic[float64])
 }
 
-func testClassifiers[T dense.Float](t *testing.T) {
+func testLogistic[T dense.Float](t *testing.T) {
 	ctx := context.Background()
 	train, _, _ := rings[T](2000, 1)
 	test, labels, truth := rings[T](5000, 2)
 	phi := gaussian[T](t, 24, 2, 1.5, 1)
 	least := logLoss(truth, labels)
 	passes := 0
-	for name, fit := range map[string]func() (*ridge.Classifier[T], error){
-		"OneVersusRest": func() (*ridge.Classifier[T], error) {
-			return ridge.OneVersusRest(ctx, phi, train, 3, ridge.Options{})
-		},
-		"Logistic": func() (*ridge.Classifier[T], error) {
-			return ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n, _ int) { passes = n }})
-		},
-	} {
-		c, err := fit()
-		require.NoError(t, err, name)
-		assert.Equal(t, 3, c.Classes())
-		p := c.Probabilities(dense.Matrix[T]{}, test.X)
-		right := 0
-		for i, l := range labels {
-			sum := 0.0
-			for _, v := range p.Row(i) {
-				sum += float64(v)
-			}
-			assert.InDelta(t, 1, sum, 1e-6)
-			if p.At(i, l) == slices.Max(p.Row(i)) {
-				right++
-			}
+	c, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Progress: func(n, _ int) { passes = n }})
+	require.NoError(t, err)
+	assert.Equal(t, 3, c.Classes())
+	p := c.Probabilities(dense.Matrix[T]{}, test.X)
+	right := 0
+	for i, l := range labels {
+		sum := 0.0
+		for _, v := range p.Row(i) {
+			sum += float64(v)
 		}
-		loss, expected := logLoss(p, labels), calibrationError(p, labels)
-		t.Logf("%s: log loss %.4f, least %.4f, calibration error %.4f, %d right, %d passes", name, loss, least, expected, right, passes)
-		assert.Less(t, loss, least+0.06, name)
-		assert.Less(t, expected, 0.06, name)
+		assert.InDelta(t, 1, sum, 1e-6)
+		if p.At(i, l) == slices.Max(p.Row(i)) {
+			right++
+		}
 	}
+	loss, expected := logLoss(p, labels), calibrationError(p, labels)
+	t.Logf("log loss %.4f, least %.4f, calibration error %.4f, %d right, %d passes", loss, least, expected, right, passes)
+	assert.Less(t, loss, least+0.06)
+	assert.Less(t, expected, 0.06)
 }
 
 // The weights are where the gradient of the penalised loss is zero: the features times the
@@ -149,31 +140,24 @@ func TestClassifierErrors(t *testing.T) {
 	ctx := context.Background()
 	train, _, _ := rings[float64](20, 1)
 	phi := gaussian[float64](t, 8, 2, 1.5, 1)
-	for _, fit := range []func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error{
-		func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
-			_, err := ridge.OneVersusRest(ctx, phi, rows, classes, ridge.Options{})
-			return err
-		},
-		func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
-			_, err := ridge.Logistic(ctx, phi, rows, classes, ridge.LogisticOptions{})
-			return err
-		},
-	} {
-		assert.EqualError(t, fit(phi, train, 1), "ridge: classes = 1, want at least 2")
-		assert.EqualError(t, fit(nil, train, 2), "ridge: phi is nil, want a feature map")
-		assert.EqualError(t, fit(phi, nil, 2), "ridge: rows is nil, want data")
-		assert.ErrorContains(t, fit(phi, train, math.MaxInt/9), "ridge: 16 features of")
-		assert.ErrorContains(t, fit(phi, train, 2), "ridge: the target 2 is no class, want a whole number from 0 to 1")
-		assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3), "ridge: y is 20×2, want")
-		assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3), "ridge: no rows")
+	fit := func(phi rff.Map[float64], rows ridge.Rows[float64], classes int) error {
+		_, err := ridge.Logistic(ctx, phi, rows, classes, ridge.LogisticOptions{})
+		return err
 	}
+	assert.EqualError(t, fit(phi, train, 1), "ridge: classes = 1, want at least 2")
+	assert.EqualError(t, fit(nil, train, 2), "ridge: phi is nil, want a feature map")
+	assert.EqualError(t, fit(phi, nil, 2), "ridge: rows is nil, want data")
+	assert.ErrorContains(t, fit(phi, train, math.MaxInt/9), "ridge: 16 features of")
+	assert.ErrorContains(t, fit(phi, train, 2), "ridge: the target 2 is no class, want a whole number from 0 to 1")
+	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{X: train.X, Y: train.X}, 3), "ridge: y is 20×2, want")
+	assert.ErrorContains(t, fit(phi, ridge.Block[float64]{}, 3), "ridge: no rows")
 	_, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Prior: -1})
 	assert.EqualError(t, err, "ridge: Prior = -1, want a positive number")
 	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{Tolerance: math.NaN()})
 	assert.EqualError(t, err, "ridge: Tolerance = NaN, want a positive number")
 	_, err = ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{MaxIterations: -1})
 	assert.EqualError(t, err, "ridge: MaxIterations = -1, want at least 1")
-	c, err := ridge.OneVersusRest(ctx, phi, train, 3, ridge.Options{})
+	c, err := ridge.Logistic(ctx, phi, train, 3, ridge.LogisticOptions{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "ridge: x is 20×1, want 20×2", func() { c.Probabilities(dense.Matrix[float64]{}, train.Y) })
 }
@@ -232,16 +216,11 @@ func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	require.NoError(t, err)
 	exact, err := ridge.Logistic(ctx, wide, near, 2, ridge.LogisticOptions{Tolerance: 1e-10})
 	require.NoError(t, err)
-	rest, err := ridge.OneVersusRest(ctx, wide, near, 2, ridge.Options{})
-	require.NoError(t, err)
 	for _, mean := range []float64{0, 1e5, 1e6} {
 		rows := halves[T](300, mean)
 		c, err := ridge.Logistic(ctx, phi, rows, 2, ridge.LogisticOptions{})
 		require.NoError(t, err, "mean %g", mean)
 		assert.InDeltaSlice(t, exact.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Probabilities(dense.Matrix[T]{}, rows.X).Data, 2e-4, "mean %g", mean)
-		c, err = ridge.OneVersusRest(ctx, phi, rows, 2, ridge.Options{})
-		require.NoError(t, err, "mean %g", mean)
-		assert.InDeltaSlice(t, rest.Probabilities(dense.Matrix[float64]{}, near.X).Data, c.Probabilities(dense.Matrix[T]{}, rows.X).Data, 2e-6, "mean %g", mean)
 	}
 }
 

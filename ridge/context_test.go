@@ -27,7 +27,7 @@ func (c *countdown) Err() error {
 	return nil
 }
 
-// Choose and OneVersusRest look at their context in every part of their work, and end with its error
+// Choose and Logistic look at their context in every part of their work, and end with its error
 // at whatever look it has ended.
 func TestEndOfContext(t *testing.T) {
 	const looks = 1 << 30
@@ -39,10 +39,6 @@ func TestEndOfContext(t *testing.T) {
 		classes.Data[i] = float64(i % 3)
 	}
 	runs := map[string]func(ctx context.Context) error{
-		"OneVersusRest": func(ctx context.Context) error {
-			_, err := ridge.OneVersusRest(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.Options{})
-			return err
-		},
 		"Logistic": func(ctx context.Context) error {
 			_, err := ridge.Logistic(ctx, maps[0], ridge.Block[float64]{X: x, Y: classes}, 3, ridge.LogisticOptions{MaxIterations: 20})
 			if err == ridge.ErrNotConverged {
@@ -87,8 +83,6 @@ func TestHugeNumbers(t *testing.T) {
 		assert.ErrorContains(t, err, "ridge: K = ")
 		_, err = ridge.NewSums(phi, huge)
 		assert.ErrorContains(t, err, "ridge: sums of 20 features and ")
-		_, err = ridge.OneVersusRest(ctx, phi, rows, huge, ridge.Options{})
-		assert.ErrorContains(t, err, "ridge: 20 features of ")
 		_, err = ridge.Logistic(ctx, phi, rows, huge, ridge.LogisticOptions{})
 		assert.ErrorContains(t, err, "ridge: 20 features of ")
 		_, err = m.Sample(huge, 0, rand.NewPCG(1, 2))

@@ -14,7 +14,7 @@
 //	learn maps by gradients of the evidence  Model.Gradient
 //	draw functions from the posterior        Model.Sample; for few rows: Model.Pathwise
 //	errors without held-out data             Model.LeaveOneOut
-//	probabilities of classes                 Logistic; faster: OneVersusRest
+//	probabilities of classes                 Logistic
 //	write a model to a file                  Model.Write, ReadModel; Classifier.Write, ReadClassifier
 //	predict rows one by one                  Model.Predictor; from a mapped file: Predictor.Write, ViewPredictor
 //
@@ -78,10 +78,7 @@
 //
 // # Classification
 //
-// Logistic maximises the likelihood of the classes and reads the rows about a hundred times.
-// OneVersusRest is a regression on the classes with one more parameter, the temperature. It reads the
-// rows twice. For classes without an order, it is nearly as often right, but its log loss is larger
-// where classes overlap. For classes with an order it is less often right.
+// Logistic maximises the likelihood of the classes. It reads the rows about a hundred times.
 //
 // # Files
 //

@@ -193,9 +193,8 @@ func TestContexts(t *testing.T) {
 			_, err := ridge.Logistic(c, c.phi(8), labelled, 2, ridge.LogisticOptions{})
 			return err
 		}},
-		"ridge.OneVersusRest": {n / 255, func(c *lookedAt) error { _, err := ridge.OneVersusRest(c, c.phi(8), labelled, 2, o); return err }},
-		"ridge.Predictor":     {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},
-		"ridge.Sum":           {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
+		"ridge.Predictor": {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},
+		"ridge.Sum":       {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
 		"ridge.ard.Evaluate": {n / 255, func(c *lookedAt) error {
 			_, err := ard.Evaluate(c, c.phi(8), rows, []float64{1, 1, 1, 1}, o)
 			return err

@@ -295,8 +295,6 @@ var functions = []function{
 	{"ridge.MedianDistance[float64]", ridge.MedianDistance[float64]},
 	{"ridge.NewSums[float32]", ridge.NewSums[float32]},
 	{"ridge.NewSums[float64]", ridge.NewSums[float64]},
-	{"ridge.OneVersusRest[float32]", ridge.OneVersusRest[float32]},
-	{"ridge.OneVersusRest[float64]", ridge.OneVersusRest[float64]},
 	{"ridge.ReadClassifier[float32]", ridge.ReadClassifier[float32]},
 	{"ridge.ReadClassifier[float64]", ridge.ReadClassifier[float64]},
 	{"ridge.ReadModel[float32]", ridge.ReadModel[float32]},
