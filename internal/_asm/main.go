@@ -25,16 +25,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
-	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 	neonbytedot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/bytedot"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
 	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
-	neonrankone "github.com/seed-feabd252/randfeat/internal/_asm/arm64/rankone"
 	neonscan "github.com/seed-feabd252/randfeat/internal/_asm/arm64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/dispatch"
+	"github.com/seed-feabd252/randfeat/internal/_asm/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 	"github.com/seed-feabd252/randfeat/internal/_asm/vecmath"
 )
@@ -46,7 +45,7 @@ var generators = map[string]func(){
 	"fwht":     fwht.Write,
 	"matmul":   matmul.Write,
 	"planerot": planerot.Write,
-	"rankone":  rankone.Write,
+	"rankone":  rankone.WriteAMD64,
 	"scan":     scan.Write,
 	"vecmath":  vecmath.WriteAMD64,
 }
@@ -57,7 +56,7 @@ var neon = map[string]func(*arm64.File){
 	"fwht":     neonfwht.Write,
 	"matmul":   neonmatmul.Write,
 	"planerot": neonplanerot.Write,
-	"rankone":  neonrankone.Write,
+	"rankone":  rankone.WriteARM64,
 	"scan":     neonscan.Write,
 	"vecmath":  vecmath.WriteARM64,
 }

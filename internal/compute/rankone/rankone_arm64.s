@@ -81,13 +81,13 @@ done0:
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
 	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
 	MOVBU 448(R0), R3
 	CBZ R3, write1
-	FMOVQ 0(R2), F1
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ 0(R2), F0
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
 write1:
-	FMOVQ F0, 0(R2)
+	FMOVQ F1, 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -131,18 +131,18 @@ done1:
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
 	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	WORD $0x4f809020 // fmul v0.4s, v1.4s, v0.s[0]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
 	MOVBU 448(R0), R5
 	CBZ R5, write2
-	FMOVQ 0(R4), F1
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ 0(R4), F0
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
 write2:
-	FMOVQ F0, 0(R4)
+	FMOVQ F1, 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -253,8 +253,8 @@ done1:
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
 	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x4f809060 // fmul v0.4s, v3.4s, v0.s[0]
-	FMOVQ F0, 0(R2)
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
+	FMOVQ F3, 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -298,13 +298,13 @@ done2:
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
 	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x4f809060 // fmul v0.4s, v3.4s, v0.s[0]
-	FMOVQ F0, 0(R4)
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
+	FMOVQ F3, 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -432,8 +432,8 @@ done1:
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
 	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x4f809060 // fmul v0.4s, v3.4s, v0.s[0]
-	FMOVQ F0, 0(R2)
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
+	FMOVQ F3, 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -477,13 +477,13 @@ done2:
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
 	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
-	WORD $0x4f809060 // fmul v0.4s, v3.4s, v0.s[0]
-	FMOVQ F0, 0(R4)
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
+	FMOVQ F3, 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -576,17 +576,17 @@ done0:
 	MOVD 424(R0), R3
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
-	WORD $0x4e24d441 // fadd v1.4s, v2.4s, v4.4s
-	WORD $0x4e25d462 // fadd v2.4s, v3.4s, v5.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809040 // fmul v0.4s, v2.4s, v0.s[0]
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
 	MOVBU 448(R0), R3
 	CBZ R3, write1
-	FLDPQ 0(R2), (F2, F3)
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	FLDPQ 0(R2), (F0, F1)
+	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
 write1:
-	FSTPQ (F1, F0), 0(R2)
+	FSTPQ (F2, F3), 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -634,22 +634,22 @@ done1:
 	MOVD 424(R0), R5
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
-	WORD $0x4e24d441 // fadd v1.4s, v2.4s, v4.4s
-	WORD $0x4e25d462 // fadd v2.4s, v3.4s, v5.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809040 // fmul v0.4s, v2.4s, v0.s[0]
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
+	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
 	MOVBU 448(R0), R5
 	CBZ R5, write2
-	FLDPQ 0(R4), (F2, F3)
-	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
-	WORD $0x4e23d400 // fadd v0.4s, v0.4s, v3.4s
+	FLDPQ 0(R4), (F0, F1)
+	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
 write2:
-	FSTPQ (F1, F0), 0(R4)
+	FSTPQ (F2, F3), 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -780,11 +780,11 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
-	WORD $0x4e28d4c1 // fadd v1.4s, v6.4s, v8.4s
-	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f8090c0 // fmul v0.4s, v6.4s, v0.s[0]
-	FSTPQ (F1, F0), 0(R2)
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	FSTPQ (F6, F7), 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -832,16 +832,16 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
-	WORD $0x4e28d4c1 // fadd v1.4s, v6.4s, v8.4s
-	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f8090c0 // fmul v0.4s, v6.4s, v0.s[0]
-	FSTPQ (F1, F0), 0(R4)
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	FSTPQ (F6, F7), 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -992,11 +992,11 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
-	WORD $0x4e28d4c1 // fadd v1.4s, v6.4s, v8.4s
-	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f8090c0 // fmul v0.4s, v6.4s, v0.s[0]
-	FSTPQ (F1, F0), 0(R2)
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	FSTPQ (F6, F7), 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -1044,16 +1044,16 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
-	WORD $0x4e28d4c1 // fadd v1.4s, v6.4s, v8.4s
-	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f8090c0 // fmul v0.4s, v6.4s, v0.s[0]
-	FSTPQ (F1, F0), 0(R4)
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	FSTPQ (F6, F7), 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -1177,25 +1177,25 @@ done0:
 	MOVD 424(R0), R3
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
-	WORD $0x4e28d481 // fadd v1.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a2 // fadd v2.4s, v5.4s, v9.4s
-	WORD $0x4e2ad4c3 // fadd v3.4s, v6.4s, v10.4s
-	WORD $0x4e2bd4e4 // fadd v4.4s, v7.4s, v11.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
-	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
-	WORD $0x4f809080 // fmul v0.4s, v4.4s, v0.s[0]
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	WORD $0x4f809084 // fmul v4.4s, v4.4s, v0.s[0]
+	WORD $0x4f8090a5 // fmul v5.4s, v5.4s, v0.s[0]
+	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
 	MOVBU 448(R0), R3
 	CBZ R3, write1
-	FLDPQ 0(R2), (F4, F5)
-	FLDPQ 32(R2), (F6, F7)
-	WORD $0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
-	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
-	WORD $0x4e26d463 // fadd v3.4s, v3.4s, v6.4s
-	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
+	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
+	WORD $0x4e22d4c6 // fadd v6.4s, v6.4s, v2.4s
+	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
 write1:
-	FSTPQ (F1, F2), 0(R2)
-	FSTPQ (F3, F0), 32(R2)
+	FSTPQ (F4, F5), 0(R2)
+	FSTPQ (F6, F7), 32(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -1256,30 +1256,30 @@ done1:
 	MOVD 424(R0), R5
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
-	WORD $0x4e28d481 // fadd v1.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a2 // fadd v2.4s, v5.4s, v9.4s
-	WORD $0x4e2ad4c3 // fadd v3.4s, v6.4s, v10.4s
-	WORD $0x4e2bd4e4 // fadd v4.4s, v7.4s, v11.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
-	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
-	WORD $0x4f809080 // fmul v0.4s, v4.4s, v0.s[0]
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
+	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
+	WORD $0x4f809084 // fmul v4.4s, v4.4s, v0.s[0]
+	WORD $0x4f8090a5 // fmul v5.4s, v5.4s, v0.s[0]
+	WORD $0x4f8090c6 // fmul v6.4s, v6.4s, v0.s[0]
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
 	MOVBU 448(R0), R5
 	CBZ R5, write2
-	FLDPQ 0(R4), (F4, F5)
-	FLDPQ 32(R4), (F6, F7)
-	WORD $0x4e24d421 // fadd v1.4s, v1.4s, v4.4s
-	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
-	WORD $0x4e26d463 // fadd v3.4s, v3.4s, v6.4s
-	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
+	FLDPQ 0(R4), (F0, F1)
+	FLDPQ 32(R4), (F2, F3)
+	WORD $0x4e20d484 // fadd v4.4s, v4.4s, v0.4s
+	WORD $0x4e21d4a5 // fadd v5.4s, v5.4s, v1.4s
+	WORD $0x4e22d4c6 // fadd v6.4s, v6.4s, v2.4s
+	WORD $0x4e23d4e7 // fadd v7.4s, v7.4s, v3.4s
 write2:
-	FSTPQ (F1, F2), 0(R4)
-	FSTPQ (F3, F0), 32(R4)
+	FSTPQ (F4, F5), 0(R4)
+	FSTPQ (F6, F7), 32(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -1462,16 +1462,16 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
-	WORD $0x4e30d581 // fadd v1.4s, v12.4s, v16.4s
-	WORD $0x4e31d5a2 // fadd v2.4s, v13.4s, v17.4s
-	WORD $0x4e32d5c3 // fadd v3.4s, v14.4s, v18.4s
-	WORD $0x4e33d5ec // fadd v12.4s, v15.4s, v19.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
-	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
-	WORD $0x4f809180 // fmul v0.4s, v12.4s, v0.s[0]
-	FSTPQ (F1, F2), 0(R2)
-	FSTPQ (F3, F0), 32(R2)
+	WORD $0x4e30d58c // fadd v12.4s, v12.4s, v16.4s
+	WORD $0x4e31d5ad // fadd v13.4s, v13.4s, v17.4s
+	WORD $0x4e32d5ce // fadd v14.4s, v14.4s, v18.4s
+	WORD $0x4e33d5ef // fadd v15.4s, v15.4s, v19.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4f8091ad // fmul v13.4s, v13.4s, v0.s[0]
+	WORD $0x4f8091ce // fmul v14.4s, v14.4s, v0.s[0]
+	WORD $0x4f8091ef // fmul v15.4s, v15.4s, v0.s[0]
+	FSTPQ (F12, F13), 0(R2)
+	FSTPQ (F14, F15), 32(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -1532,21 +1532,21 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
-	WORD $0x4e30d581 // fadd v1.4s, v12.4s, v16.4s
-	WORD $0x4e31d5a2 // fadd v2.4s, v13.4s, v17.4s
-	WORD $0x4e32d5c3 // fadd v3.4s, v14.4s, v18.4s
-	WORD $0x4e33d5ec // fadd v12.4s, v15.4s, v19.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
-	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
-	WORD $0x4f809180 // fmul v0.4s, v12.4s, v0.s[0]
-	FSTPQ (F1, F2), 0(R4)
-	FSTPQ (F3, F0), 32(R4)
+	WORD $0x4e30d58c // fadd v12.4s, v12.4s, v16.4s
+	WORD $0x4e31d5ad // fadd v13.4s, v13.4s, v17.4s
+	WORD $0x4e32d5ce // fadd v14.4s, v14.4s, v18.4s
+	WORD $0x4e33d5ef // fadd v15.4s, v15.4s, v19.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4f8091ad // fmul v13.4s, v13.4s, v0.s[0]
+	WORD $0x4f8091ce // fmul v14.4s, v14.4s, v0.s[0]
+	WORD $0x4f8091ef // fmul v15.4s, v15.4s, v0.s[0]
+	FSTPQ (F12, F13), 0(R4)
+	FSTPQ (F14, F15), 32(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -1755,16 +1755,16 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<2, R3
 	FMOVS 0(R3), F0
-	WORD $0x4e30d581 // fadd v1.4s, v12.4s, v16.4s
-	WORD $0x4e31d5a2 // fadd v2.4s, v13.4s, v17.4s
-	WORD $0x4e32d5c3 // fadd v3.4s, v14.4s, v18.4s
-	WORD $0x4e33d5ec // fadd v12.4s, v15.4s, v19.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
-	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
-	WORD $0x4f809180 // fmul v0.4s, v12.4s, v0.s[0]
-	FSTPQ (F1, F2), 0(R2)
-	FSTPQ (F3, F0), 32(R2)
+	WORD $0x4e30d58c // fadd v12.4s, v12.4s, v16.4s
+	WORD $0x4e31d5ad // fadd v13.4s, v13.4s, v17.4s
+	WORD $0x4e32d5ce // fadd v14.4s, v14.4s, v18.4s
+	WORD $0x4e33d5ef // fadd v15.4s, v15.4s, v19.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4f8091ad // fmul v13.4s, v13.4s, v0.s[0]
+	WORD $0x4f8091ce // fmul v14.4s, v14.4s, v0.s[0]
+	WORD $0x4f8091ef // fmul v15.4s, v15.4s, v0.s[0]
+	FSTPQ (F12, F13), 0(R2)
+	FSTPQ (F14, F15), 32(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -1825,21 +1825,21 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<2, R5
 	FMOVS 0(R5), F0
-	WORD $0x4e30d581 // fadd v1.4s, v12.4s, v16.4s
-	WORD $0x4e31d5a2 // fadd v2.4s, v13.4s, v17.4s
-	WORD $0x4e32d5c3 // fadd v3.4s, v14.4s, v18.4s
-	WORD $0x4e33d5ec // fadd v12.4s, v15.4s, v19.4s
-	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
-	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
-	WORD $0x4f809063 // fmul v3.4s, v3.4s, v0.s[0]
-	WORD $0x4f809180 // fmul v0.4s, v12.4s, v0.s[0]
-	FSTPQ (F1, F2), 0(R4)
-	FSTPQ (F3, F0), 32(R4)
+	WORD $0x4e30d58c // fadd v12.4s, v12.4s, v16.4s
+	WORD $0x4e31d5ad // fadd v13.4s, v13.4s, v17.4s
+	WORD $0x4e32d5ce // fadd v14.4s, v14.4s, v18.4s
+	WORD $0x4e33d5ef // fadd v15.4s, v15.4s, v19.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4f8091ad // fmul v13.4s, v13.4s, v0.s[0]
+	WORD $0x4f8091ce // fmul v14.4s, v14.4s, v0.s[0]
+	WORD $0x4f8091ef // fmul v15.4s, v15.4s, v0.s[0]
+	FSTPQ (F12, F13), 0(R4)
+	FSTPQ (F14, F15), 32(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -1849,319 +1849,338 @@ TEXT ·add1By4F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $2, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVS 0(R6), F1
-	FMOVQ 0(R5), F0
-	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
-	FMOVS 4(R6), F2
-	FMOVQ 0(R8), F1
-	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
-	FMOVS 8(R6), F3
-	FMOVQ 0(R9), F2
-	WORD $0x4f839042 // fmul v2.4s, v2.4s, v3.s[0]
-	FMOVS 12(R6), F4
-	FMOVQ 0(R7), F3
-	WORD $0x4f849063 // fmul v3.4s, v3.4s, v4.s[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<2, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $2, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R8
+	ADD R5, R8, R5
+	MOVD 160(R0), R9
+	MOVD R4, R10
+	ADD R10<<2, R9
+	FMOVS 0(R9), F1
+	FMOVQ 0(R6), F0
+	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
+	FMOVS 4(R9), F1
+	FMOVQ 0(R7), F3
+	WORD $0x4f819063 // fmul v3.4s, v3.4s, v1.s[0]
+	FMOVS 8(R9), F1
+	FMOVQ 0(R8), F6
+	WORD $0x4f8190c6 // fmul v6.4s, v6.4s, v1.s[0]
+	FMOVS 12(R9), F1
+	FMOVQ 0(R5), F9
+	WORD $0x4f819129 // fmul v9.4s, v9.4s, v1.s[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<2, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $2, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R7
+	ADD R5, R7, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<2, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
+	VMOVI $0, V1.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V10.B16
 	VMOVI $0, V7.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V8.B16
 	VMOVI $0, V11.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $2, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastPeek
 pairPeek:
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVS 0(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVS 0(R9), F14
 	WORD $0x4f8e100c // fmla v12.4s, v0.4s, v14.s[0]
 	FMOVS 0(R12), F14
-	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1181 // fmla v1.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a2 // fmla v2.4s, v13.4s, v14.s[0]
 	FMOVS 0(R10), F14
-	WORD $0x4f8e102c // fmla v12.4s, v1.4s, v14.s[0]
-	FMOVS 0(R14), F14
-	WORD $0x4f8e1185 // fmla v5.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a9 // fmla v9.4s, v13.4s, v14.s[0]
-	FMOVS 0(R11), F14
-	WORD $0x4f8e104c // fmla v12.4s, v2.4s, v14.s[0]
-	FMOVS 0(R15), F14
-	WORD $0x4f8e1186 // fmla v6.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11aa // fmla v10.4s, v13.4s, v14.s[0]
-	FMOVS 0(R9), F14
 	WORD $0x4f8e106c // fmla v12.4s, v3.4s, v14.s[0]
-	FMOVS 0(R13), F14
+	FMOVS 0(R14), F14
+	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a5 // fmla v5.4s, v13.4s, v14.s[0]
+	FMOVS 0(R11), F14
+	WORD $0x4f8e10cc // fmla v12.4s, v6.4s, v14.s[0]
+	FMOVS 0(R15), F14
 	WORD $0x4f8e1187 // fmla v7.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	FMOVS 0(R8), F14
+	WORD $0x4f8e112c // fmla v12.4s, v9.4s, v14.s[0]
+	FMOVS 0(R13), F14
+	WORD $0x4f8e118a // fmla v10.4s, v12.4s, v14.s[0]
 	WORD $0x4f8e11ab // fmla v11.4s, v13.4s, v14.s[0]
 	ADD R1, R16
-	ADD R1, R17
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVS 4(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVS 4(R9), F14
 	WORD $0x4f8e100c // fmla v12.4s, v0.4s, v14.s[0]
 	FMOVS 4(R12), F14
-	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1181 // fmla v1.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a2 // fmla v2.4s, v13.4s, v14.s[0]
 	FMOVS 4(R10), F14
-	WORD $0x4f8e102c // fmla v12.4s, v1.4s, v14.s[0]
-	FMOVS 4(R14), F14
-	WORD $0x4f8e1185 // fmla v5.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a9 // fmla v9.4s, v13.4s, v14.s[0]
-	FMOVS 4(R11), F14
-	WORD $0x4f8e104c // fmla v12.4s, v2.4s, v14.s[0]
-	FMOVS 4(R15), F14
-	WORD $0x4f8e1186 // fmla v6.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11aa // fmla v10.4s, v13.4s, v14.s[0]
-	FMOVS 4(R9), F14
 	WORD $0x4f8e106c // fmla v12.4s, v3.4s, v14.s[0]
-	FMOVS 4(R13), F14
+	FMOVS 4(R14), F14
+	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a5 // fmla v5.4s, v13.4s, v14.s[0]
+	FMOVS 4(R11), F14
+	WORD $0x4f8e10cc // fmla v12.4s, v6.4s, v14.s[0]
+	FMOVS 4(R15), F14
 	WORD $0x4f8e1187 // fmla v7.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	FMOVS 4(R8), F14
+	WORD $0x4f8e112c // fmla v12.4s, v9.4s, v14.s[0]
+	FMOVS 4(R13), F14
+	WORD $0x4f8e118a // fmla v10.4s, v12.4s, v14.s[0]
 	WORD $0x4f8e11ab // fmla v11.4s, v13.4s, v14.s[0]
 	ADD R1, R16
-	ADD R1, R17
+	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R11
 	ADD $8, R8
 	ADD $8, R12
-	ADD $8, R10
 	ADD $8, R14
-	ADD $8, R11
 	ADD $8, R15
-	ADD $8, R9
 	ADD $8, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairPeek
 lastPeek:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ donePeek
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVS 0(R8), F14
+	ADD R2, R16, R16
+	FMOVQ 0(R16), F13
+	FMOVS 0(R9), F14
 	WORD $0x4f8e100c // fmla v12.4s, v0.4s, v14.s[0]
 	FMOVS 0(R12), F14
-	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1181 // fmla v1.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a2 // fmla v2.4s, v13.4s, v14.s[0]
 	FMOVS 0(R10), F14
-	WORD $0x4f8e102c // fmla v12.4s, v1.4s, v14.s[0]
-	FMOVS 0(R14), F14
-	WORD $0x4f8e1185 // fmla v5.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a9 // fmla v9.4s, v13.4s, v14.s[0]
-	FMOVS 0(R11), F14
-	WORD $0x4f8e104c // fmla v12.4s, v2.4s, v14.s[0]
-	FMOVS 0(R15), F14
-	WORD $0x4f8e1186 // fmla v6.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11aa // fmla v10.4s, v13.4s, v14.s[0]
-	FMOVS 0(R9), F14
 	WORD $0x4f8e106c // fmla v12.4s, v3.4s, v14.s[0]
-	FMOVS 0(R13), F14
+	FMOVS 0(R14), F14
+	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a5 // fmla v5.4s, v13.4s, v14.s[0]
+	FMOVS 0(R11), F14
+	WORD $0x4f8e10cc // fmla v12.4s, v6.4s, v14.s[0]
+	FMOVS 0(R15), F14
 	WORD $0x4f8e1187 // fmla v7.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	FMOVS 0(R8), F14
+	WORD $0x4f8e112c // fmla v12.4s, v9.4s, v14.s[0]
+	FMOVS 0(R13), F14
+	WORD $0x4f8e118a // fmla v10.4s, v12.4s, v14.s[0]
 	WORD $0x4f8e11ab // fmla v11.4s, v13.4s, v14.s[0]
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $2, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastAdvance
 pairAdvance:
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVS 0(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVS 0(R9), F14
 	WORD $0x4f8e100c // fmla v12.4s, v0.4s, v14.s[0]
 	FMOVS 0(R12), F14
-	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1181 // fmla v1.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a2 // fmla v2.4s, v13.4s, v14.s[0]
 	FMOVS 0(R10), F14
-	WORD $0x4f8e102c // fmla v12.4s, v1.4s, v14.s[0]
-	FMOVS 0(R14), F14
-	WORD $0x4f8e1185 // fmla v5.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a9 // fmla v9.4s, v13.4s, v14.s[0]
-	FMOVS 0(R11), F14
-	WORD $0x4f8e104c // fmla v12.4s, v2.4s, v14.s[0]
-	FMOVS 0(R15), F14
-	WORD $0x4f8e1186 // fmla v6.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11aa // fmla v10.4s, v13.4s, v14.s[0]
-	FMOVS 0(R9), F14
 	WORD $0x4f8e106c // fmla v12.4s, v3.4s, v14.s[0]
-	FMOVS 0(R13), F14
+	FMOVS 0(R14), F14
+	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a5 // fmla v5.4s, v13.4s, v14.s[0]
+	FMOVS 0(R11), F14
+	WORD $0x4f8e10cc // fmla v12.4s, v6.4s, v14.s[0]
+	FMOVS 0(R15), F14
 	WORD $0x4f8e1187 // fmla v7.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	FMOVS 0(R8), F14
+	WORD $0x4f8e112c // fmla v12.4s, v9.4s, v14.s[0]
+	FMOVS 0(R13), F14
+	WORD $0x4f8e118a // fmla v10.4s, v12.4s, v14.s[0]
 	WORD $0x4f8e11ab // fmla v11.4s, v13.4s, v14.s[0]
 	FMOVQ F12, 0(R16)
 	ADD R1, R16
-	ADD R1, R17
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVS 4(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVS 4(R9), F14
 	WORD $0x4f8e100c // fmla v12.4s, v0.4s, v14.s[0]
 	FMOVS 4(R12), F14
-	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1181 // fmla v1.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a2 // fmla v2.4s, v13.4s, v14.s[0]
 	FMOVS 4(R10), F14
-	WORD $0x4f8e102c // fmla v12.4s, v1.4s, v14.s[0]
-	FMOVS 4(R14), F14
-	WORD $0x4f8e1185 // fmla v5.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a9 // fmla v9.4s, v13.4s, v14.s[0]
-	FMOVS 4(R11), F14
-	WORD $0x4f8e104c // fmla v12.4s, v2.4s, v14.s[0]
-	FMOVS 4(R15), F14
-	WORD $0x4f8e1186 // fmla v6.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11aa // fmla v10.4s, v13.4s, v14.s[0]
-	FMOVS 4(R9), F14
 	WORD $0x4f8e106c // fmla v12.4s, v3.4s, v14.s[0]
-	FMOVS 4(R13), F14
+	FMOVS 4(R14), F14
+	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a5 // fmla v5.4s, v13.4s, v14.s[0]
+	FMOVS 4(R11), F14
+	WORD $0x4f8e10cc // fmla v12.4s, v6.4s, v14.s[0]
+	FMOVS 4(R15), F14
 	WORD $0x4f8e1187 // fmla v7.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	FMOVS 4(R8), F14
+	WORD $0x4f8e112c // fmla v12.4s, v9.4s, v14.s[0]
+	FMOVS 4(R13), F14
+	WORD $0x4f8e118a // fmla v10.4s, v12.4s, v14.s[0]
 	WORD $0x4f8e11ab // fmla v11.4s, v13.4s, v14.s[0]
 	FMOVQ F12, 0(R16)
 	ADD R1, R16
-	ADD R1, R17
+	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R11
 	ADD $8, R8
 	ADD $8, R12
-	ADD $8, R10
 	ADD $8, R14
-	ADD $8, R11
 	ADD $8, R15
-	ADD $8, R9
 	ADD $8, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ doneAdvance
 	FMOVQ 0(R16), F12
+	ADD R2, R16, R17
 	FMOVQ 0(R17), F13
-	FMOVS 0(R8), F14
+	FMOVS 0(R9), F14
 	WORD $0x4f8e100c // fmla v12.4s, v0.4s, v14.s[0]
 	FMOVS 0(R12), F14
-	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	WORD $0x4f8e1181 // fmla v1.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a2 // fmla v2.4s, v13.4s, v14.s[0]
 	FMOVS 0(R10), F14
-	WORD $0x4f8e102c // fmla v12.4s, v1.4s, v14.s[0]
-	FMOVS 0(R14), F14
-	WORD $0x4f8e1185 // fmla v5.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11a9 // fmla v9.4s, v13.4s, v14.s[0]
-	FMOVS 0(R11), F14
-	WORD $0x4f8e104c // fmla v12.4s, v2.4s, v14.s[0]
-	FMOVS 0(R15), F14
-	WORD $0x4f8e1186 // fmla v6.4s, v12.4s, v14.s[0]
-	WORD $0x4f8e11aa // fmla v10.4s, v13.4s, v14.s[0]
-	FMOVS 0(R9), F14
 	WORD $0x4f8e106c // fmla v12.4s, v3.4s, v14.s[0]
-	FMOVS 0(R13), F14
+	FMOVS 0(R14), F14
+	WORD $0x4f8e1184 // fmla v4.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a5 // fmla v5.4s, v13.4s, v14.s[0]
+	FMOVS 0(R11), F14
+	WORD $0x4f8e10cc // fmla v12.4s, v6.4s, v14.s[0]
+	FMOVS 0(R15), F14
 	WORD $0x4f8e1187 // fmla v7.4s, v12.4s, v14.s[0]
+	WORD $0x4f8e11a8 // fmla v8.4s, v13.4s, v14.s[0]
+	FMOVS 0(R8), F14
+	WORD $0x4f8e112c // fmla v12.4s, v9.4s, v14.s[0]
+	FMOVS 0(R13), F14
+	WORD $0x4f8e118a // fmla v10.4s, v12.4s, v14.s[0]
 	WORD $0x4f8e11ab // fmla v11.4s, v13.4s, v14.s[0]
 	FMOVQ F12, 0(R16)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVS 0(R8), F12
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4f8c9084 // fmul v4.4s, v4.4s, v12.s[0]
-	FMOVS 4(R8), F8
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
-	WORD $0x4f8890a5 // fmul v5.4s, v5.4s, v8.s[0]
-	FMOVS 8(R8), F8
-	WORD $0x4e2ad4c6 // fadd v6.4s, v6.4s, v10.4s
-	WORD $0x4f8890c6 // fmul v6.4s, v6.4s, v8.s[0]
-	FMOVS 12(R8), F8
-	WORD $0x4e2bd4e7 // fadd v7.4s, v7.4s, v11.4s
-	WORD $0x4f8890e7 // fmul v7.4s, v7.4s, v8.s[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FMOVQ 0(R9), F8
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	FMOVQ 0(R11), F8
-	WORD $0x4e28d4a5 // fadd v5.4s, v5.4s, v8.4s
-	FMOVQ 0(R12), F8
-	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
-	FMOVQ 0(R10), F8
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $2, R9
+	ADD R9, R8, R10
+	ADD R9, R10, R11
+	ADD R9, R11, R9
+	MOVD 424(R0), R12
+	MOVD R4, R13
+	ADD R13<<2, R12
+	FMOVS 0(R12), F12
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	WORD $0x4f8c9021 // fmul v1.4s, v1.4s, v12.s[0]
+	FMOVS 4(R12), F2
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4f829084 // fmul v4.4s, v4.4s, v2.s[0]
+	FMOVS 8(R12), F2
 	WORD $0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
+	WORD $0x4f8290e7 // fmul v7.4s, v7.4s, v2.s[0]
+	FMOVS 12(R12), F2
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	WORD $0x4f82914a // fmul v10.4s, v10.4s, v2.s[0]
+	MOVBU 448(R0), R12
+	CBZ R12, write
+	FMOVQ 0(R8), F2
+	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
+	FMOVQ 0(R10), F2
+	WORD $0x4e22d484 // fadd v4.4s, v4.4s, v2.4s
+	FMOVQ 0(R11), F2
+	WORD $0x4e22d4e7 // fadd v7.4s, v7.4s, v2.4s
+	FMOVQ 0(R9), F2
+	WORD $0x4e22d54a // fadd v10.4s, v10.4s, v2.4s
 write:
-	FMOVQ F4, 0(R9)
-	FMOVQ F5, 0(R11)
-	FMOVQ F6, 0(R12)
-	FMOVQ F7, 0(R10)
+	FMOVQ F1, 0(R8)
+	FMOVQ F4, 0(R10)
+	FMOVQ F7, 0(R11)
+	FMOVQ F10, 0(R9)
 	MOVD 408(R0), R8
-	ADD R8<<2, R5
+	LSL $2, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	LSL $2, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $4, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $16, R3
 	CMP R1, R3
@@ -2173,313 +2192,332 @@ TEXT ·decayAll1By4F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
-	MOVD 152(R0), R7
-	LSL $2, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVS 0(R6), F1
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $2, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	MOVD 160(R0), R8
+	MOVD R3, R9
+	ADD R9<<2, R8
+	FMOVS 0(R8), F1
 	FMOVQ 0(R5), F0
 	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
-	FMOVS 4(R6), F2
-	FMOVQ 0(R8), F1
-	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
-	FMOVS 8(R6), F3
-	FMOVQ 0(R9), F2
-	WORD $0x4f839042 // fmul v2.4s, v2.4s, v3.s[0]
-	FMOVS 12(R6), F4
-	FMOVQ 0(R7), F3
-	WORD $0x4f849063 // fmul v3.4s, v3.4s, v4.s[0]
+	FMOVS 4(R8), F1
+	FMOVQ 0(R6), F3
+	WORD $0x4f819063 // fmul v3.4s, v3.4s, v1.s[0]
+	FMOVS 8(R8), F1
+	FMOVQ 0(R7), F6
+	WORD $0x4f8190c6 // fmul v6.4s, v6.4s, v1.s[0]
+	FMOVS 12(R8), F1
+	FMOVQ 0(R4), F9
+	WORD $0x4f819129 // fmul v9.4s, v9.4s, v1.s[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 296(R0), R6
-	LSL $2, R6
-	ADD R6, R5, R7
-	ADD R6, R7, R8
-	ADD R6, R8, R6
-	FMOVS 0(R5), F8
-	FMOVS 0(R7), F9
-	FMOVS 0(R8), F10
-	FMOVS 0(R6), F11
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD 296(R0), R4
+	LSL $2, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	FMOVS 0(R5), F2
+	FMOVS 0(R6), F5
+	FMOVS 0(R7), F8
+	FMOVS 0(R4), F11
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $2, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R6
+	ADD R4, R6, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<2, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<2, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
+	VMOVI $0, V1.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-	CMP $1, R7
+	VMOVI $0, V10.B16
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $2, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $2, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $2, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastPeek
 pairPeek:
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVS 0(R8), F13
-	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
 	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
-	FMOVS 0(R12), F13
-	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
-	FMOVS 0(R10), F13
-	WORD $0x4f89918c // fmul v12.4s, v12.4s, v9.s[0]
-	WORD $0x4f8d102c // fmla v12.4s, v1.4s, v13.s[0]
-	FMOVS 0(R14), F13
-	WORD $0x4f8d1185 // fmla v5.4s, v12.4s, v13.s[0]
 	FMOVS 0(R11), F13
-	WORD $0x4f8a918c // fmul v12.4s, v12.4s, v10.s[0]
-	WORD $0x4f8d104c // fmla v12.4s, v2.4s, v13.s[0]
-	FMOVS 0(R15), F13
-	WORD $0x4f8d1186 // fmla v6.4s, v12.4s, v13.s[0]
+	WORD $0x4f8d1181 // fmla v1.4s, v12.4s, v13.s[0]
 	FMOVS 0(R9), F13
-	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f85918c // fmul v12.4s, v12.4s, v5.s[0]
 	WORD $0x4f8d106c // fmla v12.4s, v3.4s, v13.s[0]
 	FMOVS 0(R13), F13
-	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
-	ADD R1, R16
-	FMOVQ 0(R16), F12
-	FMOVS 4(R8), F13
-	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
-	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
-	FMOVS 4(R12), F13
 	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
-	FMOVS 4(R10), F13
-	WORD $0x4f89918c // fmul v12.4s, v12.4s, v9.s[0]
-	WORD $0x4f8d102c // fmla v12.4s, v1.4s, v13.s[0]
-	FMOVS 4(R14), F13
-	WORD $0x4f8d1185 // fmla v5.4s, v12.4s, v13.s[0]
-	FMOVS 4(R11), F13
-	WORD $0x4f8a918c // fmul v12.4s, v12.4s, v10.s[0]
-	WORD $0x4f8d104c // fmla v12.4s, v2.4s, v13.s[0]
-	FMOVS 4(R15), F13
-	WORD $0x4f8d1186 // fmla v6.4s, v12.4s, v13.s[0]
-	FMOVS 4(R9), F13
+	FMOVS 0(R10), F13
+	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f8d10cc // fmla v12.4s, v6.4s, v13.s[0]
+	FMOVS 0(R14), F13
+	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
+	FMOVS 0(R7), F13
 	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f8d112c // fmla v12.4s, v9.4s, v13.s[0]
+	FMOVS 0(R12), F13
+	WORD $0x4f8d118a // fmla v10.4s, v12.4s, v13.s[0]
+	ADD R1, R15
+	FMOVQ 0(R15), F12
+	FMOVS 4(R8), F13
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
+	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
+	FMOVS 4(R11), F13
+	WORD $0x4f8d1181 // fmla v1.4s, v12.4s, v13.s[0]
+	FMOVS 4(R9), F13
+	WORD $0x4f85918c // fmul v12.4s, v12.4s, v5.s[0]
 	WORD $0x4f8d106c // fmla v12.4s, v3.4s, v13.s[0]
 	FMOVS 4(R13), F13
+	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
+	FMOVS 4(R10), F13
+	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f8d10cc // fmla v12.4s, v6.4s, v13.s[0]
+	FMOVS 4(R14), F13
 	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
-	ADD R1, R16
+	FMOVS 4(R7), F13
+	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f8d112c // fmla v12.4s, v9.4s, v13.s[0]
+	FMOVS 4(R12), F13
+	WORD $0x4f8d118a // fmla v10.4s, v12.4s, v13.s[0]
+	ADD R1, R15
 	ADD $8, R8
-	ADD $8, R12
-	ADD $8, R10
-	ADD $8, R14
-	ADD $8, R11
-	ADD $8, R15
 	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R7
+	ADD $8, R11
 	ADD $8, R13
-	SUBS $2, R17
+	ADD $8, R14
+	ADD $8, R12
+	SUBS $2, R16
 	BGE pairPeek
 lastPeek:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ donePeek
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVS 0(R8), F13
-	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
 	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
-	FMOVS 0(R12), F13
-	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
-	FMOVS 0(R10), F13
-	WORD $0x4f89918c // fmul v12.4s, v12.4s, v9.s[0]
-	WORD $0x4f8d102c // fmla v12.4s, v1.4s, v13.s[0]
-	FMOVS 0(R14), F13
-	WORD $0x4f8d1185 // fmla v5.4s, v12.4s, v13.s[0]
 	FMOVS 0(R11), F13
-	WORD $0x4f8a918c // fmul v12.4s, v12.4s, v10.s[0]
-	WORD $0x4f8d104c // fmla v12.4s, v2.4s, v13.s[0]
-	FMOVS 0(R15), F13
-	WORD $0x4f8d1186 // fmla v6.4s, v12.4s, v13.s[0]
+	WORD $0x4f8d1181 // fmla v1.4s, v12.4s, v13.s[0]
 	FMOVS 0(R9), F13
-	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f85918c // fmul v12.4s, v12.4s, v5.s[0]
 	WORD $0x4f8d106c // fmla v12.4s, v3.4s, v13.s[0]
 	FMOVS 0(R13), F13
+	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
+	FMOVS 0(R10), F13
+	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f8d10cc // fmla v12.4s, v6.4s, v13.s[0]
+	FMOVS 0(R14), F13
 	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
+	FMOVS 0(R7), F13
+	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f8d112c // fmla v12.4s, v9.4s, v13.s[0]
+	FMOVS 0(R12), F13
+	WORD $0x4f8d118a // fmla v10.4s, v12.4s, v13.s[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $2, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $2, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $2, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastAdvance
 pairAdvance:
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVS 0(R8), F13
-	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
 	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
-	FMOVS 0(R12), F13
-	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
-	FMOVS 0(R10), F13
-	WORD $0x4f89918c // fmul v12.4s, v12.4s, v9.s[0]
-	WORD $0x4f8d102c // fmla v12.4s, v1.4s, v13.s[0]
-	FMOVS 0(R14), F13
-	WORD $0x4f8d1185 // fmla v5.4s, v12.4s, v13.s[0]
 	FMOVS 0(R11), F13
-	WORD $0x4f8a918c // fmul v12.4s, v12.4s, v10.s[0]
-	WORD $0x4f8d104c // fmla v12.4s, v2.4s, v13.s[0]
-	FMOVS 0(R15), F13
-	WORD $0x4f8d1186 // fmla v6.4s, v12.4s, v13.s[0]
+	WORD $0x4f8d1181 // fmla v1.4s, v12.4s, v13.s[0]
 	FMOVS 0(R9), F13
-	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f85918c // fmul v12.4s, v12.4s, v5.s[0]
 	WORD $0x4f8d106c // fmla v12.4s, v3.4s, v13.s[0]
 	FMOVS 0(R13), F13
-	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
-	FMOVQ F12, 0(R16)
-	ADD R1, R16
-	FMOVQ 0(R16), F12
-	FMOVS 4(R8), F13
-	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
-	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
-	FMOVS 4(R12), F13
 	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
-	FMOVS 4(R10), F13
-	WORD $0x4f89918c // fmul v12.4s, v12.4s, v9.s[0]
-	WORD $0x4f8d102c // fmla v12.4s, v1.4s, v13.s[0]
-	FMOVS 4(R14), F13
-	WORD $0x4f8d1185 // fmla v5.4s, v12.4s, v13.s[0]
-	FMOVS 4(R11), F13
-	WORD $0x4f8a918c // fmul v12.4s, v12.4s, v10.s[0]
-	WORD $0x4f8d104c // fmla v12.4s, v2.4s, v13.s[0]
-	FMOVS 4(R15), F13
-	WORD $0x4f8d1186 // fmla v6.4s, v12.4s, v13.s[0]
-	FMOVS 4(R9), F13
+	FMOVS 0(R10), F13
+	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f8d10cc // fmla v12.4s, v6.4s, v13.s[0]
+	FMOVS 0(R14), F13
+	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
+	FMOVS 0(R7), F13
 	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f8d112c // fmla v12.4s, v9.4s, v13.s[0]
+	FMOVS 0(R12), F13
+	WORD $0x4f8d118a // fmla v10.4s, v12.4s, v13.s[0]
+	FMOVQ F12, 0(R15)
+	ADD R1, R15
+	FMOVQ 0(R15), F12
+	FMOVS 4(R8), F13
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
+	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
+	FMOVS 4(R11), F13
+	WORD $0x4f8d1181 // fmla v1.4s, v12.4s, v13.s[0]
+	FMOVS 4(R9), F13
+	WORD $0x4f85918c // fmul v12.4s, v12.4s, v5.s[0]
 	WORD $0x4f8d106c // fmla v12.4s, v3.4s, v13.s[0]
 	FMOVS 4(R13), F13
+	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
+	FMOVS 4(R10), F13
+	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f8d10cc // fmla v12.4s, v6.4s, v13.s[0]
+	FMOVS 4(R14), F13
 	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
-	FMOVQ F12, 0(R16)
-	ADD R1, R16
+	FMOVS 4(R7), F13
+	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f8d112c // fmla v12.4s, v9.4s, v13.s[0]
+	FMOVS 4(R12), F13
+	WORD $0x4f8d118a // fmla v10.4s, v12.4s, v13.s[0]
+	FMOVQ F12, 0(R15)
+	ADD R1, R15
 	ADD $8, R8
-	ADD $8, R12
-	ADD $8, R10
-	ADD $8, R14
-	ADD $8, R11
-	ADD $8, R15
 	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R7
+	ADD $8, R11
 	ADD $8, R13
-	SUBS $2, R17
+	ADD $8, R14
+	ADD $8, R12
+	SUBS $2, R16
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ doneAdvance
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVS 0(R8), F13
-	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
 	WORD $0x4f8d100c // fmla v12.4s, v0.4s, v13.s[0]
-	FMOVS 0(R12), F13
-	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
-	FMOVS 0(R10), F13
-	WORD $0x4f89918c // fmul v12.4s, v12.4s, v9.s[0]
-	WORD $0x4f8d102c // fmla v12.4s, v1.4s, v13.s[0]
-	FMOVS 0(R14), F13
-	WORD $0x4f8d1185 // fmla v5.4s, v12.4s, v13.s[0]
 	FMOVS 0(R11), F13
-	WORD $0x4f8a918c // fmul v12.4s, v12.4s, v10.s[0]
-	WORD $0x4f8d104c // fmla v12.4s, v2.4s, v13.s[0]
-	FMOVS 0(R15), F13
-	WORD $0x4f8d1186 // fmla v6.4s, v12.4s, v13.s[0]
+	WORD $0x4f8d1181 // fmla v1.4s, v12.4s, v13.s[0]
 	FMOVS 0(R9), F13
-	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f85918c // fmul v12.4s, v12.4s, v5.s[0]
 	WORD $0x4f8d106c // fmla v12.4s, v3.4s, v13.s[0]
 	FMOVS 0(R13), F13
+	WORD $0x4f8d1184 // fmla v4.4s, v12.4s, v13.s[0]
+	FMOVS 0(R10), F13
+	WORD $0x4f88918c // fmul v12.4s, v12.4s, v8.s[0]
+	WORD $0x4f8d10cc // fmla v12.4s, v6.4s, v13.s[0]
+	FMOVS 0(R14), F13
 	WORD $0x4f8d1187 // fmla v7.4s, v12.4s, v13.s[0]
-	FMOVQ F12, 0(R16)
+	FMOVS 0(R7), F13
+	WORD $0x4f8b918c // fmul v12.4s, v12.4s, v11.s[0]
+	WORD $0x4f8d112c // fmla v12.4s, v9.4s, v13.s[0]
+	FMOVS 0(R12), F13
+	WORD $0x4f8d118a // fmla v10.4s, v12.4s, v13.s[0]
+	FMOVQ F12, 0(R15)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVS 0(R8), F12
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $2, R8
+	ADD R8, R7, R9
+	ADD R8, R9, R10
+	ADD R8, R10, R8
+	MOVD 424(R0), R11
+	MOVD R3, R12
+	ADD R12<<2, R11
+	FMOVS 0(R11), F12
+	WORD $0x4f8c9021 // fmul v1.4s, v1.4s, v12.s[0]
+	FMOVS 4(R11), F12
 	WORD $0x4f8c9084 // fmul v4.4s, v4.4s, v12.s[0]
-	FMOVS 4(R8), F12
-	WORD $0x4f8c90a5 // fmul v5.4s, v5.4s, v12.s[0]
-	FMOVS 8(R8), F12
-	WORD $0x4f8c90c6 // fmul v6.4s, v6.4s, v12.s[0]
-	FMOVS 12(R8), F12
+	FMOVS 8(R11), F12
 	WORD $0x4f8c90e7 // fmul v7.4s, v7.4s, v12.s[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
+	FMOVS 12(R11), F12
+	WORD $0x4f8c914a // fmul v10.4s, v10.4s, v12.s[0]
+	MOVBU 448(R0), R11
+	CBZ R11, write
+	FMOVQ 0(R7), F12
+	WORD $0x4e2cd421 // fadd v1.4s, v1.4s, v12.4s
 	FMOVQ 0(R9), F12
 	WORD $0x4e2cd484 // fadd v4.4s, v4.4s, v12.4s
-	FMOVQ 0(R11), F12
-	WORD $0x4e2cd4a5 // fadd v5.4s, v5.4s, v12.4s
-	FMOVQ 0(R12), F12
-	WORD $0x4e2cd4c6 // fadd v6.4s, v6.4s, v12.4s
 	FMOVQ 0(R10), F12
 	WORD $0x4e2cd4e7 // fadd v7.4s, v7.4s, v12.4s
+	FMOVQ 0(R8), F12
+	WORD $0x4e2cd54a // fadd v10.4s, v10.4s, v12.4s
 write:
+	FMOVQ F1, 0(R7)
 	FMOVQ F4, 0(R9)
-	FMOVQ F5, 0(R11)
-	FMOVQ F6, 0(R12)
 	FMOVQ F7, 0(R10)
-	MOVD 408(R0), R8
-	ADD R8<<2, R5
-	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	FMOVQ F10, 0(R8)
+	MOVD 408(R0), R7
+	LSL $2, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $2, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $4, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $4, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $16, R3
-	CMP R1, R3
+	ADD $16, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -2488,415 +2526,434 @@ TEXT ·add2By4F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $2, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVS 0(R6), F2
-	FLDPQ 0(R5), (F0, F1)
-	WORD $0x4f829000 // fmul v0.4s, v0.4s, v2.s[0]
-	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
-	FMOVS 4(R6), F4
-	FLDPQ 0(R8), (F2, F3)
-	WORD $0x4f849042 // fmul v2.4s, v2.4s, v4.s[0]
-	WORD $0x4f849063 // fmul v3.4s, v3.4s, v4.s[0]
-	FMOVS 8(R6), F6
-	FLDPQ 0(R9), (F4, F5)
-	WORD $0x4f869084 // fmul v4.4s, v4.4s, v6.s[0]
-	WORD $0x4f8690a5 // fmul v5.4s, v5.4s, v6.s[0]
-	FMOVS 12(R6), F8
-	FLDPQ 0(R7), (F6, F7)
-	WORD $0x4f8890c6 // fmul v6.4s, v6.4s, v8.s[0]
-	WORD $0x4f8890e7 // fmul v7.4s, v7.4s, v8.s[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<2, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $2, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R8
+	ADD R5, R8, R5
+	MOVD 160(R0), R9
+	MOVD R4, R10
+	ADD R10<<2, R9
+	FMOVS 0(R9), F2
+	FLDPQ 0(R6), (F0, F1)
+	WORD $0x4f829000 // fmul v0.4s, v0.4s, v2.s[0]
+	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
+	FMOVS 4(R9), F2
+	FLDPQ 0(R7), (F6, F7)
+	WORD $0x4f8290c6 // fmul v6.4s, v6.4s, v2.s[0]
+	WORD $0x4f8290e7 // fmul v7.4s, v7.4s, v2.s[0]
+	FMOVS 8(R9), F2
+	FLDPQ 0(R8), (F12, F13)
+	WORD $0x4f82918c // fmul v12.4s, v12.4s, v2.s[0]
+	WORD $0x4f8291ad // fmul v13.4s, v13.4s, v2.s[0]
+	FMOVS 12(R9), F2
+	FLDPQ 0(R5), (F18, F19)
+	WORD $0x4f829252 // fmul v18.4s, v18.4s, v2.s[0]
+	WORD $0x4f829273 // fmul v19.4s, v19.4s, v2.s[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<2, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $2, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R7
+	ADD R5, R7, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<2, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
 	VMOVI $0, V8.B16
-	VMOVI $0, V16.B16
 	VMOVI $0, V9.B16
-	VMOVI $0, V17.B16
-	VMOVI $0, V10.B16
-	VMOVI $0, V18.B16
-	VMOVI $0, V11.B16
-	VMOVI $0, V19.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V20.B16
-	VMOVI $0, V13.B16
-	VMOVI $0, V21.B16
 	VMOVI $0, V14.B16
-	VMOVI $0, V22.B16
 	VMOVI $0, V15.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $2, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastPeek
 pairPeek:
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVS 0(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVS 0(R9), F28
 	WORD $0x4f9c1018 // fmla v24.4s, v0.4s, v28.s[0]
 	WORD $0x4f9c1039 // fmla v25.4s, v1.4s, v28.s[0]
 	FMOVS 0(R12), F28
-	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	WORD $0x4f9c1302 // fmla v2.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1323 // fmla v3.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1344 // fmla v4.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1365 // fmla v5.4s, v27.4s, v28.s[0]
 	FMOVS 0(R10), F28
-	WORD $0x4f9c1058 // fmla v24.4s, v2.4s, v28.s[0]
-	WORD $0x4f9c1079 // fmla v25.4s, v3.4s, v28.s[0]
-	FMOVS 0(R14), F28
-	WORD $0x4f9c130a // fmla v10.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132b // fmla v11.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1352 // fmla v18.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1373 // fmla v19.4s, v27.4s, v28.s[0]
-	FMOVS 0(R11), F28
-	WORD $0x4f9c1098 // fmla v24.4s, v4.4s, v28.s[0]
-	WORD $0x4f9c10b9 // fmla v25.4s, v5.4s, v28.s[0]
-	FMOVS 0(R15), F28
-	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1354 // fmla v20.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1375 // fmla v21.4s, v27.4s, v28.s[0]
-	FMOVS 0(R9), F28
 	WORD $0x4f9c10d8 // fmla v24.4s, v6.4s, v28.s[0]
 	WORD $0x4f9c10f9 // fmla v25.4s, v7.4s, v28.s[0]
-	FMOVS 0(R13), F28
+	FMOVS 0(R14), F28
+	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134a // fmla v10.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c136b // fmla v11.4s, v27.4s, v28.s[0]
+	FMOVS 0(R11), F28
+	WORD $0x4f9c1198 // fmla v24.4s, v12.4s, v28.s[0]
+	WORD $0x4f9c11b9 // fmla v25.4s, v13.4s, v28.s[0]
+	FMOVS 0(R15), F28
 	WORD $0x4f9c130e // fmla v14.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c132f // fmla v15.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	FMOVS 0(R8), F28
+	WORD $0x4f9c1258 // fmla v24.4s, v18.4s, v28.s[0]
+	WORD $0x4f9c1279 // fmla v25.4s, v19.4s, v28.s[0]
+	FMOVS 0(R13), F28
+	WORD $0x4f9c1314 // fmla v20.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1335 // fmla v21.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1356 // fmla v22.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1377 // fmla v23.4s, v27.4s, v28.s[0]
 	ADD R1, R16
-	ADD R1, R17
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVS 4(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVS 4(R9), F28
 	WORD $0x4f9c1018 // fmla v24.4s, v0.4s, v28.s[0]
 	WORD $0x4f9c1039 // fmla v25.4s, v1.4s, v28.s[0]
 	FMOVS 4(R12), F28
-	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	WORD $0x4f9c1302 // fmla v2.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1323 // fmla v3.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1344 // fmla v4.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1365 // fmla v5.4s, v27.4s, v28.s[0]
 	FMOVS 4(R10), F28
-	WORD $0x4f9c1058 // fmla v24.4s, v2.4s, v28.s[0]
-	WORD $0x4f9c1079 // fmla v25.4s, v3.4s, v28.s[0]
-	FMOVS 4(R14), F28
-	WORD $0x4f9c130a // fmla v10.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132b // fmla v11.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1352 // fmla v18.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1373 // fmla v19.4s, v27.4s, v28.s[0]
-	FMOVS 4(R11), F28
-	WORD $0x4f9c1098 // fmla v24.4s, v4.4s, v28.s[0]
-	WORD $0x4f9c10b9 // fmla v25.4s, v5.4s, v28.s[0]
-	FMOVS 4(R15), F28
-	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1354 // fmla v20.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1375 // fmla v21.4s, v27.4s, v28.s[0]
-	FMOVS 4(R9), F28
 	WORD $0x4f9c10d8 // fmla v24.4s, v6.4s, v28.s[0]
 	WORD $0x4f9c10f9 // fmla v25.4s, v7.4s, v28.s[0]
-	FMOVS 4(R13), F28
+	FMOVS 4(R14), F28
+	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134a // fmla v10.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c136b // fmla v11.4s, v27.4s, v28.s[0]
+	FMOVS 4(R11), F28
+	WORD $0x4f9c1198 // fmla v24.4s, v12.4s, v28.s[0]
+	WORD $0x4f9c11b9 // fmla v25.4s, v13.4s, v28.s[0]
+	FMOVS 4(R15), F28
 	WORD $0x4f9c130e // fmla v14.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c132f // fmla v15.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	FMOVS 4(R8), F28
+	WORD $0x4f9c1258 // fmla v24.4s, v18.4s, v28.s[0]
+	WORD $0x4f9c1279 // fmla v25.4s, v19.4s, v28.s[0]
+	FMOVS 4(R13), F28
+	WORD $0x4f9c1314 // fmla v20.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1335 // fmla v21.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1356 // fmla v22.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1377 // fmla v23.4s, v27.4s, v28.s[0]
 	ADD R1, R16
-	ADD R1, R17
+	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R11
 	ADD $8, R8
 	ADD $8, R12
-	ADD $8, R10
 	ADD $8, R14
-	ADD $8, R11
 	ADD $8, R15
-	ADD $8, R9
 	ADD $8, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairPeek
 lastPeek:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ donePeek
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVS 0(R8), F28
+	ADD R2, R16, R16
+	FLDPQ 0(R16), (F26, F27)
+	FMOVS 0(R9), F28
 	WORD $0x4f9c1018 // fmla v24.4s, v0.4s, v28.s[0]
 	WORD $0x4f9c1039 // fmla v25.4s, v1.4s, v28.s[0]
 	FMOVS 0(R12), F28
-	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	WORD $0x4f9c1302 // fmla v2.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1323 // fmla v3.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1344 // fmla v4.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1365 // fmla v5.4s, v27.4s, v28.s[0]
 	FMOVS 0(R10), F28
-	WORD $0x4f9c1058 // fmla v24.4s, v2.4s, v28.s[0]
-	WORD $0x4f9c1079 // fmla v25.4s, v3.4s, v28.s[0]
-	FMOVS 0(R14), F28
-	WORD $0x4f9c130a // fmla v10.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132b // fmla v11.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1352 // fmla v18.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1373 // fmla v19.4s, v27.4s, v28.s[0]
-	FMOVS 0(R11), F28
-	WORD $0x4f9c1098 // fmla v24.4s, v4.4s, v28.s[0]
-	WORD $0x4f9c10b9 // fmla v25.4s, v5.4s, v28.s[0]
-	FMOVS 0(R15), F28
-	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1354 // fmla v20.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1375 // fmla v21.4s, v27.4s, v28.s[0]
-	FMOVS 0(R9), F28
 	WORD $0x4f9c10d8 // fmla v24.4s, v6.4s, v28.s[0]
 	WORD $0x4f9c10f9 // fmla v25.4s, v7.4s, v28.s[0]
-	FMOVS 0(R13), F28
+	FMOVS 0(R14), F28
+	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134a // fmla v10.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c136b // fmla v11.4s, v27.4s, v28.s[0]
+	FMOVS 0(R11), F28
+	WORD $0x4f9c1198 // fmla v24.4s, v12.4s, v28.s[0]
+	WORD $0x4f9c11b9 // fmla v25.4s, v13.4s, v28.s[0]
+	FMOVS 0(R15), F28
 	WORD $0x4f9c130e // fmla v14.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c132f // fmla v15.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	FMOVS 0(R8), F28
+	WORD $0x4f9c1258 // fmla v24.4s, v18.4s, v28.s[0]
+	WORD $0x4f9c1279 // fmla v25.4s, v19.4s, v28.s[0]
+	FMOVS 0(R13), F28
+	WORD $0x4f9c1314 // fmla v20.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1335 // fmla v21.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1356 // fmla v22.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1377 // fmla v23.4s, v27.4s, v28.s[0]
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $2, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastAdvance
 pairAdvance:
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVS 0(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVS 0(R9), F28
 	WORD $0x4f9c1018 // fmla v24.4s, v0.4s, v28.s[0]
 	WORD $0x4f9c1039 // fmla v25.4s, v1.4s, v28.s[0]
 	FMOVS 0(R12), F28
-	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	WORD $0x4f9c1302 // fmla v2.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1323 // fmla v3.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1344 // fmla v4.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1365 // fmla v5.4s, v27.4s, v28.s[0]
 	FMOVS 0(R10), F28
-	WORD $0x4f9c1058 // fmla v24.4s, v2.4s, v28.s[0]
-	WORD $0x4f9c1079 // fmla v25.4s, v3.4s, v28.s[0]
-	FMOVS 0(R14), F28
-	WORD $0x4f9c130a // fmla v10.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132b // fmla v11.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1352 // fmla v18.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1373 // fmla v19.4s, v27.4s, v28.s[0]
-	FMOVS 0(R11), F28
-	WORD $0x4f9c1098 // fmla v24.4s, v4.4s, v28.s[0]
-	WORD $0x4f9c10b9 // fmla v25.4s, v5.4s, v28.s[0]
-	FMOVS 0(R15), F28
-	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1354 // fmla v20.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1375 // fmla v21.4s, v27.4s, v28.s[0]
-	FMOVS 0(R9), F28
 	WORD $0x4f9c10d8 // fmla v24.4s, v6.4s, v28.s[0]
 	WORD $0x4f9c10f9 // fmla v25.4s, v7.4s, v28.s[0]
-	FMOVS 0(R13), F28
+	FMOVS 0(R14), F28
+	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134a // fmla v10.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c136b // fmla v11.4s, v27.4s, v28.s[0]
+	FMOVS 0(R11), F28
+	WORD $0x4f9c1198 // fmla v24.4s, v12.4s, v28.s[0]
+	WORD $0x4f9c11b9 // fmla v25.4s, v13.4s, v28.s[0]
+	FMOVS 0(R15), F28
 	WORD $0x4f9c130e // fmla v14.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c132f // fmla v15.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	FMOVS 0(R8), F28
+	WORD $0x4f9c1258 // fmla v24.4s, v18.4s, v28.s[0]
+	WORD $0x4f9c1279 // fmla v25.4s, v19.4s, v28.s[0]
+	FMOVS 0(R13), F28
+	WORD $0x4f9c1314 // fmla v20.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1335 // fmla v21.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1356 // fmla v22.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1377 // fmla v23.4s, v27.4s, v28.s[0]
 	FSTPQ (F24, F25), 0(R16)
 	ADD R1, R16
-	ADD R1, R17
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVS 4(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVS 4(R9), F28
 	WORD $0x4f9c1018 // fmla v24.4s, v0.4s, v28.s[0]
 	WORD $0x4f9c1039 // fmla v25.4s, v1.4s, v28.s[0]
 	FMOVS 4(R12), F28
-	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	WORD $0x4f9c1302 // fmla v2.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1323 // fmla v3.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1344 // fmla v4.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1365 // fmla v5.4s, v27.4s, v28.s[0]
 	FMOVS 4(R10), F28
-	WORD $0x4f9c1058 // fmla v24.4s, v2.4s, v28.s[0]
-	WORD $0x4f9c1079 // fmla v25.4s, v3.4s, v28.s[0]
-	FMOVS 4(R14), F28
-	WORD $0x4f9c130a // fmla v10.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132b // fmla v11.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1352 // fmla v18.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1373 // fmla v19.4s, v27.4s, v28.s[0]
-	FMOVS 4(R11), F28
-	WORD $0x4f9c1098 // fmla v24.4s, v4.4s, v28.s[0]
-	WORD $0x4f9c10b9 // fmla v25.4s, v5.4s, v28.s[0]
-	FMOVS 4(R15), F28
-	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1354 // fmla v20.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1375 // fmla v21.4s, v27.4s, v28.s[0]
-	FMOVS 4(R9), F28
 	WORD $0x4f9c10d8 // fmla v24.4s, v6.4s, v28.s[0]
 	WORD $0x4f9c10f9 // fmla v25.4s, v7.4s, v28.s[0]
-	FMOVS 4(R13), F28
+	FMOVS 4(R14), F28
+	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134a // fmla v10.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c136b // fmla v11.4s, v27.4s, v28.s[0]
+	FMOVS 4(R11), F28
+	WORD $0x4f9c1198 // fmla v24.4s, v12.4s, v28.s[0]
+	WORD $0x4f9c11b9 // fmla v25.4s, v13.4s, v28.s[0]
+	FMOVS 4(R15), F28
 	WORD $0x4f9c130e // fmla v14.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c132f // fmla v15.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	FMOVS 4(R8), F28
+	WORD $0x4f9c1258 // fmla v24.4s, v18.4s, v28.s[0]
+	WORD $0x4f9c1279 // fmla v25.4s, v19.4s, v28.s[0]
+	FMOVS 4(R13), F28
+	WORD $0x4f9c1314 // fmla v20.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1335 // fmla v21.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1356 // fmla v22.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1377 // fmla v23.4s, v27.4s, v28.s[0]
 	FSTPQ (F24, F25), 0(R16)
 	ADD R1, R16
-	ADD R1, R17
+	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R11
 	ADD $8, R8
 	ADD $8, R12
-	ADD $8, R10
 	ADD $8, R14
-	ADD $8, R11
 	ADD $8, R15
-	ADD $8, R9
 	ADD $8, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ doneAdvance
 	FLDPQ 0(R16), (F24, F25)
+	ADD R2, R16, R17
 	FLDPQ 0(R17), (F26, F27)
-	FMOVS 0(R8), F28
+	FMOVS 0(R9), F28
 	WORD $0x4f9c1018 // fmla v24.4s, v0.4s, v28.s[0]
 	WORD $0x4f9c1039 // fmla v25.4s, v1.4s, v28.s[0]
 	FMOVS 0(R12), F28
-	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	WORD $0x4f9c1302 // fmla v2.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1323 // fmla v3.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1344 // fmla v4.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1365 // fmla v5.4s, v27.4s, v28.s[0]
 	FMOVS 0(R10), F28
-	WORD $0x4f9c1058 // fmla v24.4s, v2.4s, v28.s[0]
-	WORD $0x4f9c1079 // fmla v25.4s, v3.4s, v28.s[0]
-	FMOVS 0(R14), F28
-	WORD $0x4f9c130a // fmla v10.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132b // fmla v11.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1352 // fmla v18.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1373 // fmla v19.4s, v27.4s, v28.s[0]
-	FMOVS 0(R11), F28
-	WORD $0x4f9c1098 // fmla v24.4s, v4.4s, v28.s[0]
-	WORD $0x4f9c10b9 // fmla v25.4s, v5.4s, v28.s[0]
-	FMOVS 0(R15), F28
-	WORD $0x4f9c130c // fmla v12.4s, v24.4s, v28.s[0]
-	WORD $0x4f9c132d // fmla v13.4s, v25.4s, v28.s[0]
-	WORD $0x4f9c1354 // fmla v20.4s, v26.4s, v28.s[0]
-	WORD $0x4f9c1375 // fmla v21.4s, v27.4s, v28.s[0]
-	FMOVS 0(R9), F28
 	WORD $0x4f9c10d8 // fmla v24.4s, v6.4s, v28.s[0]
 	WORD $0x4f9c10f9 // fmla v25.4s, v7.4s, v28.s[0]
-	FMOVS 0(R13), F28
+	FMOVS 0(R14), F28
+	WORD $0x4f9c1308 // fmla v8.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1329 // fmla v9.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c134a // fmla v10.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c136b // fmla v11.4s, v27.4s, v28.s[0]
+	FMOVS 0(R11), F28
+	WORD $0x4f9c1198 // fmla v24.4s, v12.4s, v28.s[0]
+	WORD $0x4f9c11b9 // fmla v25.4s, v13.4s, v28.s[0]
+	FMOVS 0(R15), F28
 	WORD $0x4f9c130e // fmla v14.4s, v24.4s, v28.s[0]
 	WORD $0x4f9c132f // fmla v15.4s, v25.4s, v28.s[0]
+	WORD $0x4f9c1350 // fmla v16.4s, v26.4s, v28.s[0]
+	WORD $0x4f9c1371 // fmla v17.4s, v27.4s, v28.s[0]
+	FMOVS 0(R8), F28
+	WORD $0x4f9c1258 // fmla v24.4s, v18.4s, v28.s[0]
+	WORD $0x4f9c1279 // fmla v25.4s, v19.4s, v28.s[0]
+	FMOVS 0(R13), F28
+	WORD $0x4f9c1314 // fmla v20.4s, v24.4s, v28.s[0]
+	WORD $0x4f9c1335 // fmla v21.4s, v25.4s, v28.s[0]
 	WORD $0x4f9c1356 // fmla v22.4s, v26.4s, v28.s[0]
 	WORD $0x4f9c1377 // fmla v23.4s, v27.4s, v28.s[0]
 	FSTPQ (F24, F25), 0(R16)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVS 0(R8), F24
-	WORD $0x4e30d508 // fadd v8.4s, v8.4s, v16.4s
-	WORD $0x4f989108 // fmul v8.4s, v8.4s, v24.s[0]
-	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
-	WORD $0x4f989129 // fmul v9.4s, v9.4s, v24.s[0]
-	FMOVS 4(R8), F16
-	WORD $0x4e32d54a // fadd v10.4s, v10.4s, v18.4s
-	WORD $0x4f90914a // fmul v10.4s, v10.4s, v16.s[0]
-	WORD $0x4e33d56b // fadd v11.4s, v11.4s, v19.4s
-	WORD $0x4f90916b // fmul v11.4s, v11.4s, v16.s[0]
-	FMOVS 8(R8), F16
-	WORD $0x4e34d58c // fadd v12.4s, v12.4s, v20.4s
-	WORD $0x4f90918c // fmul v12.4s, v12.4s, v16.s[0]
-	WORD $0x4e35d5ad // fadd v13.4s, v13.4s, v21.4s
-	WORD $0x4f9091ad // fmul v13.4s, v13.4s, v16.s[0]
-	FMOVS 12(R8), F16
-	WORD $0x4e36d5ce // fadd v14.4s, v14.4s, v22.4s
-	WORD $0x4f9091ce // fmul v14.4s, v14.4s, v16.s[0]
-	WORD $0x4e37d5ef // fadd v15.4s, v15.4s, v23.4s
-	WORD $0x4f9091ef // fmul v15.4s, v15.4s, v16.s[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FLDPQ 0(R9), (F16, F17)
-	WORD $0x4e30d508 // fadd v8.4s, v8.4s, v16.4s
-	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
-	FLDPQ 0(R11), (F16, F17)
-	WORD $0x4e30d54a // fadd v10.4s, v10.4s, v16.4s
-	WORD $0x4e31d56b // fadd v11.4s, v11.4s, v17.4s
-	FLDPQ 0(R12), (F16, F17)
-	WORD $0x4e30d58c // fadd v12.4s, v12.4s, v16.4s
-	WORD $0x4e31d5ad // fadd v13.4s, v13.4s, v17.4s
-	FLDPQ 0(R10), (F16, F17)
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $2, R9
+	ADD R9, R8, R10
+	ADD R9, R10, R11
+	ADD R9, R11, R9
+	MOVD 424(R0), R12
+	MOVD R4, R13
+	ADD R13<<2, R12
+	FMOVS 0(R12), F24
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4f989042 // fmul v2.4s, v2.4s, v24.s[0]
+	WORD $0x4f989063 // fmul v3.4s, v3.4s, v24.s[0]
+	FMOVS 4(R12), F4
+	WORD $0x4e2ad508 // fadd v8.4s, v8.4s, v10.4s
+	WORD $0x4e2bd529 // fadd v9.4s, v9.4s, v11.4s
+	WORD $0x4f849108 // fmul v8.4s, v8.4s, v4.s[0]
+	WORD $0x4f849129 // fmul v9.4s, v9.4s, v4.s[0]
+	FMOVS 8(R12), F4
 	WORD $0x4e30d5ce // fadd v14.4s, v14.4s, v16.4s
 	WORD $0x4e31d5ef // fadd v15.4s, v15.4s, v17.4s
+	WORD $0x4f8491ce // fmul v14.4s, v14.4s, v4.s[0]
+	WORD $0x4f8491ef // fmul v15.4s, v15.4s, v4.s[0]
+	FMOVS 12(R12), F4
+	WORD $0x4e36d694 // fadd v20.4s, v20.4s, v22.4s
+	WORD $0x4e37d6b5 // fadd v21.4s, v21.4s, v23.4s
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
+	MOVBU 448(R0), R12
+	CBZ R12, write
+	FLDPQ 0(R8), (F4, F5)
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	FLDPQ 0(R10), (F4, F5)
+	WORD $0x4e24d508 // fadd v8.4s, v8.4s, v4.4s
+	WORD $0x4e25d529 // fadd v9.4s, v9.4s, v5.4s
+	FLDPQ 0(R11), (F4, F5)
+	WORD $0x4e24d5ce // fadd v14.4s, v14.4s, v4.4s
+	WORD $0x4e25d5ef // fadd v15.4s, v15.4s, v5.4s
+	FLDPQ 0(R9), (F4, F5)
+	WORD $0x4e24d694 // fadd v20.4s, v20.4s, v4.4s
+	WORD $0x4e25d6b5 // fadd v21.4s, v21.4s, v5.4s
 write:
-	FSTPQ (F8, F9), 0(R9)
-	FSTPQ (F10, F11), 0(R11)
-	FSTPQ (F12, F13), 0(R12)
-	FSTPQ (F14, F15), 0(R10)
+	FSTPQ (F2, F3), 0(R8)
+	FSTPQ (F8, F9), 0(R10)
+	FSTPQ (F14, F15), 0(R11)
+	FSTPQ (F20, F21), 0(R9)
 	MOVD 408(R0), R8
-	ADD R8<<2, R5
+	LSL $2, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	LSL $2, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $4, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $32, R3
 	CMP R1, R3
@@ -2908,401 +2965,420 @@ TEXT ·decayAll2By4F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
-	MOVD 152(R0), R7
-	LSL $2, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVS 0(R6), F2
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $2, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	MOVD 160(R0), R8
+	MOVD R3, R9
+	ADD R9<<2, R8
+	FMOVS 0(R8), F2
 	FLDPQ 0(R5), (F0, F1)
 	WORD $0x4f829000 // fmul v0.4s, v0.4s, v2.s[0]
 	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
-	FMOVS 4(R6), F4
-	FLDPQ 0(R8), (F2, F3)
-	WORD $0x4f849042 // fmul v2.4s, v2.4s, v4.s[0]
-	WORD $0x4f849063 // fmul v3.4s, v3.4s, v4.s[0]
-	FMOVS 8(R6), F6
-	FLDPQ 0(R9), (F4, F5)
-	WORD $0x4f869084 // fmul v4.4s, v4.4s, v6.s[0]
-	WORD $0x4f8690a5 // fmul v5.4s, v5.4s, v6.s[0]
-	FMOVS 12(R6), F8
-	FLDPQ 0(R7), (F6, F7)
-	WORD $0x4f8890c6 // fmul v6.4s, v6.4s, v8.s[0]
-	WORD $0x4f8890e7 // fmul v7.4s, v7.4s, v8.s[0]
+	FMOVS 4(R8), F2
+	FLDPQ 0(R6), (F5, F6)
+	WORD $0x4f8290a5 // fmul v5.4s, v5.4s, v2.s[0]
+	WORD $0x4f8290c6 // fmul v6.4s, v6.4s, v2.s[0]
+	FMOVS 8(R8), F2
+	FLDPQ 0(R7), (F10, F11)
+	WORD $0x4f82914a // fmul v10.4s, v10.4s, v2.s[0]
+	WORD $0x4f82916b // fmul v11.4s, v11.4s, v2.s[0]
+	FMOVS 12(R8), F2
+	FLDPQ 0(R4), (F15, F16)
+	WORD $0x4f8291ef // fmul v15.4s, v15.4s, v2.s[0]
+	WORD $0x4f829210 // fmul v16.4s, v16.4s, v2.s[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 296(R0), R6
-	LSL $2, R6
-	ADD R6, R5, R7
-	ADD R6, R7, R8
-	ADD R6, R8, R6
-	FMOVS 0(R5), F16
-	FMOVS 0(R7), F17
-	FMOVS 0(R8), F18
-	FMOVS 0(R6), F19
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD 296(R0), R4
+	LSL $2, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	FMOVS 0(R5), F4
+	FMOVS 0(R6), F9
+	FMOVS 0(R7), F14
+	FMOVS 0(R4), F19
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $2, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R6
+	ADD R4, R6, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<2, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<2, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	CMP $1, R7
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $2, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $2, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $2, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastPeek
 pairPeek:
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVS 0(R8), F22
-	WORD $0x4f909294 // fmul v20.4s, v20.4s, v16.s[0]
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
 	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
-	WORD $0x4f9092b5 // fmul v21.4s, v21.4s, v16.s[0]
 	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
-	FMOVS 0(R12), F22
-	WORD $0x4f961288 // fmla v8.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612a9 // fmla v9.4s, v21.4s, v22.s[0]
-	FMOVS 0(R10), F22
-	WORD $0x4f919294 // fmul v20.4s, v20.4s, v17.s[0]
-	WORD $0x4f961054 // fmla v20.4s, v2.4s, v22.s[0]
-	WORD $0x4f9192b5 // fmul v21.4s, v21.4s, v17.s[0]
-	WORD $0x4f961075 // fmla v21.4s, v3.4s, v22.s[0]
-	FMOVS 0(R14), F22
-	WORD $0x4f96128a // fmla v10.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ab // fmla v11.4s, v21.4s, v22.s[0]
 	FMOVS 0(R11), F22
-	WORD $0x4f929294 // fmul v20.4s, v20.4s, v18.s[0]
-	WORD $0x4f961094 // fmla v20.4s, v4.4s, v22.s[0]
-	WORD $0x4f9292b5 // fmul v21.4s, v21.4s, v18.s[0]
-	WORD $0x4f9610b5 // fmla v21.4s, v5.4s, v22.s[0]
-	FMOVS 0(R15), F22
-	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
+	WORD $0x4f961282 // fmla v2.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a3 // fmla v3.4s, v21.4s, v22.s[0]
 	FMOVS 0(R9), F22
-	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
-	WORD $0x4f9610d4 // fmla v20.4s, v6.4s, v22.s[0]
-	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
-	WORD $0x4f9610f5 // fmla v21.4s, v7.4s, v22.s[0]
+	WORD $0x4f899294 // fmul v20.4s, v20.4s, v9.s[0]
+	WORD $0x4f8992b5 // fmul v21.4s, v21.4s, v9.s[0]
+	WORD $0x4f9610b4 // fmla v20.4s, v5.4s, v22.s[0]
+	WORD $0x4f9610d5 // fmla v21.4s, v6.4s, v22.s[0]
 	FMOVS 0(R13), F22
-	WORD $0x4f96128e // fmla v14.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612af // fmla v15.4s, v21.4s, v22.s[0]
-	ADD R1, R16
-	FLDPQ 0(R16), (F20, F21)
-	FMOVS 4(R8), F22
-	WORD $0x4f909294 // fmul v20.4s, v20.4s, v16.s[0]
-	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
-	WORD $0x4f9092b5 // fmul v21.4s, v21.4s, v16.s[0]
-	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
-	FMOVS 4(R12), F22
-	WORD $0x4f961288 // fmla v8.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612a9 // fmla v9.4s, v21.4s, v22.s[0]
-	FMOVS 4(R10), F22
-	WORD $0x4f919294 // fmul v20.4s, v20.4s, v17.s[0]
-	WORD $0x4f961054 // fmla v20.4s, v2.4s, v22.s[0]
-	WORD $0x4f9192b5 // fmul v21.4s, v21.4s, v17.s[0]
-	WORD $0x4f961075 // fmla v21.4s, v3.4s, v22.s[0]
-	FMOVS 4(R14), F22
-	WORD $0x4f96128a // fmla v10.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ab // fmla v11.4s, v21.4s, v22.s[0]
-	FMOVS 4(R11), F22
-	WORD $0x4f929294 // fmul v20.4s, v20.4s, v18.s[0]
-	WORD $0x4f961094 // fmla v20.4s, v4.4s, v22.s[0]
-	WORD $0x4f9292b5 // fmul v21.4s, v21.4s, v18.s[0]
-	WORD $0x4f9610b5 // fmla v21.4s, v5.4s, v22.s[0]
-	FMOVS 4(R15), F22
+	WORD $0x4f961287 // fmla v7.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a8 // fmla v8.4s, v21.4s, v22.s[0]
+	FMOVS 0(R10), F22
+	WORD $0x4f8e9294 // fmul v20.4s, v20.4s, v14.s[0]
+	WORD $0x4f8e92b5 // fmul v21.4s, v21.4s, v14.s[0]
+	WORD $0x4f961154 // fmla v20.4s, v10.4s, v22.s[0]
+	WORD $0x4f961175 // fmla v21.4s, v11.4s, v22.s[0]
+	FMOVS 0(R14), F22
 	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
 	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
-	FMOVS 4(R9), F22
+	FMOVS 0(R7), F22
 	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
-	WORD $0x4f9610d4 // fmla v20.4s, v6.4s, v22.s[0]
 	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
-	WORD $0x4f9610f5 // fmla v21.4s, v7.4s, v22.s[0]
+	WORD $0x4f9611f4 // fmla v20.4s, v15.4s, v22.s[0]
+	WORD $0x4f961215 // fmla v21.4s, v16.4s, v22.s[0]
+	FMOVS 0(R12), F22
+	WORD $0x4f961291 // fmla v17.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612b2 // fmla v18.4s, v21.4s, v22.s[0]
+	ADD R1, R15
+	FLDPQ 0(R15), (F20, F21)
+	FMOVS 4(R8), F22
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
+	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
+	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
+	FMOVS 4(R11), F22
+	WORD $0x4f961282 // fmla v2.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a3 // fmla v3.4s, v21.4s, v22.s[0]
+	FMOVS 4(R9), F22
+	WORD $0x4f899294 // fmul v20.4s, v20.4s, v9.s[0]
+	WORD $0x4f8992b5 // fmul v21.4s, v21.4s, v9.s[0]
+	WORD $0x4f9610b4 // fmla v20.4s, v5.4s, v22.s[0]
+	WORD $0x4f9610d5 // fmla v21.4s, v6.4s, v22.s[0]
 	FMOVS 4(R13), F22
-	WORD $0x4f96128e // fmla v14.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612af // fmla v15.4s, v21.4s, v22.s[0]
-	ADD R1, R16
+	WORD $0x4f961287 // fmla v7.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a8 // fmla v8.4s, v21.4s, v22.s[0]
+	FMOVS 4(R10), F22
+	WORD $0x4f8e9294 // fmul v20.4s, v20.4s, v14.s[0]
+	WORD $0x4f8e92b5 // fmul v21.4s, v21.4s, v14.s[0]
+	WORD $0x4f961154 // fmla v20.4s, v10.4s, v22.s[0]
+	WORD $0x4f961175 // fmla v21.4s, v11.4s, v22.s[0]
+	FMOVS 4(R14), F22
+	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
+	FMOVS 4(R7), F22
+	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
+	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
+	WORD $0x4f9611f4 // fmla v20.4s, v15.4s, v22.s[0]
+	WORD $0x4f961215 // fmla v21.4s, v16.4s, v22.s[0]
+	FMOVS 4(R12), F22
+	WORD $0x4f961291 // fmla v17.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612b2 // fmla v18.4s, v21.4s, v22.s[0]
+	ADD R1, R15
 	ADD $8, R8
-	ADD $8, R12
-	ADD $8, R10
-	ADD $8, R14
-	ADD $8, R11
-	ADD $8, R15
 	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R7
+	ADD $8, R11
 	ADD $8, R13
-	SUBS $2, R17
+	ADD $8, R14
+	ADD $8, R12
+	SUBS $2, R16
 	BGE pairPeek
 lastPeek:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ donePeek
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVS 0(R8), F22
-	WORD $0x4f909294 // fmul v20.4s, v20.4s, v16.s[0]
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
 	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
-	WORD $0x4f9092b5 // fmul v21.4s, v21.4s, v16.s[0]
 	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
-	FMOVS 0(R12), F22
-	WORD $0x4f961288 // fmla v8.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612a9 // fmla v9.4s, v21.4s, v22.s[0]
-	FMOVS 0(R10), F22
-	WORD $0x4f919294 // fmul v20.4s, v20.4s, v17.s[0]
-	WORD $0x4f961054 // fmla v20.4s, v2.4s, v22.s[0]
-	WORD $0x4f9192b5 // fmul v21.4s, v21.4s, v17.s[0]
-	WORD $0x4f961075 // fmla v21.4s, v3.4s, v22.s[0]
-	FMOVS 0(R14), F22
-	WORD $0x4f96128a // fmla v10.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ab // fmla v11.4s, v21.4s, v22.s[0]
 	FMOVS 0(R11), F22
-	WORD $0x4f929294 // fmul v20.4s, v20.4s, v18.s[0]
-	WORD $0x4f961094 // fmla v20.4s, v4.4s, v22.s[0]
-	WORD $0x4f9292b5 // fmul v21.4s, v21.4s, v18.s[0]
-	WORD $0x4f9610b5 // fmla v21.4s, v5.4s, v22.s[0]
-	FMOVS 0(R15), F22
+	WORD $0x4f961282 // fmla v2.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a3 // fmla v3.4s, v21.4s, v22.s[0]
+	FMOVS 0(R9), F22
+	WORD $0x4f899294 // fmul v20.4s, v20.4s, v9.s[0]
+	WORD $0x4f8992b5 // fmul v21.4s, v21.4s, v9.s[0]
+	WORD $0x4f9610b4 // fmla v20.4s, v5.4s, v22.s[0]
+	WORD $0x4f9610d5 // fmla v21.4s, v6.4s, v22.s[0]
+	FMOVS 0(R13), F22
+	WORD $0x4f961287 // fmla v7.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a8 // fmla v8.4s, v21.4s, v22.s[0]
+	FMOVS 0(R10), F22
+	WORD $0x4f8e9294 // fmul v20.4s, v20.4s, v14.s[0]
+	WORD $0x4f8e92b5 // fmul v21.4s, v21.4s, v14.s[0]
+	WORD $0x4f961154 // fmla v20.4s, v10.4s, v22.s[0]
+	WORD $0x4f961175 // fmla v21.4s, v11.4s, v22.s[0]
+	FMOVS 0(R14), F22
 	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
 	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
-	FMOVS 0(R9), F22
+	FMOVS 0(R7), F22
 	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
-	WORD $0x4f9610d4 // fmla v20.4s, v6.4s, v22.s[0]
 	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
-	WORD $0x4f9610f5 // fmla v21.4s, v7.4s, v22.s[0]
-	FMOVS 0(R13), F22
-	WORD $0x4f96128e // fmla v14.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612af // fmla v15.4s, v21.4s, v22.s[0]
+	WORD $0x4f9611f4 // fmla v20.4s, v15.4s, v22.s[0]
+	WORD $0x4f961215 // fmla v21.4s, v16.4s, v22.s[0]
+	FMOVS 0(R12), F22
+	WORD $0x4f961291 // fmla v17.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612b2 // fmla v18.4s, v21.4s, v22.s[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $2, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $2, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $2, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastAdvance
 pairAdvance:
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVS 0(R8), F22
-	WORD $0x4f909294 // fmul v20.4s, v20.4s, v16.s[0]
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
 	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
-	WORD $0x4f9092b5 // fmul v21.4s, v21.4s, v16.s[0]
 	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
-	FMOVS 0(R12), F22
-	WORD $0x4f961288 // fmla v8.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612a9 // fmla v9.4s, v21.4s, v22.s[0]
-	FMOVS 0(R10), F22
-	WORD $0x4f919294 // fmul v20.4s, v20.4s, v17.s[0]
-	WORD $0x4f961054 // fmla v20.4s, v2.4s, v22.s[0]
-	WORD $0x4f9192b5 // fmul v21.4s, v21.4s, v17.s[0]
-	WORD $0x4f961075 // fmla v21.4s, v3.4s, v22.s[0]
-	FMOVS 0(R14), F22
-	WORD $0x4f96128a // fmla v10.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ab // fmla v11.4s, v21.4s, v22.s[0]
 	FMOVS 0(R11), F22
-	WORD $0x4f929294 // fmul v20.4s, v20.4s, v18.s[0]
-	WORD $0x4f961094 // fmla v20.4s, v4.4s, v22.s[0]
-	WORD $0x4f9292b5 // fmul v21.4s, v21.4s, v18.s[0]
-	WORD $0x4f9610b5 // fmla v21.4s, v5.4s, v22.s[0]
-	FMOVS 0(R15), F22
-	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
+	WORD $0x4f961282 // fmla v2.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a3 // fmla v3.4s, v21.4s, v22.s[0]
 	FMOVS 0(R9), F22
-	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
-	WORD $0x4f9610d4 // fmla v20.4s, v6.4s, v22.s[0]
-	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
-	WORD $0x4f9610f5 // fmla v21.4s, v7.4s, v22.s[0]
+	WORD $0x4f899294 // fmul v20.4s, v20.4s, v9.s[0]
+	WORD $0x4f8992b5 // fmul v21.4s, v21.4s, v9.s[0]
+	WORD $0x4f9610b4 // fmla v20.4s, v5.4s, v22.s[0]
+	WORD $0x4f9610d5 // fmla v21.4s, v6.4s, v22.s[0]
 	FMOVS 0(R13), F22
-	WORD $0x4f96128e // fmla v14.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612af // fmla v15.4s, v21.4s, v22.s[0]
-	FSTPQ (F20, F21), 0(R16)
-	ADD R1, R16
-	FLDPQ 0(R16), (F20, F21)
-	FMOVS 4(R8), F22
-	WORD $0x4f909294 // fmul v20.4s, v20.4s, v16.s[0]
-	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
-	WORD $0x4f9092b5 // fmul v21.4s, v21.4s, v16.s[0]
-	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
-	FMOVS 4(R12), F22
-	WORD $0x4f961288 // fmla v8.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612a9 // fmla v9.4s, v21.4s, v22.s[0]
-	FMOVS 4(R10), F22
-	WORD $0x4f919294 // fmul v20.4s, v20.4s, v17.s[0]
-	WORD $0x4f961054 // fmla v20.4s, v2.4s, v22.s[0]
-	WORD $0x4f9192b5 // fmul v21.4s, v21.4s, v17.s[0]
-	WORD $0x4f961075 // fmla v21.4s, v3.4s, v22.s[0]
-	FMOVS 4(R14), F22
-	WORD $0x4f96128a // fmla v10.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ab // fmla v11.4s, v21.4s, v22.s[0]
-	FMOVS 4(R11), F22
-	WORD $0x4f929294 // fmul v20.4s, v20.4s, v18.s[0]
-	WORD $0x4f961094 // fmla v20.4s, v4.4s, v22.s[0]
-	WORD $0x4f9292b5 // fmul v21.4s, v21.4s, v18.s[0]
-	WORD $0x4f9610b5 // fmla v21.4s, v5.4s, v22.s[0]
-	FMOVS 4(R15), F22
+	WORD $0x4f961287 // fmla v7.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a8 // fmla v8.4s, v21.4s, v22.s[0]
+	FMOVS 0(R10), F22
+	WORD $0x4f8e9294 // fmul v20.4s, v20.4s, v14.s[0]
+	WORD $0x4f8e92b5 // fmul v21.4s, v21.4s, v14.s[0]
+	WORD $0x4f961154 // fmla v20.4s, v10.4s, v22.s[0]
+	WORD $0x4f961175 // fmla v21.4s, v11.4s, v22.s[0]
+	FMOVS 0(R14), F22
 	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
 	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
-	FMOVS 4(R9), F22
+	FMOVS 0(R7), F22
 	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
-	WORD $0x4f9610d4 // fmla v20.4s, v6.4s, v22.s[0]
 	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
-	WORD $0x4f9610f5 // fmla v21.4s, v7.4s, v22.s[0]
+	WORD $0x4f9611f4 // fmla v20.4s, v15.4s, v22.s[0]
+	WORD $0x4f961215 // fmla v21.4s, v16.4s, v22.s[0]
+	FMOVS 0(R12), F22
+	WORD $0x4f961291 // fmla v17.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612b2 // fmla v18.4s, v21.4s, v22.s[0]
+	FSTPQ (F20, F21), 0(R15)
+	ADD R1, R15
+	FLDPQ 0(R15), (F20, F21)
+	FMOVS 4(R8), F22
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
+	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
+	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
+	FMOVS 4(R11), F22
+	WORD $0x4f961282 // fmla v2.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a3 // fmla v3.4s, v21.4s, v22.s[0]
+	FMOVS 4(R9), F22
+	WORD $0x4f899294 // fmul v20.4s, v20.4s, v9.s[0]
+	WORD $0x4f8992b5 // fmul v21.4s, v21.4s, v9.s[0]
+	WORD $0x4f9610b4 // fmla v20.4s, v5.4s, v22.s[0]
+	WORD $0x4f9610d5 // fmla v21.4s, v6.4s, v22.s[0]
 	FMOVS 4(R13), F22
-	WORD $0x4f96128e // fmla v14.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612af // fmla v15.4s, v21.4s, v22.s[0]
-	FSTPQ (F20, F21), 0(R16)
-	ADD R1, R16
+	WORD $0x4f961287 // fmla v7.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a8 // fmla v8.4s, v21.4s, v22.s[0]
+	FMOVS 4(R10), F22
+	WORD $0x4f8e9294 // fmul v20.4s, v20.4s, v14.s[0]
+	WORD $0x4f8e92b5 // fmul v21.4s, v21.4s, v14.s[0]
+	WORD $0x4f961154 // fmla v20.4s, v10.4s, v22.s[0]
+	WORD $0x4f961175 // fmla v21.4s, v11.4s, v22.s[0]
+	FMOVS 4(R14), F22
+	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
+	FMOVS 4(R7), F22
+	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
+	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
+	WORD $0x4f9611f4 // fmla v20.4s, v15.4s, v22.s[0]
+	WORD $0x4f961215 // fmla v21.4s, v16.4s, v22.s[0]
+	FMOVS 4(R12), F22
+	WORD $0x4f961291 // fmla v17.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612b2 // fmla v18.4s, v21.4s, v22.s[0]
+	FSTPQ (F20, F21), 0(R15)
+	ADD R1, R15
 	ADD $8, R8
-	ADD $8, R12
-	ADD $8, R10
-	ADD $8, R14
-	ADD $8, R11
-	ADD $8, R15
 	ADD $8, R9
+	ADD $8, R10
+	ADD $8, R7
+	ADD $8, R11
 	ADD $8, R13
-	SUBS $2, R17
+	ADD $8, R14
+	ADD $8, R12
+	SUBS $2, R16
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ doneAdvance
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVS 0(R8), F22
-	WORD $0x4f909294 // fmul v20.4s, v20.4s, v16.s[0]
+	WORD $0x4f849294 // fmul v20.4s, v20.4s, v4.s[0]
+	WORD $0x4f8492b5 // fmul v21.4s, v21.4s, v4.s[0]
 	WORD $0x4f961014 // fmla v20.4s, v0.4s, v22.s[0]
-	WORD $0x4f9092b5 // fmul v21.4s, v21.4s, v16.s[0]
 	WORD $0x4f961035 // fmla v21.4s, v1.4s, v22.s[0]
-	FMOVS 0(R12), F22
-	WORD $0x4f961288 // fmla v8.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612a9 // fmla v9.4s, v21.4s, v22.s[0]
-	FMOVS 0(R10), F22
-	WORD $0x4f919294 // fmul v20.4s, v20.4s, v17.s[0]
-	WORD $0x4f961054 // fmla v20.4s, v2.4s, v22.s[0]
-	WORD $0x4f9192b5 // fmul v21.4s, v21.4s, v17.s[0]
-	WORD $0x4f961075 // fmla v21.4s, v3.4s, v22.s[0]
-	FMOVS 0(R14), F22
-	WORD $0x4f96128a // fmla v10.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612ab // fmla v11.4s, v21.4s, v22.s[0]
 	FMOVS 0(R11), F22
-	WORD $0x4f929294 // fmul v20.4s, v20.4s, v18.s[0]
-	WORD $0x4f961094 // fmla v20.4s, v4.4s, v22.s[0]
-	WORD $0x4f9292b5 // fmul v21.4s, v21.4s, v18.s[0]
-	WORD $0x4f9610b5 // fmla v21.4s, v5.4s, v22.s[0]
-	FMOVS 0(R15), F22
+	WORD $0x4f961282 // fmla v2.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a3 // fmla v3.4s, v21.4s, v22.s[0]
+	FMOVS 0(R9), F22
+	WORD $0x4f899294 // fmul v20.4s, v20.4s, v9.s[0]
+	WORD $0x4f8992b5 // fmul v21.4s, v21.4s, v9.s[0]
+	WORD $0x4f9610b4 // fmla v20.4s, v5.4s, v22.s[0]
+	WORD $0x4f9610d5 // fmla v21.4s, v6.4s, v22.s[0]
+	FMOVS 0(R13), F22
+	WORD $0x4f961287 // fmla v7.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612a8 // fmla v8.4s, v21.4s, v22.s[0]
+	FMOVS 0(R10), F22
+	WORD $0x4f8e9294 // fmul v20.4s, v20.4s, v14.s[0]
+	WORD $0x4f8e92b5 // fmul v21.4s, v21.4s, v14.s[0]
+	WORD $0x4f961154 // fmla v20.4s, v10.4s, v22.s[0]
+	WORD $0x4f961175 // fmla v21.4s, v11.4s, v22.s[0]
+	FMOVS 0(R14), F22
 	WORD $0x4f96128c // fmla v12.4s, v20.4s, v22.s[0]
 	WORD $0x4f9612ad // fmla v13.4s, v21.4s, v22.s[0]
-	FMOVS 0(R9), F22
+	FMOVS 0(R7), F22
 	WORD $0x4f939294 // fmul v20.4s, v20.4s, v19.s[0]
-	WORD $0x4f9610d4 // fmla v20.4s, v6.4s, v22.s[0]
 	WORD $0x4f9392b5 // fmul v21.4s, v21.4s, v19.s[0]
-	WORD $0x4f9610f5 // fmla v21.4s, v7.4s, v22.s[0]
-	FMOVS 0(R13), F22
-	WORD $0x4f96128e // fmla v14.4s, v20.4s, v22.s[0]
-	WORD $0x4f9612af // fmla v15.4s, v21.4s, v22.s[0]
-	FSTPQ (F20, F21), 0(R16)
+	WORD $0x4f9611f4 // fmla v20.4s, v15.4s, v22.s[0]
+	WORD $0x4f961215 // fmla v21.4s, v16.4s, v22.s[0]
+	FMOVS 0(R12), F22
+	WORD $0x4f961291 // fmla v17.4s, v20.4s, v22.s[0]
+	WORD $0x4f9612b2 // fmla v18.4s, v21.4s, v22.s[0]
+	FSTPQ (F20, F21), 0(R15)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVS 0(R8), F20
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $2, R8
+	ADD R8, R7, R9
+	ADD R8, R9, R10
+	ADD R8, R10, R8
+	MOVD 424(R0), R11
+	MOVD R3, R12
+	ADD R12<<2, R11
+	FMOVS 0(R11), F20
+	WORD $0x4f949042 // fmul v2.4s, v2.4s, v20.s[0]
+	WORD $0x4f949063 // fmul v3.4s, v3.4s, v20.s[0]
+	FMOVS 4(R11), F20
+	WORD $0x4f9490e7 // fmul v7.4s, v7.4s, v20.s[0]
 	WORD $0x4f949108 // fmul v8.4s, v8.4s, v20.s[0]
-	WORD $0x4f949129 // fmul v9.4s, v9.4s, v20.s[0]
-	FMOVS 4(R8), F20
-	WORD $0x4f94914a // fmul v10.4s, v10.4s, v20.s[0]
-	WORD $0x4f94916b // fmul v11.4s, v11.4s, v20.s[0]
-	FMOVS 8(R8), F20
+	FMOVS 8(R11), F20
 	WORD $0x4f94918c // fmul v12.4s, v12.4s, v20.s[0]
 	WORD $0x4f9491ad // fmul v13.4s, v13.4s, v20.s[0]
-	FMOVS 12(R8), F20
-	WORD $0x4f9491ce // fmul v14.4s, v14.4s, v20.s[0]
-	WORD $0x4f9491ef // fmul v15.4s, v15.4s, v20.s[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
+	FMOVS 12(R11), F20
+	WORD $0x4f949231 // fmul v17.4s, v17.4s, v20.s[0]
+	WORD $0x4f949252 // fmul v18.4s, v18.4s, v20.s[0]
+	MOVBU 448(R0), R11
+	CBZ R11, write
+	FLDPQ 0(R7), (F20, F21)
+	WORD $0x4e34d442 // fadd v2.4s, v2.4s, v20.4s
+	WORD $0x4e35d463 // fadd v3.4s, v3.4s, v21.4s
 	FLDPQ 0(R9), (F20, F21)
-	WORD $0x4e34d508 // fadd v8.4s, v8.4s, v20.4s
-	WORD $0x4e35d529 // fadd v9.4s, v9.4s, v21.4s
-	FLDPQ 0(R11), (F20, F21)
-	WORD $0x4e34d54a // fadd v10.4s, v10.4s, v20.4s
-	WORD $0x4e35d56b // fadd v11.4s, v11.4s, v21.4s
-	FLDPQ 0(R12), (F20, F21)
+	WORD $0x4e34d4e7 // fadd v7.4s, v7.4s, v20.4s
+	WORD $0x4e35d508 // fadd v8.4s, v8.4s, v21.4s
+	FLDPQ 0(R10), (F20, F21)
 	WORD $0x4e34d58c // fadd v12.4s, v12.4s, v20.4s
 	WORD $0x4e35d5ad // fadd v13.4s, v13.4s, v21.4s
-	FLDPQ 0(R10), (F20, F21)
-	WORD $0x4e34d5ce // fadd v14.4s, v14.4s, v20.4s
-	WORD $0x4e35d5ef // fadd v15.4s, v15.4s, v21.4s
+	FLDPQ 0(R8), (F20, F21)
+	WORD $0x4e34d631 // fadd v17.4s, v17.4s, v20.4s
+	WORD $0x4e35d652 // fadd v18.4s, v18.4s, v21.4s
 write:
-	FSTPQ (F8, F9), 0(R9)
-	FSTPQ (F10, F11), 0(R11)
-	FSTPQ (F12, F13), 0(R12)
-	FSTPQ (F14, F15), 0(R10)
-	MOVD 408(R0), R8
-	ADD R8<<2, R5
-	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	FSTPQ (F2, F3), 0(R7)
+	FSTPQ (F7, F8), 0(R9)
+	FSTPQ (F12, F13), 0(R10)
+	FSTPQ (F17, F18), 0(R8)
+	MOVD 408(R0), R7
+	LSL $2, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $2, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $4, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $4, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $32, R3
-	CMP R1, R3
+	ADD $32, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -3311,166 +3387,182 @@ TEXT ·add1By1F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $2, R7
-	FMOVS 0(R6), F1
-	FMOVQ 0(R5), F0
-	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<2, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $2, R5
+	MOVD 160(R0), R5
+	MOVD R4, R7
+	ADD R7<<2, R5
+	FMOVS 0(R5), F1
+	FMOVQ 0(R6), F0
+	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<2, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $2, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<2, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $2, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastPeek
 pairPeek:
 	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVS 0(R8), F5
-	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
 	FMOVS 0(R9), F5
-	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
-	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
-	ADD R1, R10
-	ADD R1, R11
-	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVS 4(R8), F5
 	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
-	FMOVS 4(R9), F5
+	FMOVS 0(R8), F5
 	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
 	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
 	ADD R1, R10
-	ADD R1, R11
-	ADD $8, R8
+	FMOVQ 0(R10), F3
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
+	FMOVS 4(R9), F5
+	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	FMOVS 4(R8), F5
+	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
+	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
+	ADD R1, R10
 	ADD $8, R9
-	SUBS $2, R12
+	ADD $8, R8
+	SUBS $2, R11
 	BGE pairPeek
 lastPeek:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ donePeek
 	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVS 0(R8), F5
-	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	ADD R2, R10, R10
+	FMOVQ 0(R10), F4
 	FMOVS 0(R9), F5
+	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	FMOVS 0(R8), F5
 	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
 	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $2, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastAdvance
 pairAdvance:
 	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVS 0(R8), F5
-	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
 	FMOVS 0(R9), F5
-	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
-	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
-	FMOVQ F3, 0(R10)
-	ADD R1, R10
-	ADD R1, R11
-	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVS 4(R8), F5
 	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
-	FMOVS 4(R9), F5
+	FMOVS 0(R8), F5
 	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
 	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
 	FMOVQ F3, 0(R10)
 	ADD R1, R10
-	ADD R1, R11
-	ADD $8, R8
+	FMOVQ 0(R10), F3
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
+	FMOVS 4(R9), F5
+	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	FMOVS 4(R8), F5
+	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
+	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
+	FMOVQ F3, 0(R10)
+	ADD R1, R10
 	ADD $8, R9
-	SUBS $2, R12
+	ADD $8, R8
+	SUBS $2, R11
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ doneAdvance
 	FMOVQ 0(R10), F3
+	ADD R2, R10, R11
 	FMOVQ 0(R11), F4
-	FMOVS 0(R8), F5
-	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
 	FMOVS 0(R9), F5
+	WORD $0x4f851003 // fmla v3.4s, v0.4s, v5.s[0]
+	FMOVS 0(R8), F5
 	WORD $0x4f851061 // fmla v1.4s, v3.4s, v5.s[0]
 	WORD $0x4f851082 // fmla v2.4s, v4.4s, v5.s[0]
 	FMOVQ F3, 0(R10)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
-	FMOVS 0(R8), F3
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $2, R9
+	MOVD 424(R0), R9
+	MOVD R4, R10
+	ADD R10<<2, R9
+	FMOVS 0(R9), F3
 	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
 	WORD $0x4f839021 // fmul v1.4s, v1.4s, v3.s[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FMOVQ 0(R9), F2
+	MOVBU 448(R0), R9
+	CBZ R9, write
+	FMOVQ 0(R8), F2
 	WORD $0x4e22d421 // fadd v1.4s, v1.4s, v2.4s
 write:
-	FMOVQ F1, 0(R9)
+	FMOVQ F1, 0(R8)
 	MOVD 408(R0), R8
-	ADD R8<<2, R5
+	LSL $2, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	LSL $2, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $1, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $16, R3
 	CMP R1, R3
@@ -3482,160 +3574,176 @@ TEXT ·decayAll1By1F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
-	MOVD 152(R0), R7
-	LSL $2, R7
-	FMOVS 0(R6), F1
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $2, R4
+	MOVD 160(R0), R4
+	MOVD R3, R6
+	ADD R6<<2, R4
+	FMOVS 0(R4), F1
 	FMOVQ 0(R5), F0
 	WORD $0x4f819000 // fmul v0.4s, v0.4s, v1.s[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 296(R0), R6
-	LSL $2, R6
+	MOVD 296(R0), R4
+	LSL $2, R4
 	FMOVS 0(R5), F2
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $2, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<2, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<2, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
 	VMOVI $0, V1.B16
-	CMP $1, R7
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $2, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $2, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $2, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastPeek
 pairPeek:
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVS 0(R8), F4
 	WORD $0x4f829063 // fmul v3.4s, v3.4s, v2.s[0]
 	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
-	FMOVS 0(R9), F4
+	FMOVS 0(R7), F4
 	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
-	ADD R1, R10
-	FMOVQ 0(R10), F3
+	ADD R1, R9
+	FMOVQ 0(R9), F3
 	FMOVS 4(R8), F4
 	WORD $0x4f829063 // fmul v3.4s, v3.4s, v2.s[0]
 	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
-	FMOVS 4(R9), F4
+	FMOVS 4(R7), F4
 	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
-	ADD R1, R10
+	ADD R1, R9
 	ADD $8, R8
-	ADD $8, R9
-	SUBS $2, R11
+	ADD $8, R7
+	SUBS $2, R10
 	BGE pairPeek
 lastPeek:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ donePeek
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVS 0(R8), F4
 	WORD $0x4f829063 // fmul v3.4s, v3.4s, v2.s[0]
 	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
-	FMOVS 0(R9), F4
+	FMOVS 0(R7), F4
 	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $2, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $2, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $2, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastAdvance
 pairAdvance:
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVS 0(R8), F4
 	WORD $0x4f829063 // fmul v3.4s, v3.4s, v2.s[0]
 	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
-	FMOVS 0(R9), F4
+	FMOVS 0(R7), F4
 	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
-	FMOVQ F3, 0(R10)
-	ADD R1, R10
-	FMOVQ 0(R10), F3
+	FMOVQ F3, 0(R9)
+	ADD R1, R9
+	FMOVQ 0(R9), F3
 	FMOVS 4(R8), F4
 	WORD $0x4f829063 // fmul v3.4s, v3.4s, v2.s[0]
 	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
-	FMOVS 4(R9), F4
+	FMOVS 4(R7), F4
 	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
-	FMOVQ F3, 0(R10)
-	ADD R1, R10
+	FMOVQ F3, 0(R9)
+	ADD R1, R9
 	ADD $8, R8
-	ADD $8, R9
-	SUBS $2, R11
+	ADD $8, R7
+	SUBS $2, R10
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ doneAdvance
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVS 0(R8), F4
 	WORD $0x4f829063 // fmul v3.4s, v3.4s, v2.s[0]
 	WORD $0x4f841003 // fmla v3.4s, v0.4s, v4.s[0]
-	FMOVS 0(R9), F4
+	FMOVS 0(R7), F4
 	WORD $0x4f841061 // fmla v1.4s, v3.4s, v4.s[0]
-	FMOVQ F3, 0(R10)
+	FMOVQ F3, 0(R9)
 doneAdvance:
 answer:
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $2, R8
 	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
+	MOVD R3, R9
+	ADD R9<<2, R8
 	FMOVS 0(R8), F3
 	WORD $0x4f839021 // fmul v1.4s, v1.4s, v3.s[0]
 	MOVBU 448(R0), R8
 	CBZ R8, write
-	FMOVQ 0(R9), F3
+	FMOVQ 0(R7), F3
 	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
 write:
-	FMOVQ F1, 0(R9)
-	MOVD 408(R0), R8
-	ADD R8<<2, R5
-	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	FMOVQ F1, 0(R7)
+	MOVD 408(R0), R7
+	LSL $2, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $2, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $1, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $1, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $16, R3
-	CMP R1, R3
+	ADD $16, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -3644,95 +3752,107 @@ TEXT ·add2By1F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $2, R7
-	FMOVS 0(R6), F2
-	FLDPQ 0(R5), (F0, F1)
-	WORD $0x4f829000 // fmul v0.4s, v0.4s, v2.s[0]
-	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<2, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $2, R5
+	MOVD 160(R0), R5
+	MOVD R4, R7
+	ADD R7<<2, R5
+	FMOVS 0(R5), F2
+	FLDPQ 0(R6), (F0, F1)
+	WORD $0x4f829000 // fmul v0.4s, v0.4s, v2.s[0]
+	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<2, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $2, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<2, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
 	VMOVI $0, V2.B16
-	VMOVI $0, V4.B16
 	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $2, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastPeek
 pairPeek:
 	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVS 0(R8), F10
-	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
-	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
 	FMOVS 0(R9), F10
-	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
-	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
-	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
-	WORD $0x4f8a1125 // fmla v5.4s, v9.4s, v10.s[0]
-	ADD R1, R10
-	ADD R1, R11
-	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVS 4(R8), F10
 	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
 	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
-	FMOVS 4(R9), F10
+	FMOVS 0(R8), F10
 	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
 	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
 	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
 	WORD $0x4f8a1125 // fmla v5.4s, v9.4s, v10.s[0]
 	ADD R1, R10
-	ADD R1, R11
-	ADD $8, R8
+	FLDPQ 0(R10), (F6, F7)
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
+	FMOVS 4(R9), F10
+	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
+	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
+	FMOVS 4(R8), F10
+	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
+	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
+	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
+	WORD $0x4f8a1125 // fmla v5.4s, v9.4s, v10.s[0]
+	ADD R1, R10
 	ADD $8, R9
-	SUBS $2, R12
+	ADD $8, R8
+	SUBS $2, R11
 	BGE pairPeek
 lastPeek:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ donePeek
 	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVS 0(R8), F10
+	ADD R2, R10, R10
+	FLDPQ 0(R10), (F8, F9)
+	FMOVS 0(R9), F10
 	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
 	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
-	FMOVS 0(R9), F10
+	FMOVS 0(R8), F10
 	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
 	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
 	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
@@ -3740,62 +3860,62 @@ lastPeek:
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<2, R8
-	MOVD 104(R0), R9
-	LSL $2, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<2, R9
+	MOVD 104(R0), R8
+	LSL $2, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $2, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastAdvance
 pairAdvance:
 	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVS 0(R8), F10
-	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
-	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
 	FMOVS 0(R9), F10
-	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
-	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
-	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
-	WORD $0x4f8a1125 // fmla v5.4s, v9.4s, v10.s[0]
-	FSTPQ (F6, F7), 0(R10)
-	ADD R1, R10
-	ADD R1, R11
-	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVS 4(R8), F10
 	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
 	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
-	FMOVS 4(R9), F10
+	FMOVS 0(R8), F10
 	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
 	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
 	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
 	WORD $0x4f8a1125 // fmla v5.4s, v9.4s, v10.s[0]
 	FSTPQ (F6, F7), 0(R10)
 	ADD R1, R10
-	ADD R1, R11
-	ADD $8, R8
+	FLDPQ 0(R10), (F6, F7)
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
+	FMOVS 4(R9), F10
+	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
+	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
+	FMOVS 4(R8), F10
+	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
+	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
+	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
+	WORD $0x4f8a1125 // fmla v5.4s, v9.4s, v10.s[0]
+	FSTPQ (F6, F7), 0(R10)
+	ADD R1, R10
 	ADD $8, R9
-	SUBS $2, R12
+	ADD $8, R8
+	SUBS $2, R11
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ doneAdvance
 	FLDPQ 0(R10), (F6, F7)
+	ADD R2, R10, R11
 	FLDPQ 0(R11), (F8, F9)
-	FMOVS 0(R8), F10
+	FMOVS 0(R9), F10
 	WORD $0x4f8a1006 // fmla v6.4s, v0.4s, v10.s[0]
 	WORD $0x4f8a1027 // fmla v7.4s, v1.4s, v10.s[0]
-	FMOVS 0(R9), F10
+	FMOVS 0(R8), F10
 	WORD $0x4f8a10c2 // fmla v2.4s, v6.4s, v10.s[0]
 	WORD $0x4f8a10e3 // fmla v3.4s, v7.4s, v10.s[0]
 	WORD $0x4f8a1104 // fmla v4.4s, v8.4s, v10.s[0]
@@ -3803,31 +3923,35 @@ lastAdvance:
 	FSTPQ (F6, F7), 0(R10)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
-	FMOVS 0(R8), F6
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $2, R9
+	MOVD 424(R0), R9
+	MOVD R4, R10
+	ADD R10<<2, R9
+	FMOVS 0(R9), F6
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
-	WORD $0x4f869042 // fmul v2.4s, v2.4s, v6.s[0]
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4f869042 // fmul v2.4s, v2.4s, v6.s[0]
 	WORD $0x4f869063 // fmul v3.4s, v3.4s, v6.s[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FLDPQ 0(R9), (F4, F5)
+	MOVBU 448(R0), R9
+	CBZ R9, write
+	FLDPQ 0(R8), (F4, F5)
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 write:
-	FSTPQ (F2, F3), 0(R9)
+	FSTPQ (F2, F3), 0(R8)
 	MOVD 408(R0), R8
-	ADD R8<<2, R5
+	LSL $2, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	LSL $2, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $1, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $32, R3
 	CMP R1, R3
@@ -3839,182 +3963,198 @@ TEXT ·decayAll2By1F32NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $2, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<2, R6
-	MOVD 152(R0), R7
-	LSL $2, R7
-	FMOVS 0(R6), F2
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $2, R4
+	MOVD 160(R0), R4
+	MOVD R3, R6
+	ADD R6<<2, R4
+	FMOVS 0(R4), F2
 	FLDPQ 0(R5), (F0, F1)
 	WORD $0x4f829000 // fmul v0.4s, v0.4s, v2.s[0]
 	WORD $0x4f829021 // fmul v1.4s, v1.4s, v2.s[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 296(R0), R6
-	LSL $2, R6
+	MOVD 296(R0), R4
+	LSL $2, R4
 	FMOVS 0(R5), F4
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<2, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $2, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<2, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<2, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-	CMP $1, R7
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $2, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $2, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $2, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastPeek
 pairPeek:
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVS 0(R8), F7
 	WORD $0x4f8490a5 // fmul v5.4s, v5.4s, v4.s[0]
-	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f8490c6 // fmul v6.4s, v6.4s, v4.s[0]
+	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
-	FMOVS 0(R9), F7
+	FMOVS 0(R7), F7
 	WORD $0x4f8710a2 // fmla v2.4s, v5.4s, v7.s[0]
 	WORD $0x4f8710c3 // fmla v3.4s, v6.4s, v7.s[0]
-	ADD R1, R10
-	FLDPQ 0(R10), (F5, F6)
+	ADD R1, R9
+	FLDPQ 0(R9), (F5, F6)
 	FMOVS 4(R8), F7
 	WORD $0x4f8490a5 // fmul v5.4s, v5.4s, v4.s[0]
-	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f8490c6 // fmul v6.4s, v6.4s, v4.s[0]
+	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
-	FMOVS 4(R9), F7
+	FMOVS 4(R7), F7
 	WORD $0x4f8710a2 // fmla v2.4s, v5.4s, v7.s[0]
 	WORD $0x4f8710c3 // fmla v3.4s, v6.4s, v7.s[0]
-	ADD R1, R10
+	ADD R1, R9
 	ADD $8, R8
-	ADD $8, R9
-	SUBS $2, R11
+	ADD $8, R7
+	SUBS $2, R10
 	BGE pairPeek
 lastPeek:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ donePeek
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVS 0(R8), F7
 	WORD $0x4f8490a5 // fmul v5.4s, v5.4s, v4.s[0]
-	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f8490c6 // fmul v6.4s, v6.4s, v4.s[0]
+	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
-	FMOVS 0(R9), F7
+	FMOVS 0(R7), F7
 	WORD $0x4f8710a2 // fmla v2.4s, v5.4s, v7.s[0]
 	WORD $0x4f8710c3 // fmla v3.4s, v6.4s, v7.s[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<2, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $2, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $2, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $2, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastAdvance
 pairAdvance:
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVS 0(R8), F7
 	WORD $0x4f8490a5 // fmul v5.4s, v5.4s, v4.s[0]
-	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f8490c6 // fmul v6.4s, v6.4s, v4.s[0]
+	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
-	FMOVS 0(R9), F7
+	FMOVS 0(R7), F7
 	WORD $0x4f8710a2 // fmla v2.4s, v5.4s, v7.s[0]
 	WORD $0x4f8710c3 // fmla v3.4s, v6.4s, v7.s[0]
-	FSTPQ (F5, F6), 0(R10)
-	ADD R1, R10
-	FLDPQ 0(R10), (F5, F6)
+	FSTPQ (F5, F6), 0(R9)
+	ADD R1, R9
+	FLDPQ 0(R9), (F5, F6)
 	FMOVS 4(R8), F7
 	WORD $0x4f8490a5 // fmul v5.4s, v5.4s, v4.s[0]
-	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f8490c6 // fmul v6.4s, v6.4s, v4.s[0]
+	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
-	FMOVS 4(R9), F7
+	FMOVS 4(R7), F7
 	WORD $0x4f8710a2 // fmla v2.4s, v5.4s, v7.s[0]
 	WORD $0x4f8710c3 // fmla v3.4s, v6.4s, v7.s[0]
-	FSTPQ (F5, F6), 0(R10)
-	ADD R1, R10
+	FSTPQ (F5, F6), 0(R9)
+	ADD R1, R9
 	ADD $8, R8
-	ADD $8, R9
-	SUBS $2, R11
+	ADD $8, R7
+	SUBS $2, R10
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ doneAdvance
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVS 0(R8), F7
 	WORD $0x4f8490a5 // fmul v5.4s, v5.4s, v4.s[0]
-	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f8490c6 // fmul v6.4s, v6.4s, v4.s[0]
+	WORD $0x4f871005 // fmla v5.4s, v0.4s, v7.s[0]
 	WORD $0x4f871026 // fmla v6.4s, v1.4s, v7.s[0]
-	FMOVS 0(R9), F7
+	FMOVS 0(R7), F7
 	WORD $0x4f8710a2 // fmla v2.4s, v5.4s, v7.s[0]
 	WORD $0x4f8710c3 // fmla v3.4s, v6.4s, v7.s[0]
-	FSTPQ (F5, F6), 0(R10)
+	FSTPQ (F5, F6), 0(R9)
 doneAdvance:
 answer:
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $2, R8
 	MOVD 424(R0), R8
-	ADD R4<<2, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $2, R10
+	MOVD R3, R9
+	ADD R9<<2, R8
 	FMOVS 0(R8), F5
 	WORD $0x4f859042 // fmul v2.4s, v2.4s, v5.s[0]
 	WORD $0x4f859063 // fmul v3.4s, v3.4s, v5.s[0]
 	MOVBU 448(R0), R8
 	CBZ R8, write
-	FLDPQ 0(R9), (F5, F6)
+	FLDPQ 0(R7), (F5, F6)
 	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
 	WORD $0x4e26d463 // fadd v3.4s, v3.4s, v6.4s
 write:
-	FSTPQ (F2, F3), 0(R9)
-	MOVD 408(R0), R8
-	ADD R8<<2, R5
-	MOVD 416(R0), R8
-	ADD R8<<2, R6
-	SUBS $1, R7
+	FSTPQ (F2, F3), 0(R7)
+	MOVD 408(R0), R7
+	LSL $2, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $2, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $1, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $1, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $32, R3
-	CMP R1, R3
+	ADD $32, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -4095,13 +4235,13 @@ done0:
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
 	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4fc09020 // fmul v0.2d, v1.2d, v0.d[0]
+	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
 	MOVBU 448(R0), R3
 	CBZ R3, write1
-	FMOVQ 0(R2), F1
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 0(R2), F0
+	WORD $0x4e60d421 // fadd v1.2d, v1.2d, v0.2d
 write1:
-	FMOVQ F0, 0(R2)
+	FMOVQ F1, 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -4145,18 +4285,18 @@ done1:
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
 	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4fc09020 // fmul v0.2d, v1.2d, v0.d[0]
+	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
 	MOVBU 448(R0), R5
 	CBZ R5, write2
-	FMOVQ 0(R4), F1
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	FMOVQ 0(R4), F0
+	WORD $0x4e60d421 // fadd v1.2d, v1.2d, v0.2d
 write2:
-	FMOVQ F0, 0(R4)
+	FMOVQ F1, 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -4267,8 +4407,8 @@ done1:
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	WORD $0x4fc09060 // fmul v0.2d, v3.2d, v0.d[0]
-	FMOVQ F0, 0(R2)
+	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
+	FMOVQ F3, 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -4312,13 +4452,13 @@ done2:
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	WORD $0x4fc09060 // fmul v0.2d, v3.2d, v0.d[0]
-	FMOVQ F0, 0(R4)
+	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
+	FMOVQ F3, 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -4446,8 +4586,8 @@ done1:
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	WORD $0x4fc09060 // fmul v0.2d, v3.2d, v0.d[0]
-	FMOVQ F0, 0(R2)
+	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
+	FMOVQ F3, 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -4491,13 +4631,13 @@ done2:
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
 	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
-	WORD $0x4fc09060 // fmul v0.2d, v3.2d, v0.d[0]
-	FMOVQ F0, 0(R4)
+	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
+	FMOVQ F3, 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -4590,17 +4730,17 @@ done0:
 	MOVD 424(R0), R3
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
-	WORD $0x4e64d441 // fadd v1.2d, v2.2d, v4.2d
-	WORD $0x4e65d462 // fadd v2.2d, v3.2d, v5.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09040 // fmul v0.2d, v2.2d, v0.d[0]
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
+	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
 	MOVBU 448(R0), R3
 	CBZ R3, write1
-	FLDPQ 0(R2), (F2, F3)
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	FLDPQ 0(R2), (F0, F1)
+	WORD $0x4e60d442 // fadd v2.2d, v2.2d, v0.2d
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
 write1:
-	FSTPQ (F1, F0), 0(R2)
+	FSTPQ (F2, F3), 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -4648,22 +4788,22 @@ done1:
 	MOVD 424(R0), R5
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
-	WORD $0x4e64d441 // fadd v1.2d, v2.2d, v4.2d
-	WORD $0x4e65d462 // fadd v2.2d, v3.2d, v5.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09040 // fmul v0.2d, v2.2d, v0.d[0]
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
+	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
 	MOVBU 448(R0), R5
 	CBZ R5, write2
-	FLDPQ 0(R4), (F2, F3)
-	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
-	WORD $0x4e63d400 // fadd v0.2d, v0.2d, v3.2d
+	FLDPQ 0(R4), (F0, F1)
+	WORD $0x4e60d442 // fadd v2.2d, v2.2d, v0.2d
+	WORD $0x4e61d463 // fadd v3.2d, v3.2d, v1.2d
 write2:
-	FSTPQ (F1, F0), 0(R4)
+	FSTPQ (F2, F3), 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -4794,11 +4934,11 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
-	WORD $0x4e68d4c1 // fadd v1.2d, v6.2d, v8.2d
-	WORD $0x4e69d4e6 // fadd v6.2d, v7.2d, v9.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc090c0 // fmul v0.2d, v6.2d, v0.d[0]
-	FSTPQ (F1, F0), 0(R2)
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4fc090c6 // fmul v6.2d, v6.2d, v0.d[0]
+	WORD $0x4fc090e7 // fmul v7.2d, v7.2d, v0.d[0]
+	FSTPQ (F6, F7), 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -4846,16 +4986,16 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
-	WORD $0x4e68d4c1 // fadd v1.2d, v6.2d, v8.2d
-	WORD $0x4e69d4e6 // fadd v6.2d, v7.2d, v9.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc090c0 // fmul v0.2d, v6.2d, v0.d[0]
-	FSTPQ (F1, F0), 0(R4)
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4fc090c6 // fmul v6.2d, v6.2d, v0.d[0]
+	WORD $0x4fc090e7 // fmul v7.2d, v7.2d, v0.d[0]
+	FSTPQ (F6, F7), 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -5006,11 +5146,11 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
-	WORD $0x4e68d4c1 // fadd v1.2d, v6.2d, v8.2d
-	WORD $0x4e69d4e6 // fadd v6.2d, v7.2d, v9.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc090c0 // fmul v0.2d, v6.2d, v0.d[0]
-	FSTPQ (F1, F0), 0(R2)
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4fc090c6 // fmul v6.2d, v6.2d, v0.d[0]
+	WORD $0x4fc090e7 // fmul v7.2d, v7.2d, v0.d[0]
+	FSTPQ (F6, F7), 0(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -5058,16 +5198,16 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
-	WORD $0x4e68d4c1 // fadd v1.2d, v6.2d, v8.2d
-	WORD $0x4e69d4e6 // fadd v6.2d, v7.2d, v9.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc090c0 // fmul v0.2d, v6.2d, v0.d[0]
-	FSTPQ (F1, F0), 0(R4)
+	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	WORD $0x4fc090c6 // fmul v6.2d, v6.2d, v0.d[0]
+	WORD $0x4fc090e7 // fmul v7.2d, v7.2d, v0.d[0]
+	FSTPQ (F6, F7), 0(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -5191,25 +5331,25 @@ done0:
 	MOVD 424(R0), R3
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
-	WORD $0x4e68d481 // fadd v1.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a2 // fadd v2.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c3 // fadd v3.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e4 // fadd v4.2d, v7.2d, v11.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
-	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
-	WORD $0x4fc09080 // fmul v0.2d, v4.2d, v0.d[0]
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4fc09084 // fmul v4.2d, v4.2d, v0.d[0]
+	WORD $0x4fc090a5 // fmul v5.2d, v5.2d, v0.d[0]
+	WORD $0x4fc090c6 // fmul v6.2d, v6.2d, v0.d[0]
+	WORD $0x4fc090e7 // fmul v7.2d, v7.2d, v0.d[0]
 	MOVBU 448(R0), R3
 	CBZ R3, write1
-	FLDPQ 0(R2), (F4, F5)
-	FLDPQ 32(R2), (F6, F7)
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
-	WORD $0x4e65d442 // fadd v2.2d, v2.2d, v5.2d
-	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
-	WORD $0x4e67d400 // fadd v0.2d, v0.2d, v7.2d
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
+	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
+	WORD $0x4e62d4c6 // fadd v6.2d, v6.2d, v2.2d
+	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
 write1:
-	FSTPQ (F1, F2), 0(R2)
-	FSTPQ (F3, F0), 32(R2)
+	FSTPQ (F4, F5), 0(R2)
+	FSTPQ (F6, F7), 32(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -5270,30 +5410,30 @@ done1:
 	MOVD 424(R0), R5
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
-	WORD $0x4e68d481 // fadd v1.2d, v4.2d, v8.2d
-	WORD $0x4e69d4a2 // fadd v2.2d, v5.2d, v9.2d
-	WORD $0x4e6ad4c3 // fadd v3.2d, v6.2d, v10.2d
-	WORD $0x4e6bd4e4 // fadd v4.2d, v7.2d, v11.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
-	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
-	WORD $0x4fc09080 // fmul v0.2d, v4.2d, v0.d[0]
+	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
+	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4fc09084 // fmul v4.2d, v4.2d, v0.d[0]
+	WORD $0x4fc090a5 // fmul v5.2d, v5.2d, v0.d[0]
+	WORD $0x4fc090c6 // fmul v6.2d, v6.2d, v0.d[0]
+	WORD $0x4fc090e7 // fmul v7.2d, v7.2d, v0.d[0]
 	MOVBU 448(R0), R5
 	CBZ R5, write2
-	FLDPQ 0(R4), (F4, F5)
-	FLDPQ 32(R4), (F6, F7)
-	WORD $0x4e64d421 // fadd v1.2d, v1.2d, v4.2d
-	WORD $0x4e65d442 // fadd v2.2d, v2.2d, v5.2d
-	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
-	WORD $0x4e67d400 // fadd v0.2d, v0.2d, v7.2d
+	FLDPQ 0(R4), (F0, F1)
+	FLDPQ 32(R4), (F2, F3)
+	WORD $0x4e60d484 // fadd v4.2d, v4.2d, v0.2d
+	WORD $0x4e61d4a5 // fadd v5.2d, v5.2d, v1.2d
+	WORD $0x4e62d4c6 // fadd v6.2d, v6.2d, v2.2d
+	WORD $0x4e63d4e7 // fadd v7.2d, v7.2d, v3.2d
 write2:
-	FSTPQ (F1, F2), 0(R4)
-	FSTPQ (F3, F0), 32(R4)
+	FSTPQ (F4, F5), 0(R4)
+	FSTPQ (F6, F7), 32(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -5476,16 +5616,16 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
-	WORD $0x4e70d581 // fadd v1.2d, v12.2d, v16.2d
-	WORD $0x4e71d5a2 // fadd v2.2d, v13.2d, v17.2d
-	WORD $0x4e72d5c3 // fadd v3.2d, v14.2d, v18.2d
-	WORD $0x4e73d5ec // fadd v12.2d, v15.2d, v19.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
-	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
-	WORD $0x4fc09180 // fmul v0.2d, v12.2d, v0.d[0]
-	FSTPQ (F1, F2), 0(R2)
-	FSTPQ (F3, F0), 32(R2)
+	WORD $0x4e70d58c // fadd v12.2d, v12.2d, v16.2d
+	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
+	WORD $0x4e72d5ce // fadd v14.2d, v14.2d, v18.2d
+	WORD $0x4e73d5ef // fadd v15.2d, v15.2d, v19.2d
+	WORD $0x4fc0918c // fmul v12.2d, v12.2d, v0.d[0]
+	WORD $0x4fc091ad // fmul v13.2d, v13.2d, v0.d[0]
+	WORD $0x4fc091ce // fmul v14.2d, v14.2d, v0.d[0]
+	WORD $0x4fc091ef // fmul v15.2d, v15.2d, v0.d[0]
+	FSTPQ (F12, F13), 0(R2)
+	FSTPQ (F14, F15), 32(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -5546,21 +5686,21 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
-	WORD $0x4e70d581 // fadd v1.2d, v12.2d, v16.2d
-	WORD $0x4e71d5a2 // fadd v2.2d, v13.2d, v17.2d
-	WORD $0x4e72d5c3 // fadd v3.2d, v14.2d, v18.2d
-	WORD $0x4e73d5ec // fadd v12.2d, v15.2d, v19.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
-	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
-	WORD $0x4fc09180 // fmul v0.2d, v12.2d, v0.d[0]
-	FSTPQ (F1, F2), 0(R4)
-	FSTPQ (F3, F0), 32(R4)
+	WORD $0x4e70d58c // fadd v12.2d, v12.2d, v16.2d
+	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
+	WORD $0x4e72d5ce // fadd v14.2d, v14.2d, v18.2d
+	WORD $0x4e73d5ef // fadd v15.2d, v15.2d, v19.2d
+	WORD $0x4fc0918c // fmul v12.2d, v12.2d, v0.d[0]
+	WORD $0x4fc091ad // fmul v13.2d, v13.2d, v0.d[0]
+	WORD $0x4fc091ce // fmul v14.2d, v14.2d, v0.d[0]
+	WORD $0x4fc091ef // fmul v15.2d, v15.2d, v0.d[0]
+	FSTPQ (F12, F13), 0(R4)
+	FSTPQ (F14, F15), 32(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -5769,16 +5909,16 @@ done1:
 	MOVD 424(R0), R3
 	ADD R1<<3, R3
 	FMOVD 0(R3), F0
-	WORD $0x4e70d581 // fadd v1.2d, v12.2d, v16.2d
-	WORD $0x4e71d5a2 // fadd v2.2d, v13.2d, v17.2d
-	WORD $0x4e72d5c3 // fadd v3.2d, v14.2d, v18.2d
-	WORD $0x4e73d5ec // fadd v12.2d, v15.2d, v19.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
-	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
-	WORD $0x4fc09180 // fmul v0.2d, v12.2d, v0.d[0]
-	FSTPQ (F1, F2), 0(R2)
-	FSTPQ (F3, F0), 32(R2)
+	WORD $0x4e70d58c // fadd v12.2d, v12.2d, v16.2d
+	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
+	WORD $0x4e72d5ce // fadd v14.2d, v14.2d, v18.2d
+	WORD $0x4e73d5ef // fadd v15.2d, v15.2d, v19.2d
+	WORD $0x4fc0918c // fmul v12.2d, v12.2d, v0.d[0]
+	WORD $0x4fc091ad // fmul v13.2d, v13.2d, v0.d[0]
+	WORD $0x4fc091ce // fmul v14.2d, v14.2d, v0.d[0]
+	WORD $0x4fc091ef // fmul v15.2d, v15.2d, v0.d[0]
+	FSTPQ (F12, F13), 0(R2)
+	FSTPQ (F14, F15), 32(R2)
 	MOVD 400(R0), R2
 	SUBS $1, R2
 	BEQ next
@@ -5839,21 +5979,21 @@ done2:
 	MOVD 424(R0), R5
 	ADD R1<<3, R5
 	FMOVD 0(R5), F0
-	WORD $0x4e70d581 // fadd v1.2d, v12.2d, v16.2d
-	WORD $0x4e71d5a2 // fadd v2.2d, v13.2d, v17.2d
-	WORD $0x4e72d5c3 // fadd v3.2d, v14.2d, v18.2d
-	WORD $0x4e73d5ec // fadd v12.2d, v15.2d, v19.2d
-	WORD $0x4fc09021 // fmul v1.2d, v1.2d, v0.d[0]
-	WORD $0x4fc09042 // fmul v2.2d, v2.2d, v0.d[0]
-	WORD $0x4fc09063 // fmul v3.2d, v3.2d, v0.d[0]
-	WORD $0x4fc09180 // fmul v0.2d, v12.2d, v0.d[0]
-	FSTPQ (F1, F2), 0(R4)
-	FSTPQ (F3, F0), 32(R4)
+	WORD $0x4e70d58c // fadd v12.2d, v12.2d, v16.2d
+	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
+	WORD $0x4e72d5ce // fadd v14.2d, v14.2d, v18.2d
+	WORD $0x4e73d5ef // fadd v15.2d, v15.2d, v19.2d
+	WORD $0x4fc0918c // fmul v12.2d, v12.2d, v0.d[0]
+	WORD $0x4fc091ad // fmul v13.2d, v13.2d, v0.d[0]
+	WORD $0x4fc091ce // fmul v14.2d, v14.2d, v0.d[0]
+	WORD $0x4fc091ef // fmul v15.2d, v15.2d, v0.d[0]
+	FSTPQ (F12, F13), 0(R4)
+	FSTPQ (F14, F15), 32(R4)
 	SUBS $1, R2
 	BNE head
 next:
-	ADD $1, R1
 	MOVD 64(R0), R2
+	ADD $1, R1
 	CMP R2, R1
 	BLT token
 	RET
@@ -5863,319 +6003,338 @@ TEXT ·add1By4F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $3, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVD 0(R6), F1
-	FMOVQ 0(R5), F0
-	WORD $0x4fc19000 // fmul v0.2d, v0.2d, v1.d[0]
-	FMOVD 8(R6), F2
-	FMOVQ 0(R8), F1
-	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
-	FMOVD 16(R6), F3
-	FMOVQ 0(R9), F2
-	WORD $0x4fc39042 // fmul v2.2d, v2.2d, v3.d[0]
-	FMOVD 24(R6), F4
-	FMOVQ 0(R7), F3
-	WORD $0x4fc49063 // fmul v3.2d, v3.2d, v4.d[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<3, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $3, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R8
+	ADD R5, R8, R5
+	MOVD 160(R0), R9
+	MOVD R4, R10
+	ADD R10<<3, R9
+	FMOVD 0(R9), F1
+	FMOVQ 0(R6), F0
+	WORD $0x4fc19000 // fmul v0.2d, v0.2d, v1.d[0]
+	FMOVD 8(R9), F1
+	FMOVQ 0(R7), F3
+	WORD $0x4fc19063 // fmul v3.2d, v3.2d, v1.d[0]
+	FMOVD 16(R9), F1
+	FMOVQ 0(R8), F6
+	WORD $0x4fc190c6 // fmul v6.2d, v6.2d, v1.d[0]
+	FMOVD 24(R9), F1
+	FMOVQ 0(R5), F9
+	WORD $0x4fc19129 // fmul v9.2d, v9.2d, v1.d[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<3, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $3, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R7
+	ADD R5, R7, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<3, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
+	VMOVI $0, V1.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V10.B16
 	VMOVI $0, V7.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V8.B16
 	VMOVI $0, V11.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $3, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastPeek
 pairPeek:
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVD 0(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVD 0(R9), F14
 	WORD $0x4fce100c // fmla v12.2d, v0.2d, v14.d[0]
 	FMOVD 0(R12), F14
-	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	WORD $0x4fce1181 // fmla v1.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a2 // fmla v2.2d, v13.2d, v14.d[0]
 	FMOVD 0(R10), F14
-	WORD $0x4fce102c // fmla v12.2d, v1.2d, v14.d[0]
-	FMOVD 0(R14), F14
-	WORD $0x4fce1185 // fmla v5.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a9 // fmla v9.2d, v13.2d, v14.d[0]
-	FMOVD 0(R11), F14
-	WORD $0x4fce104c // fmla v12.2d, v2.2d, v14.d[0]
-	FMOVD 0(R15), F14
-	WORD $0x4fce1186 // fmla v6.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11aa // fmla v10.2d, v13.2d, v14.d[0]
-	FMOVD 0(R9), F14
 	WORD $0x4fce106c // fmla v12.2d, v3.2d, v14.d[0]
-	FMOVD 0(R13), F14
+	FMOVD 0(R14), F14
+	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a5 // fmla v5.2d, v13.2d, v14.d[0]
+	FMOVD 0(R11), F14
+	WORD $0x4fce10cc // fmla v12.2d, v6.2d, v14.d[0]
+	FMOVD 0(R15), F14
 	WORD $0x4fce1187 // fmla v7.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	FMOVD 0(R8), F14
+	WORD $0x4fce112c // fmla v12.2d, v9.2d, v14.d[0]
+	FMOVD 0(R13), F14
+	WORD $0x4fce118a // fmla v10.2d, v12.2d, v14.d[0]
 	WORD $0x4fce11ab // fmla v11.2d, v13.2d, v14.d[0]
 	ADD R1, R16
-	ADD R1, R17
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVD 8(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVD 8(R9), F14
 	WORD $0x4fce100c // fmla v12.2d, v0.2d, v14.d[0]
 	FMOVD 8(R12), F14
-	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	WORD $0x4fce1181 // fmla v1.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a2 // fmla v2.2d, v13.2d, v14.d[0]
 	FMOVD 8(R10), F14
-	WORD $0x4fce102c // fmla v12.2d, v1.2d, v14.d[0]
-	FMOVD 8(R14), F14
-	WORD $0x4fce1185 // fmla v5.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a9 // fmla v9.2d, v13.2d, v14.d[0]
-	FMOVD 8(R11), F14
-	WORD $0x4fce104c // fmla v12.2d, v2.2d, v14.d[0]
-	FMOVD 8(R15), F14
-	WORD $0x4fce1186 // fmla v6.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11aa // fmla v10.2d, v13.2d, v14.d[0]
-	FMOVD 8(R9), F14
 	WORD $0x4fce106c // fmla v12.2d, v3.2d, v14.d[0]
-	FMOVD 8(R13), F14
+	FMOVD 8(R14), F14
+	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a5 // fmla v5.2d, v13.2d, v14.d[0]
+	FMOVD 8(R11), F14
+	WORD $0x4fce10cc // fmla v12.2d, v6.2d, v14.d[0]
+	FMOVD 8(R15), F14
 	WORD $0x4fce1187 // fmla v7.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	FMOVD 8(R8), F14
+	WORD $0x4fce112c // fmla v12.2d, v9.2d, v14.d[0]
+	FMOVD 8(R13), F14
+	WORD $0x4fce118a // fmla v10.2d, v12.2d, v14.d[0]
 	WORD $0x4fce11ab // fmla v11.2d, v13.2d, v14.d[0]
 	ADD R1, R16
-	ADD R1, R17
+	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R11
 	ADD $16, R8
 	ADD $16, R12
-	ADD $16, R10
 	ADD $16, R14
-	ADD $16, R11
 	ADD $16, R15
-	ADD $16, R9
 	ADD $16, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairPeek
 lastPeek:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ donePeek
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVD 0(R8), F14
+	ADD R2, R16, R16
+	FMOVQ 0(R16), F13
+	FMOVD 0(R9), F14
 	WORD $0x4fce100c // fmla v12.2d, v0.2d, v14.d[0]
 	FMOVD 0(R12), F14
-	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	WORD $0x4fce1181 // fmla v1.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a2 // fmla v2.2d, v13.2d, v14.d[0]
 	FMOVD 0(R10), F14
-	WORD $0x4fce102c // fmla v12.2d, v1.2d, v14.d[0]
-	FMOVD 0(R14), F14
-	WORD $0x4fce1185 // fmla v5.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a9 // fmla v9.2d, v13.2d, v14.d[0]
-	FMOVD 0(R11), F14
-	WORD $0x4fce104c // fmla v12.2d, v2.2d, v14.d[0]
-	FMOVD 0(R15), F14
-	WORD $0x4fce1186 // fmla v6.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11aa // fmla v10.2d, v13.2d, v14.d[0]
-	FMOVD 0(R9), F14
 	WORD $0x4fce106c // fmla v12.2d, v3.2d, v14.d[0]
-	FMOVD 0(R13), F14
+	FMOVD 0(R14), F14
+	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a5 // fmla v5.2d, v13.2d, v14.d[0]
+	FMOVD 0(R11), F14
+	WORD $0x4fce10cc // fmla v12.2d, v6.2d, v14.d[0]
+	FMOVD 0(R15), F14
 	WORD $0x4fce1187 // fmla v7.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	FMOVD 0(R8), F14
+	WORD $0x4fce112c // fmla v12.2d, v9.2d, v14.d[0]
+	FMOVD 0(R13), F14
+	WORD $0x4fce118a // fmla v10.2d, v12.2d, v14.d[0]
 	WORD $0x4fce11ab // fmla v11.2d, v13.2d, v14.d[0]
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $3, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastAdvance
 pairAdvance:
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVD 0(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVD 0(R9), F14
 	WORD $0x4fce100c // fmla v12.2d, v0.2d, v14.d[0]
 	FMOVD 0(R12), F14
-	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	WORD $0x4fce1181 // fmla v1.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a2 // fmla v2.2d, v13.2d, v14.d[0]
 	FMOVD 0(R10), F14
-	WORD $0x4fce102c // fmla v12.2d, v1.2d, v14.d[0]
-	FMOVD 0(R14), F14
-	WORD $0x4fce1185 // fmla v5.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a9 // fmla v9.2d, v13.2d, v14.d[0]
-	FMOVD 0(R11), F14
-	WORD $0x4fce104c // fmla v12.2d, v2.2d, v14.d[0]
-	FMOVD 0(R15), F14
-	WORD $0x4fce1186 // fmla v6.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11aa // fmla v10.2d, v13.2d, v14.d[0]
-	FMOVD 0(R9), F14
 	WORD $0x4fce106c // fmla v12.2d, v3.2d, v14.d[0]
-	FMOVD 0(R13), F14
+	FMOVD 0(R14), F14
+	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a5 // fmla v5.2d, v13.2d, v14.d[0]
+	FMOVD 0(R11), F14
+	WORD $0x4fce10cc // fmla v12.2d, v6.2d, v14.d[0]
+	FMOVD 0(R15), F14
 	WORD $0x4fce1187 // fmla v7.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	FMOVD 0(R8), F14
+	WORD $0x4fce112c // fmla v12.2d, v9.2d, v14.d[0]
+	FMOVD 0(R13), F14
+	WORD $0x4fce118a // fmla v10.2d, v12.2d, v14.d[0]
 	WORD $0x4fce11ab // fmla v11.2d, v13.2d, v14.d[0]
 	FMOVQ F12, 0(R16)
 	ADD R1, R16
-	ADD R1, R17
 	FMOVQ 0(R16), F12
-	FMOVQ 0(R17), F13
-	FMOVD 8(R8), F14
+	ADD R2, R16, R19
+	FMOVQ 0(R19), F13
+	FMOVD 8(R9), F14
 	WORD $0x4fce100c // fmla v12.2d, v0.2d, v14.d[0]
 	FMOVD 8(R12), F14
-	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	WORD $0x4fce1181 // fmla v1.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a2 // fmla v2.2d, v13.2d, v14.d[0]
 	FMOVD 8(R10), F14
-	WORD $0x4fce102c // fmla v12.2d, v1.2d, v14.d[0]
-	FMOVD 8(R14), F14
-	WORD $0x4fce1185 // fmla v5.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a9 // fmla v9.2d, v13.2d, v14.d[0]
-	FMOVD 8(R11), F14
-	WORD $0x4fce104c // fmla v12.2d, v2.2d, v14.d[0]
-	FMOVD 8(R15), F14
-	WORD $0x4fce1186 // fmla v6.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11aa // fmla v10.2d, v13.2d, v14.d[0]
-	FMOVD 8(R9), F14
 	WORD $0x4fce106c // fmla v12.2d, v3.2d, v14.d[0]
-	FMOVD 8(R13), F14
+	FMOVD 8(R14), F14
+	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a5 // fmla v5.2d, v13.2d, v14.d[0]
+	FMOVD 8(R11), F14
+	WORD $0x4fce10cc // fmla v12.2d, v6.2d, v14.d[0]
+	FMOVD 8(R15), F14
 	WORD $0x4fce1187 // fmla v7.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	FMOVD 8(R8), F14
+	WORD $0x4fce112c // fmla v12.2d, v9.2d, v14.d[0]
+	FMOVD 8(R13), F14
+	WORD $0x4fce118a // fmla v10.2d, v12.2d, v14.d[0]
 	WORD $0x4fce11ab // fmla v11.2d, v13.2d, v14.d[0]
 	FMOVQ F12, 0(R16)
 	ADD R1, R16
-	ADD R1, R17
+	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R11
 	ADD $16, R8
 	ADD $16, R12
-	ADD $16, R10
 	ADD $16, R14
-	ADD $16, R11
 	ADD $16, R15
-	ADD $16, R9
 	ADD $16, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ doneAdvance
 	FMOVQ 0(R16), F12
+	ADD R2, R16, R17
 	FMOVQ 0(R17), F13
-	FMOVD 0(R8), F14
+	FMOVD 0(R9), F14
 	WORD $0x4fce100c // fmla v12.2d, v0.2d, v14.d[0]
 	FMOVD 0(R12), F14
-	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	WORD $0x4fce1181 // fmla v1.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a2 // fmla v2.2d, v13.2d, v14.d[0]
 	FMOVD 0(R10), F14
-	WORD $0x4fce102c // fmla v12.2d, v1.2d, v14.d[0]
-	FMOVD 0(R14), F14
-	WORD $0x4fce1185 // fmla v5.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11a9 // fmla v9.2d, v13.2d, v14.d[0]
-	FMOVD 0(R11), F14
-	WORD $0x4fce104c // fmla v12.2d, v2.2d, v14.d[0]
-	FMOVD 0(R15), F14
-	WORD $0x4fce1186 // fmla v6.2d, v12.2d, v14.d[0]
-	WORD $0x4fce11aa // fmla v10.2d, v13.2d, v14.d[0]
-	FMOVD 0(R9), F14
 	WORD $0x4fce106c // fmla v12.2d, v3.2d, v14.d[0]
-	FMOVD 0(R13), F14
+	FMOVD 0(R14), F14
+	WORD $0x4fce1184 // fmla v4.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a5 // fmla v5.2d, v13.2d, v14.d[0]
+	FMOVD 0(R11), F14
+	WORD $0x4fce10cc // fmla v12.2d, v6.2d, v14.d[0]
+	FMOVD 0(R15), F14
 	WORD $0x4fce1187 // fmla v7.2d, v12.2d, v14.d[0]
+	WORD $0x4fce11a8 // fmla v8.2d, v13.2d, v14.d[0]
+	FMOVD 0(R8), F14
+	WORD $0x4fce112c // fmla v12.2d, v9.2d, v14.d[0]
+	FMOVD 0(R13), F14
+	WORD $0x4fce118a // fmla v10.2d, v12.2d, v14.d[0]
 	WORD $0x4fce11ab // fmla v11.2d, v13.2d, v14.d[0]
 	FMOVQ F12, 0(R16)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVD 0(R8), F12
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	WORD $0x4fcc9084 // fmul v4.2d, v4.2d, v12.d[0]
-	FMOVD 8(R8), F8
-	WORD $0x4e69d4a5 // fadd v5.2d, v5.2d, v9.2d
-	WORD $0x4fc890a5 // fmul v5.2d, v5.2d, v8.d[0]
-	FMOVD 16(R8), F8
-	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
-	WORD $0x4fc890c6 // fmul v6.2d, v6.2d, v8.d[0]
-	FMOVD 24(R8), F8
-	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
-	WORD $0x4fc890e7 // fmul v7.2d, v7.2d, v8.d[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FMOVQ 0(R9), F8
-	WORD $0x4e68d484 // fadd v4.2d, v4.2d, v8.2d
-	FMOVQ 0(R11), F8
-	WORD $0x4e68d4a5 // fadd v5.2d, v5.2d, v8.2d
-	FMOVQ 0(R12), F8
-	WORD $0x4e68d4c6 // fadd v6.2d, v6.2d, v8.2d
-	FMOVQ 0(R10), F8
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $3, R9
+	ADD R9, R8, R10
+	ADD R9, R10, R11
+	ADD R9, R11, R9
+	MOVD 424(R0), R12
+	MOVD R4, R13
+	ADD R13<<3, R12
+	FMOVD 0(R12), F12
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	WORD $0x4fcc9021 // fmul v1.2d, v1.2d, v12.d[0]
+	FMOVD 8(R12), F2
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x4fc29084 // fmul v4.2d, v4.2d, v2.d[0]
+	FMOVD 16(R12), F2
 	WORD $0x4e68d4e7 // fadd v7.2d, v7.2d, v8.2d
+	WORD $0x4fc290e7 // fmul v7.2d, v7.2d, v2.d[0]
+	FMOVD 24(R12), F2
+	WORD $0x4e6bd54a // fadd v10.2d, v10.2d, v11.2d
+	WORD $0x4fc2914a // fmul v10.2d, v10.2d, v2.d[0]
+	MOVBU 448(R0), R12
+	CBZ R12, write
+	FMOVQ 0(R8), F2
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	FMOVQ 0(R10), F2
+	WORD $0x4e62d484 // fadd v4.2d, v4.2d, v2.2d
+	FMOVQ 0(R11), F2
+	WORD $0x4e62d4e7 // fadd v7.2d, v7.2d, v2.2d
+	FMOVQ 0(R9), F2
+	WORD $0x4e62d54a // fadd v10.2d, v10.2d, v2.2d
 write:
-	FMOVQ F4, 0(R9)
-	FMOVQ F5, 0(R11)
-	FMOVQ F6, 0(R12)
-	FMOVQ F7, 0(R10)
+	FMOVQ F1, 0(R8)
+	FMOVQ F4, 0(R10)
+	FMOVQ F7, 0(R11)
+	FMOVQ F10, 0(R9)
 	MOVD 408(R0), R8
-	ADD R8<<3, R5
+	LSL $3, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	LSL $3, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $4, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $16, R3
 	CMP R1, R3
@@ -6187,313 +6346,332 @@ TEXT ·decayAll1By4F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
-	MOVD 152(R0), R7
-	LSL $3, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVD 0(R6), F1
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $3, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	MOVD 160(R0), R8
+	MOVD R3, R9
+	ADD R9<<3, R8
+	FMOVD 0(R8), F1
 	FMOVQ 0(R5), F0
 	WORD $0x4fc19000 // fmul v0.2d, v0.2d, v1.d[0]
-	FMOVD 8(R6), F2
-	FMOVQ 0(R8), F1
-	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
-	FMOVD 16(R6), F3
-	FMOVQ 0(R9), F2
-	WORD $0x4fc39042 // fmul v2.2d, v2.2d, v3.d[0]
-	FMOVD 24(R6), F4
-	FMOVQ 0(R7), F3
-	WORD $0x4fc49063 // fmul v3.2d, v3.2d, v4.d[0]
+	FMOVD 8(R8), F1
+	FMOVQ 0(R6), F3
+	WORD $0x4fc19063 // fmul v3.2d, v3.2d, v1.d[0]
+	FMOVD 16(R8), F1
+	FMOVQ 0(R7), F6
+	WORD $0x4fc190c6 // fmul v6.2d, v6.2d, v1.d[0]
+	FMOVD 24(R8), F1
+	FMOVQ 0(R4), F9
+	WORD $0x4fc19129 // fmul v9.2d, v9.2d, v1.d[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 296(R0), R6
-	LSL $3, R6
-	ADD R6, R5, R7
-	ADD R6, R7, R8
-	ADD R6, R8, R6
-	FMOVD 0(R5), F8
-	FMOVD 0(R7), F9
-	FMOVD 0(R8), F10
-	FMOVD 0(R6), F11
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD 296(R0), R4
+	LSL $3, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	FMOVD 0(R5), F2
+	FMOVD 0(R6), F5
+	FMOVD 0(R7), F8
+	FMOVD 0(R4), F11
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $3, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R6
+	ADD R4, R6, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<3, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<3, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
+	VMOVI $0, V1.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-	CMP $1, R7
+	VMOVI $0, V10.B16
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $3, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $3, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $3, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastPeek
 pairPeek:
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVD 0(R8), F13
-	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
 	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
-	FMOVD 0(R12), F13
-	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
-	FMOVD 0(R10), F13
-	WORD $0x4fc9918c // fmul v12.2d, v12.2d, v9.d[0]
-	WORD $0x4fcd102c // fmla v12.2d, v1.2d, v13.d[0]
-	FMOVD 0(R14), F13
-	WORD $0x4fcd1185 // fmla v5.2d, v12.2d, v13.d[0]
 	FMOVD 0(R11), F13
-	WORD $0x4fca918c // fmul v12.2d, v12.2d, v10.d[0]
-	WORD $0x4fcd104c // fmla v12.2d, v2.2d, v13.d[0]
-	FMOVD 0(R15), F13
-	WORD $0x4fcd1186 // fmla v6.2d, v12.2d, v13.d[0]
+	WORD $0x4fcd1181 // fmla v1.2d, v12.2d, v13.d[0]
 	FMOVD 0(R9), F13
-	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fc5918c // fmul v12.2d, v12.2d, v5.d[0]
 	WORD $0x4fcd106c // fmla v12.2d, v3.2d, v13.d[0]
 	FMOVD 0(R13), F13
-	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
-	ADD R1, R16
-	FMOVQ 0(R16), F12
-	FMOVD 8(R8), F13
-	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
-	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
-	FMOVD 8(R12), F13
 	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
-	FMOVD 8(R10), F13
-	WORD $0x4fc9918c // fmul v12.2d, v12.2d, v9.d[0]
-	WORD $0x4fcd102c // fmla v12.2d, v1.2d, v13.d[0]
-	FMOVD 8(R14), F13
-	WORD $0x4fcd1185 // fmla v5.2d, v12.2d, v13.d[0]
-	FMOVD 8(R11), F13
-	WORD $0x4fca918c // fmul v12.2d, v12.2d, v10.d[0]
-	WORD $0x4fcd104c // fmla v12.2d, v2.2d, v13.d[0]
-	FMOVD 8(R15), F13
-	WORD $0x4fcd1186 // fmla v6.2d, v12.2d, v13.d[0]
-	FMOVD 8(R9), F13
+	FMOVD 0(R10), F13
+	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fcd10cc // fmla v12.2d, v6.2d, v13.d[0]
+	FMOVD 0(R14), F13
+	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
+	FMOVD 0(R7), F13
 	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fcd112c // fmla v12.2d, v9.2d, v13.d[0]
+	FMOVD 0(R12), F13
+	WORD $0x4fcd118a // fmla v10.2d, v12.2d, v13.d[0]
+	ADD R1, R15
+	FMOVQ 0(R15), F12
+	FMOVD 8(R8), F13
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
+	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
+	FMOVD 8(R11), F13
+	WORD $0x4fcd1181 // fmla v1.2d, v12.2d, v13.d[0]
+	FMOVD 8(R9), F13
+	WORD $0x4fc5918c // fmul v12.2d, v12.2d, v5.d[0]
 	WORD $0x4fcd106c // fmla v12.2d, v3.2d, v13.d[0]
 	FMOVD 8(R13), F13
+	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
+	FMOVD 8(R10), F13
+	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fcd10cc // fmla v12.2d, v6.2d, v13.d[0]
+	FMOVD 8(R14), F13
 	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
-	ADD R1, R16
+	FMOVD 8(R7), F13
+	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fcd112c // fmla v12.2d, v9.2d, v13.d[0]
+	FMOVD 8(R12), F13
+	WORD $0x4fcd118a // fmla v10.2d, v12.2d, v13.d[0]
+	ADD R1, R15
 	ADD $16, R8
-	ADD $16, R12
-	ADD $16, R10
-	ADD $16, R14
-	ADD $16, R11
-	ADD $16, R15
 	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R7
+	ADD $16, R11
 	ADD $16, R13
-	SUBS $2, R17
+	ADD $16, R14
+	ADD $16, R12
+	SUBS $2, R16
 	BGE pairPeek
 lastPeek:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ donePeek
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVD 0(R8), F13
-	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
 	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
-	FMOVD 0(R12), F13
-	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
-	FMOVD 0(R10), F13
-	WORD $0x4fc9918c // fmul v12.2d, v12.2d, v9.d[0]
-	WORD $0x4fcd102c // fmla v12.2d, v1.2d, v13.d[0]
-	FMOVD 0(R14), F13
-	WORD $0x4fcd1185 // fmla v5.2d, v12.2d, v13.d[0]
 	FMOVD 0(R11), F13
-	WORD $0x4fca918c // fmul v12.2d, v12.2d, v10.d[0]
-	WORD $0x4fcd104c // fmla v12.2d, v2.2d, v13.d[0]
-	FMOVD 0(R15), F13
-	WORD $0x4fcd1186 // fmla v6.2d, v12.2d, v13.d[0]
+	WORD $0x4fcd1181 // fmla v1.2d, v12.2d, v13.d[0]
 	FMOVD 0(R9), F13
-	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fc5918c // fmul v12.2d, v12.2d, v5.d[0]
 	WORD $0x4fcd106c // fmla v12.2d, v3.2d, v13.d[0]
 	FMOVD 0(R13), F13
+	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
+	FMOVD 0(R10), F13
+	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fcd10cc // fmla v12.2d, v6.2d, v13.d[0]
+	FMOVD 0(R14), F13
 	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
+	FMOVD 0(R7), F13
+	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fcd112c // fmla v12.2d, v9.2d, v13.d[0]
+	FMOVD 0(R12), F13
+	WORD $0x4fcd118a // fmla v10.2d, v12.2d, v13.d[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $3, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $3, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $3, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastAdvance
 pairAdvance:
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVD 0(R8), F13
-	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
 	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
-	FMOVD 0(R12), F13
-	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
-	FMOVD 0(R10), F13
-	WORD $0x4fc9918c // fmul v12.2d, v12.2d, v9.d[0]
-	WORD $0x4fcd102c // fmla v12.2d, v1.2d, v13.d[0]
-	FMOVD 0(R14), F13
-	WORD $0x4fcd1185 // fmla v5.2d, v12.2d, v13.d[0]
 	FMOVD 0(R11), F13
-	WORD $0x4fca918c // fmul v12.2d, v12.2d, v10.d[0]
-	WORD $0x4fcd104c // fmla v12.2d, v2.2d, v13.d[0]
-	FMOVD 0(R15), F13
-	WORD $0x4fcd1186 // fmla v6.2d, v12.2d, v13.d[0]
+	WORD $0x4fcd1181 // fmla v1.2d, v12.2d, v13.d[0]
 	FMOVD 0(R9), F13
-	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fc5918c // fmul v12.2d, v12.2d, v5.d[0]
 	WORD $0x4fcd106c // fmla v12.2d, v3.2d, v13.d[0]
 	FMOVD 0(R13), F13
-	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
-	FMOVQ F12, 0(R16)
-	ADD R1, R16
-	FMOVQ 0(R16), F12
-	FMOVD 8(R8), F13
-	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
-	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
-	FMOVD 8(R12), F13
 	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
-	FMOVD 8(R10), F13
-	WORD $0x4fc9918c // fmul v12.2d, v12.2d, v9.d[0]
-	WORD $0x4fcd102c // fmla v12.2d, v1.2d, v13.d[0]
-	FMOVD 8(R14), F13
-	WORD $0x4fcd1185 // fmla v5.2d, v12.2d, v13.d[0]
-	FMOVD 8(R11), F13
-	WORD $0x4fca918c // fmul v12.2d, v12.2d, v10.d[0]
-	WORD $0x4fcd104c // fmla v12.2d, v2.2d, v13.d[0]
-	FMOVD 8(R15), F13
-	WORD $0x4fcd1186 // fmla v6.2d, v12.2d, v13.d[0]
-	FMOVD 8(R9), F13
+	FMOVD 0(R10), F13
+	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fcd10cc // fmla v12.2d, v6.2d, v13.d[0]
+	FMOVD 0(R14), F13
+	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
+	FMOVD 0(R7), F13
 	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fcd112c // fmla v12.2d, v9.2d, v13.d[0]
+	FMOVD 0(R12), F13
+	WORD $0x4fcd118a // fmla v10.2d, v12.2d, v13.d[0]
+	FMOVQ F12, 0(R15)
+	ADD R1, R15
+	FMOVQ 0(R15), F12
+	FMOVD 8(R8), F13
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
+	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
+	FMOVD 8(R11), F13
+	WORD $0x4fcd1181 // fmla v1.2d, v12.2d, v13.d[0]
+	FMOVD 8(R9), F13
+	WORD $0x4fc5918c // fmul v12.2d, v12.2d, v5.d[0]
 	WORD $0x4fcd106c // fmla v12.2d, v3.2d, v13.d[0]
 	FMOVD 8(R13), F13
+	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
+	FMOVD 8(R10), F13
+	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fcd10cc // fmla v12.2d, v6.2d, v13.d[0]
+	FMOVD 8(R14), F13
 	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
-	FMOVQ F12, 0(R16)
-	ADD R1, R16
+	FMOVD 8(R7), F13
+	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fcd112c // fmla v12.2d, v9.2d, v13.d[0]
+	FMOVD 8(R12), F13
+	WORD $0x4fcd118a // fmla v10.2d, v12.2d, v13.d[0]
+	FMOVQ F12, 0(R15)
+	ADD R1, R15
 	ADD $16, R8
-	ADD $16, R12
-	ADD $16, R10
-	ADD $16, R14
-	ADD $16, R11
-	ADD $16, R15
 	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R7
+	ADD $16, R11
 	ADD $16, R13
-	SUBS $2, R17
+	ADD $16, R14
+	ADD $16, R12
+	SUBS $2, R16
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ doneAdvance
-	FMOVQ 0(R16), F12
+	FMOVQ 0(R15), F12
 	FMOVD 0(R8), F13
-	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
 	WORD $0x4fcd100c // fmla v12.2d, v0.2d, v13.d[0]
-	FMOVD 0(R12), F13
-	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
-	FMOVD 0(R10), F13
-	WORD $0x4fc9918c // fmul v12.2d, v12.2d, v9.d[0]
-	WORD $0x4fcd102c // fmla v12.2d, v1.2d, v13.d[0]
-	FMOVD 0(R14), F13
-	WORD $0x4fcd1185 // fmla v5.2d, v12.2d, v13.d[0]
 	FMOVD 0(R11), F13
-	WORD $0x4fca918c // fmul v12.2d, v12.2d, v10.d[0]
-	WORD $0x4fcd104c // fmla v12.2d, v2.2d, v13.d[0]
-	FMOVD 0(R15), F13
-	WORD $0x4fcd1186 // fmla v6.2d, v12.2d, v13.d[0]
+	WORD $0x4fcd1181 // fmla v1.2d, v12.2d, v13.d[0]
 	FMOVD 0(R9), F13
-	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fc5918c // fmul v12.2d, v12.2d, v5.d[0]
 	WORD $0x4fcd106c // fmla v12.2d, v3.2d, v13.d[0]
 	FMOVD 0(R13), F13
+	WORD $0x4fcd1184 // fmla v4.2d, v12.2d, v13.d[0]
+	FMOVD 0(R10), F13
+	WORD $0x4fc8918c // fmul v12.2d, v12.2d, v8.d[0]
+	WORD $0x4fcd10cc // fmla v12.2d, v6.2d, v13.d[0]
+	FMOVD 0(R14), F13
 	WORD $0x4fcd1187 // fmla v7.2d, v12.2d, v13.d[0]
-	FMOVQ F12, 0(R16)
+	FMOVD 0(R7), F13
+	WORD $0x4fcb918c // fmul v12.2d, v12.2d, v11.d[0]
+	WORD $0x4fcd112c // fmla v12.2d, v9.2d, v13.d[0]
+	FMOVD 0(R12), F13
+	WORD $0x4fcd118a // fmla v10.2d, v12.2d, v13.d[0]
+	FMOVQ F12, 0(R15)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVD 0(R8), F12
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $3, R8
+	ADD R8, R7, R9
+	ADD R8, R9, R10
+	ADD R8, R10, R8
+	MOVD 424(R0), R11
+	MOVD R3, R12
+	ADD R12<<3, R11
+	FMOVD 0(R11), F12
+	WORD $0x4fcc9021 // fmul v1.2d, v1.2d, v12.d[0]
+	FMOVD 8(R11), F12
 	WORD $0x4fcc9084 // fmul v4.2d, v4.2d, v12.d[0]
-	FMOVD 8(R8), F12
-	WORD $0x4fcc90a5 // fmul v5.2d, v5.2d, v12.d[0]
-	FMOVD 16(R8), F12
-	WORD $0x4fcc90c6 // fmul v6.2d, v6.2d, v12.d[0]
-	FMOVD 24(R8), F12
+	FMOVD 16(R11), F12
 	WORD $0x4fcc90e7 // fmul v7.2d, v7.2d, v12.d[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
+	FMOVD 24(R11), F12
+	WORD $0x4fcc914a // fmul v10.2d, v10.2d, v12.d[0]
+	MOVBU 448(R0), R11
+	CBZ R11, write
+	FMOVQ 0(R7), F12
+	WORD $0x4e6cd421 // fadd v1.2d, v1.2d, v12.2d
 	FMOVQ 0(R9), F12
 	WORD $0x4e6cd484 // fadd v4.2d, v4.2d, v12.2d
-	FMOVQ 0(R11), F12
-	WORD $0x4e6cd4a5 // fadd v5.2d, v5.2d, v12.2d
-	FMOVQ 0(R12), F12
-	WORD $0x4e6cd4c6 // fadd v6.2d, v6.2d, v12.2d
 	FMOVQ 0(R10), F12
 	WORD $0x4e6cd4e7 // fadd v7.2d, v7.2d, v12.2d
+	FMOVQ 0(R8), F12
+	WORD $0x4e6cd54a // fadd v10.2d, v10.2d, v12.2d
 write:
+	FMOVQ F1, 0(R7)
 	FMOVQ F4, 0(R9)
-	FMOVQ F5, 0(R11)
-	FMOVQ F6, 0(R12)
 	FMOVQ F7, 0(R10)
-	MOVD 408(R0), R8
-	ADD R8<<3, R5
-	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	FMOVQ F10, 0(R8)
+	MOVD 408(R0), R7
+	LSL $3, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $3, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $4, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $4, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $16, R3
-	CMP R1, R3
+	ADD $16, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -6502,415 +6680,434 @@ TEXT ·add2By4F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $3, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVD 0(R6), F2
-	FLDPQ 0(R5), (F0, F1)
-	WORD $0x4fc29000 // fmul v0.2d, v0.2d, v2.d[0]
-	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
-	FMOVD 8(R6), F4
-	FLDPQ 0(R8), (F2, F3)
-	WORD $0x4fc49042 // fmul v2.2d, v2.2d, v4.d[0]
-	WORD $0x4fc49063 // fmul v3.2d, v3.2d, v4.d[0]
-	FMOVD 16(R6), F6
-	FLDPQ 0(R9), (F4, F5)
-	WORD $0x4fc69084 // fmul v4.2d, v4.2d, v6.d[0]
-	WORD $0x4fc690a5 // fmul v5.2d, v5.2d, v6.d[0]
-	FMOVD 24(R6), F8
-	FLDPQ 0(R7), (F6, F7)
-	WORD $0x4fc890c6 // fmul v6.2d, v6.2d, v8.d[0]
-	WORD $0x4fc890e7 // fmul v7.2d, v7.2d, v8.d[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<3, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $3, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R8
+	ADD R5, R8, R5
+	MOVD 160(R0), R9
+	MOVD R4, R10
+	ADD R10<<3, R9
+	FMOVD 0(R9), F2
+	FLDPQ 0(R6), (F0, F1)
+	WORD $0x4fc29000 // fmul v0.2d, v0.2d, v2.d[0]
+	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
+	FMOVD 8(R9), F2
+	FLDPQ 0(R7), (F6, F7)
+	WORD $0x4fc290c6 // fmul v6.2d, v6.2d, v2.d[0]
+	WORD $0x4fc290e7 // fmul v7.2d, v7.2d, v2.d[0]
+	FMOVD 16(R9), F2
+	FLDPQ 0(R8), (F12, F13)
+	WORD $0x4fc2918c // fmul v12.2d, v12.2d, v2.d[0]
+	WORD $0x4fc291ad // fmul v13.2d, v13.2d, v2.d[0]
+	FMOVD 24(R9), F2
+	FLDPQ 0(R5), (F18, F19)
+	WORD $0x4fc29252 // fmul v18.2d, v18.2d, v2.d[0]
+	WORD $0x4fc29273 // fmul v19.2d, v19.2d, v2.d[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<3, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $3, R5
+	ADD R5, R6, R7
+	ADD R5, R7, R7
+	ADD R5, R7, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<3, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
 	VMOVI $0, V8.B16
-	VMOVI $0, V16.B16
 	VMOVI $0, V9.B16
-	VMOVI $0, V17.B16
-	VMOVI $0, V10.B16
-	VMOVI $0, V18.B16
-	VMOVI $0, V11.B16
-	VMOVI $0, V19.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V20.B16
-	VMOVI $0, V13.B16
-	VMOVI $0, V21.B16
 	VMOVI $0, V14.B16
-	VMOVI $0, V22.B16
 	VMOVI $0, V15.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $3, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastPeek
 pairPeek:
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVD 0(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVD 0(R9), F28
 	WORD $0x4fdc1018 // fmla v24.2d, v0.2d, v28.d[0]
 	WORD $0x4fdc1039 // fmla v25.2d, v1.2d, v28.d[0]
 	FMOVD 0(R12), F28
-	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	WORD $0x4fdc1302 // fmla v2.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1323 // fmla v3.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1344 // fmla v4.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1365 // fmla v5.2d, v27.2d, v28.d[0]
 	FMOVD 0(R10), F28
-	WORD $0x4fdc1058 // fmla v24.2d, v2.2d, v28.d[0]
-	WORD $0x4fdc1079 // fmla v25.2d, v3.2d, v28.d[0]
-	FMOVD 0(R14), F28
-	WORD $0x4fdc130a // fmla v10.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132b // fmla v11.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1352 // fmla v18.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1373 // fmla v19.2d, v27.2d, v28.d[0]
-	FMOVD 0(R11), F28
-	WORD $0x4fdc1098 // fmla v24.2d, v4.2d, v28.d[0]
-	WORD $0x4fdc10b9 // fmla v25.2d, v5.2d, v28.d[0]
-	FMOVD 0(R15), F28
-	WORD $0x4fdc130c // fmla v12.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132d // fmla v13.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1354 // fmla v20.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1375 // fmla v21.2d, v27.2d, v28.d[0]
-	FMOVD 0(R9), F28
 	WORD $0x4fdc10d8 // fmla v24.2d, v6.2d, v28.d[0]
 	WORD $0x4fdc10f9 // fmla v25.2d, v7.2d, v28.d[0]
-	FMOVD 0(R13), F28
+	FMOVD 0(R14), F28
+	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc134a // fmla v10.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc136b // fmla v11.2d, v27.2d, v28.d[0]
+	FMOVD 0(R11), F28
+	WORD $0x4fdc1198 // fmla v24.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc11b9 // fmla v25.2d, v13.2d, v28.d[0]
+	FMOVD 0(R15), F28
 	WORD $0x4fdc130e // fmla v14.2d, v24.2d, v28.d[0]
 	WORD $0x4fdc132f // fmla v15.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	FMOVD 0(R8), F28
+	WORD $0x4fdc1258 // fmla v24.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1279 // fmla v25.2d, v19.2d, v28.d[0]
+	FMOVD 0(R13), F28
+	WORD $0x4fdc1314 // fmla v20.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1335 // fmla v21.2d, v25.2d, v28.d[0]
 	WORD $0x4fdc1356 // fmla v22.2d, v26.2d, v28.d[0]
 	WORD $0x4fdc1377 // fmla v23.2d, v27.2d, v28.d[0]
 	ADD R1, R16
-	ADD R1, R17
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVD 8(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVD 8(R9), F28
 	WORD $0x4fdc1018 // fmla v24.2d, v0.2d, v28.d[0]
 	WORD $0x4fdc1039 // fmla v25.2d, v1.2d, v28.d[0]
 	FMOVD 8(R12), F28
-	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	WORD $0x4fdc1302 // fmla v2.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1323 // fmla v3.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1344 // fmla v4.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1365 // fmla v5.2d, v27.2d, v28.d[0]
 	FMOVD 8(R10), F28
-	WORD $0x4fdc1058 // fmla v24.2d, v2.2d, v28.d[0]
-	WORD $0x4fdc1079 // fmla v25.2d, v3.2d, v28.d[0]
-	FMOVD 8(R14), F28
-	WORD $0x4fdc130a // fmla v10.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132b // fmla v11.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1352 // fmla v18.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1373 // fmla v19.2d, v27.2d, v28.d[0]
-	FMOVD 8(R11), F28
-	WORD $0x4fdc1098 // fmla v24.2d, v4.2d, v28.d[0]
-	WORD $0x4fdc10b9 // fmla v25.2d, v5.2d, v28.d[0]
-	FMOVD 8(R15), F28
-	WORD $0x4fdc130c // fmla v12.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132d // fmla v13.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1354 // fmla v20.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1375 // fmla v21.2d, v27.2d, v28.d[0]
-	FMOVD 8(R9), F28
 	WORD $0x4fdc10d8 // fmla v24.2d, v6.2d, v28.d[0]
 	WORD $0x4fdc10f9 // fmla v25.2d, v7.2d, v28.d[0]
-	FMOVD 8(R13), F28
+	FMOVD 8(R14), F28
+	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc134a // fmla v10.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc136b // fmla v11.2d, v27.2d, v28.d[0]
+	FMOVD 8(R11), F28
+	WORD $0x4fdc1198 // fmla v24.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc11b9 // fmla v25.2d, v13.2d, v28.d[0]
+	FMOVD 8(R15), F28
 	WORD $0x4fdc130e // fmla v14.2d, v24.2d, v28.d[0]
 	WORD $0x4fdc132f // fmla v15.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	FMOVD 8(R8), F28
+	WORD $0x4fdc1258 // fmla v24.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1279 // fmla v25.2d, v19.2d, v28.d[0]
+	FMOVD 8(R13), F28
+	WORD $0x4fdc1314 // fmla v20.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1335 // fmla v21.2d, v25.2d, v28.d[0]
 	WORD $0x4fdc1356 // fmla v22.2d, v26.2d, v28.d[0]
 	WORD $0x4fdc1377 // fmla v23.2d, v27.2d, v28.d[0]
 	ADD R1, R16
-	ADD R1, R17
+	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R11
 	ADD $16, R8
 	ADD $16, R12
-	ADD $16, R10
 	ADD $16, R14
-	ADD $16, R11
 	ADD $16, R15
-	ADD $16, R9
 	ADD $16, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairPeek
 lastPeek:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ donePeek
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVD 0(R8), F28
+	ADD R2, R16, R16
+	FLDPQ 0(R16), (F26, F27)
+	FMOVD 0(R9), F28
 	WORD $0x4fdc1018 // fmla v24.2d, v0.2d, v28.d[0]
 	WORD $0x4fdc1039 // fmla v25.2d, v1.2d, v28.d[0]
 	FMOVD 0(R12), F28
-	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	WORD $0x4fdc1302 // fmla v2.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1323 // fmla v3.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1344 // fmla v4.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1365 // fmla v5.2d, v27.2d, v28.d[0]
 	FMOVD 0(R10), F28
-	WORD $0x4fdc1058 // fmla v24.2d, v2.2d, v28.d[0]
-	WORD $0x4fdc1079 // fmla v25.2d, v3.2d, v28.d[0]
-	FMOVD 0(R14), F28
-	WORD $0x4fdc130a // fmla v10.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132b // fmla v11.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1352 // fmla v18.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1373 // fmla v19.2d, v27.2d, v28.d[0]
-	FMOVD 0(R11), F28
-	WORD $0x4fdc1098 // fmla v24.2d, v4.2d, v28.d[0]
-	WORD $0x4fdc10b9 // fmla v25.2d, v5.2d, v28.d[0]
-	FMOVD 0(R15), F28
-	WORD $0x4fdc130c // fmla v12.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132d // fmla v13.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1354 // fmla v20.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1375 // fmla v21.2d, v27.2d, v28.d[0]
-	FMOVD 0(R9), F28
 	WORD $0x4fdc10d8 // fmla v24.2d, v6.2d, v28.d[0]
 	WORD $0x4fdc10f9 // fmla v25.2d, v7.2d, v28.d[0]
-	FMOVD 0(R13), F28
+	FMOVD 0(R14), F28
+	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc134a // fmla v10.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc136b // fmla v11.2d, v27.2d, v28.d[0]
+	FMOVD 0(R11), F28
+	WORD $0x4fdc1198 // fmla v24.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc11b9 // fmla v25.2d, v13.2d, v28.d[0]
+	FMOVD 0(R15), F28
 	WORD $0x4fdc130e // fmla v14.2d, v24.2d, v28.d[0]
 	WORD $0x4fdc132f // fmla v15.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	FMOVD 0(R8), F28
+	WORD $0x4fdc1258 // fmla v24.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1279 // fmla v25.2d, v19.2d, v28.d[0]
+	FMOVD 0(R13), F28
+	WORD $0x4fdc1314 // fmla v20.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1335 // fmla v21.2d, v25.2d, v28.d[0]
 	WORD $0x4fdc1356 // fmla v22.2d, v26.2d, v28.d[0]
 	WORD $0x4fdc1377 // fmla v23.2d, v27.2d, v28.d[0]
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	ADD R8, R9, R10
+	ADD R8, R10, R11
+	ADD R8, R11, R8
+	MOVD R6, R12
 	MOVD 344(R0), R13
 	LSL $3, R13
 	ADD R13, R12, R14
 	ADD R13, R14, R15
 	ADD R13, R15, R13
 	MOVD 0(R0), R16
-	MOVD 24(R0), R17
+	MOVD 48(R0), R17
 	ADD R3, R16
-	ADD R3, R17
-	MOVD 48(R0), R19
-	SUBS $2, R19
+	SUBS $2, R17
 	BLT lastAdvance
 pairAdvance:
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVD 0(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVD 0(R9), F28
 	WORD $0x4fdc1018 // fmla v24.2d, v0.2d, v28.d[0]
 	WORD $0x4fdc1039 // fmla v25.2d, v1.2d, v28.d[0]
 	FMOVD 0(R12), F28
-	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	WORD $0x4fdc1302 // fmla v2.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1323 // fmla v3.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1344 // fmla v4.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1365 // fmla v5.2d, v27.2d, v28.d[0]
 	FMOVD 0(R10), F28
-	WORD $0x4fdc1058 // fmla v24.2d, v2.2d, v28.d[0]
-	WORD $0x4fdc1079 // fmla v25.2d, v3.2d, v28.d[0]
-	FMOVD 0(R14), F28
-	WORD $0x4fdc130a // fmla v10.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132b // fmla v11.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1352 // fmla v18.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1373 // fmla v19.2d, v27.2d, v28.d[0]
-	FMOVD 0(R11), F28
-	WORD $0x4fdc1098 // fmla v24.2d, v4.2d, v28.d[0]
-	WORD $0x4fdc10b9 // fmla v25.2d, v5.2d, v28.d[0]
-	FMOVD 0(R15), F28
-	WORD $0x4fdc130c // fmla v12.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132d // fmla v13.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1354 // fmla v20.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1375 // fmla v21.2d, v27.2d, v28.d[0]
-	FMOVD 0(R9), F28
 	WORD $0x4fdc10d8 // fmla v24.2d, v6.2d, v28.d[0]
 	WORD $0x4fdc10f9 // fmla v25.2d, v7.2d, v28.d[0]
-	FMOVD 0(R13), F28
+	FMOVD 0(R14), F28
+	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc134a // fmla v10.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc136b // fmla v11.2d, v27.2d, v28.d[0]
+	FMOVD 0(R11), F28
+	WORD $0x4fdc1198 // fmla v24.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc11b9 // fmla v25.2d, v13.2d, v28.d[0]
+	FMOVD 0(R15), F28
 	WORD $0x4fdc130e // fmla v14.2d, v24.2d, v28.d[0]
 	WORD $0x4fdc132f // fmla v15.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	FMOVD 0(R8), F28
+	WORD $0x4fdc1258 // fmla v24.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1279 // fmla v25.2d, v19.2d, v28.d[0]
+	FMOVD 0(R13), F28
+	WORD $0x4fdc1314 // fmla v20.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1335 // fmla v21.2d, v25.2d, v28.d[0]
 	WORD $0x4fdc1356 // fmla v22.2d, v26.2d, v28.d[0]
 	WORD $0x4fdc1377 // fmla v23.2d, v27.2d, v28.d[0]
 	FSTPQ (F24, F25), 0(R16)
 	ADD R1, R16
-	ADD R1, R17
 	FLDPQ 0(R16), (F24, F25)
-	FLDPQ 0(R17), (F26, F27)
-	FMOVD 8(R8), F28
+	ADD R2, R16, R19
+	FLDPQ 0(R19), (F26, F27)
+	FMOVD 8(R9), F28
 	WORD $0x4fdc1018 // fmla v24.2d, v0.2d, v28.d[0]
 	WORD $0x4fdc1039 // fmla v25.2d, v1.2d, v28.d[0]
 	FMOVD 8(R12), F28
-	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	WORD $0x4fdc1302 // fmla v2.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1323 // fmla v3.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1344 // fmla v4.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1365 // fmla v5.2d, v27.2d, v28.d[0]
 	FMOVD 8(R10), F28
-	WORD $0x4fdc1058 // fmla v24.2d, v2.2d, v28.d[0]
-	WORD $0x4fdc1079 // fmla v25.2d, v3.2d, v28.d[0]
-	FMOVD 8(R14), F28
-	WORD $0x4fdc130a // fmla v10.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132b // fmla v11.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1352 // fmla v18.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1373 // fmla v19.2d, v27.2d, v28.d[0]
-	FMOVD 8(R11), F28
-	WORD $0x4fdc1098 // fmla v24.2d, v4.2d, v28.d[0]
-	WORD $0x4fdc10b9 // fmla v25.2d, v5.2d, v28.d[0]
-	FMOVD 8(R15), F28
-	WORD $0x4fdc130c // fmla v12.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132d // fmla v13.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1354 // fmla v20.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1375 // fmla v21.2d, v27.2d, v28.d[0]
-	FMOVD 8(R9), F28
 	WORD $0x4fdc10d8 // fmla v24.2d, v6.2d, v28.d[0]
 	WORD $0x4fdc10f9 // fmla v25.2d, v7.2d, v28.d[0]
-	FMOVD 8(R13), F28
+	FMOVD 8(R14), F28
+	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc134a // fmla v10.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc136b // fmla v11.2d, v27.2d, v28.d[0]
+	FMOVD 8(R11), F28
+	WORD $0x4fdc1198 // fmla v24.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc11b9 // fmla v25.2d, v13.2d, v28.d[0]
+	FMOVD 8(R15), F28
 	WORD $0x4fdc130e // fmla v14.2d, v24.2d, v28.d[0]
 	WORD $0x4fdc132f // fmla v15.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	FMOVD 8(R8), F28
+	WORD $0x4fdc1258 // fmla v24.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1279 // fmla v25.2d, v19.2d, v28.d[0]
+	FMOVD 8(R13), F28
+	WORD $0x4fdc1314 // fmla v20.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1335 // fmla v21.2d, v25.2d, v28.d[0]
 	WORD $0x4fdc1356 // fmla v22.2d, v26.2d, v28.d[0]
 	WORD $0x4fdc1377 // fmla v23.2d, v27.2d, v28.d[0]
 	FSTPQ (F24, F25), 0(R16)
 	ADD R1, R16
-	ADD R1, R17
+	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R11
 	ADD $16, R8
 	ADD $16, R12
-	ADD $16, R10
 	ADD $16, R14
-	ADD $16, R11
 	ADD $16, R15
-	ADD $16, R9
 	ADD $16, R13
-	SUBS $2, R19
+	SUBS $2, R17
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R19
+	CMN $2, R17
 	BEQ doneAdvance
 	FLDPQ 0(R16), (F24, F25)
+	ADD R2, R16, R17
 	FLDPQ 0(R17), (F26, F27)
-	FMOVD 0(R8), F28
+	FMOVD 0(R9), F28
 	WORD $0x4fdc1018 // fmla v24.2d, v0.2d, v28.d[0]
 	WORD $0x4fdc1039 // fmla v25.2d, v1.2d, v28.d[0]
 	FMOVD 0(R12), F28
-	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	WORD $0x4fdc1302 // fmla v2.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1323 // fmla v3.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1344 // fmla v4.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1365 // fmla v5.2d, v27.2d, v28.d[0]
 	FMOVD 0(R10), F28
-	WORD $0x4fdc1058 // fmla v24.2d, v2.2d, v28.d[0]
-	WORD $0x4fdc1079 // fmla v25.2d, v3.2d, v28.d[0]
-	FMOVD 0(R14), F28
-	WORD $0x4fdc130a // fmla v10.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132b // fmla v11.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1352 // fmla v18.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1373 // fmla v19.2d, v27.2d, v28.d[0]
-	FMOVD 0(R11), F28
-	WORD $0x4fdc1098 // fmla v24.2d, v4.2d, v28.d[0]
-	WORD $0x4fdc10b9 // fmla v25.2d, v5.2d, v28.d[0]
-	FMOVD 0(R15), F28
-	WORD $0x4fdc130c // fmla v12.2d, v24.2d, v28.d[0]
-	WORD $0x4fdc132d // fmla v13.2d, v25.2d, v28.d[0]
-	WORD $0x4fdc1354 // fmla v20.2d, v26.2d, v28.d[0]
-	WORD $0x4fdc1375 // fmla v21.2d, v27.2d, v28.d[0]
-	FMOVD 0(R9), F28
 	WORD $0x4fdc10d8 // fmla v24.2d, v6.2d, v28.d[0]
 	WORD $0x4fdc10f9 // fmla v25.2d, v7.2d, v28.d[0]
-	FMOVD 0(R13), F28
+	FMOVD 0(R14), F28
+	WORD $0x4fdc1308 // fmla v8.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1329 // fmla v9.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc134a // fmla v10.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc136b // fmla v11.2d, v27.2d, v28.d[0]
+	FMOVD 0(R11), F28
+	WORD $0x4fdc1198 // fmla v24.2d, v12.2d, v28.d[0]
+	WORD $0x4fdc11b9 // fmla v25.2d, v13.2d, v28.d[0]
+	FMOVD 0(R15), F28
 	WORD $0x4fdc130e // fmla v14.2d, v24.2d, v28.d[0]
 	WORD $0x4fdc132f // fmla v15.2d, v25.2d, v28.d[0]
+	WORD $0x4fdc1350 // fmla v16.2d, v26.2d, v28.d[0]
+	WORD $0x4fdc1371 // fmla v17.2d, v27.2d, v28.d[0]
+	FMOVD 0(R8), F28
+	WORD $0x4fdc1258 // fmla v24.2d, v18.2d, v28.d[0]
+	WORD $0x4fdc1279 // fmla v25.2d, v19.2d, v28.d[0]
+	FMOVD 0(R13), F28
+	WORD $0x4fdc1314 // fmla v20.2d, v24.2d, v28.d[0]
+	WORD $0x4fdc1335 // fmla v21.2d, v25.2d, v28.d[0]
 	WORD $0x4fdc1356 // fmla v22.2d, v26.2d, v28.d[0]
 	WORD $0x4fdc1377 // fmla v23.2d, v27.2d, v28.d[0]
 	FSTPQ (F24, F25), 0(R16)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVD 0(R8), F24
-	WORD $0x4e70d508 // fadd v8.2d, v8.2d, v16.2d
-	WORD $0x4fd89108 // fmul v8.2d, v8.2d, v24.d[0]
-	WORD $0x4e71d529 // fadd v9.2d, v9.2d, v17.2d
-	WORD $0x4fd89129 // fmul v9.2d, v9.2d, v24.d[0]
-	FMOVD 8(R8), F16
-	WORD $0x4e72d54a // fadd v10.2d, v10.2d, v18.2d
-	WORD $0x4fd0914a // fmul v10.2d, v10.2d, v16.d[0]
-	WORD $0x4e73d56b // fadd v11.2d, v11.2d, v19.2d
-	WORD $0x4fd0916b // fmul v11.2d, v11.2d, v16.d[0]
-	FMOVD 16(R8), F16
-	WORD $0x4e74d58c // fadd v12.2d, v12.2d, v20.2d
-	WORD $0x4fd0918c // fmul v12.2d, v12.2d, v16.d[0]
-	WORD $0x4e75d5ad // fadd v13.2d, v13.2d, v21.2d
-	WORD $0x4fd091ad // fmul v13.2d, v13.2d, v16.d[0]
-	FMOVD 24(R8), F16
-	WORD $0x4e76d5ce // fadd v14.2d, v14.2d, v22.2d
-	WORD $0x4fd091ce // fmul v14.2d, v14.2d, v16.d[0]
-	WORD $0x4e77d5ef // fadd v15.2d, v15.2d, v23.2d
-	WORD $0x4fd091ef // fmul v15.2d, v15.2d, v16.d[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FLDPQ 0(R9), (F16, F17)
-	WORD $0x4e70d508 // fadd v8.2d, v8.2d, v16.2d
-	WORD $0x4e71d529 // fadd v9.2d, v9.2d, v17.2d
-	FLDPQ 0(R11), (F16, F17)
-	WORD $0x4e70d54a // fadd v10.2d, v10.2d, v16.2d
-	WORD $0x4e71d56b // fadd v11.2d, v11.2d, v17.2d
-	FLDPQ 0(R12), (F16, F17)
-	WORD $0x4e70d58c // fadd v12.2d, v12.2d, v16.2d
-	WORD $0x4e71d5ad // fadd v13.2d, v13.2d, v17.2d
-	FLDPQ 0(R10), (F16, F17)
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $3, R9
+	ADD R9, R8, R10
+	ADD R9, R10, R11
+	ADD R9, R11, R9
+	MOVD 424(R0), R12
+	MOVD R4, R13
+	ADD R13<<3, R12
+	FMOVD 0(R12), F24
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4fd89042 // fmul v2.2d, v2.2d, v24.d[0]
+	WORD $0x4fd89063 // fmul v3.2d, v3.2d, v24.d[0]
+	FMOVD 8(R12), F4
+	WORD $0x4e6ad508 // fadd v8.2d, v8.2d, v10.2d
+	WORD $0x4e6bd529 // fadd v9.2d, v9.2d, v11.2d
+	WORD $0x4fc49108 // fmul v8.2d, v8.2d, v4.d[0]
+	WORD $0x4fc49129 // fmul v9.2d, v9.2d, v4.d[0]
+	FMOVD 16(R12), F4
 	WORD $0x4e70d5ce // fadd v14.2d, v14.2d, v16.2d
 	WORD $0x4e71d5ef // fadd v15.2d, v15.2d, v17.2d
+	WORD $0x4fc491ce // fmul v14.2d, v14.2d, v4.d[0]
+	WORD $0x4fc491ef // fmul v15.2d, v15.2d, v4.d[0]
+	FMOVD 24(R12), F4
+	WORD $0x4e76d694 // fadd v20.2d, v20.2d, v22.2d
+	WORD $0x4e77d6b5 // fadd v21.2d, v21.2d, v23.2d
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
+	MOVBU 448(R0), R12
+	CBZ R12, write
+	FLDPQ 0(R8), (F4, F5)
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	FLDPQ 0(R10), (F4, F5)
+	WORD $0x4e64d508 // fadd v8.2d, v8.2d, v4.2d
+	WORD $0x4e65d529 // fadd v9.2d, v9.2d, v5.2d
+	FLDPQ 0(R11), (F4, F5)
+	WORD $0x4e64d5ce // fadd v14.2d, v14.2d, v4.2d
+	WORD $0x4e65d5ef // fadd v15.2d, v15.2d, v5.2d
+	FLDPQ 0(R9), (F4, F5)
+	WORD $0x4e64d694 // fadd v20.2d, v20.2d, v4.2d
+	WORD $0x4e65d6b5 // fadd v21.2d, v21.2d, v5.2d
 write:
-	FSTPQ (F8, F9), 0(R9)
-	FSTPQ (F10, F11), 0(R11)
-	FSTPQ (F12, F13), 0(R12)
-	FSTPQ (F14, F15), 0(R10)
+	FSTPQ (F2, F3), 0(R8)
+	FSTPQ (F8, F9), 0(R10)
+	FSTPQ (F14, F15), 0(R11)
+	FSTPQ (F20, F21), 0(R9)
 	MOVD 408(R0), R8
-	ADD R8<<3, R5
+	LSL $3, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	LSL $3, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $4, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $32, R3
 	CMP R1, R3
@@ -6922,401 +7119,420 @@ TEXT ·decayAll2By4F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
-	MOVD 152(R0), R7
-	LSL $3, R7
-	ADD R7, R5, R8
-	ADD R7, R8, R9
-	ADD R7, R9, R7
-	FMOVD 0(R6), F2
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $3, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	MOVD 160(R0), R8
+	MOVD R3, R9
+	ADD R9<<3, R8
+	FMOVD 0(R8), F2
 	FLDPQ 0(R5), (F0, F1)
 	WORD $0x4fc29000 // fmul v0.2d, v0.2d, v2.d[0]
 	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
-	FMOVD 8(R6), F4
-	FLDPQ 0(R8), (F2, F3)
-	WORD $0x4fc49042 // fmul v2.2d, v2.2d, v4.d[0]
-	WORD $0x4fc49063 // fmul v3.2d, v3.2d, v4.d[0]
-	FMOVD 16(R6), F6
-	FLDPQ 0(R9), (F4, F5)
-	WORD $0x4fc69084 // fmul v4.2d, v4.2d, v6.d[0]
-	WORD $0x4fc690a5 // fmul v5.2d, v5.2d, v6.d[0]
-	FMOVD 24(R6), F8
-	FLDPQ 0(R7), (F6, F7)
-	WORD $0x4fc890c6 // fmul v6.2d, v6.2d, v8.d[0]
-	WORD $0x4fc890e7 // fmul v7.2d, v7.2d, v8.d[0]
+	FMOVD 8(R8), F2
+	FLDPQ 0(R6), (F5, F6)
+	WORD $0x4fc290a5 // fmul v5.2d, v5.2d, v2.d[0]
+	WORD $0x4fc290c6 // fmul v6.2d, v6.2d, v2.d[0]
+	FMOVD 16(R8), F2
+	FLDPQ 0(R7), (F10, F11)
+	WORD $0x4fc2914a // fmul v10.2d, v10.2d, v2.d[0]
+	WORD $0x4fc2916b // fmul v11.2d, v11.2d, v2.d[0]
+	FMOVD 24(R8), F2
+	FLDPQ 0(R4), (F15, F16)
+	WORD $0x4fc291ef // fmul v15.2d, v15.2d, v2.d[0]
+	WORD $0x4fc29210 // fmul v16.2d, v16.2d, v2.d[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 296(R0), R6
-	LSL $3, R6
-	ADD R6, R5, R7
-	ADD R6, R7, R8
-	ADD R6, R8, R6
-	FMOVD 0(R5), F16
-	FMOVD 0(R7), F17
-	FMOVD 0(R8), F18
-	FMOVD 0(R6), F19
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD 296(R0), R4
+	LSL $3, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R4
+	FMOVD 0(R5), F4
+	FMOVD 0(R6), F9
+	FMOVD 0(R7), F14
+	FMOVD 0(R4), F19
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $3, R4
+	ADD R4, R5, R6
+	ADD R4, R6, R6
+	ADD R4, R6, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<3, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<3, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	CMP $1, R7
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $3, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $3, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $3, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastPeek
 pairPeek:
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVD 0(R8), F22
-	WORD $0x4fd09294 // fmul v20.2d, v20.2d, v16.d[0]
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
 	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
-	WORD $0x4fd092b5 // fmul v21.2d, v21.2d, v16.d[0]
 	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
-	FMOVD 0(R12), F22
-	WORD $0x4fd61288 // fmla v8.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612a9 // fmla v9.2d, v21.2d, v22.d[0]
-	FMOVD 0(R10), F22
-	WORD $0x4fd19294 // fmul v20.2d, v20.2d, v17.d[0]
-	WORD $0x4fd61054 // fmla v20.2d, v2.2d, v22.d[0]
-	WORD $0x4fd192b5 // fmul v21.2d, v21.2d, v17.d[0]
-	WORD $0x4fd61075 // fmla v21.2d, v3.2d, v22.d[0]
-	FMOVD 0(R14), F22
-	WORD $0x4fd6128a // fmla v10.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ab // fmla v11.2d, v21.2d, v22.d[0]
 	FMOVD 0(R11), F22
-	WORD $0x4fd29294 // fmul v20.2d, v20.2d, v18.d[0]
-	WORD $0x4fd61094 // fmla v20.2d, v4.2d, v22.d[0]
-	WORD $0x4fd292b5 // fmul v21.2d, v21.2d, v18.d[0]
-	WORD $0x4fd610b5 // fmla v21.2d, v5.2d, v22.d[0]
-	FMOVD 0(R15), F22
-	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
+	WORD $0x4fd61282 // fmla v2.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a3 // fmla v3.2d, v21.2d, v22.d[0]
 	FMOVD 0(R9), F22
-	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
-	WORD $0x4fd610d4 // fmla v20.2d, v6.2d, v22.d[0]
-	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
-	WORD $0x4fd610f5 // fmla v21.2d, v7.2d, v22.d[0]
+	WORD $0x4fc99294 // fmul v20.2d, v20.2d, v9.d[0]
+	WORD $0x4fc992b5 // fmul v21.2d, v21.2d, v9.d[0]
+	WORD $0x4fd610b4 // fmla v20.2d, v5.2d, v22.d[0]
+	WORD $0x4fd610d5 // fmla v21.2d, v6.2d, v22.d[0]
 	FMOVD 0(R13), F22
-	WORD $0x4fd6128e // fmla v14.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612af // fmla v15.2d, v21.2d, v22.d[0]
-	ADD R1, R16
-	FLDPQ 0(R16), (F20, F21)
-	FMOVD 8(R8), F22
-	WORD $0x4fd09294 // fmul v20.2d, v20.2d, v16.d[0]
-	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
-	WORD $0x4fd092b5 // fmul v21.2d, v21.2d, v16.d[0]
-	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
-	FMOVD 8(R12), F22
-	WORD $0x4fd61288 // fmla v8.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612a9 // fmla v9.2d, v21.2d, v22.d[0]
-	FMOVD 8(R10), F22
-	WORD $0x4fd19294 // fmul v20.2d, v20.2d, v17.d[0]
-	WORD $0x4fd61054 // fmla v20.2d, v2.2d, v22.d[0]
-	WORD $0x4fd192b5 // fmul v21.2d, v21.2d, v17.d[0]
-	WORD $0x4fd61075 // fmla v21.2d, v3.2d, v22.d[0]
-	FMOVD 8(R14), F22
-	WORD $0x4fd6128a // fmla v10.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ab // fmla v11.2d, v21.2d, v22.d[0]
-	FMOVD 8(R11), F22
-	WORD $0x4fd29294 // fmul v20.2d, v20.2d, v18.d[0]
-	WORD $0x4fd61094 // fmla v20.2d, v4.2d, v22.d[0]
-	WORD $0x4fd292b5 // fmul v21.2d, v21.2d, v18.d[0]
-	WORD $0x4fd610b5 // fmla v21.2d, v5.2d, v22.d[0]
-	FMOVD 8(R15), F22
+	WORD $0x4fd61287 // fmla v7.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a8 // fmla v8.2d, v21.2d, v22.d[0]
+	FMOVD 0(R10), F22
+	WORD $0x4fce9294 // fmul v20.2d, v20.2d, v14.d[0]
+	WORD $0x4fce92b5 // fmul v21.2d, v21.2d, v14.d[0]
+	WORD $0x4fd61154 // fmla v20.2d, v10.2d, v22.d[0]
+	WORD $0x4fd61175 // fmla v21.2d, v11.2d, v22.d[0]
+	FMOVD 0(R14), F22
 	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
 	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
-	FMOVD 8(R9), F22
+	FMOVD 0(R7), F22
 	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
-	WORD $0x4fd610d4 // fmla v20.2d, v6.2d, v22.d[0]
 	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
-	WORD $0x4fd610f5 // fmla v21.2d, v7.2d, v22.d[0]
+	WORD $0x4fd611f4 // fmla v20.2d, v15.2d, v22.d[0]
+	WORD $0x4fd61215 // fmla v21.2d, v16.2d, v22.d[0]
+	FMOVD 0(R12), F22
+	WORD $0x4fd61291 // fmla v17.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612b2 // fmla v18.2d, v21.2d, v22.d[0]
+	ADD R1, R15
+	FLDPQ 0(R15), (F20, F21)
+	FMOVD 8(R8), F22
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
+	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
+	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
+	FMOVD 8(R11), F22
+	WORD $0x4fd61282 // fmla v2.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a3 // fmla v3.2d, v21.2d, v22.d[0]
+	FMOVD 8(R9), F22
+	WORD $0x4fc99294 // fmul v20.2d, v20.2d, v9.d[0]
+	WORD $0x4fc992b5 // fmul v21.2d, v21.2d, v9.d[0]
+	WORD $0x4fd610b4 // fmla v20.2d, v5.2d, v22.d[0]
+	WORD $0x4fd610d5 // fmla v21.2d, v6.2d, v22.d[0]
 	FMOVD 8(R13), F22
-	WORD $0x4fd6128e // fmla v14.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612af // fmla v15.2d, v21.2d, v22.d[0]
-	ADD R1, R16
+	WORD $0x4fd61287 // fmla v7.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a8 // fmla v8.2d, v21.2d, v22.d[0]
+	FMOVD 8(R10), F22
+	WORD $0x4fce9294 // fmul v20.2d, v20.2d, v14.d[0]
+	WORD $0x4fce92b5 // fmul v21.2d, v21.2d, v14.d[0]
+	WORD $0x4fd61154 // fmla v20.2d, v10.2d, v22.d[0]
+	WORD $0x4fd61175 // fmla v21.2d, v11.2d, v22.d[0]
+	FMOVD 8(R14), F22
+	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
+	FMOVD 8(R7), F22
+	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
+	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
+	WORD $0x4fd611f4 // fmla v20.2d, v15.2d, v22.d[0]
+	WORD $0x4fd61215 // fmla v21.2d, v16.2d, v22.d[0]
+	FMOVD 8(R12), F22
+	WORD $0x4fd61291 // fmla v17.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612b2 // fmla v18.2d, v21.2d, v22.d[0]
+	ADD R1, R15
 	ADD $16, R8
-	ADD $16, R12
-	ADD $16, R10
-	ADD $16, R14
-	ADD $16, R11
-	ADD $16, R15
 	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R7
+	ADD $16, R11
 	ADD $16, R13
-	SUBS $2, R17
+	ADD $16, R14
+	ADD $16, R12
+	SUBS $2, R16
 	BGE pairPeek
 lastPeek:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ donePeek
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVD 0(R8), F22
-	WORD $0x4fd09294 // fmul v20.2d, v20.2d, v16.d[0]
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
 	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
-	WORD $0x4fd092b5 // fmul v21.2d, v21.2d, v16.d[0]
 	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
-	FMOVD 0(R12), F22
-	WORD $0x4fd61288 // fmla v8.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612a9 // fmla v9.2d, v21.2d, v22.d[0]
-	FMOVD 0(R10), F22
-	WORD $0x4fd19294 // fmul v20.2d, v20.2d, v17.d[0]
-	WORD $0x4fd61054 // fmla v20.2d, v2.2d, v22.d[0]
-	WORD $0x4fd192b5 // fmul v21.2d, v21.2d, v17.d[0]
-	WORD $0x4fd61075 // fmla v21.2d, v3.2d, v22.d[0]
-	FMOVD 0(R14), F22
-	WORD $0x4fd6128a // fmla v10.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ab // fmla v11.2d, v21.2d, v22.d[0]
 	FMOVD 0(R11), F22
-	WORD $0x4fd29294 // fmul v20.2d, v20.2d, v18.d[0]
-	WORD $0x4fd61094 // fmla v20.2d, v4.2d, v22.d[0]
-	WORD $0x4fd292b5 // fmul v21.2d, v21.2d, v18.d[0]
-	WORD $0x4fd610b5 // fmla v21.2d, v5.2d, v22.d[0]
-	FMOVD 0(R15), F22
+	WORD $0x4fd61282 // fmla v2.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a3 // fmla v3.2d, v21.2d, v22.d[0]
+	FMOVD 0(R9), F22
+	WORD $0x4fc99294 // fmul v20.2d, v20.2d, v9.d[0]
+	WORD $0x4fc992b5 // fmul v21.2d, v21.2d, v9.d[0]
+	WORD $0x4fd610b4 // fmla v20.2d, v5.2d, v22.d[0]
+	WORD $0x4fd610d5 // fmla v21.2d, v6.2d, v22.d[0]
+	FMOVD 0(R13), F22
+	WORD $0x4fd61287 // fmla v7.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a8 // fmla v8.2d, v21.2d, v22.d[0]
+	FMOVD 0(R10), F22
+	WORD $0x4fce9294 // fmul v20.2d, v20.2d, v14.d[0]
+	WORD $0x4fce92b5 // fmul v21.2d, v21.2d, v14.d[0]
+	WORD $0x4fd61154 // fmla v20.2d, v10.2d, v22.d[0]
+	WORD $0x4fd61175 // fmla v21.2d, v11.2d, v22.d[0]
+	FMOVD 0(R14), F22
 	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
 	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
-	FMOVD 0(R9), F22
+	FMOVD 0(R7), F22
 	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
-	WORD $0x4fd610d4 // fmla v20.2d, v6.2d, v22.d[0]
 	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
-	WORD $0x4fd610f5 // fmla v21.2d, v7.2d, v22.d[0]
-	FMOVD 0(R13), F22
-	WORD $0x4fd6128e // fmla v14.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612af // fmla v15.2d, v21.2d, v22.d[0]
+	WORD $0x4fd611f4 // fmla v20.2d, v15.2d, v22.d[0]
+	WORD $0x4fd61215 // fmla v21.2d, v16.2d, v22.d[0]
+	FMOVD 0(R12), F22
+	WORD $0x4fd61291 // fmla v17.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612b2 // fmla v18.2d, v21.2d, v22.d[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	ADD R9, R8, R10
-	ADD R9, R10, R11
-	ADD R9, R11, R9
-	MOVD R5, R12
-	MOVD 344(R0), R13
-	LSL $3, R13
-	ADD R13, R12, R14
-	ADD R13, R14, R15
-	ADD R13, R15, R13
-	MOVD 0(R0), R16
-	ADD R3, R16
-	MOVD 48(R0), R17
-	SUBS $2, R17
+	MOVD 104(R0), R7
+	LSL $3, R7
+	ADD R7, R8, R9
+	ADD R7, R9, R10
+	ADD R7, R10, R7
+	MOVD R5, R11
+	MOVD 344(R0), R12
+	LSL $3, R12
+	ADD R12, R11, R13
+	ADD R12, R13, R14
+	ADD R12, R14, R12
+	MOVD 0(R0), R15
+	MOVD 48(R0), R16
+	ADD R2, R15
+	SUBS $2, R16
 	BLT lastAdvance
 pairAdvance:
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVD 0(R8), F22
-	WORD $0x4fd09294 // fmul v20.2d, v20.2d, v16.d[0]
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
 	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
-	WORD $0x4fd092b5 // fmul v21.2d, v21.2d, v16.d[0]
 	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
-	FMOVD 0(R12), F22
-	WORD $0x4fd61288 // fmla v8.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612a9 // fmla v9.2d, v21.2d, v22.d[0]
-	FMOVD 0(R10), F22
-	WORD $0x4fd19294 // fmul v20.2d, v20.2d, v17.d[0]
-	WORD $0x4fd61054 // fmla v20.2d, v2.2d, v22.d[0]
-	WORD $0x4fd192b5 // fmul v21.2d, v21.2d, v17.d[0]
-	WORD $0x4fd61075 // fmla v21.2d, v3.2d, v22.d[0]
-	FMOVD 0(R14), F22
-	WORD $0x4fd6128a // fmla v10.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ab // fmla v11.2d, v21.2d, v22.d[0]
 	FMOVD 0(R11), F22
-	WORD $0x4fd29294 // fmul v20.2d, v20.2d, v18.d[0]
-	WORD $0x4fd61094 // fmla v20.2d, v4.2d, v22.d[0]
-	WORD $0x4fd292b5 // fmul v21.2d, v21.2d, v18.d[0]
-	WORD $0x4fd610b5 // fmla v21.2d, v5.2d, v22.d[0]
-	FMOVD 0(R15), F22
-	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
+	WORD $0x4fd61282 // fmla v2.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a3 // fmla v3.2d, v21.2d, v22.d[0]
 	FMOVD 0(R9), F22
-	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
-	WORD $0x4fd610d4 // fmla v20.2d, v6.2d, v22.d[0]
-	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
-	WORD $0x4fd610f5 // fmla v21.2d, v7.2d, v22.d[0]
+	WORD $0x4fc99294 // fmul v20.2d, v20.2d, v9.d[0]
+	WORD $0x4fc992b5 // fmul v21.2d, v21.2d, v9.d[0]
+	WORD $0x4fd610b4 // fmla v20.2d, v5.2d, v22.d[0]
+	WORD $0x4fd610d5 // fmla v21.2d, v6.2d, v22.d[0]
 	FMOVD 0(R13), F22
-	WORD $0x4fd6128e // fmla v14.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612af // fmla v15.2d, v21.2d, v22.d[0]
-	FSTPQ (F20, F21), 0(R16)
-	ADD R1, R16
-	FLDPQ 0(R16), (F20, F21)
-	FMOVD 8(R8), F22
-	WORD $0x4fd09294 // fmul v20.2d, v20.2d, v16.d[0]
-	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
-	WORD $0x4fd092b5 // fmul v21.2d, v21.2d, v16.d[0]
-	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
-	FMOVD 8(R12), F22
-	WORD $0x4fd61288 // fmla v8.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612a9 // fmla v9.2d, v21.2d, v22.d[0]
-	FMOVD 8(R10), F22
-	WORD $0x4fd19294 // fmul v20.2d, v20.2d, v17.d[0]
-	WORD $0x4fd61054 // fmla v20.2d, v2.2d, v22.d[0]
-	WORD $0x4fd192b5 // fmul v21.2d, v21.2d, v17.d[0]
-	WORD $0x4fd61075 // fmla v21.2d, v3.2d, v22.d[0]
-	FMOVD 8(R14), F22
-	WORD $0x4fd6128a // fmla v10.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ab // fmla v11.2d, v21.2d, v22.d[0]
-	FMOVD 8(R11), F22
-	WORD $0x4fd29294 // fmul v20.2d, v20.2d, v18.d[0]
-	WORD $0x4fd61094 // fmla v20.2d, v4.2d, v22.d[0]
-	WORD $0x4fd292b5 // fmul v21.2d, v21.2d, v18.d[0]
-	WORD $0x4fd610b5 // fmla v21.2d, v5.2d, v22.d[0]
-	FMOVD 8(R15), F22
+	WORD $0x4fd61287 // fmla v7.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a8 // fmla v8.2d, v21.2d, v22.d[0]
+	FMOVD 0(R10), F22
+	WORD $0x4fce9294 // fmul v20.2d, v20.2d, v14.d[0]
+	WORD $0x4fce92b5 // fmul v21.2d, v21.2d, v14.d[0]
+	WORD $0x4fd61154 // fmla v20.2d, v10.2d, v22.d[0]
+	WORD $0x4fd61175 // fmla v21.2d, v11.2d, v22.d[0]
+	FMOVD 0(R14), F22
 	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
 	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
-	FMOVD 8(R9), F22
+	FMOVD 0(R7), F22
 	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
-	WORD $0x4fd610d4 // fmla v20.2d, v6.2d, v22.d[0]
 	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
-	WORD $0x4fd610f5 // fmla v21.2d, v7.2d, v22.d[0]
+	WORD $0x4fd611f4 // fmla v20.2d, v15.2d, v22.d[0]
+	WORD $0x4fd61215 // fmla v21.2d, v16.2d, v22.d[0]
+	FMOVD 0(R12), F22
+	WORD $0x4fd61291 // fmla v17.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612b2 // fmla v18.2d, v21.2d, v22.d[0]
+	FSTPQ (F20, F21), 0(R15)
+	ADD R1, R15
+	FLDPQ 0(R15), (F20, F21)
+	FMOVD 8(R8), F22
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
+	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
+	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
+	FMOVD 8(R11), F22
+	WORD $0x4fd61282 // fmla v2.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a3 // fmla v3.2d, v21.2d, v22.d[0]
+	FMOVD 8(R9), F22
+	WORD $0x4fc99294 // fmul v20.2d, v20.2d, v9.d[0]
+	WORD $0x4fc992b5 // fmul v21.2d, v21.2d, v9.d[0]
+	WORD $0x4fd610b4 // fmla v20.2d, v5.2d, v22.d[0]
+	WORD $0x4fd610d5 // fmla v21.2d, v6.2d, v22.d[0]
 	FMOVD 8(R13), F22
-	WORD $0x4fd6128e // fmla v14.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612af // fmla v15.2d, v21.2d, v22.d[0]
-	FSTPQ (F20, F21), 0(R16)
-	ADD R1, R16
+	WORD $0x4fd61287 // fmla v7.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a8 // fmla v8.2d, v21.2d, v22.d[0]
+	FMOVD 8(R10), F22
+	WORD $0x4fce9294 // fmul v20.2d, v20.2d, v14.d[0]
+	WORD $0x4fce92b5 // fmul v21.2d, v21.2d, v14.d[0]
+	WORD $0x4fd61154 // fmla v20.2d, v10.2d, v22.d[0]
+	WORD $0x4fd61175 // fmla v21.2d, v11.2d, v22.d[0]
+	FMOVD 8(R14), F22
+	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
+	FMOVD 8(R7), F22
+	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
+	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
+	WORD $0x4fd611f4 // fmla v20.2d, v15.2d, v22.d[0]
+	WORD $0x4fd61215 // fmla v21.2d, v16.2d, v22.d[0]
+	FMOVD 8(R12), F22
+	WORD $0x4fd61291 // fmla v17.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612b2 // fmla v18.2d, v21.2d, v22.d[0]
+	FSTPQ (F20, F21), 0(R15)
+	ADD R1, R15
 	ADD $16, R8
-	ADD $16, R12
-	ADD $16, R10
-	ADD $16, R14
-	ADD $16, R11
-	ADD $16, R15
 	ADD $16, R9
+	ADD $16, R10
+	ADD $16, R7
+	ADD $16, R11
 	ADD $16, R13
-	SUBS $2, R17
+	ADD $16, R14
+	ADD $16, R12
+	SUBS $2, R16
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R17
+	CMN $2, R16
 	BEQ doneAdvance
-	FLDPQ 0(R16), (F20, F21)
+	FLDPQ 0(R15), (F20, F21)
 	FMOVD 0(R8), F22
-	WORD $0x4fd09294 // fmul v20.2d, v20.2d, v16.d[0]
+	WORD $0x4fc49294 // fmul v20.2d, v20.2d, v4.d[0]
+	WORD $0x4fc492b5 // fmul v21.2d, v21.2d, v4.d[0]
 	WORD $0x4fd61014 // fmla v20.2d, v0.2d, v22.d[0]
-	WORD $0x4fd092b5 // fmul v21.2d, v21.2d, v16.d[0]
 	WORD $0x4fd61035 // fmla v21.2d, v1.2d, v22.d[0]
-	FMOVD 0(R12), F22
-	WORD $0x4fd61288 // fmla v8.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612a9 // fmla v9.2d, v21.2d, v22.d[0]
-	FMOVD 0(R10), F22
-	WORD $0x4fd19294 // fmul v20.2d, v20.2d, v17.d[0]
-	WORD $0x4fd61054 // fmla v20.2d, v2.2d, v22.d[0]
-	WORD $0x4fd192b5 // fmul v21.2d, v21.2d, v17.d[0]
-	WORD $0x4fd61075 // fmla v21.2d, v3.2d, v22.d[0]
-	FMOVD 0(R14), F22
-	WORD $0x4fd6128a // fmla v10.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612ab // fmla v11.2d, v21.2d, v22.d[0]
 	FMOVD 0(R11), F22
-	WORD $0x4fd29294 // fmul v20.2d, v20.2d, v18.d[0]
-	WORD $0x4fd61094 // fmla v20.2d, v4.2d, v22.d[0]
-	WORD $0x4fd292b5 // fmul v21.2d, v21.2d, v18.d[0]
-	WORD $0x4fd610b5 // fmla v21.2d, v5.2d, v22.d[0]
-	FMOVD 0(R15), F22
+	WORD $0x4fd61282 // fmla v2.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a3 // fmla v3.2d, v21.2d, v22.d[0]
+	FMOVD 0(R9), F22
+	WORD $0x4fc99294 // fmul v20.2d, v20.2d, v9.d[0]
+	WORD $0x4fc992b5 // fmul v21.2d, v21.2d, v9.d[0]
+	WORD $0x4fd610b4 // fmla v20.2d, v5.2d, v22.d[0]
+	WORD $0x4fd610d5 // fmla v21.2d, v6.2d, v22.d[0]
+	FMOVD 0(R13), F22
+	WORD $0x4fd61287 // fmla v7.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612a8 // fmla v8.2d, v21.2d, v22.d[0]
+	FMOVD 0(R10), F22
+	WORD $0x4fce9294 // fmul v20.2d, v20.2d, v14.d[0]
+	WORD $0x4fce92b5 // fmul v21.2d, v21.2d, v14.d[0]
+	WORD $0x4fd61154 // fmla v20.2d, v10.2d, v22.d[0]
+	WORD $0x4fd61175 // fmla v21.2d, v11.2d, v22.d[0]
+	FMOVD 0(R14), F22
 	WORD $0x4fd6128c // fmla v12.2d, v20.2d, v22.d[0]
 	WORD $0x4fd612ad // fmla v13.2d, v21.2d, v22.d[0]
-	FMOVD 0(R9), F22
+	FMOVD 0(R7), F22
 	WORD $0x4fd39294 // fmul v20.2d, v20.2d, v19.d[0]
-	WORD $0x4fd610d4 // fmla v20.2d, v6.2d, v22.d[0]
 	WORD $0x4fd392b5 // fmul v21.2d, v21.2d, v19.d[0]
-	WORD $0x4fd610f5 // fmla v21.2d, v7.2d, v22.d[0]
-	FMOVD 0(R13), F22
-	WORD $0x4fd6128e // fmla v14.2d, v20.2d, v22.d[0]
-	WORD $0x4fd612af // fmla v15.2d, v21.2d, v22.d[0]
-	FSTPQ (F20, F21), 0(R16)
+	WORD $0x4fd611f4 // fmla v20.2d, v15.2d, v22.d[0]
+	WORD $0x4fd61215 // fmla v21.2d, v16.2d, v22.d[0]
+	FMOVD 0(R12), F22
+	WORD $0x4fd61291 // fmla v17.2d, v20.2d, v22.d[0]
+	WORD $0x4fd612b2 // fmla v18.2d, v21.2d, v22.d[0]
+	FSTPQ (F20, F21), 0(R15)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
-	ADD R10, R9, R11
-	ADD R10, R11, R12
-	ADD R10, R12, R10
-	FMOVD 0(R8), F20
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $3, R8
+	ADD R8, R7, R9
+	ADD R8, R9, R10
+	ADD R8, R10, R8
+	MOVD 424(R0), R11
+	MOVD R3, R12
+	ADD R12<<3, R11
+	FMOVD 0(R11), F20
+	WORD $0x4fd49042 // fmul v2.2d, v2.2d, v20.d[0]
+	WORD $0x4fd49063 // fmul v3.2d, v3.2d, v20.d[0]
+	FMOVD 8(R11), F20
+	WORD $0x4fd490e7 // fmul v7.2d, v7.2d, v20.d[0]
 	WORD $0x4fd49108 // fmul v8.2d, v8.2d, v20.d[0]
-	WORD $0x4fd49129 // fmul v9.2d, v9.2d, v20.d[0]
-	FMOVD 8(R8), F20
-	WORD $0x4fd4914a // fmul v10.2d, v10.2d, v20.d[0]
-	WORD $0x4fd4916b // fmul v11.2d, v11.2d, v20.d[0]
-	FMOVD 16(R8), F20
+	FMOVD 16(R11), F20
 	WORD $0x4fd4918c // fmul v12.2d, v12.2d, v20.d[0]
 	WORD $0x4fd491ad // fmul v13.2d, v13.2d, v20.d[0]
-	FMOVD 24(R8), F20
-	WORD $0x4fd491ce // fmul v14.2d, v14.2d, v20.d[0]
-	WORD $0x4fd491ef // fmul v15.2d, v15.2d, v20.d[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
+	FMOVD 24(R11), F20
+	WORD $0x4fd49231 // fmul v17.2d, v17.2d, v20.d[0]
+	WORD $0x4fd49252 // fmul v18.2d, v18.2d, v20.d[0]
+	MOVBU 448(R0), R11
+	CBZ R11, write
+	FLDPQ 0(R7), (F20, F21)
+	WORD $0x4e74d442 // fadd v2.2d, v2.2d, v20.2d
+	WORD $0x4e75d463 // fadd v3.2d, v3.2d, v21.2d
 	FLDPQ 0(R9), (F20, F21)
-	WORD $0x4e74d508 // fadd v8.2d, v8.2d, v20.2d
-	WORD $0x4e75d529 // fadd v9.2d, v9.2d, v21.2d
-	FLDPQ 0(R11), (F20, F21)
-	WORD $0x4e74d54a // fadd v10.2d, v10.2d, v20.2d
-	WORD $0x4e75d56b // fadd v11.2d, v11.2d, v21.2d
-	FLDPQ 0(R12), (F20, F21)
+	WORD $0x4e74d4e7 // fadd v7.2d, v7.2d, v20.2d
+	WORD $0x4e75d508 // fadd v8.2d, v8.2d, v21.2d
+	FLDPQ 0(R10), (F20, F21)
 	WORD $0x4e74d58c // fadd v12.2d, v12.2d, v20.2d
 	WORD $0x4e75d5ad // fadd v13.2d, v13.2d, v21.2d
-	FLDPQ 0(R10), (F20, F21)
-	WORD $0x4e74d5ce // fadd v14.2d, v14.2d, v20.2d
-	WORD $0x4e75d5ef // fadd v15.2d, v15.2d, v21.2d
+	FLDPQ 0(R8), (F20, F21)
+	WORD $0x4e74d631 // fadd v17.2d, v17.2d, v20.2d
+	WORD $0x4e75d652 // fadd v18.2d, v18.2d, v21.2d
 write:
-	FSTPQ (F8, F9), 0(R9)
-	FSTPQ (F10, F11), 0(R11)
-	FSTPQ (F12, F13), 0(R12)
-	FSTPQ (F14, F15), 0(R10)
-	MOVD 408(R0), R8
-	ADD R8<<3, R5
-	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	FSTPQ (F2, F3), 0(R7)
+	FSTPQ (F7, F8), 0(R9)
+	FSTPQ (F12, F13), 0(R10)
+	FSTPQ (F17, F18), 0(R8)
+	MOVD 408(R0), R7
+	LSL $3, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $3, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $4, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $4, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $32, R3
-	CMP R1, R3
+	ADD $32, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -7325,166 +7541,182 @@ TEXT ·add1By1F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $3, R7
-	FMOVD 0(R6), F1
-	FMOVQ 0(R5), F0
-	WORD $0x4fc19000 // fmul v0.2d, v0.2d, v1.d[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<3, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $3, R5
+	MOVD 160(R0), R5
+	MOVD R4, R7
+	ADD R7<<3, R5
+	FMOVD 0(R5), F1
+	FMOVQ 0(R6), F0
+	WORD $0x4fc19000 // fmul v0.2d, v0.2d, v1.d[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<3, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $3, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<3, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $3, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastPeek
 pairPeek:
 	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVD 0(R8), F5
-	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
 	FMOVD 0(R9), F5
-	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
-	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
-	ADD R1, R10
-	ADD R1, R11
-	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVD 8(R8), F5
 	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
-	FMOVD 8(R9), F5
+	FMOVD 0(R8), F5
 	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
 	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
 	ADD R1, R10
-	ADD R1, R11
-	ADD $16, R8
+	FMOVQ 0(R10), F3
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
+	FMOVD 8(R9), F5
+	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	FMOVD 8(R8), F5
+	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
+	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
+	ADD R1, R10
 	ADD $16, R9
-	SUBS $2, R12
+	ADD $16, R8
+	SUBS $2, R11
 	BGE pairPeek
 lastPeek:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ donePeek
 	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVD 0(R8), F5
-	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	ADD R2, R10, R10
+	FMOVQ 0(R10), F4
 	FMOVD 0(R9), F5
+	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	FMOVD 0(R8), F5
 	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
 	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $3, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastAdvance
 pairAdvance:
 	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVD 0(R8), F5
-	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
 	FMOVD 0(R9), F5
-	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
-	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
-	FMOVQ F3, 0(R10)
-	ADD R1, R10
-	ADD R1, R11
-	FMOVQ 0(R10), F3
-	FMOVQ 0(R11), F4
-	FMOVD 8(R8), F5
 	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
-	FMOVD 8(R9), F5
+	FMOVD 0(R8), F5
 	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
 	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
 	FMOVQ F3, 0(R10)
 	ADD R1, R10
-	ADD R1, R11
-	ADD $16, R8
+	FMOVQ 0(R10), F3
+	ADD R2, R10, R12
+	FMOVQ 0(R12), F4
+	FMOVD 8(R9), F5
+	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	FMOVD 8(R8), F5
+	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
+	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
+	FMOVQ F3, 0(R10)
+	ADD R1, R10
 	ADD $16, R9
-	SUBS $2, R12
+	ADD $16, R8
+	SUBS $2, R11
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ doneAdvance
 	FMOVQ 0(R10), F3
+	ADD R2, R10, R11
 	FMOVQ 0(R11), F4
-	FMOVD 0(R8), F5
-	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
 	FMOVD 0(R9), F5
+	WORD $0x4fc51003 // fmla v3.2d, v0.2d, v5.d[0]
+	FMOVD 0(R8), F5
 	WORD $0x4fc51061 // fmla v1.2d, v3.2d, v5.d[0]
 	WORD $0x4fc51082 // fmla v2.2d, v4.2d, v5.d[0]
 	FMOVQ F3, 0(R10)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
-	FMOVD 0(R8), F3
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $3, R9
+	MOVD 424(R0), R9
+	MOVD R4, R10
+	ADD R10<<3, R9
+	FMOVD 0(R9), F3
 	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
 	WORD $0x4fc39021 // fmul v1.2d, v1.2d, v3.d[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FMOVQ 0(R9), F2
+	MOVBU 448(R0), R9
+	CBZ R9, write
+	FMOVQ 0(R8), F2
 	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
 write:
-	FMOVQ F1, 0(R9)
+	FMOVQ F1, 0(R8)
 	MOVD 408(R0), R8
-	ADD R8<<3, R5
+	LSL $3, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	LSL $3, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $1, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $16, R3
 	CMP R1, R3
@@ -7496,160 +7728,176 @@ TEXT ·decayAll1By1F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
-	MOVD 152(R0), R7
-	LSL $3, R7
-	FMOVD 0(R6), F1
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $3, R4
+	MOVD 160(R0), R4
+	MOVD R3, R6
+	ADD R6<<3, R4
+	FMOVD 0(R4), F1
 	FMOVQ 0(R5), F0
 	WORD $0x4fc19000 // fmul v0.2d, v0.2d, v1.d[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 296(R0), R6
-	LSL $3, R6
+	MOVD 296(R0), R4
+	LSL $3, R4
 	FMOVD 0(R5), F2
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $3, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<3, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<3, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
 	VMOVI $0, V1.B16
-	CMP $1, R7
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $3, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $3, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $3, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastPeek
 pairPeek:
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVD 0(R8), F4
 	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
 	WORD $0x4fc41003 // fmla v3.2d, v0.2d, v4.d[0]
-	FMOVD 0(R9), F4
+	FMOVD 0(R7), F4
 	WORD $0x4fc41061 // fmla v1.2d, v3.2d, v4.d[0]
-	ADD R1, R10
-	FMOVQ 0(R10), F3
+	ADD R1, R9
+	FMOVQ 0(R9), F3
 	FMOVD 8(R8), F4
 	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
 	WORD $0x4fc41003 // fmla v3.2d, v0.2d, v4.d[0]
-	FMOVD 8(R9), F4
+	FMOVD 8(R7), F4
 	WORD $0x4fc41061 // fmla v1.2d, v3.2d, v4.d[0]
-	ADD R1, R10
+	ADD R1, R9
 	ADD $16, R8
-	ADD $16, R9
-	SUBS $2, R11
+	ADD $16, R7
+	SUBS $2, R10
 	BGE pairPeek
 lastPeek:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ donePeek
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVD 0(R8), F4
 	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
 	WORD $0x4fc41003 // fmla v3.2d, v0.2d, v4.d[0]
-	FMOVD 0(R9), F4
+	FMOVD 0(R7), F4
 	WORD $0x4fc41061 // fmla v1.2d, v3.2d, v4.d[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $3, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $3, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $3, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastAdvance
 pairAdvance:
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVD 0(R8), F4
 	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
 	WORD $0x4fc41003 // fmla v3.2d, v0.2d, v4.d[0]
-	FMOVD 0(R9), F4
+	FMOVD 0(R7), F4
 	WORD $0x4fc41061 // fmla v1.2d, v3.2d, v4.d[0]
-	FMOVQ F3, 0(R10)
-	ADD R1, R10
-	FMOVQ 0(R10), F3
+	FMOVQ F3, 0(R9)
+	ADD R1, R9
+	FMOVQ 0(R9), F3
 	FMOVD 8(R8), F4
 	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
 	WORD $0x4fc41003 // fmla v3.2d, v0.2d, v4.d[0]
-	FMOVD 8(R9), F4
+	FMOVD 8(R7), F4
 	WORD $0x4fc41061 // fmla v1.2d, v3.2d, v4.d[0]
-	FMOVQ F3, 0(R10)
-	ADD R1, R10
+	FMOVQ F3, 0(R9)
+	ADD R1, R9
 	ADD $16, R8
-	ADD $16, R9
-	SUBS $2, R11
+	ADD $16, R7
+	SUBS $2, R10
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ doneAdvance
-	FMOVQ 0(R10), F3
+	FMOVQ 0(R9), F3
 	FMOVD 0(R8), F4
 	WORD $0x4fc29063 // fmul v3.2d, v3.2d, v2.d[0]
 	WORD $0x4fc41003 // fmla v3.2d, v0.2d, v4.d[0]
-	FMOVD 0(R9), F4
+	FMOVD 0(R7), F4
 	WORD $0x4fc41061 // fmla v1.2d, v3.2d, v4.d[0]
-	FMOVQ F3, 0(R10)
+	FMOVQ F3, 0(R9)
 doneAdvance:
 answer:
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $3, R8
 	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
+	MOVD R3, R9
+	ADD R9<<3, R8
 	FMOVD 0(R8), F3
 	WORD $0x4fc39021 // fmul v1.2d, v1.2d, v3.d[0]
 	MOVBU 448(R0), R8
 	CBZ R8, write
-	FMOVQ 0(R9), F3
+	FMOVQ 0(R7), F3
 	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
 write:
-	FMOVQ F1, 0(R9)
-	MOVD 408(R0), R8
-	ADD R8<<3, R5
-	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	FMOVQ F1, 0(R7)
+	MOVD 408(R0), R7
+	LSL $3, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $3, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $1, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $1, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $16, R3
-	CMP R1, R3
+	ADD $16, R2
+	CMP R1, R2
 	BLT columns
 	RET
 
@@ -7658,95 +7906,107 @@ TEXT ·add2By1F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
+	MOVD 24(R0), R2
+	MOVD 0(R0), R3
+	SUB R3, R2
 	MOVD $0, R3
 columns:
 	MOVD 456(R0), R4
+	MOVD R4, R4
 tokens:
-	MOVD 128(R0), R5
-	MOVD 152(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
+	MOVD R4, R5
+	MOVD 128(R0), R6
 	MOVD 152(R0), R7
-	LSL $3, R7
-	FMOVD 0(R6), F2
-	FLDPQ 0(R5), (F0, F1)
-	WORD $0x4fc29000 // fmul v0.2d, v0.2d, v2.d[0]
-	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
-	MUL R4, R6
-	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
-	MUL R4, R7
+	MUL R5, R7
 	ADD R7<<3, R6
 	ADD R3, R6
-	MOVD 400(R0), R7
+	MOVD 152(R0), R5
+	LSL $3, R5
+	MOVD 160(R0), R5
+	MOVD R4, R7
+	ADD R7<<3, R5
+	FMOVD 0(R5), F2
+	FLDPQ 0(R6), (F0, F1)
+	WORD $0x4fc29000 // fmul v0.2d, v0.2d, v2.d[0]
+	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
+	MOVD R4, R5
+	MOVD 368(R0), R6
+	MOVD 392(R0), R7
+	MUL R5, R7
+	ADD R7<<3, R6
+	ADD R3, R6
+	MOVD 392(R0), R5
+	LSL $3, R5
+	MOVD R6, R7
+	MOVD R4, R5
+	MOVD 320(R0), R6
+	MOVD 344(R0), R8
+	MUL R5, R8
+	ADD R8<<3, R6
+	MOVD R6, R6
+	MOVD 400(R0), R5
+	MOVD R5, R5
 head:
 	VMOVI $0, V2.B16
-	VMOVI $0, V4.B16
 	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-	CMP $1, R7
+	CMP $1, R5
 	BEQ lastHead
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $3, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastPeek
 pairPeek:
 	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVD 0(R8), F10
-	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
-	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
 	FMOVD 0(R9), F10
-	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
-	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
-	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
-	WORD $0x4fca1125 // fmla v5.2d, v9.2d, v10.d[0]
-	ADD R1, R10
-	ADD R1, R11
-	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVD 8(R8), F10
 	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
 	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
-	FMOVD 8(R9), F10
+	FMOVD 0(R8), F10
 	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
 	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
 	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
 	WORD $0x4fca1125 // fmla v5.2d, v9.2d, v10.d[0]
 	ADD R1, R10
-	ADD R1, R11
-	ADD $16, R8
+	FLDPQ 0(R10), (F6, F7)
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
+	FMOVD 8(R9), F10
+	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
+	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
+	FMOVD 8(R8), F10
+	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
+	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
+	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
+	WORD $0x4fca1125 // fmla v5.2d, v9.2d, v10.d[0]
+	ADD R1, R10
 	ADD $16, R9
-	SUBS $2, R12
+	ADD $16, R8
+	SUBS $2, R11
 	BGE pairPeek
 lastPeek:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ donePeek
 	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVD 0(R8), F10
+	ADD R2, R10, R10
+	FLDPQ 0(R10), (F8, F9)
+	FMOVD 0(R9), F10
 	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
 	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
-	FMOVD 0(R9), F10
+	FMOVD 0(R8), F10
 	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
 	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
 	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
@@ -7754,62 +8014,62 @@ lastPeek:
 donePeek:
 	B answer
 lastHead:
-	MOVD 80(R0), R8
-	MOVD 104(R0), R9
-	MUL R4, R9
-	ADD R9<<3, R8
-	MOVD 104(R0), R9
-	LSL $3, R9
-	MOVD R5, R9
+	MOVD R4, R8
+	MOVD 80(R0), R9
+	MOVD 104(R0), R10
+	MUL R8, R10
+	ADD R10<<3, R9
+	MOVD 104(R0), R8
+	LSL $3, R8
+	MOVD R6, R8
 	MOVD 344(R0), R10
 	LSL $3, R10
 	MOVD 0(R0), R10
-	MOVD 24(R0), R11
+	MOVD 48(R0), R11
 	ADD R3, R10
-	ADD R3, R11
-	MOVD 48(R0), R12
-	SUBS $2, R12
+	SUBS $2, R11
 	BLT lastAdvance
 pairAdvance:
 	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVD 0(R8), F10
-	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
-	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
 	FMOVD 0(R9), F10
-	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
-	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
-	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
-	WORD $0x4fca1125 // fmla v5.2d, v9.2d, v10.d[0]
-	FSTPQ (F6, F7), 0(R10)
-	ADD R1, R10
-	ADD R1, R11
-	FLDPQ 0(R10), (F6, F7)
-	FLDPQ 0(R11), (F8, F9)
-	FMOVD 8(R8), F10
 	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
 	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
-	FMOVD 8(R9), F10
+	FMOVD 0(R8), F10
 	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
 	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
 	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
 	WORD $0x4fca1125 // fmla v5.2d, v9.2d, v10.d[0]
 	FSTPQ (F6, F7), 0(R10)
 	ADD R1, R10
-	ADD R1, R11
-	ADD $16, R8
+	FLDPQ 0(R10), (F6, F7)
+	ADD R2, R10, R12
+	FLDPQ 0(R12), (F8, F9)
+	FMOVD 8(R9), F10
+	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
+	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
+	FMOVD 8(R8), F10
+	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
+	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
+	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
+	WORD $0x4fca1125 // fmla v5.2d, v9.2d, v10.d[0]
+	FSTPQ (F6, F7), 0(R10)
+	ADD R1, R10
 	ADD $16, R9
-	SUBS $2, R12
+	ADD $16, R8
+	SUBS $2, R11
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R12
+	CMN $2, R11
 	BEQ doneAdvance
 	FLDPQ 0(R10), (F6, F7)
+	ADD R2, R10, R11
 	FLDPQ 0(R11), (F8, F9)
-	FMOVD 0(R8), F10
+	FMOVD 0(R9), F10
 	WORD $0x4fca1006 // fmla v6.2d, v0.2d, v10.d[0]
 	WORD $0x4fca1027 // fmla v7.2d, v1.2d, v10.d[0]
-	FMOVD 0(R9), F10
+	FMOVD 0(R8), F10
 	WORD $0x4fca10c2 // fmla v2.2d, v6.2d, v10.d[0]
 	WORD $0x4fca10e3 // fmla v3.2d, v7.2d, v10.d[0]
 	WORD $0x4fca1104 // fmla v4.2d, v8.2d, v10.d[0]
@@ -7817,31 +8077,35 @@ lastAdvance:
 	FSTPQ (F6, F7), 0(R10)
 doneAdvance:
 answer:
-	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
-	FMOVD 0(R8), F6
+	MOVD R7, R8
+	MOVD 392(R0), R9
+	LSL $3, R9
+	MOVD 424(R0), R9
+	MOVD R4, R10
+	ADD R10<<3, R9
+	FMOVD 0(R9), F6
 	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
-	WORD $0x4fc69042 // fmul v2.2d, v2.2d, v6.d[0]
 	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
+	WORD $0x4fc69042 // fmul v2.2d, v2.2d, v6.d[0]
 	WORD $0x4fc69063 // fmul v3.2d, v3.2d, v6.d[0]
-	MOVBU 448(R0), R8
-	CBZ R8, write
-	FLDPQ 0(R9), (F4, F5)
+	MOVBU 448(R0), R9
+	CBZ R9, write
+	FLDPQ 0(R8), (F4, F5)
 	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
 	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
 write:
-	FSTPQ (F2, F3), 0(R9)
+	FSTPQ (F2, F3), 0(R8)
 	MOVD 408(R0), R8
-	ADD R8<<3, R5
+	LSL $3, R8
+	ADD R8, R6
 	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	LSL $3, R8
+	ADD R8, R7
+	SUBS $1, R5
 	BNE head
+	MOVD 464(R0), R5
 	ADD $1, R4
-	CMP R2, R4
+	CMP R5, R4
 	BLT tokens
 	ADD $32, R3
 	CMP R1, R3
@@ -7853,181 +8117,197 @@ TEXT ·decayAll2By1F64NEON(SB), NOSPLIT, $0-8
 	MOVD p+0(FP), R0
 	MOVD 56(R0), R1
 	LSL $3, R1
-	MOVD 464(R0), R2
-	MOVD $0, R3
+	MOVD $0, R2
 columns:
-	MOVD 456(R0), R4
+	MOVD 456(R0), R3
+	MOVD R3, R3
 tokens:
+	MOVD R3, R4
 	MOVD 128(R0), R5
 	MOVD 152(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 160(R0), R6
-	ADD R3, R5
-	ADD R4<<3, R6
-	MOVD 152(R0), R7
-	LSL $3, R7
-	FMOVD 0(R6), F2
+	ADD R2, R5
+	MOVD 152(R0), R4
+	LSL $3, R4
+	MOVD 160(R0), R4
+	MOVD R3, R6
+	ADD R6<<3, R4
+	FMOVD 0(R4), F2
 	FLDPQ 0(R5), (F0, F1)
 	WORD $0x4fc29000 // fmul v0.2d, v0.2d, v2.d[0]
 	WORD $0x4fc29021 // fmul v1.2d, v1.2d, v2.d[0]
+	MOVD R3, R4
 	MOVD 272(R0), R5
 	MOVD 296(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 296(R0), R6
-	LSL $3, R6
+	MOVD 296(R0), R4
+	LSL $3, R4
 	FMOVD 0(R5), F4
-	MOVD 320(R0), R5
-	MOVD 344(R0), R6
+	MOVD R3, R4
+	MOVD 368(R0), R5
+	MOVD 392(R0), R6
 	MUL R4, R6
 	ADD R6<<3, R5
-	MOVD 368(R0), R6
-	MOVD 392(R0), R7
+	ADD R2, R5
+	MOVD 392(R0), R4
+	LSL $3, R4
+	MOVD R5, R6
+	MOVD R3, R4
+	MOVD 320(R0), R5
+	MOVD 344(R0), R7
 	MUL R4, R7
-	ADD R7<<3, R6
-	ADD R3, R6
-	MOVD 400(R0), R7
+	ADD R7<<3, R5
+	MOVD R5, R5
+	MOVD 400(R0), R4
+	MOVD R4, R4
 head:
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-	CMP $1, R7
+	CMP $1, R4
 	BEQ lastHead
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $3, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $3, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $3, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastPeek
 pairPeek:
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVD 0(R8), F7
 	WORD $0x4fc490a5 // fmul v5.2d, v5.2d, v4.d[0]
-	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc490c6 // fmul v6.2d, v6.2d, v4.d[0]
+	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc71026 // fmla v6.2d, v1.2d, v7.d[0]
-	FMOVD 0(R9), F7
+	FMOVD 0(R7), F7
 	WORD $0x4fc710a2 // fmla v2.2d, v5.2d, v7.d[0]
 	WORD $0x4fc710c3 // fmla v3.2d, v6.2d, v7.d[0]
-	ADD R1, R10
-	FLDPQ 0(R10), (F5, F6)
+	ADD R1, R9
+	FLDPQ 0(R9), (F5, F6)
 	FMOVD 8(R8), F7
 	WORD $0x4fc490a5 // fmul v5.2d, v5.2d, v4.d[0]
-	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc490c6 // fmul v6.2d, v6.2d, v4.d[0]
+	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc71026 // fmla v6.2d, v1.2d, v7.d[0]
-	FMOVD 8(R9), F7
+	FMOVD 8(R7), F7
 	WORD $0x4fc710a2 // fmla v2.2d, v5.2d, v7.d[0]
 	WORD $0x4fc710c3 // fmla v3.2d, v6.2d, v7.d[0]
-	ADD R1, R10
+	ADD R1, R9
 	ADD $16, R8
-	ADD $16, R9
-	SUBS $2, R11
+	ADD $16, R7
+	SUBS $2, R10
 	BGE pairPeek
 lastPeek:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ donePeek
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVD 0(R8), F7
 	WORD $0x4fc490a5 // fmul v5.2d, v5.2d, v4.d[0]
-	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc490c6 // fmul v6.2d, v6.2d, v4.d[0]
+	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc71026 // fmla v6.2d, v1.2d, v7.d[0]
-	FMOVD 0(R9), F7
+	FMOVD 0(R7), F7
 	WORD $0x4fc710a2 // fmla v2.2d, v5.2d, v7.d[0]
 	WORD $0x4fc710c3 // fmla v3.2d, v6.2d, v7.d[0]
 donePeek:
 	B answer
 lastHead:
+	MOVD R3, R7
 	MOVD 80(R0), R8
 	MOVD 104(R0), R9
-	MUL R4, R9
+	MUL R7, R9
 	ADD R9<<3, R8
-	MOVD 104(R0), R9
+	MOVD 104(R0), R7
+	LSL $3, R7
+	MOVD R5, R7
+	MOVD 344(R0), R9
 	LSL $3, R9
-	MOVD R5, R9
-	MOVD 344(R0), R10
-	LSL $3, R10
-	MOVD 0(R0), R10
-	ADD R3, R10
-	MOVD 48(R0), R11
-	SUBS $2, R11
+	MOVD 0(R0), R9
+	MOVD 48(R0), R10
+	ADD R2, R9
+	SUBS $2, R10
 	BLT lastAdvance
 pairAdvance:
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVD 0(R8), F7
 	WORD $0x4fc490a5 // fmul v5.2d, v5.2d, v4.d[0]
-	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc490c6 // fmul v6.2d, v6.2d, v4.d[0]
+	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc71026 // fmla v6.2d, v1.2d, v7.d[0]
-	FMOVD 0(R9), F7
+	FMOVD 0(R7), F7
 	WORD $0x4fc710a2 // fmla v2.2d, v5.2d, v7.d[0]
 	WORD $0x4fc710c3 // fmla v3.2d, v6.2d, v7.d[0]
-	FSTPQ (F5, F6), 0(R10)
-	ADD R1, R10
-	FLDPQ 0(R10), (F5, F6)
+	FSTPQ (F5, F6), 0(R9)
+	ADD R1, R9
+	FLDPQ 0(R9), (F5, F6)
 	FMOVD 8(R8), F7
 	WORD $0x4fc490a5 // fmul v5.2d, v5.2d, v4.d[0]
-	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc490c6 // fmul v6.2d, v6.2d, v4.d[0]
+	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc71026 // fmla v6.2d, v1.2d, v7.d[0]
-	FMOVD 8(R9), F7
+	FMOVD 8(R7), F7
 	WORD $0x4fc710a2 // fmla v2.2d, v5.2d, v7.d[0]
 	WORD $0x4fc710c3 // fmla v3.2d, v6.2d, v7.d[0]
-	FSTPQ (F5, F6), 0(R10)
-	ADD R1, R10
+	FSTPQ (F5, F6), 0(R9)
+	ADD R1, R9
 	ADD $16, R8
-	ADD $16, R9
-	SUBS $2, R11
+	ADD $16, R7
+	SUBS $2, R10
 	BGE pairAdvance
 lastAdvance:
-	CMN $2, R11
+	CMN $2, R10
 	BEQ doneAdvance
-	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 0(R9), (F5, F6)
 	FMOVD 0(R8), F7
 	WORD $0x4fc490a5 // fmul v5.2d, v5.2d, v4.d[0]
-	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc490c6 // fmul v6.2d, v6.2d, v4.d[0]
+	WORD $0x4fc71005 // fmla v5.2d, v0.2d, v7.d[0]
 	WORD $0x4fc71026 // fmla v6.2d, v1.2d, v7.d[0]
-	FMOVD 0(R9), F7
+	FMOVD 0(R7), F7
 	WORD $0x4fc710a2 // fmla v2.2d, v5.2d, v7.d[0]
 	WORD $0x4fc710c3 // fmla v3.2d, v6.2d, v7.d[0]
-	FSTPQ (F5, F6), 0(R10)
+	FSTPQ (F5, F6), 0(R9)
 doneAdvance:
 answer:
+	MOVD R6, R7
+	MOVD 392(R0), R8
+	LSL $3, R8
 	MOVD 424(R0), R8
-	ADD R4<<3, R8
-	MOVD R6, R9
-	MOVD 392(R0), R10
-	LSL $3, R10
+	MOVD R3, R9
+	ADD R9<<3, R8
 	FMOVD 0(R8), F5
 	WORD $0x4fc59042 // fmul v2.2d, v2.2d, v5.d[0]
 	WORD $0x4fc59063 // fmul v3.2d, v3.2d, v5.d[0]
 	MOVBU 448(R0), R8
 	CBZ R8, write
-	FLDPQ 0(R9), (F5, F6)
+	FLDPQ 0(R7), (F5, F6)
 	WORD $0x4e65d442 // fadd v2.2d, v2.2d, v5.2d
 	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
 write:
-	FSTPQ (F2, F3), 0(R9)
-	MOVD 408(R0), R8
-	ADD R8<<3, R5
-	MOVD 416(R0), R8
-	ADD R8<<3, R6
-	SUBS $1, R7
+	FSTPQ (F2, F3), 0(R7)
+	MOVD 408(R0), R7
+	LSL $3, R7
+	ADD R7, R5
+	MOVD 416(R0), R7
+	LSL $3, R7
+	ADD R7, R6
+	SUBS $1, R4
 	BNE head
-	ADD $1, R4
-	CMP R2, R4
+	MOVD 464(R0), R4
+	ADD $1, R3
+	CMP R4, R3
 	BLT tokens
-	ADD $32, R3
-	CMP R1, R3
+	ADD $32, R2
+	CMP R1, R2
 	BLT columns
 	RET
