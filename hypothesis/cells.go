@@ -15,11 +15,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Cells holds the data of one sample for a two-sample test: the mean features of cells, which are groups
-// of equally many rows. Compare permutes whole cells between the samples. The test is as exact as a test
-// that permutes rows, because the rows of a cell stay together in every draw. The cost of a draw does not
-// depend on the number of rows. Merge joins the cells of several parts of a sample. Rows beyond the last
-// whole cell stay in their sample.
+// Cells holds the data of one sample for a two-sample test: the mean features of cells, which are
+// groups of equally many rows. Compare permutes whole cells between the samples. The test is as
+// exact as a test that permutes rows, because the rows of a cell stay together in every draw. The
+// cost of a draw does not depend on the number of rows. Merge joins the cells of several parts of a
+// sample. Rows beyond the last whole cell stay in their sample.
 //
 // A cell takes 8·D bytes. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {
@@ -35,7 +35,8 @@ type Cells[T dense.Float] struct {
 	prints *frame.Fingerprint
 }
 
-// group holds the mean of the features of some rows, and the sum of squared distances from the mean.
+// group holds the mean of the features of some rows, and the sum of squared distances from the
+// mean.
 type group struct {
 	rows    float64
 	mean    []float64
@@ -70,12 +71,13 @@ func (g *group) join(o *group) {
 	g.rows += o.rows
 }
 
-// NewCells returns empty Cells for the features of phi, with size rows in a cell and at most maxCells
-// cells. Rows beyond size·maxCells count in the estimates of Compare and stay in their sample. Some 500
-// cells in each sample give the power of cells of one row. For samples that fit into memory call
-// TwoSample.
+// NewCells returns empty Cells for the features of phi, with size rows in a cell and at most
+// maxCells cells. Rows beyond size·maxCells count in the estimates of Compare and stay in their
+// sample. Some 500 cells in each sample give the power of cells of one row. For samples that fit
+// into memory call TwoSample.
 //
-// NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for memory.
+// NewCells returns an error for a nil phi, and for size or maxCells below 1 or too large for
+// memory.
 func NewCells[T dense.Float](phi rff.Map[T], size, maxCells int) (*Cells[T], error) {
 	d, width, err := dims("phi", phi)
 	if err != nil {
@@ -113,18 +115,19 @@ func (c *Cells[T]) Rows() int { return c.rows }
 // Count returns the number of whole cells.
 func (c *Cells[T]) Count() int { return len(c.cells) }
 
-// Add adds the rows of x (n×d) in a random order, so that the order of rows within a call has no effect.
-// The test loses power if the rows are sorted from call to call, as the rows of sorted files are; see the
-// package documentation.
+// Add adds the rows of x (n×d) in a random order, so that the order of rows within a call has no
+// effect. The test loses power if the rows are sorted from call to call, as the rows of sorted
+// files are; see the package documentation.
 //
-// Add returns an error for zero Cells, an x without d columns, an element of x or a feature that is not
-// finite, and a nil src. Only the error of a feature leaves some rows added. The cost is n transforms and
-// n·D operations.
+// Add returns an error for zero Cells, an x without d columns, an element of x or a feature that is
+// not finite, and a nil src. Only the error of a feature leaves some rows added. The cost is n
+// transforms and n·D operations.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
 
-// add adds the rows of the sample with a name until ctx ends. The error of ctx leaves some rows added.
+// add adds the rows of the sample with a name until ctx ends. The error of ctx leaves some rows
+// added.
 func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
@@ -207,10 +210,10 @@ func (c *Cells[T]) append(phi []T) {
 // newGroup returns a group of no rows with width features.
 func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
-// Merge adds the cells of other, which holds further rows of the same sample, for example of another
-// file. Merge does not change other. Cells beyond the limit of c stay in their sample, and so do the rows
-// of other beyond its last whole cell. Merge returns an error if other has other features or another
-// size of cells.
+// Merge adds the cells of other, which holds further rows of the same sample, for example of
+// another file. Merge does not change other. Cells beyond the limit of c stay in their sample, and
+// so do the rows of other beyond its last whole cell. Merge returns an error if other has other
+// features or another size of cells.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

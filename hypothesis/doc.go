@@ -50,8 +50,8 @@
 //     Groups of similar rows, such as the rows of one day or of one patient, can be cells as well.
 //   - Add shuffles the rows of one call. If the rows are sorted from call to call, the cells differ
 //     more than single rows do, and the test finds fewer differences than it should.
-//   - With a length-scale that is far too short the tests find nothing. With a length-scale that is far
-//     too long they find differences of means only.
+//   - With a length-scale that is far too short the tests find nothing. With a length-scale that is
+//     far too long they find differences of means only.
 //   - The distances of all columns hide a difference in a few of many columns. Test these columns
 //     alone, or scale the columns.
 //   - Few rows have few permutations. Two samples of 3 rows have 20 divisions, each as good as its
@@ -63,8 +63,8 @@
 //
 // # Samples larger than memory
 //
-// Cells holds the mean features of groups of rows. A test with some hundred cells of each sample has the
-// power of a test with all rows:
+// Cells holds the mean features of groups of rows. A test with some hundred cells of each sample
+// has the power of a test with all rows:
 //
 //	c, err := hypothesis.NewCells(phi, 1000, 500) // up to 500 cells of 1000 rows
 //	err = c.Add(part, src)                        // for each part of the rows

@@ -36,17 +36,17 @@ import (
 //
 // The cost for up to Cells rows is B·n·D·E multiply-adds. For more rows it is 2n transforms of each
 // map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which is 32 by
-// default, or less so that their D×E matrices take at most 256 MB. For most tests 50 features of each map
-// are enough. The maps of package components compress more features. The result does not depend on
-// GOMAXPROCS.
+// default, or less so that their D×E matrices take at most 256 MB. For most tests 50 features of
+// each map are enough. The maps of package components compress more features. The result does not
+// depend on GOMAXPROCS.
 //
-// Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they are
-// beyond the range of float64. P is right even then.
+// Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they
+// are beyond the range of float64. P is right even then.
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
-// lengths, a wrong number of columns, elements and features that are not finite, and options out of range.
-// It also returns the error of ctx, which it checks between blocks of rows and between products. A nil ctx
-// panics.
+// lengths, a wrong number of columns, elements and features that are not finite, and options out of
+// range. It also returns the error of ctx, which it checks between blocks of rows and between
+// products. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -171,8 +171,8 @@ func scale(x []float64, e int) {
 	}
 }
 
-// features returns the features minus their means, of rows lo to hi in the random order, and adds the
-// rows to a, b, c and norms. After the end of the context some features are missing.
+// features returns the features minus their means, of rows lo to hi in the random order, and adds
+// the rows to a, b, c and norms. After the end of the context some features are missing.
 func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	for i, s := range p.sides {
 		both[i] = dense.New[float64](hi-lo, p.width(i))

@@ -147,8 +147,8 @@ func TestRotationsHavePower(t *testing.T) {
 	assert.Less(t, found[2], 15)
 }
 
-// Two time series that are independent of each other seem to depend, because neither has rows that may
-// be moved. With rows of one series in random order the test is right.
+// Two time series that are independent of each other seem to depend, because neither has rows that
+// may be moved. With rows of one series in random order the test is right.
 func TestTimeSeriesBreakIndependence(t *testing.T) {
 	const n, runs = 200, 100
 	src := rand.NewPCG(81, 82)

@@ -19,9 +19,9 @@ type Options struct {
 	// Draws is the number B of permutations. Zero means 999. No p-value is below 1/(1 + B).
 	Draws int
 
-	// Cells is the number of cells that permutations move, at least 64. Zero means 1024. Each row is a
-	// cell if there are at most Cells rows. More cells take more time and gave no measurable gain in
-	// power.
+	// Cells is the number of cells that permutations move, at least 64. Zero means 1024. Each row
+	// is a cell if there are at most Cells rows. More cells take more time and gave no measurable
+	// gain in power.
 	Cells int
 }
 
@@ -75,10 +75,10 @@ type Result struct {
 // The cost is m + n transforms and O((m + n)·D + B·C·D) operations for C cells, in float64. The
 // memory is 8·C·D bytes and the features of 256 rows. The result does not depend on GOMAXPROCS.
 //
-// TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of columns
-// other than d, elements and features that are not finite, squares of features that overflow, and options
-// out of range. It also returns the error of ctx, which it checks between blocks of rows and between
-// draws. A nil ctx panics.
+// TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
+// columns other than d, elements and features that are not finite, squares of features that
+// overflow, and options out of range. It also returns the error of ctx, which it checks between
+// blocks of rows and between draws. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -115,14 +115,14 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 	return Compare(ctx, cells[0], cells[1], o.Draws, src)
 }
 
-// Compare runs the test of TwoSample on samples that were read in parts. With cells of one row Compare
-// gives the result of TwoSample. draws is the number B of permutations. Zero means 999. All permutations
-// of the cells of both samples are equally likely. Rows outside whole cells stay in their sample. Compare
-// does not change x and y.
+// Compare runs the test of TwoSample on samples that were read in parts. With cells of one row
+// Compare gives the result of TwoSample. draws is the number B of permutations. Zero means 999. All
+// permutations of the cells of both samples are equally likely. Rows outside whole cells stay in
+// their sample. Compare does not change x and y.
 //
-// Compare returns an error for zero Cells, cells with different features or sizes, a sample with fewer
-// than two rows or without a whole cell, squares of features that overflow, draws below 0, and a nil src.
-// It also returns the error of ctx. A nil ctx panics.
+// Compare returns an error for zero Cells, cells with different features or sizes, a sample with
+// fewer than two rows or without a whole cell, squares of features that overflow, draws below 0,
+// and a nil src. It also returns the error of ctx. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -163,9 +163,9 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 }
 
 // moves holds the cells of both samples, with the common mean of both samples subtracted from all
-// features. The sum A of the features of x is then minus the sum of the features of y. So φ̄_x − φ̄_y =
-// A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means does. All numbers are divided by
-// a power of two, so that squares of small features do not underflow.
+// features. The sum A of the features of x is then minus the sum of the features of y. So φ̄_x −
+// φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means does. All numbers
+// are divided by a power of two, so that squares of small features do not underflow.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
 	first     int                   // the number of cells of x

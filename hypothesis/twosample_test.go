@@ -288,9 +288,9 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// P does not depend on the unit of the rows, which changes by powers of two from the smallest to the
-// largest numbers. The estimates have the square of the unit, or its fourth power, as far as numbers of
-// float64 go.
+// P does not depend on the unit of the rows, which changes by powers of two from the smallest to
+// the largest numbers. The estimates have the square of the unit, or its fourth power, as far as
+// numbers of float64 go.
 func TestUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 92))
 	phi := must.Have(rff.Identity[float64](2))

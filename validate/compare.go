@@ -20,8 +20,8 @@ type Method[T dense.Float] struct {
 type Compared struct {
 	Name string
 	Measurement
-	// Ratio is MSE divided by the MSE of the first method, and RatioStdErr its standard error to first
-	// order. They are exactly 1 and 0 for the first method.
+	// Ratio is MSE divided by the MSE of the first method, and RatioStdErr its standard error to
+	// first order. They are exactly 1 and 0 for the first method.
 	Ratio, RatioStdErr float64
 }
 
@@ -31,8 +31,8 @@ type Comparison struct {
 	Methods      []Compared
 }
 
-// Compare measures several methods at the same pairs, the rows of x and y (both n×d), with draws ≥ 2 maps
-// of each method. The ratios answer whether one construction is better than another:
+// Compare measures several methods at the same pairs, the rows of x and y (both n×d), with draws ≥
+// 2 maps of each method. The ratios answer whether one construction is better than another:
 //
 //	Compare(ctx, []Method[float64]{
 //		{Name: "iid", Draw: drawIID},
@@ -40,9 +40,9 @@ type Comparison struct {
 //	}, x, y, 1000, src)
 //
 // A ratio below 1 by several standard errors says that the method beats the first method. Compare
-// measures one method after another as Measure does, so that their errors are independent. It compares
-// each method with the kernel of its own maps. Compare returns the errors of Measure with the name of the
-// method, and an error for no methods. A nil ctx panics.
+// measures one method after another as Measure does, so that their errors are independent. It
+// compares each method with the kernel of its own maps. Compare returns the errors of Measure with
+// the name of the method, and an error for no methods. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {
 	c := Comparison{Draws: draws, Pairs: x.Rows}
 	if len(methods) == 0 {
@@ -65,7 +65,8 @@ func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense
 	return c, nil
 }
 
-// Table returns a row for each method. The last column is the largest |z| of the bias over all pairs.
+// Table returns a row for each method. The last column is the largest |z| of the bias over all
+// pairs.
 func (c Comparison) Table() Table {
 	table := Table{
 		Title: fmt.Sprintf("%d pairs, %d draws", c.Pairs, c.Draws),

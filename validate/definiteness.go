@@ -16,11 +16,11 @@ type Verdict int
 const (
 	// PositiveDefinite: every eigenvalue is above the tolerance.
 	PositiveDefinite Verdict = iota + 1
-	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and at least one is within the
-	// tolerance of zero.
+	// PositiveSemidefinite: no eigenvalue is below minus the tolerance, and at least one is within
+	// the tolerance of zero.
 	PositiveSemidefinite
-	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices count
-	// as Indefinite, because no kernel has such a Gram matrix.
+	// Indefinite: at least one eigenvalue is below minus the tolerance. Negative definite matrices
+	// count as Indefinite, because no kernel has such a Gram matrix.
 	Indefinite
 )
 
@@ -37,8 +37,8 @@ type Spectrum struct {
 	Verdict Verdict
 	// Eigenvalues of A, ascending.
 	Eigenvalues []float64
-	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32. An eigenvalue closer to
-	// zero may come from rounding.
+	// Tolerance is n·ε·max|λ|, with ε = 2⁻⁵² for float64 and 2⁻²³ for float32. An eigenvalue closer
+	// to zero may come from rounding.
 	Tolerance float64
 	// Rank is the number of eigenvalues with |λ| above Tolerance.
 	Rank int
@@ -62,15 +62,15 @@ func (s Spectrum) String() string {
 	return text
 }
 
-// Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs, by
-// gonum's mat.EigenSym in float64. It takes O(n³) time and O(n²) memory, and does not change a.
+// Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs,
+// by gonum's mat.EigenSym in float64. It takes O(n³) time and O(n²) memory, and does not change a.
 //
-// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors of the eigenvalues from rounding of
-// the elements.
+// The tolerance is n·ε·max|λ| with the ε of T, the size of the errors of the eigenvalues from
+// rounding of the elements.
 //
-// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if a differs
-// from its transpose by more than n·ε times its largest element, and if the eigenvalues do not converge.
-// For a smaller difference it returns the eigenvalues of (a + aᵀ)/2.
+// Definiteness returns an error if a is empty or not square, if an element is NaN or infinite, if a
+// differs from its transpose by more than n·ε times its largest element, and if the eigenvalues do
+// not converge. For a smaller difference it returns the eigenvalues of (a + aᵀ)/2.
 func Definiteness[T dense.Float](a dense.Matrix[T]) (Spectrum, error) {
 	asymmetry, err := CheckSymmetric(a)
 	if err != nil {
@@ -101,8 +101,8 @@ func symmetricPart[T dense.Float](a dense.Matrix[T]) (part *mat.SymDense, larges
 	return part, largest
 }
 
-// spectrum returns the spectrum of a, whose elements are finite. relative is the tolerance over the largest
-// |λ|.
+// spectrum returns the spectrum of a, whose elements are finite. relative is the tolerance over the
+// largest |λ|.
 func spectrum(a *mat.SymDense, relative float64) (Spectrum, error) {
 	n := a.SymmetricDim()
 	var eig mat.EigenSym

@@ -21,15 +21,15 @@ import (
 )
 
 const (
-	// lawDraws is the number of independent estimates that a comparison is worth. They show a
-	// mean that is off by 4/√6000, 5 % of a standard deviation, and a mean squared error that is off
-	// by 4√(2/6000), 7 %, or more where tails are heavy: each comparison logs its standard error.
+	// lawDraws is the number of independent estimates that a comparison is worth. They show a mean
+	// that is off by 4/√6000, 5 % of a standard deviation, and a mean squared error that is off by
+	// 4√(2/6000), 7 %, or more where tails are heavy: each comparison logs its standard error.
 	// Means of fewer draws than fewestDraws are not as good as normal.
 	lawDraws    = 6000
 	fewestDraws = 125
 	// lawLimit bounds |z|. A right estimate exceeds it once in 16,000 times, for 125 draws once in
-	// 9,000: other seeds would make one of the 2000 comparisons fail with a probability of 12 %, and
-	// more where tails are heavy.
+	// 9,000: other seeds would make one of the 2000 comparisons fail with a probability of 12 %,
+	// and more where tails are heavy.
 	lawLimit = 4
 )
 
@@ -194,8 +194,8 @@ func squares(estimates dense.Matrix[float64], means, mses []float64, known bool,
 const (
 	// agreementDraws is the number of maps of float32 that are compared with those of float64.
 	agreementDraws = 24
-	// agreementLimit bounds their differences over ε and the mean of ‖φ(x)‖·‖φ(y)‖: most cases have 2,
-	// frequencies of heavy tails 350. It is 10⁻⁴ of that, where the laws show 5 % of a standard
+	// agreementLimit bounds their differences over ε and the mean of ‖φ(x)‖·‖φ(y)‖: most cases have
+	// 2, frequencies of heavy tails 350. It is 10⁻⁴ of that, where the laws show 5 % of a standard
 	// deviation.
 	agreementLimit = 1000
 )

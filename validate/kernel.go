@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Fault is the first property of a kernel that a function lacks. It is zero if CheckKernel returned an
-// error.
+// Fault is the first property of a kernel that a function lacks. It is zero if CheckKernel returned
+// an error.
 type Fault int
 
 const (
@@ -30,21 +30,22 @@ const (
 type KernelCheck struct {
 	// Fault is NoFault, or the first property that k lacks, or 0 with an error.
 	Fault Fault
-	// I and J are the rows of a pair that is not finite or not symmetric, and Value is k(x_I, x_J). They
-	// are zero for other faults.
+	// I and J are the rows of a pair that is not finite or not symmetric, and Value is k(x_I, x_J).
+	// They are zero for other faults.
 	I, J  int
 	Value float64
 	// Asymmetry has the largest difference between k(x_i, x_j) and k(x_j, x_i). Differences up to
 	// SymmetryTolerance count as rounding. Both are zero if the fault is NotFinite.
 	Asymmetry         Asymmetry
 	SymmetryTolerance float64
-	// Spectrum is the spectrum of the Gram matrix. If the fault is NotPositive, the witness has weights c
-	// with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Spectrum is zero if the fault is NotFinite or NotSymmetric.
+	// Spectrum is the spectrum of the Gram matrix. If the fault is NotPositive, the witness has
+	// weights c with Σ_ij c_i·c_j·k(x_i, x_j) < 0. Spectrum is zero if the fault is NotFinite or
+	// NotSymmetric.
 	Spectrum Spectrum
 }
 
-// OK reports whether the function has all properties of a kernel on the points. It is false with an error
-// of CheckKernel.
+// OK reports whether the function has all properties of a kernel on the points. It is false with an
+// error of CheckKernel.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 
 // String returns the finding in words.
@@ -63,15 +64,16 @@ func (c KernelCheck) String() string {
 	return "not known to be a kernel"
 }
 
-// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether k is finite at every pair,
-// symmetric, and has a positive semi-definite Gram matrix. A fault is a proof that k is not a kernel. A
-// check without a fault proves nothing about other points, so choose points like the points of your
-// application.
+// CheckKernel checks whether k is a kernel on the n rows of x (n×d): whether k is finite at every
+// pair, symmetric, and has a positive semi-definite Gram matrix. A fault is a proof that k is not a
+// kernel. A check without a fault proves nothing about other points, so choose points like the
+// points of your application.
 //
 // CheckKernel evaluates k in float64 at all n² ordered pairs, from several goroutines at once. The
-// eigenvalues take O(n³). Values that differ by at most (d+8)·ε·max|k| count as symmetric, and eigenvalues
-// down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². CheckKernel returns an error for a nil k, an error
-// of kernels.Check, no points or too many for a memory of n² values, and eigenvalues that do not converge.
+// eigenvalues take O(n³). Values that differ by at most (d+8)·ε·max|k| count as symmetric, and
+// eigenvalues down to −n·ε·max|λ| as not negative, with ε = 2⁻⁵². CheckKernel returns an error for
+// a nil k, an error of kernels.Check, no points or too many for a memory of n² values, and
+// eigenvalues that do not converge.
 func CheckKernel[T dense.Float](k kernels.Kernel, x dense.Matrix[T]) (KernelCheck, error) {
 	if k == nil {
 		return KernelCheck{}, errors.New("validate: k is nil")

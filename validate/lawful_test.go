@@ -26,8 +26,8 @@ func (l lawful) LawAt(x, y []float64) (mean, mse float64, ok bool) {
 
 var _ rff.Lawful[float64] = lawful{}
 
-// Theory returns the law of a map of the caller over the frequencies of the map. Theory knows no law
-// over other frequencies, or if the map returns none.
+// Theory returns the law of a map of the caller over the frequencies of the map. Theory knows no
+// law over other frequencies, or if the map returns none.
 func TestLawfulMaps(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 8, 4, rand.NewPCG(1, 2))
 	require.NoError(t, err)

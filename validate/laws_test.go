@@ -416,8 +416,8 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 	}
 }
 
-// The same laws in single precision: maps of the same source agree, but for those that are fitted with
-// eigenvectors, of either sign.
+// The same laws in single precision: maps of the same source agree, but for those that are fitted
+// with eigenvectors, of either sign.
 func TestFloat32EstimatesFollowTheLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")

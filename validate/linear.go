@@ -38,13 +38,13 @@ func (p Property) String() string {
 type Linearity[T dense.Float] struct {
 	// Trials is the number of random trials. It is 0 with an error.
 	Trials int
-	// Broken is the property that fails, or 0. The fields below describe the counterexample. They are
-	// zero if no property fails.
+	// Broken is the property that fails, or 0. The fields below describe the counterexample. They
+	// are zero if no property fails.
 	Broken Property
 	X, Y   []T // Y is nil for homogeneity
 	C      T   // 0 for additivity
-	// Left and Right are the two sides of the equation. They differ in coordinate Index by Difference,
-	// which is more than Tolerance, the bound of rounding errors.
+	// Left and Right are the two sides of the equation. They differ in coordinate Index by
+	// Difference, which is more than Tolerance, the bound of rounding errors.
 	Left, Right []T
 	Index       int
 	Difference  float64
@@ -75,16 +75,17 @@ func (l Linearity[T]) String() string {
 		l.Broken, at, l.Index, l.Left[l.Index], l.Right[l.Index])
 }
 
-// CheckLinear searches for a counterexample to the linearity of f: R^d → R^r. f maps the rows of x (n×d) to
-// the rows of dst (n×r), as Transform of a map and Project of a projection do, and allocates a zero dst.
-// Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y) and f(c·x) = c·f(x). The
-// standard deviation of x and y is 1, 2⁻¹⁰ and 2¹⁰ in turn, so that small offsets and saturation show.
-// The sides may differ by 8·(d+8)·ε times the sum of the norms in the equation, with the ε of T. This
-// bounds the rounding error of any product with a matrix.
+// CheckLinear searches for a counterexample to the linearity of f: R^d → R^r. f maps the rows of x
+// (n×d) to the rows of dst (n×r), as Transform of a map and Project of a projection do, and
+// allocates a zero dst. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y)
+// and f(c·x) = c·f(x). The standard deviation of x and y is 1, 2⁻¹⁰ and 2¹⁰ in turn, so that small
+// offsets and saturation show. The sides may differ by 8·(d+8)·ε times the sum of the norms in the
+// equation, with the ε of T. This bounds the rounding error of any product with a matrix.
 //
-// CheckLinear calls f from one goroutine with a new row. A value that is NaN or infinite breaks linearity.
-// CheckLinear returns an error for a nil f or src, d or trials below 1, d too large for memory, trials
-// above 2⁴⁰, and an f that returns rows of different lengths or more or fewer rows than one.
+// CheckLinear calls f from one goroutine with a new row. A value that is NaN or infinite breaks
+// linearity. CheckLinear returns an error for a nil f or src, d or trials below 1, d too large for
+// memory, trials above 2⁴⁰, and an f that returns rows of different lengths or more or fewer rows
+// than one.
 func CheckLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], d, trials int, src rand.Source) (Linearity[T], error) {
 	switch {
 	case f == nil:
@@ -145,9 +146,9 @@ func CheckLinear[T dense.Float](f func(dst, x dense.Matrix[T]) dense.Matrix[T], 
 	return Linearity[T]{Trials: trials}, nil
 }
 
-// differs sets Index to the first coordinate in which the sides differ by more than tolerance, and reports
-// whether there is one. NaN or infinite values make the tolerance NaN or infinite. Then every coordinate
-// differs.
+// differs sets Index to the first coordinate in which the sides differ by more than tolerance, and
+// reports whether there is one. NaN or infinite values make the tolerance NaN or infinite. Then
+// every coordinate differs.
 func (l *Linearity[T]) differs(tolerance float64) bool {
 	for i, v := range l.Left {
 		diff := math.Abs(float64(v) - float64(l.Right[i]))

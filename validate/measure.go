@@ -16,9 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Draw makes one random map φ with random numbers from src. The estimate of the map is φ(x)ᵀψ(y) with ψ =
-// rff.Keys(φ), which is φ unless φ is Paired. Measure and Compare call a Draw from several goroutines,
-// each with its own source.
+// Draw makes one random map φ with random numbers from src. The estimate of the map is φ(x)ᵀψ(y)
+// with ψ = rff.Keys(φ), which is φ unless φ is Paired. Measure and Compare call a Draw from several
+// goroutines, each with its own source.
 type Draw[T dense.Float] func(src rand.Source) (rff.Map[T], error)
 
 // Estimate has the statistics of the estimates of the kernel at one pair of points.
@@ -28,11 +28,11 @@ type Estimate struct {
 	Truth, Mean, StdErr float64
 	// Rounding is 4ε·Σ_l|φ_l(x)ψ_l(y)| with the ε of T, a bound of the rounding error of Mean.
 	Rounding float64
-	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and many
-	// draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs.
+	// Z is (Mean − Truth)/√(StdErr² + Rounding²), or 0 if Mean is Truth. For an unbiased map and
+	// many draws Z is standard normal, and |Z| > 4 at one of 16,000 pairs.
 	Z float64
-	// MSE is the mean of (φ(x)ᵀψ(y) − k(x, y))² over draws, and MSEStdErr the standard error of that
-	// mean. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
+	// MSE is the mean of (φ(x)ᵀψ(y) − k(x, y))² over draws, and MSEStdErr the standard error of
+	// that mean. For an unbiased map MSE estimates the variance of φ(x)ᵀψ(y).
 	MSE, MSEStdErr float64
 }
 
@@ -41,24 +41,24 @@ type Measurement struct {
 	Kernel kernels.Kernel
 	Draws  int
 	Pairs  []Estimate
-	// MSE is the mean over the pairs, and MSEStdErr its standard error over the draws. All pairs have the
-	// same draws, so that MSEStdErr does not follow from the errors of the pairs.
+	// MSE is the mean over the pairs, and MSEStdErr its standard error over the draws. All pairs
+	// have the same draws, so that MSEStdErr does not follow from the errors of the pairs.
 	MSE, MSEStdErr float64
 }
 
-// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws ≥ 2
-// maps. It compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map. The means of the
-// estimates show a bias. Make 30 draws or more so that Z is nearly normal.
+// Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
+// ≥ 2 maps. It compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map. The means of
+// the estimates show a bias. Make 30 draws or more so that Z is nearly normal.
 //
 // Draw t has a PCG source whose seeds are the next two numbers of src, and sums run in the order of
-// draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps. Measure does
-// not keep x and y.
+// draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps. Measure
+// does not keep x and y.
 //
-// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above 2⁴⁰,
-// and a nil draw or src. It also returns an error for a draw that fails, names no kernel or takes points
-// of another dimension, and the error of ctx. It checks ctx between draws, between values of the kernel,
-// and between blocks of 64 pairs of features. A nil ctx panics. Features that are NaN or infinite make Z
-// NaN or infinite.
+// Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
+// 2⁴⁰, and a nil draw or src. It also returns an error for a draw that fails, names no kernel or
+// takes points of another dimension, and the error of ctx. It checks ctx between draws, between
+// values of the kernel, and between blocks of 64 pairs of features. A nil ctx panics. Features that
+// are NaN or infinite make Z NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -80,8 +80,8 @@ func (m Measurement) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether |Z| ≤ limit at every pair. It is false without pairs, as with an error of
-// Measure. An unbiased map of n pairs fails at limit 4 with probability up to n/16,000.
+// Unbiased reports whether |Z| ≤ limit at every pair. It is false without pairs, as with an error
+// of Measure. An unbiased map of n pairs fails at limit 4 with probability up to n/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit

@@ -14,8 +14,8 @@ import (
 type Angle struct {
 	// I < J are the rows, or both 0 if there are fewer than two rows.
 	I, J int
-	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If it is 0, all rows are
-	// orthogonal. It is NaN with an error.
+	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If it is 0, all
+	// rows are orthogonal. It is NaN with an error.
 	Cos float64
 }
 
@@ -30,12 +30,13 @@ func (a Angle) String() string {
 	return fmt.Sprintf("largest |cos| %.3g, between rows %d and %d", a.Cos, a.I, a.J)
 }
 
-// CheckOrthogonal returns the largest |cos| between two rows of the m×d matrix w, in float64. The rounding
-// error of the cosine is at most (d+4)·2⁻⁵². Frequencies with m > d are orthogonal only within blocks of
-// d rows: pass one block, w.RowRange(0, d).
+// CheckOrthogonal returns the largest |cos| between two rows of the m×d matrix w, in float64. The
+// rounding error of the cosine is at most (d+4)·2⁻⁵². Frequencies with m > d are orthogonal only
+// within blocks of d rows: pass one block, w.RowRange(0, d).
 //
-// CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element that is
-// NaN or infinite. It takes O(m²d) time for matrix products and O(m·d) memory, and does not change w.
+// CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element
+// that is NaN or infinite. It takes O(m²d) time for matrix products and O(m·d) memory, and does not
+// change w.
 func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}

@@ -154,8 +154,9 @@ func (c sketchCase[T]) points(estimates int) (p points[T], draws int) {
 	return p, draws
 }
 
-// 41 cases of three groups of pairs in four dimensions, with a mean and but for three a mean squared
-// error each: other seeds would make one of the 720 comparisons fail with a probability of 6 %.
+// 41 cases of three groups of pairs in four dimensions, with a mean and but for three a mean
+// squared error each: other seeds would make one of the 720 comparisons fail with a probability of
+// 6 %.
 func TestSketchesFollowTheLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -175,7 +176,8 @@ func TestSketchesFollowTheLaws(t *testing.T) {
 			}
 			larger := []int{8, 16, 64}
 			if strings.HasPrefix(c.name, "polynomial") || strings.HasPrefix(c.name, "maclaurin") {
-				// Seven for each kind of weights: one size each, so that each kernel and each kind has all.
+				// Seven for each kind of weights: one size each, so that each kernel and each kind
+				// has all.
 				at := (i/7 + i%7) % 3
 				larger = larger[at : at+1]
 			}

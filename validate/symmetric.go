@@ -32,9 +32,9 @@ func (a Asymmetry) String() string {
 		a.I, a.J, a.Upper, a.J, a.I, a.Lower, a.Difference)
 }
 
-// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position, the first in row
-// order if there are several. It returns an error for a matrix that is not square, and for an element that
-// is NaN or infinite. It takes O(n²) and does not change a.
+// CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position, the first
+// in row order if there are several. It returns an error for a matrix that is not square, and for
+// an element that is NaN or infinite. It takes O(n²) and does not change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

@@ -11,8 +11,8 @@ import (
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns. Measurement and Comparison have a Table. Package validate/charts
-// draws a Table.
+// Table is a result in rows and columns. Measurement and Comparison have a Table. Package
+// validate/charts draws a Table.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -68,9 +68,9 @@ func (c Column) print(cell any) string {
 	return fmt.Sprintf(c.Format, cell)
 }
 
-// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the rows,
-// with all digits of numbers and an empty field for no value. It returns an error if a row does not have a
-// cell for each column, and the error of w.
+// WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the
+// rows, with all digits of numbers and an empty field for no value. It returns an error if a row
+// does not have a cell for each column, and the error of w.
 func (t Table) WriteCSV(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return err
@@ -109,8 +109,9 @@ func digits(cell any) string {
 	return fmt.Sprint(cell)
 }
 
-// Numbers returns the cells of the column with a key, with NaN for no value. It returns an error if there is
-// no such column, if a cell is not a number, or if a row does not have a cell for each column.
+// Numbers returns the cells of the column with a key, with NaN for no value. It returns an error if
+// there is no such column, if a cell is not a number, or if a row does not have a cell for each
+// column.
 func (t Table) Numbers(key string) ([]float64, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -132,8 +133,8 @@ func (t Table) Numbers(key string) ([]float64, error) {
 	return numbers, nil
 }
 
-// Names returns the cells of the column with a key as String prints them. It returns an error if there is
-// no such column, or if a row does not have a cell for each column.
+// Names returns the cells of the column with a key as String prints them. It returns an error if
+// there is no such column, or if a row does not have a cell for each column.
 func (t Table) Names(key string) ([]string, error) {
 	at, err := t.column(key)
 	if err != nil {

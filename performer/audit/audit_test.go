@@ -21,14 +21,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// average is plain averaging of all values, a form of another package.
+// average returns the average of all values, as attention of another package.
 type average[T dense.Float] struct{}
 
 func (average[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1e-30})).Forward(dst, q, k, v)
 }
 
-// auditCase is a form and its truth, with queries, keys and values.
+// auditCase is an approximation and exact attention, with queries, keys and values.
 type auditCase[T dense.Float] struct {
 	form, truth performer.Attention[T]
 	q, k, v     dense.Matrix[T]
@@ -36,7 +36,7 @@ type auditCase[T dense.Float] struct {
 	heads       int
 }
 
-// rowsOf audits one form.
+// rowsOf returns the report of one approximation.
 func rowsOf[T dense.Float](t *testing.T, form, truth performer.Attention[T], q, k, v dense.Matrix[T], rows int, opts Options, src rand.Source) (Report, error) {
 	opts.Rows = rows
 	all, err := Measure(t.Context(), truth, q, k, v, opts, src, form)
@@ -46,7 +46,7 @@ func rowsOf[T dense.Float](t *testing.T, form, truth performer.Attention[T], q, 
 	return all[0], nil
 }
 
-// auditCases returns forms with heads, sequences, padding and pasts.
+// auditCases returns approximations with heads, sequences, padding and pasts.
 func auditCases[T dense.Float]() map[string]auditCase[T] {
 	const n, d, dv = 130, 8, 5
 	rng := rand.New(densetest.Source(300))
@@ -89,7 +89,7 @@ func auditCases[T dense.Float]() map[string]auditCase[T] {
 	}
 }
 
-// whole returns what a form makes of the inputs of a case.
+// whole returns all outputs of attention for the inputs of a case.
 func (c auditCase[T]) whole(form performer.Attention[T]) dense.Matrix[T] {
 	var none dense.Matrix[T]
 	if b, ok := form.(performer.Batch[T]); ok {
@@ -116,13 +116,13 @@ func relativeError[T dense.Float](out, exact dense.Matrix[T], counts []bool) flo
 	return math.Sqrt(distance / size)
 }
 
-// An audit of all rows is the error of the whole output.
+// The report of all rows has the error of the whole output.
 func TestAuditOfAllRows(t *testing.T) {
 	densetest.Both(t, testAuditOfAllRows[float32], testAuditOfAllRows[float64])
 }
 
 func testAuditOfAllRows[T dense.Float](t *testing.T) {
-	// Both truths have errors of some roundings each.
+	// Both computations of exact attention have a few rounding errors.
 	tol := 1000 * densetest.Roundoff[T]()
 	for name, c := range auditCases[T]() {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func testAuditOfAllRows[T dense.Float](t *testing.T) {
 	}
 }
 
-// Exact rows and rows of outputs are those of whole outputs, whichever rows are drawn.
+// Exact outputs and outputs of sampled rows equal the rows of whole outputs.
 func TestAuditedRows(t *testing.T) {
 	densetest.Both(t, testAuditedRows[float32], testAuditedRows[float64])
 }
@@ -186,7 +186,7 @@ func testAuditedRows[T dense.Float](t *testing.T) {
 	}
 }
 
-// Every row is drawn as often as any other: 130 counts of 20,000 draws of 13 rows are within 4.5
+// All rows are sampled equally often: 130 counts of 20,000 samples of 13 rows are within 4.5
 // standard deviations of 2000, with one false alarm in 1000 seeds.
 func TestAuditDrawsEvenly(t *testing.T) {
 	q := dense.New[float64](130, 1)
@@ -203,8 +203,8 @@ func TestAuditDrawsEvenly(t *testing.T) {
 	}
 }
 
-// One bad head of four, and one bad row of ten, are seen. Sixty-four of 1000 rows miss all of 100
-// bad ones, or have less than one of 20, once in 200 seeds.
+// The report shows one bad head of four, and one bad row of ten. A sample of 64 of 1000 rows has
+// fewer than one in 20 of 100 bad rows once in 200 seeds.
 func TestAuditSeesFaults(t *testing.T) {
 	densetest.Both(t, testAuditSeesFaults[float32], testAuditSeesFaults[float64])
 }
@@ -263,8 +263,8 @@ func testAuditSeesFaults[T dense.Float](t *testing.T) {
 	}
 }
 
-// A scale that is not the truth's, a bidirectional form for causal ones of another package: an
-// audit does not take the word of a form.
+// The report has the error of attention with another scale, and of bidirectional attention without
+// a Description where exact attention is causal.
 func TestAuditOfAnotherKernel(t *testing.T) {
 	c := auditCases[float64]()["causal"]
 	c.form = average[float64]{}
@@ -276,7 +276,7 @@ func TestAuditOfAnotherKernel(t *testing.T) {
 	assert.Greater(t, a.Error, 0.1)
 }
 
-// What is not finite is counted, and is in no average.
+// Rows that are not finite count in NonFinite, and Quantile90 leaves them out.
 func TestAuditOfNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(315))
 	q, v := densetest.Normal[float32](rng, 200, 4, 0, 1), densetest.Normal[float32](rng, 200, 4, 0, 1)
@@ -294,7 +294,7 @@ func TestAuditOfNaN(t *testing.T) {
 		assert.Less(t, a.Quantile90, 1e-4)
 		assert.Contains(t, a.String(), "NaN or ±Inf in 3 of all 200 rows, 9 of 10 rows within ")
 
-		// The truth of query 20 is NaN.
+		// The exact output of query 20 is NaN.
 		x := q.Clone()
 		x.Row(20)[2] = float32(bad)
 		a, err = rowsOf(t, Output[float32](out), must.Have(performer.NewExact[float32](performer.ExactOptions{})), x, q, v, 200, Options{}, densetest.Source(316))

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// exactBatch returns exact as a Batch of Exacts with as many heads as the approximations. exactBatch
-// returns an error if exact is not made of Exacts, and if an approximation has other heads or other
-// options.
+// exactBatch returns exact as a Batch of Exacts with as many heads as the approximations.
+// exactBatch returns an error if exact is not made of Exacts, and if an approximation has other
+// heads or other options.
 func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...performer.Attention[T]) (performer.Batch[T], error) {
 	if isNil(exact) {
 		return nil, errors.New("audit: exact is nil")
@@ -55,8 +55,8 @@ func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...p
 	return b, nil
 }
 
-// checkHeads returns an error if approximation i has other heads than exact, or says that it is causal
-// or unnormalised where exact is not, or the other way round.
+// checkHeads returns an error if approximation i has other heads than exact, or says that it is
+// causal or unnormalised where exact is not, or the other way round.
 func checkHeads[T dense.Float](i int, a performer.Attention[T], exact performer.Batch[T]) error {
 	wantHeads, wantKeys, _ := exact.Dims()
 	b, isBatch := a.(performer.Batch[T])

@@ -14,23 +14,23 @@ import (
 
 // ChooseOptions adjusts [Choose]. The zero values are a good choice.
 type ChooseOptions struct {
-	// Confidence is the confidence that the error is within the tolerance, above 0 and at most 0.999.
-	// Zero means 0.95.
+	// Confidence is the confidence that the error is within the tolerance, above 0 and at most
+	// 0.999. Zero means 0.95.
 	Confidence float64
 
-	// Calls is the number of later calls of the attention. The search costs no more than the attention
-	// is predicted to save in these calls. Zero means 1.
+	// Calls is the number of later calls of the attention. The search costs no more than the
+	// attention is predicted to save in these calls. Zero means 1.
 	Calls int
 
 	// Budget is the largest cost of a search, in calls of exact attention. A search that finds no
 	// approximation near the tolerance ends at half of the Budget. Zero means ½.
 	Budget float64
 
-	// Reproducible makes the choice depend on predicted costs alone, so that the same seed makes the same
-	// choice on fast, slow and busy machines. Other processors round differently, so they may choose
-	// otherwise if an error is very close to the tolerance. Without Reproducible, Choose rejects an
-	// approximation whose measured time is that of exact attention or more, and also ends a search when
-	// its time exceeds the Budget.
+	// Reproducible makes the choice depend on predicted costs alone, so that the same seed makes
+	// the same choice on fast, slow and busy machines. Other processors round differently, so they
+	// may choose otherwise if an error is very close to the tolerance. Without Reproducible, Choose
+	// rejects an approximation whose measured time is that of exact attention or more, and also
+	// ends a search when its time exceeds the Budget.
 	Reproducible bool
 }
 
@@ -41,9 +41,9 @@ const chooseRows = 128
 //
 //	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows.
 //
-// It returns exact attention if no cheaper approximation is known to be within the tolerance. q (Lq×d), k
-// (Lk×d) and v (Lk×dv) are the arguments of Forward for one head. For several heads, call Choose for
-// each head and make a performer.Batch of the results.
+// It returns exact attention if no cheaper approximation is known to be within the tolerance. q
+// (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head. For several heads, call
+// Choose for each head and make a performer.Batch of the results.
 //
 //	c, err := audit.Choose(ctx, exact, q, k, v, 0.02, audit.ChooseOptions{}, src)
 //	fmt.Println(c) // 256 landmarks: error 1.6 % (95 %: 1.3 … 1.9 %), 14 times as fast as exact attention; …
@@ -53,9 +53,9 @@ const chooseRows = 128
 //
 // Choose tries these kinds of attention, in several sizes, in the order of their predicted costs:
 //
-//   - clusters of keys (package clusters) with individual weights for near keys, in 8 bits unless exact
-//     is causal. With C clusters, the keys of a cluster are near if the uncertain share of the weights
-//     of the cluster is above 1.5/C, or above 0.5/C;
+//   - clusters of keys (package clusters) with individual weights for near keys, in 8 bits unless
+//     exact is causal. With C clusters, the keys of a cluster are near if the uncertain share of
+//     the weights of the cluster is above 1.5/C, or above 0.5/C;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits);
 //   - landmarks among the keys of each call (performer.NewLandmarks);
 //   - trigonometric features, which are accurate at small norms;
@@ -63,57 +63,59 @@ const chooseRows = 128
 //
 // Landmarks and features subtract the means of queries and keys (performer.Landmarks.Centred,
 // rff.Centred). Features have orthogonal frequencies. If exact is causal, landmarks, means and fits
-// come from the first tokens: r landmarks from 16·r tokens, at least 1024, means and fits from 1024.
+// come from the first tokens: r landmarks from 16·r tokens, at least 1024, means and fits from
+// 1024.
 //
 // # Tests
 //
-// Choose samples 128 rows as [Measure] does. A quarter of the rows are screening rows, the others are
-// test rows. If the error of an approximation is within the tolerance on the screening rows, Choose
-// tests the approximation: the upper end of the interval on the test rows must be within the
-// tolerance. Test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests together have
-// the Confidence. There are six tests at most.
+// Choose samples 128 rows as [Measure] does. A quarter of the rows are screening rows, the others
+// are test rows. If the error of an approximation is within the tolerance on the screening rows,
+// Choose tests the approximation: the upper end of the interval on the test rows must be within the
+// tolerance. Test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests together
+// have the Confidence. There are six tests at most.
 //
 // A sample misses rows that are too rare. So Choose makes each approximation that passes its test a
-// second time with new random numbers. It compares the outputs of both in all rows, or in as many rows
-// as the Budget allows, at least an eighth. They must not differ by more than √2·tolerance, as
-// independent errors within the tolerance do, nor by more than the test rows explain. The comparison
-// also finds an approximation that is less accurate with many queries than with few.
+// second time with new random numbers. It compares the outputs of both in all rows, or in as many
+// rows as the Budget allows, at least an eighth. They must not differ by more than √2·tolerance, as
+// independent errors within the tolerance do, nor by more than the test rows explain. The
+// comparison also finds an approximation that is less accurate with many queries than with few.
 //
 // # Cost of a search
 //
 // A search that ends in exact attention costs the Budget at most, half a call of exact attention
-// unless it is set, whatever Calls is. It costs a quarter of a call if no error on the screening rows
-// is within two tolerances. Costs are predicted. Without Reproducible, the times keep to the Budget as
-// well, except for the last step.
+// unless it is set, whatever Calls is. It costs a quarter of a call if no error on the screening
+// rows is within two tolerances. Costs are predicted. Without Reproducible, the times keep to the
+// Budget as well, except for the last step.
 //
 // Choose never tries an approximation whose predicted cost is that of exact attention or more. An
-// approximation that is IndependentQueries by its performer.Description, or causal and performer.PrefixAttention, computes
-// outputs of the sampled rows alone. For 512 clusters of 16384 keys these outputs took 3 to 7 % of
-// the time of exact attention. Other approximations compute all outputs. Choose extrapolates errors
-// to larger sizes, like 1/√m for features, like 1/C for clusters, and at the measured rate for
-// landmarks. It drops a kind of attention if the largest affordable size is not expected to be within
-// the tolerance.
+// approximation that is IndependentQueries by its performer.Description, or causal and
+// performer.PrefixAttention, computes outputs of the sampled rows alone. For 512 clusters of 16384
+// keys these outputs took 3 to 7 % of the time of exact attention. Other approximations compute all
+// outputs. Choose extrapolates errors to larger sizes, like 1/√m for features, like 1/C for
+// clusters, and at the measured rate for landmarks. It drops a kind of attention if the largest
+// affordable size is not expected to be within the tolerance.
 //
 // Exact attention of n sampled rows costs about 3·n/Lq calls, and an interval costs up to 10⁸
-// multiply-adds. For less than a few thousand tokens both are more than half a call. The search then
-// ends at once unless the Budget is larger.
+// multiply-adds. For less than a few thousand tokens both are more than half a call. The search
+// then ends at once unless the Budget is larger.
 //
 // # Limits
 //
-// Choose gives no guarantee. It cannot find errors in rare rows that are the same in each draw of an
-// approximation. For example, Choose accepted attention that is exact but for 4 of 1024 rows, the same
-// rows in each draw, at a tolerance of 5 %. The error was 10 to 38 % on normal points and on heads with
-// sharp queries. The predicted cost of clusters holds for peaked attention.
+// Choose gives no guarantee. It cannot find errors in rare rows that are the same in each draw of
+// an approximation. For example, Choose accepted attention that is exact but for 4 of 1024 rows,
+// the same rows in each draw, at a tolerance of 5 %. The error was 10 to 38 % on normal points and
+// on heads with sharp queries. The predicted cost of clusters holds for peaked attention.
 //
 // Choose reads all tokens even if exact is causal. The chosen attention is causal then.
 //
-// With Reproducible, the same src makes the same choice, whatever GOMAXPROCS is. Without Reproducible,
-// Choose returns exact attention more often on a busy machine. Choose does not change q, k and v.
+// With Reproducible, the same src makes the same choice, whatever GOMAXPROCS is. Without
+// Reproducible, Choose returns exact attention more often on a busy machine. Choose does not change
+// q, k and v.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a nil exact or src, an
-// option out of range, exact attention with a Window, a Slope or Bits, no row, and shapes that do not
-// fit. Choose also returns the error of ctx, which it checks between blocks of exact rows and between
-// approximations. A nil ctx panics.
+// option out of range, exact attention with a Window, a Slope or Bits, no row, and shapes that do
+// not fit. Choose also returns the error of ctx, which it checks between blocks of exact rows and
+// between approximations. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, exact performer.Exact[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
-// Attention to 5 %: by landmarks for small queries, with scores in 8 bits for large ones.
+// Attention within 5 %: landmarks for short queries, clusters of keys for long queries.
 //
 //ci:slow
 func ExampleChoose() {

@@ -21,8 +21,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that few
-// landmarks span them. Values depend on keys.
+// flat returns queries, keys and values of n tokens in R^d whose points lie near a plane, so that
+// few landmarks span them. Values depend on keys.
 func flat[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 	rng := rand.New(densetest.Source(seed))
 	plane := densetest.Normal[float64](rng, 2, d, 0, 1)
@@ -46,14 +46,14 @@ func flat[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 	return q, k, v
 }
 
-// sharp returns queries and keys that no approximation with few features knows.
+// sharp returns queries and keys that no approximation with few features is accurate for.
 func sharp[T dense.Float](seed uint64, n, d int) (q, k, v dense.Matrix[T]) {
 	rng := rand.New(densetest.Source(seed))
 	return densetest.Sphere[T](rng, n, d, 12), densetest.Sphere[T](rng, n, d, 12), densetest.Normal[T](rng, n, d, 0, 1)
 }
 
-// cheap returns the candidates of Choose at costs that tell the order of sizes and nothing else: few
-// tokens make no approximation worth its cost.
+// cheap returns the kinds of Choose with small costs that grow with the size. With few tokens the
+// true costs are above the cost of exact attention.
 func cheap[T dense.Float]() []kind[T] {
 	all := slices.DeleteFunc(kinds[T](), func(c kind[T]) bool { return c.name == "bits" })
 	for i := range all {
@@ -94,7 +94,7 @@ func testChoose[T dense.Float](t *testing.T) {
 	}
 }
 
-// Where nothing holds the form is the truth.
+// Choose returns exact attention if no approximation is within the tolerance.
 func TestChooseNothing(t *testing.T) {
 	q, k, v := sharp[float64](402, 1000, 8)
 	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 1}))
@@ -108,7 +108,7 @@ func TestChooseNothing(t *testing.T) {
 	assert.Equal(t, c.Time, c.ExactTime)
 	assert.Contains(t, c.String(), "exact attention: nothing cheaper is known to be within 5 % (best: ")
 
-	// A choice among few tokens would cost more than it saves, and draws no rows.
+	// For few tokens a search would cost more than it saves, and samples no rows.
 	q, k, v = q.RowRange(0, 100), k.RowRange(0, 100), v.RowRange(0, 100)
 	c, err = Choose[float64](t.Context(), truth, q, k, v, 0.05, ChooseOptions{}, densetest.Source(403))
 	require.NoError(t, err)
@@ -117,7 +117,7 @@ func TestChooseNothing(t *testing.T) {
 	assert.Zero(t, c.Report.Rows)
 	assert.Contains(t, c.String(), "exact attention: nothing cheaper is worth a try; choosing took ")
 
-	// A truth that is not finite has no error.
+	// Choose tries nothing if an exact output is not finite.
 	q, k, v = flat[float64](404, 1000, 8)
 	v.Row(500)[3] = math.NaN()
 	c, err = choose(t.Context(), input[float64]{truth, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, cheap[float64](), densetest.Source(403))
@@ -126,8 +126,8 @@ func TestChooseNothing(t *testing.T) {
 	assert.Empty(t, c.Trials)
 }
 
-// noisy is a form with the known outputs of exact attention and an error. The logarithms of the
-// relative errors of rows have the standard deviation spread.
+// noisy returns known outputs of exact attention plus an error. The logarithms of the relative
+// errors of rows have the standard deviation spread.
 type noisy struct {
 	exact         dense.Matrix[float64]
 	error, spread float64
@@ -151,7 +151,7 @@ func (f noisy) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64]
 	return out
 }
 
-// noisyCandidate makes so many forms, whose errors are given.
+// noisyCandidate returns a kind of attention whose size i+1 has the error errors[i].
 func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64) kind[float64] {
 	c := kind[float64]{name: "guesses", cost: func(c call) float64 { return float64(c.size) }}
 	for i := range errors {
@@ -163,9 +163,9 @@ func noisyCandidate(exact dense.Matrix[float64], seed uint64, errors ...float64)
 	return c
 }
 
-// Twenty forms are all off by a tenth more than the tolerance. One of them is chosen in less than one
-// of 20 runs, although the first quarter of the rows shows an error within the tolerance for some of
-// them nearly always.
+// The errors of twenty approximations are a tenth above the tolerance. Choose accepts one of them
+// in less than one of 20 runs, although some of them nearly always are within the tolerance on the
+// screening rows.
 func TestChooseOfManyGuesses(t *testing.T) {
 	const n, runs = 1000, 100
 	rng := rand.New(densetest.Source(420))
@@ -194,7 +194,7 @@ func TestChooseOfManyGuesses(t *testing.T) {
 	assert.Greater(t, low, runs*9/10, "the error of some rows decides nothing")
 }
 
-// rare is a form that is exact but for some rows.
+// rare is attention that is exact except in some rows.
 type rare struct {
 	exact dense.Matrix[float64]
 	rows  []int
@@ -208,8 +208,8 @@ func (f rare) Forward(dst, _, _, _ dense.Matrix[float64]) dense.Matrix[float64] 
 	return out
 }
 
-// Four rows in 2000 make an error of 18 %, which the rows that are drawn hardly ever show. A second
-// draw, with errors in other rows, does.
+// Four rows in 2000 have an error of 18 % of all rows. Samples hardly ever contain them. A second
+// draw, with errors in other rows, shows the error.
 func TestChooseSeesRareRows(t *testing.T) {
 	const n = 2000
 	rng := rand.New(densetest.Source(425))
@@ -231,7 +231,8 @@ func TestChooseSeesRareRows(t *testing.T) {
 	assert.Greater(t, passed, 20, "drawn rows alone would have let the form pass")
 }
 
-// The cheapest form that holds is chosen, and extrapolation passes over those that will not hold.
+// Choose takes the cheapest approximation within the tolerance. Extrapolation skips sizes that are
+// not expected to be within the tolerance.
 func TestChooseTakesTheCheapest(t *testing.T) {
 	rng := rand.New(densetest.Source(430))
 	x := densetest.Normal[float64](rng, 1000, 4, 0, 1)
@@ -261,7 +262,7 @@ func TestChooseTakesTheCheapest(t *testing.T) {
 	assert.Equal(t, "1 guesses, 4 guesses, 8 guesses, 1 dear guesses", names(0, falling, dear))
 }
 
-// Choose never claims more than its confidence: a choice is wrong in less than one of 20 runs.
+// A choice is beyond the tolerance in less than one of 20 runs, as the confidence says.
 func TestChooseHolds(t *testing.T) {
 	runs := 40
 	if testing.Short() {
@@ -444,7 +445,7 @@ func TestChoiceString(t *testing.T) {
 	assert.Equal(t, "exact attention: nothing cheaper is known to be within 2 % (best: 64 landmarks, error 8 %); choosing took 0.12 s", c.String())
 }
 
-// tardy is exact attention that takes longer.
+// tardy is exact attention that sleeps.
 type tardy struct{ exact performer.Exact[float64] }
 
 func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64] {
@@ -452,8 +453,8 @@ func (f tardy) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[float64]
 	return f.exact.Forward(dst, q, k, v)
 }
 
-// A form that is slower than it was predicted to be is rejected, unless choices have to be the same on
-// all machines. Exact attention takes a few milliseconds here.
+// Choose rejects an approximation that is slower than exact attention, unless Reproducible is set.
+// Exact attention takes a few milliseconds here.
 func TestChooseRejectsSlowForms(t *testing.T) {
 	x := small64(480, 1000, 8)
 	c := kind[float64]{name: "naps", sizes: []int{4, 8}, cost: func(call) float64 { return 1 }}

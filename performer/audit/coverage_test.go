@@ -39,7 +39,7 @@ func misses(t *testing.T, heads []head, candidates []kind[float64], seed uint64)
 	return approximated, missed
 }
 
-// headsInOrder returns heads of all kinds, so many draws of each.
+// headsInOrder returns a number of draws of heads of all kinds.
 func headsInOrder(seed uint64, draws, n, d int) []head {
 	var heads []head
 	for draw := range draws {
@@ -56,8 +56,8 @@ func headsInOrder(seed uint64, draws, n, d int) []head {
 	return heads
 }
 
-// Choices keep the tolerance in 95 of 100 runs at least. Of 64 runs that miss it with a probability
-// of 0.05 each, 9 miss it in one of 600 seeds.
+// Choices are within the tolerance in at least 95 of 100 runs. If each of 64 runs misses the
+// tolerance with the probability 0.05, 9 runs miss it in one of 600 seeds.
 func TestChooseKeepsTolerances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -70,8 +70,7 @@ func TestChooseKeepsTolerances(t *testing.T) {
 	assert.LessOrEqual(t, missed, 8)
 }
 
-// understated is a form that is off by more than it shows: by error over all rows, and by a quarter
-// of that in a call of few queries.
+// understated has a quarter of its error in a call with few queries.
 type understated struct {
 	noisy
 	few int
@@ -89,8 +88,9 @@ func (f understated) Forward(dst, q, k, v dense.Matrix[float64]) dense.Matrix[fl
 	return small.Forward(dst, q, k, v)
 }
 
-// A form whose error is understated is not chosen, neither if two draws have errors of their own nor
-// if they have the same: the drawn rows are looked at among all others again.
+// Choose rejects attention that is less accurate with many queries than with few, whether two draws
+// have the same errors or independent errors, because compare measures the sampled rows among all
+// rows.
 func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	const n = 1500
 	x := small64(720, n, 8)
@@ -113,8 +113,8 @@ func TestChooseSeesUnderstatedErrors(t *testing.T) {
 	}
 }
 
-// What Choose cannot see: errors in rows too rare to be drawn that any two draws of the form share.
-// The count of misses sees them, so that the test of coverage would fail.
+// Choose accepts attention whose draws share errors in rows that are too rare for the sample.
+// misses counts these choices, so that TestChooseKeepsTolerances would fail.
 func TestCoverageSeesMisses(t *testing.T) {
 	heads := headsInOrder(730, 1, 1024, 8)
 	c := kind[float64]{name: "holes", sizes: []int{4}, cost: func(call) float64 { return 1 }}
@@ -126,7 +126,7 @@ func TestCoverageSeesMisses(t *testing.T) {
 	assert.Greater(t, missed, approximated/2)
 }
 
-// holes is exact attention but for some rows.
+// holes is exact attention with errors in some rows.
 type holes struct {
 	exact performer.Exact[float64]
 	rows  []int
@@ -146,8 +146,8 @@ func small64(seed uint64, n, d int) dense.Matrix[float64] {
 	return x
 }
 
-// A search that finds nothing costs half of exact attention at most, however many calls it is for, and
-// a quarter where no form comes near. What it found does not depend on the number of calls then.
+// A search that finds nothing costs at most half a call of exact attention, for any number of
+// calls, and a quarter of a call if no error is near the tolerance.
 func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 	const n, d = 4096, 64
 	for name, near := range map[string]bool{"far": false, "near": true} {
@@ -177,7 +177,7 @@ func TestSearchesThatFindNothingAreCheap(t *testing.T) {
 	}
 }
 
-// Two sizes of a kind whose errors stay at 1 tell enough.
+// Choose drops a kind after two sizes whose errors are 1.
 func TestHopelessKindsAreDropped(t *testing.T) {
 	const n = 1000
 	x := small64(750, n, 8)
@@ -199,7 +199,7 @@ func TestHopelessKindsAreDropped(t *testing.T) {
 	assert.Equal(t, []string{"1 guesses", "4 guesses"}, tried, "what costs as much as exact attention is never tried")
 }
 
-// The law of errors that sizes are left out by.
+// climb extrapolates errors to the next sizes.
 func TestLadder(t *testing.T) {
 	type point struct {
 		size  int

@@ -24,7 +24,7 @@ func small(rng *rand.Rand, n, d int, size float64) dense.Matrix[float64] {
 	return x
 }
 
-// How far linear attention and attention by landmarks are from exact attention, from 64 rows.
+// The errors of linear attention and of attention by landmarks, from 64 rows.
 //
 //ci:slow
 func ExampleMeasure() {

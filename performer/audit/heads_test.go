@@ -16,15 +16,15 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// head is what attention of one head takes.
+// head has the inputs of attention of one head.
 type head struct {
 	scale   float64
 	q, k, v dense.Matrix[float64]
 }
 
-// headsOfKinds returns heads of n tokens of different kinds: points of spheres, words of a text, and
-// heads like those of trained transformers, with norms of 9 to 13, scores of spread 2 and more, and
-// some queries that see few keys.
+// headsOfKinds returns heads of n tokens of different kinds: points of spheres, words of a text,
+// and heads like those of trained transformers, with norms of 9 to 13, scores of spread 2 and more,
+// and some queries that see few keys.
 func headsOfKinds(rng *rand.Rand, n, d int) map[string]head {
 	normal := func(rows int) dense.Matrix[float64] { return densetest.Normal[float64](rng, rows, d, 0, 1) }
 	all := make(map[string]head)
@@ -73,12 +73,13 @@ func headsOfKinds(rng *rand.Rand, n, d int) map[string]head {
 	return all
 }
 
-// Of 250 audits of an interval that holds the error in 95 of 100, one in 30,000 seeds misses it in
-// more than 26. Trigonometric features have denominators near zero, and 1 % of the rows with nearly
-// all of the error: intervals of the drawn rows alone miss it in 45 to 135 there. Where norms are
-// largest one row in a thousand may have it all, and no draw of 64 rows tells. Audits of which 80 miss
-// it in no more than 5, or 160 in no more than 10, are enough: an interval that misses it in 45 of 250
-// gets so far in one of 200 seeds.
+// If an interval contains the error in 95 of 100 samples, more than 26 of 250 samples miss it in
+// one of 30,000 seeds. Trigonometric features have denominators near zero, so that 1 % of the rows
+// may have nearly all of the error. There sampledInterval misses the error in 45 to 135 of 250
+// samples. At the largest norms one row in a thousand may have all of the error, and hardly any
+// sample of 64 rows shows it. The test ends early after 80 samples with at most 5 misses, or 160
+// with at most 10. An interval that misses the error in 45 of 250 samples ends early in one of 200
+// seeds.
 func TestAuditCoversHeadsOfAllKinds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -16,20 +16,21 @@ const (
 	minResamples     = 1000
 	resamplesOutside = 40
 
-	// The shares of 1 − confidence below and above an interval of the sampled rows. A sample often has no
-	// row of the largest errors, so that the error is above the interval more often than shareAbove
-	// says. With FAVOR+ and 64 rows at confidence 0.95, the error was above the interval in 4 to 7 of 100
-	// samples for shareAbove = ½ and in 2 to 4 for ⅕, and below it in less than 1.
+	// The shares of 1 − confidence below and above an interval of the sampled rows. A sample often
+	// has no row of the largest errors, so that the error is above the interval more often than
+	// shareAbove says. With FAVOR+ and 64 rows at confidence 0.95, the error was above the interval
+	// in 4 to 7 of 100 samples for shareAbove = ½ and in 2 to 4 for ⅕, and below it in less than 1.
 	shareBelow = 0.5
 	shareAbove = 0.2
 
-	// The share of the sampled rows that bounds the size of other rows, and the least number of rows.
+	// The share of the sampled rows that bounds the size of other rows, and the least number of
+	// rows.
 	tailShare = 0.2
 	minTail   = 4
 )
 
-// errorOf returns the relative error of the rows of heads, and its ratio. The ratio is nil if the error
-// is 0 or not finite.
+// errorOf returns the relative error of the rows of heads, and its ratio. The ratio is nil if the
+// error is 0 or not finite.
 func errorOf(heads [][]deviation) (float64, *ratio) {
 	var distance, size float64 // the largest ones
 	for _, d := range slices.Concat(heads...) {
@@ -44,7 +45,8 @@ func errorOf(heads [][]deviation) (float64, *ratio) {
 	case size == 0:
 		return math.Inf(1), nil
 	}
-	// Squares relative to the largest ones do not overflow, and underflow only where they are negligible.
+	// Squares relative to the largest ones do not overflow, and underflow only where they are
+	// negligible.
 	r := &ratio{unit: distance / size}
 	for _, rows := range heads {
 		squares := make([][2]float64, len(rows))
@@ -58,8 +60,8 @@ func errorOf(heads [][]deviation) (float64, *ratio) {
 	return r.unit * e, r
 }
 
-// ratio is the ratio Σy/Σx of sums over the sampled rows of heads, of y_i = ‖out_i−exact_i‖² and x_i =
-// ‖exact_i‖², each relative to the largest of them.
+// ratio is the ratio Σy/Σx of sums over the sampled rows of heads, of y_i = ‖out_i−exact_i‖² and
+// x_i = ‖exact_i‖², each relative to the largest of them.
 type ratio struct {
 	heads [][][2]float64 // y_i and x_i
 	unit  float64        // √(y/x) of the largest y and x
@@ -94,8 +96,9 @@ func root(heads [][][2]float64) (root, stderr float64) {
 func (r *ratio) interval(population int, confidence float64, rng *rand.Rand) (low, high float64) {
 	low, high = r.sampledInterval(population, confidence, rng)
 	if low < high && len(r.heads[0]) > 1 {
-		// A row with the relative error of all rows leaves the ratio as it is. So the smaller of two bounds
-		// counts: of the whole row, and of its excess over a row with that relative error.
+		// A row with the relative error of all rows leaves the ratio as it is. So the smaller of
+		// two bounds counts: of the whole row, and of its excess over a row with that relative
+		// error.
 		low /= math.Sqrt(1 + r.rare(population, confidence, 0,
 			func(_, size float64) float64 { return size }, func(e, size float64) float64 { return max(size-e, 0) }))
 		high *= math.Sqrt(1 + r.rare(population, confidence, 1,
@@ -159,9 +162,9 @@ func studentised(rows [][][2]float64, estimate float64) float64 {
 	}
 }
 
-// rare bounds the largest measure of a row outside the sample, relative to the sum over all rows, for
-// population rows of each head. A measure takes the squared error of a row, scaled so that its sum is
-// the sum of sizes, and the squared size. rare returns the smallest bound of the measures.
+// rare bounds the largest measure of a row outside the sample, relative to the sum over all rows,
+// for population rows of each head. A measure takes the squared error of a row, scaled so that its
+// sum is the sum of sizes, and the squared size. rare returns the smallest bound of the measures.
 func (r *ratio) rare(population int, confidence, margin float64, measures ...func(e, size float64) float64) float64 {
 	rows := slices.Concat(r.heads...)
 	var y, x float64

@@ -18,20 +18,21 @@ type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
 
-	// create makes attention of a size that approximates exact attention of one head. q (Lq×d) and k
-	// (Lk×d) are the rows that count.
+	// create makes attention of a size that approximates exact attention of one head. q (Lq×d) and
+	// k (Lk×d) are the rows that count.
 	create func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
-	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation predicts
-	// the time of create; nil means no time.
+	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
+	// predicts the time of create; nil means no time.
 	cost, preparation func(c call) float64
 
-	// The error falls as size^(−rate), ½ for random features. Zero means that the rate is not known.
+	// The error falls as size^(−rate), ½ for random features. Zero means that the rate is not
+	// known.
 	rate float64
 
-	// Attention of a maskable kind is performer.PrefixAttention, so that causal attention of some queries does
-	// not compute the other outputs.
-	maskable bool
+	// prefixes says that the attention is performer.PrefixAttention, so that causal attention of
+	// some queries does not compute the other outputs.
+	prefixes bool
 }
 
 // call is what the cost of a call depends on. A causal call with fewer queries than keys computes
@@ -100,7 +101,7 @@ const bitsCost = 0.4
 // keys with 512 clusters.
 func clusterKind[T dense.Float](name string, sizes []int, threshold, near float64) kind[T] {
 	return kind[T]{
-		name: name, sizes: sizes, rate: 1, maskable: true,
+		name: name, sizes: sizes, rate: 1, prefixes: true,
 		create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			if !exact.Causal {
 				exact.Bits = 8
@@ -111,10 +112,10 @@ func clusterKind[T dense.Float](name string, sizes []int, threshold, near float6
 	}
 }
 
-// clusterCost returns the cost of clusters of keys. The share of near keys is near with 512 clusters
-// and smaller with fewer clusters. Diffuse attention has more near keys than that. k-means has three
-// rounds over 16 keys a cluster. Causal attention runs k-means whenever the number of keys has
-// doubled, and has exact weights for 192 keys of a query and for the first 1024 tokens.
+// clusterCost returns the cost of clusters of keys. The share of near keys is near with 512
+// clusters and smaller with fewer clusters. Diffuse attention has more near keys than that. k-means
+// has three rounds over 16 keys a cluster. Causal attention runs k-means whenever the number of
+// keys has doubled, and has exact weights for 192 keys of a query and for the first 1024 tokens.
 func clusterCost[T dense.Float](c call, near float64) float64 {
 	const rounds, keysPerCluster, size512, first, recent = 3, 16, 512, 1024, 192
 	exact, share := c, 1.0
@@ -141,7 +142,8 @@ func clusterCost[T dense.Float](c call, near float64) float64 {
 	return assigned*size*float64(c.dim) + share*(queries*size*float64(c.dim+c.values+50)+nearKeys*pairs)
 }
 
-// drawCost returns the measured cost of orthogonal frequencies and of the means of queries and keys.
+// drawCost returns the measured cost of orthogonal frequencies and of the means of queries and
+// keys.
 func drawCost(c call) float64 {
 	d := float64(c.dim)
 	return 200*float64(c.size)*d*d + 10*float64(c.queries+c.keys)*d
@@ -212,8 +214,8 @@ func newFeatures[T dense.Float](exact performer.ExactOptions, q, k dense.Matrix[
 	return performer.NewLinear(phi, linearOptions(exact))
 }
 
-// fitSample returns the rows of x that maps are fitted to: the first rows for causal attention, rows
-// at equal distances otherwise.
+// fitSample returns the rows of x that maps are fitted to: the first rows for causal attention,
+// rows at equal distances otherwise.
 func fitSample[T dense.Float](x dense.Matrix[T], causal bool) dense.Matrix[T] {
 	if causal {
 		return x.RowRange(0, min(x.Rows, causalFitRows))

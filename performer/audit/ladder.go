@@ -9,16 +9,16 @@ import (
 const (
 	firstSize = 32 // the first of the default sizes
 
-	// The largest factor from one tried size to the next. An error near 1 says little about sizes far
-	// away.
+	// The largest factor from one tried size to the next. An error near 1 says little about sizes
+	// far away.
 	maxStep = 4
 
 	// Bounds on the rate at which the error falls, for a kind without a known rate: after one size
-	// firstRate, later rateFactor times the rate between the last two sizes, where a measured rate below
-	// minRate counts as minRate. The error of landmarks falls faster and faster as their number comes
-	// close to the number of different keys. On words, normal points and heads of a trained transformer
-	// with the rate f from 32 to 128 landmarks, the rate from 128 to 512 was 0.8·f to 2·f, or the error
-	// fell to zero.
+	// firstRate, later rateFactor times the rate between the last two sizes, where a measured rate
+	// below minRate counts as minRate. The error of landmarks falls faster and faster as their
+	// number comes close to the number of different keys. On words, normal points and heads of a
+	// trained transformer with the rate f from 32 to 128 landmarks, the rate from 128 to 512 was
+	// 0.8·f to 2·f, or the error fell to zero.
 	firstRate, rateFactor, minRate = 2, 2, 0.75
 
 	// The bound on a known rate, relative to the rate.
@@ -37,9 +37,9 @@ type ladder[T dense.Float] struct {
 }
 
 // climb moves on to the next size that may be within the tolerance, after a trial of a size with an
-// error. If the largest size is not expected to be within the tolerance, climb drops the kind. An error
-// above 1 counts as 1: denominators near zero or outputs without relation to exact attention cause
-// it.
+// error. If the largest size is not expected to be within the tolerance, climb drops the kind. An
+// error above 1 counts as 1: denominators near zero or outputs without relation to exact attention
+// cause it.
 func (l *ladder[T]) climb(size int, err, tolerance float64) {
 	err = min(err, 1)
 	rate := float64(firstRate)

@@ -17,43 +17,43 @@ type Options struct {
 	// Rows is the number of rows of q that Measure samples for each head. Zero means 64.
 	Rows int
 
-	// Confidence is the confidence of intervals and of [Report.Worse], above 0 and at most 0.999. Zero
-	// means 0.95.
+	// Confidence is the confidence of intervals and of [Report.Worse], above 0 and at most 0.999.
+	// Zero means 0.95.
 	Confidence float64
 
 	// Sequences are the argument of ForwardSequences, for a performer.Batch.
 	Sequences performer.Sequences
 
-	// Queries says for each row of q whether Measure may sample the row. Set it to leave out padding:
-	// Sequences.Valid speaks of keys alone. Nil means that Measure may sample all rows.
+	// Queries says for each row of q whether Measure may sample the row. Set it to leave out
+	// padding: Sequences.Valid speaks of keys alone. Nil means that Measure may sample all rows.
 	Queries []bool
 }
 
 // Measure measures the errors of approximations of attention on a random sample of rows. Each
-// approximation has one Report, and all Reports have the same rows. Measure samples each row of q at
-// most once for each head. It takes all rows if there are no more than Options.Rows.
+// approximation has one Report, and all Reports have the same rows. Measure samples each row of q
+// at most once for each head. It takes all rows if there are no more than Options.Rows.
 //
-// exact is a performer.Exact for all heads of the approximations, or a performer.Batch of Exacts with
-// as many heads as the approximations. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are the arguments of
-// Forward. An approximation is attention of any package, or an [Output]. The scale of exact is 1/√d
-// unless it is set, whatever the scale of the kernel of features is.
+// exact is a performer.Exact for all heads of the approximations, or a performer.Batch of Exacts
+// with as many heads as the approximations. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are the
+// arguments of Forward. An approximation is attention of any package, or an [Output]. The scale of
+// exact is 1/√d unless it is set, whatever the scale of the kernel of features is.
 //
 // Exact attention of the sampled rows costs O(H·rows·Lk·(d+dv)), once. An approximation whose
-// performer.Description is IndependentQueries computes outputs of the sampled queries alone, and so does a
-// performer.Batch of such approximations with one sequence. Any other approximation computes all of
-// its outputs, because an output may depend on the other queries. In float32, with L = 16384, d = dv =
-// 64 and 64 rows, Measure of an Output took 1.6 % of the time of exact attention, and Measure of
-// FAVOR+ with 256 features took 3.4 %.
+// performer.Description is IndependentQueries computes outputs of the sampled queries alone, and so
+// does a performer.Batch of such approximations with one sequence. Any other approximation computes
+// all of its outputs, because an output may depend on the other queries. In float32, with L =
+// 16384, d = dv = 64 and 64 rows, Measure of an Output took 1.6 % of the time of exact attention,
+// and Measure of FAVOR+ with 256 features took 3.4 %.
 //
 // The same src gives the same Reports, whatever GOMAXPROCS is. The Report of an approximation does
 // not depend on the other approximations. Measure does not change q, k and v.
 //
-// Measure returns an error for a nil src, an option out of range, no approximation or a nil one, exact
-// attention that is not made of Exacts, an approximation that differs from exact in Causal or
-// Unnormalised, Sequences for an approximation that is not a Batch, no row to sample, and shapes that
-// do not fit. Measure also returns the error of ctx, which it checks between blocks of exact rows and
-// between approximations, with the Reports that are complete. A nil ctx panics. An approximation of
-// another package may panic for shapes of its own.
+// Measure returns an error for a nil src, an option out of range, no approximation or a nil one,
+// exact attention that is not made of Exacts, an approximation that differs from exact in Causal or
+// Unnormalised, Sequences for an approximation that is not a Batch, no row to sample, and shapes
+// that do not fit. Measure also returns the error of ctx, which it checks between blocks of exact
+// rows and between approximations, with the Reports that are complete. A nil ctx panics. An
+// approximation of another package may panic for shapes of its own.
 func Measure[T dense.Float](ctx context.Context, exact performer.Attention[T], q, k, v dense.Matrix[T], opts Options, src rand.Source, approximations ...performer.Attention[T]) ([]Report, error) {
 	x := input[T]{exact, q, k, v}
 	switch any(*new(T)).(type) {
@@ -131,7 +131,7 @@ func measure[T dense.Float](ctx context.Context, x input[T], opts Options, src r
 			errors = append(errors, deviations(out, s.heads[h].exact))
 		}
 		rng := rand.New(rand.NewPCG(seed[0], seed[1]))
-		reports = append(reports, reportHeads(errors, averages, s.population, opts.Confidence, (*ratio).interval, rng))
+		reports = append(reports, report(errors, averages, s.population, opts.Confidence, (*ratio).interval, rng))
 	}
 	return reports, nil
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// covered returns the shares of audits, of 64 rows of each head, whose interval holds the error of
-// the whole output, and in which no more rows than Worse are worse than the worst.
+// covered returns the share of samples of 64 rows of each head whose interval contains the error of
+// the whole output, and the share in which no more rows than Worse have larger errors than Worst.
 func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth performer.Attention[float64], heads, audits int, confidence float64) (interval, worse float64) {
 	want := relativeError(out, exact, nil)
 	var errors []float64
@@ -46,17 +46,17 @@ func covered(t *testing.T, out, exact, q, k, v dense.Matrix[float64], truth perf
 	return float64(intervals) / float64(done), float64(bounds) / float64(done)
 }
 
-// settled reports whether so few audits have missed that no more are needed: one in 16, at every
-// 150th. An interval that misses in 15 of 100 gets so far in one of 2000 seeds, in 10 of 100 in
-// one of 13.
+// settled reports whether at most one in 16 samples has missed, after every 150 samples, so that no
+// more are needed. An interval that misses in 15 of 100 samples settles in one of 2000 seeds, and
+// an interval that misses in 10 of 100 in one of 13.
 func settled(audits, missed int) bool {
 	return audits > 0 && audits%150 == 0 && 16*missed <= audits
 }
 
-// Of 600 audits of an interval that holds the error in 95 of 100, one in 30,000 seeds gives less
-// than 91 %, and of one that holds it in 94 of 100, one in 400. The bound on rows that are worse
-// is exact. An interval for a lower confidence, which is too narrow, is far below: 60 audits of one that
-// holds the error in half of them give 80 % in one of a million seeds.
+// If an interval contains the error in 95 of 100 samples, less than 91 % of 600 samples contain it
+// in one of 30,000 seeds, and in one of 400 seeds for 94 of 100. Worse is exact. An interval with
+// confidence 0.5 is too narrow and fails the test: if it contains the error in half of the samples,
+// 80 % of 60 samples contain it in one of a million seeds.
 func TestAuditCovers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -91,8 +91,8 @@ func TestAuditCovers(t *testing.T) {
 	}
 }
 
-// The bound on rows that are worse is the least one: with one row less the worst rows would have
-// been missed more often than the confidence allows.
+// Worse is the smallest bound: with one row less, samples would miss the worst rows more often than
+// the confidence allows.
 func TestUnseenRows(t *testing.T) {
 	missed := func(n, of, worst int) float64 { // the probability that n of so many rows miss the worst ones
 		p := 1.0
@@ -113,7 +113,8 @@ func TestUnseenRows(t *testing.T) {
 	assert.InDelta(t, 1-math.Pow(0.05, 1.0/256), unseen(64, 1<<20, 4, 0.95), 1e-4, "four heads have four times as many rows")
 }
 
-// Squares of outputs beyond the range, a truth of zeros, rows that agree, and few rows.
+// Reports of outputs whose squares are beyond the range, of exact outputs of zero, of equal errors,
+// and of few rows.
 func TestAuditOfExtremes(t *testing.T) {
 	rng := rand.New(densetest.Source(317))
 	q, v := densetest.Normal[float64](rng, 50, 4, 0, 1), densetest.Normal[float64](rng, 50, 4, 0, 1)
@@ -130,7 +131,8 @@ func TestAuditOfExtremes(t *testing.T) {
 		require.NoError(t, err)
 		return a
 	}
-	// Rounding spreads an error of 1e-9 by 1e-7 of it, and intervals have room for rows with more.
+	// Rounding changes an error of 1e-9 by 1e-7 of the error, and intervals have room for larger
+	// errors.
 	for _, size := range []float64{1e-300, 1, 1e300} {
 		for _, factor := range []float64{0, 1 + 1e-9, 3} {
 			a := audit(factor, size, 10)

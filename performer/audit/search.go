@@ -22,8 +22,8 @@ const (
 	// The most tests of a head. Each test has a higher confidence, which takes longer.
 	maxTests = 6
 
-	// Measured in package performer: exact attention of a few rows takes this many times as long as its
-	// share of exact attention of all rows.
+	// Measured in package performer: exact attention of a few rows takes this many times as long as
+	// its share of exact attention of all rows.
 	fewRowsFactor = 3
 
 	// Measured: a row of a bootstrap sample takes as long as this number of multiply-adds.
@@ -63,7 +63,7 @@ func newSearch[T dense.Float](head *headSample[T], tolerance float64, opts Choos
 	s.exactWork = exactCost[T](s.call(0))
 	s.budget, s.spent = opts.Budget*s.exactWork, s.rowsWork(len(s.screening))
 	for _, k := range kinds {
-		l := &ladder[T]{kind: k, whole: head.options.Causal && !k.maskable}
+		l := &ladder[T]{kind: k, whole: head.options.Causal && !k.prefixes}
 		for i := 0; i < len(k.sizes) || k.sizes == nil && i < 32; i++ {
 			if k.sizes == nil {
 				l.sizes = append(l.sizes, firstSize<<i)
@@ -107,8 +107,7 @@ func (s *search[T]) run(ctx context.Context, c *Choice[T]) error {
 	if c.Exact {
 		rows = s.screening
 	}
-	chosen, averages := [][]deviation{at(s.chosen, rows)}, [][]deviation{at(s.averages, rows)}
-	c.Report = report(chosen, averages, s.head.population, s.Confidence, (*ratio).sampledInterval, s.reportRNG)
+	c.Report = report(at(s.chosen, rows), at(s.averages, rows), s.head.population, s.Confidence, (*ratio).sampledInterval, s.reportRNG)
 	c.Trials, c.Cost = s.trials, s.spent/s.exactWork
 	return nil
 }
@@ -131,9 +130,9 @@ func (s *search[T]) cheapest() *ladder[T] {
 	return best
 }
 
-// affordable reports whether a trial of size i is affordable: the search then has spent no more than a
-// share of the budget, the rest of the budget is enough for a test and a comparison, and the attention
-// can save more than the search costs.
+// affordable reports whether a trial of size i is affordable: the search then has spent no more
+// than a share of the budget, the rest of the budget is enough for a test and a comparison, and the
+// attention can save more than the search costs.
 func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	calls, work := float64(s.Calls), l.work[i]
 	if !(work < s.exactWork) {
@@ -158,8 +157,8 @@ func (s *search[T]) rowsWork(rows int) float64 {
 	return fewRowsFactor * s.exactWork * float64(rows) / float64(max(s.head.q.Rows, 1))
 }
 
-// partWork returns the cost of a call of size i with some of the queries, or with all queries if the
-// attention computes all outputs.
+// partWork returns the cost of a call of size i with some of the queries, or with all queries if
+// the attention computes all outputs.
 func (s *search[T]) partWork(l *ladder[T], i, queries int) float64 {
 	if l.whole {
 		return l.work[i]
@@ -213,13 +212,13 @@ func (s *search[T]) attend(ctx context.Context, rows []int) error {
 	return nil
 }
 
-// at returns the rows with the given indices.
-func at(rows []deviation, indices []int) []deviation {
+// at returns the rows with the given indices, as the rows of one head.
+func at(rows []deviation, indices []int) [][]deviation {
 	some := make([]deviation, len(indices))
 	for i, j := range indices {
 		some[i] = rows[j]
 	}
-	return some
+	return [][]deviation{some}
 }
 
 // try tries the next size of a kind of attention. If the attention passes, try sets c.
@@ -243,7 +242,7 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	} else {
 		sampled, took = s.forward(a, h.rows)
 	}
-	e, r := errorOf([][]deviation{at(deviations(sampled, h.exact), s.screening)})
+	e, r := errorOf(at(deviations(sampled, h.exact), s.screening))
 	t.Error, s.near = e, s.near || e <= nearTolerances*s.tolerance
 	if t.Slow = s.slower(took); t.Slow {
 		l.drop()
@@ -296,18 +295,20 @@ func (s *search[T]) answersRows(a performer.Attention[T]) bool {
 	return rowwise(a)
 }
 
-// forward returns the outputs of a for some rows of q, or for all rows if rows is nil, and the time.
+// forward returns the outputs of a for some rows of q, or for all rows if rows is nil, and the
+// time.
 func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[T], time.Duration) {
-	h, q, start := s.head, s.head.q, time.Now()
+	h, q := s.head, s.head.q
 	var out dense.Matrix[T]
+	var seen []int
 	if rows != nil {
 		q = gather(q, rows)
-	}
-	if rows != nil && h.options.Causal {
-		seen := make([]int, len(rows))
-		for i, row := range rows {
-			seen[i] = row + 1
+		for _, row := range rows {
+			seen = append(seen, row+1)
 		}
+	}
+	start := time.Now()
+	if rows != nil && h.options.Causal {
 		out = a.(performer.PrefixAttention[T]).ForwardPrefixes(out, q, h.k, h.v, seen)
 	} else {
 		out = a.Forward(out, q, h.k, h.v)
@@ -323,7 +324,7 @@ func (s *search[T]) slower(took time.Duration) bool {
 // passes tests whether the error is within the tolerance on the test rows.
 func (s *search[T]) passes(rows []deviation) bool {
 	s.tests++
-	e, r := errorOf([][]deviation{at(rows, s.test)})
+	e, r := errorOf(at(rows, s.test))
 	if r == nil || e > s.tolerance {
 		return e <= s.tolerance
 	}
@@ -332,11 +333,11 @@ func (s *search[T]) passes(rows []deviation) bool {
 	return high <= s.tolerance
 }
 
-// compare makes attention of the next size again and compares it with a, in all rows or in as many rows
-// as the search can afford. Rows with large errors may be too rare for the sample, but two independent
-// draws seldom have the same errors in the same rows. compare also measures the errors of the sampled
-// rows again, among more queries. whole has all outputs of a, or is zero, and took is their time.
-// compare reports whether both agree, and the shorter time of a call.
+// compare makes attention of the next size again and compares it with a, in all rows or in as many
+// rows as the search can afford. Rows with large errors may be too rare for the sample, but two
+// independent draws seldom have the same errors in the same rows. compare also measures the errors
+// of the sampled rows again, among more queries. whole has all outputs of a, or is zero, and took
+// is their time. compare reports whether both agree, and the shorter time of a call.
 func (s *search[T]) compare(ctx context.Context, l *ladder[T], a performer.Attention[T], whole dense.Matrix[T], took time.Duration) (agree bool, shorter time.Duration, err error) {
 	if err := contextError(ctx); err != nil {
 		return false, 0, err
@@ -370,8 +371,8 @@ func (s *search[T]) compare(ctx context.Context, l *ladder[T], a performer.Atten
 	return s.agree(whole, again, sampled), shorter, nil
 }
 
-// comparedRows returns the rows of q in which two draws of the next size are compared, ascending, with
-// the sampled rows among them. It returns nil for all rows.
+// comparedRows returns the rows of q in which two draws of the next size are compared, ascending,
+// with the sampled rows among them. It returns nil for all rows.
 func (s *search[T]) comparedRows(l *ladder[T]) []int {
 	if l.whole {
 		return nil
@@ -403,26 +404,27 @@ func (s *search[T]) comparedRows(l *ladder[T]) []int {
 }
 
 // agree reports whether outputs of two draws are evidence that the error of all rows is within the
-// tolerance. sampled has the indices of the sampled rows. Both draws must be within the tolerance on
-// the test rows. Their difference must be no larger than two independent errors within the tolerance
-// explain. The part of the difference that the test rows do not explain comes from rare rows, whose
-// error must fit in the rest of the tolerance.
+// tolerance. sampled has the indices of the sampled rows. Both draws must be within the tolerance
+// on the test rows. Their difference must be no larger than two independent errors within the
+// tolerance explain. The part of the difference that the test rows do not explain comes from rare
+// rows, whose error must fit in the rest of the tolerance.
 func (s *search[T]) agree(first, again dense.Matrix[T], sampled []int) bool {
 	onTestRows := func(out dense.Matrix[T]) float64 {
-		e, _ := errorOf([][]deviation{at(deviations(gather(out, sampled), s.head.exact), s.test)})
+		e, _ := errorOf(at(deviations(gather(out, sampled), s.head.exact), s.test))
 		return e
 	}
 	differences := deviations(first, again)
 	all, _ := errorOf([][]deviation{differences})
-	few, _ := errorOf([][]deviation{at(at(differences, sampled), s.test)})
+	few, _ := errorOf(at(at(differences, sampled)[0], s.test))
 	rare := max(all*all-byChance*few*few, 0)
 	e := onTestRows(first)
 	return onTestRows(again) <= s.tolerance && all <= math.Sqrt2*s.tolerance && math.Sqrt(e*e+mostShared*rare) <= s.tolerance
 }
 
 const (
-	// Measured with clusters of keys on heads where some queries see few keys: the largest squared error
-	// of rare rows over the squared difference of two draws. The ratio of independent draws is ½.
+	// Measured with clusters of keys on heads where some queries see few keys: the largest squared
+	// error of rare rows over the squared difference of two draws. The ratio of independent draws
+	// is ½.
 	mostShared = 2.25
 
 	// Measured on the same heads: the squared difference of all rows over that of the test rows.

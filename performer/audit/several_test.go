@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Several forms are audited on the same rows, each as if it were alone.
+// All approximations have the same sampled rows, and the same reports as in separate calls.
 func TestSeveralForms(t *testing.T) {
 	for name, c := range auditCases[float64]() {
 		c.opts.Rows = 20
@@ -32,7 +32,8 @@ func TestSeveralForms(t *testing.T) {
 	}
 }
 
-// Average is the error of outputs with equal weights, which a scale near zero gives.
+// Average is the error of outputs with equal weights, as exact attention with a scale near zero
+// has.
 func TestAverage(t *testing.T) {
 	for name, c := range auditCases[float64]() {
 		b, _ := c.truth.(performer.Batch[float64])

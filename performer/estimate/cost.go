@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/cost"
 )
 
-// ErrCost is the error of an [Unbiased] whose predicted cost is above MaxCost, which is the cost of exact
-// attention unless it is set. The error names both costs. errors.Is finds ErrCost in it.
+// ErrCost is the error of an [Unbiased] whose predicted cost is above MaxCost, which is the cost of
+// exact attention unless it is set. The error names both costs. errors.Is finds ErrCost in it.
 var ErrCost = errors.New("the estimate costs too much")
 
 // Measured in package performer on two processors with L = 16384, d = dv = 64 and float32.
@@ -19,8 +19,8 @@ const (
 	pilotSlow = 10  // the time of a pilot, one query at a time, over that of its multiply-adds and exponentials
 )
 
-// replicateBlocks is the mean number of blocks of m₀ features of a replicate: one block for Y₀, and 2ⁿ
-// blocks with the probability P(n).
+// replicateBlocks is the mean number of blocks of m₀ features of a replicate: one block for Y₀, and
+// 2ⁿ blocks with the probability P(n).
 const replicateBlocks = 1 + 2*(1-decay)/(1-2*decay)
 
 // estimateCost predicts costs of calls of an Unbiased, in multiply-adds of the type of the queries.
@@ -53,11 +53,13 @@ func (c estimateCost) rounds(n int) float64 {
 		queries /= 2 // a query sees half of the keys on average
 	}
 	one := cost.Shape{Keys: s.Keys, Dim: s.Dim, Values: s.Values, Features: distributions * pilotSamples, Projected: true, ElementSize: 8}
-	// The features of a pilot are float64, whose multiply-adds take twice as long as those of float32.
+	// The features of a pilot are float64, whose multiply-adds take twice as long as those of
+	// float32.
 	return float64(n) * queries * pilotSlow * one.Work(one.Linear()) * 8 / float64(s.ElementSize)
 }
 
-// check returns ErrCost if rounds of a pilot and all replicates with m₀ = m cost more than the limit.
+// check returns ErrCost if rounds of a pilot and all replicates with m₀ = m cost more than the
+// limit.
 func (c estimateCost) check(rounds, m int) error {
 	if total := c.rounds(rounds) + c.estimate(m); total > c.limit*c.exact {
 		return fmt.Errorf("estimate: %w: %d replicates with m₀ = %d take %.2g multiply-adds, pilot included; MaxCost = %.3g allows that times the %.2g of exact attention",

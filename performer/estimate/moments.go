@@ -5,8 +5,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/welford"
 )
 
-// moments is the running mean of matrices, and the sum of squared deviations from the mean, for each
-// element.
+// moments is the running mean of matrices, and the sum of squared deviations from the mean, for
+// each element.
 type moments struct {
 	n             float64
 	mean, squares dense.Matrix[float64]

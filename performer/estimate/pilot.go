@@ -18,8 +18,9 @@ type Pilot struct {
 	// outputs. The variance of a replicate is their sum.
 	Variance, Correction float64
 
-	// Settled is false if 4096 features are too few, or if the inputs do not allow a prediction. Estimate
-	// is unbiased in both cases, but exact attention is outside its standard errors too often.
+	// Settled is false if 4096 features are too few, or if the inputs do not allow a prediction.
+	// Estimate is unbiased in both cases, but exact attention is outside its standard errors too
+	// often.
 	Settled bool
 
 	// Reason says why Settled is false.
@@ -40,21 +41,21 @@ const (
 //
 //	Var(Y₀) + Σ_n E‖Δ_n‖²/P(n),
 //
-// is no larger than the first. A number of trial replicates could not find m₀: with few features rare
-// frequencies cause the variance, and hardly any affordable number of trials contains them. Both
-// terms are expectations over frequencies w ~ N(0, I). Pilot draws frequencies near
+// is no larger than the first. A number of trial replicates could not find m₀: with few features
+// rare frequencies cause the variance, and hardly any affordable number of trials contains them.
+// Both terms are expectations over frequencies w ~ N(0, I). Pilot draws frequencies near
 // √Scale·(q_i+k_j)/√(1−4a), with the probability of exact attention for j, where the integrands are
 // large. A round draws 18 frequencies for each of 32 queries: the 8 longest queries and 24 queries
 // of all lengths. Pilot averages m₀/8 rounds. It assumes independent frequencies. Orthogonal
 // frequencies have a slightly smaller variance.
 //
-// For 64 tokens of R^8 with elements N(0, σ²) and 200 seeds, m₀ is 8 at σ = 0.5, 32 at 0.8 (16 and 64
-// with 4 seeds each) and 512 at 1.1 (1024 with 4 seeds). The sum of the terms is 1.3 times the
+// For 64 tokens of R^8 with elements N(0, σ²) and 200 seeds, m₀ is 8 at σ = 0.5, 32 at 0.8 (16 and
+// 64 with 4 seeds each) and 512 at 1.1 (1024 with 4 seeds). The sum of the terms is 1.3 times the
 // variance of replicates with orthogonal frequencies.
 //
-// Pilot draws from the source of u independently of later draws, so that estimates stay unbiased. It
-// computes 72·m₀ features of Lk keys and exact attention of 4·m₀ queries, and sorts the queries by
-// length. With 32 replicates and as many keys as queries it takes less than a quarter of the
+// Pilot draws from the source of u independently of later draws, so that estimates stay unbiased.
+// It computes 72·m₀ features of Lk keys and exact attention of 4·m₀ queries, and sorts the queries
+// by length. With 32 replicates and as many keys as queries it takes less than a quarter of the
 // multiply-adds of Estimate. On two processors it takes half of the time of Estimate for thousands
 // of tokens, and as long as Estimate for 64. It holds O((Lq+Lk)·(d+dv)) memory until it returns.
 //

@@ -39,8 +39,8 @@ func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 		keys: dense.Copy(dense.Matrix[float64]{}, k), values: dense.Copy(dense.Matrix[float64]{}, v),
 		variances: make([]float64, pilotLevels), squares: make([]float64, pilotLevels+pilotDepth-1),
 	}
-	// Values relative to the first value, so that equal values have variance 0 and not the variance of
-	// rounding.
+	// Values relative to the first value, so that equal values have variance 0 and not the variance
+	// of rounding.
 	for j := range l.values.Rows {
 		for c := range l.values.Row(j) {
 			l.values.Row(j)[c] -= float64(v.At(0, c))
@@ -54,8 +54,8 @@ func (u *Unbiased[T]) newPilotRun(q, k, v dense.Matrix[T]) *pilotRun[T] {
 	return l
 }
 
-// round samples 32 outputs that represent all outputs: the outputs of the 8 longest queries, and one
-// output of each of 24 sets of the other queries, which have similar lengths.
+// round samples 32 outputs that represent all outputs: the outputs of the 8 longest queries, and
+// one output of each of 24 sets of the other queries, which have similar lengths.
 func (l *pilotRun[T]) round(ctx context.Context) error {
 	l.rounds++
 	first, sets := len(l.order), 0

@@ -8,9 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// ratios holds the numerators and the denominator of the outputs of some queries, summed over sets of
-// features. Row i of terms has the factor 2^exponent[i], the largest exponent of its summands. So
-// features of any size can be added: the sum loses only what is below 2⁻¹⁰⁷⁴ of the largest summand.
+// ratios holds the numerators and the denominator of the outputs of some queries, summed over sets
+// of features. Row i of terms has the factor 2^exponent[i], the largest exponent of its summands.
+// So features of any size can be added: the sum loses only what is below 2⁻¹⁰⁷⁴ of the largest
+// summand.
 type ratios struct {
 	terms    dense.Matrix[float64] // Lq×(dv+1), the denominator last
 	exponent []float64             // integers, or −Inf for a row without features
@@ -27,8 +28,8 @@ func (r *ratios) reset(n, dv int) {
 	}
 }
 
-// addFeatures adds the numerators and denominators of linear attention to r. It returns memory, which
-// holds them.
+// addFeatures adds the numerators and denominators of linear attention to r. It returns memory,
+// which holds them.
 func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory performer.Fractions[T], q, k, v dense.Matrix[T]) performer.Fractions[T] {
 	memory = a.Fractions(memory, q, k, v)
 	for i := range q.Rows {
@@ -38,8 +39,8 @@ func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory perform
 	return memory
 }
 
-// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. It adds nothing if the
-// denominator is zero.
+// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. It adds
+// nothing if the denominator is zero.
 func addRow[T dense.Float](r *ratios, i int, numerator []T, denominator T, factor, exponent float64) {
 	if denominator == 0 {
 		return

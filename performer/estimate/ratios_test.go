@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// A summand that is 2^2000 times as large decides the ratio, in either order. A row with the denominator
-// zero changes nothing.
+// A summand that is 2^2000 times as large decides the ratio, in either order. A row with the
+// denominator zero changes nothing.
 func TestExponentsOfRatios(t *testing.T) {
 	for _, order := range [][]float64{{-1000, 1000}, {1000, -1000}} {
 		var p ratios

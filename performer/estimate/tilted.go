@@ -11,19 +11,21 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// tilted is an importance sample of the random features for the moments of one output of attention. A
-// frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in the ratio of many frequencies,
+// tilted is an importance sample of the random features for the moments of one output of attention.
+// A frequency w ~ N(0, I) gives the output V(w) and the weight ω(w) in the ratio of many
+// frequencies,
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //
 // Frequencies that are rare under N(0, I) dominate the moments of ω. There are two better
-// distributions, whose densities relative to N(0, I) are ω and Σ_j P_j·ω_j²/E ω_j², with ω_j the weight
-// for the single key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2, they are
+// distributions, whose densities relative to N(0, I) are ω and Σ_j P_j·ω_j²/E ω_j², with ω_j the
+// weight for the single key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2,
+// they are
 //
 //	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s))
 //
-// (derived). A third of a sample comes from N(0, I), where t = 0, a third from t = 1, which is good for
-// second moments, and a third from t = 2, which is good for fourth moments.
+// (derived). A third of a sample comes from N(0, I), where t = 0, a third from t = 1, which is good
+// for second moments, and a third from t = 2, which is good for fourth moments.
 type tilted struct {
 	weights []float64             // ω
 	shares  []float64             // ω over n times the density of the sample: E ω·f(w) ≈ Σ share·f(w)
@@ -37,8 +39,8 @@ const (
 	maxLog = 300
 )
 
-// tilt draws n frequencies of each distribution for the output of the query q (1×d), with exact attention o
-// over keys k and values v, and with the a of rff.SoftmaxOptimal.
+// tilt draws n frequencies of each distribution for the output of the query q (1×d), with exact
+// attention o over keys k and values v, and with the a of rff.SoftmaxOptimal.
 func tilt(n int, o exactRow, q, k, v dense.Matrix[float64], scale, a float64, rng *rand.Rand) (*tilted, error) {
 	w := tiltedFrequencies(n, o, q, k, scale, a, rng)
 	n = w.Rows
@@ -104,12 +106,12 @@ func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a f
 }
 
 // addTerms adds represents·E‖Y−out‖² with m features to variances[l], and represents·E‖Δ‖² with two
-// halves of m features each to squares[l], where m is 2^l·least. It returns represents·‖β‖² at twice
-// the last m.
+// halves of m features each to squares[l], where m is 2^l·least. It returns represents·‖β‖² at
+// twice the last m.
 //
 // For each feature addTerms replaces the sum of the other m − 1 weights by their typical sum b. The
-// effect of a rare weight on a ratio is then bounded, although its moments are large. With features from
-// N(0, I),
+// effect of a rare weight on a ratio is then bounded, although its moments are large. With features
+// from N(0, I),
 //
 //	E(Y−out) ≈ m·E[ω(V−out)/(b+ω)] = β(m)
 //	E‖Y−out‖² ≈ ‖β(m)‖² + m·E[ω²‖V−out‖²/(b+ω)²] = ‖β(m)‖² + G
@@ -160,8 +162,8 @@ func (t *tilted) addTerms(variances, squares []float64, least, represents float6
 	}
 }
 
-// typical returns the solution b of m·E[ω·b/(b+ω)] = b, the typical sum of m weights: too rare weights
-// hardly count. It starts at atLeast, which must not be above the solution.
+// typical returns the solution b of m·E[ω·b/(b+ω)] = b, the typical sum of m weights: too rare
+// weights hardly count. It starts at atLeast, which must not be above the solution.
 func (t *tilted) typical(m, atLeast float64) float64 {
 	for b := atLeast; ; {
 		// Newton's method for the convex function E[1/(b+ω)·ω] − 1/m approaches b from below.

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// UnbiasedOptions adjusts [Unbiased]. The zero value is bidirectional attention with the scale 1/√d from
-// 32 replicates, with the m₀ of a Pilot.
+// UnbiasedOptions adjusts [Unbiased]. The zero value is bidirectional attention with the scale 1/√d
+// from 32 replicates, with the m₀ of a Pilot.
 type UnbiasedOptions struct {
 	// Scale is the factor of the products q_iᵀk_j. Zero means 1/√d.
 	Scale float64
@@ -24,24 +24,26 @@ type UnbiasedOptions struct {
 	// Causal lets query i see the keys j ≤ i only. Causal attention needs as many queries as keys.
 	Causal bool
 
-	// Features is m₀, the number of positive features of a block. With zero, each Estimate begins with a
-	// Pilot.
+	// Features is m₀, the number of positive features of a block. With zero, each Estimate begins
+	// with a Pilot.
 	Features int
 
-	// Replicates is the number R ≥ 2 of independent estimates whose mean Estimate returns. Zero means 32.
+	// Replicates is the number R ≥ 2 of independent estimates whose mean Estimate returns. Zero
+	// means 32.
 	Replicates int
 
 	// Frequencies is the law of the frequencies of a block. Each frequency should be N(0, I), as in
-	// orf.IID and orf.GramSchmidt. If each frequency is nearly N(0, I), as in orf.Hadamard and orf.Givens,
-	// the expectation is attention with the mean kernel of the features. Nil means orf.GramSchmidt.
+	// orf.IID and orf.GramSchmidt. If each frequency is nearly N(0, I), as in orf.Hadamard and
+	// orf.Givens, the expectation is attention with the mean kernel of the features. Nil means
+	// orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
-	// MaxCost is the largest cost of an Estimate with its Pilot, in calls of exact attention. Pilot and
-	// Estimate return [ErrCost] if the predicted cost is larger. Predictions come from multiply-adds,
-	// exponentials and measured times. Zero means 1: the methods refuse to run if exact attention is
-	// cheaper. +Inf means no limit. The cost of an Estimate is random, and MaxCost bounds its mean. To
-	// discard an estimate because it takes long would make the others biased. For the same reason do not
-	// repeat an Estimate that a context has ended.
+	// MaxCost is the largest cost of an Estimate with its Pilot, in calls of exact attention. Pilot
+	// and Estimate return [ErrCost] if the predicted cost is larger. Predictions come from
+	// multiply-adds, exponentials and measured times. Zero means 1: the methods refuse to run if
+	// exact attention is cheaper. +Inf means no limit. The cost of an Estimate is random, and
+	// MaxCost bounds its mean. To discard an estimate because it takes long would make the others
+	// biased. For the same reason do not repeat an Estimate that a context has ended.
 	MaxCost float64
 }
 
@@ -50,41 +52,42 @@ type UnbiasedOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j),
 //
-// and each estimate has a standard error. In contrast, performer.Linear with positive features has an
-// unbiased numerator and an unbiased denominator, but the bias of their ratio is of order 1/m.
+// and each estimate has a standard error. In contrast, performer.Linear with positive features has
+// an unbiased numerator and an unbiased denominator, but the bias of their ratio is of order 1/m.
 //
-// Let Y_n be the ratio from m₀·2ⁿ features in 2ⁿ independent blocks, and Y_a, Y_b the ratios from the
-// two halves of the blocks. Then Δ_n = Y_n − ½(Y_a + Y_b) has the expectation E Y_n − E Y_(n−1). The
-// sum of these expectations is the bias of Y₀. A replicate is
+// Let Y_n be the ratio from m₀·2ⁿ features in 2ⁿ independent blocks, and Y_a, Y_b the ratios from
+// the two halves of the blocks. Then Δ_n = Y_n − ½(Y_a + Y_b) has the expectation E Y_n − E
+// Y_(n−1). The sum of these expectations is the bias of Y₀. A replicate is
 //
 //	Y₀ + Δ_N/P(N),  P(N = n) = (1−r)·r^(n−1), n ≥ 1, r = 2^(−3/2),
 //
 // where Y₀ has m₀ features of its own [Blanchet & Glynn 2015]. With positive features each Y is an
-// average of values, ‖Δ_n‖² falls as 4^(−n) < rⁿ, and the sum of 2ⁿrⁿ is finite. So the variance and
-// the expected cost of a replicate are finite. A replicate has 5.4·m₀ features on average. One replicate
-// in 2.8ⁿ⁻¹ has 2ⁿ·m₀ features or more.
+// average of values, ‖Δ_n‖² falls as 4^(−n) < rⁿ, and the sum of 2ⁿrⁿ is finite. So the variance
+// and the expected cost of a replicate are finite. A replicate has 5.4·m₀ features on average. One
+// replicate in 2.8ⁿ⁻¹ has 2ⁿ·m₀ features or more.
 //
-// The features are those of rff.SoftmaxOptimal. rff.SoftmaxPositive, with a = 0, has unbounded weights of
-// frequencies in a ratio: Δ is then rarely large, but so large that no practical number of replicates
-// shows its variance. A negative a bounds the weights by (1−4a)^(d/2)·exp(−p/8a), p = Scale·‖q+k‖².
-// Estimate takes the a that minimises the fourth moment of a weight at a typical p, the mean of p under
-// exact attention of up to 16 queries. This a depends on q and k alone, so that estimates stay
-// unbiased. In causal attention it also depends on later tokens.
+// The features are those of rff.SoftmaxOptimal. rff.SoftmaxPositive, with a = 0, has unbounded
+// weights of frequencies in a ratio: Δ is then rarely large, but so large that no practical number
+// of replicates shows its variance. A negative a bounds the weights by (1−4a)^(d/2)·exp(−p/8a), p =
+// Scale·‖q+k‖². Estimate takes the a that minimises the fourth moment of a weight at a typical p,
+// the mean of p under exact attention of up to 16 queries. This a depends on q and k alone, so that
+// estimates stay unbiased. In causal attention it also depends on later tokens.
 //
-// Use Unbiased if many draws are averaged, so that a bias would remain after the noise has averaged out:
-// for gradients, for sums over layers or documents, and to check the bias of other estimates. For a
-// single output at the same cost, the ratio of the same features nearly always has the smaller mean
-// squared error: with the m₀ of [Unbiased.Pilot] by a factor 5.4·(1 + Correction/Variance), which is 5
-// to 11. An estimate may leave the convex hull of the values, because Δ/P has no sign.
+// Use Unbiased if many draws are averaged, so that a bias would remain after the noise has averaged
+// out: for gradients, for sums over layers or documents, and to check the bias of other estimates.
+// For a single output at the same cost, the ratio of the same features nearly always has the
+// smaller mean squared error: with the m₀ of [Unbiased.Pilot] by a factor 5.4·(1 +
+// Correction/Variance), which is 5 to 11. An estimate may leave the convex hull of the values,
+// because Δ/P has no sign.
 //
-// With fewer features the variance is finite but may be huge, and come from events that are too rare
-// for R replicates: ‖Δ_n‖² falls as 4^(−n) only if a block has enough features.
+// With fewer features the variance is finite but may be huge, and come from events that are too
+// rare for R replicates: ‖Δ_n‖² falls as 4^(−n) only if a block has enough features.
 //
-// Exact attention is cheaper up to some ten thousand tokens, and up to many more if norms are large.
-// Pilot and Estimate refuse to run then, unless MaxCost allows it.
+// Exact attention is cheaper up to some ten thousand tokens, and up to many more if norms are
+// large. Pilot and Estimate refuse to run then, unless MaxCost allows it.
 //
-// An Unbiased draws from its source at every call and belongs to one goroutine. The same calls after the
-// same source give the same bits, whatever GOMAXPROCS is.
+// An Unbiased draws from its source at every call and belongs to one goroutine. The same calls
+// after the same source give the same bits, whatever GOMAXPROCS is.
 type Unbiased[T dense.Float] struct {
 	d    int
 	opts UnbiasedOptions
@@ -101,14 +104,14 @@ type Unbiased[T dense.Float] struct {
 	a, b, ab dense.Matrix[float64]
 }
 
-// decay is r. The sum of 4^(−n)/rⁿ must be finite for the variance, so that r > ¼, and the sum of 2ⁿrⁿ for
-// the cost, so that r < ½. decay is the geometric mean of both bounds.
+// decay is r. The sum of 4^(−n)/rⁿ must be finite for the variance, so that r > ¼, and the sum of
+// 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
 const decay = 0.3535533905932738
 
-// NewUnbiased returns an estimator for queries and keys of dimension d that draws from src. It returns an
-// error for d < 1, a Scale that is not a positive number in the range of T, negative Features or too
-// many for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is negative or NaN, and a
-// nil src. It also returns the error of a first draw of Frequencies.
+// NewUnbiased returns an estimator for queries and keys of dimension d that draws from src. It
+// returns an error for d < 1, a Scale that is not a positive number in the range of T, negative
+// Features or too many for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is
+// negative or NaN, and a nil src. It also returns the error of a first draw of Frequencies.
 func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	if d < 1 {
 		return nil, fmt.Errorf("estimate: d = %d, want at least 1", d)
@@ -151,23 +154,23 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 	return u, nil
 }
 
-// Estimate writes the mean of the replicates of attention of the queries q (Lq×d) over the keys k (Lk×d)
-// and values v (Lk×dv) into mean (Lq×dv), and the standard errors of its elements into stderr (Lq×dv).
-// It returns both, and allocates a zero Matrix. The square of a standard error is an unbiased estimate
-// of the variance. An element is within 2 standard errors of exact attention about as often as under a
-// t law with R − 1 degrees of freedom, which is 94.6 % for 32 replicates. For 64 tokens of R^8 with
-// elements N(0, σ²) it was 95, 94 and 94 % at σ = 0.5, 0.8 and 1.1. The share is smaller if Features is
-// below the result of Pilot. It is also smaller if the Pilot of Estimate is not Settled. Estimate then
-// takes 4096 features, and only a call of Pilot shows this.
+// Estimate writes the mean of the replicates of attention of the queries q (Lq×d) over the keys k
+// (Lk×d) and values v (Lk×dv) into mean (Lq×dv), and the standard errors of its elements into
+// stderr (Lq×dv). It returns both, and allocates a zero Matrix. The square of a standard error is
+// an unbiased estimate of the variance. An element is within 2 standard errors of exact attention
+// about as often as under a t law with R − 1 degrees of freedom, which is 94.6 % for 32 replicates.
+// For 64 tokens of R^8 with elements N(0, σ²) it was 95, 94 and 94 % at σ = 0.5, 0.8 and 1.1. The
+// share is smaller if Features is below the result of Pilot. It is also smaller if the Pilot of
+// Estimate is not Settled. Estimate then takes 4096 features, and only a call of Pilot shows this.
 //
-// Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides the Pilot, and keeps O(Lq·dv) memory for
-// later calls. Large norms neither overflow nor underflow. The output of a query without keys is zero.
-// NaN and ±Inf in q, k or v spread to every row that depends on them.
+// Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides the Pilot, and keeps O(Lq·dv)
+// memory for later calls. Large norms neither overflow nor underflow. The output of a query without
+// keys is zero. NaN and ±Inf in q, k or v spread to every row that depends on them.
 //
-// mean and stderr must not overlap each other, q, k or v. Estimate returns ErrCost, the error of ctx, or
-// an error of Frequencies, and does not write mean and stderr then. It checks ctx between blocks of
-// features, each of which reads all tokens, and between queries of a Pilot. Estimate panics if ctx is nil,
-// and with the shapes if they do not fit.
+// mean and stderr must not overlap each other, q, k or v. Estimate returns ErrCost, the error of
+// ctx, or an error of Frequencies, and does not write mean and stderr then. It checks ctx between
+// blocks of features, each of which reads all tokens, and between queries of a Pilot. Estimate
+// panics if ctx is nil, and with the shapes if they do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
@@ -216,8 +219,8 @@ func (u *Unbiased[T]) replicate(ctx context.Context, m int, q, k, v dense.Matrix
 	return n, u.halves(ctx, 1<<(n-1), m, q, k, v)
 }
 
-// halves computes the outputs Y_a and Y_b of two halves, each with a number of blocks of m features, and the
-// outputs of both halves together.
+// halves computes the outputs Y_a and Y_b of two halves, each with a number of blocks of m
+// features, and the outputs of both halves together.
 func (u *Unbiased[T]) halves(ctx context.Context, blocks, m int, q, k, v dense.Matrix[T]) error {
 	if err := u.half(ctx, &u.first, blocks, m, q, k, v); err != nil {
 		return err
@@ -232,8 +235,8 @@ func (u *Unbiased[T]) halves(ctx context.Context, blocks, m int, q, k, v dense.M
 	return nil
 }
 
-// half sets r to the sum over a number of blocks of m features. The memory does not depend on the number
-// of blocks.
+// half sets r to the sum over a number of blocks of m features. The memory does not depend on the
+// number of blocks.
 func (u *Unbiased[T]) half(ctx context.Context, r *ratios, blocks, m int, q, k, v dense.Matrix[T]) error {
 	r.reset(q.Rows, v.Cols)
 	for range blocks {

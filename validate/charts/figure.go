@@ -1,7 +1,7 @@
-// Package charts draws measurements with error bars, and laws as lines, with gonum/plot. A figure has
-// panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG. FromTable makes
-// a figure from a validate.Table. Only charts and the examples import gonum/plot, so that other programs
-// do not link it.
+// Package charts draws measurements with error bars, and laws as lines, with gonum/plot. A figure
+// has panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG.
+// FromTable makes a figure from a validate.Table. Only charts and the examples import gonum/plot,
+// so that other programs do not link it.
 package charts
 
 import (
@@ -25,20 +25,20 @@ import (
 // Point is a measurement Y ± Err at X.
 type Point struct{ X, Y, Err float64 }
 
-// Series is a set of points with a line through them, or with another line. Series with the same Name in
-// several panels have one style and one entry in the legend.
+// Series is a set of points with a line through them, or with another line. Series with the same
+// Name in several panels have one style and one entry in the legend.
 type Series struct {
 	Name   string
 	Points []Point
-	// Line, if not nil, replaces the line through Points, for example by a law. An empty Line draws no
-	// line. The Err of its points has no effect.
+	// Line, if not nil, replaces the line through Points, for example by a law. An empty Line draws
+	// no line. The Err of its points has no effect.
 	Line []Point
 	// Labels[i], if there is one, is a text beside Points[i].
 	Labels []string
 }
 
-// Level is a horizontal line for a reference value. The line is grey, with different dashes for each
-// name.
+// Level is a horizontal line for a reference value. The line is grey, with different dashes for
+// each name.
 type Level struct {
 	Name string
 	Y    float64
@@ -51,10 +51,10 @@ type Panel struct {
 	Levels []Level
 }
 
-// Figure is a figure of panels, in one or several rows, that share their axes. Save leaves out points
-// with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. An error bar that
-// reaches zero or less on a logarithmic axis ends at the edge of the panel. A logarithmic y-axis without
-// a YRange has at most eight decades: an arrow at its lower end marks a point below.
+// Figure is a figure of panels, in one or several rows, that share their axes. Save leaves out
+// points with a coordinate that is NaN or infinite, or not positive on a logarithmic axis. An error
+// bar that reaches zero or less on a logarithmic axis ends at the edge of the panel. A logarithmic
+// y-axis without a YRange has at most eight decades: an arrow at its lower end marks a point below.
 type Figure struct {
 	Title          string
 	XLabel, YLabel string
@@ -64,13 +64,14 @@ type Figure struct {
 	Columns        int  // panels in a row; 0 means all
 	OwnY           bool // each panel has its own range of the y-axis
 
-	// YRange has the ends of the y-axis, which are positive on a logarithmic axis. Save leaves out points
-	// outside, and lines to them end at the edge. The zero value means the range of the points.
+	// YRange has the ends of the y-axis, which are positive on a logarithmic axis. Save leaves out
+	// points outside, and lines to them end at the edge. The zero value means the range of the
+	// points.
 	YRange [2]float64
 }
 
-// CheckPath returns an error if Save could not write to path, because its ending is not .png or .svg, or
-// because its folder does not exist. A program calls CheckPath before a long computation.
+// CheckPath returns an error if Save could not write to path, because its ending is not .png or
+// .svg, or because its folder does not exist. A program calls CheckPath before a long computation.
 func CheckPath(path string) error {
 	if ext := strings.ToLower(filepath.Ext(path)); ext != ".png" && ext != ".svg" {
 		return fmt.Errorf("%s: a picture's name must end in .png or .svg", path)
@@ -95,9 +96,9 @@ const (
 	margin      = 4 * vg.Millimeter
 )
 
-// Save writes the figure to a file, as PNG or SVG by the ending of its name. Save returns the error of
-// CheckPath, and an error if there is no panel, if no point can be drawn, or if the ends of YRange are not
-// in order. With an error the file at path keeps its content.
+// Save writes the figure to a file, as PNG or SVG by the ending of its name. Save returns the error
+// of CheckPath, and an error if there is no panel, if no point can be drawn, or if the ends of
+// YRange are not in order. With an error the file at path keeps its content.
 func (f Figure) Save(path string) error {
 	if err := CheckPath(path); err != nil {
 		return err

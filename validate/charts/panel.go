@@ -22,9 +22,9 @@ type style struct {
 	glyph draw.GlyphStyle
 }
 
-// palette begins with the colours of Okabe & Ito 2008, which colour-blind people can distinguish. The
-// other colours are a dark brown, violet, red and blue, an olive, a pink and a dark green. Further names
-// have the same colours with other shapes and dashed lines.
+// palette begins with the colours of Okabe & Ito 2008, which colour-blind people can distinguish.
+// The other colours are a dark brown, violet, red and blue, an olive, a pink and a dark green.
+// Further names have the same colours with other shapes and dashed lines.
 var palette = []color.Color{
 	color.RGBA{R: 0, G: 114, B: 178, A: 255},
 	color.RGBA{R: 213, G: 94, B: 0, A: 255},
@@ -108,8 +108,8 @@ func (s style) sample(c *draw.Canvas) {
 	}
 }
 
-// plot returns one panel. Axes of all panels have the same size. Save draws YLabel, because gonum centres
-// the label of a logarithmic axis at the arithmetic mean of its ends.
+// plot returns one panel. Axes of all panels have the same size. Save draws YLabel, because gonum
+// centres the label of a logarithmic axis at the arithmetic mean of its ends.
 func (f Figure) plot(p Panel, area extent, styles []style) *plot.Plot {
 	d := plot.New()
 	d.X.Label.Text = f.XLabel
@@ -187,8 +187,8 @@ func (p Panel) shareX() bool {
 	return false
 }
 
-// apart moves the points of series number at of n sideways, so that error bars of different series at the
-// same x do not overlap.
+// apart moves the points of series number at of n sideways, so that error bars of different series
+// at the same x do not overlap.
 func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	const step = 0.012 // of the width of the panel
 	shift := step * (float64(at) - float64(n-1)/2)
@@ -204,8 +204,8 @@ func (f Figure) apart(ps []Point, at, n int, area extent) []Point {
 	return moved
 }
 
-// lines draws a path, and points with error bars and labels. A point below the floor is an arrow at the
-// floor that points down.
+// lines draws a path, and points with error bars and labels. A point below the floor is an arrow at
+// the floor that points down.
 type lines struct {
 	style          style
 	path           []Point

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Columns has the keys of the columns of a validate.Table for a figure. X and Y are required. "" means no
-// column.
+// Columns has the keys of the columns of a validate.Table for a figure. X and Y are required. ""
+// means no column.
 type Columns struct {
 	X, Y   string
 	Err    string // the lengths of error bars
@@ -18,11 +18,11 @@ type Columns struct {
 	Panel  string // the titles of panels
 }
 
-// FromTable returns the figure of a table. Each row is a point. Each name in the column Series is a series,
-// and each name in the column Panel a panel, in the order of their first appearance. The title is the
-// title of the table, the labels are the names of the columns, and the axes are linear. FromTable returns
-// an error for a column that the table does not have, and for a cell of X, Y, Err or Line that is not a
-// number.
+// FromTable returns the figure of a table. Each row is a point. Each name in the column Series is a
+// series, and each name in the column Panel a panel, in the order of their first appearance. The
+// title is the title of the table, the labels are the names of the columns, and the axes are
+// linear. FromTable returns an error for a column that the table does not have, and for a cell of
+// X, Y, Err or Line that is not a number.
 func FromTable(t validate.Table, c Columns) (Figure, error) {
 	numbers := func(key string) ([]float64, error) {
 		if key == "" {

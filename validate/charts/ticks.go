@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// roundTicks marks a logarithmic axis at multiples of powers of ten. Below three decades it labels 1, 2 and
-// 5 times powers of ten, else the powers alone, and every second, third, … power beyond ten decades. It
-// has the ticks of a linear axis if that makes fewer than two labels.
+// roundTicks marks a logarithmic axis at multiples of powers of ten. Below three decades it labels
+// 1, 2 and 5 times powers of ten, else the powers alone, and every second, third, … power beyond
+// ten decades. It has the ticks of a linear axis if that makes fewer than two labels.
 type roundTicks struct{}
 
 // Ticks implements plot.Ticker.
@@ -48,8 +48,8 @@ func label(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// clearOfEnds removes the labels at the ends of a vertical axis. gonum would make room for these labels, so
-// that panels would differ in height.
+// clearOfEnds removes the labels at the ends of a vertical axis. gonum would make room for these
+// labels, so that panels would differ in height.
 type clearOfEnds struct {
 	plot.Ticker
 	log bool
@@ -71,7 +71,8 @@ func (c clearOfEnds) Ticks(lo, hi float64) []plot.Tick {
 	return ticks
 }
 
-// evenTicks marks a linear axis at multiples of 1, 2 or 5 times a power of ten, with four to eleven labels.
+// evenTicks marks a linear axis at multiples of 1, 2 or 5 times a power of ten, with four to eleven
+// labels.
 type evenTicks struct{}
 
 // Ticks implements plot.Ticker.

@@ -29,8 +29,8 @@ type operation[T dense.Float] struct {
 	call    func(dst, x dense.Matrix[T]) dense.Matrix[T]
 }
 
-// check calls the operation on the points x in all the ways that it must allow, and in the ways that it
-// must refuse. It returns the result, and false if other checks cannot use the result.
+// check calls the operation on the points x in all the ways that it must allow, and in the ways
+// that it must refuse. It returns the result, and false if other checks cannot use the result.
 func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)
@@ -51,7 +51,8 @@ func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool
 	return y, true
 }
 
-// checkDestination calls the operation with a dst that is a view, and checks the elements around the view.
+// checkDestination calls the operation with a dst that is a view, and checks the elements around
+// the view.
 func (o operation[T]) checkDestination(f *faults, x, want dense.Matrix[T]) {
 	guard := T(12345)
 	wide := dense.New[T](x.Rows+2, o.out+3)
@@ -92,9 +93,9 @@ func (o operation[T]) checkRows(f *faults, x, want dense.Matrix[T]) {
 	}
 }
 
-// checkSharing calls a function from several goroutines at once, with rows that are rotated by a different
-// number in each call. It compares the results with the results of calls one after another. Equal rows in
-// all goroutines would hide scratch memory that the goroutines share.
+// checkSharing calls a function from several goroutines at once, with rows that are rotated by a
+// different number in each call. It compares the results with the results of calls one after
+// another. Equal rows in all goroutines would hide scratch memory that the goroutines share.
 func checkSharing[T dense.Float](f *faults, name string, call func(by int) dense.Matrix[T]) {
 	const callers, calls = 4, 4
 	var want [callers]dense.Matrix[T]

@@ -9,19 +9,19 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// Kernel checks whether k keeps the contract of kernels.Kernel on the points x (n×d, n ≥ 2). Choose points
-// like the points of your application. Kernel checks that
+// Kernel checks whether k keeps the contract of kernels.Kernel on the points x (n×d, n ≥ 2). Choose
+// points like the points of your application. Kernel checks that
 //
 //   - kernels.Check returns no error;
 //   - values are finite and symmetric, and their matrix is positive semi-definite, by
 //     validate.CheckKernel;
 //   - Eval returns the same value for the same points, and does not change its arguments;
-//   - goroutines may share k, NaN in an argument leads to NaN or ±Inf, and points of different lengths
-//     panic;
+//   - goroutines may share k, NaN in an argument leads to NaN or ±Inf, and points of different
+//     lengths panic;
 //   - kernels.Gram has the values of Eval, up to 1e-9 of the largest value.
 //
-// It takes O(n²) values and O(n³) time for the eigenvalues. Run it with the race detector as well (see the
-// package documentation).
+// It takes O(n²) values and O(n³) time for the eigenvalues. Run it with the race detector as well
+// (see the package documentation).
 func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	var f faults
 	x.Check()

@@ -10,21 +10,21 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Map checks whether m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), and the contracts of
-// rff.LogMap, rff.Differentiable and rff.DifferentiableLog if m has their methods. Choose points like the
-// points of your application. Map checks that
+// Map checks whether m keeps the contract of rff.Map on the points x (n×in, n ≥ 2), and the
+// contracts of rff.LogMap, rff.Differentiable and rff.DifferentiableLog if m has their methods.
+// Choose points like the points of your application. Map checks that
 //
-//   - Transform returns the shapes of Dims, a row of φ depends on its row of x alone, to the last bit,
-//     Transform does not change x, and it writes every element of dst and no other element;
-//   - goroutines may share m, also in Backward and LogBackward, NaN and ±Inf in a row of x lead to NaN or
-//     ±Inf in its row of φ, and shapes that do not fit panic;
+//   - Transform returns the shapes of Dims, a row of φ depends on its row of x alone, to the last
+//     bit, Transform does not change x, and it writes every element of dst and no other element;
+//   - goroutines may share m, also in Backward and LogBackward, NaN and ±Inf in a row of x lead to
+//     NaN or ±Inf in its row of φ, and shapes that do not fit panic;
 //   - Kernel passes kernels.Check and is not NaN at a pair of the points;
 //   - φ = exp(LogTransform), up to rounding;
-//   - Backward is the gradient of Transform, and LogBackward the gradient of LogTransform. They agree with
-//     central differences along one direction at each point, if the differences at two steps agree with
-//     each other, as they do for a smooth φ;
-//   - Keys of an rff.Paired map has the same dimensions and the same kernel as m, and m as its own Keys.
-//     Check Keys as well if it is another map.
+//   - Backward is the gradient of Transform, and LogBackward the gradient of LogTransform. They
+//     agree with central differences along one direction at each point, if the differences at two
+//     steps agree with each other, as they do for a smooth φ;
+//   - Keys of an rff.Paired map has the same dimensions and the same kernel as m, and m as its own
+//     Keys. Check Keys as well if it is another map.
 //
 // It takes some dozens of Transforms of x. Run it with the race detector as well (see the package
 // documentation).
@@ -63,8 +63,8 @@ func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	return f.err()
 }
 
-// checkPair checks that m and its map of keys belong together. usable says whether the kernel of m has
-// values, and phi is φ(x).
+// checkPair checks that m and its map of keys belong together. usable says whether the kernel of m
+// has values, and phi is φ(x).
 func checkPair[T dense.Float](f *faults, m rff.Paired[T], x, phi dense.Matrix[T], usable bool) {
 	keys := m.Keys()
 	if keys == nil {
@@ -106,8 +106,8 @@ func sameKernel[T dense.Float](a, b kernels.Kernel, x dense.Matrix[T]) bool {
 	return true
 }
 
-// checkEstimated checks the kernel k that a map names, and reports whether it is nil or has values. name is
-// the name of k in faults.
+// checkEstimated checks the kernel k that a map names, and reports whether it is nil or has values.
+// name is the name of k in faults.
 func checkEstimated[T dense.Float](f *faults, name string, k kernels.Kernel, x dense.Matrix[T]) bool {
 	if k == nil {
 		return true
@@ -133,7 +133,8 @@ func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 			if T(want) == v {
 				continue
 			}
-			// Rounding of log φ changes φ by |log φ| units. Values beyond the range have no digits to compare.
+			// Rounding of log φ changes φ by |log φ| units. Values beyond the range have no digits
+			// to compare.
 			tolerance := (16 + 8*math.Abs(l)) * roundoff[T]() * want
 			if !(math.Abs(float64(v)-want) <= tolerance) && T(tolerance) != 0 {
 				f.add("feature %d of point %d is %v, its logarithm %v", k, i, v, l)
@@ -143,7 +144,8 @@ func checkLogarithms[T dense.Float](f *faults, phi, logPhi dense.Matrix[T]) {
 	}
 }
 
-// checkGradient compares backward with differences of forward at the points x. value is forward of x.
+// checkGradient compares backward with differences of forward at the points x. value is forward of
+// x.
 func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x dense.Matrix[T]) dense.Matrix[T],
 	backward func(dst, x, d dense.Matrix[T]) dense.Matrix[T], x, value dense.Matrix[T]) {
 	rng := rand.New(rand.NewPCG(3, uint64(x.Cols)))
@@ -170,8 +172,9 @@ func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x de
 		if !(math.Abs(wide[i]-narrow[i]) <= tolerance) {
 			continue
 		}
-		// At a kink all central differences are the mean of the two slopes. The bend at a kink is the
-		// difference of the slopes for both steps, but the bend of a smooth φ doubles with the step.
+		// At a kink all central differences are the mean of the two slopes. The bend at a kink is
+		// the difference of the slopes for both steps, but the bend of a smooth φ doubles with the
+		// step.
 		if !(math.Abs(wideBend[i]-2*narrowBend[i]) <= 4*tolerance) {
 			continue
 		}
@@ -182,8 +185,8 @@ func checkGradient[T dense.Float](f *faults, name string, forward func(dst, x de
 	}
 }
 
-// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h. The bend is the weighted
-// sum of slopes after x_i minus the weighted sum of slopes before x_i.
+// slopes returns Σ_k weights_ik·(value_k(x_i + h·u_i) − value_k(x_i − h·u_i))/2h. The bend is the
+// weighted sum of slopes after x_i minus the weighted sum of slopes before x_i.
 func slopes[T dense.Float](forward func(dst, x dense.Matrix[T]) dense.Matrix[T], x, value, u, weights dense.Matrix[T], h float64) (slope, bend []float64) {
 	up, down := x.Clone(), x.Clone()
 	for i := range x.Rows {

@@ -14,21 +14,22 @@ import (
 // points is the number of points for a projection, more than a block of any implementation in orf.
 const points = 70
 
-// Projection checks whether w keeps the contract of orf.Projection, and the contract of orf.Transposer if w
-// has its methods. It checks that
+// Projection checks whether w keeps the contract of orf.Projection, and the contract of
+// orf.Transposer if w has its methods. It checks that
 //
 //   - Frequencies is m×d, finite, and a copy;
-//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the smallest power
-//     of two that is at least d (for padded transforms), and ProjectTransposed is ZW in the same way;
-//   - a row of a result depends on its row of x alone, to the last bit, w does not change x, and it writes
-//     every element of dst and no other element;
-//   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the result, and
-//     shapes that do not fit panic;
-//   - the tiles of a projection of package orf cover the result once, and finished tiles have the bits of
-//     Project.
+//   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the
+//     smallest power of two that is at least d (for padded transforms), and ProjectTransposed is ZW
+//     in the same way;
+//   - a row of a result depends on its row of x alone, to the last bit, w does not change x, and it
+//     writes every element of dst and no other element;
+//   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the
+//     result, and shapes that do not fit panic;
+//   - the tiles of a projection of package orf cover the result once, and finished tiles have the
+//     bits of Project.
 //
-// It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race detector as
-// well (see the package documentation).
+// It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race
+// detector as well (see the package documentation).
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	var f faults
 	if w == nil {
