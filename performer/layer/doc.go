@@ -1,12 +1,12 @@
-// Package layer adds learned projections to attention: a multi-head attention layer with weight
-// files and gradients of all parameters.
+// Package layer adds learned projections to attention: a multi-head attention layer with files of weights
+// and gradients of all parameters.
 //
 // # The layer
 //
-// A [MultiHead] makes queries, keys and values from rows by linear maps, runs a performer.Batch
-// over them and may map the heads to the output. With exact attention it is PyTorch's
-// nn.MultiheadAttention, and it reads and writes the weights of that as safetensors files. [Read]
-// takes the names of models of Hugging Face too, GPT-2's among them, and [ReadNamed] any others.
+// A [MultiHead] maps rows to queries, keys and values by linear maps, runs a performer.Batch on them, and
+// may map the heads to the output. With exact attention a MultiHead is PyTorch's nn.MultiheadAttention,
+// and reads and writes its weights as safetensors files. [Read] knows the names of tensors of most models
+// of Hugging Face and of GPT-2. [ReadNamed] reads tensors with any names.
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
 //	exact, err := performer.NewExact[float32](performer.ExactOptions{})
@@ -16,27 +16,26 @@
 //
 // # Decoding
 //
-// [MultiHead.Step] takes tokens one after another over a performer.State, which may be marked and
-// rolled back:
+// [MultiHead.Step] appends tokens to a performer.State, which supports Snapshot and Rollback:
 //
 //	state, err := l.NewState()
 //	out = l.Step(out, token, state)
 //
 // # Positions and norms
 //
-// Today's models turn queries and keys by rotary positions between projections and attention, and
-// some divide them by their root mean square before. [Options] has the positions, [Projections] the
-// gains of the norms, which [Read] takes from files of Qwen3, Gemma 3 and OLMo 2:
+// Recent models rotate queries and keys by rotary positions after the projections. Some models divide
+// queries and keys by their root mean square before the rotation. [Options] has the rotary positions, and
+// [Projections] the gains of the norms, which [Read] reads from files of Qwen3, Gemma 3 and OLMo 2:
 //
 //	opts := layer.Options{Rotary: &layer.RotaryOptions{Base: 1e6}, Epsilon: 1e-6}
 //	l, err := layer.Read(file, "model.layers.0.self_attn.", attention, opts)
 //
-// The position of a token is its row within its sequence, and in Step the number of tokens before
-// it. So sequences packed one after another have positions of their own. Rows of padding before a
-// sequence may be a sequence too; scores depend on differences of positions, so that exact attention
-// sees a shift in its rounding alone. [MultiHead.At] takes any positions.
+// The position of a token is its row within its sequence, and in Step the number of tokens before it. So
+// positions of packed sequences begin at zero in each. Padding rows before a sequence can be a sequence of
+// their own. Scores depend on differences of positions, so a shift of all positions changes only the
+// rounding of exact attention. [MultiHead.WithPositions] sets any positions.
 //
-// [Rotary] is rotary positions by themselves:
+// [Rotary] is rotary positions alone:
 //
 //	r, err := layer.NewRotary[float32](64, layer.RotaryOptions{Base: 500000})
 //	angles = r.Angles(angles, positions)
@@ -45,8 +44,8 @@
 //
 // # Gradients
 //
-// [MultiHead.Backward] takes sequences, grouped heads, masks and pasts as Forward does, and writes
-// the gradients of all parameters in the order of the parameters:
+// [MultiHead.Backward] accepts the sequences, grouped heads, masks and pasts of Forward, and writes the
+// gradients of all parameters in the order of the parameters:
 //
 //	dw := new(layer.Projections[float32])
 //	dx = l.Backward(dx, dw, x, dout, s)
@@ -63,7 +62,7 @@
 //   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
 //     training deep feedforward neural networks. AISTATS 2010.
 //   - [Grattafiori et al. 2024] A. Grattafiori et al.: The Llama 3 herd of models. arXiv:2407.21783,
-//     2024. The program that goes with Llama 3.1 has the formula.
+//     2024. The formula is in the program of Llama 3.1.
 //   - [Katharopoulos et al. 2020] A. Katharopoulos, A. Vyas, N. Pappas, F. Fleuret:
 //     Transformers are RNNs: fast autoregressive transformers with linear attention.
 //     ICML 2020.

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -18,33 +19,31 @@ import (
 //	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where head_h is attention of head h of Q over its heads of K and V, in any form, by a
-// [performer.Batch]. turn is the rotary positions of [Options], and norm the root mean square norm
-// with the gains of [Projections], if there are any. Without them and with [performer.Exact] a
-// MultiHead is PyTorch's nn.MultiheadAttention.
+// where a [performer.Batch] computes head_h, attention of head h of Q over its heads of K and V. turn
+// is the rotary positions of [Options]. norm is the root mean square norm with the gains of
+// [Projections], or nothing without gains. With [performer.Exact], and without rotary positions and
+// gains, a MultiHead is PyTorch's nn.MultiheadAttention.
 //
-// A MultiHead owns its weights. They change only when a caller writes them, through
-// Projections, which is safe as long as no other goroutine uses the layer. Otherwise a MultiHead may
-// be shared by goroutines if its forms may.
+// A MultiHead owns its weights, which callers may change through Projections while no other goroutine
+// uses the layer. Otherwise goroutines may share a MultiHead if they may share its attention.
 type MultiHead[T dense.Float] struct {
-	query, key, value, output linear[T] // output has no weight if there is no W_O
+	query, key, value, output linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        norm[T]
 	rotary                    *Rotary[T] // nil for none
-	queriesAt, keysAt         []int      // positions of At, or nil
+	queriesAt, keysAt         []int      // positions of WithPositions, or nil
 	attention                 performer.Batch[T]
 	calls                     *pool.Of[memory[T]]
 }
 
-// Options are the options of [New], [Read] and [ReadNamed]: what weights do not tell. The zero value
-// has no rotary positions.
+// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The zero
+// value has no rotary positions.
 type Options struct {
-	// Rotary turns queries and keys by rotary positions, those of [NewRotary] for heads of the
-	// layer. Key j of a sequence is at position j, query i at position i + Past, for every sequence
-	// of [performer.Sequences]; token i of a State is at position i. [MultiHead.At] gives other
-	// positions. Nil means none.
+	// Rotary are the options of the rotary positions of queries and keys, see [NewRotary]. Nil means no
+	// rotary positions. Key j of a sequence of [performer.Sequences] has position j, query i has position
+	// i + Past, and token i of a State has position i. [MultiHead.WithPositions] sets other positions.
 	Rotary *RotaryOptions
 
-	// Epsilon is ε in the norms of queries and keys. Zero means 1e-6, that of Qwen3, Gemma 3 and
+	// Epsilon is ε in the norms of queries and keys. Zero means 1e-6, the ε of Qwen3, Gemma 3 and
 	// OLMo 2.
 	Epsilon float64
 }
@@ -56,29 +55,28 @@ type Projections[T dense.Float] struct {
 	Key   dense.Matrix[T] // W_K, (Hk·d)×E_k
 	Value dense.Matrix[T] // W_V, (Hk·dv)×E_v
 
-	// Output is W_O, E_out×(H·dv). The zero Matrix stands for none: the output is the heads.
+	// Output is W_O, E_out×(H·dv). With a zero Output the heads, side by side, are the output.
 	Output dense.Matrix[T]
 
-	// Biases have an element for each row of their matrix. The first three are all there or all
-	// nil.
+	// Biases have an element for each row of their matrix. QueryBias, KeyBias and ValueBias are all given
+	// or all nil. OutputBias may be nil.
 	QueryBias, KeyBias, ValueBias []T
-	OutputBias                    []T // or nil
+	OutputBias                    []T
 
-	// QueryNorm and KeyNorm are gains g of norms of queries and keys, each nil for none. The norm
+	// QueryNorm and KeyNorm are gains g of norms of queries and keys, or nil for no norm. The norm
 	//
 	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε)
 	//
-	// is that of each head if there are n = d gains, as in Qwen3, and that of all heads together if
-	// there is one for each row of Query or Key, as in OLMo 2.
+	// normalises each head if there are n = d gains, as in Qwen3. It normalises all heads together if there
+	// is a gain for each row of Query or Key, as in OLMo 2.
 	QueryNorm, KeyNorm []T
 }
 
-// New returns the layer with copies of the projections, for attention over as many heads as its
-// Batch has.
+// New returns the layer with copies of the projections. attention has the numbers of heads.
 //
-// It returns an error if attention is nil or takes heads of another dimension, if shapes do
-// not fit together, if Epsilon is not positive and finite, and in the cases of [NewRotary]. The
-// error names the field.
+// New returns an error that names the field if attention is nil or takes heads of another dimension, if
+// shapes do not fit together, or if Epsilon is not positive and finite. New also returns the errors of
+// [NewRotary].
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -90,10 +88,7 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 	if d := p.Query.Rows / heads; dim != 0 && d != dim {
 		return nil, fmt.Errorf("layer: Query is %d×%d: heads have dimension %d, but attention takes points of R^%d", p.Query.Rows, p.Query.Cols, d, dim)
 	}
-	epsilon := opts.Epsilon
-	if epsilon == 0 {
-		epsilon = 1e-6
-	}
+	epsilon := cmp.Or(opts.Epsilon, 1e-6)
 	if !(epsilon > 0) || math.IsInf(epsilon, 0) {
 		return nil, fmt.Errorf("layer: Options.Epsilon = %v, want a finite number above 0", epsilon)
 	}
@@ -115,10 +110,10 @@ func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Opt
 	return l, nil
 }
 
-// errNoLayer is the error of a MultiHead that no constructor has made.
+// errNoLayer is the error of a zero MultiHead.
 var errNoLayer = errors.New("layer: the MultiHead is zero, want one of New")
 
-// headsOf returns the dimensions of attention, or an error if it has none.
+// headsOf returns the dimensions of attention, or an error if attention is nil.
 func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim int, err error) {
 	if attention == nil {
 		return 0, 0, 0, errors.New("layer: attention is nil")
@@ -127,8 +122,8 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return heads, keyHeads, dim, nil
 }
 
-// Dims returns the dimensions of the rows from which queries, keys and values are made,
-// and that of the output. Dims panics for a zero MultiHead, as all methods do that attend.
+// Dims returns the dimensions of the rows that become queries, keys and values, and the dimension of the
+// output. Dims panics for a zero MultiHead, as do all methods that compute attention.
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	if l.attention == nil {
 		panic(errNoLayer.Error())
@@ -141,8 +136,8 @@ func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	return l.query.weight.Cols, l.key.weight.Cols, l.value.weight.Cols, out
 }
 
-// Projections returns views of the weights of the layer. The layer uses what is written into them;
-// see the type for when writing is safe.
+// Projections returns views of the weights of the layer. Changes of the views change the layer; see
+// MultiHead for when changes are safe.
 func (l *MultiHead[T]) Projections() Projections[T] {
 	return Projections[T]{
 		Query: l.query.weight, Key: l.key.weight, Value: l.value.weight, Output: l.output.weight,
@@ -151,27 +146,27 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 	}
 }
 
-// Forward is self-attention: [MultiHead.ForwardCross] of x (L×E) as q, k and v into dst (L×E_out),
-// which Forward returns; a zero dst is allocated. s.Keys is nil or the same as s.Queries.
+// Forward is self-attention: [MultiHead.ForwardCross] with x (L×E) as q, k and v, into dst (L×E_out),
+// which Forward returns; a zero dst is allocated. s.Keys must be nil or equal to s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
-// ForwardCross makes queries of the rows of q (Lq×E), keys of k (Lk×E_k) and values of v (Lk×E_v),
-// in the sequences s, and writes the output of the layer into dst (Lq×E_out), which ForwardCross
-// returns; a zero dst is allocated. Rows of k and v that do not count may hold anything.
+// ForwardCross projects the rows of q (Lq×E) to queries, of k (Lk×E_k) to keys and of v (Lk×E_v) to
+// values, in the sequences s. It writes the output of the layer to dst (Lq×E_out), which ForwardCross
+// returns; a zero dst is allocated. Rows of k and v that s excludes may hold anything.
 //
-// Beyond the time and memory of attention, ForwardCross takes the time of the products with the
-// weights and holds Q, K, V, the heads and the turns of their positions, which are computed anew
-// where positions differ from those of the last call. It allocates nothing once that memory is
-// there. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics
+// In addition to attention, ForwardCross takes the time of the products with the weights. It holds Q, K,
+// V, the heads and the sines and cosines of their positions, which are computed again if positions
+// differ from those of the last call. After the first call of a size ForwardCross allocates nothing if
+// dst is given. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics
 // with the shapes if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()
 	dst = dense.Ensure(dst, q.Rows, out)
 	c := l.calls.Get()
-	queries, keys, values := projectPoints(l, c, q, k, v, s, false)
+	queries, keys, values := l.project(c, q, k, v, s, false)
 	if l.output.none() {
 		l.attention.ForwardSequences(dst, queries, keys, values, s)
 	} else {
@@ -182,8 +177,8 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	return dst
 }
 
-// projectPoints returns what attention takes. It keeps what backwardHeads needs if keep is true.
-func projectPoints[T dense.Float](l *MultiHead[T], c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
+// project returns Q, K and V in c. If keep is set, project keeps Q and K before norms for backwardHeads.
+func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
 	queries, keys, values = l.query.applyTo(&c.q.rows, q), l.key.applyTo(&c.k.rows, k), l.value.applyTo(&c.v, v)
 	l.queryNorm.apply(&c.q.normCall, queries, keep)
 	l.keyNorm.apply(&c.k.normCall, keys, keep)
@@ -195,8 +190,51 @@ func projectPoints[T dense.Float](l *MultiHead[T], c *memory[T], q, k, v dense.M
 	return queries, keys, values
 }
 
-// check panics unless the rows are of the dimensions of the layer and keys are as many
-// as values.
+// NewState returns an empty [performer.State] of the heads of the layer, for Step. Snapshot, Rollback,
+// Merge and MarshalBinary of the State serve the layer too. After Merge, tokens keep the rotary positions
+// that they had in the other State; [MultiHead.WithPositions] can set these. NewState returns the errors
+// of [performer.Batch.NewState].
+func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
+	if l.attention == nil {
+		return nil, errNoLayer
+	}
+	heads, keyHeads, _ := l.attention.Dims()
+	s, err := l.attention.NewState(l.query.weight.Rows/heads, l.value.weight.Rows/keyHeads)
+	if err != nil {
+		return nil, fmt.Errorf("layer: %w", err)
+	}
+	return s, nil
+}
+
+// Step appends n ≥ 0 tokens x (n×E) to s, one after another, and computes self-attention of each token
+// over all tokens of s up to the token. Step writes the outputs to dst (n×E_out), which Step returns; a
+// zero dst is allocated. s is a State of NewState of a layer with the same heads. The outputs are those
+// of Forward of a causal layer; see [performer.State.Step] for the cost.
+//
+// After the first call of a size, Step allocates nothing if dst is given, except the keys and values that
+// exact attention stores. dst may be exactly x, or disjoint from x. Step panics with the shapes if they do
+// not fit.
+func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
+	l.check(x, x, x)
+	_, _, _, out := l.Dims()
+	dst = dense.Ensure(dst, x.Rows, out)
+	c := l.calls.Get()
+	if s != nil {
+		c.before = s.Len()
+	}
+	q, k, v := l.project(c, x, x, x, performer.Sequences{}, false)
+	c.before = 0
+	if l.output.none() {
+		s.Step(dst, q, k, v)
+	} else {
+		c.heads.Shape(x.Rows, l.output.weight.Cols)
+		l.output.apply(dst, s.Step(c.heads.Rows(x.Rows), q, k, v))
+	}
+	l.calls.Put(c)
+	return dst
+}
+
+// check panics unless q, k and v have the dimensions of the layer, and k has as many rows as v.
 func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 	q.Check()
 	k.Check()
@@ -210,22 +248,22 @@ func (l *MultiHead[T]) check(q, k, v dense.Matrix[T]) {
 
 // memory is the memory of one call: Q, K, V, the heads, and gradients.
 type memory[T dense.Float] struct {
-	q, k                         points[T]
+	q, k                         normedRows[T]
 	v, heads, dq, dk, dv, dheads scratch.Buffer[T]
 
-	before        int       // tokens before those of this call, in Step
-	positions     []int     // in list
+	before        int       // tokens of the State before a Step
+	positions     []int     // the result of positionsOf
 	queries, keys Angles[T] // of this call
 
-	rows []int             // with a gradient
-	x, y scratch.Buffer[T] // copies of such rows
+	rows []int             // rows whose gradient is not zero
+	x, y scratch.Buffer[T] // copies of these rows
 }
 
-// points is the memory of queries, or of keys.
-type points[T dense.Float] struct {
+// normedRows is the memory of Q or of K.
+type normedRows[T dense.Float] struct {
 	rows scratch.Buffer[T]
 	normCall[T]
-	placed[T]
+	angleCache[T]
 }
 
 // linear is the map x ↦ x·weightᵀ + bias on rows.
@@ -243,16 +281,16 @@ func newLinear[T dense.Float](weight dense.Matrix[T], bias []T) linear[T] {
 	return l
 }
 
-// none reports whether there is no weight.
+// none reports whether the map has no weight.
 func (l *linear[T]) none() bool { return l.weight.Rows == 0 }
 
-// applyTo computes the map of the rows of x in memory of b.
+// applyTo returns the map of the rows of x, in memory of b.
 func (l *linear[T]) applyTo(b *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
 	b.Shape(x.Rows, l.weight.Rows)
 	return l.apply(b.Rows(x.Rows), x)
 }
 
-// apply computes the map of the rows of x into y, which it returns. They do not overlap.
+// apply writes the map of the rows of x to y, which it returns. x and y do not overlap.
 func (l *linear[T]) apply(y, x dense.Matrix[T]) dense.Matrix[T] {
 	if l.bias == nil {
 		matmul.MulT(1, x, l.weight, 0, y)

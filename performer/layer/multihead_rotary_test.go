@@ -194,7 +194,7 @@ func TestMultiHeadRotaryIsItsDefinition(t *testing.T) {
 				}
 				check("cross", want, l.ForwardCross(none, x, k, v, cross))
 				if opts.Rotary != nil {
-					check("positions of one's own", wantOwn, l.At(own, ownKeys).ForwardCross(none, x, k, v, cross))
+					check("positions of one's own", wantOwn, l.WithPositions(own, ownKeys).ForwardCross(none, x, k, v, cross))
 					check("after At", want, l.ForwardCross(none, x, k, v, cross))
 					assert.NotEqual(t, want, wantOwn, "positions count")
 				}
@@ -323,7 +323,7 @@ func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 
 			at := l
 			if between[name].opts.Rotary != nil {
-				at = l.At(own, own)
+				at = l.WithPositions(own, own)
 			}
 			for j, counts := range self.Valid {
 				if !counts && j > 3 {
@@ -360,7 +360,7 @@ func TestMultiHeadRotaryOfBothTypes(t *testing.T) {
 		for i, m := range single.Parameters() {
 			dense.Copy(double.Parameters()[i].Value, m.Value)
 		}
-		narrow, wide := must.Have(layer.New(single, exactBatch[float32](4, 2), opts)).At(at, at), must.Have(layer.New(double, exactBatch[float64](4, 2), opts)).At(at, at)
+		narrow, wide := must.Have(layer.New(single, exactBatch[float32](4, 2), opts)).WithPositions(at, at), must.Have(layer.New(double, exactBatch[float64](4, 2), opts)).WithPositions(at, at)
 		y, dx := narrow.Forward(dense.Matrix[float32]{}, x, s), narrow.Backward(dense.Matrix[float32]{}, dw, x, g, s)
 		wantY, wantX := wide.Forward(none, dense.Copy(none, x), s), wide.Backward(none, want, dense.Copy(none, x), dense.Copy(none, g), s)
 		all := append(dw.Parameters(), layer.Parameter[float32]{"x", dx}, layer.Parameter[float32]{"out", y})
@@ -415,7 +415,7 @@ func TestMultiHeadRotaryStep(t *testing.T) {
 				at[i] = 20 + i
 			}
 			if between[name].opts.Rotary != nil {
-				later = l.At(at, at)
+				later = l.WithPositions(at, at)
 			}
 			other := must.Have(l.NewState())
 			later.Step(dense.Matrix[float64]{}, x.RowRange(20, 30), other)
@@ -454,7 +454,7 @@ func testLeftPadding[T dense.Float](t *testing.T) {
 			require.InDelta(t, float64(v), float64(got.At(i/width, i%width)), 100*densetest.Roundoff[T](), "%s: a mask alone, element %d", name, i)
 		}
 		if between[name].opts.Rotary != nil {
-			got = l.At(at, at).Forward(dense.Matrix[T]{}, padded, performer.Sequences{Valid: valid}).RowRange(pad, pad+n)
+			got = l.WithPositions(at, at).Forward(dense.Matrix[T]{}, padded, performer.Sequences{Valid: valid}).RowRange(pad, pad+n)
 			assert.True(t, densetest.Identical(want, got), "%s: positions of one's own", name)
 		}
 	}
@@ -484,7 +484,7 @@ func TestMultiHeadRotaryAllocatesNothing(t *testing.T) {
 	l := must.Have(layer.New(p, batch(4, 2, must.Have(performer.NewLinear[float32](must.Have(rff.ELU[float32](4)), performer.LinearOptions{Causal: true}))), between["head norms"].opts))
 	x := densetest.Normal[float32](rand.New(densetest.Source(751)), 100, 16, 0, 1)
 	dst, dw, at := dense.New[float32](100, 16), new(layer.Projections[float32]), make([]int, 100)
-	own, s := l.At(at, at), performer.Sequences{Queries: []int{30, 70}}
+	own, s := l.WithPositions(at, at), performer.Sequences{Queries: []int{30, 70}}
 	state := must.Have(l.NewState())
 	mark := state.Snapshot(nil)
 	for name, f := range map[string]func(){
@@ -546,17 +546,17 @@ func TestMultiHeadRotaryErrors(t *testing.T) {
 	}
 
 	plain := must.Have(layer.New(good, exact, layer.Options{}))
-	assert.PanicsWithValue(t, "layer: positions for a MultiHead without rotary positions, want one with Options.Rotary", func() { plain.At(nil, nil) })
+	assert.PanicsWithValue(t, "layer: positions for a MultiHead without rotary positions, want one with Options.Rotary", func() { plain.WithPositions(nil, nil) })
 	l := must.Have(layer.New(good, exact, layer.Options{Rotary: &layer.RotaryOptions{}}))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
-		"layer: At has 3 positions of queries, want one for each of 5 rows": func() { l.At(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: At has 6 positions of keys, want one for each of 5 rows":    func() { l.At(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
-		"layer: At has 1 positions of queries, want one for each of 2 rows": func() { l.At(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
-		"performer: Sequences.Queries is [2 2], want a sum of 5":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
-		"performer: Sequences.Queries is [4 4], want a sum of 5":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{4, 4}}) },
-		"performer: Sequences.Queries has -1 at 0, want no negative length": func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{-1, 6}}) },
+		"layer: WithPositions has 3 positions of queries, want one for each of 5 rows": func() { l.WithPositions(make([]int, 3), nil).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: WithPositions has 6 positions of keys, want one for each of 5 rows":    func() { l.WithPositions(nil, make([]int, 6)).Forward(none, mat(5, 8), performer.Sequences{}) },
+		"layer: WithPositions has 1 positions of queries, want one for each of 2 rows": func() { l.WithPositions(make([]int, 1), nil).Step(none, mat(2, 8), must.Have(l.NewState())) },
+		"performer: Sequences.Queries is [2 2], want a sum of 5":                       func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{2, 2}}) },
+		"performer: Sequences.Queries is [4 4], want a sum of 5":                       func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{4, 4}}) },
+		"performer: Sequences.Queries has -1 at 0, want no negative length":            func() { l.Forward(none, mat(5, 8), performer.Sequences{Queries: []int{-1, 6}}) },
 		"performer: Sequences.Past has length 2, want one for each of 1 sequences": func() {
 			l.Forward(none, mat(5, 8), performer.Sequences{Past: []int{1, 2}})
 		},

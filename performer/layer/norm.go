@@ -1,7 +1,6 @@
 package layer
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -32,25 +31,25 @@ func (m *norm[T]) scale(x []T) T {
 // normCall is the memory of the norm of one matrix.
 type normCall[T dense.Float] struct {
 	norm  *norm[T]
-	grain int // rows of a piece
+	grain int // rows of a task
 	x     dense.Matrix[T]
 	dy    dense.Matrix[T]
 	kept  scratch.Buffer[T] // x before the norm
-	sums  scratch.Buffer[T] // gradients with respect to gains, a row for each piece
+	sums  scratch.Buffer[T] // gradients with respect to gains, a row for each task
 }
 
-// pieces sets the grain and returns the number of pieces.
-func (c *normCall[T]) pieces() int {
+// tasks sets the grain and returns the number of tasks.
+func (c *normCall[T]) tasks() int {
 	c.grain = rowGrain(c.x.Cols)
 	return (c.x.Rows + c.grain - 1) / c.grain
 }
 
-// rows returns the rows of piece i.
-func (c *normCall[T]) rows(i int) (lo, hi int) {
+// taskRows returns the rows of task i.
+func (c *normCall[T]) taskRows(i int) (lo, hi int) {
 	return i * c.grain, min((i+1)*c.grain, c.x.Rows)
 }
 
-// apply normalises the rows of x in place. It keeps a copy for backward if keep is true.
+// apply normalises the rows of x in place. If keep is set, apply keeps a copy of x for backward.
 func (m *norm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
 	if m.gain == nil {
 		return
@@ -60,16 +59,16 @@ func (m *norm[T]) apply(c *normCall[T], x dense.Matrix[T], keep bool) {
 		dense.Copy(c.kept.Rows(x.Rows), x)
 	}
 	c.norm, c.x = m, x
-	parallel.Do(c.pieces(), (*normForward[T])(c))
+	parallel.Do(c.tasks(), (*normForward[T])(c))
 	c.norm, c.x = nil, dense.Matrix[T]{}
 }
 
-// normForward is the Task of apply.
+// normForward is the parallel.Task of apply.
 type normForward[T dense.Float] normCall[T]
 
 func (t *normForward[T]) Piece(i int) {
 	c, gain := (*normCall[T])(t), t.norm.gain
-	for r, hi := c.rows(i); r < hi; r++ {
+	for r, hi := c.taskRows(i); r < hi; r++ {
 		for x := c.x.Row(r); len(x) > 0; x = x[len(gain):] {
 			x := x[:len(gain)]
 			vecmath.Scale(x, c.norm.scale(x))
@@ -78,9 +77,9 @@ func (t *normForward[T]) Piece(i int) {
 	}
 }
 
-// backward turns gradients with respect to normalised rows, in place, into gradients with respect to
-// the rows that apply kept. It writes the gradient with respect to the gains of the given name into
-// gradient, unless that is nil. With u_j = g_j·dy_j
+// backward replaces the gradients dy with respect to normalised rows by the gradients with respect to the
+// rows that apply kept. Unless gradient is nil, backward writes the gradient with respect to the gains, a
+// vector with the given name, to gradient. With u_j = g_j·dy_j
 //
 //	dx_j = s·u_j − x_j·s³·Σ_l u_l·x_l/n,  dg_j = Σ dy_j·x_j·s
 //
@@ -94,26 +93,20 @@ func (m *norm[T]) backward(c *normCall[T], dy dense.Matrix[T], name string, grad
 	}
 	n := len(m.gain)
 	c.norm, c.x, c.dy = m, c.kept.Rows(dy.Rows), dy
-	pieces := c.pieces()
-	c.sums.Shape(pieces, n)
-	parallel.Do(pieces, (*normBackward[T])(c))
+	tasks := c.tasks()
+	c.sums.Shape(tasks, n)
+	parallel.Do(tasks, (*normBackward[T])(c))
 	c.norm, c.x, c.dy = nil, dense.Matrix[T]{}, dense.Matrix[T]{}
 	if gradient == nil {
 		return
 	}
-	if *gradient == nil {
-		*gradient = make([]T, n)
-	}
-	if len(*gradient) != n {
-		panic(fmt.Sprintf("layer: %s has length %d, want %d", name, len(*gradient), n))
-	}
-	clear(*gradient)
-	for i := range pieces {
-		vecmath.AddScaled(*gradient, c.sums.Rows(pieces).Row(i), 1)
+	clearVector(name, gradient, n)
+	for i := range tasks {
+		vecmath.AddScaled(*gradient, c.sums.Rows(tasks).Row(i), 1)
 	}
 }
 
-// normBackward is the Task of backward.
+// normBackward is the parallel.Task of backward.
 type normBackward[T dense.Float] normCall[T]
 
 func (t *normBackward[T]) Piece(i int) {
@@ -121,7 +114,7 @@ func (t *normBackward[T]) Piece(i int) {
 	n := len(gain)
 	sums := c.sums.Rows(i + 1).Row(i)
 	clear(sums)
-	for r, hi := c.rows(i); r < hi; r++ {
+	for r, hi := c.taskRows(i); r < hi; r++ {
 		x, dy := c.x.Row(r), c.dy.Row(r)
 		if layout.IsZero(dy) {
 			continue
@@ -138,7 +131,7 @@ func (t *normBackward[T]) Piece(i int) {
 	}
 }
 
-// rowGrain returns how many rows of so many columns make up a piece of work.
+// rowGrain returns the number of rows of a task for matrices with cols columns.
 func rowGrain(cols int) int {
 	const elements = 1 << 14
 	return max(elements/max(cols, 1), 1)

@@ -8,45 +8,45 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// At returns the layer for calls whose tokens have positions of their own: one for each row of q
-// and one for each row of k. Self-attention and Step take the same list for both. Nil stands for
-// the positions that [Options] describes. Lists are read in every call, and so may be written
-// between calls.
+// WithPositions returns the layer for tokens with other positions than [Options] describes. queries has a
+// position for each row of q, and keys one for each row of k; Forward and Step need equal positions for
+// both. Nil stands for the positions of Options. Each call reads queries and keys, so the caller may
+// change their elements between calls.
 //
-// The layer that At returns shares weights and memory with l. At panics if l has no rotary
-// positions. Calls panic if a list does not have a position for each row.
-func (l *MultiHead[T]) At(queries, keys []int) *MultiHead[T] {
+// The returned layer shares weights and memory with l. WithPositions panics if l has no rotary positions.
+// Calls panic if queries or keys do not have a position for each row.
+func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 	if l.attention == nil {
 		panic(errNoLayer.Error())
 	}
 	if l.rotary == nil {
 		panic("layer: positions for a MultiHead without rotary positions, want one with Options.Rotary")
 	}
-	at := *l
-	at.queriesAt, at.keysAt = queries, keys
-	return &at
+	with := *l
+	with.queriesAt, with.keysAt = queries, keys
+	return &with
 }
 
-// angles returns the turns of so many queries and keys in the sequences s.
+// angles returns the angles of queries and keys, numbers of rows, in the sequences s.
 func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Sequences) (q, k Angles[T]) {
 	lengths := s.Keys
 	if lengths == nil {
 		lengths = s.Queries
 	}
-	q = c.q.turns(l.rotary, c.list("queries", l.queriesAt, s.Queries, s.Past, queries))
-	list := c.list("keys", l.keysAt, lengths, nil, keys)
-	if slices.Equal(list, c.q.positions) {
+	q = c.q.anglesAt(l.rotary, c.positionsOf("queries", l.queriesAt, s.Queries, s.Past, queries))
+	positions := c.positionsOf("keys", l.keysAt, lengths, nil, keys)
+	if slices.Equal(positions, c.q.positions) {
 		return q, q
 	}
-	return q, c.k.turns(l.rotary, list)
+	return q, c.k.anglesAt(l.rotary, positions)
 }
 
-// list returns the given positions of so many rows. Without them each sequence counts on from the
-// tokens before this call and its past. Lengths that do not fit the rows are left for the Batch to refuse.
-func (c *memory[T]) list(name string, given, lengths, past []int, rows int) []int {
+// positionsOf returns given unless given is nil. Otherwise the positions of each sequence count from its
+// past plus c.before. The Batch reports lengths that do not fit the rows.
+func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows int) []int {
 	if given != nil {
 		if len(given) != rows {
-			panic(fmt.Sprintf("layer: At has %d positions of %s, want one for each of %d rows", len(given), name, rows))
+			panic(fmt.Sprintf("layer: WithPositions has %d positions of %s, want one for each of %d rows", len(given), name, rows))
 		}
 		return given
 	}
@@ -67,16 +67,16 @@ func (c *memory[T]) list(name string, given, lengths, past []int, rows int) []in
 	return c.positions[:rows]
 }
 
-// placed is the turns of rows. They are computed where positions differ from those of the last call.
-type placed[T dense.Float] struct {
+// angleCache holds the angles of the last call, for calls with the same positions.
+type angleCache[T dense.Float] struct {
 	positions []int
-	turned    Angles[T]
+	angles    Angles[T]
 }
 
-func (p *placed[T]) turns(r *Rotary[T], positions []int) Angles[T] {
+func (p *angleCache[T]) anglesAt(r *Rotary[T], positions []int) Angles[T] {
 	if !slices.Equal(p.positions, positions) {
 		p.positions = append(p.positions[:0], positions...)
-		p.turned = r.Angles(p.turned, positions)
+		p.angles = r.Angles(p.angles, positions)
 	}
-	return p.turned
+	return p.angles
 }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -12,34 +13,32 @@ import (
 
 // Widths are the dimensions of the projections of a [MultiHead].
 type Widths struct {
-	// Input is the dimension E of the rows that become queries, Keys of the rows that become keys,
-	// Values of the rows that become values. Zero Keys or Values mean Input.
+	// Input is the dimension E of the rows that become queries. Keys is the dimension of the rows that
+	// become keys, and Values of the rows that become values. Zero Keys or Values mean Input.
 	Input, Keys, Values int
 
-	// Heads is the number H of heads of queries, KeyHeads the number Hk of heads of keys and
-	// values. Zero KeyHeads mean Heads.
+	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and values.
+	// Zero KeyHeads mean Heads.
 	Heads, KeyHeads int
 
-	// HeadDim is the dimension d of a query and a key of a head, HeadValues the dimension dv of a
-	// value. Zero HeadDim means Input/Heads, which must have no remainder; zero HeadValues means
-	// HeadDim.
+	// HeadDim is the dimension d of queries and keys of a head. HeadValues is the dimension dv of values of
+	// a head. Zero HeadDim means Input/Heads, which must be an integer. Zero HeadValues means HeadDim.
 	HeadDim, HeadValues int
 
 	// Output is the dimension of the output; zero means Input.
 	Output int
 
-	// NoOutput leaves out W_O: the output is the H·dv elements of all heads. Bias adds biases.
+	// NoOutput omits W_O: the output is the H·dv elements of all heads. Bias adds biases.
 	NoOutput, Bias bool
 }
 
-// Draw draws projections by the laws of PyTorch's nn.MultiheadAttention. W_Q, W_K and W_V follow
-// Xavier's law [Glorot & Bengio 2010], uniform in ±√(6/(in + out)); if the three have one shape
-// they count as one matrix with three times the outputs. W_O is uniform in ±1/√in, as in nn.Linear.
-// Biases are zero.
+// Draw draws projections from the distributions of PyTorch's nn.MultiheadAttention. W_Q, W_K and W_V are
+// uniform in ±√(6/(in + out)) [Glorot & Bengio 2010]; if all three have one shape, out is three times
+// their number of rows. W_O is uniform in ±1/√in, as in nn.Linear. Biases are zero.
 //
-// Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds once. It
-// returns an error if a width is negative, does not fit the others or is too large for memory, or
-// if src is nil.
+// Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds once. Draw
+// returns an error if a width is negative, does not fit the others or is too large for memory, or if src
+// is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
@@ -74,8 +73,8 @@ func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	return p, nil
 }
 
-// resolved returns the widths without zeros, but for the Output that there is not, or an
-// error.
+// resolved returns the widths with defaults instead of zeros, except a zero Output for NoOutput. It returns
+// an error if a width is invalid.
 func resolved[T dense.Float](w Widths) (Widths, error) {
 	for _, f := range []struct {
 		name     string
@@ -85,10 +84,7 @@ func resolved[T dense.Float](w Widths) (Widths, error) {
 		{"Input", &w.Input, 0}, {"Keys", &w.Keys, w.Input}, {"Values", &w.Values, w.Input},
 		{"Heads", &w.Heads, 0}, {"KeyHeads", &w.KeyHeads, w.Heads}, {"Output", &w.Output, w.Input},
 	} {
-		if *f.value == 0 {
-			*f.value = f.fallback
-		}
-		if *f.value < 1 {
+		if *f.value = cmp.Or(*f.value, f.fallback); *f.value < 1 {
 			return w, fmt.Errorf("layer: Widths.%s = %d, want at least 1", f.name, *f.value)
 		}
 	}
@@ -98,9 +94,7 @@ func resolved[T dense.Float](w Widths) (Widths, error) {
 		}
 		w.HeadDim = w.Input / w.Heads
 	}
-	if w.HeadValues == 0 {
-		w.HeadValues = w.HeadDim
-	}
+	w.HeadValues = cmp.Or(w.HeadValues, w.HeadDim)
 	if w.HeadDim < 1 || w.HeadValues < 1 {
 		return w, fmt.Errorf("layer: Widths.HeadDim = %d, HeadValues = %d, want at least 1", w.HeadDim, w.HeadValues)
 	}
@@ -123,7 +117,7 @@ func resolved[T dense.Float](w Widths) (Widths, error) {
 	return w, nil
 }
 
-// uniform returns an r×c matrix of numbers that are uniform in ±bound.
+// uniform returns an r×c matrix of uniform numbers in ±bound.
 func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matrix[T] {
 	m := dense.New[T](r, c)
 	for i := range m.Data {
@@ -132,7 +126,7 @@ func uniform[T dense.Float](rng *rand.Rand, r, c int, bound float64) dense.Matri
 	return m
 }
 
-// fitHeads returns an error unless the projections fit together for so many heads.
+// fitHeads returns an error unless the shapes of p fit together and fit the numbers of heads.
 func fitHeads[T dense.Float](p Projections[T], heads, keyHeads int) error {
 	all := p.all()
 	for _, m := range all {
@@ -177,7 +171,7 @@ func fitHeads[T dense.Float](p Projections[T], heads, keyHeads int) error {
 	return nil
 }
 
-// projection is one of the four.
+// projection is one of the four projections of a layer.
 type projection[T dense.Float] struct {
 	name   string
 	weight *dense.Matrix[T]
@@ -190,4 +184,38 @@ func (p *Projections[T]) all() [4]projection[T] {
 		{"Query", &p.Query, &p.QueryBias}, {"Key", &p.Key, &p.KeyBias},
 		{"Value", &p.Value, &p.ValueBias}, {"Output", &p.Output, &p.OutputBias},
 	}
+}
+
+// Parameter is a learned matrix with its name. A vector has one row.
+type Parameter[T dense.Float] struct {
+	Name  string
+	Value dense.Matrix[T]
+}
+
+// Parameters returns the weights, biases and gains of p as views, in the order
+//
+//	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
+//	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
+//
+// without parameters that p does not have. If p are the Projections of a [MultiHead], changes of the
+// views, by an optimiser for example, change the layer. If p are gradients that [MultiHead.Backward] has
+// written, element i is the gradient with respect to parameter i of the Projections of the layer.
+func (p Projections[T]) Parameters() []Parameter[T] {
+	var parameters []Parameter[T]
+	weights := append(separateWeights[:], outProjWeight)
+	biases := append(separateBiases[:], outProjBias)
+	for i, m := range p.all() {
+		if m.weight.Rows > 0 {
+			parameters = append(parameters, Parameter[T]{weights[i], *m.weight})
+		}
+		if *m.bias != nil {
+			parameters = append(parameters, Parameter[T]{biases[i], dense.Of(1, len(*m.bias), *m.bias)})
+		}
+	}
+	for i, gain := range [2][]T{p.QueryNorm, p.KeyNorm} {
+		if gain != nil {
+			parameters = append(parameters, Parameter[T]{normWeights[i], dense.Of(1, len(gain), gain)})
+		}
+	}
+	return parameters
 }

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -10,40 +11,39 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// RotaryLayout says which coordinates of a head make up a pair.
+// RotaryLayout selects the pairs of coordinates of a head that rotate together.
 type RotaryLayout int
 
 const (
-	// RotaryHalves pairs coordinate i with coordinate i + Dim/2, as in the files of Llama, Mistral,
-	// Qwen and GPT-NeoX that Hugging Face's programs read.
+	// RotaryHalves pairs coordinates i and i + Dim/2, as in Hugging Face's files of Llama, Mistral, Qwen
+	// and GPT-NeoX.
 	RotaryHalves RotaryLayout = iota
 
-	// RotaryNeighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and the first
-	// files of Llama.
+	// RotaryNeighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and Meta's files of
+	// Llama.
 	RotaryNeighbours
 )
 
-// RotaryOptions are the options of [NewRotary]. The zero value turns all coordinates in halves, with
-// base 10000 and no scaling.
+// RotaryOptions are the options of [NewRotary]. The zero value rotates all coordinates, with layout
+// RotaryHalves, base 10000 and no scaling.
 type RotaryOptions struct {
-	// Dim is the number of coordinates of a head that turn, which come first; the rest stay as they
-	// are. It is even. Zero means all.
+	// Dim is the number of coordinates of a head that rotate, an even number. Only the first Dim
+	// coordinates rotate. Zero means all coordinates.
 	Dim int
 
 	// Base is b in the angles p·b^(−2i/Dim). Zero means 10000.
 	Base float64
 
-	// Layout says which coordinates make up a pair.
+	// Layout selects the pairs of coordinates.
 	Layout RotaryLayout
 
-	// Scaling changes the angles for longer contexts than a model was trained on. Nil means no
-	// change.
+	// Scaling changes the angles, for contexts longer than in training. Nil means no change.
 	Scaling RotaryScaling
 }
 
-// Rotary is rotary positions [Su et al. 2021]: pair i of the coordinates of a query or key at
-// position p turns by the angle p·ω_i, so that products of queries and keys depend on differences
-// of positions only. Without scaling
+// Rotary is rotary positions [Su et al. 2021]. Pair i of the coordinates of a query or key at position p
+// rotates by the angle p·ω_i, so that products of queries and keys depend only on differences of
+// positions. Without scaling
 //
 //	(x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i),  ω_i = Base^(−2i/Dim)
 //
@@ -51,22 +51,16 @@ type RotaryOptions struct {
 type Rotary[T dense.Float] struct {
 	head   int       // coordinates of a head
 	omega  []float64 // ω_i
-	length float64   // factor of turned coordinates
+	length float64   // factor of rotated coordinates
 	layout RotaryLayout
 }
 
 // NewRotary returns rotary positions for heads of d coordinates.
 //
-// The error reports d below 1, a Dim that is odd, negative or above d, a Base that is not above 1
-// and finite, an unknown Layout, a Dim that no memory holds, and what Scaling reports.
+// NewRotary returns an error for d below 1; a Dim that is odd, negative, above d or too large for memory; a
+// Base that is not above 1 and finite; an unknown Layout; or an invalid Scaling.
 func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
-	dim, base := opts.Dim, opts.Base
-	if dim == 0 {
-		dim = d
-	}
-	if base == 0 {
-		base = 10000
-	}
+	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
 	case d < 1:
 		return nil, fmt.Errorf("layer: heads of %d coordinates, want at least 1", d)
@@ -94,19 +88,18 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	return r, nil
 }
 
-// Frequencies returns the angles ω_i between positions, in radians, after scaling.
+// Frequencies returns ω_i, the angles per position in radians, after scaling.
 func (r *Rotary[T]) Frequencies() []float64 { return append([]float64(nil), r.omega...) }
 
-// Angles returns the turns of tokens at the given positions, in memory of dst if that is large
-// enough. Angles are computed once, for the queries and keys of all layers. Angles are reduced in
-// float64, so that they are right to 1e-16 times their size. The cost is Dim/2 sines and cosines a
-// token.
+// Angles returns the angles of tokens at the given positions, in the memory of dst if dst has enough.
+// Queries and keys of all layers can share Angles. Angles are reduced in float64, with an error of 1e-16
+// times the angle. The cost is Dim/2 sines and cosines per token.
 func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 	n := len(r.omega)
-	if cap(dst.turns) < 2*n*len(positions) {
-		dst.turns = make([]T, 2*n*len(positions))
+	if cap(dst.values) < 2*n*len(positions) {
+		dst.values = make([]T, 2*n*len(positions))
 	}
-	dst.turns = dst.turns[:2*n*len(positions)]
+	dst.values = dst.values[:2*n*len(positions)]
 	dst.tokens, dst.head, dst.pairs, dst.layout = len(positions), r.head, n, r.layout
 	for t, p := range positions {
 		cos, sin := dst.token(t)
@@ -118,27 +111,27 @@ func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 	return dst
 }
 
-// Angles are the turns of tokens at their positions, from [Rotary.Angles].
+// Angles are the sines and cosines of the rotations of tokens, from [Rotary.Angles].
 type Angles[T dense.Float] struct {
-	turns               []T // of each token, its cosines and then its sines
+	values              []T // of each token, the cosines and then the sines
 	tokens, head, pairs int
 	layout              RotaryLayout
 }
 
 // token returns the cosines and sines of token t.
 func (a Angles[T]) token(t int) (cos, sin []T) {
-	row := a.turns[2*a.pairs*t:][:2*a.pairs]
+	row := a.values[2*a.pairs*t:][:2*a.pairs]
 	return row[:a.pairs], row[a.pairs:]
 }
 
-// Turn turns the rows of x in place, one token a row. Heads are blocks of columns, and each turns
-// alike. Turn shares rows among processors. It panics if x.Check does, or if x does not have a row
-// for each token and whole heads.
+// Turn rotates the rows of x in place, one token per row. A head is a block of columns, and all heads of a
+// row rotate alike. Turn divides rows among processors. It panics if x.Check does, or if x does not have a
+// row for each token and whole heads.
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
-// TurnBack is the derivative of Turn: it turns gradients with respect to turned rows, in place,
-// into gradients with respect to the rows before. Without a scaling that lengthens rows it is also
-// the inverse of Turn. It panics as Turn does.
+// TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows before
+// rotation, in place. TurnBack is the inverse of Turn unless a Scaling lengthens rows. It panics as Turn
+// does.
 func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
 
 func (a Angles[T]) turn(x dense.Matrix[T], sign T) {
@@ -160,7 +153,7 @@ type turning[T dense.Float] struct {
 	angles Angles[T]
 	x      dense.Matrix[T]
 	sign   T
-	grain  int // rows of a piece
+	grain  int // rows of a task
 }
 
 var turnings pool.Pair[turning[float32], turning[float64]]

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// tensors are those of a layer, which are taken out one after another. The first error
-// stays.
+// tensors are the tensors of a layer by their names without the prefix. The methods that read a tensor
+// remove it from left. After the first error, err does not change.
 type tensors[T dense.Float] struct {
 	prefix          string
 	heads, keyHeads int
@@ -17,15 +17,12 @@ type tensors[T dense.Float] struct {
 	err             error
 }
 
-// projections takes all that there are.
+// projections reads all projections.
 func (t *tensors[T]) projections() Projections[T] {
 	var p Projections[T]
 	switch {
 	case t.has(inProjWeight):
-		all := t.matrix(inProjWeight, t.heads+2*t.keyHeads, 0)
-		d := all.Rows / (t.heads + 2*t.keyHeads)
-		q, k := t.heads*d, (t.heads+t.keyHeads)*d
-		p.Query, p.Key, p.Value = all.RowRange(0, q), all.RowRange(q, k), all.RowRange(k, all.Rows)
+		t.split(&p, t.matrix(inProjWeight, t.heads+2*t.keyHeads, 0))
 	case slices.ContainsFunc(memberWeights[:], t.has):
 		t.take3(&p, memberWeights)
 		if slices.ContainsFunc(memberBiases[:], t.has) {
@@ -69,8 +66,9 @@ func (t *tensors[T]) projections() Projections[T] {
 	return p
 }
 
-// takeTogether takes W_Q, W_K and W_V from one tensor: below one another, or side by side with rows
-// that belong to inputs, which it reports. E×E·f and E·f×E tell the layouts apart, as f ≥ 1 + 2/H.
+// takeTogether reads W_Q, W_K and W_V from one tensor. They are below one another, or side by side with
+// rows that belong to inputs, and then byInputs is true. The shapes E·f×E and E×E·f differ, because
+// f ≥ 1 + 2/H.
 func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool) {
 	all := t.matrix(name, 0, 0)
 	if t.err != nil {
@@ -85,13 +83,18 @@ func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool
 			t.prefix+name, all.Rows, all.Cols, parts, t.heads, t.heads, t.keyHeads)
 		return false
 	}
-	d := all.Rows / parts
-	q, k := t.heads*d, (t.heads+t.keyHeads)*d
-	p.Query, p.Key, p.Value = all.RowRange(0, q), all.RowRange(q, k), all.RowRange(k, all.Rows)
+	t.split(p, all)
 	return byInputs
 }
 
-// takeBias takes b_Q, b_K and b_V from one tensor.
+// split sets W_Q, W_K and W_V to the rows of all, with as many rows per head in each.
+func (t *tensors[T]) split(p *Projections[T], all dense.Matrix[T]) {
+	d := all.Rows / (t.heads + 2*t.keyHeads)
+	q, k := t.heads*d, (t.heads+t.keyHeads)*d
+	p.Query, p.Key, p.Value = all.RowRange(0, q), all.RowRange(q, k), all.RowRange(k, all.Rows)
+}
+
+// takeBias reads b_Q, b_K and b_V from one tensor.
 func (t *tensors[T]) takeBias(p *Projections[T], name string) {
 	q, k := p.Query.Rows, p.Query.Rows+p.Key.Rows
 	if all := t.vector(name, k+p.Value.Rows); t.err == nil {
@@ -99,7 +102,7 @@ func (t *tensors[T]) takeBias(p *Projections[T], name string) {
 	}
 }
 
-// takeOutput takes W_O, whose rows may belong to inputs, and b_O unless it has no name.
+// takeOutput reads W_O, whose rows belong to inputs if byInputs is set, and b_O unless bias is empty.
 func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs bool) {
 	width := p.Value.Rows / t.keyHeads * t.heads
 	if byInputs {
@@ -119,7 +122,7 @@ func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs
 	}
 }
 
-// takeBiases takes b_Q, b_K and b_V. Those without a name are zero, or none if no name is given.
+// takeBiases reads b_Q, b_K and b_V. A bias with an empty name is zero. Without any name there are no biases.
 func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	if names == [3]string{} {
 		return
@@ -134,7 +137,7 @@ func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	}
 }
 
-// takeNorms takes the gains of norms of queries and keys that have a name.
+// takeNorms reads the gains of the norms of queries and keys whose names are not empty.
 func (t *tensors[T]) takeNorms(p *Projections[T], names [2]string) {
 	for i, gain := range []*[]T{&p.QueryNorm, &p.KeyNorm} {
 		if names[i] == "" || t.err != nil {
@@ -149,7 +152,7 @@ func (t *tensors[T]) takeNorms(p *Projections[T], names [2]string) {
 	}
 }
 
-// take3 takes W_Q, W_K and W_V.
+// take3 reads W_Q, W_K and W_V from three tensors.
 func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
 	p.Query = t.matrix(names[0], t.heads, 0)
 	p.Key = t.matrix(names[1], t.keyHeads, 0)
@@ -160,7 +163,7 @@ func (t *tensors[T]) take3(p *Projections[T], names [3]string) {
 	p.Value = t.matrix(names[2], t.keyHeads, 0)
 }
 
-// allTaken fails with the first name if a tensor is left.
+// allTaken sets an error with the first name if a tensor is left.
 func (t *tensors[T]) allTaken() {
 	var names []string
 	for name := range t.left {
@@ -176,7 +179,7 @@ func (t *tensors[T]) has(name string) bool {
 	return ok
 }
 
-// named returns the name, or "" if there is no such tensor.
+// named returns name, or "" if no tensor has the name.
 func (t *tensors[T]) named(name string) string {
 	if t.has(name) {
 		return name
@@ -190,8 +193,8 @@ func (t *tensors[T]) fail(format string, args ...any) {
 	}
 }
 
-// matrix takes a matrix whose rows are a multiple of rows, not zero, and which has so
-// many columns; zero stands for any number.
+// matrix reads a matrix that is not empty. The number of its rows is a multiple of rows, and the number of
+// its columns is cols; zero rows and cols stand for any number.
 func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
 	x, shape := t.floats(name)
 	if t.err != nil {
@@ -210,7 +213,7 @@ func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
 	return dense.Matrix[T]{}
 }
 
-// vector takes a vector of n elements.
+// vector reads a vector of n elements.
 func (t *tensors[T]) vector(name string, n int) []T {
 	x, shape := t.floats(name)
 	if t.err == nil && (len(shape) != 1 || shape[0] != n) {
@@ -219,7 +222,7 @@ func (t *tensors[T]) vector(name string, n int) []T {
 	return x
 }
 
-// floats takes the elements and the shape of a tensor.
+// floats reads the elements and the shape of a tensor, and removes the tensor from left.
 func (t *tensors[T]) floats(name string) ([]T, []int) {
 	tensor, ok := t.left[name]
 	if !ok {

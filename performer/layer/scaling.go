@@ -1,20 +1,19 @@
 package layer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
 
-// RotaryScaling changes the angles of rotary positions, so that a model may read more tokens than
-// it was trained on. The scalings are [RotaryLinear], [RotaryNTK], [RotaryYaRN] and [RotaryLlama3].
+// RotaryScaling changes the angles of rotary positions for contexts longer than in training. [RotaryLinear],
+// [RotaryNTK], [RotaryYaRN] and [RotaryLlama3] implement RotaryScaling.
 type RotaryScaling interface {
-	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of turned
-	// coordinates.
+	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of rotated coordinates.
 	scale(omega []float64, base float64) (factor float64, err error)
 }
 
-// RotaryLinear divides all angles by Factor [Chen et al. 2023], as if positions were Factor times
-// closer. Factor is at least 1.
+// RotaryLinear divides all angles by Factor [Chen et al. 2023]. Factor is at least 1.
 type RotaryLinear struct{ Factor float64 }
 
 func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
@@ -24,8 +23,8 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryNTK raises the base to Base·Factor^(Dim/(Dim−2)) [bloc97 2023], with which the slowest
-// angle is divided by Factor and the fastest stays. Factor is at least 1; Dim is at least 4.
+// RotaryNTK replaces the base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the smallest
+// angle by Factor and keeps the largest. Factor is at least 1; Dim is at least 4.
 type RotaryNTK struct{ Factor float64 }
 
 func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
@@ -39,9 +38,9 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryLlama3 divides the angles of pairs that turn fewer than LowFrequency times in Context
-// tokens by Factor, and leaves the angles of those that turn more than HighFrequency times [Grattafiori
-// et al. 2024]. With the number of turns t = Context·ω/2π, an angle ω between becomes
+// RotaryLlama3 divides small angles by Factor and keeps large angles [Grattafiori et al. 2024]. A pair
+// with angle ω rotates t = Context·ω/2π times in Context tokens. The angle is small if t is below
+// LowFrequency, and large if t is above HighFrequency. An angle ω in between becomes
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
@@ -49,7 +48,7 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 // LowFrequency positive and below HighFrequency, and Context at least 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
-	Context                             int // tokens that the model was first trained on
+	Context                             int // tokens of a training sequence
 }
 
 func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
@@ -67,31 +66,22 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryYaRN divides the angles of slow pairs by Factor, leaves those of fast pairs, and lengthens
-// queries and keys [Peng et al. 2023]. With
+// RotaryYaRN divides small angles by Factor, keeps large angles, and lengthens queries and keys [Peng et
+// al. 2023]. The angle of pair i becomes (1−s_i)·ω_i/Factor + s_i·ω_i. With
 //
 //	i(β) = Dim·log(Context/(2πβ))/(2·log Base),
 //
-// the share s_i of pair i that stays is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear between. The
-// angle becomes (1−s_i)·ω_i/Factor + s_i·ω_i. Turned coordinates are multiplied by Length. Zero means
-// 32 for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length. Factor is at least 1 and Context at
-// least 1.
+// s_i is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear in between. Rotated coordinates are multiplied by
+// Length. Zero means 32 for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length. Factor is at least 1 and
+// Context at least 1.
 type RotaryYaRN struct {
 	Factor             float64
-	Context            int // tokens that the model was first trained on
+	Context            int // tokens of a training sequence
 	Fast, Slow, Length float64
 }
 
 func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
-	if s.Fast == 0 {
-		s.Fast = 32
-	}
-	if s.Slow == 0 {
-		s.Slow = 1
-	}
-	if s.Length == 0 {
-		s.Length = 0.1*math.Log(s.Factor) + 1
-	}
+	s.Fast, s.Slow, s.Length = cmp.Or(s.Fast, 32), cmp.Or(s.Slow, 1), cmp.Or(s.Length, 0.1*math.Log(s.Factor)+1)
 	if err := checkFactor(s.Factor); err != nil {
 		return 0, err
 	}
@@ -117,7 +107,7 @@ func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
 	return s.Length, nil
 }
 
-// mix returns (1−s)·w/factor + s·w with s = keep, limited to [0, 1].
+// mix returns (1−s)·w/factor + s·w where s is keep, limited to [0, 1].
 func mix(w, factor, keep float64) float64 {
 	keep = min(max(keep, 0), 1)
 	return (1-keep)*w/factor + keep*w

@@ -12,15 +12,14 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Names of tensors, those of PyTorch's nn.MultiheadAttention, of a layer without an output
-// projection as three members of type nn.Linear are usually called in one, of models of Hugging
-// Face, and of GPT-2.
 const (
+	// Names of tensors of PyTorch's nn.MultiheadAttention.
 	inProjWeight  = "in_proj_weight"
 	inProjBias    = "in_proj_bias"
 	outProjWeight = "out_proj.weight"
 	outProjBias   = "out_proj.bias"
 
+	// Names of tensors of GPT-2.
 	attnWeight = "c_attn.weight"
 	attnBias   = "c_attn.bias"
 	projWeight = "c_proj.weight"
@@ -28,19 +27,25 @@ const (
 )
 
 var (
+	// Names of tensors of PyTorch's nn.MultiheadAttention if inputs have different dimensions.
 	separateWeights = [3]string{"q_proj_weight", "k_proj_weight", "v_proj_weight"}
 	separateBiases  = [3]string{"q_proj_bias", "k_proj_bias", "v_proj_bias"}
-	memberWeights   = [3]string{"W_query.weight", "W_key.weight", "W_value.weight"}
-	memberBiases    = [3]string{"W_query.bias", "W_key.bias", "W_value.bias"}
-	modelWeights    = [3]string{"q_proj.weight", "k_proj.weight", "v_proj.weight"}
-	modelBiases     = [3]string{"q_proj.bias", "k_proj.bias", "v_proj.bias"}
-	modelOutputs    = [2]string{"o_proj.", "out_proj."}
-	attnMasks       = [2]string{"bias", "masked_bias"}
-	normWeights     = [2]string{"q_norm.weight", "k_norm.weight"}
+
+	// Names of tensors of layers without an output projection: three nn.Linear with usual names.
+	memberWeights = [3]string{"W_query.weight", "W_key.weight", "W_value.weight"}
+	memberBiases  = [3]string{"W_query.bias", "W_key.bias", "W_value.bias"}
+
+	// Names of tensors of models of Hugging Face.
+	modelWeights = [3]string{"q_proj.weight", "k_proj.weight", "v_proj.weight"}
+	modelBiases  = [3]string{"q_proj.bias", "k_proj.bias", "v_proj.bias"}
+	modelOutputs = [2]string{"o_proj.", "out_proj."}
+	normWeights  = [2]string{"q_norm.weight", "k_norm.weight"}
+
+	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read takes the projections of a layer around attention from a file that safetensors.Read has
-// read, for this layer and others. The tensors are those of PyTorch's nn.MultiheadAttention,
+// Read returns the layer around attention with the projections of a file from safetensors.Read, which may
+// hold tensors of other layers. The tensors are those of PyTorch's nn.MultiheadAttention,
 //
 //	in_proj_weight                                W_Q, W_K and W_V below one another, or
 //	q_proj_weight, k_proj_weight, v_proj_weight   each by itself
@@ -59,24 +64,24 @@ var (
 //	c_proj.weight, c_proj.bias                    W_O and b_O, or W_O alone
 //	bias, masked_bias                             masks, which Read ignores
 //
-// or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or
-// without W_query.bias, W_key.bias and W_value.bias. With any of them there may be
+// or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or without
+// W_query.bias, W_key.bias and W_value.bias. All of these may come with
 //
 //	q_norm.weight, k_norm.weight                  gains of the norms of queries and keys
 //
-// as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains less 1, which is for the caller to
-// add, through Projections. All names begin with the prefix, such as
-// "model.layers.0.self_attn."; Read ignores tensors whose names do not. In in_proj_weight keys and
-// values have one dimension a head. Rows belong to outputs, but to inputs where c_attn.weight of E
-// columns for all queries is E×3E or, with Hk heads of keys for H of queries, E×(1 + 2·Hk/H)·E:
-// such are the weights of GPT-2's Conv1D, and Read transposes c_attn.weight and c_proj.weight.
-// Elements of type F64, F32, F16 and BF16 are converted to T. Rotary positions and the ε of norms
-// are not in the file: the caller gives them in the options, as the model's config.json has them.
-// The format has no checksum: weights that were damaged are other weights.
+// as in Qwen3, Gemma 3 and OLMo 2. Files of Gemma hold the gains minus 1; the caller adds 1 through
+// Projections.
 //
-// Read returns an error if attention is nil or zero, or f is nil; if a tensor is missing, has
-// another shape or type, or has the prefix and is not in this list; and in the cases of [New]. The
-// error names the tensor.
+// The names of the tensors begin with the prefix, such as "model.layers.0.self_attn."; Read ignores
+// tensors without the prefix. In in_proj_weight, a head has the same dimension in keys and values. Rows of
+// weights belong to outputs. But GPT-2's Conv1D has rows that belong to inputs: Read transposes
+// c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries and Hk heads of
+// keys, E×(1 + 2·Hk/H)·E. Read converts elements of type F64, F32, F16 and BF16 to T. The caller gives
+// rotary positions and ε in opts, because config.json has them and the file has not. The format has no
+// checksum, so Read does not detect damaged weights.
+//
+// Read returns an error if attention or f is nil, if a tensor is missing or has a wrong shape or type, if a
+// tensor with the prefix is not in this list, and in the cases of [New]. The error names the tensor.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
@@ -91,18 +96,18 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 	return New(p, attention, opts)
 }
 
-// ReadNamed is [Read] for other names of tensors. It calls name with each of the names that
-// [Projections.Parameters] gives,
+// ReadNamed is [Read] for other names of tensors. ReadNamed calls name with each name of
+// [Projections.Parameters],
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// and takes the tensor with the name that is returned, from anywhere in the file; "" means none. One
-// name for all three weights stands for a tensor like c_attn.weight of Read, in either layout, and
-// the layout of out_proj.weight is the same. One name for all three biases stands for one after
-// another.
+// and reads the tensor of the returned name, or no tensor if the returned name is empty. If all three
+// weights have one name, the tensor has the layout of c_attn.weight in Read, in either direction, and
+// out_proj.weight has the same direction. If all three biases have one name, the tensor holds the biases
+// one after another.
 //
-// The weights of queries, keys and values are necessary. Without out_proj.weight the layer has no
-// output projection. If queries, keys or values have a bias, those without have a bias of zero.
+// The weights of queries, keys and values are required. Without out_proj.weight the layer has no output
+// projection. If some of queries, keys and values have a bias, the others have a bias of zero.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -140,7 +145,7 @@ func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) s
 	return New(p, attention, opts)
 }
 
-// newTensors returns the tensors of a file whose names begin with the prefix.
+// newTensors returns the tensors of f whose names begin with the prefix.
 func newTensors[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T]) (*tensors[T], error) {
 	heads, keyHeads, _, err := headsOf(attention)
 	if err != nil {
@@ -158,10 +163,10 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 	return t, nil
 }
 
-// Write writes the projections as a safetensors file, which [Read] reads, and PyTorch too if it has
-// such a layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if their inputs have
-// one dimension, and keys have the dimension of values. Elements keep their type and their bits.
-// Write returns an error if w does, or if prefix is not valid UTF-8.
+// Write writes the projections as a safetensors file for [Read]. PyTorch reads the file too, unless it has
+// no such layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if their inputs have one
+// dimension and keys have the dimension of values. Elements keep their type and their bits. Write returns
+// the errors of w, and an error if prefix is not valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	p := l.Projections()
 	all := map[string]safetensors.Tensor{}

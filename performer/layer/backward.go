@@ -10,11 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward is [MultiHead.BackwardCross] of self-attention: it writes the gradient of
-// L = Σ_ic dout_ic·out_ic, where Forward makes out (L×E_out) of x (L×E), with respect to x into dx,
-// which Backward returns; a zero dx is allocated. dx may be exactly x or dout where shapes allow.
+// Backward is [MultiHead.BackwardCross] of self-attention. It writes the gradient of
+// L = Σ_ic dout_ic·out_ic with respect to x (L×E) to dx, which Backward returns; a zero dx is allocated.
+// out (L×E_out) is the result of Forward. dx may be exactly x or dout where shapes allow.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
-	c := backwardHeads(l, dw, x, x, x, dout, s)
+	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
 	matmul.Mul(1, c.dq.Rows(x.Rows), l.query.weight, 0, dx)
 	matmul.Mul(1, c.dk.Rows(x.Rows), l.key.weight, 1, dx)
@@ -23,25 +23,24 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	return dx
 }
 
-// BackwardCross writes the gradients of L = Σ_ic dout_ic·out_ic, where ForwardCross makes out
-// (Lq×E_out) of q (Lq×E), k (Lk×E_k) and v (Lk×E_v). Gradients with respect to q, k and v go into
-// dq, dk and dv, which BackwardCross returns; zero ones are allocated. Gradients with respect to
-// weights, biases and gains go into dw, unless dw is nil. dw gets the shapes of Projections: missing
-// matrices and vectors are allocated, and those that the layer does not have become zero or nil. So
-// dw.Parameters has the order of Parameters.
+// BackwardCross computes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the result of
+// ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). It writes the gradients with respect to q, k and
+// v to dq, dk and dv, which BackwardCross returns; zero ones are allocated. Unless dw is nil,
+// BackwardCross writes the gradients with respect to weights, biases and gains to dw. dw gets the shapes
+// of Projections: BackwardCross allocates missing matrices and vectors, and sets matrices and vectors that
+// the layer does not have to zero or nil. So dw.Parameters has the order of Parameters.
 //
-// The gradient of a row of padding, whose key does not count and whose row of dout is zero, is
-// zero. Neither the content of padding nor its length changes one bit of any other gradient.
+// The gradient of a padding row, which s excludes and whose row of dout is zero, is zero. Neither the
+// content nor the length of padding changes one bit of any other gradient.
 //
-// Beyond the time and memory of attention, BackwardCross takes the time of the products with the
-// weights, twice with dw. It holds Q, K, V, the heads and their gradients, Q and K before norms, and
-// copies of the rows whose gradients are not zero if such rows do not follow one another.
-// BackwardCross allocates nothing once that memory is there. dq, dk and dv may each be exactly the
-// input of its name, and one of them exactly dout, where shapes allow; they must not overlap
-// otherwise. BackwardCross panics with the shapes if they do not fit, and in the cases of
-// [performer.Batch.BackwardSequences].
+// In addition to attention, BackwardCross takes the time of the products with the weights, twice with dw.
+// It holds Q, K, V, the heads and their gradients, Q and K before norms, and copies of the rows with
+// nonzero gradients unless these rows are consecutive. After the first call of a size BackwardCross
+// allocates nothing if all gradients are given. dq, dk and dv may each be exactly the input of the same
+// name, and one of them exactly dout, where shapes allow; other overlaps are not allowed. BackwardCross
+// panics with the shapes if they do not fit, and in the cases of [performer.Batch.BackwardSequences].
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
-	c := backwardHeads(l, dw, q, k, v, dout, s)
+	c := l.backwardHeads(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
 	matmul.Mul(1, c.dq.Rows(q.Rows), l.query.weight, 0, dq)
 	matmul.Mul(1, c.dk.Rows(k.Rows), l.key.weight, 0, dk)
@@ -50,8 +49,8 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 	return dq, dk, dv
 }
 
-// CanBackward returns nil if all forms are Differentiable and have gradients. Otherwise it returns
-// an error that says why the first form without them has none.
+// CanBackward returns nil if the attention of every head has gradients. Otherwise CanBackward returns the
+// reason why the first attention without gradients has none.
 func (l *MultiHead[T]) CanBackward() error {
 	if l.attention == nil {
 		return errNoLayer
@@ -59,9 +58,9 @@ func (l *MultiHead[T]) CanBackward() error {
 	return l.attention.CanBackward()
 }
 
-// backwardHeads returns the gradients with respect to Q, K and V, in memory that is the
-// caller's to give back, and writes those with respect to weights and biases.
-func backwardHeads[T dense.Float](l *MultiHead[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) *memory[T] {
+// backwardHeads returns memory with the gradients with respect to the rows of Q, K and V, which the caller
+// returns to l.calls. It writes the gradients with respect to weights, biases and gains to dw.
+func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) *memory[T] {
 	if err := l.CanBackward(); err != nil {
 		panic(err.Error())
 	}
@@ -72,14 +71,14 @@ func backwardHeads[T dense.Float](l *MultiHead[T], dw *Projections[T], q, k, v, 
 			dout.Rows, dout.Cols, q.Rows, q.Cols, q.Rows, out))
 	}
 	c := l.calls.Get()
-	queries, keys, values := projectPoints(l, c, q, k, v, s, true)
+	queries, keys, values := l.project(c, q, k, v, s, true)
 	dheads := dout
 	if !l.output.none() {
 		width := l.output.weight.Cols
 		if dw != nil {
 			c.heads.Shape(q.Rows, width)
 			heads := l.attention.ForwardSequences(c.heads.Rows(q.Rows), queries, keys, values, s)
-			c.parameters("Output", &l.output, &dw.Output, &dw.OutputBias, heads, dout)
+			c.parameters("OutputBias", &l.output, &dw.Output, &dw.OutputBias, heads, dout)
 		}
 		c.dheads.Shape(q.Rows, width)
 		dheads = c.dheads.Rows(q.Rows)
@@ -103,16 +102,15 @@ func backwardHeads[T dense.Float](l *MultiHead[T], dw *Projections[T], q, k, v, 
 	l.queryNorm.backward(&c.q.normCall, dq, "QueryNorm", queryNorm)
 	l.keyNorm.backward(&c.k.normCall, dk, "KeyNorm", keyNorm)
 	if dw != nil {
-		c.parameters("Query", &l.query, &dw.Query, &dw.QueryBias, q, dq)
-		c.parameters("Key", &l.key, &dw.Key, &dw.KeyBias, k, dk)
-		c.parameters("Value", &l.value, &dw.Value, &dw.ValueBias, v, dv)
+		c.parameters("QueryBias", &l.query, &dw.Query, &dw.QueryBias, q, dq)
+		c.parameters("KeyBias", &l.key, &dw.Key, &dw.KeyBias, k, dk)
+		c.parameters("ValueBias", &l.value, &dw.Value, &dw.ValueBias, v, dv)
 	}
 	return c
 }
 
-// parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias,
-// which are dyᵀ·x and Σ_i dy_i. Rows whose dy is zero are left out, so that x may hold
-// anything there.
+// parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias, which are dyᵀ·x
+// and Σ_i dy_i. It skips rows whose dy is zero, where x may hold anything. name is the name of the bias.
 func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
 	c.rows = c.rows[:0]
 	for i := range dy.Rows {
@@ -131,14 +129,19 @@ func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T
 		*bias = nil
 		return
 	}
-	if *bias == nil {
-		*bias = make([]T, len(l.bias))
-	}
-	if len(*bias) != len(l.bias) {
-		panic(fmt.Sprintf("layer: %sBias has length %d, want %d", name, len(*bias), len(l.bias)))
-	}
-	clear(*bias)
+	clearVector(name, bias, len(l.bias))
 	for i := range dy.Rows {
 		vecmath.AddScaled(*bias, dy.Row(i), 1)
 	}
+}
+
+// clearVector sets *x to a vector of n zeros. It panics with the name unless *x is nil or has length n.
+func clearVector[T dense.Float](name string, x *[]T, n int) {
+	if *x == nil {
+		*x = make([]T, n)
+	}
+	if len(*x) != n {
+		panic(fmt.Sprintf("layer: %s has length %d, want %d", name, len(*x), n))
+	}
+	clear(*x)
 }
