@@ -20,8 +20,7 @@ type Fixed interface {
 	// Gram writes Gram(k, x, y), with the same bits, for the rows of x (n×d) into dst
 	// (n×p) and returns dst; a zero dst is allocated. dst must not overlap x. It allocates nothing
 	// once scratch memory for 64 rows a goroutine is there, unless k is or contains a Pullback,
-	// Homogeneous or Convolution, which gain nothing from being prepared. It panics if a shape
-	// does not fit.
+	// which gains nothing from being prepared. It panics if a shape does not fit.
 	Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64]
 }
 
@@ -62,7 +61,7 @@ func (a *against) Gram(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	if x.Cols != a.y.given.Cols { // Gram would compare x with itself for an empty y
 		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, a.y.given.Rows, a.y.given.Cols))
 	}
-	if _, ok := asWhole(a.k); ok {
+	if _, ok := a.k.(Pullback); ok {
 		return Gram(dst, a.k, x, a.y.given)
 	}
 	dst = dense.Ensure(dst, x.Rows, a.y.given.Rows)

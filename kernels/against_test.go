@@ -51,7 +51,7 @@ func TestAgainstErrors(t *testing.T) {
 
 // No points are no points, not those of x.
 func TestAgainstNothing(t *testing.T) {
-	a, err := kernels.Against(kernels.Homogeneous{K: kernels.Gaussian{}}, dense.Matrix[float64]{})
+	a, err := kernels.Against(kernels.Pullback{K: kernels.Gaussian{}, A: dense.New[float64](2, 3)}, dense.Matrix[float64]{})
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "kernels: x is 2×3, y is 0×0: columns differ", func() { a.Gram(dense.Matrix[float64]{}, dense.New[float64](2, 3)) })
 }

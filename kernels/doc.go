@@ -18,8 +18,7 @@
 // Other kernels are ELU, the inner product of elu(x)+1 and elu(y)+1; Generalised, the mean of
 // f(wᵀx)f(wᵀy) for functions f of attention; and AdditiveChiSquare and SkewedChiSquare, for
 // histograms. Sum, Product and Scaled compose them. Pullback applies a kernel to the images of an
-// affine map, Homogeneous to directions, and Convolution to the patches of images, which Patches
-// cuts. Any type of yours with a method
+// affine map. Any type of yours with a method
 //
 //	Eval(x, y []float64) float64
 //
@@ -28,9 +27,9 @@
 // # Parameters
 //
 // Kernels are small values. The zero value of a length-scale, scale, Gamma or Alpha means 1, and that
-// of a Degree 3, so Gaussian{} is exp(−‖x−y‖²/2). Kernels made of other kernels, Scaled, Maclaurin and
-// Patches have no such values: Check names the field to set. Length-scales are in units of x. Check reports parameters out of
-// range as an error. Eval and Gram panic with the text of that error, because their callers cannot
+// of a Degree 3, so Gaussian{} is exp(−‖x−y‖²/2). Kernels made of other kernels, Scaled and Maclaurin have no
+// such values: Check names the field to set. Length-scales are in units of x. Check reports parameters
+// out of range as an error. Eval and Gram panic with the text of that error, because their callers cannot
 // handle errors. Printing a kernel shows its parameters, with defaults filled in.
 //
 // # Gram matrices
@@ -62,8 +61,6 @@
 //     are RNNs. ICML.
 //   - [Li, Ionescu & Sminchisescu 2010] F. Li, C. Ionescu, C. Sminchisescu. Random Fourier
 //     approximations for skewed multiplicative histogram kernels. DAGM.
-//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid. Convolutional kernel
-//     networks. NeurIPS.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.
 //     NIPS.
 //   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian Processes for

@@ -20,9 +20,9 @@ const gramRows = 64
 // symmetric (the part below the diagonal is a copy), and its diagonal is k.Eval(x_i, x_i).
 //
 // Cost. Laplacian, AdditiveChiSquare, SkewedChiSquare and kernels of your own are evaluated pair by
-// pair in float64, O(d) each, by calls from several goroutines at once. Pullback, Homogeneous and
-// Convolution first make other points, in float64, and take the Gram matrix of their K on these
-// points. As parts of a sum, product or multiple they are evaluated pair by pair. All other kernels
+// pair in float64, O(d) each, by calls from several goroutines at once. Pullback first maps all
+// points, in float64, and takes the Gram matrix of its K on their images. As a part of a sum, product
+// or multiple it is evaluated pair by pair. All other kernels
 // of this package, their sums, products and positive multiples take one matrix product in T (a
 // second one for ELU) and O(1) for each element.
 //
@@ -49,8 +49,8 @@ func Gram[T dense.Float](dst dense.Matrix[T], k Kernel, x, y dense.Matrix[T]) de
 		panic(fmt.Sprintf("kernels: x is %d×%d, y is %d×%d: columns differ", x.Rows, x.Cols, y.Rows, y.Cols))
 	}
 	dst = dense.Ensure(dst, x.Rows, y.Rows)
-	if w, ok := asWhole(k); ok {
-		return gramWhole(dst, w, x, y, one)
+	if p, ok := k.(Pullback); ok {
+		return gramPullback(dst, p, x, y, one)
 	}
 	xs := newPoints(k, x)
 	ys := xs
@@ -105,7 +105,7 @@ func asByProduct(k Kernel) (byProduct, bool) {
 
 // usesELU reports whether k is ELU or composed of it.
 func usesELU(k Kernel) bool {
-	if _, ok := asWhole(k); ok {
+	if _, ok := k.(Pullback); ok {
 		return false // a block evaluates k pair by pair
 	}
 	_, ok := k.(ELU)
@@ -118,6 +118,14 @@ type points[T dense.Float] struct {
 	exact   dense.Matrix[float64] // given in float64
 	squares []float64             // ‖x_i‖²
 	elu     dense.Matrix[T]       // elu1 of given; zero unless the kernel needs it
+}
+
+// inFloat64 returns x itself if it is float64, and a copy otherwise.
+func inFloat64[T dense.Float](x dense.Matrix[T]) dense.Matrix[float64] {
+	if same, ok := any(x).(dense.Matrix[float64]); ok {
+		return same
+	}
+	return dense.Copy(dense.Matrix[float64]{}, x)
 }
 
 func newPoints[T dense.Float](k Kernel, x dense.Matrix[T]) points[T] {

@@ -98,8 +98,6 @@ func bound(k kernels.Kernel, x, y []float64, u float64) float64 {
 		return upper - value + 4*u*value
 	case kernels.Scaled:
 		return k.By*bound(k.K, x, y, u) + 2*u*value
-	case kernels.Homogeneous: // in float64, rounded once; a direction has a relative error of d·2⁻⁵³
-		return 100*(d+3)*0x1p-53*nx*ny + u*value
 	}
 	return u * value
 }

@@ -45,10 +45,6 @@ func parts(k Kernel) []Kernel {
 		return []Kernel{k.K}
 	case Pullback:
 		return []Kernel{k.K}
-	case Homogeneous:
-		return []Kernel{k.K}
-	case Convolution:
-		return []Kernel{k.K}
 	}
 	return nil
 }

@@ -32,7 +32,6 @@ var all = []kernels.Kernel{
 	kernels.Sum{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}},
 	kernels.Product{kernels.Angular{}, kernels.Softmax{Gamma: 0.5}, kernels.Laplacian{}},
 	kernels.Scaled{K: kernels.Sum{kernels.Matern{}, kernels.Product{kernels.Gaussian{}, kernels.DotProduct{}}}, By: 0.5},
-	kernels.Homogeneous{K: kernels.Gaussian{LengthScale: 0.8}}, kernels.Homogeneous{K: kernels.Sum{kernels.Angular{}, kernels.Laplacian{}}},
 	rounded{},
 }
 
@@ -87,7 +86,6 @@ func TestKnownValues(t *testing.T) {
 		{kernels.RationalQuadratic{}, 1.0 / 6},
 		{kernels.RationalQuadratic{Alpha: 2, LengthScale: r}, math.Pow(1.25, -2)},
 		{kernels.ELU{}, 4*1 + 5*6},
-		{kernels.Homogeneous{K: kernels.Gaussian{}}, 25 * math.Exp(-0.2)},
 		{kernels.Sum{kernels.DotProduct{}, kernels.RationalQuadratic{}}, 20 + 1.0/6},
 		{kernels.Product{kernels.DotProduct{}, kernels.DotProduct{}, kernels.Scaled{K: kernels.DotProduct{}, By: 0.5}}, 4000},
 	} {
@@ -236,8 +234,7 @@ func TestZeroValues(t *testing.T) {
 	assert.InDelta(t, math.Pow(0.5-6, 3), kernels.Polynomial{}.Eval([]float64{1, -2}, []float64{0.5, 3}), 1e-12)
 	for want, k := range map[string]kernels.Kernel{
 		"Sum": kernels.Sum{}, "Product": kernels.Product{}, "Scaled.K": kernels.Scaled{}, "Maclaurin.Coefficients": kernels.Maclaurin{},
-		"Pullback.K": kernels.Pullback{}, "Homogeneous.K": kernels.Homogeneous{}, "Convolution.K": kernels.Convolution{},
-		"Patches.Height": kernels.Convolution{K: kernels.Gaussian{}},
+		"Pullback.K": kernels.Pullback{},
 	} {
 		err := kernels.Check(k)
 		require.ErrorContains(t, err, "kernels: "+want)

@@ -103,12 +103,17 @@ func (k Pullback) String() string {
 	return fmt.Sprintf("Pullback{K: %v, A: %d×%d}", k.K, k.A.Rows, k.A.Cols)
 }
 
-func (k Pullback) gram(dst, x, y dense.Matrix[float64], one bool) {
-	ax, ay := k.image(x), dense.Matrix[float64]{}
+// gramPullback writes the Gram matrix of k into dst, computed in float64. If one is set, y is x.
+func gramPullback[T dense.Float](dst dense.Matrix[T], k Pullback, x, y dense.Matrix[T], one bool) dense.Matrix[T] {
+	ax, ay := k.image(inFloat64(x)), dense.Matrix[float64]{}
 	if !one {
-		ay = k.image(y)
+		ay = k.image(inFloat64(y))
 	}
-	Gram(dst, k.K, ax, ay)
+	if exact, ok := any(dst).(dense.Matrix[float64]); ok {
+		Gram(exact, k.K, ax, ay)
+		return dst
+	}
+	return dense.Copy(dst, Gram(dense.Matrix[float64]{}, k.K, ax, ay))
 }
 
 // image returns a of every row of x.

@@ -43,7 +43,13 @@ func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
 	if in, _ := then.Dims(); in != a.out {
 		return nil, fmt.Errorf("rff: then is a map of R^%d, want R^%d, where first leads", in, a.out)
 	}
-	return wrapped(then, func(then Map[T]) Map[T] { return compose(a, then) }), nil
+	query := compose(a, then)
+	keys := Keys(then)
+	if same(then, keys) {
+		return query, nil
+	}
+	key := compose(a, keys)
+	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), composeRecipe[T]{first, then}), nil
 }
 
 func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
@@ -56,7 +62,7 @@ func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 		pulled.K = k
 		c.kernel = pulled
 	}
-	c.law = lawOf(then).Through("Compose", image(first.kernel.(kernels.Pullback)), func([]float64) float64 { return 1 })
+	c.law = lawOf(then).Composed(image(first.kernel.(kernels.Pullback)))
 	c.transform = c.after(then.Transform)
 	if logs, ok := then.(LogMap[T]); ok {
 		c.logTransform = c.after(logs.LogTransform)

@@ -12,7 +12,7 @@
 //   - queries and keys with means far from zero: [Centred]
 //   - any kernel, from points: [Nystroem] with package landmarks
 //   - directions: [Angular]; polynomials: [PolynomialSketch], [TensorSketch]; histograms:
-//     [AdditiveChiSquare]; images: [Convolution]
+//     [AdditiveChiSquare]
 //   - features without randomness: [Identity], [ELU], [Quadratic], [Taylor], [Spectral]
 //   - a function of your own: [New]
 //   - which one, and how many features? Compare and Theory of package validate
@@ -103,8 +103,8 @@
 // also be
 //
 //   - Differentiable, to take gradients back to points, and DifferentiableLog with derivatives of
-//     the logarithms: all maps but Nystroem, Spectral, Homogeneous and Convolution are
-//     Differentiable, and all LogMaps are DifferentiableLog;
+//     the logarithms: all maps but Nystroem and Spectral are Differentiable, and all LogMaps are
+//     DifferentiableLog;
 //   - Paired with another map, for keys;
 //   - an Embedding, which knows its points.
 //
@@ -158,8 +158,6 @@
 //
 //	constructor   features                                kernel
 //	Compose       ψ(A(x − c) + b)                         K(A(x − c) + b, A(y − c) + b)
-//	Homogeneous   ‖x‖·ψ(x/‖x‖)                            ‖x‖‖y‖·K(x/‖x‖, y/‖y‖)
-//	Convolution   means over cells of ψ(patch)            Σ_cells mean of K(patch, patch)
 //	Centred       ψ(x − b)·exp(s·(x − b/2)ᵀc)             K = exp(s·xᵀy)
 //	Sum           (√w_1·ψ_1(x), …, √w_K·ψ_K(x))           Σ w_k·K_k(x, y)
 //
@@ -172,10 +170,6 @@
 // Centred subtracts the mean b of queries and the mean c of keys, and compensates for that exactly:
 // it estimates the same softmax kernel, with the error that it has at centred points. That is worth
 // most where queries or keys have means far from zero, as those of trained transformers have.
-//
-// Convolution cuts images into patches and averages the features of these over cells: a
-// convolutional layer with random filters, a nonlinearity and average pooling [Mairal et al. 2014].
-// It works on a few patches at a time, never on all patches of an image.
 //
 // # Positive maps
 //
@@ -219,7 +213,7 @@
 // through them. The ramp of order 1 has the derivative Θ(t) with Θ(0) = ½, a subgradient. ELU has
 // the slope 1 on both sides of 0. A map made by New has derivatives where its Scheme has, and
 // CanBackward tells beforehand. Nystroem and Spectral would need gradients of their kernels and are
-// not Differentiable. Homogeneous and Convolution are not Differentiable either.
+// not Differentiable.
 //
 // NaN or ±Inf in a row of dφ gives elements of the result that are not finite in this row. NaN or
 // ±Inf in a row of x does the same, except for DotProduct, Identity, affine maps and the logarithm
@@ -303,8 +297,6 @@
 //   - [Likhosherstov et al. 2023] V. Likhosherstov, K. Choromanski, A. Dubey, F. Liu, T. Sarlos, A.
 //     Weller. FAVOR#: sharp attention kernel approximations via new classes of positive random
 //     features. arXiv:2302.00787.
-//   - [Mairal et al. 2014] J. Mairal, P. Koniusz, Z. Harchaoui, C. Schmid. Convolutional kernel
-//     networks. NeurIPS.
 //   - [Pham & Pagh 2013] N. Pham, R. Pagh. Fast and scalable polynomial kernels via explicit
 //     feature maps. KDD.
 //   - [Rahimi & Recht 2007] A. Rahimi, B. Recht. Random features for large-scale kernel machines.

@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -52,27 +51,6 @@ func ExampleCompose() {
 	// Output:
 	// Pullback{K: Polynomial{Degree: 2, Gamma: 1, Offset: 0}, A: 2×2}
 	// 36 = (1·3 + 3·1)²
-}
-
-// An image and the same turned, as bags of pixels: equal features.
-func ExampleConvolution() {
-	patches := kernels.Patches{Height: 2, Width: 2, Size: 1}
-	square, err := rff.Quadratic[float64](1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	f, err := rff.Convolution(rff.Map[float64](square), patches)
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(2, 4, []float64{1, 2, 3, 4, 4, 3, 2, 1})
-	fmt.Println(f)
-	fmt.Println(f.Transform(dense.Matrix[float64]{}, x).Data)
-	fmt.Println(f.Kernel().Eval(x.Row(0), x.Row(1)))
-	// Output:
-	// Convolution(Quadratic(): R^1 → R^1): R^4 → R^1
-	// [7.5 7.5]
-	// 56.25
 }
 
 // Queries and keys around 2 and −3: the estimate is that of points around 0, and as good.

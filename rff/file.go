@@ -60,19 +60,11 @@ func pointsFit(k kernels.Kernel, d int) error {
 		parts = k
 	case kernels.Scaled:
 		return pointsFit(k.K, d)
-	case kernels.Homogeneous:
-		return pointsFit(k.K, d)
 	case kernels.Pullback:
 		if k.A.Cols != d {
 			return fmt.Errorf("rff: k is a kernel of points of R^%d, want R^%d", k.A.Cols, d)
 		}
 		return pointsFit(k.K, k.A.Rows)
-	case kernels.Convolution:
-		image, patch := k.Patches.Dims()
-		if image != d {
-			return fmt.Errorf("rff: k is a kernel of points of R^%d, want R^%d", image, d)
-		}
-		return pointsFit(k.K, patch)
 	}
 	for _, part := range parts {
 		if err := pointsFit(part, d); err != nil {

@@ -182,17 +182,8 @@ func fileMaps[T dense.Float](t testing.TB, m, d int) []written[T] {
 		some("Keys", rff.Keys(centred), nil)
 	}
 	for _, inner := range []rff.Map[T]{elu, paired, keys, pair} {
-		f, err = rff.Homogeneous(inner)
-		homogeneous := some("Homogeneous", f, err)
 		f, err = rff.Compose(linear, inner)
 		some("Compose", f, err)
-		f, err = rff.Convolution(homogeneous, kernels.Patches{Height: 3, Width: 4, Channels: d, Size: 1, Pool: 3})
-		some("Convolution", f, err)
-		f, err = rff.Convolution(inner, kernels.Patches{Height: 3, Width: 2, Channels: d, Size: 1})
-		convolution := some("Convolution", f, err)
-		if convolution != rff.Keys(convolution) {
-			some("Keys", rff.Keys(convolution), nil)
-		}
 		f, err = rff.Sum([]rff.Map[T]{one, inner, linear}, []float64{0.5, 1, 0})
 		sum := some("Sum", f, err)
 		if sum != rff.Keys(sum) {
@@ -219,12 +210,10 @@ func fileKernels(d int) []kernels.Kernel {
 		kernels.Gaussian{LengthScale: 1.0 / 3}, kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Laplacian{}, kernels.Matern{Nu: 2.5},
 		kernels.RationalQuadratic{Alpha: 2}, kernels.Angular{}, kernels.ArcCosine{Order: 1}, kernels.AdditiveChiSquare{},
 		kernels.SkewedChiSquare{C: 2}, kernels.Maclaurin{Coefficients: []float64{1, 0, 2}},
-		kernels.Homogeneous{K: kernels.Gaussian{}},
 		kernels.Sum{kernels.Gaussian{}, kernels.Product{kernels.Laplacian{}, kernels.DotProduct{}}},
 		kernels.Product{kernels.Laplacian{}, kernels.ELU{}}, kernels.Scaled{K: kernels.DotProduct{}, By: 3},
 		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](5, 2, d, 1), Centre: make([]float64, d)},
 		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](6, 2, d, 1), Offset: []float64{1, 2}},
-		kernels.Convolution{K: kernels.Gaussian{}, Patches: kernels.Patches{Height: 1, Width: d, Size: 1}},
 	}
 }
 
@@ -393,23 +382,23 @@ func TestMapsThatCannotBeWritten(t *testing.T) {
 	require.NoError(t, err)
 	embedding, err := rff.Nystroem[float64](kernels.Sum{ownKernel{}, kernels.Gaussian{}}, points[float64](1, 3, 2, 1))
 	require.NoError(t, err)
-	inside, err := rff.Homogeneous(own)
+	inside, err := rff.Sum([]rff.Map[float64]{own}, []float64{2})
 	require.NoError(t, err)
 	pair, err := rff.Pair[float64](identity, ownMap{identity}, nil)
 	require.NoError(t, err)
 	deep := rff.Map[float64](identity)
 	for range 64 {
-		deep, err = rff.Homogeneous(deep)
+		deep, err = rff.Sum([]rff.Map[float64]{deep}, []float64{2})
 		require.NoError(t, err)
 	}
-	of := strings.Repeat(".of", 64)
+	of := strings.Repeat(".maps.0", 64)
 	for _, c := range []struct {
 		m    rff.Map[float64]
 		want string
 	}{
 		{nil, "rff: m is nil, want a map"},
 		{own, "rff: map: New(): R^2 → R^4 is made of functions, which no file holds"},
-		{inside, "rff: map.of: New(): R^2 → R^4 is made of functions, which no file holds"},
+		{inside, "rff: map.maps.0: New(): R^2 → R^4 is made of functions, which no file holds"},
 		{ownMap{identity}, "rff: map is a rff_test.ownMap, not of this library, and cannot be written"},
 		{pair, "rff: map.key is a rff_test.ownMap, not of this library, and cannot be written"},
 		{over, "rff: map.w is a rff_test.ownProjection, not of this library, and cannot be written"},

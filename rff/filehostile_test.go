@@ -169,8 +169,6 @@ func TestChangedFiles(t *testing.T) {
 		{golden(t, "Nystroem"), reshape("map.points", 3, 11), "rff: map: rff: points are 3×11, coefficients 11×11, features 11×11"},
 		{golden(t, "Compose"), text("map.then", "nil"), "rff: map: rff: then is nil, want a map"},
 		{golden(t, "Compose"), text("map.then.d", "7"), "rff: map: rff: then is a map of R^7, want R^3, where first leads"},
-		{golden(t, "Convolution"), text("map.patches.size", "2"), "rff: map: rff: m is a map of R^3, want R^12, of patches"},
-		{golden(t, "Convolution"), text("map.patches.stride", "-1"), "rff: map: rff: p is out of range: kernels: Patches.Stride = -1, want at least 0"},
 		{golden(t, "Sum"), text("map.maps.1", "nil"), "rff: map: rff: maps[1] is nil, want a map"},
 		{golden(t, "Sum"), text("map.maps.1.d", "7"), "rff: map: rff: maps[1] is a map of R^7, want R^3, as maps[0]"},
 		{golden(t, "Sum"), text("map.maps", "0"), "rff: map: rff: maps is empty, want at least one map"},
@@ -205,12 +203,10 @@ func mapOf(t testing.TB, file []byte) rff.Map[float64] {
 
 // TestKernelsOfOtherPoints: a kernel that panics at the points of a map makes no map.
 func TestKernelsOfOtherPoints(t *testing.T) {
-	image := kernels.Patches{Height: 2, Width: 2, Size: 1}
 	for _, k := range []kernels.Kernel{
 		kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 2, 3, 1)},
-		kernels.Sum{kernels.Gaussian{}, kernels.Scaled{By: 2, K: kernels.Homogeneous{K: kernels.Convolution{K: kernels.Gaussian{}, Patches: image}}}},
+		kernels.Sum{kernels.Gaussian{}, kernels.Scaled{By: 2, K: kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 2, 4, 1)}}},
 		kernels.Product{kernels.Pullback{K: kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 1, 3, 1)}, A: points[float64](1, 2, 5, 1)}},
-		kernels.Convolution{K: kernels.Pullback{K: kernels.Gaussian{}, A: points[float64](1, 2, 3, 1)}, Patches: kernels.Patches{Height: 1, Width: 5, Size: 1}},
 	} {
 		assert.Panics(t, func() { k.Eval([]float64{1, 1, 1, 1, 1}, []float64{1, 1, 1, 1, 1}) })
 		embedding, err := rff.Nystroem[float64](kernels.Gaussian{}, points[float64](2, 3, 5, 1))
@@ -242,7 +238,7 @@ func TestKernelsOfOtherPoints(t *testing.T) {
 //
 //ci:portable
 func TestEveryDamageIsFound(t *testing.T) {
-	for _, name := range []string{"Gaussian", "Convolution"} {
+	for _, name := range []string{"Gaussian", "Compose"} {
 		file := golden(t, name)
 		for at := range file {
 			damaged := slices.Clone(file)
@@ -255,23 +251,16 @@ func TestEveryDamageIsFound(t *testing.T) {
 	}
 }
 
-// TestHostileFilesTakeLittleMemory has small files of maps with many features, patches or
+// TestHostileFilesTakeLittleMemory has small files of maps with many features or
 // coordinates.
 //
 //ci:portable
 func TestHostileFilesTakeLittleMemory(t *testing.T) {
-	embedded := func(f *safetensors.File) {
-		for _, key := range []string{"map.patches.height", "map.patches.width"} {
-			f.Metadata[key] = "6000"
-		}
-		f.Metadata["map.patches.pool"] = "1"
-	}
 	w, err := orf.Draw[float64](orf.Givens{Rotations: 1}, 1, 3, exprand.NewSource(1))
 	require.NoError(t, err)
 	g, err := rff.SoftmaxOptimal(w, 1, -0.1)
 	require.NoError(t, err)
 	for name, file := range map[string][]byte{
-		"Convolution":  changed(t, golden(t, "Convolution"), embedded),
 		"Identity":     changed(t, golden(t, "Identity"), text("map.d", "100000000")),
 		"Quadratic":    changed(t, golden(t, "Quadratic"), text("map.d", "10000")),
 		"TensorSketch": changed(t, golden(t, "TensorSketch"), text("map.w.0.m", "100000000")),

@@ -198,7 +198,6 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		require.NoError(t, err)
 		maps["centred "+r.name] = centred
 	}
-	p := kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}
 	for _, r := range randomMaps[T]() {
 		if r.name != "gaussian" && r.name != "softmax hyperbolic" && r.name != "angular" {
 			continue
@@ -214,14 +213,6 @@ func madeOfOthers[T dense.Float](t testing.TB, d int) map[string]rff.Map[T] {
 		maps[r.name+" after pca"], maps[r.name+" after affine"] = composed, shifted
 		f, err := r.draw(20, d, exprand.NewSource(5))
 		require.NoError(t, err)
-		homogeneous, err := rff.Homogeneous(f)
-		require.NoError(t, err)
-		maps["homogeneous "+r.name] = homogeneous
-		patches, err := r.draw(20, 4, exprand.NewSource(5))
-		require.NoError(t, err)
-		pooled, err := rff.Convolution(patches, p)
-		require.NoError(t, err)
-		maps["convolution of "+r.name] = pooled
 		sum, err := rff.Sum([]rff.Map[T]{shifted, f, affine}, []float64{0.5, 1, 2})
 		require.NoError(t, err)
 		maps["sum with "+r.name] = sum

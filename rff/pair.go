@@ -101,17 +101,6 @@ func join[T dense.Float](query, key Map[T], k kernels.Kernel, law, reverse mse.L
 	return p.keys
 }
 
-// wrapped returns wrap(m). If the keys of m are another map, the result is paired with wrap of that
-// map.
-func wrapped[T dense.Float](m Map[T], wrap func(m Map[T]) Map[T]) Map[T] {
-	query := wrap(m)
-	if same(m, Keys(m)) {
-		return query
-	}
-	key := wrap(Keys(m))
-	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), recipeOf(query))
-}
-
 // side is one of the two maps of a pair. like hides the methods that its Map does not have.
 type side[T dense.Float] struct {
 	Map[T]

@@ -15,7 +15,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -256,11 +255,6 @@ func TestComposeErrors(t *testing.T) {
 	assert.PanicsWithValue(t, back.CanBackward().Error(), func() {
 		back.Backward(dense.Matrix[float64]{}, dense.New[float64](1, 2), dense.New[float64](1, 5))
 	})
-	_, err = rff.Homogeneous[float64](nil)
-	assert.EqualError(t, err, "rff: m is nil, want a map")
-	nameless, err := rff.Homogeneous(newMap(w, nil, math.Abs))
-	require.NoError(t, err)
-	assert.Nil(t, nameless.Kernel())
 }
 
 func TestStringsOfComposedMaps(t *testing.T) {
@@ -271,59 +265,4 @@ func TestStringsOfComposedMaps(t *testing.T) {
 	f, err := rff.Compose(first, rff.Map[float64](then))
 	require.NoError(t, err)
 	assert.Equal(t, "Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)", fmt.Sprint(f))
-	h, err := rff.Homogeneous(f)
-	require.NoError(t, err)
-	assert.Equal(t, "Homogeneous(Compose(PCA(whiten=true): R^4 → R^2, Identity(): R^2 → R^2)): R^4 → R^2", fmt.Sprint(h))
-}
-
-func testHomogeneous[T dense.Float](t *testing.T) {
-	quadratic, err := rff.Quadratic[T](3)
-	require.NoError(t, err)
-	f, err := rff.Homogeneous(rff.Map[T](quadratic))
-	require.NoError(t, err)
-	assert.Equal(t, kernels.Homogeneous{K: kernels.Polynomial{Degree: 2}}, f.Kernel())
-	x := points[T](4, 300, 3, 1)
-	clear(x.Row(5))
-	small, big := T(1e-30), T(1e30) // squares leave the range of float32
-	for j := range 3 {
-		x.Set(6, j, x.At(6, j)*small)
-		x.Set(7, j, x.At(7, j)*big)
-	}
-	phi := wide(f.Transform(dense.Matrix[T]{}, x))
-	assert.Equal(t, make([]float64, 6), phi.Row(5))
-	for i := range 60 {
-		for j := range 60 {
-			want := f.Kernel().Eval(wide(x).Row(i), wide(x).Row(j))
-			size := floats.Norm(wide(x).Row(i), 2) * floats.Norm(wide(x).Row(j), 2)
-			assert.InDelta(t, want, floats.Dot(phi.Row(i), phi.Row(j)), 20*densetest.Roundoff[T]()*size, "(%d, %d)", i, j)
-		}
-	}
-}
-
-func TestHomogeneous(t *testing.T) {
-	densetest.Both(t, testHomogeneous[float32], testHomogeneous[float64])
-}
-
-// Squares of coordinates overflow and underflow long before these do.
-func TestPCAOfExtremeUnits(t *testing.T) {
-	x := stretched[float64](50, 4, 1)
-	for _, e := range []int{-600, 600} {
-		far := x.Clone()
-		for i := range far.Data {
-			far.Data[i] = math.Ldexp(far.Data[i], e)
-		}
-		for _, whiten := range []bool{false, true} {
-			f, err := rff.PCA(x, 3, whiten)
-			require.NoError(t, err)
-			g, err := rff.PCA(far, 3, whiten)
-			require.NoError(t, err)
-			want, got := f.Transform(dense.Matrix[float64]{}, x), g.Transform(dense.Matrix[float64]{}, far)
-			for i, v := range got.Data {
-				if !whiten {
-					v = math.Ldexp(v, -e)
-				}
-				assert.InDelta(t, want.Data[i], v, 1e-12, "2^%d, whiten=%v", e, whiten)
-			}
-		}
-	}
 }

@@ -33,8 +33,8 @@ var makers = map[reflect.Type]func(recipe any) (any, error){}
 func init() {
 	archive.Register(map[string]any{
 		"AdditiveChiSquare": kernels.AdditiveChiSquare{}, "Angular": kernels.Angular{}, "ArcCosine": kernels.ArcCosine{},
-		"Convolution": kernels.Convolution{}, "DotProduct": kernels.DotProduct{}, "ELU": kernels.ELU{},
-		"Gaussian": kernels.Gaussian{}, "Generalised": kernels.Generalised{}, "Homogeneous": kernels.Homogeneous{},
+		"DotProduct": kernels.DotProduct{}, "ELU": kernels.ELU{},
+		"Gaussian": kernels.Gaussian{}, "Generalised": kernels.Generalised{},
 		"Laplacian": kernels.Laplacian{}, "Maclaurin": kernels.Maclaurin{}, "Matern": kernels.Matern{},
 		"Polynomial": kernels.Polynomial{}, "Product": kernels.Product{}, "Pullback": kernels.Pullback{},
 		"RationalQuadratic": kernels.RationalQuadratic{}, "Scaled": kernels.Scaled{}, "SkewedChiSquare": kernels.SkewedChiSquare{},
@@ -56,7 +56,6 @@ func register[T dense.Float]() {
 	maker("ArcCosine", newArcCosine[T])
 	maker("Centred", newCentred[T])
 	maker("Compose", newCompose[T])
-	maker("Convolution", newConvolution[T])
 	maker("DotProduct", newDotProduct[T])
 	maker("ELU", newELU[T])
 	maker("Gaussian", newGaussian[T])
@@ -65,7 +64,6 @@ func register[T dense.Float]() {
 	maker("GaussianPhase", newGaussianPhase[T])
 	maker("GaussianPositive", newGaussianPositive[T])
 	maker("Generalised", newGeneralised[T])
-	maker("Homogeneous", newHomogeneous[T])
 	maker("Identity", newIdentity[T])
 	maker("Keys", newKeys[T])
 	maker("Laplacian", newLaplacian[T])
@@ -121,13 +119,4 @@ func maker[R any, T dense.Float](name string, make func(recipe R) (Map[T], error
 	if name != "" {
 		archive.Register(map[string]any{name: zero}, func(recipe any) (Map[T], error) { return make(recipe.(R)) })
 	}
-}
-
-// recipeOf returns what a map of this package is made of, nil if that is functions.
-func recipeOf[T dense.Float](m Map[T]) any {
-	r, err := m.(archive.Made).Recipe()
-	if err != nil {
-		return nil
-	}
-	return r
 }

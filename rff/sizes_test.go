@@ -59,8 +59,6 @@ func testSizes[T dense.Float](t *testing.T) {
 	memory("landmarks is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Nystroem(kernels.Gaussian{}, column))
 	memory("x is 4194304×1, its Gram matrix 4194304×4194304: ")(rff.Spectral(kernels.Gaussian{}, column, 1))
 
-	pixels := kernels.Patches{Height: 1 << 12, Width: 1 << 12, Size: 1, Pool: 1}
-	memory("m has %d features, p 4096×4096 cells: ", large)(rff.Convolution[T](many[T]{}, pixels))
 	memory("maps up to maps[1] have %d features: ", math.MaxInt)(rff.Sum([]rff.Map[T]{many[T]{}, nearlyAll[T]{}}, []float64{1, 1}))
 }
 

@@ -26,11 +26,8 @@ func TestMapsOfPairedMaps(t *testing.T) {
 	require.NoError(t, err)
 	pca, err := rff.PCA(points[float64](4, 40, d, 1), d, false)
 	require.NoError(t, err)
-	patches := kernels.Patches{Height: 2, Width: 2, Size: 2}
 	for name, wrap := range map[string]func(m rff.Map[float64]) (rff.Map[float64], error){
-		"compose":     func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Compose(pca, m) },
-		"homogeneous": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Homogeneous(m) },
-		"convolution": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Convolution(m, patches) },
+		"compose": func(m rff.Map[float64]) (rff.Map[float64], error) { return rff.Compose(pca, m) },
 		"sum": func(m rff.Map[float64]) (rff.Map[float64], error) {
 			return rff.Sum([]rff.Map[float64]{alone, m}, []float64{2, 0.5})
 		},
@@ -60,7 +57,7 @@ type holder struct {
 func TestMapsOfMapsThatCannotBeCompared(t *testing.T) {
 	inner, err := rff.Identity[float64](3)
 	require.NoError(t, err)
-	f, err := rff.Homogeneous[float64](holder{inner, []int{1}})
+	f, err := rff.Sum([]rff.Map[float64]{holder{inner, []int{1}}}, []float64{2})
 	require.NoError(t, err)
 	x := points[float64](5, 9, 3, 1)
 	assert.Equal(t, f.Transform(dense.Matrix[float64]{}, x), rff.Keys(f).Transform(dense.Matrix[float64]{}, x))

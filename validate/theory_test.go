@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	exprand "golang.org/x/exp/rand"
-	"gonum.org/v1/gonum/floats"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
@@ -73,18 +72,6 @@ func TestTheoryOfMapsOfMaps(t *testing.T) {
 	assert.InEpsilon(t, mse.Trig.FixedHaar.Gaussian(at(x), at(y), 7), p.MSE, 1e-12)
 	assert.InEpsilon(t, mse.Trig.FixedHaar.GaussianMean(at(x), at(y)), p.Mean, 1e-14)
 	assert.PanicsWithValue(t, "validate: w is 100×3, want frequencies of R^2", func() { validate.Theory(composed, many(t), x, y) })
-
-	space, err := rff.GaussianPositive(many(t), 1)
-	require.NoError(t, err)
-	directions, err := rff.Homogeneous[float64](space)
-	require.NoError(t, err)
-	unit := func(x []float64) []float64 {
-		return floats.ScaleTo(make([]float64, len(x)), 1/floats.Norm(x, 2), x)
-	}
-	gain := floats.Norm(x, 2) * floats.Norm(y, 2)
-	p = validate.Theory(directions, nil, x, y)
-	assert.InEpsilon(t, gain*gain*mse.Positive.Haar.Gaussian(unit(x), unit(y), 100), p.MSE, 1e-12)
-	assert.Zero(t, validate.Theory(directions, nil, x, make([]float64, 3)).MSE)
 
 	jumps, err := rff.New(plane, rff.Scheme[float64]{F: []func(float64) float64{math.Tanh}})
 	require.NoError(t, err)

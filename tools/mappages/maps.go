@@ -285,7 +285,7 @@ known. "biased" means that the estimate is biased and its exact mean and error a
 no law is known. validate.Theory computes the laws, and tests compare measurements with them.
 Each page has the formulas, the numbers of an example and a picture of the error. Landmarks and exact
 maps have no random frequencies, so they have no law. Over independent frequencies, maps of New have a
-law for any functions, by quadrature. Centred, Compose and Homogeneous have the law of the map inside.
+law for any functions, by quadrature. Centred and Compose have the law of the map inside.
 
 One command writes these pages from the code: ` + "`go run ./tools/mappages`" + `.
 

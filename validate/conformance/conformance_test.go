@@ -128,7 +128,7 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 			add(fmt.Sprint("TensorSketch ", m, k))(rff.TensorSketch[T](m, d, k, src))
 		}
 	}
-	for _, k := range []kernels.Kernel{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}, kernels.Homogeneous{K: kernels.Gaussian{}}} {
+	for _, k := range []kernels.Kernel{kernels.Gaussian{}, kernels.ELU{}, kernels.Laplacian{}} {
 		add(fmt.Sprintf("Nystroem %v", k))(rff.Nystroem(k, cloud[T](20, d)))
 	}
 	add("Spectral")(rff.Spectral(kernels.Matern{Nu: 0.5}, cloud[T](20, d), 5))
@@ -148,11 +148,6 @@ func maps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	}
 	sketch, err := rff.SoftmaxHybrid(w, draw(2, d), 0.5)
 	require.NoError(t, err)
-	add("Homogeneous")(rff.Homogeneous[T](sketch))
-	patches := kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}
-	ofPatch, err := rff.SoftmaxHybrid(draw(5, 4), draw(2, 4), 0.5)
-	require.NoError(t, err)
-	add("Convolution")(rff.Convolution[T](ofPatch, patches))
 	gaussian, err := rff.Gaussian(w, 2)
 	require.NoError(t, err)
 	identity, err := rff.Identity[T](d)
@@ -239,11 +234,8 @@ func TestKernels(t *testing.T) {
 			kernels.Laplacian{}, kernels.Matern{Nu: 1.5}, kernels.Polynomial{Degree: 3, Offset: 1}, kernels.RationalQuadratic{}, kernels.Softmax{},
 			kernels.Maclaurin{Coefficients: []float64{1, 0, 0.5}}, kernels.Generalised{}, kernels.Generalised{Epsilon: 0.1},
 			kernels.Generalised{F: kernels.Square, Epsilon: 0.1}, kernels.Generalised{F: kernels.Exponential, Epsilon: 0.1},
-			kernels.Homogeneous{K: kernels.Softmax{}},
 			kernels.Pullback{K: kernels.Gaussian{}, A: cloud[float64](3, d), Centre: make([]float64, d), Offset: []float64{1, 2, 3}},
-			kernels.Convolution{K: kernels.Gaussian{}, Patches: kernels.Patches{Height: 1, Width: d, Size: 2, Padding: 1, Pool: 2}},
 			kernels.Sum{kernels.Gaussian{}, kernels.Scaled{K: kernels.DotProduct{}, By: 2}}, kernels.Product{kernels.Gaussian{}, kernels.Softmax{}},
-			kernels.Sum{kernels.ELU{}, kernels.Homogeneous{K: kernels.Gaussian{}}},
 		} {
 			check(k, cloud[float64](30, d))
 		}

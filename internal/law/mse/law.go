@@ -121,36 +121,22 @@ func (e Estimate) centred(b, c []float64, scale float64) Estimate {
 	return to
 }
 
-// Through is the law of the features gain(x)·φ(at(x)), for the law of φ. at does not keep x.
-func (l Law) Through(name string, at func(x []float64) []float64, gain func(x []float64) float64) Law {
+// Composed is the law of the features φ(at(x)), for the law of φ. at does not keep x.
+func (l Law) Composed(at func(x []float64) []float64) Law {
 	return Law{rows: l.rows, over: func(r Rows) (Estimate, bool) {
 		e, ok := l.Over(r).Estimate()
 		if !ok {
 			return Estimate{}, false
 		}
-		to := Estimate{Name: name + " " + e.Name}
-		times := func(v float64, x, y []float64) float64 {
-			if v == 0 {
-				return 0
+		through := func(f func(x, y []float64) float64) func(x, y []float64) float64 {
+			if f == nil {
+				return nil
 			}
-			return v * gain(x) * gain(y)
+			return func(x, y []float64) float64 { return f(at(x), at(y)) }
 		}
-		if e.MSE != nil {
-			to.MSE = func(x, y []float64) float64 {
-				return times(times(e.MSE(at(x), at(y)), x, y), x, y)
-			}
-		}
-		if e.Relative != nil {
-			to.Relative = func(x, y []float64) float64 { return e.Relative(at(x), at(y)) }
-		}
-		if e.Mean != nil {
-			to.Mean = func(x, y []float64) float64 { return times(e.Mean(at(x), at(y)), x, y) }
-		}
+		to := Estimate{Name: "Compose " + e.Name, MSE: through(e.MSE), Relative: through(e.Relative), Mean: through(e.Mean)}
 		if e.Moments != nil {
-			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) {
-				mean, variance, ok = e.Moments(at(x), at(y))
-				return times(mean, x, y), times(times(variance, x, y), x, y), ok
-			}
+			to.Moments = func(x, y []float64) (mean, variance float64, ok bool) { return e.Moments(at(x), at(y)) }
 		}
 		return to, true
 	}}
