@@ -16,34 +16,14 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Criterion is the criterion by which Choose compares maps.
-type Criterion int
-
-const (
-	// Evidence is the log evidence of the fit, and the largest value is the best. It needs one pass over the
-	// rows.
-	Evidence Criterion = iota
-	// LeaveOneOut is the root mean square of the leave-one-out errors, and the smallest value is the best.
-	// It needs two passes of the same cost.
-	LeaveOneOut
-	// Folds is the root mean square of the errors of K fits, each at the rows of a fold that the fit leaves
-	// out, and the smallest value is the best. Row i is in fold i mod K. Folds needs one pass over the rows.
-	Folds
-)
-
-// String returns the name of the constant.
-func (c Criterion) String() string {
-	if c < Evidence || c > Folds {
-		return fmt.Sprintf("Criterion(%d)", int(c))
-	}
-	return [...]string{"Evidence", "LeaveOneOut", "Folds"}[c]
-}
-
-// ChooseOptions are the parameters of Choose. The zero value compares by the evidence.
+// ChooseOptions are the parameters of Choose. The zero value compares maps by the evidence.
 type ChooseOptions struct {
-	Options           // of every fit
-	By      Criterion // by which Choose compares maps
-	K       int       // number of folds; 0 for 5
+	Options // of every fit
+
+	// Folds is the number K of folds, at least 2. Choose then compares maps by the root mean square of the
+	// errors of K fits, each at the rows of the fold that the fit leaves out. Row i is in fold i mod K. If
+	// Folds is 0, Choose compares maps by the log evidence of the fit. Both need one pass over the rows.
+	Folds int
 
 	// Choose calls Progress, unless Progress is nil, after each map, with the number of finished maps and
 	// the number of maps, on the goroutine of the caller.
@@ -52,23 +32,23 @@ type ChooseOptions struct {
 
 // Trial is the result of Choose for one map.
 type Trial struct {
-	Score float64 // by the criterion; NaN if the fit failed
+	Score float64 // log evidence, or error of folds; NaN if the fit failed
 	Err   error   // of the fit, or nil
 }
 
 // Choice is the result of Choose.
 type Choice[T dense.Float] struct {
 	Trials []Trial   // in the order of the maps
-	Best   int       // index of the best map
+	Best   int       // index of the map with the largest evidence, or the smallest error
 	Model  *Model[T] // fit of the best map to all rows
 }
 
-// Choose fits each map to the rows and returns the best map by the criterion. The maps may differ in
-// length-scales, kernels, frequencies or numbers of features. Each fit chooses the variances that o does
-// not give. The evidence is the evidence of the given features, so among several draws of one kernel it
-// prefers a draw that fits the targets by chance.
+// Choose fits each map to the rows and returns the best map, by the evidence or by folds. The maps may
+// differ in length-scales, kernels, frequencies or numbers of features. Each fit chooses the variances
+// that o does not give. The evidence is the evidence of the given features, so among several draws of one
+// kernel it prefers a draw that fits the targets by chance.
 //
-// Choose fits one map at a time. Memory is that of one map, or of K + 2 sums for Folds.
+// Choose fits one map at a time. Memory is that of one map, or of K + 2 sums for K folds.
 //
 // The error reports no maps, a nil map, options out of range, folds that memory cannot hold, errors of
 // Sum, the end of ctx, and the error of the first map if no map can be fitted. Choose checks ctx also
@@ -77,17 +57,22 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
 	}
-	if o.K == 0 {
-		o.K = 5
+	switch {
+	case len(maps) == 0:
+		return Choice[T]{}, errors.New("ridge: no maps, want at least 1")
+	case o.Folds < 0 || o.Folds == 1:
+		return Choice[T]{}, fmt.Errorf("ridge: Folds = %d, want 0 or at least 2", o.Folds)
 	}
-	if err := o.check(len(maps)); err != nil {
+	if err := o.Options.Check(); err != nil {
 		return Choice[T]{}, err
 	}
-	if o.By == Folds {
-		for _, phi := range maps {
-			if err := checkFolds(phi, o.K); err != nil {
-				return Choice[T]{}, err
-			}
+	for _, phi := range maps {
+		if phi == nil {
+			return Choice[T]{}, errNoMap
+		}
+		_, width := phi.Dims()
+		if err := limit.Memory[float64](o.Folds, width, width/2+tile); err != nil {
+			return Choice[T]{}, fmt.Errorf("ridge: Folds = %d of %d features: %w", o.Folds, width, err)
 		}
 	}
 	c := Choice[T]{Best: -1}
@@ -105,7 +90,7 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 			return Choice[T]{}, err
 		}
 		c.Trials = append(c.Trials, Trial{score, err})
-		if score == score && (c.Best < 0 || better(o.By, score, c.Trials[c.Best].Score)) {
+		if err == nil && (c.Best < 0 || (o.Folds == 0) == (score > c.Trials[c.Best].Score)) {
 			c.Best, c.Model = i, model
 		}
 		if o.Progress != nil {
@@ -118,48 +103,12 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 	return c, nil
 }
 
-// check returns an error if the options are invalid or the number n of maps is 0.
-func (o ChooseOptions) check(n int) error {
-	switch {
-	case n == 0:
-		return errors.New("ridge: no maps, want at least 1")
-	case o.By < Evidence || o.By > Folds:
-		return fmt.Errorf("ridge: By = %v, want Evidence, LeaveOneOut or Folds", o.By)
-	case o.K < 2:
-		return fmt.Errorf("ridge: K = %d folds, want at least 2", o.K)
-	}
-	return o.Options.Check()
-}
-
-// checkFolds returns an error if memory cannot hold the sums of k folds.
-func checkFolds[T dense.Float](phi rff.Map[T], k int) error {
-	if phi == nil {
-		return errNoMap
-	}
-	_, width := phi.Dims()
-	if err := limit.Memory[moments](k); err != nil {
-		return fmt.Errorf("ridge: K = %d folds: %w", k, err)
-	}
-	if err := limit.Memory[float64](k, width, width/2+tile); err != nil {
-		return fmt.Errorf("ridge: K = %d folds of %d features: %w", k, width, err)
-	}
-	return nil
-}
-
-// better reports whether the score a is better than b.
-func better(by Criterion, a, b float64) bool {
-	if by == Evidence {
-		return a > b
-	}
-	return a < b
-}
-
 // fitError is an error of a fit to valid rows. Choose goes on with the next map.
 type fitError struct{ error }
 
 // assess returns the fit of the map to all rows and its score.
 func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
-	if o.By == Folds {
+	if o.Folds > 0 {
 		return crossValidate(ctx, phi, rows, o)
 	}
 	sums, err := Sum(ctx, phi, rows)
@@ -170,59 +119,23 @@ func assess[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o 
 	if err != nil {
 		return nil, 0, &fitError{err}
 	}
-	if o.By == Evidence {
-		return m, m.evidence, nil
-	}
-	score, err := m.leftOutError(ctx, rows)
-	return m, score, err
-}
-
-// leftOutError returns the root mean square of the leave-one-out errors.
-func (m *Model[T]) leftOutError(ctx context.Context, rows Rows[T]) (float64, error) {
-	square, weight := 0.0, 0.0
-	var errs dense.Matrix[T]
-	err := each(ctx, rows, func(b Block[T]) (err error) {
-		// The time between two checks of ctx is about the same for few features and many.
-		width := float64(m.regression.Weights.Rows)
-		part := max(predictRows, min(8*predictRows, int(0x1p30/width/width)))
-		for lo := 0; lo < b.X.Rows; lo += part {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			some := b.RowRange(lo, min(lo+part, b.X.Rows))
-			errs, err = m.LeaveOneOut(resize(errs, some.Y.Rows, some.Y.Cols), some.X, some.Y, some.Weights)
-			if err != nil {
-				return err
-			}
-			for i := range errs.Rows {
-				w := some.Weight(i)
-				if w == 0 {
-					continue
-				}
-				for _, e := range errs.Row(i) {
-					square += w * float64(e) * float64(e)
-					weight += w
-				}
-			}
-		}
-		return nil
-	})
-	return math.Sqrt(square / weight), err
+	return m, m.evidence, nil
 }
 
 // crossValidate returns the model of all rows and the error of K fits at the rows of their folds.
 func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], o ChooseOptions) (*Model[T], float64, error) {
-	folds := make([]*Sums[T], o.K)
+	var folds []*Sums[T]
 	at := 0
 	err := each(ctx, rows, func(b Block[T]) error {
-		for k := range folds {
-			if folds[k] == nil {
-				var err error
-				if folds[k], err = NewSums(phi, b.Y.Cols); err != nil {
+		for k := range o.Folds {
+			if k == len(folds) {
+				s, err := NewSums(phi, b.Y.Cols)
+				if err != nil {
 					return err
 				}
+				folds = append(folds, s)
 			}
-			part := b.every(o.K, ((k-at)%o.K+o.K)%o.K)
+			part := b.every(o.Folds, ((k-at)%o.Folds+o.Folds)%o.Folds)
 			if err := folds[k].add(ctx, part); err != nil {
 				return err
 			}
@@ -230,7 +143,7 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 		at += b.X.Rows
 		return nil
 	})
-	if err == nil && folds[0] == nil {
+	if err == nil && folds == nil {
 		err = errNoRows
 	}
 	if err != nil {

@@ -31,17 +31,17 @@ func TestChoose(t *testing.T) {
 	maps := lengthScales(t, 100, 5, 0.05, 1, 200)
 	x, y := friedman[float64](600, 5, 1)
 	z, truth := friedman[float64](300, 5, 2)
-	for by := ridge.Evidence; by <= ridge.Folds; by++ {
+	for _, folds := range []int{0, 5} {
 		var calls []int
 		s, err := ridge.Choose(context.Background(), maps, ridge.Block[float64]{X: x, Y: y}, ridge.ChooseOptions{
-			By: by, Progress: func(done, of int) { calls = append(calls, done, of) },
+			Folds: folds, Progress: func(done, of int) { calls = append(calls, done, of) },
 		})
 		require.NoError(t, err)
-		assert.Equal(t, 1, s.Best, "%v %v", by, s.Trials)
+		assert.Equal(t, 1, s.Best, "%d folds: %v", folds, s.Trials)
 		assert.Equal(t, []int{1, 3, 2, 3, 3, 3}, calls)
 		assert.Equal(t, maps[1], s.Model.Map())
 		assert.Less(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), 1.5)
-		if by != ridge.Evidence {
+		if folds > 0 {
 			assert.InDelta(t, rmse(s.Model.Mean(dense.Matrix[float64]{}, z), truth), s.Trials[1].Score, 0.2, "the score estimates the error")
 		}
 	}
@@ -60,8 +60,8 @@ func TestFoldsAreFits(t *testing.T) {
 	}
 	rows := ridge.Block[float64]{X: x, Y: y, Weights: weights}
 	o := ridge.Options{Noise: 1, Prior: 10}
-	score := func(by ridge.Criterion, folds int) float64 {
-		s, err := ridge.Choose(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.ChooseOptions{Options: o, By: by, K: folds})
+	score := func(folds int) float64 {
+		s, err := ridge.Choose(context.Background(), []rff.Map[float64]{phi}, pieces{rows, 7}, ridge.ChooseOptions{Options: o, Folds: folds})
 		require.NoError(t, err)
 		return s.Trials[0].Score
 	}
@@ -82,8 +82,22 @@ func TestFoldsAreFits(t *testing.T) {
 			weight += weights[i]
 		}
 	}
-	assert.InEpsilon(t, math.Sqrt(square/weight), score(ridge.Folds, k), 1e-8)
-	assert.InEpsilon(t, score(ridge.LeaveOneOut, 0), score(ridge.Folds, n), 1e-8)
+	assert.InEpsilon(t, math.Sqrt(square/weight), score(k), 1e-8)
+
+	all, err := ridge.Sum(t.Context(), phi, rows)
+	require.NoError(t, err)
+	m, err := all.Fit(t.Context(), o)
+	require.NoError(t, err)
+	errs, err := m.LeaveOneOut(dense.Matrix[float64]{}, x, y, weights)
+	require.NoError(t, err)
+	square, weight = 0, 0
+	for i, w := range weights {
+		if w > 0 {
+			square += w * errs.At(i, 0) * errs.At(i, 0)
+			weight += w
+		}
+	}
+	assert.InEpsilon(t, math.Sqrt(square/weight), score(n), 1e-8)
 }
 
 // pieces are rows in blocks of a few rows.
@@ -112,12 +126,12 @@ func TestChooseErrors(t *testing.T) {
 		return err
 	}
 	assert.EqualError(t, run(nil, rows, ridge.ChooseOptions{}), "ridge: no maps, want at least 1")
-	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{By: 7}), "ridge: By = Criterion(7), want Evidence, LeaveOneOut or Folds")
-	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{K: 1}), "ridge: K = 1 folds, want at least 2")
+	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{Folds: 1}), "ridge: Folds = 1, want 0 or at least 2")
+	assert.EqualError(t, run(maps, rows, ridge.ChooseOptions{Folds: -2}), "ridge: Folds = -2, want 0 or at least 2")
 	assert.ErrorContains(t, run(maps, rows, ridge.ChooseOptions{Options: ridge.Options{Noise: -1}}), "Noise = -1")
 	assert.EqualError(t, run(maps, nil, ridge.ChooseOptions{}), "ridge: rows is nil, want data")
-	for by := ridge.Evidence; by <= ridge.Folds; by++ {
-		o := ridge.ChooseOptions{By: by}
+	for _, folds := range []int{0, 5} {
+		o := ridge.ChooseOptions{Folds: folds}
 		assert.EqualError(t, run(maps, ridge.Block[float64]{}, o), "ridge: no rows, want at least 1 with a weight above 0")
 		assert.EqualError(t, run([]rff.Map[float64]{nil}, rows, o), "ridge: phi is nil, want a feature map")
 		assert.ErrorContains(t, run(maps, ridge.Block[float64]{X: x, Y: dense.New[float64](20, 1)}, o), "does not vary")
@@ -129,7 +143,6 @@ func TestChooseErrors(t *testing.T) {
 	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.ChooseOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
 	broken := errors.New("broken")
 	assert.ErrorIs(t, run(maps, failing{broken}, ridge.ChooseOptions{}), broken)
-	assert.Equal(t, "LeaveOneOut", ridge.LeaveOneOut.String())
 }
 
 // A map that cannot be fitted says why, and another one is the best.

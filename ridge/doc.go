@@ -67,7 +67,6 @@
 //   - The evidence needs one fit per map. It relies on the model, and suits few rows and rows that are
 //     expensive to read.
 //   - Folds measure errors. They need one pass over the rows and K + 1 fits.
-//   - Leave-one-out suits few rows. It costs as much as the sums again.
 //
 // # Samples
 //

@@ -185,11 +185,6 @@ func (s *Sums[T]) Subtract(other *Sums[T]) error {
 	return s.subtract(&other.moments)
 }
 
-// Clone returns a copy of s with memory of its own.
-func (s *Sums[T]) Clone() *Sums[T] {
-	return &Sums[T]{phi: s.phi, source: s.source, d: s.d, moments: s.moments.clone(), prints: s.prints}
-}
-
 // checkSame returns an error unless other has the features and outputs of s.
 func (s *Sums[T]) checkSame(other *Sums[T]) error {
 	switch {

@@ -118,7 +118,7 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src ran
 	if err != nil {
 		return nil, err
 	}
-	folds, err := ridge.Choose(ctx, maps, rows.RowRange(half, rows.X.Rows), ridge.ChooseOptions{By: ridge.Folds})
+	folds, err := ridge.Choose(ctx, maps, rows.RowRange(half, rows.X.Rows), ridge.ChooseOptions{Folds: 5})
 	if err != nil {
 		return nil, err
 	}

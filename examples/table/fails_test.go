@@ -90,7 +90,7 @@ func TestNoiseStaysNoise(t *testing.T) {
 
 	all, err := propose(t.Context(), d.train, []int{128}, rand.NewPCG(5, 6))
 	require.NoError(t, err)
-	leak, err := ridge.Choose(t.Context(), []rff.Map[float64]{all[len(all)-1].phi}, d.train, ridge.ChooseOptions{By: ridge.Folds})
+	leak, err := ridge.Choose(t.Context(), []rff.Map[float64]{all[len(all)-1].phi}, d.train, ridge.ChooseOptions{Folds: 5})
 	require.NoError(t, err)
 	t.Logf("with the leak: folds %.3g", leak.Trials[0].Score)
 	assert.Less(t, leak.Trials[0].Score, 0.8)

@@ -463,7 +463,6 @@ var types = []reflect.Type{
 	reflect.TypeFor[ridge.ChooseOptions](),
 	reflect.TypeFor[ridge.Classifier[float32]](),
 	reflect.TypeFor[ridge.Classifier[float64]](),
-	reflect.TypeFor[ridge.Criterion](),
 	reflect.TypeFor[ridge.Functions[float32]](),
 	reflect.TypeFor[ridge.Functions[float64]](),
 	reflect.TypeFor[ridge.LogisticOptions](),
