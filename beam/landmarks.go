@@ -11,6 +11,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
@@ -66,7 +67,7 @@ func (f *landmarksFn[T]) MergeAccumulators(a, b ridge.Block[T]) (ridge.Block[T],
 	var buffer []byte
 	for _, x := range [...]dense.Matrix[T]{a.X, b.X} {
 		for i := range x.Rows {
-			buffer = appendElements(binary.LittleEndian.AppendUint64(buffer[:0], f.Seed), x.Row(i))
+			buffer = frame.AppendElements(binary.LittleEndian.AppendUint64(buffer[:0], f.Seed), x.Row(i))
 			all = append(all, candidate[T]{sha256.Sum256(buffer), x.Row(i)})
 		}
 	}

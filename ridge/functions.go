@@ -152,7 +152,11 @@ func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src ran
 	mean := make([]float64, m.regression.Weights.Rows)
 	phi := m.source.Centred(dense.New[float64](x.Rows, len(mean)), x, mean)
 	points, targets := dense.Copy(dense.Matrix[float64]{}, x), dense.Copy(dense.Matrix[float64]{}, y.ColRange(j, j+1))
-	d, err := m.pathwise(phi, points, targets.Data, wide(weights), m.phi.Kernel(), n, j, src)
+	var wide []float64
+	if weights != nil {
+		wide = dense.Copy(dense.Matrix[float64]{}, dense.Of(1, len(weights), weights)).Data
+	}
+	d, err := m.pathwise(phi, points, targets.Data, wide, m.phi.Kernel(), n, j, src)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
 	"github.com/seed-feabd252/randfeat/internal/compute/interrupt"
@@ -83,7 +85,8 @@ func (m *moments) combine(sign float64, o *moments) {
 	}
 	total := m.weight + sign*o.weight
 	factor, share := sign*o.weight*(m.weight/total), sign*o.weight/total
-	shift, rise := difference(o.mean, m.mean), difference(o.targets, m.targets)
+	shift := floats.SubTo(make([]float64, len(m.mean)), o.mean, m.mean)
+	rise := floats.SubTo(make([]float64, len(m.targets)), o.targets, m.targets)
 	m.n, m.weight, m.logWeight = n, total, m.logWeight+sign*o.logWeight
 	for j, d := range rise {
 		m.squares[j] += sign*o.squares[j] + factor*d*d
@@ -104,15 +107,6 @@ func (m *moments) combine(sign float64, o *moments) {
 			}
 		}
 	})
-}
-
-// difference returns a − b.
-func difference(a, b []float64) []float64 {
-	d := make([]float64, len(a))
-	for i, v := range a {
-		d[i] = v - b[i]
-	}
-	return d
 }
 
 // products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred is true, and

@@ -157,14 +157,6 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	return dense.New[T](r, c)
 }
 
-// wide returns a copy of x in float64, and nil if x is nil.
-func wide[T dense.Float](x []T) []float64 {
-	if x == nil {
-		return nil
-	}
-	return dense.Copy(dense.Matrix[float64]{}, dense.Of(1, len(x), x)).Data
-}
-
 // Merge adds the rows of other, and does not change other. The error reports sums of other features or of
 // another number of outputs; s is then unchanged. Cost: D²/2 additions.
 func (s *Sums[T]) Merge(other *Sums[T]) error {

@@ -3,6 +3,7 @@ package ard
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -60,7 +61,7 @@ func (p *pointsOf[T]) about(means []float64) (*pointsOf[T], error) {
 		c.means[j] = float64(T(m))
 	}
 	var err error
-	c.centre, err = diagonal(ones(len(means)), b)
+	c.centre, err = diagonal(slices.Repeat([]float64{1}, len(means)), b)
 	return c, err
 }
 

@@ -108,25 +108,19 @@ func (s *scales) slopes(dst []float64, m model) error {
 // column.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
-	same := make([]float64, width)
-	usual, value := 0.0, math.Inf(-1)
+	var same []float64
+	value := math.Inf(-1)
 	for _, part := range [...]float64{0.25, 0.5, 1, 2, 4} {
-		x := -math.Log(part * math.Sqrt(2*float64(width)))
-		for i := range same {
-			same[i] = x
-		}
-		if s.at(same) && s.now.value > value {
-			usual, value = x, s.now.value
+		x := slices.Repeat([]float64{-math.Log(part * math.Sqrt(2*float64(width)))}, width)
+		if s.at(x) && s.now.value > value {
+			same, value = x, s.now.value
 		}
 		if s.fatal != nil {
 			return nil, s.fatal
 		}
 	}
-	if math.IsInf(value, -1) {
+	if same == nil {
 		return nil, s.failed
-	}
-	for i := range same {
-		same[i] = usual
 	}
 	own := slices.Clone(same)
 	if found, err := s.alone(own); err != nil || !found {

@@ -122,7 +122,7 @@ type sumFitter[T dense.Float] struct {
 
 // newSumFitter reads the rows.
 func newSumFitter[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*sumFitter[T], error) {
-	phi, err := rff.Sum(maps, ones(len(maps)))
+	phi, err := rff.Sum(maps, slices.Repeat([]float64{1}, len(maps)))
 	if err != nil {
 		return nil, err
 	}
@@ -131,15 +131,6 @@ func newSumFitter[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ri
 		return nil, err
 	}
 	return &sumFitter[T]{ctx, slices.Clone(maps), sums, o.Options}, nil
-}
-
-// ones returns n ones.
-func ones(n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = 1
-	}
-	return x
 }
 
 // nothing is the weight below which shares sets a weight to 0. The root of nothing is a float32.
@@ -171,9 +162,7 @@ func (f *sumFitter[T]) fit(x []float64) (m model, fatal bool, err error) {
 	var scales []float64
 	for k, m := range f.maps {
 		_, width := m.Dims()
-		for range width {
-			scales = append(scales, math.Sqrt(weights[k]))
-		}
+		scales = append(scales, slices.Repeat([]float64{math.Sqrt(weights[k])}, width)...)
 	}
 	sums, err := f.sums.Rescaled(phi, scales)
 	if err != nil {

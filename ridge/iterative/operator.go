@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
@@ -254,10 +255,7 @@ func (o *passes[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
 // begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns of V
 // by powers of two, so that T can represent them. begin returns these powers; pass multiplies by them.
 func (o *passes[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
-	scales := make([]float64, v.Cols)
-	for i := range scales {
-		scales[i] = 1
-	}
+	scales := slices.Repeat([]float64{1}, v.Cols)
 	for i := range sum.Rows {
 		clear(sum.Row(i))
 	}
