@@ -16,7 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
-// report prints what each kernel makes of the photograph.
+// report prints the result of each kernel.
 func (o portrait) report(w io.Writer, frequencies int) error {
 	fmt.Fprintf(w, `Brightness of a photograph, %s, %d×%d pixels: fitted to %d pixels, tested on the other %d
 Bayesian ridge regression on %d features of the place, bands of 90 %%; the mean brightness has the error %.4f
@@ -34,17 +34,17 @@ band         half the median width of the bands
 	return t.Fprint(w)
 }
 
-// save draws a row of the photograph with its prediction and band, and below it the photograph,
-// the prediction and its standard deviation, to a PNG file.
+// save draws one row of the photograph with its prediction and band to a PNG file. Below, it draws the
+// photograph, the prediction and its standard deviation.
 func (o portrait) save(path string) error {
 	row, err := o.cut(o.height / 2)
 	if err != nil {
 		return err
 	}
-	const half = 0.4 // of the page, for the pixels
+	const half = 0.4 // share of the height for the images
 	panels := []bands.Panel{{Plot: row.Plot, Right: 1, Bottom: half, Top: 1}}
 	mean, sd := o.best.Predict(o.pixels(-1))
-	// Few pixels at the edge are far less certain than the others, which would all be black.
+	// Without limits, the large deviations of few pixels at the edge would make all other pixels black.
 	sorted := slices.Sorted(slices.Values(sd.Data))
 	low, high := sorted[0], sorted[len(sorted)*98/100]
 	for i, part := range []struct {
@@ -96,12 +96,12 @@ func (o portrait) cut(i int) (*bands.Cut, error) {
 	if err := c.Points("pixels of the fit", bands.Red, fitted); err != nil {
 		return nil, err
 	}
-	// The legend is above the band.
+	// Make room for the legend above the band.
 	c.Y.Max += (c.Y.Max - c.Y.Min) / 3
 	return c, nil
 }
 
-// grey is a palette of that many shades of grey.
+// grey is a palette with the given number of shades of grey.
 type grey int
 
 func (g grey) Colors() []color.Color {

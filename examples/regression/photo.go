@@ -25,19 +25,17 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// photo is a photograph as a regression: the brightness of a pixel, from 0 to 1, as a function of
-// its place, in pixels.
+// photo is a photograph: the brightness of each pixel, from 0 to 1.
 type photo struct {
 	name          string
 	width, height int
 	brightness    dense.Matrix[float64] // height×width
 }
 
-// morePixels is the most pixels that a photograph may have.
+// morePixels is the largest number of pixels of a photograph.
 const morePixels = 1 << 20
 
-// openPhoto returns the photograph of a file, or the one that the Go distribution ships if path is
-// "".
+// openPhoto returns the photograph in a file, or the photograph of the Go distribution if path is "".
 func openPhoto(path string) (photo, error) {
 	name, data, ok := "video-001.png of the Go distribution", []byte(nil), false
 	if path == "" {
@@ -69,7 +67,7 @@ func openPhoto(path string) (photo, error) {
 	return p, nil
 }
 
-// split returns n pixels drawn at random, and all others.
+// split returns n random pixels and all other pixels.
 func (p photo) split(n int, src rand.Source) (train, test ridge.Block[float64]) {
 	order := rand.New(src).Perm(p.width * p.height)
 	take := func(pixels []int) ridge.Block[float64] {
@@ -84,7 +82,7 @@ func (p photo) split(n int, src rand.Source) (train, test ridge.Block[float64]) 
 	return take(order[:n]), take(order[n:])
 }
 
-// pixels returns the places of the pixels in row i, or of all pixels if i is −1.
+// pixels returns the coordinates of the pixels in row i, or of all pixels if i is −1.
 func (p photo) pixels(i int) dense.Matrix[float64] {
 	first, last := i, i+1
 	if i < 0 {
@@ -98,13 +96,13 @@ func (p photo) pixels(i int) dense.Matrix[float64] {
 	return x
 }
 
-// smoothness are the kernels that are compared: Matérn's of three orders and their limit.
+// smoothness lists the kernels: three orders of Matérn's kernel and their limit, the Gaussian kernel.
 var smoothness = []struct {
 	name string
 	nu   float64 // infinite for the Gaussian kernel
 }{{"Matérn 1/2", 0.5}, {"Matérn 3/2", 1.5}, {"Matérn 5/2", 2.5}, {"Gaussian", math.Inf(1)}}
 
-// choice is a row of the table: a kernel at its best length-scale.
+// choice is a kernel at its best length-scale: a row of the table.
 type choice struct {
 	kernel              string
 	lengthScale         float64
@@ -113,7 +111,7 @@ type choice struct {
 	error, held, median float64 // of test pixels; median of the standard deviations
 }
 
-// portrait is what comes of the photograph.
+// portrait is a photograph with the results of all kernels.
 type portrait struct {
 	photo
 	train, test int
@@ -168,10 +166,10 @@ func (p photo) fit(ctx context.Context, n, m int, src rand.Source) (portrait, er
 	return o, nil
 }
 
-// lengthScaleParts are the parts of the median distance that are tried as length-scales.
+// lengthScaleParts are the divisors of the median distance that give the tried length-scales.
 var lengthScaleParts = []float64{4, 8, 16, 32}
 
-// assess predicts the pixels that the model has not seen.
+// assess measures the errors at test pixels.
 func (c *choice) assess(m *ridge.Model[float64], test ridge.Block[float64]) {
 	mean, sd := m.Predict(test.X)
 	c.error = floats.Distance(mean.Data, test.Y.Data, 2) / math.Sqrt(float64(test.Y.Rows))

@@ -36,7 +36,7 @@ func main() {
 	}
 }
 
-// rows makes up points of the unit cube and noisy values.
+// rows draws points of the unit cube and noisy values.
 func rows(n int, src rand.Source) (x, y dense.Matrix[float64]) {
 	rng := rand.New(src)
 	x, y = dense.New[float64](n, 3), dense.New[float64](n, 1)
@@ -50,7 +50,7 @@ func rows(n int, src rand.Source) (x, y dense.Matrix[float64]) {
 	return x, y
 }
 
-// must returns v, or ends the program.
+// must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -1,9 +1,9 @@
 // Thompson maximises a function of two variables with few evaluations.
 //
-// Each step fits a Gaussian process to all evaluations so far, draws one function from its
-// posterior, and evaluates where the drawn function is largest [Thompson 1933]. Where nothing is
-// known the drawn functions differ, so that the program looks there as often as there may be
-// something. A random search with as many evaluations stands beside it.
+// Each step fits a Gaussian process to all evaluations so far, draws one function from its posterior, and
+// evaluates at the maximum of the drawn function [Thompson 1933]. Drawn functions differ most where there
+// are no evaluations, so the program also explores. It prints the result of a random search with as many
+// evaluations for comparison.
 //
 // # References
 //
@@ -46,7 +46,7 @@ type settings struct {
 func run(args []string, stdout io.Writer) error {
 	var s settings
 	fs := cli.NewFlags("thompson")
-	// Kernels of all evaluations with all candidates, and squares of features, stay below 2 GB.
+	// With these limits, kernel values and sums of features stay below 2 GB.
 	fs.IntVar(&s.evaluations, "evaluations", 50, 3, 2000, "evaluations of the function")
 	fs.IntVar(&s.start, "start", 6, 2, 1999, "evaluations at random places before the first fit")
 	fs.IntVar(&s.candidates, "candidates", 2000, 1, 100_000, "random points among which a drawn function is maximised")
@@ -72,10 +72,10 @@ func run(args []string, stdout io.Writer) error {
 	})
 }
 
-// peers is the number of random searches that a mean is made of.
+// peers is the number of random searches.
 const peers = 200
 
-// report prints the best places so far beside those of random searches.
+// report prints the best value after each ten evaluations, and the mean best value of random searches.
 func (s settings) report(w io.Writer, h *history) error {
 	fmt.Fprintf(w, `Maximum of −log(1 + Branin's function), %.4f, sought with evaluations of noise %g
 

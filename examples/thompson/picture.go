@@ -18,11 +18,11 @@ import (
 )
 
 const (
-	resolution = 100 // points of a side of the square
+	resolution = 100 // number of points per side of the square
 	draws      = 4
 )
 
-// save draws the mean with all places, and the cut, side by side to a PNG file.
+// save draws plane and cut side by side to a PNG file.
 func (h *history) save(path string, src rand.Source) error {
 	plane, err := h.plane()
 	if err != nil {
@@ -37,7 +37,7 @@ func (h *history) save(path string, src rand.Source) error {
 		bands.Panel{Plot: plane, Right: 0.5, Top: 1}, bands.Panel{Plot: cut.Plot, Left: 0.5, Right: 1, Top: 1})
 }
 
-// plane draws the mean and the places of evaluation, the best one marked.
+// plane draws the mean and all evaluated points, and marks the best point.
 func (h *history) plane() (*plot.Plot, error) {
 	x := dense.New[float64](resolution*resolution, 2)
 	for i := range x.Rows {
@@ -69,12 +69,12 @@ func (h *history) plane() (*plot.Plot, error) {
 	return p, nil
 }
 
-// bestPlace returns the evaluation with the largest mean.
+// bestPlace returns the index of the evaluated point with the largest mean.
 func (h *history) bestPlace() int {
 	return floats.MaxIdx(h.model.Mean(dense.Matrix[float64]{}, h.x.RowRange(0, h.n)).Data)
 }
 
-// cut draws function, mean, band and draws along u through the best place.
+// cut draws the function, the mean, the band and some draws along u through the best point.
 func (h *history) cut(src rand.Source) (*bands.Cut, error) {
 	v := h.x.At(h.bestPlace(), 1)
 	x := dense.New[float64](2*resolution, 2)
@@ -108,7 +108,7 @@ func (h *history) cut(src rand.Source) (*bands.Cut, error) {
 	if err := c.Curve("function", bands.Red, 1, func(i int) float64 { return truth(places[i], v) }); err != nil {
 		return nil, err
 	}
-	// The legend is above the curves.
+	// Make room for the legend above the curves.
 	c.Y.Max += (c.Y.Max - c.Y.Min) / 4
 	return c, nil
 }

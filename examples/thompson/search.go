@@ -13,32 +13,32 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// maximum is the largest value of truth, at three places.
+// maximum is the largest value of truth. truth takes it at three points.
 var maximum = -math.Log1p(0.39788735772973816)
 
-// truth is −log(1 + b) for Branin's function b [Branin 1972], of the unit square in place of [−5,
-// 10]×[0, 15]. The logarithm keeps the far walls from hiding the three hills.
+// truth is −log(1 + b) for Branin's function b [Branin 1972] on the unit square, which stands for
+// [−5, 10]×[0, 15]. Without the logarithm, large values at the edges would hide the three maxima.
 func truth(u, v float64) float64 {
 	x, y := 15*u-5, 15*v
 	a := y - 5.1/(4*math.Pi*math.Pi)*x*x + 5/math.Pi*x - 6
 	return -math.Log1p(a*a + 10*(1-1/(8*math.Pi))*math.Cos(x) + 10)
 }
 
-// history is a search.
+// history has the evaluations and the fits of a search.
 type history struct {
-	x, y  dense.Matrix[float64] // places and noisy values, of which n are evaluated
+	x, y  dense.Matrix[float64] // points and noisy values, of which the first n are evaluated
 	n     int
 	fits  []fitted // before each evaluation, and after the last
 	model *ridge.Model[float64]
 }
 
-// fitted is what a fit has chosen.
+// fitted has the parameters of a fit.
 type fitted struct{ lengthScale, noise float64 }
 
-// lengthScales are those that are tried, in units of the side of the square.
+// lengthScales are the tried length-scales, in units of the side of the square.
 var lengthScales = []float64{0.1, 0.15, 0.2, 0.3, 0.4, 0.6}
 
-// maximise searches for the maximum.
+// maximise runs the search.
 func (s settings) maximise(src rand.Source) (*history, error) {
 	rng := rand.New(src)
 	w, err := orf.Draw[float64](orf.GramSchmidt{}, s.frequencies, 2, src)
@@ -83,7 +83,7 @@ func (s settings) maximise(src rand.Source) (*history, error) {
 	return h, nil
 }
 
-// fit fits the map of the most evidence to all evaluations.
+// fit fits the map of largest evidence to all evaluations.
 func (h *history) fit(maps []rff.Map[float64]) error {
 	rows := ridge.Block[float64]{X: h.x.RowRange(0, h.n), Y: h.y.RowRange(0, h.n)}
 	s, err := ridge.Choose(context.Background(), maps, rows, ridge.ChooseOptions{})
@@ -95,7 +95,7 @@ func (h *history) fit(maps []rff.Map[float64]) error {
 	return nil
 }
 
-// best returns the value of the best of the first n places.
+// best returns the largest value of truth at the first n points.
 func (h *history) best(n int) float64 {
 	best := math.Inf(-1)
 	for i := range n {
@@ -104,8 +104,7 @@ func (h *history) best(n int) float64 {
 	return best
 }
 
-// randomSearch returns the means over some searches of the best value after each number of
-// evaluations.
+// randomSearch returns the mean best value of random searches after each number of evaluations.
 func randomSearch(evaluations int, src rand.Source) []float64 {
 	rng := rand.New(src)
 	mean := make([]float64, evaluations)
