@@ -17,122 +17,99 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Landmarks is softmax attention by landmarks, an [Attention]: with the weights A_ij = exp(s·q_iᵀk_j) of
-// [Exact] and landmarks z_1 … z_r, it replaces A by
+// Landmarks is softmax attention by landmarks. It replaces the weights A_ij = exp(s·q_iᵀk_j) of [Exact], with
+// landmarks z_1 … z_r, by
 //
 //	Â_ij = κ(q_i, Z)·κ(Z, Z)⁻¹·κ(Z, k_j),  κ(x, y) = exp(s·xᵀy),
 //
-// the kernel between the projections of q_i and k_j onto the span of the landmarks [Williams &
-// Seeger 2001]. Â_ij equals A_ij if q_i or k_j is a landmark. Otherwise the error is at most
-// √(ρ_i·ρ_j), where ρ is κ(x, x) less its projection. Where keys are near each other, as words of a
-// text are, r landmarks have errors many times smaller than r random features.
+// the kernel between the projections of q_i and k_j onto the span of the landmarks [Williams & Seeger
+// 2001]. Â_ij equals A_ij if q_i or k_j is a landmark. Otherwise the error is at most √(ρ_i·ρ_j), where ρ
+// is κ(x, x) less its projection. If keys are close to each other, as the words of a text are, the errors of
+// r landmarks are many times smaller than the errors of r random features.
 //
-// NewLandmarks chooses landmarks among the keys of each call, by randomly pivoted Cholesky on the
-// kernel exp(−s·‖x − y‖²/2)·exp(s·‖x‖²/4 + s·‖y‖²/4) [Chen, Epperly, Tropp & Webber 2023; Epperly,
-// Tropp & Webber 2024]. This kernel lies between the Gaussian kernel, which ignores that long keys
-// have large weights, and κ, which leaves short keys without landmarks. With more than 16·r keys,
-// the choice is among 16·r (at least 1024) of them, drawn with probabilities proportional to
-// exp(s·‖k‖²/2). There are fewer than r landmarks if fewer span all keys to rounding.
+// [NewLandmarks] chooses landmarks among the keys of each call, by randomly pivoted Cholesky on the kernel
+// exp(−s·‖x − y‖²/2)·exp(s·‖x‖²/4 + s·‖y‖²/4) [Chen, Epperly, Tropp & Webber 2023; Epperly, Tropp & Webber
+// 2024]. The Gaussian kernel would ignore that long keys have large weights, and κ would leave short keys
+// without landmarks; this kernel lies between the two. With more than 16·r keys, the choice is among 16·r
+// (at least 1024) of them, drawn with probabilities proportional to exp(s·‖k‖²/2). The number of landmarks is
+// smaller than r if fewer span all keys to rounding. [NewLandmarksAt] takes given landmarks.
 //
-// [NewLandmarksAt] takes landmarks that are given, for causal attention too. Where queries and keys
-// have means far apart, [Landmarks.Centred] makes errors many times smaller.
+// Goroutines may share a Landmarks. The same seed and keys give the same landmarks.
 //
 // # Cost and memory
 //
-// The time is O((Lq+Lk)·r·(d+dv) + r²·(r+d+dv)), and the memory beyond outputs O(r·(r+d+dv)) and two
-// numbers for each key, which is kept for later calls. With at most r keys, attention with chosen
-// landmarks is [Exact] with its bits.
+// The time is O((Lq+Lk)·r·(d+dv) + r²·(r+d+dv)), and the memory beyond outputs O(r·(r+d+dv)) and two numbers
+// for each key. With at most r keys, attention with chosen landmarks is [Exact] with its bits. dst of
+// Forward may be exactly q where shapes allow, and must not overlap k or v.
 //
 // # Stability
 //
-// With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and
-// the Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. φ enters as log φ, with the
-// references of [Linear], so that nothing overflows or underflows at any norm of finite ‖x‖². G
-// and its factor are float64 for both T. For float32 points of at most 4 dimensions all of a call is
-// computed in float64, on copies of inputs and outputs: landmarks are so close there that G⁻¹
-// magnifies the rounding of float32. A [State] is not. A landmark that is a key enters with its exact weight and
-// not through G⁻¹. Landmarks that others span to rounding, such as duplicates, are left out.
-// Nothing is added to denominators.
+// With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and the
+// Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. Like [Linear], Landmarks computes with
+// log φ, so that nothing overflows or underflows at any norm of finite ‖x‖². G and its factor are float64
+// for both T. For float32 points of at most 4 dimensions Forward and Backward compute in float64, on copies
+// of inputs and outputs: landmarks are so close there that G⁻¹ magnifies the rounding of float32. A [State]
+// computes in float32. A landmark that is a key has its exact weight and does not use G⁻¹. Landmarks that
+// others span to rounding, such as duplicates, are left out. Nothing is added to denominators.
 //
-// Denominators are sums of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). Where a
-// query is unlike all landmarks, or landmarks are those of other texts, the terms cancel, and Â is
-// nothing but error. A normalised row is therefore answered with the positive weights
-// φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1) in place of G, if its denominator is below a quarter of the sum of
-// |terms| and ρ_i is above a tenth of κ(q_i, q_i). Such a row is an average of values, though a coarse
-// one, in which long keys count too much. Causal attention and a [State] do the same with the keys
-// that have no exact weights. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
+// A denominator is a sum of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). If a query is
+// unlike all landmarks, or landmarks come from other texts, the terms cancel and Â is dominated by error. A
+// normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1), instead if its denominator is
+// below a quarter of the sum of |terms| and ρ_i is above a tenth of κ(q_i, q_i). Such a row is an average of
+// values, but a coarse one, in which long keys count too much. Causal attention and a [State] do the same
+// for keys without exact weights. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query
+// whose terms cancel.
 //
-// Goroutines may share a Landmarks. The same seed and keys give the same landmarks, and outputs do
-// not depend on GOMAXPROCS.
+// A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and one in q
+// reaches its row. Keys that are not finite are never landmarks.
+//
+// # Backward
+//
+// Landmarks are the landmarks of Forward and count as constants. With C = G⁻¹, D_i the denominator of row i,
+// and the rows g_i of dout,
+//
+//	∂L/∂φ(q_i) = C·Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i,  δ_i = g_i·out_i
+//	∂L/∂φ(k_j) = C·R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ
+//	∂L/∂v_j    = Rᵀ·C·φ(k_j), without its last element
+//
+// and unnormalised the same without D_i and δ_i. A landmark that is a key has the gradient of a key with its
+// value. A row with positive weights counts as a constant: its gradients are zero. The cost is about three
+// times the cost of Forward, and the memory beyond the gradients does not depend on the lengths. With at
+// most r keys the gradients are the gradients of [Exact]. CanBackward returns an error for causal attention,
+// which has no gradients.
+//
+// # State
+//
+// NewState returns an error unless the landmarks are given and causal. It also returns an error if d is not
+// their dimension, if dv is below 1, or if the State takes more memory than the machine has.
 type Landmarks[T dense.Float] interface {
-	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
-	// into dst (Lq×dv), which Forward returns; a zero dst is allocated.
-	//
-	// Without keys the output is zero, normalised or not. A NaN or Inf in k reaches every row that sees
-	// it, and one in v reaches its column of these rows; a NaN in q reaches its row. Keys that are not
-	// finite are never landmarks. Unnormalised outputs beyond the range of T are ±Inf.
-	//
-	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
-	// shapes if they do not fit; causal attention needs Lq = Lk.
-	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
+	Differentiable[T]
+	Streaming[T]
+	Described // with the options of exact, and the dimension of given landmarks or of means
 
-	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and v
-	// (Lk×dv) into dq, dk and dv, and returns them; zero ones are allocated. out is the result of
-	// Forward. Landmarks are those of Forward and count as constants: with C = G⁻¹, D_i the denominator
-	// of row i, and the rows g_i of dout,
-	//
-	//	∂L/∂φ(q_i) = C·Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i,  δ_i = g_i·out_i
-	//	∂L/∂φ(k_j) = C·R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ
-	//	∂L/∂v_j    = Rᵀ·C·φ(k_j), but for its last element
-	//
-	// as for [Linear], and without D_i and δ_i when unnormalised. For a key that is a landmark the
-	// gradient is that of a key with its value. A row that Forward answers with positive weights counts
-	// as a constant: its gradients are zero.
-	//
-	// The cost is about three times that of Forward, and the memory beyond the gradients does not
-	// depend on the lengths. Bits do not depend on GOMAXPROCS. With at most r keys the gradients are
-	// those of [Exact].
-	//
-	// dq, dk and dv must not overlap each other or an input. Backward panics with the shapes if they do
-	// not fit.
-	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
-
-	// CanBackward returns nil for bidirectional attention, and an error for causal attention, which has
-	// no gradients.
-	CanBackward() error
-
-	// NewState returns an empty [State] of one head, for queries and keys of dimension d and values of
-	// dimension dv. It returns an error if the landmarks are not causal, if d is not their dimension,
-	// if dv is below 1, or if the State takes more memory than the machine has.
-	NewState(d, dv int) (*State[T], error)
-
-	// Describe returns what is approximated, and the dimension of landmarks that are given or of means.
-	// Bidirectional attention is IndependentQueries: landmarks depend on keys alone.
-	Describe() Description
-
-	// Chosen returns the rows of k, in ascending order, that a call with the keys k takes for landmarks:
-	// at most r, and fewer where the others span some to rounding. It returns all rows if there are no
-	// more than r, and nil if the landmarks are given. Chosen panics if k is not of the dimension of l.
+	// Chosen returns the rows of k, in ascending order, that are landmarks of a call with the keys k: at
+	// most r rows, and fewer if these span the others to rounding. Chosen returns all rows if there are no
+	// more than r, and nil if the landmarks are given. Chosen panics if k has another dimension than l.
 	Chosen(k dense.Matrix[T]) []int
 
-	// Centred returns l with the vector b taken off queries and c off keys, which is made up for
-	// exactly: with κ(x, y) = exp(s·xᵀy) and z_i now of the centred keys,
+	// Centred returns landmarks for queries less b and keys less c. The weights compensate exactly: with
+	// κ(x, y) = exp(s·xᵀy) and landmarks z_i among the keys less c,
 	//
 	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
 	//
-	// It estimates the same attention, and errors are many times smaller where the means of queries and
-	// keys are far apart, as those of trained transformers are: Z lies among the keys, and a query far
-	// from them has a large residual ρ. b and c should be the means of queries and keys, which
-	// [rff.SubtractMean] computes. But for rounding only b − c matters. A nil b or c stands for 0.
+	// Â estimates the same attention. b and c should be the means of queries and keys, which
+	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as in
+	// trained transformers: landmarks lie among the keys, and a query far from the keys has a large
+	// residual ρ. Only b − c matters, except for rounding. A nil b or c stands for 0.
 	//
-	// b and c are constants, for gradients too. Were they means of the queries of a call, then an
-	// output would depend on other queries, on padding among them, and on how queries are cut into
-	// calls. Causal attention and a [State] take means of earlier tokens or other texts. Landmarks that
-	// are given stay the same points, near keys. If l has means already, b and c replace them.
+	// b and c are constants, for gradients too. Means of the queries of each call would make an output
+	// depend on other queries, on padding, and on how queries are divided into calls. Causal attention and
+	// a [State] need means of earlier tokens or other texts. Given landmarks stay the same points, near
+	// keys. If l has means already, b and c replace them.
 	//
-	// The cost is that of l and O((Lq+Lk)·d). The error reports a b or c that is neither nil nor of the
-	// length of the other and of the dimension of given landmarks, an element that is not finite, and a
-	// given landmark z with s·‖z − c‖²/2 out of the range of T.
+	// The cost is the cost of l and O((Lq+Lk)·d). The error reports lengths of b and c that differ from each
+	// other or from the dimension of given landmarks, an element that is not finite, and a given landmark z
+	// with s·‖z − c‖²/2 beyond the range of T.
 	Centred(b, c []T) (Landmarks[T], error)
 }
 
@@ -140,24 +117,23 @@ type landmarks[T dense.Float] struct {
 	exact  exact[T]
 	n      int
 	seed   [2]uint64
-	z      dense.Matrix[T]     // landmarks that are given
+	z      dense.Matrix[T]     // given landmarks
 	means  *nystroem.Means[T]  // nil if points are not centred
-	d      int                 // of landmarks that are given and of means
+	d      int                 // dimension of given landmarks and of means; 0 for any
 	double *landmarks[float64] // for float32 points of few dimensions, or nil
-	set    *nystroem.Set[T]    // of landmarks that are given, or nil
-	engine *sums.Engine[T]     // with the set, or without features
+	set    *nystroem.Set[T]    // features of given landmarks, or nil
+	engine *sums.Engine[T]     // with set, or without features
 	calls  pool.Of[landmarkCall[T]]
 }
 
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
 // each call. src seeds the choice.
 //
-// With exact.Causal query i sees the keys j ≤ i only, and landmarks know no later key: the first 2·r
-// tokens have exact attention, and each time the number of tokens has doubled landmarks are chosen
-// anew among all keys so far. Their own block of r keys is exact, as with NewLandmarksAt. The time is
-// at most twice that of landmarks that are given and the choices, and a change of later tokens
-// changes no bit of earlier outputs. On words of a text errors are a fraction of those of landmarks
-// among the first keys.
+// With exact.Causal query i sees the keys j ≤ i only. The first 2·r tokens have exact attention. Each time the
+// number of tokens has doubled, landmarks are chosen anew among all keys so far. The keys of the block of r
+// keys of a query have exact weights, as with NewLandmarksAt. Apart from the choices, the time is at most twice
+// the time with given landmarks. A change of later tokens changes no bit of earlier outputs. On words of a
+// text errors are a fraction of the errors of landmarks among the first keys.
 //
 // The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1 or
 // too large for memory, and a nil src.
@@ -171,17 +147,17 @@ func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (La
 	return openLandmarks(landmarkPoints[T]{r: r, src: src}, exact)
 }
 
-// NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
-// copied. Landmarks that others span to rounding, such as duplicates, count as one.
+// NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are copied.
+// Landmarks that others span to rounding, such as duplicates, count as one.
 //
-// With exact.Causal query i sees the keys j ≤ i only. Attention goes by blocks of r keys: keys of
-// its own block have exact weights, those of the blocks before have weights by landmarks. Landmarks
-// must not depend on keys that come after a query: landmarks.Pivoted with
-// kernels.Gaussian{LengthScale: 1/√s} chooses them among keys of the past or of other texts. The
-// time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
+// With exact.Causal query i sees the keys j ≤ i only. Keys form blocks of r keys. The keys of the block of a
+// query have exact weights, and the keys of earlier blocks have weights by landmarks. Landmarks must not depend
+// on keys after a query: landmarks.Pivoted with kernels.Gaussian{LengthScale: 1/√s} chooses landmarks among
+// earlier keys or keys of other texts. The time is O(L·r·(d+dv)). A change of later tokens changes no bit of
+// earlier outputs.
 //
-// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without rows or columns, too
-// large for memory or not finite, and a landmark with s·‖z‖²/2 out of the range of T.
+// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without rows or
+// columns, too large for memory or not finite, and a landmark with s·‖z‖²/2 beyond the range of T.
 func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landmarks[T], error) {
 	z.Check()
 	if z.Rows < 1 || z.Cols < 1 {
@@ -190,7 +166,7 @@ func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landm
 	return openLandmarks(landmarkPoints[T]{r: z.Rows, z: z}, exact)
 }
 
-// landmarkPoints are landmarks that are given, or r landmarks to be chosen from src.
+// landmarkPoints holds given landmarks z, or r and src for chosen landmarks.
 type landmarkPoints[T dense.Float] struct {
 	r   int
 	src rand.Source
@@ -236,7 +212,7 @@ func newLandmarks[T dense.Float](p landmarkPoints[T], o ExactOptions) (*landmark
 	return l, nil
 }
 
-// give gives l the landmarks z.
+// give sets the landmarks of l to z.
 func (l *landmarks[T]) give(z dense.Matrix[T]) error {
 	if err := limit.Memory[float64](z.Rows, max(z.Rows, z.Cols)); err != nil {
 		return fmt.Errorf("performer: z is %d×%d: %w", z.Rows, z.Cols, err)
@@ -271,9 +247,7 @@ func (o ExactOptions) checkLandmarks() error {
 var (
 	_ Landmarks[float32]            = (*landmarks[float32])(nil)
 	_ maskedDifferentiable[float32] = (*landmarks[float32])(nil)
-	_ Streaming[float32]            = (*landmarks[float32])(nil)
 	_ remembering[float32]          = (*landmarks[float32])(nil)
-	_ Described                     = (*landmarks[float32])(nil)
 )
 
 func (l *landmarks[T]) Describe() Description {
@@ -289,7 +263,7 @@ func (l *landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// check panics unless q, k and v fit together and the landmarks.
+// check panics unless q, k and v fit each other and the landmarks.
 func (l *landmarks[T]) check(q, k, v dense.Matrix[T]) {
 	checkShapes(q, k, v, l.exact.Causal)
 	if l.d != 0 && q.Cols != l.d {
@@ -345,10 +319,10 @@ func (l *landmarks[T]) forwardCausal(s sequence.Forward[T], engine *sums.Engine[
 	}
 }
 
-// isExact reports whether attention over n keys is exact attention.
+// isExact reports whether attention over n keys is exact.
 func (l *landmarks[T]) isExact(n int) bool { return n == 0 || l.set == nil && n <= l.n }
 
-// setEngine gives l the engine of its calls. Undivided outputs are sums and their scales.
+// setEngine sets the engine of l. Outputs of an undivided engine are sums and their scales.
 func (l *landmarks[T]) setEngine(undivided bool) {
 	o := sums.Operator[T]{D: l.d, M: l.n, Logs: true, Unnormalised: l.exact.Unnormalised, Undivided: undivided}
 	if l.set != nil {
@@ -357,14 +331,14 @@ func (l *landmarks[T]) setEngine(undivided bool) {
 	l.engine = sums.New(o)
 }
 
-// landmarkCall is what one call with chosen landmarks needs: the landmarks and an engine with them.
+// landmarkCall is the memory of a call with chosen landmarks, and an engine with these landmarks.
 type landmarkCall[T dense.Float] struct {
 	choice nystroem.Choice[T]
 	engine *sums.Engine[T]
 }
 
-// engineFor returns an engine with the landmarks that are given, or with landmarks chosen among the
-// keys of a call, which are more than l.n. chosen is for release.
+// engineFor returns an engine with the given landmarks, or with landmarks chosen among more than l.n keys. The
+// caller passes chosen to release.
 func (l *landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], chosen *landmarkCall[T]) {
 	if l.set != nil {
 		return l.engine, nil
@@ -377,7 +351,7 @@ func (l *landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], cho
 	return c.engine, c
 }
 
-// release gives the memory of chosen landmarks back to its pool.
+// release returns the memory of chosen landmarks to its pool.
 func (l *landmarks[T]) release(chosen *landmarkCall[T]) {
 	if chosen != nil {
 		l.calls.Put(chosen)
@@ -416,7 +390,7 @@ func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	return memoryOf(streams.NewNear(near.Base[T]{Engine: l.engine, Scores: l.exact.scores(d)}, heads, keyHeads, d, dv))
 }
 
-// checkState returns an error unless l can be kept of a stream of tokens of dimension d.
+// checkState returns an error unless l has a State for tokens of dimension d.
 func (l *landmarks[T]) checkState(d int) error {
 	if !l.exact.Causal {
 		return errors.New("performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")

@@ -17,7 +17,7 @@ const mostDoubled = 4
 // inDouble reports whether points of dimension d are computed in float64.
 func (l *landmarks[T]) inDouble(d int) bool { return l.double != nil && d <= mostDoubled }
 
-// setDouble gives l, of float32, the same attention of float64.
+// setDouble sets l.double of float32 landmarks to the same attention in float64.
 func (l *landmarks[T]) setDouble() {
 	if _, single := any(l).(*landmarks[float32]); !single || l.d > mostDoubled {
 		return
@@ -50,7 +50,7 @@ func doubled[T dense.Float](x []T) []float64 {
 // doubles is memory for the inputs and results of a call in float64.
 type doubles struct{ memory [7]scratch.Buffer[float64] }
 
-// room returns n×cols numbers of any content.
+// room returns a rows×cols matrix of any content.
 func (d *doubles) room(at, rows, cols int) dense.Matrix[float64] {
 	d.memory[at].Shape(rows, cols)
 	return d.memory[at].Rows(rows)

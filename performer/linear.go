@@ -186,26 +186,38 @@ func isELU[T dense.Float](m rff.Map[T]) bool {
 // features computes the features of a map for queries and of a map for keys, or their logarithms if
 // both maps are LogMaps.
 type features[T dense.Float] struct {
-	query, key    rff.Map[T]
-	queries, keys func(dst, x dense.Matrix[T]) dense.Matrix[T]
-	logs          bool
+	query, key rff.Map[T]
+	logs       bool
 }
 
 func newFeatures[T dense.Float](query, key rff.Map[T]) *features[T] {
-	lq, queryIsLog := query.(rff.LogMap[T])
-	lk, keyIsLog := key.(rff.LogMap[T])
-	if queryIsLog && keyIsLog {
-		return &features[T]{query, key, lq.LogTransform, lk.LogTransform, true}
-	}
-	return &features[T]{query, key, query.Transform, key.Transform, false}
+	_, queryIsLog := query.(rff.LogMap[T])
+	_, keyIsLog := key.(rff.LogMap[T])
+	return &features[T]{query, key, queryIsLog && keyIsLog}
 }
 
 func (f *features[T]) Queries(dst, q dense.Matrix[T]) dense.Matrix[T] {
-	return checkFeatures(f.query, dst, q, f.queries(dst, q))
+	return f.transform(f.query, dst, q)
 }
 
-func (f *features[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] {
-	return checkFeatures(f.key, dst, k, f.keys(dst, k))
+func (f *features[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] { return f.transform(f.key, dst, k) }
+
+// transform writes the (log-)features of points x into dst. It panics if the features do not have the
+// shape of Dims of phi, or are not in the memory of dst.
+func (f *features[T]) transform(phi rff.Map[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
+	var y dense.Matrix[T]
+	if f.logs {
+		y = phi.(rff.LogMap[T]).LogTransform(dst, x)
+	} else {
+		y = phi.Transform(dst, x)
+	}
+	if _, m := phi.Dims(); y.Rows != x.Rows || y.Cols != m {
+		panic(fmt.Sprintf("performer: features of %T are %d×%d for points of %d×%d, want %d×%d", phi, y.Rows, y.Cols, x.Rows, x.Cols, x.Rows, m))
+	}
+	if len(dst.Data) > 0 && len(y.Data) > 0 && &dst.Data[0] != &y.Data[0] {
+		panic(fmt.Sprintf("performer: %T returns its features in other memory, want them in dst", phi))
+	}
+	return y
 }
 
 func (f *features[T]) DirectQueries(dst, q dense.Matrix[T]) { f.query.Transform(dst, q) }
@@ -222,18 +234,6 @@ func (f *features[T]) pull(m rff.Map[T], dx, x, slopes dense.Matrix[T]) {
 	} else {
 		m.(rff.Differentiable[T]).Backward(dx, x, slopes)
 	}
-}
-
-// checkFeatures returns the features of points x, which phi has written into dst. checkFeatures panics
-// if the features do not have the shape of Dims of phi, or are not in the memory of dst.
-func checkFeatures[T dense.Float](phi rff.Map[T], dst, x, features dense.Matrix[T]) dense.Matrix[T] {
-	if _, m := phi.Dims(); features.Rows != x.Rows || features.Cols != m {
-		panic(fmt.Sprintf("performer: features of %T are %d×%d for points of %d×%d, want %d×%d", phi, features.Rows, features.Cols, x.Rows, x.Cols, x.Rows, m))
-	}
-	if len(dst.Data) > 0 && len(features.Data) > 0 && &dst.Data[0] != &features.Data[0] {
-		panic(fmt.Sprintf("performer: %T returns its features in other memory, want them in dst", phi))
-	}
-	return features
 }
 
 var (

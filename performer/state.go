@@ -11,98 +11,90 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
-// State is attention over a stream: what a form keeps of the keys and values so far. A query
-// is answered by
+// State is attention over a stream of tokens. The output of a query is
 //
 //	out = Σ_j A_j v_j / Σ_j A_j
 //
-// over every j appended so far, without the division if the form is unnormalised. Appending
-// token i and then attending with the query of token i is row i of causal attention, to
-// rounding; a form that is not causal has the same State. Bits do not depend on GOMAXPROCS,
-// but those of linear attention depend on how a stream is cut into calls.
+// over all tokens j so far, without the division if the attention is unnormalised. Append of token i
+// followed by Attend of query i computes row i of causal attention, to rounding. Bidirectional attention
+// has the same State. Bits do not depend on GOMAXPROCS. Bits of linear attention depend on how a stream is
+// divided into calls. Columns are heads, as in [Batch].
 //
-// Columns are heads, as in [Batch]: with H heads of queries over Hk heads of keys, head h of
-// queries reads head h/(H/Hk) of keys.
+// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised, and the exponent of a
+// running maximum for each feature. Size and time for a token do not depend on the number of tokens.
+// Running maxima are powers of two: rescaling the sums rounds nothing, except beyond log-features of
+// ±9·10⁷. Log-features must be numbers of T. For the softmax and the Gaussian kernel that limits norms to
+// about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has the weight zero. The output of a normalised
+// query beyond is 0/0 = NaN, as for every query while no key has a weight. A float32 sum of very many
+// tokens would lose later tokens to rounding. So the last tokens have sums of their own in float32, which
+// are added to the sums of all earlier tokens every 256 tokens.
 //
-// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised, and the
-// exponent of a running maximum for each feature. Size and time for a token do not depend on
-// the number of tokens. A new maximum differs by a power of two from the last one: rescaling
-// rounds nothing, except beyond log-features of ±9·10⁷. Norms are limited by the log-features,
-// which must be numbers of T: for features of the softmax and the Gaussian kernel norms up to
-// about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has no weight, and a normalised
-// query beyond is answered by 0/0 = NaN, as every query is while no key has a weight. In
-// float32 a sum that takes in one small number after another loses ever more of each, and all
-// of it after 2²⁴ of a size. So single tokens have sums of their own there, which are added to
-// the sums of all tokens before whenever 256 have come.
+// Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time for a
+// query grows with the number of tokens, and memory is at most twice the size of the tokens. Outputs have
+// the bits of [Exact] over the same keys.
 //
-// Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The
-// time for a query grows with the number of tokens, and memory is at most twice what the
-// tokens need. Outputs have the bits of [Exact] over the same keys.
-//
-// With Exact.Bits b of 8 or 4 it keeps codes of b bits a coordinate, after a random rotation of keys and
-// of values, and two scales: b·(d+dv)/8 + 8 bytes for a token and a head of keys, 136 and 72 bytes for
-// d = dv = 64. There d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The
-// last 64 to 127 tokens have their elements. Codes are made 64 tokens at a time, so that outputs depend on the tokens
-// alone and have the same bits however a stream is cut into calls. Rounding has the variance
-// r = (1 + 2/d)·m²/(3·4^b) a coordinate of a row whose rotation has the largest element m, and an
-// output o = Σ_j p_j·v_j with weights p
+// Exact.Bits b of 8 or 4 keeps codes of b bits a coordinate, after a random rotation of keys and of values,
+// and two scales: b·(d+dv)/8 + 8 bytes for a token and a head of keys, 136 and 72 bytes for d = dv = 64.
+// Here d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The last 64 to 127 tokens
+// keep their elements. Codes are made 64 tokens at a time, so outputs have the same bits however a stream is
+// divided into calls. Rounding has the variance r = (1 + 2/d)·m²/(3·4^b) a coordinate of a row whose rotation
+// has the largest element m. An output o = Σ_j p_j·v_j with weights p has the variance
 //
 //	Σ_j p_j²·(Scale²·‖q‖²·r_kj·(v_jc − o_c)² + r_vj)
 //
-// in coordinate c, to first order, summed over tokens that have codes. A row of 64 normal coordinates is off
-// by 0.6 % in 8 bits and by 9.5 % in 4 bits. Products are those of integers, and a step reads fewer
-// bytes: with eight heads it is five and nine times as fast as in float32 after 16384 tokens. NaN and
-// infinity reach what they reach without codes. Every later step that sees them is slow, and so is every
-// step that sees keys beyond 1e31, or keys or values of float64 that are all beyond the range of float32.
+// in coordinate c, to first order, summed over tokens with codes. The error of a row of 64 normal
+// coordinates is 0.6 % in 8 bits and 9.5 % in 4 bits. With eight heads a step after 16384 tokens is five and
+// nine times as fast as in float32. NaN and infinity spread to the same outputs with codes and without.
+// Later steps that read them are slow. So are steps that read keys beyond 1e31, or float64 keys or values
+// that are all beyond the range of float32.
 //
-// With an Exact.Window W it keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens,
-// unless sinks have a Slope, whose distances grow. Outputs are those of Exact to rounding. A Rollback
-// to max(W+1, 256) tokens before the last one is always possible. In codes it keeps at most
-// 2·max(W+1, 256) + W + 511 other tokens. Such states do not merge.
+// Exact.Window W keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens, unless there are sinks
+// and a Slope. Codes keep at most 2·max(W+1, 256) + W + 511 other tokens. Outputs are the outputs of Exact, to
+// rounding. A Rollback by max(W+1, 256) tokens is always possible. States with a Window do not merge.
 //
-// Causal [Landmarks] keep sums as linear attention does, m×(dv+1) for m landmarks, and the keys and
-// values of m tokens at most, which have exact weights. Size and time for a token do not depend on
-// the number of tokens. After Merge the tokens of the other State are the nearer ones.
+// Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last tokens,
+// which have exact weights. Size and time for a token do not depend on the number of tokens. After Merge
+// the tokens of the other State are the last ones.
 //
-// Clusters of package clusters keep all keys and values too, but a query looks at few of them.
+// Attention of package clusters keeps all keys and values, but a query reads few of them.
 //
-// A State belongs to one goroutine, and to the form that made it: Merge and UnmarshalBinary
-// refuse what another form keeps. Once calls have had their sizes, Append, Attend and Step,
-// with a dst, allocate nothing, but for keys and values of exact attention that outgrow the
-// memory at hand, and clusters when tokens join them. The zero State is of no use: it panics, and methods that return an error
-// return one.
+// A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary refuse the
+// tokens of other attention. After the first call of a size, Append, Attend and Step allocate nothing if dst
+// is given. Exceptions are keys and values of exact attention that outgrow their memory, and tokens that
+// join clusters. Methods of the zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
-	n               int
+	n               int // tokens
 	units           []stateUnit[T]
 }
 
-// stateUnit is what one form keeps of some heads.
+// stateUnit is the memory of a run of heads with the same attention.
 type stateUnit[T dense.Float] struct {
 	memory         streams.Memory[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
 
-// remembering is a form of this package that has a State. Those of others are streams.Sources.
+// remembering is attention of this package that has a State. Attention of package clusters is a
+// streams.Source instead.
 type remembering[T dense.Float] interface {
-	// newMemory returns an empty memory. The sizes are at least 1.
+	// newMemory returns an empty memory. All arguments are at least 1.
 	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
 }
 
-// constructorOf returns what makes the memory of a form, or nil if the form has no State.
+// constructorOf returns the constructor of the memory of an attention, or nil if the attention has no State.
 func constructorOf[T dense.Float](attention Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	switch f := attention.(type) {
+	switch a := attention.(type) {
 	case remembering[T]:
-		return f.newMemory
+		return a.newMemory
 	case streams.Source[T]:
-		return f.NewMemory
+		return a.NewMemory
 	}
 	return nil
 }
 
-// memoryOf returns a memory or the error of its constructor.
+// memoryOf returns m as an interface, or nil and err if err is not nil.
 func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memory[T], error) {
 	if err != nil {
 		return nil, err
@@ -110,7 +102,7 @@ func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memor
 	return m, nil
 }
 
-// newState returns the State of one form for all heads, or of one for each head of queries.
+// newState returns the State of one attention for all heads, or of one attention for each head of queries.
 func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[T]) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
@@ -143,12 +135,12 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 	return s, nil
 }
 
-// runOf returns the end of the heads from head from on that have the same form and can be
-// kept together: heads of one group, or complete groups.
+// runOf returns the end of the run of heads, from head from on, that have the same attention and one memory:
+// heads of one group, or complete groups.
 func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
 	to := from + 1
 	if constructorOf(attentions[from]) == nil {
-		return to // a form of another's may hold what cannot be compared
+		return to // attention of another package may not be comparable
 	}
 	for to < len(attentions) && attentions[to] == attentions[from] && (from%group == 0 || to%group != 0) {
 		to++
@@ -159,7 +151,7 @@ func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
 	return to
 }
 
-// Len returns the number of tokens that were appended, those of merged states too.
+// Len returns the number of appended tokens, including the tokens of merged states.
 func (s *State[T]) Len() int { return s.n }
 
 // Reset forgets all tokens.
@@ -170,7 +162,7 @@ func (s *State[T]) Reset() {
 	}
 }
 
-// Clone returns a copy, which shares nothing with s that changes.
+// Clone returns a copy. Changes of s do not change the copy, nor the reverse.
 func (s *State[T]) Clone() *State[T] {
 	c := *s
 	c.units = make([]stateUnit[T], len(s.units))
@@ -181,10 +173,9 @@ func (s *State[T]) Clone() *State[T] {
 	return &c
 }
 
-// Append takes in the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention
-// takes O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors; exact
-// attention copies. Append panics with the shapes if they do not fit, and if an int does not count
-// the tokens.
+// Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention takes
+// O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors. Exact attention copies
+// the tokens. Append panics with the shapes if they do not fit, and if the number of tokens exceeds an int.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -198,9 +189,9 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 
 // Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst
 // (n×H·dv), which Attend returns; a zero dst is allocated. For a head linear attention takes
-// O(n·m·(d+dv)) time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are
-// zero. [Linear] and [Exact] say when outputs are NaN or ±Inf. dst may be
-// exactly q if dv = d, or disjoint from q. Attend panics with the shapes if they do not fit.
+// O(n·m·(d+dv)) time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are zero. [Linear]
+// and [Exact] say when outputs are NaN or ±Inf. dst may be exactly q if dv = d, or disjoint from q. Attend
+// panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
@@ -216,11 +207,10 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Step takes in n ≥ 0 tokens one after another, and computes the output of each over all
-// tokens up to it into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the
-// bits of Append and Attend of one token at a time. The step of a decoder has n = 1; linear
-// attention then reads its sums once. For many tokens linear, causal Forward and Append are
-// faster than Step.
+// Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens up to it
+// into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of Append and Attend of
+// one token at a time. A decoder has n = 1; linear attention then reads its sums once. For many tokens
+// Forward of causal linear attention and Append are faster than Step.
 //
 // dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step
 // panics with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
@@ -242,7 +232,7 @@ func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// checkKeys panics unless k and v fit together and the state.
+// checkKeys panics unless k and v fit each other and s.
 func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 	s.checkMade()
 	k.Check()
@@ -256,7 +246,7 @@ func (s *State[T]) checkKeys(k, v dense.Matrix[T]) {
 	}
 }
 
-// checkQueries panics unless q fits the state.
+// checkQueries panics unless q fits s.
 func (s *State[T]) checkQueries(q dense.Matrix[T]) {
 	s.checkMade()
 	q.Check()
@@ -265,12 +255,12 @@ func (s *State[T]) checkQueries(q dense.Matrix[T]) {
 	}
 }
 
-// checkMade panics unless a NewState has made s.
+// checkMade panics unless NewState has made s.
 func (s *State[T]) checkMade() {
 	if s == nil || s.units == nil {
 		panic(errNoState.Error())
 	}
 }
 
-// errNoState is the error of a State that no NewState has made.
+// errNoState is the error of a State that NewState has not made.
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")

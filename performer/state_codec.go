@@ -18,13 +18,13 @@ import (
 //	16  uint32   Hk, heads of keys
 //	20  uint32   d, dimension of queries and keys
 //	24  uint32   dv, dimension of values
-//	28  uint32   runs of heads that have one form
+//	28  uint32   runs of heads that have one attention
 //	32  uint64   tokens, at most half of what an int counts
 //
 // then for each run of heads
 //
-//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places,
-//	         64 clusters, 128 codes
+//	uint32   flags: 1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 exact weights of last
+//	         tokens, 32 places, 64 clusters, 128 codes
 //	uint32   heads of queries
 //	uint32   m, features or landmarks; 0 for keys and values
 //	uint32   0
@@ -48,14 +48,13 @@ import (
 //
 // for clusters
 //
-//	uint64   parameters of the form, 7 of them
+//	uint64   7 parameters of the attention
 //
 // and for all exact attention and clusters, for each of its heads of keys
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //
-// and zeros in place of the tokens that are not kept, up to the most that are, if a window drops
-// tokens; for exact attention in codes
+// and, if a window drops tokens, zeros up to the largest number of kept tokens; for exact attention in codes
 //
 //	uint64   bits of a code, 8 or 4
 //	uint64   window, 0 for none
@@ -70,17 +69,17 @@ import (
 //	float32  their scales
 //	element  keys, a row of d for each other token, then values
 //
-// and zeros, up to the bytes of 127 tokens in elements and of codes of all tokens, or of the most that are kept; for
-// near and far tokens
+// and zeros up to the size of 127 tokens in elements and of codes of all tokens, or of the largest number of
+// kept tokens; for landmarks
 //
 //	float64  marks of the landmarks, as for linear attention
 //	uint64   0
-//	uint64   near tokens, those with exact weights
+//	uint64   last tokens, which have exact weights
 //
-// with for each of its heads of keys the exponents and sums of linear attention, and the keys and
-// values of m tokens as of exact attention, zeros where fewer are near
+// with for each of its heads of keys the exponents and sums of linear attention, and the keys and values of m
+// last tokens as for exact attention, with zeros if there are fewer
 //
-// and at the end the CRC-32C of all that precedes it, a uint32.
+// and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	stateName    = "rfstate\x00"
 	stateVersion = 3
@@ -91,25 +90,25 @@ var (
 	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
 )
 
-// MarshalBinary returns the state as bytes, which any architecture can read. A state
-// that reads them goes on with the bits with which s does from then on.
+// MarshalBinary returns s as bytes, which any architecture can read. Later outputs of a State that reads the
+// bytes have the bits of later outputs of s.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
 	}
-	b := s.header().Append(make([]byte, 0, s.encodedSize()))
+	fixed, token := s.sizes()
+	b := s.header().Append(make([]byte, 0, fixed+s.n*token))
 	for _, u := range s.units {
 		b = u.memory.Encode(u.memory.Record().Append(b, u.to-u.from))
 	}
 	return frame.Seal(b, 0), nil
 }
 
-// UnmarshalBinary makes s what the state was whose bytes these are, whatever s held before. s
-// is one of NewState, of the same type, heads, dimensions and forms as that state, so that what
-// the bytes hold means the same; features are compared as Merge compares them. UnmarshalBinary
-// returns an error and leaves s as it is if anything differs or the bytes are no intact state.
-// The checksum finds damage, not forgery; forged sums are at worst wrong. Memory is allocated
-// for keys and values alone, as many as data hold.
+// UnmarshalBinary replaces the tokens of s by the tokens of the State that MarshalBinary has written. s must
+// have the type, heads, dimensions and attention of that State; features are compared as by Merge. If
+// these differ or the bytes are damaged, UnmarshalBinary returns an error and does not change s. The
+// checksum does not protect against forgery; forged sums are at worst wrong. UnmarshalBinary allocates
+// memory only for the keys and values in data.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState
@@ -135,7 +134,7 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// header returns what the bytes begin with.
+// header returns the first bytes of the encoding.
 func (s *State[T]) header() frame.Header {
 	return frame.Header{
 		Name: stateName, Version: stateVersion, ElementSize: frame.ElementSize[T](), FlagNames: "none",
@@ -147,7 +146,7 @@ func (s *State[T]) header() frame.Header {
 	}
 }
 
-// sizes returns the number of bytes without tokens, and how many more each token takes.
+// sizes returns the number of bytes without tokens, and the number of bytes of a token.
 func (s *State[T]) sizes() (fixed, token int) {
 	fixed = frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
@@ -155,10 +154,4 @@ func (s *State[T]) sizes() (fixed, token int) {
 		fixed, token = fixed+streams.RecordSize+f, token+t
 	}
 	return fixed, token
-}
-
-// encodedSize returns the number of bytes of the state.
-func (s *State[T]) encodedSize() int {
-	fixed, token := s.sizes()
-	return fixed + s.n*token
 }

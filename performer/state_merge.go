@@ -7,15 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// Merge takes in all tokens of another State, so that pieces of a stream can be summarised apart;
-// other does not change. The order of the pieces does not matter but for rounding.
+// Merge adds all tokens of another State of the same attention to s: streams can be summarised in pieces.
+// other does not change. The order of the pieces matters only for rounding.
 //
-// Merge returns an error, and changes nothing, if other is nil, if other differs in heads,
-// dimensions or form, or if both have more tokens than half of what an int counts. Features
-// count as the same if the maps give the same numbers, to rounding, at a few fixed points: the
-// maps may have been made twice from the same seed, or on another architecture. The points
-// being few, and some features at the mercy of rounding, a difference in less than one feature
-// in 16 is missed, and so is one by less than 2⁻¹⁴ of a feature in float32, 2⁻⁴⁰ in float64.
+// Merge returns an error and does not change s if other is nil, if other differs in heads, dimensions or
+// attention, or if both have more tokens than half of the largest int. Two maps are considered the same if
+// their features agree to rounding at a few fixed points: a map may be made again from its seed, or on another
+// architecture. Merge may overlook a difference in less than one feature in 16, and a difference of less than
+// 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:
