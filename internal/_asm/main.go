@@ -20,18 +20,17 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
-	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/cache"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
-	neonbytedot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/bytedot"
 	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
 	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
 	neonscan "github.com/seed-feabd252/randfeat/internal/_asm/arm64/scan"
+	"github.com/seed-feabd252/randfeat/internal/_asm/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/dispatch"
 	"github.com/seed-feabd252/randfeat/internal/_asm/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
@@ -40,7 +39,7 @@ import (
 
 // generators write the kernels of a package. What they write is global: one a process.
 var generators = map[string]func(){
-	"bytedot":  bytedot.Write,
+	"bytedot":  bytedot.WriteAMD64,
 	"cache":    cache.Write,
 	"fwht":     fwht.Write,
 	"matmul":   matmul.Write,
@@ -52,10 +51,10 @@ var generators = map[string]func(){
 
 // neon writes the arm64 kernels of a package.
 var neon = map[string]func(*arm64.File){
-	"bytedot":  neonbytedot.Write,
 	"fwht":     neonfwht.Write,
 	"matmul":   neonmatmul.Write,
 	"planerot": neonplanerot.Write,
+	"bytedot":  bytedot.WriteARM64,
 	"rankone":  rankone.WriteARM64,
 	"scan":     neonscan.Write,
 	"vecmath":  vecmath.WriteARM64,

@@ -99,6 +99,9 @@ func (m Machine) Number(name string) Vec {
 	return v
 }
 
+// SetArgument sets an argument, a pointer or an integer, for later calls of Argument.
+func (m Machine) SetArgument(name string, r GP) { m.I("MOVD R%r, %s", r, m.fn.place(name)) }
+
 // Answer writes the result, an integer.
 func (m Machine) Answer(r GP) { m.I("MOVD R%r, %s", r, m.fn.place("ret")) }
 

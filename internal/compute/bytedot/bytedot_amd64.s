@@ -12,74 +12,75 @@ TEXT ·mul1AVX512(SB), NOSPLIT, $0-72
 	MOVQ starts+16(FP), DX
 	MOVQ row+32(FP), BX
 	MOVQ group+40(FP), SI
-	MOVQ rows+56(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+56(FP), R8
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Z0
-	VPBROADCASTD 4(DX), Z1
-	VPBROADCASTD 8(DX), Z2
-	VPBROADCASTD 12(DX), Z3
-	ADDQ         $0x10, DX
-	MOVQ         CX, R10
+	VBROADCASTSS (DX), Z0
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z2
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R9
+	LEAQ         (BX)(BX*2), R10
 	MOVQ         b+48(FP), R11
 	MOVQ         groups+64(FP), R12
 
 stripGroups:
-	VMOVDQU32    (R11), Z4
-	VPBROADCASTD (R10), Z5
+	VMOVUPS      (R11), Z4
+	VBROADCASTSS (R9), Z5
 	VPDPBUSD     Z5, Z4, Z0
-	VPBROADCASTD (R10)(BX*1), Z5
+	VBROADCASTSS (R9)(BX*1), Z5
 	VPDPBUSD     Z5, Z4, Z1
-	VPBROADCASTD (R10)(BX*2), Z5
+	VBROADCASTSS (R9)(BX*2), Z5
 	VPDPBUSD     Z5, Z4, Z2
-	VPBROADCASTD (R10)(R9*1), Z5
+	VBROADCASTSS (R9)(R10*1), Z5
 	VPDPBUSD     Z5, Z4, Z3
-	ADDQ         SI, R10
+	ADDQ         SI, R9
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          stripGroups
-	MOVQ         AX, R10
-	VMOVDQU32    Z0, (R10)
-	ADDQ         R8, R10
-	VMOVDQU32    Z1, (R10)
-	ADDQ         R8, R10
-	VMOVDQU32    Z2, (R10)
-	ADDQ         R8, R10
-	VMOVDQU32    Z3, (R10)
+	VMOVUPS      Z0, (AX)
+	ADDQ         DI, AX
+	VMOVUPS      Z1, (AX)
+	ADDQ         DI, AX
+	VMOVUPS      Z2, (AX)
+	ADDQ         DI, AX
+	VMOVUPS      Z3, (AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Z0
-	ADDQ         $0x04, DX
+	VBROADCASTSS (DX), Z0
+	ADDQ         $0x00000004, DX
 	MOVQ         CX, R9
 	MOVQ         b+48(FP), R10
 	MOVQ         groups+64(FP), R11
 
 singleGroups:
-	VMOVDQU32    (R10), Z1
-	VPBROADCASTD (R9), Z2
+	VMOVUPS      (R10), Z1
+	VBROADCASTSS (R9), Z2
 	VPDPBUSD     Z2, Z1, Z0
 	ADDQ         SI, R9
 	ADDQ         $0x00000040, R10
 	DECQ         R11
 	JNZ          singleGroups
-	MOVQ         AX, R9
-	VMOVDQU32    Z0, (R9)
+	VMOVUPS      Z0, (AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -89,116 +90,120 @@ done:
 // func scores1AVX512(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 // Requires: AVX, AVX512F, AVX512VL, AVX512VNNI
 TEXT ·scores1AVX512(SB), NOSPLIT, $0-96
-	MOVQ      dst+0(FP), AX
-	MOVQ      a+48(FP), CX
-	MOVQ      starts+40(FP), DX
-	MOVQ      row+56(FP), BX
-	MOVQ      group+64(FP), SI
-	MOVQ      rows+80(FP), DI
-	MOVQ      stride+8(FP), R8
-	SHLQ      $0x02, R8
-	LEAQ      (BX)(BX*2), R9
-	MOVQ      rowScales+24(FP), R10
-	MOVQ      scales+32(FP), R11
-	VMOVDQU32 (R11), Z0
-	MOVQ      peaks+16(FP), R11
-	VMOVDQU32 (R11), Z1
-	SUBQ      $0x04, DI
-	JLT       rest
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+48(FP), CX
+	MOVQ    starts+40(FP), DX
+	MOVQ    row+56(FP), BX
+	MOVQ    group+64(FP), SI
+	MOVQ    stride+8(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+80(FP), R8
+	MOVQ    rowScales+24(FP), R9
+	MOVQ    scales+32(FP), R10
+	VMOVUPS (R10), Z0
+	MOVQ    peaks+16(FP), R10
+	VMOVUPS (R10), Z1
+	SUBQ    $0x04, R8
+	JLT     rest
 
 strip:
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD 4(DX), Z3
-	VPBROADCASTD 8(DX), Z4
-	VPBROADCASTD 12(DX), Z5
-	ADDQ         $0x10, DX
-	MOVQ         CX, R11
+	VBROADCASTSS (DX), Z2
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z4
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z5
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 stripGroups:
-	VMOVDQU32    (R12), Z6
-	VPBROADCASTD (R11), Z7
+	VMOVUPS      (R12), Z6
+	VBROADCASTSS (R10), Z7
 	VPDPBUSD     Z7, Z6, Z2
-	VPBROADCASTD (R11)(BX*1), Z7
+	VBROADCASTSS (R10)(BX*1), Z7
 	VPDPBUSD     Z7, Z6, Z3
-	VPBROADCASTD (R11)(BX*2), Z7
+	VBROADCASTSS (R10)(BX*2), Z7
 	VPDPBUSD     Z7, Z6, Z4
-	VPBROADCASTD (R11)(R9*1), Z7
+	VBROADCASTSS (R10)(R11*1), Z7
 	VPDPBUSD     Z7, Z6, Z5
-	ADDQ         SI, R11
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         AX, R11
-	VBROADCASTSS (R10), Z6
+	VBROADCASTSS (R9), Z6
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z6, Z2, Z2
 	VMULPS       Z0, Z2, Z2
 	VMAXPS       Z1, Z2, Z1
-	VMOVDQU32    Z2, (R11)
-	ADDQ         R8, R11
-	VBROADCASTSS 4(R10), Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z2
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z2, Z3, Z3
 	VMULPS       Z0, Z3, Z3
 	VMAXPS       Z1, Z3, Z1
-	VMOVDQU32    Z3, (R11)
-	ADDQ         R8, R11
-	VBROADCASTSS 8(R10), Z2
+	VMOVUPS      Z3, (AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z2
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z2, Z4, Z4
 	VMULPS       Z0, Z4, Z4
 	VMAXPS       Z1, Z4, Z1
-	VMOVDQU32    Z4, (R11)
-	ADDQ         R8, R11
-	VBROADCASTSS 12(R10), Z2
+	VMOVUPS      Z4, (AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z2
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z2, Z5, Z5
 	VMULPS       Z0, Z5, Z5
 	VMAXPS       Z1, Z5, Z1
-	VMOVDQU32    Z5, (R11)
-	ADDQ         $0x00000010, R10
+	VMOVUPS      Z5, (AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Z2
-	ADDQ         $0x04, DX
-	MOVQ         CX, R9
+	VBROADCASTSS (DX), Z2
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
 	MOVQ         b+72(FP), R11
 	MOVQ         groups+88(FP), R12
 
 singleGroups:
-	VMOVDQU32    (R11), Z3
-	VPBROADCASTD (R9), Z4
+	VMOVUPS      (R11), Z3
+	VBROADCASTSS (R10), Z4
 	VPDPBUSD     Z4, Z3, Z2
-	ADDQ         SI, R9
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         AX, R9
-	VBROADCASTSS (R10), Z3
+	VBROADCASTSS (R9), Z3
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z3, Z2, Z2
 	VMULPS       Z0, Z2, Z2
 	VMAXPS       Z1, Z2, Z1
-	VMOVDQU32    Z2, (R9)
-	ADDQ         $0x00000004, R10
+	VMOVUPS      Z2, (AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
-	MOVQ      peaks+16(FP), AX
-	VMOVDQU32 Z1, (AX)
+	MOVQ    peaks+16(FP), AX
+	VMOVUPS Z1, (AX)
 	VZEROUPPER
 	RET
 
@@ -210,116 +215,120 @@ TEXT ·add1AVX512(SB), NOSPLIT, $0-96
 	MOVQ starts+40(FP), DX
 	MOVQ row+56(FP), BX
 	MOVQ group+64(FP), SI
-	MOVQ rows+80(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	MOVQ rowScales+16(FP), R10
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+80(FP), R8
+	MOVQ rowScales+16(FP), R9
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Z0
-	VPBROADCASTD 4(DX), Z1
-	VPBROADCASTD 8(DX), Z2
-	VPBROADCASTD 12(DX), Z3
-	ADDQ         $0x10, DX
-	MOVQ         CX, R11
+	VBROADCASTSS (DX), Z0
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z2
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 stripGroups:
-	VMOVDQU32    (R12), Z4
-	VPBROADCASTD (R11), Z5
+	VMOVUPS      (R12), Z4
+	VBROADCASTSS (R10), Z5
 	VPDPBUSD     Z5, Z4, Z0
-	VPBROADCASTD (R11)(BX*1), Z5
+	VBROADCASTSS (R10)(BX*1), Z5
 	VPDPBUSD     Z5, Z4, Z1
-	VPBROADCASTD (R11)(BX*2), Z5
+	VBROADCASTSS (R10)(BX*2), Z5
 	VPDPBUSD     Z5, Z4, Z2
-	VPBROADCASTD (R11)(R9*1), Z5
+	VBROADCASTSS (R10)(R11*1), Z5
 	VPDPBUSD     Z5, Z4, Z3
-	ADDQ         SI, R11
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         olds+24(FP), R11
-	MOVQ         news+32(FP), R12
-	MOVQ         AX, R13
-	VBROADCASTSS (R10), Z4
-	VMULPS       (R12), Z4, Z4
+	MOVQ         olds+24(FP), R10
+	MOVQ         news+32(FP), R11
+	VBROADCASTSS (R9), Z4
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z4, Z4
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z4, Z0, Z0
-	VMOVDQU32    (R13), Z4
-	VMULPS       (R11), Z4, Z4
+	VMOVUPS      (AX), Z4
+	VMULPS       (R10), Z4, Z4
 	VADDPS       Z4, Z0, Z0
-	VMOVDQU32    Z0, (R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 4(R10), Z0
-	VMULPS       (R12), Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z0, Z0
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z0, Z1, Z1
-	VMOVDQU32    (R13), Z0
-	VMULPS       (R11), Z0, Z0
+	VMOVUPS      (AX), Z0
+	VMULPS       (R10), Z0, Z0
 	VADDPS       Z0, Z1, Z1
-	VMOVDQU32    Z1, (R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 8(R10), Z0
-	VMULPS       (R12), Z0, Z0
+	VMOVUPS      Z1, (AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z0, Z0
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z0, Z2, Z2
-	VMOVDQU32    (R13), Z0
-	VMULPS       (R11), Z0, Z0
+	VMOVUPS      (AX), Z0
+	VMULPS       (R10), Z0, Z0
 	VADDPS       Z0, Z2, Z2
-	VMOVDQU32    Z2, (R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 12(R10), Z0
-	VMULPS       (R12), Z0, Z0
+	VMOVUPS      Z2, (AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z0, Z0
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z0, Z3, Z3
-	VMOVDQU32    (R13), Z0
-	VMULPS       (R11), Z0, Z0
+	VMOVUPS      (AX), Z0
+	VMULPS       (R10), Z0, Z0
 	VADDPS       Z0, Z3, Z3
-	VMOVDQU32    Z3, (R13)
-	ADDQ         $0x00000010, R10
+	VMOVUPS      Z3, (AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Z0
-	ADDQ         $0x04, DX
-	MOVQ         CX, R9
+	VBROADCASTSS (DX), Z0
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
 	MOVQ         b+72(FP), R11
 	MOVQ         groups+88(FP), R12
 
 singleGroups:
-	VMOVDQU32    (R11), Z1
-	VPBROADCASTD (R9), Z2
+	VMOVUPS      (R11), Z1
+	VBROADCASTSS (R10), Z2
 	VPDPBUSD     Z2, Z1, Z0
-	ADDQ         SI, R9
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         olds+24(FP), R9
+	MOVQ         olds+24(FP), R10
 	MOVQ         news+32(FP), R11
-	MOVQ         AX, R12
-	VBROADCASTSS (R10), Z1
+	VBROADCASTSS (R9), Z1
+	ADDQ         $0x00000004, R9
 	VMULPS       (R11), Z1, Z1
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z1, Z0, Z0
-	VMOVDQU32    (R12), Z1
-	VMULPS       (R9), Z1, Z1
+	VMOVUPS      (AX), Z1
+	VMULPS       (R10), Z1, Z1
 	VADDPS       Z1, Z0, Z0
-	VMOVDQU32    Z0, (R12)
-	ADDQ         $0x00000004, R10
+	VMOVUPS      Z0, (AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -334,109 +343,111 @@ TEXT ·mul4AVX512(SB), NOSPLIT, $0-72
 	MOVQ starts+16(FP), DX
 	MOVQ row+32(FP), BX
 	MOVQ group+40(FP), SI
-	MOVQ rows+56(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+56(FP), R8
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Z0
-	VPBROADCASTD (DX), Z1
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (DX), Z3
-	VPBROADCASTD 4(DX), Z4
-	VPBROADCASTD 4(DX), Z5
-	VPBROADCASTD 4(DX), Z6
-	VPBROADCASTD 4(DX), Z7
-	VPBROADCASTD 8(DX), Z8
-	VPBROADCASTD 8(DX), Z9
-	VPBROADCASTD 8(DX), Z10
-	VPBROADCASTD 8(DX), Z11
-	VPBROADCASTD 12(DX), Z12
-	VPBROADCASTD 12(DX), Z13
-	VPBROADCASTD 12(DX), Z14
-	VPBROADCASTD 12(DX), Z15
-	ADDQ         $0x10, DX
-	MOVQ         CX, R10
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS (DX), Z1
+	VBROADCASTSS (DX), Z2
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z4
+	VBROADCASTSS (DX), Z5
+	VBROADCASTSS (DX), Z6
+	VBROADCASTSS (DX), Z7
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS (DX), Z9
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS (DX), Z11
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS (DX), Z13
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS (DX), Z15
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R9
+	LEAQ         (BX)(BX*2), R10
 	MOVQ         b+48(FP), R11
 	MOVQ         groups+64(FP), R12
 
 stripGroups:
-	VMOVDQU32    (R11), Z16
-	VMOVDQU32    64(R11), Z17
-	VMOVDQU32    128(R11), Z18
-	VMOVDQU32    192(R11), Z19
-	VPBROADCASTD (R10), Z20
+	VMOVUPS      (R11), Z16
+	VMOVUPS      64(R11), Z17
+	VMOVUPS      128(R11), Z18
+	VMOVUPS      192(R11), Z19
+	VBROADCASTSS (R9), Z20
 	VPDPBUSD     Z20, Z16, Z0
 	VPDPBUSD     Z20, Z17, Z1
 	VPDPBUSD     Z20, Z18, Z2
 	VPDPBUSD     Z20, Z19, Z3
-	VPBROADCASTD (R10)(BX*1), Z20
+	VBROADCASTSS (R9)(BX*1), Z20
 	VPDPBUSD     Z20, Z16, Z4
 	VPDPBUSD     Z20, Z17, Z5
 	VPDPBUSD     Z20, Z18, Z6
 	VPDPBUSD     Z20, Z19, Z7
-	VPBROADCASTD (R10)(BX*2), Z20
+	VBROADCASTSS (R9)(BX*2), Z20
 	VPDPBUSD     Z20, Z16, Z8
 	VPDPBUSD     Z20, Z17, Z9
 	VPDPBUSD     Z20, Z18, Z10
 	VPDPBUSD     Z20, Z19, Z11
-	VPBROADCASTD (R10)(R9*1), Z20
+	VBROADCASTSS (R9)(R10*1), Z20
 	VPDPBUSD     Z20, Z16, Z12
 	VPDPBUSD     Z20, Z17, Z13
 	VPDPBUSD     Z20, Z18, Z14
 	VPDPBUSD     Z20, Z19, Z15
-	ADDQ         SI, R10
+	ADDQ         SI, R9
 	ADDQ         $0x00000100, R11
 	DECQ         R12
 	JNZ          stripGroups
-	MOVQ         AX, R10
-	VMOVDQU32    Z0, (R10)
-	VMOVDQU32    Z1, 64(R10)
-	VMOVDQU32    Z2, 128(R10)
-	VMOVDQU32    Z3, 192(R10)
-	ADDQ         R8, R10
-	VMOVDQU32    Z4, (R10)
-	VMOVDQU32    Z5, 64(R10)
-	VMOVDQU32    Z6, 128(R10)
-	VMOVDQU32    Z7, 192(R10)
-	ADDQ         R8, R10
-	VMOVDQU32    Z8, (R10)
-	VMOVDQU32    Z9, 64(R10)
-	VMOVDQU32    Z10, 128(R10)
-	VMOVDQU32    Z11, 192(R10)
-	ADDQ         R8, R10
-	VMOVDQU32    Z12, (R10)
-	VMOVDQU32    Z13, 64(R10)
-	VMOVDQU32    Z14, 128(R10)
-	VMOVDQU32    Z15, 192(R10)
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         DI, AX
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         DI, AX
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         DI, AX
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Z0
-	VPBROADCASTD (DX), Z1
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (DX), Z3
-	ADDQ         $0x04, DX
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS (DX), Z1
+	VBROADCASTSS (DX), Z2
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
 	MOVQ         CX, R9
 	MOVQ         b+48(FP), R10
 	MOVQ         groups+64(FP), R11
 
 singleGroups:
-	VMOVDQU32    (R10), Z4
-	VMOVDQU32    64(R10), Z5
-	VMOVDQU32    128(R10), Z6
-	VMOVDQU32    192(R10), Z7
-	VPBROADCASTD (R9), Z8
+	VMOVUPS      (R10), Z4
+	VMOVUPS      64(R10), Z5
+	VMOVUPS      128(R10), Z6
+	VMOVUPS      192(R10), Z7
+	VBROADCASTSS (R9), Z8
 	VPDPBUSD     Z8, Z4, Z0
 	VPDPBUSD     Z8, Z5, Z1
 	VPDPBUSD     Z8, Z6, Z2
@@ -445,14 +456,13 @@ singleGroups:
 	ADDQ         $0x00000100, R10
 	DECQ         R11
 	JNZ          singleGroups
-	MOVQ         AX, R9
-	VMOVDQU32    Z0, (R9)
-	VMOVDQU32    Z1, 64(R9)
-	VMOVDQU32    Z2, 128(R9)
-	VMOVDQU32    Z3, 192(R9)
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -462,82 +472,85 @@ done:
 // func scores4AVX512(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 // Requires: AVX, AVX512F, AVX512VL, AVX512VNNI
 TEXT ·scores4AVX512(SB), NOSPLIT, $0-96
-	MOVQ      dst+0(FP), AX
-	MOVQ      a+48(FP), CX
-	MOVQ      starts+40(FP), DX
-	MOVQ      row+56(FP), BX
-	MOVQ      group+64(FP), SI
-	MOVQ      rows+80(FP), DI
-	MOVQ      stride+8(FP), R8
-	SHLQ      $0x02, R8
-	LEAQ      (BX)(BX*2), R9
-	MOVQ      rowScales+24(FP), R10
-	MOVQ      scales+32(FP), R11
-	VMOVDQU32 (R11), Z0
-	VMOVDQU32 64(R11), Z1
-	VMOVDQU32 128(R11), Z2
-	VMOVDQU32 192(R11), Z3
-	MOVQ      peaks+16(FP), R11
-	VMOVDQU32 (R11), Z4
-	VMOVDQU32 64(R11), Z5
-	VMOVDQU32 128(R11), Z6
-	VMOVDQU32 192(R11), Z7
-	SUBQ      $0x04, DI
-	JLT       rest
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+48(FP), CX
+	MOVQ    starts+40(FP), DX
+	MOVQ    row+56(FP), BX
+	MOVQ    group+64(FP), SI
+	MOVQ    stride+8(FP), DI
+	SHLQ    $0x02, DI
+	MOVQ    rows+80(FP), R8
+	MOVQ    rowScales+24(FP), R9
+	MOVQ    scales+32(FP), R10
+	VMOVUPS (R10), Z0
+	VMOVUPS 64(R10), Z1
+	VMOVUPS 128(R10), Z2
+	VMOVUPS 192(R10), Z3
+	MOVQ    peaks+16(FP), R10
+	VMOVUPS (R10), Z4
+	VMOVUPS 64(R10), Z5
+	VMOVUPS 128(R10), Z6
+	VMOVUPS 192(R10), Z7
+	SUBQ    $0x04, R8
+	JLT     rest
 
 strip:
-	VPBROADCASTD (DX), Z8
-	VPBROADCASTD (DX), Z9
-	VPBROADCASTD (DX), Z10
-	VPBROADCASTD (DX), Z11
-	VPBROADCASTD 4(DX), Z12
-	VPBROADCASTD 4(DX), Z13
-	VPBROADCASTD 4(DX), Z14
-	VPBROADCASTD 4(DX), Z15
-	VPBROADCASTD 8(DX), Z16
-	VPBROADCASTD 8(DX), Z17
-	VPBROADCASTD 8(DX), Z18
-	VPBROADCASTD 8(DX), Z19
-	VPBROADCASTD 12(DX), Z20
-	VPBROADCASTD 12(DX), Z21
-	VPBROADCASTD 12(DX), Z22
-	VPBROADCASTD 12(DX), Z23
-	ADDQ         $0x10, DX
-	MOVQ         CX, R11
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS (DX), Z9
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS (DX), Z11
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS (DX), Z13
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS (DX), Z15
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z16
+	VBROADCASTSS (DX), Z17
+	VBROADCASTSS (DX), Z18
+	VBROADCASTSS (DX), Z19
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z20
+	VBROADCASTSS (DX), Z21
+	VBROADCASTSS (DX), Z22
+	VBROADCASTSS (DX), Z23
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 stripGroups:
-	VMOVDQU32    (R12), Z24
-	VMOVDQU32    64(R12), Z25
-	VMOVDQU32    128(R12), Z26
-	VMOVDQU32    192(R12), Z27
-	VPBROADCASTD (R11), Z28
+	VMOVUPS      (R12), Z24
+	VMOVUPS      64(R12), Z25
+	VMOVUPS      128(R12), Z26
+	VMOVUPS      192(R12), Z27
+	VBROADCASTSS (R10), Z28
 	VPDPBUSD     Z28, Z24, Z8
 	VPDPBUSD     Z28, Z25, Z9
 	VPDPBUSD     Z28, Z26, Z10
 	VPDPBUSD     Z28, Z27, Z11
-	VPBROADCASTD (R11)(BX*1), Z28
+	VBROADCASTSS (R10)(BX*1), Z28
 	VPDPBUSD     Z28, Z24, Z12
 	VPDPBUSD     Z28, Z25, Z13
 	VPDPBUSD     Z28, Z26, Z14
 	VPDPBUSD     Z28, Z27, Z15
-	VPBROADCASTD (R11)(BX*2), Z28
+	VBROADCASTSS (R10)(BX*2), Z28
 	VPDPBUSD     Z28, Z24, Z16
 	VPDPBUSD     Z28, Z25, Z17
 	VPDPBUSD     Z28, Z26, Z18
 	VPDPBUSD     Z28, Z27, Z19
-	VPBROADCASTD (R11)(R9*1), Z28
+	VBROADCASTSS (R10)(R11*1), Z28
 	VPDPBUSD     Z28, Z24, Z20
 	VPDPBUSD     Z28, Z25, Z21
 	VPDPBUSD     Z28, Z26, Z22
 	VPDPBUSD     Z28, Z27, Z23
-	ADDQ         SI, R11
+	ADDQ         SI, R10
 	ADDQ         $0x00000100, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         AX, R11
-	VBROADCASTSS (R10), Z24
+	VBROADCASTSS (R9), Z24
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z24, Z8, Z8
 	VMULPS       Z0, Z8, Z8
@@ -554,12 +567,13 @@ stripGroups:
 	VMULPS       Z24, Z11, Z11
 	VMULPS       Z3, Z11, Z11
 	VMAXPS       Z7, Z11, Z7
-	VMOVDQU32    Z8, (R11)
-	VMOVDQU32    Z9, 64(R11)
-	VMOVDQU32    Z10, 128(R11)
-	VMOVDQU32    Z11, 192(R11)
-	ADDQ         R8, R11
-	VBROADCASTSS 4(R10), Z8
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z8
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z12, Z12
 	VMULPS       Z8, Z12, Z12
 	VMULPS       Z0, Z12, Z12
@@ -576,12 +590,13 @@ stripGroups:
 	VMULPS       Z8, Z15, Z15
 	VMULPS       Z3, Z15, Z15
 	VMAXPS       Z7, Z15, Z7
-	VMOVDQU32    Z12, (R11)
-	VMOVDQU32    Z13, 64(R11)
-	VMOVDQU32    Z14, 128(R11)
-	VMOVDQU32    Z15, 192(R11)
-	ADDQ         R8, R11
-	VBROADCASTSS 8(R10), Z8
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z8
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z16, Z16
 	VMULPS       Z8, Z16, Z16
 	VMULPS       Z0, Z16, Z16
@@ -598,12 +613,13 @@ stripGroups:
 	VMULPS       Z8, Z19, Z19
 	VMULPS       Z3, Z19, Z19
 	VMAXPS       Z7, Z19, Z7
-	VMOVDQU32    Z16, (R11)
-	VMOVDQU32    Z17, 64(R11)
-	VMOVDQU32    Z18, 128(R11)
-	VMOVDQU32    Z19, 192(R11)
-	ADDQ         R8, R11
-	VBROADCASTSS 12(R10), Z8
+	VMOVUPS      Z16, (AX)
+	VMOVUPS      Z17, 64(AX)
+	VMOVUPS      Z18, 128(AX)
+	VMOVUPS      Z19, 192(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z8
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z20, Z20
 	VMULPS       Z8, Z20, Z20
 	VMULPS       Z0, Z20, Z20
@@ -620,46 +636,45 @@ stripGroups:
 	VMULPS       Z8, Z23, Z23
 	VMULPS       Z3, Z23, Z23
 	VMAXPS       Z7, Z23, Z7
-	VMOVDQU32    Z20, (R11)
-	VMOVDQU32    Z21, 64(R11)
-	VMOVDQU32    Z22, 128(R11)
-	VMOVDQU32    Z23, 192(R11)
-	ADDQ         $0x00000010, R10
+	VMOVUPS      Z20, (AX)
+	VMOVUPS      Z21, 64(AX)
+	VMOVUPS      Z22, 128(AX)
+	VMOVUPS      Z23, 192(AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Z8
-	VPBROADCASTD (DX), Z9
-	VPBROADCASTD (DX), Z10
-	VPBROADCASTD (DX), Z11
-	ADDQ         $0x04, DX
-	MOVQ         CX, R9
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS (DX), Z9
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS (DX), Z11
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
 	MOVQ         b+72(FP), R11
 	MOVQ         groups+88(FP), R12
 
 singleGroups:
-	VMOVDQU32    (R11), Z12
-	VMOVDQU32    64(R11), Z13
-	VMOVDQU32    128(R11), Z14
-	VMOVDQU32    192(R11), Z15
-	VPBROADCASTD (R9), Z16
+	VMOVUPS      (R11), Z12
+	VMOVUPS      64(R11), Z13
+	VMOVUPS      128(R11), Z14
+	VMOVUPS      192(R11), Z15
+	VBROADCASTSS (R10), Z16
 	VPDPBUSD     Z16, Z12, Z8
 	VPDPBUSD     Z16, Z13, Z9
 	VPDPBUSD     Z16, Z14, Z10
 	VPDPBUSD     Z16, Z15, Z11
-	ADDQ         SI, R9
+	ADDQ         SI, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         AX, R9
-	VBROADCASTSS (R10), Z12
+	VBROADCASTSS (R9), Z12
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z12, Z8, Z8
 	VMULPS       Z0, Z8, Z8
@@ -676,22 +691,21 @@ singleGroups:
 	VMULPS       Z12, Z11, Z11
 	VMULPS       Z3, Z11, Z11
 	VMAXPS       Z7, Z11, Z7
-	VMOVDQU32    Z8, (R9)
-	VMOVDQU32    Z9, 64(R9)
-	VMOVDQU32    Z10, 128(R9)
-	VMOVDQU32    Z11, 192(R9)
-	ADDQ         $0x00000004, R10
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
-	MOVQ      peaks+16(FP), AX
-	VMOVDQU32 Z4, (AX)
-	VMOVDQU32 Z5, 64(AX)
-	VMOVDQU32 Z6, 128(AX)
-	VMOVDQU32 Z7, 192(AX)
+	MOVQ    peaks+16(FP), AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
 	VZEROUPPER
 	RET
 
@@ -703,257 +717,261 @@ TEXT ·add4AVX512(SB), NOSPLIT, $0-96
 	MOVQ starts+40(FP), DX
 	MOVQ row+56(FP), BX
 	MOVQ group+64(FP), SI
-	MOVQ rows+80(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	MOVQ rowScales+16(FP), R10
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+80(FP), R8
+	MOVQ rowScales+16(FP), R9
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Z0
-	VPBROADCASTD (DX), Z1
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (DX), Z3
-	VPBROADCASTD 4(DX), Z4
-	VPBROADCASTD 4(DX), Z5
-	VPBROADCASTD 4(DX), Z6
-	VPBROADCASTD 4(DX), Z7
-	VPBROADCASTD 8(DX), Z8
-	VPBROADCASTD 8(DX), Z9
-	VPBROADCASTD 8(DX), Z10
-	VPBROADCASTD 8(DX), Z11
-	VPBROADCASTD 12(DX), Z12
-	VPBROADCASTD 12(DX), Z13
-	VPBROADCASTD 12(DX), Z14
-	VPBROADCASTD 12(DX), Z15
-	ADDQ         $0x10, DX
-	MOVQ         CX, R11
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS (DX), Z1
+	VBROADCASTSS (DX), Z2
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z4
+	VBROADCASTSS (DX), Z5
+	VBROADCASTSS (DX), Z6
+	VBROADCASTSS (DX), Z7
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z8
+	VBROADCASTSS (DX), Z9
+	VBROADCASTSS (DX), Z10
+	VBROADCASTSS (DX), Z11
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Z12
+	VBROADCASTSS (DX), Z13
+	VBROADCASTSS (DX), Z14
+	VBROADCASTSS (DX), Z15
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 stripGroups:
-	VMOVDQU32    (R12), Z16
-	VMOVDQU32    64(R12), Z17
-	VMOVDQU32    128(R12), Z18
-	VMOVDQU32    192(R12), Z19
-	VPBROADCASTD (R11), Z20
+	VMOVUPS      (R12), Z16
+	VMOVUPS      64(R12), Z17
+	VMOVUPS      128(R12), Z18
+	VMOVUPS      192(R12), Z19
+	VBROADCASTSS (R10), Z20
 	VPDPBUSD     Z20, Z16, Z0
 	VPDPBUSD     Z20, Z17, Z1
 	VPDPBUSD     Z20, Z18, Z2
 	VPDPBUSD     Z20, Z19, Z3
-	VPBROADCASTD (R11)(BX*1), Z20
+	VBROADCASTSS (R10)(BX*1), Z20
 	VPDPBUSD     Z20, Z16, Z4
 	VPDPBUSD     Z20, Z17, Z5
 	VPDPBUSD     Z20, Z18, Z6
 	VPDPBUSD     Z20, Z19, Z7
-	VPBROADCASTD (R11)(BX*2), Z20
+	VBROADCASTSS (R10)(BX*2), Z20
 	VPDPBUSD     Z20, Z16, Z8
 	VPDPBUSD     Z20, Z17, Z9
 	VPDPBUSD     Z20, Z18, Z10
 	VPDPBUSD     Z20, Z19, Z11
-	VPBROADCASTD (R11)(R9*1), Z20
+	VBROADCASTSS (R10)(R11*1), Z20
 	VPDPBUSD     Z20, Z16, Z12
 	VPDPBUSD     Z20, Z17, Z13
 	VPDPBUSD     Z20, Z18, Z14
 	VPDPBUSD     Z20, Z19, Z15
-	ADDQ         SI, R11
+	ADDQ         SI, R10
 	ADDQ         $0x00000100, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         olds+24(FP), R11
-	MOVQ         news+32(FP), R12
-	MOVQ         AX, R13
-	VBROADCASTSS (R10), Z16
-	VMULPS       (R12), Z16, Z17
+	MOVQ         olds+24(FP), R10
+	MOVQ         news+32(FP), R11
+	VBROADCASTSS (R9), Z16
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z16, Z17
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z17, Z0, Z0
-	VMOVDQU32    (R13), Z17
-	VMULPS       (R11), Z17, Z17
+	VMOVUPS      (AX), Z17
+	VMULPS       (R10), Z17, Z17
 	VADDPS       Z17, Z0, Z0
-	VMULPS       64(R12), Z16, Z17
+	VMULPS       64(R11), Z16, Z17
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z17, Z1, Z1
-	VMOVDQU32    64(R13), Z17
-	VMULPS       64(R11), Z17, Z17
+	VMOVUPS      64(AX), Z17
+	VMULPS       64(R10), Z17, Z17
 	VADDPS       Z17, Z1, Z1
-	VMULPS       128(R12), Z16, Z17
+	VMULPS       128(R11), Z16, Z17
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z17, Z2, Z2
-	VMOVDQU32    128(R13), Z17
-	VMULPS       128(R11), Z17, Z17
+	VMOVUPS      128(AX), Z17
+	VMULPS       128(R10), Z17, Z17
 	VADDPS       Z17, Z2, Z2
-	VMULPS       192(R12), Z16, Z16
+	VMULPS       192(R11), Z16, Z16
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z16, Z3, Z3
-	VMOVDQU32    192(R13), Z16
-	VMULPS       192(R11), Z16, Z16
+	VMOVUPS      192(AX), Z16
+	VMULPS       192(R10), Z16, Z16
 	VADDPS       Z16, Z3, Z3
-	VMOVDQU32    Z0, (R13)
-	VMOVDQU32    Z1, 64(R13)
-	VMOVDQU32    Z2, 128(R13)
-	VMOVDQU32    Z3, 192(R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 4(R10), Z0
-	VMULPS       (R12), Z0, Z1
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z0, Z1
 	VCVTDQ2PS    Z4, Z4
 	VMULPS       Z1, Z4, Z4
-	VMOVDQU32    (R13), Z1
-	VMULPS       (R11), Z1, Z1
+	VMOVUPS      (AX), Z1
+	VMULPS       (R10), Z1, Z1
 	VADDPS       Z1, Z4, Z4
-	VMULPS       64(R12), Z0, Z1
+	VMULPS       64(R11), Z0, Z1
 	VCVTDQ2PS    Z5, Z5
 	VMULPS       Z1, Z5, Z5
-	VMOVDQU32    64(R13), Z1
-	VMULPS       64(R11), Z1, Z1
+	VMOVUPS      64(AX), Z1
+	VMULPS       64(R10), Z1, Z1
 	VADDPS       Z1, Z5, Z5
-	VMULPS       128(R12), Z0, Z1
+	VMULPS       128(R11), Z0, Z1
 	VCVTDQ2PS    Z6, Z6
 	VMULPS       Z1, Z6, Z6
-	VMOVDQU32    128(R13), Z1
-	VMULPS       128(R11), Z1, Z1
+	VMOVUPS      128(AX), Z1
+	VMULPS       128(R10), Z1, Z1
 	VADDPS       Z1, Z6, Z6
-	VMULPS       192(R12), Z0, Z0
+	VMULPS       192(R11), Z0, Z0
 	VCVTDQ2PS    Z7, Z7
 	VMULPS       Z0, Z7, Z7
-	VMOVDQU32    192(R13), Z0
-	VMULPS       192(R11), Z0, Z0
+	VMOVUPS      192(AX), Z0
+	VMULPS       192(R10), Z0, Z0
 	VADDPS       Z0, Z7, Z7
-	VMOVDQU32    Z4, (R13)
-	VMOVDQU32    Z5, 64(R13)
-	VMOVDQU32    Z6, 128(R13)
-	VMOVDQU32    Z7, 192(R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 8(R10), Z0
-	VMULPS       (R12), Z0, Z1
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z5, 64(AX)
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      Z7, 192(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z0, Z1
 	VCVTDQ2PS    Z8, Z8
 	VMULPS       Z1, Z8, Z8
-	VMOVDQU32    (R13), Z1
-	VMULPS       (R11), Z1, Z1
+	VMOVUPS      (AX), Z1
+	VMULPS       (R10), Z1, Z1
 	VADDPS       Z1, Z8, Z8
-	VMULPS       64(R12), Z0, Z1
+	VMULPS       64(R11), Z0, Z1
 	VCVTDQ2PS    Z9, Z9
 	VMULPS       Z1, Z9, Z9
-	VMOVDQU32    64(R13), Z1
-	VMULPS       64(R11), Z1, Z1
+	VMOVUPS      64(AX), Z1
+	VMULPS       64(R10), Z1, Z1
 	VADDPS       Z1, Z9, Z9
-	VMULPS       128(R12), Z0, Z1
+	VMULPS       128(R11), Z0, Z1
 	VCVTDQ2PS    Z10, Z10
 	VMULPS       Z1, Z10, Z10
-	VMOVDQU32    128(R13), Z1
-	VMULPS       128(R11), Z1, Z1
+	VMOVUPS      128(AX), Z1
+	VMULPS       128(R10), Z1, Z1
 	VADDPS       Z1, Z10, Z10
-	VMULPS       192(R12), Z0, Z0
+	VMULPS       192(R11), Z0, Z0
 	VCVTDQ2PS    Z11, Z11
 	VMULPS       Z0, Z11, Z11
-	VMOVDQU32    192(R13), Z0
-	VMULPS       192(R11), Z0, Z0
+	VMOVUPS      192(AX), Z0
+	VMULPS       192(R10), Z0, Z0
 	VADDPS       Z0, Z11, Z11
-	VMOVDQU32    Z8, (R13)
-	VMOVDQU32    Z9, 64(R13)
-	VMOVDQU32    Z10, 128(R13)
-	VMOVDQU32    Z11, 192(R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 12(R10), Z0
-	VMULPS       (R12), Z0, Z1
+	VMOVUPS      Z8, (AX)
+	VMOVUPS      Z9, 64(AX)
+	VMOVUPS      Z10, 128(AX)
+	VMOVUPS      Z11, 192(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Z0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Z0, Z1
 	VCVTDQ2PS    Z12, Z12
 	VMULPS       Z1, Z12, Z12
-	VMOVDQU32    (R13), Z1
-	VMULPS       (R11), Z1, Z1
+	VMOVUPS      (AX), Z1
+	VMULPS       (R10), Z1, Z1
 	VADDPS       Z1, Z12, Z12
-	VMULPS       64(R12), Z0, Z1
+	VMULPS       64(R11), Z0, Z1
 	VCVTDQ2PS    Z13, Z13
 	VMULPS       Z1, Z13, Z13
-	VMOVDQU32    64(R13), Z1
-	VMULPS       64(R11), Z1, Z1
+	VMOVUPS      64(AX), Z1
+	VMULPS       64(R10), Z1, Z1
 	VADDPS       Z1, Z13, Z13
-	VMULPS       128(R12), Z0, Z1
+	VMULPS       128(R11), Z0, Z1
 	VCVTDQ2PS    Z14, Z14
 	VMULPS       Z1, Z14, Z14
-	VMOVDQU32    128(R13), Z1
-	VMULPS       128(R11), Z1, Z1
+	VMOVUPS      128(AX), Z1
+	VMULPS       128(R10), Z1, Z1
 	VADDPS       Z1, Z14, Z14
-	VMULPS       192(R12), Z0, Z0
+	VMULPS       192(R11), Z0, Z0
 	VCVTDQ2PS    Z15, Z15
 	VMULPS       Z0, Z15, Z15
-	VMOVDQU32    192(R13), Z0
-	VMULPS       192(R11), Z0, Z0
+	VMOVUPS      192(AX), Z0
+	VMULPS       192(R10), Z0, Z0
 	VADDPS       Z0, Z15, Z15
-	VMOVDQU32    Z12, (R13)
-	VMOVDQU32    Z13, 64(R13)
-	VMOVDQU32    Z14, 128(R13)
-	VMOVDQU32    Z15, 192(R13)
-	ADDQ         $0x00000010, R10
+	VMOVUPS      Z12, (AX)
+	VMOVUPS      Z13, 64(AX)
+	VMOVUPS      Z14, 128(AX)
+	VMOVUPS      Z15, 192(AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Z0
-	VPBROADCASTD (DX), Z1
-	VPBROADCASTD (DX), Z2
-	VPBROADCASTD (DX), Z3
-	ADDQ         $0x04, DX
-	MOVQ         CX, R9
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS (DX), Z1
+	VBROADCASTSS (DX), Z2
+	VBROADCASTSS (DX), Z3
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
 	MOVQ         b+72(FP), R11
 	MOVQ         groups+88(FP), R12
 
 singleGroups:
-	VMOVDQU32    (R11), Z4
-	VMOVDQU32    64(R11), Z5
-	VMOVDQU32    128(R11), Z6
-	VMOVDQU32    192(R11), Z7
-	VPBROADCASTD (R9), Z8
+	VMOVUPS      (R11), Z4
+	VMOVUPS      64(R11), Z5
+	VMOVUPS      128(R11), Z6
+	VMOVUPS      192(R11), Z7
+	VBROADCASTSS (R10), Z8
 	VPDPBUSD     Z8, Z4, Z0
 	VPDPBUSD     Z8, Z5, Z1
 	VPDPBUSD     Z8, Z6, Z2
 	VPDPBUSD     Z8, Z7, Z3
-	ADDQ         SI, R9
+	ADDQ         SI, R10
 	ADDQ         $0x00000100, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         olds+24(FP), R9
+	MOVQ         olds+24(FP), R10
 	MOVQ         news+32(FP), R11
-	MOVQ         AX, R12
-	VBROADCASTSS (R10), Z4
+	VBROADCASTSS (R9), Z4
+	ADDQ         $0x00000004, R9
 	VMULPS       (R11), Z4, Z5
 	VCVTDQ2PS    Z0, Z0
 	VMULPS       Z5, Z0, Z0
-	VMOVDQU32    (R12), Z5
-	VMULPS       (R9), Z5, Z5
+	VMOVUPS      (AX), Z5
+	VMULPS       (R10), Z5, Z5
 	VADDPS       Z5, Z0, Z0
 	VMULPS       64(R11), Z4, Z5
 	VCVTDQ2PS    Z1, Z1
 	VMULPS       Z5, Z1, Z1
-	VMOVDQU32    64(R12), Z5
-	VMULPS       64(R9), Z5, Z5
+	VMOVUPS      64(AX), Z5
+	VMULPS       64(R10), Z5, Z5
 	VADDPS       Z5, Z1, Z1
 	VMULPS       128(R11), Z4, Z5
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z5, Z2, Z2
-	VMOVDQU32    128(R12), Z5
-	VMULPS       128(R9), Z5, Z5
+	VMOVUPS      128(AX), Z5
+	VMULPS       128(R10), Z5, Z5
 	VADDPS       Z5, Z2, Z2
 	VMULPS       192(R11), Z4, Z4
 	VCVTDQ2PS    Z3, Z3
 	VMULPS       Z4, Z3, Z3
-	VMOVDQU32    192(R12), Z4
-	VMULPS       192(R9), Z4, Z4
+	VMOVUPS      192(AX), Z4
+	VMULPS       192(R10), Z4, Z4
 	VADDPS       Z4, Z3, Z3
-	VMOVDQU32    Z0, (R12)
-	VMOVDQU32    Z1, 64(R12)
-	VMOVDQU32    Z2, 128(R12)
-	VMOVDQU32    Z3, 192(R12)
-	ADDQ         $0x00000004, R10
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, 192(AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -963,94 +981,93 @@ done:
 // func raiseAVX512(dst *float32, y *float32, stride int, rows int)
 // Requires: AVX, AVX512F
 TEXT ·raiseAVX512(SB), NOSPLIT, $0-32
-	MOVQ      dst+0(FP), AX
-	MOVQ      y+8(FP), CX
-	MOVQ      stride+16(FP), DX
-	SHLQ      $0x02, DX
-	MOVQ      rows+24(FP), BX
-	VMOVDQU32 (AX), Z0
+	MOVQ    dst+0(FP), AX
+	MOVQ    y+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS (AX), Z0
 
 row:
-	VMOVDQU32 (CX), Z1
-	VMAXPS    Z0, Z1, Z0
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       row
-	VMOVDQU32 Z0, (AX)
+	VMOVUPS (CX), Z1
+	VMAXPS  Z0, Z1, Z0
+	ADDQ    DX, CX
+	DECQ    BX
+	JNZ     row
+	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
 
 // func weighAVX512(dst *uint8, step int, totals *int32, y *float32, stride int, shifts *float32, groups int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, AVX512VNNI
 TEXT ·weighAVX512(SB), NOSPLIT, $0-56
-	MOVQ      dst+0(FP), AX
-	MOVQ      step+8(FP), CX
-	MOVQ      y+24(FP), DX
-	MOVQ      stride+32(FP), BX
-	SHLQ      $0x02, BX
-	MOVQ      groups+48(FP), SI
-	LEAQ      (BX)(BX*2), DI
-	MOVQ      totals+16(FP), R8
-	VMOVDQU32 (R8), Z0
-	MOVQ      shifts+40(FP), R8
-	VMOVDQU32 (R8), Z1
-	VMOVDQU32 c0<>+0(SB), Z2
-	VMOVDQU32 c1<>+0(SB), Z3
-	VMOVDQU32 c2<>+0(SB), Z4
-	VMOVDQU32 c3<>+0(SB), Z5
-	VMOVDQU32 round<>+0(SB), Z6
-	LEAQ      thresholds<>+0(SB), R8
-	XORQ      R9, R9
-	VMOVDQU32 interleave<>+0(SB), Z7
-	VMOVDQU32 ones<>+0(SB), Z8
+	MOVQ    dst+0(FP), AX
+	MOVQ    step+8(FP), CX
+	MOVQ    stride+32(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    groups+48(FP), BX
+	MOVQ    totals+16(FP), SI
+	MOVQ    shifts+40(FP), DI
+	VMOVUPS (DI), Z0
+	MOVQ    y+24(FP), DI
+	LEAQ    (DX)(DX*2), R8
+	VMOVUPS (SI), Z1
+	VMOVUPS c0<>+0(SB), Z2
+	VMOVUPS c1<>+0(SB), Z3
+	VMOVUPS c2<>+0(SB), Z4
+	VMOVUPS c3<>+0(SB), Z5
+	VMOVUPS round<>+0(SB), Z6
+	MOVQ    $0x00000000, R10
+	LEAQ    thresholds<>+0(SB), R9
+	VMOVUPS interleave<>+0(SB), Z7
+	VMOVUPS ones<>+0(SB), Z8
 
 group:
-	VBROADCASTI32X4 (R8)(R9*1), Z9
-	VBROADCASTI32X4 16(R8)(R9*1), Z10
-	ADDQ            $0x20, R9
-	ANDQ            $0x000000ff, R9
-	VSUBPS          (DX), Z1, Z11
+	VBROADCASTI32X4 (R9)(R10*1), Z9
+	VBROADCASTI32X4 16(R9)(R10*1), Z10
+	ADDQ            $0x20, R10
+	ANDQ            $0x000000ff, R10
+	VSUBPS          (DI), Z0, Z11
+	VSUBPS          (DI)(DX*1), Z0, Z12
 	VCVTPS2DQ       Z11, Z11
-	VSUBPS          (DX)(BX*1), Z1, Z12
 	VCVTPS2DQ       Z12, Z12
-	VSUBPS          (DX)(BX*2), Z1, Z13
-	VCVTPS2DQ       Z13, Z13
-	VSUBPS          (DX)(DI*1), Z1, Z14
-	VCVTPS2DQ       Z14, Z14
 	VPACKSSDW       Z12, Z11, Z11
-	VPACKSSDW       Z14, Z13, Z13
 	VPMULHRSW       Z6, Z11, Z12
 	VPSLLW          $0x05, Z11, Z11
-	VPMULHRSW       Z5, Z11, Z14
-	VPADDW          Z4, Z14, Z14
-	VPMULHRSW       Z11, Z14, Z14
-	VPADDW          Z3, Z14, Z14
-	VPMULHRSW       Z11, Z14, Z14
-	VPADDW          Z2, Z14, Z14
-	VPSRLVW         Z12, Z14, Z14
-	VPADDW          Z9, Z14, Z14
-	VPSRAW          $0x06, Z14, Z14
-	VPMULHRSW       Z6, Z13, Z9
-	VPSLLW          $0x05, Z13, Z11
-	VPMULHRSW       Z5, Z11, Z12
+	VPMULHRSW       Z5, Z11, Z13
+	VPADDW          Z4, Z13, Z13
+	VPMULHRSW       Z11, Z13, Z13
+	VPADDW          Z3, Z13, Z13
+	VPMULHRSW       Z11, Z13, Z13
+	VPADDW          Z2, Z13, Z13
+	VPSRLVW         Z12, Z13, Z13
+	VPADDW          Z9, Z13, Z13
+	VPSRAW          $0x06, Z13, Z13
+	VSUBPS          (DI)(DX*2), Z0, Z9
+	VSUBPS          (DI)(R8*1), Z0, Z11
+	VCVTPS2DQ       Z9, Z9
+	VCVTPS2DQ       Z11, Z11
+	VPACKSSDW       Z11, Z9, Z9
+	VPMULHRSW       Z6, Z9, Z11
+	VPSLLW          $0x05, Z9, Z9
+	VPMULHRSW       Z5, Z9, Z12
 	VPADDW          Z4, Z12, Z12
-	VPMULHRSW       Z11, Z12, Z12
+	VPMULHRSW       Z9, Z12, Z12
 	VPADDW          Z3, Z12, Z12
-	VPMULHRSW       Z11, Z12, Z12
+	VPMULHRSW       Z9, Z12, Z12
 	VPADDW          Z2, Z12, Z12
-	VPSRLVW         Z9, Z12, Z12
+	VPSRLVW         Z11, Z12, Z12
 	VPADDW          Z10, Z12, Z12
 	VPSRAW          $0x06, Z12, Z12
-	VPACKUSWB       Z12, Z14, Z14
-	VPSHUFB         Z7, Z14, Z14
-	VMOVDQU32       Z14, (AX)
-	VPDPBUSD        Z8, Z14, Z0
+	VPACKUSWB       Z12, Z13, Z13
+	VPSHUFB         Z7, Z13, Z13
+	VPDPBUSD        Z8, Z13, Z1
+	VMOVUPS         Z13, (AX)
 	ADDQ            CX, AX
-	LEAQ            (DX)(BX*4), DX
-	DECQ            SI
+	LEAQ            (DI)(DX*4), DI
+	DECQ            BX
 	JNZ             group
-	MOVQ            totals+16(FP), AX
-	VMOVDQU32       Z0, (AX)
+	VMOVUPS         Z1, (SI)
 	VZEROUPPER
 	RET
 
@@ -1311,23 +1328,23 @@ DATA ones<>+60(SB)/4, $0x01010101
 GLOBL ones<>(SB), RODATA|NOPTR, $64
 
 // func spanRowsAVX512(dst *uint32, x *float32, stride int, rows int, sixteens int)
-// Requires: AVX, AVX2, AVX512F
+// Requires: AVX, AVX2, AVX512DQ, AVX512F
 TEXT ·spanRowsAVX512(SB), NOSPLIT, $0-40
-	MOVQ      dst+0(FP), AX
-	MOVQ      x+8(FP), CX
-	MOVQ      stride+16(FP), DX
-	SHLQ      $0x02, DX
-	MOVQ      rows+24(FP), BX
-	VMOVDQU32 absolute<>+0(SB), Z0
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS absolute<>+0(SB), Z0
 
 row:
-	MOVQ   CX, SI
-	MOVQ   sixteens+32(FP), DI
-	VPXORD Z1, Z1, Z1
+	MOVQ  CX, SI
+	MOVQ  sixteens+32(FP), DI
+	VMOVD (AX), X1
 
 sixteen:
-	VMOVDQU32     (SI), Z2
-	VPANDD        Z0, Z2, Z2
+	VMOVUPS       (SI), Z2
+	VANDPS        Z0, Z2, Z2
 	VPMAXUD       Z2, Z1, Z1
 	ADDQ          $0x00000040, SI
 	DECQ          DI
@@ -1340,10 +1357,8 @@ sixteen:
 	VPMAXUD       X2, X1, X1
 	VPERMILPS     $0x01, X1, X2
 	VPMAXUD       X2, X1, X1
-	VMOVD         (AX), X2
-	VPMAXUD       X2, X1, X2
-	VMOVD         X2, (AX)
-	ADDQ          $0x04, AX
+	VMOVD         X1, (AX)
+	ADDQ          $0x00000004, AX
 	ADDQ          DX, CX
 	DECQ          BX
 	JNZ           row
@@ -1381,14 +1396,15 @@ TEXT ·encodeRowsAVX512(SB), NOSPLIT, $0-64
 	MOVQ rows+48(FP), R8
 
 row:
-	VBROADCASTSS (DI), Z0
-	VPXORD       Z1, Z1, Z1
 	MOVQ         BX, R9
 	MOVQ         AX, R10
 	MOVQ         sixteens+56(FP), R11
+	VBROADCASTSS (DI), Z0
+	ADDQ         $0x00000004, DI
+	VMOVD        (DX), X1
 
 sixteen:
-	VMOVDQU32     (R9), Z2
+	VMOVUPS       (R9), Z2
 	VMULPS        Z0, Z2, Z2
 	VCVTPS2DQ     Z2, Z2
 	VPADDD        Z2, Z1, Z1
@@ -1405,11 +1421,8 @@ sixteen:
 	VPADDD        X0, X1, X1
 	VPERMILPS     $0x01, X1, X0
 	VPADDD        X0, X1, X1
-	VMOVD         (DX), X0
-	VPADDD        X0, X1, X0
-	VMOVD         X0, (DX)
-	ADDQ          $0x04, DX
-	ADDQ          $0x04, DI
+	VMOVD         X1, (DX)
+	ADDQ          $0x00000004, DX
 	ADDQ          CX, AX
 	ADDQ          SI, BX
 	DECQ          R8
@@ -1418,64 +1431,63 @@ sixteen:
 	RET
 
 // func spanColumnsAVX512(dst *uint32, x *float32, stride int, rows int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·spanColumnsAVX512(SB), NOSPLIT, $0-32
-	MOVQ      dst+0(FP), AX
-	MOVQ      x+8(FP), CX
-	MOVQ      stride+16(FP), DX
-	SHLQ      $0x02, DX
-	MOVQ      rows+24(FP), BX
-	VMOVDQU32 absolute<>+0(SB), Z0
-	VMOVDQU32 (AX), Z1
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    stride+16(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    rows+24(FP), BX
+	VMOVUPS absolute<>+0(SB), Z0
+	VMOVUPS (AX), Z1
 
 row:
-	VMOVDQU32 (CX), Z2
-	VPANDD    Z0, Z2, Z2
-	VPMAXUD   Z2, Z1, Z1
-	ADDQ      DX, CX
-	DECQ      BX
-	JNZ       row
-	VMOVDQU32 Z1, (AX)
+	VMOVUPS (CX), Z2
+	VANDPS  Z0, Z2, Z2
+	VPMAXUD Z2, Z1, Z1
+	ADDQ    DX, CX
+	DECQ    BX
+	JNZ     row
+	VMOVUPS Z1, (AX)
 	VZEROUPPER
 	RET
 
 // func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VL, AVX512VNNI
 TEXT ·encodeColumnsAVX512(SB), NOSPLIT, $0-48
-	MOVQ      dst+0(FP), AX
-	MOVQ      x+16(FP), CX
-	MOVQ      stride+24(FP), DX
-	SHLQ      $0x02, DX
-	MOVQ      groups+40(FP), BX
-	LEAQ      (DX)(DX*2), SI
-	MOVQ      sums+8(FP), DI
-	VMOVDQU32 (DI), Z0
-	MOVQ      factors+32(FP), DI
-	VMOVDQU32 (DI), Z1
-	VMOVDQU32 interleave<>+0(SB), Z2
-	VMOVDQU32 ones<>+0(SB), Z3
+	MOVQ    dst+0(FP), AX
+	MOVQ    sums+8(FP), CX
+	MOVQ    stride+24(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    groups+40(FP), BX
+	MOVQ    x+16(FP), SI
+	LEAQ    (DX)(DX*2), DI
+	VMOVUPS (CX), Z0
+	MOVQ    factors+32(FP), R8
+	VMOVUPS (R8), Z1
+	VMOVUPS interleave<>+0(SB), Z2
+	VMOVUPS ones<>+0(SB), Z3
 
 group:
-	VMULPS    (CX), Z1, Z4
+	VMULPS    (SI), Z1, Z4
+	VMULPS    (SI)(DX*1), Z1, Z5
+	VMULPS    (SI)(DX*2), Z1, Z6
+	VMULPS    (SI)(DI*1), Z1, Z7
 	VCVTPS2DQ Z4, Z4
-	VMULPS    (CX)(DX*1), Z1, Z5
 	VCVTPS2DQ Z5, Z5
-	VMULPS    (CX)(DX*2), Z1, Z6
-	VCVTPS2DQ Z6, Z6
-	VMULPS    (CX)(SI*1), Z1, Z7
-	VCVTPS2DQ Z7, Z7
 	VPACKSSDW Z5, Z4, Z4
+	VCVTPS2DQ Z6, Z6
+	VCVTPS2DQ Z7, Z7
 	VPACKSSDW Z7, Z6, Z6
 	VPACKSSWB Z6, Z4, Z4
 	VPSHUFB   Z2, Z4, Z4
-	VMOVDQU32 Z4, (AX)
 	VPDPBUSD  Z4, Z3, Z0
+	VMOVUPS   Z4, (AX)
 	ADDQ      $0x00000040, AX
-	LEAQ      (CX)(DX*4), CX
+	LEAQ      (SI)(DX*4), SI
 	DECQ      BX
 	JNZ       group
-	MOVQ      sums+8(FP), AX
-	VMOVDQU32 Z0, (AX)
+	VMOVUPS   Z0, (CX)
 	VZEROUPPER
 	RET
 
@@ -1490,53 +1502,37 @@ TEXT ·transposeAVX512(SB), NOSPLIT, $0-40
 
 part0:
 	MOVQ       BX, DI
-	VMOVDQU32  (DI), Z0
-	VXORPS     signs<>+0(SB), Z0, Z0
+	VMOVUPS    (DI), Z0
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z1
-	VXORPS     signs<>+0(SB), Z1, Z1
+	VMOVUPS    (DI), Z1
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z2
-	VXORPS     signs<>+0(SB), Z2, Z2
+	VMOVUPS    (DI), Z2
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z3
-	VXORPS     signs<>+0(SB), Z3, Z3
+	VMOVUPS    (DI), Z3
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z4
-	VXORPS     signs<>+0(SB), Z4, Z4
+	VMOVUPS    (DI), Z4
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z5
-	VXORPS     signs<>+0(SB), Z5, Z5
+	VMOVUPS    (DI), Z5
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z6
-	VXORPS     signs<>+0(SB), Z6, Z6
+	VMOVUPS    (DI), Z6
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z7
-	VXORPS     signs<>+0(SB), Z7, Z7
+	VMOVUPS    (DI), Z7
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z8
-	VXORPS     signs<>+0(SB), Z8, Z8
+	VMOVUPS    (DI), Z8
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z9
-	VXORPS     signs<>+0(SB), Z9, Z9
+	VMOVUPS    (DI), Z9
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z10
-	VXORPS     signs<>+0(SB), Z10, Z10
+	VMOVUPS    (DI), Z10
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z11
-	VXORPS     signs<>+0(SB), Z11, Z11
+	VMOVUPS    (DI), Z11
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z12
-	VXORPS     signs<>+0(SB), Z12, Z12
+	VMOVUPS    (DI), Z12
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z13
-	VXORPS     signs<>+0(SB), Z13, Z13
+	VMOVUPS    (DI), Z13
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z14
-	VXORPS     signs<>+0(SB), Z14, Z14
+	VMOVUPS    (DI), Z14
 	ADDQ       CX, DI
-	VMOVDQU32  (DI), Z15
-	VXORPS     signs<>+0(SB), Z15, Z15
+	VMOVUPS    (DI), Z15
 	ADDQ       CX, DI
 	VUNPCKLPS  Z1, Z0, Z16
 	VUNPCKHPS  Z1, Z0, Z17
@@ -1602,67 +1598,83 @@ part0:
 	VSHUFF64X2 $0xdd, Z30, Z22, Z14
 	VSHUFF64X2 $0x88, Z31, Z23, Z7
 	VSHUFF64X2 $0xdd, Z31, Z23, Z15
-	VMOVDQU32  Z0, (DX)
+	VXORPS     signs<>+0(SB), Z0, Z0
+	VMOVUPS    Z0, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z2, (DX)
+	VXORPS     signs<>+0(SB), Z2, Z2
+	VMOVUPS    Z2, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z1, (DX)
+	VXORPS     signs<>+0(SB), Z1, Z1
+	VMOVUPS    Z1, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z3, (DX)
+	VXORPS     signs<>+0(SB), Z3, Z3
+	VMOVUPS    Z3, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z4, (DX)
+	VXORPS     signs<>+0(SB), Z4, Z4
+	VMOVUPS    Z4, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z6, (DX)
+	VXORPS     signs<>+0(SB), Z6, Z6
+	VMOVUPS    Z6, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z5, (DX)
+	VXORPS     signs<>+0(SB), Z5, Z5
+	VMOVUPS    Z5, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z7, (DX)
+	VXORPS     signs<>+0(SB), Z7, Z7
+	VMOVUPS    Z7, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z8, (DX)
+	VXORPS     signs<>+0(SB), Z8, Z8
+	VMOVUPS    Z8, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z10, (DX)
+	VXORPS     signs<>+0(SB), Z10, Z10
+	VMOVUPS    Z10, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z9, (DX)
+	VXORPS     signs<>+0(SB), Z9, Z9
+	VMOVUPS    Z9, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z11, (DX)
+	VXORPS     signs<>+0(SB), Z11, Z11
+	VMOVUPS    Z11, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z12, (DX)
+	VXORPS     signs<>+0(SB), Z12, Z12
+	VMOVUPS    Z12, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z14, (DX)
+	VXORPS     signs<>+0(SB), Z14, Z14
+	VMOVUPS    Z14, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z13, (DX)
+	VXORPS     signs<>+0(SB), Z13, Z13
+	VMOVUPS    Z13, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU32  Z15, (DX)
+	VXORPS     signs<>+0(SB), Z15, Z15
+	VMOVUPS    Z15, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
@@ -1709,37 +1721,37 @@ columns:
 	MOVQ sixteens+40(FP), R10
 
 block:
-	VMOVDQU32  (R9), Z0
+	VMOVUPS    (R9), Z0
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z1
+	VMOVUPS    (R9), Z1
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z2
+	VMOVUPS    (R9), Z2
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z3
+	VMOVUPS    (R9), Z3
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z4
+	VMOVUPS    (R9), Z4
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z5
+	VMOVUPS    (R9), Z5
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z6
+	VMOVUPS    (R9), Z6
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z7
+	VMOVUPS    (R9), Z7
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z8
+	VMOVUPS    (R9), Z8
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z9
+	VMOVUPS    (R9), Z9
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z10
+	VMOVUPS    (R9), Z10
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z11
+	VMOVUPS    (R9), Z11
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z12
+	VMOVUPS    (R9), Z12
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z13
+	VMOVUPS    (R9), Z13
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z14
+	VMOVUPS    (R9), Z14
 	ADDQ       SI, R9
-	VMOVDQU32  (R9), Z15
+	VMOVUPS    (R9), Z15
 	ADDQ       SI, R9
 	VUNPCKLPS  Z1, Z0, Z16
 	VUNPCKHPS  Z1, Z0, Z17
@@ -1887,120 +1899,122 @@ TEXT ·mul1AVX2(SB), NOSPLIT, $0-72
 	MOVQ starts+16(FP), DX
 	MOVQ row+32(FP), BX
 	MOVQ group+40(FP), SI
-	MOVQ rows+56(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+56(FP), R8
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Y0
-	VPBROADCASTD (DX), Y1
-	VPBROADCASTD 4(DX), Y2
-	VPBROADCASTD 4(DX), Y3
-	VPBROADCASTD 8(DX), Y4
-	VPBROADCASTD 8(DX), Y5
-	VPBROADCASTD 12(DX), Y6
-	VPBROADCASTD 12(DX), Y7
-	ADDQ         $0x10, DX
-	MOVQ         CX, R10
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (DX), Y3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (DX), Y5
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS (DX), Y7
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R9
+	LEAQ         (BX)(BX*2), R10
 	MOVQ         b+48(FP), R11
 	MOVQ         groups+64(FP), R12
 
 stripGroups:
-	VMOVDQU      (R11), Y8
-	VMOVDQU      32(R11), Y9
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
 	VPSRLW       $0x08, Y8, Y10
 	VPAND        evenBytes<>+0(SB), Y8, Y8
 	VPSRLW       $0x08, Y9, Y11
 	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VPBROADCASTD (R10), Y12
+	VBROADCASTSS (R9), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD 4(R10), Y12
+	VBROADCASTSS 4(R9), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD (R10)(BX*1), Y12
+	VBROADCASTSS (R9)(BX*1), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD 4(R10)(BX*1), Y12
+	VBROADCASTSS 4(R9)(BX*1), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD (R10)(BX*2), Y12
+	VBROADCASTSS (R9)(BX*2), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD 4(R10)(BX*2), Y12
+	VBROADCASTSS 4(R9)(BX*2), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD (R10)(R9*1), Y12
+	VBROADCASTSS (R9)(R10*1), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPMADDWD     Y12, Y9, Y8
 	VPADDD       Y8, Y7, Y7
-	VPBROADCASTD 4(R10)(R9*1), Y8
+	VBROADCASTSS 4(R9)(R10*1), Y8
 	VPMADDWD     Y8, Y10, Y9
 	VPADDD       Y9, Y6, Y6
 	VPMADDWD     Y8, Y11, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         SI, R10
+	ADDQ         SI, R9
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          stripGroups
-	MOVQ         AX, R10
-	VMOVDQU      Y0, (R10)
-	VMOVDQU      Y1, 32(R10)
-	ADDQ         R8, R10
-	VMOVDQU      Y2, (R10)
-	VMOVDQU      Y3, 32(R10)
-	ADDQ         R8, R10
-	VMOVDQU      Y4, (R10)
-	VMOVDQU      Y5, 32(R10)
-	ADDQ         R8, R10
-	VMOVDQU      Y6, (R10)
-	VMOVDQU      Y7, 32(R10)
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DI, AX
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DI, AX
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Y0
-	VPBROADCASTD (DX), Y1
-	ADDQ         $0x04, DX
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
 	MOVQ         CX, R9
 	MOVQ         b+48(FP), R10
 	MOVQ         groups+64(FP), R11
 
 singleGroups:
-	VMOVDQU      (R10), Y2
-	VMOVDQU      32(R10), Y3
+	VMOVUPS      (R10), Y2
+	VMOVUPS      32(R10), Y3
 	VPSRLW       $0x08, Y2, Y4
 	VPAND        evenBytes<>+0(SB), Y2, Y2
 	VPSRLW       $0x08, Y3, Y5
 	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VPBROADCASTD (R9), Y6
+	VBROADCASTSS (R9), Y6
 	VPMADDWD     Y6, Y2, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y6, Y3, Y2
 	VPADDD       Y2, Y1, Y1
-	VPBROADCASTD 4(R9), Y2
+	VBROADCASTSS 4(R9), Y2
 	VPMADDWD     Y2, Y4, Y3
 	VPADDD       Y3, Y0, Y0
 	VPMADDWD     Y2, Y5, Y2
@@ -2009,12 +2023,11 @@ singleGroups:
 	ADDQ         $0x00000040, R10
 	DECQ         R11
 	JNZ          singleGroups
-	MOVQ         AX, R9
-	VMOVDQU      Y0, (R9)
-	VMOVDQU      Y1, 32(R9)
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -2047,196 +2060,200 @@ TEXT ·scores1AVX2(SB), NOSPLIT, $0-96
 	MOVQ starts+40(FP), DX
 	MOVQ row+56(FP), BX
 	MOVQ group+64(FP), SI
-	MOVQ rows+80(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	MOVQ rowScales+24(FP), R10
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+80(FP), R8
+	MOVQ rowScales+24(FP), R9
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Y0
-	VPBROADCASTD (DX), Y1
-	VPBROADCASTD 4(DX), Y2
-	VPBROADCASTD 4(DX), Y3
-	VPBROADCASTD 8(DX), Y4
-	VPBROADCASTD 8(DX), Y5
-	VPBROADCASTD 12(DX), Y6
-	VPBROADCASTD 12(DX), Y7
-	ADDQ         $0x10, DX
-	MOVQ         CX, R11
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (DX), Y3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (DX), Y5
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS (DX), Y7
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 stripGroups:
-	VMOVDQU      (R12), Y8
-	VMOVDQU      32(R12), Y9
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VPSRLW       $0x08, Y8, Y10
 	VPAND        evenBytes<>+0(SB), Y8, Y8
 	VPSRLW       $0x08, Y9, Y11
 	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VPBROADCASTD (R11), Y12
+	VBROADCASTSS (R10), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD 4(R11), Y12
+	VBROADCASTSS 4(R10), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD (R11)(BX*1), Y12
+	VBROADCASTSS (R10)(BX*1), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD 4(R11)(BX*1), Y12
+	VBROADCASTSS 4(R10)(BX*1), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD (R11)(BX*2), Y12
+	VBROADCASTSS (R10)(BX*2), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD 4(R11)(BX*2), Y12
+	VBROADCASTSS 4(R10)(BX*2), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD (R11)(R9*1), Y12
+	VBROADCASTSS (R10)(R11*1), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPMADDWD     Y12, Y9, Y8
 	VPADDD       Y8, Y7, Y7
-	VPBROADCASTD 4(R11)(R9*1), Y8
+	VBROADCASTSS 4(R10)(R11*1), Y8
 	VPMADDWD     Y8, Y10, Y9
 	VPADDD       Y9, Y6, Y6
 	VPMADDWD     Y8, Y11, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         SI, R11
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         scales+32(FP), R11
-	MOVQ         peaks+16(FP), R12
-	VMOVDQU      (R12), Y8
-	VMOVDQU      32(R12), Y9
-	MOVQ         AX, R12
-	VBROADCASTSS (R10), Y10
+	MOVQ         scales+32(FP), R10
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R9), Y10
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y10, Y0, Y0
-	VMULPS       (R11), Y0, Y0
+	VMULPS       (R10), Y0, Y0
 	VMAXPS       Y8, Y0, Y8
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y10, Y1, Y1
-	VMULPS       32(R11), Y1, Y1
+	VMULPS       32(R10), Y1, Y1
 	VMAXPS       Y9, Y1, Y9
-	VMOVDQU      Y0, (R12)
-	VMOVDQU      Y1, 32(R12)
-	ADDQ         R8, R12
-	VBROADCASTSS 4(R10), Y0
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
-	VMULPS       (R11), Y2, Y2
+	VMULPS       (R10), Y2, Y2
 	VMAXPS       Y8, Y2, Y8
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VMULPS       32(R11), Y3, Y3
+	VMULPS       32(R10), Y3, Y3
 	VMAXPS       Y9, Y3, Y9
-	VMOVDQU      Y2, (R12)
-	VMOVDQU      Y3, 32(R12)
-	ADDQ         R8, R12
-	VBROADCASTSS 8(R10), Y0
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VMULPS       (R11), Y4, Y4
+	VMULPS       (R10), Y4, Y4
 	VMAXPS       Y8, Y4, Y8
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VMULPS       32(R11), Y5, Y5
+	VMULPS       32(R10), Y5, Y5
 	VMAXPS       Y9, Y5, Y9
-	VMOVDQU      Y4, (R12)
-	VMOVDQU      Y5, 32(R12)
-	ADDQ         R8, R12
-	VBROADCASTSS 12(R10), Y0
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
-	VMULPS       (R11), Y6, Y6
+	VMULPS       (R10), Y6, Y6
 	VMAXPS       Y8, Y6, Y8
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y0, Y7, Y7
-	VMULPS       32(R11), Y7, Y7
+	VMULPS       32(R10), Y7, Y7
 	VMAXPS       Y9, Y7, Y9
-	VMOVDQU      Y6, (R12)
-	VMOVDQU      Y7, 32(R12)
-	MOVQ         peaks+16(FP), R11
-	VMOVDQU      Y8, (R11)
-	VMOVDQU      Y9, 32(R11)
-	ADDQ         $0x00000010, R10
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DI, AX
+	MOVQ         peaks+16(FP), R10
+	VMOVUPS      Y8, (R10)
+	VMOVUPS      Y9, 32(R10)
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Y0
-	VPBROADCASTD (DX), Y1
-	ADDQ         $0x04, DX
-	MOVQ         CX, R9
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
 	MOVQ         b+72(FP), R11
 	MOVQ         groups+88(FP), R12
 
 singleGroups:
-	VMOVDQU      (R11), Y2
-	VMOVDQU      32(R11), Y3
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VPSRLW       $0x08, Y2, Y4
 	VPAND        evenBytes<>+0(SB), Y2, Y2
 	VPSRLW       $0x08, Y3, Y5
 	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VPBROADCASTD (R9), Y6
+	VBROADCASTSS (R10), Y6
 	VPMADDWD     Y6, Y2, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y6, Y3, Y2
 	VPADDD       Y2, Y1, Y1
-	VPBROADCASTD 4(R9), Y2
+	VBROADCASTSS 4(R10), Y2
 	VPMADDWD     Y2, Y4, Y3
 	VPADDD       Y3, Y0, Y0
 	VPMADDWD     Y2, Y5, Y2
 	VPADDD       Y2, Y1, Y1
-	ADDQ         SI, R9
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         scales+32(FP), R9
+	MOVQ         scales+32(FP), R10
 	MOVQ         peaks+16(FP), R11
-	VMOVDQU      (R11), Y2
-	VMOVDQU      32(R11), Y3
-	MOVQ         AX, R11
-	VBROADCASTSS (R10), Y4
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
+	VBROADCASTSS (R9), Y4
+	ADDQ         $0x00000004, R9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y4, Y0, Y0
-	VMULPS       (R9), Y0, Y0
+	VMULPS       (R10), Y0, Y0
 	VMAXPS       Y2, Y0, Y2
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
-	VMULPS       32(R9), Y1, Y1
+	VMULPS       32(R10), Y1, Y1
 	VMAXPS       Y3, Y1, Y3
-	VMOVDQU      Y0, (R11)
-	VMOVDQU      Y1, 32(R11)
-	MOVQ         peaks+16(FP), R9
-	VMOVDQU      Y2, (R9)
-	VMOVDQU      Y3, 32(R9)
-	ADDQ         $0x00000004, R10
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	MOVQ         peaks+16(FP), R10
+	VMOVUPS      Y2, (R10)
+	VMOVUPS      Y3, 32(R10)
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -2251,206 +2268,210 @@ TEXT ·add1AVX2(SB), NOSPLIT, $0-96
 	MOVQ starts+40(FP), DX
 	MOVQ row+56(FP), BX
 	MOVQ group+64(FP), SI
-	MOVQ rows+80(FP), DI
-	MOVQ stride+8(FP), R8
-	SHLQ $0x02, R8
-	LEAQ (BX)(BX*2), R9
-	MOVQ rowScales+16(FP), R10
-	SUBQ $0x04, DI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+80(FP), R8
+	MOVQ rowScales+16(FP), R9
+	SUBQ $0x04, R8
 	JLT  rest
 
 strip:
-	VPBROADCASTD (DX), Y0
-	VPBROADCASTD (DX), Y1
-	VPBROADCASTD 4(DX), Y2
-	VPBROADCASTD 4(DX), Y3
-	VPBROADCASTD 8(DX), Y4
-	VPBROADCASTD 8(DX), Y5
-	VPBROADCASTD 12(DX), Y6
-	VPBROADCASTD 12(DX), Y7
-	ADDQ         $0x10, DX
-	MOVQ         CX, R11
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (DX), Y3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (DX), Y5
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS (DX), Y7
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 stripGroups:
-	VMOVDQU      (R12), Y8
-	VMOVDQU      32(R12), Y9
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VPSRLW       $0x08, Y8, Y10
 	VPAND        evenBytes<>+0(SB), Y8, Y8
 	VPSRLW       $0x08, Y9, Y11
 	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VPBROADCASTD (R11), Y12
+	VBROADCASTSS (R10), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD 4(R11), Y12
+	VBROADCASTSS 4(R10), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD (R11)(BX*1), Y12
+	VBROADCASTSS (R10)(BX*1), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD 4(R11)(BX*1), Y12
+	VBROADCASTSS 4(R10)(BX*1), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD (R11)(BX*2), Y12
+	VBROADCASTSS (R10)(BX*2), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD 4(R11)(BX*2), Y12
+	VBROADCASTSS 4(R10)(BX*2), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD (R11)(R9*1), Y12
+	VBROADCASTSS (R10)(R11*1), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPMADDWD     Y12, Y9, Y8
 	VPADDD       Y8, Y7, Y7
-	VPBROADCASTD 4(R11)(R9*1), Y8
+	VBROADCASTSS 4(R10)(R11*1), Y8
 	VPMADDWD     Y8, Y10, Y9
 	VPADDD       Y9, Y6, Y6
 	VPMADDWD     Y8, Y11, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         SI, R11
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         olds+24(FP), R11
-	MOVQ         news+32(FP), R12
-	MOVQ         AX, R13
-	VBROADCASTSS (R10), Y8
-	VMULPS       (R12), Y8, Y9
+	MOVQ         olds+24(FP), R10
+	MOVQ         news+32(FP), R11
+	VBROADCASTSS (R9), Y8
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y8, Y9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y9, Y0, Y0
-	VMOVDQU      (R13), Y9
-	VMULPS       (R11), Y9, Y9
+	VMOVUPS      (AX), Y9
+	VMULPS       (R10), Y9, Y9
 	VADDPS       Y9, Y0, Y0
-	VMULPS       32(R12), Y8, Y8
+	VMULPS       32(R11), Y8, Y8
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y8, Y1, Y1
-	VMOVDQU      32(R13), Y8
-	VMULPS       32(R11), Y8, Y8
+	VMOVUPS      32(AX), Y8
+	VMULPS       32(R10), Y8, Y8
 	VADDPS       Y8, Y1, Y1
-	VMOVDQU      Y0, (R13)
-	VMOVDQU      Y1, 32(R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 4(R10), Y0
-	VMULPS       (R12), Y0, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y0, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VMOVDQU      (R13), Y1
-	VMULPS       (R11), Y1, Y1
+	VMOVUPS      (AX), Y1
+	VMULPS       (R10), Y1, Y1
 	VADDPS       Y1, Y2, Y2
-	VMULPS       32(R12), Y0, Y0
+	VMULPS       32(R11), Y0, Y0
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VMOVDQU      32(R13), Y0
-	VMULPS       32(R11), Y0, Y0
+	VMOVUPS      32(AX), Y0
+	VMULPS       32(R10), Y0, Y0
 	VADDPS       Y0, Y3, Y3
-	VMOVDQU      Y2, (R13)
-	VMOVDQU      Y3, 32(R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 8(R10), Y0
-	VMULPS       (R12), Y0, Y1
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y0, Y1
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VMOVDQU      (R13), Y1
-	VMULPS       (R11), Y1, Y1
+	VMOVUPS      (AX), Y1
+	VMULPS       (R10), Y1, Y1
 	VADDPS       Y1, Y4, Y4
-	VMULPS       32(R12), Y0, Y0
+	VMULPS       32(R11), Y0, Y0
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VMOVDQU      32(R13), Y0
-	VMULPS       32(R11), Y0, Y0
+	VMOVUPS      32(AX), Y0
+	VMULPS       32(R10), Y0, Y0
 	VADDPS       Y0, Y5, Y5
-	VMOVDQU      Y4, (R13)
-	VMOVDQU      Y5, 32(R13)
-	ADDQ         R8, R13
-	VBROADCASTSS 12(R10), Y0
-	VMULPS       (R12), Y0, Y1
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y0, Y1
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y1, Y6, Y6
-	VMOVDQU      (R13), Y1
-	VMULPS       (R11), Y1, Y1
+	VMOVUPS      (AX), Y1
+	VMULPS       (R10), Y1, Y1
 	VADDPS       Y1, Y6, Y6
-	VMULPS       32(R12), Y0, Y0
+	VMULPS       32(R11), Y0, Y0
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y0, Y7, Y7
-	VMOVDQU      32(R13), Y0
-	VMULPS       32(R11), Y0, Y0
+	VMOVUPS      32(AX), Y0
+	VMULPS       32(R10), Y0, Y0
 	VADDPS       Y0, Y7, Y7
-	VMOVDQU      Y6, (R13)
-	VMOVDQU      Y7, 32(R13)
-	ADDQ         $0x00000010, R10
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DI, AX
 	LEAQ         (CX)(BX*4), CX
-	LEAQ         (AX)(R8*4), AX
-	SUBQ         $0x04, DI
+	SUBQ         $0x04, R8
 	JGE          strip
 
 rest:
-	ADDQ $0x04, DI
+	ADDQ $0x04, R8
 	JZ   done
 
 single:
-	VPBROADCASTD (DX), Y0
-	VPBROADCASTD (DX), Y1
-	ADDQ         $0x04, DX
-	MOVQ         CX, R9
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
 	MOVQ         b+72(FP), R11
 	MOVQ         groups+88(FP), R12
 
 singleGroups:
-	VMOVDQU      (R11), Y2
-	VMOVDQU      32(R11), Y3
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VPSRLW       $0x08, Y2, Y4
 	VPAND        evenBytes<>+0(SB), Y2, Y2
 	VPSRLW       $0x08, Y3, Y5
 	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VPBROADCASTD (R9), Y6
+	VBROADCASTSS (R10), Y6
 	VPMADDWD     Y6, Y2, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y6, Y3, Y2
 	VPADDD       Y2, Y1, Y1
-	VPBROADCASTD 4(R9), Y2
+	VBROADCASTSS 4(R10), Y2
 	VPMADDWD     Y2, Y4, Y3
 	VPADDD       Y3, Y0, Y0
 	VPMADDWD     Y2, Y5, Y2
 	VPADDD       Y2, Y1, Y1
-	ADDQ         SI, R9
+	ADDQ         SI, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         olds+24(FP), R9
+	MOVQ         olds+24(FP), R10
 	MOVQ         news+32(FP), R11
-	MOVQ         AX, R12
-	VBROADCASTSS (R10), Y2
+	VBROADCASTSS (R9), Y2
+	ADDQ         $0x00000004, R9
 	VMULPS       (R11), Y2, Y3
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
-	VMOVDQU      (R12), Y3
-	VMULPS       (R9), Y3, Y3
+	VMOVUPS      (AX), Y3
+	VMULPS       (R10), Y3, Y3
 	VADDPS       Y3, Y0, Y0
 	VMULPS       32(R11), Y2, Y2
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VMOVDQU      32(R12), Y2
-	VMULPS       32(R9), Y2, Y2
+	VMOVUPS      32(AX), Y2
+	VMULPS       32(R10), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VMOVDQU      Y0, (R12)
-	VMOVDQU      Y1, 32(R12)
-	ADDQ         $0x00000004, R10
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
 	ADDQ         BX, CX
-	ADDQ         R8, AX
-	DECQ         DI
+	DECQ         R8
 	JNZ          single
 
 done:
@@ -2468,120 +2489,122 @@ part:
 	MOVQ starts+16(FP), BX
 	MOVQ row+32(FP), SI
 	MOVQ group+40(FP), DI
-	MOVQ rows+56(FP), R8
-	MOVQ stride+8(FP), R9
-	SHLQ $0x02, R9
-	LEAQ (SI)(SI*2), R10
-	SUBQ $0x04, R8
+	MOVQ stride+8(FP), R8
+	SHLQ $0x02, R8
+	MOVQ rows+56(FP), R9
+	SUBQ $0x04, R9
 	JLT  rest
 
 strip:
-	VPBROADCASTD (BX), Y0
-	VPBROADCASTD (BX), Y1
-	VPBROADCASTD 4(BX), Y2
-	VPBROADCASTD 4(BX), Y3
-	VPBROADCASTD 8(BX), Y4
-	VPBROADCASTD 8(BX), Y5
-	VPBROADCASTD 12(BX), Y6
-	VPBROADCASTD 12(BX), Y7
-	ADDQ         $0x10, BX
-	MOVQ         DX, R11
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (BX), Y3
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (BX), Y5
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y6
+	VBROADCASTSS (BX), Y7
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R10
+	LEAQ         (SI)(SI*2), R11
 	MOVQ         b+48(FP), R12
 	MOVQ         groups+64(FP), R13
 
 stripGroups:
-	VMOVDQU      (R12), Y8
-	VMOVDQU      32(R12), Y9
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
 	VPSRLW       $0x08, Y8, Y10
 	VPAND        evenBytes<>+0(SB), Y8, Y8
 	VPSRLW       $0x08, Y9, Y11
 	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VPBROADCASTD (R11), Y12
+	VBROADCASTSS (R10), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD 4(R11), Y12
+	VBROADCASTSS 4(R10), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD (R11)(SI*1), Y12
+	VBROADCASTSS (R10)(SI*1), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD 4(R11)(SI*1), Y12
+	VBROADCASTSS 4(R10)(SI*1), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD (R11)(SI*2), Y12
+	VBROADCASTSS (R10)(SI*2), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD 4(R11)(SI*2), Y12
+	VBROADCASTSS 4(R10)(SI*2), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD (R11)(R10*1), Y12
+	VBROADCASTSS (R10)(R11*1), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPMADDWD     Y12, Y9, Y8
 	VPADDD       Y8, Y7, Y7
-	VPBROADCASTD 4(R11)(R10*1), Y8
+	VBROADCASTSS 4(R10)(R11*1), Y8
 	VPMADDWD     Y8, Y10, Y9
 	VPADDD       Y9, Y6, Y6
 	VPMADDWD     Y8, Y11, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         DI, R11
+	ADDQ         DI, R10
 	ADDQ         $0x00000100, R12
 	DECQ         R13
 	JNZ          stripGroups
-	MOVQ         CX, R11
-	VMOVDQU      Y0, (R11)
-	VMOVDQU      Y1, 32(R11)
-	ADDQ         R9, R11
-	VMOVDQU      Y2, (R11)
-	VMOVDQU      Y3, 32(R11)
-	ADDQ         R9, R11
-	VMOVDQU      Y4, (R11)
-	VMOVDQU      Y5, 32(R11)
-	ADDQ         R9, R11
-	VMOVDQU      Y6, (R11)
-	VMOVDQU      Y7, 32(R11)
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         R8, CX
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y5, 32(CX)
+	ADDQ         R8, CX
+	VMOVUPS      Y6, (CX)
+	VMOVUPS      Y7, 32(CX)
+	ADDQ         R8, CX
 	LEAQ         (DX)(SI*4), DX
-	LEAQ         (CX)(R9*4), CX
-	SUBQ         $0x04, R8
+	SUBQ         $0x04, R9
 	JGE          strip
 
 rest:
-	ADDQ $0x04, R8
+	ADDQ $0x04, R9
 	JZ   done
 
 single:
-	VPBROADCASTD (BX), Y0
-	VPBROADCASTD (BX), Y1
-	ADDQ         $0x04, BX
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
 	MOVQ         DX, R10
 	MOVQ         b+48(FP), R11
 	MOVQ         groups+64(FP), R12
 
 singleGroups:
-	VMOVDQU      (R11), Y2
-	VMOVDQU      32(R11), Y3
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
 	VPSRLW       $0x08, Y2, Y4
 	VPAND        evenBytes<>+0(SB), Y2, Y2
 	VPSRLW       $0x08, Y3, Y5
 	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VPBROADCASTD (R10), Y6
+	VBROADCASTSS (R10), Y6
 	VPMADDWD     Y6, Y2, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y6, Y3, Y2
 	VPADDD       Y2, Y1, Y1
-	VPBROADCASTD 4(R10), Y2
+	VBROADCASTSS 4(R10), Y2
 	VPMADDWD     Y2, Y4, Y3
 	VPADDD       Y3, Y0, Y0
 	VPMADDWD     Y2, Y5, Y2
@@ -2590,12 +2613,11 @@ singleGroups:
 	ADDQ         $0x00000100, R11
 	DECQ         R12
 	JNZ          singleGroups
-	MOVQ         CX, R10
-	VMOVDQU      Y0, (R10)
-	VMOVDQU      Y1, 32(R10)
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
 	ADDQ         SI, DX
-	ADDQ         R9, CX
-	DECQ         R8
+	DECQ         R9
 	JNZ          single
 
 done:
@@ -2617,196 +2639,200 @@ part:
 	MOVQ starts+40(FP), BX
 	MOVQ row+56(FP), SI
 	MOVQ group+64(FP), DI
-	MOVQ rows+80(FP), R8
-	MOVQ stride+8(FP), R9
-	SHLQ $0x02, R9
-	LEAQ (SI)(SI*2), R10
-	MOVQ rowScales+24(FP), R11
-	SUBQ $0x04, R8
+	MOVQ stride+8(FP), R8
+	SHLQ $0x02, R8
+	MOVQ rows+80(FP), R9
+	MOVQ rowScales+24(FP), R10
+	SUBQ $0x04, R9
 	JLT  rest
 
 strip:
-	VPBROADCASTD (BX), Y0
-	VPBROADCASTD (BX), Y1
-	VPBROADCASTD 4(BX), Y2
-	VPBROADCASTD 4(BX), Y3
-	VPBROADCASTD 8(BX), Y4
-	VPBROADCASTD 8(BX), Y5
-	VPBROADCASTD 12(BX), Y6
-	VPBROADCASTD 12(BX), Y7
-	ADDQ         $0x10, BX
-	MOVQ         DX, R12
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (BX), Y3
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (BX), Y5
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y6
+	VBROADCASTSS (BX), Y7
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
+	LEAQ         (SI)(SI*2), R12
 	MOVQ         b+72(FP), R13
 	MOVQ         groups+88(FP), R14
 
 stripGroups:
-	VMOVDQU      (R13), Y8
-	VMOVDQU      32(R13), Y9
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
 	VPSRLW       $0x08, Y8, Y10
 	VPAND        evenBytes<>+0(SB), Y8, Y8
 	VPSRLW       $0x08, Y9, Y11
 	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VPBROADCASTD (R12), Y12
+	VBROADCASTSS (R11), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD 4(R12), Y12
+	VBROADCASTSS 4(R11), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD (R12)(SI*1), Y12
+	VBROADCASTSS (R11)(SI*1), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD 4(R12)(SI*1), Y12
+	VBROADCASTSS 4(R11)(SI*1), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD (R12)(SI*2), Y12
+	VBROADCASTSS (R11)(SI*2), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD 4(R12)(SI*2), Y12
+	VBROADCASTSS 4(R11)(SI*2), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD (R12)(R10*1), Y12
+	VBROADCASTSS (R11)(R12*1), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPMADDWD     Y12, Y9, Y8
 	VPADDD       Y8, Y7, Y7
-	VPBROADCASTD 4(R12)(R10*1), Y8
+	VBROADCASTSS 4(R11)(R12*1), Y8
 	VPMADDWD     Y8, Y10, Y9
 	VPADDD       Y9, Y6, Y6
 	VPMADDWD     Y8, Y11, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         DI, R12
+	ADDQ         DI, R11
 	ADDQ         $0x00000100, R13
 	DECQ         R14
 	JNZ          stripGroups
-	MOVQ         scales+32(FP), R12
-	MOVQ         peaks+16(FP), R13
-	VMOVDQU      (R13), Y8
-	VMOVDQU      32(R13), Y9
-	MOVQ         CX, R13
-	VBROADCASTSS (R11), Y10
+	MOVQ         scales+32(FP), R11
+	MOVQ         peaks+16(FP), R12
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R10), Y10
+	ADDQ         $0x00000004, R10
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y10, Y0, Y0
-	VMULPS       (R12), Y0, Y0
+	VMULPS       (R11), Y0, Y0
 	VMAXPS       Y8, Y0, Y8
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y10, Y1, Y1
-	VMULPS       32(R12), Y1, Y1
+	VMULPS       32(R11), Y1, Y1
 	VMAXPS       Y9, Y1, Y9
-	VMOVDQU      Y0, (R13)
-	VMOVDQU      Y1, 32(R13)
-	ADDQ         R9, R13
-	VBROADCASTSS 4(R11), Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y0, Y2, Y2
-	VMULPS       (R12), Y2, Y2
+	VMULPS       (R11), Y2, Y2
 	VMAXPS       Y8, Y2, Y8
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VMULPS       32(R12), Y3, Y3
+	VMULPS       32(R11), Y3, Y3
 	VMAXPS       Y9, Y3, Y9
-	VMOVDQU      Y2, (R13)
-	VMOVDQU      Y3, 32(R13)
-	ADDQ         R9, R13
-	VBROADCASTSS 8(R11), Y0
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y0, Y4, Y4
-	VMULPS       (R12), Y4, Y4
+	VMULPS       (R11), Y4, Y4
 	VMAXPS       Y8, Y4, Y8
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VMULPS       32(R12), Y5, Y5
+	VMULPS       32(R11), Y5, Y5
 	VMAXPS       Y9, Y5, Y9
-	VMOVDQU      Y4, (R13)
-	VMOVDQU      Y5, 32(R13)
-	ADDQ         R9, R13
-	VBROADCASTSS 12(R11), Y0
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y5, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y0, Y6, Y6
-	VMULPS       (R12), Y6, Y6
+	VMULPS       (R11), Y6, Y6
 	VMAXPS       Y8, Y6, Y8
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y0, Y7, Y7
-	VMULPS       32(R12), Y7, Y7
+	VMULPS       32(R11), Y7, Y7
 	VMAXPS       Y9, Y7, Y9
-	VMOVDQU      Y6, (R13)
-	VMOVDQU      Y7, 32(R13)
-	MOVQ         peaks+16(FP), R12
-	VMOVDQU      Y8, (R12)
-	VMOVDQU      Y9, 32(R12)
-	ADDQ         $0x00000010, R11
+	VMOVUPS      Y6, (CX)
+	VMOVUPS      Y7, 32(CX)
+	ADDQ         R8, CX
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      Y8, (R11)
+	VMOVUPS      Y9, 32(R11)
 	LEAQ         (DX)(SI*4), DX
-	LEAQ         (CX)(R9*4), CX
-	SUBQ         $0x04, R8
+	SUBQ         $0x04, R9
 	JGE          strip
 
 rest:
-	ADDQ $0x04, R8
+	ADDQ $0x04, R9
 	JZ   done
 
 single:
-	VPBROADCASTD (BX), Y0
-	VPBROADCASTD (BX), Y1
-	ADDQ         $0x04, BX
-	MOVQ         DX, R10
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 singleGroups:
-	VMOVDQU      (R12), Y2
-	VMOVDQU      32(R12), Y3
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
 	VPSRLW       $0x08, Y2, Y4
 	VPAND        evenBytes<>+0(SB), Y2, Y2
 	VPSRLW       $0x08, Y3, Y5
 	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VPBROADCASTD (R10), Y6
+	VBROADCASTSS (R11), Y6
 	VPMADDWD     Y6, Y2, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y6, Y3, Y2
 	VPADDD       Y2, Y1, Y1
-	VPBROADCASTD 4(R10), Y2
+	VBROADCASTSS 4(R11), Y2
 	VPMADDWD     Y2, Y4, Y3
 	VPADDD       Y3, Y0, Y0
 	VPMADDWD     Y2, Y5, Y2
 	VPADDD       Y2, Y1, Y1
-	ADDQ         DI, R10
+	ADDQ         DI, R11
 	ADDQ         $0x00000100, R12
 	DECQ         R13
 	JNZ          singleGroups
-	MOVQ         scales+32(FP), R10
+	MOVQ         scales+32(FP), R11
 	MOVQ         peaks+16(FP), R12
-	VMOVDQU      (R12), Y2
-	VMOVDQU      32(R12), Y3
-	MOVQ         CX, R12
-	VBROADCASTSS (R11), Y4
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	ADDQ         $0x00000004, R10
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y4, Y0, Y0
-	VMULPS       (R10), Y0, Y0
+	VMULPS       (R11), Y0, Y0
 	VMAXPS       Y2, Y0, Y2
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y4, Y1, Y1
-	VMULPS       32(R10), Y1, Y1
+	VMULPS       32(R11), Y1, Y1
 	VMAXPS       Y3, Y1, Y3
-	VMOVDQU      Y0, (R12)
-	VMOVDQU      Y1, 32(R12)
-	MOVQ         peaks+16(FP), R10
-	VMOVDQU      Y2, (R10)
-	VMOVDQU      Y3, 32(R10)
-	ADDQ         $0x00000004, R11
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      Y2, (R11)
+	VMOVUPS      Y3, 32(R11)
 	ADDQ         SI, DX
-	ADDQ         R9, CX
-	DECQ         R8
+	DECQ         R9
 	JNZ          single
 
 done:
@@ -2830,206 +2856,210 @@ part:
 	MOVQ starts+40(FP), BX
 	MOVQ row+56(FP), SI
 	MOVQ group+64(FP), DI
-	MOVQ rows+80(FP), R8
-	MOVQ stride+8(FP), R9
-	SHLQ $0x02, R9
-	LEAQ (SI)(SI*2), R10
-	MOVQ rowScales+16(FP), R11
-	SUBQ $0x04, R8
+	MOVQ stride+8(FP), R8
+	SHLQ $0x02, R8
+	MOVQ rows+80(FP), R9
+	MOVQ rowScales+16(FP), R10
+	SUBQ $0x04, R9
 	JLT  rest
 
 strip:
-	VPBROADCASTD (BX), Y0
-	VPBROADCASTD (BX), Y1
-	VPBROADCASTD 4(BX), Y2
-	VPBROADCASTD 4(BX), Y3
-	VPBROADCASTD 8(BX), Y4
-	VPBROADCASTD 8(BX), Y5
-	VPBROADCASTD 12(BX), Y6
-	VPBROADCASTD 12(BX), Y7
-	ADDQ         $0x10, BX
-	MOVQ         DX, R12
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (BX), Y3
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (BX), Y5
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y6
+	VBROADCASTSS (BX), Y7
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
+	LEAQ         (SI)(SI*2), R12
 	MOVQ         b+72(FP), R13
 	MOVQ         groups+88(FP), R14
 
 stripGroups:
-	VMOVDQU      (R13), Y8
-	VMOVDQU      32(R13), Y9
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
 	VPSRLW       $0x08, Y8, Y10
 	VPAND        evenBytes<>+0(SB), Y8, Y8
 	VPSRLW       $0x08, Y9, Y11
 	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VPBROADCASTD (R12), Y12
+	VBROADCASTSS (R11), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD 4(R12), Y12
+	VBROADCASTSS 4(R11), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y0, Y0
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y1, Y1
-	VPBROADCASTD (R12)(SI*1), Y12
+	VBROADCASTSS (R11)(SI*1), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD 4(R12)(SI*1), Y12
+	VBROADCASTSS 4(R11)(SI*1), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y2, Y2
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y3, Y3
-	VPBROADCASTD (R12)(SI*2), Y12
+	VBROADCASTSS (R11)(SI*2), Y12
 	VPMADDWD     Y12, Y8, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y9, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD 4(R12)(SI*2), Y12
+	VBROADCASTSS 4(R11)(SI*2), Y12
 	VPMADDWD     Y12, Y10, Y13
 	VPADDD       Y13, Y4, Y4
 	VPMADDWD     Y12, Y11, Y12
 	VPADDD       Y12, Y5, Y5
-	VPBROADCASTD (R12)(R10*1), Y12
+	VBROADCASTSS (R11)(R12*1), Y12
 	VPMADDWD     Y12, Y8, Y8
 	VPADDD       Y8, Y6, Y6
 	VPMADDWD     Y12, Y9, Y8
 	VPADDD       Y8, Y7, Y7
-	VPBROADCASTD 4(R12)(R10*1), Y8
+	VBROADCASTSS 4(R11)(R12*1), Y8
 	VPMADDWD     Y8, Y10, Y9
 	VPADDD       Y9, Y6, Y6
 	VPMADDWD     Y8, Y11, Y8
 	VPADDD       Y8, Y7, Y7
-	ADDQ         DI, R12
+	ADDQ         DI, R11
 	ADDQ         $0x00000100, R13
 	DECQ         R14
 	JNZ          stripGroups
-	MOVQ         olds+24(FP), R12
-	MOVQ         news+32(FP), R13
-	MOVQ         CX, R14
-	VBROADCASTSS (R11), Y8
-	VMULPS       (R13), Y8, Y9
+	MOVQ         olds+24(FP), R11
+	MOVQ         news+32(FP), R12
+	VBROADCASTSS (R10), Y8
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y8, Y9
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y9, Y0, Y0
-	VMOVDQU      (R14), Y9
-	VMULPS       (R12), Y9, Y9
+	VMOVUPS      (CX), Y9
+	VMULPS       (R11), Y9, Y9
 	VADDPS       Y9, Y0, Y0
-	VMULPS       32(R13), Y8, Y8
+	VMULPS       32(R12), Y8, Y8
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y8, Y1, Y1
-	VMOVDQU      32(R14), Y8
-	VMULPS       32(R12), Y8, Y8
+	VMOVUPS      32(CX), Y8
+	VMULPS       32(R11), Y8, Y8
 	VADDPS       Y8, Y1, Y1
-	VMOVDQU      Y0, (R14)
-	VMOVDQU      Y1, 32(R14)
-	ADDQ         R9, R14
-	VBROADCASTSS 4(R11), Y0
-	VMULPS       (R13), Y0, Y1
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y0, Y1
 	VCVTDQ2PS    Y2, Y2
 	VMULPS       Y1, Y2, Y2
-	VMOVDQU      (R14), Y1
-	VMULPS       (R12), Y1, Y1
+	VMOVUPS      (CX), Y1
+	VMULPS       (R11), Y1, Y1
 	VADDPS       Y1, Y2, Y2
-	VMULPS       32(R13), Y0, Y0
+	VMULPS       32(R12), Y0, Y0
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       Y0, Y3, Y3
-	VMOVDQU      32(R14), Y0
-	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      32(CX), Y0
+	VMULPS       32(R11), Y0, Y0
 	VADDPS       Y0, Y3, Y3
-	VMOVDQU      Y2, (R14)
-	VMOVDQU      Y3, 32(R14)
-	ADDQ         R9, R14
-	VBROADCASTSS 8(R11), Y0
-	VMULPS       (R13), Y0, Y1
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y0, Y1
 	VCVTDQ2PS    Y4, Y4
 	VMULPS       Y1, Y4, Y4
-	VMOVDQU      (R14), Y1
-	VMULPS       (R12), Y1, Y1
+	VMOVUPS      (CX), Y1
+	VMULPS       (R11), Y1, Y1
 	VADDPS       Y1, Y4, Y4
-	VMULPS       32(R13), Y0, Y0
+	VMULPS       32(R12), Y0, Y0
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       Y0, Y5, Y5
-	VMOVDQU      32(R14), Y0
-	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      32(CX), Y0
+	VMULPS       32(R11), Y0, Y0
 	VADDPS       Y0, Y5, Y5
-	VMOVDQU      Y4, (R14)
-	VMOVDQU      Y5, 32(R14)
-	ADDQ         R9, R14
-	VBROADCASTSS 12(R11), Y0
-	VMULPS       (R13), Y0, Y1
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y5, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y0, Y1
 	VCVTDQ2PS    Y6, Y6
 	VMULPS       Y1, Y6, Y6
-	VMOVDQU      (R14), Y1
-	VMULPS       (R12), Y1, Y1
+	VMOVUPS      (CX), Y1
+	VMULPS       (R11), Y1, Y1
 	VADDPS       Y1, Y6, Y6
-	VMULPS       32(R13), Y0, Y0
+	VMULPS       32(R12), Y0, Y0
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       Y0, Y7, Y7
-	VMOVDQU      32(R14), Y0
-	VMULPS       32(R12), Y0, Y0
+	VMOVUPS      32(CX), Y0
+	VMULPS       32(R11), Y0, Y0
 	VADDPS       Y0, Y7, Y7
-	VMOVDQU      Y6, (R14)
-	VMOVDQU      Y7, 32(R14)
-	ADDQ         $0x00000010, R11
+	VMOVUPS      Y6, (CX)
+	VMOVUPS      Y7, 32(CX)
+	ADDQ         R8, CX
 	LEAQ         (DX)(SI*4), DX
-	LEAQ         (CX)(R9*4), CX
-	SUBQ         $0x04, R8
+	SUBQ         $0x04, R9
 	JGE          strip
 
 rest:
-	ADDQ $0x04, R8
+	ADDQ $0x04, R9
 	JZ   done
 
 single:
-	VPBROADCASTD (BX), Y0
-	VPBROADCASTD (BX), Y1
-	ADDQ         $0x04, BX
-	MOVQ         DX, R10
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
 	MOVQ         b+72(FP), R12
 	MOVQ         groups+88(FP), R13
 
 singleGroups:
-	VMOVDQU      (R12), Y2
-	VMOVDQU      32(R12), Y3
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
 	VPSRLW       $0x08, Y2, Y4
 	VPAND        evenBytes<>+0(SB), Y2, Y2
 	VPSRLW       $0x08, Y3, Y5
 	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VPBROADCASTD (R10), Y6
+	VBROADCASTSS (R11), Y6
 	VPMADDWD     Y6, Y2, Y2
 	VPADDD       Y2, Y0, Y0
 	VPMADDWD     Y6, Y3, Y2
 	VPADDD       Y2, Y1, Y1
-	VPBROADCASTD 4(R10), Y2
+	VBROADCASTSS 4(R11), Y2
 	VPMADDWD     Y2, Y4, Y3
 	VPADDD       Y3, Y0, Y0
 	VPMADDWD     Y2, Y5, Y2
 	VPADDD       Y2, Y1, Y1
-	ADDQ         DI, R10
+	ADDQ         DI, R11
 	ADDQ         $0x00000100, R12
 	DECQ         R13
 	JNZ          singleGroups
-	MOVQ         olds+24(FP), R10
+	MOVQ         olds+24(FP), R11
 	MOVQ         news+32(FP), R12
-	MOVQ         CX, R13
-	VBROADCASTSS (R11), Y2
+	VBROADCASTSS (R10), Y2
+	ADDQ         $0x00000004, R10
 	VMULPS       (R12), Y2, Y3
 	VCVTDQ2PS    Y0, Y0
 	VMULPS       Y3, Y0, Y0
-	VMOVDQU      (R13), Y3
-	VMULPS       (R10), Y3, Y3
+	VMOVUPS      (CX), Y3
+	VMULPS       (R11), Y3, Y3
 	VADDPS       Y3, Y0, Y0
 	VMULPS       32(R12), Y2, Y2
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       Y2, Y1, Y1
-	VMOVDQU      32(R13), Y2
-	VMULPS       32(R10), Y2, Y2
+	VMOVUPS      32(CX), Y2
+	VMULPS       32(R11), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VMOVDQU      Y0, (R13)
-	VMOVDQU      Y1, 32(R13)
-	ADDQ         $0x00000004, R11
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
 	ADDQ         SI, DX
-	ADDQ         R9, CX
-	DECQ         R8
+	DECQ         R9
 	JNZ          single
 
 done:
@@ -3050,19 +3080,19 @@ TEXT ·raiseAVX2(SB), NOSPLIT, $0-32
 	MOVQ    stride+16(FP), DX
 	SHLQ    $0x02, DX
 	MOVQ    rows+24(FP), BX
-	VMOVDQU (AX), Y0
-	VMOVDQU 32(AX), Y1
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
 
 row:
-	VMOVDQU (CX), Y2
-	VMOVDQU 32(CX), Y3
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
 	VMAXPS  Y0, Y2, Y0
 	VMAXPS  Y1, Y3, Y1
 	ADDQ    DX, CX
 	DECQ    BX
 	JNZ     row
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -3071,37 +3101,52 @@ row:
 TEXT ·weighAVX2(SB), NOSPLIT, $0-56
 	MOVQ    dst+0(FP), AX
 	MOVQ    step+8(FP), CX
-	MOVQ    y+24(FP), DX
-	MOVQ    stride+32(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    groups+48(FP), SI
-	LEAQ    (BX)(BX*2), DI
-	MOVQ    totals+16(FP), R8
-	VMOVDQU (R8), Y0
-	VMOVDQU 32(R8), Y1
-	MOVQ    shifts+40(FP), R8
-	VMOVDQU (R8), Y2
-	VMOVDQU 32(R8), Y3
-	VMOVDQU powers<>+0(SB), Y4
-	LEAQ    halves<>+0(SB), R8
-	XORQ    R9, R9
-	VMOVDQU interleave<>+0(SB), Y5
+	MOVQ    stride+32(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    groups+48(FP), BX
+	MOVQ    totals+16(FP), SI
+	MOVQ    shifts+40(FP), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	MOVQ    y+24(FP), DI
+	LEAQ    (DX)(DX*2), R8
+	VMOVUPS (SI), Y2
+	VMOVUPS 32(SI), Y3
+	VMOVUPS powers<>+0(SB), Y4
+	MOVQ    $0x00000000, R10
+	LEAQ    halves<>+0(SB), R9
+	VMOVUPS interleave<>+0(SB), Y5
 
 group:
-	VBROADCASTI128 (R8)(R9*1), Y6
-	VBROADCASTI128 16(R8)(R9*1), Y7
-	ADDQ           $0x20, R9
-	ANDQ           $0x000000ff, R9
-	VSUBPS         (DX), Y2, Y8
+	VBROADCASTI128 (R9)(R10*1), Y6
+	VBROADCASTI128 16(R9)(R10*1), Y7
+	ADDQ           $0x20, R10
+	ANDQ           $0x000000ff, R10
+	VSUBPS         (DI), Y0, Y8
+	VSUBPS         (DI)(DX*1), Y0, Y9
 	VCVTPS2DQ      Y8, Y8
-	VSUBPS         (DX)(BX*1), Y2, Y9
 	VCVTPS2DQ      Y9, Y9
-	VSUBPS         (DX)(BX*2), Y2, Y10
-	VCVTPS2DQ      Y10, Y10
-	VSUBPS         (DX)(DI*1), Y2, Y11
-	VCVTPS2DQ      Y11, Y11
 	VPACKSSDW      Y9, Y8, Y8
-	VPACKSSDW      Y11, Y10, Y10
+	VPADDSW        half<>+0(SB), Y8, Y9
+	VPSRAW         $0x0b, Y9, Y9
+	VPMULLW        indices<>+0(SB), Y9, Y9
+	VPADDW         origin<>+0(SB), Y9, Y9
+	VPSHUFB        Y9, Y4, Y9
+	VPSLLW         $0x05, Y8, Y8
+	VPMULHRSW      c3<>+0(SB), Y8, Y10
+	VPADDW         c2<>+0(SB), Y10, Y10
+	VPMULHRSW      Y8, Y10, Y10
+	VPADDW         c1<>+0(SB), Y10, Y10
+	VPMULHRSW      Y8, Y10, Y10
+	VPADDW         c0<>+0(SB), Y10, Y10
+	VPMULHRSW      Y9, Y10, Y10
+	VPADDW         Y6, Y10, Y10
+	VPSRAW         $0x05, Y10, Y10
+	VSUBPS         (DI)(DX*2), Y0, Y8
+	VSUBPS         (DI)(R8*1), Y0, Y9
+	VCVTPS2DQ      Y8, Y8
+	VCVTPS2DQ      Y9, Y9
+	VPACKSSDW      Y9, Y8, Y8
 	VPADDSW        half<>+0(SB), Y8, Y9
 	VPSRAW         $0x0b, Y9, Y9
 	VPMULLW        indices<>+0(SB), Y9, Y9
@@ -3115,82 +3160,66 @@ group:
 	VPMULHRSW      Y8, Y11, Y11
 	VPADDW         c0<>+0(SB), Y11, Y11
 	VPMULHRSW      Y9, Y11, Y11
-	VPADDW         Y6, Y11, Y11
+	VPADDW         Y7, Y11, Y11
 	VPSRAW         $0x05, Y11, Y11
-	VPADDSW        half<>+0(SB), Y10, Y8
+	VPACKUSWB      Y11, Y10, Y10
+	VPSHUFB        Y5, Y10, Y10
+	VPMADDUBSW     ones<>+0(SB), Y10, Y8
+	VPMADDWD       wordOnes<>+0(SB), Y8, Y8
+	VPADDD         Y8, Y2, Y2
+	VMOVUPS        Y10, (AX)
+	VSUBPS         32(DI), Y1, Y8
+	VSUBPS         32(DI)(DX*1), Y1, Y9
+	VCVTPS2DQ      Y8, Y8
+	VCVTPS2DQ      Y9, Y9
+	VPACKSSDW      Y9, Y8, Y8
+	VPADDSW        half<>+0(SB), Y8, Y9
+	VPSRAW         $0x0b, Y9, Y9
+	VPMULLW        indices<>+0(SB), Y9, Y9
+	VPADDW         origin<>+0(SB), Y9, Y9
+	VPSHUFB        Y9, Y4, Y9
+	VPSLLW         $0x05, Y8, Y8
+	VPMULHRSW      c3<>+0(SB), Y8, Y10
+	VPADDW         c2<>+0(SB), Y10, Y10
+	VPMULHRSW      Y8, Y10, Y10
+	VPADDW         c1<>+0(SB), Y10, Y10
+	VPMULHRSW      Y8, Y10, Y10
+	VPADDW         c0<>+0(SB), Y10, Y10
+	VPMULHRSW      Y9, Y10, Y10
+	VPADDW         Y6, Y10, Y10
+	VPSRAW         $0x05, Y10, Y10
+	VSUBPS         32(DI)(DX*2), Y1, Y6
+	VSUBPS         32(DI)(R8*1), Y1, Y8
+	VCVTPS2DQ      Y6, Y6
+	VCVTPS2DQ      Y8, Y8
+	VPACKSSDW      Y8, Y6, Y6
+	VPADDSW        half<>+0(SB), Y6, Y8
 	VPSRAW         $0x0b, Y8, Y8
 	VPMULLW        indices<>+0(SB), Y8, Y8
 	VPADDW         origin<>+0(SB), Y8, Y8
 	VPSHUFB        Y8, Y4, Y8
-	VPSLLW         $0x05, Y10, Y9
-	VPMULHRSW      c3<>+0(SB), Y9, Y10
-	VPADDW         c2<>+0(SB), Y10, Y10
-	VPMULHRSW      Y9, Y10, Y10
-	VPADDW         c1<>+0(SB), Y10, Y10
-	VPMULHRSW      Y9, Y10, Y10
-	VPADDW         c0<>+0(SB), Y10, Y10
-	VPMULHRSW      Y8, Y10, Y10
-	VPADDW         Y7, Y10, Y10
-	VPSRAW         $0x05, Y10, Y10
-	VPACKUSWB      Y10, Y11, Y11
-	VPSHUFB        Y5, Y11, Y11
-	VMOVDQU        Y11, (AX)
-	VPMADDUBSW     ones<>+0(SB), Y11, Y8
-	VPMADDWD       wordOnes<>+0(SB), Y8, Y8
-	VPADDD         Y8, Y0, Y0
-	VSUBPS         32(DX), Y3, Y8
-	VCVTPS2DQ      Y8, Y8
-	VSUBPS         32(DX)(BX*1), Y3, Y9
-	VCVTPS2DQ      Y9, Y9
-	VSUBPS         32(DX)(BX*2), Y3, Y10
-	VCVTPS2DQ      Y10, Y10
-	VSUBPS         32(DX)(DI*1), Y3, Y11
-	VCVTPS2DQ      Y11, Y11
-	VPACKSSDW      Y9, Y8, Y8
-	VPACKSSDW      Y11, Y10, Y10
-	VPADDSW        half<>+0(SB), Y8, Y9
-	VPSRAW         $0x0b, Y9, Y9
-	VPMULLW        indices<>+0(SB), Y9, Y9
-	VPADDW         origin<>+0(SB), Y9, Y9
-	VPSHUFB        Y9, Y4, Y9
-	VPSLLW         $0x05, Y8, Y8
-	VPMULHRSW      c3<>+0(SB), Y8, Y11
-	VPADDW         c2<>+0(SB), Y11, Y11
-	VPMULHRSW      Y8, Y11, Y11
-	VPADDW         c1<>+0(SB), Y11, Y11
-	VPMULHRSW      Y8, Y11, Y11
-	VPADDW         c0<>+0(SB), Y11, Y11
-	VPMULHRSW      Y9, Y11, Y11
-	VPADDW         Y6, Y11, Y11
-	VPSRAW         $0x05, Y11, Y11
-	VPADDSW        half<>+0(SB), Y10, Y6
-	VPSRAW         $0x0b, Y6, Y6
-	VPMULLW        indices<>+0(SB), Y6, Y6
-	VPADDW         origin<>+0(SB), Y6, Y6
-	VPSHUFB        Y6, Y4, Y6
-	VPSLLW         $0x05, Y10, Y8
-	VPMULHRSW      c3<>+0(SB), Y8, Y9
+	VPSLLW         $0x05, Y6, Y6
+	VPMULHRSW      c3<>+0(SB), Y6, Y9
 	VPADDW         c2<>+0(SB), Y9, Y9
-	VPMULHRSW      Y8, Y9, Y9
-	VPADDW         c1<>+0(SB), Y9, Y9
-	VPMULHRSW      Y8, Y9, Y9
-	VPADDW         c0<>+0(SB), Y9, Y9
 	VPMULHRSW      Y6, Y9, Y9
+	VPADDW         c1<>+0(SB), Y9, Y9
+	VPMULHRSW      Y6, Y9, Y9
+	VPADDW         c0<>+0(SB), Y9, Y9
+	VPMULHRSW      Y8, Y9, Y9
 	VPADDW         Y7, Y9, Y9
 	VPSRAW         $0x05, Y9, Y9
-	VPACKUSWB      Y9, Y11, Y11
-	VPSHUFB        Y5, Y11, Y11
-	VMOVDQU        Y11, 32(AX)
-	VPMADDUBSW     ones<>+0(SB), Y11, Y6
+	VPACKUSWB      Y9, Y10, Y10
+	VPSHUFB        Y5, Y10, Y10
+	VPMADDUBSW     ones<>+0(SB), Y10, Y6
 	VPMADDWD       wordOnes<>+0(SB), Y6, Y6
-	VPADDD         Y6, Y1, Y1
+	VPADDD         Y6, Y3, Y3
+	VMOVUPS        Y10, 32(AX)
 	ADDQ           CX, AX
-	LEAQ           (DX)(BX*4), DX
-	DECQ           SI
+	LEAQ           (DI)(DX*4), DI
+	DECQ           BX
 	JNZ            group
-	MOVQ           totals+16(FP), AX
-	VMOVDQU        Y0, (AX)
-	VMOVDQU        Y1, 32(AX)
+	VMOVUPS        Y2, (SI)
+	VMOVUPS        Y3, 32(SI)
 	VZEROUPPER
 	RET
 
@@ -3442,14 +3471,14 @@ TEXT ·spanRowsAVX2(SB), NOSPLIT, $0-40
 row:
 	MOVQ  CX, SI
 	MOVQ  sixteens+32(FP), DI
-	VPXOR Y0, Y0, Y0
+	VMOVD (AX), X0
 
 sixteen:
-	VMOVDQU      (SI), Y1
-	VMOVDQU      32(SI), Y2
-	VPAND        absolute<>+0(SB), Y1, Y1
+	VMOVUPS      (SI), Y1
+	VMOVUPS      32(SI), Y2
+	VANDPS       absolute<>+0(SB), Y1, Y1
 	VPMAXUD      Y1, Y0, Y0
-	VPAND        absolute<>+0(SB), Y2, Y2
+	VANDPS       absolute<>+0(SB), Y2, Y2
 	VPMAXUD      Y2, Y0, Y0
 	ADDQ         $0x00000040, SI
 	DECQ         DI
@@ -3460,10 +3489,8 @@ sixteen:
 	VPMAXUD      X1, X0, X0
 	VPERMILPS    $0x01, X0, X1
 	VPMAXUD      X1, X0, X0
-	VMOVD        (AX), X1
-	VPMAXUD      X1, X0, X1
-	VMOVD        X1, (AX)
-	ADDQ         $0x04, AX
+	VMOVD        X0, (AX)
+	ADDQ         $0x00000004, AX
 	ADDQ         DX, CX
 	DECQ         BX
 	JNZ          row
@@ -3483,19 +3510,20 @@ TEXT ·encodeRowsAVX2(SB), NOSPLIT, $0-64
 	MOVQ rows+48(FP), R8
 
 row:
-	VBROADCASTSS (DI), Y0
-	VPXOR        Y1, Y1, Y1
 	MOVQ         BX, R9
 	MOVQ         AX, R10
 	MOVQ         sixteens+56(FP), R11
+	VBROADCASTSS (DI), Y0
+	ADDQ         $0x00000004, DI
+	VMOVD        (DX), X1
 
 sixteen:
-	VMOVDQU      (R9), Y2
-	VMOVDQU      32(R9), Y3
+	VMOVUPS      (R9), Y2
+	VMOVUPS      32(R9), Y3
 	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y3, Y3
 	VCVTPS2DQ    Y2, Y2
 	VPADDD       Y2, Y1, Y1
-	VMULPS       Y0, Y3, Y3
 	VCVTPS2DQ    Y3, Y3
 	VPADDD       Y3, Y1, Y1
 	VPACKSSDW    Y3, Y2, Y2
@@ -3513,11 +3541,8 @@ sixteen:
 	VPADDD       X0, X1, X1
 	VPERMILPS    $0x01, X1, X0
 	VPADDD       X0, X1, X1
-	VMOVD        (DX), X0
-	VPADDD       X0, X1, X0
-	VMOVD        X0, (DX)
-	ADDQ         $0x04, DX
-	ADDQ         $0x04, DI
+	VMOVD        X1, (DX)
+	ADDQ         $0x00000004, DX
 	ADDQ         CX, AX
 	ADDQ         SI, BX
 	DECQ         R8
@@ -3533,21 +3558,21 @@ TEXT ·spanColumnsAVX2(SB), NOSPLIT, $0-32
 	MOVQ    stride+16(FP), DX
 	SHLQ    $0x02, DX
 	MOVQ    rows+24(FP), BX
-	VMOVDQU (AX), Y0
-	VMOVDQU 32(AX), Y1
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
 
 row:
-	VMOVDQU (CX), Y2
-	VMOVDQU 32(CX), Y3
-	VPAND   absolute<>+0(SB), Y2, Y2
+	VMOVUPS (CX), Y2
+	VMOVUPS 32(CX), Y3
+	VANDPS  absolute<>+0(SB), Y2, Y2
 	VPMAXUD Y2, Y0, Y0
-	VPAND   absolute<>+0(SB), Y3, Y3
+	VANDPS  absolute<>+0(SB), Y3, Y3
 	VPMAXUD Y3, Y1, Y1
 	ADDQ    DX, CX
 	DECQ    BX
 	JNZ     row
-	VMOVDQU Y0, (AX)
-	VMOVDQU Y1, 32(AX)
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -3555,60 +3580,59 @@ row:
 // Requires: AVX, AVX2
 TEXT ·encodeColumnsAVX2(SB), NOSPLIT, $0-48
 	MOVQ    dst+0(FP), AX
-	MOVQ    x+16(FP), CX
+	MOVQ    sums+8(FP), CX
 	MOVQ    stride+24(FP), DX
 	SHLQ    $0x02, DX
 	MOVQ    groups+40(FP), BX
-	LEAQ    (DX)(DX*2), SI
-	MOVQ    sums+8(FP), DI
-	VMOVDQU (DI), Y0
-	VMOVDQU 32(DI), Y1
-	MOVQ    factors+32(FP), DI
-	VMOVDQU (DI), Y2
-	VMOVDQU 32(DI), Y3
-	VMOVDQU interleave<>+0(SB), Y4
-	VMOVDQU ones<>+0(SB), Y5
+	MOVQ    x+16(FP), SI
+	LEAQ    (DX)(DX*2), DI
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	MOVQ    factors+32(FP), R8
+	VMOVUPS (R8), Y2
+	VMOVUPS 32(R8), Y3
+	VMOVUPS interleave<>+0(SB), Y4
+	VMOVUPS ones<>+0(SB), Y5
 
 group:
-	VMULPS     (CX), Y2, Y6
+	VMULPS     (SI), Y2, Y6
+	VMULPS     (SI)(DX*1), Y2, Y7
+	VMULPS     (SI)(DX*2), Y2, Y8
+	VMULPS     (SI)(DI*1), Y2, Y9
 	VCVTPS2DQ  Y6, Y6
-	VMULPS     (CX)(DX*1), Y2, Y7
 	VCVTPS2DQ  Y7, Y7
-	VMULPS     (CX)(DX*2), Y2, Y8
-	VCVTPS2DQ  Y8, Y8
-	VMULPS     (CX)(SI*1), Y2, Y9
-	VCVTPS2DQ  Y9, Y9
 	VPACKSSDW  Y7, Y6, Y6
+	VCVTPS2DQ  Y8, Y8
+	VCVTPS2DQ  Y9, Y9
 	VPACKSSDW  Y9, Y8, Y8
 	VPACKSSWB  Y8, Y6, Y6
 	VPSHUFB    Y4, Y6, Y6
-	VMOVDQU    Y6, (AX)
-	VPMADDUBSW Y6, Y5, Y6
-	VPMADDWD   wordOnes<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y0, Y0
-	VMULPS     32(CX), Y3, Y6
+	VPMADDUBSW Y6, Y5, Y7
+	VPMADDWD   wordOnes<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y0, Y0
+	VMOVUPS    Y6, (AX)
+	VMULPS     32(SI), Y3, Y6
+	VMULPS     32(SI)(DX*1), Y3, Y7
+	VMULPS     32(SI)(DX*2), Y3, Y8
+	VMULPS     32(SI)(DI*1), Y3, Y9
 	VCVTPS2DQ  Y6, Y6
-	VMULPS     32(CX)(DX*1), Y3, Y7
 	VCVTPS2DQ  Y7, Y7
-	VMULPS     32(CX)(DX*2), Y3, Y8
-	VCVTPS2DQ  Y8, Y8
-	VMULPS     32(CX)(SI*1), Y3, Y9
-	VCVTPS2DQ  Y9, Y9
 	VPACKSSDW  Y7, Y6, Y6
+	VCVTPS2DQ  Y8, Y8
+	VCVTPS2DQ  Y9, Y9
 	VPACKSSDW  Y9, Y8, Y8
 	VPACKSSWB  Y8, Y6, Y6
 	VPSHUFB    Y4, Y6, Y6
-	VMOVDQU    Y6, 32(AX)
-	VPMADDUBSW Y6, Y5, Y6
-	VPMADDWD   wordOnes<>+0(SB), Y6, Y6
-	VPADDD     Y6, Y1, Y1
+	VPMADDUBSW Y6, Y5, Y7
+	VPMADDWD   wordOnes<>+0(SB), Y7, Y7
+	VPADDD     Y7, Y1, Y1
+	VMOVUPS    Y6, 32(AX)
 	ADDQ       $0x00000040, AX
-	LEAQ       (CX)(DX*4), CX
+	LEAQ       (SI)(DX*4), SI
 	DECQ       BX
 	JNZ        group
-	MOVQ       sums+8(FP), AX
-	VMOVDQU    Y0, (AX)
-	VMOVDQU    Y1, 32(AX)
+	VMOVUPS    Y0, (CX)
+	VMOVUPS    Y1, 32(CX)
 	VZEROUPPER
 	RET
 
@@ -3623,29 +3647,21 @@ TEXT ·transposeAVX2(SB), NOSPLIT, $0-40
 
 part0:
 	MOVQ       BX, DI
-	VMOVDQU    (DI), Y0
-	VXORPS     signs<>+0(SB), Y0, Y0
+	VMOVUPS    (DI), Y0
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y1
-	VXORPS     signs<>+0(SB), Y1, Y1
+	VMOVUPS    (DI), Y1
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y2
-	VXORPS     signs<>+0(SB), Y2, Y2
+	VMOVUPS    (DI), Y2
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y3
-	VXORPS     signs<>+0(SB), Y3, Y3
+	VMOVUPS    (DI), Y3
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y4
-	VXORPS     signs<>+0(SB), Y4, Y4
+	VMOVUPS    (DI), Y4
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y5
-	VXORPS     signs<>+0(SB), Y5, Y5
+	VMOVUPS    (DI), Y5
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y6
-	VXORPS     signs<>+0(SB), Y6, Y6
+	VMOVUPS    (DI), Y6
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y7
-	VXORPS     signs<>+0(SB), Y7, Y7
+	VMOVUPS    (DI), Y7
 	ADDQ       CX, DI
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y9
@@ -3671,35 +3687,43 @@ part0:
 	VPERM2F128 $0x31, Y6, Y2, Y14
 	VPERM2F128 $0x20, Y7, Y3, Y11
 	VPERM2F128 $0x31, Y7, Y3, Y15
-	VMOVDQU    Y8, (DX)
+	VXORPS     signs<>+0(SB), Y8, Y8
+	VMOVUPS    Y8, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y10, (DX)
+	VXORPS     signs<>+0(SB), Y10, Y10
+	VMOVUPS    Y10, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y9, (DX)
+	VXORPS     signs<>+0(SB), Y9, Y9
+	VMOVUPS    Y9, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y11, (DX)
+	VXORPS     signs<>+0(SB), Y11, Y11
+	VMOVUPS    Y11, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y12, (DX)
+	VXORPS     signs<>+0(SB), Y12, Y12
+	VMOVUPS    Y12, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y14, (DX)
+	VXORPS     signs<>+0(SB), Y14, Y14
+	VMOVUPS    Y14, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y13, (DX)
+	VXORPS     signs<>+0(SB), Y13, Y13
+	VMOVUPS    Y13, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
-	VMOVDQU    Y15, (DX)
+	VXORPS     signs<>+0(SB), Y15, Y15
+	VMOVUPS    Y15, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part0Done
@@ -3716,29 +3740,21 @@ part0Done:
 
 part1:
 	MOVQ       BX, DI
-	VMOVDQU    (DI), Y0
-	VXORPS     signs<>+0(SB), Y0, Y0
+	VMOVUPS    (DI), Y0
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y1
-	VXORPS     signs<>+0(SB), Y1, Y1
+	VMOVUPS    (DI), Y1
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y2
-	VXORPS     signs<>+0(SB), Y2, Y2
+	VMOVUPS    (DI), Y2
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y3
-	VXORPS     signs<>+0(SB), Y3, Y3
+	VMOVUPS    (DI), Y3
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y4
-	VXORPS     signs<>+0(SB), Y4, Y4
+	VMOVUPS    (DI), Y4
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y5
-	VXORPS     signs<>+0(SB), Y5, Y5
+	VMOVUPS    (DI), Y5
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y6
-	VXORPS     signs<>+0(SB), Y6, Y6
+	VMOVUPS    (DI), Y6
 	ADDQ       CX, DI
-	VMOVDQU    (DI), Y7
-	VXORPS     signs<>+0(SB), Y7, Y7
+	VMOVUPS    (DI), Y7
 	ADDQ       CX, DI
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y9
@@ -3764,35 +3780,43 @@ part1:
 	VPERM2F128 $0x31, Y6, Y2, Y14
 	VPERM2F128 $0x20, Y7, Y3, Y11
 	VPERM2F128 $0x31, Y7, Y3, Y15
-	VMOVDQU    Y8, (DX)
+	VXORPS     signs<>+0(SB), Y8, Y8
+	VMOVUPS    Y8, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y10, (DX)
+	VXORPS     signs<>+0(SB), Y10, Y10
+	VMOVUPS    Y10, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y9, (DX)
+	VXORPS     signs<>+0(SB), Y9, Y9
+	VMOVUPS    Y9, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y11, (DX)
+	VXORPS     signs<>+0(SB), Y11, Y11
+	VMOVUPS    Y11, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y12, (DX)
+	VXORPS     signs<>+0(SB), Y12, Y12
+	VMOVUPS    Y12, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y14, (DX)
+	VXORPS     signs<>+0(SB), Y14, Y14
+	VMOVUPS    Y14, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y13, (DX)
+	VXORPS     signs<>+0(SB), Y13, Y13
+	VMOVUPS    Y13, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
-	VMOVDQU    Y15, (DX)
+	VXORPS     signs<>+0(SB), Y15, Y15
+	VMOVUPS    Y15, (DX)
 	ADDQ       AX, DX
 	DECQ       SI
 	JZ         part1Done
@@ -3822,21 +3846,21 @@ columns:
 	SHLQ $0x01, R10
 
 block:
-	VMOVDQU    (R9), Y0
+	VMOVUPS    (R9), Y0
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y1
+	VMOVUPS    (R9), Y1
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y2
+	VMOVUPS    (R9), Y2
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y3
+	VMOVUPS    (R9), Y3
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y4
+	VMOVUPS    (R9), Y4
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y5
+	VMOVUPS    (R9), Y5
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y6
+	VMOVUPS    (R9), Y6
 	ADDQ       SI, R9
-	VMOVDQU    (R9), Y7
+	VMOVUPS    (R9), Y7
 	ADDQ       SI, R9
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y9
@@ -3915,7 +3939,7 @@ sixteen:
 	VPMOVSXBW (CX), Y0
 	VPSHUFLW  $0xd8, Y0, Y0
 	VPSHUFHW  $0xd8, Y0, Y0
-	VMOVDQU   Y0, (AX)
+	VMOVUPS   Y0, (AX)
 	ADDQ      $0x00000010, CX
 	ADDQ      $0x00000020, AX
 	DECQ      DX

@@ -7,1248 +7,1252 @@
 // func mul1NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 TEXT ·mul1NEON(SB), NOSPLIT, $0-72
 	MOVD $constants<>(SB), R0
-	MOVD stride+8(FP), R1
-	LSL $2, R1
-	MOVD row+32(FP), R2
-	MOVD group+40(FP), R3
-	MOVD groups+64(FP), R4
+	MOVD dst+0(FP), R1
+	MOVD a+24(FP), R2
+	MOVD starts+16(FP), R3
+	MOVD row+32(FP), R4
+	MOVD group+40(FP), R5
+	MOVD stride+8(FP), R6
+	LSL $2, R6
 	FMOVQ 0(R0), F0
-	MOVD dst+0(FP), R0
-	MOVD b+48(FP), R6
-	MOVD $1, R5
-part:
-	MOVD R0, R7
-	MOVD starts+16(FP), R8
-	MOVD a+24(FP), R9
-	MOVD rows+56(FP), R10
-	SUBS $4, R10
+	MOVD rows+56(FP), R0
+	SUBS $4, R0
 	BLT rest
 strip:
-	ADD R2, R9, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	VLD1R.P 4(R8), [V1.S4]
+	VLD1R.P 4(R3), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	VLD1R.P 4(R8), [V5.S4]
+	VLD1R.P 4(R3), [V5.S4]
 	VMOV V5.B16, V6.B16
 	VMOV V5.B16, V7.B16
 	VMOV V5.B16, V8.B16
-	VLD1R.P 4(R8), [V9.S4]
+	VLD1R.P 4(R3), [V9.S4]
 	VMOV V9.B16, V10.B16
 	VMOV V9.B16, V11.B16
 	VMOV V9.B16, V12.B16
-	VLD1R.P 4(R8), [V13.S4]
+	VLD1R.P 4(R3), [V13.S4]
 	VMOV V13.B16, V14.B16
 	VMOV V13.B16, V15.B16
 	VMOV V13.B16, V16.B16
-	MOVD R6, R15
-	MOVD R4, R16
-	MOVD $0, R14
+	MOVD R2, R7
+	ADD R4, R7, R8
+	ADD R4, R8, R9
+	ADD R4, R9, R10
+	MOVD $0, R11
+	MOVD b+48(FP), R12
+	MOVD groups+64(FP), R13
 stripGroups:
-	FLDPQ 0(R15), (F17, F18)
-	FLDPQ 32(R15), (F19, F20)
-	ADD $64, R15
+	FLDPQ 0(R12), (F17, F18)
+	FLDPQ 32(R12), (F19, F20)
 	VEOR V0.B16, V17.B16, V17.B16
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	FMOVS (R9)(R14), F21
+	FMOVS (R7)(R11), F21
 	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
-	FMOVS (R11)(R14), F21
+	FMOVS (R8)(R11), F21
 	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
-	FMOVS (R12)(R14), F21
+	FMOVS (R9)(R11), F21
 	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
-	FMOVS (R13)(R14), F21
+	FMOVS (R10)(R11), F21
 	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
-	ADD R3, R14
-	SUBS $1, R16
+	ADD R5, R11
+	ADD $64, R12
+	SUBS $1, R13
 	BNE stripGroups
-	FSTPQ (F1, F2), 0(R7)
-	FSTPQ (F3, F4), 32(R7)
-	ADD R1, R7
-	FSTPQ (F5, F6), 0(R7)
-	FSTPQ (F7, F8), 32(R7)
-	ADD R1, R7
-	FSTPQ (F9, F10), 0(R7)
-	FSTPQ (F11, F12), 32(R7)
-	ADD R1, R7
-	FSTPQ (F13, F14), 0(R7)
-	FSTPQ (F15, F16), 32(R7)
-	ADD R1, R7
-	ADD R2, R13, R9
-	SUBS $4, R10
+	FSTPQ (F1, F2), 0(R1)
+	FSTPQ (F3, F4), 32(R1)
+	ADD R6, R1
+	FSTPQ (F5, F6), 0(R1)
+	FSTPQ (F7, F8), 32(R1)
+	ADD R6, R1
+	FSTPQ (F9, F10), 0(R1)
+	FSTPQ (F11, F12), 32(R1)
+	ADD R6, R1
+	FSTPQ (F13, F14), 0(R1)
+	FSTPQ (F15, F16), 32(R1)
+	ADD R6, R1
+	ADD R4<<2, R2
+	SUBS $4, R0
 	BGE strip
 rest:
-	ADDS $4, R10
+	ADDS $4, R0
 	BEQ done
 single:
-	VLD1R.P 4(R8), [V1.S4]
+	VLD1R.P 4(R3), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	MOVD R6, R12
-	MOVD R4, R13
-	MOVD $0, R11
+	MOVD R2, R7
+	MOVD $0, R8
+	MOVD b+48(FP), R9
+	MOVD groups+64(FP), R10
 singleGroups:
-	FLDPQ 0(R12), (F5, F6)
-	FLDPQ 32(R12), (F7, F8)
-	ADD $64, R12
+	FLDPQ 0(R9), (F5, F6)
+	FLDPQ 32(R9), (F7, F8)
 	VEOR V0.B16, V5.B16, V5.B16
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	FMOVS (R9)(R11), F9
+	FMOVS (R7)(R8), F9
 	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
 	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
 	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
 	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
-	ADD R3, R11
-	SUBS $1, R13
-	BNE singleGroups
-	FSTPQ (F1, F2), 0(R7)
-	FSTPQ (F3, F4), 32(R7)
-	ADD R1, R7
-	ADD R2, R9, R9
+	ADD R5, R8
+	ADD $64, R9
 	SUBS $1, R10
+	BNE singleGroups
+	FSTPQ (F1, F2), 0(R1)
+	FSTPQ (F3, F4), 32(R1)
+	ADD R6, R1
+	ADD R4<<0, R2
+	SUBS $1, R0
 	BNE single
 done:
-	ADD $64, R0
-	ADD $64, R6
-	SUBS $1, R5
-	BNE part
 	RET
 
 // func scores1NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 TEXT ·scores1NEON(SB), NOSPLIT, $0-96
 	MOVD $constants<>(SB), R0
-	MOVD stride+8(FP), R1
-	LSL $2, R1
-	MOVD row+56(FP), R2
-	MOVD group+64(FP), R3
-	MOVD groups+88(FP), R4
-	MOVD peaks+16(FP), R5
-	MOVD scales+32(FP), R6
+	MOVD dst+0(FP), R1
+	MOVD a+48(FP), R2
+	MOVD starts+40(FP), R3
+	MOVD row+56(FP), R4
+	MOVD group+64(FP), R5
+	MOVD stride+8(FP), R6
+	LSL $2, R6
 	FMOVQ 0(R0), F0
-	MOVD dst+0(FP), R0
-	MOVD b+72(FP), R8
-	MOVD $1, R7
-part:
-	MOVD R0, R9
-	MOVD starts+40(FP), R10
-	MOVD a+48(FP), R11
-	MOVD rowScales+24(FP), R12
-	MOVD rows+80(FP), R13
-	SUBS $4, R13
+	MOVD rows+80(FP), R0
+	MOVD rowScales+24(FP), R7
+	SUBS $4, R0
 	BLT rest
 strip:
-	ADD R2, R11, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R3), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	VLD1R.P 4(R10), [V5.S4]
+	VLD1R.P 4(R3), [V5.S4]
 	VMOV V5.B16, V6.B16
 	VMOV V5.B16, V7.B16
 	VMOV V5.B16, V8.B16
-	VLD1R.P 4(R10), [V9.S4]
+	VLD1R.P 4(R3), [V9.S4]
 	VMOV V9.B16, V10.B16
 	VMOV V9.B16, V11.B16
 	VMOV V9.B16, V12.B16
-	VLD1R.P 4(R10), [V13.S4]
+	VLD1R.P 4(R3), [V13.S4]
 	VMOV V13.B16, V14.B16
 	VMOV V13.B16, V15.B16
 	VMOV V13.B16, V16.B16
-	MOVD R8, R19
-	MOVD R4, R20
-	MOVD $0, R17
+	MOVD R2, R8
+	ADD R4, R8, R9
+	ADD R4, R9, R10
+	ADD R4, R10, R11
+	MOVD $0, R12
+	MOVD b+72(FP), R13
+	MOVD groups+88(FP), R14
 stripGroups:
-	FLDPQ 0(R19), (F17, F18)
-	FLDPQ 32(R19), (F19, F20)
-	ADD $64, R19
+	FLDPQ 0(R13), (F17, F18)
+	FLDPQ 32(R13), (F19, F20)
 	VEOR V0.B16, V17.B16, V17.B16
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	FMOVS (R11)(R17), F21
+	FMOVS (R8)(R12), F21
 	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
-	FMOVS (R14)(R17), F21
+	FMOVS (R9)(R12), F21
 	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
-	FMOVS (R15)(R17), F21
+	FMOVS (R10)(R12), F21
 	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
-	FMOVS (R16)(R17), F21
+	FMOVS (R11)(R12), F21
 	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
-	ADD R3, R17
-	SUBS $1, R20
+	ADD R5, R12
+	ADD $64, R13
+	SUBS $1, R14
 	BNE stripGroups
-	FLDPQ 0(R5), (F17, F18)
-	FLDPQ 32(R5), (F19, F20)
-	FLDPQ 0(R6), (F21, F22)
-	FLDPQ 32(R6), (F23, F24)
-	VLD1R.P 4(R12), [V25.S4]
+	MOVD scales+32(FP), R8
+	FLDPQ 0(R8), (F17, F18)
+	FLDPQ 32(R8), (F19, F20)
+	MOVD peaks+16(FP), R8
+	FLDPQ 0(R8), (F21, F22)
+	FLDPQ 32(R8), (F23, F24)
+	VLD1R.P 4(R7), [V25.S4]
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e39dc21 // fmul v1.4s, v1.4s, v25.4s
-	WORD $0x6e35dc21 // fmul v1.4s, v1.4s, v21.4s
-	WORD $0x4e21c631 // fmaxnm v17.4s, v17.4s, v1.4s
+	WORD $0x6e31dc21 // fmul v1.4s, v1.4s, v17.4s
+	WORD $0x4e21c6b5 // fmaxnm v21.4s, v21.4s, v1.4s
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e39dc42 // fmul v2.4s, v2.4s, v25.4s
-	WORD $0x6e36dc42 // fmul v2.4s, v2.4s, v22.4s
-	WORD $0x4e22c652 // fmaxnm v18.4s, v18.4s, v2.4s
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	WORD $0x4e22c6d6 // fmaxnm v22.4s, v22.4s, v2.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e39dc63 // fmul v3.4s, v3.4s, v25.4s
-	WORD $0x6e37dc63 // fmul v3.4s, v3.4s, v23.4s
-	WORD $0x4e23c673 // fmaxnm v19.4s, v19.4s, v3.4s
+	WORD $0x6e33dc63 // fmul v3.4s, v3.4s, v19.4s
+	WORD $0x4e23c6f7 // fmaxnm v23.4s, v23.4s, v3.4s
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e39dc84 // fmul v4.4s, v4.4s, v25.4s
-	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
-	WORD $0x4e24c694 // fmaxnm v20.4s, v20.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
+	WORD $0x4e24c718 // fmaxnm v24.4s, v24.4s, v4.4s
+	FSTPQ (F1, F2), 0(R1)
+	FSTPQ (F3, F4), 32(R1)
+	ADD R6, R1
+	VLD1R.P 4(R7), [V1.S4]
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x6e21dca5 // fmul v5.4s, v5.4s, v1.4s
-	WORD $0x6e35dca5 // fmul v5.4s, v5.4s, v21.4s
-	WORD $0x4e25c631 // fmaxnm v17.4s, v17.4s, v5.4s
+	WORD $0x6e31dca5 // fmul v5.4s, v5.4s, v17.4s
+	WORD $0x4e25c6b5 // fmaxnm v21.4s, v21.4s, v5.4s
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x6e21dcc6 // fmul v6.4s, v6.4s, v1.4s
-	WORD $0x6e36dcc6 // fmul v6.4s, v6.4s, v22.4s
-	WORD $0x4e26c652 // fmaxnm v18.4s, v18.4s, v6.4s
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	WORD $0x4e26c6d6 // fmaxnm v22.4s, v22.4s, v6.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
-	WORD $0x6e37dce7 // fmul v7.4s, v7.4s, v23.4s
-	WORD $0x4e27c673 // fmaxnm v19.4s, v19.4s, v7.4s
+	WORD $0x6e33dce7 // fmul v7.4s, v7.4s, v19.4s
+	WORD $0x4e27c6f7 // fmaxnm v23.4s, v23.4s, v7.4s
 	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
 	WORD $0x6e21dd08 // fmul v8.4s, v8.4s, v1.4s
-	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
-	WORD $0x4e28c694 // fmaxnm v20.4s, v20.4s, v8.4s
-	FSTPQ (F5, F6), 0(R9)
-	FSTPQ (F7, F8), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
+	WORD $0x4e28c718 // fmaxnm v24.4s, v24.4s, v8.4s
+	FSTPQ (F5, F6), 0(R1)
+	FSTPQ (F7, F8), 32(R1)
+	ADD R6, R1
+	VLD1R.P 4(R7), [V1.S4]
 	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
 	WORD $0x6e21dd29 // fmul v9.4s, v9.4s, v1.4s
-	WORD $0x6e35dd29 // fmul v9.4s, v9.4s, v21.4s
-	WORD $0x4e29c631 // fmaxnm v17.4s, v17.4s, v9.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x4e29c6b5 // fmaxnm v21.4s, v21.4s, v9.4s
 	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
 	WORD $0x6e21dd4a // fmul v10.4s, v10.4s, v1.4s
-	WORD $0x6e36dd4a // fmul v10.4s, v10.4s, v22.4s
-	WORD $0x4e2ac652 // fmaxnm v18.4s, v18.4s, v10.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x4e2ac6d6 // fmaxnm v22.4s, v22.4s, v10.4s
 	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
 	WORD $0x6e21dd6b // fmul v11.4s, v11.4s, v1.4s
-	WORD $0x6e37dd6b // fmul v11.4s, v11.4s, v23.4s
-	WORD $0x4e2bc673 // fmaxnm v19.4s, v19.4s, v11.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x4e2bc6f7 // fmaxnm v23.4s, v23.4s, v11.4s
 	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
 	WORD $0x6e21dd8c // fmul v12.4s, v12.4s, v1.4s
-	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
-	WORD $0x4e2cc694 // fmaxnm v20.4s, v20.4s, v12.4s
-	FSTPQ (F9, F10), 0(R9)
-	FSTPQ (F11, F12), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4e2cc718 // fmaxnm v24.4s, v24.4s, v12.4s
+	FSTPQ (F9, F10), 0(R1)
+	FSTPQ (F11, F12), 32(R1)
+	ADD R6, R1
+	VLD1R.P 4(R7), [V1.S4]
 	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
 	WORD $0x6e21ddad // fmul v13.4s, v13.4s, v1.4s
-	WORD $0x6e35ddad // fmul v13.4s, v13.4s, v21.4s
-	WORD $0x4e2dc631 // fmaxnm v17.4s, v17.4s, v13.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4e2dc6b5 // fmaxnm v21.4s, v21.4s, v13.4s
 	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
 	WORD $0x6e21ddce // fmul v14.4s, v14.4s, v1.4s
-	WORD $0x6e36ddce // fmul v14.4s, v14.4s, v22.4s
-	WORD $0x4e2ec652 // fmaxnm v18.4s, v18.4s, v14.4s
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	WORD $0x4e2ec6d6 // fmaxnm v22.4s, v22.4s, v14.4s
 	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
 	WORD $0x6e21ddef // fmul v15.4s, v15.4s, v1.4s
-	WORD $0x6e37ddef // fmul v15.4s, v15.4s, v23.4s
-	WORD $0x4e2fc673 // fmaxnm v19.4s, v19.4s, v15.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x4e2fc6f7 // fmaxnm v23.4s, v23.4s, v15.4s
 	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
 	WORD $0x6e21de10 // fmul v16.4s, v16.4s, v1.4s
-	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
-	WORD $0x4e30c694 // fmaxnm v20.4s, v20.4s, v16.4s
-	FSTPQ (F13, F14), 0(R9)
-	FSTPQ (F15, F16), 32(R9)
-	ADD R1, R9
-	FSTPQ (F17, F18), 0(R5)
-	FSTPQ (F19, F20), 32(R5)
-	ADD R2, R16, R11
-	SUBS $4, R13
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x4e30c718 // fmaxnm v24.4s, v24.4s, v16.4s
+	FSTPQ (F13, F14), 0(R1)
+	FSTPQ (F15, F16), 32(R1)
+	ADD R6, R1
+	MOVD peaks+16(FP), R8
+	FSTPQ (F21, F22), 0(R8)
+	FSTPQ (F23, F24), 32(R8)
+	ADD R4<<2, R2
+	SUBS $4, R0
 	BGE strip
 rest:
-	ADDS $4, R13
+	ADDS $4, R0
 	BEQ done
 single:
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R3), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	MOVD R8, R15
-	MOVD R4, R16
-	MOVD $0, R14
+	MOVD R2, R8
+	MOVD $0, R9
+	MOVD b+72(FP), R10
+	MOVD groups+88(FP), R11
 singleGroups:
-	FLDPQ 0(R15), (F5, F6)
-	FLDPQ 32(R15), (F7, F8)
-	ADD $64, R15
+	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 32(R10), (F7, F8)
 	VEOR V0.B16, V5.B16, V5.B16
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	FMOVS (R11)(R14), F9
+	FMOVS (R8)(R9), F9
 	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
 	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
 	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
 	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
-	ADD R3, R14
-	SUBS $1, R16
+	ADD R5, R9
+	ADD $64, R10
+	SUBS $1, R11
 	BNE singleGroups
-	FLDPQ 0(R5), (F5, F6)
-	FLDPQ 32(R5), (F7, F8)
-	FLDPQ 0(R6), (F9, F10)
-	FLDPQ 32(R6), (F11, F12)
-	VLD1R.P 4(R12), [V13.S4]
+	MOVD scales+32(FP), R8
+	FLDPQ 0(R8), (F5, F6)
+	FLDPQ 32(R8), (F7, F8)
+	MOVD peaks+16(FP), R8
+	FLDPQ 0(R8), (F9, F10)
+	FLDPQ 32(R8), (F11, F12)
+	VLD1R.P 4(R7), [V13.S4]
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e2ddc21 // fmul v1.4s, v1.4s, v13.4s
-	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
-	WORD $0x4e21c4a5 // fmaxnm v5.4s, v5.4s, v1.4s
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	WORD $0x4e21c529 // fmaxnm v9.4s, v9.4s, v1.4s
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e2ddc42 // fmul v2.4s, v2.4s, v13.4s
-	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
-	WORD $0x4e22c4c6 // fmaxnm v6.4s, v6.4s, v2.4s
+	WORD $0x6e26dc42 // fmul v2.4s, v2.4s, v6.4s
+	WORD $0x4e22c54a // fmaxnm v10.4s, v10.4s, v2.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e2ddc63 // fmul v3.4s, v3.4s, v13.4s
-	WORD $0x6e2bdc63 // fmul v3.4s, v3.4s, v11.4s
-	WORD $0x4e23c4e7 // fmaxnm v7.4s, v7.4s, v3.4s
+	WORD $0x6e27dc63 // fmul v3.4s, v3.4s, v7.4s
+	WORD $0x4e23c56b // fmaxnm v11.4s, v11.4s, v3.4s
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e2ddc84 // fmul v4.4s, v4.4s, v13.4s
-	WORD $0x6e2cdc84 // fmul v4.4s, v4.4s, v12.4s
-	WORD $0x4e24c508 // fmaxnm v8.4s, v8.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	FSTPQ (F5, F6), 0(R5)
-	FSTPQ (F7, F8), 32(R5)
-	ADD R2, R11, R11
-	SUBS $1, R13
+	WORD $0x6e28dc84 // fmul v4.4s, v4.4s, v8.4s
+	WORD $0x4e24c58c // fmaxnm v12.4s, v12.4s, v4.4s
+	FSTPQ (F1, F2), 0(R1)
+	FSTPQ (F3, F4), 32(R1)
+	ADD R6, R1
+	MOVD peaks+16(FP), R8
+	FSTPQ (F9, F10), 0(R8)
+	FSTPQ (F11, F12), 32(R8)
+	ADD R4<<0, R2
+	SUBS $1, R0
 	BNE single
 done:
-	ADD $64, R0
-	ADD $64, R8
-	ADD $64, R5
-	ADD $64, R6
-	SUBS $1, R7
-	BNE part
 	RET
 
 // func add1NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 TEXT ·add1NEON(SB), NOSPLIT, $0-96
 	MOVD $constants<>(SB), R0
-	MOVD stride+8(FP), R1
-	LSL $2, R1
-	MOVD row+56(FP), R2
-	MOVD group+64(FP), R3
-	MOVD groups+88(FP), R4
-	MOVD olds+24(FP), R5
-	MOVD news+32(FP), R6
+	MOVD dst+0(FP), R1
+	MOVD a+48(FP), R2
+	MOVD starts+40(FP), R3
+	MOVD row+56(FP), R4
+	MOVD group+64(FP), R5
+	MOVD stride+8(FP), R6
+	LSL $2, R6
 	FMOVQ 0(R0), F0
-	MOVD dst+0(FP), R0
-	MOVD b+72(FP), R8
-	MOVD $1, R7
-part:
-	MOVD R0, R9
-	MOVD starts+40(FP), R10
-	MOVD a+48(FP), R11
-	MOVD rowScales+16(FP), R12
-	MOVD rows+80(FP), R13
-	SUBS $4, R13
+	MOVD rows+80(FP), R0
+	MOVD rowScales+16(FP), R7
+	SUBS $4, R0
 	BLT rest
 strip:
-	ADD R2, R11, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R3), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	VLD1R.P 4(R10), [V5.S4]
+	VLD1R.P 4(R3), [V5.S4]
 	VMOV V5.B16, V6.B16
 	VMOV V5.B16, V7.B16
 	VMOV V5.B16, V8.B16
-	VLD1R.P 4(R10), [V9.S4]
+	VLD1R.P 4(R3), [V9.S4]
 	VMOV V9.B16, V10.B16
 	VMOV V9.B16, V11.B16
 	VMOV V9.B16, V12.B16
-	VLD1R.P 4(R10), [V13.S4]
+	VLD1R.P 4(R3), [V13.S4]
 	VMOV V13.B16, V14.B16
 	VMOV V13.B16, V15.B16
 	VMOV V13.B16, V16.B16
-	MOVD R8, R19
-	MOVD R4, R20
-	MOVD $0, R17
+	MOVD R2, R8
+	ADD R4, R8, R9
+	ADD R4, R9, R10
+	ADD R4, R10, R11
+	MOVD $0, R12
+	MOVD b+72(FP), R13
+	MOVD groups+88(FP), R14
 stripGroups:
-	FLDPQ 0(R19), (F17, F18)
-	FLDPQ 32(R19), (F19, F20)
-	ADD $64, R19
+	FLDPQ 0(R13), (F17, F18)
+	FLDPQ 32(R13), (F19, F20)
 	VEOR V0.B16, V17.B16, V17.B16
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	FMOVS (R11)(R17), F21
+	FMOVS (R8)(R12), F21
 	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
-	FMOVS (R14)(R17), F21
+	FMOVS (R9)(R12), F21
 	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
-	FMOVS (R15)(R17), F21
+	FMOVS (R10)(R12), F21
 	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
-	FMOVS (R16)(R17), F21
+	FMOVS (R11)(R12), F21
 	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
-	ADD R3, R17
-	SUBS $1, R20
+	ADD R5, R12
+	ADD $64, R13
+	SUBS $1, R14
 	BNE stripGroups
-	FLDPQ 0(R5), (F17, F18)
-	FLDPQ 32(R5), (F19, F20)
-	FLDPQ 0(R6), (F21, F22)
-	FLDPQ 32(R6), (F23, F24)
-	VLD1R.P 4(R12), [V25.S4]
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	MOVD olds+24(FP), R8
+	FLDPQ 0(R8), (F17, F18)
+	FLDPQ 32(R8), (F19, F20)
+	MOVD news+32(FP), R8
+	FLDPQ 0(R8), (F21, F22)
+	FLDPQ 32(R8), (F23, F24)
+	VLD1R.P 4(R7), [V25.S4]
 	WORD $0x6e35df3a // fmul v26.4s, v25.4s, v21.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e3adc21 // fmul v1.4s, v1.4s, v26.4s
-	FMOVQ 0(R9), F26
+	FMOVQ 0(R1), F26
 	WORD $0x6e31df5a // fmul v26.4s, v26.4s, v17.4s
-	WORD $0x4e21d741 // fadd v1.4s, v26.4s, v1.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4e3ad421 // fadd v1.4s, v1.4s, v26.4s
 	WORD $0x6e36df3a // fmul v26.4s, v25.4s, v22.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e3adc42 // fmul v2.4s, v2.4s, v26.4s
-	FMOVQ 16(R9), F26
+	FMOVQ 16(R1), F26
 	WORD $0x6e32df5a // fmul v26.4s, v26.4s, v18.4s
-	WORD $0x4e22d742 // fadd v2.4s, v26.4s, v2.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4e3ad442 // fadd v2.4s, v2.4s, v26.4s
 	WORD $0x6e37df3a // fmul v26.4s, v25.4s, v23.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e3adc63 // fmul v3.4s, v3.4s, v26.4s
-	FMOVQ 32(R9), F26
+	FMOVQ 32(R1), F26
 	WORD $0x6e33df5a // fmul v26.4s, v26.4s, v19.4s
-	WORD $0x4e23d743 // fadd v3.4s, v26.4s, v3.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4e3ad463 // fadd v3.4s, v3.4s, v26.4s
 	WORD $0x6e38df39 // fmul v25.4s, v25.4s, v24.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e39dc84 // fmul v4.4s, v4.4s, v25.4s
-	FMOVQ 48(R9), F25
+	FMOVQ 48(R1), F25
 	WORD $0x6e34df39 // fmul v25.4s, v25.4s, v20.4s
-	WORD $0x4e24d724 // fadd v4.4s, v25.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x4e39d484 // fadd v4.4s, v4.4s, v25.4s
+	FSTPQ (F1, F2), 0(R1)
+	FSTPQ (F3, F4), 32(R1)
+	ADD R6, R1
+	VLD1R.P 4(R7), [V1.S4]
+	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x6e22dca5 // fmul v5.4s, v5.4s, v2.4s
-	FMOVQ 0(R9), F2
+	FMOVQ 0(R1), F2
 	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
-	WORD $0x4e25d445 // fadd v5.4s, v2.4s, v5.4s
+	WORD $0x4e22d4a5 // fadd v5.4s, v5.4s, v2.4s
+	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x6e22dcc6 // fmul v6.4s, v6.4s, v2.4s
-	FMOVQ 16(R9), F2
+	FMOVQ 16(R1), F2
 	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x4e26d446 // fadd v6.4s, v2.4s, v6.4s
+	WORD $0x4e22d4c6 // fadd v6.4s, v6.4s, v2.4s
+	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x6e22dce7 // fmul v7.4s, v7.4s, v2.4s
-	FMOVQ 32(R9), F2
+	FMOVQ 32(R1), F2
 	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x4e27d447 // fadd v7.4s, v2.4s, v7.4s
+	WORD $0x4e22d4e7 // fadd v7.4s, v7.4s, v2.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x6e21dd08 // fmul v8.4s, v8.4s, v1.4s
-	FMOVQ 48(R9), F1
+	FMOVQ 48(R1), F1
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	WORD $0x4e28d428 // fadd v8.4s, v1.4s, v8.4s
-	FSTPQ (F5, F6), 0(R9)
-	FSTPQ (F7, F8), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	FSTPQ (F5, F6), 0(R1)
+	FSTPQ (F7, F8), 32(R1)
+	ADD R6, R1
+	VLD1R.P 4(R7), [V1.S4]
+	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x6e22dd29 // fmul v9.4s, v9.4s, v2.4s
-	FMOVQ 0(R9), F2
+	FMOVQ 0(R1), F2
 	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
-	WORD $0x4e29d449 // fadd v9.4s, v2.4s, v9.4s
+	WORD $0x4e22d529 // fadd v9.4s, v9.4s, v2.4s
+	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x6e22dd4a // fmul v10.4s, v10.4s, v2.4s
-	FMOVQ 16(R9), F2
+	FMOVQ 16(R1), F2
 	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x4e2ad44a // fadd v10.4s, v2.4s, v10.4s
+	WORD $0x4e22d54a // fadd v10.4s, v10.4s, v2.4s
+	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x6e22dd6b // fmul v11.4s, v11.4s, v2.4s
-	FMOVQ 32(R9), F2
+	FMOVQ 32(R1), F2
 	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x4e2bd44b // fadd v11.4s, v2.4s, v11.4s
+	WORD $0x4e22d56b // fadd v11.4s, v11.4s, v2.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x6e21dd8c // fmul v12.4s, v12.4s, v1.4s
-	FMOVQ 48(R9), F1
+	FMOVQ 48(R1), F1
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	WORD $0x4e2cd42c // fadd v12.4s, v1.4s, v12.4s
-	FSTPQ (F9, F10), 0(R9)
-	FSTPQ (F11, F12), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	FSTPQ (F9, F10), 0(R1)
+	FSTPQ (F11, F12), 32(R1)
+	ADD R6, R1
+	VLD1R.P 4(R7), [V1.S4]
 	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
 	WORD $0x6e22ddad // fmul v13.4s, v13.4s, v2.4s
-	FMOVQ 0(R9), F2
+	FMOVQ 0(R1), F2
 	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
-	WORD $0x4e2dd44d // fadd v13.4s, v2.4s, v13.4s
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
+	WORD $0x4e22d5ad // fadd v13.4s, v13.4s, v2.4s
 	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
+	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
 	WORD $0x6e22ddce // fmul v14.4s, v14.4s, v2.4s
-	FMOVQ 16(R9), F2
+	FMOVQ 16(R1), F2
 	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x4e2ed44e // fadd v14.4s, v2.4s, v14.4s
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e22d5ce // fadd v14.4s, v14.4s, v2.4s
 	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
 	WORD $0x6e22ddef // fmul v15.4s, v15.4s, v2.4s
-	FMOVQ 32(R9), F2
+	FMOVQ 32(R1), F2
 	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x4e2fd44f // fadd v15.4s, v2.4s, v15.4s
-	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e22d5ef // fadd v15.4s, v15.4s, v2.4s
 	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
 	WORD $0x6e21de10 // fmul v16.4s, v16.4s, v1.4s
-	FMOVQ 48(R9), F1
+	FMOVQ 48(R1), F1
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	WORD $0x4e30d430 // fadd v16.4s, v1.4s, v16.4s
-	FSTPQ (F13, F14), 0(R9)
-	FSTPQ (F15, F16), 32(R9)
-	ADD R1, R9
-	ADD R2, R16, R11
-	SUBS $4, R13
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	FSTPQ (F13, F14), 0(R1)
+	FSTPQ (F15, F16), 32(R1)
+	ADD R6, R1
+	ADD R4<<2, R2
+	SUBS $4, R0
 	BGE strip
 rest:
-	ADDS $4, R13
+	ADDS $4, R0
 	BEQ done
 single:
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R3), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	MOVD R8, R15
-	MOVD R4, R16
-	MOVD $0, R14
+	MOVD R2, R8
+	MOVD $0, R9
+	MOVD b+72(FP), R10
+	MOVD groups+88(FP), R11
 singleGroups:
-	FLDPQ 0(R15), (F5, F6)
-	FLDPQ 32(R15), (F7, F8)
-	ADD $64, R15
+	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 32(R10), (F7, F8)
 	VEOR V0.B16, V5.B16, V5.B16
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	FMOVS (R11)(R14), F9
+	FMOVS (R8)(R9), F9
 	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
 	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
 	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
 	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
-	ADD R3, R14
-	SUBS $1, R16
+	ADD R5, R9
+	ADD $64, R10
+	SUBS $1, R11
 	BNE singleGroups
-	FLDPQ 0(R5), (F5, F6)
-	FLDPQ 32(R5), (F7, F8)
-	FLDPQ 0(R6), (F9, F10)
-	FLDPQ 32(R6), (F11, F12)
-	VLD1R.P 4(R12), [V13.S4]
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	MOVD olds+24(FP), R8
+	FLDPQ 0(R8), (F5, F6)
+	FLDPQ 32(R8), (F7, F8)
+	MOVD news+32(FP), R8
+	FLDPQ 0(R8), (F9, F10)
+	FLDPQ 32(R8), (F11, F12)
+	VLD1R.P 4(R7), [V13.S4]
 	WORD $0x6e29dda9 // fmul v9.4s, v13.4s, v9.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
-	FMOVQ 0(R9), F9
-	WORD $0x6e25dd25 // fmul v5.4s, v9.4s, v5.4s
-	WORD $0x4e21d4a1 // fadd v1.4s, v5.4s, v1.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	FMOVQ 0(R1), F9
+	WORD $0x6e25dd29 // fmul v9.4s, v9.4s, v5.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
 	WORD $0x6e2adda5 // fmul v5.4s, v13.4s, v10.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
-	FMOVQ 16(R9), F5
+	FMOVQ 16(R1), F5
 	WORD $0x6e26dca5 // fmul v5.4s, v5.4s, v6.4s
-	WORD $0x4e22d4a2 // fadd v2.4s, v5.4s, v2.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
 	WORD $0x6e2bdda5 // fmul v5.4s, v13.4s, v11.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
-	FMOVQ 32(R9), F5
+	FMOVQ 32(R1), F5
 	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
-	WORD $0x4e23d4a3 // fadd v3.4s, v5.4s, v3.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x6e2cdda5 // fmul v5.4s, v13.4s, v12.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
-	FMOVQ 48(R9), F5
+	FMOVQ 48(R1), F5
 	WORD $0x6e28dca5 // fmul v5.4s, v5.4s, v8.4s
-	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	ADD R2, R11, R11
-	SUBS $1, R13
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FSTPQ (F1, F2), 0(R1)
+	FSTPQ (F3, F4), 32(R1)
+	ADD R6, R1
+	ADD R4<<0, R2
+	SUBS $1, R0
 	BNE single
 done:
-	ADD $64, R0
-	ADD $64, R8
-	ADD $64, R5
-	ADD $64, R6
-	SUBS $1, R7
-	BNE part
 	RET
 
 // func mul4NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 TEXT ·mul4NEON(SB), NOSPLIT, $0-72
 	MOVD $constants<>(SB), R0
-	MOVD stride+8(FP), R1
-	LSL $2, R1
-	MOVD row+32(FP), R2
-	MOVD group+40(FP), R3
-	MOVD groups+64(FP), R4
-	FMOVQ 0(R0), F0
-	MOVD dst+0(FP), R0
-	MOVD b+48(FP), R6
-	MOVD $4, R5
+	MOVD $4, R1
 part:
-	MOVD R0, R7
-	MOVD starts+16(FP), R8
-	MOVD a+24(FP), R9
-	MOVD rows+56(FP), R10
-	SUBS $4, R10
+	MOVD dst+0(FP), R2
+	MOVD a+24(FP), R3
+	MOVD starts+16(FP), R4
+	MOVD row+32(FP), R5
+	MOVD group+40(FP), R6
+	MOVD stride+8(FP), R7
+	LSL $2, R7
+	FMOVQ 0(R0), F0
+	MOVD rows+56(FP), R8
+	SUBS $4, R8
 	BLT rest
 strip:
-	ADD R2, R9, R11
-	ADD R2, R11, R12
-	ADD R2, R12, R13
-	VLD1R.P 4(R8), [V1.S4]
+	VLD1R.P 4(R4), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	VLD1R.P 4(R8), [V5.S4]
+	VLD1R.P 4(R4), [V5.S4]
 	VMOV V5.B16, V6.B16
 	VMOV V5.B16, V7.B16
 	VMOV V5.B16, V8.B16
-	VLD1R.P 4(R8), [V9.S4]
+	VLD1R.P 4(R4), [V9.S4]
 	VMOV V9.B16, V10.B16
 	VMOV V9.B16, V11.B16
 	VMOV V9.B16, V12.B16
-	VLD1R.P 4(R8), [V13.S4]
+	VLD1R.P 4(R4), [V13.S4]
 	VMOV V13.B16, V14.B16
 	VMOV V13.B16, V15.B16
 	VMOV V13.B16, V16.B16
-	MOVD R6, R15
-	MOVD R4, R16
-	MOVD $0, R14
+	MOVD R3, R9
+	ADD R5, R9, R10
+	ADD R5, R10, R11
+	ADD R5, R11, R12
+	MOVD $0, R13
+	MOVD b+48(FP), R14
+	MOVD groups+64(FP), R15
 stripGroups:
-	FLDPQ 0(R15), (F17, F18)
-	FLDPQ 32(R15), (F19, F20)
-	ADD $256, R15
+	FLDPQ 0(R14), (F17, F18)
+	FLDPQ 32(R14), (F19, F20)
 	VEOR V0.B16, V17.B16, V17.B16
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	FMOVS (R9)(R14), F21
+	FMOVS (R9)(R13), F21
 	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
-	FMOVS (R11)(R14), F21
+	FMOVS (R10)(R13), F21
 	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
-	FMOVS (R12)(R14), F21
+	FMOVS (R11)(R13), F21
 	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
-	FMOVS (R13)(R14), F21
+	FMOVS (R12)(R13), F21
 	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
-	ADD R3, R14
-	SUBS $1, R16
+	ADD R6, R13
+	ADD $256, R14
+	SUBS $1, R15
 	BNE stripGroups
-	FSTPQ (F1, F2), 0(R7)
-	FSTPQ (F3, F4), 32(R7)
-	ADD R1, R7
-	FSTPQ (F5, F6), 0(R7)
-	FSTPQ (F7, F8), 32(R7)
-	ADD R1, R7
-	FSTPQ (F9, F10), 0(R7)
-	FSTPQ (F11, F12), 32(R7)
-	ADD R1, R7
-	FSTPQ (F13, F14), 0(R7)
-	FSTPQ (F15, F16), 32(R7)
-	ADD R1, R7
-	ADD R2, R13, R9
-	SUBS $4, R10
+	FSTPQ (F1, F2), 0(R2)
+	FSTPQ (F3, F4), 32(R2)
+	ADD R7, R2
+	FSTPQ (F5, F6), 0(R2)
+	FSTPQ (F7, F8), 32(R2)
+	ADD R7, R2
+	FSTPQ (F9, F10), 0(R2)
+	FSTPQ (F11, F12), 32(R2)
+	ADD R7, R2
+	FSTPQ (F13, F14), 0(R2)
+	FSTPQ (F15, F16), 32(R2)
+	ADD R7, R2
+	ADD R5<<2, R3
+	SUBS $4, R8
 	BGE strip
 rest:
-	ADDS $4, R10
+	ADDS $4, R8
 	BEQ done
 single:
-	VLD1R.P 4(R8), [V1.S4]
+	VLD1R.P 4(R4), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	MOVD R6, R12
-	MOVD R4, R13
-	MOVD $0, R11
+	MOVD R3, R9
+	MOVD $0, R10
+	MOVD b+48(FP), R11
+	MOVD groups+64(FP), R12
 singleGroups:
-	FLDPQ 0(R12), (F5, F6)
-	FLDPQ 32(R12), (F7, F8)
-	ADD $256, R12
+	FLDPQ 0(R11), (F5, F6)
+	FLDPQ 32(R11), (F7, F8)
 	VEOR V0.B16, V5.B16, V5.B16
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	FMOVS (R9)(R11), F9
+	FMOVS (R9)(R10), F9
 	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
 	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
 	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
 	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
-	ADD R3, R11
-	SUBS $1, R13
+	ADD R6, R10
+	ADD $256, R11
+	SUBS $1, R12
 	BNE singleGroups
-	FSTPQ (F1, F2), 0(R7)
-	FSTPQ (F3, F4), 32(R7)
-	ADD R1, R7
-	ADD R2, R9, R9
-	SUBS $1, R10
+	FSTPQ (F1, F2), 0(R2)
+	FSTPQ (F3, F4), 32(R2)
+	ADD R7, R2
+	ADD R5<<0, R3
+	SUBS $1, R8
 	BNE single
 done:
-	ADD $64, R0
-	ADD $64, R6
-	SUBS $1, R5
+	MOVD dst+0(FP), R2
+	ADD $64, R2
+	MOVD R2, dst+0(FP)
+	MOVD b+48(FP), R2
+	ADD $64, R2
+	MOVD R2, b+48(FP)
+	SUBS $1, R1
 	BNE part
 	RET
 
 // func scores4NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 TEXT ·scores4NEON(SB), NOSPLIT, $0-96
 	MOVD $constants<>(SB), R0
-	MOVD stride+8(FP), R1
-	LSL $2, R1
-	MOVD row+56(FP), R2
-	MOVD group+64(FP), R3
-	MOVD groups+88(FP), R4
-	MOVD peaks+16(FP), R5
-	MOVD scales+32(FP), R6
-	FMOVQ 0(R0), F0
-	MOVD dst+0(FP), R0
-	MOVD b+72(FP), R8
-	MOVD $4, R7
+	MOVD $4, R1
 part:
-	MOVD R0, R9
-	MOVD starts+40(FP), R10
-	MOVD a+48(FP), R11
-	MOVD rowScales+24(FP), R12
-	MOVD rows+80(FP), R13
-	SUBS $4, R13
+	MOVD dst+0(FP), R2
+	MOVD a+48(FP), R3
+	MOVD starts+40(FP), R4
+	MOVD row+56(FP), R5
+	MOVD group+64(FP), R6
+	MOVD stride+8(FP), R7
+	LSL $2, R7
+	FMOVQ 0(R0), F0
+	MOVD rows+80(FP), R8
+	MOVD rowScales+24(FP), R9
+	SUBS $4, R8
 	BLT rest
 strip:
-	ADD R2, R11, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R4), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	VLD1R.P 4(R10), [V5.S4]
+	VLD1R.P 4(R4), [V5.S4]
 	VMOV V5.B16, V6.B16
 	VMOV V5.B16, V7.B16
 	VMOV V5.B16, V8.B16
-	VLD1R.P 4(R10), [V9.S4]
+	VLD1R.P 4(R4), [V9.S4]
 	VMOV V9.B16, V10.B16
 	VMOV V9.B16, V11.B16
 	VMOV V9.B16, V12.B16
-	VLD1R.P 4(R10), [V13.S4]
+	VLD1R.P 4(R4), [V13.S4]
 	VMOV V13.B16, V14.B16
 	VMOV V13.B16, V15.B16
 	VMOV V13.B16, V16.B16
-	MOVD R8, R19
-	MOVD R4, R20
-	MOVD $0, R17
+	MOVD R3, R10
+	ADD R5, R10, R11
+	ADD R5, R11, R12
+	ADD R5, R12, R13
+	MOVD $0, R14
+	MOVD b+72(FP), R15
+	MOVD groups+88(FP), R16
 stripGroups:
-	FLDPQ 0(R19), (F17, F18)
-	FLDPQ 32(R19), (F19, F20)
-	ADD $256, R19
+	FLDPQ 0(R15), (F17, F18)
+	FLDPQ 32(R15), (F19, F20)
 	VEOR V0.B16, V17.B16, V17.B16
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	FMOVS (R11)(R17), F21
+	FMOVS (R10)(R14), F21
 	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
-	FMOVS (R14)(R17), F21
+	FMOVS (R11)(R14), F21
 	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
-	FMOVS (R15)(R17), F21
+	FMOVS (R12)(R14), F21
 	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
-	FMOVS (R16)(R17), F21
+	FMOVS (R13)(R14), F21
 	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
-	ADD R3, R17
-	SUBS $1, R20
+	ADD R6, R14
+	ADD $256, R15
+	SUBS $1, R16
 	BNE stripGroups
-	FLDPQ 0(R5), (F17, F18)
-	FLDPQ 32(R5), (F19, F20)
-	FLDPQ 0(R6), (F21, F22)
-	FLDPQ 32(R6), (F23, F24)
-	VLD1R.P 4(R12), [V25.S4]
+	MOVD scales+32(FP), R10
+	FLDPQ 0(R10), (F17, F18)
+	FLDPQ 32(R10), (F19, F20)
+	MOVD peaks+16(FP), R10
+	FLDPQ 0(R10), (F21, F22)
+	FLDPQ 32(R10), (F23, F24)
+	VLD1R.P 4(R9), [V25.S4]
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e39dc21 // fmul v1.4s, v1.4s, v25.4s
-	WORD $0x6e35dc21 // fmul v1.4s, v1.4s, v21.4s
-	WORD $0x4e21c631 // fmaxnm v17.4s, v17.4s, v1.4s
+	WORD $0x6e31dc21 // fmul v1.4s, v1.4s, v17.4s
+	WORD $0x4e21c6b5 // fmaxnm v21.4s, v21.4s, v1.4s
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e39dc42 // fmul v2.4s, v2.4s, v25.4s
-	WORD $0x6e36dc42 // fmul v2.4s, v2.4s, v22.4s
-	WORD $0x4e22c652 // fmaxnm v18.4s, v18.4s, v2.4s
+	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	WORD $0x4e22c6d6 // fmaxnm v22.4s, v22.4s, v2.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e39dc63 // fmul v3.4s, v3.4s, v25.4s
-	WORD $0x6e37dc63 // fmul v3.4s, v3.4s, v23.4s
-	WORD $0x4e23c673 // fmaxnm v19.4s, v19.4s, v3.4s
+	WORD $0x6e33dc63 // fmul v3.4s, v3.4s, v19.4s
+	WORD $0x4e23c6f7 // fmaxnm v23.4s, v23.4s, v3.4s
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e39dc84 // fmul v4.4s, v4.4s, v25.4s
-	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
-	WORD $0x4e24c694 // fmaxnm v20.4s, v20.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
+	WORD $0x4e24c718 // fmaxnm v24.4s, v24.4s, v4.4s
+	FSTPQ (F1, F2), 0(R2)
+	FSTPQ (F3, F4), 32(R2)
+	ADD R7, R2
+	VLD1R.P 4(R9), [V1.S4]
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
 	WORD $0x6e21dca5 // fmul v5.4s, v5.4s, v1.4s
-	WORD $0x6e35dca5 // fmul v5.4s, v5.4s, v21.4s
-	WORD $0x4e25c631 // fmaxnm v17.4s, v17.4s, v5.4s
+	WORD $0x6e31dca5 // fmul v5.4s, v5.4s, v17.4s
+	WORD $0x4e25c6b5 // fmaxnm v21.4s, v21.4s, v5.4s
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
 	WORD $0x6e21dcc6 // fmul v6.4s, v6.4s, v1.4s
-	WORD $0x6e36dcc6 // fmul v6.4s, v6.4s, v22.4s
-	WORD $0x4e26c652 // fmaxnm v18.4s, v18.4s, v6.4s
+	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	WORD $0x4e26c6d6 // fmaxnm v22.4s, v22.4s, v6.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
 	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
-	WORD $0x6e37dce7 // fmul v7.4s, v7.4s, v23.4s
-	WORD $0x4e27c673 // fmaxnm v19.4s, v19.4s, v7.4s
+	WORD $0x6e33dce7 // fmul v7.4s, v7.4s, v19.4s
+	WORD $0x4e27c6f7 // fmaxnm v23.4s, v23.4s, v7.4s
 	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
 	WORD $0x6e21dd08 // fmul v8.4s, v8.4s, v1.4s
-	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
-	WORD $0x4e28c694 // fmaxnm v20.4s, v20.4s, v8.4s
-	FSTPQ (F5, F6), 0(R9)
-	FSTPQ (F7, F8), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
+	WORD $0x4e28c718 // fmaxnm v24.4s, v24.4s, v8.4s
+	FSTPQ (F5, F6), 0(R2)
+	FSTPQ (F7, F8), 32(R2)
+	ADD R7, R2
+	VLD1R.P 4(R9), [V1.S4]
 	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
 	WORD $0x6e21dd29 // fmul v9.4s, v9.4s, v1.4s
-	WORD $0x6e35dd29 // fmul v9.4s, v9.4s, v21.4s
-	WORD $0x4e29c631 // fmaxnm v17.4s, v17.4s, v9.4s
+	WORD $0x6e31dd29 // fmul v9.4s, v9.4s, v17.4s
+	WORD $0x4e29c6b5 // fmaxnm v21.4s, v21.4s, v9.4s
 	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
 	WORD $0x6e21dd4a // fmul v10.4s, v10.4s, v1.4s
-	WORD $0x6e36dd4a // fmul v10.4s, v10.4s, v22.4s
-	WORD $0x4e2ac652 // fmaxnm v18.4s, v18.4s, v10.4s
+	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x4e2ac6d6 // fmaxnm v22.4s, v22.4s, v10.4s
 	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
 	WORD $0x6e21dd6b // fmul v11.4s, v11.4s, v1.4s
-	WORD $0x6e37dd6b // fmul v11.4s, v11.4s, v23.4s
-	WORD $0x4e2bc673 // fmaxnm v19.4s, v19.4s, v11.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x4e2bc6f7 // fmaxnm v23.4s, v23.4s, v11.4s
 	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
 	WORD $0x6e21dd8c // fmul v12.4s, v12.4s, v1.4s
-	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
-	WORD $0x4e2cc694 // fmaxnm v20.4s, v20.4s, v12.4s
-	FSTPQ (F9, F10), 0(R9)
-	FSTPQ (F11, F12), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x4e2cc718 // fmaxnm v24.4s, v24.4s, v12.4s
+	FSTPQ (F9, F10), 0(R2)
+	FSTPQ (F11, F12), 32(R2)
+	ADD R7, R2
+	VLD1R.P 4(R9), [V1.S4]
 	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
 	WORD $0x6e21ddad // fmul v13.4s, v13.4s, v1.4s
-	WORD $0x6e35ddad // fmul v13.4s, v13.4s, v21.4s
-	WORD $0x4e2dc631 // fmaxnm v17.4s, v17.4s, v13.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x4e2dc6b5 // fmaxnm v21.4s, v21.4s, v13.4s
 	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
 	WORD $0x6e21ddce // fmul v14.4s, v14.4s, v1.4s
-	WORD $0x6e36ddce // fmul v14.4s, v14.4s, v22.4s
-	WORD $0x4e2ec652 // fmaxnm v18.4s, v18.4s, v14.4s
+	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	WORD $0x4e2ec6d6 // fmaxnm v22.4s, v22.4s, v14.4s
 	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
 	WORD $0x6e21ddef // fmul v15.4s, v15.4s, v1.4s
-	WORD $0x6e37ddef // fmul v15.4s, v15.4s, v23.4s
-	WORD $0x4e2fc673 // fmaxnm v19.4s, v19.4s, v15.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x4e2fc6f7 // fmaxnm v23.4s, v23.4s, v15.4s
 	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
 	WORD $0x6e21de10 // fmul v16.4s, v16.4s, v1.4s
-	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
-	WORD $0x4e30c694 // fmaxnm v20.4s, v20.4s, v16.4s
-	FSTPQ (F13, F14), 0(R9)
-	FSTPQ (F15, F16), 32(R9)
-	ADD R1, R9
-	FSTPQ (F17, F18), 0(R5)
-	FSTPQ (F19, F20), 32(R5)
-	ADD R2, R16, R11
-	SUBS $4, R13
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
+	WORD $0x4e30c718 // fmaxnm v24.4s, v24.4s, v16.4s
+	FSTPQ (F13, F14), 0(R2)
+	FSTPQ (F15, F16), 32(R2)
+	ADD R7, R2
+	MOVD peaks+16(FP), R10
+	FSTPQ (F21, F22), 0(R10)
+	FSTPQ (F23, F24), 32(R10)
+	ADD R5<<2, R3
+	SUBS $4, R8
 	BGE strip
 rest:
-	ADDS $4, R13
+	ADDS $4, R8
 	BEQ done
 single:
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R4), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	MOVD R8, R15
-	MOVD R4, R16
-	MOVD $0, R14
+	MOVD R3, R10
+	MOVD $0, R11
+	MOVD b+72(FP), R12
+	MOVD groups+88(FP), R13
 singleGroups:
-	FLDPQ 0(R15), (F5, F6)
-	FLDPQ 32(R15), (F7, F8)
-	ADD $256, R15
+	FLDPQ 0(R12), (F5, F6)
+	FLDPQ 32(R12), (F7, F8)
 	VEOR V0.B16, V5.B16, V5.B16
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	FMOVS (R11)(R14), F9
+	FMOVS (R10)(R11), F9
 	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
 	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
 	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
 	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
-	ADD R3, R14
-	SUBS $1, R16
+	ADD R6, R11
+	ADD $256, R12
+	SUBS $1, R13
 	BNE singleGroups
-	FLDPQ 0(R5), (F5, F6)
-	FLDPQ 32(R5), (F7, F8)
-	FLDPQ 0(R6), (F9, F10)
-	FLDPQ 32(R6), (F11, F12)
-	VLD1R.P 4(R12), [V13.S4]
+	MOVD scales+32(FP), R10
+	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 32(R10), (F7, F8)
+	MOVD peaks+16(FP), R10
+	FLDPQ 0(R10), (F9, F10)
+	FLDPQ 32(R10), (F11, F12)
+	VLD1R.P 4(R9), [V13.S4]
 	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e2ddc21 // fmul v1.4s, v1.4s, v13.4s
-	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
-	WORD $0x4e21c4a5 // fmaxnm v5.4s, v5.4s, v1.4s
+	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
+	WORD $0x4e21c529 // fmaxnm v9.4s, v9.4s, v1.4s
 	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e2ddc42 // fmul v2.4s, v2.4s, v13.4s
-	WORD $0x6e2adc42 // fmul v2.4s, v2.4s, v10.4s
-	WORD $0x4e22c4c6 // fmaxnm v6.4s, v6.4s, v2.4s
+	WORD $0x6e26dc42 // fmul v2.4s, v2.4s, v6.4s
+	WORD $0x4e22c54a // fmaxnm v10.4s, v10.4s, v2.4s
 	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e2ddc63 // fmul v3.4s, v3.4s, v13.4s
-	WORD $0x6e2bdc63 // fmul v3.4s, v3.4s, v11.4s
-	WORD $0x4e23c4e7 // fmaxnm v7.4s, v7.4s, v3.4s
+	WORD $0x6e27dc63 // fmul v3.4s, v3.4s, v7.4s
+	WORD $0x4e23c56b // fmaxnm v11.4s, v11.4s, v3.4s
 	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e2ddc84 // fmul v4.4s, v4.4s, v13.4s
-	WORD $0x6e2cdc84 // fmul v4.4s, v4.4s, v12.4s
-	WORD $0x4e24c508 // fmaxnm v8.4s, v8.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	FSTPQ (F5, F6), 0(R5)
-	FSTPQ (F7, F8), 32(R5)
-	ADD R2, R11, R11
-	SUBS $1, R13
+	WORD $0x6e28dc84 // fmul v4.4s, v4.4s, v8.4s
+	WORD $0x4e24c58c // fmaxnm v12.4s, v12.4s, v4.4s
+	FSTPQ (F1, F2), 0(R2)
+	FSTPQ (F3, F4), 32(R2)
+	ADD R7, R2
+	MOVD peaks+16(FP), R10
+	FSTPQ (F9, F10), 0(R10)
+	FSTPQ (F11, F12), 32(R10)
+	ADD R5<<0, R3
+	SUBS $1, R8
 	BNE single
 done:
-	ADD $64, R0
-	ADD $64, R8
-	ADD $64, R5
-	ADD $64, R6
-	SUBS $1, R7
+	MOVD dst+0(FP), R2
+	ADD $64, R2
+	MOVD R2, dst+0(FP)
+	MOVD peaks+16(FP), R2
+	ADD $64, R2
+	MOVD R2, peaks+16(FP)
+	MOVD scales+32(FP), R2
+	ADD $64, R2
+	MOVD R2, scales+32(FP)
+	MOVD b+72(FP), R2
+	ADD $64, R2
+	MOVD R2, b+72(FP)
+	SUBS $1, R1
 	BNE part
 	RET
 
 // func add4NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 TEXT ·add4NEON(SB), NOSPLIT, $0-96
 	MOVD $constants<>(SB), R0
-	MOVD stride+8(FP), R1
-	LSL $2, R1
-	MOVD row+56(FP), R2
-	MOVD group+64(FP), R3
-	MOVD groups+88(FP), R4
-	MOVD olds+24(FP), R5
-	MOVD news+32(FP), R6
-	FMOVQ 0(R0), F0
-	MOVD dst+0(FP), R0
-	MOVD b+72(FP), R8
-	MOVD $4, R7
+	MOVD $4, R1
 part:
-	MOVD R0, R9
-	MOVD starts+40(FP), R10
-	MOVD a+48(FP), R11
-	MOVD rowScales+16(FP), R12
-	MOVD rows+80(FP), R13
-	SUBS $4, R13
+	MOVD dst+0(FP), R2
+	MOVD a+48(FP), R3
+	MOVD starts+40(FP), R4
+	MOVD row+56(FP), R5
+	MOVD group+64(FP), R6
+	MOVD stride+8(FP), R7
+	LSL $2, R7
+	FMOVQ 0(R0), F0
+	MOVD rows+80(FP), R8
+	MOVD rowScales+16(FP), R9
+	SUBS $4, R8
 	BLT rest
 strip:
-	ADD R2, R11, R14
-	ADD R2, R14, R15
-	ADD R2, R15, R16
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R4), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	VLD1R.P 4(R10), [V5.S4]
+	VLD1R.P 4(R4), [V5.S4]
 	VMOV V5.B16, V6.B16
 	VMOV V5.B16, V7.B16
 	VMOV V5.B16, V8.B16
-	VLD1R.P 4(R10), [V9.S4]
+	VLD1R.P 4(R4), [V9.S4]
 	VMOV V9.B16, V10.B16
 	VMOV V9.B16, V11.B16
 	VMOV V9.B16, V12.B16
-	VLD1R.P 4(R10), [V13.S4]
+	VLD1R.P 4(R4), [V13.S4]
 	VMOV V13.B16, V14.B16
 	VMOV V13.B16, V15.B16
 	VMOV V13.B16, V16.B16
-	MOVD R8, R19
-	MOVD R4, R20
-	MOVD $0, R17
+	MOVD R3, R10
+	ADD R5, R10, R11
+	ADD R5, R11, R12
+	ADD R5, R12, R13
+	MOVD $0, R14
+	MOVD b+72(FP), R15
+	MOVD groups+88(FP), R16
 stripGroups:
-	FLDPQ 0(R19), (F17, F18)
-	FLDPQ 32(R19), (F19, F20)
-	ADD $256, R19
+	FLDPQ 0(R15), (F17, F18)
+	FLDPQ 32(R15), (F19, F20)
 	VEOR V0.B16, V17.B16, V17.B16
 	VEOR V0.B16, V18.B16, V18.B16
 	VEOR V0.B16, V19.B16, V19.B16
 	VEOR V0.B16, V20.B16, V20.B16
-	FMOVS (R11)(R17), F21
+	FMOVS (R10)(R14), F21
 	WORD $0x4f95e221 // sdot v1.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e242 // sdot v2.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e263 // sdot v3.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e284 // sdot v4.4s, v20.16b, v21.4b[0]
-	FMOVS (R14)(R17), F21
+	FMOVS (R11)(R14), F21
 	WORD $0x4f95e225 // sdot v5.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e246 // sdot v6.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e267 // sdot v7.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e288 // sdot v8.4s, v20.16b, v21.4b[0]
-	FMOVS (R15)(R17), F21
+	FMOVS (R12)(R14), F21
 	WORD $0x4f95e229 // sdot v9.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24a // sdot v10.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26b // sdot v11.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e28c // sdot v12.4s, v20.16b, v21.4b[0]
-	FMOVS (R16)(R17), F21
+	FMOVS (R13)(R14), F21
 	WORD $0x4f95e22d // sdot v13.4s, v17.16b, v21.4b[0]
 	WORD $0x4f95e24e // sdot v14.4s, v18.16b, v21.4b[0]
 	WORD $0x4f95e26f // sdot v15.4s, v19.16b, v21.4b[0]
 	WORD $0x4f95e290 // sdot v16.4s, v20.16b, v21.4b[0]
-	ADD R3, R17
-	SUBS $1, R20
+	ADD R6, R14
+	ADD $256, R15
+	SUBS $1, R16
 	BNE stripGroups
-	FLDPQ 0(R5), (F17, F18)
-	FLDPQ 32(R5), (F19, F20)
-	FLDPQ 0(R6), (F21, F22)
-	FLDPQ 32(R6), (F23, F24)
-	VLD1R.P 4(R12), [V25.S4]
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	MOVD olds+24(FP), R10
+	FLDPQ 0(R10), (F17, F18)
+	FLDPQ 32(R10), (F19, F20)
+	MOVD news+32(FP), R10
+	FLDPQ 0(R10), (F21, F22)
+	FLDPQ 32(R10), (F23, F24)
+	VLD1R.P 4(R9), [V25.S4]
 	WORD $0x6e35df3a // fmul v26.4s, v25.4s, v21.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	WORD $0x6e3adc21 // fmul v1.4s, v1.4s, v26.4s
-	FMOVQ 0(R9), F26
+	FMOVQ 0(R2), F26
 	WORD $0x6e31df5a // fmul v26.4s, v26.4s, v17.4s
-	WORD $0x4e21d741 // fadd v1.4s, v26.4s, v1.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x4e3ad421 // fadd v1.4s, v1.4s, v26.4s
 	WORD $0x6e36df3a // fmul v26.4s, v25.4s, v22.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
 	WORD $0x6e3adc42 // fmul v2.4s, v2.4s, v26.4s
-	FMOVQ 16(R9), F26
+	FMOVQ 16(R2), F26
 	WORD $0x6e32df5a // fmul v26.4s, v26.4s, v18.4s
-	WORD $0x4e22d742 // fadd v2.4s, v26.4s, v2.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x4e3ad442 // fadd v2.4s, v2.4s, v26.4s
 	WORD $0x6e37df3a // fmul v26.4s, v25.4s, v23.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
 	WORD $0x6e3adc63 // fmul v3.4s, v3.4s, v26.4s
-	FMOVQ 32(R9), F26
+	FMOVQ 32(R2), F26
 	WORD $0x6e33df5a // fmul v26.4s, v26.4s, v19.4s
-	WORD $0x4e23d743 // fadd v3.4s, v26.4s, v3.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x4e3ad463 // fadd v3.4s, v3.4s, v26.4s
 	WORD $0x6e38df39 // fmul v25.4s, v25.4s, v24.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
 	WORD $0x6e39dc84 // fmul v4.4s, v4.4s, v25.4s
-	FMOVQ 48(R9), F25
+	FMOVQ 48(R2), F25
 	WORD $0x6e34df39 // fmul v25.4s, v25.4s, v20.4s
-	WORD $0x4e24d724 // fadd v4.4s, v25.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x4e39d484 // fadd v4.4s, v4.4s, v25.4s
+	FSTPQ (F1, F2), 0(R2)
+	FSTPQ (F3, F4), 32(R2)
+	ADD R7, R2
+	VLD1R.P 4(R9), [V1.S4]
+	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x4e21d8a5 // scvtf v5.4s, v5.4s
-	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x6e22dca5 // fmul v5.4s, v5.4s, v2.4s
-	FMOVQ 0(R9), F2
+	FMOVQ 0(R2), F2
 	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
-	WORD $0x4e25d445 // fadd v5.4s, v2.4s, v5.4s
+	WORD $0x4e22d4a5 // fadd v5.4s, v5.4s, v2.4s
+	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x4e21d8c6 // scvtf v6.4s, v6.4s
-	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x6e22dcc6 // fmul v6.4s, v6.4s, v2.4s
-	FMOVQ 16(R9), F2
+	FMOVQ 16(R2), F2
 	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x4e26d446 // fadd v6.4s, v2.4s, v6.4s
+	WORD $0x4e22d4c6 // fadd v6.4s, v6.4s, v2.4s
+	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x4e21d8e7 // scvtf v7.4s, v7.4s
-	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x6e22dce7 // fmul v7.4s, v7.4s, v2.4s
-	FMOVQ 32(R9), F2
+	FMOVQ 32(R2), F2
 	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x4e27d447 // fadd v7.4s, v2.4s, v7.4s
+	WORD $0x4e22d4e7 // fadd v7.4s, v7.4s, v2.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x6e21dd08 // fmul v8.4s, v8.4s, v1.4s
-	FMOVQ 48(R9), F1
+	FMOVQ 48(R2), F1
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	WORD $0x4e28d428 // fadd v8.4s, v1.4s, v8.4s
-	FSTPQ (F5, F6), 0(R9)
-	FSTPQ (F7, F8), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	FSTPQ (F5, F6), 0(R2)
+	FSTPQ (F7, F8), 32(R2)
+	ADD R7, R2
+	VLD1R.P 4(R9), [V1.S4]
+	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
-	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
 	WORD $0x6e22dd29 // fmul v9.4s, v9.4s, v2.4s
-	FMOVQ 0(R9), F2
+	FMOVQ 0(R2), F2
 	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
-	WORD $0x4e29d449 // fadd v9.4s, v2.4s, v9.4s
+	WORD $0x4e22d529 // fadd v9.4s, v9.4s, v2.4s
+	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
-	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
 	WORD $0x6e22dd4a // fmul v10.4s, v10.4s, v2.4s
-	FMOVQ 16(R9), F2
+	FMOVQ 16(R2), F2
 	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x4e2ad44a // fadd v10.4s, v2.4s, v10.4s
+	WORD $0x4e22d54a // fadd v10.4s, v10.4s, v2.4s
+	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
-	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
 	WORD $0x6e22dd6b // fmul v11.4s, v11.4s, v2.4s
-	FMOVQ 32(R9), F2
+	FMOVQ 32(R2), F2
 	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x4e2bd44b // fadd v11.4s, v2.4s, v11.4s
+	WORD $0x4e22d56b // fadd v11.4s, v11.4s, v2.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x4e21d98c // scvtf v12.4s, v12.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
 	WORD $0x6e21dd8c // fmul v12.4s, v12.4s, v1.4s
-	FMOVQ 48(R9), F1
+	FMOVQ 48(R2), F1
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	WORD $0x4e2cd42c // fadd v12.4s, v1.4s, v12.4s
-	FSTPQ (F9, F10), 0(R9)
-	FSTPQ (F11, F12), 32(R9)
-	ADD R1, R9
-	VLD1R.P 4(R12), [V1.S4]
-	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
+	WORD $0x4e21d58c // fadd v12.4s, v12.4s, v1.4s
+	FSTPQ (F9, F10), 0(R2)
+	FSTPQ (F11, F12), 32(R2)
+	ADD R7, R2
+	VLD1R.P 4(R9), [V1.S4]
 	WORD $0x6e35dc22 // fmul v2.4s, v1.4s, v21.4s
+	WORD $0x4e21d9ad // scvtf v13.4s, v13.4s
 	WORD $0x6e22ddad // fmul v13.4s, v13.4s, v2.4s
-	FMOVQ 0(R9), F2
+	FMOVQ 0(R2), F2
 	WORD $0x6e31dc42 // fmul v2.4s, v2.4s, v17.4s
-	WORD $0x4e2dd44d // fadd v13.4s, v2.4s, v13.4s
-	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
+	WORD $0x4e22d5ad // fadd v13.4s, v13.4s, v2.4s
 	WORD $0x6e36dc22 // fmul v2.4s, v1.4s, v22.4s
+	WORD $0x4e21d9ce // scvtf v14.4s, v14.4s
 	WORD $0x6e22ddce // fmul v14.4s, v14.4s, v2.4s
-	FMOVQ 16(R9), F2
+	FMOVQ 16(R2), F2
 	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x4e2ed44e // fadd v14.4s, v2.4s, v14.4s
-	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
+	WORD $0x4e22d5ce // fadd v14.4s, v14.4s, v2.4s
 	WORD $0x6e37dc22 // fmul v2.4s, v1.4s, v23.4s
+	WORD $0x4e21d9ef // scvtf v15.4s, v15.4s
 	WORD $0x6e22ddef // fmul v15.4s, v15.4s, v2.4s
-	FMOVQ 32(R9), F2
+	FMOVQ 32(R2), F2
 	WORD $0x6e33dc42 // fmul v2.4s, v2.4s, v19.4s
-	WORD $0x4e2fd44f // fadd v15.4s, v2.4s, v15.4s
-	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e22d5ef // fadd v15.4s, v15.4s, v2.4s
 	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
 	WORD $0x6e21de10 // fmul v16.4s, v16.4s, v1.4s
-	FMOVQ 48(R9), F1
+	FMOVQ 48(R2), F1
 	WORD $0x6e34dc21 // fmul v1.4s, v1.4s, v20.4s
-	WORD $0x4e30d430 // fadd v16.4s, v1.4s, v16.4s
-	FSTPQ (F13, F14), 0(R9)
-	FSTPQ (F15, F16), 32(R9)
-	ADD R1, R9
-	ADD R2, R16, R11
-	SUBS $4, R13
+	WORD $0x4e21d610 // fadd v16.4s, v16.4s, v1.4s
+	FSTPQ (F13, F14), 0(R2)
+	FSTPQ (F15, F16), 32(R2)
+	ADD R7, R2
+	ADD R5<<2, R3
+	SUBS $4, R8
 	BGE strip
 rest:
-	ADDS $4, R13
+	ADDS $4, R8
 	BEQ done
 single:
-	VLD1R.P 4(R10), [V1.S4]
+	VLD1R.P 4(R4), [V1.S4]
 	VMOV V1.B16, V2.B16
 	VMOV V1.B16, V3.B16
 	VMOV V1.B16, V4.B16
-	MOVD R8, R15
-	MOVD R4, R16
-	MOVD $0, R14
+	MOVD R3, R10
+	MOVD $0, R11
+	MOVD b+72(FP), R12
+	MOVD groups+88(FP), R13
 singleGroups:
-	FLDPQ 0(R15), (F5, F6)
-	FLDPQ 32(R15), (F7, F8)
-	ADD $256, R15
+	FLDPQ 0(R12), (F5, F6)
+	FLDPQ 32(R12), (F7, F8)
 	VEOR V0.B16, V5.B16, V5.B16
 	VEOR V0.B16, V6.B16, V6.B16
 	VEOR V0.B16, V7.B16, V7.B16
 	VEOR V0.B16, V8.B16, V8.B16
-	FMOVS (R11)(R14), F9
+	FMOVS (R10)(R11), F9
 	WORD $0x4f89e0a1 // sdot v1.4s, v5.16b, v9.4b[0]
 	WORD $0x4f89e0c2 // sdot v2.4s, v6.16b, v9.4b[0]
 	WORD $0x4f89e0e3 // sdot v3.4s, v7.16b, v9.4b[0]
 	WORD $0x4f89e104 // sdot v4.4s, v8.16b, v9.4b[0]
-	ADD R3, R14
-	SUBS $1, R16
-	BNE singleGroups
-	FLDPQ 0(R5), (F5, F6)
-	FLDPQ 32(R5), (F7, F8)
-	FLDPQ 0(R6), (F9, F10)
-	FLDPQ 32(R6), (F11, F12)
-	VLD1R.P 4(R12), [V13.S4]
-	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
-	WORD $0x6e29dda9 // fmul v9.4s, v13.4s, v9.4s
-	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
-	FMOVQ 0(R9), F9
-	WORD $0x6e25dd25 // fmul v5.4s, v9.4s, v5.4s
-	WORD $0x4e21d4a1 // fadd v1.4s, v5.4s, v1.4s
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	WORD $0x6e2adda5 // fmul v5.4s, v13.4s, v10.4s
-	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
-	FMOVQ 16(R9), F5
-	WORD $0x6e26dca5 // fmul v5.4s, v5.4s, v6.4s
-	WORD $0x4e22d4a2 // fadd v2.4s, v5.4s, v2.4s
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	WORD $0x6e2bdda5 // fmul v5.4s, v13.4s, v11.4s
-	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
-	FMOVQ 32(R9), F5
-	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
-	WORD $0x4e23d4a3 // fadd v3.4s, v5.4s, v3.4s
-	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
-	WORD $0x6e2cdda5 // fmul v5.4s, v13.4s, v12.4s
-	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
-	FMOVQ 48(R9), F5
-	WORD $0x6e28dca5 // fmul v5.4s, v5.4s, v8.4s
-	WORD $0x4e24d4a4 // fadd v4.4s, v5.4s, v4.4s
-	FSTPQ (F1, F2), 0(R9)
-	FSTPQ (F3, F4), 32(R9)
-	ADD R1, R9
-	ADD R2, R11, R11
+	ADD R6, R11
+	ADD $256, R12
 	SUBS $1, R13
+	BNE singleGroups
+	MOVD olds+24(FP), R10
+	FLDPQ 0(R10), (F5, F6)
+	FLDPQ 32(R10), (F7, F8)
+	MOVD news+32(FP), R10
+	FLDPQ 0(R10), (F9, F10)
+	FLDPQ 32(R10), (F11, F12)
+	VLD1R.P 4(R9), [V13.S4]
+	WORD $0x6e29dda9 // fmul v9.4s, v13.4s, v9.4s
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
+	WORD $0x6e29dc21 // fmul v1.4s, v1.4s, v9.4s
+	FMOVQ 0(R2), F9
+	WORD $0x6e25dd29 // fmul v9.4s, v9.4s, v5.4s
+	WORD $0x4e29d421 // fadd v1.4s, v1.4s, v9.4s
+	WORD $0x6e2adda5 // fmul v5.4s, v13.4s, v10.4s
+	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
+	WORD $0x6e25dc42 // fmul v2.4s, v2.4s, v5.4s
+	FMOVQ 16(R2), F5
+	WORD $0x6e26dca5 // fmul v5.4s, v5.4s, v6.4s
+	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
+	WORD $0x6e2bdda5 // fmul v5.4s, v13.4s, v11.4s
+	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	FMOVQ 32(R2), F5
+	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6e2cdda5 // fmul v5.4s, v13.4s, v12.4s
+	WORD $0x4e21d884 // scvtf v4.4s, v4.4s
+	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
+	FMOVQ 48(R2), F5
+	WORD $0x6e28dca5 // fmul v5.4s, v5.4s, v8.4s
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FSTPQ (F1, F2), 0(R2)
+	FSTPQ (F3, F4), 32(R2)
+	ADD R7, R2
+	ADD R5<<0, R3
+	SUBS $1, R8
 	BNE single
 done:
-	ADD $64, R0
-	ADD $64, R8
-	ADD $64, R5
-	ADD $64, R6
-	SUBS $1, R7
+	MOVD dst+0(FP), R2
+	ADD $64, R2
+	MOVD R2, dst+0(FP)
+	MOVD olds+24(FP), R2
+	ADD $64, R2
+	MOVD R2, olds+24(FP)
+	MOVD news+32(FP), R2
+	ADD $64, R2
+	MOVD R2, news+32(FP)
+	MOVD b+72(FP), R2
+	ADD $64, R2
+	MOVD R2, b+72(FP)
+	SUBS $1, R1
 	BNE part
 	RET
 
@@ -1311,10 +1315,10 @@ group:
 	AND $255, R11
 	FMOVQ 0(R6), F19
 	WORD $0x4eb3d413 // fsub v19.4s, v0.4s, v19.4s
-	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
-	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	FMOVQ 0(R7), F20
 	WORD $0x4eb4d414 // fsub v20.4s, v0.4s, v20.4s
+	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
+	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
 	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
@@ -1333,10 +1337,10 @@ group:
 	VADD V17.H8, V19.H8, V19.H8
 	FMOVQ 0(R8), F20
 	WORD $0x4eb4d414 // fsub v20.4s, v0.4s, v20.4s
-	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
-	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	FMOVQ 0(R9), F21
 	WORD $0x4eb5d415 // fsub v21.4s, v0.4s, v21.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x4eaec6b5 // fminnm v21.4s, v21.4s, v14.4s
 	WORD $0x4e21aab5 // fcvtns v21.4s, v21.4s
 	WORD $0x0e614a94 // sqxtn v20.4h, v20.4s
@@ -1356,14 +1360,14 @@ group:
 	WORD $0x2f0b8673 // sqshrun v19.8b, v19.8h, #5
 	WORD $0x6f0b8693 // sqshrun2 v19.16b, v20.8h, #5
 	VTBL V15.B16, [V19.B16], V19.B16
-	FMOVQ F19, 0(R1)
 	WORD $0x6e909664 // udot v4.4s, v19.16b, v16.16b
+	FMOVQ F19, 0(R1)
 	FMOVQ 16(R6), F19
 	WORD $0x4eb3d433 // fsub v19.4s, v1.4s, v19.4s
-	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
-	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	FMOVQ 16(R7), F20
 	WORD $0x4eb4d434 // fsub v20.4s, v1.4s, v20.4s
+	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
+	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
 	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
@@ -1382,10 +1386,10 @@ group:
 	VADD V17.H8, V19.H8, V19.H8
 	FMOVQ 16(R8), F20
 	WORD $0x4eb4d434 // fsub v20.4s, v1.4s, v20.4s
-	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
-	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	FMOVQ 16(R9), F21
 	WORD $0x4eb5d435 // fsub v21.4s, v1.4s, v21.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x4eaec6b5 // fminnm v21.4s, v21.4s, v14.4s
 	WORD $0x4e21aab5 // fcvtns v21.4s, v21.4s
 	WORD $0x0e614a94 // sqxtn v20.4h, v20.4s
@@ -1405,14 +1409,14 @@ group:
 	WORD $0x2f0b8673 // sqshrun v19.8b, v19.8h, #5
 	WORD $0x6f0b8693 // sqshrun2 v19.16b, v20.8h, #5
 	VTBL V15.B16, [V19.B16], V19.B16
-	FMOVQ F19, 16(R1)
 	WORD $0x6e909665 // udot v5.4s, v19.16b, v16.16b
+	FMOVQ F19, 16(R1)
 	FMOVQ 32(R6), F19
 	WORD $0x4eb3d453 // fsub v19.4s, v2.4s, v19.4s
-	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
-	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	FMOVQ 32(R7), F20
 	WORD $0x4eb4d454 // fsub v20.4s, v2.4s, v20.4s
+	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
+	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
 	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
@@ -1431,10 +1435,10 @@ group:
 	VADD V17.H8, V19.H8, V19.H8
 	FMOVQ 32(R8), F20
 	WORD $0x4eb4d454 // fsub v20.4s, v2.4s, v20.4s
-	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
-	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	FMOVQ 32(R9), F21
 	WORD $0x4eb5d455 // fsub v21.4s, v2.4s, v21.4s
+	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
+	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x4eaec6b5 // fminnm v21.4s, v21.4s, v14.4s
 	WORD $0x4e21aab5 // fcvtns v21.4s, v21.4s
 	WORD $0x0e614a94 // sqxtn v20.4h, v20.4s
@@ -1454,14 +1458,14 @@ group:
 	WORD $0x2f0b8673 // sqshrun v19.8b, v19.8h, #5
 	WORD $0x6f0b8693 // sqshrun2 v19.16b, v20.8h, #5
 	VTBL V15.B16, [V19.B16], V19.B16
-	FMOVQ F19, 32(R1)
 	WORD $0x6e909666 // udot v6.4s, v19.16b, v16.16b
+	FMOVQ F19, 32(R1)
 	FMOVQ 48(R6), F19
 	WORD $0x4eb3d473 // fsub v19.4s, v3.4s, v19.4s
-	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
-	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	FMOVQ 48(R7), F20
 	WORD $0x4eb4d474 // fsub v20.4s, v3.4s, v20.4s
+	WORD $0x4eaec673 // fminnm v19.4s, v19.4s, v14.4s
+	WORD $0x4e21aa73 // fcvtns v19.4s, v19.4s
 	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
 	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x0e614a73 // sqxtn v19.4h, v19.4s
@@ -1480,10 +1484,10 @@ group:
 	VADD V17.H8, V19.H8, V19.H8
 	FMOVQ 48(R8), F17
 	WORD $0x4eb1d471 // fsub v17.4s, v3.4s, v17.4s
-	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
-	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
 	FMOVQ 48(R9), F20
 	WORD $0x4eb4d474 // fsub v20.4s, v3.4s, v20.4s
+	WORD $0x4eaec631 // fminnm v17.4s, v17.4s, v14.4s
+	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
 	WORD $0x4eaec694 // fminnm v20.4s, v20.4s, v14.4s
 	WORD $0x4e21aa94 // fcvtns v20.4s, v20.4s
 	WORD $0x0e614a31 // sqxtn v17.4h, v17.4s
@@ -1503,8 +1507,8 @@ group:
 	WORD $0x2f0b8672 // sqshrun v18.8b, v19.8h, #5
 	WORD $0x6f0b8632 // sqshrun2 v18.16b, v17.8h, #5
 	VTBL V15.B16, [V18.B16], V17.B16
-	FMOVQ F17, 48(R1)
 	WORD $0x6e909627 // udot v7.4s, v17.16b, v16.16b
+	FMOVQ F17, 48(R1)
 	ADD R2, R1
 	ADD R3<<2, R6
 	ADD R3<<2, R7
@@ -1528,24 +1532,25 @@ TEXT ·spanRowsNEON(SB), NOSPLIT, $0-40
 row:
 	MOVD R2, R0
 	MOVD sixteens+32(FP), R5
-	VLD1R (R1), [V1.S4]
+	FMOVS 0(R1), F1
 sixteen:
 	FLDPQ 0(R0), (F2, F3)
 	FLDPQ 32(R0), (F4, F5)
 	VAND V0.B16, V2.B16, V2.B16
 	VUMAX V2.S4, V1.S4, V1.S4
-	VAND V0.B16, V3.B16, V2.B16
-	VUMAX V2.S4, V1.S4, V1.S4
-	VAND V0.B16, V4.B16, V2.B16
-	VUMAX V2.S4, V1.S4, V1.S4
-	VAND V0.B16, V5.B16, V2.B16
-	VUMAX V2.S4, V1.S4, V1.S4
+	VAND V0.B16, V3.B16, V3.B16
+	VUMAX V3.S4, V1.S4, V1.S4
+	VAND V0.B16, V4.B16, V4.B16
+	VUMAX V4.S4, V1.S4, V1.S4
+	VAND V0.B16, V5.B16, V5.B16
+	VUMAX V5.S4, V1.S4, V1.S4
 	ADD $64, R0
 	SUBS $1, R5
 	BNE sixteen
 	WORD $0x6eb0a821 // umaxv s1, v1.4s
 	FMOVS F1, R0
-	MOVW.P R0, 4(R1)
+	MOVW R0, (R1)
+	ADD $4, R1
 	ADD R3, R2
 	SUBS $1, R4
 	BNE row
@@ -1573,12 +1578,12 @@ sixteen:
 	FLDPQ 0(R0), (F3, F4)
 	FLDPQ 32(R0), (F5, F6)
 	WORD $0x6e21dc63 // fmul v3.4s, v3.4s, v1.4s
-	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
 	WORD $0x6e21dc84 // fmul v4.4s, v4.4s, v1.4s
-	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
 	WORD $0x6e21dca5 // fmul v5.4s, v5.4s, v1.4s
-	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
 	WORD $0x6e21dcc6 // fmul v6.4s, v6.4s, v1.4s
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
 	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
 	WORD $0x0e614863 // sqxtn v3.4h, v3.4s
 	WORD $0x4e614883 // sqxtn2 v3.8h, v4.4s
@@ -1617,12 +1622,12 @@ row:
 	FLDPQ 32(R2), (F7, F8)
 	VAND V0.B16, V5.B16, V5.B16
 	VUMAX V5.S4, V1.S4, V1.S4
-	VAND V0.B16, V6.B16, V5.B16
-	VUMAX V5.S4, V2.S4, V2.S4
-	VAND V0.B16, V7.B16, V5.B16
-	VUMAX V5.S4, V3.S4, V3.S4
-	VAND V0.B16, V8.B16, V5.B16
-	VUMAX V5.S4, V4.S4, V4.S4
+	VAND V0.B16, V6.B16, V6.B16
+	VUMAX V6.S4, V2.S4, V2.S4
+	VAND V0.B16, V7.B16, V7.B16
+	VUMAX V7.S4, V3.S4, V3.S4
+	VAND V0.B16, V8.B16, V8.B16
+	VUMAX V8.S4, V4.S4, V4.S4
 	ADD R3, R2
 	SUBS $1, R4
 	BNE row
@@ -1651,16 +1656,16 @@ TEXT ·encodeColumnsNEON(SB), NOSPLIT, $0-48
 	FMOVQ 400(R0), F9
 group:
 	FMOVQ 0(R5), F10
-	WORD $0x6e24dd4a // fmul v10.4s, v10.4s, v4.4s
-	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x6e2adc8a // fmul v10.4s, v4.4s, v10.4s
 	FMOVQ 0(R6), F11
-	WORD $0x6e24dd6b // fmul v11.4s, v11.4s, v4.4s
-	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x6e2bdc8b // fmul v11.4s, v4.4s, v11.4s
 	FMOVQ 0(R7), F12
-	WORD $0x6e24dd8c // fmul v12.4s, v12.4s, v4.4s
-	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
+	WORD $0x6e2cdc8c // fmul v12.4s, v4.4s, v12.4s
 	FMOVQ 0(R8), F13
-	WORD $0x6e24ddad // fmul v13.4s, v13.4s, v4.4s
+	WORD $0x6e2ddc8d // fmul v13.4s, v4.4s, v13.4s
+	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
 	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
 	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
 	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
@@ -1669,19 +1674,19 @@ group:
 	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
 	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
 	VTBL V8.B16, [V10.B16], V10.B16
-	FMOVQ F10, 0(R1)
 	WORD $0x4e899540 // sdot v0.4s, v10.16b, v9.16b
+	FMOVQ F10, 0(R1)
 	FMOVQ 16(R5), F10
-	WORD $0x6e25dd4a // fmul v10.4s, v10.4s, v5.4s
-	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x6e2adcaa // fmul v10.4s, v5.4s, v10.4s
 	FMOVQ 16(R6), F11
-	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
-	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x6e2bdcab // fmul v11.4s, v5.4s, v11.4s
 	FMOVQ 16(R7), F12
-	WORD $0x6e25dd8c // fmul v12.4s, v12.4s, v5.4s
-	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
+	WORD $0x6e2cdcac // fmul v12.4s, v5.4s, v12.4s
 	FMOVQ 16(R8), F13
-	WORD $0x6e25ddad // fmul v13.4s, v13.4s, v5.4s
+	WORD $0x6e2ddcad // fmul v13.4s, v5.4s, v13.4s
+	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
 	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
 	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
 	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
@@ -1690,40 +1695,19 @@ group:
 	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
 	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
 	VTBL V8.B16, [V10.B16], V10.B16
-	FMOVQ F10, 16(R1)
 	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	FMOVQ F10, 16(R1)
 	FMOVQ 32(R5), F10
-	WORD $0x6e26dd4a // fmul v10.4s, v10.4s, v6.4s
-	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x6e2adcca // fmul v10.4s, v6.4s, v10.4s
 	FMOVQ 32(R6), F11
-	WORD $0x6e26dd6b // fmul v11.4s, v11.4s, v6.4s
-	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x6e2bdccb // fmul v11.4s, v6.4s, v11.4s
 	FMOVQ 32(R7), F12
-	WORD $0x6e26dd8c // fmul v12.4s, v12.4s, v6.4s
-	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
+	WORD $0x6e2cdccc // fmul v12.4s, v6.4s, v12.4s
 	FMOVQ 32(R8), F13
-	WORD $0x6e26ddad // fmul v13.4s, v13.4s, v6.4s
-	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
-	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
-	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
-	WORD $0x0e61498b // sqxtn v11.4h, v12.4s
-	WORD $0x4e6149ab // sqxtn2 v11.8h, v13.4s
-	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
-	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
-	VTBL V8.B16, [V10.B16], V10.B16
-	FMOVQ F10, 32(R1)
-	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
-	FMOVQ 48(R5), F10
-	WORD $0x6e27dd4a // fmul v10.4s, v10.4s, v7.4s
+	WORD $0x6e2ddccd // fmul v13.4s, v6.4s, v13.4s
 	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
-	FMOVQ 48(R6), F11
-	WORD $0x6e27dd6b // fmul v11.4s, v11.4s, v7.4s
 	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
-	FMOVQ 48(R7), F12
-	WORD $0x6e27dd8c // fmul v12.4s, v12.4s, v7.4s
 	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
-	FMOVQ 48(R8), F13
-	WORD $0x6e27ddad // fmul v13.4s, v13.4s, v7.4s
 	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
 	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
 	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
@@ -1732,8 +1716,29 @@ group:
 	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
 	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
 	VTBL V8.B16, [V10.B16], V10.B16
-	FMOVQ F10, 48(R1)
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	FMOVQ F10, 32(R1)
+	FMOVQ 48(R5), F10
+	WORD $0x6e2adcea // fmul v10.4s, v7.4s, v10.4s
+	FMOVQ 48(R6), F11
+	WORD $0x6e2bdceb // fmul v11.4s, v7.4s, v11.4s
+	FMOVQ 48(R7), F12
+	WORD $0x6e2cdcec // fmul v12.4s, v7.4s, v12.4s
+	FMOVQ 48(R8), F13
+	WORD $0x6e2ddced // fmul v13.4s, v7.4s, v13.4s
+	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
+	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
+	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
+	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
+	WORD $0x0e61494a // sqxtn v10.4h, v10.4s
+	WORD $0x4e61496a // sqxtn2 v10.8h, v11.4s
+	WORD $0x0e61498b // sqxtn v11.4h, v12.4s
+	WORD $0x4e6149ab // sqxtn2 v11.8h, v13.4s
+	WORD $0x0e21494a // sqxtn v10.8b, v10.8h
+	WORD $0x4e21496a // sqxtn2 v10.16b, v11.8h
+	VTBL V8.B16, [V10.B16], V10.B16
 	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	FMOVQ F10, 48(R1)
 	ADD $64, R1
 	ADD R3<<2, R5
 	ADD R3<<2, R6
@@ -1748,42 +1753,22 @@ group:
 // func transposeNEON(dst *uint8, step int, codes *int8, row, groups int)
 TEXT ·transposeNEON(SB), NOSPLIT, $0-40
 	MOVD $constants<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD step+8(FP), R2
-	MOVD row+24(FP), R3
-	MOVD groups+32(FP), R4
+	MOVD step+8(FP), R1
+	MOVD row+24(FP), R2
 	FMOVQ 0(R0), F0
-	MOVD codes+16(FP), R0
-	ADD R3, R0, R5
-	ADD R3, R5, R6
-	ADD R3, R6, R7
-	ADD R3, R7, R8
-	ADD R3, R8, R9
-	ADD R3, R9, R10
-	ADD R3, R10, R11
-	ADD R3, R11, R12
-	ADD R3, R12, R13
-	ADD R3, R13, R14
-	ADD R3, R14, R15
-	ADD R3, R15, R16
-	ADD R3, R16, R17
-	ADD R3, R17, R19
-	ADD R3, R19, R3
-	MOVD R1, R20
-	MOVD R4, R21
+	MOVD dst+0(FP), R0
+	MOVD codes+16(FP), R3
+	MOVD groups+32(FP), R4
 part0:
-	FMOVQ 0(R0), F1
-	VEOR V0.B16, V1.B16, V1.B16
-	ADD $16, R0
+	MOVD R3, R5
+	FMOVQ 0(R5), F1
+	ADD R2, R5
 	FMOVQ 0(R5), F2
-	VEOR V0.B16, V2.B16, V2.B16
-	ADD $16, R5
-	FMOVQ 0(R6), F3
-	VEOR V0.B16, V3.B16, V3.B16
-	ADD $16, R6
-	FMOVQ 0(R7), F4
-	VEOR V0.B16, V4.B16, V4.B16
-	ADD $16, R7
+	ADD R2, R5
+	FMOVQ 0(R5), F3
+	ADD R2, R5
+	FMOVQ 0(R5), F4
+	ADD R2, R5
 	VTRN1 V2.S4, V1.S4, V5.S4
 	VTRN1 V4.S4, V3.S4, V6.S4
 	VTRN2 V2.S4, V1.S4, V1.S4
@@ -1792,39 +1777,46 @@ part0:
 	VZIP1 V2.D2, V1.D2, V4.D2
 	VZIP2 V6.D2, V5.D2, V5.D2
 	VZIP2 V2.D2, V1.D2, V1.D2
-	FMOVQ F3, 0(R20)
-	ADD R2, R20
-	SUBS $1, R21
+	VEOR V0.B16, V3.B16, V3.B16
+	FMOVQ F3, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part0Done
-	FMOVQ F4, 0(R20)
-	ADD R2, R20
-	SUBS $1, R21
+	VEOR V0.B16, V4.B16, V4.B16
+	FMOVQ F4, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part0Done
-	FMOVQ F5, 0(R20)
-	ADD R2, R20
-	SUBS $1, R21
+	VEOR V0.B16, V5.B16, V5.B16
+	FMOVQ F5, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part0Done
-	FMOVQ F1, 0(R20)
-	ADD R2, R20
-	SUBS $1, R21
+	VEOR V0.B16, V1.B16, V1.B16
+	FMOVQ F1, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part0Done
+	ADD $16, R3
 	B part0
 part0Done:
-	MOVD R1, R0
-	MOVD R4, R5
+	MOVD dst+0(FP), R0
+	MOVD codes+16(FP), R3
+	MOVD groups+32(FP), R4
+	ADD $16, R0
+	MOVD $4, R5
+	MUL R2, R5
+	ADD R5, R3
 part1:
-	FMOVQ 0(R8), F1
-	VEOR V0.B16, V1.B16, V1.B16
-	ADD $16, R8
-	FMOVQ 0(R9), F2
-	VEOR V0.B16, V2.B16, V2.B16
-	ADD $16, R9
-	FMOVQ 0(R10), F3
-	VEOR V0.B16, V3.B16, V3.B16
-	ADD $16, R10
-	FMOVQ 0(R11), F4
-	VEOR V0.B16, V4.B16, V4.B16
-	ADD $16, R11
+	MOVD R3, R5
+	FMOVQ 0(R5), F1
+	ADD R2, R5
+	FMOVQ 0(R5), F2
+	ADD R2, R5
+	FMOVQ 0(R5), F3
+	ADD R2, R5
+	FMOVQ 0(R5), F4
+	ADD R2, R5
 	VTRN1 V2.S4, V1.S4, V5.S4
 	VTRN1 V4.S4, V3.S4, V6.S4
 	VTRN2 V2.S4, V1.S4, V1.S4
@@ -1833,39 +1825,46 @@ part1:
 	VZIP1 V2.D2, V1.D2, V4.D2
 	VZIP2 V6.D2, V5.D2, V5.D2
 	VZIP2 V2.D2, V1.D2, V1.D2
-	FMOVQ F3, 16(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V3.B16, V3.B16
+	FMOVQ F3, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part1Done
-	FMOVQ F4, 16(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V4.B16, V4.B16
+	FMOVQ F4, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part1Done
-	FMOVQ F5, 16(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V5.B16, V5.B16
+	FMOVQ F5, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part1Done
-	FMOVQ F1, 16(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V1.B16, V1.B16
+	FMOVQ F1, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part1Done
+	ADD $16, R3
 	B part1
 part1Done:
-	MOVD R1, R0
-	MOVD R4, R5
+	MOVD dst+0(FP), R0
+	MOVD codes+16(FP), R3
+	MOVD groups+32(FP), R4
+	ADD $32, R0
+	MOVD $8, R5
+	MUL R2, R5
+	ADD R5, R3
 part2:
-	FMOVQ 0(R12), F1
-	VEOR V0.B16, V1.B16, V1.B16
-	ADD $16, R12
-	FMOVQ 0(R13), F2
-	VEOR V0.B16, V2.B16, V2.B16
-	ADD $16, R13
-	FMOVQ 0(R14), F3
-	VEOR V0.B16, V3.B16, V3.B16
-	ADD $16, R14
-	FMOVQ 0(R15), F4
-	VEOR V0.B16, V4.B16, V4.B16
-	ADD $16, R15
+	MOVD R3, R5
+	FMOVQ 0(R5), F1
+	ADD R2, R5
+	FMOVQ 0(R5), F2
+	ADD R2, R5
+	FMOVQ 0(R5), F3
+	ADD R2, R5
+	FMOVQ 0(R5), F4
+	ADD R2, R5
 	VTRN1 V2.S4, V1.S4, V5.S4
 	VTRN1 V4.S4, V3.S4, V6.S4
 	VTRN2 V2.S4, V1.S4, V1.S4
@@ -1874,39 +1873,46 @@ part2:
 	VZIP1 V2.D2, V1.D2, V4.D2
 	VZIP2 V6.D2, V5.D2, V5.D2
 	VZIP2 V2.D2, V1.D2, V1.D2
-	FMOVQ F3, 32(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V3.B16, V3.B16
+	FMOVQ F3, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part2Done
-	FMOVQ F4, 32(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V4.B16, V4.B16
+	FMOVQ F4, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part2Done
-	FMOVQ F5, 32(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V5.B16, V5.B16
+	FMOVQ F5, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part2Done
-	FMOVQ F1, 32(R0)
-	ADD R2, R0
-	SUBS $1, R5
+	VEOR V0.B16, V1.B16, V1.B16
+	FMOVQ F1, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part2Done
+	ADD $16, R3
 	B part2
 part2Done:
-	MOVD R1, R0
-	MOVD R4, R1
+	MOVD dst+0(FP), R0
+	MOVD codes+16(FP), R3
+	MOVD groups+32(FP), R4
+	ADD $48, R0
+	MOVD $12, R5
+	MUL R2, R5
+	ADD R5, R3
 part3:
-	FMOVQ 0(R16), F1
-	VEOR V0.B16, V1.B16, V1.B16
-	ADD $16, R16
-	FMOVQ 0(R17), F2
-	VEOR V0.B16, V2.B16, V2.B16
-	ADD $16, R17
-	FMOVQ 0(R19), F3
-	VEOR V0.B16, V3.B16, V3.B16
-	ADD $16, R19
-	FMOVQ 0(R3), F4
-	VEOR V0.B16, V4.B16, V4.B16
-	ADD $16, R3
+	MOVD R3, R5
+	FMOVQ 0(R5), F1
+	ADD R2, R5
+	FMOVQ 0(R5), F2
+	ADD R2, R5
+	FMOVQ 0(R5), F3
+	ADD R2, R5
+	FMOVQ 0(R5), F4
+	ADD R2, R5
 	VTRN1 V2.S4, V1.S4, V5.S4
 	VTRN1 V4.S4, V3.S4, V6.S4
 	VTRN2 V2.S4, V1.S4, V1.S4
@@ -1915,22 +1921,27 @@ part3:
 	VZIP1 V2.D2, V1.D2, V4.D2
 	VZIP2 V6.D2, V5.D2, V5.D2
 	VZIP2 V2.D2, V1.D2, V1.D2
-	FMOVQ F3, 48(R0)
-	ADD R2, R0
-	SUBS $1, R1
+	VEOR V0.B16, V3.B16, V3.B16
+	FMOVQ F3, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part3Done
-	FMOVQ F4, 48(R0)
-	ADD R2, R0
-	SUBS $1, R1
+	VEOR V0.B16, V4.B16, V4.B16
+	FMOVQ F4, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part3Done
-	FMOVQ F5, 48(R0)
-	ADD R2, R0
-	SUBS $1, R1
+	VEOR V0.B16, V5.B16, V5.B16
+	FMOVQ F5, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part3Done
-	FMOVQ F1, 48(R0)
-	ADD R2, R0
-	SUBS $1, R1
+	VEOR V0.B16, V1.B16, V1.B16
+	FMOVQ F1, 0(R0)
+	ADD R1, R0
+	SUBS $1, R4
 	BEQ part3Done
+	ADD $16, R3
 	B part3
 part3Done:
 	RET

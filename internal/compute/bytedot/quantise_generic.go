@@ -62,7 +62,7 @@ func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	}
 }
 
-// widenReference writes codes in the order of [machine.widen] of the generator of amd64 kernels.
+// widenReference writes codes in the order of [avx.widen] of the generator of amd64 kernels.
 func widenReference(dst, src []int8, sixteens int) {
 	for i := range Lanes * sixteens {
 		place := [four]int{0, 2, 1, 3}[i%four] + i/four*four

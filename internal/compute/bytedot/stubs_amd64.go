@@ -73,7 +73,7 @@ func spanColumnsAVX512(dst *uint32, x *float32, stride int, rows int)
 func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
 // transposeAVX512 writes the groups of four bytes of 16 rows, plus 128, those at the same place
-// side by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
+// side by side and step bytes from one place to the next. It may read up to 63 bytes behind a row.
 //
 //go:noescape
 func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
@@ -153,7 +153,7 @@ func spanColumnsAVX2(dst *uint32, x *float32, stride int, rows int)
 func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
 // transposeAVX2 writes the groups of four bytes of 16 rows, plus 128, those at the same place side
-// by side and step bytes from one place to the next. It reads up to 63 bytes behind a row.
+// by side and step bytes from one place to the next. It may read up to 63 bytes behind a row.
 //
 //go:noescape
 func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)

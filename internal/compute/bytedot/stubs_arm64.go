@@ -4,36 +4,36 @@
 
 package bytedot
 
-// mul1NEON computes dst = starts + A·B for rows of A and 16 columns of B, of bytes less 128.
+// mul1NEON computes dst = starts + A·B for rows of A and 16 columns of B.
 //
 //go:noescape
 func mul1NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
 // scores1NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
-// for rows of A and 16 columns of B, of bytes less 128.
+// for rows of A and 16 columns of B.
 //
 //go:noescape
 func scores1NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
 // add1NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16 columns
-// of B, of bytes less 128.
+// of B.
 //
 //go:noescape
 func add1NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
-// mul4NEON computes dst = starts + A·B for rows of A and 64 columns of B, of bytes less 128.
+// mul4NEON computes dst = starts + A·B for rows of A and 64 columns of B.
 //
 //go:noescape
 func mul4NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
 // scores4NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
-// for rows of A and 64 columns of B, of bytes less 128.
+// for rows of A and 64 columns of B.
 //
 //go:noescape
 func scores4NEON(dst *float32, stride int, peaks, rowScales, scales *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
 // add4NEON computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64 columns
-// of B, of bytes less 128.
+// of B.
 //
 //go:noescape
 func add4NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
@@ -73,7 +73,7 @@ func spanColumnsNEON(dst *uint32, x *float32, stride, rows int)
 func encodeColumnsNEON(dst *int8, sums *int32, x *float32, stride int, factors *float32, groups int)
 
 // transposeNEON writes the groups of four bytes of 16 rows, plus 128, those at the same place side
-// by side and step bytes from one place to the next.
+// by side and step bytes from one place to the next. It may read up to 63 bytes behind a row.
 //
 //go:noescape
 func transposeNEON(dst *uint8, step int, codes *int8, row, groups int)
