@@ -68,7 +68,7 @@ func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 		if err := checkSample([...]string{"x", "y"}[i], s.x, d, src); err != nil {
 			return Result{}, err
 		}
-		p.sides[i] = side[T]{name: [...]string{"x", "y"}[i], phi: s.phi, x: s.x, mean: &group{mean: make([]float64, width)}}
+		p.sides[i] = side[T]{name: [...]string{"x", "y"}[i], phi: s.phi, x: s.x, mean: newGroup(width)}
 	}
 	n := x.Rows
 	if n != y.Rows || n < 4 {
@@ -82,23 +82,19 @@ func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 	if err := p.findMeans(); err != nil {
 		return Result{}, err
 	}
-	var norms func(rng *rand.Rand, draws int) ([]float64, error)
+	var norms []float64
 	if n <= o.Cells {
-		norms, err = p.whole()
+		norms, err = p.permuted(rng, o.Draws)
 	} else {
-		norms, err = p.rotated(o.Cells)
+		norms, err = p.rotated(rng, o.Draws, o.Cells)
 	}
 	if err != nil {
 		return Result{}, err
 	}
-	lengths, err := norms(rng, o.Draws)
-	if err != nil {
-		return Result{}, err
-	}
-	observed := lengths[0]
+	observed := norms[0]
 	count := 0
-	for _, l := range lengths {
-		if l >= observed-p.tolerance() {
+	for _, v := range norms {
+		if v >= observed-p.tolerance() {
 			count++
 		}
 	}
@@ -204,9 +200,9 @@ func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.
 	}
 }
 
-// drawn returns the norms of the products of all draws, where draw 0 is the data. f(b, c) writes
-// the product of draw b to c.
-func (p *pairs[T]) drawn(draws int, f func(b int, c dense.Matrix[float64])) ([]float64, error) {
+// productNorms returns the norms of the products of all draws, where draw 0 is the data. f(b, c)
+// writes the product of draw b to c.
+func (p *pairs[T]) productNorms(draws int, f func(b int, c dense.Matrix[float64])) ([]float64, error) {
 	norms := make([]float64, draws+1)
 	parallel.Rows(len(norms), 8, func(lo, hi int) {
 		c := dense.New[float64](p.width(0), p.width(1))
@@ -218,36 +214,34 @@ func (p *pairs[T]) drawn(draws int, f func(b int, c dense.Matrix[float64])) ([]f
 	return norms, p.ctx.Err()
 }
 
-// whole returns the norms of the products of all rows, with the rows of y in a random order in each
-// draw.
-func (p *pairs[T]) whole() (func(rng *rand.Rand, draws int) ([]float64, error), error) {
+// permuted returns the norms of the products of all rows, with the rows of y in a random order in
+// each draw.
+func (p *pairs[T]) permuted(rng *rand.Rand, draws int) ([]float64, error) {
 	n := len(p.order)
 	both := p.features(0, n)
-	return func(rng *rand.Rand, draws int) ([]float64, error) {
-		// Each draw has a seed of its own, so that goroutines may compute the draws in any order.
-		seeds := make([]uint64, draws+1)
-		for b := range seeds {
-			seeds[b] = rng.Uint64()
-		}
-		return p.drawn(draws, func(b int, c dense.Matrix[float64]) {
-			moved := both[1]
-			if b > 0 {
-				moved = dense.New[float64](n, p.width(1))
-				order := rand.New(rand.NewPCG(seeds[b], 0)).Perm(n)
-				for lo, hi := range interrupt.Ranges(p.ctx, n, 1<<14) {
-					for i := lo; i < hi; i++ {
-						copy(moved.Row(i), both[1].Row(order[i]))
-					}
+	// Each draw has its own seed, so that goroutines may compute the draws in any order.
+	seeds := make([]uint64, draws+1)
+	for b := range seeds {
+		seeds[b] = rng.Uint64()
+	}
+	return p.productNorms(draws, func(b int, c dense.Matrix[float64]) {
+		moved := both[1]
+		if b > 0 {
+			moved = dense.New[float64](n, p.width(1))
+			order := rand.New(rand.NewPCG(seeds[b], 0)).Perm(n)
+			for lo, hi := range interrupt.Ranges(p.ctx, n, 1<<14) {
+				for i := lo; i < hi; i++ {
+					copy(moved.Row(i), both[1].Row(order[i]))
 				}
 			}
-			p.addProduct(both[0], moved, 0, c)
-		})
-	}, p.ctx.Err()
+		}
+		p.addProduct(both[0], moved, 0, c)
+	})
 }
 
 // rotated returns the norms of the sums of products over cells, with the rows of y rotated in each
-// cell.
-func (p *pairs[T]) rotated(cells int) (func(rng *rand.Rand, draws int) ([]float64, error), error) {
+// cell in each draw.
+func (p *pairs[T]) rotated(rng *rand.Rand, draws, cells int) ([]float64, error) {
 	const numbers = 1 << 25 // 256 MB
 	d, e := p.width(0), p.width(1)
 	k := max(8, int(math.Sqrt(float64(min(cells, numbers/d/e)))))
@@ -271,16 +265,14 @@ func (p *pairs[T]) rotated(cells int) (func(rng *rand.Rand, draws int) ([]float6
 	fixed := dense.New[float64](d, e)
 	rest := p.features(k*k*step, n)
 	p.addProduct(rest[0], rest[1], 0, fixed)
-	return func(rng *rand.Rand, draws int) ([]float64, error) {
-		rotations := make([]uint16, (draws+1)*k)
-		for i := range rotations[k:] {
-			rotations[k+i] = uint16(rng.IntN(k))
+	rotations := make([]uint16, (draws+1)*k)
+	for i := range rotations[k:] {
+		rotations[k+i] = uint16(rng.IntN(k))
+	}
+	return p.productNorms(draws, func(b int, c dense.Matrix[float64]) {
+		dense.Copy(c, fixed)
+		for cell, s := range rotations[b*k : (b+1)*k] {
+			vecmath.AddScaled(c.Data, products[cell*k+int(s)].Data, 1)
 		}
-		return p.drawn(draws, func(b int, c dense.Matrix[float64]) {
-			dense.Copy(c, fixed)
-			for cell, s := range rotations[b*k : (b+1)*k] {
-				vecmath.AddScaled(c.Data, products[cell*k+int(s)].Data, 1)
-			}
-		})
-	}, nil
+	})
 }
