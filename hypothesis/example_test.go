@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Two samples with the same means and variances, of which one is bimodal.
+// Two samples with the same means and variances. One of them is bimodal.
 func ExampleTwoSample() {
 	src := rand.NewPCG(1, 2)
 	rng := rand.New(src)
@@ -46,7 +46,7 @@ func ExampleTwoSample() {
 	// Output: p = 0.001
 }
 
-// Points on a noisy circle: their coordinates are uncorrelated, and depend on each other.
+// The coordinates of points on a noisy circle are uncorrelated but dependent.
 func ExampleIndependence() {
 	src := rand.NewPCG(1, 2)
 	rng := rand.New(src)

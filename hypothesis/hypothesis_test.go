@@ -50,7 +50,8 @@ func gaussian[T dense.Float](m, d int, lengthScale float64, src rand.Source) rff
 	return must.Have(rff.Gaussian(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), lengthScale))
 }
 
-// usual returns features of the Gaussian kernel with the median distance of small samples.
+// usual returns features of the Gaussian kernel with the median distance of the rows as
+// length-scale.
 func usual[T dense.Float](m int, src rand.Source, samples ...dense.Matrix[T]) rff.Map[T] {
 	all := pool(samples...)
 	length := 1.5 // where half the rows are equal, or many
@@ -80,8 +81,7 @@ func weights(rng *rand.Rand, m, n, draws int) dense.Matrix[float64] {
 	return w
 }
 
-// quadratic is the exact test of both samples with the kernel itself, at n² cost [Gretton et al.
-// 2012].
+// quadratic is the exact test with all n² values of the kernel [Gretton et al. 2012].
 func quadratic(rng *rand.Rand, k kernels.Kernel, x, y dense.Matrix[float64], draws int) (p, statistic float64) {
 	all := pool(x, y)
 	gram := kernels.Gram(dense.Matrix[float64]{}, k, all, all)
@@ -116,7 +116,7 @@ func kolmogorov(ps []float64, draws int) (above, apart float64) {
 	return above, apart
 }
 
-// bound is the distance of the distribution of runs p-values from the uniform one that chance
+// bound is the distance from the uniform distribution that the distribution of a number of p-values
 // exceeds with the probability 10⁻⁶ [Massart 1990].
 func bound(runs int) float64 { return math.Sqrt(math.Log(2e6) / (2 * float64(runs))) }
 
@@ -136,8 +136,8 @@ var cases = []struct {
 	{"cells", 140, 900, 2, gauss, false},
 }
 
-// p-values are uniform where both samples have one distribution, and stochastically larger where
-// permutations tie. More -repetitions see finer faults.
+// p-values are uniform if both samples have one distribution, and stochastically larger if
+// permutations tie. More -repetitions find smaller errors.
 func TestTwoSampleUnderTheNull(t *testing.T) {
 	t.Run("type=float32", testTwoSampleNull[float32])
 	t.Run("type=float64", testTwoSampleNull[float64])

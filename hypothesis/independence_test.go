@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// p-values of independent columns are uniform: with all permutations, and with rotations of cells.
+// p-values of independent columns are uniform, with all permutations and with rotations of cells.
 func TestIndependenceUnderTheNull(t *testing.T) {
 	t.Run("type=float32", testIndependenceNull[float32])
 	t.Run("type=float64", testIndependenceNull[float64])
@@ -89,8 +89,8 @@ func direct(k, l dense.Matrix[float64]) (biased, unbiased float64) {
 	return biased, (trace + sumK*sumL/((size-1)*(size-2)) - 2*product/(size-2)) / (size * (size - 3))
 }
 
-// Both estimates are those of the Gram matrices of the features, for all permutations and for
-// rotations.
+// Both estimates equal the estimates from the Gram matrices of the features, for permutations and
+// for rotations.
 func TestIndependenceEstimates(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testIndependenceEstimates[float32](t, 1e-5) })
 	t.Run("type=float64", func(t *testing.T) { testIndependenceEstimates[float64](t, 1e-10) })
@@ -116,9 +116,9 @@ func testIndependenceEstimates[T dense.Float](t *testing.T, tolerance float64) {
 	}
 }
 
-// A dependence that no correlation shows is found among many rows, by rotations nearly as often as
-// by permutations. Out of 60 repetitions the counts have a standard deviation of 4 at most, and may
-// differ by 4·√2 of them. Moved against itself the sample has no dependence left.
+// Rotations find a dependence without correlation among many rows nearly as often as permutations.
+// Over 60 repetitions the counts have a standard deviation of at most 4, and may differ by 4·√2
+// standard deviations. A shift of the rows of y removes the dependence.
 func TestRotationsHavePower(t *testing.T) {
 	const n, runs = 400, 60
 	src := rand.NewPCG(41, 42)
@@ -147,8 +147,8 @@ func TestRotationsHavePower(t *testing.T) {
 	assert.Less(t, found[2], 15)
 }
 
-// Two time series that are independent of each other seem to depend, because neither has rows that
-// may be moved. With rows of one series in random order the test is right.
+// The test rejects the independence of two independent time series, because their rows are not
+// exchangeable. It is right with the rows of one series in random order.
 func TestTimeSeriesBreakIndependence(t *testing.T) {
 	const n, runs = 200, 100
 	src := rand.NewPCG(81, 82)

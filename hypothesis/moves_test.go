@@ -12,8 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// What permutations move, and what stays, is the distance of the means: ‖A‖·(1/m + 1/n), with rows
-// outside cells in both samples.
+// ‖A‖·(1/m + 1/n) is the distance of the means, also with rows outside cells in both samples.
 func TestMovesAreTheDistance(t *testing.T) {
 	const d = 3
 	src := rand.NewPCG(1, 2)

@@ -22,7 +22,7 @@ import (
 
 var repeat = flag.Int("repetitions", 0, "repetitions of simulations, 0 for few")
 
-// repetitions returns what -repetitions says, or usual.
+// repetitions returns the flag -repetitions, or usual.
 func repetitions(usual int) int {
 	if *repeat > 0 {
 		return *repeat
@@ -30,10 +30,11 @@ func repetitions(usual int) int {
 	return usual
 }
 
-// TestPower compares tests on features with the exact test of the kernel, at the level 0.05 and the
-// median distance, in the shares of repetitions that they reject. Without a difference all reject 5
-// %. With R repetitions a difference of two shares has a standard deviation of √(½/R) at most; 512
-// features are to be within 4 of them. Shares of the table in docs/learning.md:
+// TestPower compares the shares of repetitions that tests on features reject with the share of the
+// exact test, at the level 0.05 and the median distance. Without a difference all tests reject 5 %.
+// With R repetitions a difference of two shares has a standard deviation of at most √(½/R). The
+// share of 512 features must be within 4 standard deviations. The table in docs/learning.md has
+// these shares:
 //
 //	go test -run TestPower -v ./hypothesis -repetitions 500
 func TestPower(t *testing.T) {
@@ -93,8 +94,8 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// TestCellsHavePower: 128 or more cells find what single rows find. Shares differ by the noise of
-// repetitions, and by what few cells lose.
+// TestCellsHavePower: tests with 128 or more cells reject as often as tests with single rows, up to
+// the noise of repetitions and a small loss.
 func TestCellsHavePower(t *testing.T) {
 	runs := repetitions(30)
 	const m, n, draws = 1500, 2500, 99
@@ -123,9 +124,8 @@ func TestCellsHavePower(t *testing.T) {
 	assert.Greater(t, rejected[3], 0.3)
 }
 
-// A length-scale far too short makes all rows equally different, and one far too long leaves means
-// alone. A mean that rounds all rows of float32 to few values leaves what these tell. The test is
-// valid in all cases.
+// The test is valid with a length-scale that is far too short or far too long, and with a large
+// mean that rounds the rows of float32 to few values.
 func TestWhatTakesPowerAway(t *testing.T) {
 	const n, runs = 100, 20
 	src := rand.NewPCG(71, 72)

@@ -47,7 +47,8 @@ func mmd(k kernels.Kernel, x, y dense.Matrix[float64]) (biased, unbiased float64
 	return biased, unbiased
 }
 
-// Both estimates are those of the Gram matrix, whatever the cells are, and merged cells as well.
+// Both estimates equal the estimates from the Gram matrix, for all sizes of cells and for merged
+// cells.
 func TestTwoSampleEstimates(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testTwoSampleEstimates[float32](t, 1e-5) })
 	t.Run("type=float64", func(t *testing.T) { testTwoSampleEstimates[float64](t, 1e-11) })
@@ -98,8 +99,8 @@ func testTwoSampleEstimates[T dense.Float](t *testing.T, tolerance float64) {
 	}
 }
 
-// Draws are permutations, all equally likely: the p-value of 4 and 3 rows approaches that of all 35
-// divisions, ties included, with a standard error of √(p(1−p)/B).
+// All permutations are equally likely: the p-value of 4 and 3 rows approaches the p-value over all
+// 35 divisions, with ties, with a standard error of √(p(1−p)/B).
 func TestAllPermutations(t *testing.T) {
 	const draws = 20000
 	phi := must.Have(rff.Identity[float64](1))
@@ -133,7 +134,7 @@ func TestAllPermutations(t *testing.T) {
 	assert.Equal(t, draws, got.Draws)
 }
 
-// Rows in sorted order do no harm: Add shuffles them into cells.
+// The test is valid for sorted rows, because Add shuffles them.
 func TestSortedRows(t *testing.T) {
 	src := rand.NewPCG(5, 6)
 	rng := rand.New(src)
@@ -152,9 +153,9 @@ func TestSortedRows(t *testing.T) {
 	assert.LessOrEqual(t, apart, bound(runs))
 }
 
-// Rows that depend on each other are not exchangeable, and the test rejects far too often: what
-// package documentation warns of, and a fault that the tests of uniform p-values catch. Cells of
-// consecutive rows, one block a call of Add, help where they are long beside the dependence.
+// The test rejects far too often for dependent rows, because they are not exchangeable. The bound
+// of the tests of uniform p-values shows this. The test is valid again with cells of consecutive
+// rows, one call of Add for each cell, that are long compared with the dependence.
 func TestDependentRowsBreakTheTest(t *testing.T) {
 	src := rand.NewPCG(7, 8)
 	rng := rand.New(src)
@@ -214,7 +215,7 @@ func TestProcessors(t *testing.T) {
 	assert.Equal(t, want, both())
 }
 
-// Rows that are all equal, far from 0 too, tell nothing: every permutation ties.
+// If all rows are equal, all permutations tie, also for rows far from 0.
 func TestEqualRows(t *testing.T) {
 	src := rand.NewPCG(1, 2)
 	for _, v := range []float64{0, 0.1, 1e7 / 3.0} {
@@ -288,9 +289,9 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// P does not depend on the unit of the rows, which changes by powers of two from the smallest to
-// the largest numbers. The estimates have the square of the unit, or its fourth power, as far as
-// numbers of float64 go.
+// P does not depend on the unit of the rows, for powers of two from the smallest to the largest
+// numbers. The estimates are proportional to the square of the unit, or to its fourth power, in the
+// range of float64.
 func TestUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(91, 92))
 	phi := must.Have(rff.Identity[float64](2))

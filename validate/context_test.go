@@ -39,7 +39,7 @@ func TestContext(t *testing.T) {
 	assert.Equal(t, before, made.Load())
 }
 
-// ending is a map and its kernel that end a context when they are first used, and count.
+// ending is a map and its kernel. They count their calls, and the first call ends a context.
 type ending struct {
 	rff.Map[float64]
 	end              context.CancelFunc

@@ -21,26 +21,26 @@ import (
 )
 
 const (
-	// lawDraws is the number of independent estimates that a comparison is worth. They show a mean
-	// that is off by 4/√6000, 5 % of a standard deviation, and a mean squared error that is off by
-	// 4√(2/6000), 7 %, or more where tails are heavy: each comparison logs its standard error.
-	// Means of fewer draws than fewestDraws are not as good as normal.
+	// lawDraws is the number of independent estimates with the accuracy of a comparison. 6000
+	// estimates show an error of the mean of 4/√6000, 5 % of a standard deviation, and an error of
+	// the mean squared error of 4√(2/6000), 7 %, or more for heavy tails. Each comparison logs its
+	// standard error. Means of fewer draws than fewestDraws are not nearly normal.
 	lawDraws    = 6000
 	fewestDraws = 125
-	// lawLimit bounds |z|. A right estimate exceeds it once in 16,000 times, for 125 draws once in
-	// 9,000: other seeds would make one of the 2000 comparisons fail with a probability of 12 %,
-	// and more where tails are heavy.
+	// lawLimit bounds |z|. A correct estimate exceeds lawLimit once in 16,000 times, and once in
+	// 9,000 with 125 draws. With other seeds one of the 2000 comparisons would fail with a
+	// probability of 12 %, or more for heavy tails.
 	lawLimit = 4
 )
 
-// law is what theory says of the estimates φ(x)ᵀφ(y) of maps with m frequencies.
+// law is the law of the estimates φ(x)ᵀφ(y) of maps with m frequencies.
 type law struct {
 	mean func(x, y []float64) float64        // nil: the kernel
 	mse  func(x, y []float64, m int) float64 // nil: no law
 }
 
-// points are pairs of rows of x and y, in groups of pairs alike: pair i is of group i modulo
-// groups.
+// points has pairs of rows of x and y. Pair i belongs to group i modulo groups. All pairs of a
+// group have the same law.
 type points[T dense.Float] struct {
 	x, y   dense.Matrix[T]
 	groups int
@@ -49,22 +49,22 @@ type points[T dense.Float] struct {
 // copies returns the number of pairs of a group.
 func (p points[T]) copies() int { return p.x.Rows / p.groups }
 
-// deviation is how far measurements are from a law: the largest |z| over groups of the mean
-// and of the mean squared error, and that of the squares of the means at all pairs, which sees
-// what has either sign in different directions.
+// deviation is the distance of measurements from a law: the largest |z| over groups of the mean and
+// of the mean squared error. squares is the |z| of the squares of the means at all pairs, which
+// shows errors whose sign depends on the direction.
 type deviation struct {
 	mean, mse, squares float64
-	ratios             []float64 // measured over exact mean squared error, a group each
+	ratios             []float64 // measured over exact mean squared error, for each group
 	errors             []float64 // their standard errors
 }
 
 // deviate draws maps of m frequencies and compares mean and mean squared error of their
 // estimates at the pairs with a law.
 //
-// The pairs of a group have frequencies in common: one draw gives one number, the mean over the
-// group of (estimate − mean)/√MSE or of (estimate − kernel)²/MSE, whose standard error over
-// draws is right however they depend on each other. Pairs in orthogonal planes hardly
-// do, so that half the draws at twice the pairs have the same standard error.
+// The pairs of a group have the same frequencies. So each draw gives one number, the mean over the
+// group of (estimate − mean)/√MSE or of (estimate − kernel)²/MSE. The standard error of this number
+// over draws is right for dependent pairs. Pairs in orthogonal planes are nearly independent, so
+// that half of the draws at twice the pairs have the same standard error.
 func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p points[T], draws int, seed uint64) deviation {
 	t.Helper()
 	n, exact := p.x.Rows, func(p dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, p) }
@@ -116,7 +116,7 @@ func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p
 		stdErr = math.Sqrt(variance / float64(draws))
 		return math.Abs(mean) / math.Hypot(stdErr, rounding), mean, stdErr
 	}
-	// What arithmetic alone may take a mean off, as for validate.Bias.
+	// rounding bounds the rounding error of a mean, as validate.Estimate.Rounding does.
 	rounding := func(i int) float64 {
 		var size float64
 		for k := range draws {
@@ -156,9 +156,9 @@ func deviate[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m int, p
 }
 
 // squares returns z for the sum X of the squares of n means over draws, in units of their standard
-// errors, by the law if it is known. Its expectation is n, its variance 2·Σ r_ij² for the
-// correlations r of estimates at two pairs, and nX/Σ r_ij² is nearly χ² of ν = n²/Σ r_ij²
-// degrees of freedom, whose third root is nearly normal [Wilson & Hilferty 1931].
+// errors, by the law if it is known. The expectation of X is n, and its variance is 2·Σ r_ij² for
+// the correlations r of estimates at two pairs. nX/Σ r_ij² is nearly χ² with ν = n²/Σ r_ij² degrees
+// of freedom, and the third root of χ² is nearly normal [Wilson & Hilferty 1931].
 func squares(estimates dense.Matrix[float64], means, mses []float64, known bool, rounding func(i int) float64) float64 {
 	draws, n := estimates.Rows, estimates.Cols
 	centred := dense.New[float64](n, draws)
@@ -192,17 +192,17 @@ func squares(estimates dense.Matrix[float64], means, mses []float64, known bool,
 }
 
 const (
-	// agreementDraws is the number of maps of float32 that are compared with those of float64.
+	// agreementDraws is the number of maps of float32 that are compared with maps of float64.
 	agreementDraws = 24
-	// agreementLimit bounds their differences over ε and the mean of ‖φ(x)‖·‖φ(y)‖: most cases have
-	// 2, frequencies of heavy tails 350. It is 10⁻⁴ of that, where the laws show 5 % of a standard
-	// deviation.
+	// agreementLimit bounds the difference of estimates over ε·‖φ(x)‖·‖φ(y)‖. The difference is
+	// about 2 in most cases, and 350 for frequencies with heavy tails. The limit is 10⁻⁴ of
+	// ‖φ(x)‖·‖φ(y)‖, while the laws show 5 % of a standard deviation.
 	agreementLimit = 1000
 )
 
-// agree draws maps of float32 and of float64 from the same sources: their estimates agree up to
-// rounding, so that those of float32 follow the law of those of float64. Of the estimates one in a
-// thousand may be off, whose features are at other sides of a jump.
+// agree draws maps of float32 and of float64 from the same sources. Their estimates agree up to
+// rounding, so that the estimates of float32 follow the law of float64. One estimate in a thousand
+// may differ more, because its features are on different sides of a jump.
 func agree(t *testing.T, narrow validate.Draw[float32], wide validate.Draw[float64], p points[float32], seed uint64, at string) {
 	t.Helper()
 	exact := func(p dense.Matrix[float32]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, p) }
@@ -261,7 +261,7 @@ func theoryKnows[T dense.Float](t *testing.T, draw validate.Draw[T], l law, m in
 			continue
 		}
 		require.NotEmpty(t, p.Law)
-		// Maps of float32 are fitted to points that are rounded.
+		// Maps of float32 are fitted to rounded points.
 		tolerance := 1e-9
 		if T(1)+0x1p-30 == 1 {
 			tolerance = 1e-5

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// sigmoid is often called a kernel. With a negative scale it is none.
+// sigmoid is often called a kernel. With a negative scale it is not a kernel.
 type sigmoid struct{ scale, offset float64 }
 
 func (k sigmoid) Eval(x, y []float64) float64 {
@@ -92,8 +92,8 @@ func ExampleCheckOrthogonal() {
 	// Output: true
 }
 
-// Are orthogonal frequencies better than independent ones for attention? The
-// ratio of their mean squared errors says so, with its standard error.
+// Are orthogonal frequencies better than independent frequencies for attention? The ratio of their
+// mean squared errors has a standard error.
 func ExampleCompare() {
 	const m, d, pairs = 8, 8, 10
 	rng := rand.New(exprand.NewSource(1))

@@ -18,8 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// fault is a mistake that is easily made in an implementation, beside the right
-// form of it.
+// fault is a wrong implementation beside the right implementation.
 type fault struct {
 	name         string
 	wrong, right lawCase[float64]
@@ -28,14 +27,13 @@ type fault struct {
 	seen         func(d deviation) float64
 }
 
-// What shows a fault.
+// inMean, inMSE and inSquares return the part of a deviation that shows a fault.
 func inMean(d deviation) float64    { return d.mean }
 func inMSE(d deviation) float64     { return d.mse }
 func inSquares(d deviation) float64 { return d.squares }
 
-// Each fault must make the very check fail that TestEstimatesFollowTheLaws makes,
-// and that check must pass without it. Under other seeds one of the 45
-// comparisons that must pass would fail with a probability of 0.3 %.
+// The check of TestEstimatesFollowTheLaws must fail with each fault and pass without it. With other
+// seeds one of the 45 comparisons that must pass would fail with a probability of 0.3 %.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	haar := with[float64](orf.GramSchmidt{})
@@ -100,7 +98,7 @@ func (c lawCase[T]) mapped(f func(w orf.Projection[T], src rand.Source) (rff.Map
 	return c
 }
 
-// of returns the case with the features of s, and the kernel that it had.
+// of returns the case with the features of s and the same kernel.
 func (c lawCase[T]) of(s scheme[T]) lawCase[T] {
 	right := c.mapping
 	c.mapping = func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
@@ -123,16 +121,15 @@ func (c lawCase[T]) through(wrap func(rff.Map[T]) rff.Map[T]) lawCase[T] {
 	return c
 }
 
-// diagonal returns the pair x = y along (1, …, 1), ‖x+y‖² = 1: the direction in
-// which Householder's signs show.
+// diagonal returns the pair x = y along (1, …, 1), ‖x+y‖² = 1, the direction in which
+// signsOfHouseholder shows.
 func diagonal(d int) (p points[float64], draws int) {
 	x := dense.New[float64](1, d)
 	floats.AddConst(0.5/math.Sqrt(float64(d)), x.Data)
 	return points[float64]{x, x, 1}, lawDraws
 }
 
-// axis returns the pair x = y along e₁, ‖x+y‖² = 1: the direction in which the
-// rows that QR had are long where those of Q point.
+// axis returns the pair x = y along e₁, ‖x+y‖² = 1, the direction in which lengthsOfQR shows.
 func axis(d int) (p points[float64], draws int) {
 	x := dense.New[float64](1, d)
 	x.Set(0, 0, 0.5)
@@ -156,8 +153,7 @@ func qr(d int, src rand.Source) (q, r, g *mat.Dense) {
 	return q, r, g
 }
 
-// signsOfHouseholder takes the columns of Q as they come, with R_jj of either
-// sign.
+// signsOfHouseholder takes the columns of Q without the signs of R_jj.
 func signsOfHouseholder(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	q, _, _ := qr(d, src)
 	chi := distuv.Chi{K: float64(d), Src: src}
@@ -168,8 +164,8 @@ func signsOfHouseholder(m, d int, src rand.Source) (orf.Projection[float64], err
 	return orf.FromMatrix(w)
 }
 
-// lengthsOfQR takes the rows of a Haar-distributed Q with the norms of the rows
-// that were factorised. They have the law χ(d), but not independently of Q.
+// lengthsOfQR takes the rows of a Haar-distributed Q with the norms of the rows of the factorised
+// matrix. The norms have the law χ(d), but are not independent of Q.
 func lengthsOfQR(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	q, r, g := qr(d, src)
 	w := dense.New[float64](m, d)
@@ -183,7 +179,7 @@ func lengthsOfQR(m, d int, src rand.Source) (orf.Projection[float64], error) {
 }
 
 // shifted moves all rows by a twentieth of a standard deviation along (1, −1, 1, …), so that an
-// estimate is too high in some directions and as much too low in the opposite ones.
+// estimate is too high in some directions and too low by the same amount in opposite directions.
 func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	p, err := orf.Draw[float64](orf.GramSchmidt{}, m, d, src)
 	if err != nil {
@@ -198,7 +194,7 @@ func shifted(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	return orf.FromMatrix(w)
 }
 
-// repeated stacks one block on itself.
+// repeated repeats one block.
 func repeated(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	block, err := orf.Draw[float64](orf.GramSchmidt{}, d, d, src)
 	if err != nil {
@@ -230,8 +226,7 @@ func inOrder(m, d int, src rand.Source) (orf.Projection[float64], error) {
 	return orf.FromMatrix(r.ApplyTransposed(dense.Matrix[float64]{}, unit))
 }
 
-// epsilon adds 1e-4 to every feature, as implementations do to keep them from
-// zero.
+// epsilon adds 1e-4 to every feature, as implementations do to avoid zero.
 type epsilon struct{ rff.Map[float64] }
 
 func raised(m rff.Map[float64]) rff.Map[float64] { return epsilon{m} }
@@ -244,7 +239,7 @@ func (e epsilon) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	return dst
 }
 
-// multiple has all features times a number.
+// multiple multiplies all features by a number.
 type multiple struct {
 	rff.Map[float64]
 	by float64
@@ -258,7 +253,7 @@ func (m multiple) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] 
 	return dst
 }
 
-// incomplete lacks the constant exp(−bᵀc) of centred features.
+// incomplete returns a centred map without the constant exp(−bᵀc).
 func incomplete(w orf.Projection[float64], src rand.Source) (rff.Map[float64], error) {
 	phi, err := centred(softmaxPositive[float64])(w, src)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// TestErrorsAreNotOK: who looks at the finding alone does not take an error for good news.
+// TestErrorsAreNotOK: with an error, OK and Unbiased are false and String says that nothing is
+// known.
 func TestErrorsAreNotOK(t *testing.T) {
 	src := exprand.NewSource(1)
 	one, zeros := dense.Of(1, 1, []float64{1}), dense.New[float64](2, 2)

@@ -21,15 +21,15 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/predictions.csv anew")
 
-// goldenMap is a map over frequencies w of R^d; x and y are samples to fit it to.
+// goldenMap makes a map over frequencies w of R^d, which may be fitted to x and y.
 type goldenMap struct {
 	name string
 	make func(w orf.Projection[float64], x, y dense.Matrix[float64], src rand.Source) (rff.Map[float64], error)
-	// sketch tells that the map has frequencies of its own: w does not matter.
+	// sketch says that the map draws its own frequencies, so that w has no effect.
 	sketch bool
 }
 
-// plainMap is one that needs nothing but frequencies.
+// plainMap is a map that needs only frequencies.
 func plainMap[M rff.Map[float64]](name string, make func(w orf.Projection[float64]) (M, error)) goldenMap {
 	return goldenMap{name: name, make: func(w orf.Projection[float64], _, _ dense.Matrix[float64], _ rand.Source) (rff.Map[float64], error) {
 		return make(w)
@@ -134,19 +134,19 @@ func goldenMaps() []goldenMap {
 	return maps
 }
 
-// asMap returns f with a Map for its result.
+// asMap returns f with the result type Map.
 func asMap[M rff.Map[float64]](f func(w orf.Projection[float64], scale float64) (M, error)) func(w orf.Projection[float64], scale float64) (rff.Map[float64], error) {
 	return func(w orf.Projection[float64], scale float64) (rff.Map[float64], error) { return f(w, scale) }
 }
 
-// goldenEnsembles are laws of frequencies; nil stands for frequencies of a user's.
+// goldenEnsembles are laws of frequencies. nil means frequencies of the user.
 var goldenEnsembles = []orf.Ensemble{
 	orf.IID{}, orf.IID{FixedLength: true}, orf.GramSchmidt{}, orf.GramSchmidt{FixedLength: true}, orf.Simplex{}, orf.Simplex{FixedLength: true},
 	orf.Hadamard{}, orf.Hadamard{Factors: 1, FixedLength: true}, orf.Givens{}, orf.Givens{Rotations: 2, FixedLength: true},
 	orf.Fastfood{}, orf.Fastfood{FixedLength: true}, orf.Halton{}, orf.Sobol{}, nil,
 }
 
-// goldenFrequencies draws m of them.
+// goldenFrequencies draws m frequencies of R^d.
 func goldenFrequencies(e orf.Ensemble, m, d int) (orf.Projection[float64], error) {
 	src := rand.NewPCG(1, 2)
 	if e == nil {
@@ -163,8 +163,8 @@ func normals(n int, rng *rand.Rand) []float64 {
 	return x
 }
 
-// goldenPairs returns points of R^d: at a general angle, near, nearly opposite, far, at 0, and
-// beyond the range of exponentials.
+// goldenPairs returns pairs of points of R^d: at a general angle, near each other, nearly opposite,
+// far apart, one of them 0, and beyond the range of exponentials.
 func goldenPairs(d int, rng *rand.Rand) (x, y dense.Matrix[float64]) {
 	const n = 6
 	x, y = dense.Of(n, d, normals(n*d, rng)), dense.Of(n, d, normals(n*d, rng))
@@ -194,9 +194,9 @@ func relativeError(l estimateLaw, x, y []float64) float64 {
 	return mse / v / v
 }
 
-// predictions returns a row for each map over each ensemble at each pair where a law is known:
-// the mean, the mean squared error, that over the square of the kernel and the law. One row
-// names a map and an ensemble without a law.
+// predictions returns a row for each map over each ensemble with a law, at each pair: the mean, the
+// mean squared error, the relative error and the law. A map and an ensemble without a law have one
+// row with their names.
 func predictions(t *testing.T) [][]string {
 	digits := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	rows := [][]string{{"map", "ensemble", "m", "d", "pair", "mean", "mse", "relative", "law"}}
@@ -238,9 +238,9 @@ func predictions(t *testing.T) [][]string {
 	return rows
 }
 
-// TestPredictions compares the predictions for all maps over all ensembles with those of an
-// earlier version. Platforms differ in the last digits of elementary functions, which errors that
-// cancel magnify.
+// TestPredictions compares the predictions for all maps over all ensembles with the predictions of
+// an earlier version. Platforms differ in the last digits of elementary functions, and cancellation
+// magnifies the differences.
 func TestPredictions(t *testing.T) {
 	const file = "testdata/predictions.csv"
 	got := predictions(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// function is a kernel, or not, of a test's own.
+// function is a function that may be a kernel.
 type function func(x, y []float64) float64
 
 func (f function) Eval(x, y []float64) float64 { return f(x, y) }
@@ -44,8 +44,8 @@ func testKernels[T dense.Float](t *testing.T) {
 
 func TestKernelOnKernels(t *testing.T) { densetest.Both(t, testKernels[float32], testKernels[float64]) }
 
-// TestKernelOnImpostors: functions that are used as kernels, or look like one,
-// but are not positive semi-definite.
+// TestKernelOnImpostors checks functions that are used as kernels, or resemble kernels, but are not
+// positive semi-definite.
 func TestKernelOnImpostors(t *testing.T) {
 	square := func(x, y []float64) float64 {
 		var q float64
@@ -100,7 +100,7 @@ func TestKernelNotSymmetric(t *testing.T) {
 	assert.Equal(t, 32.0, c.Value)
 	assert.Equal(t, "not a kernel: k(x1, x2) = 32 but k(x2, x1) = 16", c.String())
 
-	// Differences of rounding are none of symmetry's.
+	// Rounding does not count as asymmetry.
 	c, err = validate.CheckKernel(function(func(x, y []float64) float64 {
 		if x[0] < y[0] {
 			return math.Nextafter(x[0]*y[0], 100)

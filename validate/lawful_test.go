@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// lawful is a map of the caller that knows its law.
+// lawful is a map of the user that implements rff.Lawful.
 type lawful struct {
 	rff.Map[float64]
 	known bool
@@ -26,8 +26,8 @@ func (l lawful) LawAt(x, y []float64) (mean, mse float64, ok bool) {
 
 var _ rff.Lawful[float64] = lawful{}
 
-// Theory returns the law of a map of the caller over the frequencies of the map. Theory knows no
-// law over other frequencies, or if the map returns none.
+// Theory returns the law of a Lawful map over the frequencies of the map. It returns no law over
+// other frequencies, or if LawAt is not ok.
 func TestLawfulMaps(t *testing.T) {
 	w, err := orf.Draw[float64](orf.IID{}, 8, 4, rand.NewPCG(1, 2))
 	require.NoError(t, err)

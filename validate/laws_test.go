@@ -44,7 +44,8 @@ func (c lawCase[T]) draw(s size) validate.Draw[T] {
 	}
 }
 
-// Maps over any projection, of length-scale and scale 1.
+// gaussian and the following functions return maps over any projection with length-scale and scale
+// 1.
 func gaussian[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	return rff.Gaussian(w, 1)
 }
@@ -106,7 +107,7 @@ func sderf[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error
 	return rff.SDERF(w, x, y, 1)
 }
 
-// positiveByNew is softmaxPositive, made by New: its law is a quadrature.
+// positiveByNew is softmaxPositive made by New, whose law is a quadrature.
 func positiveByNew[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T], error) {
 	return rff.New(w, rff.Scheme[T]{
 		H:      func(x []T) T { return T(math.Exp(-vecmath.HalfSquaredNorm(x))) },
@@ -115,8 +116,8 @@ func positiveByNew[T dense.Float](w orf.Projection[T], _ rand.Source) (rff.Map[T
 	})
 }
 
-// lawMeans returns means of queries and keys of R^d: float32 numbers, not near the points of
-// lawPairs.
+// lawMeans returns means of queries and keys of R^d. The means are float32 numbers that differ from
+// the points of lawPairs.
 func lawMeans(d int) (b, c []float64) {
 	b, c = make([]float64, d), make([]float64, d)
 	for j := range d {
@@ -126,7 +127,7 @@ func lawMeans(d int) (b, c []float64) {
 	return b, c
 }
 
-// centred takes lawMeans off.
+// centred subtracts lawMeans.
 func centred[T dense.Float](f func(w orf.Projection[T], src rand.Source) (rff.Map[T], error)) func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 	return func(w orf.Projection[T], src rand.Source) (rff.Map[T], error) {
 		phi, err := f(w, src)
@@ -140,7 +141,7 @@ func centred[T dense.Float](f func(w orf.Projection[T], src rand.Source) (rff.Ma
 	}
 }
 
-// centredLaw is the law at centred points, times what makes up for centring.
+// centredLaw is the law at centred points, times the factor of Centred.
 func centredLaw(of mse.Error) law {
 	return law{mse: func(x, y []float64, m int) float64 {
 		b, c := lawMeans(len(x))
@@ -150,8 +151,8 @@ func centredLaw(of mse.Error) law {
 	}}
 }
 
-// fitPoints returns queries and keys of the dimension of w that are about as large as
-// lawPairs, with unequal spreads and means: no point of lawPairs is among them.
+// fitPoints returns queries and keys of the dimension of w with the size of lawPairs, but with
+// other spreads and means.
 func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
 	_, d := w.Shape()
 	rng := rand.New(rand.NewPCG(uint64(d), 2))
@@ -167,8 +168,8 @@ func fitPoints[T dense.Float](w orf.Projection[T]) (x, y dense.Matrix[T]) {
 	return x, y
 }
 
-// ofFit is the law over the ensemble e of a map that is fitted to fitPoints, once in every
-// dimension. The tests of package rff compare it with what is fitted.
+// ofFit is the law over the ensemble e of a map that is fitted to fitPoints, once for each
+// dimension. The tests of package rff compare the law with the parameters of the map.
 func ofFit(e orf.Ensemble, fitted func(w orf.Projection[float64], src rand.Source) (rff.Map[float64], error)) law {
 	var known sync.Map
 	return law{mse: func(x, y []float64, m int) float64 {
@@ -224,12 +225,12 @@ func matern[T dense.Float](nu float64) func(w orf.Projection[T], src rand.Source
 // projecting draws the frequencies of a case.
 type projecting[T dense.Float] func(m, d int, src rand.Source) (orf.Projection[T], error)
 
-// with draws from e.
+// with returns a function that draws from e.
 func with[T dense.Float](e orf.Ensemble) projecting[T] {
 	return func(m, d int, src rand.Source) (orf.Projection[T], error) { return orf.Draw[T](e, m, d, src) }
 }
 
-// fixedLaw is the law of features over rows of fixed length, which are biased, of one kernel.
+// fixedLaw is the law of features of a kernel over rows of fixed length, which are biased.
 func fixedLaw(l mse.ExponentialLaw, kernel string) law {
 	if kernel == "Gaussian" {
 		return law{mean: l.GaussianMean, mse: l.Gaussian}
@@ -250,22 +251,20 @@ func ofArcCosine(order int, fixedLength bool) law {
 	return l
 }
 
-// damping returns the a of the optimal positive features in R^d, about what is best for
-// the pairs: the tails of far smaller ones are heavy.
+// damping returns the a of the optimal positive features in R^d, nearly the best value for the
+// pairs. Far smaller values have heavy tails.
 func damping(d int) float64 { return -0.4 / float64(d) }
 
-// damped is the law for that a over one ensemble, of features of one kernel.
+// damped is the law of the optimal features with this a.
 func damped(of func(l mse.Exponential) mse.Error) law {
 	return law{mse: func(x, y []float64, m int) float64 { return of(mse.Optimal(damping(len(x))))(x, y, m) }}
 }
 
-// lawCases are all maps and projections with a law. A product of Hadamard
-// factors is only nearly Haar: with k = 3 and lengths from χ the Gaussian kernel
-// is estimated 4 % too low at d = 8 on sparse differences. So it has a law for
-// the dot product, which needs second moments alone, and for no other kernel;
-// likewise Givens products. Fastfood, Halton and Sobol rows are Gaussian one by
-// one, so that the mean is exact. SADERF and ADERF stretch some of the points: theirs are
-// shorter.
+// lawCases returns all maps and projections with a law. Products of Hadamard factors are only
+// nearly Haar: with 3 factors and lengths from χ, estimates of the Gaussian kernel are 4 % too low
+// at d = 8 on sparse differences. So Hadamard and Givens products have a law only for the dot
+// product, which depends on second moments alone. Each Fastfood, Halton and Sobol row is Gaussian,
+// so that the mean is exact. SADERF and ADERF stretch some points, and so have shorter points.
 func lawCases[T dense.Float]() []lawCase[T] {
 	iid, haar := with[T](orf.IID{}), with[T](orf.GramSchmidt{})
 	simplex, fastfood := with[T](orf.Simplex{}), with[T](orf.Fastfood{})
@@ -378,10 +377,10 @@ func lawCases[T dense.Float]() []lawCase[T] {
 	}
 }
 
-// Two whole blocks and a part of one, nearly a whole one, parts of one.
+// lawSizes has two whole blocks and a part of a block, nearly a whole block, and parts of a block.
 var lawSizes = []size{{10, 4}, {7, 8}, {6, 16}, {6, 64}}
 
-// The maps that are over all of these rows, or over half of them.
+// Each of crossedMaps has a case over each of crossedRows.
 var (
 	crossedMaps = []string{
 		"gaussian", "gaussian phase", "softmax trig", "softmax positive", "softmax hyperbolic",
@@ -390,9 +389,9 @@ var (
 	crossedRows = []string{"iid", "orf", "simplex", "iid fixed length", "orf fixed length", "simplex fixed length"}
 )
 
-// sizes returns the sizes at which the estimates of the case are measured: all, but two for a
-// crossed map over crossed rows. These have one of the first two and one of the last two, so that
-// each map and each kind of rows has all four.
+// sizes returns the sizes of the case: two of lawSizes for a crossed map over crossed rows, and all
+// of lawSizes for other cases. Over all crossed cases each map and each kind of rows has all four
+// sizes.
 func (c lawCase[T]) sizes() []size {
 	mapping, rows, _ := strings.Cut(strings.TrimPrefix(c.name, "centred "), "/")
 	i, j := slices.Index(crossedMaps, mapping), slices.Index(crossedRows, rows)
@@ -416,8 +415,8 @@ func TestEstimatesFollowTheLaws(t *testing.T) {
 	}
 }
 
-// The same laws in single precision: maps of the same source agree, but for those that are fitted
-// with eigenvectors, of either sign.
+// Maps of float32 agree with maps of float64 from the same source. Maps that are fitted with
+// eigenvectors are exceptions, because the eigenvectors may have different signs.
 func TestFloat32EstimatesFollowTheLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")

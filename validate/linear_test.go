@@ -17,7 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// rowwise returns f for the rows of a matrix.
+// rowwise applies f to the rows of a matrix.
 func rowwise[T dense.Float](f func(x []T) []T) func(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return func(_, x dense.Matrix[T]) dense.Matrix[T] {
 		y := f(x.Row(0))
@@ -38,7 +38,7 @@ func times[T dense.Float](w dense.Matrix[T]) func(x []T) []T {
 	}
 }
 
-// each returns f applied to every coordinate, always in the same slice.
+// each returns a function that applies f to every coordinate and always returns the same slice.
 func each[T dense.Float](d int, f func(t float64) float64) func(x []T) []T {
 	y := make([]T, d)
 	return func(x []T) []T {
@@ -76,7 +76,7 @@ func testLinear[T dense.Float](t *testing.T) {
 		got, err := validate.CheckLinear(rowwise(each[T](d, f)), d, trials, exprand.NewSource(5))
 		require.NoError(t, err, name)
 		require.False(t, got.OK(), name)
-		// The counterexample is one: both sides recomputed from it differ.
+		// Both sides of the equation, recomputed from the counterexample, differ.
 		x, left, right := float64(got.X[got.Index]), 0.0, 0.0
 		if got.Broken == validate.Additivity {
 			y := float64(got.Y[got.Index])
@@ -113,9 +113,9 @@ func TestLinearNamesTheProperty(t *testing.T) {
 	assert.Equal(t, "Property(0)", validate.Property(0).String())
 }
 
-// TestLinearHomogeneity has what is additive and not homogeneous over the reals:
-// no such function can be written down, so one that errs at every fourth call,
-// which is that for f(c·x), stands for it.
+// TestLinearHomogeneity checks a function that fails homogeneity alone. No such function of real
+// numbers has a formula, so the test has a function that is wrong in every fourth call, the call
+// f(c·x).
 func TestLinearHomogeneity(t *testing.T) {
 	calls := 0
 	got, err := validate.CheckLinear(rowwise(func(x []float64) []float64 {
@@ -141,8 +141,8 @@ func (l line[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] { return dens
 
 func (l line[T]) Kernel() kernels.Kernel { return kernels.DotProduct{} }
 
-// testLibrary: every projection is linear to the stated tolerance, and so are the
-// features that should be and no others.
+// testLibrary: every projection is linear within the tolerance. Of the maps exactly the linear ones
+// are.
 func testLibrary[T dense.Float](t *testing.T) {
 	for name, e := range map[string]orf.Ensemble{
 		"iid": orf.IID{}, "gram-schmidt": orf.GramSchmidt{}, "hadamard": orf.Hadamard{}, "givens": orf.Givens{},

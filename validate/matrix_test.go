@@ -85,8 +85,8 @@ func TestDefiniteness(t *testing.T) {
 	densetest.Both(t, testDefiniteness[float32], testDefiniteness[float64])
 }
 
-// testTolerance: an eigenvalue a little beyond ±n·ε·λ_max is told from zero, one
-// a little within is not.
+// testTolerance: an eigenvalue slightly beyond ±n·ε·λ_max counts as nonzero, and an eigenvalue
+// slightly within counts as zero.
 func testTolerance[T dense.Float](t *testing.T) {
 	eps := epsilonOf[T]()
 	for _, c := range []struct {
@@ -100,7 +100,7 @@ func testTolerance[T dense.Float](t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, c.verdict, s.Verdict, "%v ε", c.least/eps)
 	}
-	// Random matrices of rank 5 are semi-definite whatever rounding does.
+	// Random matrices of rank 5 are semi-definite in spite of rounding.
 	for seed := range uint64(20) {
 		x := densetest.Gapped[T](seed, 30, 5)
 		s, err := validate.Definiteness(kernels.Gram(dense.Matrix[T]{}, kernels.DotProduct{}, x, dense.Matrix[T]{}))
@@ -159,7 +159,7 @@ func testOrthogonal[T dense.Float](t *testing.T) {
 	assert.Equal(t, validate.Angle{}, got)
 	assert.Equal(t, "fewer than two rows", got.String())
 
-	// Across blocks of the computation: one pair of 200 rows is planted.
+	// One pair of 200 rows, in different blocks of the computation, is not orthogonal.
 	many := dense.New[T](200, 200)
 	for i := range 200 {
 		many.Set(i, i, T(i+1))
@@ -184,8 +184,8 @@ func TestOrthogonal(t *testing.T) {
 	densetest.Both(t, testOrthogonal[float32], testOrthogonal[float64])
 }
 
-// TestOrthogonalOfQR: the rows of a QR factor are orthogonal to rounding, and
-// the finding is not the rounding of the check itself.
+// TestOrthogonalOfQR: the rows of a QR factor are orthogonal up to rounding, and the check adds
+// less rounding than that.
 func TestOrthogonalOfQR(t *testing.T) {
 	const d = 100
 	var qr mat.QR

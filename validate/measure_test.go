@@ -23,8 +23,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// waves is a fake of random Fourier features: [cos, sin]/√m of frequencies that
-// are stretched by a factor, 1 for an unbiased map of the Gaussian kernel.
+// waves is a map of random Fourier features [cos, sin]/√m. drawWaves stretches the frequencies by a
+// factor, which is 1 for an unbiased map of the Gaussian kernel.
 type waves[T dense.Float] struct {
 	w dense.Matrix[float64]
 	k kernels.Kernel
@@ -80,8 +80,8 @@ const (
 	drawCount   = 500
 )
 
-// testBias: for 100 pairs |z| < 4 fails by chance with probability 0.6 %; the
-// seed is fixed. Frequencies that are 5 % too long are caught.
+// testBias: |z| < 4 at 100 pairs fails by chance with probability 0.6 %, and the seed is fixed.
+// Frequencies that are 5 % too long fail the test.
 func testBias[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
 	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, drawCount, exprand.NewSource(1))
@@ -99,7 +99,7 @@ func testBias[T dense.Float](t *testing.T) {
 		variance = math.Pow(1-math.Exp(-q), 2) / (2 * frequencies)
 		assert.InDelta(t, math.Sqrt(variance/drawCount), row.StdErr, 0.2*math.Sqrt(variance/drawCount)+1e-9)
 	}
-	// Pair 0 is a point with itself: exact but for rounding.
+	// Pair 0 is a point with itself, whose estimate is exact up to rounding.
 	assert.InDelta(t, 1, got.Pairs[0].Mean, 4*frequencies*epsilonOf[T]())
 	assert.Less(t, math.Abs(got.Pairs[0].Z), 1.0)
 
@@ -113,8 +113,8 @@ func testBias[T dense.Float](t *testing.T) {
 
 func TestBias(t *testing.T) { densetest.Both(t, testBias[float32], testBias[float64]) }
 
-// testVariance compares with the exact law (1−e^{−q})²/(2m). False alarms as in
-// testBias; a law that is 30 % off is caught.
+// testVariance compares with the exact law (1−e^{−q})²/(2m). False alarms are as frequent as in
+// testBias. A law that is 30 % too large fails the test.
 func testVariance[T dense.Float](t *testing.T) {
 	x, y := pairs[T](pairCount, 3)
 	got, err := validate.Measure(t.Context(), drawWaves[T](frequencies, 3, 1), x, y, 2*drawCount, exprand.NewSource(1))
@@ -136,7 +136,7 @@ func testVariance[T dense.Float](t *testing.T) {
 
 func TestVariance(t *testing.T) { densetest.Both(t, testVariance[float32], testVariance[float64]) }
 
-// TestStatistics recomputes the tables from the draws in the textbook way.
+// TestStatistics recomputes the statistics from the draws by their textbook formulas.
 func TestStatistics(t *testing.T) {
 	const draws = 70 // two batches and a part
 	x, y := pairs[float64](5, 2)
@@ -170,8 +170,7 @@ func TestStatistics(t *testing.T) {
 	check(overall, got.MSE, got.MSEStdErr)
 }
 
-// testExactMap: a map without randomness has no standard error, and z judges
-// its rounding.
+// testExactMap: a map without randomness has the standard error 0, and z compares with rounding.
 func testExactMap[T dense.Float](t *testing.T) {
 	x, y := densetest.Gapped[T](1, 20, 5), densetest.Gapped[T](2, 20, 5)
 	draw := func(rand.Source) (rff.Map[T], error) { return line[T]{5}, nil }
@@ -329,7 +328,7 @@ func TestMeasurementTable(t *testing.T) {
 `, m.Table().String())
 }
 
-// mismatched is a pair of maps that do not go together.
+// mismatched is a Paired map with keys of another dimension.
 type mismatched struct {
 	rff.Map[float64]
 	keys rff.Map[float64]

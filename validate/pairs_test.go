@@ -10,18 +10,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
-// alone are the features that are much the same at all pairs of one draw, or of one group of
-// them: exponentials of ‖w‖², and sums of few products or phases. shared have phases, lengths or a
-// constant in common. products of several projections have little.
+// Cases whose name matches alone have strongly dependent estimates at the pairs of a group:
+// exponentials of ‖w‖², and sums of few products or phases. Cases that match shared have common
+// phases, lengths or constants. Cases that match products, of several projections, have weakly
+// dependent estimates.
 var (
 	alone    = regexp.MustCompile(`optimal|sderf|maclaurin|skewed`)
 	shared   = regexp.MustCompile(`phase|matern of 1/2|offset`)
 	products = regexp.MustCompile(`degree=[234]`)
 )
 
-// copiesFor returns how many pairs of a group serve the case of a name in R^d, and how many
-// independent ones they are worth: the variance of the squared error at one pair over that of its
-// mean over the copies. It is the least, but for a tenth, that was measured over all cases.
+// copiesFor returns the number of pairs of a group for a case in R^d, and the number of independent
+// pairs with the same standard error: the variance of the squared error at one pair over the
+// variance of the mean over the copies. The numbers are about a tenth below the smallest measured
+// ratio of all cases.
 func copiesFor(name string, d int) (copies int, worth float64) {
 	switch {
 	case d < 4:
@@ -46,18 +48,18 @@ func copiesFor(name string, d int) (copies int, worth float64) {
 	return 16, 15
 }
 
-// pairsFor returns the pairs for the case of a name, and how many draws make so many
-// independent estimates at each group.
+// pairsFor returns the pairs for a case, and the number of draws that are as accurate as a number
+// of independent estimates at each group.
 func pairsFor[T dense.Float](name string, d int, scale float64, estimates int) (p points[T], draws int) {
 	copies, worth := copiesFor(name, d)
 	return lawPairs[T](d, scale, copies), max(int(float64(estimates)/worth), fewestDraws)
 }
 
-// lawPairs returns pairs of points of R^d, times scale, in three groups of so many copies: at
-// some general angle, sparse, and nearly opposite, where the softmax kernel is small. The copies
-// are in orthogonal planes, then in those of other frames. Norms are such that p = ‖x+y‖²
-// stays below 0.7 at scale 1: the error bar of a mean squared error stands on fourth moments,
-// which grow as e^(8p) for exponentials.
+// lawPairs returns pairs of points of R^d, times scale, in three groups of copies: at a general
+// angle, sparse, and nearly opposite, where the softmax kernel is small. The copies lie in
+// orthogonal planes, and then in planes of other frames. p = ‖x+y‖² is below 0.7 at scale 1,
+// because the standard error of a mean squared error depends on fourth moments, which grow as
+// e^(8p) for exponentials.
 func lawPairs[T dense.Float](d int, scale float64, copies int) points[T] {
 	rng := rand.New(rand.NewPCG(uint64(d), 1))
 	px, py := dense.New[float64](3*copies, d), dense.New[float64](3*copies, d)

@@ -14,25 +14,25 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// scheme is a map of rff.New whose kernel has no name: it is what the quadrature says, once
-// for all pairs of the same lengths and angle.
+// scheme is a map of rff.New whose kernel has no formula. The kernel is a quadrature, computed once
+// for all pairs with the same lengths and angle.
 type scheme[T dense.Float] struct {
 	h     func(x []T) T
 	f     []func(t T) T
 	known *sync.Map
 }
 
-// clipped is a ramp from −1 to 1, of two kinks at ±at.
+// clipped is a ramp from −1 to 1 with kinks at ±at.
 func clipped[T dense.Float](at float64) scheme[T] {
 	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return max(-1, min(1, t/T(at))) }}}
 }
 
-// stairs are jumps of 1 at all even numbers.
+// stairs is a function with jumps of 1 at all even numbers.
 func stairs[T dense.Float]() scheme[T] {
 	return scheme[T]{known: new(sync.Map), f: []func(t T) T{func(t T) T { return T(math.Floor(float64(t) / 2)) }}}
 }
 
-// mixed has a factor, a smooth function and one with a kink.
+// mixed has a factor h, a smooth function and a function with a kink.
 func mixed[T dense.Float]() scheme[T] {
 	return scheme[T]{
 		known: new(sync.Map),
@@ -76,7 +76,7 @@ func (s *scheme[T]) moments(x, y []float64) (mean, variance float64) {
 	return factor * mean, factor * factor * variance
 }
 
-// Eval is the kernel.
+// Eval returns the kernel.
 func (s *scheme[T]) Eval(x, y []float64) float64 {
 	mean, _ := s.moments(x, y)
 	return mean

@@ -24,21 +24,21 @@ type sketchCase[T dense.Float] struct {
 	law  law
 	draw func(m, d int, src rand.Source) (rff.Map[T], error)
 	m, d int
-	// positive asks for points with coordinates above 0.
+	// positive says that the map needs points with coordinates above 0.
 	positive bool
 	scale    float64
 }
 
-// signs and isComplex say what laws depend on of weights.
+// signs and isComplex describe the weights for their laws.
 func signs(w rff.WeightLaw) bool {
 	return w == rff.RademacherWeights || w == rff.ComplexRademacherWeights
 }
 
 func isComplex(w rff.WeightLaw) bool { return w >= rff.ComplexRademacherWeights }
 
-// sketchCases are the maps of dot-product kernels, of χ² kernels and of generalised
-// attention. For high degrees m is large: the error bar of a mean squared error
-// stands on a fourth moment, which grows with the degree as fast as 105^p/m³.
+// sketchCases returns the maps of dot-product kernels, of χ² kernels and of generalised attention.
+// For high degrees m is large, because the standard error of a mean squared error depends on a
+// fourth moment that grows with the degree p as 105^p/m³.
 func sketchCases[T dense.Float]() []sketchCase[T] {
 	var cases []sketchCase[T]
 	for w := rff.RademacherWeights; w <= rff.ComplexGaussianWeights; w++ {
@@ -141,7 +141,7 @@ func (c sketchCase[T]) draws() validate.Draw[T] {
 	return func(src rand.Source) (rff.Map[T], error) { return c.draw(c.m, c.d, src) }
 }
 
-// points returns pairs for the case, and how many draws make so many independent estimates.
+// points returns pairs for the case, and the number of draws for a number of independent estimates.
 func (c sketchCase[T]) points(estimates int) (p points[T], draws int) {
 	p, draws = pairsFor[T](c.name, c.d, c.scale, estimates)
 	if c.positive {
@@ -154,9 +154,9 @@ func (c sketchCase[T]) points(estimates int) (p points[T], draws int) {
 	return p, draws
 }
 
-// 41 cases of three groups of pairs in four dimensions, with a mean and but for three a mean
-// squared error each: other seeds would make one of the 720 comparisons fail with a probability of
-// 6 %.
+// There are 41 cases of three groups of pairs in four dimensions. All have a mean, and all but
+// three a mean squared error. With other seeds one of the 720 comparisons would fail with a
+// probability of 6 %.
 func TestSketchesFollowTheLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -166,7 +166,7 @@ func TestSketchesFollowTheLaws(t *testing.T) {
 			t.Parallel()
 			sketchFollowsLaw(t, c, lawDraws, uint64(50000+10*i))
 			estimates := lawDraws / 3
-			// Fewer estimates with as heavy a tail, of more terms each.
+			// Fewer estimates with more terms each, so that their tails are equally heavy.
 			switch {
 			case strings.Contains(c.name, "degree=3"):
 				c.m *= 4
@@ -176,8 +176,8 @@ func TestSketchesFollowTheLaws(t *testing.T) {
 			}
 			larger := []int{8, 16, 64}
 			if strings.HasPrefix(c.name, "polynomial") || strings.HasPrefix(c.name, "maclaurin") {
-				// Seven for each kind of weights: one size each, so that each kernel and each kind
-				// has all.
+				// Each kind of weights has seven cases with one size each, so that each kernel and
+				// each kind of weights has all sizes.
 				at := (i/7 + i%7) % 3
 				larger = larger[at : at+1]
 			}
@@ -189,7 +189,7 @@ func TestSketchesFollowTheLaws(t *testing.T) {
 	}
 }
 
-// The same in single precision.
+// Maps of float32 agree with maps of float64 from the same source.
 func TestFloat32SketchesFollowTheLaws(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -208,7 +208,7 @@ func TestFloat32SketchesFollowTheLaws(t *testing.T) {
 	}
 }
 
-// sketchFollowsLaw makes comparisons of so many estimates.
+// sketchFollowsLaw compares a number of estimates with the law.
 func sketchFollowsLaw[T dense.Float](t *testing.T, c sketchCase[T], estimates int, seed uint64) {
 	t.Helper()
 	p, draws := c.points(estimates)
@@ -218,8 +218,8 @@ func sketchFollowsLaw[T dense.Float](t *testing.T, c sketchCase[T], estimates in
 	d.check(t, fmt.Sprintf("m=%d d=%d", c.m, c.d))
 }
 
-// What the tests above must not pass: weights of another law, a factor that two degrees
-// share, and a wrong number of buckets.
+// The comparisons must fail with weights of another law, with a factor that two degrees share, and
+// with a wrong number of buckets.
 func TestPlantedSketchFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	const m, d = 32, 4

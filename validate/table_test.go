@@ -38,7 +38,7 @@ func TestTableAsCSV(t *testing.T) {
 	assert.ErrorContains(t, grid().WriteCSV(full{}), "no room")
 }
 
-// A row of another length would put numbers under the heads of others.
+// A row of another length would print numbers under wrong headings.
 func TestRowsOfOtherLengths(t *testing.T) {
 	for length, want := range map[int]string{
 		2: "validate: row 1 has length 2, want a cell for each of 3 columns",
@@ -56,7 +56,7 @@ func TestRowsOfOtherLengths(t *testing.T) {
 	}
 }
 
-// full is a writer without room.
+// full is a writer that returns an error.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }

@@ -18,7 +18,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// TestEstimatesFollowTheLaws compares Theory with every law; here are its arguments.
+// TestEstimatesFollowTheLaws compares Theory with every law. This test checks its arguments.
 func TestTheory(t *testing.T) {
 	x, y := []float64{0.3, -0.2, 0.5}, []float64{0.1, 0.4, 0.2}
 	few, err := orf.Draw[float64](orf.IID{}, 4, 3, exprand.NewSource(1))
@@ -42,7 +42,7 @@ func TestTheory(t *testing.T) {
 	assert.Less(t, biased.Mean, 0.99*own.Mean)
 	assert.Equal(t, "SoftmaxPositive, Simplex(FixedLength) frequencies [from uniform directions, after Demni & Kadri 2024]", biased.Law)
 
-	// The law of scale 1 at √s·x is that of scale s at x.
+	// The law of scale s at x is the law of scale 1 at √s·x.
 	scaled, err := rff.Gaussian(few, 0.5)
 	require.NoError(t, err)
 	twice := func(x []float64) []float64 { return []float64{2 * x[0], 2 * x[1], 2 * x[2]} }
@@ -126,7 +126,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 		return m
 	}
 	unknown(scheme(many(t), math.Cos), nil)
-	// The variance of 1/t is infinite, and 10,000 steps a unit are too many.
+	// The variance of 1/t is infinite, and 10,000 jumps in a unit are too many.
 	unknown(scheme(iid, func(t float64) float64 { return 1 / t }), nil)
 	unknown(scheme(iid, func(t float64) float64 { return math.Floor(1e4 * t) }), nil)
 	exact, err := rff.Identity[float64](3)
@@ -147,7 +147,7 @@ func TestTheoryKnowsItsLimits(t *testing.T) {
 	assert.PanicsWithValue(t, "validate: w is 4×2, want frequencies of R^3", func() { validate.Theory(positive, plane, x, y) })
 }
 
-// However far apart points are, the error is there at once: the series of their laws end.
+// The series of laws end for points at any distance.
 func TestTheoryOfFarPoints(t *testing.T) {
 	const m, d = 4, 3
 	for _, e := range []orf.Ensemble{orf.IID{}, orf.GramSchmidt{}, orf.Simplex{}} {
@@ -161,9 +161,9 @@ func TestTheoryOfFarPoints(t *testing.T) {
 		require.NoError(t, err)
 		for _, norm := range []float64{1e3, 1e4, 1e150, 1e300} {
 			x, y, far := []float64{norm, 0, 0}, []float64{0, norm, 0}, []float64{-norm, 0, 1}
-			// Waves at far points are independent signs, as it were.
+			// Waves at points that are far apart are nearly independent.
 			assert.InEpsilon(t, 0.5/m, validate.Theory(waves, nil, x, y).MSE, 1e-15, "norm %v", norm)
-			// e^(4xᵀy)/m of independent rows is the limit of all.
+			// The error e^(4xᵀy)/m of independent rows is the limit for all rows.
 			assert.InEpsilon(t, 1.0/m, validate.Theory(positive, nil, x, y).MSE, 1e-13, "norm %v", norm)
 			assert.Zero(t, validate.Theory(positive, nil, x, far).MSE, "norm %v", norm)
 			assert.Equal(t, math.Inf(1), validate.Theory(positive, nil, x, x).MSE, "norm %v", norm)
@@ -173,7 +173,7 @@ func TestTheoryOfFarPoints(t *testing.T) {
 	}
 }
 
-// Maps of New that are those of other constructors have their mse.
+// Maps of New that equal maps of other constructors have the same mean squared error.
 func testTheoryOfNew[T dense.Float](t *testing.T) {
 	const m = 5
 	w, err := orf.Draw[T](orf.IID{}, m, 3, exprand.NewSource(1))
@@ -230,7 +230,7 @@ func testTheoryOfNew[T dense.Float](t *testing.T) {
 			if i > 0 {
 				continue
 			}
-			// Against another kernel there is a bias.
+			// The estimate of another kernel is biased.
 			biased := validate.Theory(other, nil, x, y)
 			assert.InDelta(t, want.MSE+want.Mean*want.Mean, biased.MSE, tolerance*(want.MSE+want.Mean*want.Mean)+1e-8*tolerance, at)
 			assert.Equal(t, got.Mean, biased.Mean, at)

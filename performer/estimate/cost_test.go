@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
-// counting makes u call a function with the number of the draw of frequencies, from 1 on.
+// counting makes u call a function with the number of each draw of frequencies, counted from 1.
 func counting[T dense.Float](u *Unbiased[T], call func(n int)) {
 	draw, n := u.frequencies, 0
 	u.frequencies = func(m int) (orf.Projection[T], error) {
@@ -25,7 +25,7 @@ func counting[T dense.Float](u *Unbiased[T], call func(n int)) {
 	}
 }
 
-// Where exact attention is cheaper nothing is computed.
+// Estimate and Pilot draw nothing if exact attention is cheaper.
 func TestUnbiasedRefusesToCostMore(t *testing.T) {
 	densetest.Both(t, testUnbiasedRefusesToCostMore[float32], testUnbiasedRefusesToCostMore[float64])
 }
@@ -48,7 +48,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 			assert.Zero(t, calls)
 		}
 	}
-	// Outputs that take no features take no cost.
+	// Outputs without queries, keys or values have no cost.
 	u := must.Have(NewUnbiased[T](4, UnbiasedOptions{}, densetest.Source(320)))
 	for _, in := range [][3]dense.Matrix[T]{{q.RowRange(0, 0), k, v}, {q, k.RowRange(0, 0), v.RowRange(0, 0)}, {q, k, v.ColRange(0, 0)}} {
 		_, _, err := u.Estimate(t.Context(), dense.Matrix[T]{}, dense.Matrix[T]{}, in[0], in[1], in[2])
@@ -56,7 +56,7 @@ func testUnbiasedRefusesToCostMore[T dense.Float](t *testing.T) {
 	}
 }
 
-// The limit is the cost of a pilot and the mean of that of replicates.
+// MaxCost bounds the cost of a pilot plus the mean cost of the replicates.
 func TestMaxCost(t *testing.T) {
 	q, k, v := tokens[float64](100, 0.8)
 	limited := func(features int, most float64) *Unbiased[float64] {
@@ -73,7 +73,7 @@ func TestMaxCost(t *testing.T) {
 	assert.ErrorIs(t, estimate(limited(64, limit*(1-1e-9))), ErrCost)
 	assert.NoError(t, estimate(free))
 
-	// A pilot goes on as long as what it has seen can be afforded.
+	// A pilot ends when its m₀ so far is too expensive.
 	p, err := limited(0, math.Inf(1)).Pilot(t.Context(), q, k, v)
 	require.NoError(t, err)
 	require.Greater(t, p.Features, 2*minFeatures)
@@ -89,7 +89,7 @@ func TestMaxCost(t *testing.T) {
 		assert.Greater(t, cost.rounds(got.Features/minFeatures)+cost.estimate(got.Features), 0.9*limit*cost.exact, "the m₀ that is refused")
 	}
 
-	// What a pilot does not settle has 4096 features.
+	// A pilot that is not settled returns 4096 features.
 	x := q.Clone()
 	for i := range x.Data {
 		x.Data[i] *= 1e5
@@ -102,7 +102,8 @@ func TestMaxCost(t *testing.T) {
 	assert.ErrorContains(t, err, "m₀ = 4096")
 }
 
-// What a cost counts: the blocks of replicates on average, and lengths from which an estimate pays.
+// The mean number of blocks of a replicate, and numbers of tokens at which an estimate is cheaper
+// or more expensive than exact attention.
 func TestEstimateCost(t *testing.T) {
 	blocks := 1.0
 	for n := 1; n < 200; n++ {
@@ -120,7 +121,7 @@ func TestEstimateCost(t *testing.T) {
 	}
 	wide := must.Have(NewUnbiased[float32](64, UnbiasedOptions{}, densetest.Source(322)))
 	for n, cheaper := range map[int]bool{10_000: false, 1_000_000: true} {
-		// A view of one row as many rows takes no memory.
+		// A view with stride 0 has n rows in the memory of one row.
 		x := dense.Matrix[float32]{Rows: n, Cols: 64, Data: make([]float32, 64), Stride: 0}
 		err := wide.cost(x, x, x).check(1, minFeatures)
 		assert.Equal(t, cheaper, err == nil, "%d tokens: %v", n, err)
@@ -128,7 +129,8 @@ func TestEstimateCost(t *testing.T) {
 	}
 }
 
-// A context that is done ends an estimate before the next block of features or query of a pilot.
+// The end of a context ends an estimate before the next block of features or the next query of a
+// pilot.
 func TestUnbiasedContext(t *testing.T) {
 	q, k, v := tokens[float32](50, 0.8)
 	canceled := func(features, last int) (calls int, err error) {
@@ -157,7 +159,7 @@ func TestUnbiasedContext(t *testing.T) {
 		}
 	}
 
-	// A pilot draws no frequencies by that function, but samples queries of its source.
+	// A pilot does not call u.frequencies. It samples queries with its source.
 	for _, last := range []int{0, 1, 40} {
 		ctx, cancel := context.WithCancel(context.Background())
 		src := &canceling{Source: densetest.Source(324), left: 1 << 40, cancel: cancel}

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// The fourth moment of what one frequency estimates is an integral over each coordinate.
+// The fourth moment of the estimate with one frequency is a product of integrals over coordinates.
 func TestLeastFourthMoment(t *testing.T) {
 	// moment returns log E (D²·exp(2a·w² + B·z·w − z²/2))⁴ for d = 1, ‖q+k‖ = z.
 	moment := func(a, z float64) float64 {
@@ -61,7 +61,7 @@ func testDamping[T dense.Float](t *testing.T) {
 		}
 		assert.InEpsilon(t, leastFourthMoment(phi), u.damping(q, k), 1e-5, "causal %v", causal)
 
-		// Rows that see it do not count.
+		// Rows that see NaN do not count.
 		spoilt := k.Clone()
 		spoilt.Row(n - 1)[0] = T(math.NaN())
 		want := 0.0

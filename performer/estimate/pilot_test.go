@@ -22,8 +22,8 @@ func tokens[T dense.Float](n int, size float64) (q, k, v dense.Matrix[T]) {
 	return densetest.Normal[T](rng, n, 4, 0, size), densetest.Normal[T](rng, n, 4, 0, size), densetest.Normal[T](rng, n, 2, 0, 1)
 }
 
-// Larger norms need more features in a block, and the variance of replicates is what the
-// pilot says.
+// Larger norms need more features in a block. The variance of replicates is the prediction of the
+// pilot.
 func TestPilot(t *testing.T) {
 	t.Parallel()
 	densetest.Both(t, testPilot[float32], testPilot[float64])
@@ -55,8 +55,8 @@ func testPilot[T dense.Float](t *testing.T) {
 	assert.Greater(t, before, 8)
 }
 
-// The queries and frequencies that a pilot looks at change m₀ by a factor of 2 at most, where
-// trials of undamped features, of which a rare one decides, change it by 8 and more.
+// The seed of a pilot changes m₀ by a factor of at most 2. The seed of trials with undamped
+// features changes m₀ by a factor of 8 or more, because rare features dominate the variance.
 func TestPilotIsStable(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -98,7 +98,8 @@ func measured(t *testing.T, u *Unbiased[float64], q, k, v dense.Matrix[float64])
 	}
 }
 
-// Queries that no number of features is enough for, and what nothing can be said about.
+// A pilot is not settled for queries that need more than 4096 features, and for NaN and infinite
+// inputs.
 func TestPilotSaysWhy(t *testing.T) {
 	rng := rand.New(densetest.Source(73))
 	q, v := densetest.Sphere[float64](rng, 40, 8, 12), densetest.Normal[float64](rng, 40, 2, 0, 1)
@@ -115,7 +116,7 @@ func TestPilotSaysWhy(t *testing.T) {
 		assert.Equal(t, maxFeatures, p.Features)
 	}
 	q, k := densetest.Normal[float64](rng, 40, 8, 0, 0.5), densetest.Normal[float64](rng, 40, 8, 0, 0.5)
-	// Long queries are never missed.
+	// A pilot reads the longest queries.
 	k.Row(30)[0], q.Row(20)[0] = 40, 40
 	p, err := u.Pilot(t.Context(), q, k, v)
 	require.NoError(t, err)
@@ -134,7 +135,7 @@ func TestPilotSaysWhy(t *testing.T) {
 	}
 }
 
-// What needs no features at all: nothing to estimate, one key, and values that agree.
+// Inputs that need no features: no queries, keys or values, one key, and equal values.
 func TestPilotOfCertainties(t *testing.T) {
 	rng := rand.New(densetest.Source(75))
 	q, k, v := densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 4, 0, 3), densetest.Normal[float32](rng, 9, 2, 0, 1)
@@ -149,11 +150,12 @@ func TestPilotOfCertainties(t *testing.T) {
 	}
 }
 
-// Exact attention is within 2 standard errors of the default estimate for 93 % of elements,
-// and for 93 % of sums of them with random factors. 94.6 % is what to expect of normal
-// errors. Of 250 runs the share of elements has a standard deviation of 0.5 % at most, the
-// share of 6 sums at three norms about as much: a false alarm in 1000 each. Features that
-// are not damped, with the m₀ that 16 trials show and 16 replicates, are far below.
+// At least 93 % of the elements of exact attention are within 2 standard errors of the default
+// estimate, and at least 93 % of sums of elements with random factors. The expected share is 94.6 %
+// for normal errors. Over 250 runs the share of elements has a standard deviation of at most 0.5 %,
+// and the share of 6 sums at three norms has about the same, so that each has one false alarm in
+// 1000 seeds. Undamped features with the m₀ of 16 trials and 16 replicates have a far smaller
+// share.
 func TestStandardErrorsCover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -177,9 +179,9 @@ func TestStandardErrorsCover(t *testing.T) {
 	assert.Less(t, elements, 0.9)
 }
 
-// coverage returns the share of elements of exact attention of 24 tokens, and that of sums of
-// all elements with random factors, within 2 standard errors of estimates by u, with the
-// number of features that a function returns before every tenth of them.
+// coverage returns the share of elements of exact attention of 24 tokens within 2 standard errors
+// of estimates by u, and the share of sums of all elements with random factors. It calls features
+// before every tenth estimate.
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
 	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v)

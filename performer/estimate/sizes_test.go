@@ -12,7 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
 )
 
-// What no memory can hold is an error that names the argument and the value.
+// The errors of sizes that exceed the memory name the argument and the value.
 func TestSizes(t *testing.T) {
 	densetest.Both(t, testSizes[float32], testSizes[float64])
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Moments of the weight of a frequency have closed forms for sums over keys. The sample
-// has them within 4 standard errors, one false alarm in 16,000 each; moments
-// from frequencies N(0, I) alone would miss the fourth, and do.
+// The moments of the weight of a frequency are sums over keys. The moments of the sample are within
+// 4 standard errors of them, with one false alarm in 16,000 seeds each. Frequencies from N(0, I)
+// alone underestimate the fourth moment.
 func TestTilted(t *testing.T) {
 	const n, d, dv, scale, a = 4000, 3, 2, 0.7, -0.3
 	rng := rand.New(densetest.Source(92))
@@ -30,7 +30,7 @@ func TestTilted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, s.weights, distributions*n)
 
-	// check compares E ω·f, within each law its own mean and variance.
+	// check compares E ω·f, with a separate mean and variance for each distribution.
 	check := func(name string, want float64, f func(i int) float64) {
 		t.Helper()
 		var mean, variance float64
@@ -62,7 +62,7 @@ func TestTilted(t *testing.T) {
 	}
 	assert.Greater(t, exact(4), 1.5*plain, "what frequencies N(0, I) show")
 
-	// With many features the terms are those of an expansion in 1/m.
+	// With many features the terms approach an expansion in 1/m.
 	const m = 1 << 20
 	var out [dv]float64
 	for j, w := range o.weights {
@@ -90,8 +90,8 @@ func TestTilted(t *testing.T) {
 	assert.InEpsilon(t, 3*(g*h+2*cc)/4/m/m, squares[0], 0.05)
 }
 
-// moment returns E Π ω_j·f over all r-tuples of keys j with their weights P: with the sum z
-// of their √Scale·(q+k_j) and the sum p of the squares of these, E Π ω_j =
+// moment returns E Π ω_j·f over all r-tuples of keys j with weights P. With z = Σ √Scale·(q+k_j)
+// and p = Σ Scale·‖q+k_j‖² over the tuple, E Π ω_j =
 // (1+s)^(rd/2)·(1+rs)^(−d/2)·exp((1+s)‖z‖²/(2(1+rs)) − p/2).
 func moment(o exactRow, q, k dense.Matrix[float64], scale, a float64, r int, f func(at []int) float64) (sum float64) {
 	d, s, n := float64(k.Cols), -4*a, float64(r)
@@ -120,8 +120,7 @@ func moment(o exactRow, q, k dense.Matrix[float64], scale, a float64, r int, f f
 	}
 }
 
-// The terms of the variance against iid features: the variance of a ratio comes out to a
-// third, and E‖Δ‖² to a half.
+// The predicted variance of a ratio of iid features is right up to a third, and E‖Δ‖² up to a half.
 func TestTermsOfTheVariance(t *testing.T) {
 	t.Parallel()
 	const n, d, work, rounds = 8, 3, 32_000, 50

@@ -28,8 +28,8 @@ func furthest(s *moments, truth dense.Matrix[float64]) float64 {
 	return z
 }
 
-// Eight outputs of 10,000 replicates: one of them exceeds 4 standard errors at one seed in
-// 2000. The bias of the plain ratio, and what wrong formulas give, are far outside.
+// With 10,000 replicates one of eight outputs exceeds 4 standard errors at one seed in 2000. The
+// bias of the plain ratio and of wrong formulas is far larger.
 func TestUnbiased(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds in pure Go")
@@ -75,8 +75,8 @@ func TestUnbiased(t *testing.T) {
 	}
 }
 
-// Replicates in float32 are those in float64 to rounding: what holds for the mean of many
-// in one precision holds in the other.
+// Replicates in float32 equal replicates in float64 up to rounding, so that both have the same
+// mean.
 func TestReplicatesOfBothTypes(t *testing.T) {
 	const m, d = 8, 2
 	for _, causal := range []bool{false, true} {
@@ -91,15 +91,14 @@ func TestReplicatesOfBothTypes(t *testing.T) {
 			require.Equal(t, must.Have(u64.replicate(t.Context(), m, q64, k64, v64)), n)
 			want := u64.combine(probability(n))
 			for i, y := range u.combine(probability(n)).Data {
-				// Δ is a difference of averages with some roundings each, over P(n).
+				// Δ is a difference of rounded averages, over P(n).
 				require.InDelta(t, want.Data[i], y, 1e-5/probability(n), "causal %v", causal)
 			}
 		}
 	}
 }
 
-// Estimate is the mean of its replicates, with the bits that another processor count
-// gives.
+// Estimate returns the mean of its replicates, with the same bits for any number of processors.
 func TestEstimate(t *testing.T) {
 	densetest.Both(t, testEstimate[float32], testEstimate[float64])
 }
@@ -133,8 +132,8 @@ func testEstimate[T dense.Float](t *testing.T) {
 	}
 }
 
-// The variance of 500 means against the squares of their standard errors: the ratio,
-// over the 12 outputs together, has a relative standard deviation of about 0.08.
+// The variance of 500 means equals the mean of the squares of their standard errors. The ratio,
+// over 12 outputs together, has a relative standard deviation of about 0.08.
 func TestStandardErrorIsHonest(t *testing.T) {
 	t.Parallel()
 	const d = 4
@@ -234,7 +233,7 @@ func TestUnbiasedRefuses(t *testing.T) {
 	assert.Panics(t, func() { _, _, _ = u.Estimate(t.Context(), mat(2, 1), none, mat(3, 2), mat(3, 2), mat(3, 1)) }, "mean")
 }
 
-// An error of the frequencies that comes late is returned.
+// Estimate returns an error of a later draw of frequencies.
 func TestUnbiasedReturnsLateErrors(t *testing.T) {
 	q := dense.New[float64](3, 2)
 	for _, features := range []int{0, 4} {

@@ -84,8 +84,8 @@ func inColour(t *testing.T, f Figure) (first, second int) {
 	return first, second
 }
 
-// Points beyond YRange are left out, and lines to them end at the edge: the other series is drawn
-// as large as if there were no others.
+// Save leaves out points beyond YRange, and lines to them end at the edge. They do not change the
+// range of the other series.
 func TestYRange(t *testing.T) {
 	f := Figure{LogY: true, Panels: []Panel{{Series: []Series{
 		{Name: "a", Points: []Point{{1, 1, 0}, {2, 2, 0}, {3, 3, 0}}},
@@ -116,7 +116,7 @@ func TestLabels(t *testing.T) {
 	assert.NotContains(t, string(data), "lost")
 }
 
-// A series of points alone has no line in the legend either, and a line alone no point.
+// The legend has no line for a series of points alone, and no point for a line alone.
 func TestPointsAlone(t *testing.T) {
 	f := Figure{Panels: []Panel{
 		{Series: []Series{{Name: "a", Points: []Point{{1, 1, 0}}, Line: []Point{}}, {Name: "b", Line: []Point{{1, math.NaN(), 0}}}}},
@@ -128,7 +128,7 @@ func TestPointsAlone(t *testing.T) {
 	assert.Equal(t, []bool{false, true}, []bool{styles[0].plain, styles[1].plain}, "lines alone have no points in the legend")
 }
 
-// Points at times of their own stay where they are; those at shared places move aside.
+// Series with common values of x move apart, and other series do not.
 func TestSharedPlaces(t *testing.T) {
 	at := func(x float64) Series { return Series{Points: []Point{{X: x, Y: 1}, {X: x + 1, Y: 2}}} }
 	assert.False(t, Panel{Series: []Series{at(0.5), at(0.7)}}.shareX())
@@ -207,7 +207,7 @@ func TestStylesDiffer(t *testing.T) {
 	assert.True(t, styles[count].level)
 }
 
-// The errors of a law are of no use, and of no effect.
+// The Err of the points of a Line has no effect.
 func TestLinesHaveNoErrors(t *testing.T) {
 	f := Figure{Panels: []Panel{{Series: []Series{{Line: []Point{{1, 1, 100}, {2, 2, math.NaN()}}}}}}}
 	e, err := f.extent(f.Panels)
@@ -229,7 +229,8 @@ func TestErrors(t *testing.T) {
 	assert.Error(t, figure().Save(filepath.Join(dir, "folder.png")))
 }
 
-// A point that rounding made tiny is an arrow at the edge of eight decades, not a range of 33.
+// A tiny value is an arrow at the edge of eight decades, and does not extend the range to 33
+// decades.
 func TestAtMostEightDecades(t *testing.T) {
 	f := Figure{LogY: true, Panels: []Panel{{Series: []Series{{Name: "a", Points: []Point{{1, 1, 0}, {2, 1e-3, 0}, {3, 1e-33, 0}}}}}}}
 	area, err := f.extent(f.Panels)
@@ -244,7 +245,7 @@ func TestAtMostEightDecades(t *testing.T) {
 	assert.Greater(t, bare, without, "the arrow is drawn")
 }
 
-// Labels of a logarithmic axis do not overlap, however long the axis is.
+// A logarithmic axis of any length has 2 to 11 labels.
 func TestFewDecadesHaveLabels(t *testing.T) {
 	for _, lo := range []float64{1e-1, 1e-8, 1e-35, 1e-300} {
 		n := 0

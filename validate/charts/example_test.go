@@ -15,7 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// Measured errors of a map, with their error bars, beside the law.
+// A figure of measured errors of a map with error bars, and of the law as a line.
 func Example() {
 	src := rand.NewPCG(1, 2)
 	x, y := []float64{0.5, 0}, []float64{0, 0.5}

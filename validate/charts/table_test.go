@@ -69,7 +69,7 @@ func TestFromTableErrors(t *testing.T) {
 	}
 }
 
-// Panels in rows, with y-axes of their own.
+// Panels in rows with separate ranges of the y-axis.
 func TestRowsOfPanels(t *testing.T) {
 	f, err := charts.FromTable(measured(), charts.Columns{X: "m", Y: "mse", Err: "stderr", Line: "law", Series: "frequencies", Panel: "kernel"})
 	require.NoError(t, err)

@@ -176,8 +176,8 @@ func histogramMaps[T dense.Float](t *testing.T, d int) map[string]rff.Map[T] {
 	return all
 }
 
-// checkMap checks m and the map of keys that goes with it, if that is another, and what
-// the maps of this module promise beyond the suite.
+// checkMap checks m and its map of keys, and properties of the maps of this module that
+// conformance.Map does not check.
 func checkMap[T dense.Float](t *testing.T, name string, m rff.Map[T], x dense.Matrix[T]) {
 	sides := []rff.Map[T]{m}
 	if keys := rff.Keys(m); keys != m {

@@ -27,7 +27,7 @@ type tiler interface {
 	projection.TransposedTiler[float64]
 }
 
-// faulty is a right projection with a fault of choice.
+// faulty is a projection with one fault.
 type faulty struct {
 	tiler
 	frequencies func() dense.Matrix[float64]
@@ -43,7 +43,7 @@ func (p faulty) ProjectTiles(dst, x dense.Matrix[float64], done matmul.Epilogue)
 	p.tiles(dst, x, done)
 }
 
-// Each fault is found, and only faults.
+// The checks find each fault and report no other fault.
 func TestFaultyProjections(t *testing.T) {
 	drawn, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
@@ -177,7 +177,7 @@ func TestFaultyProjections(t *testing.T) {
 	assert.EqualError(t, conformance.Projection[float64](nil), "conformance: the projection is nil")
 }
 
-// mapping is a right map with a fault of choice.
+// mapping is a map with one fault.
 type mapping struct {
 	rff.DifferentiableLog[float64]
 	kernel    kernels.Kernel
@@ -231,7 +231,7 @@ func TestFaultyMaps(t *testing.T) {
 	require.NoError(t, err)
 	alone, err := rff.Nystroem(kernels.Softmax{}, cloud[float64](6, 5))
 	require.NoError(t, err)
-	// other is the map of keys with a fault of its own, Paired as it should be but for that.
+	// other is a correctly Paired map of keys with one fault.
 	other := func(plant func(keys, queries *mapping)) func(m mapping) rff.Map[float64] {
 		return func(m mapping) rff.Map[float64] {
 			keys := mapping{DifferentiableLog: right, kernel: right.Kernel(), factor: 1, keys: func(mapping) rff.Map[float64] { return m }}
@@ -288,8 +288,7 @@ func TestFaultyMaps(t *testing.T) {
 	assert.EqualError(t, conformance.Map[float64](right, x.RowRange(0, 1)), "conformance: x is 1×5, want at least 2 points of R^5")
 }
 
-// sharedScratch returns the function f of matrices with results that are first put into memory that
-// all calls share.
+// sharedScratch returns f with results that pass through memory that all calls share.
 func sharedScratch(f func(dst, x dense.Matrix[float64]) dense.Matrix[float64]) func(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	var mu sync.Mutex // for the race detector
 	scratch := map[[2]int]dense.Matrix[float64]{}
@@ -306,7 +305,7 @@ func sharedScratch(f func(dst, x dense.Matrix[float64]) dense.Matrix[float64]) f
 	}
 }
 
-// sharing is a right map with one function that has shared scratch memory.
+// sharing is a map of which one function has shared scratch memory.
 type sharing struct {
 	rff.DifferentiableLog[float64]
 	transform, logTransform func(dst, x dense.Matrix[float64]) dense.Matrix[float64]
@@ -325,8 +324,8 @@ func (m sharing) LogBackward(dst, x, d dense.Matrix[float64]) dense.Matrix[float
 	return m.logBackward(dst, x, d)
 }
 
-// Scratch memory that goroutines share is found without the race detector. On one processor a
-// goroutine that yields lets another one run.
+// The checks find scratch memory that goroutines share without the race detector. On one processor
+// a goroutine that yields lets another goroutine run.
 func TestSharedScratch(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	w, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
@@ -367,7 +366,7 @@ type nowhere struct{}
 
 func (nowhere) Eval(_, _ []float64) float64 { return math.NaN() }
 
-// function is a kernel of one's own.
+// function is a kernel of the user.
 type function func(x, y []float64) float64
 
 func (f function) Eval(x, y []float64) float64 { return f(x, y) }
@@ -406,7 +405,7 @@ func TestFaultyKernels(t *testing.T) {
 	assert.EqualError(t, conformance.Kernel(kernels.Gaussian{}, x.RowRange(0, 1)), "conformance: x is 1×3, want at least 2 points")
 }
 
-// A kernel of one's own, checked in a line.
+// A check of a kernel of the user.
 func ExampleKernel() {
 	cauchy := function(func(x, y []float64) float64 {
 		if len(x) != len(y) {
