@@ -52,7 +52,7 @@ func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 	if q.options.Scheme != Uniform {
 		return estimateOf(q.pairs(0).Cosine(product, square, 1))
 	}
-	// The law is that of the mean range. Each of the codes is scaled to it.
+	// The law is the law of the geometric mean of both ranges, to which each code is scaled.
 	both, uneven := a.ratio*b.ratio, (a.ratio/b.ratio+b.ratio/a.ratio)/2
 	key := math.Round(-rangesPerOctave / 2 * math.Log2(both))
 	return estimateOf(q.pairs(uint8(max(key, 0))).Cosine(product*both, square*both, uneven))
@@ -60,11 +60,12 @@ func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 
 func estimateOf(value, deviation float64) Estimate { return Estimate{value, deviation} }
 
-// rangesPerOctave is how many ranges of Uniform between 1 and ½ have a law of their own.
+// rangesPerOctave is the number of ranges r of Uniform between 1 and ½ for which pairs computes a law.
 const rangesPerOctave = 8
 
-// pairs returns the law of pairs of codes, computed once. With Uniform it is that of the range
-// 2^(−key/rangesPerOctave). No coordinate is beyond the range of its vector, and so cells go on there.
+// pairs returns the law of pairs of codes, computed once. For Uniform it is the law of the range
+// 2^(−key/rangesPerOctave). The cells of Uniform continue beyond this range, because a vector has no
+// coordinate beyond its own range.
 func (q *quantiser[T]) pairs(key uint8) *codelaw.Pairs {
 	law, ok := q.pairLaws.Load(key)
 	if !ok {
@@ -79,12 +80,12 @@ func (q *quantiser[T]) pairs(key uint8) *codelaw.Pairs {
 	return law.(func() *codelaw.Pairs)()
 }
 
-// equals reports whether all that is stored of two rows is equal.
+// equals reports whether two rows have the same code, numbers and centre.
 func (a code) equals(b code) bool {
-	return a.norm == b.norm && a.ratio == b.ratio && a.along == b.along && a.cluster == b.cluster && slices.Equal(a.words, b.words)
+	return a.norm == b.norm && a.ratio == b.ratio && a.centreProduct == b.centreProduct && a.cluster == b.cluster && slices.Equal(a.words, b.words)
 }
 
-// same returns a measure of a row with itself.
+// same returns the measure of a row with itself.
 func (q *quantiser[T]) same(x code, by Measure) Estimate {
 	norm := x.norm
 	if x.cluster != 0 {
@@ -99,15 +100,15 @@ func (q *quantiser[T]) same(x code, by Measure) Estimate {
 	return Estimate{Value: norm * norm}
 }
 
-// signError returns the standard error of the cosine of two codes with so many different signs. The
-// law takes a quadrature, hence results are kept.
+// signError returns the standard error of the cosine of two codes with this number of differing signs.
+// It stores the results, because each takes a quadrature.
 func (q *quantiser[T]) signError(different int) float64 {
 	q.signs.Do(func() { q.signErrors = make([]atomic.Uint64, q.elements()+1) })
 	kept := &q.signErrors[different]
 	if v := math.Float64frombits(kept.Load()); v > 0 {
 		return v
 	}
-	// No share is known better than to half a sign.
+	// The fraction of differing signs is uncertain by at least half a sign.
 	n := float64(q.elements())
 	theta := math.Pi / n * min(max(float64(different), 0.5), n-0.5)
 	v := math.Pi * math.Sin(theta) * math.Sqrt(codelaw.SignsBetween(q.out, theta)/float64(len(q.rotations)))

@@ -7,7 +7,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 )
 
-// share returns t = yᵀc/‖c‖², which makes ‖y − tc‖ least, and 1 − t; 0 and 1 for the origin.
+// share returns t = yᵀc/‖c‖², which minimises ‖y − tc‖, and 1 − t. For the origin t is 0.
 func (c *centre[T]) share(y []T) (t, short float64) {
 	if c.square == 0 {
 		return 0, 1
@@ -19,7 +19,7 @@ func (c *centre[T]) share(y []T) (t, short float64) {
 	if t = 1 - short; math.Abs(t) >= 0x1p-10 {
 		return t, short
 	}
-	// y is short, or nearly at a right angle to c: the difference has lost digits of t.
+	// y is short or nearly orthogonal to c, and the difference 1 − short has lost digits of t.
 	t = 0
 	for i, v := range c.vector {
 		t += float64(float64(v) * float64(y[i]))
@@ -27,22 +27,26 @@ func (c *centre[T]) share(y []T) (t, short float64) {
 	return t / c.square, short
 }
 
-// fullNorm returns ‖x‖ of a row.
+// fullNorm returns ‖x‖ of a row x with the centre c.
 func (c *centre[T]) fullNorm(x code) float64 {
-	return math.Sqrt(max(0, float64(x.norm*x.norm)+2*x.along+c.square))
+	return math.Sqrt(max(0, float64(x.norm*x.norm)+2*x.centreProduct+c.square))
 }
 
-// pair is two rows x = a + c and y = b + e with centres c and e, the measures of which follow from
-// estimated = aᵀb + aᵀ(e − tc) + bᵀ(c − ue), where t and u are those of share.
+// pair is two rows x = a + c and y = b + e with centres c and e. estimated is the estimate of
+//
+//	aᵀb + aᵀ(e − tc) + bᵀ(c − ue)
+//
+// where t is share(e) of c and u is share(c) of e. All measures follow from it and from the exact
+// product = xᵀy − estimated and distance = ‖x − y‖² + 2·estimated.
 type pair struct {
 	estimated         Estimate
-	product, distance float64 // xᵀy − estimated and ‖x − y‖² + 2·estimated
+	product, distance float64
 }
 
-// betweenCentred estimates a measure of two rows, of which one has a centre at least.
+// betweenCentred estimates a measure of two rows. At least one row has a centre other than the origin.
 func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
-	p := pair{product: x.along + y.along + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
+	p := pair{product: x.centreProduct + y.centreProduct + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
 	if x.cluster != y.cluster {
 		p = q.apart(x, y)
 	} else if scale := x.norm * y.norm; scale > 0 {
@@ -64,8 +68,9 @@ func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	return Estimate{p.product + sum.Value, sum.StdErr}
 }
 
-// apart returns what is known of rows with two centres. The error of a code of a is in a random
-// direction across a, and counts with y − tc; so that of b with x − ue.
+// apart returns the pair of two rows of different centres. The error of the code of a has a random
+// direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is multiplied by
+// x − ue.
 func (q *quantiser[T]) apart(x, y code) pair {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	t, restX := c.share(e.vector)
@@ -74,8 +79,8 @@ func (q *quantiser[T]) apart(x, y code) pair {
 	squareX, squareY := x.norm*x.norm, y.norm*y.norm
 	toE, toC := q.toward(x, c, e, t), q.toward(y, e, c, u)
 	p := pair{
-		product:  float64(t*x.along) + float64(u*y.along) + float64(t*c.square),
-		distance: squareX + squareY + squaredDistance(c.vector, e.vector) + float64(2*restX*x.along) + float64(2*restY*y.along),
+		product:  float64(t*x.centreProduct) + float64(u*y.centreProduct) + float64(t*c.square),
+		distance: squareX + squareY + squaredDistance(c.vector, e.vector) + float64(2*restX*x.centreProduct) + float64(2*restY*y.centreProduct),
 	}
 	p.estimated.Value = inner + toE + toC
 
@@ -89,8 +94,8 @@ func (q *quantiser[T]) apart(x, y code) pair {
 		acrossY = acrossX
 	}
 	// ‖y − tc‖² with y − tc = b + (e − tc), and bᵀc = toC + u·bᵀe.
-	lengthX := float64(squareY) + squareApart(e, c, t) + 2*(y.along-float64(t*(toC+float64(u*y.along))))
-	lengthY := float64(squareX) + squareApart(c, e, u) + 2*(x.along-float64(u*(toE+float64(t*x.along))))
+	lengthX := float64(squareY) + squareApart(e, c, t) + 2*(y.centreProduct-float64(t*(toC+float64(u*y.centreProduct))))
+	lengthY := float64(squareX) + squareApart(c, e, u) + 2*(x.centreProduct-float64(u*(toE+float64(t*x.centreProduct))))
 	rest := float64(q.out - 1)
 	inner /= along * along
 	toE /= along

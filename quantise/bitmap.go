@@ -6,14 +6,14 @@ import (
 	"math/bits"
 )
 
-// Bitmap is a set of rows of codes: bit i%64 of word i/64 says whether row i is in it. Rows beyond
-// the last word are not. make(Bitmap, (n+63)/64) is the empty set with room for n rows.
+// Bitmap is a set of rows of codes: row i is in the set if bit i%64 of word i/64 is 1. Rows beyond the
+// last word are not in the set. make(Bitmap, (n+63)/64) returns the empty set for n rows.
 type Bitmap []uint64
 
 // Has reports whether row id is in the set.
 func (b Bitmap) Has(id int) bool { return id >= 0 && id/64 < len(b) && b[id/64]>>(id%64)&1 == 1 }
 
-// Set puts row id into the set, or takes it out. It panics if the set has no word for it.
+// Set adds row id to the set, or removes the row. Set panics if the set has no word for the row.
 func (b Bitmap) Set(id int, in bool) {
 	if id < 0 || id/64 >= len(b) {
 		panic(fmt.Sprintf("quantise: row %d in a Bitmap of %d words of 64 rows", id, len(b)))
@@ -36,30 +36,35 @@ func (b Bitmap) word(from int) uint64 {
 	return low | high
 }
 
-// mask has a bit for every row of a chunk that counts.
+// mask marks the rows of a chunk that the options of a search select.
 type mask struct {
 	words [chunkRows / 64]uint64
-	all   bool // of the chunk
+	all   bool // all rows of the chunk are marked
 }
 
-// count marks which of n rows of a block count, and reports whether any counts.
-func (s *search[T]) count(m *mask, segment int, b *block, lo, n int) bool {
-	only, some := s.only(segment)
-	except := s.except(segment)
-	from := b.first + lo
-	if b.ids != nil {
-		return m.countIDs(b.ids[lo:lo+n], only, some, except)
-	}
+// mark marks the selected ones of n rows from place lo of a block, and reports whether there are any.
+func (s *search[T]) mark(m *mask, segment int, b *block, lo, n int) bool {
+	only, except := s.options.Only, s.options.Except
 	count := 0
 	for w := range m.words {
-		word := ^uint64(0)
-		if left := n - 64*w; left < 64 {
-			word = 1<<max(left, 0) - 1
+		left := min(max(n-64*w, 0), 64)
+		word, from := ^uint64(0)>>(64-left), lo+64*w
+		switch {
+		case only == nil && except == nil:
+		case b.ids != nil:
+			for i := range left {
+				if !s.selects(segment, int(b.ids[from+i])) {
+					word &^= 1 << i
+				}
+			}
+		default:
+			if only != nil {
+				word &= only[segment].word(b.first + from)
+			}
+			if except != nil {
+				word &^= except[segment].word(b.first + from)
+			}
 		}
-		if some {
-			word &= only.word(from + 64*w)
-		}
-		word &^= except.word(from + 64*w)
 		m.words[w] = word
 		count += bits.OnesCount64(word)
 	}
@@ -67,21 +72,7 @@ func (s *search[T]) count(m *mask, segment int, b *block, lo, n int) bool {
 	return count > 0
 }
 
-// countIDs marks which of rows with these numbers count, and reports whether any counts.
-func (m *mask) countIDs(ids []uint32, only Bitmap, some bool, except Bitmap) bool {
-	clear(m.words[:])
-	count := 0
-	for i, id := range ids {
-		if (!some || only.Has(int(id))) && !except.Has(int(id)) {
-			m.words[i/64] |= 1 << (i % 64)
-			count++
-		}
-	}
-	m.all = count == len(ids)
-	return count > 0
-}
-
-// hide makes NaN of the scores of rows that do not count.
+// hide replaces the scores of unmarked rows by NaN.
 func (m *mask) hide(scores []float32) {
 	for w, word := range m.words {
 		for word = ^word; word != 0; word &= word - 1 {
@@ -94,7 +85,7 @@ func (m *mask) hide(scores []float32) {
 	}
 }
 
-// next returns the first row from i on that counts, or chunk.
+// next returns the first marked row from i on, or chunkRows.
 func (m *mask) next(i int) int {
 	for w := i / 64; w < len(m.words); w++ {
 		if word := m.words[w] >> (i % 64); word != 0 {

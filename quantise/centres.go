@@ -13,10 +13,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// centre is a vector that rows are coded about. The first one of a quantiser is the origin.
+// centre is a centre c, which is subtracted from rows. The first centre of a quantiser is the origin.
 type centre[T dense.Float] struct {
 	vector  []T
-	rotated []T     // by each rotation
+	rotated []T     // c after each rotation
 	square  float64 // ‖c‖²
 }
 
@@ -53,7 +53,7 @@ func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error
 	return r, nil
 }
 
-// checkCentres bounds the number of centres.
+// checkCentres returns an error if n centres are too many.
 func checkCentres(n, d, elements int) error {
 	err := limit.Memory[float64](n+1, max(d, elements))
 	if err == nil && uint64(n)*uint64(d) >= (math.MaxUint32-quantiserSize)/8 {
@@ -65,13 +65,14 @@ func checkCentres(n, d, elements int) error {
 	return nil
 }
 
-// clusters returns the number of clusters that rows are in.
+// clusters returns the number of clusters of rows, one for each centre with the origin.
 func (q *quantiser[T]) clusters() int { return max(len(q.centres), 1) }
 
-// nearest finds the nearest of several vectors.
+// nearest finds the nearest of several vectors. It subtracts the mean of the vectors from all of
+// them, because a large mean would cost the products digits.
 type nearest[T dense.Float] struct {
-	mean    []T             // which all distances are taken from: products would lose digits to it
-	vectors dense.Matrix[T] // less the mean
+	mean    []T
+	vectors dense.Matrix[T] // the vectors minus the mean
 	half    []float64       // half of their squared norms
 	norms   []float64
 }
@@ -96,24 +97,24 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 	return n
 }
 
-// assignRows is the number of rows that are assigned at a time.
+// assignRows is the number of rows of one matrix product of assign.
 const assignRows = 256
 
-// rounding returns more than rounding adds to half of the squared distance between a vector of the given
-// norm and vector c: in a product of T, and in squaredDistance.
+// rounding returns a bound of the rounding error of half of the squared distance between a vector of
+// the given norm and vector c, computed by a product in T or by squaredDistance.
 func (n *nearest[T]) rounding(norm float64, c int) float64 {
 	roundoff := 0x1p-53
 	if unsafe.Sizeof(T(0)) == 4 {
 		roundoff = 0x1p-24
 	}
-	far := norm + n.norms[c]
-	return float64(len(n.mean)+8) * far * (roundoff*n.norms[c] + 0x1p-53*far)
+	sum := norm + n.norms[c]
+	return float64(len(n.mean)+8) * sum * (roundoff*n.norms[c] + 0x1p-53*sum)
 }
 
-// assign returns the cluster of each row of x: that of the nearest centre, the first of equals. Products
-// find those that may be nearest: their last bits differ between processors, those of squaredDistance do
-// not. Rows are never farther from their centre than from 0, whatever rounding does. Rows have no centre
-// if ‖x−c‖‖c‖ is not 0 nor from 2⁻¹²⁵ to 2¹²⁵.
+// assign returns the number of the nearest centre of each row of x, the first one of equals. A matrix
+// product selects the centres that may be nearest, and squaredDistance decides, because the last bits
+// of the product differ between processors. A row gets the origin if rounding makes its centre farther
+// than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
 func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest
@@ -142,9 +143,9 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 					}
 				}
 			}
-			// (x−c)ᵀc is stored as float32.
-			along := r * q.centres[at].square
-			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && along >= 0x1p-250 && along <= 0x1p250) {
+			// float32 must represent (x−c)ᵀc.
+			product := r * q.centres[at].square
+			if r <= 2*vecmath.HalfSquaredNorm(row) && (r == 0 || r >= 0x1p-200 && product >= 0x1p-250 && product <= 0x1p250) {
 				labels[lo+i] = uint32(at)
 			}
 		}
@@ -152,7 +153,7 @@ func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	return labels
 }
 
-// squaredDistance returns ‖x − y‖². No digits cancel.
+// squaredDistance returns ‖x − y‖² as the sum of squared differences, without cancellation.
 func squaredDistance[T dense.Float](x, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	y = y[:len(x)]

@@ -300,7 +300,7 @@ func TestCentredEstimatesFollowTheLaws(t *testing.T) {
 			if o.Bits != 4 || o.Scheme != quantise.RaBitQ || draw >= n/10 {
 				continue
 			}
-			quantise.DropAlongs(c)
+			quantise.DropCentreProducts(c)
 			dropped.values = append(dropped.values, c.Estimates(nil, l.query, quantise.SquaredDistance)[0])
 			c, err = q.Encode(t.Context(), l.x)
 			require.NoError(t, err)

@@ -18,15 +18,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Codes are the codes of rows, numbered from 0 in the order in which they came. A row takes
-// Bits·d'/8 bytes, 4 for the norm, with RaBitQ and Uniform 4 more, and with centres 12 more.
+// Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
+// bytes, 4 for the norm, 4 more with RaBitQ and Uniform, and 12 more with centres.
 //
-// Goroutines may share codes. A call that reads sees the rows that there were when it began, and
-// waits for nobody: Append writes where nobody reads, and then adds all its rows at once. Of
-// several calls of Append one works at a time. Memory of codes never moves; up to a quarter of the
-// rows, 1 MiB at most, is there in advance after an Append to codes that had rows.
+// Goroutines may share Codes. A method that reads uses the rows that Codes had when the method
+// began, and never waits for Append. Append publishes all its rows at once. Concurrent calls of
+// Append run one after the other. Append never moves codes in memory, and reserves memory for up to
+// a quarter more rows, at most 1 MiB.
 //
-// Quantiser.Encode, Read and View make Codes.
+// Quantiser.Encode, Read and View return Codes.
 type Codes[T dense.Float] interface {
 	// Quantiser returns the quantiser that made the codes.
 	Quantiser() Quantiser[T]
@@ -34,121 +34,124 @@ type Codes[T dense.Float] interface {
 	// Len returns the number of rows.
 	Len() int
 
-	// Bytes returns the number of bytes that the rows take in memory, without what is there in advance.
+	// Bytes returns the number of bytes that the rows take in memory, without reserved memory.
 	Bytes() int
 
-	// Append adds the codes of the rows of x (n×d). Cost: the rotations, and O(d'·Bits) per row, rows
-	// in parallel.
+	// Append adds the codes of the rows of x (n×d). The cost is the rotations and O(d'·Bits) per
+	// row. Rows are encoded in parallel.
 	//
-	// It returns an error, which names the first such row of x, if a row holds NaN or ±Inf, or if its
-	// norm is neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰, and if the codes would take more than 2⁴⁰ bytes.
-	// It returns the error of ctx if ctx ends before all rows have codes. Nothing is added then. It
-	// panics if ctx is nil, and if x has not d columns.
+	// Append returns an error that names the first row that holds NaN or ±Inf, or whose norm is
+	// neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. It returns an error if the codes would take more than
+	// 2⁴⁰ bytes, and the error of ctx if ctx ends first. After an error Append has added no rows. It
+	// panics if ctx is nil or if x does not have d columns.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
-	// Search finds the len(dst) rows with the largest estimated inner products or cosines with the
-	// query (d numbers), or the smallest estimated distances, writes them into dst, best first, and
-	// returns dst, cut off if there are fewer rows. Of rows with equal estimates the one with the lower
-	// number comes first. Search of Quantiser has filters, many queries, several Codes and exact rows.
+	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
+	// query (d numbers), or with the smallest estimated distances, into dst, best first. It returns
+	// dst, which is shorter if Codes has fewer rows. Equal estimates are ordered by row number.
+	// Quantiser.Search has filters, many queries, several Codes and exact rows.
 	//
-	// Values are those of Estimates. Codes of 1 bit, and those of QJL with any number of bits, are first
-	// compared with the query rounded to 63 steps between its largest coordinate and the negative of that, whose error is about a twentieth
-	// of a standard error; the rows found have estimates from the query as it is, and are sorted by
-	// those. Queries may have any finite size: values that float64 cannot hold are ±Inf, and rows of equal
-	// values have the order of their numbers. If the query holds NaN or ±Inf, every value is NaN and the
-	// rows are the first ones.
+	// Values are the values of Estimates. For codes of 1 bit, and for QJL, Search first compares the
+	// codes with the query rounded to 63 steps from its largest coordinate to the negative of this
+	// coordinate. The rounding error is about a twentieth of a standard error. Search then computes
+	// and sorts the estimates of the rows that it found from the unrounded query. The query may have
+	// any finite norm. A value beyond float64 is ±Inf, and rows of equal values are ordered by
+	// number. If the query holds NaN or ±Inf, Search returns the first rows with the value NaN.
 	//
-	// The best of many estimates are biased upwards: errors in their favour brought them there. StdErr
-	// is the error of a row that was chosen in advance. For RaBitQ StdErr belongs to the code itself,
-	// for other schemes to an average code.
+	// The best of many estimates are biased upwards: a row ranks high partly because its error is
+	// positive. StdErr is the standard error for a row that was chosen in advance. For RaBitQ StdErr
+	// depends on the code of the row, for other schemes it is an average over codes.
 	//
-	// Cost: a rotation and a pass over all codes, in parallel, and O(log len(dst)) for each row that is
-	// among the best so far. Search allocates nothing once its memory has grown. It panics if the query
-	// has not d elements or if there is no such measure.
+	// The cost is a rotation, a parallel pass over all codes, and O(log len(dst)) for each row that
+	// enters the list. After the first call of a size, Search allocates nothing. It panics if the
+	// query does not have d elements or if the measure is unknown.
 	Search(dst []Hit, query []T, by Measure) []Hit
 
-	// Estimates writes the estimates for the first len(dst) rows and a query (d numbers) into dst and
-	// returns dst. A nil dst is allocated for all rows. With s for what a code stands for and p for the
-	// rotated query, the estimate of the inner product is ‖x‖·sᵀp, with sums in float32, or of whole
-	// numbers where p is rounded to two bytes a coordinate ("Speed" in the package's documentation
-	// says for which codes, and what that adds); those of the cosine and of the squared distance follow
-	// with the norms. The estimate of a cosine may lie outside [−1, 1] and that of a squared distance
-	// below 0. Queries that make every estimate NaN are those of Search. Cost: a rotation and a pass
-	// over the codes of these rows, in parallel. It panics if dst has more elements than there are
-	// rows, if the query has not d, or if there is no such measure.
+	// Estimates writes the estimates for the first len(dst) rows and a query (d numbers) into dst
+	// and returns dst. If dst is nil, Estimates allocates it for all rows. The estimate of the inner
+	// product is ‖x‖·sᵀp, where the code stands for s and p is the rotated query. Estimates sums in
+	// float32, or in integers if p is rounded to two bytes per coordinate (see "Speed" in the
+	// package documentation). The estimates of the cosine and of the squared distance follow with
+	// the norms. The estimate of a cosine may lie outside [−1, 1], and the estimate of a squared
+	// distance below 0. A query that holds NaN or ±Inf makes all estimates NaN.
+	//
+	// The cost is a rotation and a parallel pass over the codes of these rows. Estimates panics if
+	// dst has more elements than Codes has rows, if the query does not have d elements, or if the
+	// measure is unknown.
 	Estimates(dst []float64, query []T, by Measure) []float64
 
-	// Between estimates a measure of rows i and j from their codes alone.
+	// Between estimates a measure of rows i and j from their codes.
 	//
-	// With one bit per coordinate the share h of signs that differ has the mean θ/π, exactly, where θ
-	// is the angle between the rows, and a variance that is known exactly; the estimate of the cosine
-	// is cos πh, and StdErr follows from that variance at πh by the slope of the cosine.
+	// With one bit per coordinate, the fraction h of differing signs has the mean θ/π and a known
+	// variance, where θ is the angle between the rows. The estimate of the cosine is cos πh. StdErr
+	// is the standard deviation of h times the slope of the cosine.
 	//
-	// With more bits the inner product A = sᵀs' of two codes has the mean f(θ), which is known exactly. The
-	// mean B of ‖s‖² and ‖s'‖² has the mean f(0). Rows that are nearly equal round alike, and so the errors of
-	// A and B are correlated. The estimate is the cosine of the θ̂ with f(θ̂) = A − a·(B − f(0)), where the
-	// share a makes the variance smallest; a is 0 at right angles and 1 at θ = 0. It lies in [−1, 1], without
-	// bias but for terms of the order 1/d'. StdErr follows from the variance for large d' and the slope of f.
-	// With 2 bits and d' = 256 it is 0.034, 0.014 and 0.004 for cosines of 0, 0.9 and 0.99.
+	// With more bits, the inner product A = sᵀs' of two codes has the known mean f(θ), and the mean
+	// B of ‖s‖² and ‖s'‖² has the mean f(0). The errors of A and B are correlated, because nearly
+	// equal rows are rounded alike. The estimate is cos θ̂ with f(θ̂) = A − a·(B − f(0)), where a
+	// minimises the variance; a is 0 for θ = π/2 and 1 for θ = 0. The estimate lies in [−1, 1] and
+	// has a bias of the order 1/d'. StdErr uses the variance for large d' and the slope of f. With 2
+	// bits and d' = 256 it is 0.034, 0.014 and 0.004 for cosines of 0, 0.9 and 0.99.
 	//
-	// Errors over StdErr had root mean squares from 0.88 to 1.09 at d' = 64, 256 and 1024, in samples of 400
-	// pairs for cosines from −0.9 to 0.99, but from 0.72 with 8 bits of Uniform at d' = 64. StdErr is too
-	// large in small dimensions: with 8 bits and cosines up to 0.7 it is 2 times the error at d' = 16 and 6
-	// times at d' = 8, with 4 bits and fewer up to 1.2 and 1.4 times. It is also too large where few coordinates
-	// round differently: by a sixth for a cosine of 0.999 with 2 bits and d' = 64.
+	// The root mean square of error/StdErr was from 0.88 to 1.09 at d' = 64, 256 and 1024, in
+	// samples of 400 pairs for cosines from −0.9 to 0.99; with 8 bits of Uniform at d' = 64 it was
+	// 0.72. StdErr is too large in small dimensions: with 8 bits and cosines up to 0.7 it is 2 times
+	// the error at d' = 16 and 6 times at d' = 8, and with 4 bits and fewer up to 1.2 and 1.4 times.
+	// It is also too large if few coordinates round differently: by a sixth for a cosine of 0.999
+	// with 2 bits and d' = 64.
 	//
-	// If all that is stored of two rows is equal, several bits take them as equal: their cosine is 1, their
-	// inner product the square of the norm, their distance 0, and StdErr is 0. Otherwise StdErr is at least
-	// that of codes which differ by half a step in one coordinate.
+	// If two rows of several bits have the same code and numbers, Between takes them as equal: the
+	// cosine is 1 and StdErr is 0. Otherwise StdErr is at least the StdErr of codes that differ by
+	// half a step in one coordinate.
 	//
-	// With centres the same holds for x − c and y − c of rows of one centre c, and what remains of their inner
-	// product and distance is known exactly. For rows of two centres the estimate is the inner product of
-	// the vectors that the codes stand for with every number of bits, where the inner product of each with
-	// its own centre is known exactly. StdErr takes the errors of both codes as independent then. Where the
-	// differences from both centres were parallel, errors were 1.9, 1.2 and 1.0 times StdErr with 1, 2 and 4 bits
-	// of RaBitQ, at d' = 64.
+	// For two rows of one centre c, Between estimates (x−c)ᵀ(y−c) in this way, and knows the other
+	// terms exactly. For rows of two centres, Between estimates (x−c)ᵀ(y−e) by the inner product of
+	// the decoded vectors, and StdErr assumes that the errors of both codes are independent. If x −
+	// c and y − e are parallel, errors were 1.9, 1.2 and 1.0 times StdErr with 1, 2 and 4 bits of
+	// RaBitQ at d' = 64.
 	//
-	// Cost: O(d'·Bits). Integrals are computed once: for one bit when a number of signs differs for the first
-	// time; for more bits in the first call, which takes some tenths of a second with 8 bits, and with Uniform
-	// again whenever the largest coordinates have another size. Between panics if i or j is no row or if
-	// there is no such measure.
+	// The cost is O(d'·Bits). The first call with several bits also computes integrals, which takes
+	// some tenths of a second with 8 bits. Uniform computes integrals for each eighth of an octave
+	// of the largest coordinates, and codes of 1 bit for each number of differing signs. Between
+	// panics if i or j is not a row or if the measure is unknown.
 	Between(i, j int, by Measure) Estimate
 
-	// Decode writes the vectors that rows [from, to) stand for, ‖x‖·Rᵀs, or c + ‖x−c‖·Rᵀs with a centre c,
-	// into the rows of dst and returns dst ((to−from)×d; a zero dst is allocated). Without centres their
-	// inner products with a vector are the estimates of Estimates; with centres those have smaller errors. LloydMax gives the vectors that are nearest to the rows; those of the
-	// schemes without bias are longer than the rows. Cost: the rotations. It panics if the range or the
-	// shape does not fit.
+	// Decode writes the vectors ‖x‖·Rᵀs of rows [from, to), or c + ‖x−c‖·Rᵀs with a centre c, into
+	// the rows of dst, which is (to−from)×d, and returns dst. If dst is zero, Decode allocates it.
+	// Without centres, the inner product of a decoded row with a query is the value of Estimates.
+	// With centres, Estimates is more accurate. LloydMax decodes to the vectors nearest to the rows.
+	// RaBitQ and QJL decode to vectors that are longer than the rows. The cost is the rotations.
+	// Decode panics if the range or the shape does not fit.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
-	// WriteTo writes the quantiser and the rows that there are at the beginning of the call to w, in parts
+	// WriteTo writes the quantiser, and the rows that Codes has when the call begins, to w, in parts
 	// of about 4 MiB with a checksum each. It returns the number of bytes and the error of w. Read,
-	// View and ReadFrom read what it writes, on any platform. Rotations of the caller are not written.
-	// Cost: a pass over the rows; other memory is a few KiB.
+	// View and ReadFrom read these bytes on any platform. WriteTo does not write rotations of the
+	// caller. It needs a few KiB of memory.
 	WriteTo(w io.Writer) (int64, error)
 
-	// ReadFrom adds the rows that WriteTo wrote, and returns the number of bytes that it read, which are
-	// none beyond those of WriteTo. The quantiser of the file has to be that of the codes: options,
-	// dimensions and seed are compared. So codes of a quantiser over rotations of the caller are read
-	// into codes that the caller has made, who knows the rotations.
+	// ReadFrom appends the rows that WriteTo wrote, and returns the number of bytes that it read. It
+	// reads no bytes beyond these. The quantiser in the file must have the options, dimensions and
+	// seed of the quantiser of the codes. ReadFrom can read codes of a quantiser over rotations of
+	// the caller, because the caller has made the same quantiser.
 	//
-	// ReadFrom returns an error if the quantisers differ, and those of the function Read. The rows of the
-	// parts before the error are added: Len tells how many.
+	// ReadFrom returns an error if the quantisers differ, and the errors of the function Read. It
+	// appends the rows of the parts before the error.
 	ReadFrom(r io.Reader) (int64, error)
 
-	// View adds the rows of a file in memory, as ReadFrom does, and uses the bytes as the function View
-	// does.
+	// View appends the rows of a file in memory, as ReadFrom does, and uses the bytes as the
+	// function View does.
 	View(data []byte) error
 }
 
-// codes are the Codes of a width.
+// codes implements Codes.
 type codes[T dense.Float] struct {
 	q   *quantiser[T]
-	mu  sync.Mutex           // of the goroutine that changes rows
+	mu  sync.Mutex           // held by Append and ReadFrom
 	now atomic.Pointer[rows] // nil before the first rows
 }
 
-// rows returns the rows at this time.
+// rows returns the published rows.
 func (c *codes[T]) rows() *rows {
 	if r := c.now.Load(); r != nil {
 		return r
@@ -214,7 +217,7 @@ func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	return nil
 }
 
-// checkRows bounds the number of rows.
+// checkRows returns an error if n rows are too many.
 func (q *quantiser[T]) checkRows(n int) error {
 	if err := limit.Memory[uint64](n, q.words+3); err != nil {
 		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, q.layout().bytes(), err)
@@ -228,14 +231,14 @@ func (q *quantiser[T]) checkRows(n int) error {
 // encodeRows is the number of rows that are rotated at a time.
 const encodeRows = 64
 
-// appending is the work of Append in pieces of encodeRows rows.
+// appending encodes the rows of one Append in parallel, encodeRows rows per task.
 type appending[T dense.Float] struct {
 	ctx      context.Context
 	q        *quantiser[T]
 	x        dense.Matrix[T]
-	old      int // rows before those of x
+	old      int // the number of rows before Append
 	clusters []cluster
-	// With centres: the cluster of each row of x, and where it is there.
+	// With centres: the cluster of each row of x, and the place of the row in the cluster.
 	labels []uint32
 	places []int
 
@@ -244,15 +247,15 @@ type appending[T dense.Float] struct {
 	err error
 }
 
-// encoder is memory for the rows of a piece.
+// encoder is the working memory of one task of appending.
 type encoder[T dense.Float] struct {
-	less    scratch.Buffer[T]   // their centres
-	rotated []scratch.Buffer[T] // by each rotation
+	shifted scratch.Buffer[T]   // x − c
+	rotated []scratch.Buffer[T] // the rows after each rotation
 	edges   []T
 	codes   []uint8
 }
 
-// prepare makes memory.
+// prepare allocates the memory of e in its first use.
 func (q *quantiser[T]) prepare(e *encoder[T]) {
 	if e.rotated == nil {
 		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
@@ -272,8 +275,8 @@ func (a *appending[T]) Piece(i int) {
 	q.prepare(e)
 	x := a.x.RowRange(lo, hi)
 	if a.labels != nil {
-		e.less.Shape(hi-lo, q.in)
-		x = dense.Copy(e.less.Rows(hi-lo), x)
+		e.shifted.Shape(hi-lo, q.in)
+		x = dense.Copy(e.shifted.Rows(hi-lo), x)
 		for i := range x.Rows {
 			vecmath.AddScaled(x.Row(i), q.centres[a.labels[lo+i]].vector, -1)
 		}
@@ -309,13 +312,14 @@ func (a *appending[T]) Piece(i int) {
 			b.ratios[at] = float32(ratio)
 		}
 		if a.labels != nil {
-			b.alongs[at] = float32(vecmath.Dot(x.Row(row-lo), q.centres[label].vector))
+			b.centreProducts[at] = float32(vecmath.Dot(x.Row(row-lo), q.centres[label].vector))
 			b.ids[at] = uint32(a.old + row)
 		}
 	}
 }
 
-// normOf returns ‖y‖, or what is wrong with it. y is x after a rotation, which may have overflowed.
+// normOf returns ‖y‖, or an error if the norm is out of range. y is the rotated x, which may have
+// overflowed.
 func normOf[T dense.Float](y, x []T) (float64, error) {
 	norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(y))
 	if norm-norm != 0 {
@@ -339,8 +343,8 @@ func normOf[T dense.Float](y, x []T) (float64, error) {
 	return 0, errors.New("holds NaN or ±Inf, or has a norm above 1e150")
 }
 
-// encode writes the codes of y, of the given norm, and returns the ratio of the row. edges is
-// memory.
+// encode writes the codes of y, whose norm is given, and returns the ratio of the row. edges is
+// working memory.
 func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ratio float64) {
 	n := len(q.edges)
 	if norm == 0 {
@@ -375,7 +379,7 @@ func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 	return ratio
 }
 
-// largest returns the largest |y_i|. Without their signs the bits of numbers are in their order.
+// largest returns the largest |y_i|. The bits of non-negative floats ascend with their values.
 func largest[T dense.Float](y []T) float64 {
 	switch y := any(y).(type) {
 	case []float32:
@@ -419,11 +423,11 @@ func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
 	}
 }
 
-// buckets is the number of equal parts up to the last edge that encodeCells starts from.
+// buckets is the number of intervals of equal width, up to the last edge, in the table of startsOf.
 const buckets = 1024
 
-// startsOf returns, for each bucket and for what is beyond, a cell that begins at or below all that
-// rounding may put into the bucket.
+// startsOf returns, for each bucket and for numbers beyond the last, a cell that begins at or below
+// all numbers that rounding may assign to the bucket.
 func startsOf(edges []float32) []uint8 {
 	starts, last := make([]uint8, buckets+1), float64(edges[len(edges)-1])
 	j := 0
@@ -437,8 +441,8 @@ func startsOf(edges []float32) []uint8 {
 	return starts
 }
 
-// encodeCells finds the last of the edges that |y| reaches. The last edge is +Inf, the one before
-// is buckets/perUnit. Most searches end in the cell that the bucket starts in.
+// encodeCells finds the last edge at or below |y|. The last edge is +Inf, and the edge before it is
+// buckets/perUnit. Most searches end in the first cell of the bucket.
 func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, perUnit T) {
 	codes, starts = codes[:len(y)], starts[:buckets+1]
 	n := len(edges) - 1
@@ -456,8 +460,8 @@ func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, per
 	}
 }
 
-// along returns sᵀy. Products are rounded before they are added: fused additions would give other
-// bits on other processors.
+// along returns sᵀy. Conversions of products keep the compiler from fusing them with sums, because
+// fused sums have other bits on other processors.
 func (q *quantiser[T]) along(codes []uint8, y []T) float64 {
 	var s0, s1, s2, s3 float64
 	codes = codes[:len(y)]

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// roundings is a bound of the relative rounding error of cosines and squared norms.
+// roundings bounds the relative rounding errors of cosines and squared norms.
 const roundings = 0x1p-20
 
-// normalQuantile returns a z for which the error of an estimate exceeds z standard errors with at most
-// the given probability. The error of a code has a uniformly random direction in R^(d'−1). A coordinate
-// of such a direction, in units of its standard deviation, exceeds a z ≥ √3 with at most the
-// probability of a normal variate.
+// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with at
+// most the given probability. The error of a code has a uniformly random direction in R^(d'−1). For
+// z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with at most
+// the probability of a normal variate.
 func normalQuantile(tail float64) float64 {
 	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
 }
@@ -34,14 +34,14 @@ func upperCosine(estimate, c float64) float64 {
 	return min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1)
 }
 
-// errorBound returns z standard errors of the estimate of a cosine of 0 from a code with across =
-// ‖s‖²/(sᵀu)² − 1, and z standard errors of the error by rounding the query, for any cosine.
+// errorBound returns z standard errors of the estimate of a cosine of 0, from a code with across =
+// ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query.
 func (s *search[T]) errorBound(x *query[T], across float64) (law, rounding float64) {
 	if x.norm == 0 {
 		return 0, 0
 	}
 	d := float64(s.q.out)
-	return float64(x.z * math.Sqrt(across/(d-1))), float64(x.z * x.rest * math.Sqrt((1+across)/d))
+	return float64(x.z * math.Sqrt(across/(d-1))), float64(x.z * x.roundingNorm * math.Sqrt((1+across)/d))
 }
 
 // across returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows in places [lo, hi) of a block. The first
@@ -79,8 +79,8 @@ func (q *quantiser[T]) lengthSquare(c code) float64 {
 	return float64(q.product(c, c) * c.ratio * c.ratio)
 }
 
-// offerPossible adds rows whose upper bounds exceed the worst exact value so far to the results of a
-// query.
+// offerPossible adds the rows whose upper bounds exceed the worst exact value so far to the results of
+// a query.
 func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
 	most, rounding := s.errorBound(x, r.across)
 	least := x.of.least
@@ -89,8 +89,8 @@ func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chun
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		norm, along, cosine := float64(r.b.norms[place]), r.b.along(place), float64((float64(products[i])+x.slack)*r.b.ratio(place))
-		if s.upperScore(x, norm, along, upperCosine(cosine+rounding, most)) <= least {
+		norm, centreProduct, cosine := float64(r.b.norms[place]), r.b.centreProduct(place), float64((float64(products[i])+x.slack)*r.b.ratio(place))
+		if s.upperScore(x, norm, centreProduct, upperCosine(cosine+rounding, most)) <= least {
 			continue
 		}
 		own := r.b.code(place, s.q.words)
@@ -100,18 +100,18 @@ func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chun
 		law, _ := s.errorBound(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
 		high := upperCosine(cosine+rounding, min(most, law))
 		id := r.b.id(place)
-		c := candidate{s.upperScore(x, norm, along, high), r.base + id}
+		c := candidate{s.upperScore(x, norm, centreProduct, high), r.base + id}
 		if c.score > least && !x.of.found(c.row) && s.accepts(r.segment, id) {
 			l.possible = append(l.possible, c)
 		}
 	}
 }
 
-// upperScore returns an upper bound of the score for a cosine, which allows for the rounding of norms.
-func (s *search[T]) upperScore(x *query[T], norm, along, cosine float64) float64 {
-	score := s.score(x, norm, along, cosine)
+// upperScore returns an upper bound of the score of a cosine, with the rounding errors of norms.
+func (s *search[T]) upperScore(x *query[T], norm, centreProduct, cosine float64) float64 {
+	score := s.score(x, norm, centreProduct, cosine)
 	if x.centre != nil {
-		return score + x.roundingBound(s.by, norm, along)
+		return score + x.roundingBound(s.by, norm, centreProduct)
 	}
 	if s.by == SquaredDistance {
 		score += float64(roundings * norm * norm * x.down)
@@ -119,10 +119,10 @@ func (s *search[T]) upperScore(x *query[T], norm, along, cosine float64) float64
 	return score
 }
 
-// readRows is the number of rows that are read at a time, after the first k.
+// readRows is the number of rows that readPossible reads at a time.
 const readRows = 64
 
-// readExact reads the rows with the best estimates, and then the rows that may be better.
+// readExact reads the rows with the best estimates, and then the rows that may rank above them.
 func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 	s.run()
 	for i, x := range s.queries {
@@ -154,7 +154,7 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 	return s.ctx.Err()
 }
 
-// found reports whether x.best, which is sorted by row, has a row.
+// found reports whether x.best, which is sorted by row number, contains a row.
 func (x *query[T]) found(row int) bool {
 	_, ok := slices.BinarySearchFunc(x.best, row, func(c candidate, row int) int { return cmp.Compare(c.row, row) })
 	return ok
@@ -192,7 +192,7 @@ func (s *search[T]) least(x *query[T], y []T) float64 {
 	return value
 }
 
-// read reads the rows of some candidates, and adds them to the exact rows. read sorts some by row.
+// read reads the rows of some candidates and offers them to x.exact. read sorts some by row number.
 func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 	return nil
 }
 
-// exactly returns the measure of two vectors, and the negative of a squared distance.
+// exactly returns the measure of two vectors, negative for a squared distance.
 func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	var xy, xx, yy, distance float64
 	for i, v := range x {
@@ -253,7 +253,8 @@ func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	return xy / (math.Sqrt(xx) * math.Sqrt(yy))
 }
 
-// squares returns the squares of levels and a vector of ones, whose product by package scan is ‖s‖².
+// squares returns the table of squared levels and a vector of ones. Their product, which scan.Levels
+// computes for a row, is ‖s‖².
 func (q *quantiser[T]) squares() (table, ones []float32) {
 	q.lengths.Do(func() {
 		q.squared, q.ones = make([]float32, scan.TableSize), make([]float32, scan.Arranged(q.words, q.width))

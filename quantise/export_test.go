@@ -44,11 +44,11 @@ func DropCorrection[T float32 | float64](public Codes[T]) {
 // Label returns the number of the centre of a row, 0 for none.
 func Label[T float32 | float64](c Codes[T], row int) int { return c.(*codes[T]).rows().label(row) }
 
-// DropAlongs forgets the products of rows with their centres.
-func DropAlongs[T float32 | float64](c Codes[T]) {
+// DropCentreProducts forgets the products of rows with their centres.
+func DropCentreProducts[T float32 | float64](c Codes[T]) {
 	for _, one := range c.(*codes[T]).rows().clusters {
 		for _, b := range one.blocks {
-			clear(b.alongs)
+			clear(b.centreProducts)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 //	 8  uint16   version, 1
 //	10  uint8    scheme
 //	11  uint8    bits
-//	12  uint32   1 if the rotations were drawn, 0 if they are the caller's, and 2 more if there are centres
+//	12  uint32   drawnFlag if New drew the rotations, plus centredFlag with centres
 //	16  uint64   d
 //	24  uint64   d'
 //	32  2 uint64 seed of the rotations, or 0
@@ -58,16 +58,16 @@ func (q *quantiser[T]) MarshalBinary() ([]byte, error) {
 	return frame.Seal(b, 0), nil
 }
 
-// header is what the bytes of a quantiser hold, from which it is drawn.
+// header is the content of the bytes of a quantiser.
 type header struct {
 	options  Options
 	d, order int
 	seed     [2]uint64
 	centres  int
-	numbers  []byte // of the centres
+	numbers  []byte // the bytes of the centres
 }
 
-// headerOf reads bytes of a quantiser without drawing anything.
+// headerOf reads and checks the bytes of a quantiser, and does not draw its rotations.
 func headerOf(data []byte) (header, error) {
 	var h header
 	if _, err := frame.Open(data, "quantiser", quantiserName, version, quantiserSize); err != nil {
@@ -104,7 +104,7 @@ func (h *header) check() (err error) {
 	return err
 }
 
-// centresOf returns the number of centres among the bytes of a quantiser, and those of their numbers.
+// centresOf returns the number of centres of a quantiser and their bytes.
 func centresOf(data []byte, d int) (int, []byte, error) {
 	rest := data[quantiserSize-frame.TrailerSize : len(data)-frame.TrailerSize]
 	if binary.LittleEndian.Uint32(data[12:])&centredFlag == 0 {
@@ -123,7 +123,7 @@ func centresOf(data []byte, d int) (int, []byte, error) {
 	return int(n), numbers, nil
 }
 
-// vectorsOf returns centres.
+// vectorsOf returns the centres of a header.
 func vectorsOf[T dense.Float](h header) dense.Matrix[T] {
 	m := dense.New[T](h.centres, h.d)
 	for i := range m.Data {
@@ -132,7 +132,7 @@ func vectorsOf[T dense.Float](h header) dense.Matrix[T] {
 	return m
 }
 
-// usedBits returns the bits of the words of a row in which its elements have their codes.
+// usedBits returns a mask of the bits that the codes of a row occupy in its words.
 func usedBits(elements, words, width int) []uint64 {
 	used, codes := make([]uint64, words), make([]uint8, elements)
 	for i := range codes {

@@ -6,35 +6,34 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// SearchOptions selects the rows that Search of a Quantiser looks at, and how it ranks them. The zero
-// value ranks all rows by their estimates.
+// SearchOptions selects the rows that Quantiser.Search ranks, and how it ranks them. The zero value
+// ranks all rows by their estimates.
 type SearchOptions[T dense.Float] struct {
-	// Only has a set for each of the Codes, if it is not nil: other rows do not count. Except has sets
-	// of rows that do not count, such as those that were deleted. Rows are taken 256 at a time, and
-	// codes are not read where none of them counts. Nobody may change the sets during a search.
+	// Only has a set of rows for each of the Codes; Search ignores other rows. Except has sets of
+	// rows that Search ignores, such as deleted rows. A nil slice means no restriction. Search skips
+	// the codes of 256 rows if it ignores all of them. The sets must not change during a search.
 	Only, Except []Bitmap
 
-	// Accept reports whether a row counts, if it is not nil. It is asked only about rows that would
-	// be among the best so far, and may be asked twice. Goroutines call it at the same time.
+	// Accept reports whether Search may return a row. Nil accepts all rows. Search calls Accept only
+	// for rows that would enter the list, possibly twice for a row, and from several goroutines.
 	Accept func(segment, id int) bool
 
-	// Rows writes the rows with these numbers of one of the Codes, as they were encoded, into dst
-	// (len(ids)×d), if it is not nil. The numbers ascend. Search then returns exact values, with a
-	// StdErr of 0. It calls Rows from one goroutine, for a few rows of one query at a time, and ends
-	// with its error if that is not nil. The sum of len(ids) is the number of rows it looks at.
+	// Rows writes the original rows ids of one of the Codes into dst, which is len(ids)×d. The
+	// numbers ascend. If Rows is not nil, Search returns exact values with a StdErr of 0. Search
+	// calls Rows from one goroutine, for a few rows of one query at a time, and returns its error.
 	Rows func(dst dense.Matrix[T], segment int, ids []int) error
 
-	// MissProbability is the probability, over rotations, that Search with Rows leaves out a row that is among
-	// the best: at most so many lists are not those of a search of the exact rows. Zero means 0.01.
+	// MissProbability bounds the probability, over rotations, that Search with Rows misses one of
+	// the best rows. Zero means 0.01.
 	MissProbability float64
 
-	// Centres is the number of centres of the quantiser whose rows a query looks at, those nearest to the
-	// query by the measure: rows of all other centres do not count. Rows without a centre always do. 0
-	// stands for all centres, and so does a number above that of the centres.
+	// Centres is the number of centres whose rows Search ranks: the centres nearest to the query by
+	// the measure. Search also ranks the rows whose centre is the origin. Zero, and a number above
+	// the number of centres, mean all centres.
 	Centres int
 }
 
-// RowsOf returns SearchOptions.Rows for rows that are in memory, a matrix for each of the Codes.
+// RowsOf returns a function for SearchOptions.Rows that reads the rows of the Codes from matrices.
 func RowsOf[T dense.Float](segments ...dense.Matrix[T]) func(dst dense.Matrix[T], segment int, ids []int) error {
 	return func(dst dense.Matrix[T], segment int, ids []int) error {
 		if segment >= len(segments) {
@@ -54,33 +53,23 @@ func RowsOf[T dense.Float](segments ...dense.Matrix[T]) func(dst dense.Matrix[T]
 	}
 }
 
-// only reports whether there are sets of the rows that count, and returns that of a segment.
-func (s *search[T]) only(segment int) (only Bitmap, some bool) {
-	if s.options.Only == nil {
-		return nil, false
-	}
-	return s.options.Only[segment], true
+// selects reports whether Only and Except select a row.
+func (s *search[T]) selects(segment, id int) bool {
+	o := &s.options
+	return (o.Only == nil || o.Only[segment].Has(id)) && (o.Except == nil || !o.Except[segment].Has(id))
 }
 
-func (s *search[T]) except(segment int) Bitmap {
-	if s.options.Except == nil {
-		return nil
-	}
-	return s.options.Except[segment]
-}
-
+// accepts reports whether Accept accepts a row.
 func (s *search[T]) accepts(segment, id int) bool {
 	return s.options.Accept == nil || s.options.Accept(segment, id)
 }
 
-// first writes the first rows that count into dst and returns their number.
+// first writes the first rows that the options select into dst and returns their number.
 func (s *search[T]) first(dst []Hit) int {
 	n := 0
 	for i := range s.segments {
-		only, some := s.only(i)
-		except := s.except(i)
 		for id := 0; id < s.segments[i].rows.n && n < len(dst); id++ {
-			if (!some || only.Has(id)) && !except.Has(id) && s.accepts(i, id) {
+			if s.selects(i, id) && s.accepts(i, id) {
 				dst[n] = Hit{Segment: i, ID: id}
 				n++
 			}

@@ -12,36 +12,36 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// search is a search of queries in the codes of segments. It scans the codes once, or twice if exact
-// rows are read.
+// search is a search of queries in the codes of segments. It scans the codes once, or twice with
+// SearchOptions.Rows.
 type search[T dense.Float] struct {
 	q        *quantiser[T]
 	by       Measure
 	ctx      context.Context // nil if the search has none
 	options  SearchOptions[T]
 	segments []segment
-	n        int // rows of all segments
+	n        int // the number of rows of all segments
 	ranges   []blockRange
 
-	queries, kept []*query[T] // of this search, and with memory of earlier ones
-	values        []float64   // results of Estimates; nil in a search
-	secondPass    bool        // finds rows whose upper bounds exceed the worst exact value
+	queries, kept []*query[T] // queries is a prefix of kept, whose memory later searches use
+	values        []float64   // the result of Estimates; nil in a search
+	secondPass    bool        // run finds rows whose upper bounds exceed the worst exact value
 
-	roundedQueries                   // used if the quantiser has no centres
-	last           shiftedQueries[T] // the shifted query of the last estimate
+	roundedQueries                   // of queries, without centres
+	last           shiftedQueries[T] // the shifted query of the latest estimate
 
-	rowData []T // exact rows and their numbers
-	rowIDs  []int
+	rowData []T   // the result of SearchOptions.Rows
+	rowIDs  []int // the numbers of these rows
 }
 
-// segment is the rows of one of the Codes of a search. base is the number of its first row among the
-// rows of all segments.
+// segment is the rows of one of the Codes of a search. base is the number of rows of the segments
+// before it.
 type segment struct {
 	rows rows
 	base int
 }
 
-// blockRange is places [lo, hi) of a block, which one goroutine scans.
+// blockRange is places [lo, hi) of a block. A goroutine scans one blockRange at a time.
 type blockRange struct {
 	segment, cluster int
 	b                *block
@@ -49,12 +49,12 @@ type blockRange struct {
 }
 
 const (
-	rangeBytes = 1 << 18 // of the codes of a blockRange
-	chunkRows  = 256     // rows that a kernel takes at a time
-	group      = 8       // queries that it takes at a time
+	rangeBytes = 1 << 18 // bytes of the codes of a blockRange
+	chunkRows  = 256     // rows of one call of a kernel
+	group      = 8       // queries of one call of a kernel
 )
 
-// begin starts a search without queries and segments.
+// begin returns a search without queries and segments.
 func (q *quantiser[T]) begin(by Measure) *search[T] {
 	s := q.searches.Get()
 	s.q, s.by, s.n = q, by, 0
@@ -62,7 +62,7 @@ func (q *quantiser[T]) begin(by Measure) *search[T] {
 	return s
 }
 
-// add takes the rows that codes have now.
+// add adds the published rows of c as a segment.
 func (s *search[T]) add(c *codes[T]) {
 	all := *c.rows()
 	s.segments = append(s.segments, segment{all, s.n})
@@ -77,7 +77,7 @@ func (s *search[T]) locate(row int) (segment, id int) {
 	return segment, row - s.segments[segment].base
 }
 
-// end keeps the memory of the search, but not the codes.
+// end returns the memory of the search to the pool, without references to codes and options.
 func (s *search[T]) end() {
 	clear(s.segments)
 	clear(s.ranges)
@@ -121,18 +121,18 @@ type workspace struct {
 	products [group * chunkRows]float32
 	scores   [chunkRows]float32
 	factors  [chunkRows]float32 // of products in scores
-	squares  [chunkRows]float32 // of norms
+	squares  [chunkRows]float32 // ‖x−c‖², or ‖c‖² − ‖x‖² for cosines with centres
 	split    []uint64
 	results  []results
 	mask     mask
 }
 
-// results are the candidates of a query in a blockRange.
+// results are the candidates of a query in a blockRange, as in query.
 type results struct {
-	best, possible []candidate // see query
+	best, possible []candidate
 }
 
-// Piece scans range i.
+// Piece scans blockRange i for all queries.
 func (s *search[T]) Piece(i int) {
 	if s.ended() {
 		return
@@ -165,13 +165,13 @@ func (s *search[T]) Piece(i int) {
 	s.q.workspaces.Put(p)
 }
 
-// ended reports whether the context has ended, if the search has one.
+// ended reports whether the context has ended.
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
 // scan scans the rows in places [lo, hi) of a block. It stops when the context ends.
 func (s *search[T]) scan(p *workspace, at *blockRange, lo, hi int, queries []*query[T], d *roundedQueries) {
 	b := at.b
-	if !s.count(&p.mask, at.segment, b, lo, hi-lo) {
+	if !s.mark(&p.mask, at.segment, b, lo, hi-lo) {
 		return
 	}
 	if q := s.q; d.split {
@@ -193,14 +193,14 @@ func (s *search[T]) scan(p *workspace, at *blockRange, lo, hi int, queries []*qu
 				continue
 			}
 			for i, v := range products {
-				s.values[b.id(lo+i)] = s.value(x, float64(b.norms[lo+i]), b.along(lo+i), float64(v)*b.ratio(lo+i))
+				s.values[b.id(lo+i)] = s.value(x, float64(b.norms[lo+i]), b.centreProduct(lo+i), float64(v)*b.ratio(lo+i))
 			}
 		}
 	}
 }
 
-// products computes sᵀp of the rows in places [lo, hi). A search in codes of 1 bit uses the rounded
-// queries.
+// products computes sᵀp of the rows in places [lo, hi) for some queries. For codes of 1 bit, a search
+// uses the queries rounded to 6 bits, and Estimates uses the unrounded ones.
 func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T], d *roundedQueries) {
 	q, n := s.q, hi-lo
 	rows := b.words[lo*q.words : hi*q.words]
@@ -235,7 +235,7 @@ func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T
 	}
 }
 
-// product computes sᵀp of a row from the query that is not rounded to few bits.
+// product computes sᵀp of a row as Estimates does.
 func (s *search[T]) product(row []uint64, x *query[T], d *roundedQueries) float64 {
 	q := s.q
 	var out [1]float32

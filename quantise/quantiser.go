@@ -18,31 +18,30 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Scheme says how a rotated vector becomes a code. u is the unit vector, d' its dimension, s the
-// vector that the code stands for.
+// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code stands for
+// the vector s, and d' is the dimension of both.
 type Scheme int
 
 // The schemes. The zero Scheme is RaBitQ.
 const (
-	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu, by
-	// which estimates are divided: they have no bias. One bit is the sign [Gao & Long 2024]. With
-	// more bits the step is the one for which the angle between s and u is smallest on average
-	// [Gao et al. 2025]; it is the same for all vectors, where the authors also search for the best
-	// step of each.
+	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu.
+	// Estimates are divided by sᵀu and have no bias. The code of one bit is the sign [Gao & Long
+	// 2024]. With more bits the step minimises the mean angle between s and u [Gao et al. 2025]. It
+	// is the same for all vectors, whereas the authors search for the best step of each vector.
 	RaBitQ Scheme = iota
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
-	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates are too small by the factor E‖s‖² < 1. The levels of 8 bits are rounded to 16 bits.
+	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average, and
+	// estimates have the mean E‖s‖² < 1 times the true value. Levels of 8 bits are rounded to 16 bits.
 	LloydMax
 
-	// Uniform rounds to the middles of 2^bits equal parts of [−r, r], where r is the largest
-	// coordinate of the vector itself. Estimates are biased, with few bits badly.
+	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
+	// |u_i| of the vector. Estimates are biased, strongly so with few bits.
 	Uniform
 
-	// QJL keeps signs alone, with no number but the norm [Zandieh et al. 2024]: more bits are the
-	// signs after more rotations. Estimates have no bias. The authors take Gaussian matrices for
-	// rotations, whose estimates vary more.
+	// QJL stores signs, and only the norm beside them [Zandieh et al. 2024]: b bits are the signs
+	// after b rotations. Estimates have no bias. The authors use Gaussian matrices instead of
+	// rotations, and the estimates of these vary more.
 	QJL
 )
 
@@ -67,7 +66,7 @@ type Options struct {
 }
 
 // Rotation is a linear map R from R^d into R^d' that keeps lengths: RᵀR = I. *hadamard.Rotation and
-// *givens.Product are such maps. Quantisers call it from several goroutines.
+// *givens.Product are Rotations. Several goroutines call a Rotation at the same time.
 type Rotation[T dense.Float] interface {
 	// Dims returns d and d'.
 	Dims() (in, out int)
@@ -77,93 +76,90 @@ type Rotation[T dense.Float] interface {
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Quantiser makes codes of vectors of R^d, and searches them. A Quantiser never changes, and
-// goroutines may share it. New, NewRotated and UnmarshalQuantiser make one.
+// Quantiser encodes vectors of R^d and searches the codes. A Quantiser never changes, and goroutines
+// may share it. New, NewRotated and UnmarshalQuantiser return a Quantiser.
 type Quantiser[T dense.Float] interface {
-	// Dims returns the dimension d of vectors and the dimension d' after a rotation.
+	// Dims returns the dimension d of vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
 
 	// Options returns the options, with Bits set.
 	Options() Options
 
-	// Theory returns the exact mean and variance of the estimate of the cosine of two vectors, one as a
-	// code and one as it is, whose cosine is given. Estimates of inner products have ‖x‖‖y‖ times the
-	// mean and its square times the variance; those of squared distances 4 times that variance.
+	// Theory returns the exact mean and variance of the estimate of a cosine whose true value is
+	// given. The estimate of an inner product has ‖x‖‖y‖ times the mean and (‖x‖‖y‖)² times the
+	// variance. The estimate of a squared distance has 4 times the variance of the inner product.
 	//
-	// The law holds for every pair of vectors if rotations are uniformly random (Haar); "Rotations" in
-	// the package's documentation says how well it holds for hadamard.Rotation. The variance is NaN
-	// where no law is known: for RaBitQ with several bits and d' < 32. The first call computes
-	// integrals and takes longer than later ones.
+	// The law holds for every pair of vectors if rotations are uniformly random (Haar). "Rotations"
+	// in the package documentation compares it with hadamard.Rotation. The variance is NaN for
+	// RaBitQ with several bits and d' < 32, for which no law is known. The first call computes
+	// integrals and takes longer than later calls.
 	Theory(cosine float64) (mean, variance float64)
 
-	// WithCentres returns a quantiser with the same rotations that makes codes of x − c, where c is the row
-	// of centres (K×d) that is nearest to x, or 0 if that is nearer: "Centres" in the package's
-	// documentation says what that gains. A single centre may be the mean of the rows; several come
-	// from kmeans.Cluster. Centres of the quantiser itself are replaced. Centres are copied, twice: as
-	// they are, and rotated.
+	// WithCentres returns a quantiser with the same rotations that encodes x − c, where c is the
+	// nearest of the rows of centres (K×d) and the origin. "Centres" in the package documentation
+	// describes the benefit. The new centres replace the centres of the quantiser. WithCentres
+	// copies the centres.
 	//
-	// A row takes 4 bytes more for (x−c)ᵀc, and 8 for its number and its centre. It has no centre if
-	// ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d) more a row, as a matrix
-	// product.
+	// A row takes 12 bytes more: 4 for (x−c)ᵀc, and 8 for its number and its centre. The centre of a
+	// row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d)
+	// more per row, as a matrix product.
 	//
-	// WithCentres returns an error if centres are not K×d with K ≥ 1, if one holds NaN or ±Inf or has a norm
-	// above 2¹⁰⁰, or if all take 4 GiB as float64 or more.
+	// WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre holds NaN or ±Inf
+	// or has a norm above 2¹⁰⁰, or if all centres take at least 4 GiB as float64.
 	WithCentres(centres dense.Matrix[T]) (Quantiser[T], error)
 
-	// Encode returns the codes of the rows of x (n×d), which may have no rows yet. Errors and cost are
-	// those of Codes.Append.
+	// Encode returns the codes of the rows of x (n×d, n ≥ 0). Errors and cost are those of
+	// Codes.Append.
 	Encode(ctx context.Context, x dense.Matrix[T]) (Codes[T], error)
 
-	// Search is the method Search of Codes for many queries, the rows of queries (m×d), and for several
-	// Codes of this quantiser or of one that is equal to it, such as the segments of a store. hits has a
-	// list for each query: Search writes the best len(hits[i]) rows of all segments into hits[i], which
-	// it cuts off if fewer rows count. Of rows with equal values the one of the earlier segment comes
-	// first. Values are those of a search of one query.
+	// Search searches several Codes (segments) for the rows of queries (m×d). Each segment must
+	// have this quantiser or an equal quantiser. hits has a list for each query: Search writes the
+	// best len(hits[i]) rows of all segments into hits[i], and shortens hits[i] if it selects fewer
+	// rows. Equal values are ordered by segment and row number. The results are, to the bit, those
+	// of Codes.Search for each query and the selected rows.
 	//
-	// Cost: a rotation of each query, and one pass over the codes, in parallel: those of 256 rows stay
-	// in the cache while all queries take them, and products of bytes take several queries at a time
-	// ("Speed" in the package's documentation). Search allocates nothing once its memory has grown,
-	// except that Rows may.
+	// The cost is a rotation of each query and one parallel pass over the codes. 256 rows stay in
+	// the cache while Search multiplies them by all queries. After the first call of a size, Search
+	// allocates nothing, except in Rows.
 	//
-	// With Rows it takes two passes, and reads rows until the law of the errors of codes says that no
-	// other row is likely to be among the best: "Exact rows" in the package's documentation. Only
-	// RaBitQ has that law for each code; Search returns an error for other schemes.
+	// With SearchOptions.Rows, Search makes two passes, and reads rows until no other row is likely
+	// to be among the best ("Exact rows" in the package documentation). Rows requires RaBitQ, which
+	// has a law for each code.
 	//
-	// Search returns an error if the numbers of lists, columns or sets do not fit, if there is no such
-	// measure, if Centres is negative, if MissProbability is not within (0, 1) or set without Rows, if a segment is
-	// nil or of another quantiser, or if a row of Rows is not finite; and the error of ctx if ctx ends
-	// before the search does. Lists hold anything then. Queries that are not finite are no errors:
-	// their values are NaN, of the first rows that count. It panics if ctx is nil.
+	// Search returns an error if the numbers of lists, columns or sets do not fit, if an option is
+	// invalid, if a segment is nil or of another quantiser, if a row of Rows is not finite, or if
+	// ctx ends first. The lists are undefined after an error. A query that is not finite is no
+	// error: its values are NaN. Search panics if ctx is nil.
 	Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error
 
-	// MarshalBinary returns the quantiser as 52 bytes, or 60 and 8 for each number of centres: options,
-	// dimensions and the seed of the rotations, from which UnmarshalQuantiser draws the same rotations
-	// in every later version and on every platform. Rotations of the caller are not among the bytes;
-	// UnmarshalQuantiser returns an error for such a quantiser. The error is nil.
+	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres: options,
+	// dimensions and the seed of the rotations. UnmarshalQuantiser draws the same rotations from
+	// the seed in every later version and on every platform. The bytes do not hold rotations of the
+	// caller, and UnmarshalQuantiser returns an error for such a quantiser. The error is nil.
 	MarshalBinary() ([]byte, error)
 
-	// codesOf returns the codes of rows that the quantiser has encoded.
+	// codesOf returns Codes with rows that the quantiser has encoded.
 	codesOf(r *rows) Codes[T]
 }
 
-// quantiser is the Quantiser of a width.
+// quantiser implements Quantiser.
 type quantiser[T dense.Float] struct {
 	options   Options
 	in, out   int
 	rotations []Rotation[T]
-	seed      [2]uint64 // of the rotations, if drawn
-	drawn     bool
+	seed      [2]uint64 // the seed of the rotations
+	drawn     bool      // New has drawn the rotations
 
-	width  int           // bits of a code of an element
-	cells  codelaw.Cells // of a unit vector, or of coordinates over the largest one
-	edges  []float32     // where the magnitude of a coordinate over the norm rises to the next level
-	starts []uint8       // of LloydMax with several edges: where a search among them starts
-	levels []float32     // of all codes, repeated up to what package scan takes
-	unit   float64       // levels are odd multiples of it below 2¹⁶; 0 if they are any numbers
-	table  *scan.Table   // of these multiples; nil if they are 1, 3, and so on
-	words  int           // of a row of codes
+	width  int           // bits of the code of one element
+	cells  codelaw.Cells // of the coordinates of u; for Uniform of the coordinates over the largest
+	edges  []float32     // the edges of cells
+	starts []uint8       // the first cells of buckets, for LloydMax with several cells
+	levels []float32     // the level of each code, repeated to the table size of package scan
+	unit   float64       // levels are odd multiples of unit below 2¹⁶; 0 for arbitrary levels
+	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
+	words  int           // words of a row of codes
 
-	// If there are centres: the origin, and then those.
+	// The origin, followed by the centres. Nil without centres.
 	centres []centre[T]
 	nearest *nearest[T]
 
@@ -174,29 +170,28 @@ type quantiser[T dense.Float] struct {
 	shifted    pool.Of[shiftedQueries[T]]
 }
 
-// laws are what is computed once, for quantisers with the same levels.
+// laws are laws of codes, computed once for all quantisers with the same levels.
 type laws struct {
 	law     sync.Once
-	moments codelaw.Moments // by theory
+	moments codelaw.Moments // the result of theory
 
 	signs      sync.Once
-	signErrors []atomic.Uint64 // float64 bits by the number of signs that differ, 0 if not known yet
+	signErrors []atomic.Uint64 // float64 bits by the number of differing signs; 0 if not yet computed
 
-	pairLaws sync.Map // by Between: functions that return *codelaw.Pairs, by uint8
+	pairLaws sync.Map // the results of pairs: func() *codelaw.Pairs by uint8
 
 	lengths       sync.Once
-	squared, ones []float32 // the squares of levels, and as many ones as Levels takes
+	squared, ones []float32 // the results of squares
 }
 
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }
 
-// New draws the rotations of a quantiser for vectors of R^d from src: hadamard.Rotation of three
-// factors, of the order hadamard.FastOrder(d) or 4 if that is less. QJL has Bits of them, the
-// others one. src gives two words, the seed of the rotations, which is all that MarshalBinary has
-// to keep.
+// New returns a quantiser for vectors of R^d with random rotations: hadamard.Rotation of three
+// factors, of the order max(hadamard.FastOrder(d), 4). QJL has Bits rotations, other schemes have
+// one. New draws two words from src, the seed of the rotations.
 //
-// It returns an error if d < 1, if the options are none of those above, if src is nil, or if the
-// sizes take more than 2⁴⁰ bytes.
+// New returns an error if d < 1, if an option is invalid, if src is nil, or if the rotations take
+// more than 2⁴⁰ bytes.
 func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
 	if src == nil {
 		return nil, errNil("src")
@@ -208,11 +203,11 @@ func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], err
 	return drawn[T](h)
 }
 
-// UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an error
-// if the bytes are not those of a quantiser, damaged or of another version, if they are of one over
-// rotations of the caller, if d' is not the one of d, or if New or WithCentres would return an error. Time
-// and memory are those of New, O(d'·Bits), which follow from d and not from the number of bytes, and of
-// WithCentres.
+// UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an
+// error if the bytes are damaged, of another version or not a quantiser, if the quantiser has
+// rotations of the caller, if d' does not follow from d, and the errors of New and WithCentres. Time
+// and memory are those of New and WithCentres. The memory of New follows from d and not from the
+// number of bytes.
 func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 	h, err := headerOf(data)
 	if err != nil {
@@ -221,7 +216,7 @@ func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 	return drawn[T](h)
 }
 
-// drawn returns the quantiser of a header that has been checked.
+// drawn returns the quantiser of a valid header.
 func drawn[T dense.Float](h header) (Quantiser[T], error) {
 	var q any
 	var err error
@@ -275,11 +270,11 @@ func orderOf(d int) (int, error) {
 	return max(hadamard.FastOrder(d), leastDimension), nil
 }
 
-// NewRotated returns a quantiser over rotations of the caller, such as dense ones: Bits of them for QJL,
-// one for other schemes.
+// NewRotated returns a quantiser with rotations of the caller, such as dense ones: Bits rotations
+// for QJL and one for other schemes.
 //
-// It returns an error if the options are none of those above, if the number of rotations differs,
-// if one is nil or a nil pointer, if they differ in d or d', if d < 1, or if d' < 4 or d' < d.
+// NewRotated returns an error if an option is invalid, if the number of rotations is wrong, if a
+// rotation is nil or a nil pointer, if rotations differ in d or d', or unless 1 ≤ d ≤ d' and d' ≥ 4.
 func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantiser[T], error) {
 	var q any
 	var err error
@@ -331,7 +326,7 @@ func (o Options) width() int {
 	return o.Bits
 }
 
-// hasRatios reports whether the scheme stores a second number a row.
+// hasRatios reports whether the scheme stores a ratio for each row.
 func (o Options) hasRatios() bool { return o.Scheme == RaBitQ || o.Scheme == Uniform }
 
 func rotated[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T], error) {
@@ -370,8 +365,8 @@ func rotated[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T
 // elements returns the number of codes of a row.
 func (q *quantiser[T]) elements() int { return q.out * len(q.rotations) }
 
-// splits reports whether so many queries go through rows that are split: codes of 1 bit, and those of 2
-// bits with equal steps, without centres.
+// splits reports whether a search of this number of queries unpacks codes to 4 bits. This is faster
+// for codes of 1 bit, and for codes of 2 bits with equal steps, without centres.
 func (q *quantiser[T]) splits(queries int) bool {
 	const least, longest = 4, 1 << 18
 	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
@@ -381,13 +376,13 @@ func (q *quantiser[T]) splits(queries int) bool {
 // digitWords returns the number of words of the digits of a query.
 func (q *quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
 
-// layout returns what a row of codes consists of.
+// layout returns the layout of a row.
 func (q *quantiser[T]) layout() layout {
 	return layout{q.words, q.options.hasRatios(), q.centres != nil}
 }
 
-// setLevels chooses the cells of the scheme. Levels and edges are rounded to float32, which
-// takes off the last digits of elementary functions: they differ between processors.
+// setLevels sets the cells of the scheme. Levels and edges are rounded to float32, because the last
+// digits of elementary functions differ between processors.
 func (q *quantiser[T]) setLevels() {
 	n := 1 << (q.width - 1)
 	switch q.options.Scheme {
@@ -416,9 +411,9 @@ func (q *quantiser[T]) setLevels() {
 	}
 }
 
-// setUnit sets the unit of which levels are odd multiples. Those of LloydMax with 8 bits are rounded
-// to such, the largest to nearly 2¹⁶: that adds 4e-5 of the variance of an estimate. The unit has 8
-// binary digits, so that all multiples are float32.
+// setUnit sets the unit of which all levels are odd multiples. setUnit rounds the levels of LloydMax
+// with 8 bits to such multiples, of which the largest is nearly 2¹⁶. The rounding adds 4e-5 of the
+// variance of an estimate. The unit has 8 binary digits, so that float32 represents all multiples.
 func (q *quantiser[T]) setUnit() {
 	levels := q.cells.Levels
 	if q.unit = levels[0]; q.options.Scheme != LloydMax {
@@ -443,7 +438,7 @@ func (q *quantiser[T]) Theory(cosine float64) (mean, variance float64) {
 	return mean, variance / float64(len(q.rotations))
 }
 
-// theory returns the moments of one rotation.
+// theory returns the moments of the codes of one rotation.
 func (q *quantiser[T]) theory() codelaw.Moments {
 	q.law.Do(func() {
 		switch {

@@ -17,17 +17,17 @@ import (
 //	‖x − q‖² = ‖x−c‖² + distance + 2·short·(x−c)ᵀc − 2·(x−c)ᵀ(q − tc)
 type query[T dense.Float] struct {
 	scaling
-	norm  float64 // of the scaled query, NaN if it is not finite
-	index int     // among the queries of the search
+	norm  float64 // the norm of the scaled query, NaN if it is not finite
+	index int     // the index in search.queries
 
 	direction []float32 // the rotated query divided by its norm
-	arranged  []float32 // direction in the order of package scan, if levels have no unit
-	// If levels have a unit or rows are split, roundedQueries.digits[at:] holds direction as multiples of a
-	// step, and scale is the product of the step and the unit.
+	arranged  []float32 // direction in the order of package scan, for levels without a unit
+	// If levels have a unit or rows are split, roundedQueries.digits[at:] holds direction as integer
+	// multiples of a step, and scale is the product of step and unit.
 	at    int
 	scale float32
 	slack float64 // a bound of the rounding error of a product of split rows
-	// For codes of 1 bit: direction as multiples of step, and their sum.
+	// For codes of 1 bit: the bit planes of direction as integer multiples of step, and their sum.
 	planes []uint64
 	step   float64
 	sum    float64
@@ -35,19 +35,19 @@ type query[T dense.Float] struct {
 	k     int // number of rows to find
 	mu    sync.Mutex
 	best  []candidate   // the heap of the best rows, the worst first
-	worst atomic.Uint64 // bits of the score of the worst of k, −Inf before
+	worst atomic.Uint64 // float64 bits of the score of the worst of k rows, −Inf for fewer rows
 
-	// If exact rows are read:
-	exact    []candidate // the heap of the best k rows by exact values
-	least    float64     // the score of the worst of them
-	possible []candidate // other rows whose upper bounds exceed least, with these bounds
-	rest     float64     // the norm of the rounding error of direction
-	z        float64     // the number of standard errors of an upper bound
+	// With SearchOptions.Rows:
+	exact        []candidate // the heap of the best k rows by exact values
+	least        float64     // the score of the worst of them
+	possible     []candidate // other rows whose upper bounds exceed least, with these bounds
+	roundingNorm float64     // the norm of the rounding error of direction
+	z            float64     // the number of standard errors of an upper bound
 
-	vector  []T    // q, with centres or if the query is scaled
-	rotated []T    // the rotated query
-	some    []bool // the clusters to scan; none means all
-	chosen  []candidate
+	vector   []T    // q, with centres or if the query is scaled
+	rotated  []T    // the rotated query
+	clusters []bool // the clusters to scan; none means all
+	chosen   []candidate
 
 	of                *query[T]  // q of a shifted query, or the query itself
 	centre            *centre[T] // c of a shifted query
@@ -55,18 +55,18 @@ type query[T dense.Float] struct {
 	product, distance float64    // qᵀc and ‖q − c‖²
 }
 
-// roundedQueries are queries rounded to integers, in the order of package scan, and memory for the
-// rounding.
+// roundedQueries are queries rounded to integers, in the order of package scan, and the working memory
+// of the rounding.
 type roundedQueries struct {
-	digits   []uint64 // of all queries
+	digits   []uint64 // of all queries, one after the other
 	integers []int16
 	weights  []int8
 	bits     []uint8
 	row      []uint64
-	split    bool // products of many queries are computed from split rows
+	split    bool // codes of rows are unpacked to 4 bits
 }
 
-// prepare makes query i, which finds the best rows, as many as wanted.
+// prepare makes query i, for a search of the best wanted rows.
 func (s *search[T]) prepare(i int, from []T, wanted int) {
 	q := s.q
 	n := q.elements()
@@ -97,13 +97,13 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 		return
 	}
 	q.round(&s.roundedQueries, x, i)
-	x.rest = 0
+	x.roundingNorm = 0
 	if s.options.Rows != nil {
-		x.rest = q.remainder(&s.roundedQueries, x)
+		x.roundingNorm = q.remainder(&s.roundedQueries, x)
 	}
 }
 
-// round rounds the rotated query, which becomes query i of s.
+// round rounds the rotated query and stores its integers as query i of s.
 func (q *quantiser[T]) round(s *roundedQueries, x *query[T], i int) {
 	n := q.elements()
 	x.direction = scratch.Resize(x.direction, n)
@@ -126,7 +126,7 @@ func (q *quantiser[T]) round(s *roundedQueries, x *query[T], i int) {
 	}
 }
 
-// multiples writes the digits of query i.
+// multiples rounds direction to integer multiples of a step and writes the digits of query i.
 func (q *quantiser[T]) multiples(s *roundedQueries, x *query[T], i int) {
 	n, size := len(x.direction), q.digitWords()
 	x.at = i * size
@@ -142,7 +142,7 @@ func (q *quantiser[T]) multiples(s *roundedQueries, x *query[T], i int) {
 		step, unit := scan.Round(s.integers, x.direction), q.unit
 		if unit == 0 {
 			unit = float64(q.levels[1<<(q.width-1)])
-			// Bounds of the errors of Round, of sums in float32 and of rounded levels.
+			// This bounds the errors of Round, of sums in float32 and of rounded levels.
 			rest := math.Sqrt(float64(n)) * step / 2
 			x.slack = unit * float64(int(1)<<q.width) * math.Sqrt(float64(n)) * (rest + float64(n+16)*0x1p-23)
 		}
@@ -167,7 +167,7 @@ func (q *quantiser[T]) remainder(s *roundedQueries, x *query[T]) float64 {
 	return math.Sqrt(sum)
 }
 
-// slice rounds a query for codes of 1 bit.
+// slice rounds a query to 6 bits for codes of 1 bit.
 func (q *quantiser[T]) slice(s *roundedQueries, x *query[T]) {
 	n, words := len(x.direction), q.words
 	x.step = largest(x.direction) / scan.MaxWeight

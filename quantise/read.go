@@ -16,15 +16,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Read returns the codes that WriteTo wrote to a file, with their quantiser. Parts of the file are
-// checked and added one after the other.
+// Read returns the codes that WriteTo wrote to a file, with their quantiser.
 //
-// Read returns an error if r is nil, if the bytes are not those of codes, damaged, cut off or of another
-// version, if a norm is out of range, if a row has codes beyond d', or if UnmarshalQuantiser returns
-// one. The error wraps io.ErrUnexpectedEOF if bytes are missing. The Codes then hold the rows of the
-// parts before the error, and are nil if there is no such part. Read reads no bytes beyond the codes.
-// Memory is that of the rows, and grows with what is read, whatever the bytes claim; only the rotations
-// take what follows from d.
+// Read returns an error if r is nil, if the bytes are not codes, damaged, cut off or of another version,
+// if a norm is out of range, if a row has codes beyond d', and the errors of UnmarshalQuantiser. The
+// error wraps io.ErrUnexpectedEOF if bytes are missing. Beside an error, Read returns Codes with the
+// rows of the parts before the error, or nil if there is no such part. Read reads no bytes beyond the
+// codes. Its memory is proportional to the bytes that it has read, except for the rotations, whose
+// memory follows from d.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -32,11 +31,10 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	return read[T](&input{r: r})
 }
 
-// View returns the codes of a file in memory, as Read does, without a copy of codes and norms where it
-// can: on little-endian machines, if data begin at a multiple of 8 bytes in memory, as mapped files
-// do. Elsewhere it copies. The bytes must stay as they are, and mapped, as long as the codes are used.
-// Append adds rows in memory of its own. View reads all bytes once, to check them, and ignores those
-// after the end of the codes.
+// View returns the codes of a file in memory, as Read does. On little-endian machines View does not copy
+// codes and norms if the address of data is a multiple of 8, as for mapped files. data must not change
+// and must stay mapped while the codes are in use. Append allocates memory for new rows. View reads all
+// bytes once to check them, and ignores bytes after the end of the codes.
 func View[T dense.Float](data []byte) (Codes[T], error) { return read[T](&input{data: data}) }
 
 func read[T dense.Float](in *input) (Codes[T], error) {
@@ -44,7 +42,7 @@ func read[T dense.Float](in *input) (Codes[T], error) {
 	if r.n == 0 && err != nil {
 		return nil, err
 	}
-	q, drawErr := drawn[T](h) // not before what is read fits
+	q, drawErr := drawn[T](h) // after the checks of the file, because rotations take memory
 	if drawErr != nil {
 		return nil, drawErr
 	}
@@ -78,7 +76,7 @@ func (c *codes[T]) ReadFrom(r io.Reader) (int64, error) {
 
 func (c *codes[T]) View(data []byte) error { return c.add(&input{data: data}) }
 
-// add adds the rows of a file.
+// add appends the rows of a file.
 func (c *codes[T]) add(in *input) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +93,7 @@ func (c *codes[T]) add(in *input) error {
 	return err
 }
 
-// rows reads parts up to the last one, and returns r with the rows of those that it could read.
+// rows reads all parts, and returns r followed by the rows of the parts before an error.
 func (in *input) rows(r *rows, f *format) (*rows, error) {
 	base := r.n
 	for {
@@ -121,13 +119,14 @@ func (in *input) rows(r *rows, f *format) (*rows, error) {
 	}
 }
 
-// filed is rows of a part of a file: labels as they come, and the rows in a block cluster by cluster.
+// filePart is a part of a file. labels are in the order of the rows, and the block holds the rows of
+// one cluster after the other.
 type filePart struct {
 	labels []uint32
 	rows   *block
 }
 
-// followed returns r with the rows of a part.
+// followed returns r followed by the rows of a part.
 func (r *rows) followed(p filePart, f *format) *rows {
 	next := &rows{n: r.n + p.rows.size, clusters: make([]cluster, f.clusters)}
 	copy(next.clusters, r.clusters)
@@ -138,7 +137,7 @@ func (r *rows) followed(p filePart, f *format) *rows {
 	for _, label := range p.labels {
 		counts[label]++
 	}
-	at := make([]int, f.clusters) // where the rows of a cluster are in the part
+	at := make([]int, f.clusters) // the place of the first row of each cluster in the part
 	sum := 0
 	for k, n := range counts {
 		at[k] = sum
@@ -160,12 +159,12 @@ func (r *rows) followed(p filePart, f *format) *rows {
 	return next
 }
 
-// format is what the rows of a file consist of.
+// format describes the rows of a file.
 type format struct {
 	layout
 	clusters        int
 	elements, width int
-	used            []uint64 // bits of words with codes, once they are needed
+	used            []uint64 // usedBits, computed by the first check
 }
 
 func formatOf(o Options, elements, centres int) format {
@@ -173,7 +172,7 @@ func formatOf(o Options, elements, centres int) format {
 	return format{layout: l, clusters: centres + 1, elements: elements, width: o.width()}
 }
 
-// input counts and sums what is read, from r or from the beginning of data.
+// input reads from r, or from the beginning of data, and sums the bytes for a checksum.
 type input struct {
 	r    io.Reader
 	data []byte
@@ -181,7 +180,7 @@ type input struct {
 	sum  uint32
 }
 
-// bytes fills b.
+// bytes fills b with the next bytes.
 func (in *input) bytes(b []byte) error {
 	var n int
 	var err error
@@ -206,7 +205,7 @@ func (in *input) cutOff() error {
 	return fmt.Errorf("the bytes are cut off after %d: %w", in.n, io.ErrUnexpectedEOF)
 }
 
-// seal compares the sum with the checksum that comes next.
+// seal reads a checksum and compares it with the sum.
 func (in *input) seal() error {
 	want := in.sum
 	var b [partTail]byte
@@ -295,7 +294,7 @@ func (in *input) part(n int, f *format) (p filePart, err error) {
 		take(&b.ratios)
 	}
 	if f.centred {
-		take(&b.alongs)
+		take(&b.centreProducts)
 	}
 	if err == nil {
 		var zeros [8]byte
@@ -316,7 +315,7 @@ func (in *input) part(n int, f *format) (p filePart, err error) {
 	return p, err
 }
 
-// check reports what Append cannot have made.
+// check returns an error if Append cannot have written the part.
 func (f *format) check(p filePart) error {
 	for i, label := range p.labels {
 		if uint64(label) >= uint64(f.clusters) {
@@ -324,8 +323,8 @@ func (f *format) check(p filePart) error {
 		}
 	}
 	b := p.rows
-	for k, all := range [][]float32{b.norms, b.ratios, b.alongs} {
-		least, most := float32(0), [...]float32{0x1p101, 0x1p24, math.MaxFloat32}[k] // what Append writes is smaller
+	for k, all := range [][]float32{b.norms, b.ratios, b.centreProducts} {
+		least, most := float32(0), [...]float32{0x1p101, 0x1p24, math.MaxFloat32}[k] // Append writes smaller numbers
 		if k == 2 {
 			least = -most
 		}
@@ -346,10 +345,10 @@ func (f *format) check(p filePart) error {
 	return nil
 }
 
-// atOnce is the number of numbers that memory is taken for before the first of them is read.
+// atOnce is the largest number of elements that numbers allocates before it has read any.
 const atOnce = 1 << 21
 
-// numbers reads n numbers, or shows them where they are.
+// numbers reads n numbers. It returns a slice of in.data if byte order and alignment permit.
 func numbers[E number](in *input, n int) ([]E, error) {
 	width := size[E]()
 	if in.r == nil {

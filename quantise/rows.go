@@ -6,51 +6,49 @@ import (
 	"sync/atomic"
 )
 
-// rows are the codes that there were at one time. They never change: an Append makes other rows,
-// which share the blocks.
+// rows is an immutable list of rows. Append makes a new list, which shares the blocks of the old one.
 type rows struct {
 	n        int
-	clusters []cluster // one, or one for each centre of the quantiser
-	// labels say which cluster a row is in, if there are several.
-	labels []*[labelled]uint32
+	clusters []cluster           // one for each centre of the quantiser; one without centres
+	labels   []*[labelled]uint32 // the clusters of rows, with centres
 }
 
-// labelled is the number of rows whose labels lie side by side.
+// labelled is the number of labels of one array.
 const labelled = 1 << 12
 
-// cluster is rows that have one centre, in the order of their numbers.
+// cluster is the rows of one centre, in the order of their numbers. Only the last block may have room
+// for more rows.
 type cluster struct {
 	n      int
-	blocks []*block // the last may have room for more rows
+	blocks []*block
 }
 
-// block is memory for rows side by side. It never moves. Places for rows beyond those of all rows
-// that are published belong to the goroutine that appends.
+// block is contiguous memory of rows, which never moves. Append alone uses places beyond the published
+// rows.
 type block struct {
-	first, size int // number of the first row in the cluster, and places
+	first, size int // the number of rows of the cluster before the block, and the number of places
 	words       []uint64
-	norms       []float32 // of rows without their centre
-	// ratios times sᵀu, with the levels of the quantiser for s, are estimates of cosines. nil means
-	// 1 for all.
+	norms       []float32 // ‖x−c‖
+	// ratios[i]·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser. A
+	// nil slice means ratios of 1.
 	ratios []float32
 
 	once   sync.Once
-	across []atomic.Uint32 // float32 bits for each chunk, 0 if not known yet
+	across []atomic.Uint32 // the results of quantiser.across as float32 bits, 0 if not yet computed
 
-	// If there are centres c: (x−c)ᵀc, and the numbers of the rows among all. nil means 0, and numbers
-	// are those in the cluster.
-	alongs []float32
-	ids    []uint32
+	// With centres: (x−c)ᵀc, and the row numbers. Without centres the slices are nil.
+	centreProducts []float32
+	ids            []uint32
 }
 
 // code is the code of one row.
 type code struct {
-	words              []uint64
-	norm, ratio, along float64
-	cluster            int
+	words                      []uint64
+	norm, ratio, centreProduct float64
+	cluster                    int
 }
 
-// layout is what a row consists of.
+// layout describes the memory of a row.
 type layout struct {
 	words           int
 	ratios, centred bool
@@ -74,16 +72,16 @@ func newBlock(first, size int, l layout) *block {
 		b.ratios = make([]float32, size)
 	}
 	if l.centred {
-		b.alongs, b.ids = make([]float32, size), make([]uint32, size)
+		b.centreProducts, b.ids = make([]float32, size), make([]uint32, size)
 	}
 	return b
 }
 
-// slackBytes is the most that codes of rows that have not come yet take.
+// slackBytes is the largest number of bytes that a cluster reserves for the codes of later rows.
 const slackBytes = 1 << 20
 
-// with returns the cluster with so many rows more. A new block has a quarter of the rows there are in
-// advance, so that few rows at a time do not make many blocks.
+// with returns the cluster with room for more rows. A new block reserves room for a quarter of the
+// rows of the cluster, so that repeated calls with few rows make few blocks.
 func (r cluster) with(more int, l layout) cluster {
 	left := more
 	if len(r.blocks) > 0 {
@@ -98,7 +96,7 @@ func (r cluster) with(more int, l layout) cluster {
 	return r
 }
 
-// closed returns the cluster without room for more rows.
+// closed returns the cluster without reserved places.
 func (r cluster) closed(words int) cluster {
 	if len(r.blocks) == 0 {
 		return r
@@ -117,12 +115,12 @@ func (b *block) cut(lo, hi, words int) *block {
 		c.ratios = b.ratios[lo:hi]
 	}
 	if b.ids != nil {
-		c.alongs, c.ids = b.alongs[lo:hi], b.ids[lo:hi]
+		c.centreProducts, c.ids = b.centreProducts[lo:hi], b.ids[lo:hi]
 	}
 	return c
 }
 
-// find returns the index of the block of row i of the cluster.
+// find returns the index of the block of place i of the cluster.
 func (r cluster) find(i int) int {
 	return sort.Search(len(r.blocks), func(k int) bool { return r.blocks[k].first > i }) - 1
 }
@@ -130,7 +128,7 @@ func (r cluster) find(i int) int {
 // used returns the number of rows of block k.
 func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
 
-// before returns the number of rows of the cluster whose numbers are below id.
+// before returns the number of rows of the cluster with numbers below id.
 func (r cluster) before(id int) int {
 	if len(r.blocks) == 0 || r.blocks[0].ids == nil {
 		return min(id, r.n)
@@ -143,7 +141,7 @@ func (r cluster) before(id int) int {
 	return b.first + sort.Search(r.used(k), func(i int) bool { return int(b.ids[i]) >= id })
 }
 
-// each calls f with every range of places [lo, hi) of rows [from, to) of the cluster, in their order.
+// each calls f for each block that holds places [from, to) of the cluster, with its places [lo, hi).
 func (r cluster) each(from, to int, f func(b *block, lo, hi int)) {
 	for k := r.find(from); from < to; k++ {
 		b := r.blocks[k]
@@ -161,7 +159,7 @@ func (r *rows) label(i int) int {
 	return int(r.labels[i/labelled][i%labelled])
 }
 
-// with returns r with room for more rows, and with their labels, if there are several clusters.
+// with returns r with room for more rows, and with their labels if the quantiser has centres.
 func (r *rows) with(more int, labels []uint32, l layout, clusters int) *rows {
 	next := &rows{n: r.n + more, clusters: make([]cluster, clusters)}
 	copy(next.clusters, r.clusters)
@@ -180,7 +178,7 @@ func (r *rows) with(more int, labels []uint32, l layout, clusters int) *rows {
 	return next
 }
 
-// places returns where in their clusters rows with the given labels come, after those of r.
+// places returns the places in their clusters of rows with the given labels that follow r.
 func (r *rows) places(labels []uint32, clusters int) []int {
 	places, next := make([]int, len(labels)), make([]int, clusters)
 	for i, l := range r.clusters {
@@ -193,7 +191,7 @@ func (r *rows) places(labels []uint32, clusters int) []int {
 	return places
 }
 
-// labelled returns the labels of r with those of more rows.
+// labelled returns the labels of r followed by more labels.
 func (r *rows) labelled(more []uint32) []*[labelled]uint32 {
 	labels, at := r.labels, r.n
 	for len(more) > 0 {
@@ -220,7 +218,7 @@ func (r *rows) code(i, words int) code {
 
 // code returns the code in place i.
 func (b *block) code(i, words int) code {
-	return code{words: b.words[i*words:][:words], norm: float64(b.norms[i]), ratio: b.ratio(i), along: b.along(i)}
+	return code{words: b.words[i*words:][:words], norm: float64(b.norms[i]), ratio: b.ratio(i), centreProduct: b.centreProduct(i)}
 }
 
 func (b *block) ratio(i int) float64 {
@@ -230,11 +228,11 @@ func (b *block) ratio(i int) float64 {
 	return float64(b.ratios[i])
 }
 
-func (b *block) along(i int) float64 {
-	if b.alongs == nil {
+func (b *block) centreProduct(i int) float64 {
+	if b.centreProducts == nil {
 		return 0
 	}
-	return float64(b.alongs[i])
+	return float64(b.centreProducts[i])
 }
 
 // id returns the number of the row in place i.

@@ -8,15 +8,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// scaling is a power of two by which a query q is divided before its rotation. Sums of its squares would
-// overflow or lose digits otherwise. Queries whose largest coordinate is from 2⁻¹⁰¹ to 2¹⁰⁰ stay as they
-// are. Inner products are in proportion to the divided query, and cosines are the same. Squared distances
-// are ‖q‖² − (2xᵀq − ‖x‖²), and rows are ranked by the second term.
+// scaling is the power of two 2^exponent by which a query q is divided before its rotation, so that the
+// sum of its squares neither overflows nor loses digits. exponent is 0 if the largest coordinate of q
+// is between 2⁻¹⁰¹ and 2¹⁰⁰. Inner products are proportional to the divided query, and cosines do not
+// change. Squared distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
 type scaling struct {
 	exponent int
 	square   float64 // ‖q‖², which may be +Inf
-	// The factors of xᵀq for the divided query and of ‖x‖², for numbers of the same order that do not
-	// overflow. One of the factors is 1.
+	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio of
+	// xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
 	up, down float64
 }
 
@@ -37,7 +37,7 @@ func (x *query[T]) scaled(query []T) []T {
 	return x.vector
 }
 
-// row returns query i of queries, divided.
+// row returns query i of queries, divided by the power of two.
 func (x *query[T]) row(queries dense.Matrix[T], i int) []T {
 	if x.exponent != 0 {
 		return x.vector
@@ -45,7 +45,8 @@ func (x *query[T]) row(queries dense.Matrix[T], i int) []T {
 	return queries.Row(i)
 }
 
-// withSquare returns a squared distance from ‖x‖² − 2xᵀq. It is +Inf if ‖q‖² is.
+// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
+// +Inf.
 func (s *scaling) withSquare(rest float64) float64 {
 	if math.IsInf(s.square, 1) {
 		return s.square

@@ -6,20 +6,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// chunk is up to chunkRows rows of a block, with what all queries need of them.
+// chunk is n ≤ chunkRows rows in places [lo, lo+n) of a block, and bounds that all queries use.
 type chunk struct {
-	b       *block
-	lo, n   int // places of b
-	segment int
-	base    int     // the number of the first row of the segment among those of all segments
-	longest float64 // norm
-	factor  float64 // the largest
-	across  float64 // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
-	// With centres, for cosines: bounds of the norms of rows.
-	shortestWhole, longestWhole float64
+	b             *block
+	lo, n         int
+	segment, base int     // base is the number of the first row of the segment in all segments
+	longest       float64 // the largest of the stored norms
+	factor        float64 // the largest of the factors in workspace
+	across        float64 // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
+
+	smallestNorm, largestNorm float64 // bounds of ‖x‖ for cosines with centres
 }
 
-// chunk returns places [lo, hi) of a block.
+// chunk returns the chunk in places [lo, hi) of a block.
 func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
 	b := at.b
 	r := chunk{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
@@ -50,17 +49,17 @@ func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
 		vecmath.Multiply(p.squares[:hi-lo], norms)
 	}
 	if s.by == Cosine && s.q.centres != nil {
-		vecmath.AddScaled(p.squares[:hi-lo], b.alongs[lo:hi], 2)
+		vecmath.AddScaled(p.squares[:hi-lo], b.centreProducts[lo:hi], 2)
 		square, high := s.q.centres[at.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
 		vecmath.Scale(p.squares[:hi-lo], -1)
 		low := -float64(vecmath.Peak(p.squares[:hi-lo]))
 		slack := roundings * (square + r.longest*r.longest)
-		r.shortestWhole, r.longestWhole = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
+		r.smallestNorm, r.largestNorm = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
 	}
 	return r
 }
 
-// offer adds rows that are among the best so far to the results of a query.
+// offer adds the rows that are among the best k so far to the results of a query.
 func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
 	worst := math.Float64frombits(x.of.worst.Load())
 	if len(l.best) == x.k {
@@ -74,13 +73,13 @@ func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, produ
 	}
 	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
 		place := r.lo + i
-		norm, along, ratio := float64(r.b.norms[place]), r.b.along(place), r.b.ratio(place)
-		score := s.score(x, norm, along, (float64(products[i])+x.slack)*ratio)
+		norm, centreProduct, ratio := float64(r.b.norms[place]), r.b.centreProduct(place), r.b.ratio(place)
+		score := s.score(x, norm, centreProduct, (float64(products[i])+x.slack)*ratio)
 		if score < worst {
 			continue
 		}
 		if x.slack > 0 {
-			if score = s.score(x, norm, along, s.product(r.b.code(place, s.q.words).words, x, &s.roundedQueries)*ratio); score < worst {
+			if score = s.score(x, norm, centreProduct, s.product(r.b.code(place, s.q.words).words, x, &s.roundedQueries)*ratio); score < worst {
 				continue
 			}
 		}
@@ -95,18 +94,18 @@ func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, produ
 	}
 }
 
-// score returns the number by which a row of the given norm is ranked, from the estimate of the cosine.
-// With centres the score is the value, or the negative of a distance. The score of a scaled query is
-// proportional to the value and does not contain the norm of the query.
-func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
+// score returns the number that ranks a row of the given norm, from the estimate of the cosine. With
+// centres the score is the estimate of the measure, negative for a distance. Without centres the score
+// does not contain the norm of the query.
+func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) float64 {
 	switch {
 	case x.centre != nil && s.by == SquaredDistance && x.exponent != 0:
-		whole := x.fullNorm(norm, along)
-		return float64(2*x.centredValue(InnerProduct, norm, along, cosine)*x.up) - float64(whole*whole*x.down)
+		whole := x.fullNorm(norm, centreProduct)
+		return float64(2*x.centredValue(InnerProduct, norm, centreProduct, cosine)*x.up) - float64(whole*whole*x.down)
 	case x.centre != nil && s.by == SquaredDistance:
-		return -x.centredValue(s.by, norm, along, cosine)
+		return -x.centredValue(s.by, norm, centreProduct, cosine)
 	case x.centre != nil:
-		return x.centredValue(s.by, norm, along, cosine)
+		return x.centredValue(s.by, norm, centreProduct, cosine)
 	case s.by == InnerProduct:
 		return norm * cosine
 	case s.by == SquaredDistance:
@@ -117,14 +116,24 @@ func (s *search[T]) score(x *query[T], norm, along, cosine float64) float64 {
 	return cosine
 }
 
-// allBelow reports whether the scores of all rows that count are below worst, even if each cosine
-// exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows for
-// their rounding. It may report false although all scores are below worst.
+// allBelow reports whether the scores of all marked rows are below worst, even if each cosine exceeds
+// its estimate by margin. allBelow computes scores in float32, many at a time, and allows for their
+// rounding errors. It may report false although all scores are below worst.
 func (s *search[T]) allBelow(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
-	if x.centre != nil {
-		return s.allBelowCentred(p, x, r, products, margin, worst)
-	}
-	if s.by != SquaredDistance {
+	centred, size := x.centre != nil, 0.0
+	switch {
+	case centred:
+		size = math.Sqrt(x.centre.square)
+		// float32 represents these numbers with too few digits or not at all.
+		if size > 0x1p60 || r.longest > 0x1p60 || x.norm > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) || r.longest*x.norm < 0x1p-100 ||
+			s.by != InnerProduct && r.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
+			return false
+		}
+	case s.by == SquaredDistance:
+		if r.longest > 0x1p60 || r.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
+			return false
+		}
+	default: // the largest product and the largest factor may be enough
 		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * r.factor
 		if s.by == Cosine {
 			peak += margin
@@ -141,29 +150,44 @@ func (s *search[T]) allBelow(p *workspace, x *query[T], r *chunk, products []flo
 	if x.slack > 0 {
 		vecmath.AddScaled(scores, p.factors[:r.n], float32(x.slack*(1+0x1p-20)))
 	}
-	if margin > 0 && s.by != Cosine {
+	if margin > 0 && (centred || s.by != Cosine) {
 		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
 	}
-	squares := 0.0
-	if s.by == SquaredDistance {
-		if r.longest > 0x1p60 || r.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
-			return false
-		}
+	share, add, squares := x.t, x.product, 0.0
+	switch {
+	case s.by == SquaredDistance:
+		share, add, squares = -2*x.short, -x.distance, r.longest*r.longest
 		vecmath.Scale(scores, float32(2*x.norm))
 		vecmath.AddScaled(scores, p.squares[:r.n], -1)
-		squares = r.longest * r.longest
+	case centred:
+		vecmath.Scale(scores, float32(x.norm))
+	}
+	if r.b.centreProducts != nil {
+		vecmath.AddScaled(scores, r.b.centreProducts[r.lo:][:r.n], float32(share))
 	}
 	if !p.mask.all {
 		p.mask.hide(scores)
 	}
 	peak := float64(vecmath.Peak(scores))
-	if s.by == Cosine {
+	slack := math.Abs(peak) + 2*squares
+	switch {
+	case centred:
+		slack += math.Abs(add) + 4*math.Abs(share)*size*r.longest + 2*margin*r.longest*x.norm
+		if s.by == Cosine {
+			norm := r.largestNorm
+			if worst > 0 {
+				norm = r.smallestNorm
+			}
+			worst *= norm * x.of.norm
+		}
+	case s.by == Cosine:
 		peak += margin
+		slack += margin
 	}
-	return peak+0x1p-20*(math.Abs(peak)+2*squares) < worst
+	return peak+add+0x1p-20*slack < worst
 }
 
-// merge adds the results of one range of a block to those of the query.
+// merge adds the results of a blockRange to the results of the query.
 func (x *query[T]) merge(l *results) {
 	if len(l.best) == 0 && len(l.possible) == 0 {
 		return
@@ -182,10 +206,10 @@ func (x *query[T]) merge(l *results) {
 // candidate is a row and its score.
 type candidate struct {
 	score float64
-	row   int // among those of all segments
+	row   int // the number of the row in all segments
 }
 
-// worse reports whether a comes after b.
+// worse reports whether a ranks below b.
 func (a candidate) worse(b candidate) bool {
 	return a.score < b.score || a.score == b.score && a.row > b.row
 }

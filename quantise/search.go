@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
-// Measure is what is estimated of a row x and a query y.
+// Measure is a function of a row x and a query y that a search estimates.
 type Measure int
 
 // The measures.
@@ -23,15 +23,14 @@ const (
 
 func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }
 
-// Estimate is an estimated number with the root of its mean squared error by theory, over random
-// rotations. The theory takes the estimate for the cosine that it needs. A StdErr of 0 says that
-// the number is exact.
+// Estimate is an estimate and its root mean squared error over random rotations, by theory. The theory
+// depends on the true cosine and uses the estimate in its place. A StdErr of 0 means an exact value.
 type Estimate struct{ Value, StdErr float64 }
 
-// Hit is a row that a search found.
+// Hit is a row in the result of a search.
 type Hit struct {
-	Segment int // which of the Codes that were searched, from 0
-	ID      int // the number of the row in them
+	Segment int // the index of the Codes in the arguments of Search
+	ID      int // the number of the row in these Codes
 	Estimate
 }
 
@@ -127,7 +126,7 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.M
 	return nil
 }
 
-// checkOptions checks the options of a search of so many segments, and sets MissProbability.
+// checkOptions checks the options of a search of a number of segments, and sets MissProbability.
 func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
 	for i, sets := range [...][]Bitmap{o.Only, o.Except} {
 		if sets != nil && len(sets) != segments {
@@ -148,7 +147,7 @@ func (q *quantiser[T]) checkOptions(o *SearchOptions[T], segments int) error {
 	return nil
 }
 
-// equals reports whether two quantisers make the same codes.
+// equals reports whether q and r encode every vector alike.
 func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
 		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
@@ -171,7 +170,7 @@ func errMeasure(by Measure) error {
 	return fmt.Errorf("quantise: measure %d, want one of the constants", int(by))
 }
 
-// write puts the best rows of a query into dst, best first, and returns as many as there are.
+// write writes the best rows of a query into dst, best first, and returns dst with their number.
 func (x *query[T]) write(s *search[T], dst []Hit) []Hit {
 	if x.norm != x.norm {
 		dst = dst[:s.first(dst)]
@@ -206,16 +205,16 @@ func before(a, b Hit) int {
 	return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
 }
 
-// value returns the estimate for a row of the given norm from that of the cosine. Here and in what follows,
-// conversions of products keep compilers from fusing them with sums, which would give other bits on
-// other processors.
-func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
+// value returns the estimate of the measure for a row of the given norm from the estimate of the cosine.
+// In this package conversions of products keep the compiler from fusing them with sums, because fused
+// sums have other bits on other processors.
+func (s *search[T]) value(x *query[T], norm, centreProduct, cosine float64) float64 {
 	if x.exponent != 0 && s.by != Cosine {
 		product := 0.0
 		switch {
 		case x.centre != nil:
-			product = x.centredValue(InnerProduct, norm, along, cosine)
-			norm = x.fullNorm(norm, along)
+			product = x.centredValue(InnerProduct, norm, centreProduct, cosine)
+			norm = x.fullNorm(norm, centreProduct)
 		case norm > 0:
 			product = norm * x.norm * cosine
 		}
@@ -225,7 +224,7 @@ func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
 	}
 	if x.centre != nil {
-		return x.centredValue(s.by, norm, along, cosine)
+		return x.centredValue(s.by, norm, centreProduct, cosine)
 	}
 	if norm == 0 {
 		cosine = 0
@@ -242,11 +241,11 @@ func (s *search[T]) value(x *query[T], norm, along, cosine float64) float64 {
 	return cosine
 }
 
-// estimate returns the value for a row and its error.
+// estimate returns the estimate of the measure for a row, with its standard error.
 func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	x, d := s.shiftedFor(of, c.cluster)
 	cosine := s.product(c.words, x, d) * c.ratio
-	e := Estimate{Value: s.value(x, c.norm, c.along, cosine)}
+	e := Estimate{Value: s.value(x, c.norm, c.centreProduct, cosine)}
 	if c.norm == 0 || x.norm == 0 {
 		return e
 	}
@@ -266,7 +265,7 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 		if x.centre == nil {
 			break
 		}
-		if whole := x.fullNorm(c.norm, c.along) * of.norm; whole > 0 {
+		if whole := x.fullNorm(c.norm, c.centreProduct) * of.norm; whole > 0 {
 			e.StdErr *= c.norm * x.norm / whole
 		} else {
 			e.StdErr = 0
@@ -275,14 +274,13 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	return e
 }
 
-// deviation returns the root of the mean squared error of an estimate of a cosine, from codes with
-// the moments, with the estimate itself for the cosine.
+// deviation returns the root mean squared error of an estimate of a cosine, from codes with the moments
+// m. It uses the estimate in place of the true cosine.
 func (q *quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	n := float64(len(q.rotations))
 	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)
 	rho := min(max(estimate/m.Along, -1), 1)
-	// 1 − ρ² is not known better than to its error: an estimate of 1 or more is no proof that ρ is
-	// 1.
+	// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
 	square := float64(rho * rho)
 	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across/n)*across)
 	bias := rho * (m.Along - 1)

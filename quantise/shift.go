@@ -10,13 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// shiftedQueries are queries q − tc for one centre c, with memory for them.
+// shiftedQueries are the queries q − tc for one centre c. queries is a prefix of kept, whose memory
+// later centres use.
 type shiftedQueries[T dense.Float] struct {
 	roundedQueries
 	queries, kept []*query[T]
 }
 
-// reset leaves no queries.
+// reset removes all queries.
 func (a *shiftedQueries[T]) reset() { a.queries = a.kept[:0] }
 
 // shift adds the query q − tc for the centre c of a cluster.
@@ -41,15 +42,15 @@ func (s *search[T]) shift(a *shiftedQueries[T], of *query[T], cluster int) *quer
 	}
 	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
 	s.q.round(&a.roundedQueries, x, n)
-	x.rest = 0
+	x.roundingNorm = 0
 	if s.options.Rows != nil {
-		// Rotations round in proportion to what is rotated, which may be much longer than q − tc.
-		x.rest = s.q.remainder(&a.roundedQueries, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
+		// The rounding errors of rotations are relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.
+		x.roundingNorm = s.q.remainder(&a.roundedQueries, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
 	}
 	return x
 }
 
-// unitOf returns a bound of the relative rounding error of a rotation.
+// unitOf bounds the relative rounding error of a rotation.
 func unitOf[T dense.Float]() float64 {
 	if unsafe.Sizeof(T(0)) == 4 {
 		return 0x1p-21
@@ -57,11 +58,11 @@ func unitOf[T dense.Float]() float64 {
 	return 0x1p-50
 }
 
-// chooseCentres selects the clusters of the wanted number of centres nearest to the query, and the
-// cluster of the rows without a centre.
+// chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
+// origin.
 func (s *search[T]) chooseCentres(x *query[T]) {
 	wanted := s.options.Centres
-	x.some = x.some[:0]
+	x.clusters = x.clusters[:0]
 	if wanted == 0 || wanted >= len(s.q.centres)-1 {
 		return
 	}
@@ -80,15 +81,15 @@ func (s *search[T]) chooseCentres(x *query[T]) {
 		}
 		x.chosen = keep(x.chosen, candidate{product, i}, wanted)
 	}
-	x.some = append(x.some, make([]bool, len(s.q.centres))...)
-	x.some[0] = true
+	x.clusters = append(x.clusters, make([]bool, len(s.q.centres))...)
+	x.clusters[0] = true
 	for _, c := range x.chosen {
-		x.some[c.row] = true
+		x.clusters[c.row] = true
 	}
 }
 
-// scans reports whether the query scans the rows of a cluster.
-func (x *query[T]) scans(cluster int) bool { return len(x.some) == 0 || x.some[cluster] }
+// scans reports whether the query scans a cluster.
+func (x *query[T]) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }
 
 // shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has no
 // centres. The next call overwrites the shifted query.
@@ -104,7 +105,7 @@ func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *roundedQue
 	return a.queries[0], &a.roundedQueries
 }
 
-// byCentre sorts candidates so that those of a centre follow each other.
+// byCentre sorts candidates by centre, so that shiftedFor shifts the query once per centre.
 func (s *search[T]) byCentre(some []candidate) {
 	if s.q.centres == nil {
 		return
@@ -116,9 +117,9 @@ func (s *search[T]) byCentre(some []candidate) {
 	})
 }
 
-// centredValue returns the value of a measure for a row x, from the norm of x − c, along = (x−c)ᵀc and
-// the estimate of the cosine of x − c and q − tc.
-func (x *query[T]) centredValue(by Measure, norm, along, cosine float64) float64 {
+// centredValue returns the estimate of a measure for a row x from norm = ‖x−c‖, centreProduct = (x−c)ᵀc
+// and the estimate of the cosine of x − c and q − tc.
+func (x *query[T]) centredValue(by Measure, norm, centreProduct, cosine float64) float64 {
 	if x.of.norm != x.of.norm {
 		return x.of.norm
 	}
@@ -128,79 +129,37 @@ func (x *query[T]) centredValue(by Measure, norm, along, cosine float64) float64
 	}
 	switch by {
 	case SquaredDistance:
-		return float64(norm*norm) + x.distance + float64(2*x.short*along) - 2*product
+		return float64(norm*norm) + x.distance + float64(2*x.short*centreProduct) - 2*product
 	case Cosine:
-		whole := x.fullNorm(norm, along) * x.of.norm
+		whole := x.fullNorm(norm, centreProduct) * x.of.norm
 		if whole == 0 {
 			return 0
 		}
-		return (x.product + float64(x.t*along) + product) / whole
+		return (x.product + float64(x.t*centreProduct) + product) / whole
 	}
-	return x.product + float64(x.t*along) + product
+	return x.product + float64(x.t*centreProduct) + product
 }
 
 // fullNorm returns ‖x‖ of a row.
-func (x *query[T]) fullNorm(norm, along float64) float64 {
-	return math.Sqrt(max(0, float64(norm*norm)+2*along+x.centre.square))
+func (x *query[T]) fullNorm(norm, centreProduct float64) float64 {
+	return math.Sqrt(max(0, float64(norm*norm)+2*centreProduct+x.centre.square))
 }
 
-// roundingBound returns a bound of the rounding error of centredValue.
-func (x *query[T]) roundingBound(by Measure, norm, along float64) float64 {
+// roundingBound bounds the rounding error of centredValue.
+func (x *query[T]) roundingBound(by Measure, norm, centreProduct float64) float64 {
 	switch by {
 	case SquaredDistance:
 		if x.exponent != 0 {
 			size := norm + math.Sqrt(x.centre.square)
 			return roundings * size * (float64(size*x.down) + float64(2*x.of.norm*x.up))
 		}
-		return roundings * (float64(norm*norm) + math.Abs(2*x.short*along) + float64(norm*x.norm))
+		return roundings * (float64(norm*norm) + math.Abs(2*x.short*centreProduct) + float64(norm*x.norm))
 	case Cosine:
-		whole := x.fullNorm(norm, along) * x.of.norm
+		whole := x.fullNorm(norm, centreProduct) * x.of.norm
 		if whole == 0 {
 			return 0
 		}
-		return roundings * (1 + (float64(norm*x.norm)+math.Abs(x.t*along)+math.Abs(x.product))/whole)
+		return roundings * (1 + (float64(norm*x.norm)+math.Abs(x.t*centreProduct)+math.Abs(x.product))/whole)
 	}
-	return roundings * (float64(norm*x.norm) + math.Abs(x.t*along))
-}
-
-// allBelowCentred is allBelow for rows with centres.
-func (s *search[T]) allBelowCentred(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
-	size := math.Sqrt(x.centre.square)
-	if r.longest > 0x1p60 || x.norm > 0x1p60 || size > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) {
-		return false
-	}
-	// float32 holds these numbers with too few digits, or not at all.
-	if r.longest*x.norm < 0x1p-100 || s.by != InnerProduct && r.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
-		return false
-	}
-	scores := p.scores[:r.n]
-	copy(scores, products)
-	vecmath.Multiply(scores, p.factors[:r.n])
-	if margin > 0 {
-		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
-	}
-	share, add, squares := x.t, x.product, 0.0
-	if s.by == SquaredDistance {
-		share, add, squares = -2*x.short, -x.distance, r.longest*r.longest
-		vecmath.Scale(scores, float32(2*x.norm))
-		vecmath.AddScaled(scores, p.squares[:r.n], -1)
-	} else {
-		vecmath.Scale(scores, float32(x.norm))
-	}
-	if r.b.alongs != nil {
-		vecmath.AddScaled(scores, r.b.alongs[r.lo:][:r.n], float32(share))
-	}
-	if !p.mask.all {
-		p.mask.hide(scores)
-	}
-	peak := float64(vecmath.Peak(scores))
-	if s.by == Cosine {
-		norm := r.longestWhole
-		if worst > 0 {
-			norm = r.shortestWhole
-		}
-		worst *= norm * x.of.norm
-	}
-	slack := math.Abs(peak) + math.Abs(add) + 2*squares + 4*math.Abs(share)*size*r.longest + 2*margin*r.longest*x.norm
-	return peak+add+0x1p-20*slack < worst
+	return roundings * (float64(norm*x.norm) + math.Abs(x.t*centreProduct))
 }

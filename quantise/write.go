@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// Codes as a file, all numbers little endian, with zeros up to a multiple of 8 bytes where a number
-// of bytes is not one:
+// A file of codes begins with the quantiser. All numbers are little endian, and zeros pad the quantiser
+// and the numbers of a part to a multiple of 8 bytes:
 //
 //	 0  8 bytes  "rfcodes\x00"
 //	 8  uint16   version, 2
@@ -22,22 +22,22 @@ import (
 //	    uint32   CRC-32C of all bytes before
 //	    4 bytes  0
 //
-// Parts follow, each with rows after those of the part before it:
+// Parts follow. The rows of a part follow the rows of the part before it:
 //
 //	 0  8 bytes  "rfrows\x00\x00"
 //	 8  uint64   number of the first row
 //	16  uint64   rows
 //	24  4 bytes  0
 //	28  uint32   CRC-32C of the 28 bytes before
-//	32  uint32   with centres: which of them each row has, in the order of the rows; 0 is none
+//	32  uint32   with centres: the number of the centre of each row, 0 for the origin
 //	    float32  norms, then ratios if the scheme has them, then (x−c)ᵀc with centres
 //	    uint64   words
 //	    uint32   CRC-32C of all bytes of the part before
 //	    4 bytes  0
 //
-// Norms and what follows are in the order of centres, and of rows for each. Every part but the last has
-// as many rows as partRows says. The last part has 0 rows, no body, and the number of all rows for its
-// first. Without it the file is cut off.
+// Norms, ratios, products and words are sorted by centre, and then by row. Every part but the last two
+// has partRows rows. The last part has 0 rows, no body, and the number of all rows as its first row. A
+// file without this part is cut off.
 const (
 	codesName, partName = "rfcodes\x00", "rfrows\x00\x00"
 
@@ -48,8 +48,8 @@ const (
 	partBytes    = 1 << 22
 )
 
-// partRows returns the number of rows of a part: 64 for each centre at least, so that clusters in files
-// that are viewed do not consist of small blocks.
+// partRows returns the number of rows of a part. A part has at least 64 rows per centre, so that View
+// makes few small blocks.
 func partRows(l layout, clusters int) int {
 	n := max(partBytes/l.bytes(), 1)
 	if l.centred {
@@ -58,10 +58,10 @@ func partRows(l layout, clusters int) int {
 	return n
 }
 
-// littleEndian reports whether numbers in memory are as in files.
+// littleEndian reports whether memory has the byte order of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// number is what parts consist of.
+// number is a number in a file.
 type number interface {
 	uint8 | uint32 | uint64 | float32
 }
@@ -71,10 +71,10 @@ func inBytes[E number](x []E) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size[E]())
 }
 
-// size returns the number of bytes of a number.
+// size returns the number of bytes of an E.
 func size[E number]() int { return int(unsafe.Sizeof(*new(E))) }
 
-// swap turns numbers of the given size around where memory is not as files are.
+// swap reverses the bytes of each number of the given size on big-endian machines.
 func swap(b []byte, size int) {
 	if littleEndian {
 		return
@@ -86,7 +86,7 @@ func swap(b []byte, size int) {
 	}
 }
 
-// padding returns the number of zeros behind so many bytes.
+// padding returns the number of zeros that pad n bytes.
 func padding(n int) int { return -n & 7 }
 
 func (c *codes[T]) WriteTo(w io.Writer) (int64, error) {
@@ -132,14 +132,14 @@ func (o *output) part(all *rows, from, to int, l layout) {
 		each(func(b *block, lo, hi int) { put(o, b.ratios[lo:hi]) })
 	}
 	if l.centred {
-		each(func(b *block, lo, hi int) { put(o, b.alongs[lo:hi]) })
+		each(func(b *block, lo, hi int) { put(o, b.centreProducts[lo:hi]) })
 	}
 	o.pad()
 	each(func(b *block, lo, hi int) { put(o, b.words[lo*l.words:hi*l.words]) })
 	o.seal()
 }
 
-// counter counts what w takes.
+// counter counts the bytes that w accepts.
 type counter struct {
 	w io.Writer
 	n int64
@@ -151,12 +151,12 @@ func (c *counter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// output sums what is written.
+// output writes to w and sums the bytes for a checksum.
 type output struct {
 	w   *bufio.Writer
-	n   int    // bytes
-	sum uint32 // of the bytes of a part
-	err error  // the first of w
+	n   int    // the number of bytes
+	sum uint32 // the checksum of the bytes of a part
+	err error  // the first error of w
 }
 
 func (o *output) bytes(b []byte) {
