@@ -17,8 +17,7 @@ import (
 const about = `transformer runs a decoder with the layers of Llama, measures its loss, and lets it write.
 
 -model names a directory with config.json and model.safetensors as Hugging Face's programs write them, and merges.txt,
-tokens in the format of GPT-2. go run ./examples/transformer/train makes one in a few hours. The
-model that is there by default has 3.7 million parameters and was trained for 81 minutes on the text of the Go
+tokens in the format of GPT-2. The default model has 3.7 million parameters and was trained for 81 minutes on the text of the Go
 distribution; its loss on held-out files is 2.65 nats a token, and more training would make it less.
 The program measures the mean loss on -text, or on files of the Go distribution that the training held out, in sequences
 of -context tokens, and the loss again with another form of attention, -form. The model then writes -length tokens that
@@ -83,7 +82,7 @@ func (s settings) report(w io.Writer) error {
 	}
 	m, err := lm.Open(s.model)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w (-h tells how to make a model)", err)
+		return fmt.Errorf("%w (-h describes the files of a model)", err)
 	}
 	if err != nil {
 		return err

@@ -1,42 +1,70 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
-	"github.com/seed-feabd252/randfeat/examples/internal/decoder"
-	"github.com/seed-feabd252/randfeat/examples/internal/lm"
+	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
 // random writes a model of bytes with random parameters, and a text, and returns their paths.
 func random(t *testing.T) (model, text string) {
 	t.Helper()
 	model = t.TempDir()
-	c := decoder.Config{
-		Vocabulary: 256, Layers: 2, Width: 16, Heads: 4, KeyHeads: 2, HeadDim: 4, Inner: 8, Context: 64, Epsilon: 1e-5, Base: 10000, Tied: true,
+	shapes := map[string][]int{"model.embed_tokens": {256, 16}, "model.norm": {16}}
+	for i := range 2 {
+		for name, shape := range map[string][]int{
+			"self_attn.q_proj": {16, 16}, "self_attn.k_proj": {8, 16}, "self_attn.v_proj": {8, 16}, "self_attn.o_proj": {16, 16},
+			"mlp.gate_proj": {8, 16}, "mlp.up_proj": {8, 16}, "mlp.down_proj": {16, 8}, "input_layernorm": {16}, "post_attention_layernorm": {16},
+		} {
+			shapes[fmt.Sprintf("model.layers.%d.%s", i, name)] = shape
+		}
 	}
-	m, err := decoder.New(c, lm.Exact(c), exprand.NewSource(1))
-	require.NoError(t, err)
-	config, err := m.JSON()
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(model, "config.json"), config, 0o644))
-	file, err := os.Create(filepath.Join(model, "model.safetensors"))
-	require.NoError(t, err)
-	defer file.Close()
-	require.NoError(t, m.Write(file))
-	require.NoError(t, os.WriteFile(filepath.Join(model, "merges.txt"), []byte("#version: 0.2\n"), 0o644))
+	rng := rand.New(rand.NewPCG(1, 1))
+	f := &safetensors.File{Tensors: make(map[string]safetensors.Tensor)}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		shape := shapes[name]
+		x := slices.Repeat([]float32{1}, shape[0])
+		if len(shape) == 2 {
+			sigma := 1 / math.Sqrt(float64(shape[1]))
+			if shape[0] == 256 {
+				sigma = 0.02 // logits near zero
+			}
+			x = make([]float32, shape[0]*shape[1])
+			for i := range x {
+				x[i] = float32(sigma * rng.NormFloat64())
+			}
+		}
+		tensor, err := safetensors.FromFloats(shape, x)
+		require.NoError(t, err)
+		f.Tensors[name+".weight"] = tensor
+	}
+	var weights bytes.Buffer
+	require.NoError(t, safetensors.Write(&weights, f))
 	text = filepath.Join(model, "text")
-	require.NoError(t, os.WriteFile(text, []byte(strings.Repeat("Light is one thing. ", 20)), 0o644))
+	for path, data := range map[string]string{
+		"config.json": `{"model_type": "llama", "vocab_size": 256, "num_hidden_layers": 2, "hidden_size": 16, "num_attention_heads": 4,
+			"num_key_value_heads": 2, "intermediate_size": 8, "max_position_embeddings": 64, "rms_norm_eps": 1e-5, "rope_theta": 10000,
+			"tie_word_embeddings": true}`,
+		"model.safetensors": weights.String(),
+		"merges.txt":        "#version: 0.2\n",
+		"text":              strings.Repeat("Light is one thing. ", 20),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(model, path), []byte(data), 0o644))
+	}
 	return model, text
 }
 
@@ -92,7 +120,7 @@ func TestFlags(t *testing.T) { clitest.Flags(t, run) }
 func TestErrors(t *testing.T) {
 	model, text := random(t)
 	for want, args := range map[string]string{
-		"-h tells how to make a model":   "-model EMPTY",
+		"-h describes the files":         "-model EMPTY",
 		"-tokens is 5":                   "-tokens 5",
 		`-form is "fast"`:                "-form fast",
 		`-form is "positive"`:            "-form positive",

@@ -98,7 +98,7 @@ const readTogether = 256
 // parts returns the mean loss of each part of a sequence that is read in sequences of at most the
 // given length.
 func parts(m *lm.Model, b decoder.Batch, length int) (mean [quarters]float64, err error) {
-	var state *decoder.State[float32]
+	var state *decoder.State
 	n := len(b.Tokens)
 	for at, start, part := 0, 0, 0; at < n; {
 		if at%length == 0 {

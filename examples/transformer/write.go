@@ -32,7 +32,7 @@ func (s settings) write(m *lm.Model) (string, error) {
 }
 
 // begin returns a state without tokens, and the tokens of the prompt.
-func (s settings) begin(m *lm.Model) (*decoder.State[float32], []int, error) {
+func (s settings) begin(m *lm.Model) (*decoder.State, []int, error) {
 	state, err := m.NewState()
 	if err != nil {
 		return nil, nil, err

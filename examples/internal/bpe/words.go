@@ -2,8 +2,49 @@ package bpe
 
 import (
 	"regexp"
+	"strings"
 	"unicode/utf8"
 )
+
+// byteOrder holds the bytes in the order of GPT-2's tokens: visible characters of Latin-1 first, then all
+// other bytes. In a file of merges a visible byte stands for itself, and the characters from 256 stand
+// for the other bytes.
+var byteOrder, byteToken, runeByte = bytesOfGPT2()
+
+func bytesOfGPT2() (order [256]byte, token [256]int, back map[rune]byte) {
+	back = make(map[rune]byte)
+	n, next := 0, rune(256)
+	for _, visible := range []bool{true, false} {
+		for b := range 256 {
+			if visible != ('!' <= b && b <= '~' || 0xa1 <= b && b <= 0xac || 0xae <= b) {
+				continue
+			}
+			order[n], token[b] = byte(b), n
+			n++
+			if visible {
+				back[rune(b)] = byte(b)
+			} else {
+				back[next] = byte(b)
+				next++
+			}
+		}
+	}
+	return order, token, back
+}
+
+// raw returns the bytes of a token in a file of merges. It returns false if the token is empty or has a
+// character that stands for no byte.
+func raw(s string) (string, bool) {
+	var b strings.Builder
+	for _, r := range s {
+		c, ok := runeByte[r]
+		if !ok {
+			return "", false
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), s != ""
+}
 
 // word matches the first word of a text, and white space in its group. Its alternatives are those
 // of GPT-2's pattern, but for \s+(?!\S), where \s is the white space of Unicode:

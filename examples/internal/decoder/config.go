@@ -1,6 +1,7 @@
 package decoder
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 )
@@ -16,24 +17,22 @@ type Config struct {
 	Inner      int     `json:"intermediate_size"`       // columns of the inner layers
 	Context    int     `json:"max_position_embeddings"` // tokens that the model was trained on
 	Epsilon    float64 `json:"rms_norm_eps"`
-	Base       float64 `json:"rope_theta,omitempty"` // of rotary positions
+	Base       float64 `json:"rope_theta"` // of rotary positions
 
-	// Tied says that logits have the matrix of the embeddings, and not one of their own.
+	// Tied selects the matrix of embeddings for the logits too.
 	Tied bool `json:"tie_word_embeddings"`
 }
 
-// file is the part of config.json that decides what is computed.
-type file struct {
-	ModelType string `json:"model_type"`
-	Config
-	Activation string `json:"hidden_act"`
-	Scaling    any    `json:"rope_scaling,omitempty"`
-}
-
-// ParseConfig reads the file config.json of a model of Llama. The error names what the package does
-// not compute.
+// ParseConfig reads the file config.json of a model of Llama. It returns an error for a model that the
+// package does not compute.
 func ParseConfig(data []byte) (Config, error) {
-	f := file{Activation: "silu"}
+	var f struct {
+		ModelType string `json:"model_type"`
+		Config
+		Activation string `json:"hidden_act"`
+		Scaling    any    `json:"rope_scaling"`
+	}
+	f.Activation = "silu"
 	if err := json.Unmarshal(data, &f); err != nil {
 		return Config{}, fmt.Errorf("decoder: config.json: %w", err)
 	}
@@ -46,18 +45,11 @@ func ParseConfig(data []byte) (Config, error) {
 		return f.Config, fmt.Errorf("decoder: config.json: rope_scaling is %v, want none", f.Scaling)
 	}
 	c := f.Config
-	if c.KeyHeads == 0 {
-		c.KeyHeads = c.Heads
-	}
+	c.KeyHeads = cmp.Or(c.KeyHeads, c.Heads)
 	if c.HeadDim == 0 && c.Heads > 0 {
 		c.HeadDim = c.Width / c.Heads
 	}
 	return c, c.check()
-}
-
-// JSON returns config.json.
-func (c Config) JSON() ([]byte, error) {
-	return json.MarshalIndent(file{ModelType: "llama", Config: c, Activation: "silu"}, "", "  ")
 }
 
 func (c Config) check() error {

@@ -1,14 +1,12 @@
 package decoder
 
 import (
-	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	exprand "golang.org/x/exp/rand"
 
-	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
@@ -36,31 +34,21 @@ func TestParseConfigErrors(t *testing.T) {
 }
 
 func TestModelErrors(t *testing.T) {
-	_, err := New(tiny, func(int) (Attention[float64], error) { return nil, errors.New("no heads") }, exprand.NewSource(1))
-	assert.ErrorContains(t, err, "no heads")
-	odd := tiny
+	m := waved(t)
+	odd := m.Config
 	odd.HeadDim = 3
-	_, err = New(odd, exact[float64](odd), exprand.NewSource(1))
+	_, err := Read(wave(), odd, exact(t, odd))
 	assert.ErrorContains(t, err, "turn 3 of 3 coordinates")
-
-	m := waved[float64](t)
 	assert.PanicsWithValue(t, "dense: row 11 outside a 11×12 matrix", func() { m.Forward([]int{1, 11}, []int{2}) })
 	assert.Panics(t, func() { m.Losses(Batch{Tokens: []int{1}, Next: []int{2}, Lengths: []int{2}}) })
 	s, err := m.NewState()
 	require.NoError(t, err)
 	assert.PanicsWithValue(t, "dense: row -1 outside a 11×12 matrix", func() { s.Step([]int{-1}) })
-	m.Use(1, stateless{})
+	landmarks, err := performer.NewLandmarks[float32](performer.ExactOptions{}, 3, rand.NewPCG(1, 2))
+	require.NoError(t, err)
+	stateless, err := performer.NewBatch(m.Heads, m.KeyHeads, landmarks)
+	require.NoError(t, err)
+	m.Use(1, stateless)
 	_, err = m.NewState()
-	assert.ErrorContains(t, err, "layer 1: the attention decoder.stateless has no state")
-}
-
-// stateless is attention that needs all tokens.
-type stateless struct{}
-
-func (stateless) ForwardSequences(dst, _, _, _ dense.Matrix[float64], _ performer.Sequences) dense.Matrix[float64] {
-	return dst
-}
-
-func (stateless) BackwardSequences(dq, dk, dv, _, _, _, _ dense.Matrix[float64], _ performer.Sequences) (_, _, _ dense.Matrix[float64]) {
-	return dq, dk, dv
+	assert.ErrorContains(t, err, "decoder: layer 1: ")
 }

@@ -1,10 +1,8 @@
-// Package decoder runs and trains decoders with the layers of Llama [Touvron et al. 2023], whose
-// attention is any form of package performer.
+// Package decoder runs decoders with the layers of Llama [Touvron et al. 2023] and attention of package
+// performer.
 //
 // # References
 //
-//   - [Loshchilov & Hutter 2019] I. Loshchilov, F. Hutter: Decoupled weight decay regularization.
-//     ICLR 2019.
 //   - [Shazeer 2020] N. Shazeer: GLU variants improve transformer. arXiv:2002.05202, 2020.
 //   - [Touvron et al. 2023] H. Touvron et al.: LLaMA: open and efficient foundation language
 //     models. arXiv:2302.13971, 2023.

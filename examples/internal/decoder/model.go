@@ -1,150 +1,149 @@
 package decoder
 
 import (
-	"fmt"
-	"math/rand/v2"
-
-	"gonum.org/v1/gonum/blas"
+	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
-// Model is a decoder: it predicts each token of a text from the tokens before. A Model works on one
-// call at a time.
-type Model[T dense.Float] struct {
+// Model is a decoder: it predicts each token of a text from the tokens before. Goroutines must not share
+// a Model.
+type Model struct {
 	Config
-	embedding *Parameter[T] // Vocabulary×Width
-	blocks    []*block[T]
-	norm      *rmsNorm[T]
-	out       *Parameter[T] // Vocabulary×Width, the embedding if tied
-	place     *places[T]
-
-	tokens   []int
-	x, y, dx buffer[T]
-	losses   buffer[float64]
-	h        dense.Matrix[T] // normalised outputs of the last block
+	embedding dense.Matrix[float32] // Vocabulary×Width
+	blocks    []*block
+	norm      []float32             // gains
+	out       dense.Matrix[float32] // Vocabulary×Width
+	rotary    *layer.Rotary[float32]
+	angles    layer.Angles[float32]
 }
 
-// New returns a model with random parameters. heads returns the attention of a layer. The error
-// reports sizes below 1 or that do not fit each other, and what heads reports.
-func New[T dense.Float](c Config, heads func(layer int) (Attention[T], error), src rand.Source) (*Model[T], error) {
-	if err := c.check(); err != nil {
-		return nil, err
-	}
-	const sigma = 0.02 // logits start out near zero
-	m := &Model[T]{Config: c, embedding: newParameter[T](c.Vocabulary, c.Width, sigma, src), place: new(places[T])}
-	m.out = m.embedding
-	if !c.Tied {
-		m.out = newParameter[T](c.Vocabulary, c.Width, sigma, src)
-	}
-	var err error
-	if m.place.rotary, err = layer.NewRotary[T](c.HeadDim, layer.RotaryOptions{Base: c.Base}); err != nil {
-		return nil, fmt.Errorf("decoder: %w", err)
-	}
-	for i := range c.Layers {
-		a, err := heads(i)
-		if err != nil {
-			return nil, err
-		}
-		m.blocks = append(m.blocks, newBlock(c, m.place, a, src))
-	}
-	m.norm = newRMSNorm[T](c)
-	return m, nil
+// block is h = x + attention(norm(x)), y = h + gated(norm(h)), where
+//
+//	attention(x) = heads(turn(x·W_qᵀ), turn(x·W_kᵀ), x·W_vᵀ)·W_oᵀ
+//
+// and turn is rotary positions.
+type block struct {
+	attentionNorm, gatedNorm []float32             // gains
+	qkv                      dense.Matrix[float32] // W_q above W_k above W_v
+	out                      dense.Matrix[float32] // W_o
+	gateUp                   dense.Matrix[float32] // W_g above W_u
+	down                     dense.Matrix[float32] // W_d
+	heads                    performer.Batch[float32]
+	last                     dense.Matrix[float32] // queries, keys and values of the last call
 }
 
-// Forward returns the logits of the token after each token, a row each, for sequences of the given
-// lengths one after another. The next call overwrites the logits. Forward panics if a token is not
-// in the vocabulary, or if lengths do not add up to the tokens.
-func (m *Model[T]) Forward(tokens, lengths []int) dense.Matrix[T] {
-	m.place.set(0, lengths...)
-	return m.forward(tokens)
+// Forward returns the logits of the token after each token, a row for each token. The sequences of the
+// given lengths follow one another in tokens. Forward panics if a token is not in the vocabulary, or if
+// lengths do not add up to the number of tokens.
+func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
+	var positions []int
+	for _, n := range lengths {
+		positions = appendPositions(positions, 0, n)
+	}
+	return m.forward(tokens, positions, func(i int, dst, q, k, v dense.Matrix[float32]) {
+		m.blocks[i].heads.ForwardSequences(dst, q, k, v, performer.Sequences{Queries: lengths})
+	})
 }
 
-// forward returns the logits of tokens at their places.
-func (m *Model[T]) forward(tokens []int) dense.Matrix[T] {
-	m.tokens = tokens
-	x := m.x.shape(len(tokens), m.Width)
+// appendPositions appends the n positions from first on.
+func appendPositions(positions []int, first, n int) []int {
+	for i := range n {
+		positions = append(positions, first+i)
+	}
+	return positions
+}
+
+// forward returns the logits of tokens at their positions. attend computes the attention of a block.
+func (m *Model) forward(tokens, positions []int, attend func(block int, dst, q, k, v dense.Matrix[float32])) dense.Matrix[float32] {
+	m.angles = m.rotary.Angles(m.angles, positions)
+	x := dense.New[float32](len(tokens), m.Width)
 	for i, t := range tokens {
-		copy(x.Row(i), m.embedding.Value.Row(t))
+		copy(x.Row(i), m.embedding.Row(t))
 	}
-	for _, b := range m.blocks {
-		x = b.forward(x)
+	for i, b := range m.blocks {
+		b.last = product(m.normalise(x, b.attentionNorm), b.qkv)
+		m.angles.Turn(b.last.ColRange(0, (m.Heads+m.KeyHeads)*m.HeadDim))
+		q, k, v := m.Projections(i)
+		mixed := dense.New[float32](q.Rows, q.Cols)
+		attend(i, mixed, q, k, v)
+		addProduct(x, mixed, b.out)
+		addProduct(x, gate(product(m.normalise(x, b.gatedNorm), b.gateUp)), b.down)
 	}
-	m.h = m.norm.forward(x)
-	logits := m.y.shape(len(tokens), m.Vocabulary)
-	multiply(logits, m.h, blas.NoTrans, m.out.Value, blas.Trans)
-	return logits
+	return product(m.normalise(x, m.norm), m.out)
+}
+
+// Projections returns the queries, keys and values of a layer in the last call, after rotary positions.
+// Heads are blocks of columns.
+func (m *Model) Projections(layer int) (q, k, v dense.Matrix[float32]) {
+	x, d, keys := m.blocks[layer].last, m.Heads*m.HeadDim, m.KeyHeads*m.HeadDim
+	return x.ColRange(0, d), x.ColRange(d, d+keys), x.ColRange(d+keys, x.Cols)
+}
+
+// Use replaces the attention of a layer.
+func (m *Model) Use(layer int, heads performer.Batch[float32]) { m.blocks[layer].heads = heads }
+
+// normalise divides the rows of x by their root mean square and multiplies columns by gains [Zhang &
+// Sennrich 2019]: y_ij = g_j·x_ij/√(Σ_l x_il²/n + ε).
+func (m *Model) normalise(x dense.Matrix[float32], gains []float32) dense.Matrix[float32] {
+	y := dense.New[float32](x.Rows, x.Cols)
+	eachRow(x.Rows, func(i int) {
+		var sum float64
+		for _, v := range x.Row(i) {
+			sum += float64(v) * float64(v)
+		}
+		scale := float32(1 / math.Sqrt(sum/float64(x.Cols)+m.Epsilon))
+		to := y.Row(i)
+		for j, v := range x.Row(i) {
+			to[j] = v * scale * gains[j]
+		}
+	})
+	return y
+}
+
+// gate returns silu(g) ⊙ u for rows (g, u) of x, where silu(g) = g/(1 + exp(−g)) [Shazeer 2020].
+func gate(x dense.Matrix[float32]) dense.Matrix[float32] {
+	n := x.Cols / 2
+	y := dense.New[float32](x.Rows, n)
+	eachRow(x.Rows, func(i int) {
+		to, up := y.Row(i), x.Row(i)[n:]
+		for j, g := range x.Row(i)[:n] {
+			to[j] = g * up[j] / float32(1+math.Exp(-float64(g)))
+		}
+	})
+	return y
 }
 
 // Batch is sequences one after another, and the token that follows each token.
 type Batch struct{ Tokens, Next, Lengths []int }
 
-// Append appends the sequence of the given length that begins at the given place of a text.
-func (b *Batch) Append(text []uint16, at, length int) {
-	for i := at; i < at+length; i++ {
-		b.Tokens = append(b.Tokens, int(text[i]))
-		b.Next = append(b.Next, int(text[i+1]))
-	}
-	b.Lengths = append(b.Lengths, length)
-}
+// Losses returns −log p of the next token after each token of b, in nats. Panics are those of Forward.
+func (m *Model) Losses(b Batch) []float64 { return losses(m.Forward(b.Tokens, b.Lengths), b.Next) }
 
-// Losses returns −log p of the next token after each token in b, in nats, in memory that the next
-// call overwrites. Panics are those of Forward.
-func (m *Model[T]) Losses(b Batch) []float64 {
-	logits := m.Forward(b.Tokens, b.Lengths)
-	losses := m.losses.shape(1, len(b.Next)).Data
-	crossEntropy(logits, losses, b.Next, false)
-	return losses
-}
-
-// Gradients writes the gradients of the mean loss over the sequences in b and returns the loss.
-// Panics are those of Forward.
-func (m *Model[T]) Gradients(b Batch) float64 {
-	logits := m.Forward(b.Tokens, b.Lengths)
-	loss := crossEntropy(logits, m.losses.shape(1, len(b.Next)).Data, b.Next, true)
-	multiply(m.out.Gradient, logits, blas.Trans, m.h, blas.NoTrans)
-	dx := m.dx.shape(len(b.Tokens), m.Width)
-	multiply(dx, logits, blas.NoTrans, m.out.Value, blas.NoTrans)
-	dx = m.norm.backward(dx)
-	for i := len(m.blocks) - 1; i >= 0; i-- {
-		dx = m.blocks[i].backward(dx)
-	}
-	if !m.Tied {
-		clear(m.embedding.Gradient.Data)
-	}
-	for i, t := range m.tokens {
-		add(m.embedding.Gradient.Row(t), dx.Row(i))
-	}
-	return loss
-}
-
-// Parameters returns all parameters of m in a fixed order.
-func (m *Model[T]) Parameters() []*Parameter[T] {
-	all := []*Parameter[T]{m.embedding}
-	if !m.Tied {
-		all = append(all, m.out)
-	}
-	for _, b := range m.blocks {
-		all = append(all, b.parameters()...)
-	}
-	return append(all, m.norm.gain)
+// losses returns −log p of the target of each row, where p is the softmax of the row of logits.
+func losses(logits dense.Matrix[float32], targets []int) []float64 {
+	all := make([]float64, logits.Rows)
+	eachRow(logits.Rows, func(i int) {
+		row := logits.Row(i)
+		peak := slices.Max(row)
+		var sum float64
+		for _, x := range row {
+			sum += math.Exp(float64(x - peak))
+		}
+		all[i] = float64(peak-row[targets[i]]) + math.Log(sum)
+	})
+	return all
 }
 
 // Size returns the number of parameters.
-func (m *Model[T]) Size() (n int) {
-	for _, p := range m.Parameters() {
-		n += len(p.Value.Data)
+func (m *Model) Size() int {
+	perBlock := 2*m.Width + m.Width*(2*m.Heads+2*m.KeyHeads)*m.HeadDim + 3*m.Width*m.Inner
+	tables := 2
+	if m.Tied {
+		tables = 1
 	}
-	return n
+	return tables*m.Vocabulary*m.Width + m.Layers*perBlock + m.Width
 }
-
-// Projections returns the queries, keys and values of a layer in the last call, as attention has
-// got them: heads are blocks of columns.
-func (m *Model[T]) Projections(layer int) (q, k, v dense.Matrix[T]) {
-	a := m.blocks[layer].attention
-	return a.split(a.qkv)
-}
-
-// Use replaces the attention of a layer.
-func (m *Model[T]) Use(layer int, heads Attention[T]) { m.blocks[layer].attention.heads = heads }

@@ -7,23 +7,18 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// State is the tokens that a model has read: their keys and values, or what a form of attention
-// keeps of them.
-type State[T dense.Float] struct {
-	model  *Model[T]
-	layers []*performer.State[T]
+// State holds the attention states of all layers, for the tokens that a model has read.
+type State struct {
+	model  *Model
+	layers []*performer.State[float32]
 	length int
 }
 
-// NewState returns a state without tokens. It is an error if the attention of a layer has none.
-func (m *Model[T]) NewState() (*State[T], error) {
-	s := &State[T]{model: m}
+// NewState returns a state without tokens. It returns an error if the attention of a layer has no state.
+func (m *Model) NewState() (*State, error) {
+	s := &State{model: m}
 	for i, b := range m.blocks {
-		a, ok := b.attention.heads.(performer.Streaming[T])
-		if !ok {
-			return nil, fmt.Errorf("decoder: layer %d: the attention %T has no state", i, b.attention.heads)
-		}
-		state, err := a.NewState(m.HeadDim, m.HeadDim)
+		state, err := b.heads.NewState(m.HeadDim, m.HeadDim)
 		if err != nil {
 			return nil, fmt.Errorf("decoder: layer %d: %w", i, err)
 		}
@@ -32,25 +27,20 @@ func (m *Model[T]) NewState() (*State[T], error) {
 	return s, nil
 }
 
-// Step reads the tokens that follow and returns the logits of the token after each one, a row each.
-// The next call of the model overwrites them. Step panics if a token is not in the vocabulary.
-func (s *State[T]) Step(tokens []int) dense.Matrix[T] {
-	m := s.model
-	m.place.set(s.length, len(tokens))
-	for i, b := range m.blocks {
-		b.attention.state = s.layers[i]
-	}
-	logits := m.forward(tokens)
-	for _, b := range m.blocks {
-		b.attention.state = nil
-	}
+// Step reads the next tokens and returns the logits of the token after each token, a row for each token.
+// Step panics if a token is not in the vocabulary.
+func (s *State) Step(tokens []int) dense.Matrix[float32] {
+	positions := appendPositions(nil, s.length, len(tokens))
 	s.length += len(tokens)
-	return logits
+	return s.model.forward(tokens, positions, func(i int, dst, q, k, v dense.Matrix[float32]) { s.layers[i].Step(dst, q, k, v) })
 }
 
-// Bytes returns the number of bytes that the states of all layers take as files. States with a
-// window have room for the most tokens that they keep.
-func (s *State[T]) Bytes() (int, error) {
+// Losses reads tokens as Step does, and returns −log p of the next token after each token, in nats.
+func (s *State) Losses(tokens, next []int) []float64 { return losses(s.Step(tokens), next) }
+
+// Bytes returns the size of the states of all layers as files. States with a window have room for the
+// largest number of tokens that they keep.
+func (s *State) Bytes() (int, error) {
 	sum := 0
 	for _, l := range s.layers {
 		data, err := l.MarshalBinary()
@@ -60,13 +50,4 @@ func (s *State[T]) Bytes() (int, error) {
 		sum += len(data)
 	}
 	return sum, nil
-}
-
-// Losses reads tokens as Step does, and returns −log p of the next token after each one, in nats,
-// in memory that the next call of the model overwrites.
-func (s *State[T]) Losses(tokens, next []int) []float64 {
-	logits := s.Step(tokens)
-	losses := s.model.losses.shape(1, len(next)).Data
-	crossEntropy(logits, losses, next, false)
-	return losses
 }

@@ -16,21 +16,20 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Form is a form of attention.
+// Form is a kind of attention with its size.
 type Form struct {
 	Name  string
 	Size  int // features, landmarks, clusters, tokens, or bits
-	Sinks int // first tokens that all see in spite of a window
+	Sinks int // the first tokens, which a window does not exclude
 }
 
-// Forms describes what ParseForm reads.
+// Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
-// most is the largest size of a form, and 0 for forms without one: r landmarks have r² numbers, and
-// a window is as good as none beyond all tokens.
+// most holds the largest size of each form, and 0 for forms without a size. r landmarks need r² numbers.
 var most = map[string]int{
 	"exact": 0, "mean": 0, "elu": 0, "bits": 8, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
 }
@@ -80,23 +79,21 @@ func (f Form) String() string {
 	return s
 }
 
-// Use gives the form to all heads. Landmarks are keys of b, which the model reads with exact
-// attention.
+// Use sets the attention of all heads of m to the form. Landmarks are keys of b, for which Use runs the
+// model with exact attention.
 func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
-	exact := Exact(m.Config)
+	exact, err := Exact(m.Config)
+	if err != nil {
+		return err
+	}
 	for l := range m.Layers {
-		heads, err := exact(l)
-		if err != nil {
-			return err
-		}
-		m.Model.Use(l, heads)
+		m.Model.Use(l, exact)
 	}
 	m.Forward(b.Tokens, b.Lengths)
 	for l := range m.Layers {
 		forms := make([]performer.Attention[float32], m.Heads)
 		for h := range forms {
 			_, keys, _ := m.Head(l, h)
-			var err error
 			if forms[h], err = f.Attention(keys, true, seed+uint64(l*m.Heads+h)); err != nil {
 				return fmt.Errorf("%v: %w", f, err)
 			}
@@ -110,9 +107,8 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	return nil
 }
 
-// Attention returns the form for a head with such keys. Landmarks of causal attention are some of
-// these keys, drawn at random; those of bidirectional attention are chosen among the keys of a
-// call.
+// Attention returns the form for a head. Landmarks of causal attention are a random choice of keys. Landmarks
+// of bidirectional attention are chosen among the keys of each call.
 func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
 	d := keys.Cols

@@ -1,5 +1,5 @@
-// Package lm measures language models of package decoder: it reads them, cuts texts into sequences
-// of their tokens, and replaces their attention by other forms.
+// Package lm measures language models of package decoder. It reads models, cuts texts into sequences of
+// tokens, and replaces the attention of models by approximations.
 package lm
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Model is a decoder with its tokens.
+// Model is a decoder with its tokenizer.
 type Model struct {
-	*decoder.Model[float32]
+	*decoder.Model
 	Tokenizer *bpe.Tokenizer
 	Dir       string
 }
 
-// Open reads config.json, model.safetensors and merges.txt in a folder. Attention is exact.
+// Open reads config.json, model.safetensors and merges.txt of a folder. The model has exact attention.
 func Open(dir string) (*Model, error) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
@@ -41,8 +41,12 @@ func Open(dir string) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	exact, err := Exact(c)
+	if err != nil {
+		return nil, err
+	}
 	m := &Model{Dir: dir}
-	if m.Model, err = decoder.Read(weights, c, Exact(c)); err != nil {
+	if m.Model, err = decoder.Read(weights, c, exact); err != nil {
 		return nil, err
 	}
 	merges, err := os.Open(filepath.Join(dir, "merges.txt"))
@@ -59,31 +63,28 @@ func Open(dir string) (*Model, error) {
 	return m, nil
 }
 
-// Exact returns exact attention for all layers of a model.
-func Exact(c decoder.Config) func(int) (decoder.Attention[float32], error) {
-	return func(int) (decoder.Attention[float32], error) {
-		exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
-		if err != nil {
-			return nil, err
-		}
-		return performer.NewBatch[float32](c.Heads, c.KeyHeads, exact)
+// Exact returns exact causal attention for the heads of a layer.
+func Exact(c decoder.Config) (performer.Batch[float32], error) {
+	exact, err := performer.NewExact[float32](performer.ExactOptions{Causal: true})
+	if err != nil {
+		return nil, err
 	}
+	return performer.NewBatch[float32](c.Heads, c.KeyHeads, exact)
 }
 
-// Head returns the queries, keys and values of a head of a layer, in the batch that m has read
-// last.
+// Head returns the queries, keys and values of a head of a layer, for the last batch of m.
 func (m *Model) Head(layer, head int) (q, k, v dense.Matrix[float32]) {
 	q, k, v = m.Projections(layer)
-	kept := head / (m.Heads / m.KeyHeads)
+	keyHead := head / (m.Heads / m.KeyHeads)
 	return q.ColRange(head*m.HeadDim, (head+1)*m.HeadDim),
-		k.ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim), v.ColRange(kept*m.HeadDim, (kept+1)*m.HeadDim)
+		k.ColRange(keyHead*m.HeadDim, (keyHead+1)*m.HeadDim), v.ColRange(keyHead*m.HeadDim, (keyHead+1)*m.HeadDim)
 }
 
-// Head is the queries, keys and values of a head, a row for each token.
+// Head holds the queries, keys and values of a head, with a row for each token.
 type Head struct{ Q, K, V dense.Matrix[float32] }
 
-// Gather returns some heads in batches of one size together. Head h of layer l has the number
-// l·m.Heads + h.
+// Gather returns the heads with the given numbers, over all batches, which have one size. Head h of layer l
+// has the number l·m.Heads + h.
 func (m *Model) Gather(batches []decoder.Batch, numbers ...int) []Head {
 	n := len(batches[0].Tokens)
 	all := make([]Head, len(numbers))
@@ -104,7 +105,7 @@ func (m *Model) Gather(batches []decoder.Batch, numbers ...int) []Head {
 	return all
 }
 
-// Loss is a mean loss in nats a token, and the time that it took.
+// Loss is a mean loss in nats per token, and the time to compute it.
 type Loss struct {
 	Nats float64
 	Time time.Duration
@@ -123,8 +124,8 @@ func (m *Model) Loss(batches []decoder.Batch) Loss {
 	return Loss{sum / n, time.Since(start)}
 }
 
-// Compare calls report for each form, with the mean loss of the model whose heads all have the
-// form, and the difference from the loss with the first form.
+// Compare calls report for each form with the mean loss of the model if all heads have the form, and with
+// the difference from the loss of the first form.
 func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
 	var first float64
 	for i, f := range forms {
