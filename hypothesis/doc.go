@@ -6,7 +6,7 @@
 //	r, err = hypothesis.Independence(ctx, phi, psi, x, y, hypothesis.Options{}, src) // HSIC
 //	r.P                                                                             // small if they differ
 //
-// # What the tests compare
+// # Statistics of the tests
 //
 // The mean φ̄ of the features of a sample estimates the mean embedding of its distribution with the
 // kernel φ(x)ᵀφ(y). TwoSample compares the mean features of two samples. Their squared distance is
@@ -18,7 +18,7 @@
 // kernel find differences of any kind, if the differences are large compared with the length-scale
 // and the noise.
 //
-// # What the p-value says
+// # Meaning of the p-value
 //
 // p-values come from permutations and are exact for every number of rows, features and draws.
 // If the hypothesis holds, P(p ≤ α) ≤ α, with equality for α = k/(1 + B) if no two permutations

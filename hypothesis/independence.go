@@ -45,8 +45,8 @@ import (
 //
 // Independence returns an error for a nil phi, psi or src, fewer than 4 rows, samples of different
 // lengths, a wrong number of columns, elements and features that are not finite, and options out of
-// range. It also returns the error of ctx, which it checks between blocks of rows and between
-// products. A nil ctx panics.
+// range. Independence also returns the error of ctx, which it checks between blocks of rows and
+// between products. A nil ctx panics.
 func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -107,8 +107,8 @@ func Independence[T dense.Float](ctx context.Context, phi, psi rff.Map[T], x, y 
 	}, nil
 }
 
-// pairs computes the features of both samples in blocks of rows. It divides features and means by a
-// power of two, so that no square overflows and not all squares underflow.
+// pairs computes the features of both samples in blocks of rows. pairs divides features and means
+// by a power of two, so that no square overflows and not all squares underflow.
 type pairs[T dense.Float] struct {
 	ctx     context.Context
 	sides   [2]side[T]
@@ -192,7 +192,7 @@ func (p *pairs[T]) features(lo, hi int) (both [2]dense.Matrix[float64]) {
 	return both
 }
 
-// addProduct sets C = beta·C + XᵀY. It checks the context after every few columns of X.
+// addProduct sets C = beta·C + XᵀY. addProduct checks the context after every few columns of X.
 func (p *pairs[T]) addProduct(x, y dense.Matrix[float64], beta float64, c dense.Matrix[float64]) {
 	columns := max(1, int(0x1p27/float64(max(1, x.Rows))/float64(y.Cols)))
 	for lo, hi := range interrupt.Ranges(p.ctx, x.Cols, columns) {

@@ -51,7 +51,7 @@ type Result struct {
 	// Statistic is the squared norm that the test compares. As an estimate it is biased upwards.
 	Statistic float64
 
-	// Unbiased is an unbiased estimate of the same quantity. It may be negative.
+	// Unbiased is an unbiased estimate of the same quantity. Unbiased may be negative.
 	Unbiased float64
 
 	Draws int // B
@@ -77,8 +77,8 @@ type Result struct {
 //
 // TwoSample returns an error for a nil phi or src, fewer than two rows in x or y, a number of
 // columns other than d, elements and features that are not finite, squares of features that
-// overflow, and options out of range. It also returns the error of ctx, which it checks between
-// blocks of rows and between draws. A nil ctx panics.
+// overflow, and options out of range. TwoSample also returns the error of ctx, which it checks
+// between blocks of rows and between draws. A nil ctx panics.
 func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err
@@ -122,7 +122,7 @@ func TwoSample[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Ma
 //
 // Compare returns an error for zero Cells, cells with different features or sizes, a sample with
 // fewer than two rows or without a whole cell, squares of features that overflow, draws below 0,
-// and a nil src. It also returns the error of ctx. A nil ctx panics.
+// and a nil src. Compare also returns the error of ctx. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src rand.Source) (Result, error) {
 	if err := argument.Context("hypothesis", ctx); err != nil {
 		return Result{}, err

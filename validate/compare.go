@@ -21,7 +21,7 @@ type Compared struct {
 	Name string
 	Measurement
 	// Ratio is MSE divided by the MSE of the first method, and RatioStdErr its standard error to
-	// first order. They are exactly 1 and 0 for the first method.
+	// first order. Ratio and RatioStdErr are exactly 1 and 0 for the first method.
 	Ratio, RatioStdErr float64
 }
 
@@ -40,7 +40,7 @@ type Comparison struct {
 //	}, x, y, 1000, src)
 //
 // A ratio below 1 by several standard errors says that the method beats the first method. Compare
-// measures one method after another as Measure does, so that their errors are independent. It
+// measures one method after another as Measure does, so that their errors are independent. Compare
 // compares each method with the kernel of its own maps. Compare returns the errors of Measure with
 // the name of the method, and an error for no methods. A nil ctx panics.
 func Compare[T dense.Float](ctx context.Context, methods []Method[T], x, y dense.Matrix[T], draws int, src rand.Source) (Comparison, error) {

@@ -43,7 +43,8 @@ type Spectrum struct {
 	// Rank is the number of eigenvalues with |λ| above Tolerance.
 	Rank int
 	// Witness is a unit vector v with vᵀAv < 0 if the verdict is Indefinite: the eigenvector of the
-	// smallest eigenvalue. QuadraticForm is vᵀAv. Otherwise they are nil and 0.
+	// smallest eigenvalue. QuadraticForm is vᵀAv. For other verdicts Witness is nil and
+	// QuadraticForm is 0.
 	Witness       []float64
 	QuadraticForm float64
 }
@@ -63,7 +64,8 @@ func (s Spectrum) String() string {
 }
 
 // Definiteness returns the eigenvalues of the symmetric n×n matrix a and a verdict on their signs,
-// by gonum's mat.EigenSym in float64. It takes O(n³) time and O(n²) memory, and does not change a.
+// by gonum's mat.EigenSym in float64. Definiteness takes O(n³) time and O(n²) memory, and does not
+// change a.
 //
 // The tolerance is n·ε·max|λ| with the ε of T, the size of the errors of the eigenvalues from
 // rounding of the elements.

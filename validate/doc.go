@@ -35,10 +35,10 @@
 // Package performer/audit measures errors of the outputs of attention, and chooses attention within
 // a tolerance. Package ridge chooses maps for regression.
 //
-// Standard errors are those of a mean of t independent draws, √(Σ(v−mean)²/(t−1)/t), in float64.
-// They shrink as 1/√t: to see a bias of size b, choose t so that s is well below b/4. The errors of
-// heavy-tailed estimates, such as softmax features of long vectors, are themselves uncertain until
-// t is large.
+// A standard error is the standard error of a mean of t independent draws, √(Σ(v−mean)²/(t−1)/t),
+// in float64. Standard errors shrink as 1/√t: to see a bias of size b, choose t so that s is well
+// below b/4. The errors of heavy-tailed estimates, such as softmax features of long vectors, are
+// themselves uncertain until t is large.
 //
 // Measurements and comparisons have a Table, which prints in columns and writes comma-separated
 // values. Package validate/conformance checks whether your implementation keeps the contract of

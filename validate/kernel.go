@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Fault is the first property of a kernel that a function lacks. It is zero if CheckKernel returned
-// an error.
+// Fault is the first property of a kernel that a function lacks. Fault is zero if CheckKernel
+// returned an error.
 type Fault int
 
 const (
@@ -31,7 +31,7 @@ type KernelCheck struct {
 	// Fault is NoFault, or the first property that k lacks, or 0 with an error.
 	Fault Fault
 	// I and J are the rows of a pair that is not finite or not symmetric, and Value is k(x_I, x_J).
-	// They are zero for other faults.
+	// I, J and Value are zero for other faults.
 	I, J  int
 	Value float64
 	// Asymmetry has the largest difference between k(x_i, x_j) and k(x_j, x_i). Differences up to
@@ -44,7 +44,7 @@ type KernelCheck struct {
 	Spectrum Spectrum
 }
 
-// OK reports whether the function has all properties of a kernel on the points. It is false with an
+// OK reports whether the function has all properties of a kernel on the points. OK is false with an
 // error of CheckKernel.
 func (c KernelCheck) OK() bool { return c.Fault == NoFault }
 

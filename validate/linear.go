@@ -36,15 +36,15 @@ func (p Property) String() string {
 
 // Linearity is the result of CheckLinear, with a counterexample if there is one.
 type Linearity[T dense.Float] struct {
-	// Trials is the number of random trials. It is 0 with an error.
+	// Trials is the number of random trials. Trials is 0 with an error.
 	Trials int
 	// Broken is the property that fails, or 0. The fields below describe the counterexample. They
 	// are zero if no property fails.
 	Broken Property
 	X, Y   []T // Y is nil for homogeneity
 	C      T   // 0 for additivity
-	// Left and Right are the two sides of the equation. They differ in coordinate Index by
-	// Difference, which is more than Tolerance, the bound of rounding errors.
+	// Left and Right are the two sides of the equation. Left and Right differ in coordinate Index
+	// by Difference, which is more than Tolerance, the bound of rounding errors.
 	Left, Right []T
 	Index       int
 	Difference  float64
@@ -80,7 +80,7 @@ func (l Linearity[T]) String() string {
 // allocates a zero dst. Each trial draws normal x, y and c from src and checks f(x+y) = f(x) + f(y)
 // and f(c·x) = c·f(x). The standard deviation of x and y is 1, 2⁻¹⁰ and 2¹⁰ in turn, so that small
 // offsets and saturation show. The sides may differ by 8·(d+8)·ε times the sum of the norms in the
-// equation, with the ε of T. This bounds the rounding error of any product with a matrix.
+// equation, with the ε of T. The tolerance bounds the rounding error of any product with a matrix.
 //
 // CheckLinear calls f from one goroutine with a new row. A value that is NaN or infinite breaks
 // linearity. CheckLinear returns an error for a nil f or src, d or trials below 1, d too large for

@@ -47,18 +47,18 @@ type Measurement struct {
 }
 
 // Measure estimates the kernel at the pairs (x_i, y_i), the rows of x and y (both n×d), with draws
-// ≥ 2 maps. It compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map. The means of
-// the estimates show a bias. Make 30 draws or more so that Z is nearly normal.
+// ≥ 2 maps. Measure compares the estimates φ(x_i)ᵀψ(y_i) with the Kernel of the first map. The
+// means of the estimates show a bias. Make 30 draws or more so that Z is nearly normal.
 //
 // Draw t has a PCG source whose seeds are the next two numbers of src, and sums run in the order of
 // draws, so that the result does not depend on GOMAXPROCS. Memory is O(n) beyond the maps. Measure
 // does not keep x and y.
 //
 // Measure returns an error for x and y that differ in shape or have no row, draws below 2 or above
-// 2⁴⁰, and a nil draw or src. It also returns an error for a draw that fails, names no kernel or
-// takes points of another dimension, and the error of ctx. It checks ctx between draws, between
-// values of the kernel, and between blocks of 64 pairs of features. A nil ctx panics. Features that
-// are NaN or infinite make Z NaN or infinite.
+// 2⁴⁰, and a nil draw or src. Measure also returns an error for a draw that fails, names no kernel
+// or takes points of another dimension, and the error of ctx. Measure checks ctx between draws,
+// between values of the kernel, and between blocks of 64 pairs of features. A nil ctx panics.
+// Features that are NaN or infinite make Z NaN or infinite.
 func Measure[T dense.Float](ctx context.Context, draw Draw[T], x, y dense.Matrix[T], draws int, src rand.Source) (Measurement, error) {
 	m, err := measure(ctx, draw, x, y, draws, src)
 	if err != nil {
@@ -80,8 +80,8 @@ func (m Measurement) Worst() (pair int, z float64) {
 	return pair, z
 }
 
-// Unbiased reports whether |Z| ≤ limit at every pair. It is false without pairs, as with an error
-// of Measure. An unbiased map of n pairs fails at limit 4 with probability up to n/16,000.
+// Unbiased reports whether |Z| ≤ limit at every pair. Unbiased is false without pairs, as with an
+// error of Measure. An unbiased map of n pairs fails at limit 4 with probability up to n/16,000.
 func (m Measurement) Unbiased(limit float64) bool {
 	_, z := m.Worst()
 	return len(m.Pairs) > 0 && math.Abs(z) <= limit

@@ -15,7 +15,7 @@ type Angle struct {
 	// I < J are the rows, or both 0 if there are fewer than two rows.
 	I, J int
 	// Cos is |cos| of the angle between rows I and J, the largest of all pairs. If it is 0, all
-	// rows are orthogonal. It is NaN with an error.
+	// rows are orthogonal. Cos is NaN with an error.
 	Cos float64
 }
 
@@ -35,8 +35,8 @@ func (a Angle) String() string {
 // within blocks of d rows: pass one block, w.RowRange(0, d).
 //
 // CheckOrthogonal returns an error for a row of zeros, which has no direction, and for an element
-// that is NaN or infinite. It takes O(m²d) time for matrix products and O(m·d) memory, and does not
-// change w.
+// that is NaN or infinite. CheckOrthogonal takes O(m²d) time for matrix products and O(m·d) memory,
+// and does not change w.
 func CheckOrthogonal[T dense.Float](w dense.Matrix[T]) (Angle, error) {
 	w.Check()
 	unknown := Angle{Cos: math.NaN()}

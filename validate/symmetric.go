@@ -13,11 +13,11 @@ type Asymmetry struct {
 	I, J int
 	// Upper and Lower are A_IJ and A_JI.
 	Upper, Lower float64
-	// Difference is |A_IJ − A_JI|, the largest of all pairs. It is NaN with an error.
+	// Difference is |A_IJ − A_JI|, the largest of all pairs. Difference is NaN with an error.
 	Difference float64
 }
 
-// OK reports whether the matrix is exactly symmetric. It is false with an error of CheckSymmetric.
+// OK reports whether the matrix is exactly symmetric. OK is false with an error of CheckSymmetric.
 func (a Asymmetry) OK() bool { return a.Difference == 0 }
 
 // String returns the finding in words.
@@ -33,8 +33,9 @@ func (a Asymmetry) String() string {
 }
 
 // CheckSymmetric returns the largest |a_ij − a_ji| of the n×n matrix a and its position, the first
-// in row order if there are several. It returns an error for a matrix that is not square, and for
-// an element that is NaN or infinite. It takes O(n²) and does not change a.
+// in row order if there are several. CheckSymmetric returns an error for a matrix that is not
+// square, and for an element that is NaN or infinite. CheckSymmetric takes O(n²) and does not
+// change a.
 func CheckSymmetric[T dense.Float](a dense.Matrix[T]) (Asymmetry, error) {
 	if err := checkSquare(a); err != nil {
 		return Asymmetry{Difference: math.NaN()}, err

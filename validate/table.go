@@ -69,8 +69,8 @@ func (c Column) print(cell any) string {
 }
 
 // WriteCSV writes the table as comma-separated values [RFC 4180]: the keys of the columns, then the
-// rows, with all digits of numbers and an empty field for no value. It returns an error if a row
-// does not have a cell for each column, and the error of w.
+// rows, with all digits of numbers and an empty field for no value. WriteCSV returns an error if a
+// row does not have a cell for each column, and the error of w.
 func (t Table) WriteCSV(w io.Writer) error {
 	if err := t.check(); err != nil {
 		return err
@@ -109,9 +109,9 @@ func digits(cell any) string {
 	return fmt.Sprint(cell)
 }
 
-// Numbers returns the cells of the column with a key, with NaN for no value. It returns an error if
-// there is no such column, if a cell is not a number, or if a row does not have a cell for each
-// column.
+// Numbers returns the cells of the column with a key, with NaN for no value. Numbers returns an
+// error if there is no such column, if a cell is not a number, or if a row does not have a cell for
+// each column.
 func (t Table) Numbers(key string) ([]float64, error) {
 	at, err := t.column(key)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t Table) Numbers(key string) ([]float64, error) {
 	return numbers, nil
 }
 
-// Names returns the cells of the column with a key as String prints them. It returns an error if
+// Names returns the cells of the column with a key as String prints them. Names returns an error if
 // there is no such column, or if a row does not have a cell for each column.
 func (t Table) Names(key string) ([]string, error) {
 	at, err := t.column(key)

@@ -13,15 +13,15 @@ import (
 
 // Prediction is the exact mean and mean squared error of an estimate.
 type Prediction struct {
-	// Mean is the exact mean of the estimate over draws of the frequencies. It is the kernel if the
-	// map is unbiased, and NaN if no law is known.
+	// Mean is the exact mean of the estimate over draws of the frequencies. Mean is the kernel if
+	// the map is unbiased, and NaN if no law is known.
 	Mean float64
 
 	// MSE is the exact mean squared error over draws of the frequencies, against the kernel of the
-	// map, or against Mean if the map names no kernel. It is NaN if no law is known.
+	// map, or against Mean if the map names no kernel. MSE is NaN if no law is known.
 	MSE float64
 
-	// Law names the features, the frequencies and the source of the law. It is "" if no law is
+	// Law names the features, the frequencies and the source of the law. Law is "" if no law is
 	// known.
 	Law string
 }
@@ -40,7 +40,7 @@ func (p Prediction) String() string {
 // frequencies in w, neither their values nor the number of frequencies in m.
 //
 // Theory knows laws for your maps that implement rff.Lawful, over their own frequencies (w is nil).
-// It knows laws for maps of package rff over frequencies of package orf:
+// Theory knows laws for maps of package rff over frequencies of package orf:
 //
 //   - Gaussian, GaussianPhase, SoftmaxTrig, the positive, hyperbolic and optimal features, SADERF
 //     and ADERF: iid, Haar orthogonal and simplex rows, also of fixed length;
@@ -59,23 +59,23 @@ func (p Prediction) String() string {
 // kernels of order 0 and 1. For a biased estimate Mean is not the kernel, and MSE contains the
 // square of the bias.
 //
-// Each law is exact for finite d and m, also for blocks of fewer than d frequencies. It is a closed
-// form, or a hypergeometric series that is summed until the rest is below 2⁻⁶⁰ of the sum. The
-// terms do not cancel, so that errors have 10 exact digits or more, also for points that are close
-// together or opposite. There are two exceptions: the quadrature of Angular has an error below
-// 1e-12, and Compose may bring points close together. The cost is O(d) operations and O(√d) terms
-// of a series, O(d²) for SADERF and ADERF. For fixed lengths the number of terms grows with √d·‖x ±
-// y‖ but stays below about d². An error beyond the range of float64 is +Inf or 0. For finite points
-// the error is NaN only if the kernel has no value.
+// Each law is exact for finite d and m, also for blocks of fewer than d frequencies. A law is a
+// closed form, or a hypergeometric series that is summed until the rest is below 2⁻⁶⁰ of the sum.
+// The terms do not cancel, so that errors have 10 exact digits or more, also for points that are
+// close together or opposite. There are two exceptions: the quadrature of Angular has an error
+// below 1e-12, and Compose may bring points close together. The cost is O(d) operations and O(√d)
+// terms of a series, O(d²) for SADERF and ADERF. For fixed lengths the number of terms grows with
+// √d·‖x ± y‖ but stays below about d². An error beyond the range of float64 is +Inf or 0. For
+// finite points the error is NaN only if the kernel has no value.
 //
 // A term of a map of New, h(x)h(y)·Σ_k f_k(wᵀx)f_k(wᵀy), depends on two normal variables, wᵀx and
 // wᵀy. Adaptive quadrature over the plane computes its mean and variance, with a relative error of
 // the variance below 2e-7, or 4e-3 for functions of float32. Bisection finds kinks and jumps of f,
 // at a cost of time but not of accuracy: an f with jumps takes about ten times as long as a smooth
 // f. Theory returns no law if the quadrature does not reach its accuracy within ten million values
-// of f. That happens for 1/t, whose variance is infinite, and for more than about five jumps or
-// waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that is narrower than a
-// hundredth of ‖x‖.
+// of f. The quadrature fails for 1/t, whose variance is infinite, and for more than about five
+// jumps or waves of f between 0 and ‖x‖. The quadrature may miss a spike of f that is narrower than
+// a hundredth of ‖x‖.
 //
 // Theory panics if m is nil, and if x and y are not points of the dimension of m and w.
 func Theory[T dense.Float](m rff.Map[T], w orf.Projection[T], x, y []float64) Prediction {
@@ -102,7 +102,7 @@ type estimateLaw struct {
 }
 
 // lawOf returns the law of the estimates of m with frequencies of the law of w, and whether it is
-// known. It panics if w is not of the dimension of m.
+// known. lawOf panics if w is not of the dimension of m.
 func lawOf[T dense.Float](m rff.Map[T], w orf.Projection[T]) (estimateLaw, bool) {
 	lawful, ok := m.(mse.Lawful)
 	if !ok {

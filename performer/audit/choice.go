@@ -11,8 +11,9 @@ import (
 
 // Choice is the result of [Choose].
 type Choice[T dense.Float] struct {
-	// Attention is the chosen attention: an approximation, or exact attention. It serves later
-	// calls with queries and keys of the same kind. [Measure] measures the errors of later calls.
+	// Attention is the chosen attention: an approximation, or exact attention. Attention serves
+	// later calls with queries and keys of the same kind. [Measure] measures the errors of later
+	// calls.
 	Attention performer.Attention[T]
 
 	// Name describes the attention, for example "256 landmarks" or "exact attention".
@@ -30,8 +31,8 @@ type Choice[T dense.Float] struct {
 
 	// Time is the time of one call of the attention with the arguments of Choose: the shorter time
 	// of two calls, extrapolated if the calls had some of the rows. ExactTime is the time of exact
-	// attention: the shortest of three calls with about a hundredth of the work, extrapolated. Both
-	// are the same for exact attention. Choosing is the time that Choose took.
+	// attention: the shortest of three calls with about a hundredth of the work, extrapolated. Time
+	// and ExactTime are equal for exact attention. Choosing is the time that Choose took.
 	Time, ExactTime, Choosing time.Duration
 
 	// Cost is the predicted cost of choosing, in calls of exact attention.

@@ -41,7 +41,7 @@ const chooseRows = 128
 //
 //	‖out − exact‖_F ≤ tolerance·‖exact‖_F over all rows.
 //
-// It returns exact attention if no cheaper approximation is known to be within the tolerance. q
+// Choose returns exact attention if no cheaper approximation is known to be within the tolerance. q
 // (Lq×d), k (Lk×d) and v (Lk×dv) are the arguments of Forward for one head. For several heads, call
 // Choose for each head and make a performer.Batch of the results.
 //
@@ -74,25 +74,26 @@ const chooseRows = 128
 // tolerance. Test j has the confidence 1 − (1−Confidence)/(j·(j+1)), so that all tests together
 // have the Confidence. There are six tests at most.
 //
-// A sample misses rows that are too rare. So Choose makes each approximation that passes its test a
-// second time with new random numbers. It compares the outputs of both in all rows, or in as many
-// rows as the Budget allows, at least an eighth. They must not differ by more than √2·tolerance, as
-// independent errors within the tolerance do, nor by more than the test rows explain. The
-// comparison also finds an approximation that is less accurate with many queries than with few.
+// A sample misses rows that are too rare. Therefore Choose makes each approximation that passes its
+// test a second time with new random numbers. Choose compares the outputs of both in all rows, or
+// in as many rows as the Budget allows, at least an eighth. Both outputs must not differ by more
+// than √2·tolerance, as independent errors within the tolerance do, nor by more than the test rows
+// explain. The comparison also finds an approximation that is less accurate with many queries than
+// with few.
 //
 // # Cost of a search
 //
 // A search that ends in exact attention costs the Budget at most, half a call of exact attention
-// unless it is set, whatever Calls is. It costs a quarter of a call if no error on the screening
-// rows is within two tolerances. Costs are predicted. Without Reproducible, the times keep to the
-// Budget as well, except for the last step.
+// unless it is set, whatever Calls is. The search costs a quarter of a call if no error on the
+// screening rows is within two tolerances. Costs are predicted. Without Reproducible, the times
+// keep to the Budget as well, except for the last step.
 //
 // Choose never tries an approximation whose predicted cost is that of exact attention or more. An
 // approximation that is IndependentQueries by its performer.Description, or causal and
 // performer.PrefixAttention, computes outputs of the sampled rows alone. For 512 clusters of 16384
 // keys these outputs took 3 to 7 % of the time of exact attention. Other approximations compute all
 // outputs. Choose extrapolates errors to larger sizes, like 1/√m for features, like 1/C for
-// clusters, and at the measured rate for landmarks. It drops a kind of attention if the largest
+// clusters, and at the measured rate for landmarks. Choose drops a kind of attention if the largest
 // affordable size is not expected to be within the tolerance.
 //
 // Exact attention of n sampled rows costs about 3·n/Lq calls, and an interval costs up to 10⁸
@@ -101,8 +102,8 @@ const chooseRows = 128
 //
 // # Limits
 //
-// Choose gives no guarantee. It cannot find errors in rare rows that are the same in each draw of
-// an approximation. For example, Choose accepted attention that is exact but for 4 of 1024 rows,
+// Choose gives no guarantee. Choose cannot find errors in rare rows that are the same in each draw
+// of an approximation. For example, Choose accepted attention that is exact but for 4 of 1024 rows,
 // the same rows in each draw, at a tolerance of 5 %. The error was 10 to 38 % on normal points and
 // on heads with sharp queries. The predicted cost of clusters holds for peaked attention.
 //

@@ -42,8 +42,8 @@ func newClock[T dense.Float](h *headSample[T], exactWork float64) *clock {
 	return c
 }
 
-// measure sets the time of a unit of work. It runs right before a call that is compared with exact
-// attention, because the speed of a busy machine changes.
+// measure sets the time of a unit of work. measure runs right before a call that is compared with
+// exact attention, because the speed of a busy machine changes.
 func (c *clock) measure() {
 	shortest := time.Duration(math.MaxInt64)
 	for range clockRuns {

@@ -185,9 +185,9 @@ func (r *ratio) rare(population int, confidence, margin float64, measures ...fun
 }
 
 // maximumOf bounds the maximum of a population of size all with a confidence, from a sample that it
-// sorts. It assumes that values above a threshold have the law of Pareto, with Hill's index of the
-// sample [Hill 1975] plus margin standard errors. It returns +Inf if few values are larger than the
-// mean.
+// sorts. maximumOf assumes that values above a threshold have the law of Pareto, with Hill's index
+// of the sample [Hill 1975] plus margin standard errors. maximumOf returns +Inf if few values are
+// larger than the mean.
 func maximumOf(sample []float64, all, confidence, margin float64) float64 {
 	slices.Sort(sample)
 	n := float64(len(sample))

@@ -35,8 +35,8 @@ type kind[T dense.Float] struct {
 	prefixes bool
 }
 
-// call is what the cost of a call depends on. A causal call with fewer queries than keys computes
-// some of the outputs of a call with as many queries as keys.
+// call has the sizes that determine the cost of a call. A causal call with fewer queries than keys
+// computes some of the outputs of a call with as many queries as keys.
 type call struct {
 	queries, keys int
 	dim, values   int // of queries and keys, and of values
@@ -93,8 +93,8 @@ func kinds[T dense.Float]() []kind[T] {
 	}
 }
 
-// bitsCost is the cost of exact attention in 8 bits relative to exact attention. It was measured on
-// processors that multiply bytes, and rounded up for other processors.
+// bitsCost is the cost of exact attention in 8 bits relative to exact attention. bitsCost was
+// measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
 // clusterKind returns clusters of keys with the Threshold threshold/size. near is the share of near

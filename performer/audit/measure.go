@@ -31,7 +31,7 @@ type Options struct {
 
 // Measure measures the errors of approximations of attention on a random sample of rows. Each
 // approximation has one Report, and all Reports have the same rows. Measure samples each row of q
-// at most once for each head. It takes all rows if there are no more than Options.Rows.
+// at most once for each head. Measure takes all rows if there are no more than Options.Rows.
 //
 // exact is a performer.Exact for all heads of the approximations, or a performer.Batch of Exacts
 // with as many heads as the approximations. q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) are the

@@ -114,7 +114,7 @@ func (h *headSample[T]) blocks(indices []int) []block[T] {
 	return all
 }
 
-// attend computes the exact outputs of sampled rows of heads. It returns the error of ctx.
+// attend computes the exact outputs of sampled rows of heads. attend returns the error of ctx.
 func attend[T dense.Float](ctx context.Context, heads []*headSample[T], indices []int) error {
 	var blocks []block[T]
 	for _, h := range heads {
@@ -228,7 +228,8 @@ func gather[T dense.Float](x dense.Matrix[T], rows []int) dense.Matrix[T] {
 // deviation is the distance ‖out−exact‖ of a row of an output from exact attention, and ‖exact‖.
 type deviation struct{ distance, size float64 }
 
-// relative returns distance/size. It is 0 if the distance is 0, and +Inf if the row is not finite.
+// relative returns distance/size. relative is 0 if the distance is 0, and +Inf if the row is not
+// finite.
 func (d deviation) relative() float64 {
 	switch {
 	case !d.finite():

@@ -143,7 +143,7 @@ func (s *search[T]) affordable(l *ladder[T], i int, share float64) bool {
 	return spent <= share*s.budget && passed <= s.budget && passed+calls*work < calls*s.exactWork
 }
 
-// cost returns the cost of the search until now. It is the predicted cost, or the time unless the
+// cost returns the cost of the search until now. cost is the predicted cost, or the time unless the
 // choice is Reproducible, whichever is more.
 func (s *search[T]) cost() float64 {
 	if s.Reproducible || s.start.IsZero() {
@@ -372,7 +372,7 @@ func (s *search[T]) compare(ctx context.Context, l *ladder[T], a performer.Atten
 }
 
 // comparedRows returns the rows of q in which two draws of the next size are compared, ascending,
-// with the sampled rows among them. It returns nil for all rows.
+// with the sampled rows among them. comparedRows returns nil for all rows.
 func (s *search[T]) comparedRows(l *ladder[T]) []int {
 	if l.whole {
 		return nil

@@ -46,7 +46,7 @@ const (
 // Both terms are expectations over frequencies w ~ N(0, I). Pilot draws frequencies near
 // √Scale·(q_i+k_j)/√(1−4a), with the probability of exact attention for j, where the integrands are
 // large. A round draws 18 frequencies for each of 32 queries: the 8 longest queries and 24 queries
-// of all lengths. Pilot averages m₀/8 rounds. It assumes independent frequencies. Orthogonal
+// of all lengths. Pilot averages m₀/8 rounds. Pilot assumes independent frequencies. Orthogonal
 // frequencies have a slightly smaller variance.
 //
 // For 64 tokens of R^8 with elements N(0, σ²) and 200 seeds, m₀ is 8 at σ = 0.5, 32 at 0.8 (16 and
@@ -54,10 +54,11 @@ const (
 // variance of replicates with orthogonal frequencies.
 //
 // Pilot draws from the source of u independently of later draws, so that estimates stay unbiased.
-// It computes 72·m₀ features of Lk keys and exact attention of 4·m₀ queries, and sorts the queries
-// by length. With 32 replicates and as many keys as queries it takes less than a quarter of the
-// multiply-adds of Estimate. On two processors it takes half of the time of Estimate for thousands
-// of tokens, and as long as Estimate for 64. It holds O((Lq+Lk)·(d+dv)) memory until it returns.
+// Pilot computes 72·m₀ features of Lk keys and exact attention of 4·m₀ queries, and sorts the
+// queries by length. With 32 replicates and as many keys as queries Pilot takes less than a quarter
+// of the multiply-adds of Estimate. On two processors Pilot takes half of the time of Estimate for
+// thousands of tokens, and as long as Estimate for 64. Pilot holds O((Lq+Lk)·(d+dv)) memory until
+// it returns.
 //
 // Pilot returns [ErrCost] with its result so far as soon as the remaining rounds and Estimate with
 // this m₀ would cost more than MaxCost. The shapes, panics and other errors are those of Estimate.

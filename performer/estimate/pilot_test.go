@@ -180,8 +180,8 @@ func TestStandardErrorsCover(t *testing.T) {
 }
 
 // coverage returns the share of elements of exact attention of 24 tokens within 2 standard errors
-// of estimates by u, and the share of sums of all elements with random factors. It calls features
-// before every tenth estimate.
+// of estimates by u, and the share of sums of all elements with random factors. coverage calls
+// features before every tenth estimate.
 func coverage(t *testing.T, u *Unbiased[float64], size float64, runs int, features func(q, k, v dense.Matrix[float64]) int) (elements, sums float64) {
 	q, k, v := tokens[float64](24, size)
 	truth := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v)

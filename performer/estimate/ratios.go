@@ -28,8 +28,8 @@ func (r *ratios) reset(n, dv int) {
 	}
 }
 
-// addFeatures adds the numerators and denominators of linear attention to r. It returns memory,
-// which holds them.
+// addFeatures adds the numerators and denominators of linear attention to r. addFeatures returns
+// memory, which holds them.
 func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory performer.Fractions[T], q, k, v dense.Matrix[T]) performer.Fractions[T] {
 	memory = a.Fractions(memory, q, k, v)
 	for i := range q.Rows {
@@ -39,7 +39,7 @@ func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory perform
 	return memory
 }
 
-// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. It adds
+// addRow adds factor·2^exponent times a numerator and its denominator to row i of r. addRow adds
 // nothing if the denominator is zero.
 func addRow[T dense.Float](r *ratios, i int, numerator []T, denominator T, factor, exponent float64) {
 	if denominator == 0 {

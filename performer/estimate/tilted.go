@@ -17,8 +17,8 @@ import (
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //
-// Frequencies that are rare under N(0, I) dominate the moments of ω. There are two better
-// distributions, whose densities relative to N(0, I) are ω and Σ_j P_j·ω_j²/E ω_j², with ω_j the
+// Frequencies that are rare under N(0, I) dominate the moments of ω. Two better
+// distributions have the densities ω and Σ_j P_j·ω_j²/E ω_j², with ω_j the
 // weight for the single key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2,
 // they are
 //
@@ -106,8 +106,8 @@ func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a f
 }
 
 // addTerms adds represents·E‖Y−out‖² with m features to variances[l], and represents·E‖Δ‖² with two
-// halves of m features each to squares[l], where m is 2^l·least. It returns represents·‖β‖² at
-// twice the last m.
+// halves of m features each to squares[l], where m is 2^l·least. addTerms returns represents·‖β‖²
+// at twice the last m.
 //
 // For each feature addTerms replaces the sum of the other m − 1 weights by their typical sum b. The
 // effect of a rare weight on a ratio is then bounded, although its moments are large. With features
@@ -163,7 +163,7 @@ func (t *tilted) addTerms(variances, squares []float64, least, represents float6
 }
 
 // typical returns the solution b of m·E[ω·b/(b+ω)] = b, the typical sum of m weights: too rare
-// weights hardly count. It starts at atLeast, which must not be above the solution.
+// weights hardly count. typical starts at atLeast, which must not be above the solution.
 func (t *tilted) typical(m, atLeast float64) float64 {
 	for b := atLeast; ; {
 		// Newton's method for the convex function E[1/(b+ω)·ω] − 1/m approaches b from below.

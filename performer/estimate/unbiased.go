@@ -108,10 +108,11 @@ type Unbiased[T dense.Float] struct {
 // 2ⁿrⁿ for the cost, so that r < ½. decay is the geometric mean of both bounds.
 const decay = 0.3535533905932738
 
-// NewUnbiased returns an estimator for queries and keys of dimension d that draws from src. It
-// returns an error for d < 1, a Scale that is not a positive number in the range of T, negative
-// Features or too many for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost that is
-// negative or NaN, and a nil src. It also returns the error of a first draw of Frequencies.
+// NewUnbiased returns an estimator for queries and keys of dimension d that draws from src.
+// NewUnbiased returns an error for d < 1, a Scale that is not a positive number in the range of T,
+// negative Features or too many for memory, fewer than two Replicates or more than 2⁴⁰, a MaxCost
+// that is negative or NaN, and a nil src. NewUnbiased also returns the error of a first draw of
+// Frequencies.
 func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*Unbiased[T], error) {
 	if d < 1 {
 		return nil, fmt.Errorf("estimate: d = %d, want at least 1", d)
@@ -156,21 +157,22 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 
 // Estimate writes the mean of the replicates of attention of the queries q (Lq×d) over the keys k
 // (Lk×d) and values v (Lk×dv) into mean (Lq×dv), and the standard errors of its elements into
-// stderr (Lq×dv). It returns both, and allocates a zero Matrix. The square of a standard error is
-// an unbiased estimate of the variance. An element is within 2 standard errors of exact attention
-// about as often as under a t law with R − 1 degrees of freedom, which is 94.6 % for 32 replicates.
-// For 64 tokens of R^8 with elements N(0, σ²) it was 95, 94 and 94 % at σ = 0.5, 0.8 and 1.1. The
-// share is smaller if Features is below the result of Pilot. It is also smaller if the Pilot of
-// Estimate is not Settled. Estimate then takes 4096 features, and only a call of Pilot shows this.
+// stderr (Lq×dv). Estimate returns both, and allocates a zero Matrix. The square of a standard
+// error is an unbiased estimate of the variance. An element is within 2 standard errors of exact
+// attention about as often as under a t law with R − 1 degrees of freedom, which is 94.6 % for 32
+// replicates. For 64 tokens of R^8 with elements N(0, σ²) it was 95, 94 and 94 % at σ = 0.5, 0.8
+// and 1.1. The share is smaller if Features is below the result of Pilot. The share is also smaller
+// if the Pilot of Estimate is not Settled. Estimate then takes 4096 features, and only a call of
+// Pilot shows this.
 //
 // Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides the Pilot, and keeps O(Lq·dv)
 // memory for later calls. Large norms neither overflow nor underflow. The output of a query without
 // keys is zero. NaN and ±Inf in q, k or v spread to every row that depends on them.
 //
 // mean and stderr must not overlap each other, q, k or v. Estimate returns ErrCost, the error of
-// ctx, or an error of Frequencies, and does not write mean and stderr then. It checks ctx between
-// blocks of features, each of which reads all tokens, and between queries of a Pilot. Estimate
-// panics if ctx is nil, and with the shapes if they do not fit.
+// ctx, or an error of Frequencies, and does not write mean and stderr then. Estimate checks ctx
+// between blocks of features, each of which reads all tokens, and between queries of a Pilot.
+// Estimate panics if ctx is nil, and with the shapes if they do not fit.
 func (u *Unbiased[T]) Estimate(ctx context.Context, mean, stderr, q, k, v dense.Matrix[T]) (dense.Matrix[T], dense.Matrix[T], error) {
 	u.check(q, k, v)
 	mean, stderr = dense.Ensure(mean, q.Rows, v.Cols), dense.Ensure(stderr, q.Rows, v.Cols)
@@ -281,7 +283,7 @@ func (u *Unbiased[T]) level() int {
 // probability returns P(N = n).
 func probability(n int) float64 { return (1 - decay) * math.Pow(decay, float64(n-1)) }
 
-// combine returns Y₀ + Δ/p of the last replicate. It overwrites Y₀.
+// combine returns Y₀ + Δ/p of the last replicate. combine overwrites Y₀.
 func (u *Unbiased[T]) combine(p float64) dense.Matrix[float64] {
 	for i, a := range u.a.Data {
 		u.base.Data[i] += (u.ab.Data[i] - (a+u.b.Data[i])/2) / p

@@ -75,7 +75,7 @@ func columnName(t validate.Table, key string) string {
 	return t.Columns[at].Name
 }
 
-// panel returns the panel with a title. It adds a panel if there is none.
+// panel returns the panel with a title. panel adds a panel if there is none.
 func (f *Figure) panel(title string) *Panel {
 	at := slices.IndexFunc(f.Panels, func(p Panel) bool { return p.Title == title })
 	if at < 0 {
@@ -85,7 +85,7 @@ func (f *Figure) panel(title string) *Panel {
 	return &f.Panels[at]
 }
 
-// series returns the series with a name. It adds a series if there is none.
+// series returns the series with a name. series adds a series if there is none.
 func (p *Panel) series(name string) *Series {
 	at := slices.IndexFunc(p.Series, func(s Series) bool { return s.Name == name })
 	if at < 0 {

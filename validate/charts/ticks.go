@@ -9,7 +9,7 @@ import (
 
 // roundTicks marks a logarithmic axis at multiples of powers of ten. Below three decades it labels
 // 1, 2 and 5 times powers of ten, else the powers alone, and every second, third, … power beyond
-// ten decades. It has the ticks of a linear axis if that makes fewer than two labels.
+// ten decades. roundTicks has the ticks of a linear axis if that makes fewer than two labels.
 type roundTicks struct{}
 
 // Ticks implements plot.Ticker.

@@ -30,7 +30,7 @@ type operation[T dense.Float] struct {
 }
 
 // check calls the operation on the points x in all the ways that it must allow, and in the ways
-// that it must refuse. It returns the result, and false if other checks cannot use the result.
+// that it must refuse. check returns the result, and false if other checks cannot use the result.
 func (o operation[T]) check(f *faults, x dense.Matrix[T]) (dense.Matrix[T], bool) {
 	input := x.Clone()
 	y := o.call(dense.Matrix[T]{}, input)
@@ -94,8 +94,8 @@ func (o operation[T]) checkRows(f *faults, x, want dense.Matrix[T]) {
 }
 
 // checkSharing calls a function from several goroutines at once, with rows that are rotated by a
-// different number in each call. It compares the results with the results of calls one after
-// another. Equal rows in all goroutines would hide scratch memory that the goroutines share.
+// different number in each call. checkSharing compares the results with the results of calls one
+// after another. Equal rows in all goroutines would hide scratch memory that the goroutines share.
 func checkSharing[T dense.Float](f *faults, name string, call func(by int) dense.Matrix[T]) {
 	const callers, calls = 4, 4
 	var want [callers]dense.Matrix[T]

@@ -20,8 +20,8 @@ import (
 //     lengths panic;
 //   - kernels.Gram has the values of Eval, up to 1e-9 of the largest value.
 //
-// It takes O(n²) values and O(n³) time for the eigenvalues. Run it with the race detector as well
-// (see the package documentation).
+// Kernel takes O(n²) values and O(n³) time for the eigenvalues. Run it with the race detector as
+// well (see the package documentation).
 func Kernel(k kernels.Kernel, x dense.Matrix[float64]) error {
 	var f faults
 	x.Check()

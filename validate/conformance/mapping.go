@@ -20,13 +20,13 @@ import (
 //     NaN or ±Inf in its row of φ, and shapes that do not fit panic;
 //   - Kernel passes kernels.Check and is not NaN at a pair of the points;
 //   - φ = exp(LogTransform), up to rounding;
-//   - Backward is the gradient of Transform, and LogBackward the gradient of LogTransform. They
-//     agree with central differences along one direction at each point, if the differences at two
-//     steps agree with each other, as they do for a smooth φ;
+//   - Backward is the gradient of Transform, and LogBackward the gradient of LogTransform. The
+//     gradients agree with central differences along one direction at each point, if the
+//     differences at two steps agree with each other, as they do for a smooth φ;
 //   - Keys of an rff.Paired map has the same dimensions and the same kernel as m, and m as its own
 //     Keys. Check Keys as well if it is another map.
 //
-// It takes some dozens of Transforms of x. Run it with the race detector as well (see the package
+// Map takes some dozens of Transforms of x. Run it with the race detector as well (see the package
 // documentation).
 func Map[T dense.Float](m rff.Map[T], x dense.Matrix[T]) error {
 	var f faults

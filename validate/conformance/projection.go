@@ -15,7 +15,7 @@ import (
 const points = 70
 
 // Projection checks whether w keeps the contract of orf.Projection, and the contract of
-// orf.Transposer if w has its methods. It checks that
+// orf.Transposer if w has its methods. Projection checks that
 //
 //   - Frequencies is m×d, finite, and a copy;
 //   - Project is XWᵀ up to 16·(d'+16)·u·‖w_k‖‖x_i‖ with the unit roundoff u, where d' is the
@@ -28,8 +28,8 @@ const points = 70
 //   - the tiles of a projection of package orf cover the result once, and finished tiles have the
 //     bits of Project.
 //
-// It takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the race
-// detector as well (see the package documentation).
+// Projection takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the
+// race detector as well (see the package documentation).
 func Projection[T dense.Float](w orf.Projection[T]) error {
 	var f faults
 	if w == nil {
