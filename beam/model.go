@@ -32,11 +32,17 @@ func decodeModel32(data []byte) (*ridge.Model[float32], error)        { return d
 func decodeModel64(data []byte) (*ridge.Model[float64], error)        { return decodeModel[float64](data) }
 
 func decodeComponents32(data []byte) (*components.Model[float32], error) {
-	return components.Read[float32](bytes.NewReader(data))
+	return decodeComponents[float32](data)
 }
 
 func decodeComponents64(data []byte) (*components.Model[float64], error) {
-	return components.Read[float64](bytes.NewReader(data))
+	return decodeComponents[float64](data)
+}
+
+func decodeComponents[T dense.Float](data []byte) (*components.Model[T], error) {
+	phi, err := readMap[T](data)
+	m, _ := phi.(*components.Model[T])
+	return m, err
 }
 
 func encodeModel[T dense.Float](m *ridge.Model[T]) ([]byte, error) {

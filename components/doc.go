@@ -43,7 +43,7 @@
 //
 // # Files
 //
-// A model is one safetensors file with its map. rff.Write writes the parts
+// rff.Write writes a model with its map as one safetensors file, and rff.Read reads a *Model. The parts are
 //
 //	map                      Components
 //	map.of, …                φ, with the parts that package rff lists

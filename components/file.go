@@ -3,7 +3,6 @@ package components
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -12,31 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/rff"
 )
-
-// Write writes the model with its map φ as one safetensors file, as rff.Write does. The package
-// documentation lists the arrays under Files. The error reports a map that cannot be written, and the
-// errors of w.
-func (m *Model[T]) Write(w io.Writer) error {
-	if err := rff.Write[T](w, m); err != nil {
-		return fmt.Errorf("components: %w", err)
-	}
-	return nil
-}
-
-// Read reads a model that Model.Write or rff.Write wrote, to the end of r. Its results have the same bits
-// on the same processor and version of this module. The error reports errors of rff.Read and a file of
-// another map.
-func Read[T dense.Float](r io.Reader) (*Model[T], error) {
-	phi, err := rff.Read[T](r)
-	if err != nil {
-		return nil, fmt.Errorf("components: %w", err)
-	}
-	m, ok := phi.(*Model[T])
-	if !ok {
-		return nil, fmt.Errorf("components: the file has the map %v, want components", phi)
-	}
-	return m, nil
-}
 
 // recipe lists the parts of a file: its exported fields.
 type recipe[T dense.Float] struct {
@@ -61,7 +35,7 @@ func register[T dense.Float]() {
 	archive.Register(map[string]any{"Components": recipe[T]{}}, func(r any) (rff.Map[T], error) { return r.(recipe[T]).make() })
 	archive.RegisterRecipe(func(m *Model[T]) (any, error) {
 		if m.none() {
-			return nil, errors.New("components: the Model is zero, want one of Fit, FromSums or Read")
+			return nil, errors.New("components: the Model is zero, want one of Fit, FromSums or rff.Read")
 		}
 		return recipe[T]{m.phi, principalRecipe{m.vectors, m.mean, m.variances, m.total, m.whiten}}, nil
 	})

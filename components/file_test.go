@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/ridge"
 	"github.com/seed-feabd252/randfeat/safetensors"
@@ -22,8 +21,16 @@ import (
 func fileOf[T dense.Float](t testing.TB, m *components.Model[T]) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, m.Write(&b))
+	require.NoError(t, rff.Write[T](&b, m))
 	return b.Bytes()
+}
+
+// read reads the model in a file.
+func read[T dense.Float](t testing.TB, file []byte) *components.Model[T] {
+	t.Helper()
+	phi, err := rff.Read[T](bytes.NewReader(file))
+	require.NoError(t, err)
+	return phi.(*components.Model[T])
 }
 
 // A model that is read has the bits of the model that was written, alone and as the map of another.
@@ -36,8 +43,7 @@ func testFiles[T dense.Float](t *testing.T) {
 	x := normal[T](300, 4, 1, 1)
 	for _, whiten := range []bool{false, true} {
 		m := fit(t, gaussian[T](20, 4, 1, 1), x, 5, whiten)
-		got, err := components.Read[T](bytes.NewReader(fileOf(t, m)))
-		require.NoError(t, err)
+		got := read[T](t, fileOf(t, m))
 		z := m.Transform(dense.Matrix[T]{}, x)
 		assert.Equal(t, z, got.Transform(dense.Matrix[T]{}, x))
 		assert.Equal(t, m.ExplainedVariance(), got.ExplainedVariance())
@@ -72,8 +78,7 @@ func TestGoldenFile(t *testing.T) {
 	}
 	file, err := os.ReadFile(path)
 	require.NoError(t, err)
-	m, err := components.Read[float64](bytes.NewReader(file))
-	require.NoError(t, err)
+	m := read[float64](t, file)
 	assert.Equal(t, file, fileOf(t, m), "written as something else")
 	z := want.Transform(dense.Matrix[float64]{}, x)
 	assert.InDeltaSlice(t, z.Data, m.Transform(dense.Matrix[float64]{}, x).Data, 1e-11)
@@ -92,23 +97,19 @@ func TestFileErrors(t *testing.T) {
 		require.NoError(t, safetensors.Write(&b, f))
 		return b.Bytes()
 	}
-	var other bytes.Buffer
-	require.NoError(t, rff.Write(&other, must.Have(rff.Identity[float64](3))))
 	for want, data := range map[string][]byte{
-		"components: the file has the map": other.Bytes(),
-		"components: rff: ":                file[:len(file)-1],
-		"of is nil, want a map":            changed(func(f *safetensors.File) { dropMap(f) }),
-		"totalVariance = -1":               changed(func(f *safetensors.File) { f.Metadata["map.totalVariance"] = "-1" }),
-		"explainedVariance 2, for 12":      changed(func(f *safetensors.File) { cut(f, "map.explainedVariance", 2) }),
-		"mean has 11 numbers":              changed(func(f *safetensors.File) { cut(f, "map.mean", 11) }),
-		"cannot be whitened":               changed(func(f *safetensors.File) { clear(f.Tensors["map.explainedVariance"].Data) }),
+		"of is nil, want a map":       changed(func(f *safetensors.File) { dropMap(f) }),
+		"totalVariance = -1":          changed(func(f *safetensors.File) { f.Metadata["map.totalVariance"] = "-1" }),
+		"explainedVariance 2, for 12": changed(func(f *safetensors.File) { cut(f, "map.explainedVariance", 2) }),
+		"mean has 11 numbers":         changed(func(f *safetensors.File) { cut(f, "map.mean", 11) }),
+		"cannot be whitened":          changed(func(f *safetensors.File) { clear(f.Tensors["map.explainedVariance"].Data) }),
 	} {
-		_, err := components.Read[float64](bytes.NewReader(data))
+		_, err := rff.Read[float64](bytes.NewReader(data))
 		assert.ErrorContains(t, err, want)
 	}
-	_, err := components.Read[float32](bytes.NewReader(file))
+	_, err := rff.Read[float32](bytes.NewReader(file))
 	assert.ErrorContains(t, err, "float64")
-	assert.ErrorContains(t, new(components.Model[float64]).Write(new(bytes.Buffer)), "the Model is zero")
+	assert.ErrorContains(t, rff.Write[float64](new(bytes.Buffer), new(components.Model[float64])), "the Model is zero")
 }
 
 // cut leaves the first n numbers of a tensor.

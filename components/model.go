@@ -223,7 +223,7 @@ const blockRows = 256
 // multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
-		panic("components: the Model is zero, want one of Fit, FromSums or Read")
+		panic("components: the Model is zero, want one of Fit, FromSums or rff.Read")
 	}
 	in, r := m.Dims()
 	x.Check()

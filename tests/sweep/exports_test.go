@@ -51,8 +51,6 @@ var functions = []function{
 	{"components.Fit[float64]", components.Fit[float64]},
 	{"components.FromSums[float32]", components.FromSums[float32]},
 	{"components.FromSums[float64]", components.FromSums[float64]},
-	{"components.Read[float32]", components.Read[float32]},
-	{"components.Read[float64]", components.Read[float64]},
 	{"dense.Copy[float32, float64]", dense.Copy[float32, float64]},
 	{"dense.Copy[float64, float32]", dense.Copy[float64, float32]},
 	{"dense.Ensure[float32]", dense.Ensure[float32]},
