@@ -48,8 +48,8 @@ type mergeable[S any] interface {
 	Merge(other S) error
 }
 
-// accumulator is an S, or the bytes of an S if live is nil. A coder has no feature map and cannot make
-// an S from bytes. A CombineFn has the map and calls open.
+// accumulator is an S, or the bytes of an S if live is nil. A coder has no feature map and cannot
+// make an S from bytes. A CombineFn has the map and calls open.
 type accumulator[S mergeable[S]] struct {
 	live S
 	data []byte

@@ -29,8 +29,9 @@ func decodeBlock64(data []byte) (ridge.Block[float64], error) { return decodeBlo
 // blockHeader is the number of bytes before the elements of a block.
 const blockHeader = 4 * 8
 
-// encodeBlock returns the bytes of a block, little endian: four uint64, the number of rows, the columns
-// of X, the columns of Y, and 1 if the block has weights or 0; then X and Y, row by row, and the weights.
+// encodeBlock returns the bytes of a block, little endian: four uint64, the number of rows, the
+// columns of X, the columns of Y, and 1 if the block has weights or 0; then X and Y, row by row,
+// and the weights.
 func encodeBlock[T dense.Float](b ridge.Block[T]) ([]byte, error) {
 	if b.Y.Rows != b.X.Rows || b.Weights != nil && len(b.Weights) != b.X.Rows {
 		return nil, fmt.Errorf("beamfeat: block with X of %d×%d, Y of %d×%d and %d weights",
@@ -53,7 +54,8 @@ func encodeBlock[T dense.Float](b ridge.Block[T]) ([]byte, error) {
 	return frame.AppendElements(data, b.Weights), nil
 }
 
-// decodeBlock returns the block with the given bytes. Its memory is proportional to the length of data.
+// decodeBlock returns the block with the given bytes. Its memory is proportional to the length of
+// data.
 func decodeBlock[T dense.Float](data []byte) (ridge.Block[T], error) {
 	if len(data) < blockHeader {
 		return ridge.Block[T]{}, fmt.Errorf("beamfeat: block of %d bytes, want at least %d", len(data), blockHeader)

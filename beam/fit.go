@@ -34,12 +34,12 @@ type Ridge[T dense.Float] struct {
 	Options ridge.Options // of the fit
 }
 
-// FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T]. It
-// returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
+// FitRidge fits a Bayesian ridge regression to all rows of blocks, a PCollection of ridge.Block[T].
+// FitRidge returns a PCollection of one *ridge.Model[T], which is empty if there are no blocks.
 //
-// Each bundle of blocks leaves one ridge.Sums. The runner moves 4·D² + 8·D·p bytes per bundle, for any
-// number of rows. One worker merges the sums and fits. The model is the model of ridge.Sum and Fit on one
-// machine, except for the rounding of sums in another order.
+// Each bundle of blocks leaves one ridge.Sums. The runner moves 4·D² + 8·D·p bytes per bundle, for
+// any number of rows. One worker merges the sums and fits. The model is the model of ridge.Sum and
+// Fit on one machine, except for the rounding of sums in another order.
 //
 // The pipeline fails for a block that ridge.Sums.Add refuses, damaged sums, and sums that cannot be
 // fitted. FitRidge panics for a map that cannot be written, negative Outputs, and blocks of another
@@ -61,8 +61,8 @@ type Components[T dense.Float] struct {
 }
 
 // FitComponents finds principal components of the features of all rows of blocks, as
-// components.FromSums does on one machine. It does not read targets. It returns a PCollection of one
-// *components.Model[T]. Costs, errors and panics are as for FitRidge.
+// components.FromSums does on one machine. FitComponents does not read targets. FitComponents
+// returns a PCollection of one *components.Model[T]. Costs, errors and panics are as for FitRidge.
 func FitComponents[T dense.Float](s beam.Scope, blocks beam.PCollection, spec Components[T]) beam.PCollection {
 	s = s.Scope("beamfeat.FitComponents")
 	f, err := newSummer(Ridge[T]{Map: spec.Map})

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// beam.RegisterDoFn uses reflection. The functions register.DoFn1x1 and so on save a microsecond a call,
-// little compared with a block, and take some seconds to compile each.
+// beam.RegisterDoFn uses reflection. The functions register.DoFn1x1 and so on save a microsecond a
+// call, little compared with a block, and take some seconds to compile each.
 func init() {
 	registerRead[float32]()
 	registerRead[float64]()
@@ -27,9 +27,9 @@ func registerRead[T dense.Float]() {
 	register.Emitter1[ridge.Block[T]]()
 }
 
-// ReadNPY reads shards in files of NumPy's format. It returns a PCollection of ridge.Block[T], blocks of
-// at most 8160 rows. Each worker opens the files of its shards, so a path must lead to the same file on
-// every worker. The pipeline contains only the paths.
+// ReadNPY reads shards in files of NumPy's format. ReadNPY returns a PCollection of ridge.Block[T],
+// blocks of at most 8160 rows. Each worker opens the files of its shards, so a path must lead to
+// the same file on every worker. The pipeline contains only the paths.
 //
 // An error of ridge.NPY fails the pipeline. ReadNPY panics without shards.
 func ReadNPY[T dense.Float](s beam.Scope, shards ...ridge.NPY[T]) beam.PCollection {

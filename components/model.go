@@ -21,8 +21,8 @@ import (
 //
 //	z(x) = V(φ(x) − φ̄),  or diag(1/σ)·V(φ(x) − φ̄) with whitening.
 //
-// A Model never changes, and goroutines may share it. ridge.Fit and rff.Write take a Model as any other
-// map, and kmeans.Cluster takes the output of Transform.
+// A Model never changes, and goroutines may share it. ridge.Fit and rff.Write take a Model as any
+// other map, and kmeans.Cluster takes the output of Transform.
 type Model[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -42,11 +42,11 @@ type principal struct {
 
 var _ rff.Map[float32] = (*Model[float32])(nil)
 
-// Fit finds the first r = components principal components of the features phi of rows. It reads the rows
-// once. It ignores targets and uses weights.
+// Fit finds the first r = components principal components of the features phi of rows. Fit reads
+// the rows once. Fit ignores targets and uses weights.
 //
-// The error reports errors of ridge.Sum and FromSums. A nil ctx panics. Cost: n transforms and n·D²/2
-// multiply-adds for ridge.Sum, and the cost of FromSums.
+// The error reports errors of ridge.Sum and FromSums. A nil ctx panics. Cost: n transforms and
+// n·D²/2 multiply-adds for ridge.Sum, and the cost of FromSums.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -75,24 +75,25 @@ func (p pointsOf[T]) Blocks() iter.Seq2[ridge.Block[T], error] {
 	}
 }
 
-// FromSums finds the first r = components principal components of the features of sums: the eigenvectors
-// v_k of the covariance, the largest variance σ_k² first,
+// FromSums finds the first r = components principal components of the features of sums: the
+// eigenvectors v_k of the covariance, the largest variance σ_k² first,
 //
 //	C = n/(n − 1)·Σω(φ − φ̄)(φ − φ̄)ᵀ/Σω,  Cv_k = σ_k²·v_k,  ‖v_k‖ = 1.
 //
-// Without weights the divisor is n − 1. Multiplying all weights by a number changes nothing. The element of
-// largest absolute value of each v_k is positive, as with svd_flip of scikit-learn. Components of equal
-// variance are unique up to a rotation. With whiten, z has variance 1.
+// Without weights the divisor is n − 1. Multiplying all weights by a number changes nothing. The
+// element of largest absolute value of each v_k is positive, as with svd_flip of scikit-learn.
+// Components of equal variance are unique up to a rotation. With whiten, z has variance 1.
 //
-// The residuals ‖Cv − σ²v‖ are about D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16, FromSums uses a block Krylov
-// space of random vectors with a fixed seed, with about ten products of C with r + 8 vectors. For a larger
-// r, or if the space does not suffice, gonum computes all eigenvectors in about 10·D³ operations.
+// The residuals ‖Cv − σ²v‖ are about D·2⁻⁵²·σ₁². For D ≥ 200 and r ≤ D/16, FromSums uses a block
+// Krylov space of random vectors with a fixed seed, with about ten products of C with r + 8
+// vectors. For a larger r, or if the space does not suffice, gonum computes all eigenvectors in
+// about 10·D³ operations.
 //
-// The error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are not
-// finite, constant features, eigenvalues that did not converge, the end of ctx, and with whiten a component
-// whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². FromSums checks ctx between products of
-// matrices. It does not wait for gonum's decomposition, which continues in the background. A nil ctx
-// panics.
+// The error reports nil sums, fewer than two rows, components outside 1 … min(n, D), sums that are
+// not finite, constant features, eigenvalues that did not converge, the end of ctx, and with whiten
+// a component whose variance is zero to rounding, σ_k² ≤ 8·D·2⁻⁵²·σ₁². FromSums checks ctx between
+// products of matrices. FromSums does not wait for gonum's decomposition, which continues in the
+// background. A nil ctx panics.
 func FromSums[T dense.Float](ctx context.Context, sums *ridge.Sums[T], components int, whiten bool) (*Model[T], error) {
 	if err := argument.Context("components", ctx); err != nil {
 		return nil, err
@@ -167,8 +168,8 @@ func (p *principal) prepare() error {
 // none reports whether m is nil or zero.
 func (m *Model[T]) none() bool { return m == nil || m.phi == nil }
 
-// Dims returns the dimension d of points and the number r of components, or 0 and 0 for a nil or zero
-// Model.
+// Dims returns the dimension d of points and the number r of components, or 0 and 0 for a nil or
+// zero Model.
 func (m *Model[T]) Dims() (in, out int) {
 	if m.none() {
 		return 0, 0
@@ -194,8 +195,8 @@ func (m *Model[T]) String() string {
 // Map returns φ.
 func (m *Model[T]) Map() rff.Map[T] { return m.phi }
 
-// ExplainedVariance returns a copy of the variances σ_k² of the components, the largest first, with the
-// divisor n − 1. The eigenvalues of the centred n×n Gram matrix are (n − 1)·σ_k².
+// ExplainedVariance returns a copy of the variances σ_k² of the components, the largest first, with
+// the divisor n − 1. The eigenvalues of the centred n×n Gram matrix are (n − 1)·σ_k².
 func (m *Model[T]) ExplainedVariance() []float64 { return slices.Clone(m.variances) }
 
 // ExplainedVarianceRatio returns the variance of each component divided by the variance of all D
@@ -217,10 +218,10 @@ func (m *Model[T]) Mean() []float64 { return slices.Clone(m.mean) }
 // blockRows is the number of rows whose features are computed together.
 const blockRows = 256
 
-// Transform writes z for every row of x (n×d) into dst (n×r) and returns dst. It allocates a zero dst. dst
-// must not overlap x. Features are numbers of T, and Transform computes z from them in float64.
-// Transform panics if a shape does not fit, and for the zero Model. Cost: n transforms and n·D·r
-// multiply-adds.
+// Transform writes z for every row of x (n×d) into dst (n×r) and returns dst. Transform allocates a
+// zero dst. dst must not overlap x. Features are numbers of T, and Transform computes z from them
+// in float64. Transform panics if a shape does not fit, and for the zero Model. Cost: n transforms
+// and n·D·r multiply-adds.
 func (m *Model[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if m.none() {
 		panic("components: the Model is zero, want one of Fit, FromSums or rff.Read")

@@ -1,5 +1,5 @@
-// Package kmeans divides the rows of a matrix into clusters. Each cluster has the rows that are nearest to
-// its mean:
+// Package kmeans divides the rows of a matrix into clusters. Each cluster has the rows that are
+// nearest to its mean:
 //
 //	c, err := kmeans.Cluster(ctx, x, 16, 25, kmeans.Options[float32]{}, rand.NewPCG(1, 2))
 //	c.Centres.Row(c.Labels[i]) // the centre nearest to row i of x
@@ -9,16 +9,17 @@
 //
 // # Kernels
 //
-// Kernel k-means [Dhillon et al. 2004] is k-means on features φ with φ(x)ᵀφ(y) = k(x, y). Pass the result
-// of Transform of a map of package rff to Cluster. The inertia is then the objective of the kernel,
+// Kernel k-means [Dhillon et al. 2004] is k-means on features φ with φ(x)ᵀφ(y) = k(x, y). Pass the
+// result of Transform of a map of package rff to Cluster. The inertia is then the objective of the
+// kernel,
 //
 //	Σ_i k(x_i, x_i) − Σ_c 1/n_c·Σ_{i,j in c} k(x_i, x_j),
 //
-// exactly for exact maps, and with the error of the Gram matrix for random features. Components of package
-// components can replace D features if few components have most of the variance. The package fits them
-// to rows a block at a time, and the n×r matrix of components may fit into memory when n×D features do
-// not. If neither fits, Cluster a uniform sample of the rows. Then label the other rows a block at a time,
-// by Cluster with these centres as Start and 0 iterations.
+// exactly for exact maps, and with the error of the Gram matrix for random features. Components of
+// package components can replace D features if few components have most of the variance. The
+// package fits them to rows a block at a time, and the n×r matrix of components may fit into memory
+// when n×D features do not. If neither fits, Cluster a uniform sample of the rows. Then label the
+// other rows a block at a time, by Cluster with these centres as Start and 0 iterations.
 //
 // # References
 //

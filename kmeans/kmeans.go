@@ -17,7 +17,8 @@ import (
 
 // Options are the options of Cluster. The zero value uses all rows and draws the first centres.
 type Options[T dense.Float] struct {
-	// Start has the first centres, k×d. If Start is the zero Matrix, Cluster draws them by k-means++.
+	// Start has the first centres, k×d. If Start is the zero Matrix, Cluster draws them by
+	// k-means++.
 	Start dense.Matrix[T]
 
 	// Sample is the number of rows that Cluster draws, without replacement, to find the centres. 0
@@ -30,8 +31,8 @@ type Clusters[T dense.Float] struct {
 	Centres dense.Matrix[T] // k×d
 	Labels  []int           // for each row of x the nearest row of Centres
 
-	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x. It is +Inf
-	// or 0 if the sum is outside the range of float64.
+	// Inertia is Σ_i ‖x_i − Centres[Labels[i]]‖² over all rows of x, in squared units of x. Inertia
+	// is +Inf or 0 if the sum is outside the range of float64.
 	Inertia float64
 
 	// Iterations is the number of iterations that moved centres.
@@ -42,26 +43,27 @@ type Clusters[T dense.Float] struct {
 // small. The inertia is a local minimum if maxIterations is large enough.
 //
 // Cluster draws the first centres from the rows of x: the first of them uniformly, and each other
-// with a probability proportional to the squared distance from the nearest centre before it [Arthur &
-// Vassilvitskii 2007]. Options.Start replaces the draw. Iterations of Lloyd's algorithm follow [Lloyd
-// 1982]: every row gets the label of its nearest centre, the first of equals, and every centre moves
-// to the mean of its rows. Cluster stops when no label changes, and after maxIterations. If
-// maxIterations is 0, the centres stay as drawn or given, and Cluster labels the rows.
+// with a probability proportional to the squared distance from the nearest centre before it [Arthur
+// & Vassilvitskii 2007]. Options.Start replaces the draw. Iterations of Lloyd's algorithm follow
+// [Lloyd 1982]: every row gets the label of its nearest centre, the first of equals, and every
+// centre moves to the mean of its rows. Cluster stops when no label changes, and after
+// maxIterations. If maxIterations is 0, the centres stay as drawn or given, and Cluster labels the
+// rows.
 //
 // A centre without rows moves to the row that is farthest from its own centre, the first of equals.
-// It stays in place if all rows lie on their centres. If x has fewer than k different rows, some
-// centres are equal and some clusters are empty.
+// Cluster stays in place if all rows lie on their centres. If x has fewer than k different rows,
+// some centres are equal and some clusters are empty.
 //
-// The cost is O(N·k·d) for the draw, for each iteration and for the last labels, in float64 for both
-// types. Cluster makes a copy of x. With a sample of S rows the draw and the iterations cost
-// O(S·k·d). The result does not depend on GOMAXPROCS. If all elements of x are multiplied by the same
-// power of two, so are the centres. Cluster does not change x and Start, and the result does not
-// share memory with them.
+// The cost is O(N·k·d) for the draw, for each iteration and for the last labels, in float64 for
+// both types. Cluster makes a copy of x. With a sample of S rows the draw and the iterations cost
+// O(S·k·d). The result does not depend on GOMAXPROCS. If all elements of x are multiplied by the
+// same power of two, so are the centres. Cluster does not change x and Start, and the result does
+// not share memory with them.
 //
 // An error reports an x without elements, an element of x or Start that is not finite, a k outside
-// 1 … N (or 1 … Sample), a maxIterations below 0, a Sample outside 0 … N, a Start that is not k×d, a
-// nil src if rows are drawn, and a ctx that has ended. Cluster checks ctx between blocks of rows. A nil
-// ctx panics.
+// 1 … N (or 1 … Sample), a maxIterations below 0, a Sample outside 0 … N, a Start that is not k×d,
+// a nil src if rows are drawn, and a ctx that has ended. Cluster checks ctx between blocks of rows.
+// A nil ctx panics.
 func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterations int, opts Options[T], src rand.Source) (Clusters[T], error) {
 	if err := argument.Context("kmeans", ctx); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
@@ -127,8 +129,8 @@ func check[T dense.Float](x dense.Matrix[T], k, maxIterations int, opts Options[
 	return cmp.Or(argument.Finite("kmeans: x", x), argument.Finite("kmeans: Options.Start", opts.Start))
 }
 
-// exponent returns the e of the least power 2^e above all elements. Squares of elements divided by 2^e do
-// not overflow, and the largest does not underflow. If ctx ends, exponent leaves out rows.
+// exponent returns the e of the least power 2^e above all elements. Squares of elements divided by
+// 2^e do not overflow, and the largest does not underflow. If ctx ends, exponent leaves out rows.
 func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) int {
 	var peak float64
 	for _, m := range matrices {

@@ -24,9 +24,9 @@ type search struct {
 	inertia         float64
 }
 
-// run finds k centres and labels the points. It draws the first centres unless s has centres. If
-// sample is above 0, run draws that number of points and finds the centres for them. The error is that
-// of the context.
+// run finds k centres and labels the points. run draws the first centres unless s has centres. If
+// sample is above 0, run draws that number of points and finds the centres for them. The error is
+// that of the context.
 func (s *search) run(k, maxIterations, sample int, src rand.Source) error {
 	var rng *rand.Rand
 	if src != nil {
@@ -93,8 +93,8 @@ func meanOf(ctx context.Context, x dense.Matrix[float64]) ([]float64, error) {
 	return mean, ctx.Err()
 }
 
-// shift adds a·v to every row. Distances are computed from inner products, which are inaccurate for rows
-// with a large common mean.
+// shift adds a·v to every row. Distances are computed from inner products, which are inaccurate for
+// rows with a large common mean.
 func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64) error {
 	return interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -103,8 +103,8 @@ func shift(ctx context.Context, x dense.Matrix[float64], v []float64, a float64)
 	})
 }
 
-// draw draws k points. The probability of a point is proportional to its squared distance from the nearest
-// earlier point. If all distances are 0, all points have the same probability.
+// draw draws k points. The probability of a point is proportional to its squared distance from the
+// nearest earlier point. If all distances are 0, all points have the same probability.
 func (s *search) draw(k int, rng *rand.Rand) ([]int, error) {
 	x := s.points
 	distances := slices.Repeat([]float64{math.Inf(1)}, x.Rows)
@@ -190,8 +190,8 @@ func (s *search) assign() (bool, error) {
 }
 
 // fill labels for each centre without points the point that is farthest from its own centre. A
-// point nearer than rounding, √ε of its length, counts as on its centre. The next assign returns the
-// error of a context that ends here.
+// point nearer than rounding, √ε of its length, counts as on its centre. The next assign returns
+// the error of a context that ends here.
 func (s *search) fill() {
 	counts := make([]int, s.centres.Rows)
 	for _, c := range s.labels {

@@ -14,8 +14,8 @@ import (
 )
 
 // cholesky is the factorisation A = RᵀR of a symmetric positive definite n×n matrix, R upper
-// triangular, in blocks of tile rows. It uses the matrix products of this module. gonum's Cholesky
-// decomposition would use the BLAS that the program has set.
+// triangular, in blocks of tile rows. cholesky uses the matrix products of this module. gonum's
+// Cholesky decomposition would use the BLAS that the program has set.
 type cholesky struct {
 	r    dense.Matrix[float64] // zero below the blocks on the diagonal, and unspecified below the diagonal of a block
 	diag []triangular.Factor[float64]
@@ -49,8 +49,8 @@ func (c *cholesky) solve(w dense.Matrix[float64]) {
 	c.otherHalf(w)
 }
 
-// newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error reports a
-// matrix that is not positive definite to rounding, and the end of ctx.
+// newCholesky factorises the matrix with the upper triangle a, in the memory of a. The error
+// reports a matrix that is not positive definite to rounding, and the end of ctx.
 func newCholesky(ctx context.Context, a dense.Matrix[float64]) (*cholesky, error) {
 	n := a.Rows
 	c := &cholesky{r: a, diag: make([]triangular.Factor[float64], (n+tile-1)/tile)}
@@ -114,8 +114,8 @@ func blocksOf(n int) int {
 	return bands * (bands + 1) / 2
 }
 
-// trailing is the task that subtracts the upper triangle of PᵀP from A, one tile per Piece, until ctx
-// ends.
+// trailing is the task that subtracts the upper triangle of PᵀP from A, one tile per Piece, until
+// ctx ends.
 type trailing struct {
 	ctx  context.Context
 	a, p dense.Matrix[float64]
@@ -135,8 +135,8 @@ func (t trailing) Piece(piece int) {
 	matmul.TMul(-1, rows, cols, 1, to)
 }
 
-// factorise replaces the upper triangle of a by R, row by row. at is the index of the first row of a in
-// the whole matrix, for the error.
+// factorise replaces the upper triangle of a by R, row by row. at is the index of the first row of
+// a in the whole matrix, for the error.
 func factorise(a dense.Matrix[float64], at int) error {
 	for i := range a.Rows {
 		row := a.Row(i)
@@ -189,8 +189,8 @@ func (c *cholesky) otherHalf(w dense.Matrix[float64]) {
 	}
 }
 
-// inverseDiagonal returns the diagonal of A⁻¹, the sums of squares of the columns of R⁻ᵀ. The error is the
-// error of ctx.
+// inverseDiagonal returns the diagonal of A⁻¹, the sums of squares of the columns of R⁻ᵀ. The error
+// is the error of ctx.
 func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	diagonal := make([]float64, c.r.Rows)
 	err := c.invert(ctx, func(lo int, w dense.Matrix[float64]) {
@@ -204,8 +204,8 @@ func (c *cholesky) inverseDiagonal(ctx context.Context) ([]float64, error) {
 	return diagonal, err
 }
 
-// invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before lo are
-// zero. The error is the error of ctx.
+// invert calls f concurrently with groups of columns of R⁻ᵀ that begin with column lo. Rows before
+// lo are zero. The error is the error of ctx.
 func (c *cholesky) invert(ctx context.Context, f func(lo int, columns dense.Matrix[float64])) error {
 	n := c.r.Rows
 	parallel.Pieces(len(c.diag), func(i int) {

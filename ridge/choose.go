@@ -20,13 +20,14 @@ import (
 type ChooseOptions struct {
 	Options // of every fit
 
-	// Folds is the number K of folds, at least 2. Choose then compares maps by the root mean square of the
-	// errors of K fits, each at the rows of the fold that the fit leaves out. Row i is in fold i mod K. If
-	// Folds is 0, Choose compares maps by the log evidence of the fit. Both need one pass over the rows.
+	// Folds is the number K of folds, at least 2. Choose then compares maps by the root mean square
+	// of the errors of K fits, each at the rows of the fold that the fit leaves out. Row i is in
+	// fold i mod K. If Folds is 0, Choose compares maps by the log evidence of the fit. Evidence
+	// and folds need one pass over the rows each.
 	Folds int
 
-	// Choose calls Progress, unless Progress is nil, after each map, with the number of finished maps and
-	// the number of maps, on the goroutine of the caller.
+	// Choose calls Progress, unless Progress is nil, after each map, with the number of finished
+	// maps and the number of maps, on the goroutine of the caller.
 	Progress func(done, total int)
 }
 
@@ -43,16 +44,16 @@ type Choice[T dense.Float] struct {
 	Model  *Model[T] // fit of the best map to all rows
 }
 
-// Choose fits each map to the rows and returns the best map, by the evidence or by folds. The maps may
-// differ in length-scales, kernels, frequencies or numbers of features. Each fit chooses the variances
-// that o does not give. The evidence is the evidence of the given features, so among several draws of one
-// kernel it prefers a draw that fits the targets by chance.
+// Choose fits each map to the rows and returns the best map, by the evidence or by folds. The maps
+// may differ in length-scales, kernels, frequencies or numbers of features. Each fit chooses the
+// variances that o does not give. The evidence is the evidence of the given features, so among
+// several draws of one kernel it prefers a draw that fits the targets by chance.
 //
 // Choose fits one map at a time. Memory is that of one map, or of K + 2 sums for K folds.
 //
-// The error reports no maps, a nil map, options out of range, folds that memory cannot hold, errors of
-// Sum, the end of ctx, and the error of the first map if no map can be fitted. Choose checks ctx also
-// between blocks of a matrix. A nil ctx panics.
+// The error reports no maps, a nil map, options out of range, folds that memory cannot hold, errors
+// of Sum, the end of ctx, and the error of the first map if no map can be fitted. Choose checks ctx
+// also between blocks of a matrix. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T], o ChooseOptions) (Choice[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return Choice[T]{}, err
@@ -160,8 +161,8 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	return &Model[T]{phi, folds[0].source, *p}, score, nil
 }
 
-// held returns the posterior of all rows, and the error of the fits without one fold at the rows of the
-// fold.
+// held returns the posterior of all rows, and the error of the fits without one fold at the rows of
+// the fold.
 func held(ctx context.Context, folds []*moments, o Options) (*posterior, float64, error) {
 	all := folds[0].clone()
 	for _, f := range folds[1:] {
@@ -212,15 +213,15 @@ func (b Block[T]) every(k, from int) Block[T] {
 	return part
 }
 
-// MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or of a
-// sample of 500 rows. It is a usual length-scale to start with, in units of x. In many dimensions
-// distances hardly vary, and the median is a good length-scale. In few dimensions functions often vary
-// within a fraction of it.
+// MedianDistance returns the median of the Euclidean distances between pairs of rows of x (n×d), or
+// of a sample of 500 rows. The median is a usual length-scale to start with, in units of x. In
+// many dimensions distances hardly vary, and the median is a good length-scale. In few dimensions
+// functions often vary within a fraction of it.
 //
-// The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a median
-// that is +Inf or 0. The median is 0 if most pairs of rows are equal, as in a binary column; the error then
-// contains the median of the other distances, which is a length-scale to start with. Cost: 125,000·d
-// operations.
+// The error reports fewer than two rows, coordinates that are NaN or infinite, a nil src, and a
+// median that is +Inf or 0. The median is 0 if most pairs of rows are equal, as in a binary column;
+// the error then contains the median of the other distances, which is a length-scale to start with.
+// Cost: 125,000·d operations.
 func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64, error) {
 	const most = 500
 	x.Check()

@@ -33,9 +33,9 @@ func (c *Classifier[T]) Classes() int { return len(c.offset) }
 // Map returns the map of the features.
 func (c *Classifier[T]) Map() rff.Map[T] { return c.phi }
 
-// Probabilities writes P(c|x) for the rows of x (n×d) into dst (n×Classes) and returns dst. It allocates a
-// zero dst. dst must not overlap x. Probabilities panics if a shape does not fit. Cost: n transforms and
-// n·D·Classes multiply-adds in T.
+// Probabilities writes P(c|x) for the rows of x (n×d) into dst (n×Classes) and returns dst.
+// Probabilities allocates a zero dst. dst must not overlap x. Probabilities panics if a shape does
+// not fit. Cost: n transforms and n·D·Classes multiply-adds in T.
 func (c *Classifier[T]) Probabilities(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if c.phi == nil {
 		panic(errNoClassifier.Error())

@@ -61,10 +61,10 @@ func (m *moments) encode(h frame.Header, marks []float64) []byte {
 	return frame.Seal(b, 0)
 }
 
-// UnmarshalBinary replaces s by the sums in data. s must come from NewSums for the same type, map and
-// number of outputs. UnmarshalBinary compares the features at a few points. The error reports any
-// difference and damaged bytes; s is then unchanged. The checksum detects damage, not forgery; forged
-// sums are at worst wrong. UnmarshalBinary allocates memory by the size of s, not of data.
+// UnmarshalBinary replaces s by the sums in data. s must come from NewSums for the same type, map
+// and number of outputs. UnmarshalBinary compares the features at a few points. The error reports
+// any difference and damaged bytes; s is then unchanged. The checksum detects damage, not forgery;
+// forged sums are at worst wrong. UnmarshalBinary allocates memory by the size of s, not of data.
 func (s *Sums[T]) UnmarshalBinary(data []byte) error {
 	return wrap(s.decode(s.header(), data, func(marks []float64) error { return frame.CheckMarks[T](s.marks(), marks) }))
 }
@@ -98,8 +98,8 @@ func (m *moments) decode(h frame.Header, data []byte, check func(marks []float64
 	return nil
 }
 
-// parts returns all sums except the triangle, in the order of the bytes. All but the first share the
-// memory of m.
+// parts returns all sums except the triangle, in the order of the bytes. All but the first share
+// the memory of m.
 func (m *moments) parts() [5][]float64 {
 	return [...][]float64{{m.weight, m.logWeight}, m.targets, m.squares, m.mean, m.cross.Data}
 }

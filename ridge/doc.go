@@ -1,6 +1,6 @@
 // Package ridge learns functions from data with the feature maps of package rff. Bayesian ridge
-// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′). It costs
-// n·D² operations in place of n³.
+// regression on D features φ(x) is Gaussian process regression with the kernel φ(x)ᵀφ(x′). The
+// regression costs n·D² operations in place of n³.
 //
 // # What to call
 //
@@ -24,11 +24,11 @@
 //
 //	y = b + φ(x)ᵀw + ε,  w ~ N(0, s²I),  ε ~ N(0, σ²/ω).
 //
-// σ² is the noise, s² the prior variance, and ω the weight of a row. The prior of b is flat. The function
-// f(x) = b + φ(x)ᵀw is a Gaussian process with the kernel s²·φ(x)ᵀφ(x′) [Rasmussen & Williams 2006,
-// section 2.1]. If φ(x)ᵀφ(x′) estimates a kernel k, the model estimates the process of s²·k, with the
-// error of the feature map. Let Φ (n×D) hold the features of n rows minus their weighted mean φ̄, let y
-// be the targets minus their weighted mean, Ω = diag(ω) and λ = σ²/s². Then
+// σ² is the noise, s² the prior variance, and ω the weight of a row. The prior of b is flat. The
+// function f(x) = b + φ(x)ᵀw is a Gaussian process with the kernel s²·φ(x)ᵀφ(x′) [Rasmussen &
+// Williams 2006, section 2.1]. If φ(x)ᵀφ(x′) estimates a kernel k, the model estimates the process
+// of s²·k, with the error of the feature map. Let Φ (n×D) hold the features of n rows minus their
+// weighted mean φ̄, let y be the targets minus their weighted mean, Ω = diag(ω) and λ = σ²/s². Then
 //
 //	A = ΦᵀΩΦ + λI = RᵀR
 //	mean of w          μ = A⁻¹ΦᵀΩy
@@ -37,47 +37,48 @@
 //	log evidence       −½·[ (yᵀΩy − yᵀΩΦμ)/σ² + log det A − D·log λ + (n−1)·log(2πσ²) + log Σω − Σ log ω ]
 //	leave-one-out      (y_i − f(x_i))/(1 − h_i),  h_i = ω_i·( ‖R⁻ᵀ(φ_i − φ̄)‖² + 1/Σω )
 //
-// The evidence is the density of the contrasts of y, which do not depend on b. Without an intercept, φ̄
-// and the mean of y are 0, the terms 1/Σω and log Σω vanish, and n replaces n − 1.
+// The evidence is the density of the contrasts of y, which do not depend on b. Without an
+// intercept, φ̄ and the mean of y are 0, the terms 1/Σω and log Σω vanish, and n replaces n − 1.
 //
 // # Sums
 //
-// The model depends on the rows only through n, Σω, Σ log ω, the means φ̄ and ȳ, and the products of Φ
-// and y minus their means. Sums holds these in D²/2 + D·p numbers. Sums of different rows can be merged
-// [Chan et al. 1983], and MarshalBinary encodes them for other machines. Cross-validation reads the rows
-// once: it subtracts the sums of a fold from the sums of all rows, and the squared error at the rows of
-// a fold is a quadratic form of the sums of the fold.
+// The model depends on the rows only through n, Σω, Σ log ω, the means φ̄ and ȳ, and the products
+// of Φ and y minus their means. Sums holds these in D²/2 + D·p numbers. Sums of different rows can
+// be merged [Chan et al. 1983], and MarshalBinary encodes them for other machines. Cross-validation
+// reads the rows once: it subtracts the sums of a fold from the sums of all rows, and the squared
+// error at the rows of a fold is a quadratic form of the sums of the fold.
 //
-// Add computes the features of 255 rows, subtracts their mean, and adds one triangle of their products
-// while the features are in cache. Memory does not grow with n. The order of rows, blocks and merges
-// changes sums by rounding only, about 10⁻¹³ relative to their largest element.
+// Add computes the features of 255 rows, subtracts their mean, and adds one triangle of their
+// products while the features are in cache. Memory does not grow with n. The order of rows, blocks
+// and merges changes sums by rounding only, about 10⁻¹³ relative to their largest element.
 //
 // # Noise and prior
 //
-// Variances that Options does not give maximise the evidence. For a given λ the maximum over σ² has a
-// closed form. A search over log λ factorises A about 25 times. A tridiagonal form would serve all
-// values of λ, but gonum's takes longer than these factorisations together. The factorisations use the
-// matrix product of this module, and do not depend on the BLAS that a program sets for gonum.
+// Variances that Options does not give maximise the evidence. For a given λ the maximum over σ² has
+// a closed form. A search over log λ factorises A about 25 times. A tridiagonal form would serve
+// all values of λ, but gonum's takes longer than these factorisations together. The factorisations
+// use the matrix product of this module, and do not depend on the BLAS that a program sets for
+// gonum.
 //
-// The noise of the model includes the error of the features. With few features, or with a kernel that
-// does not fit, the noise exceeds the noise of the data, and error bars remain correct.
+// The noise of the model includes the error of the features. With few features, or with a kernel
+// that does not fit, the noise exceeds the noise of the data, and error bars remain correct.
 //
 // # Choosing
 //
-//   - The evidence needs one fit per map. It relies on the model, and suits few rows and rows that are
-//     expensive to read.
-//   - Folds measure errors. They need one pass over the rows and K + 1 fits.
+//   - The evidence needs one fit per map. The evidence relies on the model, and suits few rows and
+//     rows that are expensive to read.
+//   - Folds measure errors. Folds need one pass over the rows and K + 1 fits.
 //
 // # Samples
 //
 // Model.Sample draws weights. A drawn function can be evaluated at any point in D operations. The
-// weights have D degrees of freedom. After about D rows all draws agree, even far from the rows, where
-// the process of the kernel is uncertain: variance starvation. Model.Pathwise draws the prior with
-// features and corrects it by the kernel itself [Wilson et al. 2020], in O(N³) for N rows.
+// weights have D degrees of freedom. After about D rows all draws agree, even far from the rows,
+// where the process of the kernel is uncertain: variance starvation. Model.Pathwise draws the prior
+// with features and corrects it by the kernel itself [Wilson et al. 2020], in O(N³) for N rows.
 //
 // # Classification
 //
-// Logistic maximises the likelihood of the classes. It reads the rows about a hundred times.
+// Logistic maximises the likelihood of the classes, and reads the rows about a hundred times.
 //
 // # Files
 //
@@ -103,19 +104,19 @@
 //	model.base               of a Server, beside its weights, means and noise: 1/Σω, or 0 without an intercept
 //	model.inverse            the lower triangle of R⁻ᵀ, row by row, float32
 //
-// and the format, version, type and checksum that package rff lists. testdata/predict.py predicts from
-// files with NumPy. Later versions read the files of this version; golden files test this.
+// and the format, version, type and checksum that package rff lists. testdata/predict.py predicts
+// from files with NumPy. Later versions read the files of this version; golden files test this.
 //
 // # Precision
 //
-// Means, sums, fits, variances and predictions are float64 for both types. With float32, features are
-// rounded to 2⁻²⁴ of their size, means included, which the fit treats as noise of the data, and results
-// are rounded. Sums of float32 features take as long as sums of float64 features. float32 halves the
-// time of the features and the memory of the rows. Sums in float32 would take half as long, but their
-// rounding would exceed λ, which is often 10⁻⁶ of the eigenvalues or less.
+// Means, sums, fits, variances and predictions are float64 for both types. With float32, features
+// are rounded to 2⁻²⁴ of their size, means included, which the fit treats as noise of the data, and
+// results are rounded. Sums of float32 features take as long as sums of float64 features. float32
+// halves the time of the features and the memory of the rows. Sums in float32 would take half as
+// long, but their rounding would exceed λ, which is often 10⁻⁶ of the eigenvalues or less.
 //
-// Sums.Fit gives bounds of the error of a fit, or returns an error. A fit cannot detect noise with a
-// standard deviation below 3·10⁻⁷·√n of the targets.
+// Sums.Fit gives bounds of the error of a fit, or returns an error. A fit cannot detect noise with
+// a standard deviation below 3·10⁻⁷·√n of the targets.
 //
 // An error names the row of a point, target or weight that is NaN or infinite. Fit refuses sums of
 // features that overflow.
@@ -123,15 +124,15 @@
 // # References
 //
 //   - [Brent 1973] R. P. Brent. Algorithms for minimization without derivatives. Prentice-Hall.
-//   - [Chan et al. 1983] T. F. Chan, G. H. Golub, R. J. LeVeque. Algorithms for computing the sample
-//     variance. The American Statistician 37.
-//   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of Statistics
-//     19(1).
+//   - [Chan et al. 1983] T. F. Chan, G. H. Golub, R. J. LeVeque. Algorithms for computing the
+//     sample variance. The American Statistician 37.
+//   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of
+//     Statistics 19(1).
 //   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
 //     optimization. Mathematical Programming 45.
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
-//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for machine
-//     learning. MIT Press.
-//   - [Wilson et al. 2020] J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P. Deisenroth.
-//     Efficiently sampling functions from Gaussian process posteriors. ICML.
+//   - [Rasmussen & Williams 2006] C. E. Rasmussen, C. K. I. Williams. Gaussian processes for
+//     machine learning. MIT Press.
+//   - [Wilson et al. 2020] J. T. Wilson, V. Borovitskiy, A. Terenin, P. Mostowsky, M. P.
+//     Deisenroth. Efficiently sampling functions from Gaussian process posteriors. ICML.
 package ridge

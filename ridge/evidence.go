@@ -27,11 +27,12 @@ type problem struct {
 const (
 	unit = 0x1p-53 // unit roundoff of float64
 
-	// margin is the least λ in units of the rounding of ΦᵀΦ. The relative error of a fit is about 1/margin.
+	// margin is the least λ in units of the rounding of ΦᵀΦ. The relative error of a fit is about
+	// 1/margin.
 	margin = 1 << 10
 
-	// least and most bound yᵀy and the trace of ΦᵀΦ. Outside of these bounds products underflow or overflow,
-	// and variances are wrong.
+	// least and most bound yᵀy and the trace of ΦᵀΦ. Outside of these bounds products underflow or
+	// overflow, and variances are wrong.
 	least, most = 0x1p-900, 0x1p900
 )
 
@@ -77,8 +78,8 @@ func newProblem(ctx context.Context, m *moments, o Options) (*problem, error) {
 	if !(p.trace == 0 || p.trace >= least && p.trace <= most) {
 		return nil, fmt.Errorf("ridge: the squares of the features have the sum %.3g, want 0 or a number from %.0e to %.0e: scale the features", p.trace, least, most)
 	}
-	// Element (i, j) has a random error of about 4·u·√(s_ii·s_jj), and the norm of a random D×D matrix is
-	// about 2√D times the size of an element.
+	// Element (i, j) has a random error of about 4·u·√(s_ii·s_jj), and the norm of a random D×D
+	// matrix is about 2√D times the size of an element.
 	p.rounding = 8 * unit * math.Sqrt(largest*p.trace)
 	return p, nil
 }
@@ -180,8 +181,9 @@ func (p *problem) chooseRatio() (float64, error) {
 	return math.Exp(at), nil
 }
 
-// maximise returns an approximate maximum of f between low and high and its value. It starts at the best
-// point of a grid and takes golden sections and parabolas [Brent 1973] to the tolerance 0.001.
+// maximise returns an approximate maximum of f between low and high and its value. maximise starts
+// at the best point of a grid and takes golden sections and parabolas [Brent 1973] to the tolerance
+// 0.001.
 func maximise(low, high float64, f func(x float64) float64) (at, value float64) {
 	const (
 		steps     = 10
@@ -206,7 +208,8 @@ func maximise(low, high float64, f func(x float64) float64) (at, value float64) 
 		if math.Abs(at-middle)+(b-a)/2 <= 2*tolerance {
 			break
 		}
-		// The vertex of the parabola through the three best points, if it is inside and steps decrease.
+		// The vertex of the parabola through the three best points, if it is inside and steps
+		// decrease.
 		r := (at - second) * (value - thirdValue)
 		q := (at - third) * (value - secondValue)
 		p := (at-third)*q - (at-second)*r

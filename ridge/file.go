@@ -17,8 +17,8 @@ import (
 )
 
 // Write writes the model with its map as one safetensors file, which NumPy reads. The package
-// documentation lists the arrays under Files. rff.Write lists the supported maps and the common parts
-// of files. The file has 4·D² + 8·D·p bytes and the bytes of the map.
+// documentation lists the arrays under Files. rff.Write lists the supported maps and the common
+// parts of files. The file has 4·D² + 8·D·p bytes and the bytes of the map.
 //
 // The error reports a map that cannot be written, and the errors of w.
 func (m *Model[T]) Write(w io.Writer) error {
@@ -28,8 +28,8 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return write(w, m)
 }
 
-// Write writes the classifier with its map, as Model.Write does. The file has D·(classes + 1) numbers of T
-// and the numbers of the map.
+// Write writes the classifier with its map, as Model.Write does. The file has D·(classes + 1)
+// numbers of T and the numbers of the map.
 func (c *Classifier[T]) Write(w io.Writer) error {
 	if c.phi == nil {
 		return errNoClassifier
@@ -37,12 +37,12 @@ func (c *Classifier[T]) Write(w io.Writer) error {
 	return write(w, c)
 }
 
-// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and samples
-// have the same bits on the same processor and version of this module.
+// ReadModel reads a model that Model.Write wrote, to the end of r. Predictions, variances and
+// samples have the same bits on the same processor and version of this module.
 //
-// The error names a missing, damaged or unknown part of the file, and reports a file of a classifier, of
-// another element type or of a later version, and the errors of r. ReadModel allocates at most a multiple
-// of the bytes that it has read.
+// The error names a missing, damaged or unknown part of the file, and reports a file of a
+// classifier, of another element type or of a later version, and the errors of r. ReadModel
+// allocates at most a multiple of the bytes that it has read.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	return read[T, *Model[T]](r)
 }
@@ -179,8 +179,8 @@ func (r posteriorRecipe) posterior() *posterior {
 	return p
 }
 
-// checkParts returns an error unless means and noise have the sizes of weights, and a triangle with the
-// given number of elements has the order of the features.
+// checkParts returns an error unless means and noise have the sizes of weights, and a triangle with
+// the given number of elements has the order of the features.
 func checkParts(weights dense.Matrix[float64], featureMean, targetMean, noise []float64, name string, triangle int) error {
 	width, outputs := weights.Rows, weights.Cols
 	// The weights are in memory, so want does not overflow.
@@ -250,8 +250,8 @@ func (r centredRecipe[T]) make() learnt[T] {
 	return &Classifier[T]{phi: r.Map, mean: r.FeatureMean, weights: r.Weights, offset: r.Intercepts}
 }
 
-// checkWeights returns an error unless w is finite and has a row for each feature of phi and at least
-// the given number of columns.
+// checkWeights returns an error unless w is finite and has a row for each feature of phi and at
+// least the given number of columns.
 func checkWeights[T, W dense.Float](phi rff.Map[T], w dense.Matrix[W], columns string, least int) error {
 	if phi == nil {
 		return errors.New("map is nil")

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/npy"
 )
 
-// NPY reads rows from files in NumPy's format (.npy), a block at a time. It reads the arrays that package
-// npy reads, in C or Fortran order, and converts them to T. Such files have no checksum.
+// NPY reads rows from files in NumPy's format (.npy), a block at a time. NPY reads the arrays that
+// package npy reads, in C or Fortran order, and converts them to T. NPY files have no checksum.
 type NPY[T dense.Float] struct {
 	X       string // path of the points, n×d
 	Y       string // path of the targets, n×p or n; "" for none
@@ -98,9 +98,9 @@ type CSV[T dense.Float] struct {
 }
 
 // Blocks reads the file. All columns except the targets are points. Numbers are decimal, without
-// underscores, or nan or inf, with or without quotes. Blocks skips blanks around numbers, blank lines and
-// a byte order mark. If Comma is a blank, several blanks are one separator. The error names the file, and
-// the line and the column of a text that is not a number, counted from 1.
+// underscores, or nan or inf, with or without quotes. Blocks skips blanks around numbers, blank
+// lines and a byte order mark. If Comma is a blank, several blanks are one separator. The error
+// names the file, and the line and the column of a text that is not a number, counted from 1.
 //
 // CSV files have no checksum. Blocks does not detect damaged or missing digits.
 func (f CSV[T]) Blocks() iter.Seq2[Block[T], error] {
@@ -184,8 +184,8 @@ func (f CSV[T]) read(yield func(Block[T], error) bool) error {
 	}
 }
 
-// nextLine returns the next line that is not blank, without blanks around its fields. The first line sets
-// columns, and all other lines must have as many.
+// nextLine returns the next line that is not blank, without blanks around its fields. The first
+// line sets columns, and all other lines must have as many.
 func nextLine(r *csv.Reader, columns *int) ([]string, error) {
 	for {
 		record, err := r.Read()

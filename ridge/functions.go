@@ -17,9 +17,9 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Functions are functions drawn from a posterior. The values of one function at several points are a joint
-// sample, and calls of Eval at the same point return the same value. Functions never change, and
-// goroutines may share them.
+// Functions are functions drawn from a posterior. The values of one function at several points are
+// a joint sample, and calls of Eval at the same point return the same value. Functions never
+// change, and goroutines may share them.
 type Functions[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -40,10 +40,10 @@ type draws struct {
 // Len returns the number of functions.
 func (f *Functions[T]) Len() int { return len(f.offset) }
 
-// Eval writes the values of the functions at the rows of x (n×d) into dst (n×Len) and returns dst. It
-// allocates a zero dst. dst must not overlap x. Eval panics if a shape does not fit. Cost: n transforms
-// and n·D multiply-adds per function in float64. Functions of Pathwise for N rows also cost n·N values of
-// the kernel, and n·N multiply-adds per function.
+// Eval writes the values of the functions at the rows of x (n×d) into dst (n×Len) and returns dst.
+// Eval allocates a zero dst. dst must not overlap x. Eval panics if a shape does not fit. Cost: n
+// transforms and n·D multiply-adds per function in float64. Functions of Pathwise for N rows also
+// cost n·N values of the kernel, and n·N multiply-adds per function.
 func (f *Functions[T]) Eval(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	if f.phi == nil {
 		panic("ridge: the Functions are zero, want some of Sample or Pathwise")
@@ -88,12 +88,12 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 //
 //	w = μ_j + σ_j·R⁻¹z,  A = RᵀR,  z ~ N(0, I),
 //
-// with intercepts from their posterior. Their means and covariances are those of Posterior and
-// Covariance. Far from all rows the variance is too small if there are many rows, because the features
-// have D degrees of freedom: see Pathwise.
+// with intercepts from their posterior. The means and covariances of the functions are those of
+// Posterior and Covariance. Far from all rows the variance is too small if there are many rows,
+// because the features have D degrees of freedom: see Pathwise.
 //
-// The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src. Cost:
-// D²/2 multiply-adds per function.
+// The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src.
+// Cost: D²/2 multiply-adds per function.
 func (m *Model[T]) Sample(n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -124,18 +124,18 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 }
 
 // Pathwise draws n functions from the posterior of the Gaussian process with the kernel s²·k, where
-// k = Map().Kernel() is exact, and with the variances of output j [Wilson et al. 2020]. It corrects a
-// function f = φᵀw of the prior, w ~ N(0, s²I), by the rows:
+// k = Map().Kernel() is exact, and with the variances of output j [Wilson et al. 2020]. Pathwise
+// corrects a function f = φᵀw of the prior, w ~ N(0, s²I), by the rows:
 //
 //	f(·) + s²·k(·, X)·(s²K + σ²Ω⁻¹)⁻¹(y_j − f(X) − ε),  ε ~ N(0, σ²Ω⁻¹), Ω = diag(ω).
 //
 // Only the prior is approximate. Far from all rows the functions vary as much as the prior, while
-// functions of Sample vary less. x (N×d), y (N×p) and weights are rows as for Add, usually the rows of the
-// model. The intercept has a flat prior if the model has an intercept.
+// functions of Sample vary less. x (N×d), y (N×p) and weights are rows as for Add, usually the rows
+// of the model. The intercept has a flat prior if the model has an intercept.
 //
-// The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, and a kernel
-// matrix that is singular to rounding. Cost: N²/2 values of the kernel, N³/6 multiply-adds, and memory for
-// N² numbers of float64.
+// The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, and a
+// kernel matrix that is singular to rounding. Cost: N²/2 values of the kernel, N³/6 multiply-adds,
+// and memory for N² numbers of float64.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
 		return nil, err
@@ -174,8 +174,8 @@ func checkPathwise(rows, n int) error {
 	return nil
 }
 
-// pathwise draws n functions of the prior and corrects them by the points with the features phi and the
-// targets y of output j.
+// pathwise draws n functions of the prior and corrects them by the points with the features phi and
+// the targets y of output j.
 func (p *posterior) pathwise(phi, points dense.Matrix[float64], y, weights []float64, kernel kernels.Kernel, n, j int, src rand.Source) (*draws, error) {
 	if kernel == nil {
 		return nil, errors.New("ridge: the map has no kernel")

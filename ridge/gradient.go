@@ -10,18 +10,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Gradient writes the gradient of LogEvidence with respect to the features of rows of the fit into dst
-// (n×D) and returns dst. It allocates a zero dst. Row i is
+// Gradient writes the gradient of LogEvidence with respect to the features of rows of the fit into
+// dst (n×D) and returns dst. Gradient allocates a zero dst. Row i is
 //
 //	∂/∂φ(x_i) = ω_i·( Σ_j (y_ij − f_j(x_i))/σ_j²·μ_j − p·A⁻¹(φ(x_i) − φ̄) ),
 //
-// with the means f_j and the p outputs. Gradient treats the variances as constants, because variances of
-// maximum evidence change the evidence only in second order. Backward of an [rff.Differentiable] map
-// computes the gradient with respect to the points from these rows.
+// with the means f_j and the p outputs. Gradient treats the variances as constants, because
+// variances of maximum evidence change the evidence only in second order. Backward of an
+// [rff.Differentiable] map computes the gradient with respect to the points from these rows.
 //
-// x, y and weights are some or all of the rows, as for Add. dst must not overlap them. Sums are float64,
-// and rows are rounded to T; large numbers overflow float32 to ±Inf. Gradient returns the errors of Add.
-// Cost: n transforms and n·D² multiply-adds in float64, twice the cost of sums.
+// x, y and weights are some or all of the rows, as for Add. dst must not overlap them. Sums are
+// float64, and rows are rounded to T; large numbers overflow float32 to ±Inf. Gradient returns the
+// errors of Add. Cost: n transforms and n·D² multiply-adds in float64, twice the cost of sums.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel

@@ -2,13 +2,15 @@ package ridge
 
 import "github.com/seed-feabd252/randfeat/dense"
 
-// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) into dst (n×p) and returns dst. It allocates a zero
-// dst. f^(−i) is the mean of the model with the same λ, fitted to all rows except row i:
+// LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) into dst (n×p) and returns dst. LeaveOneOut
+// allocates a zero dst. f^(−i) is the mean of the model with the same λ, fitted to all rows except
+// row i:
 //
 //	(y_ij − f_j(x_i)) / (1 − h_i),  h_i = ω_i·( (φ_i − φ̄)ᵀA⁻¹(φ_i − φ̄) + 1/Σω ).
 //
-// x, y and weights are some or all rows of the fit, as for Add. The error of a row is NaN if no other row
-// determines its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost: as Predict.
+// x, y and weights are some or all rows of the fit, as for Add. The error of a row is NaN if no
+// other row determines its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost:
+// as Predict.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel

@@ -20,8 +20,8 @@ import (
 
 // LogisticOptions are the parameters of Logistic. The zero value is the usual choice.
 type LogisticOptions struct {
-	// Prior is the prior variance s² of the weights; 0 for 10. For features of norm 1, the variance 10 makes
-	// differences of z up to about 10 probable.
+	// Prior is the prior variance s² of the weights; 0 for 10. For features of norm 1, the variance
+	// 10 makes differences of z up to about 10 probable.
 	Prior float64
 
 	// Tolerance is the largest derivative of the mean loss at which the search ends; 0 for 1e-5.
@@ -30,26 +30,27 @@ type LogisticOptions struct {
 	// MaxIterations is the largest number of iterations, each a pass over the rows; 0 for 500.
 	MaxIterations int
 
-	// Logistic calls Progress, unless Progress is nil, after each iteration with the number of iterations so
-	// far and MaxIterations, on the goroutine of the caller.
+	// Logistic calls Progress, unless Progress is nil, after each iteration with the number of
+	// iterations so far and MaxIterations, on the goroutine of the caller.
 	Progress func(done, total int)
 }
 
-// ErrNotConverged reports a search that ended with a derivative above the tolerance, because it reached
-// MaxIterations or because of rounding. Logistic also returns the best classifier of the search.
+// ErrNotConverged reports a search that ended with a derivative above the tolerance, because it
+// reached MaxIterations or because of rounding. Logistic also returns the best classifier of the
+// search.
 var ErrNotConverged = errors.New("ridge: the search for weights ended before its tolerance")
 
 // Logistic fits multinomial logistic regression. The weights minimise
 //
 //	−Σ_i ω_i·log P(c_i|x_i) + Σ_c ‖w_c‖²/(2s²),
 //
-// by gonum's L-BFGS [Liu & Nocedal 1989]. Intercepts have no penalty. The targets of rows (n×1) are the
-// classes c_i, whole numbers from 0 to classes − 1. Logistic reads the rows once for the mean of the
-// features, and once for each iteration. It computes the features of some rows at a time, in each pass
-// again. A pass costs n transforms and 2n·D·classes multiply-adds.
+// by gonum's L-BFGS [Liu & Nocedal 1989]. Intercepts have no penalty. The targets of rows (n×1) are
+// the classes c_i, whole numbers from 0 to classes − 1. Logistic reads the rows once for the mean
+// of the features, and once for each iteration. Logistic computes the features of some rows at a
+// time, in each pass again. A pass costs n transforms and 2n·D·classes multiply-adds.
 //
-// The error reports classes below 2, options out of range, a target that is not a class, rows that Add
-// refuses, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
+// The error reports classes below 2, options out of range, a target that is not a class, rows that
+// Add refuses, no rows, the end of ctx, and ErrNotConverged with a classifier. A nil ctx panics.
 func Logistic[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T], classes int, o LogisticOptions) (*Classifier[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -158,8 +159,9 @@ func (l *likelihood[T]) set(x []float64) {
 	}
 }
 
-// meanFeatures returns the weighted mean of the features. It sums differences from the first row, so a
-// large mean costs no accuracy. Intercepts compensate for the subtraction of the mean.
+// meanFeatures returns the weighted mean of the features. meanFeatures sums differences from the
+// first row, so a large mean costs no accuracy. Intercepts compensate for the subtraction of the
+// mean.
 func (l *likelihood[T]) meanFeatures() ([]T, error) {
 	var first []T
 	sum, weight := make([]float64, l.width), 0.0
@@ -261,7 +263,8 @@ func (l *likelihood[T]) add(b Block[T]) (weight float64, err error) {
 		own := float64(row[label])
 		l.value += w * (softmax(row) - own)
 		weight += w
-		// The probability minus 1 is minus the sum of the other probabilities, which is more accurate near 1.
+		// The probability minus 1 is minus the sum of the other probabilities, which is more
+		// accurate near 1.
 		row[label] = 0
 		row[label] = -vecmath.Sum(row)
 		for j := range row {

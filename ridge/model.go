@@ -17,17 +17,17 @@ import (
 
 // Options are the parameters of a fit. The zero value chooses all of them by the evidence.
 type Options struct {
-	// Noise is the variance σ² of the noise, in squared units of y. 0 stands for the variance of maximum
-	// evidence.
+	// Noise is the variance σ² of the noise, in squared units of y. 0 stands for the variance of
+	// maximum evidence.
 	Noise float64
 
-	// Prior is the prior variance s² of the weights, in squared units of y: the kernel of the Gaussian
-	// process is s²·φ(x)ᵀφ(x′). 0 stands for the variance of maximum evidence.
+	// Prior is the prior variance s² of the weights, in squared units of y: the kernel of the
+	// Gaussian process is s²·φ(x)ᵀφ(x′). 0 stands for the variance of maximum evidence.
 	Prior float64
 
-	// Ratio is λ = σ²/s², in squared units of the features. 0 stands for the ratio of maximum evidence.
-	// If Ratio is given without Noise and Prior, every output has the variances of maximum evidence for
-	// this ratio. Ratio must be 0 if both Noise and Prior are given.
+	// Ratio is λ = σ²/s², in squared units of the features. 0 stands for the ratio of maximum
+	// evidence. If Ratio is given without Noise and Prior, every output has the variances of
+	// maximum evidence for this ratio. Ratio must be 0 if both Noise and Prior are given.
 	Ratio float64
 
 	// NoIntercept removes the intercept b from the model.
@@ -58,8 +58,8 @@ type Model[T dense.Float] struct {
 	posterior
 }
 
-// Fit fits a model to the points x (n×d) and the targets y (n×p), as NewSums, Add and Sums.Fit do, and
-// returns their errors. A nil ctx panics.
+// Fit fits a model to the points x (n×d) and the targets y (n×p), as NewSums, Add and Sums.Fit do,
+// and returns their errors. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T], o Options) (*Model[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -74,29 +74,29 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], x, y dense.Matrix[T
 	return s.Fit(ctx, o)
 }
 
-// Fit returns the posterior for the rows of s. It does not change s.
+// Fit returns the posterior for the rows of s. Fit does not change s.
 //
 // With A = Σω(φ − φ̄)(φ − φ̄)ᵀ + λI and λ = σ²/s², the weights of output j have the mean
 // A⁻¹·Σω(φ − φ̄)(y_j − ȳ_j) and the covariance σ²A⁻¹. The intercept has a flat prior. Without an
 // intercept, φ̄ = 0 and ȳ = 0.
 //
-// If Noise or Prior is 0 and Ratio is 0, λ maximises the evidence; all outputs share λ. If Noise and
-// Prior are both 0, every output has the variances of maximum evidence for this λ, in closed form. If the
-// evidence has no maximum inside the range of λ, λ is an end of the range.
+// If Noise or Prior is 0 and Ratio is 0, λ maximises the evidence; all outputs share λ. If Noise
+// and Prior are both 0, every output has the variances of maximum evidence for this λ, in closed
+// form. If the evidence has no maximum inside the range of λ, λ is an end of the range.
 //
-// λ is at least 2¹⁰·ρ, where ρ = 8u·√(max_i s_ii·tr S), u = 2⁻⁵³, is the rounding of the products S and of
-// their factorisation. So the error of the means is at most about 2⁻¹⁰ of the standard deviation of the
-// targets. A chosen noise is at least 2¹⁰·u·Σω(y − ȳ)², which is a standard deviation of 3·10⁻⁷·√n in units
-// of the standard deviation of the targets. The error of the evidence is then at most 0.01; with a given
-// noise it is about 5u·yᵀy/σ².
+// λ is at least 2¹⁰·ρ, where ρ = 8u·√(max_i s_ii·tr S), u = 2⁻⁵³, is the rounding of the products S
+// and of their factorisation. So the error of the means is at most about 2⁻¹⁰ of the standard
+// deviation of the targets. A chosen noise is at least 2¹⁰·u·Σω(y − ȳ)², which is a standard
+// deviation of 3·10⁻⁷·√n in units of the standard deviation of the targets. The error of the
+// evidence is then at most 0.01; with a given noise it is about 5u·yᵀy/σ².
 //
-// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 2·D² numbers of
-// float64, of which the model keeps D².
+// Cost: D³/3 multiply-adds for a given λ, and about 25·D³/6 more to choose λ. Memory: 2·D² numbers
+// of float64, of which the model keeps D².
 //
 // The error reports options out of range, no rows, sums that are not finite, squares of targets or
 // features out of 2^±900, a constant output whose noise is not given, a λ that is too small for the
-// rounding of the sums, degrees of freedom that exact sums cannot have, and the end of ctx. Fit checks ctx
-// between blocks of a matrix. A nil ctx panics.
+// rounding of the sums, degrees of freedom that exact sums cannot have, and the end of ctx. Fit
+// checks ctx between blocks of a matrix. A nil ctx panics.
 func (s *Sums[T]) Fit(ctx context.Context, o Options) (*Model[T], error) {
 	p, err := newPosterior(ctx, &s.moments, o)
 	if err != nil {
@@ -124,14 +124,14 @@ func (m *Model[T]) Prior() []float64 { return slices.Clone(m.prior) }
 //
 //	−½·[ (yᵀy − yᵀΦμ)/σ² + log det A − D·log λ + n·log(2πσ²) − Σ log ω ].
 //
-// With an intercept, whose prior is flat, the density is that of the n − 1 contrasts of the targets: n − 1
-// replaces n, and the brackets also contain log Σω. The evidence compares maps, kernels and variances on
-// the same rows.
+// With an intercept, whose prior is flat, the density is that of the n − 1 contrasts of the
+// targets: n − 1 replaces n, and the brackets also contain log Σω. The evidence compares maps,
+// kernels and variances on the same rows.
 func (m *Model[T]) LogEvidence() float64 { return m.evidence }
 
-// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the matrix H
-// with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an intercept. Cost: D³/6
-// multiply-adds at the first call on a model of ReadModel.
+// DegreesOfFreedom returns the effective number of parameters of each output, the trace of the
+// matrix H with ŷ = Hy: Σ λ_i/(λ_i + λ) over the eigenvalues λ_i of the sums, plus 1 for an
+// intercept. Cost: D³/6 multiply-adds at the first call on a model of ReadModel.
 func (m *Model[T]) DegreesOfFreedom() float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -143,9 +143,10 @@ func (m *Model[T]) DegreesOfFreedom() float64 {
 	return degrees
 }
 
-// FeatureDegrees returns the contribution 1 − λ·(A⁻¹)_ff of each feature to DegreesOfFreedom. It is 0 for
-// a weight that the rows do not determine, and 1 for a weight that the rows determine fully [MacKay
-// 1992]. Rounding may move a contribution outside of [0, 1] by about 2⁻¹⁰. Cost: as DegreesOfFreedom.
+// FeatureDegrees returns the contribution 1 − λ·(A⁻¹)_ff of each feature to DegreesOfFreedom. The
+// contribution is 0 for a weight that the rows do not determine, and 1 for a weight that the rows
+// determine fully [MacKay 1992]. Rounding may move a contribution outside of [0, 1] by about 2⁻¹⁰.
+// Cost: as DegreesOfFreedom.
 func (m *Model[T]) FeatureDegrees() []float64 {
 	if m.phi == nil {
 		panic(errNoModel.Error())
@@ -157,19 +158,20 @@ func (m *Model[T]) FeatureDegrees() []float64 {
 	return degrees
 }
 
-// Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x (n×d)
-// into dst (n×p) and returns dst. It allocates a zero dst. dst must not overlap x. Mean panics if a
-// shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
+// Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x
+// (n×d) into dst (n×p) and returns dst. Mean allocates a zero dst. dst must not overlap x. Mean
+// panics if a shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("ridge", m.phi, x)
 	return features.Mean(m.source, &m.regression, dst, x, predictRows)
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
-// each. The variance is the variance of Posterior plus the noise. Under the model, a target lies within
-// 1.645 standard deviations of the mean with probability 90 %. Predict panics if a shape does not fit.
-// Cost: n transforms and n·D²/2 multiply-adds in float64. Each call reads all of R, more than 4·D² bytes,
-// for every 128 rows. So for one row Predict takes about 60 times as long as Mean at D = 1024.
+// each. The variance is the variance of Posterior plus the noise. Under the model, a target lies
+// within 1.645 standard deviations of the mean with probability 90 %. Predict panics if a shape
+// does not fit. Cost: n transforms and n·D²/2 multiply-adds in float64. Each call reads all of R,
+// more than 4·D² bytes, for every 128 rows. So for one row Predict takes about 60 times as long as
+// Mean at D = 1024.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }

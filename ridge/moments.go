@@ -15,9 +15,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// moments are the means and the centred products of rows. Two moments merge as in [Chan et al. 1983]: with
-// the weights W and V and the difference δ of the means, the products about the common mean are the sum
-// of both products and WV/(W + V)·δδᵀ. No term is negative, so nothing cancels for large means.
+// moments are the means and the centred products of rows. Two moments merge as in [Chan et al.
+// 1983]: with the weights W and V and the difference δ of the means, the products about the common
+// mean are the sum of both products and WV/(W + V)·δδᵀ. No term is negative, so nothing cancels for
+// large means.
 type moments struct {
 	n         int
 	weight    float64               // W = Σω
@@ -72,8 +73,8 @@ func (m *moments) subtract(o *moments) error {
 	return nil
 }
 
-// combine adds the rows of o if sign is 1, and removes them if sign is −1. The remaining weight must be
-// positive, or no rows remain.
+// combine adds the rows of o if sign is 1, and removes them if sign is −1. The remaining weight
+// must be positive, or no rows remain.
 func (m *moments) combine(sign float64, o *moments) {
 	n := m.n + int(sign)*o.n
 	if n == 0 {
@@ -109,8 +110,8 @@ func (m *moments) combine(sign float64, o *moments) {
 	})
 }
 
-// products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred is true, and
-// about zero otherwise.
+// products returns Σωy², Σωφyᵀ and the upper triangle of Σωφφᵀ, about the means if centred is true,
+// and about zero otherwise.
 func (m *moments) products(ctx context.Context, centred bool) (squares []float64, cross, square dense.Matrix[float64], err error) {
 	weight := m.weight
 	if centred {
@@ -135,8 +136,8 @@ func (m *moments) products(ctx context.Context, centred bool) (squares []float64
 	return squares, cross, square, err
 }
 
-// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of the regression r with the weights w
-// and the value b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
+// squaredErrors returns Σω(y − f(x))² over the rows and the outputs of the regression r with the
+// weights w and the value b at the features c. With e = ȳ − b − wᵀ(φ̄ − c) it is
 //
 //	Σω(y − ȳ)² − 2wᵀΣω(φ − φ̄)(y − ȳ) + wᵀΣω(φ − φ̄)(φ − φ̄)ᵀw + W·e².
 func (m *moments) squaredErrors(r *features.Regression) float64 {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// blockRows is the number of rows whose features are computed together. A matrix product sums 256 rows
-	// at a time, and one row stands for the earlier rows.
+	// blockRows is the number of rows whose features are computed together. A matrix product sums
+	// 256 rows at a time, and one row stands for the earlier rows.
 	blockRows = 255
-	// partRows is the number of rows of a part. It does not depend on the machine, because the rounding of
-	// sums depends on it.
+	// partRows is the number of rows of a part. partRows does not depend on the machine, because
+	// the rounding of sums depends on it.
 	partRows = 16 * blockRows
 )
 
-// adder adds rows to moments. It keeps memory between calls.
+// adder adds rows to moments. adder keeps memory between calls.
 type adder struct {
 	block blockSpace
 	spare []*part
@@ -60,8 +60,9 @@ func (a *adder) add(ctx context.Context, m *moments, r features.Centring) error 
 	return nil
 }
 
-// together returns the number of parts that are summed concurrently, each on its own goroutine. For few
-// rows or large triangles it is 1, and goroutines share the products of one part. The sums are equal.
+// together returns the number of parts that are summed concurrently, each on its own goroutine. For
+// few rows or large triangles it is 1, and goroutines share the products of one part. The sums are
+// equal.
 func together(m *moments, n int) int {
 	const bytes = 1 << 26 // of triangles
 	count := min(parallel.Idle()+1, bytes/(8*len(m.square.data)))
@@ -90,8 +91,8 @@ func (s *blockSpace) addRows(ctx context.Context, m *moments, r features.Centrin
 	return nil
 }
 
-// add adds the rows lo ≤ i < hi of a block. The centred rows and one more row, for the distance between
-// the mean of the block and the mean of the earlier rows, have the products that m needs.
+// add adds the rows lo ≤ i < hi of a block. The centred rows and one more row, for the distance
+// between the mean of the block and the mean of the earlier rows, have the products that m needs.
 func (s *blockSpace) add(m *moments, r features.Centring, lo, hi int) {
 	n, width, outputs := hi-lo, len(m.mean), len(m.targets)
 	s.weights = scratch.Resize(s.weights, n)

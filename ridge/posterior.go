@@ -97,8 +97,8 @@ func (p *posterior) check(ctx context.Context, rows float64) error {
 	return nil
 }
 
-// predict writes means into r.First and standard deviations into r.Second. It adds extra times the noise
-// to the variance of the functions.
+// predict writes means into r.First and standard deviations into r.Second. predict adds extra times
+// the noise to the variance of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
 	p.regression.Mean(r)
 	p.regression.Deviations(r, p.variances(r.Phi), extra)
@@ -122,8 +122,8 @@ func (p *posterior) variances(phi dense.Matrix[float64]) []float64 {
 	return variances
 }
 
-// leaveOut writes leave-one-out errors into r.First, in float64. Rounding targets and means to T before
-// their subtraction would lose small errors.
+// leaveOut writes leave-one-out errors into r.First, in float64. Rounding targets and means to T
+// before their subtraction would lose small errors.
 func (p *posterior) leaveOut(r *features.Rows) {
 	errs := p.regression.About(r)
 	for i, h := range p.variances(r.Phi) {

@@ -24,8 +24,8 @@ import (
 //
 //	(φ − φ̄)ᵀA⁻¹(φ − φ̄) = ‖R⁻ᵀ(φ − φ̄)‖²,  A = RᵀR.
 //
-// A Predictor stores R⁻ᵀ in 2·D² bytes of float32 and multiplies by it, while Model.Predict solves a
-// system. A Predictor never changes, and goroutines may share it.
+// A Predictor stores R⁻ᵀ in 2·D² bytes of float32 and multiplies by it, while Model.Predict solves
+// a system. A Predictor never changes, and goroutines may share it.
 type Predictor[T dense.Float] struct {
 	phi    rff.Map[T]
 	source features.Source[T]
@@ -38,12 +38,13 @@ type predictor struct {
 	Inverse []float32 // lower triangle of R⁻ᵀ, row by row
 }
 
-// Predictor returns a predictor of the model. Cost: D³/6 multiply-adds, and temporary memory for D² numbers.
+// Predictor returns a predictor of the model. Cost: D³/6 multiply-adds, and temporary memory for D²
+// numbers.
 //
-// The rounding of R⁻ᵀ to float32 changes the variance of a target by a factor of at most about
-// 1 ± 2⁻²³·‖φ − φ̄‖·√(max_i (A⁻¹)_ii), if rounding errors are independent. The error reports a model for which
-// this change exceeds 2⁻¹⁰ for features of norm 1, which requires a ratio Noise/Prior below 10⁻⁷. It also
-// reports a zero model and the end of ctx. A nil ctx panics.
+// The rounding of R⁻ᵀ to float32 changes the variance of a target by a factor of at most about 1 ±
+// 2⁻²³·‖φ − φ̄‖·√(max_i (A⁻¹)_ii), if rounding errors are independent. The error reports a model
+// for which this change exceeds 2⁻¹⁰ for features of norm 1, which requires a ratio Noise/Prior
+// below 10⁻⁷. It also reports a zero model and the end of ctx. A nil ctx panics.
 func (m *Model[T]) Predictor(ctx context.Context) (*Predictor[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel
@@ -90,9 +91,9 @@ func (s *Predictor[T]) Dims() (in, out int) {
 	return d, s.core.Weights.Cols
 }
 
-// Mean writes the means of targets at x (d numbers) into dst and returns dst. It allocates a nil dst. The
-// means are those of Model.Mean. Cost: a transform and D·p multiply-adds. Mean panics if a length does not
-// fit.
+// Mean writes the means of targets at x (d numbers) into dst and returns dst. Mean allocates a nil
+// dst. The means are those of Model.Mean. Cost: a transform and D·p multiply-adds. Mean panics if a
+// length does not fit.
 func (s *Predictor[T]) Mean(dst, x []T) []T {
 	r := s.begin(x)
 	dst = s.means(r, dst)
@@ -100,10 +101,10 @@ func (s *Predictor[T]) Mean(dst, x []T) []T {
 	return dst
 }
 
-// Predict writes the means and the standard deviations of new targets at x (d numbers) into mean and sd
-// and returns them. It allocates a nil mean or sd. The results are those of Model.Predict, except for the
-// rounding of variances that Model.Predictor describes. Cost: a transform and D²/2 multiply-adds, on all
-// processors. Predict panics if a length does not fit.
+// Predict writes the means and the standard deviations of new targets at x (d numbers) into mean
+// and sd and returns them. Predict allocates a nil mean or sd. The results are those of
+// Model.Predict, except for the rounding of variances that Model.Predictor describes. Cost: a
+// transform and D²/2 multiply-adds, on all processors. Predict panics if a length does not fit.
 func (s *Predictor[T]) Predict(mean, sd, x []T) (_, _ []T) {
 	r := s.begin(x)
 	mean, sd = s.means(r, mean), outputs("sd", sd, s.core.Weights.Cols)
@@ -166,8 +167,8 @@ type request struct {
 	squares [predictorPieces]float64
 }
 
-// predictorPieces is the number of groups of rows of R⁻ᵀ. It does not depend on the number of processors,
-// because the rounding of sums depends on it.
+// predictorPieces is the number of groups of rows of R⁻ᵀ. It does not depend on the number of
+// processors, because the rounding of sums depends on it.
 const predictorPieces = 16
 
 var requests pool.Of[request]
@@ -208,9 +209,9 @@ func (s *Predictor[T]) check() {
 
 var errNoPredictor = errors.New("ridge: the Predictor is zero, want one of Model.Predictor or ViewPredictor")
 
-// Write writes the predictor with its map as one safetensors file, which NumPy reads. The file has 2·D²
-// + 8·D·p bytes and the bytes of the map. The error reports a map that cannot be written, and the errors
-// of w.
+// Write writes the predictor with its map as one safetensors file, which NumPy reads. The file has
+// 2·D² + 8·D·p bytes and the bytes of the map. The error reports a map that cannot be written, and
+// the errors of w.
 func (s *Predictor[T]) Write(w io.Writer) error {
 	if s.phi == nil {
 		return errNoPredictor
@@ -218,11 +219,11 @@ func (s *Predictor[T]) Write(w io.Writer) error {
 	return write(w, s)
 }
 
-// ViewPredictor returns the predictor in the bytes of a file of Write. data may be a file that the system
-// has mapped into memory. The predictor uses R⁻ᵀ in data without a copy, unless the processor is
-// big-endian or data is not aligned to four bytes. data must not change or be unmapped while the
-// predictor is in use. ViewPredictor reads all bytes once, for the checksum. Errors are those of
-// ReadModel.
+// ViewPredictor returns the predictor in the bytes of a file of Write. data may be a file that the
+// system has mapped into memory. The predictor uses R⁻ᵀ in data without a copy, unless the
+// processor is big-endian or data is not aligned to four bytes. data must not change or be unmapped
+// while the predictor is in use. ViewPredictor reads all bytes once, for the checksum. Errors are
+// those of ReadModel.
 func ViewPredictor[T dense.Float](data []byte) (*Predictor[T], error) {
 	held, err := archive.View[T, recipe[T]](data, "model")
 	return made[T, *Predictor[T]](held, err)

@@ -11,15 +11,17 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Rescaled returns the sums of the same rows for the features c_f·φ_f(x), c = scales, without reading the
-// rows: it multiplies means by c_f and products by c_f·c_g. phi is the map that computes these features,
-// and becomes the map of the result. Rescaled does not change s, and the result shares no memory with s.
+// Rescaled returns the sums of the same rows for the features c_f·φ_f(x), c = scales, without
+// reading the rows: it multiplies means by c_f and products by c_f·c_g. phi is the map that
+// computes these features, and becomes the map of the result. Rescaled does not change s, and the
+// result shares no memory with s.
 //
 // An element of the result has one or two roundings of float64 beyond those of s. Cost: D²/2
 // multiplications, and the memory of s.
 //
-// The error reports a nil phi, a phi of other dimensions, scales that are not D finite numbers, and a phi
-// that does not compute c_f·φ_f at four test points. Rescaled does not compare features above 64 there.
+// The error reports a nil phi, a phi of other dimensions, scales that are not D finite numbers, and
+// a phi that does not compute c_f·φ_f at four test points. Rescaled does not compare features above
+// 64 there.
 func (s *Sums[T]) Rescaled(phi rff.Map[T], scales []float64) (*Sums[T], error) {
 	if phi == nil {
 		return nil, errNoMap

@@ -10,11 +10,11 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Rows are data that can be read several times, a block at a time, so they need not fit into memory.
-// Block, NPY and CSV implement Rows.
+// Rows are data that can be read several times, a block at a time, so they need not fit into
+// memory. Block, NPY and CSV implement Rows.
 type Rows[T dense.Float] interface {
-	// Blocks yields all rows. Every call reads them again, in the same order and blocks. A block is valid
-	// until the next block is read. The sequence ends with the first error.
+	// Blocks yields all rows. Every call reads them again, in the same order and blocks. A block is
+	// valid until the next block is read. The sequence ends with the first error.
 	Blocks() iter.Seq2[Block[T], error]
 }
 
@@ -45,8 +45,8 @@ func (b Block[T]) Blocks() iter.Seq2[Block[T], error] {
 	}
 }
 
-// Check returns an error unless X is n×d, Y is n×p for p = outputs, Weights is nil or has n elements, all
-// numbers are finite, and no weight is negative. The error names the row.
+// Check returns an error unless X is n×d, Y is n×p for p = outputs, Weights is nil or has n
+// elements, all numbers are finite, and no weight is negative. The error names the row.
 func (b Block[T]) Check(d, outputs int) error {
 	b = b.complete()
 	return checkRows(b.X, b.Y, b.Weights, d, outputs)
@@ -77,10 +77,10 @@ func (b Block[T]) Weight(i int) float64 {
 	return float64(b.Weights[i])
 }
 
-// Sum returns the sums of all rows. It reads the rows once.
+// Sum returns the sums of all rows. Sum reads the rows once.
 //
-// The error reports errors of NewSums, Add and rows, no rows, and the end of ctx. Sum checks ctx every 255
-// rows. A nil ctx panics.
+// The error reports errors of NewSums, Add and rows, no rows, and the end of ctx. Sum checks ctx
+// every 255 rows. A nil ctx panics.
 func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sums[T], error) {
 	if err := argument.Context("ridge", ctx); err != nil {
 		return nil, err
@@ -103,8 +103,9 @@ func Sum[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows[T]) (*Sum
 	return s, nil
 }
 
-// each calls f for the blocks of rows, until the first error or the end of ctx. It adds the number of the
-// first row of the block to an error of f, because f counts rows from the first row of a block.
+// each calls f for the blocks of rows, until the first error or the end of ctx. each adds the
+// number of the first row of the block to an error of f, because f counts rows from the first row
+// of a block.
 func each[T dense.Float](ctx context.Context, rows Rows[T], f func(b Block[T]) error) error {
 	if rows == nil {
 		return errNoData

@@ -15,19 +15,19 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Sums are the sums over rows that regression needs. For the features φ_i of the point x_i, the targets
-// y_i ∈ R^p, the weights ω_i (1 by default), and the weighted means φ̄ and ȳ, they are
+// Sums are the sums over rows that regression needs. For the features φ_i of the point x_i, the
+// targets y_i ∈ R^p, the weights ω_i (1 by default), and the weighted means φ̄ and ȳ, they are
 //
 //	n,  Σω_i,  Σ log ω_i,  φ̄,  ȳ,  Σω_i·(y_ij − ȳ_j)²,
 //	Σω_i·(φ_i − φ̄)(y_i − ȳ)ᵀ,  Σω_i·(φ_i − φ̄)(φ_i − φ̄)ᵀ (one triangle).
 //
-// They take D²/2 + D·p numbers of float64 for any number of rows. Sums of different rows can be merged
-// [Chan et al. 1983].
+// They take D²/2 + D·p numbers of float64 for any number of rows. Sums of different rows can be
+// merged [Chan et al. 1983].
 //
-// Features are numbers of T. Means and sums are float64 for both types. Products of float32 features are
-// exact in float64. Add sums the rows of a block about their mean, so a large mean costs no accuracy
-// beyond the rounding of the features. With n rows the error of a sum is at most (272 + n/4080)·u·Σ|terms|
-// about the means, u = 2⁻⁵³, and usually √272·u·Σ|terms|.
+// Features are numbers of T. Means and sums are float64 for both types. Products of float32
+// features are exact in float64. Add sums the rows of a block about their mean, so a large mean
+// costs no accuracy beyond the rounding of the features. With n rows the error of a sum is at most
+// (272 + n/4080)·u·Σ|terms| about the means, u = 2⁻⁵³, and usually √272·u·Σ|terms|.
 //
 // The order and the grouping of rows change sums by rounding only. A Sums belongs to one goroutine.
 type Sums[T dense.Float] struct {
@@ -40,8 +40,8 @@ type Sums[T dense.Float] struct {
 	adder  adder
 }
 
-// NewSums returns the sums of no rows, for the features of phi and p = outputs targets per row. Package
-// components takes sums of 0 outputs; Fit needs at least one output.
+// NewSums returns the sums of no rows, for the features of phi and p = outputs targets per row.
+// Package components takes sums of 0 outputs; Fit needs at least one output.
 //
 // The error reports a nil phi, outputs below 0, and sizes that memory cannot hold.
 func NewSums[T dense.Float](phi rff.Map[T], outputs int) (*Sums[T], error) {
@@ -72,8 +72,8 @@ func (s *Sums[T]) Rows() int { return s.n }
 // Map returns the map of the features.
 func (s *Sums[T]) Map() rff.Map[T] { return s.phi }
 
-// Features returns the sums of the features: Σω, the mean φ̄, and scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ (D×D), the
-// lower triangle and the diagonal, with zeros above. The results share no memory with s.
+// Features returns the sums of the features: Σω, the mean φ̄, and scatter = Σω(φ − φ̄)(φ − φ̄)ᵀ
+// (D×D), the lower triangle and the diagonal, with zeros above. The results share no memory with s.
 func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matrix[float64]) {
 	scatter = dense.New[float64](len(s.mean), len(s.mean))
 	for i := range len(s.mean) {
@@ -82,17 +82,17 @@ func (s *Sums[T]) Features() (weight float64, mean []float64, scatter dense.Matr
 	return s.weight, slices.Clone(s.mean), scatter
 }
 
-// Add adds the rows with the points x (n×d), the targets y (n×p) and the weights. y is the zero Matrix if
-// p = 0. Nil weights are 1. The noise of a row of weight ω has the variance σ²/ω. A row of weight 0 does
-// not count.
+// Add adds the rows with the points x (n×d), the targets y (n×p) and the weights. y is the zero
+// Matrix if p = 0. Nil weights are 1. The noise of a row of weight ω has the variance σ²/ω. A row
+// of weight 0 does not count.
 //
-// Add computes the features of 255 rows at a time. If there are enough rows, each goroutine sums 4080
-// rows alone. Cost: n transforms and n·D²/2 multiply-adds in float64, on up to GOMAXPROCS goroutines, and
-// memory for D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
+// Add computes the features of 255 rows at a time. If there are enough rows, each goroutine sums
+// 4080 rows alone. Cost: n transforms and n·D²/2 multiply-adds in float64, on up to GOMAXPROCS
+// goroutines, and memory for D²/2 numbers per goroutine. The sums do not depend on GOMAXPROCS.
 //
 // The error reports shapes that do not fit, and names the row of a point or target that is NaN or
-// infinite, or of a weight that is negative, NaN or infinite. After an error the sums are unchanged.
-// Features that overflow make the sums infinite or NaN, which Fit reports.
+// infinite, or of a weight that is negative, NaN or infinite. After an error the sums are
+// unchanged. Features that overflow make the sums infinite or NaN, which Fit reports.
 func (s *Sums[T]) Add(x, y dense.Matrix[T], weights []T) error {
 	return s.add(context.Background(), Block[T]{x, y, weights})
 }
@@ -114,8 +114,8 @@ func (s *Sums[T]) check(x, y dense.Matrix[T], weights []T) error {
 	return wrap(frame.CheckAppend(s.n, x.Rows))
 }
 
-// checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, all numbers
-// are finite, and no weight is negative.
+// checkRows returns an error unless x is n×d, y is n×p, weights is nil or has n elements, all
+// numbers are finite, and no weight is negative.
 func checkRows[T dense.Float](x, y dense.Matrix[T], weights []T, d, outputs int) error {
 	x.Check()
 	y.Check()
@@ -157,8 +157,8 @@ func resize[T dense.Float](x dense.Matrix[T], r, c int) dense.Matrix[T] {
 	return dense.New[T](r, c)
 }
 
-// Merge adds the rows of other, and does not change other. The error reports sums of other features or of
-// another number of outputs; s is then unchanged. Cost: D²/2 additions.
+// Merge adds the rows of other, and does not change other. The error reports sums of other features
+// or of another number of outputs; s is then unchanged. Cost: D²/2 additions.
 func (s *Sums[T]) Merge(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err
@@ -166,10 +166,11 @@ func (s *Sums[T]) Merge(other *Sums[T]) error {
 	return s.merge(&other.moments)
 }
 
-// Subtract removes the rows of other, which s must contain. The sums of all rows minus the sums of a fold
-// are the sums of the other folds. The error reports sums of other features, of another number of
-// outputs, or of more rows than s has, and remaining rows whose weight is lost in rounding; s is then
-// unchanged. The result has the rounding of the larger sums. Cost: D²/2 subtractions.
+// Subtract removes the rows of other, which s must contain. The sums of all rows minus the sums of
+// a fold are the sums of the other folds. The error reports sums of other features, of another
+// number of outputs, or of more rows than s has, and remaining rows whose weight is lost in
+// rounding; s is then unchanged. The result has the rounding of the larger sums. Cost: D²/2
+// subtractions.
 func (s *Sums[T]) Subtract(other *Sums[T]) error {
 	if err := s.checkSame(other); err != nil {
 		return err

@@ -9,8 +9,9 @@ import (
 // tile is the number of rows of a band and the order of the blocks of a factorisation.
 const tile = 128
 
-// triangle is the lower triangle of a symmetric n×n matrix. It stores bands of tile rows, which end with a
-// block of order tile on the diagonal. The elements of this block above the diagonal are unspecified.
+// triangle is the lower triangle of a symmetric n×n matrix. triangle stores bands of tile rows,
+// which end with a block of order tile on the diagonal. The elements of this block above the
+// diagonal are unspecified.
 type triangle struct {
 	n     int
 	data  []float64

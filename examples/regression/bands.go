@@ -34,8 +34,8 @@ band         half the median width of the bands
 	return t.Fprint(w)
 }
 
-// save draws one row of the photograph with its prediction and band to a PNG file. Below, it draws the
-// photograph, the prediction and its standard deviation.
+// save draws one row of the photograph with its prediction and band to a PNG file. Below, it draws
+// the photograph, the prediction and its standard deviation.
 func (o portrait) save(path string) error {
 	row, err := o.cut(o.height / 2)
 	if err != nil {
@@ -44,7 +44,8 @@ func (o portrait) save(path string) error {
 	const half = 0.4 // share of the height for the images
 	panels := []bands.Panel{{Plot: row.Plot, Right: 1, Bottom: half, Top: 1}}
 	mean, sd := o.best.Predict(o.pixels(-1))
-	// Without limits, the large deviations of few pixels at the edge would make all other pixels black.
+	// Without limits, the large deviations of few pixels at the edge would make all other pixels
+	// black.
 	sorted := slices.Sorted(slices.Values(sd.Data))
 	low, high := sorted[0], sorted[len(sorted)*98/100]
 	for i, part := range []struct {

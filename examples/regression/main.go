@@ -1,8 +1,8 @@
-// Regression fits the brightness of a photograph as a function of the pixel coordinates, with random features
-// of several kernels. It predicts the other pixels with bands of 90 %.
+// Regression fits the brightness of a photograph as a function of the pixel coordinates, with
+// random features of several kernels. It predicts the other pixels with bands of 90 %.
 //
-// A Gaussian process with n points solves an n×n system. With D features it is a Bayesian linear regression on
-// the features. The evidence of the points chooses length-scale, noise and variance.
+// A Gaussian process with n points solves an n×n system. With D features it is a Bayesian linear
+// regression on the features. The evidence of the points chooses length-scale, noise and variance.
 package main
 
 import (

@@ -35,7 +35,8 @@ type photo struct {
 // morePixels is the largest number of pixels of a photograph.
 const morePixels = 1 << 20
 
-// openPhoto returns the photograph in a file, or the photograph of the Go distribution if path is "".
+// openPhoto returns the photograph in a file, or the photograph of the Go distribution if path is
+// "".
 func openPhoto(path string) (photo, error) {
 	name, data, ok := "video-001.png of the Go distribution", []byte(nil), false
 	if path == "" {
@@ -96,7 +97,8 @@ func (p photo) pixels(i int) dense.Matrix[float64] {
 	return x
 }
 
-// smoothness lists the kernels: three orders of Matérn's kernel and their limit, the Gaussian kernel.
+// smoothness lists the kernels: three orders of Matérn's kernel and their limit, the Gaussian
+// kernel.
 var smoothness = []struct {
 	name string
 	nu   float64 // infinite for the Gaussian kernel

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 )
 
-// families are the kinds of maps: the columns themselves, and Gaussian kernels with one length-scale or
-// one length-scale for each column.
+// families are the kinds of maps: the columns themselves, and Gaussian kernels with one
+// length-scale or one length-scale for each column.
 var families = []string{"linear", "one length-scale", "one a column"}
 
 // candidate is a map with its scores.
@@ -34,7 +34,7 @@ type candidate struct {
 // parts are the tried length-scales in units of the root mean square distance.
 var parts = []float64{0.5, 1, 2, 4}
 
-// propose returns the candidates. It learns scales from rows.
+// propose returns the candidates. propose learns scales from rows.
 func propose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]candidate, error) {
 	d := rows.X.Cols
 	identity, err := rff.Identity[float64](d)
@@ -83,9 +83,9 @@ func propose(ctx context.Context, rows ridge.Block[float64], sizes []int, src ra
 	return all, nil
 }
 
-// rootMeanDistance returns the root mean square distance of two rows, the root of twice the sum of the
-// variances of the columns. The median distance would be 0 if most rows are equal, as in tables of a few
-// categories.
+// rootMeanDistance returns the root mean square distance of two rows, the root of twice the sum of
+// the variances of the columns. The median distance would be 0 if most rows are equal, as in tables
+// of a few categories.
 func rootMeanDistance(x dense.Matrix[float64]) float64 {
 	sum, column := 0.0, make([]float64, x.Rows)
 	for j := range x.Cols {
@@ -97,9 +97,9 @@ func rootMeanDistance(x dense.Matrix[float64]) float64 {
 	return math.Sqrt(sum)
 }
 
-// choose learns scales from one half of the rows and scores all maps on the other half, because folds of
-// the rows that scales were learnt from would find a function in noise. Then it makes the best map of each
-// family again from all rows, and fits it to all rows.
+// choose learns scales from one half of the rows and scores all maps on the other half, because
+// folds of the rows that scales were learnt from would find a function in noise. Then it makes the
+// best map of each family again from all rows, and fits it to all rows.
 func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src rand.Source) ([]candidate, error) {
 	half := rows.X.Rows / 2
 	all, err := propose(ctx, rows.RowRange(0, half), sizes, src)
@@ -142,8 +142,8 @@ func choose(ctx context.Context, rows ridge.Block[float64], sizes []int, src ran
 	return all, nil
 }
 
-// leastRatio is the least ratio of the variances of noise and weights for which a predictor in float32
-// computes standard deviations. Targets that are an exact function have a smaller ratio.
+// leastRatio is the least ratio of the variances of noise and weights for which a predictor in
+// float32 computes standard deviations. Targets that are an exact function have a smaller ratio.
 const leastRatio = 1e-7
 
 func fit(ctx context.Context, phi rff.Map[float64], rows ridge.Block[float64]) (*ridge.Model[float64], error) {

@@ -22,8 +22,8 @@ type data struct {
 // least is the least number of rows to learn from.
 const least = 20
 
-// prepare divides the rows of a table into rows to learn from and held-out rows. It learns the encoding from
-// the first and computes the points of both.
+// prepare divides the rows of a table into rows to learn from and held-out rows. prepare learns the
+// encoding from the first and computes the points of both.
 func (s settings) prepare(t *frame, src rand.Source) (*data, error) {
 	at := slices.Index(t.names, s.target)
 	if at < 0 {

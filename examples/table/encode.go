@@ -66,10 +66,10 @@ func (e *encoder) width() int {
 	return n
 }
 
-// encode writes the point of a row into dst, which has e.width() elements. names are the names of the
-// columns of the row. If no column of dst stands for a missing or unknown value, a missing number becomes
-// the mean, and a missing or unknown category becomes zeros. An error names the line, the column and the
-// value.
+// encode writes the point of a row into dst, which has e.width() elements. names are the names of
+// the columns of the row. If no column of dst stands for a missing or unknown value, a missing
+// number becomes the mean, and a missing or unknown category becomes zeros. An error names the
+// line, the column and the value.
 func (e *encoder) encode(dst []float64, names, row []string, line int) error {
 	clear(dst)
 	for _, c := range e.Columns {
@@ -173,8 +173,8 @@ func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) 
 	return e, nil
 }
 
-// learn determines the kind and the other fields of column j of a table. If category is true, numbers are
-// categories.
+// learn determines the kind and the other fields of column j of a table. If category is true,
+// numbers are categories.
 func (c *column) learn(t *frame, j int, train []int, category bool) error {
 	counts := make(map[string]int)
 	for _, i := range train {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
-// band is the number of standard deviations between the mean and the ends of an interval of probability
-// 90 % under a normal distribution.
+// band is the number of standard deviations between the mean and the ends of an interval of
+// probability 90 % under a normal distribution.
 const band = 1.645
 
 // heldOut has the errors of a model at held-out rows.
@@ -56,8 +56,8 @@ func (d *data) ofMean() heldOut {
 	return compare(d.test.Y.Data, slices.Repeat([]float64{mean}, n), slices.Repeat([]float64{sd}, n))
 }
 
-// compare returns the errors of means and standard deviations for the targets y. The standard error of the
-// root mean square is the standard error of the mean square divided by twice the root.
+// compare returns the errors of means and standard deviations for the targets y. The standard error
+// of the root mean square is the standard error of the mean square divided by twice the root.
 func compare(y, mean, sd []float64) heldOut {
 	var h heldOut
 	n := float64(len(y))

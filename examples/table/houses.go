@@ -12,7 +12,8 @@ import (
 // noise is the standard deviation of the noise of prices, in thousands.
 const noise = 20
 
-// districts have a probability in proportion to weight, and change the price. The last five are rare.
+// districts have a probability in proportion to weight, and change the price. The last five are
+// rare.
 var districts = []struct {
 	name          string
 	weight, price float64
@@ -26,8 +27,8 @@ var heatings = []struct {
 	price float64
 }{{"gas", 0}, {"oil", -20}, {"heat pump", 25}, {"district", 10}}
 
-// writeHouses draws n houses and writes them as a CSV file. Values that are missing in the file still change
-// the price. The year of old houses is often missing.
+// writeHouses draws n houses and writes them as a CSV file. Values that are missing in the file
+// still change the price. The year of old houses is often missing.
 func writeHouses(file io.Writer, n int, src rand.Source) error {
 	w := csv.NewWriter(file)
 	_ = w.Write([]string{"address", "district", "east", "north", "area", "rooms", "year", "heating", "agent", "photos", "price"}) // w.Error tells

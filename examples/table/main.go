@@ -1,8 +1,9 @@
 // Table learns a column of a table with text, categories and missing values, and serves the model.
 //
-// It reads a CSV file, determines the kinds of its columns, and encodes rows as points. It chooses a map and
-// its number of features by the evidence and by folds, and prints the errors at held-out rows. Then it writes
-// the model and the encoding of the columns, reads both, and predicts a raw row.
+// It reads a CSV file, determines the kinds of its columns, and encodes rows as points. It chooses
+// a map and its number of features by the evidence and by folds, and prints the errors at held-out
+// rows. Then it writes the model and the encoding of the columns, reads both, and predicts a raw
+// row.
 package main
 
 import (
@@ -135,7 +136,8 @@ func (s settings) learn(stdout io.Writer, folder string) error {
 	return d.serve(stdout, folder, s)
 }
 
-// wantFeatures describes the text that parseFeatures accepts. 16 numbers of features take seconds each.
+// wantFeatures describes the text that parseFeatures accepts. 16 numbers of features take seconds
+// each.
 const wantFeatures = "at most 16 even numbers from 2 to 2048 with commas between them"
 
 func (s *settings) parseFeatures(text string) error {

@@ -78,8 +78,8 @@ func readModel(folder string) (*service, error) {
 	return s, nil
 }
 
-// predict returns the mean and the standard deviation of the target of the first row of a CSV text whose
-// first line has names. The text need not have the target.
+// predict returns the mean and the standard deviation of the target of the first row of a CSV text
+// whose first line has names. The text need not have the target.
 func (s *service) predict(text string) (mean, sd float64, err error) {
 	t, err := parseTable(strings.NewReader(text))
 	if err != nil {

@@ -1,9 +1,9 @@
 // Thompson maximises a function of two variables with few evaluations.
 //
-// Each step fits a Gaussian process to all evaluations so far, draws one function from its posterior, and
-// evaluates at the maximum of the drawn function [Thompson 1933]. Drawn functions differ most where there
-// are no evaluations, so the program also explores. It prints the result of a random search with as many
-// evaluations for comparison.
+// Each step fits a Gaussian process to all evaluations so far, draws one function from its
+// posterior, and evaluates at the maximum of the drawn function [Thompson 1933]. Drawn functions
+// differ most where there are no evaluations, so the program also explores. It prints the result of
+// a random search with as many evaluations for comparison.
 //
 // # References
 //
@@ -75,7 +75,8 @@ func run(args []string, stdout io.Writer) error {
 // peers is the number of random searches.
 const peers = 200
 
-// report prints the best value after each ten evaluations, and the mean best value of random searches.
+// report prints the best value after each ten evaluations, and the mean best value of random
+// searches.
 func (s settings) report(w io.Writer, h *history) error {
 	fmt.Fprintf(w, `Maximum of −log(1 + Branin's function), %.4f, sought with evaluations of noise %g
 

@@ -14,18 +14,19 @@ import (
 
 // Options are the parameters of Fit and FitSum. The zero value is the usual choice.
 type Options struct {
-	// Options are the options of every fit. Fit learns variances that Options does not give together with
-	// the scales.
+	// Options are the options of every fit. Fit learns variances that Options does not give
+	// together with the scales.
 	ridge.Options
 
 	// MaxIterations is the largest number of iterations of each search; 0 for 60.
 	MaxIterations int
 
-	// Sample is the number of rows in the sample for the first searches; 0 for 4·D, at least 2000. The sample
-	// has all rows if there are no more.
+	// Sample is the number of rows in the sample for the first searches; 0 for 4·D, at least 2000.
+	// The sample has all rows if there are no more.
 	Sample int
 
-	// Fit calls Progress, unless Progress is nil, after every iteration, on the goroutine of the caller.
+	// Fit calls Progress, unless Progress is nil, after every iteration, on the goroutine of the
+	// caller.
 	Progress func(Step)
 }
 
@@ -53,40 +54,43 @@ type Result[T dense.Float] struct {
 	// Model is the model of all rows. Its map applies psi to the scaled points.
 	Model *ridge.Model[T]
 
-	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The scale of a
-	// constant column is +Inf.
+	// Scales are the length-scales ℓ_j, in units of column j times the length-scale of psi. The
+	// scale of a constant column is +Inf.
 	Scales []float64
 
-	// Relevance is σ_j/ℓ_j for each column, where σ_j is the standard deviation of column j. The function
-	// varies strongly along a column of relevance 1 or more, is nearly linear along a column of 0.1, and
-	// does not depend on a column of 0.01 or less. Equal columns share their relevance.
+	// Relevance is σ_j/ℓ_j for each column, where σ_j is the standard deviation of column j. The
+	// function varies strongly along a column of relevance 1 or more, is nearly linear along a
+	// column of 0.1, and does not depend on a column of 0.01 or less. Equal columns share their
+	// relevance.
 	Relevance []float64
 
 	// Path has the iterations of all searches.
 	Path []Step
 }
 
-// Fit learns a length-scale for each column of the points from the evidence, and fits a model with the
-// features
+// Fit learns a length-scale for each column of the points from the evidence, and fits a model with
+// the features
 //
 //	φ(x) = ψ((x − c)/ℓ),  ψ = psi, c the means of the columns.
 //
-// psi must be rff.Differentiable and have the length-scale 1 if it has a length-scale. It is usually
-// Gaussian or Matern. Fit reads the rows once for the means and deviations of columns and for a sample,
-// which src draws. It searches on the sample from the starts that the package documentation describes,
-// and continues on all rows from the best result. A search is L-BFGS on log ℓ and log λ [Liu & Nocedal
-// 1989]. It ends after Options.MaxIterations, or when three iterations gain less than 10⁻³ per target.
+// psi must be rff.Differentiable and have the length-scale 1 if it has a length-scale. A usual psi
+// is Gaussian or Matern. Fit reads the rows once for the means and deviations of columns and for a
+// sample, which src draws. Fit searches on the sample from the starts that the package
+// documentation describes, and continues on all rows from the best result. A search is L-BFGS on
+// log ℓ and log λ [Liu & Nocedal 1989]. A search ends after Options.MaxIterations, or when three
+// iterations gain less than 10⁻³ per target.
 //
 // Cost: each iteration takes two passes over its rows, n·3D²/2 multiply-adds in float64 and 3n
-// transforms, and D³/3 multiply-adds. A search takes 20 to 60 iterations from each start, and about ten
-// on all rows. Memory: that of a fit, 1024·D numbers for gradients, and the sample. The result does not
-// depend on GOMAXPROCS. Rounding differs on another processor, and the search then takes another way to the
-// same maximum: in a test on 600 rows, scales in float64 agreed to nine digits, and scales in float32 to
-// five digits, or two digits for irrelevant columns.
+// transforms, and D³/3 multiply-adds. A search takes 20 to 60 iterations from each start, and about
+// ten on all rows. Memory: that of a fit, 1024·D numbers for gradients, and the sample. The result
+// does not depend on GOMAXPROCS. Rounding differs on another processor, and the search then takes
+// another way to the same maximum: in a test on 600 rows, scales in float64 agreed to nine digits,
+// and scales in float32 to five digits, or two digits for irrelevant columns.
 //
-// The error reports a nil psi, rows or src, a psi without derivatives, options out of range, the row of a
-// point or target that is NaN or infinite, columns that are all constant, errors of rows, the errors of
-// Sums.Fit if no start can be fitted, and the end of ctx. Fit checks ctx every 1024 rows. A nil ctx panics.
+// The error reports a nil psi, rows or src, a psi without derivatives, options out of range, the
+// row of a point or target that is NaN or infinite, columns that are all constant, errors of rows,
+// the errors of Sums.Fit if no start can be fitted, and the end of ctx. Fit checks ctx every 1024
+// rows. A nil ctx panics.
 func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Result[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package ard learns a length-scale for each column of the points from the evidence: automatic
-// relevance determination [Neal 1996]. A kernel with one length-scale for all columns compares points
-// also by irrelevant columns, and its error is large if many columns are irrelevant.
+// relevance determination [Neal 1996]. A kernel with one length-scale for all columns compares
+// points also by irrelevant columns, and its error is large if many columns are irrelevant.
 //
 // The model is that of package ridge with features of scaled points,
 //
@@ -12,74 +12,77 @@
 //
 // # The gradient
 //
-// L is a function of sums over rows, and so is its gradient, which Evaluate returns. With
-// A = ΦᵀΩΦ + λI the rows of ∂L/∂Φ are those of ridge.Model.Gradient, and the Jacobian J of ψ gives the
+// L is a function of sums over rows, and so is its gradient, which Evaluate returns. With A = ΦᵀΩΦ
+// + λI the rows of ∂L/∂Φ are those of ridge.Model.Gradient, and the Jacobian J of ψ gives the
 // derivative with respect to z = (x − c)/ℓ:
 //
 //	g_i = ω_i·( r_i/σ²·μ − A⁻¹(φ_i − φ̄) ),  ∂L/∂log ℓ_j = −Σ_i z_ij·(J(z_i)ᵀg_i)_j.
 //
 // Two passes over the rows take n·3D²/2 multiply-adds and memory for D² numbers. ψ can be any
-// rff.Differentiable map. Columns may have very different units, because searches begin with scales in
-// units of standard deviations.
+// rff.Differentiable map. Columns may have very different units, because searches begin with scales
+// in units of standard deviations.
 //
 // # Starts
 //
-// The evidence has many maxima, and a search often leaves a long scale long. So Fit searches from two
-// starts:
+// The evidence has many maxima, and a search often leaves a long scale long. So Fit searches from
+// two starts:
 //
-//   - All columns have one relevance, the best of five values. This start finds smooth functions and their
-//     interactions.
-//   - Columns that explain the targets alone have their own scale. A test with 16 frequencies chooses it
-//     among five scales from 2 to ⅛ standard deviations. This start finds sines of several periods and
-//     steps, which the first start misses.
+//   - All columns have one relevance, the best of five values. This start finds smooth functions
+//     and their interactions.
+//   - Columns that explain the targets alone have their own scale. A test with 16 frequencies
+//     chooses it among five scales from 2 to ⅛ standard deviations. This start finds sines of
+//     several periods and steps, which the first start misses.
 //
-// Both searches run on a sample of 4·D rows. The result with the larger evidence is the start of a search
-// on all rows, which takes few iterations.
+// Both searches run on a sample of 4·D rows. The result with the larger evidence is the start of a
+// search on all rows, which takes few iterations.
 //
 // # Weights of a sum of kernels
 //
-// FitSum learns the weights of several maps with different length-scales, kernels or columns: multiple
-// kernel learning. It reads the rows once, because sums for other weights are multiples of the same
-// numbers.
+// FitSum learns the weights of several maps with different length-scales, kernels or columns:
+// multiple kernel learning. It reads the rows once, because sums for other weights are multiples of
+// the same numbers.
 //
 // # Where Fit fails
 //
-//   - Columns that matter only together and at short scales, as in sin(20x₁)·sin(20x₂): both starts miss
-//     them if there are more than a few other columns.
-//   - Few rows: with fewer than about 10 rows per column, Fit overfits the evidence. For 100 rows of 50
-//     columns and targets of noise alone, the model has almost no noise. Means are often better than with
-//     one scale, but error bars are too narrow. Measure the error on held-out rows.
-//   - All columns matter equally: 20 scales gain nothing. For a sum of 20 functions of one column each, use
-//     FitSum with a map for each column.
-//   - Few features: short scales need more features. The evidence treats the error of the features as
-//     noise and prefers scales that suit the drawn frequencies. The noise of the model then decreases as D
-//     grows.
-//   - Jumps along a column: the scale decreases until the features fit the jump, in one case to 1/18 standard
-//     deviation, and the function oscillates elsewhere.
-//   - Heavy tails: a few large values determine the standard deviation, and all other values look equal at
-//     the start. Take logarithms or ranks of such columns.
+//   - Columns that matter only together and at short scales, as in sin(20x₁)·sin(20x₂): both starts
+//     miss them if there are more than a few other columns.
+//   - Few rows: with fewer than about 10 rows per column, Fit overfits the evidence. For 100 rows
+//     of 50 columns and targets of noise alone, the model has almost no noise. Means are often
+//     better than with one scale, but error bars are too narrow. Measure the error on held-out
+//     rows.
+//   - All columns matter equally: 20 scales gain nothing. For a sum of 20 functions of one column
+//     each, use FitSum with a map for each column.
+//   - Few features: short scales need more features. The evidence treats the error of the features
+//     as noise and prefers scales that suit the drawn frequencies. The noise of the model then
+//     decreases as D grows.
+//   - Jumps along a column: the scale decreases until the features fit the jump, in one case to
+//     1/18 standard deviation, and the function oscillates elsewhere.
+//   - Heavy tails: a few large values determine the standard deviation, and all other values look
+//     equal at the start. Take logarithms or ranks of such columns.
 //   - Equal or nearly equal columns share their relevance arbitrarily.
 //
 // # Where FitSum fails
 //
-//   - Equal or nearly equal kernels: the evidence determines only the sum of their weights. Equal maps keep
-//     equal weights.
-//   - Few features: a map of a short scale with few frequencies has less evidence than its kernel, and other
-//     maps get its weight. With 600 rows on 60 length-scales of the roughest of four kernels and 48
-//     frequencies each, the sum had 8 more log evidence than that kernel alone, and an error of 0.120 at new
-//     points, where that kernel had 0.107.
-//   - Local maxima: the search begins with equal weights and ends at a near maximum. Scale maps to features
-//     of equal norm first, or the largest map begins with all the weight.
-//   - Many maps and few rows: FitSum overfits the weights. A weight that explains noise may stay at 0.001.
+//   - Equal or nearly equal kernels: the evidence determines only the sum of their weights. Equal
+//     maps keep equal weights.
+//   - Few features: a map of a short scale with few frequencies has less evidence than its kernel,
+//     and other maps get its weight. With 600 rows on 60 length-scales of the roughest of four
+//     kernels and 48 frequencies each, the sum had 8 more log evidence than that kernel alone, and
+//     an error of 0.120 at new points, where that kernel had 0.107.
+//   - Local maxima: the search begins with equal weights and ends at a near maximum. Scale maps to
+//     features of equal norm first, or the largest map begins with all the weight.
+//   - Many maps and few rows: FitSum overfits the weights. A weight that explains noise may stay at
+//     0.001.
 //
 // # References
 //
-//   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of Statistics
-//     19(1).
-//   - [Gönen & Alpaydın 2011] M. Gönen, E. Alpaydın. Multiple kernel learning algorithms. Journal of
-//     Machine Learning Research 12.
+//   - [Friedman 1991] J. H. Friedman. Multivariate adaptive regression splines. Annals of
+//     Statistics 19(1).
+//   - [Gönen & Alpaydın 2011] M. Gönen, E. Alpaydın. Multiple kernel learning algorithms. Journal
+//     of Machine Learning Research 12.
 //   - [Liu & Nocedal 1989] D. C. Liu, J. Nocedal. On the limited memory BFGS method for large scale
 //     optimization. Mathematical Programming 45.
 //   - [MacKay 1992] D. J. C. MacKay. Bayesian interpolation. Neural Computation 4(3).
-//   - [Neal 1996] R. M. Neal. Bayesian learning for neural networks. Lecture Notes in Statistics 118.
+//   - [Neal 1996] R. M. Neal. Bayesian learning for neural networks. Lecture Notes in Statistics
+//     118.
 package ard

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Evaluation is a model at given length-scales, and the derivatives of its log evidence L with respect to
-// the logarithms of all parameters.
+// Evaluation is a model at given length-scales, and the derivatives of its log evidence L with
+// respect to the logarithms of all parameters.
 type Evaluation[T dense.Float] struct {
 	Model  *ridge.Model[T]
 	Scales []float64 // ∂L/∂log ℓ_j, for each column
@@ -20,27 +20,29 @@ type Evaluation[T dense.Float] struct {
 	Prior  []float64 // ∂L/∂log s², for each output
 }
 
-// Evaluate fits the model of the features ψ(x/ℓ), ψ = psi and ℓ = scales, and returns the derivatives of
-// its evidence. It serves searches with priors or bounds of scales. A scale of +Inf removes its column.
+// Evaluate fits the model of the features ψ(x/ℓ), ψ = psi and ℓ = scales, and returns the
+// derivatives of its evidence. Evaluate serves searches with priors or bounds of scales. A scale of
+// +Inf removes its column.
 //
 // With the gradients g_i of Model.Gradient and the Jacobian J of ψ,
 //
 //	∂L/∂log ℓ_j = −Σ_i x_ij/ℓ_j·(J(x_i/ℓ)ᵀg_i)_j.
 //
-// The derivatives with respect to the variances of an output, with Q = Σω·(y − f(x))² + λ‖μ‖², and with
-// n − 1 in place of n if there is an intercept, are
+// The derivatives with respect to the variances of an output, with Q = Σω·(y − f(x))² + λ‖μ‖², and
+// with n − 1 in place of n if there is an intercept, are
 //
 //	∂L/∂log s² = ½·( ‖μ‖²/s² − D + λ·tr A⁻¹ ),  ∂L/∂log σ² = ½·( Q/σ² − n ) − ∂L/∂log s².
 //
 // Variances that o does not give maximise the evidence, up to 10⁻³ of log λ. The sums of their
 // derivatives over the outputs are then 0 up to this tolerance.
 //
-// Cost: two passes over the rows, n·3D²/2 multiply-adds in float64 and 3n transforms, and the cost of
-// Sums.Fit. Memory: that of a fit, and 1024·D numbers of T. Gradients are numbers of T and their sums are
-// float64: a derivative has an error of about u·Σ_i |terms|, u = 2⁻²⁴ or 2⁻⁵³.
+// Cost: two passes over the rows, n·3D²/2 multiply-adds in float64 and 3n transforms, and the cost
+// of Sums.Fit. Memory: that of a fit, and 1024·D numbers of T. Gradients are numbers of T and their
+// sums are float64: a derivative has an error of about u·Σ_i |terms|, u = 2⁻²⁴ or 2⁻⁵³.
 //
-// The error reports a nil psi or rows, a psi without derivatives, scales that are not a positive number
-// for each column, the errors of ridge.Sum and Sums.Fit, and the end of ctx. A nil ctx panics.
+// The error reports a nil psi or rows, a psi without derivatives, scales that are not a positive
+// number for each column, the errors of ridge.Sum and Sums.Fit, and the end of ctx. A nil ctx
+// panics.
 func Evaluate[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T], scales []float64, o ridge.Options) (*Evaluation[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 
 // points are the rows of a search and the map ψ.
 type points interface {
-	// look reads the rows. It returns a sample of at most the given size and all points, both minus the
-	// means of the columns.
+	// look reads the rows. look returns a sample of at most the given size and all points, both
+	// minus the means of the columns.
 	look(ctx context.Context, most int, src rand.Source) (v *survey, sample, all points, err error)
 	// fit returns the model of the points times rates. An error of the rows is fatal.
 	fit(ctx context.Context, rates []float64, o ridge.Options) (m model, fatal bool, err error)
@@ -51,8 +51,9 @@ type pointsOf[T dense.Float] struct {
 	centre rff.Map[T] // x − c, or nil if c = 0
 }
 
-// about returns the points minus the means, which are rounded to T. Multiplication by rates comes after the
-// subtraction, because rounding of products with large means would lose small differences.
+// about returns the points minus the means, which are rounded to T. Multiplication by rates comes
+// after the subtraction, because rounding of products with large means would lose small
+// differences.
 func (p *pointsOf[T]) about(means []float64) (*pointsOf[T], error) {
 	c := &pointsOf[T]{psi: p.psi, rows: p.rows, means: make([]float64, len(means))}
 	b := make([]T, len(means))
@@ -87,7 +88,8 @@ func diagonal[T dense.Float](rates []float64, b []T) (rff.Map[T], error) {
 	return rff.Affine(a, b)
 }
 
-// derivatives are the derivatives of the evidence with respect to logarithms of scales and variances.
+// derivatives are the derivatives of the evidence with respect to logarithms of scales and
+// variances.
 type derivatives struct{ scales, noise, prior []float64 }
 
 // gradientRows is the largest number of rows whose gradients are in memory together.

@@ -17,8 +17,8 @@ type search struct {
 	rows int     // of the model
 	gain float64 // of evidence in three iterations, below which the search ends
 
-	// fit returns the model at x. slope writes the gradient of −log evidence at the model m into dst. A
-	// fatal error ends the search.
+	// fit returns the model at x. slope writes the gradient of −log evidence at the model m into
+	// dst. A fatal error ends the search.
 	fit   func(x []float64) (m model, fatal bool, err error)
 	slope func(dst []float64, m model) error
 

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// scales is the search for length-scales. Its parameters x are the logarithms of the relevance of the
-// columns that vary, and log λ unless λ is given.
+// scales is the search for length-scales. Its parameters x are the logarithms of the relevance of
+// the columns that vary, and log λ unless λ is given.
 type scales struct {
 	search
 	view *survey
@@ -21,8 +21,8 @@ type scales struct {
 	on   points // of the current search
 }
 
-// gain is the evidence per target that three iterations must gain. The relative change of errors is about
-// the same.
+// gain is the evidence per target that three iterations must gain. The relative change of errors is
+// about the same.
 const gain = 1e-3
 
 // learn returns a search whose best trial is the result for all rows.
@@ -91,7 +91,8 @@ func (s *scales) slopes(dst []float64, m model) error {
 		dst[i] = e.scales[j] // the parameter is log(1/ℓ), so the sign changes
 	}
 	if i := len(s.view.varying); i < len(dst) {
-		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence over σ², its derivative is 0.
+		// λ changes σ² if s² is given, and s² otherwise. At maximum evidence over σ², its
+		// derivative is 0.
 		for j, v := range e.prior {
 			if s.o.Prior > 0 {
 				v = -e.noise[j]
@@ -102,10 +103,10 @@ func (s *scales) slopes(dst []float64, m model) error {
 	return nil
 }
 
-// starts returns the parameters at which searches begin. The first start has one relevance for all columns,
-// the best of five around the reciprocal of the root mean square distance of two points. The second start
-// has the own relevance of each column that explains the targets alone. It is left out if there is no such
-// column.
+// starts returns the parameters at which searches begin. The first start has one relevance for all
+// columns, the best of five around the reciprocal of the root mean square distance of two points.
+// The second start has the own relevance of each column that explains the targets alone. Without
+// such a column, starts returns only the first start.
 func (s *scales) starts() ([][]float64, error) {
 	width := len(s.view.varying)
 	var same []float64
@@ -129,8 +130,9 @@ func (s *scales) starts() ([][]float64, error) {
 	return [][]float64{same, own}, nil
 }
 
-// alone changes x for each column whose features have a larger evidence than a constant, by 3 plus the
-// logarithm of the number of columns. It sets the relevance of the column to that of largest evidence.
+// alone changes x for each column whose features have a larger evidence than a constant, by 3 plus
+// the logarithm of the number of columns. alone sets the relevance of the column to that of largest
+// evidence.
 func (s *scales) alone(x []float64) (found bool, err error) {
 	phis, err := narrow()
 	if err != nil {
@@ -164,8 +166,8 @@ type line struct {
 	lengthScale float64
 }
 
-// narrow returns maps of one column with several length-scales. Their frequencies are quantiles of the
-// normal distribution.
+// narrow returns maps of one column with several length-scales. Their frequencies are quantiles of
+// the normal distribution.
 func narrow() ([]line, error) {
 	const m = 16
 	quantiles := dense.New[float64](m, 1)

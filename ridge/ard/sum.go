@@ -20,47 +20,50 @@ type SumResult[T dense.Float] struct {
 	// Model is the model of all rows. Its map is rff.Sum of the maps with the Weights.
 	Model *ridge.Model[T]
 
-	// Weights are the weights a_k of the maps. Their sum is 1, and the weight of a map that the evidence
-	// does not need is 0. For maps with φ_k(x)ᵀφ_k(x) = 1, such as Gaussian and Matern, a_k is the share of
-	// kernel k in the prior variance of the functions.
+	// Weights are the weights a_k of the maps. Their sum is 1, and the weight of a map that the
+	// evidence does not need is 0. For maps with φ_k(x)ᵀφ_k(x) = 1, such as Gaussian and Matern,
+	// a_k is the share of kernel k in the prior variance of the functions.
 	Weights []float64
 
-	// EqualEvidence is the log evidence of equal weights. Model.LogEvidence is the log evidence of Weights.
+	// EqualEvidence is the log evidence of equal weights. Model.LogEvidence is the log evidence of
+	// Weights.
 	EqualEvidence float64
 
 	// Path has the iterations of the search.
 	Path []Step
 }
 
-// FitSum learns the weights of a sum of kernels from the evidence, and fits a model with the features
+// FitSum learns the weights of a sum of kernels from the evidence, and fits a model with the
+// features
 //
 //	φ(x) = (√a_1·φ_1(x), …, √a_K·φ_K(x)),  k(x, y) = Σ_k a_k·φ_k(x)ᵀφ_k(y),  Σ a_k = 1,
 //
 // D features in all: multiple kernel learning by evidence [Gönen & Alpaydın 2011]. Maps of several
-// length-scales model smooth and rough parts of one function. Maps of some columns, by rff.Compose with
-// rff.Affine, model functions of these columns. Maps need no derivatives.
+// length-scales model smooth and rough parts of one function. Maps of some columns, by rff.Compose
+// with rff.Affine, model functions of these columns. Maps need no derivatives.
 //
-// FitSum reads the rows once, for the sums of equal weights, and rescales these sums for other weights.
-// With A = ΦᵀΩΦ + λI, the weights μ_k of map k, and their degrees of freedom
-// Γ_k = D_k − λ·tr(A⁻¹)_kk [MacKay 1992], summed over outputs,
+// FitSum reads the rows once, for the sums of equal weights, and rescales these sums for other
+// weights. With A = ΦᵀΩΦ + λI, the weights μ_k of map k, and their degrees of freedom Γ_k = D_k −
+// λ·tr(A⁻¹)_kk [MacKay 1992], summed over outputs,
 //
 //	∂L/∂log a_k = ½·( ‖μ_k‖²/s² − Γ_k ).
 //
-// The evidence depends only on a/λ. The search is L-BFGS on log(a_k/λ) [Liu & Nocedal 1989], from equal
-// weights and their λ of maximum evidence. It ends after Options.MaxIterations, or when three iterations
-// gain less than 10⁻³. Then FitSum sets weights to 0, the smallest first, while the evidence stays within
-// 10⁻³ of the maximum. The result does not depend on GOMAXPROCS. On other processors it differs as the
-// result of Fit does.
+// The evidence depends only on a/λ. The search is L-BFGS on log(a_k/λ) [Liu & Nocedal 1989], from
+// equal weights and their λ of maximum evidence. The search ends after Options.MaxIterations, or
+// when three iterations gain less than 10⁻³. Then FitSum sets weights to 0, the smallest first,
+// while the evidence stays within 10⁻³ of the maximum. The result does not depend on GOMAXPROCS. On
+// other processors it differs as the result of Fit does.
 //
-// Cost: one pass, n transforms and n·D²/2 multiply-adds; 25·D³/6 multiply-adds for equal weights; and D³/2
-// for each evaluation, one or two for each of 10 to 25 iterations, and K more. Memory: 4·D² numbers of
-// float64.
+// Cost: one pass, n transforms and n·D²/2 multiply-adds; 25·D³/6 multiply-adds for equal weights;
+// and D³/2 for each evaluation, one or two for each of 10 to 25 iterations, and K more. Memory:
+// 4·D² numbers of float64.
 //
-// The options Prior, Ratio and Sample must be 0, because FitSum learns Prior and Ratio and takes no sample.
+// The options Prior, Ratio and Sample must be 0, because FitSum learns Prior and Ratio and takes no
+// sample.
 //
 // The error reports these and other options out of range, maps that rff.Sum refuses, the errors of
-// ridge.Sum and Sums.Fit, and the end of ctx. FitSum checks ctx during the pass and between blocks of a
-// matrix. A nil ctx panics.
+// ridge.Sum and Sums.Fit, and the end of ctx. FitSum checks ctx during the pass and between blocks
+// of a matrix. A nil ctx panics.
 func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], o Options) (*SumResult[T], error) {
 	if err := argument.Context("ard", ctx); err != nil {
 		return nil, err
@@ -174,8 +177,8 @@ func (f *sumFitter[T]) fit(x []float64) (m model, fatal bool, err error) {
 	return m, false, err
 }
 
-// slope writes the derivatives of −log evidence of m with respect to the logarithms of the weights of the
-// maps into dst.
+// slope writes the derivatives of −log evidence of m with respect to the logarithms of the weights
+// of the maps into dst.
 func (f *sumFitter[T]) slope(dst []float64, m model) error {
 	w, _ := m.Weights()
 	prior, degrees := m.Prior(), m.FeatureDegrees()

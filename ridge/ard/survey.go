@@ -92,7 +92,8 @@ func (p *pointsOf[T]) look(ctx context.Context, most int, src rand.Source) (*sur
 	return v, &of, centred, nil
 }
 
-// checkBlock returns an error unless the rows of b are finite and have d columns and the given outputs.
+// checkBlock returns an error unless the rows of b are finite and have d columns and the given
+// outputs.
 func checkBlock[T dense.Float](b ridge.Block[T], d, outputs int) error {
 	switch {
 	case b.X.Cols != d:
@@ -108,7 +109,8 @@ func checkBlock[T dense.Float](b ridge.Block[T], d, outputs int) error {
 	return argument.Finite("ard: y", b.Y)
 }
 
-// finish computes standard deviations from sums of squares, and the indices of the columns that vary.
+// finish computes standard deviations from sums of squares, and the indices of the columns that
+// vary.
 func (v *survey) finish() error {
 	if v.n == 0 {
 		return errors.New("ard: no rows, want at least 1 with a weight above 0")
@@ -124,7 +126,8 @@ func (v *survey) finish() error {
 	return nil
 }
 
-// rates returns 1/ℓ for all columns, for the logarithms x of the relevance of the columns that vary.
+// rates returns 1/ℓ for all columns, for the logarithms x of the relevance of the columns that
+// vary.
 func (v *survey) rates(x []float64) []float64 {
 	r := make([]float64, len(v.means))
 	for i, j := range v.varying {

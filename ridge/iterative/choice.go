@@ -15,15 +15,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// choice is the search for the λ of maximum evidence in the block Krylov space of S, the right sides b
-// of outputs, and probes g, vectors of random signs.
+// choice is the search for the λ of maximum evidence in the block Krylov space of S, the right
+// sides b of outputs, and probes g, vectors of random signs.
 //
 // With an orthonormal basis Q of the space, QᵀSQ = VΘVᵀ and u = VᵀQᵀb,
 //
 //	bᵀ(S + λI)⁻¹b ≈ Σ u_i²/(θ_i + λ),  gᵀlog(S + λI)g ≈ Σ (VᵀQᵀg)_i²·log(θ_i + λ)
 //
-// for every λ at once. The mean of the second form over the probes estimates log det(S + λI) [Golub &
-// Meurant 2010].
+// for every λ at once. The mean of the second form over the probes estimates log det(S + λI) [Golub
+// & Meurant 2010].
 type choice struct {
 	basis   []dense.Matrix[float64] // Q, a block for each step; S has not yet multiplied the last block
 	start   dense.Matrix[float64]   // Qᵀ[b g], the rows of the first block; all other rows are zeros
@@ -34,8 +34,8 @@ type choice struct {
 }
 
 const (
-	// blockWidth is the number of outputs and probes. A pass with 16 columns takes hardly longer than a
-	// pass with one.
+	// blockWidth is the number of outputs and probes. A pass with 16 columns takes hardly longer
+	// than a pass with one.
 	blockWidth = 16
 	// longestChoice is the largest number of steps. Memory for the basis grows with the steps.
 	longestChoice = 64
@@ -62,8 +62,8 @@ func newChoice(right dense.Matrix[float64], rng *rand.Rand) choice {
 	return c
 }
 
-// extend extends section by the product of S with the last block, and basis by a block. extend returns
-// true if the space is invariant under S, and adds no block then.
+// extend extends section by the product of S with the last block, and basis by a block. extend
+// returns true if the space is invariant under S, and adds no block then.
 func (c *choice) extend(product dense.Matrix[float64]) (invariant bool) {
 	last := c.basis[len(c.basis)-1].Cols
 	old := c.section
@@ -89,8 +89,8 @@ func (c *choice) extend(product dense.Matrix[float64]) (invariant bool) {
 	return false
 }
 
-// orthonormal returns an orthonormal basis of the columns of x orthogonal to the columns of basis. It
-// leaves out columns that depend on others, and changes x.
+// orthonormal returns an orthonormal basis of the columns of x orthogonal to the columns of basis.
+// orthonormal leaves out columns that depend on others, and changes x.
 func orthonormal(x dense.Matrix[float64], basis []dense.Matrix[float64]) dense.Matrix[float64] {
 	const dependent = 1e-8
 	// The second round removes the rounding of the first, relative to columns of norm 1.
@@ -236,8 +236,8 @@ func (c *choice) factor(values []float64, vectors dense.Matrix[float64]) dense.M
 	return b
 }
 
-// curve returns the evidence plus a constant as a function of log λ. all says that the space contains
-// all eigenvectors of S with nonzero eigenvalues.
+// curve returns the evidence plus a constant as a function of log λ. all says that the space
+// contains all eigenvectors of S with nonzero eigenvalues.
 func (p *problem) curve(start dense.Matrix[float64], values []float64, vectors dense.Matrix[float64], all bool) func(log float64) float64 {
 	size, outputs := len(values), len(p.moments.targets)
 	width := float64(len(p.moments.mean))
@@ -290,8 +290,8 @@ func (p *problem) curve(start dense.Matrix[float64], values []float64, vectors d
 	}
 }
 
-// settle sets λ, adds λ to the preconditioner condition, adds √λ·ε₂ to the right sides of samples, and
-// starts all columns.
+// settle sets λ, adds λ to the preconditioner condition, adds √λ·ε₂ to the right sides of samples,
+// and starts all columns.
 func (s *solver) settle(ctx context.Context, ratio float64, condition *nystroem, rng *rand.Rand) error {
 	condition.shift += ratio
 	if err := condition.prepare(ctx); err != nil {

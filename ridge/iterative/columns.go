@@ -18,9 +18,9 @@ const (
 
 // columns are systems (S + λI)x = b with one matrix. Each column has its own conjugate gradients.
 //
-// Conjugate gradients update a residual step by step, and rounding of T makes it differ from the true
-// residual. So a round ends when the rounding of T stops its progress. The solver then computes the
-// residual in float64, and the next round solves for it: iterative refinement.
+// Conjugate gradients update a residual step by step, and rounding of T makes it differ from the
+// true residual. So a round ends when the rounding of T stops its progress. The solver then
+// computes the residual in float64, and the next round solves for it: iterative refinement.
 type columns struct {
 	solution  dense.Matrix[float64] // x: the columns of outputs, then the columns of samples
 	residual  dense.Matrix[float64] // b − (S + λI)x
@@ -87,8 +87,8 @@ func (c *columns) restart(p *nystroem) {
 	}
 }
 
-// advance takes a step of conjugate gradients in the listed columns, whose directions are v, with av =
-// (S + λI)v. It returns the norms of the residuals.
+// advance takes a step of conjugate gradients in the listed columns, whose directions are v, with
+// av = (S + λI)v. advance returns the norms of the residuals.
 func (c *columns) advance(p *nystroem, list []int, v, av dense.Matrix[float64]) []float64 {
 	curvatures := dots(v, av)
 	alphas, betas := make([]float64, len(list)), make([]float64, len(list))

@@ -23,10 +23,10 @@ func (m *Model[T]) Write(w io.Writer) error {
 	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.core}))
 }
 
-// ReadModel reads a model that Model.Write wrote, to the end of r. The model predicts the same bits on
-// the same processor and version of this module. The error names a missing, damaged or unknown part
-// of the file, and reports a file of another element type, a file of a later version, and the errors of
-// r. ReadModel allocates at most a multiple of the bytes that it has read.
+// ReadModel reads a model that Model.Write wrote, to the end of r. The model predicts the same bits
+// on the same processor and version of this module. The error names a missing, damaged or unknown
+// part of the file, and reports a file of another element type, a file of a later version, and the
+// errors of r. ReadModel allocates at most a multiple of the bytes that it has read.
 func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 	held, err := archive.Read[T, modelRecipe[T]](r, "model")
 	if err == nil {

@@ -42,11 +42,11 @@ func (p *posterior) regression() *features.Regression {
 	return &features.Regression{Weights: p.Weights, Facts: p.Facts.Facts}
 }
 
-// Model returns the model of the current weights, which share no memory with s. After Run has returned
-// nil, these weights are the solution. The error reports a zero solver, a λ that is not chosen yet
-// (*NotConverged), an evidence that is not finite, and a noise that is not given and is lost in the
-// rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices with a row per
-// step.
+// Model returns the model of the current weights, which share no memory with s. After Run has
+// returned nil, these weights are the solution. The error reports a zero solver, a λ that is not
+// chosen yet (*NotConverged), an evidence that is not finite, and a noise that is not given and is
+// lost in the rounding of the targets. Cost: copies, and the eigenvalues of S tridiagonal matrices
+// with a row per step.
 func (s *Solver[T]) Model() (*Model[T], error) {
 	if s.phi == nil {
 		return nil, errNoSolver
@@ -86,7 +86,8 @@ func (s *solver) posterior() (*posterior, error) {
 	f.Evidence = estimate{Error: f.Evidence.Error * float64(outputs) / 2}
 	noise := f.Noise
 	for j := range outputs {
-		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r). Its error is of second order in the error of x.
+		// ‖Ω^½(y − Φx)‖² + λ‖x‖² = yᵀΩy − xᵀ(b + r). Its error is of second order in the error of
+		// x.
 		rest := o.squares[j]
 		for f := range s.solution.Rows {
 			rest -= s.solution.At(f, j) * (s.right.At(f, j) + s.residual.At(f, j))
@@ -132,18 +133,19 @@ func (m *Model[T]) Prior() []float64 {
 	return prior
 }
 
-// Bound returns a bound of the error of the means for each output, relative to the exact weights: the
-// bound ‖r‖/(2√(λΣω)) of the weighted root mean square over the rows, in units of y, for the residual r.
-// At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
+// Bound returns a bound of the error of the means for each output, relative to the exact weights:
+// the bound ‖r‖/(2√(λΣω)) of the weighted root mean square over the rows, in units of y, for the
+// residual r. At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
 func (m *Model[T]) Bound() []float64 { return slices.Clone(m.core.Facts.Bound) }
 
 // Samples returns S, the number of samples of the posterior.
 func (m *Model[T]) Samples() int { return m.core.Samples.Cols }
 
 // LogEvidence returns an estimate of the log evidence, summed over outputs, as
-// ridge.Model.LogEvidence defines it, and the standard error of the estimate, p/2 times the standard
-// error of log det A. Models of the same rows, with the same Samples and seed, have similar errors, so
-// differences of their evidence are more accurate. The error reports a model without samples.
+// ridge.Model.LogEvidence defines it, and the standard error of the estimate, p/2 times the
+// standard error of log det A. Models of the same rows, with the same Samples and seed, have
+// similar errors, so differences of their evidence are more accurate. The error reports a model
+// without samples.
 func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	if m.core.Samples.Cols == 0 {
 		return 0, 0, errors.New("iterative: the model has no samples: want Options.Samples of at least 2")
@@ -151,17 +153,17 @@ func (m *Model[T]) LogEvidence() (value, standardError float64, err error) {
 	return m.core.Facts.Evidence.Value, m.core.Facts.Evidence.Error, nil
 }
 
-// Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x (n×d)
-// into dst (n×p) and returns dst. It allocates a zero dst. dst must not overlap x. Mean panics if a
-// shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
+// Mean writes the means of f_j(x_i), which are also the means of new targets, for the rows of x
+// (n×d) into dst (n×p) and returns dst. Mean allocates a zero dst. dst must not overlap x. Mean
+// panics if a shape does not fit. Cost: n transforms and n·D·p multiply-adds in float64.
 func (m *Model[T]) Mean(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	features.CheckPoints("iterative", m.phi, x)
 	return features.Mean(m.source, m.core.regression(), dst, x, m.core.rows())
 }
 
 // Predict returns the means and the standard deviations of new targets at the rows of x (n×d), n×p
-// each. The variance is the variance of Posterior plus the noise. Predict panics if a shape does not
-// fit or the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
+// each. The variance is the variance of Posterior plus the noise. Predict panics if a shape does
+// not fit or the model has no samples. Cost: n transforms and n·D·(p + S) multiply-adds in float64.
 func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 1)
 }
@@ -171,9 +173,9 @@ func (m *Model[T]) Predict(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 //
 //	b_j + φᵀμ_j,  σ_j·√( Σ_s((φ − φ̄)ᵀx_s)²/S + 1/Σω ),
 //
-// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The relative standard
-// error of a standard deviation is √(1/(2S)), 0.18 for 16 samples. All rows use the same samples, so
-// errors at near rows are similar. Panics and cost are as for Predict.
+// with the S samples x_s ~ N(0, A⁻¹), and without 1/Σω if there is no intercept. The relative
+// standard error of a standard deviation is √(1/(2S)), 0.18 for 16 samples. All rows use the same
+// samples, so errors at near rows are similar. Panics and cost are as for Predict.
 func (m *Model[T]) Posterior(x dense.Matrix[T]) (mean, sd dense.Matrix[T]) {
 	return m.predict(x, 0)
 }
@@ -193,8 +195,8 @@ func (p *posterior) rows() int { return max(1, min(128, 1<<20/p.Weights.Rows)) }
 
 var sampleSpaces pool.Of[scratch.Buffer[float64]]
 
-// predict writes means into r.First and standard deviations into r.Second. It adds extra times the noise
-// to the variance of the functions.
+// predict writes means into r.First and standard deviations into r.Second. predict adds extra times
+// the noise to the variance of the functions.
 func (p *posterior) predict(r *features.Rows, extra float64) {
 	regression, n := p.regression(), r.Phi.Rows
 	regression.Mean(r)

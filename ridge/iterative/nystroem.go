@@ -24,8 +24,8 @@ type nystroem struct {
 	logSize float64               // log det P
 }
 
-// sketch returns the preconditioner of the Nyström approximation BBᵀ of S from Y = SG, with a normal
-// matrix G (D×rank), for λ = 0. The caller adds λ and calls prepare.
+// sketch returns the preconditioner of the Nyström approximation BBᵀ of S from Y = SG, with a
+// normal matrix G (D×rank), for λ = 0. The caller adds λ and calls prepare.
 func (p *problem) sketch(ctx context.Context, rows operator, rank int, rng *rand.Rand) (*nystroem, error) {
 	width := len(p.moments.mean)
 	factor := dense.New[float64](width, rank)
@@ -47,8 +47,8 @@ func (p *problem) sketch(ctx context.Context, rows operator, rank int, rng *rand
 	if squares-squares != 0 {
 		return nil, fmt.Errorf("iterative: products of features have the sum of squares %v, want a finite number: scale the features", squares)
 	}
-	// Rounding may make S indefinite, so νI is added to S. ν is the rounding of T times the Frobenius norm of
-	// S, which the norm of Y estimates.
+	// Rounding may make S indefinite, so νI is added to S. ν is the rounding of T times the
+	// Frobenius norm of S, which the norm of Y estimates.
 	nu := p.unit * math.Sqrt(squares/float64(rank))
 	products, own := dense.New[float64](rank, rank), dense.New[float64](rank, rank)
 	for lo, hi := range interrupt.Ranges(ctx, rank, productColumns) {
@@ -100,8 +100,8 @@ func (p *problem) sketch(ctx context.Context, rows operator, rank int, rng *rand
 // productColumns is the number of columns of a product between two checks of the context.
 const productColumns = 64
 
-// remainder returns the preconditioner BBᵀ + ρI for λ = 0, before prepare. ρ makes the trace of P equal
-// to the trace of S.
+// remainder returns the preconditioner BBᵀ + ρI for λ = 0, before prepare. ρ makes the trace of P
+// equal to the trace of S.
 func (p *problem) remainder(b dense.Matrix[float64]) *nystroem {
 	left := p.moments.trace
 	for _, v := range b.Data {
@@ -114,7 +114,7 @@ func (p *problem) remainder(b dense.Matrix[float64]) *nystroem {
 	return n
 }
 
-// prepare factorises BᵀB + ρI, for solve. It returns when ctx ends.
+// prepare factorises BᵀB + ρI, for solve. prepare returns when ctx ends.
 func (p *nystroem) prepare(ctx context.Context) error {
 	width, rank := p.factor.Rows, p.factor.Cols
 	p.logSize = float64(width-rank) * math.Log(p.shift)

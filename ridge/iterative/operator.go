@@ -28,13 +28,13 @@ type moments struct {
 	trace     float64   // tr S
 }
 
-// operator is the matrix S = Σω(φ − φ̄)(φ − φ̄)ᵀ of rows. It is never formed.
+// operator is the matrix S = Σω(φ − φ̄)(φ − φ̄)ᵀ of rows. operator is never formed.
 type operator interface {
 	// survey computes the moments of the rows without squares and trace.
 	survey(ctx context.Context, intercept bool) error
-	// pass reads the rows once. It writes S·V into the first columns of sum, and Φᵀ·U into the others,
-	// where fill writes U and Φ has the features minus the mean. Products of a wide pass are those of
-	// float64, and products of other passes are those of T.
+	// pass reads the rows once. pass writes S·V into the first columns of sum, and Φᵀ·U into the
+	// others, where fill writes U and Φ has the features minus the mean. Products of a wide pass
+	// are those of float64, and products of other passes are those of T.
 	pass(ctx context.Context, sum, v dense.Matrix[float64], wide bool, fill right) error
 	// forget frees the memory for products.
 	forget()
@@ -78,12 +78,12 @@ type passes[T dense.Float] struct {
 // rowGrain is the number of features for which another processor is worth its start.
 const rowGrain = 1 << 14
 
-// rowsOf returns the number of rows whose features are computed together, at most 32 MiB. It does not
-// depend on the machine, because the rounding of sums depends on it.
+// rowsOf returns the number of rows whose features are computed together, at most 32 MiB. It does
+// not depend on the machine, because the rounding of sums depends on it.
 func rowsOf(width int) int { return max(16, min(256, 1<<22/width)) }
 
-// blocks yields the rows in small blocks. It ends with an error of rows, of the check of rows, or of
-// ctx. If outputs is −1, the first block sets the number of outputs.
+// blocks yields the rows in small blocks. blocks ends with an error of rows, of the check of rows,
+// or of ctx. If outputs is −1, the first block sets the number of outputs.
 func blocks[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], outputs int) iter.Seq2[ridge.Block[T], error] {
 	d, width := phi.Dims()
 	most := rowsOf(width)
@@ -252,8 +252,9 @@ func (o *passes[T]) transform(x dense.Matrix[T]) dense.Matrix[T] {
 	return o.phi.Transform(o.features.Rows(x.Rows), x)
 }
 
-// begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns of V
-// by powers of two, so that T can represent them. begin returns these powers; pass multiplies by them.
+// begin clears sum and prepares products with V. If the pass is not wide, begin divides the columns
+// of V by powers of two, so that T can represent them. begin returns these powers; pass multiplies
+// by them.
 func (o *passes[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	scales := slices.Repeat([]float64{1}, v.Cols)
 	for i := range sum.Rows {
@@ -288,8 +289,8 @@ func (o *passes[T]) begin(sum, v dense.Matrix[float64], wide bool) []float64 {
 	return scales
 }
 
-// about returns the features minus their mean, in the memory of phi if T is float64. A row of weight 0
-// becomes zeros, because its features may be infinite.
+// about returns the features minus their mean, in the memory of phi if T is float64. A row of
+// weight 0 becomes zeros, because its features may be infinite.
 func (o *passes[T]) about(phi dense.Matrix[T]) dense.Matrix[float64] {
 	to, double := any(phi).(dense.Matrix[float64])
 	if !double {

@@ -13,10 +13,12 @@ import (
 
 // RunOptions are the parameters of Solver.Run.
 type RunOptions struct {
-	// MaxIterations is the largest number of iterations of this call, each a pass over the rows; 0 for 1000.
+	// MaxIterations is the largest number of iterations of this call, each a pass over the rows; 0
+	// for 1000.
 	MaxIterations int
 
-	// Run calls Progress, unless Progress is nil, after each iteration, on the goroutine of the caller.
+	// Run calls Progress, unless Progress is nil, after each iteration, on the goroutine of the
+	// caller.
 	Progress func(Progress)
 }
 
@@ -50,34 +52,34 @@ func (e *NotConverged) Error() string {
 }
 
 const (
-	// sampleTolerance bounds the error of a sampled function at the rows, relative to the function. The
-	// relative error of a variance is about the square of sampleTolerance.
+	// sampleTolerance bounds the error of a sampled function at the rows, relative to the function.
+	// The relative error of a variance is about the square of sampleTolerance.
 	sampleTolerance = 1.0 / 256
 	// margin is the factor by which a round reduces a residual below its goal.
 	margin = 0.5
-	// longest is the largest number of steps of a round in T. Rounding of T may keep a residual from
-	// decreasing, and then only longest ends the round.
+	// longest is the largest number of steps of a round in T. Rounding of T may keep a residual
+	// from decreasing, and then only longest ends the round.
 	longest = 150
 )
 
-// Run takes steps until all columns are solved. rows are the rows of New. The result does not depend on
-// GOMAXPROCS, nor on how many calls of Run took the steps.
+// Run takes steps until all columns are solved. rows are the rows of New. The result does not
+// depend on GOMAXPROCS, nor on how many calls of Run took the steps.
 //
-// The first steps choose λ unless it is given: at most 64 steps of 16 columns in float64, or of two more
-// than the outputs if these are more. L steps keep 16·D·L numbers, and 32·D·L at the end. Some of the
-// steps compute the eigenvalues of a matrix of up to 16·L rows.
+// The first steps choose λ unless it is given: at most 64 steps of 16 columns in float64, or of two
+// more than the outputs if these are more. L steps keep 16·D·L numbers, and 32·D·L at the end. Some
+// of the steps compute the eigenvalues of a matrix of up to 16·L rows.
 //
 // A later step is a pass over the rows: n transforms and 2n·D·k multiply-adds in T for k unsolved
 // columns. Before a column counts as solved, Run computes its residual in float64. If T does not
 // suffice, later steps use float64.
 //
 // The error is a *NotConverged if MaxIterations steps do not suffice or rounding prevents progress.
-// Model then returns the model of the current weights, and in the first case Run can be called again.
-// Other errors report a zero solver, a negative MaxIterations, nil rows, rows that differ from the rows
-// of New, products that are not finite, targets that the features explain to rounding for every λ, and
-// the end of ctx. After these errors the solver is as it was after the previous step, and Run can be
-// called again. Run checks ctx every 256 rows. It does not wait for gonum's decompositions, which run to
-// their end in the background. A nil ctx panics.
+// Model then returns the model of the current weights, and in the first case Run can be called
+// again. Other errors report a zero solver, a negative MaxIterations, nil rows, rows that differ
+// from the rows of New, products that are not finite, targets that the features explain to rounding
+// for every λ, and the end of ctx. After these errors the solver is as it was after the previous
+// step, and Run can be called again. Run checks ctx every 256 rows. Run does not wait for gonum's
+// decompositions, which run to their end in the background. A nil ctx panics.
 func (s *Solver[T]) Run(ctx context.Context, rows ridge.Rows[T], o RunOptions) error {
 	if err := argument.Context("iterative", ctx); err != nil {
 		return err
@@ -120,8 +122,8 @@ var errNoSolver = errors.New("iterative: the Solver is zero, want one of New")
 // done reports whether λ is chosen and all columns are solved.
 func (s *solver) done() bool { return s.ratio > 0 && s.finished() }
 
-// step takes one pass over the rows: for the choice of λ, for all running columns, or for the residuals
-// of all waiting columns.
+// step takes one pass over the rows: for the choice of λ, for all running columns, or for the
+// residuals of all waiting columns.
 func (s *solver) step(ctx context.Context, rows operator) error {
 	if s.ratio == 0 {
 		return s.choose(ctx, rows)
@@ -189,8 +191,8 @@ func (s *solver) multiply(ctx context.Context, rows operator, v dense.Matrix[flo
 	return av, argument.Finite("iterative: product of sums with a column", av)
 }
 
-// goals returns for each listed column the norm of the residual below which it is solved. The function
-// of weights with the residual r has the error Σω(f − f̂)² ≤ ‖r‖²/(4λ) at the rows.
+// goals returns for each listed column the norm of the residual below which it is solved. The
+// function of weights with the residual r has the error Σω(f − f̂)² ≤ ‖r‖²/(4λ) at the rows.
 func (s *solver) goals(list []int) []float64 {
 	goals := make([]float64, len(list))
 	x := pick(s.solution, list)

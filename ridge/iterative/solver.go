@@ -17,26 +17,26 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Options are the parameters of a fit. With the zero value, Fit returns means without error bars, for
-// the λ of maximum evidence.
+// Options are the parameters of a fit. With the zero value, Fit returns means without error bars,
+// for the λ of maximum evidence.
 type Options struct {
-	// Options are the options of package ridge. If they do not determine λ, the solver chooses the λ of
-	// maximum evidence.
+	// Options are the options of package ridge. If they do not determine λ, the solver chooses the
+	// λ of maximum evidence.
 	ridge.Options
 
-	// Rank is the rank r of the preconditioner if λ is given, at most n and D. 0 stands for min(256,
-	// D/16), at least 16, and −1 for no preconditioner. Its pass over the rows takes r/k times as long as
-	// a step with k columns, and it keeps D·r numbers. A larger rank pays if many steps are needed: for a
-	// small λ and many rows.
+	// Rank is the rank r of the preconditioner if λ is given, at most n and D. 0 stands for
+	// min(256, D/16), at least 16, and −1 for no preconditioner. Its pass over the rows takes r/k
+	// times as long as a step with k columns, and it keeps D·r numbers. A larger rank pays if many
+	// steps are needed: for a small λ and many rows.
 	Rank int
 
 	// Samples is the number S of samples of the posterior, from which standard deviations and the
-	// evidence are estimated: 0 for neither, or at least 2. Passes with 16 columns, outputs and samples
-	// together, take hardly longer than passes with one.
+	// evidence are estimated: 0 for neither, or at least 2. Passes with 16 columns, outputs and
+	// samples together, take hardly longer than passes with one.
 	Samples int
 
-	// Tolerance bounds the root mean square error of the means at the rows, in units of the standard
-	// deviation of the targets; 0 for 10⁻⁴.
+	// Tolerance bounds the root mean square error of the means at the rows, in units of the
+	// standard deviation of the targets; 0 for 10⁻⁴.
 	Tolerance float64
 }
 
@@ -56,8 +56,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// Solver finds the weights of a regression in steps, each a pass over the rows. A Solver belongs to one
-// goroutine.
+// Solver finds the weights of a regression in steps, each a pass over the rows. A Solver belongs to
+// one goroutine.
 type Solver[T dense.Float] struct {
 	phi    rff.Map[T]
 	source source[T]
@@ -81,8 +81,8 @@ type problem struct {
 	right     dense.Matrix[float64] // right sides of the columns: outputs, then samples
 }
 
-// Fit returns the model of all rows, as New, Run and Model do. If the error is a *NotConverged, Fit also
-// returns the model of the current weights. Other errors are errors of New, Run and Model.
+// Fit returns the model of all rows, as New, Run and Model do. If the error is a *NotConverged, Fit
+// also returns the model of the current weights. Other errors are errors of New, Run and Model.
 func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Model[T], error) {
 	s, err := New(ctx, phi, rows, o, src)
 	if err != nil {
@@ -100,18 +100,18 @@ func Fit[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T],
 	return m, stop
 }
 
-// New returns a solver whose weights are zero. It reads the rows once for the means of features and
-// targets, once for the right sides, and once for the preconditioner if λ is given. Otherwise the first
-// steps of Run choose λ and compute the preconditioner.
+// New returns a solver whose weights are zero. New reads the rows once for the means of features
+// and targets, once for the right sides, and once for the preconditioner if λ is given. Otherwise
+// the first steps of Run choose λ and compute the preconditioner.
 //
-// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms. Memory: 8·D·(2r + 4(p + S)) bytes, D·r
-// numbers of T during the third pass, and features of up to 256 rows or 4 Mi numbers; r = 0 if λ is not
-// given.
+// Cost: n·D·(2r + p + S + 1) multiply-adds and 3n transforms. Memory: 8·D·(2r + 4(p + S)) bytes,
+// D·r numbers of T during the third pass, and features of up to 256 rows or 4 Mi numbers; r = 0 if
+// λ is not given.
 //
 // The error reports options out of range, a nil phi, rows or src, no rows, rows that
-// ridge.Block.Check refuses, errors of rows, a single row or constant targets if the noise is not given,
-// features that overflow, a λ that is too small for float64, sizes that memory cannot hold, and the end
-// of ctx. New checks ctx every 256 rows. A nil ctx panics.
+// ridge.Block.Check refuses, errors of rows, a single row or constant targets if the noise is not
+// given, features that overflow, a λ that is too small for float64, sizes that memory cannot hold,
+// and the end of ctx. New checks ctx every 256 rows. A nil ctx panics.
 func New[T dense.Float](ctx context.Context, phi rff.Map[T], rows ridge.Rows[T], o Options, src rand.Source) (*Solver[T], error) {
 	if err := argument.Context("iterative", ctx); err != nil {
 		return nil, err
@@ -172,8 +172,8 @@ func (s *solver) start(ctx context.Context, rows operator, rng *rand.Rand) error
 	return s.settle(ctx, ratio, condition, rng)
 }
 
-// begin computes the moments of the rows and the right sides. settle adds √λ·ε₂ to the right sides of
-// samples later.
+// begin computes the moments of the rows and the right sides. settle adds √λ·ε₂ to the right sides
+// of samples later.
 func (p *problem) begin(ctx context.Context, rows operator, ratio float64, rng *rand.Rand) error {
 	o, opts := p.moments, p.opts
 	if err := rows.survey(ctx, !opts.NoIntercept); err != nil {

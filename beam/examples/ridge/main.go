@@ -1,12 +1,12 @@
-// Command ridge fits a regression to shards of rows on one machine and by a pipeline of Apache Beam. It
-// prints the same figures for both models and writes the model of the pipeline.
+// Command ridge fits a regression to shards of rows on one machine and by a pipeline of Apache
+// Beam. It prints the same figures for both models and writes the model of the pipeline.
 //
 //	go run ./examples/ridge
 //	go run ./examples/ridge -rows 1000000 -shards 100
 //	go run ./examples/ridge -dir /shared -runner universal -endpoint jobs.example:8099
 //
-// By default the pipeline runs in the process, on Beam's runner prism. Workers on other machines must see
-// the folder of the shards at the same path.
+// By default the pipeline runs in the process, on Beam's runner prism. Workers on other machines
+// must see the folder of the shards at the same path.
 package main
 
 import (
@@ -68,7 +68,8 @@ func main() {
 	}
 }
 
-// end prints an error and ends the program. It does not use package log, because main discards the logs.
+// end prints an error and ends the program. end does not use package log, because main discards the
+// logs.
 func end(status int, err error) {
 	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
 	os.Exit(status)
@@ -142,8 +143,8 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return nil
 }
 
-// removeAtSignal waits for an interrupt or a signal to terminate. Then it removes the folder and ends the
-// program with status 130.
+// removeAtSignal waits for an interrupt or a signal to terminate. Then it removes the folder and
+// ends the program with status 130.
 func removeAtSignal(folder string) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -220,8 +221,8 @@ func makeShards(o options) ([]ridge.NPY[float32], error) {
 	return shards, nil
 }
 
-// friedman draws n uniform points of the unit cube, and noisy values of Friedman's function of the first
-// five coordinates.
+// friedman draws n uniform points of the unit cube, and noisy values of Friedman's function of the
+// first five coordinates.
 func friedman(n int, src exprand.Source) (x, y dense.Matrix[float64]) {
 	r := exprand.New(src)
 	x, y = dense.New[float64](n, dimension), dense.New[float64](n, 1)

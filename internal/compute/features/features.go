@@ -18,13 +18,13 @@ type Map[T dense.Float] interface {
 
 // Source computes the features of points. Goroutines may share it.
 type Source[T dense.Float] interface {
-	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. It subtracts in float64, so a
-	// large mean costs no accuracy beyond the rounding of the features.
+	// Centred writes φ(x_i) − mean into the rows of dst (n×D) and returns dst. Centred subtracts in
+	// float64, so a large mean costs no accuracy beyond the rounding of the features.
 	Centred(dst dense.Matrix[float64], x dense.Matrix[T], mean []float64) dense.Matrix[float64]
 
-	// Each calls f for at most size rows at a time. It copies the results of f, rounded to T, into the same
-	// rows of first and second, unless these are zero. y has the targets of the rows, or is zero. Nil weights
-	// are 1. Calls of f are concurrent.
+	// Each calls f for at most size rows at a time. Each copies the results of f, rounded to T,
+	// into the same rows of first and second, unless these are zero. y has the targets of the rows,
+	// or is zero. Nil weights are 1. Calls of f are concurrent.
 	Each(size int, mean []float64, x, y dense.Matrix[T], weights []T, first, second dense.Matrix[T], f func(r *Rows))
 
 	// Centring returns the Centring of the rows.
@@ -57,8 +57,8 @@ func newSingle(phi any) any { return &source[float32]{phi: phi.(Map[float32])} }
 //go:noinline
 func newDouble(phi any) any { return &source[float64]{phi: phi.(Map[float64])} }
 
-// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns. name is the name of
-// the package in the message.
+// CheckPoints panics if phi is nil, as in a zero model, or if x does not have d columns. name is
+// the name of the package in the message.
 func CheckPoints[T dense.Float](name string, phi Map[T], x dense.Matrix[T]) {
 	if phi == nil {
 		panic(name + ": the Model is zero, want a fitted one")

@@ -53,7 +53,7 @@ func (r *Regression) About(rows *Rows) dense.Matrix[float64] {
 }
 
 // Deviations writes the standard deviations of the functions into rows.Second, for the variances of
-// (φ − φ̄)ᵀw in units of the noise. It adds extra times the noise to the variances.
+// (φ − φ̄)ᵀw in units of the noise. Deviations adds extra times the noise to the variances.
 func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) {
 	rows.Second.Shape(rows.Phi.Rows, r.Weights.Cols)
 	sd := rows.Second.Rows(rows.Phi.Rows)
@@ -66,8 +66,8 @@ func (r *Regression) Deviations(rows *Rows, variances []float64, extra float64) 
 	}
 }
 
-// Mean writes the means of the functions at the rows of x into dst (n×p) and returns dst. It allocates a
-// zero dst, and computes size rows at a time.
+// Mean writes the means of the functions at the rows of x into dst (n×p) and returns dst. Mean
+// allocates a zero dst, and computes size rows at a time.
 func Mean[T dense.Float](s Source[T], r *Regression, dst, x dense.Matrix[T], size int) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, len(r.TargetMean))
 	s.Each(size, r.FeatureMean, x, dense.Matrix[T]{}, nil, dst, dense.Matrix[T]{}, r.Mean)

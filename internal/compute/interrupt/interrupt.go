@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// Rows is parallel.Rows with a context. After ctx has ended, Rows starts no further range. Rows returns nil
-// if all ranges are done, and the error of ctx otherwise.
+// Rows is parallel.Rows with a context. After ctx has ended, Rows starts no further range. Rows
+// returns nil if all ranges are done, and the error of ctx otherwise.
 func Rows(ctx context.Context, n, grain int, f func(lo, hi int)) error {
 	parallel.Rows(n, grain, func(lo, hi int) {
 		if ctx.Err() == nil {
@@ -27,9 +27,9 @@ func Ranges(ctx context.Context, n, grain int) iter.Seq2[int, int] {
 	}
 }
 
-// Await calls f, which has no context, and returns when f has returned or ctx has ended. In the second
-// case Await returns the error of ctx, and f continues on its own goroutine. The caller must then not use
-// the memory of f. If f panics before Await returns, Await panics with the same value.
+// Await calls f, which has no context, and returns when f has returned or ctx has ended. In the
+// second case Await returns the error of ctx, and f continues on its own goroutine. The caller must
+// then not use the memory of f. If f panics before Await returns, Await panics with the same value.
 func Await(ctx context.Context, f func()) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,17 +1,17 @@
 // Package pivot chooses columns of a positive semi-definite matrix by randomly pivoted Cholesky
 // factorisation.
 //
-// Given the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The probability of
-// the next pivot is proportional to the diagonal of the residual. The error of the low-rank approximation
-// then decreases almost as fast as the error of the best approximation of that rank [Chen, Epperly, Tropp &
-// Webber 2023].
+// Given the pivots P so far, the residual of the n×n matrix A is A − A_:P·A_PP⁻¹·A_P:. The
+// probability of the next pivot is proportional to the diagonal of the residual. The error of the
+// low-rank approximation then decreases almost as fast as the error of the best approximation of
+// that rank [Chen, Epperly, Tropp & Webber 2023].
 //
 // Choose draws a block of proposals at once, with probabilities proportional to upper bounds of the
-// residual. It accepts a proposal with the probability residual/bound, where the residual also accounts for
-// the accepted proposals before it. So the pivots have the same distribution as pivots drawn one by one,
-// and matrix products do most of the work. Choose computes only the rows of proposals. Bounds are earlier
-// diagonals of the residual. Choose computes all of the diagonal again when rejected proposals would cost
-// more [Epperly, Tropp & Webber 2024].
+// residual. It accepts a proposal with the probability residual/bound, where the residual also
+// accounts for the accepted proposals before it. So the pivots have the same distribution as pivots
+// drawn one by one, and matrix products do most of the work. Choose computes only the rows of
+// proposals. Bounds are earlier diagonals of the residual. Choose computes all of the diagonal
+// again when rejected proposals would cost more [Epperly, Tropp & Webber 2024].
 //
 // # References
 //
@@ -45,7 +45,8 @@ const (
 	proposalGrain = 32 // number of proposals for which another processor is worth its start
 )
 
-// Matrix is a symmetric positive semi-definite matrix A that computes some of its columns at a time.
+// Matrix is a symmetric positive semi-definite matrix A that computes some of its columns at a
+// time.
 type Matrix[T dense.Float] interface {
 	// Fix sets the indices of the fixed columns.
 	Fix(at []int)
@@ -55,12 +56,12 @@ type Matrix[T dense.Float] interface {
 	Columns(dst dense.Matrix[T], rows []int)
 }
 
-// Chooser chooses pivots. It keeps memory between calls, up to n×r elements for r pivots of n. A Chooser
-// belongs to one goroutine. The zero value is ready for use.
+// Chooser chooses pivots. Chooser keeps memory between calls, up to n×r elements for r pivots of n.
+// A Chooser belongs to one goroutine. The zero value is ready for use.
 type Chooser[T dense.Float] struct {
-	// Choose calls Stop, unless Stop is nil, before each block of proposals, and concurrently between rows of
-	// proposals and of the factor. If Stop returns true, it must return true from then on. Choose then
-	// returns the pivots so far.
+	// Choose calls Stop, unless Stop is nil, before each block of proposals, and concurrently
+	// between rows of proposals and of the factor. If Stop returns true, it must return true from
+	// then on. Choose then returns the pivots so far.
 	Stop func() bool
 
 	a        Matrix[T]
@@ -95,8 +96,8 @@ type candidate struct {
 	left  float64 // residual before the block
 }
 
-// block has the pivots lo ≤ i < hi. With the Cholesky factor L of the residual among them and their rows F_B
-// of F, the columns of F for these pivots are
+// block has the pivots lo ≤ i < hi. With the Cholesky factor L of the residual among them and their
+// rows F_B of F, the columns of F for these pivots are
 //
 //	(A_:B − F·F_Bᵀ)·L⁻ᵀ = A_:B·R − F·(F_Bᵀ·R),  R = L⁻ᵀ.
 type block[T dense.Float] struct {
@@ -104,17 +105,18 @@ type block[T dense.Float] struct {
 	fixed, known matmul.Packed[T] // R, and F_Bᵀ·R
 }
 
-// Choose returns at most count different pivots of A, in the order of the draws. The probability of a pivot
-// is proportional to its weight times the diagonal of the residual. Nil weights are 1. This is randomly
-// pivoted Cholesky on D·A·D, where the weights are the squares of the diagonal of D.
+// Choose returns at most count different pivots of A, in the order of the draws. The probability of
+// a pivot is proportional to its weight times the diagonal of the residual. Nil weights are 1. This
+// is randomly pivoted Cholesky on D·A·D, where the weights are the squares of the diagonal of D.
 //
-// diagonal is the diagonal of A. A residual up to least counts as 0. Choose stops early if no residual
-// with a positive weight exceeds least. Weights that are negative or NaN count as 0. The result is valid
-// until the next call.
+// diagonal is the diagonal of A. A residual up to least counts as 0. Choose stops early if no
+// residual with a positive weight exceeds least. Weights that are negative or NaN count as 0. The
+// result is valid until the next call.
 //
-// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each proposal, where c is the time for
-// an element of A. If the residual decreases slowly, there are about r proposals. If the residual
-// decreases fast, and at worst, Choose takes O(n·r·(c+r)). The result does not depend on GOMAXPROCS.
+// Choose takes O(n) time for each 64 of r pivots, and O(r·(c+r)) for each proposal, where c is the
+// time for an element of A. If the residual decreases slowly, there are about r proposals. If the
+// residual decreases fast, and at worst, Choose takes O(n·r·(c+r)). The result does not depend on
+// GOMAXPROCS.
 func (c *Chooser[T]) Choose(a Matrix[T], count int, diagonal, weights, least []float64, rng *rand.Rand) []int {
 	n := len(diagonal)
 	c.a, c.diagonal, c.least = a, diagonal, least
@@ -162,8 +164,8 @@ func (c *Chooser[T]) propose(weights []float64, count int, rng *rand.Rand) bool 
 	return true
 }
 
-// consider computes the rows of F for the proposals. It keeps as candidates the proposals with a sufficient
-// residual.
+// consider computes the rows of F for the proposals. consider keeps as candidates the proposals
+// with a sufficient residual.
 func (c *Chooser[T]) consider(rng *rand.Rand) {
 	n, before := len(c.drawn), len(c.pivots)
 	c.candidates = c.candidates[:0]
@@ -192,8 +194,8 @@ func (c *Chooser[T]) consider(rng *rand.Rand) {
 	}
 }
 
-// filter makes at most limit candidates pivots. It sets kept to their indices among the candidates, and lower
-// to the Cholesky factor of the residual among them.
+// filter makes at most limit candidates pivots. filter sets kept to their indices among the
+// candidates, and lower to the Cholesky factor of the residual among them.
 func (c *Chooser[T]) filter(limit int) {
 	n, before, examined := len(c.candidates), len(c.pivots), len(c.drawn)
 	c.kept, c.rate = c.kept[:0], 1/float64(examined+1)
@@ -247,7 +249,8 @@ func (c *Chooser[T]) bound(at int, left float64) {
 	c.bounds[at] = min(c.bounds[at], left)
 }
 
-// proposing is the task that computes rows of F and elements of A for proposals, proposalGrain per Piece.
+// proposing is the task that computes rows of F and elements of A for proposals, proposalGrain per
+// Piece.
 type proposing[T dense.Float] Chooser[T]
 
 func (t *proposing[T]) Piece(i int) {
@@ -270,8 +273,8 @@ func (t *proposing[T]) Piece(i int) {
 	c.complete(rows, given)
 }
 
-// complete appends columns to rows of F that have the known columns. given has the same rows of the columns
-// of A for the other pivots.
+// complete appends columns to rows of F that have the known columns. given has the same rows of the
+// columns of A for the other pivots.
 func (c *Chooser[T]) complete(rows, given dense.Matrix[T]) {
 	for i := range c.blocks {
 		b := &c.blocks[i]
@@ -345,8 +348,8 @@ func (c *Chooser[T]) cost(m int) float64 {
 	return float64(m-c.known) * (elementCost + float64(m+c.known)/2)
 }
 
-// settle computes the columns of F for all pivots, and the diagonal of the residual. F has at most count
-// columns.
+// settle computes the columns of F for all pivots, and the diagonal of the residual. F has at most
+// count columns.
 func (c *Chooser[T]) settle(count int) {
 	n := len(c.bounds)
 	if c.known == 0 {

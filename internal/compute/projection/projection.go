@@ -1,5 +1,5 @@
-// Package projection declares methods of the projections of package orf that only this module uses. They
-// compute a product tile by tile.
+// Package projection declares methods of the projections of package orf that only this module uses.
+// They compute a product tile by tile.
 package projection
 
 import (
@@ -7,17 +7,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Tiler is a projection that computes XWᵀ tile by tile. The caller can process each tile while the tile is
-// in cache.
+// Tiler is a projection that computes XWᵀ tile by tile. The caller can process each tile while the
+// tile is in cache.
 type Tiler[T dense.Float] interface {
-	// ProjectTiles writes XWᵀ for the rows of x (n×d) into dst (n×m), which must not overlap x. It calls
-	// done.Finish once for every tile. Finish may overwrite the columns of its tile.
+	// ProjectTiles writes XWᵀ for the rows of x (n×d) into dst (n×m), which must not overlap x.
+	// ProjectTiles calls done.Finish once for every tile. Finish may overwrite the columns of its
+	// tile.
 	ProjectTiles(dst, x dense.Matrix[T], done matmul.Epilogue)
 }
 
 // TransposedTiler is a projection that computes ZW tile by tile.
 type TransposedTiler[T dense.Float] interface {
-	// ProjectTransposedTiles writes ZW for the rows of z (n×m) into dst (n×d), which must not overlap z. It
-	// calls done.Finish as Tiler does.
+	// ProjectTransposedTiles writes ZW for the rows of z (n×m) into dst (n×d), which must not
+	// overlap z. ProjectTransposedTiles calls done.Finish as Tiler does.
 	ProjectTransposedTiles(dst, z dense.Matrix[T], done matmul.Epilogue)
 }

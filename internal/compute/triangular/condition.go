@@ -8,16 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// most is the largest condition number of a triangle that is inverted. Triangles of the delta rule with
-// unit keys and strengths up to 2 have smaller condition numbers: elements of T and T⁻¹ are at most 2, and
-// the condition number is at most Σ_l 2·(2l+1) = 512.
+// most is the largest condition number of a triangle that is inverted. Triangles of the delta rule
+// with unit keys and strengths up to 2 have smaller condition numbers: elements of T and T⁻¹ are at
+// most 2, and the condition number is at most Σ_l 2·(2l+1) = 512.
 const most = 1024
 
 // original is a copy of a lower triangle of order at most Block, before its inversion.
 type original[T dense.Float] [Block * Block]T
 
-// invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports whether
-// the inverse is as accurate as substitution.
+// invert replaces the triangle t with the diagonal diag (nil for ones) by its inverse, and reports
+// whether the inverse is as accurate as substitution.
 func (o *original[T]) invert(t dense.Matrix[T], diag []T) bool {
 	for i := range t.Rows {
 		row := o[i*Block:][:Block]
@@ -38,9 +38,10 @@ func (o *original[T]) restore(t dense.Matrix[T]) {
 	}
 }
 
-// condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖ in the infinity norm and the 1-norm, for the
-// triangle T and its inverse X. These are the condition numbers of systems with T and Tᵀ that do not depend
-// on the scale of the equations [Skeel 1979]. The result is NaN or infinite if T or X is not finite.
+// condition returns the larger of ‖|T⁻¹||T|‖ and ‖|T||T⁻¹|‖ in the infinity norm and the 1-norm,
+// for the triangle T and its inverse X. These are the condition numbers of systems with T and Tᵀ
+// that do not depend on the scale of the equations [Skeel 1979]. The result is NaN or infinite if T
+// or X is not finite.
 func (o *original[T]) condition(x dense.Matrix[T]) T {
 	var rows, columns, left [Block]T
 	n := x.Rows

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
-// PanelFactor is a lower-triangular matrix T that is prepared for systems with T, or for systems with Tᵀ,
-// whose right sides are panels of package matmul.
+// PanelFactor is a lower-triangular matrix T that is prepared for systems with T, or for systems
+// with Tᵀ, whose right sides are panels of package matmul.
 type PanelFactor[T dense.Float] struct {
 	t                    dense.Matrix[T]
 	transposed, inverted bool
@@ -20,16 +20,16 @@ type Scratch[T dense.Float] struct {
 	strips []original[T]
 }
 
-// PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is true. The
-// factor owns the memory of t. diag is the diagonal of t, or nil for ones. PanelFactor does not read the
-// elements of t on and above the diagonal. The strips of package matmul divide the rows. For a strip B,
-// with the rows A above and R below,
+// PanelFactor returns the factor of the n×n matrix t, for systems with Tᵀ if transposed is true.
+// The factor owns the memory of t. diag is the diagonal of t, or nil for ones. PanelFactor does not
+// read the elements of t on and above the diagonal. The strips of package matmul divide the rows.
+// For a strip B, with the rows A above and R below,
 //
 //	T_BA ← −T_BB⁻¹·T_BA,  T_BB ← T_BB⁻¹,  or
 //	T_RB ← −T_RB·T_BB⁻¹,  T_BB ← T_BB⁻¹   for Tᵀ.
 //
-// If one of the triangles T_BB is ill-conditioned or its inverse overflows, t keeps all its elements, with
-// the reciprocals of diag on the diagonal, and Solve uses substitution.
+// If one of the triangles T_BB is ill-conditioned or its inverse overflows, t keeps all its
+// elements, with the reciprocals of diag on the diagonal, and Solve uses substitution.
 func (s *Scratch[T]) PanelFactor(t dense.Matrix[T], diag []T, transposed bool) PanelFactor[T] {
 	f := PanelFactor[T]{t: t, transposed: transposed}
 	n, strips := t.Rows, matmul.Strips[T](t.Rows)
@@ -75,8 +75,8 @@ func (s *Scratch[T]) invert(t dense.Matrix[T], diag []T, strips int) bool {
 //
 //	Y_B = T_BB⁻¹·W_B − T_BB⁻¹·T_BA·Y_A,
 //
-// which is one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W by
-// T⁻ᵀ·W, from the last strip to the first.
+// which is one product with the rows of the panel up to the last row of B. For Tᵀ, Solve replaces W
+// by T⁻ᵀ·W, from the last strip to the first.
 func (f PanelFactor[T]) Solve(w dense.Matrix[T]) {
 	switch {
 	case f.inverted && f.transposed:

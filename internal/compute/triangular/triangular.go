@@ -1,7 +1,8 @@
-// Package triangular solves systems of small, dense, lower-triangular matrices in blocks. It inverts only
-// triangles of order Block or less on the diagonal, and only if the inverse is as accurate as
-// substitution. All other operations are matrix products. A Factor solves systems with T and Tᵀ for right
-// sides of any shape. A PanelFactor solves systems with either T or Tᵀ for panels of package matmul.
+// Package triangular solves systems of small, dense, lower-triangular matrices in blocks. It
+// inverts only triangles of order Block or less on the diagonal, and only if the inverse is as
+// accurate as substitution. All other operations are matrix products. A Factor solves systems with
+// T and Tᵀ for right sides of any shape. A PanelFactor solves systems with either T or Tᵀ for
+// panels of package matmul.
 //
 // # References
 //
@@ -16,25 +17,27 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// Block is the order of the triangles on the diagonal that a Factor inverts. A PanelFactor inverts the
-// smaller strips of package matmul.
+// Block is the order of the triangles on the diagonal that a Factor inverts. A PanelFactor inverts
+// the smaller strips of package matmul.
 const Block = matmul.MaxInvert
 
-// Factor is a lower-triangular matrix T that is prepared for systems with T and Tᵀ. The zero value is ready
-// for Set.
+// Factor is a lower-triangular matrix T that is prepared for systems with T and Tᵀ. The zero value
+// is ready for Set.
 type Factor[T dense.Float] struct {
 	t        dense.Matrix[T]
 	inverted []bool // for each triangle of order Block on the diagonal
 	packed   matmul.Packed[T]
 }
 
-// Set sets f to the factor of the n×n matrix t. f owns the memory of t until the next call. diag is the
-// diagonal of t, or nil for ones. Set does not read the elements of t on and above the diagonal.
+// Set sets f to the factor of the n×n matrix t. f owns the memory of t until the next call. diag is
+// the diagonal of t, or nil for ones. Set does not read the elements of t on and above the
+// diagonal.
 //
-// Set replaces each triangle of order Block on the diagonal by its inverse; the last triangle may be
-// smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its elements and stores the
-// reciprocals of diag on the diagonal. A solution by such an inverse would have a residual that grows with
-// the condition number, while the residual of substitution is a few units of rounding.
+// Set replaces each triangle of order Block on the diagonal by its inverse; the last triangle may
+// be smaller. If a triangle is ill-conditioned or its inverse overflows, Set keeps its elements and
+// stores the reciprocals of diag on the diagonal. A solution by such an inverse would have a
+// residual that grows with the condition number, while the residual of substitution is a few units
+// of rounding.
 func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	f.t, f.inverted = t, f.inverted[:0]
 	for at := 0; at < t.Rows; at += Block {
@@ -49,7 +52,8 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	}
 }
 
-// Share returns a factor of the same matrix for another goroutine. It is valid until the next call of Set.
+// Share returns a factor of the same matrix for another goroutine. The factor is valid until the
+// next call of Set.
 func (f *Factor[T]) Share() Factor[T] { return Factor[T]{t: f.t, inverted: f.inverted} }
 
 // Use sets f to other.Share, and keeps the scratch memory of f.

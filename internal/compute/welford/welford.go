@@ -7,9 +7,9 @@ package welford
 
 import "math"
 
-// Add updates the mean of n − 1 values and the sum of their squared deviations from the mean by the n-th
-// value v. Both are 0 before the first value. An infinite mean stays infinite until v is NaN or the
-// opposite infinity.
+// Add updates the mean of n − 1 values and the sum of their squared deviations from the mean by the
+// n-th value v. Both are 0 before the first value. An infinite mean stays infinite until v is NaN
+// or the opposite infinity.
 func Add(n, v float64, mean, squares *float64) {
 	if math.IsInf(*mean, 0) && !math.IsNaN(v) && v != -*mean {
 		return // Inf − Inf would be NaN
