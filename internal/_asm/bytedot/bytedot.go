@@ -98,7 +98,6 @@ type kernels[V, G any] struct{ machine[V, G] }
 func write[V, G any](m machine[V, G]) {
 	k := kernels[V, G]{m}
 	for _, sixteens := range []int{1, 4} {
-		k.product(mul[V, G](), sixteens)
 		k.product(scores[V, G](), sixteens)
 		k.product(add[V, G](), sixteens)
 	}

@@ -11,17 +11,6 @@ type epilogue[V, G any] struct {
 	begin func(p *product[V, G]) func(sums [][]V)
 }
 
-// mul writes integers.
-func mul[V, G any]() epilogue[V, G] {
-	return epilogue[V, G]{"mul", "computes dst = starts + A·B", "dst *int32, stride int", []string{"dst"}, func(p *product[V, G]) func(sums [][]V) {
-		return func(sums [][]V) {
-			for _, row := range sums {
-				p.write(row)
-			}
-		}
-	}}
-}
-
 // scores writes scaled numbers and raises peaks.
 func scores[V, G any]() epilogue[V, G] {
 	arguments := "dst *float32, stride int, peaks, rowScales, scales *float32"

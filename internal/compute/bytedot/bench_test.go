@@ -85,7 +85,6 @@ func BenchmarkSteps(b *testing.B) {
 	QuantiseRows(&ks, k)
 	QuantiseTransposed(&vs, v)
 	peaks, factors, totals := make([]float32, queries), make([]float32, queries), make([]int32, queries)
-	ints := make([]int32, keys*queries)
 	for i := range factors {
 		factors[i] = 300 * qs.Scales[i]
 	}
@@ -95,7 +94,6 @@ func BenchmarkSteps(b *testing.B) {
 		name string
 		f    func()
 	}{
-		{"Mul", func() { Mul(ints, queries, keys, &ks, &qs) }},
 		{"Scores", func() { Scores(y, peaks, &ks, &qs, factors) }},
 		{"Peaks", func() { Peaks(peaks, y) }},
 		{"Weigh", func() { Weigh(&w, keys, queries, totals, y, peaks) }},

@@ -17,32 +17,6 @@ func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride
 	}
 }
 
-func mul1(dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	switch tier {
-	case simd.AVX512:
-		mul1AVX512(&dst[0], stride, &starts[0], &a[0], row, group, &b[0], rows, groups)
-	case simd.AVX2:
-		mul1AVX2(&dst[0], stride, &starts[0], &a[0], row, group, &b[0], rows, groups)
-	default:
-		mul1Reference(dst, stride, starts, a, row, group, b, rows, groups)
-	}
-}
-
-func mul4(dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	switch tier {
-	case simd.AVX512:
-		mul4AVX512(&dst[0], stride, &starts[0], &a[0], row, group, &b[0], rows, groups)
-	case simd.AVX2:
-		mul4AVX2(&dst[0], stride, &starts[0], &a[0], row, group, &b[0], rows, groups)
-	default:
-		mul4Reference(dst, stride, starts, a, row, group, b, rows, groups)
-	}
-}
-
-func mul(columns int, dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	mulReference(columns, dst, stride, starts, a, row, group, b, rows, groups)
-}
-
 func scores1(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
 	switch tier {
 	case simd.AVX512:

@@ -8,18 +8,6 @@ func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride
 	addTransposedReference(dst, stride, list, x, xStride, sixteens)
 }
 
-func mul1(dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	mul1Reference(dst, stride, starts, a, row, group, b, rows, groups)
-}
-
-func mul4(dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	mul4Reference(dst, stride, starts, a, row, group, b, rows, groups)
-}
-
-func mul(columns int, dst []int32, stride int, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	mulReference(columns, dst, stride, starts, a, row, group, b, rows, groups)
-}
-
 func scores1(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
 	scores1Reference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
 }

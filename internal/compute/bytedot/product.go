@@ -6,37 +6,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Mul computes the product of the first rows of A, as many as dst has, and B:
-//
-//	dst[i·stride + j] = Σ_l A_il·B_lj
-//
-// for j < Padded(n), exactly. B is what the bytes of columns stand for. Weights may have fewer
-// inner indices than A. Mul panics if the shapes do not fit.
-func Mul(dst []int32, stride, rows int, a *Rows, b *Columns) {
-	check(rows, Padded(b.n), stride, len(dst), a, b)
-	var corrections [Lanes]int32
-	for lo := 0; lo < rows; lo += a.most(b) {
-		l, count := a.from(lo, b, &corrections), min(a.most(b), rows-lo)
-		for j, sixteens := 0, 0; j < b.n; j += Lanes * sixteens {
-			var at int
-			sixteens, at = b.panelAt(j)
-			to := dst[lo*stride+j:]
-			if sixteens == panel {
-				mul4(to, stride, l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
-			} else {
-				mul1(to, stride, l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
-			}
-		}
-	}
-}
-
 // Scores computes scaled products of the first rows of A, as many as y has, and B:
 //
 //	y_ij = (float32(Σ_l A_il·B_lj)·A.Scales[i])·scales[j]
 //
-// and raises peaks[j] to y_ij where that is larger. NaN is not larger. y has Padded(n) columns;
-// scales and peaks have as many elements. Operations are rounded one by one. Scores panics if the
-// shapes do not fit.
+// and raises peaks[j] to y_ij where y_ij is larger. NaN is not larger. The sum is exact, and every
+// other operation is rounded. Weights may have fewer inner indices than A. y has Padded(n) columns;
+// scales and peaks have as many elements. Scores panics if the shapes do not fit.
 func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scales []float32) {
 	rows, columns := y.Rows, Padded(b.n)
 	check(rows, y.Cols, y.Stride, len(y.Data), a, b)
@@ -61,8 +37,7 @@ func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scale
 //
 //	sums_ij = sums_ij·olds[j] + float32(Σ_l A_il·B_lj)·(A.Scales[i]·news[j]).
 //
-// sums has Padded(n) columns; olds and news have as many elements. Operations are rounded one by
-// one. Add panics if the shapes do not fit.
+// The rest is as for Scores: olds and news have Padded(n) elements.
 func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) {
 	rows, columns := sums.Rows, Padded(b.n)
 	check(rows, sums.Cols, sums.Stride, len(sums.Data), a, b)

@@ -1,19 +1,5 @@
 package bytedot
 
-func mul1Reference(dst []int32, stride int, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	mulReference(Lanes, dst, stride, starts, a, row, group, b, rows, groups)
-}
-
-func mul4Reference(dst []int32, stride int, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	mulReference(panel*Lanes, dst, stride, starts, a, row, group, b, rows, groups)
-}
-
-func mulReference(columns int, dst []int32, stride int, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	for i := range rows {
-		sum(dst[i*stride:][:columns], starts[i], a[i*row:], group, b, groups)
-	}
-}
-
 func scores1Reference(dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
 	scoresReference(Lanes, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
 }

@@ -114,9 +114,25 @@ func guarded[T int32 | float32](n, cols, stride int) (x []T, check func(t *testi
 	}
 }
 
+// unscaled returns the scores of the first rows of a and of b with scales of 1, in rows of stride
+// elements, and requires that Scores writes nothing else.
+func unscaled(t *testing.T, rows, stride int, a *Rows, b *Columns) dense.Matrix[float32] {
+	t.Helper()
+	data, check := guarded[float32](rows*stride, Padded(b.n), stride)
+	y, ones := dense.Matrix[float32]{Rows: rows, Cols: Padded(b.n), Data: data, Stride: stride}, make([]float32, Padded(b.n))
+	for _, scales := range [][]float32{a.Scales, ones} {
+		for i := range scales {
+			scales[i] = 1
+		}
+	}
+	Scores(y, make([]float32, Padded(b.n)), a, b, ones)
+	check(t)
+	return y
+}
+
 // Products are exact whatever the shape and the layout is, also of the first rows and the first
-// inner indices, and nothing else is written.
-func TestMul(t *testing.T) {
+// inner indices.
+func TestProducts(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 1))
 		shapes(func(rows, inner, cols int) {
@@ -125,10 +141,7 @@ func TestMul(t *testing.T) {
 			if coded {
 				a, b = drawn(r, rows+r.IntN(3), inner, -128, 127), drawn(r, inner, cols, -128, 127)
 			}
-			stride := max(1, Padded(cols)+r.IntN(3))
-			got, check := guarded[int32](rows*stride, Padded(cols), stride)
-			Mul(got, stride, rows, rowsOf(a, transposed), columnsOf(b, coded))
-			check(t)
+			got := unscaled(t, rows, max(1, Padded(cols)+r.IntN(3)), rowsOf(a, transposed), columnsOf(b, coded))
 			want := product(a, b, rows)
 			for i := range rows {
 				for j := range Padded(cols) {
@@ -136,7 +149,7 @@ func TestMul(t *testing.T) {
 					if j < cols {
 						sum = want.at(i, j)
 					}
-					require.Equal(t, sum, got[i*stride+j], "element (%d, %d) of %d×%d×%d, transposed %v, coded %v", i, j, rows, inner, cols, transposed, coded)
+					require.Equal(t, float32(sum), got.At(i, j), "element (%d, %d) of %d×%d×%d, transposed %v, coded %v", i, j, rows, inner, cols, transposed, coded)
 				}
 			}
 		})
@@ -144,7 +157,7 @@ func TestMul(t *testing.T) {
 }
 
 // Sums of the largest products, at the largest number of inner indices.
-func TestMulExtremes(t *testing.T) {
+func TestLargestProducts(t *testing.T) {
 	everyTier(t, func(t *testing.T) {
 		for _, inner := range []int{4096, MostInner} {
 			rows, cols := 5, panel*Lanes+3
@@ -154,12 +167,10 @@ func TestMulExtremes(t *testing.T) {
 			for _, x := range []int32{-128, -127, 127} {
 				a := rowsOf(filled(rows, inner, x), inner == 4096)
 				for _, y := range []int32{-128, -127, 127, 255} {
-					b := columnsOf(filled(inner, cols, y), y < 255)
-					dst := make([]int32, rows*Padded(cols))
-					Mul(dst, Padded(cols), rows, a, b)
+					got := unscaled(t, rows, Padded(cols), a, columnsOf(filled(inner, cols, y), y < 255))
 					for i := range rows {
 						for j := range cols {
-							require.Equal(t, int64(x)*int64(y)*int64(inner), int64(dst[i*Padded(cols)+j]), "%d·%d, %d times", x, y, inner)
+							require.Equal(t, float32(int64(x)*int64(y)*int64(inner)), got.At(i, j), "%d·%d, %d times", x, y, inner)
 						}
 					}
 				}
@@ -296,16 +307,17 @@ func TestAdd(t *testing.T) {
 
 func TestProductsPanic(t *testing.T) {
 	a, b := rowsOf(filled(3, 8, 1), false), columnsOf(filled(8, 20, 1), true)
-	dst, row := make([]int32, 3*32), make([]float32, 32)
-	assert.NotPanics(t, func() { Mul(dst, 32, 3, a, b) })
-	assert.Panics(t, func() { Mul(dst[:95], 32, 3, a, b) }, "dst is short")
-	assert.Panics(t, func() { Mul(dst, 31, 3, a, b) }, "rows overlap")
-	assert.Panics(t, func() { Mul(make([]int32, 4*32), 32, 4, a, b) }, "more rows than A has")
-	assert.Panics(t, func() { Mul(dst, 32, 3, a, columnsOf(filled(9, 20, 1), false)) }, "more inner indices than A has")
-	assert.NotPanics(t, func() { Mul(dst, 32, 3, a, columnsOf(filled(7, 20, 1), false)) }, "fewer")
-	assert.Panics(t, func() { Mul(dst, 32, 3, a, columnsOf(filled(7, 20, 1), true)) }, "fewer, where codes have an offset")
-	y := dense.New[float32](3, 32)
-	assert.NotPanics(t, func() { Scores(y, row, a, b, row) })
+	row, y := make([]float32, 32), dense.New[float32](3, 32)
+	scores := func(y dense.Matrix[float32], b *Columns) func() { return func() { Scores(y, row, a, b, row) } }
+	short, overlapping := y, y
+	short.Data, overlapping.Stride = short.Data[:95], 31
+	assert.NotPanics(t, scores(y, b))
+	assert.Panics(t, scores(short, b), "dst is short")
+	assert.Panics(t, scores(overlapping, b), "rows overlap")
+	assert.Panics(t, scores(dense.New[float32](4, 32), b), "more rows than A has")
+	assert.Panics(t, scores(y, columnsOf(filled(9, 20, 1), false)), "more inner indices than A has")
+	assert.NotPanics(t, scores(y, columnsOf(filled(7, 20, 1), false)), "fewer")
+	assert.Panics(t, scores(y, columnsOf(filled(7, 20, 1), true)), "fewer, where codes have an offset")
 	assert.Panics(t, func() { Scores(dense.New[float32](3, 20), row, a, b, row) }, "columns are not padded")
 	assert.Panics(t, func() { Scores(y, row[:31:31], a, b, row) }, "peaks are short")
 	assert.Panics(t, func() { Scores(y, row, a, b, row[:31]) }, "scales are short")

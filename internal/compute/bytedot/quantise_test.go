@@ -162,7 +162,6 @@ func TestAllocations(t *testing.T) {
 		var qs, w Columns
 		var ks, vs Rows
 		y, sums := dense.New[float32](92, Padded(70)), dense.New[float32](48, Padded(70))
-		ints := make([]int32, 90*Padded(70))
 		tile := func() {
 			var peaks [80]float32
 			var totals [80]int32
@@ -170,7 +169,6 @@ func TestAllocations(t *testing.T) {
 			QuantiseRows(&ks, k)
 			QuantiseTransposed(&vs, double)
 			QuantiseTransposed(&vs, v)
-			Mul(ints, Padded(70), 90, &ks, &qs)
 			Scores(y.RowRange(0, 90), peaks[:], &ks, &qs, qs.Scales)
 			Peaks(peaks[:], y.RowRange(0, 90))
 			Weigh(&w, 90, 70, totals[:], y, peaks[:])

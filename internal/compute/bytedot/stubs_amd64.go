@@ -4,11 +4,6 @@
 
 package bytedot
 
-// mul1AVX512 computes dst = starts + A·B for rows of A and 16 columns of B.
-//
-//go:noescape
-func mul1AVX512(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-
 // scores1AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 16 columns of B.
 //
@@ -20,11 +15,6 @@ func scores1AVX512(dst *float32, stride int, peaks *float32, rowScales *float32,
 //
 //go:noescape
 func add1AVX512(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-
-// mul4AVX512 computes dst = starts + A·B for rows of A and 64 columns of B.
-//
-//go:noescape
-func mul4AVX512(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
 // scores4AVX512 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 64 columns of B.
@@ -84,11 +74,6 @@ func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
 //go:noescape
 func addTransposedAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
 
-// mul1AVX2 computes dst = starts + A·B for rows of A and 16 columns of B.
-//
-//go:noescape
-func mul1AVX2(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-
 // scores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 16 columns of B.
 //
@@ -100,11 +85,6 @@ func scores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, s
 //
 //go:noescape
 func add1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-
-// mul4AVX2 computes dst = starts + A·B for rows of A and 64 columns of B.
-//
-//go:noescape
-func mul4AVX2(dst *int32, stride int, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
 
 // scores4AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 64 columns of B.

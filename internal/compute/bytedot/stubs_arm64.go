@@ -4,11 +4,6 @@
 
 package bytedot
 
-// mul1NEON computes dst = starts + A·B for rows of A and 16 columns of B.
-//
-//go:noescape
-func mul1NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
-
 // scores1NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 16 columns of B.
 //
@@ -20,11 +15,6 @@ func scores1NEON(dst *float32, stride int, peaks, rowScales, scales *float32, st
 //
 //go:noescape
 func add1NEON(dst *float32, stride int, rowScales, olds, news *float32, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
-
-// mul4NEON computes dst = starts + A·B for rows of A and 64 columns of B.
-//
-//go:noescape
-func mul4NEON(dst *int32, stride int, starts *int32, a *int8, row, group int, b *uint8, rows, groups int)
 
 // scores4NEON computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 64 columns of B.
