@@ -6,47 +6,46 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// offset is what codes of columns are more than the signed numbers that they stand for.
+// offset is the difference between a code of a column and the signed number that it stands for.
 const offset = 128
 
-// Columns is a right operand B of k inner indices and n columns: unsigned bytes. They are weights
-// as [Weigh] writes them, or codes of [QuantiseColumns], which stand for the byte less 128, with a
-// scale for each column. The zero value is ready for either. After that it may be shared by
-// goroutines.
+// Columns is a right operand B of k inner indices and n columns: unsigned bytes. The bytes are weights
+// of [Weigh], or codes of [QuantiseColumns] with a scale for each column. A code stands for the byte
+// less 128. The zero value is ready for either function. Goroutines may share a filled operand.
 //
-// Columns lie in panels of 64, and those that are left in panels of 16; in a panel there is one
-// group of four inner indices after the other, and in a group one column after the other. Bytes
-// beyond k are 0 or stand for 0, and so are columns beyond n up to Padded(n).
+// Columns lie in panels of 64, and the remaining columns in panels of 16. A panel is a sequence of
+// groups of four inner indices, and a group is a sequence of columns. Bytes beyond k stand for 0, and
+// so do the columns from n to Padded(n).
 type Columns struct {
-	// Scales holds for each column, up to Padded(n), what codes are multiplied by: NaN for a column
-	// that has elements that are not finite. Weights have none.
+	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with an
+	// element that is not finite. Weights have no scales.
 	Scales []float32
 
 	n, k  int
 	coded bool
 	bytes []uint8
-	codes []int8 // of 16 columns while they are made
+	codes []int8 // scratch memory for the codes of 16 columns
 }
 
 // Dims returns the numbers of inner indices and of columns.
 func (c *Columns) Dims() (k, n int) { return c.k, c.n }
 
-// shape makes room for k inner indices and n columns.
+// shape allocates memory for k inner indices and n columns.
 func (c *Columns) shape(k, n int, coded bool) {
 	checkInner(k)
 	c.k, c.n, c.coded = k, n, coded
 	c.bytes = aligned(c.bytes, Padded(n)*four*groups(k))
 }
 
-// signed tells whether the sums of products need corrections: the kernels for NEON take bytes less
-// 128, all others bytes.
+// signed reports whether the sums of products need corrections. Kernels for NEON take bytes less
+// 128, and all other kernels take bytes.
 func (c *Columns) signed() bool { return c.coded != (tier == simd.NEON) }
 
 // panel is the number of columns of a wide panel, in Lanes.
 const panel = 4
 
-// panelAt returns the number of columns of the panel that begins at a column, in Lanes, and where
-// in the bytes it begins.
+// panelAt returns the number of columns, in Lanes, of the panel that begins at a column, and the
+// index of its first byte.
 func (c *Columns) panelAt(column int) (sixteens, at int) {
 	at = column * four * groups(c.k)
 	if Padded(c.n)-column >= panel*Lanes {
@@ -55,8 +54,8 @@ func (c *Columns) panelAt(column int) (sixteens, at int) {
 	return 1, at
 }
 
-// sixteenAt returns where in the bytes the first group of the Lanes columns from a column on is,
-// and how many bytes later the next group is.
+// sixteenAt returns the index of the first byte of Lanes columns, from a column on, and the number of
+// bytes from a group of these columns to the next.
 func (c *Columns) sixteenAt(column int) (at, step int) {
 	wide := Padded(c.n) / (panel * Lanes) * (panel * Lanes)
 	if column >= wide {
@@ -69,7 +68,7 @@ func (c *Columns) sixteenAt(column int) (at, step int) {
 // line is the size of a cache line, at which bytes begin.
 const line = 64
 
-// aligned returns n bytes that begin at a cache line, in the memory of x if x is large enough; x is
+// aligned returns n bytes that begin at a cache line, in the memory of x if x is large enough. x is
 // nil or a result of aligned.
 func aligned(x []uint8, n int) []uint8 {
 	if cap(x) >= n {

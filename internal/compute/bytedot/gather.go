@@ -6,9 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Gather makes c the codes of rows of a, which [QuantiseRows] has made: column j is row list[j],
-// with its scale. It panics if a number of the list is not that of a row, and for codes of
-// [QuantiseTransposed].
+// Gather sets column j of c to row list[j] of a, with its scale. [QuantiseRows] has made a. Gather
+// panics if the list has a number without a row, or if [QuantiseTransposed] has made a.
 func (c *Columns) Gather(a *Rows, list []int32) {
 	if a.transposed {
 		panic("bytedot: Gather of the rows of QuantiseTransposed")
@@ -34,9 +33,9 @@ func (c *Columns) Gather(a *Rows, list []int32) {
 //
 //	dst[list[j]][i] += x[i][j]
 //
-// A row that stands in the list twice gets both, one after the other. AddTransposed panics unless
-// dst has the rows of the list, as many columns as x has rows, and x as many columns as the list or
-// more.
+// If the list has a row of dst twice, AddTransposed adds both columns, the first one first.
+// AddTransposed panics if dst lacks a row of the list, if dst.Cols ≠ x.Rows, or if x has fewer columns
+// than the list.
 func AddTransposed(dst dense.Matrix[float32], list []int32, x dense.Matrix[float32]) {
 	if dst.Cols != x.Rows || len(list) > x.Cols {
 		panic(fmt.Sprintf("bytedot: %d of %d columns with %d elements for rows of %d", len(list), x.Cols, x.Rows, dst.Cols))

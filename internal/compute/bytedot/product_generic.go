@@ -15,7 +15,7 @@ func scoresReference(columns int, dst []float32, stride int, peaks, rowScales, s
 		sum(sums, starts[i], a[i*row:], group, b, groups)
 		to := dst[i*stride:][:columns]
 		for j, s := range sums {
-			// The conversion keeps the compiler from keeping more digits.
+			// The conversion rounds the product to float32.
 			y := float32(float32(s)*rowScales[i]) * scales[j]
 			to[j] = y
 			if y > peaks[j] {
@@ -46,7 +46,7 @@ func addReference(columns int, dst []float32, stride int, rowScales, olds, news 
 	}
 }
 
-// sum sets sums to those of a row of A and the columns of a panel.
+// sum sets sums to the products of a row of A and the columns of a panel, plus start.
 func sum(sums []int32, start int32, a []int8, group int, b []uint8, groups int) {
 	for j := range sums {
 		sums[j] = start

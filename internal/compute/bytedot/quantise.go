@@ -6,23 +6,22 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Codes of a row or a column x are round(127·x/max|x|), half to even, and its scale is max|x|/127
-// as float32: 0, with codes 0, if all of x is 0. Elements of float64 are rounded to float32 first.
-// Where an element is not finite then, all codes are 0 and the scale is NaN.
+// The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is max|x|/127
+// as float32. If x is zero, codes and scale are 0. Elements of float64 are first rounded to float32.
+// If an element is then not finite, all codes are 0 and the scale is NaN.
 //
 // 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and
 // their scale is Least.
 
-// Least is the smallest scale that is not 0. Codes of that scale may have lost digits, or all of
-// them.
+// Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127
 
-// QuantiseRows makes r the codes of the rows of x (n×k), and reports whether all of x is finite.
+// QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite.
 func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
 	r.shape(x.Rows, x.Cols, false)
 	finite = true
 	row := Padded(four * groups(x.Cols))
-	var memory piece
+	var memory block
 	for lo := 0; lo < x.Rows; lo += rowsAtOnce {
 		hi := min(lo+rowsAtOnce, x.Rows)
 		if !quantiseRows(r.codes[lo*row:hi*row], r.Scales[lo:hi], r.corrections[lo:hi], x.RowRange(lo, hi), &memory) {
@@ -33,8 +32,8 @@ func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
 	return finite
 }
 
-// QuantiseColumns makes c the codes of the rows of x (n×k), which are its columns, and reports
-// whether all of x is finite.
+// QuantiseColumns sets column j of c to the codes of row j of x (n×k), and reports whether x is
+// finite.
 func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool) {
 	c.shape(x.Cols, x.Rows, true)
 	c.Scales = resize(c.Scales, Padded(x.Rows))
@@ -42,7 +41,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool)
 	finite = true
 	row := Padded(four * groups(x.Cols))
 	c.codes = resize(c.codes, Lanes*row+line) // kernels read behind the last row
-	var memory piece
+	var memory block
 	var sums [Lanes]int32
 	for lo := 0; lo < x.Rows; lo += Lanes {
 		hi := min(lo+Lanes, x.Rows)
@@ -57,13 +56,13 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// QuantiseTransposed makes r the codes of the columns of x (k×n), which are its rows, and reports
-// whether all of x is finite.
+// QuantiseTransposed sets row i of r to the codes of column i of x (k×n), and reports whether x is
+// finite.
 func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
 	r.shape(x.Cols, x.Rows, true)
 	finite = true
 	size := Lanes * four * groups(x.Rows)
-	var memory piece
+	var memory block
 	for lo := 0; lo < x.Cols; lo += Lanes {
 		hi := min(lo+Lanes, x.Cols)
 		if !quantiseColumns(r.codes[lo/Lanes*size:][:size], r.Scales[lo:hi], r.corrections[lo:], x.ColRange(lo, hi), &memory) {
@@ -74,15 +73,15 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// piece is memory for what is copied because it is not float32 or has fewer columns than kernels
-// take.
-type piece [64 * Lanes]float32
+// block is memory for elements that are copied because they are float64, or because kernels take more
+// columns than x has left.
+type block [64 * Lanes]float32
 
-// rowsAtOnce is the number of rows whose codes are made at a time.
+// rowsAtOnce is the number of rows that are quantised at a time.
 const rowsAtOnce = Lanes
 
 // quantiseRows writes the codes of at most rowsAtOnce rows, their scales and their sums.
-func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *piece) (finite bool) {
+func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *block) (finite bool) {
 	var spans [rowsAtOnce]uint32
 	var factors [rowsAtOnce]float32
 	row := len(codes) / x.Rows
@@ -111,8 +110,9 @@ func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x
 	return finite
 }
 
-// across returns some columns of x from column at on, a multiple of Lanes, with zeros behind x.
-func across[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
+// across returns columns of x from column at on, and zeros for columns behind x. Their number is a
+// multiple of Lanes.
+func across[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, columns int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Cols - at) / Lanes * Lanes; ok && whole > 0 {
 		return single[at:], x.Stride, whole
@@ -127,7 +127,7 @@ func across[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []flo
 }
 
 // quantiseColumns writes the codes of at most Lanes columns, their scales and their sums.
-func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *piece) (finite bool) {
+func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *block) (finite bool) {
 	var spans [Lanes]uint32
 	var factors [Lanes]float32
 	if x.Rows == 0 {
@@ -157,9 +157,9 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 	return finite
 }
 
-// down returns Lanes columns of some rows of x, a multiple of four from row at on, with zeros
-// behind x.
-func down[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
+// down returns Lanes columns of rows of x from row at on, and zeros for rows behind x. The number of
+// rows is a multiple of four.
+func down[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {
 		return single[at*x.Stride:], x.Stride, whole
@@ -174,7 +174,7 @@ func down[T dense.Float](memory *piece, x dense.Matrix[T], at int) (part []float
 	return memory[:], Lanes, rows
 }
 
-// convert copies x to dst, and zeros behind.
+// convert copies x to dst and clears the rest of dst.
 func convert[T dense.Float](dst []float32, x []T) {
 	for i, v := range x {
 		dst[i] = float32(v)
@@ -182,8 +182,8 @@ func convert[T dense.Float](dst []float32, x []T) {
 	clear(dst[len(x):])
 }
 
-// scale sets factors and scales for spans, the bits of the largest sizes of elements, and reports
-// whether all are finite.
+// scale sets factors and scales for spans, the bits of the largest |x|, and reports whether all spans
+// are finite.
 func scale(factors, scales []float32, spans []uint32) (finite bool) {
 	const (
 		most    = 127

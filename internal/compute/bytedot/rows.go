@@ -2,14 +2,14 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// Lanes is the number of columns that go together: all that has a number a column has [Padded]
-// many.
+// Lanes is the number of columns that kernels process together. A slice with an element for each
+// column has [Padded] elements.
 const Lanes = 16
 
 // Padded returns n rounded up to a multiple of Lanes.
 func Padded(n int) int { return (n + Lanes - 1) / Lanes * Lanes }
 
-// MostInner is the largest number of inner indices: with it no sum of products overflows, because
+// MostInner is the largest number of inner indices. Sums of products do not overflow, because
 // 255·128·MostInner < 2³¹.
 const MostInner = 1 << 16
 
@@ -20,28 +20,28 @@ const four = 4
 func groups(n int) int { return max(1, (n+four-1)/four) }
 
 // Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
-// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed]. After
-// that it may be shared by goroutines.
+// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed]. Goroutines
+// may share a filled operand.
 //
-// Codes lie in groups of four inner indices. The groups of a row are side by side, or the groups of
-// the same indices of 16 rows are.
+// Codes lie in groups of four inner indices. QuantiseRows puts the groups of a row side by side.
+// QuantiseTransposed puts the groups of the same inner indices of 16 rows side by side.
 type Rows struct {
-	// Scales holds for each row what codes are multiplied by: NaN for a row that has elements that
-	// are not finite.
+	// Scales holds the factor of the codes of each row: NaN for a row with an element that is not
+	// finite.
 	Scales []float32
 
 	n, k       int
 	transposed bool
 	codes      []int8
 	wide       []int8 // codes as words, which AVX2 multiplies
-	// corrections are those of the sums of each row over all inner indices.
+	// corrections are added to sums of each row over all inner indices.
 	corrections, zeros []int32
 }
 
 // Dims returns the numbers of rows and of inner indices.
 func (r *Rows) Dims() (n, k int) { return r.n, r.k }
 
-// shape makes room for n rows of k inner indices; all sums are 0.
+// shape allocates memory for n rows of k inner indices, and clears the corrections.
 func (r *Rows) shape(n, k int, transposed bool) {
 	checkInner(k)
 	r.n, r.k, r.transposed = n, k, transposed
@@ -60,7 +60,7 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	clear(r.zeros)
 }
 
-// finish makes corrections of sums of codes, and words of codes.
+// finish turns sums of codes into corrections, and writes the codes as words for AVX2.
 func (r *Rows) finish() {
 	for i := range r.corrections {
 		r.corrections[i] *= correction()
@@ -70,7 +70,7 @@ func (r *Rows) finish() {
 	}
 }
 
-// correction is what the sums of products need for a unit of the sum of codes, if anything.
+// correction returns the correction of sums of products for a unit of the sum of codes.
 func correction() int32 {
 	if tier == simd.NEON {
 		return offset
@@ -78,8 +78,8 @@ func correction() int32 {
 	return -offset
 }
 
-// left is a part of the rows that kernels take at a time, with distances in bytes between
-// neighbours in a column and between groups.
+// left holds rows for one call of a kernel, with the distances in bytes between rows and between
+// groups. starts are the initial values of the sums.
 type left struct {
 	codes      []int8
 	row, group int
@@ -94,8 +94,8 @@ func (r *Rows) most(b *Columns) int {
 	return max(1, r.n)
 }
 
-// from returns the rows from row i on, a multiple of most, for a right operand. There is memory for
-// corrections.
+// from returns the rows from row i on, a multiple of most, for a right operand. It may write to
+// corrections, and starts may be corrections.
 func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
 	l := left{row: Padded(four * groups(r.k)), group: four, starts: r.zeros[i:]}
 	at := i * l.row

@@ -11,8 +11,8 @@ import (
 // Octave is the number of units of scores in which weights halve.
 const Octave = 1 << octave.Bits
 
-// Peaks raises peaks[j] to y_ij where that is larger. NaN is not larger. The columns of y are a
-// multiple of Lanes.
+// Peaks raises peaks[j] to y_ij where y_ij is larger. NaN is not larger. The number of columns of y
+// is a multiple of Lanes.
 func Peaks(peaks []float32, y dense.Matrix[float32]) {
 	checkScores(y)
 	peaks = peaks[:y.Cols:len(peaks)]
@@ -24,27 +24,26 @@ func Peaks(peaks []float32, y dense.Matrix[float32]) {
 	}
 }
 
-// Weigh makes w the weights of scores
+// Weigh sets w to the weights of scores
 //
 //	w_ij = ⌊255·2^((y_ij − shifts[j])/Octave) + d_i⌋
 //
 // for the first keys rows and n columns of y, and adds the weights of a column to totals[j]. The
 // difference is rounded to float32, and then to an integer, half to even. The thresholds d_i are
-// 1/64, 3/64, … 63/64 in an order that [octave.Threshold] gives, each once in 32 rows.
+// 1/64, 3/64, … 63/64 in the order of [octave.Threshold], each once in 32 rows.
 //
-// A weight is off by less than 1.07. Over the thresholds the mean of its error is within
-// 1/64 + 3.3e-4 of the weight, about half of the latter from the rounding of the difference, and
-// its variance is f·(1 − f) with f the fraction of the exact weight: 1/6 for weights of all sizes,
-// where rounding to the nearest has 1/12 but loses all weights below ½. A weight below 1/64, 14
-// octaves down, is always 0, and so it is where the difference is NaN or −Inf. Where the difference
-// is 0 it is 255.
+// The error of a weight is below 1.07. Over the thresholds the mean error is within 1/64 + 3.3e-4
+// times the weight. The rounding of the difference makes about half of the second term. The variance
+// is f·(1 − f) with f the fraction of the exact weight: 1/6 on average. Rounding to the nearest has
+// variance 1/12, but loses all weights below ½. A weight below 1/64, 14 octaves down, is always 0. The
+// weight is 0 if the difference is NaN or −Inf, and 255 if the difference is 0.
 //
-// shifts[j] has to be a peak of the column: where the difference is above 0 weights have no
-// meaning, but the same in every tier.
+// shifts[j] must be at least the peak of the column. If a difference is above 0, the weight has no
+// meaning, but is the same in every tier.
 //
-// y has Padded(n) columns, as many as shifts and totals have elements. The number of its rows is
-// keys, at least 1, rounded up to a multiple of four: Weigh closes those that are beyond. Weigh
-// panics if the shapes do not fit.
+// y has Padded(n) columns, and shifts and totals have as many elements. y has keys rows, at least 1,
+// rounded up to a multiple of four. Weigh closes the rows beyond keys. Weigh panics if the shapes do
+// not fit.
 func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shifts []float32) {
 	checkScores(y)
 	if y.Rows != four*groups(keys) || y.Cols != Padded(n) {
@@ -61,7 +60,7 @@ func Weigh(w *Columns, keys, n int, totals []int32, y dense.Matrix[float32], shi
 	}
 }
 
-// Close makes scores those of pairs that do not see each other: no peak, and of weight 0.
+// Close sets scores to −Inf: they raise no peak and have weight 0.
 func Close(y []float32) {
 	for i := range y {
 		y[i] = float32(math.Inf(-1))

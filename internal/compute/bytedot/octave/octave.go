@@ -1,12 +1,12 @@
-// Package octave is the arithmetic of weights 255·2^(−x) on integers of 16 bits, for the kernels of
-// package bytedot, their generators and their reference.
+// Package octave computes weights 255·2^(−x) in integers of 16 bits, for the kernels of package
+// bytedot, their generators and their reference.
 //
-// A score is an integer in parts of an octave, of which there are 1<<Bits. Rounded to octaves it is
-// q, and 2^(Bits−1)·s is the rest, with −1 ≤ s < 1:
+// x is an integer in units of 1/2^Bits octave. q is x rounded to octaves, and 2^(Bits−1)·s is the
+// rest, with −1 ≤ s < 1:
 //
 //	255·2^(−x) = 2^(−q)·p(s)/64,  p(s) = 255·64·2^(−s/2).
 //
-// Multiplications are those of processors: (a·b + 2¹⁴) >> 15, with factors as multiples of 2⁻¹⁵.
+// A multiplication is (a·b + 2¹⁴) >> 15, as processors have it, with factors in units of 2⁻¹⁵.
 //
 // A weight is rounded to an integer by the threshold of its row, d/64 with d = 1, 3, … 63:
 //
@@ -16,37 +16,37 @@
 package octave
 
 const (
-	// Bits is the binary logarithm of the parts of an octave.
+	// Bits is the binary logarithm of the number of units of an octave.
 	Bits = 11
-	// p(s) shifted to the right by Down + q is the weight.
+	// Down + q is the shift of p(s) to the right that gives the weight.
 	Down = 6
 	// Rows is the number of rows until thresholds repeat.
 	Rows = 1 << (Down - 1)
 )
 
-// Coefficients are those of a polynomial for p(s), from the constant one on. With the rounding of
+// Coefficients are the coefficients of a polynomial for p(s), from the constant term on. With the rounding of
 // each step its relative error is at most 1.51e-4.
 var Coefficients = [4]int16{16319, -5659, 990, -110}
 
-// Multiply returns a·b as processors round it.
+// Multiply returns a·b in units of 2⁻¹⁵, rounded as processors round it.
 func Multiply(a, b int16) int16 { return int16((int32(a)*int32(b) + 1<<14) >> 15) }
 
-// Threshold returns what is added to a weight of a row before it is rounded down, in parts of 64 to
-// a unit: an odd number, of Rows rows each a different one. The first is the middle.
+// Threshold returns the number of 1/64 that is added to a weight of a row before the weight is rounded
+// down. It is odd, and differs between Rows successive rows. The threshold of row 0 is the middle one.
 //
-// Steps of 25 of 32 spread the thresholds of rows that follow each other, and those of every
-// second, fourth, eighth or sixteenth row.
+// Steps of 25 of 32 spread the thresholds of successive rows, and of every second, fourth, eighth or
+// sixteenth row.
 func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
 
-// Half returns ⌊Threshold/2⌋, for machines that round twice:
+// Half returns ⌊Threshold/2⌋, for kernels that round twice:
 //
 //	⌊(⌊a⌋ + d)/64⌋ = ⌊(round(a/2) + ⌊d/2⌋)/32⌋
 //
 // with odd d, and round(a/2) half up.
 func Half(row int) int16 { return Threshold(row) >> 1 }
 
-// Weight returns 255·2^(−x) with x in parts of an octave, rounded by the threshold of a row. It is
-// 255 where x is 0, 0 from 14 octaves on and for less than −½ octave, and at most 255.
+// Weight returns 255·2^(−x) with x in units of 1/2^Bits octave, rounded by the threshold of a row. The
+// result is at most 255. It is 255 for x = 0, and 0 from 14 octaves on and below −½ octave.
 func Weight(x int16, row int) uint8 {
 	rest := x << (16 - Bits)
 	p := Multiply(rest, Coefficients[3])
