@@ -17,10 +17,10 @@ import (
 //
 //	V(w) = Σ_j φ(k_j)v_j / Σ_j φ(k_j),  ω(w) = φ(q)·Σ_j φ(k_j) / Σ_j A_j,  E ω = 1.
 //
-// Frequencies that are rare under N(0, I) dominate the moments of ω. Two better
-// distributions have the densities ω and Σ_j P_j·ω_j²/E ω_j², with ω_j the
-// weight for the single key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2,
-// they are
+// Frequencies that are rare under N(0, I) dominate the moments of ω. Two better distributions have
+// the densities ω and Σ_j P_j·ω_j²/E ω_j² relative to N(0, I), with ω_j the weight for the single
+// key k_j. With P_j = A_j/ΣA, s = −4a, z_j = √Scale·(q+k_j), and t = 1 and 2, these distributions
+// are
 //
 //	Σ_j P_j·N(t·√(1+s)·z_j/(1+ts), I/(1+ts)),  E ω_j² = (1+s)^d·(1+2s)^(−d/2)·exp(‖z_j‖²/(1+2s))
 //
