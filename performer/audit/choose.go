@@ -29,8 +29,8 @@ type ChooseOptions struct {
 	// Reproducible makes the choice depend on predicted costs alone, so that the same seed makes
 	// the same choice on fast, slow and busy machines. Other processors round differently, so they
 	// may choose otherwise if an error is very close to the tolerance. Without Reproducible, Choose
-	// rejects an approximation whose measured time is that of exact attention or more, and also
-	// ends a search when its time exceeds the Budget.
+	// rejects an approximation that takes as long as exact attention or longer, and also ends a
+	// search when its time exceeds the Budget.
 	Reproducible bool
 }
 
@@ -83,14 +83,14 @@ const chooseRows = 128
 //
 // # Cost of a search
 //
-// A search that ends in exact attention costs the Budget at most, half a call of exact attention
-// unless it is set, whatever Calls is. The search costs a quarter of a call if no error on the
-// screening rows is within two tolerances. Costs are predicted. Without Reproducible, the times
-// keep to the Budget as well, except for the last step.
+// A search that ends in exact attention costs at most the Budget, for any number of Calls. The
+// default Budget is half a call of exact attention. The search costs a quarter of a call if no
+// error on the screening rows is within two tolerances. Costs are predicted. Without Reproducible,
+// the times keep to the Budget as well, except for the last step.
 //
 // Choose never tries an approximation whose predicted cost is that of exact attention or more. An
-// approximation that is IndependentQueries by its performer.Description, or causal and
-// performer.PrefixAttention, computes outputs of the sampled rows alone. For 512 clusters of 16384
+// approximation computes outputs of the sampled rows alone if its performer.Description says
+// IndependentQueries, or if it is causal and a performer.PrefixAttention. For 512 clusters of 16384
 // keys these outputs took 3 to 7 % of the time of exact attention. Other approximations compute all
 // outputs. Choose extrapolates errors to larger sizes, like 1/√m for features, like 1/C for
 // clusters, and at the measured rate for landmarks. Choose drops a kind of attention if the largest

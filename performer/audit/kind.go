@@ -18,16 +18,16 @@ type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
 
-	// create makes attention of a size that approximates exact attention of one head. q (Lq×d) and
-	// k (Lk×d) are the rows that count.
+	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
+	// over the keys k (Lk×d).
 	create func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
 
 	// cost predicts the time of a call, in multiply-adds of T that take as long. preparation
 	// predicts the time of create; nil means no time.
 	cost, preparation func(c call) float64
 
-	// The error falls as size^(−rate), ½ for random features. Zero means that the rate is not
-	// known.
+	// The error falls as size^(−rate). The rate of random features is ½. Zero means that the rate
+	// is not known.
 	rate float64
 
 	// prefixes says that the attention is performer.PrefixAttention, so that causal attention of
