@@ -1,11 +1,12 @@
-// Command associative stores pairs of keys and values in the sums of linear attention and of the
-// delta rule, and asks for them again.
+// Command associative stores pairs of keys and values in the state of linear attention and of the
+// delta rule, and reads the values back.
 //
 //	go run ./examples/associative
 //	go run ./examples/associative -keys orthogonal
 //
-// The program prints and draws the distance from the answers to the values last written under each
-// key, for more and more keys. The same flags give the same numbers.
+// The program prints and draws the error of the values that it reads, against the number of keys.
+// The correct value of a key is the last value written for the key. The same flags give the same
+// numbers.
 package main
 
 import (
@@ -19,7 +20,7 @@ import (
 
 func main() { cli.Main("associative", run) }
 
-const about = `associative writes n pairs of a key in R^d and a value in R^d, one after another, into the d×d sums S of a
+const about = `associative writes n pairs of a key in R^d and a value in R^d, one after another, into the d×d state S of a
 recurrence; then it writes new values under a share of the keys, drawn at random, and asks for all keys.
 
     linear       S ← S + k·vᵀ                     adds a second value to the first

@@ -20,14 +20,15 @@ var rules = []recurrence.Rule{recurrence.Linear, recurrence.Gated, recurrence.De
 // row holds the measurements with n keys.
 type row struct {
 	n      int
-	errors []estimate // of each of the rules
+	errors []estimate // of each rule
 	law    float64    // of the linear rule
 }
 
 // estimate is a mean over draws and its standard error.
 type estimate struct{ mean, stderr float64 }
 
-// measure recalls all numbers of keys with all rules, which get the same keys and values.
+// measure returns the errors of all rules for all numbers of keys. All rules get the same keys and
+// values.
 func (s settings) measure(src rand.Source) ([]row, error) {
 	var rows []row
 	for _, n := range s.counts() {
@@ -52,10 +53,10 @@ func (s settings) measure(src rand.Source) ([]row, error) {
 	return rows, nil
 }
 
-// law returns the expected error of the linear rule. The rule answers with the sum of all written
-// values, each times the inner product of its key with the key that is asked for. For the share of
-// the keys that have a second value, the first value is an error of its own size. Each other key
-// that is not orthogonal adds (1 + share) values, and a squared inner product has the mean 1/d.
+// law returns the expected error of the linear rule. The answer for a query is the sum of all
+// written values, each times the inner product of its key with the query. For the share of keys
+// with a second value, the first value is an error of its own size. Each other key that is not
+// orthogonal to the query adds (1 + share) values, and a squared inner product has the mean 1/d.
 func (s settings) law(n int) float64 {
 	share, others := float64(s.overwritten(n))/float64(n), float64(n-1)
 	if s.keys == orthogonal {
@@ -68,10 +69,10 @@ func (s settings) law(n int) float64 {
 	return share + (1+share)*others/float64(s.d)
 }
 
-// overwritten returns how many of n keys get a second value.
+// overwritten returns the number of keys, of n, that get a second value.
 func (s settings) overwritten(n int) int { return int(s.overwrite*float64(n) + 0.5) }
 
-// task holds the pairs to write, the keys to ask for, and the right answers.
+// task holds the pairs to write, the queries, and the correct answers.
 type task struct{ keys, values, queries, answers dense.Matrix[float64] }
 
 // draw draws a task with n keys.
@@ -106,7 +107,7 @@ func (s settings) draw(n int, src rand.Source) task {
 	return t
 }
 
-// basis returns an orthogonal matrix made of the columns of m.
+// basis returns the orthogonal factor of the QR decomposition of m.
 func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
 	var qr mat.QR
 	var q mat.Dense
@@ -115,8 +116,8 @@ func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
 	return gonum.FromMat[float64](&q)
 }
 
-// recall writes the pairs of a task by a rule and returns the mean squared error of the answers,
-// relative to the error of answering zero.
+// recall writes the pairs of a task by a rule and returns the squared error of the answers divided
+// by the squared error of answers of zero.
 func (s settings) recall(rule recurrence.Rule, t task) (float64, error) {
 	r, err := recurrence.New[float64](1, 1, recurrence.Options{Rule: rule, Scale: 1})
 	if err != nil {

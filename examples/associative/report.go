@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// report prints the table and the meaning of the columns.
+// report prints the meaning of the columns and the table.
 func (s settings) report(w io.Writer, rows []row) error {
 	fmt.Fprintf(w, `Recall of n values under %s keys of R^%d, of which a share of %g had another value before
 
@@ -37,7 +37,7 @@ linear, law  the error that the linear rule is expected to make
 func (s settings) picture(rows []row) charts.Figure {
 	panel := charts.Panel{Title: s.keys + " keys", Levels: []charts.Level{{Name: "answering zero", Y: 1}}}
 	fig := charts.Figure{
-		Title:  fmt.Sprintf("Recall from %d×%d sums", s.d, s.d),
+		Title:  fmt.Sprintf("Recall from a %d×%d state", s.d, s.d),
 		XLabel: "keys n", YLabel: "squared error of the answers", LogX: true, LogY: true,
 	}
 	for i, rule := range rules {

@@ -11,15 +11,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/audit"
 )
 
-// calls is how often the chosen attention is taken to be called: the more often, the longer the
-// choice may take.
 const (
-	calls  = 10
-	budget = 1 // calls of exact attention that a choice may cost
+	calls  = 10 // calls of the chosen attention over which audit.Choose spreads the cost of the choice
+	budget = 1  // cost of the choice at most, in calls of exact attention
 )
 
-// answer chooses attention within the tolerance for every head, and writes the outputs if a file is
-// named. It returns lines on the choice and on what it turned out to be.
+// answer chooses attention to the tolerance for every head, and writes the outputs to the file of
+// -o. It returns lines with the choice and with its measured error and time.
 func (c *comparison) answer() (string, error) {
 	var lines []string
 	out := make([]dense.Matrix[float32], len(c.heads))

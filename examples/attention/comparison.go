@@ -24,12 +24,12 @@ type comparison struct {
 	input
 	options performer.ExactOptions
 	truth   performer.Exact[float32]
-	exact   []dense.Matrix[float32] // outputs of truth, a head each
-	time    time.Duration           // of exact attention, all heads
+	exact   []dense.Matrix[float32] // outputs of truth for each head
+	time    time.Duration           // of exact attention for all heads
 }
 
-// newComparison computes exact attention. Exact attention that is zero is an error, because no
-// relative error exists then.
+// newComparison computes exact attention. It returns an error if all outputs are zero, because
+// relative errors then do not exist.
 func newComparison(s settings, in input) (*comparison, error) {
 	o := performer.ExactOptions{Scale: 1 / math.Sqrt(float64(in.heads[0].q.Cols)), Causal: s.causal}
 	truth, err := performer.NewExact[float32](o)
@@ -49,7 +49,8 @@ func newComparison(s settings, in input) (*comparison, error) {
 	return c, nil
 }
 
-// forward computes attention of every head, one after another, and tells how long it took.
+// forward computes attention of every head, one after another, and returns the outputs and the
+// time.
 func (c *comparison) forward(form performer.Attention[float32]) ([]dense.Matrix[float32], time.Duration) {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	start := time.Now()
@@ -59,15 +60,15 @@ func (c *comparison) forward(form performer.Attention[float32]) ([]dense.Matrix[
 	return out, time.Since(start)
 }
 
-// The names of the rows that references returns.
+// Names of the rows of references.
 const (
 	roundedName = "exact, 8 bits"
 	eluName     = "elu+1"
 	averageName = "mean of values"
 )
 
-// references measures what forms are compared with: exact attention in 8 bits, attention with the
-// exact map of another kernel, and equal weights, than which any estimate ought to be better.
+// references measures exact attention in 8 bits, linear attention with the features elu+1, and
+// averages with equal weights.
 func (c *comparison) references() ([]row, error) {
 	o := c.options
 	o.Bits = 8
@@ -90,7 +91,7 @@ func (c *comparison) references() ([]row, error) {
 	return append(rows, row{name: averageName, err: matrices.Distance(c.averages(), c.exact)}), nil
 }
 
-// averages returns for each head the means of the values that the queries see.
+// averages returns, for each head, the mean of the values that each query sees.
 func (c *comparison) averages() []dense.Matrix[float32] {
 	out := make([]dense.Matrix[float32], len(c.heads))
 	for i, h := range c.heads {
@@ -126,13 +127,13 @@ func (c *comparison) write(out []dense.Matrix[float32]) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// median returns the middle of the times, the later one of two.
+// median returns the upper median of the times.
 func median(times []time.Duration) time.Duration {
 	sorted := slices.Sorted(slices.Values(times))
 	return sorted[len(sorted)/2]
 }
 
-// source returns the randomness of one purpose, which does not depend on other purposes.
+// source returns a random source for one purpose, independent of other purposes.
 func source(seed uint64, purpose string) rand.Source {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s", seed, purpose)

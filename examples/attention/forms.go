@@ -15,15 +15,15 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// formNames are the forms of attention that are compared, at several sizes each.
+// formNames are the forms of attention that the program compares, each in several sizes.
 var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
 
-// clusterShare over their number is the threshold of clusters, so that more clusters have more near
-// keys.
+// clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
+// score more keys if there are more clusters.
 const clusterShare = 1.5
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
-// of landmarks, or of the frequencies w. The map of features is fitted to the head if it can be.
+// of landmarks, or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.
 func (c *comparison) form(name string, size int, w orf.Projection[float32], h head, src rand.Source) (performer.Attention[float32], error) {
 	var phi rff.Map[float32]
 	var err error
@@ -31,7 +31,7 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	case "clusters":
 		exact := c.options
 		if !c.causal {
-			exact.Bits = 8 // of near keys
+			exact.Bits = 8 // of scored keys
 		}
 		return clusters.New[float32](exact, clusters.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
 	case "landmarks":
@@ -56,16 +56,16 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	return performer.NewLinear(phi, performer.LinearOptions{Causal: c.causal})
 }
 
-// row is a measured form of a size, 0 for forms that have none.
+// row holds the measurements of a form. The size is 0 for forms without a size.
 type row struct {
 	name        string
 	size        int
 	err, stderr float64
-	time        time.Duration // 0 if it was not measured
+	time        time.Duration // 0 if not measured
 }
 
-// measureForms returns the error and the time of all forms and sizes, over draws of clusters,
-// landmarks or frequencies.
+// measureForms returns the mean error and the median time of all forms and sizes, over random draws
+// of clusters, landmarks or frequencies.
 func (c *comparison) measureForms() ([]row, error) {
 	var rows []row
 	for _, name := range c.forms {

@@ -9,12 +9,12 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/vectors"
 )
 
-// input holds the tensors that attention is computed on. All heads have the same shapes.
+// input holds the tensors for attention. All heads have the same shapes.
 type input struct {
 	heads []head
-	rank  int      // of the tensors: 3 with a dimension for heads
+	rank  int      // of the tensors: 2, or 3 with a dimension for heads
 	title string   // of the picture
-	forms []string // names of the forms that are compared
+	forms []string // names of the forms to compare
 	about []string // lines on the origin of the tensors
 }
 
@@ -28,12 +28,12 @@ const (
 	window     = 5
 )
 
-// fromText makes tensors of a text. Values are the vectors of the words. Queries and keys are the
-// same vectors scaled to the length s.norm: a token gathers the vectors of words used in like
-// company, itself included.
+// fromText returns the tensors of a text. Values are the vectors of the words. Queries and keys are
+// the same vectors scaled to the length s.norm, so the output of a word averages the vectors of
+// words in similar contexts.
 //
-// The vectors are centred over the text. Otherwise every output, and every estimate with any
-// weights, would be close to the mean of the values.
+// The mean of the vectors over the text is zero. With another mean, averages with any weights would
+// be close to the mean.
 func fromText(s settings) (input, error) {
 	var in input
 	from, err := text.Read(s.text)
@@ -61,7 +61,8 @@ func fromText(s settings) (input, error) {
 	return in, nil
 }
 
-// fromFiles reads tensors in float32. Their shapes have to fit each other.
+// fromFiles reads the tensors of the files of -q, -k and -v. It returns an error if their shapes do
+// not fit.
 func fromFiles(s settings) (in input, err error) {
 	var x [3]dense.Tensor[float32]
 	var shapes [3][]int

@@ -1,11 +1,11 @@
-// Attention answers what approximations of attention cost and how far off they are, on a real text
-// and on heads of a trained transformer.
+// Attention measures the time and the error of approximations of attention, on a real text and on
+// heads of a trained transformer.
 //
-// The program makes word vectors of Newton's Opticks, which comes with Go. The words of the text
-// give queries, keys and values. The program measures forms of attention beside exact softmax
-// attention, error against time, as a table and as a picture, then does the same for heads of the
-// decoder in examples/transformer/trained, whose loss it measures with each form in all heads. It
-// ends with attention to a tolerance. -q -k -v take tensors of your own instead.
+// The program computes word vectors of Newton's Opticks, which comes with Go. The words of the text
+// give queries, keys and values. The program compares forms of attention with exact softmax
+// attention, in a table and in a picture of error against time. It does the same for heads of the
+// decoder in examples/transformer/trained, and measures the loss of the decoder with each form in
+// all heads. It ends with attention to a tolerance. -q, -k and -v name other tensors.
 package main
 
 import (
@@ -48,7 +48,7 @@ type settings struct {
 	sizes                           []int // of forms
 }
 
-// run compares on the tensors of files, or on a text and on the heads of a model.
+// run compares forms on the tensors of files, or on a text and on the heads of a model.
 func run(args []string, stdout io.Writer) error {
 	s, done, err := parse(args, stdout)
 	if done || err != nil {
@@ -77,7 +77,7 @@ func run(args []string, stdout io.Writer) error {
 	return s.end(stdout, all...)
 }
 
-// compared is what a comparison ends with.
+// compared is the result of a comparison: a panel of the picture and the text of the answer.
 type compared struct {
 	length, dim int
 	panel       charts.Panel
@@ -100,7 +100,7 @@ func (s settings) end(stdout io.Writer, all ...compared) error {
 	return nil
 }
 
-// compare measures and reports all forms on the tensors, and chooses one.
+// compare chooses attention to the tolerance, then measures and reports all forms on the tensors.
 func compare(s settings, in input, stdout io.Writer) (compared, error) {
 	c, err := newComparison(s, in)
 	if err != nil {
@@ -123,7 +123,7 @@ func compare(s settings, in input, stdout io.Writer) (compared, error) {
 	return c.compared(rows, answer), c.report(stdout, rows)
 }
 
-// parse reads the flags and checks what can be checked before any work.
+// parse reads and checks the flags.
 func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	fs := cli.NewFlags("attention")
 	fs.InputVar(&s.q, "q", "", "file", "NumPy file of queries, L×d or heads×L×d")
@@ -156,7 +156,8 @@ func parse(args []string, stdout io.Writer) (s settings, done bool, err error) {
 	return s, false, s.check(given)
 }
 
-// check reports flags that are out of range or contradict each other.
+// check returns an error for flags that contradict each other. given holds the names of the given
+// flags.
 func (s settings) check(given map[string]bool) error {
 	if given["q"] || given["k"] || given["v"] {
 		for _, f := range []struct{ name, path string }{{"q", s.q}, {"k", s.k}, {"v", s.v}} {
@@ -173,5 +174,5 @@ func (s settings) check(given map[string]bool) error {
 	return nil
 }
 
-// largest is the most landmarks, of which landmarks attention keeps the square.
+// largest is the largest size. Attention by landmarks holds a matrix of that order.
 const largest = 1 << 13

@@ -37,7 +37,7 @@ func (c *comparison) describe(w io.Writer) {
 		milliseconds(c.time), h.q.Rows, h.k.Rows, 4*float64(h.q.Rows)*float64(h.k.Rows)/(1<<20))
 }
 
-// differentRows returns how many different rows x has.
+// differentRows returns the number of different rows of x.
 func differentRows(x dense.Matrix[float32]) int {
 	rows := make([][]float32, x.Rows)
 	for i := range rows {
@@ -47,7 +47,7 @@ func differentRows(x dense.Matrix[float32]) int {
 	return len(slices.CompactFunc(rows, slices.Equal))
 }
 
-// report prints a line for each form of attention, with all sizes.
+// report prints a line for each form of attention, with columns for each size.
 func (c *comparison) report(w io.Writer, rows []row) error {
 	fmt.Fprintf(w, "Relative error of the outputs, and how many times as fast as exact attention, by size: landmarks, clusters, or frequencies\n")
 	names := []string{"attention"}
@@ -72,7 +72,7 @@ func (c *comparison) report(w io.Writer, rows []row) error {
 	return t.Fprint(w)
 }
 
-// number returns three digits of v, or a word in their place if v overflowed.
+// number formats v with three digits, or as "overflow" if v is not finite.
 func number(v float64) string {
 	if !finite(v) {
 		return "overflow"
@@ -82,12 +82,12 @@ func number(v float64) string {
 
 func milliseconds(d time.Duration) string { return fmt.Sprintf("%.1f", 1e3*d.Seconds()) }
 
-// The picture ends at these errors: below, rounding in float32 takes over, and above, a form is of
-// no use.
+// The picture shows errors between these bounds. Smaller errors are rounding errors of float32, and
+// forms with larger errors are useless.
 const leastShown, mostShown = 1e-7, 10
 
-// compared returns the panel of error against time, a line for each form with a point for each
-// size, and the time of exact attention.
+// compared returns a panel of error against time. The panel has a line for each form with a point
+// for each size, and a vertical line at the time of exact attention.
 func (c *comparison) compared(rows []row, answer string) compared {
 	panel := charts.Panel{Title: c.title}
 	for _, r := range rows {
@@ -103,7 +103,7 @@ func (c *comparison) compared(rows []row, answer string) compared {
 		s := &panel.Series[n-1]
 		s.Points = append(s.Points, charts.Point{X: 1e3 * r.time.Seconds(), Y: r.err, Err: r.stderr})
 		if r.name == "landmarks" || r.name == "clusters" {
-			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // other lines are too close together
+			s.Labels = append(s.Labels, fmt.Sprint(r.size)) // labels of other lines would overlap
 		}
 	}
 	exact := 1e3 * c.time.Seconds()

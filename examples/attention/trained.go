@@ -16,18 +16,18 @@ const trainedModel = "examples/transformer/trained"
 
 const (
 	texts         = 2048 // tokens of a text
-	lossSequences = 4    // that the loss is a mean over
-	trainedDraws  = 2    // of what forms draw, for each head
+	lossSequences = 4    // sequences of the mean loss
+	trainedDraws  = 2    // draws of the frequencies, landmarks or clusters of a form
 )
 
-// trainedForms are the forms that are compared on the heads of a model.
+// trainedForms are the forms that the program compares on heads of the model.
 var trainedForms = []string{"clusters", "landmarks", "SDERF", "FAVOR+"}
 
-// swapped are the forms that all heads of the model get, to measure its loss.
+// swapped are the forms for which the program measures the loss of the model.
 var swapped = []string{"exact", "bits:8", "clusters:64", "clusters:256", "landmarks:64", "landmarks:256", "positive:64", "positive:256", "elu", "window:128", "mean"}
 
-// compareModel compares forms of attention on a head of each layer of the model, and measures what
-// they do to its loss. It returns nothing if there is no model.
+// compareModel compares forms of attention on a head of each layer of the model, and measures the
+// loss of the model with each form in all heads. It returns nothing if there is no model.
 func compareModel(s settings, stdout io.Writer) ([]compared, error) {
 	if s.model == "" {
 		return nil, nil
@@ -45,7 +45,7 @@ func compareModel(s settings, stdout io.Writer) ([]compared, error) {
 		return nil, err
 	}
 	fmt.Fprintln(stdout)
-	s.draws, s.out = trainedDraws, "" // the file has the outputs for the text
+	s.draws, s.out = trainedDraws, "" // -o is for the outputs of the text
 	c, err := compare(s, in, stdout)
 	if err != nil {
 		return nil, err
@@ -53,8 +53,9 @@ func compareModel(s settings, stdout io.Writer) ([]compared, error) {
 	return []compared{c}, reportLosses(stdout, s, m, text)
 }
 
-// fromModel returns head l of each layer l, in as many tokens as s.length says: those of several
-// texts together, so that queries see the keys of other texts as well, or of one text if causal.
+// fromModel returns head l of each layer l, for s.length tokens. Without a mask the tokens of
+// several texts are one sequence, so queries see the keys of other texts too. Causal attention has
+// the tokens of one text.
 func fromModel(s settings, m *lm.Model) (in input, text *lm.Text, err error) {
 	length := min(s.length, texts)
 	if text, err = m.Text("", max(s.length, lossSequences*length), length); err != nil {

@@ -26,11 +26,11 @@ func main() {
 	found := must(audit.Choose(ctx, exact, q, k, v, 0.05, audit.ChooseOptions{Calls: 100, Budget: 5, Reproducible: true}, src))
 	out := found.Attention.Forward(dense.Matrix[float64]{}, q, k, v)
 	fmt.Printf("attention of %d tokens by %s\n", out.Rows, found.Name)
-	fmt.Println(found.Report) // how far off it is
+	fmt.Println(found.Report) // the measured error
 }
 
-// tokens makes up queries, keys and values, a row a token. The values are the keys, so that it
-// matters which keys a query sees.
+// tokens returns random queries, keys and values, a row for each token. The values are the keys, so
+// outputs depend strongly on the weights of keys.
 func tokens(length, d int, src rand.Source) (q, k, v dense.Matrix[float64]) {
 	rng := rand.New(src)
 	q, k = dense.New[float64](length, d), dense.New[float64](length, d)

@@ -14,7 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// compared are the forms that are measured on all heads.
+// compared are the forms that compare measures on all heads.
 var compared = []string{
 	"positive:64", "positive:256", "landmarks:64", "landmarks:256", "clusters:64", "clusters:256",
 	"bits:8", "window:64", "window:128", "mean", "elu",
@@ -22,10 +22,10 @@ var compared = []string{
 
 const (
 	pooled = 16 // half sequences that attend to each other without a mask
-	rounds = 2  // of which the faster time counts
+	rounds = 2  // of timed; the faster round counts
 )
 
-// compare prints the errors of the forms by head, and what they do to the loss.
+// compare prints the errors of the forms by head, and the loss of the model with each form.
 func (s settings) compare(w io.Writer, m *lm.Model) error {
 	forms, err := lm.ParseForms(compared...)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s settings) compare(w io.Writer, m *lm.Model) error {
 	return s.compareLosses(w, m, batches, text, forms)
 }
 
-// compareHeads prints a row a head and a column a form, and means below. Forms may choose among the
-// keys of earlier, the same heads in another text.
+// compareHeads prints a row for each head and a column for each form, and the means below.
+// Landmarks are keys of earlier, the same heads in another text.
 func (s settings) compareHeads(w io.Writer, m *lm.Model, heads, earlier []lm.Head, causal bool, forms []lm.Form) error {
 	names := []string{"head"}
 	for _, f := range forms {
@@ -115,7 +115,7 @@ func (s settings) compareHeads(w io.Writer, m *lm.Model, heads, earlier []lm.Hea
 	return err
 }
 
-// compareLosses prints the loss with each form in all heads.
+// compareLosses prints the loss of the model with each form in all heads.
 func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batch, text *lm.Text, forms []lm.Form) error {
 	t := table.New(1, "all heads", "nats a token", "more than exact", "perplexity")
 	if err := m.Compare(append([]lm.Form{{Name: "exact"}}, forms...), batches, s.seed, func(f lm.Form, nats, more float64) {
@@ -127,7 +127,7 @@ func (s settings) compareLosses(w io.Writer, m *lm.Model, batches []decoder.Batc
 	return t.Fprint(w)
 }
 
-// timed returns the outputs of a form for a head, and its least time.
+// timed returns the outputs of a form for a head, and the least time of a call.
 func timed(form performer.Attention[float32], h lm.Head) (out dense.Matrix[float32], least time.Duration) {
 	for i := range rounds {
 		start := time.Now()

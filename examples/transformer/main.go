@@ -1,6 +1,6 @@
-// Transformer runs a decoder with the layers of Llama, whose attention is any form of package
-// performer. The model of the module trained has 3.7 million parameters and has read 9 million
-// tokens of the text of the Go distribution: see trained/README.md.
+// Transformer runs a decoder with the layers of Llama and any attention of package performer. The
+// default model is in the module trained. It has 3.7 million parameters and was trained on 9
+// million tokens of the text of the Go distribution, see trained/README.md.
 package main
 
 import (
@@ -74,7 +74,7 @@ func run(args []string, stdout io.Writer) error {
 	return s.report(stdout)
 }
 
-// report reads the model and the text, and prints everything.
+// report reads the model and the text, and prints the results.
 func (s settings) report(w io.Writer) error {
 	f, err := lm.ParseForm(s.form)
 	if err != nil {

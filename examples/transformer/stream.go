@@ -12,11 +12,11 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
 
-// quarters is the number of parts that a stream is measured in.
+// quarters is the number of parts of a stream. The program prints a row for each part.
 const quarters = 4
 
-// stream lets the model write and read s.generate tokens, one state each, and prints what that
-// costs.
+// stream lets the model write s.generate tokens with one state and read s.generate tokens with
+// another. It prints speed, memory and losses.
 func (s settings) stream(w io.Writer, m *lm.Model, f lm.Form) error {
 	text, err := m.Text(s.text, s.generate, s.generate)
 	if err != nil {
@@ -52,11 +52,11 @@ func (s settings) stream(w io.Writer, m *lm.Model, f lm.Form) error {
 	return t.Fprint(w)
 }
 
-// end returns where part i of n tokens ends.
+// end returns the end of part i of n tokens.
 func end(n, i int) int { return n * (i + 1) / quarters }
 
-// generateTokens returns the tokens that the model writes after the prompt, and prints a line a
-// part. It writes on after the end of a text.
+// generateTokens returns the tokens that the model writes after the prompt, and prints a line for
+// each part. The model continues after the end of a text.
 func (s settings) generateTokens(w io.Writer, m *lm.Model, f lm.Form) ([]int, error) {
 	state, next, err := s.begin(m)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s settings) generateTokens(w io.Writer, m *lm.Model, f lm.Form) ([]int, er
 	return tokens, t.Fprint(w)
 }
 
-// liveHeap returns the bytes that the program holds, without garbage.
+// liveHeap returns the bytes of live objects on the heap.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC() // the memory of a pool survives one collection
@@ -92,10 +92,10 @@ func liveHeap() uint64 {
 	return s.HeapAlloc
 }
 
-// readTogether is the number of tokens that are read in a call.
+// readTogether is the largest number of tokens of a call of Losses.
 const readTogether = 256
 
-// parts returns the mean loss of each part of a sequence that is read in sequences of at most the
+// parts returns the mean loss of each part of b. The model reads b in sequences of at most the
 // given length.
 func parts(m *lm.Model, b decoder.Batch, length int) (mean [quarters]float64, err error) {
 	var state *decoder.State

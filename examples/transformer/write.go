@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/lm"
 )
 
-// write returns what the model writes after the prompt, with the prompt.
+// write returns the prompt and the text that the model writes after it.
 func (s settings) write(m *lm.Model) (string, error) {
 	state, tokens, err := s.begin(m)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s settings) write(m *lm.Model) (string, error) {
 	return m.Tokenizer.Decode(tokens), nil
 }
 
-// begin returns a state without tokens, and the tokens of the prompt.
+// begin returns an empty state and the tokens of the prompt.
 func (s settings) begin(m *lm.Model) (*decoder.State, []int, error) {
 	state, err := m.NewState()
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 )
 
 // accumulator adds up weights and weighted values for a block of queries. The block has one or more
-// parts. addClusters or addClustersAndRecent begins each part in order. addKeys then adds the keys of
-// one cluster after another for the queries that score them. finish divides by the sums of weights.
+// parts. addClusters or addClustersAndRecent begins each part in order. addKeys then adds the keys
+// of one cluster after another for the queries that score them. finish divides by the sums of
+// weights.
 //
-// Matrices of scores have a row for each key or cluster and a column for each query, so that queries
-// are the packed operand of products.
+// Matrices of scores have a row for each key or cluster and a column for each query, so that
+// queries are the packed operand of products.
 type accumulator[T dense.Float] struct {
 	scale     float64
 	threshold T
@@ -64,7 +65,8 @@ func (b *accumulator[T]) begin(n, d, dv int, scale float64, threshold T) {
 	b.keepShares, b.shares = false, b.shares[:0]
 }
 
-// addClusters begins the part of the queries lo ≤ i < hi. addClusters adds the clusters with the weights
+// addClusters begins the part of the queries lo ≤ i < hi. addClusters adds the clusters with the
+// weights
 //
 //	w_ic = exp(s·q_i·μ_c + log n_c + s²‖q_i‖²·t_c/2 − peak_i)
 //
@@ -88,8 +90,8 @@ func (b *accumulator[T]) scoreClusters(m *moments[T], q dense.Matrix[T], lo, hi 
 	return weights
 }
 
-// extend writes the rows (q, 1, s‖q‖²/2), whose products with the terms of moments are the logarithms
-// of weights over s, to points, and s²‖q‖²/2 to norms.
+// extend writes the rows (q, 1, s‖q‖²/2), whose products with the terms of moments are the
+// logarithms of weights over s, to points, and s²‖q‖²/2 to norms.
 func extend[T dense.Float](points *scratch.Buffer[T], q dense.Matrix[T], norms []T, scale float64) {
 	d := q.Cols
 	points.Shape(q.Rows, d+2)
@@ -109,8 +111,8 @@ func (b *accumulator[T]) weigh(scores dense.Matrix[T], lo, hi int) []T {
 	return totals
 }
 
-// choose lists the queries that score the keys of each cluster, and sets the weight of the cluster for
-// these queries to zero. totals are the sums of all weights.
+// choose lists the queries that score the keys of each cluster, and sets the weight of the cluster
+// for these queries to zero. totals are the sums of all weights.
 func (b *accumulator[T]) choose(m *moments[T], weights dense.Matrix[T], lo, hi int, totals []T) {
 	norms, bounds := b.norms[lo:hi], b.bounds[lo:hi]
 	for i, total := range totals {
@@ -193,7 +195,8 @@ func (b *accumulator[T]) scoreKeys(keys, queries dense.Matrix[T]) dense.Matrix[T
 	return scores
 }
 
-// hide sets the score of a key to −Inf for the queries that do not see the key. prefixes is ascending.
+// hide sets the score of a key to −Inf for the queries that do not see the key. prefixes is
+// ascending.
 func hide[T dense.Float](scores dense.Matrix[T], prefixes []int) {
 	blind := 0
 	for j := prefixes[0]; j < scores.Rows; j++ {
@@ -209,8 +212,8 @@ func (b *accumulator[T]) finish(dst dense.Matrix[T], exact func(i int)) {
 	finish(dst, b.sums.Rows(dst.Rows), exact)
 }
 
-// finish writes the quotients of weighted sums of values and sums of weights, the last column of sums,
-// to dst. finish calls exact for every row whose sum of weights is out of range.
+// finish writes the quotients of weighted sums of values and sums of weights, the last column of
+// sums, to dst. finish calls exact for every row whose sum of weights is out of range.
 func finish[T dense.Float](dst, sums dense.Matrix[T], exact func(i int)) {
 	for i := range dst.Rows {
 		sum, total := sums.Row(i), sums.Row(i)[dst.Cols]

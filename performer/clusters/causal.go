@@ -19,12 +19,13 @@ const (
 	groups     = 8          // groups of mostBlocks blocks; the blocks of a group score a cluster together
 )
 
-// causal computes the outputs of queries that see the first keys only, block by block. The keys of a
-// block and of the previous block are recent. All older keys are in clusters. K-means divides all
+// causal computes the outputs of queries that see the first keys only, block by block. The keys of
+// a block and of the previous block are recent. All older keys are in clusters. K-means divides all
 // older keys again each time their number has doubled, so clusters do not depend on later keys.
 //
-// Query i sees prefixes[i] keys, or i+1 if prefixes is nil. Query i belongs to the block of the last key that
-// the query sees. More than 128 queries of a block of keys become several blocks with the same keys.
+// Query i sees prefixes[i] keys, or i+1 if prefixes is nil. Query i belongs to the block of the
+// last key that the query sees. More than 128 queries of a block of keys become several blocks with
+// the same keys.
 func (a *attention[T]) causal(dst, q, k, v dense.Matrix[T], prefixes []int) {
 	c := pool.Get[causalCall[T]](&causalCalls)
 	c.a, c.k, c.v, c.dst, c.q, c.prefixes = a, k, v, dst, q, prefixes
@@ -176,8 +177,8 @@ func (c *causalCall[T]) Piece(i int) {
 	pool.Put(&accumulators, b)
 }
 
-// addOlderKeys adds the older keys of cluster l for the queries of a group of blocks that score them.
-// Later blocks have more older keys.
+// addOlderKeys adds the older keys of cluster l for the queries of a group of blocks that score
+// them. Later blocks have more older keys.
 func (c *causalCall[T]) addOlderKeys(b *accumulator[T], o []causalBlock[T], q dense.Matrix[T], l int) {
 	keys, values := c.keys.keysOf(l), c.keys.valuesOf(l)
 	if !c.keys.finite[l] {
@@ -197,12 +198,12 @@ func (c *causalCall[T]) addOlderKeys(b *accumulator[T], o []causalBlock[T], q de
 	b.addKeys(b.queriesOf(l), q, keys.RowRange(0, n), values.RowRange(0, n), b.prefixes)
 }
 
-// addClustersAndRecent begins the part of the queries lo ≤ i < hi with clusters, as addClusters does,
-// and with recent keys k, of which query lo+i sees the first b.prefixes[i].
+// addClustersAndRecent begins the part of the queries lo ≤ i < hi with clusters, as addClusters
+// does, and with recent keys k, of which query lo+i sees the first b.prefixes[i].
 //
-// The shares of clusters that choose decides by do not include the weights of recent keys. w_ic of a
-// cluster whose scores are not normal is far too small, as is w_ic of the other clusters. Compared with
-// the exact weights of recent keys w_ic would seem negligible.
+// The shares of clusters that choose decides by do not include the weights of recent keys. w_ic of
+// a cluster whose scores are not normal is far too small, as is w_ic of the other clusters.
+// Compared with the exact weights of recent keys w_ic would seem negligible.
 func (b *accumulator[T]) addClustersAndRecent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	weights := b.scoreClusters(m, q, lo, hi)
 	scores := b.scoreKeys(k, q.RowRange(lo, hi))

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// findCentres runs k-means on a sample of the keys and returns the centres, which it keeps in memory.
+// findCentres runs k-means on a sample of the keys and returns the centres, which it keeps in
+// memory.
 func (a *attention[T]) findCentres(memory *scratch.Buffer[T], k dense.Matrix[T]) dense.Matrix[T] {
 	f := pool.Get[kmeansScratch[T]](&kmeansPool)
 	c := a.opts.Clusters
@@ -76,8 +77,8 @@ func (f *kmeansScratch[T]) draw(seed [2]uint64, k dense.Matrix[T], size int) den
 	return sample
 }
 
-// assign sets labels[i] to the number of the centre nearest to key i, and to 0 for a key that is not
-// finite.
+// assign sets labels[i] to the number of the centre nearest to key i, and to 0 for a key that is
+// not finite.
 func assign[T dense.Float](labels []int32, keys, centres dense.Matrix[T]) {
 	t := pool.Get[assignment[T]](&assignments)
 	t.labels, t.keys, t.centres, t.halves = labels, keys, centres, scratch.Resize(t.halves, centres.Rows)

@@ -21,48 +21,49 @@ type Options struct {
 	//
 	//	(w/D)·√((e^2u − 1)/n) > τ
 	//
-	// where w/D is the share of the cluster in the weights of the query, n the number of keys of the
-	// cluster, and 2u the variance of their scores, taken as at most 16. A smaller τ costs more time and
-	// gives a smaller error. Zero means 0.003.
+	// where w/D is the share of the cluster in the weights of the query, n the number of keys of
+	// the cluster, and 2u the variance of their scores, taken as at most 16. A smaller τ costs more
+	// time and gives a smaller error. Zero means 0.003.
 	Threshold float64
 
-	// Iterations is the number of iterations of k-means. Sample is the number of randomly drawn keys
-	// per cluster that k-means uses. Zeros mean 3 and 16.
+	// Iterations is the number of iterations of k-means. Sample is the number of randomly drawn
+	// keys per cluster that k-means uses. Zeros mean 3 and 16.
 	Iterations, Sample int
 }
 
 // Attention approximates softmax attention by clusters of keys. Attention implements
-// [performer.Streaming] and [performer.PrefixAttention]. An Attention never changes, and goroutines may
-// share it. New makes one.
+// [performer.Streaming] and [performer.PrefixAttention]. An Attention never changes, and goroutines
+// may share it. New makes one.
 type Attention[T dense.Float] interface {
-	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v (Lk×dv)
-	// into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not depend on
-	// GOMAXPROCS. The bits of a causal output do not depend on later tokens.
+	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v
+	// (Lk×dv) into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not
+	// depend on GOMAXPROCS. The bits of a causal output do not depend on later tokens.
 	//
-	// Every weight is positive, and outputs are averages of values and of means of values. Without keys
-	// the output is zero. A query whose weights overflow, underflow or are NaN gets exact attention; NaN
-	// and Inf in queries and keys cause such weights.
+	// Every weight is positive, and outputs are averages of values and of means of values. Without
+	// keys the output is zero. A query whose weights overflow, underflow or are NaN gets exact
+	// attention; NaN and Inf in queries and keys cause such weights.
 	//
 	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 	// shapes if they do not fit; causal attention needs Lq = Lk.
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 
 	// ForwardPrefixes is Forward for queries that see the first keys only, see
-	// [performer.PrefixAttention]: query i sees the keys j < prefixes[i]. A query that sees no key gets
-	// zero. ForwardPrefixes uses the clusters of causal attention even if the Attention is
+	// [performer.PrefixAttention]: query i sees the keys j < prefixes[i]. A query that sees no key
+	// gets zero. ForwardPrefixes uses the clusters of causal attention even if the Attention is
 	// bidirectional. ForwardPrefixes panics as Forward does, and unless prefixes has Lq ascending
 	// numbers from 0 to Lk.
 	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 
-	// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d and
-	// values of dimension dv. The State stores all keys and values, with every token before the last
-	// 128 to 255 in a cluster. A step weighs all clusters, and scores the keys of a few clusters and the
-	// last tokens. K-means divides all keys before the last 128 when the State has 1024, 2048, 4096 …
-	// tokens. The first 1023 tokens have exact attention.
+	// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d
+	// and values of dimension dv. The State stores all keys and values, with every token before the
+	// last 128 to 255 in a cluster. A step weighs all clusters, and scores the keys of a few
+	// clusters and the last tokens. K-means divides all keys before the last 128 when the State has
+	// 1024, 2048, 4096 … tokens. The first 1023 tokens have exact attention.
 	//
-	// Outputs have errors of the size that a causal Forward has, but other bits. Outputs depend on the
-	// tokens alone, not on how the stream is cut into calls. So Merge of two States gives the State of
-	// all tokens. A Rollback to before a run of k-means repeats the previous run, in the same time.
+	// Outputs have errors of the size that a causal Forward has, but other bits. Outputs depend on
+	// the tokens alone, not on how the stream is cut into calls. So Merge of two States gives the
+	// State of all tokens. A Rollback to before a run of k-means repeats the previous run, in the
+	// same time.
 	//
 	// If several heads of queries read one head of keys, as in a [performer.Batch], all heads of
 	// queries score the keys of every cluster that one head of queries scores.
@@ -70,8 +71,8 @@ type Attention[T dense.Float] interface {
 	// NewState returns an error for a d or dv below 1 or beyond the memory of the machine.
 	NewState(d, dv int) (*performer.State[T], error)
 
-	// Describe returns a Description that is causal if the ExactOptions are. Outputs of bidirectional
-	// attention do not depend on other queries.
+	// Describe returns a Description that is causal if the ExactOptions are. Outputs of
+	// bidirectional attention do not depend on other queries.
 	Describe() performer.Description
 }
 
@@ -84,18 +85,19 @@ type attention[T dense.Float] struct {
 	seed      [2]uint64
 }
 
-// New returns attention that approximates exact, and runs k-means on the keys of each call. src seeds
-// the choice of the keys that k-means starts from. A call without a mask has exact attention for up
-// to 256 keys. A causal query has exact attention if it sees fewer than 1024 keys.
+// New returns attention that approximates exact, and runs k-means on the keys of each call. src
+// seeds the choice of the keys that k-means starts from. A call without a mask has exact attention
+// for up to 256 keys. A causal query has exact attention if it sees fewer than 1024 keys.
 //
-// If exact has 8 Bits, the scores, weights and values of scored keys are integers of 8 bits. Forward
-// then takes about half the time on processors that multiply such integers, and has additional errors
-// of about a percent. States, causal attention and ForwardPrefixes do not use 8 bits.
+// If exact has 8 Bits, the scores, weights and values of scored keys are integers of 8 bits.
+// Forward then takes about half the time on processors that multiply such integers, and has
+// additional errors of about a percent. States, causal attention and ForwardPrefixes do not use 8
+// bits.
 //
-// New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with Bits other than
-// 0 and 8; with Bits and Causal; or with a Scale that is negative or not finite. New also returns an
-// error for negative options, a Threshold that is not finite, and a nil src. Window and Slope are
-// excluded because clusters do not know the positions of keys.
+// New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with Bits other
+// than 0 and 8; with Bits and Causal; or with a Scale that is negative or not finite. New also
+// returns an error for negative options, a Threshold that is not finite, and a nil src. Window and
+// Slope are excluded because clusters do not know the positions of keys.
 func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	var a any
 	var err error

@@ -13,13 +13,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// codes hold the keys and values of clusters in 8 bits. Let μ be the mean of the keys of a cluster and R
-// the rotation of package coded. Scores are
+// codes hold the keys and values of clusters in 8 bits. Let μ be the mean of the keys of a cluster
+// and R the rotation of package coded. Scores are
 //
 //	q·k = R·q · R·(k − μ) + q·μ
 //
-// The first product is a product of codes. The codes of values are codes of differences from the mean
-// value, with a scale for each column.
+// The first product is a product of codes. The codes of values are codes of differences from the
+// mean value, with a scale for each column.
 type codes[T dense.Float] struct {
 	rotation     *hadamard.Rotation[T]
 	keys, values []bytedot.Rows // of each cluster: keys×coordinates, columns×keys
@@ -38,8 +38,8 @@ func (s *codes[T]) shape(c, d int) {
 // canCode reports whether keys of dimension d can have codes.
 func canCode(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
 
-// set computes the codes of cluster l. The cluster has no codes if it has more keys than products of
-// codes allow, or if codes would represent its keys or values badly.
+// set computes the codes of cluster l. The cluster has no codes if it has more keys than products
+// of codes allow, or if codes would represent its keys or values badly.
 func (s *codes[T]) set(l int, keys, values dense.Matrix[T], mean, meanValue []T) {
 	if s.has[l] = keys.Rows <= bytedot.MostInner; !s.has[l] {
 		return
@@ -78,8 +78,8 @@ func (e *rotateScratch[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) de
 	return r.Apply(e.rotated.Rows(x.Rows), x)
 }
 
-// codedScratch is the scratch memory of one goroutine for products of codes. Matrices have a column for
-// each query.
+// codedScratch is the scratch memory of one goroutine for products of codes. Matrices have a column
+// for each query.
 type codedScratch[T dense.Float] struct {
 	queries  bytedot.Rows    // codes of the queries of a block
 	shares   []T             // weights of the cluster for the listed queries
@@ -107,7 +107,8 @@ func (w *codedScratch[T]) begin(r *hadamard.Rotation[T], q dense.Matrix[T]) {
 	pool.Put(&rotatePool, e)
 }
 
-// addCodedKeys adds the keys of cluster l to the sums of the queries in list, the result of queriesOf.
+// addCodedKeys adds the keys of cluster l to the sums of the queries in list, the result of
+// queriesOf.
 func (b *accumulator[T]) addCodedKeys(s *index[T], l int, list []int32) {
 	const most = 128 // queries whose scores stay in the first or second cache
 	shares := b.coded.shares[:0]

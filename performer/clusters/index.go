@@ -89,7 +89,8 @@ func finiteRows[T dense.Float](m dense.Matrix[T]) bool {
 	return true
 }
 
-// index is a partition of all keys with the moments of its clusters, and with codes if coded is set.
+// index is a partition of all keys with the moments of its clusters, and with codes if coded is
+// set.
 type index[T dense.Float] struct {
 	partition[T]
 	moments[T]

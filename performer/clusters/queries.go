@@ -12,9 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// stepScratch is the scratch memory of one goroutine for the queries of one token that read one head of
-// keys of a stream. Matrices of scores have a row for each key or cluster and a column for each query.
-// The rows have no gaps, because often there is one query.
+// stepScratch is the scratch memory of one goroutine for the queries of one token that read one
+// head of keys of a stream. Matrices of scores have a row for each key or cluster and a column for
+// each query. The rows have no gaps, because often there is one query.
 type stepScratch[T dense.Float] struct {
 	scale float64
 
@@ -62,8 +62,8 @@ func (w *stepScratch[T]) begin(s *store[T], q dense.Matrix[T]) {
 	matmul.PackT(&w.queries, q)
 }
 
-// addClustersAndRecent adds up the recent tokens and the clusters whose keys no query scores. It lists
-// the other clusters.
+// addClustersAndRecent adds up the recent tokens and the clusters whose keys no query scores. It
+// lists the other clusters.
 func (w *stepScratch[T]) addClustersAndRecent(s *store[T]) {
 	n, m := len(w.peaks), &s.moments
 	clusters := len(s.clusters)
@@ -115,7 +115,8 @@ func (w *stepScratch[T]) weigh(scores dense.Matrix[T], peaks []T) {
 	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, peaks, w.zeros, w.totals)
 }
 
-// choose lists the clusters whose keys a query scores, and sets the weights of these clusters to zero.
+// choose lists the clusters whose keys a query scores, and sets the weights of these clusters to
+// zero.
 func (w *stepScratch[T]) choose(m *moments[T], weights dense.Matrix[T], threshold T) {
 	for i, total := range w.totals {
 		w.bounds[i] = threshold * total * (threshold * total)

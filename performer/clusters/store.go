@@ -7,8 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// store holds the tokens of one head of keys of a stream. The last tokens are recent and in no cluster.
-// All older tokens are in clusters.
+// store holds the tokens of one head of keys of a stream. The last tokens are recent and in no
+// cluster. All older tokens are in clusters.
 type store[T dense.Float] struct {
 	a     *attention[T]
 	d, dv int

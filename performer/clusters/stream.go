@@ -48,8 +48,8 @@ type memory[T dense.Float] struct {
 	dst, q dense.Matrix[T] // the arguments of Attend
 }
 
-// clusteredAt returns, for n tokens, the number of tokens at the last run of k-means, 0 for none, and
-// the number of tokens in clusters.
+// clusteredAt returns, for n tokens, the number of tokens at the last run of k-means, 0 for none,
+// and the number of tokens in clusters.
 func clusteredAt(n int) (begin, clustered int) {
 	if n < firstKeys {
 		return 0, 0
@@ -81,7 +81,8 @@ func (m *memory[T]) Attend(dst, q dense.Matrix[T]) {
 	m.dst, m.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// fewElements is the number of elements of keys and values from which on Attend uses several processors.
+// fewElements is the number of elements of keys and values from which on Attend uses several
+// processors.
 const fewElements = 1 << 14
 
 // Piece computes the outputs of the queries of one row that read one head of keys.
@@ -161,8 +162,8 @@ func (m *memory[T]) Record() streams.Record {
 	return streams.Record{Flags: streams.FlagKeys | streams.FlagClusters, Scale: m.scale()}
 }
 
-// parameterNames are the names of the parameters in an encoded state. The last parameter is zero: it
-// was for centres that the caller chose.
+// parameterNames are the names of the parameters in an encoded state. The last parameter is zero:
+// it was for centres that the caller chose.
 var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "Sample", "seed", "seed", "centres"}
 
 // parameters are the options and the seed of an attention, as in an encoded state.

@@ -10,9 +10,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// Backward is [MultiHead.BackwardCross] of self-attention. It writes the gradient of
-// L = Σ_ic dout_ic·out_ic with respect to x (L×E) to dx, which Backward returns; a zero dx is allocated.
-// out (L×E_out) is the result of Forward. dx may be exactly x or dout where shapes allow.
+// Backward is [MultiHead.BackwardCross] of self-attention. It writes the gradient of L = Σ_ic
+// dout_ic·out_ic with respect to x (L×E) to dx, which Backward returns; a zero dx is allocated. out
+// (L×E_out) is the result of Forward. dx may be exactly x or dout where shapes allow.
 func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	c := l.backwardHeads(dw, x, x, x, dout, s)
 	dx = dense.Ensure(dx, x.Rows, x.Cols)
@@ -23,22 +23,24 @@ func (l *MultiHead[T]) Backward(dx dense.Matrix[T], dw *Projections[T], x, dout 
 	return dx
 }
 
-// BackwardCross computes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the result of
-// ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). It writes the gradients with respect to q, k and
-// v to dq, dk and dv, which BackwardCross returns; zero ones are allocated. Unless dw is nil,
-// BackwardCross writes the gradients with respect to weights, biases and gains to dw. dw gets the shapes
-// of Projections: BackwardCross allocates missing matrices and vectors, and sets matrices and vectors that
-// the layer does not have to zero or nil. So dw.Parameters has the order of Parameters.
+// BackwardCross computes the gradients of L = Σ_ic dout_ic·out_ic, where out (Lq×E_out) is the
+// result of ForwardCross for q (Lq×E), k (Lk×E_k) and v (Lk×E_v). It writes the gradients with
+// respect to q, k and v to dq, dk and dv, which BackwardCross returns; zero ones are allocated.
+// Unless dw is nil, BackwardCross writes the gradients with respect to weights, biases and gains to
+// dw. dw gets the shapes of Projections: BackwardCross allocates missing matrices and vectors, and
+// sets matrices and vectors that the layer does not have to zero or nil. So dw.Parameters has the
+// order of Parameters.
 //
-// The gradient of a padding row, which s excludes and whose row of dout is zero, is zero. Neither the
-// content nor the length of padding changes one bit of any other gradient.
+// The gradient of a padding row, which s excludes and whose row of dout is zero, is zero. Neither
+// the content nor the length of padding changes one bit of any other gradient.
 //
-// In addition to attention, BackwardCross takes the time of the products with the weights, twice with dw.
-// It holds Q, K, V, the heads and their gradients, Q and K before norms, and copies of the rows with
-// nonzero gradients unless these rows are consecutive. After the first call of a size BackwardCross
-// allocates nothing if all gradients are given. dq, dk and dv may each be exactly the input of the same
-// name, and one of them exactly dout, where shapes allow; other overlaps are not allowed. BackwardCross
-// panics with the shapes if they do not fit, and in the cases of [performer.Batch.BackwardSequences].
+// In addition to attention, BackwardCross takes the time of the products with the weights, twice
+// with dw. It holds Q, K, V, the heads and their gradients, Q and K before norms, and copies of the
+// rows with nonzero gradients unless these rows are consecutive. After the first call of a size
+// BackwardCross allocates nothing if all gradients are given. dq, dk and dv may each be exactly the
+// input of the same name, and one of them exactly dout, where shapes allow; other overlaps are not
+// allowed. BackwardCross panics with the shapes if they do not fit, and in the cases of
+// [performer.Batch.BackwardSequences].
 func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) (_, _, _ dense.Matrix[T]) {
 	c := l.backwardHeads(dw, q, k, v, dout, s)
 	dq, dk, dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
@@ -49,8 +51,8 @@ func (l *MultiHead[T]) BackwardCross(dq, dk, dv dense.Matrix[T], dw *Projections
 	return dq, dk, dv
 }
 
-// CanBackward returns nil if the attention of every head has gradients. Otherwise CanBackward returns the
-// reason why the first attention without gradients has none.
+// CanBackward returns nil if the attention of every head has gradients. Otherwise CanBackward
+// returns the reason why the first attention without gradients has none.
 func (l *MultiHead[T]) CanBackward() error {
 	if l.attention == nil {
 		return errNoLayer
@@ -58,8 +60,9 @@ func (l *MultiHead[T]) CanBackward() error {
 	return l.attention.CanBackward()
 }
 
-// backwardHeads returns memory with the gradients with respect to the rows of Q, K and V, which the caller
-// returns to l.calls. It writes the gradients with respect to weights, biases and gains to dw.
+// backwardHeads returns memory with the gradients with respect to the rows of Q, K and V, which the
+// caller returns to l.calls. It writes the gradients with respect to weights, biases and gains to
+// dw.
 func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Matrix[T], s performer.Sequences) *memory[T] {
 	if err := l.CanBackward(); err != nil {
 		panic(err.Error())
@@ -109,8 +112,9 @@ func (l *MultiHead[T]) backwardHeads(dw *Projections[T], q, k, v, dout dense.Mat
 	return c
 }
 
-// parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias, which are dyᵀ·x
-// and Σ_i dy_i. It skips rows whose dy is zero, where x may hold anything. name is the name of the bias.
+// parameters writes the gradients with respect to weight and bias of y = x·weightᵀ + bias, which
+// are dyᵀ·x and Σ_i dy_i. It skips rows whose dy is zero, where x may hold anything. name is the
+// name of the bias.
 func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T], bias *[]T, x, dy dense.Matrix[T]) {
 	c.rows = c.rows[:0]
 	for i := range dy.Rows {
@@ -135,7 +139,8 @@ func (c *memory[T]) parameters(name string, l *linear[T], weight *dense.Matrix[T
 	}
 }
 
-// clearVector sets *x to a vector of n zeros. It panics with the name unless *x is nil or has length n.
+// clearVector sets *x to a vector of n zeros. It panics with the name unless *x is nil or has
+// length n.
 func clearVector[T dense.Float](name string, x *[]T, n int) {
 	if *x == nil {
 		*x = make([]T, n)

@@ -1,12 +1,13 @@
-// Package layer adds learned projections to attention: a multi-head attention layer with files of weights
-// and gradients of all parameters.
+// Package layer adds learned projections to attention: a multi-head attention layer with files of
+// weights and gradients of all parameters.
 //
 // # The layer
 //
-// A [MultiHead] maps rows to queries, keys and values by linear maps, runs a performer.Batch on them, and
-// may map the heads to the output. With exact attention a MultiHead is PyTorch's nn.MultiheadAttention,
-// and reads and writes its weights as safetensors files. [Read] knows the names of tensors of most models
-// of Hugging Face and of GPT-2. [ReadNamed] reads tensors with any names.
+// A [MultiHead] maps rows to queries, keys and values by linear maps, runs a performer.Batch on
+// them, and may map the heads to the output. With exact attention a MultiHead is PyTorch's
+// nn.MultiheadAttention, and reads and writes its weights as safetensors files. [Read] knows the
+// names of tensors of most models of Hugging Face and of GPT-2. [ReadNamed] reads tensors with any
+// names.
 //
 //	p, err := layer.Draw[float32](layer.Widths{Input: 512, Heads: 8, Bias: true}, src)
 //	exact, err := performer.NewExact[float32](performer.ExactOptions{})
@@ -23,17 +24,18 @@
 //
 // # Positions and norms
 //
-// Recent models rotate queries and keys by rotary positions after the projections. Some models divide
-// queries and keys by their root mean square before the rotation. [Options] has the rotary positions, and
-// [Projections] the gains of the norms, which [Read] reads from files of Qwen3, Gemma 3 and OLMo 2:
+// Recent models rotate queries and keys by rotary positions after the projections. Some models
+// divide queries and keys by their root mean square before the rotation. [Options] has the rotary
+// positions, and [Projections] the gains of the norms, which [Read] reads from files of Qwen3,
+// Gemma 3 and OLMo 2:
 //
 //	opts := layer.Options{Rotary: &layer.RotaryOptions{Base: 1e6}, Epsilon: 1e-6}
 //	l, err := layer.Read(file, "model.layers.0.self_attn.", attention, opts)
 //
-// The position of a token is its row within its sequence, and in Step the number of tokens before it. So
-// positions of packed sequences begin at zero in each. Padding rows before a sequence can be a sequence of
-// their own. Scores depend on differences of positions, so a shift of all positions changes only the
-// rounding of exact attention. [MultiHead.WithPositions] sets any positions.
+// The position of a token is its row within its sequence, and in Step the number of tokens before
+// it. So positions of packed sequences begin at zero in each. Padding rows before a sequence can be
+// a sequence of their own. Scores depend on differences of positions, so a shift of all positions
+// changes only the rounding of exact attention. [MultiHead.WithPositions] sets any positions.
 //
 // [Rotary] is rotary positions alone:
 //
@@ -44,8 +46,8 @@
 //
 // # Gradients
 //
-// [MultiHead.Backward] accepts the sequences, grouped heads, masks and pasts of Forward, and writes the
-// gradients of all parameters in the order of the parameters:
+// [MultiHead.Backward] accepts the sequences, grouped heads, masks and pasts of Forward, and writes
+// the gradients of all parameters in the order of the parameters:
 //
 //	dw := new(layer.Projections[float32])
 //	dx = l.Backward(dx, dw, x, dout, s)

@@ -44,8 +44,8 @@ var (
 	attnMasks = [2]string{"bias", "masked_bias"} // of GPT-2
 )
 
-// Read returns the layer around attention with the projections of a file from safetensors.Read, which may
-// hold tensors of other layers. The tensors are those of PyTorch's nn.MultiheadAttention,
+// Read returns the layer around attention with the projections of a file from safetensors.Read,
+// which may hold tensors of other layers. The tensors are those of PyTorch's nn.MultiheadAttention,
 //
 //	in_proj_weight                                W_Q, W_K and W_V below one another, or
 //	q_proj_weight, k_proj_weight, v_proj_weight   each by itself
@@ -64,8 +64,8 @@ var (
 //	c_proj.weight, c_proj.bias                    W_O and b_O, or W_O alone
 //	bias, masked_bias                             masks, which Read ignores
 //
-// or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or without
-// W_query.bias, W_key.bias and W_value.bias. All of these may come with
+// or, without an output projection, W_query.weight, W_key.weight and W_value.weight, with or
+// without W_query.bias, W_key.bias and W_value.bias. All of these may come with
 //
 //	q_norm.weight, k_norm.weight                  gains of the norms of queries and keys
 //
@@ -73,15 +73,16 @@ var (
 // Projections.
 //
 // The names of the tensors begin with the prefix, such as "model.layers.0.self_attn."; Read ignores
-// tensors without the prefix. In in_proj_weight, a head has the same dimension in keys and values. Rows of
-// weights belong to outputs. But GPT-2's Conv1D has rows that belong to inputs: Read transposes
-// c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries and Hk heads of
-// keys, E×(1 + 2·Hk/H)·E. Read converts elements of type F64, F32, F16 and BF16 to T. The caller gives
-// rotary positions and ε in opts, because config.json has them and the file has not. The format has no
-// checksum, so Read does not detect damaged weights.
+// tensors without the prefix. In in_proj_weight, a head has the same dimension in keys and values.
+// Rows of weights belong to outputs. But GPT-2's Conv1D has rows that belong to inputs: Read
+// transposes c_attn.weight and c_proj.weight if c_attn.weight is E×3E or, with H heads of queries
+// and Hk heads of keys, E×(1 + 2·Hk/H)·E. Read converts elements of type F64, F32, F16 and BF16 to
+// T. The caller gives rotary positions and ε in opts, because config.json has them and the file has
+// not. The format has no checksum, so Read does not detect damaged weights.
 //
-// Read returns an error if attention or f is nil, if a tensor is missing or has a wrong shape or type, if a
-// tensor with the prefix is not in this list, and in the cases of [New]. The error names the tensor.
+// Read returns an error if attention or f is nil, if a tensor is missing or has a wrong shape or
+// type, if a tensor with the prefix is not in this list, and in the cases of [New]. The error names
+// the tensor.
 func Read[T dense.Float](f *safetensors.File, prefix string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	t, err := newTensors(f, prefix, attention)
 	if err != nil {
@@ -101,13 +102,14 @@ func Read[T dense.Float](f *safetensors.File, prefix string, attention performer
 //
 //	q_proj_weight, q_proj_bias, k_proj_weight, …, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// and reads the tensor of the returned name, or no tensor if the returned name is empty. If all three
-// weights have one name, the tensor has the layout of c_attn.weight in Read, in either direction, and
-// out_proj.weight has the same direction. If all three biases have one name, the tensor holds the biases
-// one after another.
+// and reads the tensor of the returned name, or no tensor if the returned name is empty. If all
+// three weights have one name, the tensor has the layout of c_attn.weight in Read, in either
+// direction, and out_proj.weight has the same direction. If all three biases have one name, the
+// tensor holds the biases one after another.
 //
-// The weights of queries, keys and values are required. Without out_proj.weight the layer has no output
-// projection. If some of queries, keys and values have a bias, the others have a bias of zero.
+// The weights of queries, keys and values are required. Without out_proj.weight the layer has no
+// output projection. If some of queries, keys and values have a bias, the others have a bias of
+// zero.
 func ReadNamed[T dense.Float](f *safetensors.File, name func(parameter string) string, attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	if name == nil {
 		return nil, errors.New("layer: name is nil")
@@ -163,10 +165,10 @@ func newTensors[T dense.Float](f *safetensors.File, prefix string, attention per
 	return t, nil
 }
 
-// Write writes the projections as a safetensors file for [Read]. PyTorch reads the file too, unless it has
-// no such layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if their inputs have one
-// dimension and keys have the dimension of values. Elements keep their type and their bits. Write returns
-// the errors of w, and an error if prefix is not valid UTF-8.
+// Write writes the projections as a safetensors file for [Read]. PyTorch reads the file too, unless
+// it has no such layer. Names begin with the prefix. W_Q, W_K and W_V are one tensor if their
+// inputs have one dimension and keys have the dimension of values. Elements keep their type and
+// their bits. Write returns the errors of w, and an error if prefix is not valid UTF-8.
 func (l *MultiHead[T]) Write(w io.Writer, prefix string) error {
 	p := l.Projections()
 	all := map[string]safetensors.Tensor{}

@@ -19,13 +19,14 @@ import (
 //	Q = turn(norm(x_q·W_Qᵀ + b_Q)),  K = turn(norm(x_k·W_Kᵀ + b_K)),  V = x_v·W_Vᵀ + b_V,
 //	out = [head_0, …, head_H−1]·W_Oᵀ + b_O,
 //
-// where a [performer.Batch] computes head_h, attention of head h of Q over its heads of K and V. turn
-// is the rotary positions of [Options]. norm is the root mean square norm with the gains of
+// where a [performer.Batch] computes head_h, attention of head h of Q over its heads of K and V.
+// turn is the rotary positions of [Options]. norm is the root mean square norm with the gains of
 // [Projections], or nothing without gains. With [performer.Exact], and without rotary positions and
 // gains, a MultiHead is PyTorch's nn.MultiheadAttention.
 //
-// A MultiHead owns its weights, which callers may change through Projections while no other goroutine
-// uses the layer. Otherwise goroutines may share a MultiHead if they may share its attention.
+// A MultiHead owns its weights, which callers may change through Projections while no other
+// goroutine uses the layer. Otherwise goroutines may share a MultiHead if they may share its
+// attention.
 type MultiHead[T dense.Float] struct {
 	query, key, value, output linear[T] // output has no weight without W_O
 	queryNorm, keyNorm        norm[T]
@@ -35,12 +36,13 @@ type MultiHead[T dense.Float] struct {
 	calls                     *pool.Of[memory[T]]
 }
 
-// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The zero
-// value has no rotary positions.
+// Options are the options of [New], [Read] and [ReadNamed] that files of weights do not hold. The
+// zero value has no rotary positions.
 type Options struct {
-	// Rotary are the options of the rotary positions of queries and keys, see [NewRotary]. Nil means no
-	// rotary positions. Key j of a sequence of [performer.Sequences] has position j, query i has position
-	// i + Past, and token i of a State has position i. [MultiHead.WithPositions] sets other positions.
+	// Rotary are the options of the rotary positions of queries and keys, see [NewRotary]. Nil
+	// means no rotary positions. Key j of a sequence of [performer.Sequences] has position j, query
+	// i has position i + Past, and token i of a State has position i. [MultiHead.WithPositions]
+	// sets other positions.
 	Rotary *RotaryOptions
 
 	// Epsilon is ε in the norms of queries and keys. Zero means 1e-6, the ε of Qwen3, Gemma 3 and
@@ -58,8 +60,8 @@ type Projections[T dense.Float] struct {
 	// Output is W_O, E_out×(H·dv). With a zero Output the heads, side by side, are the output.
 	Output dense.Matrix[T]
 
-	// Biases have an element for each row of their matrix. QueryBias, KeyBias and ValueBias are all given
-	// or all nil. OutputBias may be nil.
+	// Biases have an element for each row of their matrix. QueryBias, KeyBias and ValueBias are all
+	// given or all nil. OutputBias may be nil.
 	QueryBias, KeyBias, ValueBias []T
 	OutputBias                    []T
 
@@ -67,16 +69,16 @@ type Projections[T dense.Float] struct {
 	//
 	//	x_j ↦ g_j·x_j/√(Σ_l x_l²/n + ε)
 	//
-	// normalises each head if there are n = d gains, as in Qwen3. It normalises all heads together if there
-	// is a gain for each row of Query or Key, as in OLMo 2.
+	// normalises each head if there are n = d gains, as in Qwen3. It normalises all heads together
+	// if there is a gain for each row of Query or Key, as in OLMo 2.
 	QueryNorm, KeyNorm []T
 }
 
 // New returns the layer with copies of the projections. attention has the numbers of heads.
 //
-// New returns an error that names the field if attention is nil or takes heads of another dimension, if
-// shapes do not fit together, or if Epsilon is not positive and finite. New also returns the errors of
-// [NewRotary].
+// New returns an error that names the field if attention is nil or takes heads of another
+// dimension, if shapes do not fit together, or if Epsilon is not positive and finite. New also
+// returns the errors of [NewRotary].
 func New[T dense.Float](p Projections[T], attention performer.Batch[T], opts Options) (*MultiHead[T], error) {
 	heads, keyHeads, dim, err := headsOf(attention)
 	if err != nil {
@@ -122,8 +124,8 @@ func headsOf[T dense.Float](attention performer.Batch[T]) (heads, keyHeads, dim 
 	return heads, keyHeads, dim, nil
 }
 
-// Dims returns the dimensions of the rows that become queries, keys and values, and the dimension of the
-// output. Dims panics for a zero MultiHead, as do all methods that compute attention.
+// Dims returns the dimensions of the rows that become queries, keys and values, and the dimension
+// of the output. Dims panics for a zero MultiHead, as do all methods that compute attention.
 func (l *MultiHead[T]) Dims() (query, key, value, out int) {
 	if l.attention == nil {
 		panic(errNoLayer.Error())
@@ -146,21 +148,23 @@ func (l *MultiHead[T]) Projections() Projections[T] {
 	}
 }
 
-// Forward is self-attention: [MultiHead.ForwardCross] with x (L×E) as q, k and v, into dst (L×E_out),
-// which Forward returns; a zero dst is allocated. s.Keys must be nil or equal to s.Queries.
+// Forward is self-attention: [MultiHead.ForwardCross] with x (L×E) as q, k and v, into dst
+// (L×E_out), which Forward returns; a zero dst is allocated. s.Keys must be nil or equal to
+// s.Queries.
 func (l *MultiHead[T]) Forward(dst, x dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	return l.ForwardCross(dst, x, x, x, s)
 }
 
 // ForwardCross projects the rows of q (Lq×E) to queries, of k (Lk×E_k) to keys and of v (Lk×E_v) to
-// values, in the sequences s. It writes the output of the layer to dst (Lq×E_out), which ForwardCross
-// returns; a zero dst is allocated. Rows of k and v that s excludes may hold anything.
+// values, in the sequences s. It writes the output of the layer to dst (Lq×E_out), which
+// ForwardCross returns; a zero dst is allocated. Rows of k and v that s excludes may hold anything.
 //
-// In addition to attention, ForwardCross takes the time of the products with the weights. It holds Q, K,
-// V, the heads and the sines and cosines of their positions, which are computed again if positions
-// differ from those of the last call. After the first call of a size ForwardCross allocates nothing if
-// dst is given. dst may be exactly one of q, k and v, or disjoint from all of them. ForwardCross panics
-// with the shapes if they do not fit, and in the cases of [performer.Batch.ForwardSequences].
+// In addition to attention, ForwardCross takes the time of the products with the weights. It holds
+// Q, K, V, the heads and the sines and cosines of their positions, which are computed again if
+// positions differ from those of the last call. After the first call of a size ForwardCross
+// allocates nothing if dst is given. dst may be exactly one of q, k and v, or disjoint from all of
+// them. ForwardCross panics with the shapes if they do not fit, and in the cases of
+// [performer.Batch.ForwardSequences].
 func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	l.check(q, k, v)
 	_, _, _, out := l.Dims()
@@ -177,7 +181,8 @@ func (l *MultiHead[T]) ForwardCross(dst, q, k, v dense.Matrix[T], s performer.Se
 	return dst
 }
 
-// project returns Q, K and V in c. If keep is set, project keeps Q and K before norms for backwardHeads.
+// project returns Q, K and V in c. If keep is set, project keeps Q and K before norms for
+// backwardHeads.
 func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performer.Sequences, keep bool) (queries, keys, values dense.Matrix[T]) {
 	queries, keys, values = l.query.applyTo(&c.q.rows, q), l.key.applyTo(&c.k.rows, k), l.value.applyTo(&c.v, v)
 	l.queryNorm.apply(&c.q.normCall, queries, keep)
@@ -190,10 +195,10 @@ func (l *MultiHead[T]) project(c *memory[T], q, k, v dense.Matrix[T], s performe
 	return queries, keys, values
 }
 
-// NewState returns an empty [performer.State] of the heads of the layer, for Step. Snapshot, Rollback,
-// Merge and MarshalBinary of the State serve the layer too. After Merge, tokens keep the rotary positions
-// that they had in the other State; [MultiHead.WithPositions] can set these. NewState returns the errors
-// of [performer.Batch.NewState].
+// NewState returns an empty [performer.State] of the heads of the layer, for Step. Snapshot,
+// Rollback, Merge and MarshalBinary of the State serve the layer too. After Merge, tokens keep the
+// rotary positions that they had in the other State; [MultiHead.WithPositions] can set these.
+// NewState returns the errors of [performer.Batch.NewState].
 func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	if l.attention == nil {
 		return nil, errNoLayer
@@ -206,14 +211,14 @@ func (l *MultiHead[T]) NewState() (*performer.State[T], error) {
 	return s, nil
 }
 
-// Step appends n ≥ 0 tokens x (n×E) to s, one after another, and computes self-attention of each token
-// over all tokens of s up to the token. Step writes the outputs to dst (n×E_out), which Step returns; a
-// zero dst is allocated. s is a State of NewState of a layer with the same heads. The outputs are those
-// of Forward of a causal layer; see [performer.State.Step] for the cost.
+// Step appends n ≥ 0 tokens x (n×E) to s, one after another, and computes self-attention of each
+// token over all tokens of s up to the token. Step writes the outputs to dst (n×E_out), which Step
+// returns; a zero dst is allocated. s is a State of NewState of a layer with the same heads. The
+// outputs are those of Forward of a causal layer; see [performer.State.Step] for the cost.
 //
-// After the first call of a size, Step allocates nothing if dst is given, except the keys and values that
-// exact attention stores. dst may be exactly x, or disjoint from x. Step panics with the shapes if they do
-// not fit.
+// After the first call of a size, Step allocates nothing if dst is given, except the keys and
+// values that exact attention stores. dst may be exactly x, or disjoint from x. Step panics with
+// the shapes if they do not fit.
 func (l *MultiHead[T]) Step(dst, x dense.Matrix[T], s *performer.State[T]) dense.Matrix[T] {
 	l.check(x, x, x)
 	_, _, _, out := l.Dims()

@@ -77,9 +77,9 @@ func (t *normForward[T]) Piece(i int) {
 	}
 }
 
-// backward replaces the gradients dy with respect to normalised rows by the gradients with respect to the
-// rows that apply kept. Unless gradient is nil, backward writes the gradient with respect to the gains, a
-// vector with the given name, to gradient. With u_j = g_j·dy_j
+// backward replaces the gradients dy with respect to normalised rows by the gradients with respect
+// to the rows that apply kept. Unless gradient is nil, backward writes the gradient with respect to
+// the gains, a vector with the given name, to gradient. With u_j = g_j·dy_j
 //
 //	dx_j = s·u_j − x_j·s³·Σ_l u_l·x_l/n,  dg_j = Σ dy_j·x_j·s
 //

@@ -8,13 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// WithPositions returns the layer for tokens with other positions than [Options] describes. queries has a
-// position for each row of q, and keys one for each row of k; Forward and Step need equal positions for
-// both. Nil stands for the positions of Options. Each call reads queries and keys, so the caller may
-// change their elements between calls.
+// WithPositions returns the layer for tokens with other positions than [Options] describes. queries
+// has a position for each row of q, and keys one for each row of k; Forward and Step need equal
+// positions for both. Nil stands for the positions of Options. Each call reads queries and keys, so
+// the caller may change their elements between calls.
 //
-// The returned layer shares weights and memory with l. WithPositions panics if l has no rotary positions.
-// Calls panic if queries or keys do not have a position for each row.
+// The returned layer shares weights and memory with l. WithPositions panics if l has no rotary
+// positions. Calls panic if queries or keys do not have a position for each row.
 func (l *MultiHead[T]) WithPositions(queries, keys []int) *MultiHead[T] {
 	if l.attention == nil {
 		panic(errNoLayer.Error())
@@ -41,8 +41,8 @@ func (l *MultiHead[T]) angles(c *memory[T], queries, keys int, s performer.Seque
 	return q, c.k.anglesAt(l.rotary, positions)
 }
 
-// positionsOf returns given unless given is nil. Otherwise the positions of each sequence count from its
-// past plus c.before. The Batch reports lengths that do not fit the rows.
+// positionsOf returns given unless given is nil. Otherwise the positions of each sequence count
+// from its past plus c.before. The Batch reports lengths that do not fit the rows.
 func (c *memory[T]) positionsOf(name string, given, lengths, past []int, rows int) []int {
 	if given != nil {
 		if len(given) != rows {

@@ -13,16 +13,17 @@ import (
 
 // Widths are the dimensions of the projections of a [MultiHead].
 type Widths struct {
-	// Input is the dimension E of the rows that become queries. Keys is the dimension of the rows that
-	// become keys, and Values of the rows that become values. Zero Keys or Values mean Input.
+	// Input is the dimension E of the rows that become queries. Keys is the dimension of the rows
+	// that become keys, and Values of the rows that become values. Zero Keys or Values mean Input.
 	Input, Keys, Values int
 
-	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and values.
-	// Zero KeyHeads mean Heads.
+	// Heads is the number H of heads of queries. KeyHeads is the number Hk of heads of keys and
+	// values. Zero KeyHeads mean Heads.
 	Heads, KeyHeads int
 
-	// HeadDim is the dimension d of queries and keys of a head. HeadValues is the dimension dv of values of
-	// a head. Zero HeadDim means Input/Heads, which must be an integer. Zero HeadValues means HeadDim.
+	// HeadDim is the dimension d of queries and keys of a head. HeadValues is the dimension dv of
+	// values of a head. Zero HeadDim means Input/Heads, which must be an integer. Zero HeadValues
+	// means HeadDim.
 	HeadDim, HeadValues int
 
 	// Output is the dimension of the output; zero means Input.
@@ -32,13 +33,13 @@ type Widths struct {
 	NoOutput, Bias bool
 }
 
-// Draw draws projections from the distributions of PyTorch's nn.MultiheadAttention. W_Q, W_K and W_V are
-// uniform in ±√(6/(in + out)) [Glorot & Bengio 2010]; if all three have one shape, out is three times
-// their number of rows. W_O is uniform in ±1/√in, as in nn.Linear. Biases are zero.
+// Draw draws projections from the distributions of PyTorch's nn.MultiheadAttention. W_Q, W_K and
+// W_V are uniform in ±√(6/(in + out)) [Glorot & Bengio 2010]; if all three have one shape, out is
+// three times their number of rows. W_O is uniform in ±1/√in, as in nn.Linear. Biases are zero.
 //
 // Draw draws the elements of W_Q, W_K, W_V and W_O in this order, in float64, and rounds once. Draw
-// returns an error if a width is negative, does not fit the others or is too large for memory, or if src
-// is nil.
+// returns an error if a width is negative, does not fit the others or is too large for memory, or
+// if src is nil.
 func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	var p Projections[T]
 	w, err := resolved[T](w)
@@ -73,8 +74,8 @@ func Draw[T dense.Float](w Widths, src rand.Source) (Projections[T], error) {
 	return p, nil
 }
 
-// resolved returns the widths with defaults instead of zeros, except a zero Output for NoOutput. It returns
-// an error if a width is invalid.
+// resolved returns the widths with defaults instead of zeros, except a zero Output for NoOutput. It
+// returns an error if a width is invalid.
 func resolved[T dense.Float](w Widths) (Widths, error) {
 	for _, f := range []struct {
 		name     string
@@ -197,9 +198,10 @@ type Parameter[T dense.Float] struct {
 //	q_proj_weight, q_proj_bias, k_proj_weight, k_proj_bias, v_proj_weight, v_proj_bias,
 //	out_proj.weight, out_proj.bias, q_norm.weight, k_norm.weight
 //
-// without parameters that p does not have. If p are the Projections of a [MultiHead], changes of the
-// views, by an optimiser for example, change the layer. If p are gradients that [MultiHead.Backward] has
-// written, element i is the gradient with respect to parameter i of the Projections of the layer.
+// without parameters that p does not have. If p are the Projections of a [MultiHead], changes of
+// the views, by an optimiser for example, change the layer. If p are gradients that
+// [MultiHead.Backward] has written, element i is the gradient with respect to parameter i of the
+// Projections of the layer.
 func (p Projections[T]) Parameters() []Parameter[T] {
 	var parameters []Parameter[T]
 	weights := append(separateWeights[:], outProjWeight)

@@ -15,12 +15,12 @@ import (
 type RotaryLayout int
 
 const (
-	// RotaryHalves pairs coordinates i and i + Dim/2, as in Hugging Face's files of Llama, Mistral, Qwen
-	// and GPT-NeoX.
+	// RotaryHalves pairs coordinates i and i + Dim/2, as in Hugging Face's files of Llama, Mistral,
+	// Qwen and GPT-NeoX.
 	RotaryHalves RotaryLayout = iota
 
-	// RotaryNeighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and Meta's files of
-	// Llama.
+	// RotaryNeighbours pairs coordinates 2i and 2i + 1, as in [Su et al. 2021], GPT-J and Meta's
+	// files of Llama.
 	RotaryNeighbours
 )
 
@@ -41,9 +41,9 @@ type RotaryOptions struct {
 	Scaling RotaryScaling
 }
 
-// Rotary is rotary positions [Su et al. 2021]. Pair i of the coordinates of a query or key at position p
-// rotates by the angle p·ω_i, so that products of queries and keys depend only on differences of
-// positions. Without scaling
+// Rotary is rotary positions [Su et al. 2021]. Pair i of the coordinates of a query or key at
+// position p rotates by the angle p·ω_i, so that products of queries and keys depend only on
+// differences of positions. Without scaling
 //
 //	(x, y) ↦ (x·cos pω_i − y·sin pω_i, x·sin pω_i + y·cos pω_i),  ω_i = Base^(−2i/Dim)
 //
@@ -57,8 +57,8 @@ type Rotary[T dense.Float] struct {
 
 // NewRotary returns rotary positions for heads of d coordinates.
 //
-// NewRotary returns an error for d below 1; a Dim that is odd, negative, above d or too large for memory; a
-// Base that is not above 1 and finite; an unknown Layout; or an invalid Scaling.
+// NewRotary returns an error for d below 1; a Dim that is odd, negative, above d or too large for
+// memory; a Base that is not above 1 and finite; an unknown Layout; or an invalid Scaling.
 func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 	dim, base := cmp.Or(opts.Dim, d), cmp.Or(opts.Base, 10000)
 	switch {
@@ -91,9 +91,9 @@ func NewRotary[T dense.Float](d int, opts RotaryOptions) (*Rotary[T], error) {
 // Frequencies returns ω_i, the angles per position in radians, after scaling.
 func (r *Rotary[T]) Frequencies() []float64 { return append([]float64(nil), r.omega...) }
 
-// Angles returns the angles of tokens at the given positions, in the memory of dst if dst has enough.
-// Queries and keys of all layers can share Angles. Angles are reduced in float64, with an error of 1e-16
-// times the angle. The cost is Dim/2 sines and cosines per token.
+// Angles returns the angles of tokens at the given positions, in the memory of dst if dst has
+// enough. Queries and keys of all layers can share Angles. Angles are reduced in float64, with an
+// error of 1e-16 times the angle. The cost is Dim/2 sines and cosines per token.
 func (r *Rotary[T]) Angles(dst Angles[T], positions []int) Angles[T] {
 	n := len(r.omega)
 	if cap(dst.values) < 2*n*len(positions) {
@@ -124,14 +124,14 @@ func (a Angles[T]) token(t int) (cos, sin []T) {
 	return row[:a.pairs], row[a.pairs:]
 }
 
-// Turn rotates the rows of x in place, one token per row. A head is a block of columns, and all heads of a
-// row rotate alike. Turn divides rows among processors. It panics if x.Check does, or if x does not have a
-// row for each token and whole heads.
+// Turn rotates the rows of x in place, one token per row. A head is a block of columns, and all
+// heads of a row rotate alike. Turn divides rows among processors. It panics if x.Check does, or if
+// x does not have a row for each token and whole heads.
 func (a Angles[T]) Turn(x dense.Matrix[T]) { a.turn(x, 1) }
 
-// TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows before
-// rotation, in place. TurnBack is the inverse of Turn unless a Scaling lengthens rows. It panics as Turn
-// does.
+// TurnBack replaces gradients with respect to rotated rows by gradients with respect to the rows
+// before rotation, in place. TurnBack is the inverse of Turn unless a Scaling lengthens rows. It
+// panics as Turn does.
 func (a Angles[T]) TurnBack(dx dense.Matrix[T]) { a.turn(dx, -1) }
 
 func (a Angles[T]) turn(x dense.Matrix[T], sign T) {

@@ -6,10 +6,11 @@ import (
 	"math"
 )
 
-// RotaryScaling changes the angles of rotary positions for contexts longer than in training. [RotaryLinear],
-// [RotaryNTK], [RotaryYaRN] and [RotaryLlama3] implement RotaryScaling.
+// RotaryScaling changes the angles of rotary positions for contexts longer than in training.
+// [RotaryLinear], [RotaryNTK], [RotaryYaRN] and [RotaryLlama3] implement RotaryScaling.
 type RotaryScaling interface {
-	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of rotated coordinates.
+	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of rotated
+	// coordinates.
 	scale(omega []float64, base float64) (factor float64, err error)
 }
 
@@ -23,8 +24,8 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryNTK replaces the base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the smallest
-// angle by Factor and keeps the largest. Factor is at least 1; Dim is at least 4.
+// RotaryNTK replaces the base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
+// smallest angle by Factor and keeps the largest. Factor is at least 1; Dim is at least 4.
 type RotaryNTK struct{ Factor float64 }
 
 func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
@@ -38,14 +39,14 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryLlama3 divides small angles by Factor and keeps large angles [Grattafiori et al. 2024]. A pair
-// with angle ω rotates t = Context·ω/2π times in Context tokens. The angle is small if t is below
-// LowFrequency, and large if t is above HighFrequency. An angle ω in between becomes
+// RotaryLlama3 divides small angles by Factor and keeps large angles [Grattafiori et al. 2024]. A
+// pair with angle ω rotates t = Context·ω/2π times in Context tokens. The angle is small if t is
+// below LowFrequency, and large if t is above HighFrequency. An angle ω in between becomes
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
-// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Factor is at least 1,
-// LowFrequency positive and below HighFrequency, and Context at least 1.
+// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Factor is at least
+// 1, LowFrequency positive and below HighFrequency, and Context at least 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
 	Context                             int // tokens of a training sequence
@@ -66,14 +67,14 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 	return 1, checkFactor(s.Factor)
 }
 
-// RotaryYaRN divides small angles by Factor, keeps large angles, and lengthens queries and keys [Peng et
-// al. 2023]. The angle of pair i becomes (1−s_i)·ω_i/Factor + s_i·ω_i. With
+// RotaryYaRN divides small angles by Factor, keeps large angles, and lengthens queries and keys
+// [Peng et al. 2023]. The angle of pair i becomes (1−s_i)·ω_i/Factor + s_i·ω_i. With
 //
 //	i(β) = Dim·log(Context/(2πβ))/(2·log Base),
 //
-// s_i is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear in between. Rotated coordinates are multiplied by
-// Length. Zero means 32 for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length. Factor is at least 1 and
-// Context at least 1.
+// s_i is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear in between. Rotated coordinates are
+// multiplied by Length. Zero means 32 for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length.
+// Factor is at least 1 and Context at least 1.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// tensors are the tensors of a layer by their names without the prefix. The methods that read a tensor
-// remove it from left. After the first error, err does not change.
+// tensors are the tensors of a layer by their names without the prefix. The methods that read a
+// tensor remove it from left. After the first error, err does not change.
 type tensors[T dense.Float] struct {
 	prefix          string
 	heads, keyHeads int
@@ -66,9 +66,9 @@ func (t *tensors[T]) projections() Projections[T] {
 	return p
 }
 
-// takeTogether reads W_Q, W_K and W_V from one tensor. They are below one another, or side by side with
-// rows that belong to inputs, and then byInputs is true. The shapes E·f×E and E×E·f differ, because
-// f ≥ 1 + 2/H.
+// takeTogether reads W_Q, W_K and W_V from one tensor. They are below one another, or side by side
+// with rows that belong to inputs, and then byInputs is true. The shapes E·f×E and E×E·f differ,
+// because f ≥ 1 + 2/H.
 func (t *tensors[T]) takeTogether(p *Projections[T], name string) (byInputs bool) {
 	all := t.matrix(name, 0, 0)
 	if t.err != nil {
@@ -102,7 +102,8 @@ func (t *tensors[T]) takeBias(p *Projections[T], name string) {
 	}
 }
 
-// takeOutput reads W_O, whose rows belong to inputs if byInputs is set, and b_O unless bias is empty.
+// takeOutput reads W_O, whose rows belong to inputs if byInputs is set, and b_O unless bias is
+// empty.
 func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs bool) {
 	width := p.Value.Rows / t.keyHeads * t.heads
 	if byInputs {
@@ -122,7 +123,8 @@ func (t *tensors[T]) takeOutput(p *Projections[T], weight, bias string, byInputs
 	}
 }
 
-// takeBiases reads b_Q, b_K and b_V. A bias with an empty name is zero. Without any name there are no biases.
+// takeBiases reads b_Q, b_K and b_V. A bias with an empty name is zero. Without any name there are
+// no biases.
 func (t *tensors[T]) takeBiases(p *Projections[T], names [3]string) {
 	if names == [3]string{} {
 		return
@@ -193,8 +195,8 @@ func (t *tensors[T]) fail(format string, args ...any) {
 	}
 }
 
-// matrix reads a matrix that is not empty. The number of its rows is a multiple of rows, and the number of
-// its columns is cols; zero rows and cols stand for any number.
+// matrix reads a matrix that is not empty. The number of its rows is a multiple of rows, and the
+// number of its columns is cols; zero rows and cols stand for any number.
 func (t *tensors[T]) matrix(name string, rows, cols int) dense.Matrix[T] {
 	x, shape := t.floats(name)
 	if t.err != nil {

@@ -79,8 +79,8 @@ func (l *scan[T]) stored(chunk int) dense.Matrix[T] {
 // state returns S before the chunk.
 func (l *scan[T]) state() dense.Matrix[T] { return dense.Of(l.dk, l.dv, l.s) }
 
-// backward writes the gradients of all tokens to dx and changes the gradient of the last S to the gradient
-// of the first S.
+// backward writes the gradients of all tokens to dx and changes the gradient of the last S to the
+// gradient of the first S.
 func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	n := l.x.K.Rows
 	for chunk := chunksOf(n) - 1; chunk >= 0; chunk-- {
@@ -90,7 +90,8 @@ func (l *scan[T]) backward(dx Tokens[T], dout dense.Matrix[T]) {
 	}
 }
 
-// load copies keys and scaled queries of the tokens lo ≤ i < hi to the stack, and sets decays and strengths.
+// load copies keys and scaled queries of the tokens lo ≤ i < hi to the stack, and sets decays and
+// strengths.
 func (l *scan[T]) load(lo, hi int) {
 	l.keys(lo, hi)
 	for s := 1; s <= l.group; s++ {
@@ -137,11 +138,12 @@ func (l *scan[T]) weighed(s, n int) dense.Matrix[T] {
 	return w
 }
 
-// backwardChunk writes the gradients of the tokens lo ≤ i < hi to dx. after is S after these tokens.
+// backwardChunk writes the gradients of the tokens lo ≤ i < hi to dx. after is S after these
+// tokens.
 //
-// With the gradients dO of the outputs and dS′ of S after the chunk,
-// dU = Σ PᵀdO + (e^(b_{n−1} − b)∘K)·dS′. For a delta rule (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i.
-// With Z = β∘Y, dV = Z and dM = −tril(ZUᵀ, −1), and V − (e^b∘K)·S passes Z on to keys and S.
+// With the gradients dO of the outputs and dS′ of S after the chunk, dU = Σ PᵀdO + (e^(b_{n−1} −
+// b)∘K)·dS′. For a delta rule (I + diag(β)·M)ᵀ·Y = dU gives dβ_i = e_i·y_i. With Z = β∘Y, dV = Z
+// and dM = −tril(ZUᵀ, −1), and V − (e^b∘K)·S passes Z on to keys and S.
 func (l *scan[T]) backwardChunk(dx Tokens[T], dout, after dense.Matrix[T], lo, hi int) {
 	n, v := hi-lo, &l.gradient
 	corrects := l.r.opts.Rule.corrects()
@@ -210,8 +212,8 @@ func (l *scan[T]) backwardErrors(dbeta, u dense.Matrix[T], n int) {
 	}
 }
 
-// startDecay sets the gradient of b to the part of the last token, which multiplies every summand of after,
-// S after the chunk.
+// startDecay sets the gradient of b to the part of the last token, which multiplies every summand
+// of after, S after the chunk.
 func (v *gradient[T]) startDecay(after dense.Matrix[T]) {
 	clear(v.decay)
 	if len(v.decay) == 0 {
@@ -222,8 +224,8 @@ func (v *gradient[T]) startDecay(after dense.Matrix[T]) {
 	}
 }
 
-// backwardDecays writes the gradients of decays, dg_t = Σ_{i≥t} db_i. A factor e^b_i adds its product with
-// its gradient to db_i, and a factor e^−b_i subtracts it.
+// backwardDecays writes the gradients of decays, dg_t = Σ_{i≥t} db_i. A factor e^b_i adds its
+// product with its gradient to db_i, and a factor e^−b_i subtracts it.
 func (l *scan[T]) backwardDecays(dg dense.Matrix[T], n int) {
 	v, w := &l.gradient, l.decays.width
 	if w == 0 {

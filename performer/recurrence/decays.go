@@ -7,14 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// decays holds factors e^(b_i − b_j), j ≤ i, of a chunk of n tokens with decays g, where
-// b_i = g_0 + … + g_i is one number per token or one per row of S. Unless some g is positive no factor
+// decays holds factors e^(b_i − b_j), j ≤ i, of a chunk of n tokens with decays g, where b_i = g_0
+// + … + g_i is one number per token or one per row of S. Unless some g is positive no factor
 // exceeds 1.
 //
-// The error of a factor is the error of the difference in its exponent, and sums of large numbers lose the
-// digits of small ones. One number per token is therefore summed as a double-double number. With one
-// number per row of S, decays are summed within blocks of 1, 2, 4, … tokens, without subtractions. A
-// factor is the product of factors of two neighbouring blocks.
+// The error of a factor is the error of the difference in its exponent, and sums of large numbers
+// lose the digits of small ones. One number per token is therefore summed as a double-double
+// number. With one number per row of S, decays are summed within blocks of 1, 2, 4, … tokens,
+// without subtractions. A factor is the product of factors of two neighbouring blocks.
 type decays[T dense.Float] struct {
 	width int // of g, 0 without decays
 	up    []T // e^b_i, with b summed from the beginning of the block of i
@@ -25,12 +25,13 @@ type decays[T dense.Float] struct {
 	high, low, zeros []T
 	gamma            scratch.Buffer[T]
 
-	// If width is more than 1: g, and its sums over blocks, each in the row of the first token of the block.
+	// If width is more than 1: g, and its sums over blocks, each in the row of the first token of
+	// the block.
 	g, sums []T
 }
 
-// least is a decay whose factor is zero. Smaller decays count as least, so that sums keep the digits of
-// other decays.
+// least is a decay whose factor is zero. Smaller decays count as least, so that sums keep the
+// digits of other decays.
 const least = -1 << 20
 
 func (d *decays[T]) shape(width, rows int) {
@@ -46,8 +47,8 @@ func (d *decays[T]) shape(width, rows int) {
 	}
 }
 
-// fill sets the decays of a chunk. With several decays per token, every token is then a block, and the
-// caller calls merge for half = 1, 2, 4, … < n.
+// fill sets the decays of a chunk. With several decays per token, every token is then a block, and
+// the caller calls merge for half = 1, 2, 4, … < n.
 func (d *decays[T]) fill(g dense.Matrix[T]) {
 	switch w := d.width; {
 	case w == 1:
@@ -117,8 +118,8 @@ func (d *decays[T]) merge(half, n int) {
 // row returns the factors of token i.
 func (d *decays[T]) row(factors []T, i int) []T { return factors[i*d.width:][:d.width] }
 
-// factor returns the factor of token i at level half: e^(b_i − b_r) in a right block and e^(b_r − b_i) in a
-// left block, where r is the last token of the left block.
+// factor returns the factor of token i at level half: e^(b_i − b_r) in a right block and e^(b_r −
+// b_i) in a left block, where r is the last token of the left block.
 func (d *decays[T]) factor(i, half int) []T {
 	if i/half%2 == 1 {
 		return d.row(d.up, i)
@@ -126,7 +127,8 @@ func (d *decays[T]) factor(i, half int) []T {
 	return d.row(d.down, i)
 }
 
-// weigh multiplies row i of x by the factors of token i, up or down: a number, or one for each column.
+// weigh multiplies row i of x by the factors of token i, up or down: a number, or one for each
+// column.
 func (d *decays[T]) weigh(x dense.Matrix[T], factors []T) {
 	for i := range x.Rows {
 		switch d.width {

@@ -12,15 +12,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// panels hold S of a scan as panels of columns that fit the first cache. The panels follow one another,
-// and their rows have no gaps.
+// panels hold S of a scan as panels of columns that fit the first cache. The panels follow one
+// another, and their rows have no gaps.
 //
-// A scaled chunk is a chunk of tokens with a slow decay. In a scaled chunk S = e^exponent∘(older + newer).
-// A token writes values times e^−exponent and reads S times e^exponent, so no factor e^g and no multiple
-// of S is rounded for each token. In other chunks S = newer, and each token multiplies S by e^g.
+// A scaled chunk is a chunk of tokens with a slow decay. In a scaled chunk S = e^exponent∘(older +
+// newer). A token writes values times e^−exponent and reads S times e^exponent, so no factor e^g
+// and no multiple of S is rounded for each token. In other chunks S = newer, and each token
+// multiplies S by e^g.
 //
-// The rules without a correction accumulate rounding errors of additions too. For these rules newer sums
-// up the last tokens only, and older all tokens before. The delta rules have no older.
+// The rules without a correction accumulate rounding errors of additions too. For these rules newer
+// sums up the last tokens only, and older all tokens before. The delta rules have no older.
 type panels[T dense.Float] struct {
 	newer, older []T
 	exponent     []T // sums of the decays of the last tokens
@@ -39,8 +40,8 @@ type panels[T dense.Float] struct {
 const (
 	// foldTokens is the number of tokens after which fold adds newer to older.
 	foldTokens = 5 * chunkRows
-	// leastExponent is the least Σg of a scaled chunk, for each row of S. With a smaller Σg old tokens
-	// soon vanish, and e^−Σg would be less accurate.
+	// leastExponent is the least Σg of a scaled chunk, for each row of S. With a smaller Σg old
+	// tokens soon vanish, and e^−Σg would be less accurate.
 	leastExponent = -2
 )
 
@@ -76,8 +77,8 @@ func (l *scan[T]) panelWidth(from int) int {
 	return rankone.Columns[T](l.dk, l.dv-from, l.r.opts.Rule.corrects())
 }
 
-// eachPanel calls f for every panel of x, with its first column, its width, and the number of its columns
-// that S has.
+// eachPanel calls f for every panel of x, with its first column, its width, and the number of its
+// columns that S has.
 func (l *scan[T]) eachPanel(x []T, f func(panel []T, from, width, columns int)) {
 	for from, width := 0, 0; from < l.dv; from += width {
 		width = l.panelWidth(from)
@@ -119,8 +120,8 @@ func (l *scan[T]) copyState(dst dense.Matrix[T]) {
 	})
 }
 
-// fold sets the exponent of scaled chunks to zero. S is then in older, with newer zero, or in newer if
-// there is no older.
+// fold sets the exponent of scaled chunks to zero. S is then in older, with newer zero, or in newer
+// if there is no older.
 func (l *scan[T]) fold() {
 	p := &l.panels
 	if !p.scaled || p.recent == 0 {
@@ -191,8 +192,9 @@ func (l *scan[T]) forwardChunk(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// coefficients prepares the fields of the pass that all panels share, for the tokens lo ≤ i < hi. The
-// pass reads the keys and queries of the caller if neither normalisation nor aliasing requires copies.
+// coefficients prepares the fields of the pass that all panels share, for the tokens lo ≤ i < hi.
+// The pass reads the keys and queries of the caller if neither normalisation nor aliasing requires
+// copies.
 func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	n, p := hi-lo, &l.panels
 	x := &p.pass
@@ -220,9 +222,9 @@ func (l *scan[T]) coefficients(dst dense.Matrix[T], lo, hi int) {
 	}
 }
 
-// crowded reports whether rows of x are so far apart that rows of some tokens would evict each other from
-// the first cache. The pass then reads copies. The kernels of AVX2 read the rows more often, because they
-// take fewer columns of S at a time.
+// crowded reports whether rows of x are so far apart that rows of some tokens would evict each
+// other from the first cache. The pass then reads copies. The kernels of AVX2 read the rows more
+// often, because they take fewer columns of S at a time.
 func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
 	rows := 3 * 4 // keys, keys times decays and queries of four tokens, which a kernel takes together
 	if simd.Best == simd.AVX2 {
@@ -231,8 +233,8 @@ func (l *scan[T]) crowded(x dense.Matrix[T]) bool {
 	return l.r.opts.Rule.corrects() && cache.Crowded(rows, x.Stride*simd.Size[T]())
 }
 
-// headsOf returns the rows of the heads from ≤ h < to in a buffer with chunkRows rows per head, and the
-// number of elements from one head to the next.
+// headsOf returns the rows of the heads from ≤ h < to in a buffer with chunkRows rows per head, and
+// the number of elements from one head to the next.
 func headsOf[T dense.Float](b *scratch.Buffer[T], from, to int) (dense.Matrix[T], int) {
 	m := b.Rows(to*chunkRows).RowRange(from*chunkRows, to*chunkRows)
 	return m, chunkRows * m.Stride
@@ -283,9 +285,9 @@ func (p *panels[T]) canScale(g dense.Matrix[T]) bool {
 	return true
 }
 
-// scaleTokens sets the pass to tokens times e^exponent and e^−exponent. With one decay per head the factors
-// multiply values and outputs; with a decay per row of S they multiply keys and queries. scaleTokens
-// overwrites the decays g.
+// scaleTokens sets the pass to tokens times e^exponent and e^−exponent. With one decay per head the
+// factors multiply values and outputs; with a decay per row of S they multiply keys and queries.
+// scaleTokens overwrites the decays g.
 func (l *scan[T]) scaleTokens(g dense.Matrix[T]) {
 	p := &l.panels
 	x, n := &p.pass, g.Rows

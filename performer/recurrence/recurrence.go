@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Rule says how a [Recurrence] updates its state S (dk×dv) with a token that has key k, value v, decay
-// g and strength β.
+// Rule says how a [Recurrence] updates its state S (dk×dv) with a token that has key k, value v,
+// decay g and strength β.
 type Rule int
 
 const (
@@ -45,72 +45,77 @@ type Options struct {
 	// Scale multiplies the outputs. Zero means dk^−½.
 	Scale float64
 
-	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½. The delta rules need keys of norm 1: with
-	// ‖k‖ = 1 and 0 ≤ β ≤ 2 the update never lengthens the rows of Sᵀ apart from the new value, and
-	// with β = 1 the new value replaces Sᵀk.
+	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½. The delta rules need keys of norm 1:
+	// with ‖k‖ = 1 and 0 ≤ β ≤ 2 the update never lengthens the rows of Sᵀ apart from the new
+	// value, and with β = 1 the new value replaces Sᵀk.
 	NormaliseKeys bool
 }
 
-// Recurrence is causal attention without denominators, the operator LinearAttention of ONNX with all
-// of its update rules. Each token updates the state S (dk×dv for each head of keys) by a [Rule]. The
-// query q of the token then gives the output
+// Recurrence is causal attention without denominators, the operator LinearAttention of ONNX with
+// all of its update rules. Each token updates the state S (dk×dv for each head of keys) by a
+// [Rule]. The query q of the token then gives the output
 //
 //	out = scale·Sᵀq
 //
-// The linear rule adds every value to S, so keys that are not orthogonal mix their values. A delta rule
-// moves Sᵀk towards v [Schlag et al. 2021]. A decay shrinks the contribution of older tokens [Yang et
-// al. 2025].
+// The linear rule adds every value to S, so keys that are not orthogonal mix their values. A delta
+// rule moves Sᵀk towards v [Schlag et al. 2021]. A decay shrinks the contribution of older tokens
+// [Yang et al. 2025].
 //
 // A Recurrence does not change after construction, and goroutines may share it.
 type Recurrence[T dense.Float] interface {
-	// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero dst is
-	// allocated. The output of token i depends on past and on the tokens of its sequence up to i.
+	// Forward computes the outputs of all tokens into dst (L×H·dv), which Forward returns; a zero
+	// dst is allocated. The output of token i depends on past and on the tokens of its sequence up
+	// to i.
 	//
-	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. The state of head h
-	// of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as in an ONNX tensor
-	// (N, Hk, dk, dv). A zero past stands for zeros. Forward writes the states after the last tokens to
-	// present, which has the same shape, unless present is zero. A sequence without tokens keeps its
-	// state.
+	// past (N·Hk·dk×dv) holds the states before the first tokens of the N sequences. The state of
+	// head h of sequence s is in the rows (s·Hk + h)·dk … (s·Hk + h + 1)·dk − 1, as in an ONNX
+	// tensor (N, Hk, dk, dv). A zero past stands for zeros. Forward writes the states after the
+	// last tokens to present, which has the same shape, unless present is zero. A sequence without
+	// tokens keeps its state.
 	//
-	// A padding token leaves the state unchanged if g = 0 and, for the delta rules, β = 0 or, for the
-	// other rules, k = 0 or v = 0. Its own output is scale·Sᵀq.
+	// A padding token leaves the state unchanged if g = 0 and, for the delta rules, β = 0 or, for
+	// the other rules, k = 0 or v = 0. Its own output is scale·Sᵀq.
 	//
 	// Forward takes O(L·dk·dv) time per head, with one pass over S for each token (see the package
-	// documentation). Each processor holds S once or twice and a few rows of a chunk of tokens. Forward
-	// divides heads of keys and sequences among GOMAXPROCS processors. With more processors than heads
-	// and sequences, Forward also divides the columns of S, unless values have at most 32 elements or dst
-	// is q or k. The bits do not depend on the division. Cutting a sequence in two, with present as the
-	// next past, changes the rounding only. After the first call of a size, Forward allocates nothing if
-	// dst is given and present is given or zero.
+	// documentation). Each processor holds S once or twice and a few rows of a chunk of tokens.
+	// Forward divides heads of keys and sequences among GOMAXPROCS processors. With more processors
+	// than heads and sequences, Forward also divides the columns of S, unless values have at most
+	// 32 elements or dst is q or k. The bits do not depend on the division. Cutting a sequence in
+	// two, with present as the next past, changes the rounding only. After the first call of a
+	// size, Forward allocates nothing if dst is given and present is given or zero.
 	//
-	// NaN and Inf reach every output that depends on them. Earlier outputs may change in their rounding.
+	// NaN and Inf reach every output that depends on them. Earlier outputs may change in their
+	// rounding.
 	//
-	// dst may be exactly q, k or v where its shape allows, and present may be past; other overlaps are
-	// not allowed. Forward panics with the shapes if they do not fit, if the rule needs a decay or β that
-	// is missing, and if a decay or β is given that the rule does not have.
+	// dst may be exactly q, k or v where its shape allows, and present may be past; other overlaps
+	// are not allowed. Forward panics with the shapes if they do not fit, if the rule needs a decay
+	// or β that is missing, and if a decay or β is given that the rule does not have.
 	Forward(dst dense.Matrix[T], x Tokens[T], past, present dense.Matrix[T]) dense.Matrix[T]
 
-	// Backward computes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present are
-	// the results of Forward for x and past. Backward writes the gradients with respect to the matrices
-	// of x to dx, which Backward returns, and the gradient with respect to past to dpast. A zero matrix of
-	// dx is allocated if x has the matrix. A zero dpast is not written, and a zero dpresent stands for
-	// zeros. If all heads share β, the gradient of β is the sum over heads. The gradients of keys and
-	// values are sums over the heads of queries that share them, in a fixed order.
+	// Backward computes the gradients of L = Σ dout∘out + Σ dpresent∘present, where out and present
+	// are the results of Forward for x and past. Backward writes the gradients with respect to the
+	// matrices of x to dx, which Backward returns, and the gradient with respect to past to dpast.
+	// A zero matrix of dx is allocated if x has the matrix. A zero dpast is not written, and a zero
+	// dpresent stands for zeros. If all heads share β, the gradient of β is the sum over heads. The
+	// gradients of keys and values are sums over the heads of queries that share them, in a fixed
+	// order.
 	//
-	// Backward takes five to fifteen times as long as Forward. Backward stores the state before every
-	// chunk of 48 tokens, because dividing by a decay would lose accuracy. So each processor needs memory
-	// for L·dk·dv/48 numbers. After the first call of a size, Backward allocates nothing if all gradients
-	// are given.
+	// Backward takes five to fifteen times as long as Forward. Backward stores the state before
+	// every chunk of 48 tokens, because dividing by a decay would lose accuracy. So each processor
+	// needs memory for L·dk·dv/48 numbers. After the first call of a size, Backward allocates
+	// nothing if all gradients are given.
 	//
 	// The gradient of a decay is a difference of sums over the tokens of a chunk, and its error is
-	// relative to these sums. NaN or Inf in a sequence makes all gradients of the sequence unreliable.
+	// relative to these sums. NaN or Inf in a sequence makes all gradients of the sequence
+	// unreliable.
 	//
-	// Gradients must not overlap each other or an input. Backward panics with the shapes if they do not
-	// fit, as Forward does.
+	// Gradients must not overlap each other or an input. Backward panics with the shapes if they do
+	// not fit, as Forward does.
 	Backward(dx Tokens[T], dpast dense.Matrix[T], x Tokens[T], past, dout, dpresent dense.Matrix[T]) Tokens[T]
 
-	// NewState returns an empty state for queries and keys of dimension d and values of dimension dv.
-	// NewState returns an error if d or dv is below 1, or if S takes more memory than the machine has.
+	// NewState returns an empty state for queries and keys of dimension d and values of dimension
+	// dv. NewState returns an error if d or dv is below 1, or if S takes more memory than the
+	// machine has.
 	NewState(d, dv int) (State[T], error)
 }
 
@@ -126,8 +131,9 @@ type recurrence[T dense.Float] struct {
 // New returns the recurrence with H = heads heads of queries and Hk = keyHeads heads of keys and
 // values. Head h of the queries reads the state of head h/(H/Hk) of the keys.
 //
-// New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if memory
-// does not hold a number for each head, if the rule is none of the four, or if the scale is not finite.
+// New returns an error if heads or keyHeads is below 1, if heads is no multiple of keyHeads, if
+// memory does not hold a number for each head, if the rule is none of the four, or if the scale is
+// not finite.
 func New[T dense.Float](heads, keyHeads int, opts Options) (Recurrence[T], error) {
 	var r any
 	var err error
@@ -186,8 +192,8 @@ func (r *recurrence[T]) run(dst dense.Matrix[T], x Tokens[T], past, present dens
 	r.calls.Put(c)
 }
 
-// call is one call of Forward. A task of the call is a head of keys of a sequence, or some columns of its
-// state.
+// call is one call of Forward. A task of the call is a head of keys of a sequence, or some columns
+// of its state.
 type call[T dense.Float] struct {
 	r             *recurrence[T]
 	dst           dense.Matrix[T]
@@ -202,8 +208,8 @@ type call[T dense.Float] struct {
 // task repeats the work that does not depend on the columns.
 const splitAbove = 1 << 20
 
-// split sets the number of shares. Several tasks per S give work to idle processors, but need queries and
-// keys that are not overwritten by outputs.
+// split sets the number of shares. Several tasks per S give work to idle processors, but need
+// queries and keys that are not overwritten by outputs.
 func (c *call[T]) split() {
 	c.shares = 1
 	pieces := (len(c.from) - 1) * c.r.keyHeads

@@ -19,8 +19,8 @@ import (
 // GOMAXPROCS, but depend on how a stream is divided into calls.
 //
 // A State belongs to one goroutine. Merge and UnmarshalBinary accept only states of the same
-// Recurrence or of one with the same options. After the first call of a size, Append, Attend and Step
-// allocate nothing if dst is given.
+// Recurrence or of one with the same options. After the first call of a size, Append, Attend and
+// Step allocate nothing if dst is given.
 type State[T dense.Float] interface {
 	// Len returns the number of tokens that were appended, including tokens of merged states.
 	Len() int
@@ -29,19 +29,20 @@ type State[T dense.Float] interface {
 	Matrix() dense.Matrix[T]
 
 	// Append updates S with n ≥ 0 tokens in O(n·dk·dv) time per head, and ignores queries. Append
-	// updates S with several tokens as Forward does, and divides heads among processors. x.Lengths must
-	// be nil, because a state has one sequence. Append panics with the shapes if they do not fit.
+	// updates S with several tokens as Forward does, and divides heads among processors. x.Lengths
+	// must be nil, because a state has one sequence. Append panics with the shapes if they do not
+	// fit.
 	Append(x Tokens[T])
 
-	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·dk) into dst (n×H·dv), which Attend
-	// returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be exactly q if
-	// dv = dk, or disjoint from q. Attend panics with the shape if it does not fit.
+	// Attend computes the outputs scale·Sᵀq of n ≥ 0 queries q (n×H·dk) into dst (n×H·dv), which
+	// Attend returns; a zero dst is allocated. Attend takes O(n·dk·dv) time per head. dst may be
+	// exactly q if dv = dk, or disjoint from q. Attend panics with the shape if it does not fit.
 	Attend(dst, q dense.Matrix[T]) dense.Matrix[T]
 
-	// Step updates S with n ≥ 0 tokens one after another and computes the output of each token right
-	// after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits
-	// of Append and Attend of one token at a time. Forward and Append are faster for many tokens that are
-	// known at once.
+	// Step updates S with n ≥ 0 tokens one after another and computes the output of each token
+	// right after the token, into dst (n×H·dv), which Step returns; a zero dst is allocated. Step
+	// has the bits of Append and Attend of one token at a time. Forward and Append are faster for
+	// many tokens that are known at once.
 	//
 	// dst may be exactly x.Q, x.K or x.V where its shape allows, or disjoint from all of them. Step
 	// panics with the shapes if they do not fit.
@@ -53,22 +54,22 @@ type State[T dense.Float] interface {
 	// Clone returns a copy of s that shares no memory with s.
 	Clone() State[T]
 
-	// Merge appends all tokens of other: S becomes the S of other plus S of s, with S of s multiplied by
-	// e^Σg over the decays g of other. other does not change.
+	// Merge appends all tokens of other: S becomes the S of other plus S of s, with S of s
+	// multiplied by e^Σg over the decays g of other. other does not change.
 	//
-	// Merge returns an error and changes nothing in the following cases: other is nil; other has other
-	// dimensions, rule, heads or NormaliseKeys; both states together have more tokens than half of the
-	// largest int; or the rule is a delta rule, whose update depends on all tokens before it. Merge
-	// ignores the scale.
+	// Merge returns an error and changes nothing in the following cases: other is nil; other has
+	// other dimensions, rule, heads or NormaliseKeys; both states together have more tokens than
+	// half of the largest int; or the rule is a delta rule, whose update depends on all tokens
+	// before it. Merge ignores the scale.
 	Merge(other State[T]) error
 
 	// MarshalBinary returns the state as bytes, which any architecture can read. A state that reads
 	// the bytes continues with the bits of s.
 	MarshalBinary() ([]byte, error)
 
-	// UnmarshalBinary sets s to an encoded state. UnmarshalBinary returns an error and does not change s
-	// if the dimensions, the rule, the heads or NormaliseKeys of the encoded state differ from those of
-	// s, or if the bytes are damaged. The checksum finds damage, not forgery.
+	// UnmarshalBinary sets s to an encoded state. UnmarshalBinary returns an error and does not
+	// change s if the dimensions, the rule, the heads or NormaliseKeys of the encoded state differ
+	// from those of s, or if the bytes are damaged. The checksum finds damage, not forgery.
 	UnmarshalBinary(data []byte) error
 }
 
@@ -160,7 +161,8 @@ func (s *state[T]) Step(dst dense.Matrix[T], x Tokens[T]) dense.Matrix[T] {
 	return dst
 }
 
-// stepToken updates S with one token and, unless x.Q is zero, writes the output of its query to dst.
+// stepToken updates S with one token and, unless x.Q is zero, writes the output of its query to
+// dst.
 func (s *state[T]) stepToken(dst dense.Matrix[T], x Tokens[T]) {
 	r, l := s.r, &s.one
 	keys := s.keys.Rows(r.keyHeads)

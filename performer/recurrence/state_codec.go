@@ -19,8 +19,8 @@ import (
 //	28  uint32   H, heads of queries
 //	32  uint64   tokens
 //
-// For the gated rule, Hk·dk float64 follow, the sums of decays. The elements of S follow, Hk·dk rows of
-// dv. The last four bytes are a uint32, the CRC-32C of all bytes before.
+// For the gated rule, Hk·dk float64 follow, the sums of decays. The elements of S follow, Hk·dk
+// rows of dv. The last four bytes are a uint32, the CRC-32C of all bytes before.
 const (
 	stateName      = "rfrecur\x00"
 	stateVersion   = 1

@@ -14,17 +14,17 @@ type Tokens[T dense.Float] struct {
 	K dense.Matrix[T] // L×Hk·dk
 	V dense.Matrix[T] // L×Hk·dv
 
-	// Decay holds g ≤ 0, the logarithm of the factor of S: L×Hk for one factor per head, or L×Hk·dk for
-	// one factor per row of S. Decay is zero for rules without a decay. With g > 0 the state may grow. A
-	// g below −2²⁰ may count as −2²⁰, whose factor is zero.
+	// Decay holds g ≤ 0, the logarithm of the factor of S: L×Hk for one factor per head, or L×Hk·dk
+	// for one factor per row of S. Decay is zero for rules without a decay. With g > 0 the state
+	// may grow. A g below −2²⁰ may count as −2²⁰, whose factor is zero.
 	Decay dense.Matrix[T]
 
-	// Beta holds β: L×Hk, or L×1 for a β that all heads share. Beta is zero for rules other than the
-	// delta rules.
+	// Beta holds β: L×Hk, or L×1 for a β that all heads share. Beta is zero for rules other than
+	// the delta rules.
 	Beta dense.Matrix[T]
 
-	// Lengths are the numbers of tokens of sequences, whose rows follow one another. A length may be
-	// zero. Nil stands for one sequence of all rows.
+	// Lengths are the numbers of tokens of sequences, whose rows follow one another. A length may
+	// be zero. Nil stands for one sequence of all rows.
 	Lengths []int
 }
 
@@ -36,7 +36,8 @@ func sequencesOf[T dense.Float](x Tokens[T]) int {
 	return len(x.Lengths)
 }
 
-// headOf returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read its state.
+// headOf returns the rows lo ≤ i < hi of a head of keys and of the heads of queries that read its
+// state.
 func (r *recurrence[T]) headOf(x Tokens[T], head, lo, hi int) Tokens[T] {
 	group := r.heads / r.keyHeads
 	x = rowRange(x, lo, hi)
@@ -59,8 +60,8 @@ func rowRange[T dense.Float](x Tokens[T], lo, hi int) Tokens[T] {
 	return x
 }
 
-// check returns the shape of the state of a head. check panics unless keys, values, decays, strengths
-// and lengths fit together and fit r.
+// check returns the shape of the state of a head. check panics unless keys, values, decays,
+// strengths and lengths fit together and fit r.
 func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	k, v := x.K, x.V
 	k.Check()
@@ -82,8 +83,8 @@ func (r *recurrence[T]) check(x Tokens[T]) (dk, dv int) {
 	return dk, dv
 }
 
-// checkGate panics unless g, a decay or β, has a row for each key and narrow or wide columns if the rule
-// needs g, and is zero otherwise.
+// checkGate panics unless g, a decay or β, has a row for each key and narrow or wide columns if the
+// rule needs g, and is zero otherwise.
 func (r *recurrence[T]) checkGate(name string, g, k dense.Matrix[T], wanted bool, narrow, wide int) {
 	g.Check()
 	switch {

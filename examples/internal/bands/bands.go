@@ -1,5 +1,5 @@
 // Package bands draws predictions of Gaussian processes: a mean with its band of 90 % along a line,
-// and values on a grid in colours.
+// and values on a grid as colours.
 package bands
 
 import (
@@ -28,14 +28,14 @@ var (
 	Grey = color.NRGBA{R: 120, G: 120, B: 120, A: 255}
 )
 
-// Cut is a plot along a line: values against places.
+// Cut is a plot of values along a line.
 type Cut struct {
 	*plot.Plot
 	places []float64
 }
 
-// NewCut draws the band of a mean with standard deviations, a column each, against the places. The
-// legend is on top.
+// NewCut returns a plot with the band of 90 % around a mean against the places on a line. mean and
+// sd are columns. The legend is on top.
 func NewCut(title, x, y string, places []float64, mean, sd dense.Matrix[float64]) (*Cut, error) {
 	c := &Cut{plot.New(), places}
 	c.Title.Text, c.X.Label.Text, c.Y.Label.Text, c.Legend.Top = title, x, y, true
@@ -54,7 +54,8 @@ func NewCut(title, x, y string, places []float64, mean, sd dense.Matrix[float64]
 	return c, nil
 }
 
-// Curve draws a value at each place. Without a name the curve is not in the legend.
+// Curve draws a curve through the values at the places. A curve with an empty name is not in the
+// legend.
 func (c *Cut) Curve(name string, colour color.Color, width vg.Length, value func(i int) float64) error {
 	points := make(plotter.XYs, len(c.places))
 	for i, at := range c.places {
@@ -72,7 +73,7 @@ func (c *Cut) Curve(name string, colour color.Color, width vg.Length, value func
 	return nil
 }
 
-// Points draws points anywhere. No points are not in the legend.
+// Points draws points. Without points it does not change the legend.
 func (c *Cut) Points(name string, colour color.Color, points plotter.XYs) error {
 	if len(points) == 0 {
 		return nil
@@ -87,8 +88,8 @@ func (c *Cut) Points(name string, colour color.Color, points plotter.XYs) error 
 	return nil
 }
 
-// Heat draws a matrix in colours, row 0 at the bottom, a unit wide and high. Values below low have
-// the first colour and those above high the last.
+// Heat draws a matrix as colours in the unit square, with row 0 at the bottom. Values below low
+// have the first colour, and values above high the last colour.
 func Heat(title string, values dense.Matrix[float64], low, high float64, colours palette.Palette) *plot.Plot {
 	p := plot.New()
 	p.Title.Text = title
@@ -100,7 +101,7 @@ func Heat(title string, values dense.Matrix[float64], low, high float64, colours
 	return p
 }
 
-// grid is a matrix as plotter.HeatMap takes it.
+// grid implements plotter.GridXYZ for a matrix.
 type grid struct{ dense.Matrix[float64] }
 
 func (g grid) Dims() (c, r int)   { return g.Cols, g.Rows }
@@ -108,7 +109,8 @@ func (g grid) Z(c, r int) float64 { return g.At(r, c) }
 func (g grid) X(c int) float64    { return (float64(c) + 0.5) / float64(g.Cols) }
 func (g grid) Y(r int) float64    { return (float64(r) + 0.5) / float64(g.Rows) }
 
-// Panel is a plot with its place on a page, in shares of its width and height from below.
+// Panel is a plot with its place on a page, in fractions of the width from the left and of the
+// height from below.
 type Panel struct {
 	Plot                     *plot.Plot
 	Left, Right, Bottom, Top float64

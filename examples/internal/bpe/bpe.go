@@ -16,17 +16,17 @@ import (
 	"strings"
 )
 
-// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. The first 256 tokens are the bytes, in the order
-// of GPT-2. Each merge joins two tokens to one more token. The last token is EndOfText. A Tokenizer caches
-// the tokens of words, so goroutines must not share it.
+// Tokenizer cuts texts into tokens [Sennrich et al. 2016]. The first 256 tokens are the bytes, in
+// the order of GPT-2. Each merge joins two tokens to one more token. The last token is EndOfText. A
+// Tokenizer caches the tokens of words, so goroutines must not share it.
 type Tokenizer struct {
 	rank  map[[2]int]int // of each merge
 	bytes []string       // of each token
 	known map[string][]int
 }
 
-// Read reads the file merges.txt of GPT-2 or of another model. The file has a line for each merge, with the
-// two tokens and a character for each byte. The error names the line that is wrong.
+// Read reads the file merges.txt of GPT-2 or of another model. The file has a line for each merge,
+// with the two tokens and a character for each byte. The error names the line that is wrong.
 func Read(r io.Reader) (*Tokenizer, error) {
 	t := &Tokenizer{rank: make(map[[2]int]int), known: make(map[string][]int)}
 	tokens := make(map[string]int)
@@ -89,8 +89,8 @@ func (t *Tokenizer) Encode(dst []int, text string) []int {
 	return dst
 }
 
-// merge returns the tokens of a word. It merges all pairs of the lowest rank, again and again, until no pair
-// has a rank.
+// merge returns the tokens of a word. It merges all pairs of the lowest rank, again and again,
+// until no pair has a rank.
 func (t *Tokenizer) merge(word string) []int {
 	tokens := make([]int, len(word))
 	for i := range len(word) {

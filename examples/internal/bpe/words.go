@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// byteOrder holds the bytes in the order of GPT-2's tokens: visible characters of Latin-1 first, then all
-// other bytes. In a file of merges a visible byte stands for itself, and the characters from 256 stand
-// for the other bytes.
+// byteOrder holds the bytes in the order of GPT-2's tokens: visible characters of Latin-1 first,
+// then all other bytes. In a file of merges a visible byte stands for itself, and the characters
+// from 256 stand for the other bytes.
 var byteOrder, byteToken, runeByte = bytesOfGPT2()
 
 func bytesOfGPT2() (order [256]byte, token [256]int, back map[rune]byte) {
@@ -32,8 +32,8 @@ func bytesOfGPT2() (order [256]byte, token [256]int, back map[rune]byte) {
 	return order, token, back
 }
 
-// raw returns the bytes of a token in a file of merges. It returns false if the token is empty or has a
-// character that stands for no byte.
+// raw returns the bytes of a token in a file of merges. It returns false if the token is empty or
+// has a character that stands for no byte.
 func raw(s string) (string, bool) {
 	var b strings.Builder
 	for _, r := range s {
@@ -46,14 +46,15 @@ func raw(s string) (string, bool) {
 	return b.String(), s != ""
 }
 
-// word matches the first word of a text, and white space in its group. Its alternatives are those
-// of GPT-2's pattern, but for \s+(?!\S), where \s is the white space of Unicode:
+// word matches the first word of a text. Its group matches white space. Its alternatives are those
+// of GPT-2's pattern without \s+(?!\S), which wordLength replaces. \s is the white space of
+// Unicode:
 //
 //	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 var word = regexp.MustCompile(`^(?:'s|'t|'re|'ve|'m|'ll|'d| ?\pL+| ?\pN+| ?[^\t-\r\x{85}\pZ\pL\pN]+|([\t-\r\x{85}\pZ]+))`)
 
-// wordLength returns the length in bytes of the first word of a text that is not empty. No token is
-// part of two words.
+// wordLength returns the length in bytes of the first word of a text that is not empty. Tokens do
+// not cross words.
 func wordLength(text string) int {
 	m := word.FindStringSubmatchIndex(text)
 	n := m[1]

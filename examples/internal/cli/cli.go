@@ -1,5 +1,5 @@
-// Package cli is the frame of the example programs: flags that say their ranges, files that are
-// complete or not there, one line on standard error and exit status 1 when something is wrong.
+// Package cli has what all example programs share. Flags describe their ranges. Files are written
+// completely or not at all. An error is one line on standard error, with exit status 1.
 package cli
 
 import (
@@ -12,14 +12,13 @@ import (
 	"syscall"
 )
 
-// Run is the body of a program. It takes the arguments after the program's name, and returns an
-// error instead of printing it.
+// Run is the body of a program. Its arguments are those after the name of the program. It returns
+// errors and does not print them.
 type Run func(args []string, stdout io.Writer) error
 
-// Main runs a program on the process's arguments and streams. If the program returns an error, Main
-// prints it on standard error after the program's name, and the process exits with status 1. An
-// interrupt, or the signal to terminate, removes all temporary folders and ends the process with
-// status 130.
+// Main runs a program with the arguments and streams of the process. If the program returns an
+// error, Main prints the name of the program and the error on standard error, and exits with status
+// 1. SIGINT and SIGTERM remove all temporary folders and end the process with status 130.
 func Main(name string, run Run) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -35,8 +34,8 @@ func Main(name string, run Run) {
 	}
 }
 
-// Parse parses args. For -h it prints about and the flags on stdout and returns done = true.
-// Arguments that are not flags are an error: no example takes any.
+// Parse parses args. For -h it prints about and the flags on stdout and returns done = true. Parse
+// returns an error for arguments that are not flags, because no example has any.
 func (f *Flags) Parse(about string, args []string, stdout io.Writer) (done bool, err error) {
 	f.SetOutput(io.Discard)
 	f.Usage = func() {}

@@ -11,14 +11,14 @@ import (
 	"sync"
 )
 
-// temporary holds the temporary folders that exist.
+// temporary holds the existing temporary folders.
 var temporary = struct {
 	sync.Mutex
 	folders map[string]bool
 }{folders: make(map[string]bool)}
 
-// Temporary makes a folder in dir, as os.MkdirTemp does. A signal that ends the program removes the
-// folder, and so does remove.
+// Temporary creates a folder in dir, as os.MkdirTemp does. remove removes the folder, and so does a
+// signal that ends the program.
 func Temporary(dir, pattern string) (folder string, remove func(), err error) {
 	temporary.Lock()
 	defer temporary.Unlock()
@@ -29,7 +29,7 @@ func Temporary(dir, pattern string) (folder string, remove func(), err error) {
 	return folder, func() {
 		temporary.Lock()
 		defer temporary.Unlock()
-		_ = os.RemoveAll(folder) // the user has not asked for anything in it
+		_ = os.RemoveAll(folder) // no result is lost
 		delete(temporary.folders, folder)
 	}, nil
 }
@@ -40,8 +40,8 @@ func isTemporary(folder string) bool {
 	return temporary.folders[folder]
 }
 
-// removeTemporary removes all temporary folders, and keeps the lock so that no folder comes after
-// them.
+// removeTemporary removes all temporary folders. It keeps the lock, so that no further folder is
+// created.
 func removeTemporary() {
 	temporary.Lock()
 	for folder := range temporary.folders {
@@ -51,8 +51,8 @@ func removeTemporary() {
 	}
 }
 
-// Save replaces a file as Replace does and prints its path on w, unless the path is empty. what
-// describes the file.
+// Save replaces a file as Replace does, and prints its description, what, and its path on w. Save
+// does nothing for an empty path.
 func Save(w io.Writer, what, path string, save func(path string) error) error {
 	if path == "" {
 		return nil
@@ -64,9 +64,9 @@ func Save(w io.Writer, what, path string, save func(path string) error) error {
 	return err
 }
 
-// Replace calls save with a path in a temporary folder, and moves the complete file to path, so that
-// path never has a part of a file. A file that is not regular, such as /dev/null, is written in
-// place.
+// Replace calls save with a path in a temporary folder and then moves the file to path, so path
+// never has an incomplete file. If path is not a regular file, such as /dev/null, Replace calls
+// save with path.
 func Replace(path string, save func(path string) error) error {
 	if inPlace(os.Stat(path)) || isTemporary(filepath.Dir(path)) {
 		return save(path)
@@ -86,7 +86,7 @@ func Replace(path string, save func(path string) error) error {
 	return os.Rename(part, path)
 }
 
-// Write creates or replaces a file by what write writes, as Replace does.
+// Write replaces a file, as Replace does, with the output of write.
 func Write(path string, write func(io.Writer) error) error {
 	return Replace(path, func(path string) error {
 		file, err := os.Create(path)
@@ -101,12 +101,12 @@ func Write(path string, write func(io.Writer) error) error {
 	})
 }
 
-// inPlace reports whether os.Stat has found a file that is neither regular nor a folder.
+// inPlace reports whether the result of os.Stat is a file that is neither regular nor a folder.
 func inPlace(info os.FileInfo, err error) bool {
 	return err == nil && !info.Mode().IsRegular() && !info.IsDir()
 }
 
-// Folder makes the folder of a flag, and returns an error unless files can be made in it.
+// Folder creates the folder of a flag. It returns an error if the folder is not writable.
 func Folder(flag, folder string) error {
 	err := os.MkdirAll(folder, 0o777)
 	if err == nil {
@@ -118,7 +118,7 @@ func Folder(flag, folder string) error {
 	return nil
 }
 
-// writable returns an error unless files can be made in a folder.
+// writable returns an error if a folder is not writable.
 func writable(folder string) error {
 	_, remove, err := Temporary(folder, ".writable")
 	if err != nil {
@@ -128,7 +128,7 @@ func writable(folder string) error {
 	return nil
 }
 
-// cause returns the error of the system without the path, which the caller adds.
+// cause returns the error of the system without its path.
 func cause(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -12,16 +12,16 @@ import (
 	"strings"
 )
 
-// Flags are the flags of a program. The description of a flag says which values it takes, and so
-// does the error about any other value.
+// Flags are the flags of a program. The description of a flag names the accepted values, and so
+// does the error for any other value.
 type Flags struct{ *flag.FlagSet }
 
-// NewFlags returns no flags yet.
+// NewFlags returns an empty set of flags.
 func NewFlags(name string) *Flags {
 	return &Flags{flag.NewFlagSet(name, flag.ContinueOnError)}
 }
 
-// IntVar declares a flag of whole numbers from low to high.
+// IntVar declares a flag for whole numbers from low to high.
 func (f *Flags) IntVar(p *int, name string, value, low, high int, usage string) {
 	declare(f, p, name, value, fmt.Sprintf("a whole `number` from %d to %d", low, high), usage, func(text string) (int, error) {
 		v, err := strconv.ParseInt(text, 0, strconv.IntSize)
@@ -29,7 +29,7 @@ func (f *Flags) IntVar(p *int, name string, value, low, high int, usage string) 
 	})
 }
 
-// Uint64Var declares a flag of any whole number, a seed.
+// Uint64Var declares a flag for any uint64, such as a seed.
 func (f *Flags) Uint64Var(p *uint64, name string, value uint64, usage string) {
 	declare(f, p, name, value, fmt.Sprintf("a whole `number` from 0 to %d", uint64(math.MaxUint64)), usage, func(text string) (uint64, error) {
 		v, err := strconv.ParseUint(text, 0, 64)
@@ -37,7 +37,7 @@ func (f *Flags) Uint64Var(p *uint64, name string, value uint64, usage string) {
 	})
 }
 
-// Float64Var declares a flag of numbers from low to high, without NaN.
+// Float64Var declares a flag for numbers from low to high, which excludes NaN.
 func (f *Flags) Float64Var(p *float64, name string, value, low, high float64, usage string) {
 	declare(f, p, name, value, fmt.Sprintf("a `number` from %v to %v", low, high), usage, func(text string) (float64, error) {
 		v, err := strconv.ParseFloat(text, 64)
@@ -45,7 +45,7 @@ func (f *Flags) Float64Var(p *float64, name string, value, low, high float64, us
 	})
 }
 
-// BoolVar declares a flag that is false unless it is given.
+// BoolVar declares a boolean flag with the default false.
 func (f *Flags) BoolVar(p *bool, name, usage string) {
 	f.BoolFunc(name, usage, func(text string) (err error) {
 		if *p, err = strconv.ParseBool(text); err != nil {
@@ -55,7 +55,7 @@ func (f *Flags) BoolVar(p *bool, name, usage string) {
 	})
 }
 
-// ChoiceVar declares a flag of one of some names.
+// ChoiceVar declares a flag for one of the names.
 func (f *Flags) ChoiceVar(p *string, name, value string, names []string, usage string) {
 	declare(f, p, name, value, "one `name` of "+strings.Join(names, ", "), usage, func(text string) (string, error) {
 		if !slices.Contains(names, text) {
@@ -65,7 +65,7 @@ func (f *Flags) ChoiceVar(p *string, name, value string, names []string, usage s
 	})
 }
 
-// InputVar declares a flag of a file or a folder that exists. The empty path means none.
+// InputVar declares a flag for an existing file or folder, as kind says. The empty path means none.
 func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
 	declare(f, p, name, value, "a `"+kind+"` that is there, \"\" for none", usage, func(path string) (string, error) {
 		if path == "" {
@@ -79,8 +79,9 @@ func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
 	})
 }
 
-// OutputVar declares a flag of a file to write, whose name has one of the endings, if there are
-// any. The empty path means none. An error comes before a long computation instead of after it.
+// OutputVar declares a flag for an output file whose name has one of the endings, or any ending if
+// endings is empty. The empty path means none. The flag refuses paths that are not writable, so
+// that a program does not fail after a long computation.
 func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...string) {
 	want := "a `file` in a folder that can be written"
 	if len(endings) > 0 {
@@ -102,10 +103,10 @@ func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...strin
 	})
 }
 
-// Pictures are the endings of the names of pictures that package charts writes.
+// Pictures are the endings of the file names of pictures of package charts.
 var Pictures = []string{".png", ".svg"}
 
-// errOutside is the error about a number out of range, whose text is the range alone.
+// errOutside marks a number out of range. The error message for such a number has only the range.
 var errOutside = errors.New("out of range")
 
 func inside(ok bool) error {
@@ -115,7 +116,7 @@ func inside(ok bool) error {
 	return errOutside
 }
 
-// declare declares a flag of the values that parse accepts. want describes these values.
+// declare declares a flag for the values that parse accepts. want describes these values.
 func declare[T any](f *Flags, p *T, name string, value T, want, usage string, parse func(string) (T, error)) {
 	*p = value
 	usage += ": " + want
@@ -136,10 +137,11 @@ func declare[T any](f *Flags, p *T, name string, value T, want, usage string, pa
 	})
 }
 
-// most is the memory that a program may take, in bytes: the memory of a small machine.
+// most is the largest number of bytes for a program, the memory of a small machine.
 const most = 8 << 30
 
-// Fits returns an error, which begins with the format, if a program would take too many bytes.
+// Fits returns an error if bytes exceeds the memory of a small machine. The message begins with the
+// format.
 func Fits(bytes float64, format string, a ...any) error {
 	if bytes <= most {
 		return nil

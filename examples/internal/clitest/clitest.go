@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 )
 
-// Output returns what the program prints. The test fails if the program returns an error.
+// Output returns the output of the program. The test fails if the program returns an error.
 func Output(t *testing.T, run cli.Run, args ...string) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -19,7 +19,7 @@ func Output(t *testing.T, run cli.Run, args ...string) string {
 	return out.String()
 }
 
-// Full is a disk that is full: every write returns the error "disk full".
+// Full is a writer on a full disk: every write returns the error "disk full".
 type Full struct{}
 
 // Write returns the error.

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 )
 
-// absurd are values that hardly a flag takes, and such as are just right for some.
+// absurd are values that most flags refuse, and some extreme values that some flags accept.
 var absurd = []string{
 	"", " ", "x", "-1", "0", "1", "-0.5", "0.5", "1e3", "1e300", "-1e300", "NaN", "Inf", "-Inf", "1099511627776", "9000000000000000000",
 	"9223372036854775807", "9223372036854775808", "18446744073709551616", "-9223372036854775808", "no/such/file", "no/such/file.png",
@@ -23,10 +23,10 @@ var (
 	ranged    = regexp.MustCompile(`a (whole )?number from (\S+) to ([^ ]+)`)
 )
 
-// Flags gives each flag of a program absurd values. The help says which of them are numbers and
-// from where to where; the program has to refuse what is outside, and takes what is inside. A
-// refusal is one line with the flag, the value and what the flag wants. An argument that no program
-// takes follows the flag, so that no program begins to work.
+// Flags calls a program with absurd values for each flag. The help of the program has the ranges of
+// numbers. The program must refuse numbers outside of the range of a flag, and accept numbers
+// inside. A refusal is one line with the flag, the value and the accepted values. The test adds an
+// argument that no program accepts, so that no program starts its computation.
 func Flags(t *testing.T, run cli.Run) {
 	t.Helper()
 	help := Output(t, run, "-h")

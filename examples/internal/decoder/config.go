@@ -15,7 +15,7 @@ type Config struct {
 	KeyHeads   int     `json:"num_key_value_heads"`     // heads of keys and values
 	HeadDim    int     `json:"head_dim"`                // columns of a head
 	Inner      int     `json:"intermediate_size"`       // columns of the inner layers
-	Context    int     `json:"max_position_embeddings"` // tokens that the model was trained on
+	Context    int     `json:"max_position_embeddings"` // tokens of the training sequences
 	Epsilon    float64 `json:"rms_norm_eps"`
 	Base       float64 `json:"rope_theta"` // of rotary positions
 
@@ -23,8 +23,8 @@ type Config struct {
 	Tied bool `json:"tie_word_embeddings"`
 }
 
-// ParseConfig reads the file config.json of a model of Llama. It returns an error for a model that the
-// package does not compute.
+// ParseConfig reads the file config.json of a model of Llama. It returns an error for a model that
+// the package does not compute.
 func ParseConfig(data []byte) (Config, error) {
 	var f struct {
 		ModelType string `json:"model_type"`

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// Read returns the model of a file with the names of Llama. heads is the attention of all layers. Read
-// ignores angles of rotary positions, and a second matrix of tied embeddings. The error names a tensor
-// that is missing, unknown, or of another shape or type.
+// Read returns the model of a file with the names of Llama. heads is the attention of all layers.
+// Read ignores angles of rotary positions, and a second matrix of tied embeddings. The error names
+// a tensor that is missing, unknown, or of another shape or type.
 func Read(f *safetensors.File, c Config, heads performer.Batch[float32]) (*Model, error) {
 	if err := c.check(); err != nil {
 		return nil, err

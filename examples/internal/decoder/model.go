@@ -9,8 +9,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/layer"
 )
 
-// Model is a decoder: it predicts each token of a text from the tokens before. Goroutines must not share
-// a Model.
+// Model is a decoder: it predicts each token of a text from the tokens before. Goroutines must not
+// share a Model.
 type Model struct {
 	Config
 	embedding dense.Matrix[float32] // Vocabulary×Width
@@ -36,9 +36,9 @@ type block struct {
 	last                     dense.Matrix[float32] // queries, keys and values of the last call
 }
 
-// Forward returns the logits of the token after each token, a row for each token. The sequences of the
-// given lengths follow one another in tokens. Forward panics if a token is not in the vocabulary, or if
-// lengths do not add up to the number of tokens.
+// Forward returns the logits of the token after each token, a row for each token. The sequences of
+// the given lengths follow one another in tokens. Forward panics if a token is not in the
+// vocabulary, or if lengths do not add up to the number of tokens.
 func (m *Model) Forward(tokens, lengths []int) dense.Matrix[float32] {
 	var positions []int
 	for _, n := range lengths {
@@ -57,7 +57,8 @@ func appendPositions(positions []int, first, n int) []int {
 	return positions
 }
 
-// forward returns the logits of tokens at their positions. attend computes the attention of a block.
+// forward returns the logits of tokens at their positions. attend computes the attention of a
+// block.
 func (m *Model) forward(tokens, positions []int, attend func(block int, dst, q, k, v dense.Matrix[float32])) dense.Matrix[float32] {
 	m.angles = m.rotary.Angles(m.angles, positions)
 	x := dense.New[float32](len(tokens), m.Width)
@@ -76,8 +77,8 @@ func (m *Model) forward(tokens, positions []int, attend func(block int, dst, q, 
 	return product(m.normalise(x, m.norm), m.out)
 }
 
-// Projections returns the queries, keys and values of a layer in the last call, after rotary positions.
-// Heads are blocks of columns.
+// Projections returns the queries, keys and values of a layer in the last call, after rotary
+// positions. Heads are blocks of columns.
 func (m *Model) Projections(layer int) (q, k, v dense.Matrix[float32]) {
 	x, d, keys := m.blocks[layer].last, m.Heads*m.HeadDim, m.KeyHeads*m.HeadDim
 	return x.ColRange(0, d), x.ColRange(d, d+keys), x.ColRange(d+keys, x.Cols)
@@ -86,8 +87,8 @@ func (m *Model) Projections(layer int) (q, k, v dense.Matrix[float32]) {
 // Use replaces the attention of a layer.
 func (m *Model) Use(layer int, heads performer.Batch[float32]) { m.blocks[layer].heads = heads }
 
-// normalise divides the rows of x by their root mean square and multiplies columns by gains [Zhang &
-// Sennrich 2019]: y_ij = g_j·x_ij/√(Σ_l x_il²/n + ε).
+// normalise divides the rows of x by their root mean square and multiplies columns by gains [Zhang
+// & Sennrich 2019]: y_ij = g_j·x_ij/√(Σ_l x_il²/n + ε).
 func (m *Model) normalise(x dense.Matrix[float32], gains []float32) dense.Matrix[float32] {
 	y := dense.New[float32](x.Rows, x.Cols)
 	eachRow(x.Rows, func(i int) {
@@ -120,7 +121,8 @@ func gate(x dense.Matrix[float32]) dense.Matrix[float32] {
 // Batch is sequences one after another, and the token that follows each token.
 type Batch struct{ Tokens, Next, Lengths []int }
 
-// Losses returns −log p of the next token after each token of b, in nats. Panics are those of Forward.
+// Losses returns −log p of the next token after each token of b, in nats. Panics are those of
+// Forward.
 func (m *Model) Losses(b Batch) []float64 { return losses(m.Forward(b.Tokens, b.Lengths), b.Next) }
 
 // losses returns −log p of the target of each row, where p is the softmax of the row of logits.

@@ -14,7 +14,8 @@ type State struct {
 	length int
 }
 
-// NewState returns a state without tokens. It returns an error if the attention of a layer has no state.
+// NewState returns a state without tokens. It returns an error if the attention of a layer has no
+// state.
 func (m *Model) NewState() (*State, error) {
 	s := &State{model: m}
 	for i, b := range m.blocks {
@@ -27,8 +28,8 @@ func (m *Model) NewState() (*State, error) {
 	return s, nil
 }
 
-// Step reads the next tokens and returns the logits of the token after each token, a row for each token.
-// Step panics if a token is not in the vocabulary.
+// Step reads the next tokens and returns the logits of the token after each token, a row for each
+// token. Step panics if a token is not in the vocabulary.
 func (s *State) Step(tokens []int) dense.Matrix[float32] {
 	positions := appendPositions(nil, s.length, len(tokens))
 	s.length += len(tokens)
@@ -38,8 +39,8 @@ func (s *State) Step(tokens []int) dense.Matrix[float32] {
 // Losses reads tokens as Step does, and returns −log p of the next token after each token, in nats.
 func (s *State) Losses(tokens, next []int) []float64 { return losses(s.Step(tokens), next) }
 
-// Bytes returns the size of the states of all layers as files. States with a window have room for the
-// largest number of tokens that they keep.
+// Bytes returns the size of the states of all layers as files. States with a window have room for
+// the largest number of tokens that they keep.
 func (s *State) Bytes() (int, error) {
 	sum := 0
 	for _, l := range s.layers {

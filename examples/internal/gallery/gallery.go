@@ -1,8 +1,8 @@
-// Package gallery holds the pictures of docs/gallery.md to what the examples draw.
+// Package gallery tests that the pictures of docs/gallery.md are those that the examples draw.
 //
-// A picture is a PNG file in docs/gallery beside a CSV file with the numbers that it shows. The
-// test of an example makes the numbers again and compares them with those of the CSV file. Bytes of
-// pictures are not compared, because they change with fonts, and neither are times.
+// Each picture is a PNG file in docs/gallery with a CSV file of its numbers. The test of an example
+// computes the numbers again and compares them with the numbers of the CSV file. The test compares
+// neither times nor the bytes of pictures, which change with fonts.
 package gallery
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
-// Number is a number that a picture shows, with its place and its error bar.
+// Number is a number of a picture, with its place and its error bar.
 type Number struct {
 	Panel, Series string
 	X, Y, Err     float64
@@ -28,19 +28,19 @@ type Number struct {
 
 // Picture is a picture of the gallery.
 type Picture struct {
-	Name    string                  // of its files, without an ending
+	Name    string                  // the name of its files without an ending
 	Save    func(path string) error // draws the picture
 	Numbers []Number
 
-	// A number y and its error may differ from the committed ones by Relative·|y| + Absolute. Six
-	// digits are committed.
+	// Relative and Absolute are tolerances: a number y and its error may differ from those of the
+	// CSV file by Relative·|y| + Absolute. The CSV file has six digits.
 	Relative, Absolute float64
 
-	// Timed says that X is a time, which is not compared.
+	// Timed is true if X is a time, which the test does not compare.
 	Timed bool
 }
 
-// Of returns the picture of a figure. NaN and infinity, which a figure leaves out, are left out.
+// Of returns the picture of a figure. It omits NaN and infinity, which a figure does not draw.
 func Of(name string, f charts.Figure) Picture {
 	p := Picture{Name: name, Save: f.Save}
 	add := func(n Number) {
@@ -64,8 +64,8 @@ func Of(name string, f charts.Figure) Picture {
 	return p
 }
 
-// Begin skips the test of a picture that takes seconds, unless the environment asks for it by
-// RANDFEAT_DOCS=check, as .ci/run does, or RANDFEAT_DOCS=draw.
+// Begin skips the test of a picture that takes seconds, unless RANDFEAT_DOCS is in the environment:
+// check, as in .ci/run, or draw.
 func Begin(t *testing.T) {
 	t.Helper()
 	if os.Getenv("RANDFEAT_DOCS") == "" {
@@ -73,9 +73,9 @@ func Begin(t *testing.T) {
 	}
 }
 
-// Check draws the picture to a temporary folder and compares its numbers with those of the CSV file
-// in docs/gallery. With RANDFEAT_DOCS=draw in the environment, as go run ./tools/gallery has
-// it, it writes both files instead. It is called from the folder of an example.
+// Check draws the picture to a temporary folder and compares its numbers with the CSV file in
+// docs/gallery. With RANDFEAT_DOCS=draw in the environment, which go run ./tools/gallery sets,
+// Check writes both files instead. The working directory must be the folder of an example.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
 	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_DOCS") == "draw"); err != nil {
@@ -105,7 +105,7 @@ func (p Picture) check(folder, scratch string, write bool) error {
 	return p.compare(committed)
 }
 
-// decode returns an error if a file is no picture.
+// decode returns an error if a file is not a PNG picture.
 func decode(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -118,7 +118,7 @@ func decode(path string) error {
 	return nil
 }
 
-// compare returns an error that names the first number that differs.
+// compare returns an error that names the first different number.
 func (p Picture) compare(committed []Number) error {
 	const again = "; go run ./tools/gallery draws the pictures again"
 	if len(committed) != len(p.Numbers) {
@@ -130,7 +130,7 @@ func (p Picture) compare(committed []Number) error {
 			return a == b || math.Abs(a-b) <= p.Relative*math.Abs(want.Y)+p.Absolute
 		}
 		// Titles of panels may have times in them.
-		const digits = 1e-5 // that are committed
+		const digits = 1e-5 // rounding of the CSV file
 		same := got.Series == want.Series && (p.Timed || got.Panel == want.Panel && math.Abs(got.X-want.X) <= digits*math.Abs(want.X))
 		if !same || !near(got.Y, want.Y) || !near(got.Err, want.Err) {
 			return fmt.Errorf("gallery: %s, number %d: %v, committed %v%s", p.Name, i, got, want, again)
@@ -141,7 +141,7 @@ func (p Picture) compare(committed []Number) error {
 
 var head = []string{"panel", "series", "x", "y", "err"}
 
-// write writes the numbers, six digits of each.
+// write writes the numbers with six digits.
 func (p Picture) write(path string) error {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	lines := [][]string{head}

@@ -1,4 +1,4 @@
-// Package goroot finds files that the Go distribution ships.
+// Package goroot reads files of the Go distribution.
 package goroot
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Read returns the contents of a file of the Go distribution. It returns false where the file is
-// not there: some Linux packages leave out what only tests read.
+// Read returns the contents of a file of the Go distribution, or false if the file does not exist.
+// Some Linux packages of Go lack the files of tests.
 func Read(path ...string) ([]byte, bool) {
 	root := find()
 	if root == "" {
@@ -19,9 +19,8 @@ func Read(path ...string) ([]byte, bool) {
 	return data, err == nil
 }
 
-// find returns the directory that GOROOT names, or else the one that `go env GOROOT` prints, or
-// nothing if there is neither. runtime.GOROOT is deprecated, and empty in a program built with
-// -trimpath.
+// find returns the folder of the variable GOROOT, or else the folder that `go env GOROOT` prints,
+// or "". runtime.GOROOT is deprecated, and empty in a program that was built with -trimpath.
 func find() string {
 	if root := os.Getenv("GOROOT"); root != "" {
 		return root

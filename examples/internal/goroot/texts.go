@@ -13,24 +13,18 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a file of the Go distribution.
-type Text struct {
-	Path    string // below the root, with slashes
-	Text    string
-	HeldOut bool
-}
-
-// Texts returns the Go files and pages (.go, .md and .html) below src and doc of the Go root that
-// are UTF-8 and between 200 bytes and 256 KiB long, without those below directories called
-// testdata. Their order depends on their paths alone, and mixes the packages. A file is held out by
-// a hash of its name without directories, so that versions of one file in two packages stay
-// together; about one file in 40 is.
-func Texts() ([]Text, error) {
+// HeldOut returns the texts of the Go distribution that were held out from the training of the
+// module examples/transformer/trained. They are Go files and pages (.go, .md and .html) below src
+// and doc that are UTF-8 and have between 200 bytes and 256 KiB. Folders called testdata are
+// excluded. A hash of the file name without folders selects about one file in 40, so files of one
+// name are all held out or all not. The order depends on the paths alone, and mixes the packages.
+func HeldOut() ([]string, error) {
 	root := find()
 	if root == "" {
 		return nil, fmt.Errorf("there is no Go distribution: neither GOROOT nor `go env GOROOT` names one")
 	}
-	var texts []Text
+	var paths []string
+	texts := make(map[string]string) // by path
 	for _, folder := range []string{"src", "doc"} {
 		// WalkDir does not follow a root that is a link.
 		start, err := filepath.EvalSymlinks(filepath.Join(root, folder))
@@ -47,6 +41,9 @@ func Texts() ([]Text, error) {
 			if !entry.Type().IsRegular() || !slices.Contains([]string{".go", ".md", ".html"}, filepath.Ext(name)) {
 				return nil
 			}
+			if hash(filepath.Base(name))%40 != 0 {
+				return nil
+			}
 			data, err := os.ReadFile(name)
 			if err != nil {
 				return err
@@ -57,17 +54,22 @@ func Texts() ([]Text, error) {
 				return err
 			}
 			p := path.Join(folder, filepath.ToSlash(below))
-			texts = append(texts, Text{Path: p, Text: string(data), HeldOut: hash(path.Base(p))%40 == 0})
+			paths = append(paths, p)
+			texts[p] = string(data)
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
 	}
-	slices.SortFunc(texts, func(a, b Text) int {
-		return cmp.Or(cmp.Compare(hash(a.Path), hash(b.Path)), strings.Compare(a.Path, b.Path))
+	slices.SortFunc(paths, func(a, b string) int {
+		return cmp.Or(cmp.Compare(hash(a), hash(b)), strings.Compare(a, b))
 	})
-	return texts, nil
+	var all []string
+	for _, p := range paths {
+		all = append(all, texts[p])
+	}
+	return all, nil
 }
 
 func hash(s string) uint64 {

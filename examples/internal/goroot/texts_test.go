@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTexts(t *testing.T) {
+func TestHeldOut(t *testing.T) {
 	root := t.TempDir()
 	file := func(name, text string) {
 		path := filepath.Join(root, filepath.FromSlash(name))
@@ -19,48 +19,46 @@ func TestTexts(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	page := strings.Repeat("light ", 50)
-	file("src/a/testdata/a.go", page)
-	file("src/a/a.s", page)
-	file("src/a/short.go", "package a")
-	file("src/a/long.go", strings.Repeat(page, 1000))
-	file("src/a/latin.go", strings.Repeat("\xff", 300))
-	file("lib/a.go", page)
-	file("doc/page.html", page)
-	for i := range 400 {
-		file(fmt.Sprintf("src/a/%d.go", i), page)
-		file(fmt.Sprintf("src/b/%d.go", i), page)
+	var name string // of a file that is held out
+	for i := range 16000 {
+		base := fmt.Sprintf("%d.go", i)
+		if hash(base)%40 != 0 {
+			continue
+		}
+		name = base
+		file("src/a/"+base, base+" src/a "+page)
+		file("src/b/"+base, base+" src/b "+page)
+		file("src/a/testdata/"+base, page)
+		file("lib/"+base, page)
 	}
+	file("src/c/"+name, "package a")
+	file("src/d/"+name, strings.Repeat(page, 1000))
+	file("src/e/"+name, strings.Repeat("\xff", 300))
 	t.Setenv("GOROOT", root)
-	texts, err := Texts()
+	texts, err := HeldOut()
 	require.NoError(t, err)
-	assert.Len(t, texts, 801)
-	held := make(map[string]bool)
-	out := 0
+	// 16000 names are held out with probability 1/40 each: 400 ± 20, and two files for each.
+	assert.InDelta(t, 800, len(texts), 2*4.5*20)
+	folders := make(map[string]int)
 	mixed := 0
 	for i, text := range texts {
-		assert.Equal(t, page, text.Text)
-		base := text.Path[strings.LastIndex(text.Path, "/"):]
-		before, twice := held[base]
-		assert.True(t, !twice || before == text.HeldOut, "%s is held out with its namesake", text.Path)
-		held[base] = text.HeldOut
-		if text.HeldOut {
-			out++
-		}
-		if i > 0 && strings.HasPrefix(text.Path, "src/a") != strings.HasPrefix(texts[i-1].Path, "src/a") {
+		folders[strings.Fields(text)[0]]++
+		if i > 0 && strings.Fields(text)[1] != strings.Fields(texts[i-1])[1] {
 			mixed++
 		}
 	}
-	// 400 names are held out with probability 1/40 each: 10 ± 3, and two files for each.
-	assert.InDelta(t, 20, out, 2*4.5*3)
+	for base, n := range folders {
+		assert.Equal(t, 2, n, "%s is held out in both folders", base)
+	}
 	// Neighbours differ in every second place: 400 ± 14.
-	assert.InDelta(t, 400, mixed, 4.5*15)
+	assert.InDelta(t, float64(len(texts))/2, mixed, 4.5*15)
 
 	t.Setenv("GOROOT", filepath.Join(root, "lib"))
-	texts, err = Texts()
+	texts, err = HeldOut()
 	require.NoError(t, err)
 	assert.Empty(t, texts)
 	t.Setenv("GOROOT", "")
 	t.Setenv("PATH", "")
-	_, err = Texts()
+	_, err = HeldOut()
 	assert.ErrorContains(t, err, "there is no Go distribution")
 }

@@ -29,12 +29,13 @@ const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m r
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
-// most holds the largest size of each form, and 0 for forms without a size. r landmarks need r² numbers.
+// most holds the largest size of each form, and 0 for forms without a size. r landmarks need r²
+// numbers.
 var most = map[string]int{
 	"exact": 0, "mean": 0, "elu": 0, "bits": 8, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
 }
 
-// ParseForm reads a form.
+// ParseForm reads a form of the kinds that Forms describes.
 func ParseForm(text string) (Form, error) {
 	name, size, sized := strings.Cut(text, ":")
 	f := Form{Name: name}
@@ -79,8 +80,8 @@ func (f Form) String() string {
 	return s
 }
 
-// Use sets the attention of all heads of m to the form. Landmarks are keys of b, for which Use runs the
-// model with exact attention.
+// Use sets the attention of all heads of m to the form. Landmarks are keys of b, for which Use runs
+// the model with exact attention.
 func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	exact, err := Exact(m.Config)
 	if err != nil {
@@ -107,8 +108,8 @@ func (f Form) Use(m *Model, b decoder.Batch, seed uint64) error {
 	return nil
 }
 
-// Attention returns the form for a head. Landmarks of causal attention are a random choice of keys. Landmarks
-// of bidirectional attention are chosen among the keys of each call.
+// Attention returns the form for a head. Landmarks of causal attention are a random choice of keys.
+// Landmarks of bidirectional attention are chosen among the keys of each call.
 func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (performer.Attention[float32], error) {
 	src := exprand.NewSource(seed)
 	d := keys.Cols

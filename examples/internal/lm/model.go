@@ -1,5 +1,5 @@
-// Package lm measures language models of package decoder. It reads models, cuts texts into sequences of
-// tokens, and replaces the attention of models by approximations.
+// Package lm measures language models of package decoder. It reads models, cuts texts into
+// sequences of tokens, and replaces the attention of models by approximations.
 package lm
 
 import (
@@ -22,7 +22,8 @@ type Model struct {
 	Dir       string
 }
 
-// Open reads config.json, model.safetensors and merges.txt of a folder. The model has exact attention.
+// Open reads config.json, model.safetensors and merges.txt of a folder. The model has exact
+// attention.
 func Open(dir string) (*Model, error) {
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
@@ -83,8 +84,8 @@ func (m *Model) Head(layer, head int) (q, k, v dense.Matrix[float32]) {
 // Head holds the queries, keys and values of a head, with a row for each token.
 type Head struct{ Q, K, V dense.Matrix[float32] }
 
-// Gather returns the heads with the given numbers, over all batches, which have one size. Head h of layer l
-// has the number l·m.Heads + h.
+// Gather returns the heads with the given numbers, over all batches, which have one size. Head h of
+// layer l has the number l·m.Heads + h.
 func (m *Model) Gather(batches []decoder.Batch, numbers ...int) []Head {
 	n := len(batches[0].Tokens)
 	all := make([]Head, len(numbers))
@@ -124,8 +125,8 @@ func (m *Model) Loss(batches []decoder.Batch) Loss {
 	return Loss{sum / n, time.Since(start)}
 }
 
-// Compare calls report for each form with the mean loss of the model if all heads have the form, and with
-// the difference from the loss of the first form.
+// Compare calls report for each form with the mean loss of the model if all heads have the form,
+// and with the difference from the loss of the first form.
 func (m *Model) Compare(forms []Form, batches []decoder.Batch, seed uint64, report func(f Form, nats, more float64)) error {
 	var first float64
 	for i, f := range forms {

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/goroot"
 )
 
-// Text is a text in sequences of tokens, one sequence a batch.
+// Text is a text divided into sequences of tokens. Each batch holds one sequence.
 type Text struct {
 	Name          string
 	Batches       []decoder.Batch
@@ -18,9 +18,10 @@ type Text struct {
 // Tokens returns the number of tokens.
 func (t *Text) Tokens() int { return len(t.Batches) * len(t.Batches[0].Tokens) }
 
-// Text cuts at most the given number of tokens of a file into sequences of context tokens. With an
-// empty path it takes the files of the Go distribution that training holds out; EndOfText stands
-// between them if the model has it. The error reports a text that is shorter than one sequence.
+// Text divides at most the given number of tokens of a file into sequences of context tokens. With
+// an empty path it reads the files of the Go distribution that were held out from training, with
+// EndOfText between files if the model has that token. Text returns an error if the text is shorter
+// than one sequence.
 func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 	all := &Text{Name: path}
 	var texts []string
@@ -31,16 +32,11 @@ func (m *Model) Text(path string, tokens, context int) (*Text, error) {
 		}
 		texts = []string{string(data)}
 	} else {
-		files, err := goroot.Texts()
-		if err != nil {
+		var err error
+		if texts, err = goroot.HeldOut(); err != nil {
 			return nil, fmt.Errorf("%w (-text names another text)", err)
 		}
 		all.Name = "held-out files of the Go distribution"
-		for _, f := range files {
-			if f.HeldOut {
-				texts = append(texts, f.Text)
-			}
-		}
 	}
 	var ids []int
 	bytes := 0

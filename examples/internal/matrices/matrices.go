@@ -1,4 +1,4 @@
-// Package matrices reads NumPy files of a matrix, or of a stack of matrices of one shape, and
+// Package matrices reads NumPy files with a matrix, or with several matrices of one shape, and
 // compares matrices.
 package matrices
 
@@ -11,8 +11,8 @@ import (
 )
 
 // Read returns the array of a file, rows×columns or heads×rows×columns, as the heads of one
-// sequence, and the shape of the array. The error names the file. It reports an array of another
-// rank or without elements, NaN and infinity, and what npy.ReadFile reports.
+// sequence, and the shape of the array. Read returns an error that names the file for an array of
+// another rank, without elements, or with NaN or infinity, and in the cases of npy.ReadFile.
 func Read(path string) (x dense.Tensor[float32], shape []int, err error) {
 	data, shape, err := npy.ReadFile[float32](path)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a head and rows of cells. Build it with New.
+// Table is a table with the names of its columns and rows of cells.
 type Table struct {
-	left int        // the number of columns that are aligned on the left
+	left int        // the number of columns with left alignment
 	head []string   // the names of the columns
 	rows [][]string // nil stands for a blank line
 }
 
-// New returns a table without rows whose columns have the given names. The first left columns are
-// aligned on the left, and the others, for numbers, on the right.
+// New returns a table without rows whose columns have the given names. The first left columns have
+// left alignment; the other columns, for numbers, have right alignment.
 func New(left int, names ...string) *Table { return &Table{left: left, head: names} }
 
-// Row appends a row. It panics unless it has one cell a column.
+// Row appends a row. It panics unless the row has a cell for each column.
 func (t *Table) Row(cells ...string) {
 	if len(cells) != len(t.head) {
 		panic(fmt.Sprintf("table: %d cells in a table of %d columns", len(cells), len(t.head)))
@@ -35,8 +35,8 @@ func (t *Table) Gap() {
 	}
 }
 
-// Fprint writes the table: the head, a rule, the rows, two spaces between columns, no space at the
-// end of a line. Width is counted in runes.
+// Fprint writes the names of the columns, a rule and the rows, with two spaces between columns and
+// no space at the end of a line. A rune counts as one column of text.
 func (t *Table) Fprint(w io.Writer) error {
 	widths, rules := make([]int, len(t.head)), make([]string, len(t.head))
 	for j, name := range t.head {
@@ -58,7 +58,7 @@ func (t *Table) Fprint(w io.Writer) error {
 	return err
 }
 
-// line appends the cells of one line, or a blank line for none.
+// line appends a line with the cells, or a blank line for nil.
 func (t *Table) line(b *strings.Builder, cells []string, widths []int) {
 	var line strings.Builder
 	for j, cell := range cells {

@@ -10,12 +10,12 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/goroot"
 )
 
-// Source is a text, what to call it, and where it comes from.
+// Source is a text with its title and the name of its origin.
 type Source struct{ Title, Name, Text string }
 
-// Read returns the text of a file, which is an error if it is not UTF-8. Without a path it is
-// Newton's Opticks (1730), as the Go distribution ships it. Where the distribution leaves it out,
-// or there is none, the README and the pages of docs are read from the module around the working
+// Read returns the text of a file, or an error if the file is not UTF-8. For an empty path Read
+// returns Newton's Opticks (1730), which the Go distribution ships. Without a distribution that has
+// the text, Read returns the README and the pages of docs of the module around the working
 // directory.
 func Read(path string) (Source, error) {
 	if path == "" {

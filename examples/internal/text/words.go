@@ -1,4 +1,4 @@
-// Package text finds a text and cuts it into words.
+// Package text reads a text and divides it into words.
 package text
 
 import (
@@ -8,10 +8,9 @@ import (
 
 var word = regexp.MustCompile(`\pL+(?:['-]\pL+)*`)
 
-// Words returns the words of s in lower case and in order. A word is a run of letters; an
-// apostrophe or a hyphen between two letters belongs to it (colour'd, yellow-making), elsewhere it
-// does not ('tis gives tis). Digits, punctuation, the underscores that mark italics and line breaks
-// separate words and are dropped. The typographic apostrophe ’ counts as '.
+// Words returns the words of s in lower case and in order. A word is a run of letters, with
+// apostrophes and hyphens between two letters (colour'd, yellow-making), but not elsewhere ('tis
+// gives tis). All other characters separate words. The typographic apostrophe ’ counts as '.
 func Words(s string) []string {
 	return word.FindAllString(strings.ToLower(strings.ReplaceAll(s, "’", "'")), -1)
 }

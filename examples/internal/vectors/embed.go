@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	oversample = 16 // columns of the range finder beyond those wanted
-	iterations = 3  // of the subspace, towards the leading vectors
+	oversample = 16 // additional columns of the range finder
+	iterations = 3  // subspace iterations
 )
 
-// embed returns U·√Σ (n×dim) for the leading dim singular triples of the symmetric n×n matrix m,
-// found by a randomised range finder with subspace iteration [Halko, Martinsson & Tropp 2011,
+// embed returns U·√Σ (n×dim) for the leading dim singular triples of the symmetric n×n matrix m. It
+// uses a randomised range finder with subspace iteration [Halko, Martinsson & Tropp 2011,
 // algorithms 4.4 and 5.1].
 func embed(m dense.Matrix[float64], dim int, src rand.Source) dense.Matrix[float64] {
 	n := m.Rows
@@ -34,8 +34,8 @@ func embed(m dense.Matrix[float64], dim int, src rand.Source) dense.Matrix[float
 		q = orthonormal(&y)
 	}
 
-	// QᵀA is width×n; its transpose AQ has the same singular values and the vectors on the other
-	// side.
+	// AQ is the transpose of QᵀA: it has the same singular values, with left and right vectors
+	// exchanged.
 	y.Mul(a, q)
 	var svd mat.SVD
 	if !svd.Factorize(&y, mat.SVDThin) {

@@ -1,9 +1,10 @@
-// Package vectors makes word vectors out of a text, by counting.
+// Package vectors computes word vectors of a text by counting.
 //
-// How often two words stand near each other gives a matrix of co-occurrences; the positive part of
-// their pointwise mutual information (PPMI) tells which words do so more often than by chance; the
-// leading singular vectors of that matrix, times the square roots of their singular values, place
-// words of similar company at similar points [Levy & Goldberg 2015].
+// A matrix of co-occurrences counts how often two words are near each other. The positive part of
+// their pointwise mutual information (PPMI) is above zero for words that are near each other more
+// often than by chance. The word vectors are the leading singular vectors of the PPMI matrix times
+// the square roots of their singular values. Words in similar contexts have similar vectors [Levy &
+// Goldberg 2015].
 //
 // # References
 //
@@ -28,31 +29,31 @@ import (
 // Options are the sizes of a model.
 type Options struct {
 	Dim        int // dimension of the vectors
-	Vocabulary int // how many of the most frequent words get one, at least Dim
-	Window     int // how many words to either side count as near
+	Vocabulary int // the number of the most frequent words that get vectors, at least Dim
+	Window     int // the largest distance of words that count as near
 }
 
 // Model holds the vectors of the words of a text.
 type Model struct {
-	// Words are in order of falling frequency; words of equal frequency in alphabetical order.
+	// Words are in order of descending frequency, and words of equal frequency in alphabetical
+	// order.
 	Words []string
 
-	// Vectors has a row for each word: centred, so that the mean over the running text was zero,
-	// then scaled to length 1. A word that has no company other than chance may have the zero
-	// vector.
+	// Vectors has a row for each word. The mean over all words of the text is subtracted, then each
+	// row is scaled to length 1. A word with no positive PPMI may have the zero vector.
 	Vectors dense.Matrix[float64]
 
-	// Tokens are the words of the text as rows of Vectors, in order; words outside the vocabulary
-	// are left out.
+	// Tokens are the words of the text in order, as rows of Vectors, without words outside the
+	// vocabulary.
 	Tokens []int
 }
 
-// Learn makes word vectors of the words of a text in O(V²·Dim) time and O(V²) memory for a
-// vocabulary of V words. The randomness of src decides where the search for the singular vectors
-// starts, hence only the last digits and the last few columns.
+// Learn computes the vectors of the words of a text in O(V²·Dim) time and O(V²) memory for a
+// vocabulary of V words. src determines the start of the search for singular vectors, which affects
+// the last digits and the last few columns only.
 //
-// The options are positive, and Vocabulary is at least Dim. It is an error if the text has fewer
-// than Dim different words.
+// The options must be positive, with Vocabulary at least Dim. Learn returns an error if the text
+// has fewer than Dim different words.
 func Learn(text []string, opts Options, src rand.Source) (*Model, error) {
 	m := &Model{}
 	m.number(text, opts.Vocabulary)
@@ -66,7 +67,7 @@ func Learn(text []string, opts Options, src rand.Source) (*Model, error) {
 	return m, nil
 }
 
-// number fills Words and Tokens.
+// number sets Words and Tokens.
 func (m *Model) number(text []string, size int) {
 	freq := make(map[string]int)
 	for _, w := range text {
@@ -90,8 +91,8 @@ func (m *Model) number(text []string, size int) {
 	}
 }
 
-// cooccurrences returns the symmetric matrix of how often words i and j stand at most window tokens
-// apart, where a pair at distance k counts 1/k.
+// cooccurrences returns the symmetric matrix of the weighted numbers of pairs of words i and j at a
+// distance of at most window. A pair at distance k has the weight 1/k.
 func cooccurrences(tokens []int, words, window int) dense.Matrix[float64] {
 	c := dense.New[float64](words, words)
 	for t, i := range tokens {
@@ -114,14 +115,14 @@ func ppmi(c dense.Matrix[float64]) {
 	for i := range c.Rows {
 		row := c.Row(i)
 		for j, v := range row {
-			if v > 0 { // a word next to nothing has a sum of zero
+			if v > 0 { // so both sums are positive
 				row[j] = max(0, math.Log(v*total/(sums[i]*sums[j])))
 			}
 		}
 	}
 }
 
-// centre subtracts the mean over the tokens from every vector and scales the difference to length
+// centre subtracts the mean over the tokens from every vector and scales the differences to length
 // 1.
 func (m *Model) centre() {
 	mean := make([]float64, m.Vectors.Cols)
@@ -138,8 +139,8 @@ func (m *Model) centre() {
 	}
 }
 
-// Sequence returns the vectors (n×Dim) of the n tokens in the middle of the text, past title pages
-// and prefaces, or of all of them if they are fewer.
+// Sequence returns the vectors (n×Dim) of the n tokens in the middle of the text, or of all tokens
+// of a shorter text. The middle has no title pages and prefaces.
 func (m *Model) Sequence(n int) dense.Matrix[float64] {
 	n = min(n, len(m.Tokens))
 	first := (len(m.Tokens) - n) / 2
