@@ -12,44 +12,46 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// AttendArgs holds the arguments of [Attend]: scaled_dot_product_attention of PyTorch, or the operator
-// Attention of ONNX, on tensors (B, H, L, d). Fields other than Q, K and V may be zero. The page
-// docs/names.md of this module lists the names of PyTorch and ONNX.
+// AttendArgs holds the arguments of [Attend]: scaled_dot_product_attention of PyTorch, or the
+// operator Attention of ONNX, on tensors (B, H, L, d). Fields other than Q, K and V may be zero.
+// The page docs/names.md of this module lists the names of PyTorch and ONNX.
 type AttendArgs[T dense.Float] struct {
-	// Q is (B, H, Lq, d), K is (B, Hk, L, d), V is (B, Hk, L, dv). H is a multiple of Hk: head h of the
-	// queries reads head h/(H/Hk) of the keys. dense.TensorOf and dense.SplitHeads make tensors of
-	// (B, H, L, d) and of (B, L, H·d) elements in memory.
+	// Q is (B, H, Lq, d), K is (B, Hk, L, d), V is (B, Hk, L, dv). H is a multiple of Hk: head h of
+	// the queries reads head h/(H/Hk) of the keys. dense.TensorOf and dense.SplitHeads make tensors
+	// of (B, H, L, d) and of (B, L, H·d) elements in memory.
 	Q, K, V dense.Tensor[T]
 
 	// PastK is (B, Hk, P, d), PastV is (B, Hk, P, dv): keys and values before those of K and V. The
 	// number of all keys is Lk = P + L.
 	PastK, PastV dense.Tensor[T]
 
-	// Lengths says how many keys of each sequence count, from the first key on; nil means all. Lengths
-	// is for K and V with room for later keys. There must be no PastK then.
+	// Lengths says how many keys of each sequence count, from the first key on; nil means all.
+	// Lengths is for K and V with room for later keys. There must be no PastK then.
 	Lengths []int
 
 	// Mask is true where a query may see a key, in each of (B, H, Lq, Lk), or with dimensions of 1,
 	// which are broadcast over sequences, heads or queries. Keys beyond the columns of Mask are not
-	// seen. All attention takes a Mask with one row, which is a mask of keys. Only [Exact] takes a Mask
-	// with more rows. A masked key keeps its place: if it is one of the Sinks of an Exact, no query
-	// sees that sink.
+	// seen. All attention takes a Mask with one row, which is a mask of keys. Only [Exact] takes a
+	// Mask with more rows. A masked key keeps its place: if it is one of the Sinks of an Exact, no
+	// query sees that sink.
 	Mask dense.Tensor[bool]
 
-	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys beyond
-	// the columns of Bias are not seen, nor is a key with a bias of −Inf. Only [Exact] takes a Bias.
+	// Bias is added to the scores Scale·q_iᵀk_j, after Softcap, with the dimensions of Mask. Keys
+	// beyond the columns of Bias are not seen, nor is a key with a bias of −Inf. Only [Exact] takes
+	// a Bias.
 	Bias dense.Tensor[T]
 
-	// Scores names the scores or weights of all pairs to return in the Result, for [Exact]. They take
-	// B·H·Lq·Lk elements, and about as much time as the outputs.
+	// Scores names the scores or weights of all pairs to return in the Result, for [Exact]. They
+	// take B·H·Lq·Lk elements, and about as much time as the outputs.
 	Scores Scores
 
 	// LearnBias lets [AttendBackward] return the gradient with respect to Bias. Before sums over
 	// broadcast dimensions, the gradient takes as much memory as Bias without broadcasting.
 	LearnBias bool
 
-	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in memory
-	// if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other tensors.
+	// Out is where outputs go, (B, H, Lq, dv). If it is zero, it is allocated, as (B, L, H·dv) in
+	// memory if Q is (B, L, H·d), and as (B, H, Lq, dv) otherwise. It must not overlap other
+	// tensors.
 	Out dense.Tensor[T]
 }
 
@@ -72,24 +74,25 @@ type Result[T dense.Float] struct {
 	Scores dense.Tensor[T] // (B, H, Lq, Lk), zero unless AttendArgs.Scores is set
 }
 
-// Attend computes attention of each head of each sequence. attention is for all heads, or a [Batch] with
-// the heads of Q and K. For an [Exact]
+// Attend computes attention of each head of each sequence. attention is for all heads, or a [Batch]
+// with the heads of Q and K. For an [Exact]
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
-// over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true, and
-// Bias is not −Inf. In causal attention a query also sees no later key: j ≤ i + P with PastK,
-// j ≤ i + Lengths − Lq with Lengths, and j ≤ i otherwise. Lengths of Lk thus aligns the last query with the
-// last key. The Window and the Slope of an Exact use i + P, i + Lengths − Lq and i as the place of query i,
-// causal or not. Keys and values that a query does not see may be NaN. The output of a query that sees no
-// key is zero, and so are its weights.
+// over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true,
+// and Bias is not −Inf. In causal attention a query also sees no later key: j ≤ i + P with PastK, j
+// ≤ i + Lengths − Lq with Lengths, and j ≤ i otherwise. Lengths of Lk thus aligns the last query
+// with the last key. The Window and the Slope of an Exact use i + P, i + Lengths − Lq and i as the
+// place of query i, causal or not. Keys and values that a query does not see may be NaN. The output
+// of a query that sees no key is zero, and so are its weights.
 //
-// Exact attention holds some tiles of scores and biases whatever the lengths are. A tile that no query sees
-// costs no products. Attend with PastK copies all keys and values once; a [State] does not.
+// Exact attention holds some tiles of scores and biases whatever the lengths are. A tile that no
+// query sees costs no products. Attend with PastK copies all keys and values once; a [State] does
+// not.
 //
-// Attend returns an error that names what does not fit: shapes; a Mask of several rows, a Bias or Scores for
-// attention other than Exact; and keys to leave out for attention of another package that is not
-// [PrefixAttention]. Attend panics if Check of a tensor does.
+// Attend returns an error that names what does not fit: shapes; a Mask of several rows, a Bias or
+// Scores for attention other than Exact; and keys to leave out for attention of another package
+// that is not [PrefixAttention]. Attend panics if Check of a tensor does.
 func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], error) {
 	b, err := tensorsOf(attention)
 	if err != nil {
@@ -98,7 +101,8 @@ func Attend[T dense.Float](attention Attention[T], c AttendArgs[T]) (Result[T], 
 	return b.attend(c)
 }
 
-// tensorsOf returns a *batch whose first attention is the given one: a door to Attend and AttendBackward.
+// tensorsOf returns a *batch whose first attention is the given one: a door to Attend and
+// AttendBackward.
 func tensorsOf[T dense.Float](attention Attention[T]) (tensors[T], error) {
 	if isNil(attention) {
 		return nil, errors.New("performer: attention is nil")
@@ -146,7 +150,8 @@ func (b *batch[T]) attend(c AttendArgs[T]) (Result[T], error) {
 	return r, nil
 }
 
-// tensorPass is a forward pass of Attend over tensors. K and V have past and present keys and values.
+// tensorPass is a forward pass of Attend over tensors. K and V have past and present keys and
+// values.
 type tensorPass[T dense.Float] struct {
 	AttendArgs[T]
 	b          *batch[T]
@@ -233,7 +238,8 @@ func fitsTensors[T dense.Float](c *AttendArgs[T]) error {
 	return nil
 }
 
-// fitsPairs returns an error if a tensor that is given has a shape that cannot be broadcast to whole.
+// fitsPairs returns an error if a tensor that is given has a shape that cannot be broadcast to
+// whole.
 func fitsPairs(name string, none bool, shape, whole [4]int) error {
 	if none {
 		return nil
@@ -334,7 +340,8 @@ func (a *tensorPass[T]) check(attention Attention[T]) error {
 	return a.checkNoMask(attention)
 }
 
-// checkNoMask returns an error, which names the attention, if there is a past or a key that does not count.
+// checkNoMask returns an error, which names the attention, if there is a past or a key that does
+// not count.
 func (a *tensorPass[T]) checkNoMask(attention Attention[T]) error {
 	for b := range a.Q.Batch {
 		if a.pastOf(b) != 0 {
@@ -349,8 +356,8 @@ func (a *tensorPass[T]) checkNoMask(attention Attention[T]) error {
 	return nil
 }
 
-// run computes the n pieces of a pass in parallel while there are enough for all processors, and the last
-// pieces one after another with the parallelism of the attention.
+// run computes the n pieces of a pass in parallel while there are enough for all processors, and
+// the last pieces one after another with the parallelism of the attention.
 func (a *tensorPass[T]) run(t parallel.Task, n int) {
 	processors := runtime.GOMAXPROCS(0)
 	together := n / processors * processors
@@ -378,8 +385,8 @@ func (a *tensorPass[T]) Piece(i int) {
 	}
 }
 
-// stacked returns the rows of the heads of a unit, one head below another, and whether there is such a
-// view.
+// stacked returns the rows of the heads of a unit, one head below another, and whether there is
+// such a view.
 func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T], bool) {
 	m := dense.Head(t, b, u.from)
 	if n := u.to - u.from; n > 1 {
@@ -393,7 +400,8 @@ func stacked[T dense.Float](t dense.Tensor[T], b int, u unit[T]) (dense.Matrix[T
 	return m, true
 }
 
-// arguments returns the arguments for one head of queries in sequence b, without the matrices to write.
+// arguments returns the arguments for one head of queries in sequence b, without the matrices to
+// write.
 func (a *tensorPass[T]) arguments(b, h int, attention Attention[T]) sequence.Forward[T] {
 	keyHead := h / (a.Q.Heads / a.K.Heads)
 	s := sequence.Forward[T]{

@@ -16,15 +16,16 @@ type Gradients[T dense.Float] struct {
 	Bias dense.Tensor[T] // with the shape of Bias of the AttendArgs if LearnBias is set, otherwise zero
 }
 
-// AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values and biases.
-// out is the result of [Attend] with the same arguments, and dout (B, H, Lq, dv) is the gradient of L with
-// respect to out. With P and dS of [Exact] the gradient of a bias is Σ dS over the pairs to which the bias
-// is broadcast. Gradients of keys that no query sees are zero, and so are gradients of queries that see no
-// key. A query with a dout of zero has the gradient zero, and adds nothing to other gradients, even if the
-// query is NaN.
+// AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values and
+// biases. out is the result of [Attend] with the same arguments, and dout (B, H, Lq, dv) is the
+// gradient of L with respect to out. With P and dS of [Exact] the gradient of a bias is Σ dS over
+// the pairs to which the bias is broadcast. Gradients of keys that no query sees are zero, and so
+// are gradients of queries that see no key. A query with a dout of zero has the gradient zero, and
+// adds nothing to other gradients, even if the query is NaN.
 //
-// The time is three to four times the time of Attend. AttendBackward returns an error in the cases of
-// Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without Bias.
+// The time is three to four times the time of Attend. AttendBackward returns an error in the cases
+// of Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without
+// Bias.
 func AttendBackward[T dense.Float](attention Attention[T], c AttendArgs[T], dout dense.Tensor[T]) (Gradients[T], error) {
 	b, err := tensorsOf(attention)
 	if err != nil {
@@ -88,8 +89,8 @@ func summed[T dense.Float](t dense.Tensor[T], shape [4]int) dense.Tensor[T] {
 	return sums
 }
 
-// tensorGradients is a backward pass over tensors. A piece is a head of keys in a sequence, whose gradients
-// are sums over the heads of queries that read it.
+// tensorGradients is a backward pass over tensors. A piece is a head of keys in a sequence, whose
+// gradients are sums over the heads of queries that read it.
 type tensorGradients[T dense.Float] struct {
 	*tensorPass[T]
 	Gradients[T]

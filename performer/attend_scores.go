@@ -29,8 +29,8 @@ func (a *tensorPass[T]) scores(b, h int, dst dense.Matrix[T]) {
 	})
 }
 
-// weighSeen replaces the scores of the queries from query lo on by weights. The weights of a query that
-// sees no key are zero.
+// weighSeen replaces the scores of the queries from query lo on by weights. The weights of a query
+// that sees no key are zero.
 func weighSeen[T dense.Float](scores tiles.Scores, mask *tiles.Mask[T], rows dense.Matrix[T], lo int) {
 	open := mask.AddTo(rows, lo)
 	for i := range rows.Rows {

@@ -19,13 +19,13 @@ type Attention[T dense.Float] interface {
 type Differentiable[T dense.Float] interface {
 	Attention[T]
 
-	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d) and
-	// v (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the result
-	// of Forward. If dout (Lq×dv) is the gradient of a loss with respect to out, then dq, dk and dv
-	// are the gradients of the loss. Backward does not need the outputs of Forward.
+	// Backward writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×d), k (Lk×d)
+	// and v (Lk×dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out is the
+	// result of Forward. If dout (Lq×dv) is the gradient of a loss with respect to out, then dq, dk
+	// and dv are the gradients of the loss. Backward does not need the outputs of Forward.
 	//
-	// dq, dk and dv must not overlap each other nor an input. Backward panics if a shape does not fit,
-	// and with the text of CanBackward if CanBackward returns an error.
+	// dq, dk and dv must not overlap each other nor an input. Backward panics if a shape does not
+	// fit, and with the text of CanBackward if CanBackward returns an error.
 	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
 
 	// CanBackward returns nil if the attention has gradients. Otherwise the error says why not.
@@ -51,9 +51,9 @@ type Description struct {
 	Dim                int  // dimension of queries and keys; 0 for any
 }
 
-// Described is an [Attention] that says what it computes. All attention of this package is Described
-// except [Batch], whose heads have a Description each. [NewBatch] and package audit check the
-// Description of attention of other packages.
+// Described is an [Attention] that says what it computes. All attention of this package is
+// Described except [Batch], whose heads have a Description each. [NewBatch] and package audit check
+// the Description of attention of other packages.
 type Described interface {
 	// Describe returns the same Description at every call. Describe panics unless a constructor has
 	// made the attention.
@@ -76,7 +76,8 @@ func canBackward[T dense.Float](attention Attention[T]) error {
 	return fmt.Errorf("performer: %T has no derivatives, want a Differentiable", attention)
 }
 
-// newGradients panics unless dout (Lq×dv) fits q and v. It allocates dq, dk and dv if they are zero.
+// newGradients panics unless dout (Lq×dv) fits q and v. It allocates dq, dk and dv if they are
+// zero.
 func newGradients[T dense.Float](dq, dk, dv, q, k, v, dout dense.Matrix[T]) sums.Gradients[T] {
 	dout.Check()
 	if dout.Rows != q.Rows || dout.Cols != v.Cols {

@@ -14,65 +14,68 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
-// Batch is attention over many heads and many sequences in one call. Rows are tokens, one sequence after
-// another. Heads are blocks of columns: columns h·d … (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of the output
-// are head h. A Batch does not transpose or copy heads. There may be fewer heads of keys and values than
-// of queries (grouped or multi-query attention): head h of H heads of queries reads head h/(H/Hk) of Hk
-// heads of keys. Forward and Backward are ForwardSequences and BackwardSequences of one sequence all of
-// whose keys count. Goroutines may share a Batch if they may share the attention of its heads.
+// Batch is attention over many heads and many sequences in one call. Rows are tokens, one sequence
+// after another. Heads are blocks of columns: columns h·d … (h+1)·d−1 of q and h·dv … (h+1)·dv−1 of
+// the output are head h. A Batch does not transpose or copy heads. There may be fewer heads of keys
+// and values than of queries (grouped or multi-query attention): head h of H heads of queries reads
+// head h/(H/Hk) of Hk heads of keys. Forward and Backward are ForwardSequences and
+// BackwardSequences of one sequence all of whose keys count. Goroutines may share a Batch if they
+// may share the attention of its heads.
 type Batch[T dense.Float] interface {
 	Differentiable[T]
 	Streaming[T]
 
-	// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over its
-	// head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst (Lq×H·dv) and
-	// returns dst; a zero dst is allocated.
+	// ForwardSequences computes the attention of each head of q (Lq×H·d), in each sequence, over
+	// its head of k (Lk×Hk·d) and v (Lk×Hk·dv) in that sequence. It writes the outputs to dst
+	// (Lq×H·dv) and returns dst; a zero dst is allocated.
 	//
-	// The output of a head in a sequence has the bits of its bidirectional attention for views of this
-	// head and sequence without the keys that do not count. Attention whose weights depend on places,
-	// as with a Window or a Slope, is an exception. The same bits hold for causal attention if there
-	// are as many queries as keys, and no gap between keys that count. A causal query i sees the keys
-	// j ≤ i + Past that count. The output of a query that sees no key is zero. The number of rows after
-	// valid rows does not change the outputs of the valid rows.
+	// The output of a head in a sequence has the bits of its bidirectional attention for views of
+	// this head and sequence without the keys that do not count. Attention whose weights depend on
+	// places, as with a Window or a Slope, is an exception. The same bits hold for causal attention
+	// if there are as many queries as keys, and no gap between keys that count. A causal query i
+	// sees the keys j ≤ i + Past that count. The output of a query that sees no key is zero. The
+	// number of rows after valid rows does not change the outputs of the valid rows.
 	//
-	// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if they
-	// have the same linear, bidirectional attention, and their keys are summed once. GOMAXPROCS
-	// processors share the units. The last units, fewer than processors, run one after another with the
-	// parallelism of the attention. Bits do not depend on this. ForwardSequences copies the keys and
-	// values that count unless they come first in their sequence. For linear causal attention with
-	// 0 < Past < Lk−1 it also holds queries and outputs with one row for each key.
+	// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if
+	// they have the same linear, bidirectional attention, and their keys are summed once.
+	// GOMAXPROCS processors share the units. The last units, fewer than processors, run one after
+	// another with the parallelism of the attention. Bits do not depend on this. ForwardSequences
+	// copies the keys and values that count unless they come first in their sequence. For linear
+	// causal attention with 0 < Past < Lk−1 it also holds queries and outputs with one row for each
+	// key.
 	//
 	// dst may be exactly q if dv = d; dst must not overlap k or v. ForwardSequences panics with the
 	// error of Check.
 	ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T]
 
-	// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads fit
-	// together. Check returns an error if attention of another package that is not [PrefixAttention]
-	// would have to leave out keys or has a Past. Causal attention of another package may still panic
-	// for other shapes.
+	// Check returns nil if q (Lq×H·d), k (Lk×Hk·d), v (Lk×Hk·dv), s and the attention of the heads
+	// fit together. Check returns an error if attention of another package that is not
+	// [PrefixAttention] would have to leave out keys or has a Past. Causal attention of another
+	// package may still panic for other shapes.
 	Check(q, k, v dense.Matrix[T], s Sequences) error
 
-	// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d), k
-	// (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is allocated. out
-	// (Lq×H·dv) is the result of ForwardSequences for the same sequences. The gradient of a head of
-	// keys and values is a sum over the heads of queries that read it, in a fixed order.
+	// BackwardSequences writes the gradients of L = Σ_ic dout_ic·out_ic with respect to q (Lq×H·d),
+	// k (Lk×Hk·d) and v (Lk×Hk·dv) into dq, dk and dv, and returns these; a zero matrix is
+	// allocated. out (Lq×H·dv) is the result of ForwardSequences for the same sequences. The
+	// gradient of a head of keys and values is a sum over the heads of queries that read it, in a
+	// fixed order.
 	//
-	// Gradients of keys and values that do not count, or that no query sees, are exactly zero, and so
-	// are gradients of queries that see no key. If the row of dout of a query in a head is zero, the
-	// gradient of the query is zero, and the query adds nothing to other gradients, even if it is NaN.
-	// So if dout is zero in padding, the gradients of valid tokens depend neither on the contents of the
-	// padding nor on its length, to the last bit. Attention of another package gets all rows, unless it
-	// is bidirectional and [PrefixAttention].
+	// Gradients of keys and values that do not count, or that no query sees, are exactly zero, and
+	// so are gradients of queries that see no key. If the row of dout of a query in a head is zero,
+	// the gradient of the query is zero, and the query adds nothing to other gradients, even if it
+	// is NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the
+	// contents of the padding nor on its length, to the last bit. Attention of another package gets
+	// all rows, unless it is bidirectional and [PrefixAttention].
 	//
-	// If all rows count, dq has the bits of Backward for views of each head, and so have dk and dv if
-	// every head of queries has its own head of keys. Processors share heads of keys and sequences, and
-	// bits do not depend on this. BackwardSequences copies rows that count if they are not consecutive.
-	// For groups it copies the queries if their attention takes them together, and otherwise holds the
-	// gradients of a head of keys.
+	// If all rows count, dq has the bits of Backward for views of each head, and so have dk and dv
+	// if every head of queries has its own head of keys. Processors share heads of keys and
+	// sequences, and bits do not depend on this. BackwardSequences copies rows that count if they
+	// are not consecutive. For groups it copies the queries if their attention takes them together,
+	// and otherwise holds the gradients of a head of keys.
 	//
-	// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the shapes
-	// if they do not fit, with the text of CanBackward if CanBackward returns an error, and in the cases
-	// of ForwardSequences.
+	// dq, dk and dv must not overlap each other nor an input. BackwardSequences panics with the
+	// shapes if they do not fit, with the text of CanBackward if CanBackward returns an error, and
+	// in the cases of ForwardSequences.
 	BackwardSequences(dq, dk, dv, q, k, v, dout dense.Matrix[T], s Sequences) (_, _, _ dense.Matrix[T])
 
 	// Dims returns the number of heads of queries, the number of heads of keys and values, and the
@@ -101,9 +104,9 @@ type unit[T dense.Float] struct {
 // NewBatch returns attention with the given numbers of heads of queries, and of keys and values.
 // There is one attention for all heads, or one attention for each head of the queries.
 //
-// The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too many for
-// memory, a number of attentions other than 1 and heads, an attention that is nil, and attentions for
-// queries of different dimensions.
+// The error reports heads or keyHeads below 1, heads that are not a multiple of keyHeads or too
+// many for memory, a number of attentions other than 1 and heads, an attention that is nil, and
+// attentions for queries of different dimensions.
 func NewBatch[T dense.Float](heads, keyHeads int, attentions ...Attention[T]) (Batch[T], error) {
 	var b any
 	var err error
@@ -224,8 +227,8 @@ func (b *batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	return b.checkMasks(k.Rows, s, takesMask[T])
 }
 
-// checkMasks returns an error if an attention that cannot take masks would have to leave out some of the
-// keys, or has a past that it cannot ignore.
+// checkMasks returns an error if an attention that cannot take masks would have to leave out some
+// of the keys, or has a past that it cannot ignore.
 func (b *batch[T]) checkMasks(keys int, s Sequences, takesMask func(Attention[T]) bool) error {
 	if s.Valid == nil && s.Past == nil {
 		return nil
@@ -246,7 +249,8 @@ func (b *batch[T]) checkMasks(keys int, s Sequences, takesMask func(Attention[T]
 	return nil
 }
 
-// fits returns an error unless the shapes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together and b.
+// fits returns an error unless the shapes of q (Lq×H·d), k (Lk×Hk·d) and v (Lk×Hk·dv) fit together
+// and b.
 func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	q.Check()
 	k.Check()
@@ -264,8 +268,8 @@ func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 	return nil
 }
 
-// batchPass is a forward or backward pass of a batch. A piece of a forward pass is a unit in a sequence. A
-// piece of a backward pass is a head of keys in a sequence.
+// batchPass is a forward or backward pass of a batch. A piece of a forward pass is a unit in a
+// sequence. A piece of a backward pass is a head of keys in a sequence.
 type batchPass[T dense.Float] struct {
 	b        *batch[T]
 	all      sequence.Backward[T] // matrices of all heads and sequences
@@ -321,14 +325,14 @@ func (p *batchPass[T]) arguments(at int, u unit[T], processors int) sequence.For
 	}
 }
 
-// heads returns the block of m for the heads of a unit in sequence number at. m has the shape of the
-// queries or of the outputs.
+// heads returns the block of m for the heads of a unit in sequence number at. m has the shape of
+// the queries or of the outputs.
 func (p *batchPass[T]) heads(m dense.Matrix[T], at int, u unit[T]) dense.Matrix[T] {
 	return layout.Heads(m.RowRange(p.fromQuery[at], p.fromQuery[at+1]), u.from, u.to, p.b.heads)
 }
 
-// keyHead returns the block of m for the head of keys of a unit in sequence number at. m has the shape of
-// the keys or of the values.
+// keyHead returns the block of m for the head of keys of a unit in sequence number at. m has the
+// shape of the keys or of the values.
 func (p *batchPass[T]) keyHead(m dense.Matrix[T], at int, u unit[T]) dense.Matrix[T] {
 	return layout.Head(m.RowRange(p.fromKey[at], p.fromKey[at+1]), u.from/(p.b.heads/p.b.keyHeads), p.b.keyHeads)
 }

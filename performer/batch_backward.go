@@ -47,8 +47,8 @@ func (b *batch[T]) CanBackward() error {
 	return nil
 }
 
-// backwardGroup computes the gradients of a head of keys in sequence number at. Gradients of keys and
-// values are summed over the units.
+// backwardGroup computes the gradients of a head of keys in sequence number at. Gradients of keys
+// and values are summed over the units.
 func (p *batchPass[T]) backwardGroup(at, head, processors int) {
 	b := p.b
 	size := b.heads / b.keyHeads
@@ -61,8 +61,8 @@ func (p *batchPass[T]) backwardGroup(at, head, processors int) {
 	}
 }
 
-// addBackward writes the gradients of a sequence with respect to keys and values into dk and dv if first is
-// true, and otherwise adds the gradients to dk and dv.
+// addBackward writes the gradients of a sequence with respect to keys and values into dk and dv if
+// first is true, and otherwise adds the gradients to dk and dv.
 func addBackward[T dense.Float](attention Attention[T], s sequence.Backward[T], dk, dv dense.Matrix[T], first bool) {
 	if first {
 		s.DK, s.DV = dk, dv

@@ -7,12 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// Sequences says which rows of q, k and v belong to which sequence, and which keys count. The zero value
-// is one sequence of all rows whose keys all count. [Attend] takes masks of pairs of a query and a key.
+// Sequences says which rows of q, k and v belong to which sequence, and which keys count. The zero
+// value is one sequence of all rows whose keys all count. [Attend] takes masks of pairs of a query
+// and a key.
 type Sequences struct {
-	// Queries holds the number of queries of each sequence, whose rows follow one another in q. Keys
-	// holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be nil if each
-	// sequence has the same number of keys and queries. Both are nil for one sequence of all rows.
+	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
+	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
+	// nil if each sequence has the same number of keys and queries. Both are nil for one sequence
+	// of all rows.
 	Queries, Keys []int
 
 	// Past holds, for each sequence, the number of its keys before the first query, for causal
@@ -22,8 +24,8 @@ type Sequences struct {
 	Past []int
 
 	// Valid says for each row of k and v whether it counts. The contents of rows that do not count
-	// change no output, even if they are NaN. Nil means that all rows count. Rows that do not count are
-	// padding: the Sinks of an Exact begin at the first row that counts.
+	// change no output, even if they are NaN. Nil means that all rows count. Rows that do not count
+	// are padding: the Sinks of an Exact begin at the first row that counts.
 	Valid []bool
 }
 

@@ -22,22 +22,23 @@ type ExactOptions struct {
 	// Scale multiplies the products q_iᵀk_j. Zero means 1/√d. Scale is finite and may be negative.
 	Scale float64
 
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal then.
+	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
+	// then.
 	Causal bool
 
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with
-	// A = exp(Scale·QKᵀ).
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A =
+	// exp(Scale·QKᵀ).
 	Unnormalised bool
 
-	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within ±Softcap.
-	// Zero leaves scores as they are, and so does a Softcap beyond the range of T. Softcap is not
-	// negative.
+	// Softcap replaces a score s = Scale·q_iᵀk_j by Softcap·tanh(s/Softcap), which is within
+	// ±Softcap. Zero leaves scores as they are, and so does a Softcap beyond the range of T.
+	// Softcap is not negative.
 	Softcap float64
 
-	// Window, if above zero, lets a query see the keys that are at most Window places away. The time
-	// is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a sequence
-	// with a Past. A key that does not count keeps its place. A causal query sees Window keys and its
-	// own key: the sliding window w of Mistral and others is a Window of w − 1.
+	// Window, if above zero, lets a query see the keys that are at most Window places away. The
+	// time is then O(Lq·Window·(d+dv)). Key j has place j. Query i has place i, or i + Past in a
+	// sequence with a Past. A key that does not count keeps its place. A causal query sees Window
+	// keys and its own key: the sliding window w of Mistral and others is a Window of w − 1.
 	Window int
 
 	// Sinks is the number of first keys that all queries see in spite of the Window: the attention
@@ -46,20 +47,20 @@ type ExactOptions struct {
 	// padding, and sinks begin after the padding.
 	Sinks int
 
-	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits, after a
-	// random rotation of queries and keys. Forward is then about three times as fast on processors
-	// that multiply such integers, and its outputs have an error of about one percent (see Variances).
-	// Outputs remain averages of values. Zero computes in T. The following are computed in T in any
-	// case: scores with a Softcap, a Slope, or biases and masks of pairs; Weights; gradients; and
-	// causal scores of up to 256 keys next to a query.
+	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits,
+	// after a random rotation of queries and keys. Forward is then about three times as fast on
+	// processors that multiply such integers, and its outputs have an error of about one percent
+	// (see Variances). Outputs remain averages of values. Zero computes in T. The following are
+	// computed in T in any case: scores with a Softcap, a Slope, or biases and masks of pairs;
+	// Weights; gradients; and causal scores of up to 256 keys next to a query.
 	//
-	// A [State] keeps keys and values in codes of 8 bits or, if Bits is 4, of 4 bits. Forward computes
-	// the same with 4 as with 8.
+	// A [State] keeps keys and values in codes of 8 bits or, if Bits is 4, of 4 bits. Forward
+	// computes the same with 4 as with 8.
 	Bits int
 
-	// Slope times the distance between the places of query and key is subtracted from a score: ALiBi
-	// [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact for each
-	// head.
+	// Slope times the distance between the places of query and key is subtracted from a score:
+	// ALiBi [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact
+	// for each head.
 	Slope float64
 }
 
@@ -67,24 +68,24 @@ type ExactOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
 //
-// [NewExact] makes an Exact. Goroutines may share an Exact. Two Exacts with the same options are equal.
-// [Attend] computes exact attention with biases and masks of pairs of queries and keys.
+// [NewExact] makes an Exact. Goroutines may share an Exact. Two Exacts with the same options are
+// equal. [Attend] computes exact attention with biases and masks of pairs of queries and keys.
 //
 // # Forward
 //
-// Forward computes scores a tile at a time. Each query keeps its largest score so far, and its sums are
-// rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
-// O(Lq·Lk·(d+dv)), half of that if causal. The memory beyond dst depends on neither Lq nor Lk, except
-// for a copy of keys and values that are columns of wider matrices. dst may be exactly q where shapes
-// allow, and must not overlap k or v.
+// Forward computes scores a tile at a time. Each query keeps its largest score so far, and its sums
+// are rescaled when that score grows [Milakov & Gimelshein 2018; Rabe & Staats 2021]. The time is
+// O(Lq·Lk·(d+dv)), half of that if causal. The memory beyond dst depends on neither Lq nor Lk,
+// except for a copy of keys and values that are columns of wider matrices. dst may be exactly q
+// where shapes allow, and must not overlap k or v.
 //
-// Infinite or overflowing input may make all scores of a row −Inf. Such a row is 0/0 = NaN normalised
-// and zero unnormalised. A score of +Inf or NaN makes a normalised row NaN.
+// Infinite or overflowing input may make all scores of a row −Inf. Such a row is 0/0 = NaN
+// normalised and zero unnormalised. A score of +Inf or NaN makes a normalised row NaN.
 //
 // # Backward
 //
-// With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the rows g_i of
-// dout,
+// With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the rows g_i
+// of dout,
 //
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
@@ -94,12 +95,13 @@ type ExactOptions struct {
 // Backward computes P again a tile at a time [Dao et al. 2022]. The time is three to four times the
 // time of Forward, and the memory beyond the gradients is three numbers a query. NaN and Inf reach
 // every gradient that depends on them. In causal attention the bits of dq_i depend on rows up to i
-// only. Unnormalised weights beyond the range of T make gradients ±Inf or NaN. CanBackward returns nil.
+// only. Unnormalised weights beyond the range of T make gradients ±Inf or NaN. CanBackward returns
+// nil.
 //
 // # State
 //
-// NewState returns an error if d or dv is below 1, if a token takes more memory than the machine has,
-// and for Bits with a Softcap or a Slope.
+// NewState returns an error if d or dv is below 1, if a token takes more memory than the machine
+// has, and for Bits with a Softcap or a Slope.
 type Exact[T dense.Float] interface {
 	Differentiable[T]
 	Streaming[T]
@@ -108,38 +110,38 @@ type Exact[T dense.Float] interface {
 	// Options returns the options of NewExact.
 	Options() ExactOptions
 
-	// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is allocated.
-	// Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided by its sum
-	// over j unless unnormalised. The element is zero for j > i if causal. [Attend] computes weights of
-	// a batch.
+	// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is
+	// allocated. Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided
+	// by its sum over j unless unnormalised. The element is zero for j > i if causal. [Attend]
+	// computes weights of a batch.
 	//
-	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN have the
-	// effect that they have in Forward. Unnormalised weights beyond the range of T are +Inf. dst must
-	// not overlap q or k. Weights panics with the shapes if they do not fit.
+	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN
+	// have the effect that they have in Forward. Unnormalised weights beyond the range of T are
+	// +Inf. dst must not overlap q or k. Weights panics with the shapes if they do not fit.
 	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
 
-	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of Forward
-	// that comes from the rounding of Bits, to first order. The result is zero without Bits, and for
-	// scores with a Softcap or a Slope. Rounding with a scale σ, which is the largest size of a row or
-	// column over 127, has the variance σ²/12, and
+	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of
+	// Forward that comes from the rounding of Bits, to first order. The result is zero without
+	// Bits, and for scores with a Softcap or a Slope. Rounding with a scale σ, which is the largest
+	// size of a row or column over 127, has the variance σ²/12, and
 	//
 	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
 	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12.
 	//
 	// Here p_j are the weights over their sum, and c_j is the mean of the tile t of 256 keys that
-	// contains key j. σ_i, σ_j and σ_tc are the scales of the rotated query, of the rotated key, and of
-	// column c of the values of the tile. A weight w, of which the largest in a tile is 255, is rounded
-	// up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w².
+	// contains key j. σ_i, σ_j and σ_tc are the scales of the rotated query, of the rotated key,
+	// and of column c of the values of the tile. A weight w, of which the largest in a tile is 255,
+	// is rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w².
 	//
-	// The result is NaN if scores are not finite, and 0 for a query that sees no key. Variances ignores
-	// Unnormalised. It takes O(Lq·Lk·d·dv) time, so q should be a sample of the queries. Variances
-	// panics with the shapes if they do not fit.
+	// The result is NaN if scores are not finite, and 0 for a query that sees no key. Variances
+	// ignores Unnormalised. It takes O(Lq·Lk·d·dv) time, so q should be a sample of the queries.
+	// Variances panics with the shapes if they do not fit.
 	Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64]
 }
 
-// NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond an
-// eighth of what an int holds, Bits other than 0, 4 and 8, a Scale or a Slope that is not finite, and
-// a Softcap that is negative or NaN.
+// NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond
+// an eighth of what an int holds, Bits other than 0, 4 and 8, a Scale or a Slope that is not
+// finite, and a Softcap that is negative or NaN.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -245,7 +247,8 @@ func (o ExactOptions) scores(d int) tiles.Scores {
 	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised}
 }
 
-// mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is nil.
+// mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is
+// nil.
 func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
 }
@@ -269,7 +272,8 @@ func (o ExactOptions) check() error {
 	return nil
 }
 
-// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an int.
+// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an
+// int.
 const farthest = math.MaxInt / 8
 
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
@@ -336,9 +340,10 @@ func (e exact[T]) backwardSequence(s sequence.Backward[T]) {
 	x.Scatter(s)
 }
 
-// backwardMasked writes the gradients of one head with Pairs, or with weights that depend on places. A
-// query whose output has the gradient zero sees no key. Without Pairs such queries at both ends, and keys
-// at both ends that do not count, are left out: bits do not depend on their number.
+// backwardMasked writes the gradients of one head with Pairs, or with weights that depend on
+// places. A query whose output has the gradient zero sees no key. Without Pairs such queries at
+// both ends, and keys at both ends that do not count, are left out: bits do not depend on their
+// number.
 func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
 	from, to, first, end := 0, s.Q.Rows, 0, s.K.Rows
 	past, valid := s.Past, s.Valid
@@ -381,9 +386,10 @@ func (e exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], erro
 	return memoryOf(streams.NewExact[T](e.scores(d), places, heads, keyHeads, d, dv))
 }
 
-// ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H is a
-// power of two. For other H the slopes of the next lower power of two come first, then every other slope
-// of the next higher power of two. ALiBiSlopes panics if heads is negative or above 2²⁰.
+// ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H
+// is a power of two. For other H the slopes of the next lower power of two come first, then every
+// other slope of the next higher power of two. ALiBiSlopes panics if heads is negative or above
+// 2²⁰.
 func ALiBiSlopes(heads int) []float64 {
 	if heads < 0 || heads > maxSlopes {
 		panic(fmt.Sprintf("performer: heads = %d, want 0 to %d", heads, maxSlopes))

@@ -17,99 +17,104 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Landmarks is softmax attention by landmarks. It replaces the weights A_ij = exp(s·q_iᵀk_j) of [Exact], with
-// landmarks z_1 … z_r, by
+// Landmarks is softmax attention by landmarks. It replaces the weights A_ij = exp(s·q_iᵀk_j) of
+// [Exact], with landmarks z_1 … z_r, by
 //
 //	Â_ij = κ(q_i, Z)·κ(Z, Z)⁻¹·κ(Z, k_j),  κ(x, y) = exp(s·xᵀy),
 //
-// the kernel between the projections of q_i and k_j onto the span of the landmarks [Williams & Seeger
-// 2001]. Â_ij equals A_ij if q_i or k_j is a landmark. Otherwise the error is at most √(ρ_i·ρ_j), where ρ
-// is κ(x, x) less its projection. If keys are close to each other, as the words of a text are, the errors of
-// r landmarks are many times smaller than the errors of r random features.
+// the kernel between the projections of q_i and k_j onto the span of the landmarks [Williams &
+// Seeger 2001]. Â_ij equals A_ij if q_i or k_j is a landmark. Otherwise the error is at most
+// √(ρ_i·ρ_j), where ρ is κ(x, x) less its projection. If keys are close to each other, as the words
+// of a text are, the errors of r landmarks are many times smaller than the errors of r random
+// features.
 //
-// [NewLandmarks] chooses landmarks among the keys of each call, by randomly pivoted Cholesky on the kernel
-// exp(−s·‖x − y‖²/2)·exp(s·‖x‖²/4 + s·‖y‖²/4) [Chen, Epperly, Tropp & Webber 2023; Epperly, Tropp & Webber
-// 2024]. The Gaussian kernel would ignore that long keys have large weights, and κ would leave short keys
-// without landmarks; this kernel lies between the two. With more than 16·r keys, the choice is among 16·r
-// (at least 1024) of them, drawn with probabilities proportional to exp(s·‖k‖²/2). The number of landmarks is
-// smaller than r if fewer span all keys to rounding. [NewLandmarksAt] takes given landmarks.
+// [NewLandmarks] chooses landmarks among the keys of each call, by randomly pivoted Cholesky on the
+// kernel exp(−s·‖x − y‖²/2)·exp(s·‖x‖²/4 + s·‖y‖²/4) [Chen, Epperly, Tropp & Webber 2023; Epperly,
+// Tropp & Webber 2024]. The Gaussian kernel would ignore that long keys have large weights, and κ
+// would leave short keys without landmarks; this kernel lies between the two. With more than 16·r
+// keys, the choice is among 16·r (at least 1024) of them, drawn with probabilities proportional to
+// exp(s·‖k‖²/2). The number of landmarks is smaller than r if fewer span all keys to rounding.
+// [NewLandmarksAt] takes given landmarks.
 //
 // Goroutines may share a Landmarks. The same seed and keys give the same landmarks.
 //
 // # Cost and memory
 //
-// The time is O((Lq+Lk)·r·(d+dv) + r²·(r+d+dv)), and the memory beyond outputs O(r·(r+d+dv)) and two numbers
-// for each key. With at most r keys, attention with chosen landmarks is [Exact] with its bits. dst of
-// Forward may be exactly q where shapes allow, and must not overlap k or v.
+// The time is O((Lq+Lk)·r·(d+dv) + r²·(r+d+dv)), and the memory beyond outputs O(r·(r+d+dv)) and
+// two numbers for each key. With at most r keys, attention with chosen landmarks is [Exact] with
+// its bits. dst of Forward may be exactly q where shapes allow, and must not overlap k or v.
 //
 // # Stability
 //
-// With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and the
-// Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. Like [Linear], Landmarks computes with
-// log φ, so that nothing overflows or underflows at any norm of finite ‖x‖². G and its factor are float64
-// for both T. For float32 points of at most 4 dimensions Forward and Backward compute in float64, on copies
-// of inputs and outputs: landmarks are so close there that G⁻¹ magnifies the rounding of float32. A [State]
-// computes in float32. A landmark that is a key has its exact weight and does not use G⁻¹. Landmarks that
-// others span to rounding, such as duplicates, are left out. Nothing is added to denominators.
+// With a_x = s·‖x‖²/2, the weights are Â_ij = φ(q_i)ᵀ·G⁻¹·φ(k_j) with φ_z(x) = exp(s·zᵀx − a_z) and
+// the Gaussian matrix G_yz = exp(−s·‖y − z‖²/2), whose diagonal is 1. Like [Linear], Landmarks
+// computes with log φ, so that nothing overflows or underflows at any norm of finite ‖x‖². G and
+// its factor are float64 for both T. For float32 points of at most 4 dimensions Forward and
+// Backward compute in float64, on copies of inputs and outputs: landmarks are so close there that
+// G⁻¹ magnifies the rounding of float32. A [State] computes in float32. A landmark that is a key
+// has its exact weight and does not use G⁻¹. Landmarks that others span to rounding, such as
+// duplicates, are left out. Nothing is added to denominators.
 //
-// A denominator is a sum of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). If a query is
-// unlike all landmarks, or landmarks come from other texts, the terms cancel and Â is dominated by error. A
-// normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1), instead if its denominator is
-// below a quarter of the sum of |terms| and ρ_i is above a tenth of κ(q_i, q_i). Such a row is an average of
-// values, but a coarse one, in which long keys count too much. Causal attention and a [State] do the same
-// for keys without exact weights. Unnormalised rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query
-// whose terms cancel.
+// A denominator is a sum of one term a landmark, φ_z(q_i) times an element of G⁻¹·Σ_j φ(k_j). If a
+// query is unlike all landmarks, or landmarks come from other texts, the terms cancel and Â is
+// dominated by error. A normalised row has the positive weights φ(q_i)ᵀ·D⁻¹·φ(k_j), D = diag(G·1),
+// instead if its denominator is below a quarter of the sum of |terms| and ρ_i is above a tenth of
+// κ(q_i, q_i). Such a row is an average of values, but a coarse one, in which long keys count too
+// much. Causal attention and a [State] do the same for keys without exact weights. Unnormalised
+// rows are Â·V. The time for ρ_i is O(r·(r+d)) for each query whose terms cancel.
 //
-// A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and one in q
-// reaches its row. Keys that are not finite are never landmarks.
+// A NaN or Inf in k reaches every row that sees it, one in v reaches its column of these rows, and
+// one in q reaches its row. Keys that are not finite are never landmarks.
 //
 // # Backward
 //
-// Landmarks are the landmarks of Forward and count as constants. With C = G⁻¹, D_i the denominator of row i,
-// and the rows g_i of dout,
+// Landmarks are the landmarks of Forward and count as constants. With C = G⁻¹, D_i the denominator
+// of row i, and the rows g_i of dout,
 //
 //	∂L/∂φ(q_i) = C·Σ_j φ(k_j)·(v_j·g_i − δ_i)/D_i,  δ_i = g_i·out_i
 //	∂L/∂φ(k_j) = C·R·[v_j, 1],  R = Σ_i φ(q_i)/D_i·[g_i, −δ_i]ᵀ
 //	∂L/∂v_j    = Rᵀ·C·φ(k_j), without its last element
 //
-// and unnormalised the same without D_i and δ_i. A landmark that is a key has the gradient of a key with its
-// value. A row with positive weights counts as a constant: its gradients are zero. The cost is about three
-// times the cost of Forward, and the memory beyond the gradients does not depend on the lengths. With at
-// most r keys the gradients are the gradients of [Exact]. CanBackward returns an error for causal attention,
-// which has no gradients.
+// and unnormalised the same without D_i and δ_i. A landmark that is a key has the gradient of a key
+// with its value. A row with positive weights counts as a constant: its gradients are zero. The
+// cost is about three times the cost of Forward, and the memory beyond the gradients does not
+// depend on the lengths. With at most r keys the gradients are the gradients of [Exact].
+// CanBackward returns an error for causal attention, which has no gradients.
 //
 // # State
 //
-// NewState returns an error unless the landmarks are given and causal. It also returns an error if d is not
-// their dimension, if dv is below 1, or if the State takes more memory than the machine has.
+// NewState returns an error unless the landmarks are given and causal. It also returns an error if
+// d is not their dimension, if dv is below 1, or if the State takes more memory than the machine
+// has.
 type Landmarks[T dense.Float] interface {
 	Differentiable[T]
 	Streaming[T]
 	Described // with the options of exact, and the dimension of given landmarks or of means
 
-	// Chosen returns the rows of k, in ascending order, that are landmarks of a call with the keys k: at
-	// most r rows, and fewer if these span the others to rounding. Chosen returns all rows if there are no
-	// more than r, and nil if the landmarks are given. Chosen panics if k has another dimension than l.
+	// Chosen returns the rows of k, in ascending order, that are landmarks of a call with the keys
+	// k: at most r rows, and fewer if these span the others to rounding. Chosen returns all rows if
+	// there are no more than r, and nil if the landmarks are given. Chosen panics if k has another
+	// dimension than l.
 	Chosen(k dense.Matrix[T]) []int
 
-	// Centred returns landmarks for queries less b and keys less c. The weights compensate exactly: with
-	// κ(x, y) = exp(s·xᵀy) and landmarks z_i among the keys less c,
+	// Centred returns landmarks for queries less b and keys less c. The weights compensate exactly:
+	// with κ(x, y) = exp(s·xᵀy) and landmarks z_i among the keys less c,
 	//
 	//	Â_ij = κ(q_i−b, Z)·κ(Z, Z)⁻¹·κ(Z, k_j−c)·exp(s·q_iᵀc + s·bᵀk_j − s·bᵀc).
 	//
 	// Â estimates the same attention. b and c should be the means of queries and keys, which
-	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as in
-	// trained transformers: landmarks lie among the keys, and a query far from the keys has a large
-	// residual ρ. Only b − c matters, except for rounding. A nil b or c stands for 0.
+	// [rff.SubtractMean] computes. Errors are many times smaller if these means are far apart, as
+	// in trained transformers: landmarks lie among the keys, and a query far from the keys has a
+	// large residual ρ. Only b − c matters, except for rounding. A nil b or c stands for 0.
 	//
-	// b and c are constants, for gradients too. Means of the queries of each call would make an output
-	// depend on other queries, on padding, and on how queries are divided into calls. Causal attention and
-	// a [State] need means of earlier tokens or other texts. Given landmarks stay the same points, near
-	// keys. If l has means already, b and c replace them.
+	// b and c are constants, for gradients too. Means of the queries of each call would make an
+	// output depend on other queries, on padding, and on how queries are divided into calls. Causal
+	// attention and a [State] need means of earlier tokens or other texts. Given landmarks stay the
+	// same points, near keys. If l has means already, b and c replace them.
 	//
-	// The cost is the cost of l and O((Lq+Lk)·d). The error reports lengths of b and c that differ from each
-	// other or from the dimension of given landmarks, an element that is not finite, and a given landmark z
-	// with s·‖z − c‖²/2 beyond the range of T.
+	// The cost is the cost of l and O((Lq+Lk)·d). The error reports lengths of b and c that differ
+	// from each other or from the dimension of given landmarks, an element that is not finite, and
+	// a given landmark z with s·‖z − c‖²/2 beyond the range of T.
 	Centred(b, c []T) (Landmarks[T], error)
 }
 
@@ -129,14 +134,15 @@ type landmarks[T dense.Float] struct {
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
 // each call. src seeds the choice.
 //
-// With exact.Causal query i sees the keys j ≤ i only. The first 2·r tokens have exact attention. Each time the
-// number of tokens has doubled, landmarks are chosen anew among all keys so far. The keys of the block of r
-// keys of a query have exact weights, as with NewLandmarksAt. Apart from the choices, the time is at most twice
-// the time with given landmarks. A change of later tokens changes no bit of earlier outputs. On words of a
-// text errors are a fraction of the errors of landmarks among the first keys.
+// With exact.Causal query i sees the keys j ≤ i only. The first 2·r tokens have exact attention.
+// Each time the number of tokens has doubled, landmarks are chosen anew among all keys so far. The
+// keys of the block of r keys of a query have exact weights, as with NewLandmarksAt. Apart from the
+// choices, the time is at most twice the time with given landmarks. A change of later tokens
+// changes no bit of earlier outputs. On words of a text errors are a fraction of the errors of
+// landmarks among the first keys.
 //
-// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1 or
-// too large for memory, and a nil src.
+// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, an r below 1
+// or too large for memory, and a nil src.
 func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (Landmarks[T], error) {
 	if r < 1 {
 		return nil, fmt.Errorf("performer: r = %d, want at least 1", r)
@@ -147,17 +153,18 @@ func NewLandmarks[T dense.Float](exact ExactOptions, r int, src rand.Source) (La
 	return openLandmarks(landmarkPoints[T]{r: r, src: src}, exact)
 }
 
-// NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are copied.
-// Landmarks that others span to rounding, such as duplicates, count as one.
+// NewLandmarksAt returns attention that approximates exact with the landmarks z (r×d), which are
+// copied. Landmarks that others span to rounding, such as duplicates, count as one.
 //
-// With exact.Causal query i sees the keys j ≤ i only. Keys form blocks of r keys. The keys of the block of a
-// query have exact weights, and the keys of earlier blocks have weights by landmarks. Landmarks must not depend
-// on keys after a query: landmarks.Pivoted with kernels.Gaussian{LengthScale: 1/√s} chooses landmarks among
-// earlier keys or keys of other texts. The time is O(L·r·(d+dv)). A change of later tokens changes no bit of
-// earlier outputs.
+// With exact.Causal query i sees the keys j ≤ i only. Keys form blocks of r keys. The keys of the
+// block of a query have exact weights, and the keys of earlier blocks have weights by landmarks.
+// Landmarks must not depend on keys after a query: landmarks.Pivoted with
+// kernels.Gaussian{LengthScale: 1/√s} chooses landmarks among earlier keys or keys of other texts.
+// The time is O(L·r·(d+dv)). A change of later tokens changes no bit of earlier outputs.
 //
-// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without rows or
-// columns, too large for memory or not finite, and a landmark with s·‖z‖²/2 beyond the range of T.
+// The error reports an exact.Scale that is negative or not finite, an exact.Softcap, a z without
+// rows or columns, too large for memory or not finite, and a landmark with s·‖z‖²/2 beyond the
+// range of T.
 func NewLandmarksAt[T dense.Float](exact ExactOptions, z dense.Matrix[T]) (Landmarks[T], error) {
 	z.Check()
 	if z.Rows < 1 || z.Cols < 1 {
@@ -337,8 +344,8 @@ type landmarkCall[T dense.Float] struct {
 	engine *sums.Engine[T]
 }
 
-// engineFor returns an engine with the given landmarks, or with landmarks chosen among more than l.n keys. The
-// caller passes chosen to release.
+// engineFor returns an engine with the given landmarks, or with landmarks chosen among more than
+// l.n keys. The caller passes chosen to release.
 func (l *landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], chosen *landmarkCall[T]) {
 	if l.set != nil {
 		return l.engine, nil

@@ -5,11 +5,11 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
-// forwardRenewed is causal attention by landmarks that are chosen anew among earlier keys each time the
-// number of tokens has doubled. The first 2·r tokens have exact attention. The tokens b ≤ i < 2·b with
-// b = 2·r, 4·r, … have landmarks chosen among the keys before b. The sums over all keys are computed
-// again for each b, which costs at most as much as the sums for the last b. The last keys before a query
-// have exact weights.
+// forwardRenewed is causal attention by landmarks that are chosen anew among earlier keys each time
+// the number of tokens has doubled. The first 2·r tokens have exact attention. The tokens b ≤ i <
+// 2·b with b = 2·r, 4·r, … have landmarks chosen among the keys before b. The sums over all keys
+// are computed again for each b, which costs at most as much as the sums for the last b. The last
+// keys before a query have exact weights.
 func (l *landmarks[T]) forwardRenewed(s sequence.Forward[T]) {
 	s = s.TrimCausal()
 	if s.Q.Rows == 0 || s.V.Cols == 0 {
@@ -25,8 +25,8 @@ func (l *landmarks[T]) forwardRenewed(s sequence.Forward[T]) {
 	}
 }
 
-// forwardChosen computes causal outputs with landmarks chosen among the first n keys, or exact outputs
-// if at most r of these keys count.
+// forwardChosen computes causal outputs with landmarks chosen among the first n keys, or exact
+// outputs if at most r of these keys count.
 func (l *landmarks[T]) forwardChosen(s sequence.Forward[T], n int) {
 	before := s.KeyRange(0, n)
 	past, _, copies := layout.ValidOnly(before.K, before.V, before.Valid)

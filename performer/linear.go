@@ -18,11 +18,12 @@ import (
 // LinearOptions selects what linear attention computes. The zero value is bidirectional, normalised
 // attention.
 type LinearOptions struct {
-	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal then.
+	// Causal lets query i see the keys j ≤ i only. The numbers of queries and keys must be equal
+	// then.
 	Causal bool
 
-	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with
-	// A_ij = φ_Q(q_i)ᵀφ_K(k_j).
+	// Unnormalised leaves out the division by the sum of the weights: the output is A·V with A_ij =
+	// φ_Q(q_i)ᵀφ_K(k_j).
 	Unnormalised bool
 }
 
@@ -30,45 +31,46 @@ type LinearOptions struct {
 //
 //	out_i = Σ_j A_ij v_j / Σ_j A_ij
 //
-// is computed as φ_Q(q_i)ᵀ(Σ_j φ_K(k_j) v_jᵀ). With positive random features of the softmax kernel a
-// Linear is the attention of the Performer [Choromanski et al. 2021]. [NewLinear] makes a Linear.
+// is computed as φ_Q(q_i)ᵀ(Σ_j φ_K(k_j) v_jᵀ). With positive random features of the softmax kernel
+// a Linear is the attention of the Performer [Choromanski et al. 2021]. [NewLinear] makes a Linear.
 // Goroutines may share a Linear. Two calls of NewLinear return two Linears that differ.
 //
 // # Forward
 //
-// With m features Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory beyond dst whatever the
-// lengths are. dst may be exactly q, k or v where its shape allows, or disjoint from all of them.
+// With m features Forward takes O((Lq+Lk)·m·(d+dv)) time, and O(m·dv) memory beyond dst whatever
+// the lengths are. dst may be exactly q, k or v where its shape allows, or disjoint from all of
+// them.
 //
 // With maps that are LogMaps a normalised row is an average of values, to rounding, wherever
 // log-features are numbers of T, whatever their size is. Features of the softmax and the Gaussian
-// kernel are zero at a point whose ‖x‖² is beyond the range of T. Norms beyond about 10¹⁹ in float32,
-// and 10¹⁵⁴ in float64, have such squares. A key beyond has the weight zero, and a query beyond sees
-// weights of zero only.
+// kernel are zero at a point whose ‖x‖² is beyond the range of T. Norms beyond about 10¹⁹ in
+// float32, and 10¹⁵⁴ in float64, have such squares. A key beyond has the weight zero, and a query
+// beyond sees weights of zero only.
 //
-// If there are keys but every weight of a row is exactly zero, which takes features that are zero, the
-// normalised row is 0/0 = NaN and the unnormalised row is zero. Maps that are not LogMaps may have
-// denominators that are zero or negative. The row is then the result of the division, which may be
-// ±Inf or NaN. A NaN or Inf in q, k or v reaches every row that depends on it.
+// If there are keys but every weight of a row is exactly zero, which takes features that are zero,
+// the normalised row is 0/0 = NaN and the unnormalised row is zero. Maps that are not LogMaps may
+// have denominators that are zero or negative. The row is then the result of the division, which
+// may be ±Inf or NaN. A NaN or Inf in q, k or v reaches every row that depends on it.
 //
 // # Backward
 //
-// The maps count as constants. Backward takes about three times as long as Forward, and memory beyond
-// the gradients that does not depend on the lengths.
+// The maps count as constants. Backward takes about three times as long as Forward, and memory
+// beyond the gradients that does not depend on the lengths.
 //
 // Gradients are the derivatives of Forward at any size of log-features. If one key has all of the
 // weight, gradients are zero except for rounding, which the derivatives of log-features multiply.
-// Causal, normalised attention computes the tokens up to the first log-feature beyond ±9·10⁷ twice. It
-// then keeps 24 bytes for every growth of a reference until Backward returns: up to 24·L·m bytes if every
-// key exceeds all earlier keys in all features.
+// Causal, normalised attention computes the tokens up to the first log-feature beyond ±9·10⁷ twice.
+// It then keeps 24 bytes for every growth of a reference until Backward returns: up to 24·L·m bytes
+// if every key exceeds all earlier keys in all features.
 //
-// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows up to
-// i only. dk_j and dv_j depend on the rows from j on and, when normalised, through denominators on
-// earlier rows. If a row of Forward is 0/0, all gradients that depend on the row are NaN. Gradients
-// beyond the range of T are ±Inf, or NaN if they are sums of such numbers. Products of values and dout
-// must be in the range of T.
+// NaN and Inf reach every gradient that depends on them. In causal attention dq_i depends on rows
+// up to i only. dk_j and dv_j depend on the rows from j on and, when normalised, through
+// denominators on earlier rows. If a row of Forward is 0/0, all gradients that depend on the row
+// are NaN. Gradients beyond the range of T are ±Inf, or NaN if they are sums of such numbers.
+// Products of values and dout must be in the range of T.
 //
-// CanBackward returns an error unless both maps are [rff.Differentiable], or [rff.DifferentiableLog] if
-// the attention uses logarithms of features.
+// CanBackward returns an error unless both maps are [rff.Differentiable], or
+// [rff.DifferentiableLog] if the attention uses logarithms of features.
 //
 // # State
 //
@@ -82,27 +84,27 @@ type Linear[T dense.Float] interface {
 	// Dims returns the dimension of queries and keys and the number of features.
 	Dims() (d, m int)
 
-	// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for inspection; a
-	// zero dst is allocated. Element (i, j) is the weight of value j in output i: φ_Q(q_i)ᵀφ_K(k_j),
-	// divided by its sum over j unless unnormalised, and zero for j > i if causal. With maps that are
-	// not LogMaps weights may be negative.
+	// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for
+	// inspection; a zero dst is allocated. Element (i, j) is the weight of value j in output i:
+	// φ_Q(q_i)ᵀφ_K(k_j), divided by its sum over j unless unnormalised, and zero for j > i if
+	// causal. With maps that are not LogMaps weights may be negative.
 	//
-	// Weights is Forward with the identity matrix as values: a key that is NaN makes all weights of the
-	// rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst must not overlap q
-	// or k. Weights panics with the shapes if they do not fit.
+	// Weights is Forward with the identity matrix as values: a key that is NaN makes all weights of
+	// the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst must not
+	// overlap q or k. Weights panics with the shapes if they do not fit.
 	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
 
-	// Fractions computes the numerators and denominators of Forward into the memory of dst, and returns
-	// them; a zero dst is allocated. Time, bits and panics for shapes are those of Forward. Fractions
-	// panics if the attention is unnormalised.
+	// Fractions computes the numerators and denominators of Forward into the memory of dst, and
+	// returns them; a zero dst is allocated. Time, bits and panics for shapes are those of Forward.
+	// Fractions panics if the attention is unnormalised.
 	Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractions[T]
 }
 
 // Fractions holds outputs of normalised linear attention before the division: output i is
-// Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators and
-// of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators of
-// several sets of features add up to the fractions of attention with all of these features. Without
-// keys numerators and denominators are zero. The fields are views of one matrix.
+// Numerators_i/Denominators_i. A numerator of any size is a number of T because row i of Numerators
+// and of Denominators stands for itself times Factors_i·2^Exponents_i. Numerators and denominators
+// of several sets of features add up to the fractions of attention with all of these features.
+// Without keys numerators and denominators are zero. The fields are views of one matrix.
 type Fractions[T dense.Float] struct {
 	Numerators         dense.Matrix[T] // Lq×dv
 	Denominators       dense.Matrix[T] // Lq×1
@@ -125,11 +127,11 @@ type linear[T dense.Float] struct {
 // [rff.Keys](phi) of keys, so that φ_Q(q)ᵀφ_K(k) estimates phi.Kernel(). φ_K is phi unless phi is
 // [rff.Paired], as the asymmetric estimators rff.SADERF, rff.ADERF and rff.SoftmaxHybrid are.
 //
-// If both maps are [rff.LogMap]s, attention uses the logarithms of the features and neither overflows
-// nor underflows. Otherwise attention uses the features.
+// If both maps are [rff.LogMap]s, attention uses the logarithms of the features and neither
+// overflows nor underflows. Otherwise attention uses the features.
 //
-// NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the dimension of
-// their points or in the number of their features.
+// NewLinear returns an error if phi or its Keys is nil, or if the two maps differ in the dimension
+// of their points or in the number of their features.
 func NewLinear[T dense.Float](phi rff.Map[T], opts LinearOptions) (Linear[T], error) {
 	var a any
 	var err error
@@ -202,8 +204,8 @@ func (f *features[T]) Queries(dst, q dense.Matrix[T]) dense.Matrix[T] {
 
 func (f *features[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] { return f.transform(f.key, dst, k) }
 
-// transform writes the (log-)features of points x into dst. It panics if the features do not have the
-// shape of Dims of phi, or are not in the memory of dst.
+// transform writes the (log-)features of points x into dst. It panics if the features do not have
+// the shape of Dims of phi, or are not in the memory of dst.
 func (f *features[T]) transform(phi rff.Map[T], dst, x dense.Matrix[T]) dense.Matrix[T] {
 	var y dense.Matrix[T]
 	if f.logs {
@@ -302,8 +304,8 @@ func (a *linear[T]) forwardAll(s sequence.Forward[T]) {
 	copies.Release()
 }
 
-// forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to the
-// end of a matrix with one row for each key.
+// forwardPast computes the outputs of causal queries with 0 < Past < Lk−1. It copies the queries to
+// the end of a matrix with one row for each key.
 func (a *linear[T]) forwardPast(s sequence.Forward[T]) {
 	aligned := min(s.K.Rows-s.Past, s.Q.Rows)
 	m, q, dst := layout.TokensOf[T](s.K.Rows, a.d, s.V.Cols)

@@ -8,21 +8,21 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
-// PrefixAttention is attention of another package whose queries may see a prefix of the keys. [Batch]
-// and [Attend] need it for sequences with a past, and to leave out keys that do not count. Attention of
-// package clusters is PrefixAttention; attention of this package need not be. Bidirectional attention,
-// as its Description says, gets the keys that count alone, so its outputs must not depend on the index
-// of a key.
+// PrefixAttention is attention of another package whose queries may see a prefix of the keys.
+// [Batch] and [Attend] need it for sequences with a past, and to leave out keys that do not count.
+// Attention of package clusters is PrefixAttention; attention of this package need not be.
+// Bidirectional attention, as its Description says, gets the keys that count alone, so its outputs
+// must not depend on the index of a key.
 type PrefixAttention[T dense.Float] interface {
 	Attention[T]
 	Described
 
-	// ForwardPrefixes is Forward over prefixes of the keys: query i sees the first prefixes[i] keys. The
-	// numbers ascend from at least 0 to at most the number of keys. The output of a query that sees no
-	// key is zero. Batch and Attend call ForwardPrefixes for causal attention only.
+	// ForwardPrefixes is Forward over prefixes of the keys: query i sees the first prefixes[i]
+	// keys. The numbers ascend from at least 0 to at most the number of keys. The output of a query
+	// that sees no key is zero. Batch and Attend call ForwardPrefixes for causal attention only.
 	//
-	// If query i sees i+1 keys, its output has the bits of Forward over equal numbers of queries and
-	// keys. The prefixes of later queries do not change these bits.
+	// If query i sees i+1 keys, its output has the bits of Forward over equal numbers of queries
+	// and keys. The prefixes of later queries do not change these bits.
 	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 }
 
@@ -30,8 +30,8 @@ type PrefixAttention[T dense.Float] interface {
 type maskedAttention[T dense.Float] interface {
 	Attention[T]
 
-	// forwardSequence computes the outputs of a sequence whose shapes fit. The output of a query that
-	// sees no key is zero.
+	// forwardSequence computes the outputs of a sequence whose shapes fit. The output of a query
+	// that sees no key is zero.
 	forwardSequence(s sequence.Forward[T])
 
 	// sharesKeys reports whether heads of queries over the same keys cost less together.
@@ -42,10 +42,10 @@ type maskedAttention[T dense.Float] interface {
 type maskedDifferentiable[T dense.Float] interface {
 	Differentiable[T]
 
-	// backwardSequence writes the gradients of a sequence whose shapes fit. Gradients of keys that do
-	// not count are zero. If the gradient of an output is zero, the gradient of its query is zero, and
-	// the query adds nothing to other gradients even if it is NaN. s has more than one head only if
-	// the attention shares keys.
+	// backwardSequence writes the gradients of a sequence whose shapes fit. Gradients of keys that
+	// do not count are zero. If the gradient of an output is zero, the gradient of its query is
+	// zero, and the query adds nothing to other gradients even if it is NaN. s has more than one
+	// head only if the attention shares keys.
 	backwardSequence(s sequence.Backward[T])
 }
 

@@ -15,53 +15,56 @@ import (
 //
 //	out = Σ_j A_j v_j / Σ_j A_j
 //
-// over all tokens j so far, without the division if the attention is unnormalised. Append of token i
-// followed by Attend of query i computes row i of causal attention, to rounding. Bidirectional attention
-// has the same State. Bits do not depend on GOMAXPROCS. Bits of linear attention depend on how a stream is
-// divided into calls. Columns are heads, as in [Batch].
+// over all tokens j so far, without the division if the attention is unnormalised. Append of token
+// i followed by Attend of query i computes row i of causal attention, to rounding. Bidirectional
+// attention has the same State. Bits do not depend on GOMAXPROCS. Bits of linear attention depend
+// on how a stream is divided into calls. Columns are heads, as in [Batch].
 //
-// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised, and the exponent of a
-// running maximum for each feature. Size and time for a token do not depend on the number of tokens.
-// Running maxima are powers of two: rescaling the sums rounds nothing, except beyond log-features of
-// ±9·10⁷. Log-features must be numbers of T. For the softmax and the Gaussian kernel that limits norms to
-// about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has the weight zero. The output of a normalised
-// query beyond is 0/0 = NaN, as for every query while no key has a weight. A float32 sum of very many
-// tokens would lose later tokens to rounding. So the last tokens have sums of their own in float32, which
-// are added to the sums of all earlier tokens every 256 tokens.
+// Linear attention keeps m×(dv+1) sums for each head of keys, m×dv if unnormalised, and the
+// exponent of a running maximum for each feature. Size and time for a token do not depend on the
+// number of tokens. Running maxima are powers of two: rescaling the sums rounds nothing, except
+// beyond log-features of ±9·10⁷. Log-features must be numbers of T. For the softmax and the
+// Gaussian kernel that limits norms to about 10¹⁹ in float32 and 10¹⁵⁴ in float64. A key beyond has
+// the weight zero. The output of a normalised query beyond is 0/0 = NaN, as for every query while
+// no key has a weight. A float32 sum of very many tokens would lose later tokens to rounding. So
+// the last tokens have sums of their own in float32, which are added to the sums of all earlier
+// tokens every 256 tokens.
 //
-// Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time for a
-// query grows with the number of tokens, and memory is at most twice the size of the tokens. Outputs have
-// the bits of [Exact] over the same keys.
+// Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
+// for a query grows with the number of tokens, and memory is at most twice the size of the tokens.
+// Outputs have the bits of [Exact] over the same keys.
 //
-// Exact.Bits b of 8 or 4 keeps codes of b bits a coordinate, after a random rotation of keys and of values,
-// and two scales: b·(d+dv)/8 + 8 bytes for a token and a head of keys, 136 and 72 bytes for d = dv = 64.
-// Here d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The last 64 to 127 tokens
-// keep their elements. Codes are made 64 tokens at a time, so outputs have the same bits however a stream is
-// divided into calls. Rounding has the variance r = (1 + 2/d)·m²/(3·4^b) a coordinate of a row whose rotation
-// has the largest element m. An output o = Σ_j p_j·v_j with weights p has the variance
+// Exact.Bits b of 8 or 4 keeps codes of b bits a coordinate, after a random rotation of keys and of
+// values, and two scales: b·(d+dv)/8 + 8 bytes for a token and a head of keys, 136 and 72 bytes for
+// d = dv = 64. Here d and dv stand for the next multiples of 16 that are a hadamard.FastOrder. The
+// last 64 to 127 tokens keep their elements. Codes are made 64 tokens at a time, so outputs have
+// the same bits however a stream is divided into calls. Rounding has the variance r = (1 +
+// 2/d)·m²/(3·4^b) a coordinate of a row whose rotation has the largest element m. An output o = Σ_j
+// p_j·v_j with weights p has the variance
 //
 //	Σ_j p_j²·(Scale²·‖q‖²·r_kj·(v_jc − o_c)² + r_vj)
 //
 // in coordinate c, to first order, summed over tokens with codes. The error of a row of 64 normal
-// coordinates is 0.6 % in 8 bits and 9.5 % in 4 bits. With eight heads a step after 16384 tokens is five and
-// nine times as fast as in float32. NaN and infinity spread to the same outputs with codes and without.
-// Later steps that read them are slow. So are steps that read keys beyond 1e31, or float64 keys or values
-// that are all beyond the range of float32.
+// coordinates is 0.6 % in 8 bits and 9.5 % in 4 bits. With eight heads a step after 16384 tokens is
+// five and nine times as fast as in float32. NaN and infinity spread to the same outputs with codes
+// and without. Later steps that read them are slow. So are steps that read keys beyond 1e31, or
+// float64 keys or values that are all beyond the range of float32.
 //
-// Exact.Window W keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens, unless there are sinks
-// and a Slope. Codes keep at most 2·max(W+1, 256) + W + 511 other tokens. Outputs are the outputs of Exact, to
-// rounding. A Rollback by max(W+1, 256) tokens is always possible. States with a Window do not merge.
+// Exact.Window W keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens, unless there
+// are sinks and a Slope. Codes keep at most 2·max(W+1, 256) + W + 511 other tokens. Outputs are the
+// outputs of Exact, to rounding. A Rollback by max(W+1, 256) tokens is always possible. States with
+// a Window do not merge.
 //
-// Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last tokens,
-// which have exact weights. Size and time for a token do not depend on the number of tokens. After Merge
-// the tokens of the other State are the last ones.
+// Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last
+// tokens, which have exact weights. Size and time for a token do not depend on the number of
+// tokens. After Merge the tokens of the other State are the last ones.
 //
 // Attention of package clusters keeps all keys and values, but a query reads few of them.
 //
-// A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary refuse the
-// tokens of other attention. After the first call of a size, Append, Attend and Step allocate nothing if dst
-// is given. Exceptions are keys and values of exact attention that outgrow their memory, and tokens that
-// join clusters. Methods of the zero State panic or return an error.
+// A State belongs to one goroutine, and to the attention that made it: Merge and UnmarshalBinary
+// refuse the tokens of other attention. After the first call of a size, Append, Attend and Step
+// allocate nothing if dst is given. Exceptions are keys and values of exact attention that outgrow
+// their memory, and tokens that join clusters. Methods of the zero State panic or return an error.
 type State[T dense.Float] struct {
 	heads, keyHeads int
 	d, dv           int
@@ -83,7 +86,8 @@ type remembering[T dense.Float] interface {
 	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
 }
 
-// constructorOf returns the constructor of the memory of an attention, or nil if the attention has no State.
+// constructorOf returns the constructor of the memory of an attention, or nil if the attention has
+// no State.
 func constructorOf[T dense.Float](attention Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	switch a := attention.(type) {
 	case remembering[T]:
@@ -102,7 +106,8 @@ func memoryOf[T dense.Float, M streams.Memory[T]](m M, err error) (streams.Memor
 	return m, nil
 }
 
-// newState returns the State of one attention for all heads, or of one attention for each head of queries.
+// newState returns the State of one attention for all heads, or of one attention for each head of
+// queries.
 func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[T]) (*State[T], error) {
 	if d < 1 || dv < 1 {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, want at least 1", d, dv)
@@ -135,8 +140,8 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 	return s, nil
 }
 
-// runOf returns the end of the run of heads, from head from on, that have the same attention and one memory:
-// heads of one group, or complete groups.
+// runOf returns the end of the run of heads, from head from on, that have the same attention and
+// one memory: heads of one group, or complete groups.
 func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
 	to := from + 1
 	if constructorOf(attentions[from]) == nil {
@@ -174,8 +179,9 @@ func (s *State[T]) Clone() *State[T] {
 }
 
 // Append adds the keys k (n×Hk·d) and values v (n×Hk·dv) of n ≥ 0 tokens. Linear attention takes
-// O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors. Exact attention copies
-// the tokens. Append panics with the shapes if they do not fit, and if the number of tokens exceeds an int.
+// O(n·m·(d+dv)) time per head, and shares heads and many tokens among processors. Exact attention
+// copies the tokens. Append panics with the shapes if they do not fit, and if the number of tokens
+// exceeds an int.
 func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.checkKeys(k, v)
 	if k.Rows == 0 {
@@ -187,11 +193,11 @@ func (s *State[T]) Append(k, v dense.Matrix[T]) {
 	s.n += k.Rows
 }
 
-// Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst
-// (n×H·dv), which Attend returns; a zero dst is allocated. For a head linear attention takes
-// O(n·m·(d+dv)) time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are zero. [Linear]
-// and [Exact] say when outputs are NaN or ±Inf. dst may be exactly q if dv = d, or disjoint from q. Attend
-// panics with the shapes if they do not fit.
+// Attend computes the outputs of n ≥ 0 queries q (n×H·d) over all tokens so far into dst (n×H·dv),
+// which Attend returns; a zero dst is allocated. For a head linear attention takes O(n·m·(d+dv))
+// time, exact attention O(n·Len()·(d+dv)). Before the first token outputs are zero. [Linear] and
+// [Exact] say when outputs are NaN or ±Inf. dst may be exactly q if dv = d, or disjoint from q.
+// Attend panics with the shapes if they do not fit.
 func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	s.checkQueries(q)
 	dst = dense.Ensure(dst, q.Rows, s.heads*s.dv)
@@ -207,13 +213,13 @@ func (s *State[T]) Attend(dst, q dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens up to it
-// into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of Append and Attend of
-// one token at a time. A decoder has n = 1; linear attention then reads its sums once. For many tokens
-// Forward of causal linear attention and Append are faster than Step.
+// Step adds n ≥ 0 tokens one after another, and computes the output of each token over all tokens
+// up to it into dst (n×H·dv), which Step returns; a zero dst is allocated. Step has the bits of
+// Append and Attend of one token at a time. A decoder has n = 1; linear attention then reads its
+// sums once. For many tokens Forward of causal linear attention and Append are faster than Step.
 //
-// dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step
-// panics with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
+// dst may be exactly q, k or v where its shape allows, or disjoint from all of them. Step panics
+// with the shapes of q (n×H·d), k (n×Hk·d) and v (n×Hk·dv) if they do not fit.
 func (s *State[T]) Step(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	s.checkKeys(k, v)
 	s.checkQueries(q)

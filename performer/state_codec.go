@@ -54,7 +54,8 @@ import (
 //
 //	element  keys, a row of d a token, then values, a row of dv a token
 //
-// and, if a window drops tokens, zeros up to the largest number of kept tokens; for exact attention in codes
+// and, if a window drops tokens, zeros up to the largest number of kept tokens; for exact attention
+// in codes
 //
 //	uint64   bits of a code, 8 or 4
 //	uint64   window, 0 for none
@@ -69,15 +70,15 @@ import (
 //	float32  their scales
 //	element  keys, a row of d for each other token, then values
 //
-// and zeros up to the size of 127 tokens in elements and of codes of all tokens, or of the largest number of
-// kept tokens; for landmarks
+// and zeros up to the size of 127 tokens in elements and of codes of all tokens, or of the largest
+// number of kept tokens; for landmarks
 //
 //	float64  marks of the landmarks, as for linear attention
 //	uint64   0
 //	uint64   last tokens, which have exact weights
 //
-// with for each of its heads of keys the exponents and sums of linear attention, and the keys and values of m
-// last tokens as for exact attention, with zeros if there are fewer
+// with for each of its heads of keys the exponents and sums of linear attention, and the keys and
+// values of m last tokens as for exact attention, with zeros if there are fewer
 //
 // and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
@@ -90,8 +91,8 @@ var (
 	_ encoding.BinaryUnmarshaler = (*State[float64])(nil)
 )
 
-// MarshalBinary returns s as bytes, which any architecture can read. Later outputs of a State that reads the
-// bytes have the bits of later outputs of s.
+// MarshalBinary returns s as bytes, which any architecture can read. Later outputs of a State that
+// reads the bytes have the bits of later outputs of s.
 func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
@@ -104,11 +105,11 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	return frame.Seal(b, 0), nil
 }
 
-// UnmarshalBinary replaces the tokens of s by the tokens of the State that MarshalBinary has written. s must
-// have the type, heads, dimensions and attention of that State; features are compared as by Merge. If
-// these differ or the bytes are damaged, UnmarshalBinary returns an error and does not change s. The
-// checksum does not protect against forgery; forged sums are at worst wrong. UnmarshalBinary allocates
-// memory only for the keys and values in data.
+// UnmarshalBinary replaces the tokens of s by the tokens of the State that MarshalBinary has
+// written. s must have the type, heads, dimensions and attention of that State; features are
+// compared as by Merge. If these differ or the bytes are damaged, UnmarshalBinary returns an error
+// and does not change s. The checksum does not protect against forgery; forged sums are at worst
+// wrong. UnmarshalBinary allocates memory only for the keys and values in data.
 func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState

@@ -7,14 +7,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// Merge adds all tokens of another State of the same attention to s: streams can be summarised in pieces.
-// other does not change. The order of the pieces matters only for rounding.
+// Merge adds all tokens of another State of the same attention to s: streams can be summarised in
+// pieces. other does not change. The order of the pieces matters only for rounding.
 //
-// Merge returns an error and does not change s if other is nil, if other differs in heads, dimensions or
-// attention, or if both have more tokens than half of the largest int. Two maps are considered the same if
-// their features agree to rounding at a few fixed points: a map may be made again from its seed, or on another
-// architecture. Merge may overlook a difference in less than one feature in 16, and a difference of less than
-// 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
+// Merge returns an error and does not change s if other is nil, if other differs in heads,
+// dimensions or attention, or if both have more tokens than half of the largest int. Two maps are
+// considered the same if their features agree to rounding at a few fixed points: a map may be made
+// again from its seed, or on another architecture. Merge may overlook a difference in less than one
+// feature in 16, and a difference of less than 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
 func (s *State[T]) Merge(other *State[T]) error {
 	switch {
 	case s.units == nil:

@@ -19,8 +19,8 @@ const (
 	// mostQueries is about the number of queries that go over the rows of a head together.
 	mostQueries = 32
 
-	// pieceRows is the number of rows that one goroutine takes, and chunkRows the number whose scores
-	// it has at a time. Both are multiples of a group of weights.
+	// pieceRows is the number of rows that one goroutine takes, and chunkRows the number whose
+	// scores it has at a time. Both are multiples of a group of weights.
 	pieceRows = 1 << 12
 	chunkRows = 1 << 9
 
@@ -69,8 +69,8 @@ func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	}
 }
 
-// attend answers queries over all tokens, or if they are causal those of the last tokens over the tokens
-// up to each.
+// attend answers queries over all tokens, or if they are causal those of the last tokens over the
+// tokens up to each.
 func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 	c := &s.call
 	seen := s.seen()
@@ -137,8 +137,8 @@ func (s *Memory[T]) answer(dst, q dense.Matrix[T]) {
 // sumSize returns the number of places of a sum of values.
 func (s *Memory[T]) sumSize() int { return scan.SumPlaces(s.values.words, s.bits) }
 
-// vector returns the part of row i of x, which has a column for each element of each head of queries,
-// that belongs to query i of a head of keys.
+// vector returns the part of row i of x, which has a column for each element of each head of
+// queries, that belongs to query i of a head of keys.
 func (s *Memory[T]) vector(x dense.Matrix[T], h, i int) []T {
 	group := s.heads / s.keyHeads
 	return layout.Head(x, h*group+i%group, s.heads).Row(i / group)
@@ -230,8 +230,8 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	}
 }
 
-// liftOf returns the power of two by which weights are divided for values with scales up to peak, so that
-// their products and sums are normal numbers.
+// liftOf returns the power of two by which weights are divided for values with scales up to peak,
+// so that their products and sums are normal numbers.
 func liftOf(peak float32) float32 {
 	switch {
 	case peak > 0x1p88:
@@ -257,7 +257,8 @@ func (w *work[T]) begin(s *Memory[T], h int) {
 	}
 }
 
-// weigh replaces scores by weights over exp(peak), after it has raised the peak and rescaled the sums.
+// weigh replaces scores by weights over exp(peak), after it has raised the peak and rescaled the
+// sums.
 func (p *partial) weigh(scores, sums []float32) {
 	lowest := float32(math.Inf(-1))
 	if peak := vecmath.Peak(scores); peak > p.peak {
@@ -336,7 +337,8 @@ func (s *Memory[T]) exactly(dst []T, h, i int) {
 	}
 }
 
-// sum computes the output for values times factor, and returns the largest size of these values before.
+// sum computes the output for values times factor, and returns the largest size of these values
+// before.
 func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	c := &s.call
 	t := tiles.NewTile(s.scores, q, s.values.d)

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// encoding is a Memory that makes codes of the first tokens that are none. A piece is a head of keys.
+// encoding is a Memory that makes codes of the first tokens that are none. A piece is a head of
+// keys.
 type encoding[T dense.Float] Memory[T]
 
 func (e *encoding[T]) Piece(h int) {
@@ -83,9 +84,10 @@ func finite[T dense.Float](x T) T {
 	return T(math.Copysign(largest, float64(x)))
 }
 
-// An odd row has elements that are not finite, or a scale that is no number of float32. It is not rotated.
-// The largest three codes are those of NaN, +Inf and −Inf, and the others those of the multiples of a
-// power of two, from −h to h for the code h of zero. The scale is NaN with the power in its bits.
+// An odd row has elements that are not finite, or a scale that is no number of float32. It is not
+// rotated. The largest three codes are those of NaN, +Inf and −Inf, and the others those of the
+// multiples of a power of two, from −h to h for the code h of zero. The scale is NaN with the power
+// in its bits.
 const (
 	quiet    = 0x7fc00000
 	powers   = 1<<12 - 1

@@ -17,10 +17,12 @@ import (
 )
 
 const (
-	// together is the number of tokens that become codes together: a group of weights of package scan.
+	// together is the number of tokens that become codes together: a group of weights of package
+	// scan.
 	together = scan.GroupRows
 
-	// recentRoom is the number of tokens at which the first of those that are no codes become codes.
+	// recentRoom is the number of tokens at which the first of those that are no codes become
+	// codes.
 	recentRoom = 2 * together
 
 	// mostRecent is the largest number of tokens that are no codes between calls.
@@ -30,8 +32,8 @@ const (
 	dropTogether = tiles.Keys
 )
 
-// Memory is what exact attention keeps of a stream in codes: all tokens, or with a window the sinks,
-// what the next query sees, and some tokens before, so that a few tokens can be taken back.
+// Memory is what exact attention keeps of a stream in codes: all tokens, or with a window the
+// sinks, what the next query sees, and some tokens before, so that a few tokens can be taken back.
 type Memory[T dense.Float] struct {
 	scores          tiles.Scores
 	places          streams.Places
@@ -59,8 +61,8 @@ type store[T dense.Float] struct {
 	recent   []T // recentRoom×d for each head
 }
 
-// New returns an empty memory with codes of 8 or 4 bits for the given numbers of heads of queries and
-// of keys, for points of dimension d and values of dimension dv.
+// New returns an empty memory with codes of 8 or 4 bits for the given numbers of heads of queries
+// and of keys, for points of dimension d and values of dimension dv.
 func New[T dense.Float](bits int, scores tiles.Scores, places streams.Places, heads, keyHeads, d, dv int) (*Memory[T], error) {
 	switch {
 	case scores.Softcap != 0:
@@ -94,8 +96,8 @@ func (s *Memory[T]) drops() bool { return s.places.Window > 0 }
 // reach returns the number of tokens that a Rollback can take back for certain.
 func (s *Memory[T]) reach() int { return max(s.places.Window+1, dropTogether) }
 
-// needed returns the number of tokens after the sinks for which no codes are missing: what the query
-// of the last one sees, in codes or not.
+// needed returns the number of tokens after the sinks for which no codes are missing: what the
+// query of the last one sees, in codes or not.
 func (s *Memory[T]) needed() int { return s.places.Window + 1 + mostRecent }
 
 // most returns the largest number of tokens that are kept as codes, if tokens are dropped.

@@ -58,8 +58,9 @@ func (c *call[T]) begin(a tiles.Attention[T]) {
 // run computes the outputs.
 func (c *call[T]) run() { parallel.Do((c.skip+c.Q.Rows+c.rows-1)/c.rows, c) }
 
-// blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks begin
-// at multiples of it, so that the bits of causal outputs do not depend on where a call begins.
+// blockSize returns the number of queries of a block, a power of two that divides a tile. Blocks
+// begin at multiples of it, so that the bits of causal outputs do not depend on where a call
+// begins.
 func (c *call[T]) blockSize() int {
 	const least = 64
 	if c.Mask.Window > 0 {

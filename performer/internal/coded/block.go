@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// block is the scratch memory of one goroutine for a block of queries. Matrices have a column for each
-// query.
+// block is the scratch memory of one goroutine for a block of queries. Matrices have a column for
+// each query.
 type block[T dense.Float] struct {
 	encoding encoding[T]
 	lo, hi   int // queries

@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// Largest is a size of values whose sums do not overflow float32, for up to 2²⁴ keys with weights of
-	// 255 each.
+	// Largest is a size of values whose sums do not overflow float32, for up to 2²⁴ keys with
+	// weights of 255 each.
 	Largest = 0x1p96
 
 	// Smaller multiplies larger values.
@@ -38,9 +38,9 @@ func (c *call[T]) shrunk() tiles.Attention[T] {
 	return a
 }
 
-// Mend replaces the elements of outputs that are not finite by those of the outputs of smaller values, of
-// which the largest was peak before. Elements that are finite stay, so that they do not depend on the
-// size of values that their query does not see.
+// Mend replaces the elements of outputs that are not finite by those of the outputs of smaller
+// values, of which the largest was peak before. Elements that are finite stay, so that they do not
+// depend on the size of values that their query does not see.
 func Mend[T dense.Float](law tiles.Scores, outputs, smaller dense.Matrix[T], peak T) {
 	for i := range outputs.Rows {
 		to := outputs.Row(i)

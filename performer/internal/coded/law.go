@@ -10,16 +10,17 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Variances sets squares[i] to the expected squared error of the output of query i, which is that of
-// rounding to codes, to first order and without the Unnormalised of a:
+// Variances sets squares[i] to the expected squared error of the output of query i, which is that
+// of rounding to codes, to first order and without the Unnormalised of a:
 //
 //	Σ_c Var(out_ic) = s²σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖²
 //	                + Σ_j p_j²·(s²‖q_i‖²σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j∈t} p_j²)·Σ_c σ_tc²/12
 //
-// with the weights p_j, the scales σ_i of the query, σ_j of keys and σ_tc of the columns of tiles t of
-// values, and the mean c_j of the tile of key j. A weight w, of at most 255, is rounded up for a share f =
-// w − ⌊w⌋ of the keys, with the relative variance r_j = f·(1 − f)/w². Keys of tiles that are not coded have no errors. A query
-// that sees no key has 0, and one whose scores are not finite NaN.
+// with the weights p_j, the scales σ_i of the query, σ_j of keys and σ_tc of the columns of tiles t
+// of values, and the mean c_j of the tile of key j. A weight w, of at most 255, is rounded up for a
+// share f = w − ⌊w⌋ of the keys, with the relative variance r_j = f·(1 − f)/w². Keys of tiles that
+// are not coded have no errors. A query that sees no key has 0, and one whose scores are not finite
+// NaN.
 func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 || a.K.Rows == 0 {
 		clear(squares)

@@ -30,8 +30,8 @@ type store[T dense.Float] struct {
 	means    scratch.Buffer[T] // means of their values
 }
 
-// encode makes codes of keys and values. Those that do not count, unless valid is nil, have codes of
-// zeros.
+// encode makes codes of keys and values. Those that do not count, unless valid is nil, have codes
+// of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 	s.rotation = Rotation[T](k.Cols)
 	n := tilesOf(k.Rows)
@@ -72,20 +72,21 @@ func (s *store[T]) Piece(t int) {
 // most is the largest size of a code.
 const most = 127
 
-// UsualKeys reports whether codes with such scales stand for x, rotated differences of keys, whatever the
-// size of a query: products with scales overflow only where scores do, and lose no digits that count.
+// UsualKeys reports whether codes with such scales stand for x, rotated differences of keys,
+// whatever the size of a query: products with scales overflow only where scores do, and lose no
+// digits that count.
 func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	return vecmath.Peak(scales) <= 0x1p64 && !lost(scales, x)
 }
 
-// UsualValues reports whether codes with such scales of columns stand for x, values less means, and sums
-// of the values do not overflow float32.
+// UsualValues reports whether codes with such scales of columns stand for x, values less means, and
+// sums of the values do not overflow float32.
 func UsualValues[T dense.Float](scales []float32, x dense.Matrix[T], means []T) bool {
 	return sizeOf(means, scales) <= Largest && !lost(scales, x)
 }
 
-// sizeOf returns a bound of the sizes of values with such means and scales of columns, NaN or +Inf where
-// there is none.
+// sizeOf returns a bound of the sizes of values with such means and scales of columns, NaN or +Inf
+// where there is none.
 func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	for l, mean := range means {
 		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
@@ -93,8 +94,8 @@ func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	return size
 }
 
-// lost reports whether x, of which codes with such scales were made, is too small for codes to stand for
-// it: its largest elements have lost digits.
+// lost reports whether x, of which codes with such scales were made, is too small for codes to
+// stand for it: its largest elements have lost digits.
 func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	if vecmath.Peak(scales) > bytedot.Least {
 		return false
@@ -107,8 +108,8 @@ func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	return false
 }
 
-// overflows reports whether scores of a query and the keys of tile t may overflow: products of codes times
-// scales, and the offset.
+// overflows reports whether scores of a query and the keys of tile t may overflow: products of
+// codes times scales, and the offset.
 func (s *store[T]) overflows(t int, scale, offset float32) bool {
 	return !(s.reach[t]*max(scale, -scale)+max(offset, -offset) <= math.MaxFloat32)
 }
@@ -123,8 +124,8 @@ func (s *store[T]) large() bool {
 	return false
 }
 
-// less sets mean to that of the rows of x that count, of keys from lo on, and returns x less the mean in
-// memory. Rows that do not count are zero.
+// less sets mean to that of the rows of x that count, of keys from lo on, and returns x less the
+// mean in memory. Rows that do not count are zero.
 func (s *store[T]) less(memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) dense.Matrix[T] {
 	clear(mean)
 	count := 0

@@ -1,6 +1,6 @@
 // Package cost predicts what forms of attention cost: by how many multiply-adds, exponentials and
-// steps one call takes, and by how long these take relative to each other. Nothing is measured at run
-// time, so that choices by cost do not depend on the speed of a machine.
+// steps one call takes, and by how long these take relative to each other. Nothing is measured at
+// run time, so that choices by cost do not depend on the speed of a machine.
 package cost
 
 import (
@@ -37,19 +37,19 @@ type Cost struct {
 	Steps float64
 }
 
-// Measured in package performer, one processor with 512-bit vectors, d = dv = 64: how
-// many multiply-adds take as long as one exponential and what goes with it, the
-// maximum, the subtraction, the sum. A multiply-add in float64 takes twice as long as
-// in float32, and an exponential a little more than twice. Both take half the time in vectors twice
-// as long, so the ratios hold for others too. Nothing is measured at run time: the choice of a form
-// changes results, and must not depend on the speed of a machine.
+// Measured in package performer, one processor with 512-bit vectors, d = dv = 64: how many
+// multiply-adds take as long as one exponential and what goes with it, the maximum, the
+// subtraction, the sum. A multiply-add in float64 takes twice as long as in float32, and an
+// exponential a little more than twice. Both take half the time in vectors twice as long, so the
+// ratios hold for others too. Nothing is measured at run time: the choice of a form changes
+// results, and must not depend on the speed of a machine.
 const (
 	expMACs32 = 50
 	expMACs64 = 60
 )
 
-// Measured in package landmarks, d = 64, r = 64 to 1024, with float32: how many multiply-adds take as
-// long as a step.
+// Measured in package landmarks, d = 64, r = 64 to 1024, with float32: how many multiply-adds take
+// as long as a step.
 const stepMACs = 3e5
 
 const (
@@ -76,8 +76,8 @@ func (s Shape) Exact() Cost {
 //
 //	MACs = (Lq + Lk)·m·(d + dv + 1),  Exps = (Lq + Lk)·m,
 //
-// without d if the features are not projections. Causal attention adds the pairs in
-// chunks of c = 64 tokens, L·c·(m + dv + 1).
+// without d if the features are not projections. Causal attention adds the pairs in chunks of c =
+// 64 tokens, L·c·(m + dv + 1).
 func (s Shape) Linear() Cost {
 	s.check()
 	lq, lk, m, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1
@@ -97,10 +97,10 @@ func (s Shape) Linear() Cost {
 //	MACs = (Lq + Lk)·r·(d + dv + 1) + n·d + 2·r²·(d + r) + r²·(r/6 + d + dv + 1),
 //	Exps = (Lq + Lk)·r + 2·r²,  Steps = r,
 //
-// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys, of which about 2·r are proposed.
-// Causal attention has given landmarks, so that there are neither steps nor proposals.
-// Exact weights for N = L·min(L, r)/2 pairs then add N·(d + dv), and products with G⁻¹ for every r keys
-// add r²·(dv + 1) each. Bidirectional attention with at most r keys is exact.
+// where landmarks are chosen among n = min(Lk, max(1024, 16·r)) keys, of which about 2·r are
+// proposed. Causal attention has given landmarks, so that there are neither steps nor proposals.
+// Exact weights for N = L·min(L, r)/2 pairs then add N·(d + dv), and products with G⁻¹ for every r
+// keys add r²·(dv + 1) each. Bidirectional attention with at most r keys is exact.
 func (s Shape) Landmarks() Cost {
 	s.check()
 	lq, lk, r, sums := float64(s.Queries), float64(s.Keys), float64(s.Features), float64(s.Values)+1

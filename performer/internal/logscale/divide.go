@@ -6,14 +6,14 @@ import (
 )
 
 // Divide sets dst to the leading elements of sums over total, with an error of 2 units in the last
-// place at most, and to exactly 1 where they are equal. A zero sum counts as +0, because products
-// that must have no effect could set its sign.
+// place at most, and to exactly 1 where an element equals total. A zero sum counts as +0, because
+// products without an effect could otherwise change its sign.
 func Divide[T dense.Float](dst, sums []T, total T) {
 	total += 0
-	// A reciprocal r with r·total = 1 is good enough for all elements, also for elements equal to
-	// total. The nearest number to 1/total is such an r for six totals in seven. The nearest number
-	// or the next larger one is such an r for thirteen totals in fourteen, and neither is if r is
-	// out of range.
+	// Multiplication by a reciprocal r with r·total = 1 is accurate enough, also for elements equal
+	// to total. The nearest number to 1/total is such an r for six totals in seven. The nearest
+	// number or the next larger number is such an r for thirteen totals in fourteen. There is no
+	// such r out of range.
 	r := 1 / total
 	if r*total < 1 {
 		r += r * (1.5 * Roundoff[T]())

@@ -9,16 +9,16 @@ import (
 // None is the reference exponent of a feature that no key has had yet.
 const None = math.MinInt64
 
-// maxExponent bounds |N_f| as a number of powers of two, and maxLog is what it stands
-// for. A float32 of this size is accurate to 8 only.
+// maxExponent bounds |N_f| as a number of powers of two, and maxLog is the logarithm of 2 to that
+// power. A float32 of this size is accurate to 8 only.
 const (
 	maxExponent = 1 << 27
 	maxLog      = maxExponent * math.Ln2
 )
 
-// ExponentOf returns the exponent of the finite x, which grows with x. For |x| ≤ maxLog it
-// is the least integer N with x ≤ N·ln 2. Beyond, it is far: maxExponent and the place of
-// |x| among the numbers of float64 above maxLog, with the sign of x.
+// ExponentOf returns the exponent of the finite x, which grows with x. For |x| ≤ maxLog it is the
+// least integer N with x ≤ N·ln 2. For larger |x| the exponent is extreme: maxExponent plus the
+// number of float64 numbers from maxLog to |x|, with the sign of x.
 func ExponentOf(x float64) int64 {
 	if math.Abs(x) <= maxLog {
 		return int64(math.Ceil(x / math.Ln2))
@@ -30,13 +30,13 @@ func ExponentOf(x float64) int64 {
 	return n
 }
 
-// IsFar reports whether n is the exponent of a number beyond ±maxLog.
-func IsFar(n int64) bool { return n != None && (n < -maxExponent || n > maxExponent) }
+// IsExtreme reports whether n is the exponent of a number beyond ±maxLog.
+func IsExtreme(n int64) bool { return n != None && (n < -maxExponent || n > maxExponent) }
 
-// LogOf returns what an exponent other than [None] stands for: N·ln 2, or the number
-// itself that has the far exponent n.
+// LogOf returns the logarithm of an exponent n other than [None]: n·ln 2, or the x with the extreme
+// exponent n.
 func LogOf(n int64) float64 {
-	if !IsFar(n) {
+	if !IsExtreme(n) {
 		return float64(n) * math.Ln2
 	}
 	if n < 0 {
@@ -46,9 +46,9 @@ func LogOf(n int64) float64 {
 }
 
 // IsExponent reports whether a feature can have the exponent n: [None], an integer within
-// ±maxExponent, or a far one of a finite number of T.
+// ±maxExponent, or the extreme exponent of a finite number of T.
 func IsExponent[T dense.Float](n int64) bool {
-	if !IsFar(n) {
+	if !IsExtreme(n) {
 		return true
 	}
 	if uint64(max(n, -n)-maxExponent) > math.Float64bits(math.MaxFloat64)-math.Float64bits(maxLog) {
@@ -58,11 +58,11 @@ func IsExponent[T dense.Float](n int64) bool {
 	return float64(T(x)) == x
 }
 
-// Lowering returns what sums under the exponent from are multiplied by under a greater
-// exponent to: 2^(from−to), or exp of what lies between them if one of them is far; zero
-// where that is too small for T.
+// Lowering returns the factor of sums whose exponent grows from from to to: 2^(from−to), or exp of
+// the difference of the logarithms if one exponent is extreme. The factor is zero if it is too
+// small for T.
 func Lowering[T dense.Float](from, to int64) T {
-	if IsFar(from) || IsFar(to) {
+	if IsExtreme(from) || IsExtreme(to) {
 		return T(math.Exp(LogOf(from) - LogOf(to)))
 	}
 	return T(math.Ldexp(1, int(from-to)))

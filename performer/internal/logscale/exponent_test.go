@@ -41,8 +41,8 @@ func testExponents[T float32 | float64](t *testing.T) {
 	for _, x := range numbers {
 		n := ExponentOf(x)
 		require.NotEqual(t, int64(None), n)
-		require.Equal(t, math.Abs(x) > limit, IsFar(n), "%v", x)
-		if IsFar(n) {
+		require.Equal(t, math.Abs(x) > limit, IsExtreme(n), "%v", x)
+		if IsExtreme(n) {
 			require.Equal(t, x, LogOf(n))
 			require.Equal(t, float64(T(x)) == x, IsExponent[T](n), "%v", x)
 		} else {
@@ -53,13 +53,13 @@ func testExponents[T float32 | float64](t *testing.T) {
 			if x <= y {
 				require.LessOrEqual(t, n, ExponentOf(y), "%v, %v", x, y)
 			}
-			if IsFar(n) && x < y {
+			if IsExtreme(n) && x < y {
 				require.Less(t, n, ExponentOf(y), "%v, %v", x, y)
 			}
 		}
 	}
 	assert.True(t, IsExponent[T](None))
-	assert.False(t, IsFar(None))
+	assert.False(t, IsExtreme(None))
 	for _, n := range []int64{ExponentOf(most) + 1, ExponentOf(-most) - 1, math.MaxInt64, None + 1} {
 		assert.False(t, IsExponent[T](n), "%d", n)
 	}
@@ -148,7 +148,7 @@ func testScaleFar[T float32 | float64](t *testing.T) {
 			}
 		}
 		r.Raise(log, nil)
-		r.scaleFar(row)
+		r.scaleExtreme(row)
 		most := T(0)
 		for _, x := range row {
 			require.True(t, 0 <= x && x <= 1, "%v under %v", row, log)
@@ -168,6 +168,6 @@ func TestScaleFarTies(t *testing.T) {
 	require.Zero(t, of(1).over(of(0)))
 	require.Positive(t, of(2).over(of(0)))
 	require.Positive(t, of(1).over(of(2)))
-	r.scaleFar(row)
+	r.scaleExtreme(row)
 	assert.Equal(t, []float64{0, 1, 1}, row)
 }

@@ -8,21 +8,19 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Reference holds an integer exponent N_f for each feature: keys enter sums
-// as exp(ℓ_jf − R_f) with R_f = N_f·ln 2. An integer, so that replacing it by a
-// larger one multiplies the sums by a power of two, which rounds nothing.
+// Reference holds an integer exponent N_f for each feature: sums have terms exp(ℓ_jf − R_f) with
+// R_f = N_f·ln 2. A larger exponent multiplies the sums by a power of two, which rounds nothing.
 //
-// R_f is kept as high + low, where high is exact for |N_f| ≤ 2¹² in
-// float32 and 2²¹ in float64. A difference of two large logarithms thus loses
-// nothing beyond the rounding they came with. A far exponent stands for a
-// number of T, which is R_f itself: see [ExponentOf].
+// R_f is stored as high + low, where high is exact for |N_f| ≤ 2¹² in float32 and 2²¹ in float64.
+// The difference of two large logarithms thus has no error beyond the rounding of the logarithms.
+// An extreme exponent stands for a number of T, which is R_f: see [ExponentOf].
 type Reference[T dense.Float] struct {
 	exponent  []int64
-	far       atomic.Int64 // the number of far exponents
+	extreme   atomic.Int64 // number of extreme exponents
 	high, low []T
 	base      []T // high, or −Inf where there is no reference
-	top       []T // a log-feature up to it has no greater exponent
-	limit     []T // largest log-feature that a chunk admits under this reference
+	top       []T // the exponent of a log-feature of at most top is at most N_f
+	limit     []T // largest log-feature of a chunk with this reference
 
 	ln2High, ln2Low, growth T
 }
@@ -48,19 +46,20 @@ func NewReference[T dense.Float](m int) *Reference[T] {
 	return r
 }
 
-// SetAll makes n the exponent of every feature: [None] before the first key, 0 for references of 1.
+// SetAll sets the exponent of every feature to n: [None] before the first key, 0 for references of
+// 1.
 func (r *Reference[T]) SetAll(n int64) {
 	for f := range r.exponent {
 		r.Set(f, n)
 	}
 }
 
-// Set makes n the exponent of feature f. Calls for different features may run at once.
+// Set sets the exponent of feature f to n. Goroutines may set different features at once.
 func (r *Reference[T]) Set(f int, n int64) {
-	if was, is := IsFar(r.exponent[f]), IsFar(n); is && !was {
-		r.far.Add(1)
+	if was, is := IsExtreme(r.exponent[f]), IsExtreme(n); is && !was {
+		r.extreme.Add(1)
 	} else if was && !is {
-		r.far.Add(-1)
+		r.extreme.Add(-1)
 	}
 	r.exponent[f] = n
 	if n == None {
@@ -69,13 +68,13 @@ func (r *Reference[T]) Set(f int, n int64) {
 		r.base[f], r.top[f], r.limit[f] = inf, inf, inf
 		return
 	}
-	if IsFar(n) {
+	if IsExtreme(n) {
 		x := T(LogOf(n))
 		r.high[f], r.low[f] = x, 0
 		r.base[f], r.top[f], r.limit[f] = x, x, x
 		return
 	}
-	// The margin is far wider than any rounding here.
+	// The margin is much larger than any rounding error here.
 	const margin = 0x1p-18
 	log := float64(n) * math.Ln2
 	r.high[f], r.low[f] = T(n)*r.ln2High, T(n)*r.ln2Low
@@ -84,13 +83,13 @@ func (r *Reference[T]) Set(f int, n int64) {
 	r.limit[f] = r.high[f] + r.low[f] + r.growth
 }
 
-// Exponents returns the exponents, one a feature, which the caller does not change.
+// Exponents returns the exponent of each feature. The caller must not change them.
 func (r *Reference[T]) Exponents() []int64 { return r.exponent }
 
-// Copy makes r the same as another reference.
+// Copy sets r to other.
 func (r *Reference[T]) Copy(other *Reference[T]) {
 	copy(r.exponent, other.exponent)
-	r.far.Store(other.far.Load())
+	r.extreme.Store(other.extreme.Load())
 	copy(r.high, other.high)
 	copy(r.low, other.low)
 	copy(r.base, other.base)
@@ -104,9 +103,8 @@ type Change struct {
 	From, To int64
 }
 
-// Raise makes the reference no less than the log-features x, one of each, and
-// appends what that changes to changes. NaN and ±Inf have no exponent: they enter the
-// sums as they are.
+// Raise raises the reference of each feature f to at least the log-feature x[f], and appends the
+// changes to changes. NaN and ±Inf have no exponent and change nothing.
 func (r *Reference[T]) Raise(x []T, changes []Change) []Change {
 	inf := T(math.Inf(1))
 	top := r.top[:len(x)]
@@ -124,15 +122,14 @@ func (r *Reference[T]) Raise(x []T, changes []Change) []Change {
 	return changes
 }
 
-// Undo takes changes back, the last first.
+// Undo reverts changes, the last one first.
 func (r *Reference[T]) Undo(changes []Change) {
 	for i := len(changes) - 1; i >= 0; i-- {
 		r.Set(changes[i].Feature, changes[i].From)
 	}
 }
 
-// Peaks writes into dst the largest finite log-feature of the rows for each
-// feature, or −Inf.
+// Peaks writes the largest finite log-feature of the rows, or −Inf, into dst for each feature.
 func Peaks[T dense.Float](dst []T, logs dense.Matrix[T]) {
 	inf := T(math.Inf(-1))
 	for f := range dst {
@@ -141,8 +138,7 @@ func Peaks[T dense.Float](dst []T, logs dense.Matrix[T]) {
 	vecmath.PeakRows(dst, logs.Data, logs.Stride, logs.Rows)
 }
 
-// AdmitsAll reports whether rows with these peaks stay within the growth that the
-// reference leaves room for.
+// AdmitsAll reports whether rows with these peaks are within the limits of the reference.
 func (r *Reference[T]) AdmitsAll(peaks []T) bool {
 	limit := r.limit[:len(peaks)]
 	for f, x := range peaks {
@@ -153,8 +149,8 @@ func (r *Reference[T]) AdmitsAll(peaks []T) bool {
 	return true
 }
 
-// Admits returns the number of rows, at least one, that stay within that growth: leading rows, each
-// judged by the rows up to it only, or, going back, last rows, each judged by the rows from it on.
+// Admits returns the number of rows, at least one, up to the first row beyond the limits of the
+// reference. If back is true, rows count from the last row to the first.
 func (r *Reference[T]) Admits(logs dense.Matrix[T], back bool) int {
 	inf := T(math.Inf(1))
 	for n := 1; n < logs.Rows; n++ {
@@ -171,8 +167,8 @@ func (r *Reference[T]) Admits(logs dense.Matrix[T], back bool) int {
 	return logs.Rows
 }
 
-// ScaleKeys replaces log-features ℓ by exp(ℓ − R) and sets totals to their sums over the rows,
-// one a feature.
+// ScaleKeys replaces log-features ℓ by exp(ℓ − R), and sets totals to the sum of each feature over
+// the rows.
 func (r *Reference[T]) ScaleKeys(logs dense.Matrix[T], totals []T) {
 	clear(totals)
 	vecmath.ExpRows(logs.Data, logs.Stride, logs.Rows, r.high, r.low, totals)
@@ -181,21 +177,20 @@ func (r *Reference[T]) ScaleKeys(logs dense.Matrix[T], totals []T) {
 // ScaleKey is ScaleKeys for one key, without totals.
 func (r *Reference[T]) ScaleKey(logs []T) { vecmath.ExpDiff(logs, logs, r.high, r.low) }
 
-// ScaleQueries replaces the log-features ℓ of query i by
-// exp(ℓ_f + R_f − M_i), where M_i is their greatest finite exponent, and
-// records exp(M_i) in scales[i] if there are scales. A feature without a reference
-// gets the weight zero. If that holds for all of them M_i is zero. It reports whether
-// it left a row to scaleFar.
-func (r *Reference[T]) ScaleQueries(logs dense.Matrix[T], scales []Scale) (far bool) {
-	anyFar := r.far.Load() > 0
+// ScaleQueries replaces the log-features ℓ of query i by exp(ℓ_f + R_f − M_i), where M_i is the
+// largest finite ℓ_f + R_f, and sets scales[i] to exp(M_i) unless scales is nil. A feature without
+// a reference has the weight zero. M_i is zero if no feature has a reference. The result is true if
+// a row has extreme log-features or references.
+func (r *Reference[T]) ScaleQueries(logs dense.Matrix[T], scales []Scale) (extreme bool) {
+	anyExtreme := r.extreme.Load() > 0
 	for i := range logs.Rows {
 		row := logs.Row(i)
 		s, at := Scale{Factor: 1}, -1
-		if !anyFar {
+		if !anyExtreme {
 			at = vecmath.PeakSum(row, r.base, r.low)
 		}
-		if anyFar || at >= 0 && math.Abs(float64(row[at])) > maxLog {
-			s, far = r.scaleFar(row), true
+		if anyExtreme || at >= 0 && math.Abs(float64(row[at])) > maxLog {
+			s, extreme = r.scaleExtreme(row), true
 		} else {
 			var log0, base0, low0 T
 			if at >= 0 {
@@ -211,5 +206,5 @@ func (r *Reference[T]) ScaleQueries(logs dense.Matrix[T], scales []Scale) (far b
 			scales[i] = s
 		}
 	}
-	return far
+	return extreme
 }

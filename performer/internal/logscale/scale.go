@@ -7,12 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// Scale is the positive number Factor·2^Exponent with an integer Exponent, whose range is far
-// beyond that of a float64.
+// Scale is the positive number Factor·2^Exponent with an integer Exponent, which may exceed the
+// range of float64.
 type Scale struct{ Factor, Exponent float64 }
 
-// NewScale returns exp(log)·2^exponent for an exponent that is not far (see [Reference]). log may
-// be ±Inf.
+// NewScale returns exp(log)·2^exponent for an exponent that is not extreme (see [Reference]). log
+// may be ±Inf.
 func NewScale(log float64, exponent int64) Scale {
 	const (
 		bound = 0x1p127         // the largest exponent: a float32 must hold it
@@ -41,7 +41,7 @@ func Apply[T dense.Float](dst, x []T, s Scale) {
 	}
 }
 
-// Multiply multiplies x by s. What is beyond the range of T becomes ±Inf or zero.
+// Multiply multiplies x by s. Results beyond the range of T become ±Inf or zero.
 func Multiply[T dense.Float](x []T, s Scale) {
 	const least, greatest = 0x1p-100, 0x1p100
 	if f := s.Float64(); least <= f && f <= greatest {

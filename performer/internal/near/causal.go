@@ -36,7 +36,7 @@ type Far[T dense.Float] struct {
 	causal bool // query i sees the keys j ≤ i + past
 
 	sums, mixed *sums.Accumulator[T] // S of the keys before near, and what queries ask
-	asked       sums.Asked[T]
+	reader      sums.Reader[T]
 	absorbed    int  // keys in S, those that do not count too
 	seen        bool // some of them count
 
@@ -45,14 +45,14 @@ type Far[T dense.Float] struct {
 }
 
 // Causal answers the queries of a head, at least one, over the keys up to their own, with exact
-// weights for the keys of their own block of Stride keys, and those of the base for the keys before.
-// Query i is that of key i + past; past is not negative. Keys count if they are valid, or all if
-// valid is nil.
+// weights for the keys of their own block of Stride keys, and those of the base for the keys
+// before. Query i is that of key i + past; past is not negative. Keys count if they are valid, or
+// all if valid is nil.
 func Causal[T dense.Float](b Base[T], dst, q, k, v dense.Matrix[T], valid []bool, past int) {
 	w := pool.Get[Far[T]](&fars)
 	w.Base, w.tokens, w.valid, w.past, w.causal = b, tokens[T]{dst, q, k, v}, valid, past, true
 	w.run()
-	*w = Far[T]{asked: w.asked}
+	*w = Far[T]{reader: w.reader}
 	pool.Put(&fars, w)
 }
 
@@ -76,7 +76,7 @@ func (w *Far[T]) run() {
 	}
 	w.Engine.Drop(w.sums)
 	w.Engine.Drop(w.mixed)
-	w.asked.Drop(w.Engine)
+	w.reader.Release(w.Engine)
 }
 
 // NewFar returns the sums of a stream without tokens, for values of dimension dv.
@@ -113,7 +113,7 @@ func (w *Far[T]) prepare(dv int) {
 }
 
 // Mix makes S ready for queries.
-func (w *Far[T]) Mix() { w.asked.Set(w.Engine, w.mixed, w.sums, dense.Matrix[T]{}) }
+func (w *Far[T]) Mix() { w.reader.Prepare(w.Engine, w.mixed, w.sums, dense.Matrix[T]{}) }
 
 // absorb adds the keys up to end to S.
 func (w *Far[T]) absorb(end int) {
@@ -154,7 +154,7 @@ func (w *Far[T]) join(t *tiles.Tile[T], dst, q dense.Matrix[T]) {
 	s := e.Workspace(w.v.Cols)
 	for lo := 0; lo < q.Rows; lo += e.Rows() {
 		hi := min(lo+e.Rows(), q.Rows)
-		answers := w.asked.Answer(e, s, q.RowRange(lo, hi), func(i int) T {
+		answers := w.reader.Read(e, s, q.RowRange(lo, hi), func(i int) T {
 			_, total, peak := t.Sums(lo + i)
 			own := logscale.NewScale(peak, 0)
 			return total * T(logscale.Ldexp(own.Factor/s.Scales[i].Factor, own.Exponent-s.Scales[i].Exponent))

@@ -95,9 +95,9 @@ func (c *Choice[T]) Chosen() []int {
 	return keys
 }
 
-// weigh sets logs to a_k and the logarithm of its factor, and weights to their exponentials relative
-// to the largest. A weight is never so small that it is zero, but for keys whose logarithm is not a
-// finite number of T.
+// weigh sets logs to a_k and the logarithm of its factor, and weights to their exponentials
+// relative to the largest. A weight is never so small that it is zero, but for keys whose logarithm
+// is not a finite number of T.
 func (c *Choice[T]) weigh(k dense.Matrix[T]) {
 	n := k.Rows
 	c.k = k

@@ -17,8 +17,8 @@ type Means[T dense.Float] struct {
 	spaces pool.Of[centredRows[T]]
 }
 
-// Keys writes log φ of keys with the logarithms of their factors into dst and returns dst; a
-// zero dst is allocated.
+// Keys writes log φ of keys with the logarithms of their factors into dst and returns dst; a zero
+// dst is allocated.
 func (l *Set[T]) Keys(dst, k dense.Matrix[T]) dense.Matrix[T] {
 	if m := l.Means; m != nil {
 		return l.logCentred(dst, k, m.Key, m.Query, 0)

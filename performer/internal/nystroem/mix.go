@@ -77,7 +77,7 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 		}
 		if peak > 0 {
 			at := logscale.LogOf(top)
-			if !logscale.IsFar(top) { // a far reference is a number of T
+			if !logscale.IsExtreme(top) { // a far reference is a number of T
 				at += math.Log(peak)
 			}
 			log = max(log, at)
@@ -112,8 +112,9 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 
 var mixers pool.Pair[mixer[float32], mixer[float64]]
 
-// Share makes D⁻¹·S the sums of to, D = diag(G·1), for the sums S of from over the keys that are not
-// landmarks, and adds the landmarks that are keys with their weights and values, which are rows of v.
+// Share makes D⁻¹·S the sums of to, D = diag(G·1), for the sums S of from over the keys that are
+// not landmarks, and adds the landmarks that are keys with their weights and values, which are rows
+// of v.
 func (l *Set[T]) Share(to, from *sums.Accumulator[T], v dense.Matrix[T]) {
 	s := to.Sums()
 	dense.Copy(s, from.Sums())

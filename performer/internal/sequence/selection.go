@@ -11,11 +11,11 @@ import (
 )
 
 // Selection holds the rows of a sequence on which gradients depend: queries whose outputs have a
-// gradient, and keys that count. Neither the number nor the contents of other rows have an effect on
-// gradients.
+// gradient, and keys that count. Neither the number nor the contents of other rows have an effect
+// on gradients.
 //
-// In causal attention the lists of queries and keys have the same length: query Queries[t] sees the keys
-// Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no query or no key.
+// In causal attention the lists of queries and keys have the same length: query Queries[t] sees the
+// keys Keys[s] with s ≤ t. An entry may be layout.NoRow, which stands for no query or no key.
 type Selection[T dense.Float] struct {
 	sums.Gradients[T]        // matrices of the selected rows, set by Gather
 	Queries, Keys     []int  // row h·Lq + i is query i of head h
@@ -119,9 +119,9 @@ func (x *Selection[T]) DropNoRows() {
 	x.Queries, x.Keys = slices.DeleteFunc(x.Queries, none), slices.DeleteFunc(x.Keys, none)
 }
 
-// Gather sets the matrices of x to the selected rows of s: to views if the rows are consecutive, and
-// otherwise to copies with zeros in the rows NoRow. Gather reports whether the gradients are not
-// empty; empty gradients are set to zero.
+// Gather sets the matrices of x to the selected rows of s: to views if the rows are consecutive,
+// and otherwise to copies with zeros in the rows NoRow. Gather reports whether the gradients are
+// not empty; empty gradients are set to zero.
 func (x *Selection[T]) Gather(s Backward[T]) bool {
 	x.Gradients = s.gradients()
 	x.ValidQueries, x.ValidKeys = validRows(&x.validQueries, x.Queries), validRows(&x.validKeys, x.Keys)
@@ -159,8 +159,8 @@ func (x *Selection[T]) Scatter(s Backward[T]) {
 	pool.Put(&selections, x)
 }
 
-// scatter sets the rows of dst that are not selected to zero. If src is a copy, scatter also copies its
-// rows to the selected rows of dst.
+// scatter sets the rows of dst that are not selected to zero. If src is a copy, scatter also copies
+// its rows to the selected rows of dst.
 func scatter[T dense.Float](dst, src dense.Matrix[T], heads int, rows []int, copied bool) {
 	if !copied {
 		from, _ := layout.Consecutive(rows)

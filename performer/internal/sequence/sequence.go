@@ -1,5 +1,5 @@
-// Package sequence has the arguments of attention over one sequence: which keys count, which of them
-// a query sees, and the rows on which gradients depend.
+// Package sequence has the arguments of attention over one sequence: which keys count, which of
+// them a query sees, and the rows on which gradients depend.
 package sequence
 
 import (
@@ -11,8 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Forward holds the arguments of a forward pass over one sequence, for some heads of queries over the
-// keys and values of one head. Q and Dst have the columns of all heads of queries, side by side.
+// Forward holds the arguments of a forward pass over one sequence, for some heads of queries over
+// the keys and values of one head. Q and Dst have the columns of all heads of queries, side by
+// side.
 type Forward[T dense.Float] struct {
 	Dst, Q, K, V dense.Matrix[T] // Dst is not used for gradients
 	Heads        int
@@ -23,8 +24,8 @@ type Forward[T dense.Float] struct {
 	Pairs        tiles.Pairs[T] // bias and mask of exact attention, which then has one head
 }
 
-// Backward holds the arguments of a backward pass over one sequence. DQ and DOut have the columns of
-// all heads.
+// Backward holds the arguments of a backward pass over one sequence. DQ and DOut have the columns
+// of all heads.
 type Backward[T dense.Float] struct {
 	Forward[T]
 	DQ, DK, DV, DOut dense.Matrix[T]
@@ -56,8 +57,8 @@ func (s Forward[T]) KeyRange(from, to int) Forward[T] {
 
 // TrimCausal sets the outputs of causal queries that see no key to zero. TrimCausal returns the
 // arguments for the other queries, and for the keys from the first to the last key that counts and
-// that a query sees. With FromKey0 the keys begin at key 0. Past of the result is at least 0, and Valid
-// is nil if all keys count.
+// that a query sees. With FromKey0 the keys begin at key 0. Past of the result is at least 0, and
+// Valid is nil if all keys count.
 func (s Forward[T]) TrimCausal() Forward[T] {
 	first, end := 0, min(s.K.Rows, max(s.Past+s.Q.Rows, 0))
 	if s.Valid != nil {

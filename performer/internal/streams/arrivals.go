@@ -2,9 +2,9 @@ package streams
 
 import "slices"
 
-// Arrivals is the number of the call that brought each token, by which a memory of tokens knows that
-// those of a Saved are still there: a later call that took some of them away and brought others has
-// another number. The zero value has no tokens.
+// Arrivals is the number of the call that brought each token, by which a memory of tokens knows
+// that those of a Saved are still there: a later call that took some of them away and brought
+// others has another number. The zero value has no tokens.
 type Arrivals struct {
 	came  []uint64
 	calls uint64

@@ -68,8 +68,8 @@ func (s *Exact[T]) drops() bool {
 // most returns the largest number of tokens that are kept, if tokens are dropped.
 func (s *Exact[T]) most() int { return s.places.Sinks + s.least() + s.together() + dropTogether }
 
-// least returns the number of tokens after the sinks that are kept at least, once there are as many:
-// those that the next query sees, and others that a Rollback may return to.
+// least returns the number of tokens after the sinks that are kept at least, once there are as
+// many: those that the next query sees, and others that a Rollback may return to.
 func (s *Exact[T]) least() int { return s.places.Window + 1 + s.together() }
 
 // together returns the number of tokens that are taken in at a time.
@@ -158,8 +158,7 @@ func (s *Exact[T]) Attend(dst, q dense.Matrix[T]) {
 	s.dst, s.q, s.seen = dense.Matrix[T]{}, dense.Matrix[T]{}, tiles.Mask[T]{}
 }
 
-// fewElements is the number of elements of keys and values that is not worth another
-// processor.
+// fewElements is the number of elements of keys and values that is not worth another processor.
 const fewElements = 1 << 14
 
 // mask lets n queries see what the query of the last token sees.

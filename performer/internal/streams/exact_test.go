@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// The memory of keys and values is asked for a number of times that grows as the logarithm of
+// The memory of keys and values is reader for a number of times that grows as the logarithm of
 // the tokens, and is at most twice what they need.
 func TestMemoryGrowsSeldom(t *testing.T) {
 	const n = 5000

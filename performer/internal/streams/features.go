@@ -19,7 +19,8 @@ import (
 type Features[T dense.Float] struct {
 	kept[T]
 
-	// In float32, m×Width sums of the last tokens, a head of keys each, under the references of sums.
+	// In float32, m×Width sums of the last tokens, a head of keys each, under the references of
+	// sums.
 	recent []scratch.Buffer[T]
 
 	// Memory of one token, a row a head.
@@ -93,7 +94,7 @@ func (s *Features[T]) Attend(dst, q dense.Matrix[T]) {
 func (s *Features[T]) Piece(h int) {
 	acc, n := s.sums[h], len(s.sums)
 	if s.answering {
-		s.engine.Answer(s.group(), layout.Head(s.dst, h, n), layout.Head(s.q, h, n), acc, s.dv)
+		s.engine.Outputs(s.group(), layout.Head(s.dst, h, n), layout.Head(s.q, h, n), acc, s.dv)
 	} else {
 		s.engine.Append(acc, layout.Head(s.k, h, n), layout.Head(s.v, h, n))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// kept is what a memory of sums holds of a stream. It saves and restores it, and turns it into bytes
-// and back.
+// kept is what a memory of sums holds of a stream. It saves and restores it, and turns it into
+// bytes and back.
 type kept[T dense.Float] struct {
 	engine *sums.Engine[T]
 	dv     int
@@ -126,8 +126,8 @@ func (s *kept[T]) decodeSums(b []byte, h int) (rest []byte) {
 	return b
 }
 
-// inspectSums returns an error if what encodeSums has appended is what no keys lead to: exponents of
-// no finite T, or finite sums other than zero of a feature that has none.
+// inspectSums returns an error if what encodeSums has appended is what no keys lead to: exponents
+// of no finite T, or finite sums other than zero of a feature that has none.
 func (s *kept[T]) inspectSums(b []byte) error {
 	if !s.engine.Logs {
 		return nil

@@ -18,8 +18,7 @@ type Memory[T dense.Float] interface {
 	// Attend answers queries over all tokens, of which there is at least one.
 	Attend(dst, q dense.Matrix[T])
 
-	// Step takes in tokens, at least one, and answers the query of each over the tokens up
-	// to it.
+	// Step takes in tokens, at least one, and answers the query of each over the tokens up to it.
 	Step(dst, q, k, v dense.Matrix[T])
 
 	Reset()
@@ -41,8 +40,8 @@ type Memory[T dense.Float] interface {
 
 	Encode(b []byte) []byte
 
-	// Inspect returns an error unless b begins with bytes that Decode can read, and the
-	// bytes after them.
+	// Inspect returns an error unless b begins with bytes that Decode can read, and the bytes after
+	// them.
 	Inspect(b []byte, tokens int) (rest []byte, err error)
 
 	// Decode makes the memory what the bytes say, and returns the bytes after them.

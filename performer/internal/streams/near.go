@@ -25,8 +25,8 @@ type Near[T dense.Float] struct {
 	keys, vals []T            // room×d and room×dv for each head of keys
 }
 
-// NewNear returns an empty memory of the given numbers of heads of queries and of keys, for points of
-// dimension d and values of dimension dv.
+// NewNear returns an empty memory of the given numbers of heads of queries and of keys, for points
+// of dimension d and values of dimension dv.
 func NewNear[T dense.Float](b near.Base[T], heads, keyHeads, d, dv int) (*Near[T], error) {
 	m, room := b.Engine.M, b.Stride()
 	err := limit.Memory[T](keyHeads, m, scratch.Stride[T](b.Engine.Width(dv)))
@@ -185,8 +185,8 @@ func (s *Near[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the marks are not those of s, if there is a window, if the number of near
-// tokens is not that of a stream, or if the sums are none that keys lead to.
+// Inspect returns an error if the marks are not those of s, if there is a window, if the number of
+// near tokens is not that of a stream, or if the sums are none that keys lead to.
 func (s *Near[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	if b, err = s.checkMarks(b); err != nil {
 		return nil, err

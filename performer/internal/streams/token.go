@@ -7,9 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// A token of all heads is mapped at once, a head a row, so that the frequencies are
-// read once for all of them. What follows is a matrix times a vector for each head,
-// which is bound by reading S.
+// A token of all heads is mapped at once, a head a row, so that the frequencies are read once for
+// all of them. What follows is a matrix times a vector for each head, which is bound by reading S.
 
 // appendToken is Append for one token.
 func (s *Features[T]) appendToken(k, v dense.Matrix[T]) {
@@ -34,8 +33,8 @@ func (s *Features[T]) attendTokens(dst, q dense.Matrix[T]) {
 	}
 }
 
-// stepToken is Append, then Attend, for one token. The first query of a head of keys takes
-// one pass over the latest sums together with the key.
+// stepToken is Append, then Attend, for one token. The first query of a head of keys takes one pass
+// over the latest sums together with the key.
 func (s *Features[T]) stepToken(dst, q, k, v dense.Matrix[T]) {
 	s.mapKeys(k, v)
 	s.mapQueries(q)
@@ -70,8 +69,8 @@ func (s *Features[T]) latest(h int) dense.Matrix[T] {
 	return s.sums[h].Sums()
 }
 
-// answerSettled adds to out what the sums of head h give a query that the latest, if
-// they are others, do not.
+// answerSettled adds to out what the sums of head h give a query that the latest, if they are
+// others, do not.
 func (s *Features[T]) answerSettled(h int, out, query []T) {
 	if s.recent != nil {
 		settled := s.sums[h].Sums()
@@ -98,8 +97,8 @@ func (s *Features[T]) settle() {
 	s.count = 0
 }
 
-// mapKeys keeps the (log-)features of the keys of a token, and its values, extended
-// by 1 if there are denominators.
+// mapKeys keeps the (log-)features of the keys of a token, and its values, extended by 1 if there
+// are denominators.
 func (s *Features[T]) mapKeys(k, v dense.Matrix[T]) {
 	s.engine.Features.Keys(s.keys.Rows(len(s.sums)), rowsOfHeads(k, len(s.sums)))
 	sums.Extend(s.values.Rows(len(s.sums)), rowsOfHeads(v, len(s.sums)))
@@ -110,8 +109,8 @@ func (s *Features[T]) mapQueries(q dense.Matrix[T]) {
 	s.engine.Features.Queries(s.queries.Rows(s.heads), rowsOfHeads(q, s.heads))
 }
 
-// scaledKey raises the reference of head h to its key and returns the features of it
-// under that reference.
+// scaledKey raises the reference of head h to its key and returns the features of it under that
+// reference.
 func (s *Features[T]) scaledKey(h int) []T {
 	acc := s.sums[h]
 	key := s.keys.Rows(h+1).RowRange(h, h+1)

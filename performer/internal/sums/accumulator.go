@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Accumulator is the summary of keys and values: S_f = Σ_j φ_jf·[v_j, 1], an m×Width matrix. With
-// log-features it holds Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
+// Accumulator holds the sums over keys and values S_f = Σ_j φ_jf·[v_j, 1], an m×Width matrix. With
+// log-features ℓ_jf it holds Σ_j exp(ℓ_jf − N_f·ln 2)·[v_j, 1] and the reference exponents N_f.
 type Accumulator[T dense.Float] struct {
 	Ref     *logscale.Reference[T] // nil for features that are not logarithms
 	sum     scratch.Buffer[T]      // m×Width
@@ -17,7 +17,7 @@ type Accumulator[T dense.Float] struct {
 	changes []logscale.Change
 }
 
-// Accumulator returns an empty accumulator for values of dimension dv, which the caller may give to
+// Accumulator returns an empty accumulator for values of dimension dv. The caller may return it by
 // Drop.
 func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	acc := e.memory.accumulators.Get()
@@ -30,13 +30,13 @@ func (e *Engine[T]) Accumulator(dv int) *Accumulator[T] {
 	return acc
 }
 
-// Drop takes back an Accumulator.
+// Drop returns acc to its pool.
 func (e *Engine[T]) Drop(acc *Accumulator[T]) { e.memory.accumulators.Put(acc) }
 
 // Sums returns S.
 func (acc *Accumulator[T]) Sums() dense.Matrix[T] { return acc.sum.Rows(acc.m) }
 
-// Reset empties the sums.
+// Reset sets the sums to zero.
 func (acc *Accumulator[T]) Reset() {
 	clear(acc.sum.Data)
 	if acc.Ref != nil {
@@ -44,7 +44,7 @@ func (acc *Accumulator[T]) Reset() {
 	}
 }
 
-// Copy makes acc, which may be zero, the same as other.
+// Copy sets acc, which may be the zero Accumulator, to other.
 func (acc *Accumulator[T]) Copy(other *Accumulator[T]) {
 	sums := other.Sums()
 	acc.m = other.m
@@ -76,7 +76,7 @@ func (e *Engine[T]) Add(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
 	e.Release(w)
 }
 
-// addDirectly is Add for features in place of logarithms, under references of 1.
+// addDirectly is Add for features instead of logarithms, with references of 1.
 func (e *Engine[T]) addDirectly(acc *Accumulator[T], k, v dense.Matrix[T], lo, hi int) {
 	w := e.Workspace(v.Cols)
 	acc.Ref.SetAll(0)
@@ -92,16 +92,16 @@ func (e *Engine[T]) addDirectly(acc *Accumulator[T], k, v dense.Matrix[T], lo, h
 	e.Release(w)
 }
 
-// prefetchAfter asks for the rows from on of x, at most n and below to. Rows of one of several
-// heads have gaps between them, across which processors do not look ahead.
+// prefetchAfter prefetches at most n of the rows from ≤ i < to of x. The rows of one of several
+// heads have gaps between them, across which processors do not prefetch.
 func prefetchAfter[T dense.Float](x dense.Matrix[T], from, to, n int) {
 	if x.Stride > x.Cols && from < to {
 		matmul.Prefetch(x.RowRange(from, min(from+n, to)))
 	}
 }
 
-// add adds a block of keys to the sums, from their (log-)features, which it overwrites, and their
-// values. totals is memory for m elements.
+// add adds a block of keys with the given (log-)features and values to the sums. It overwrites
+// keys. totals is memory for m elements.
 func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], totals []T) {
 	if acc.Ref != nil {
 		logscale.Peaks(totals, keys)
@@ -113,13 +113,13 @@ func (acc *Accumulator[T]) add(keys, values dense.Matrix[T], totals []T) {
 	addProducts(1, acc.Sums(), keys, values, totals)
 }
 
-// Raise makes the reference no less than the log-features x, and the sums relative to it.
+// Raise raises the reference to at least the log-features x, and rescales the sums.
 func (acc *Accumulator[T]) Raise(x []T) {
 	acc.changes = acc.Ref.Raise(x, acc.changes[:0])
 	rescale(acc.Sums(), acc.changes, 0, acc.m)
 }
 
-// RescaleLike makes sums that were relative to the reference before Raise relative to that after it.
+// RescaleLike rescales other sums with the same reference as the last Raise has rescaled acc.
 func (acc *Accumulator[T]) RescaleLike(sums dense.Matrix[T]) { rescale(sums, acc.changes, 0, acc.m) }
 
 // totalsOf sets totals to Σ_j weights_j·keys_j. Nil weights are 1.
@@ -135,8 +135,8 @@ func totalsOf[T dense.Float](totals []T, keys dense.Matrix[T], weights []T) {
 }
 
 // addProducts multiplies the sums by beta, 0 or 1, and adds [Σ_j keys_jf·values_j, totals_f], or
-// Σ_j keys_jf·values_j if the sums have no column for the totals. There are at most mostRows keys, so
-// that products with values are a single sum in ascending order, like the totals.
+// Σ_j keys_jf·values_j if the sums have no column for the totals. The products with at most
+// mostRows keys are summed in ascending order, like the totals.
 func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], totals []T) {
 	matmul.TMul(1, keys, values, beta, sums.ColRange(0, values.Cols))
 	if sums.Cols == values.Cols {
@@ -151,17 +151,17 @@ func addProducts[T dense.Float](beta T, sums, keys, values dense.Matrix[T], tota
 	}
 }
 
-// ScaleQueries turns the (log-)features of queries into weights of the sums. It writes the divisors
-// to scales, unless scales is nil.
+// ScaleQueries replaces the (log-)features of queries by weights of the sums. It writes the
+// divisors of the weights to scales unless scales is nil.
 func (acc *Accumulator[T]) ScaleQueries(queries dense.Matrix[T], scales []logscale.Scale) {
 	if acc.Ref != nil {
 		acc.Ref.ScaleQueries(queries, scales)
 	}
 }
 
-// rescale makes the sums of features lo ≤ f < hi relative to the changed references. Unless an
-// exponent is far, the factors are powers of two, which round only below the smallest normal
-// number.
+// rescale makes the sums of features lo ≤ f < hi relative to the changed references. The factors
+// are powers of two unless an exponent is extreme. Powers of two round only below the smallest
+// normal number.
 func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo, hi int) {
 	for _, c := range changes {
 		// Without a reference the sums do not change: they are zero, or NaN or Inf from a key that
@@ -172,14 +172,14 @@ func rescale[T dense.Float](sums dense.Matrix[T], changes []logscale.Change, lo,
 	}
 }
 
-// Merge adds the sums of features lo ≤ f < hi of other to acc. The keys of other come after the keys
-// of acc. Calls for different features may run at once.
+// Merge adds the sums of features lo ≤ f < hi of other, whose keys come later, to acc. Goroutines
+// may merge different features at once.
 func (acc *Accumulator[T]) Merge(other *Accumulator[T], lo, hi int) {
 	acc.merge(other.Ref, other.Sums(), lo, hi)
 }
 
-// MergeSums is Merge of all features of sums under a reference, nil for features that are not
-// logarithms.
+// MergeSums is Merge of all features of sums with a reference, which is nil for features that are
+// not logarithms.
 func (acc *Accumulator[T]) MergeSums(ref *logscale.Reference[T], sums dense.Matrix[T]) {
 	acc.merge(ref, sums, 0, acc.m)
 }
@@ -210,9 +210,9 @@ func AddRows[T dense.Float](y, x dense.Matrix[T], lo, hi int) {
 	vecmath.AddScaled(y.Data[lo*y.Stride:][:n], x.Data[lo*x.Stride:][:n], 1)
 }
 
-// Extend copies v into the first columns of dst and ones into the last, if dst has one more:
-// numerator and denominator then are sums of the same products in the same order, and values that
-// are all one come out as exactly one.
+// Extend copies v into the first columns of dst, and ones into the last column of dst if dst has
+// one more column. Numerator and denominator are then sums of the same products in the same order:
+// if all values are one, outputs are exactly one.
 func Extend[T dense.Float](dst, v dense.Matrix[T]) {
 	for i := range v.Rows {
 		row := dst.Row(i)

@@ -12,23 +12,23 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// gradient is one call of Backward of bidirectional attention. It sums the keys as in Forward. Then
-// it sums the queries in segments, which gives the gradients of queries as well. The gradients of
-// keys and values follow block by block. It is the task of both: a piece is a segment of queries, or
-// a block of keys.
+// gradient is a call of Backward of bidirectional attention. It sums the keys as Forward does. Then
+// it sums the queries in segments, and computes the gradients of the queries of each segment. The
+// gradients of keys and values follow block by block. A piece is a segment of queries or a block of
+// keys.
 //
-// In normalised attention a feature x_if of a query and the denominator D_i of the query are
-// relative to the references N_f of the keys and to M_i. So are the contributions of the query to
+// In normalised attention a feature x_if of a query and its denominator D_i are relative to the
+// references N_f of the keys and to the divisor M_i of the query. The terms of
 //
-//	R_f = Σ_i x_if·[g_i, −δ_i]/D_i,
+//	R_f = Σ_i x_if·[g_i, −δ_i]/D_i
 //
-// These are at most twice g_i, and features of keys relative to N_f multiply R_f. In unnormalised
+// are at most twice g_i, and R_f is multiplied by features of keys relative to N_f. In unnormalised
 // attention no D_i cancels M_i, and R_f has a reference of its own, as if queries were keys.
 type gradient[T dense.Float] struct {
 	Gradients[T]
 	e              *Engine[T]
 	keys, queries  *segments[T]
-	ofKeys         bool             // which of both is taken
+	ofKeys         bool             // pieces are blocks of keys
 	sums           matmul.Packed[T] // S without its last column, transposed
 	total          []T              // the last column of S
 	sizes          []T              // of the last column of C·S
@@ -36,8 +36,8 @@ type gradient[T dense.Float] struct {
 	shift          []T              // the last column of R
 }
 
-// Backward writes the gradients of Forward, of which none is empty. Queries that Forward answers by
-// positive weights count as constants.
+// Backward writes the gradients of Forward, which must not be empty. Queries with positive weights
+// in Forward count as constants.
 func (e *Engine[T]) Backward(g *Gradients[T]) {
 	b := e.memory.gradients.Get()
 	b.Gradients, b.e = *g, e
@@ -63,7 +63,7 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 	matmul.PackT(&b.pulled, b.valueSums(b.queries))
 	matmul.Pack(&b.mixing, b.valueSums(b.queries))
 	b.ofKeys = true
-	parallel.Do((g.K.Rows+answerRows-1)/answerRows, b)
+	parallel.Do((g.K.Rows+queryRows-1)/queryRows, b)
 
 	b.keys.release()
 	b.queries.release()
@@ -71,9 +71,8 @@ func (e *Engine[T]) Backward(g *Gradients[T]) {
 	e.memory.gradients.Put(b)
 }
 
-// mixQueries replaces R by C·R. With denominators R_f is relative to the reference −N_f: the
-// features of queries are relative to N_f, and the features of keys multiply R_f under references
-// of its own.
+// mixQueries replaces R by C·R. With denominators R_f has the reference −N_f, because features of
+// queries are relative to N_f.
 func (b *gradient[T]) mixQueries() {
 	acc := b.queries.sums[0]
 	if !b.e.Unnormalised {
@@ -87,19 +86,19 @@ func (b *gradient[T]) mixQueries() {
 	b.e.Mixer.Mix(acc, acc, dense.Matrix[T]{})
 }
 
-// split copies the last column of merged sums, if there are denominators.
+// split copies the last column of the merged sums of s to last if there are denominators.
 func (b *gradient[T]) split(s *segments[T], last []T) {
 	if !b.e.Unnormalised {
 		column(last, s.sums[0].Sums())
 	}
 }
 
-// valueSums returns the columns of merged sums for the values.
+// valueSums returns the columns of the merged sums of s that belong to values.
 func (b *gradient[T]) valueSums(s *segments[T]) dense.Matrix[T] {
 	return s.sums[0].Sums().ColRange(0, b.V.Cols)
 }
 
-// noteSizes notes the sizes of the totals of C·S.
+// noteSizes sets sizes to |total|.
 func (b *gradient[T]) noteSizes() {
 	b.sizes = scratch.Resize(b.sizes, len(b.total))
 	for f, x := range b.total {
@@ -107,13 +106,13 @@ func (b *gradient[T]) noteSizes() {
 	}
 }
 
-// leaveConstant makes the weights zero of queries that Forward answers by positive weights: their
+// leaveConstant sets the weights of queries with positive weights in Forward to zero, because their
 // outputs count as constants.
 func (b *gradient[T]) leaveConstant(q, weights dense.Matrix[T]) {
 	if b.e.Mixer == nil || b.e.Unnormalised {
 		return
 	}
-	m := unlikes[T]()
+	m := newUnspanned[T]()
 	for i := range q.Rows {
 		if cancels(weights.Row(i), b.sizes, vecmath.Dot(weights.Row(i), b.total), 0) {
 			m.add(q, i)
@@ -123,19 +122,19 @@ func (b *gradient[T]) leaveConstant(q, weights dense.Matrix[T]) {
 	for _, i := range m.rows {
 		clear(weights.Row(i))
 	}
-	pool.Put(&unlikeMemory, m)
+	pool.Put(&unspannedMemory, m)
 }
 
 func (b *gradient[T]) Piece(i int) {
 	if b.ofKeys {
-		b.takeKeys(i)
+		b.keyGradients(i)
 	} else {
-		b.takeQueries(i)
+		b.queryGradients(i)
 	}
 }
 
-// takeQueries computes the gradients of a segment of queries and their part of R.
-func (b *gradient[T]) takeQueries(s int) {
+// queryGradients computes the gradients of a segment of queries, and the sum of their terms of R.
+func (b *gradient[T]) queryGradients(s int) {
 	e := b.e
 	acc, w := e.Accumulator(b.V.Cols), e.gradientWorkspace()
 	if acc.Ref != nil && !e.Unnormalised {
@@ -180,12 +179,12 @@ func (b *gradient[T]) takeQueries(s int) {
 	e.memory.gradientWorkspaces.Put(w)
 }
 
-// takeKeys computes the gradients of a block of keys and of their values.
-func (b *gradient[T]) takeKeys(i int) {
+// keyGradients computes the gradients of a block of keys and of their values.
+func (b *gradient[T]) keyGradients(i int) {
 	e := b.e
-	ofItsOwn := e.Unnormalised || e.Mixer != nil // the references of R
-	lo := i * answerRows
-	hi := min(lo+answerRows, b.K.Rows)
+	ownReferences := e.Unnormalised || e.Mixer != nil // of R
+	lo := i * queryRows
+	hi := min(lo+queryRows, b.K.Rows)
 	w := e.gradientWorkspace()
 	for ; lo < hi; lo += w.rows {
 		end := min(lo+w.rows, hi)
@@ -193,7 +192,7 @@ func (b *gradient[T]) takeKeys(i int) {
 		k, v, dv := b.K.RowRange(lo, end), b.V.RowRange(lo, end), b.DV.RowRange(lo, end)
 		e.Features.Keys(keys, k)
 		switch {
-		case ofItsOwn:
+		case ownReferences:
 			b.queries.sums[0].ScaleQueries(keys, w.scales)
 		case e.Logs:
 			b.keys.sums[0].Ref.ScaleKeys(keys, w.totals)
@@ -202,7 +201,7 @@ func (b *gradient[T]) takeKeys(i int) {
 		matmul.MulPacked(1, keys, &b.mixing, 0, dv, nil)
 		for j := range slopes.Rows {
 			s := logscale.Scale{Factor: 1}
-			if ofItsOwn {
+			if ownReferences {
 				s = w.scales[j]
 				logscale.Multiply(dv.Row(j), s)
 			}
@@ -220,7 +219,7 @@ func (b *gradient[T]) takeKeys(i int) {
 type gradientWorkspace[T dense.Float] struct {
 	rows             int
 	features, slopes scratch.Buffer[T] // rows×m
-	logs             scratch.Buffer[T] // rows×m if unnormalised: the features before they are scaled
+	logs             scratch.Buffer[T] // rows×m if unnormalised: features before ScaleQueries
 	weights          []T               // rows
 	totals           []T               // m
 	scales           []logscale.Scale  // rows

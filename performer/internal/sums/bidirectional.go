@@ -6,21 +6,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
-// answerRows is the number of queries that are mapped and answered at a time.
-const answerRows = 128
+// queryRows is the number of queries of a piece.
+const queryRows = 128
 
-// bidirectional is one call of bidirectional attention. It sums the keys in segments, and answers
-// the queries block by block. It is the task of answering: a piece is a block of queries of one head.
+// bidirectional computes the outputs of a call of bidirectional attention from sums over all keys.
+// A piece is a block of queries of one head.
 type bidirectional[T dense.Float] struct {
 	e      *Engine[T]
 	heads  int // of queries and outputs, side by side, for the same keys
 	dv     int
 	dst, q dense.Matrix[T]
-	asked  Asked[T]
+	reader Reader[T]
 }
 
-// Forward computes attention over all keys, of which there is at least one, for the queries of the
-// given number of heads, which are column blocks of q and dst.
+// Forward computes attention over at least one key for the queries of the given number of heads,
+// which are column blocks of q and dst.
 func (e *Engine[T]) Forward(heads int, dst, q, k, v dense.Matrix[T]) {
 	s := e.segments(k, v)
 	s.direct = e.Direct != nil && !e.Causal
@@ -30,41 +30,41 @@ func (e *Engine[T]) Forward(heads int, dst, q, k, v dense.Matrix[T]) {
 		s.drop()
 		s.sum()
 	}
-	e.answer(heads, dst, q, s.sums[0], v, s.direct)
+	e.outputs(heads, dst, q, s.sums[0], v, s.direct)
 	s.release()
 }
 
-// Answer answers the queries of the given number of heads from sums for values of dimension dv. The
-// engine has no Mixer.
-func (e *Engine[T]) Answer(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], dv int) {
-	e.answer(heads, dst, q, sums, dense.Matrix[T]{Cols: dv}, false)
+// Outputs computes the outputs of the queries of the given number of heads from sums for values of
+// dimension dv. The engine must not have a Mixer.
+func (e *Engine[T]) Outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], dv int) {
+	e.outputs(heads, dst, q, sums, dense.Matrix[T]{Cols: dv}, false)
 }
 
-func (e *Engine[T]) answer(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], v dense.Matrix[T], direct bool) {
+func (e *Engine[T]) outputs(heads int, dst, q dense.Matrix[T], sums *Accumulator[T], v dense.Matrix[T], direct bool) {
 	b := e.memory.bidirectionals.Get()
 	b.e, b.heads, b.dv, b.dst, b.q = e, heads, v.Cols, dst, q
-	b.asked.direct = direct
-	b.asked.Set(e, sums, sums, v)
+	b.reader.direct = direct
+	b.reader.Prepare(e, sums, sums, v)
 	parallel.Do(heads*b.blocks(), b)
-	b.asked.Drop(e)
-	*b = bidirectional[T]{asked: b.asked}
+	b.reader.Release(e)
+	*b = bidirectional[T]{reader: b.reader}
 	e.memory.bidirectionals.Put(b)
 }
 
 // blocks returns the number of blocks of the queries of a head.
-func (b *bidirectional[T]) blocks() int { return (b.q.Rows + answerRows - 1) / answerRows }
+func (b *bidirectional[T]) blocks() int { return (b.q.Rows + queryRows - 1) / queryRows }
 
 func (b *bidirectional[T]) Piece(i int) {
 	e, blocks := b.e, b.blocks()
-	head, lo := i/blocks, i%blocks*answerRows
-	hi := min(lo+answerRows, b.q.Rows)
+	head, lo := i/blocks, i%blocks*queryRows
+	hi := min(lo+queryRows, b.q.Rows)
 	dst, q := layout.Head(b.dst, head, b.heads), layout.Head(b.q, head, b.heads)
 	w := e.Workspace(b.dv)
 	for ; lo < hi; lo += e.Rows() {
 		end := min(lo+e.Rows(), hi)
 		prefetchAfter(dst, lo, hi, e.Rows())
 		prefetchAfter(q, end, q.Rows, e.Rows())
-		out := b.asked.Answer(e, w, q.RowRange(lo, end), nil)
+		out := b.reader.Read(e, w, q.RowRange(lo, end), nil)
 		e.Finish(dst.RowRange(lo, end), out, w.Scales)
 	}
 	e.Release(w)

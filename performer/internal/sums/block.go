@@ -10,18 +10,18 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// tokenBlock holds a block of ChunkRows tokens, or what is left of them at the end.
+// tokenBlock holds the features of at most ChunkRows tokens.
 type tokenBlock[T dense.Float] struct {
-	number, lo, rows int               // the number of the block in the pass, and its tokens
-	asking, summed   scratch.Buffer[T] // ChunkRows×m, (log-)features
+	number, lo, rows int               // number of the block in the pass, first token, number of tokens
+	reading, summed  scratch.Buffer[T] // ChunkRows×m, (log-)features
 	values           scratch.Buffer[T] // ChunkRows×width, forOutputs: [v_j, 1]
-	weights          []T               // ChunkRows, what the last column of the sums adds up: −δ_i of forKeys, otherwise 1
-	inverses         []T               // ChunkRows, 1/D_i on the way back along a trail
-	peaks            []T               // of the log-features that are summed
+	weights          []T               // ChunkRows, summands of the last column of the sums: −δ_i in forKeys, otherwise 1
+	inverses         []T               // ChunkRows, 1/D_i when references are replayed
+	peaks            []T               // of summed log-features
 }
 
 func (b *tokenBlock[T]) prepare(c *causal[T]) {
-	b.asking.Shape(ChunkRows, c.e.M)
+	b.reading.Shape(ChunkRows, c.e.M)
 	b.summed.Shape(ChunkRows, c.e.M)
 	if c.purpose == forOutputs {
 		b.values.Shape(ChunkRows, c.e.Width(c.V.Cols))
@@ -29,7 +29,7 @@ func (b *tokenBlock[T]) prepare(c *causal[T]) {
 	b.weights, b.inverses, b.peaks = scratch.Resize(b.weights, ChunkRows), scratch.Resize(b.inverses, ChunkRows), scratch.Resize(b.peaks, c.e.M)
 }
 
-// load fills the place of block g of the pass.
+// load computes the features of block g of the pass.
 func (c *causal[T]) load(g int) {
 	b := c.ring[g%len(c.ring)]
 	lo := g * ChunkRows
@@ -38,7 +38,7 @@ func (c *causal[T]) load(g int) {
 	}
 	hi := min(lo+ChunkRows, c.Q.Rows)
 	b.number, b.lo, b.rows = g, lo, hi-lo
-	asking, summed := b.asking.Rows(b.rows), b.summed.Rows(b.rows)
+	reading, summed := b.reading.Rows(b.rows), b.summed.Rows(b.rows)
 	q, k := c.Q.RowRange(lo, hi), c.K.RowRange(lo, hi)
 	if !c.back() {
 		prefetchAfter(c.Q, hi, c.Q.Rows, ChunkRows)
@@ -48,14 +48,14 @@ func (c *causal[T]) load(g int) {
 	}
 	layout.Fill(b.weights, 1)
 	if c.back() {
-		c.e.Features.Keys(asking, k)
+		c.e.Features.Keys(reading, k)
 		c.e.Features.Queries(summed, q)
 		if !c.e.Unnormalised {
-			c.recall(b, summed)
+			c.divide(b, summed)
 		}
 		c.leaveOut(b, c.queries)
 	} else {
-		c.e.Features.Queries(asking, q)
+		c.e.Features.Queries(reading, q)
 		c.e.Features.Keys(summed, k)
 		if c.purpose == forOutputs {
 			Extend(b.values.Rows(b.rows), c.V.RowRange(lo, hi))
@@ -67,8 +67,8 @@ func (c *causal[T]) load(g int) {
 	}
 }
 
-// leaveOut makes tokens that do not count add nothing to the sums: their features become zero,
-// which is −Inf as a logarithm, and so do their values, as zero times NaN is NaN.
+// leaveOut sets features and values of tokens that do not count to zero, or to −Inf as a logarithm,
+// so that these tokens add nothing to the sums. A value of NaN would remain NaN times zero.
 func (c *causal[T]) leaveOut(b *tokenBlock[T], valid []bool) {
 	if valid == nil {
 		return
@@ -89,22 +89,22 @@ func (c *causal[T]) leaveOut(b *tokenBlock[T], valid []bool) {
 	}
 }
 
-// remember leaves the denominator of query i, of features relative to a scale, and δ_i
-// for the way back.
-func (c *causal[T]) remember(i int, total, mean T, relative logscale.Scale) {
-	if c.ref != nil && !c.trail.kept {
+// keepDenominator stores the denominator of query i, for features relative to a scale, and δ_i in
+// DK and DV until the pass forKeys.
+func (c *causal[T]) keepDenominator(i int, total, mean T, relative logscale.Scale) {
+	if c.ref != nil && !c.history.kept {
 		total = T(math.Log(float64(total)) + math.Log(relative.Factor) + relative.Exponent*math.Ln2)
 	}
 	c.DK.Row(i)[0], c.DV.Row(i)[0] = total, mean
 }
 
-// recall divides the features of a block of queries by their denominators.
-func (c *causal[T]) recall(b *tokenBlock[T], queries dense.Matrix[T]) {
+// divide divides the features of a block of queries by their denominators.
+func (c *causal[T]) divide(b *tokenBlock[T], queries dense.Matrix[T]) {
 	for i := range queries.Rows {
 		row, total := queries.Row(i), c.DK.Row(b.lo + i)[0]
 		b.weights[i] = -c.DV.Row(b.lo + i)[0]
 		switch {
-		case c.trail.kept:
+		case c.history.kept:
 			b.inverses[i] = 1 / total
 		case c.ref != nil:
 			vecmath.Affine(row, row, 1, -total)
@@ -114,8 +114,8 @@ func (c *causal[T]) recall(b *tokenBlock[T], queries dense.Matrix[T]) {
 	}
 }
 
-// reload fills the block of a chunk with the tokens that take its place in the ring, if the chunk
-// was the last of its block.
+// reload loads the next block into the place of the block of ch in the ring, if ch is the last
+// chunk of its block.
 func (c *causal[T]) reload(ch *chunk[T]) {
 	end := ch.to == ch.block.rows
 	if c.back() {

@@ -13,17 +13,17 @@ const (
 	featuresPerPrefix = 16 // whose prefix sums are one piece
 )
 
-// purpose says what a causal pass computes. In every pass one side of the tokens asks for what the
-// other side sums up [Katharopoulos et al. 2020]. With values v_j, gradients g_i of the outputs and
-// denominators D_i:
+// purpose says what a causal pass computes. In every pass one side of the tokens is summed, and the
+// other side reads the sums [Katharopoulos et al. 2020]. With values v_j, gradients g_i of the
+// outputs and denominators D_i:
 //
-//   - forOutputs: queries ask and keys are summed, from the first token to the last. The output of
+//   - forOutputs: keys are summed and queries read, from the first token to the last. The output of
 //     query i is Σ_{j≤i} (φ_i·φ_j)·[v_j, 1], before the division.
-//   - forQueries: the same way, the gradient with respect to the features of query i is
-//     Σ_{j≤i} φ_j·(v_j·g_i), less the part of the denominator D_i.
-//   - forKeys: keys ask and queries over D_i are summed, from the last token to the first. The
-//     gradient with respect to the features of key j is Σ_{i≥j} φ_i/D_i·(g_i·v_j − δ_i), where
-//     δ_i = g_i·out_i, and the gradient with respect to v_j is Σ_{i≥j} (φ_i·φ_j)/D_i·g_i.
+//   - forQueries: keys are summed and queries read. The gradient with respect to the features of
+//     query i is Σ_{j≤i} φ_j·(v_j·g_i), less the term of the denominator D_i.
+//   - forKeys: queries over D_i are summed and keys read, from the last token to the first. The
+//     gradient with respect to the features of key j is Σ_{i≥j} φ_i/D_i·(g_i·v_j − δ_i), where δ_i
+//     = g_i·out_i, and the gradient with respect to v_j is Σ_{i≥j} (φ_i·φ_j)/D_i·g_i.
 type purpose int
 
 const (
@@ -33,21 +33,21 @@ const (
 )
 
 // causal is a pass over the tokens. A ring of blocks holds the (log-)features of ChunkRows tokens
-// each. From the blocks a batch of chunks is cut, in the order of the pass. Then, for all chunks of
-// the batch at once:
+// each. A batch of chunks is cut from the blocks, in the order of the pass. Three stages then
+// process all chunks of the batch in parallel:
 //
-//   - score: what a chunk gives itself, and what it adds to the sums;
-//   - prefix: the sums before each chunk, as prefix sums, with powers of two between them where the
-//     reference changes;
-//   - emit: the outputs or gradients, after which a block takes in the tokens of the next window.
+//   - score computes the products within each chunk, and the sums over its tokens;
+//   - prefix computes the sums before each chunk as prefix sums, which it multiplies by powers of
+//     two if the reference changes;
+//   - emit writes the outputs or gradients, and loads the next tokens into blocks that are done.
 //
-// What a pass does for a token does not depend on the number of chunks of a batch.
+// The results of a token do not depend on the number of chunks of a batch.
 //
-// forKeys needs D_i and δ_i of forQueries, which wait in the first columns of dk and dv: both are
-// written later. With logarithms log D_i waits, and a query over D_i is its log-features less log
-// D_i. Where log-features are far, the rounding of log D_i is a factor of any size. Queries are
-// then summed as in bidirectional attention, under the references of the keys and over a D_i
-// relative to them. For that the references go back the way they came: see trail.
+// forQueries stores D_i and δ_i for forKeys in the first columns of DK and DV, which are written
+// later. With logarithms it stores log D_i, and a query over D_i is its log-features less log D_i.
+// If log-features are extreme, the rounding of log D_i is a factor of any size. Queries are then
+// summed as in bidirectional attention, with the references of the keys and a D_i relative to
+// these. forKeys then needs the references of forQueries in reverse order: see history.
 type causal[T dense.Float] struct {
 	Gradients[T] // forOutputs has q, k and v alone
 	e            *Engine[T]
@@ -55,25 +55,25 @@ type causal[T dense.Float] struct {
 	purpose      purpose
 	stage        stage
 
-	// Which keys and queries count; nil are all. Gradients are zero at queries that do not.
+	// Keys and queries that count; nil if all do. Gradients of other queries are zero.
 	keys, queries []bool
 
 	ring   []*tokenBlock[T] // block g in the order of the pass is at g mod len(ring)
 	chunks []*chunk[T]      // as many as blocks, or more
 	batch  []*chunk[T]      // the chunks in use
-	first  int              // block where the batch begins
-	last   int              // and where it ends
-	blocks []*tokenBlock[T] // of the ring, and of wider ones before
+	first  int              // first block of the batch
+	last   int              // last block of the batch
+	blocks []*tokenBlock[T] // of the ring, and of earlier, larger rings
 
 	ref     *logscale.Reference[T] // nil for features that are not logarithms
 	state   scratch.Buffer[T]      // m×width, the sums before the batch
 	direct  directCausal[T]
-	resumes bool              // state holds sums of features before the pass
+	resumes bool              // state holds sums over tokens before the pass
 	pending []logscale.Change // of the reference since the last chunk was cut
-	trail   trail
+	history history
 }
 
-// windowOf returns the number of chunks of a batch. With one processor a chunk at a time stays in
+// windowOf returns the number of chunks of a batch: one for one processor, so that a chunk stays in
 // cache.
 func windowOf(rows, processors int) int {
 	if processors == 1 {
@@ -82,7 +82,7 @@ func windowOf(rows, processors int) int {
 	return min(chunksPerWorker*processors, maxWindow, blocksOf(rows))
 }
 
-// blocksOf returns the number of blocks of so many tokens.
+// blocksOf returns the number of blocks of the given number of tokens.
 func blocksOf(rows int) int { return (rows + ChunkRows - 1) / ChunkRows }
 
 // ForwardCausal writes causal attention of at least one token over the keys that are valid, or over
@@ -91,19 +91,18 @@ func (e *Engine[T]) ForwardCausal(processors int, dst, q, k, v dense.Matrix[T], 
 	e.causal(windowOf(q.Rows, processors), dst, q, k, v, valid)
 }
 
-// BackwardCausal writes the gradients g of ForwardCausal, of which none is empty, over the keys and
-// queries that count; nil are all. Gradients of the others have no meaning.
+// BackwardCausal writes the gradients g of ForwardCausal, which must not be empty, over the keys
+// and queries that count; nil if all do. Gradients of other rows have no meaning.
 func (e *Engine[T]) BackwardCausal(processors int, g *Gradients[T], keys, queries []bool) {
 	e.causalBackward(windowOf(g.Q.Rows, processors), g, keys, queries)
 }
 
-// causal writes causal attention over the keys that are valid, or over all keys if valid is nil,
-// into dst. A batch has window chunks, at most the number of blocks.
+// causal is ForwardCausal with window chunks in a batch, at most the number of blocks.
 func (e *Engine[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []bool) {
 	c := e.memory.causals.Get()
 	c.e, c.dst, c.Q, c.K, c.V, c.keys = e, dst, q, k, v, valid
 	if e.Direct != nil && e.M <= mostDirect {
-		c.skip(c.takeDirectly())
+		c.skip(c.directOutputs())
 	}
 	if c.Q.Rows > 0 {
 		c.pass(forOutputs, min(window, blocksOf(c.Q.Rows)))
@@ -111,24 +110,22 @@ func (e *Engine[T]) causal(window int, dst, q, k, v dense.Matrix[T], valid []boo
 	c.release()
 }
 
-// causalBackward writes the gradients g of causal attention over the keys and queries that count;
-// nil are all. Gradients of the others have no meaning. A batch has window chunks, at most the
-// number of blocks.
+// causalBackward is BackwardCausal with window chunks in a batch, at most the number of blocks.
 func (e *Engine[T]) causalBackward(window int, g *Gradients[T], keys, queries []bool) {
 	c := e.memory.causals.Get()
 	c.e, c.Gradients, c.keys, c.queries = e, *g, keys, queries
 	if !c.pass(forQueries, window) {
-		c.trail.kept = true
+		c.history.kept = true
 		c.pass(forQueries, window)
 	}
 	c.pass(forKeys, window)
 	c.release()
 }
 
-// release gives c back to the pool, without what belongs to the caller.
+// release returns c to its pool without matrices of the caller.
 func (c *causal[T]) release() {
 	e := c.e
-	c.e, c.Gradients, c.dst, c.keys, c.queries, c.trail = nil, Gradients[T]{}, dense.Matrix[T]{}, nil, nil, trail{}
+	c.e, c.Gradients, c.dst, c.keys, c.queries, c.history = nil, Gradients[T]{}, dense.Matrix[T]{}, nil, nil, history{}
 	c.resumes = false
 	e.memory.causals.Put(c)
 }
@@ -136,8 +133,8 @@ func (c *causal[T]) release() {
 // back reports whether the pass goes from the last token to the first.
 func (c *causal[T]) back() bool { return c.purpose == forKeys }
 
-// pass takes all tokens in batches of window chunks. It stops and returns false if the way back
-// needs a trail and none is kept.
+// pass processes all tokens in batches of window chunks. It stops and returns false if forKeys
+// needs a history that is not kept.
 func (c *causal[T]) pass(purpose purpose, window int) bool {
 	c.purpose = purpose
 	c.prepare(window)
@@ -146,13 +143,13 @@ func (c *causal[T]) pass(purpose purpose, window int) bool {
 		done = c.cut(done)
 		if len(c.batch) == 1 {
 			c.step()
-			if c.losesTrail() {
+			if c.lacksHistory() {
 				return false
 			}
 			continue
 		}
 		c.do(score, len(c.batch))
-		if c.losesTrail() {
+		if c.lacksHistory() {
 			return false
 		}
 		c.do(prefix, (c.e.M+featuresPerPrefix-1)/featuresPerPrefix)
@@ -163,7 +160,7 @@ func (c *causal[T]) pass(purpose purpose, window int) bool {
 	return true
 }
 
-// prepare makes room for a window and empties the sums.
+// prepare allocates memory for a window and sets the sums to zero.
 func (c *causal[T]) prepare(window int) {
 	m, width := c.e.M, c.e.Width(c.V.Cols)
 	for len(c.blocks) < window {
@@ -182,13 +179,13 @@ func (c *causal[T]) prepare(window int) {
 	if !c.resumes {
 		clear(c.state.Data)
 	}
-	if c.retraces() {
+	if c.replays() {
 		c.ref.Undo(c.pending)
 		c.pending = c.pending[:0]
 		return
 	}
 	c.pending = c.pending[:0]
-	c.trail.clear()
+	c.history.clear()
 	if c.e.Logs {
 		if c.ref == nil {
 			c.ref = logscale.NewReference[T](m)
@@ -200,7 +197,7 @@ func (c *causal[T]) prepare(window int) {
 	}
 }
 
-// step takes the only chunk of the batch through all stages: there is nothing to wait for.
+// step processes a batch of one chunk.
 func (c *causal[T]) step() {
 	ch, state := c.batch[0], c.state.Rows(c.e.M)
 	rescale(state, ch.before, 0, c.e.M)
@@ -210,17 +207,17 @@ func (c *causal[T]) step() {
 	c.reload(ch)
 }
 
-// stage says which part of a batch a piece is one of.
+// stage says what a piece of a pass is.
 type stage int
 
 const (
-	load   stage = iota // filling the ring with the first blocks
-	score               // what chunks do by themselves
-	prefix              // adding to the sums of each chunk those of all before it, some features a piece
-	emit                // what a batch gives, a block of tokens a piece
+	load   stage = iota // features of a block
+	score               // products within a chunk
+	prefix              // prefix sums of some features
+	emit                // outputs or gradients of a block
 )
 
-// do takes the n pieces of a stage.
+// do computes the n pieces of a stage.
 func (c *causal[T]) do(stage stage, n int) {
 	c.stage = stage
 	parallel.Do(n, c)
@@ -241,7 +238,7 @@ func (c *causal[T]) Piece(i int) {
 	}
 }
 
-// prefix adds the sums before each chunk, of some features.
+// prefix adds the sums before each chunk for some features.
 func (c *causal[T]) prefix(g int) {
 	lo := g * featuresPerPrefix
 	hi := min(lo+featuresPerPrefix, c.e.M)
@@ -254,7 +251,7 @@ func (c *causal[T]) prefix(g int) {
 	}
 }
 
-// emitBlock gives what the chunks of a block give.
+// emitBlock computes the outputs or gradients of the chunks of a block.
 func (c *causal[T]) emitBlock(i int) {
 	b := c.ring[(c.first+i)%len(c.ring)]
 	before := &c.state

@@ -9,8 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// bandRows is the number of rows of a chunk whose scores are one product with all tokens that
-// any of them sees: of the square of all scores, three quarters.
+// bandRows is the number of rows of a chunk whose scores are computed in one product, with all
+// tokens that one of these rows sees. Two such products compute three quarters of the square of all
+// scores.
 const bandRows = ChunkRows / 2
 
 // chunk is a run of tokens of one block that share a reference.
@@ -18,16 +19,16 @@ type chunk[T dense.Float] struct {
 	block    *tokenBlock[T]
 	from, to int                    // rows of the block
 	ref      *logscale.Reference[T] // nil for features that are not logarithms
-	before   []logscale.Change      // of the reference since the sums before the chunk were made
+	before   []logscale.Change      // of the reference since the sums before the chunk
 	scratch  []T                    // m
-	totals   []T                    // m, the sums of the features that are summed, times their weights
+	totals   []T                    // m, sums of the summed features times their weights
 
-	scores scratch.Buffer[T] // bandRows×ChunkRows
-	out    scratch.Buffer[T] // ChunkRows×width, numerators and denominators; ChunkRows×dv, gradients of values
-	slopes scratch.Buffer[T] // ChunkRows×m, gradients of the features that ask
-	scales []logscale.Scale  // ChunkRows, of the features that ask
-	far    bool              // log-features that ask are
-	sums   scratch.Buffer[T] // m×width: what the chunk adds, then the sums after it
+	scores  scratch.Buffer[T] // bandRows×ChunkRows
+	out     scratch.Buffer[T] // ChunkRows×width, numerators and denominators; ChunkRows×dv, gradients of values
+	slopes  scratch.Buffer[T] // ChunkRows×m, gradients of the reading features
+	scales  []logscale.Scale  // ChunkRows, of the reading features
+	extreme bool              // a reading log-feature is extreme
+	sums    scratch.Buffer[T] // m×width: what the chunk adds, then the sums after it
 }
 
 func newChunk[T dense.Float](e *Engine[T]) *chunk[T] {
@@ -51,9 +52,10 @@ func (ch *chunk[T]) prepare(c *causal[T]) {
 	ch.slopes.Shape(ChunkRows, c.e.M)
 }
 
-// asking and summed are the features of the chunk.
+// reading returns the features that read the sums.
+func (ch *chunk[T]) reading() dense.Matrix[T] { return ch.of(&ch.block.reading) }
 
-func (ch *chunk[T]) asking() dense.Matrix[T] { return ch.of(&ch.block.asking) }
+// summed returns the features that are summed.
 func (ch *chunk[T]) summed() dense.Matrix[T] { return ch.of(&ch.block.summed) }
 
 func (ch *chunk[T]) of(b *scratch.Buffer[T]) dense.Matrix[T] {
@@ -65,12 +67,12 @@ func (ch *chunk[T]) rows(m dense.Matrix[T]) dense.Matrix[T] {
 	return m.RowRange(ch.block.lo+ch.from, ch.block.lo+ch.to)
 }
 
-// values returns the values of the tokens of a chunk that are summed, and what gradients of
-// features that ask are inner products of values with.
-func (c *causal[T]) values(ch *chunk[T]) (summed, asking dense.Matrix[T]) {
+// values returns the values of the summed tokens of a chunk. For gradients it also returns the rows
+// whose inner products with these values multiply features.
+func (c *causal[T]) values(ch *chunk[T]) (summed, reading dense.Matrix[T]) {
 	switch c.purpose {
 	case forOutputs:
-		return ch.of(&ch.block.values), asking
+		return ch.of(&ch.block.values), reading
 	case forQueries:
 		return ch.rows(c.V), ch.rows(c.DOut)
 	default:
@@ -78,9 +80,9 @@ func (c *causal[T]) values(ch *chunk[T]) (summed, asking dense.Matrix[T]) {
 	}
 }
 
-// cut cuts the batch that begins after so many tokens of the pass, and returns the number of tokens
-// after the batch. The chunks lie in blocks that are loaded: as many chunks as there are blocks
-// cannot reach beyond them.
+// cut cuts the batch after the first done tokens of the pass, and returns the number of tokens up
+// to the end of the batch. There are at most as many chunks as blocks in the ring, so all chunks
+// are in loaded blocks.
 func (c *causal[T]) cut(done int) int {
 	c.first = c.blockAfter(done)
 	c.batch = c.batch[:0]
@@ -92,8 +94,8 @@ func (c *causal[T]) cut(done int) int {
 			ch.from, ch.to = 0, c.Q.Rows-done-b.lo
 		}
 		n := 0
-		if c.retraces() {
-			n = c.retrace(ch)
+		if c.replays() {
+			n = c.replay(ch)
 		} else {
 			n = c.open(ch)
 		}
@@ -101,7 +103,7 @@ func (c *causal[T]) cut(done int) int {
 			ch.from = ch.to - n
 		} else {
 			ch.to = ch.from + n
-			c.trail.add(ch.before, n)
+			c.history.add(ch.before, n)
 		}
 		c.batch = append(c.batch, ch)
 		done += n
@@ -109,7 +111,7 @@ func (c *causal[T]) cut(done int) int {
 	return done
 }
 
-// blockAfter returns the number in the pass of the block of the token after so many.
+// blockAfter returns the number of the block with token number done of the pass.
 func (c *causal[T]) blockAfter(done int) int {
 	if c.back() {
 		return blocksOf(c.Q.Rows) - 1 - (c.Q.Rows-1-done)/ChunkRows
@@ -117,10 +119,10 @@ func (c *causal[T]) blockAfter(done int) int {
 	return done / ChunkRows
 }
 
-// open raises the reference to the first token in the pass of ch, which has all that is left of its
-// block, and returns the number of tokens that can share it. Neither depends on a token that comes
-// later in the pass: the chunk ends before the first that would not fit. The reference that open
-// leaves is for the tokens after the chunk.
+// open raises the reference to the first token of ch, which extends to the end of its block, and
+// returns the number of tokens that can share this reference. The chunk ends before the first token
+// beyond the limit of the reference, so neither result depends on later tokens of the pass. Then
+// open raises the reference to all tokens of the chunk, for the next chunk.
 func (c *causal[T]) open(ch *chunk[T]) int {
 	n := ch.to - ch.from
 	if c.ref == nil {
@@ -145,27 +147,27 @@ func (c *causal[T]) open(ch *chunk[T]) int {
 	return n
 }
 
-// score scales the features and computes what the chunk gives itself.
+// score scales the features and computes the products within the chunk.
 func (c *causal[T]) score(ch *chunk[T]) {
-	asking, summed := ch.asking(), ch.summed()
+	reading, summed := ch.reading(), ch.summed()
 	switch {
 	case ch.ref == nil:
-	case c.retraces():
+	case c.replays():
 		c.scaleBack(ch)
 	default:
 		ch.ref.ScaleKeys(summed, ch.totals)
-		ch.far = ch.ref.ScaleQueries(asking, c.scales(ch))
+		ch.extreme = ch.ref.ScaleQueries(reading, c.scales(ch))
 	}
 	values, by := c.values(ch)
-	for lo := 0; lo < asking.Rows; lo += bandRows {
-		hi := min(lo+bandRows, asking.Rows)
-		from, to := 0, hi // tokens that rows lo ≤ i < hi see
+	for lo := 0; lo < reading.Rows; lo += bandRows {
+		hi := min(lo+bandRows, reading.Rows)
+		from, to := 0, hi // tokens that one of the rows lo ≤ i < hi sees
 		if c.back() {
-			from, to = lo, asking.Rows
+			from, to = lo, reading.Rows
 		}
 		scores, summed, values := ch.scores.Rows(hi-lo).ColRange(0, to-from), summed.RowRange(from, to), values.RowRange(from, to)
 		if c.purpose != forQueries {
-			matmul.MulT(1, asking.RowRange(lo, hi), summed, 0, scores)
+			matmul.MulT(1, reading.RowRange(lo, hi), summed, 0, scores)
 			mulTriangle(ch.out.Rows(hi).RowRange(lo, hi), scores, values, c.back())
 		}
 		if c.purpose == forOutputs {
@@ -181,7 +183,7 @@ func (c *causal[T]) score(ch *chunk[T]) {
 	}
 }
 
-// scales returns the memory for the scales of the features that ask, nil if nobody needs them.
+// scales returns memory for the scales of the reading features, or nil if no output needs them.
 func (c *causal[T]) scales(ch *chunk[T]) []logscale.Scale {
 	if c.purpose == forOutputs && !c.e.Unnormalised && !c.e.Undivided {
 		return nil
@@ -189,21 +191,21 @@ func (c *causal[T]) scales(ch *chunk[T]) []logscale.Scale {
 	return ch.scales
 }
 
-// add sets sums to beta, 0 or 1, times what they are, plus what the chunk adds.
+// add sets sums to beta times sums plus the sums over the chunk. beta is 0 or 1.
 func (c *causal[T]) add(ch *chunk[T], beta T, sums dense.Matrix[T]) {
 	values, _ := c.values(ch)
-	if !c.e.Unnormalised && (ch.ref == nil || c.retraces() || c.back()) {
+	if !c.e.Unnormalised && (ch.ref == nil || c.replays() || c.back()) {
 		totalsOf(ch.totals, ch.summed(), ch.block.weights[ch.from:ch.to])
 	}
 	addProducts(beta, sums, ch.summed(), values.ColRange(0, c.V.Cols), ch.totals)
 }
 
-// emit adds what the sums before the chunk give its tokens, and writes their outputs or gradients.
+// emit adds the products with the sums before the chunk, and writes outputs or gradients.
 func (c *causal[T]) emit(ch *chunk[T], before dense.Matrix[T]) {
 	switch c.purpose {
 	case forOutputs:
 		out := ch.out.Rows(ch.to - ch.from)
-		matmul.Mul(1, ch.asking(), before, 1, out)
+		matmul.Mul(1, ch.reading(), before, 1, out)
 		c.e.Finish(ch.rows(c.dst), out, ch.scales)
 	case forQueries:
 		c.emitQueries(ch, before)
@@ -212,9 +214,9 @@ func (c *causal[T]) emit(ch *chunk[T], before dense.Matrix[T]) {
 	}
 }
 
-// emitQueries writes the gradients with respect to queries, and what the way back needs.
+// emitQueries writes the gradients with respect to queries, and stores denominators for forKeys.
 func (c *causal[T]) emitQueries(ch *chunk[T], before dense.Matrix[T]) {
-	queries, keys, slopes := ch.asking(), ch.summed(), c.slopes(ch, before)
+	queries, keys, slopes := ch.reading(), ch.summed(), c.slopes(ch, before)
 	for i := range slopes.Rows {
 		if c.e.Unnormalised {
 			c.e.sumSlope(slopes.Row(i), queries.Row(i), ch.scales[i])
@@ -222,14 +224,14 @@ func (c *causal[T]) emitQueries(ch *chunk[T], before dense.Matrix[T]) {
 		}
 		vecmath.AddScaled(ch.scratch, keys.Row(i), 1)
 		total, mean := c.e.quotientSlope(slopes.Row(i), queries.Row(i), ch.scratch)
-		c.remember(ch.block.lo+ch.from+i, total, mean, ch.scales[i])
+		c.keepDenominator(ch.block.lo+ch.from+i, total, mean, ch.scales[i])
 	}
 	c.e.Features.PullQueries(ch.rows(c.DQ), ch.rows(c.Q), slopes)
 }
 
 // emitKeys writes the gradients with respect to keys and values.
 func (c *causal[T]) emitKeys(ch *chunk[T], before dense.Matrix[T]) {
-	keys, slopes, dv := ch.asking(), c.slopes(ch, before), ch.rows(c.DV)
+	keys, slopes, dv := ch.reading(), c.slopes(ch, before), ch.rows(c.DV)
 	out := ch.out.Rows(slopes.Rows)
 	matmul.Mul(1, keys, before.ColRange(0, c.V.Cols), 1, out)
 	for j := range slopes.Rows {
@@ -243,8 +245,8 @@ func (c *causal[T]) emitKeys(ch *chunk[T], before dense.Matrix[T]) {
 	c.e.Features.PullKeys(ch.rows(c.DK), ch.rows(c.K), slopes)
 }
 
-// slopes adds what the sums before the chunk give the gradients of its features, which it returns,
-// and leaves the last column of the sums in the scratch memory of the chunk.
+// slopes adds the products with the sums before the chunk to the gradients of the features of the
+// chunk, and returns the gradients. It copies the last column of the sums to ch.scratch.
 func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T] {
 	slopes := ch.slopes.Rows(ch.to - ch.from)
 	_, by := c.values(ch)
@@ -255,12 +257,13 @@ func (c *causal[T]) slopes(ch *chunk[T], before dense.Matrix[T]) dense.Matrix[T]
 	return slopes
 }
 
-// mulTriangle sets out to s·x with zeros in place of a triangle of s, which it clears. The diagonal
-// ends in the last element of s if the triangle lies above it, and begins in the first if the
-// triangle lies below it. Row i depends on what it sees of x alone, but for the sign of a zero.
+// mulTriangle sets a triangle of s to zero and out to s·x. The triangle lies above a diagonal that
+// ends in the last element of s, or, if below is true, below a diagonal that begins in the first
+// element. Row i of out depends only on the rows of x that meet no zero of the triangle, except for
+// the sign of a zero.
 //
-// When all x are finite, the zeros of s add zeros to the sums of a product. If not, the row that
-// sees all x shows it, and every row becomes a product of its own, whose sums are the same.
+// If all x are finite, the zeros of s add zeros to sums. Otherwise the row that reads all x is not
+// finite, and mulTriangle computes every row as a product of its own with the same order of sums.
 func mulTriangle[T dense.Float](out, s, x dense.Matrix[T], below bool) {
 	first, all := s.Cols-s.Rows, 0
 	if below {

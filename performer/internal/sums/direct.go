@@ -5,12 +5,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 )
 
-// If features cost less than their logarithms, attention takes features first. It takes logarithms
-// only if the sums show that features were too large or too small. If the sum of a feature over the
-// keys is out of range, all rows are computed again. If a denominator is out of range, its row is
-// computed again.
+// If features cost less than their logarithms, attention uses features first. If the sum of a
+// feature over the keys is out of range, all rows are computed again with logarithms. If a
+// denominator is out of range, its row is computed again with logarithms.
 //
-// A sum of at least leastSum lost less than 2^(−100) of itself to underflow. With sums and
+// A sum of at least leastSum has lost less than 2^(−100) of itself to underflow. With sums and
 // denominators up to greatestSum numerators are in range for float32 values up to 2⁸⁰.
 const (
 	leastSum    = 0x1p-20
@@ -30,8 +29,8 @@ func (acc *Accumulator[T]) allInRange() bool {
 	return true
 }
 
-// amend computes queries again, with logarithms, if their denominator is out of range.
-func (a *Asked[T]) amend(e *Engine[T], w *Workspace[T], queries, out dense.Matrix[T]) {
+// amend computes the rows of queries whose denominators are out of range again, with logarithms.
+func (a *Reader[T]) amend(e *Engine[T], w *Workspace[T], queries, out dense.Matrix[T]) {
 	for i := range out.Rows {
 		if inRange(out.Row(i)[out.Cols-1]) {
 			continue

@@ -71,7 +71,7 @@ func testTakenDirectly[T dense.Float](t *testing.T) {
 		{"both small", of(-100, always), of(-100, from(5)), 5},
 	} {
 		s := &causal[T]{e: e, dst: dense.New[T](n, dv), Gradients: Gradients[T]{Q: c.q, K: c.k, V: v}}
-		assert.Equal(t, c.direct, s.takeDirectly(), c.what)
+		assert.Equal(t, c.direct, s.directOutputs(), c.what)
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package sums is the engine of attention whose weights are inner products of features: it sums keys
-// and values up, bidirectionally or causally, answers queries from the sums, and takes gradients back
-// through both.
+// Package sums computes attention whose weights are inner products of features. It sums features of
+// keys times values, bidirectionally or causally, multiplies features of queries by the sums, and
+// computes gradients.
 //
-// An [Operator] says what is computed, and never changes. An [Engine] is an operator with memory that
-// calls use again. What features are, and what stands between those of queries and keys, is behind
-// the interfaces [Features], [Direct] and [Mixer].
+// An [Operator] says what is computed, and never changes. An [Engine] is an operator with memory
+// that calls reuse. The interfaces [Features], [Direct] and [Mixer] hide how features are computed,
+// and a matrix between the features of queries and of keys.
 package sums

@@ -6,14 +6,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Finish turns the sums of some queries into outputs: it divides by the last column, or, when
-// unnormalised, multiplies row i by scales[i].
+// Finish writes the outputs of queries with the given sums: sums over their last column, or, when
+// unnormalised, sums times scales[i] in row i.
 func (e *Engine[T]) Finish(dst, sums dense.Matrix[T], scales []logscale.Scale) {
 	for i := range dst.Rows {
 		x, row := dst.Row(i), sums.Row(i)
 		switch {
 		case e.Undivided:
-			e.leave(x, row, scales[i])
+			e.writeFraction(x, row, scales[i])
 		case !e.Unnormalised:
 			logscale.Divide(x, row, row[len(x)])
 		case e.Logs:
@@ -24,9 +24,9 @@ func (e *Engine[T]) Finish(dst, sums dense.Matrix[T], scales []logscale.Scale) {
 	}
 }
 
-// leave writes the sums of a row and their scale into dst. Features that are not logarithms have the
-// scale 1.
-func (e *Engine[T]) leave(dst, sums []T, s logscale.Scale) {
+// writeFraction writes the sums of a row and their scale into dst. Features that are not logarithms
+// have the scale 1.
+func (e *Engine[T]) writeFraction(dst, sums []T, s logscale.Scale) {
 	n := copy(dst, sums)
 	if !e.Logs {
 		s = logscale.Scale{Factor: 1}

@@ -7,13 +7,13 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Gradients are what a call of Backward reads, and the gradients DQ, DK and DV that it writes.
+// Gradients holds the inputs of Backward, and the gradients DQ, DK and DV that Backward writes.
 type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 }
 
-// Empty reports whether no output depends on anything, and writes the gradients, which are zero
-// then.
+// Empty reports whether there is no query, no key or no output column. It then sets the gradients
+// to zero.
 func (g *Gradients[T]) Empty() bool {
 	if g.Q.Rows > 0 && g.K.Rows > 0 && g.V.Cols > 0 {
 		return false
@@ -24,12 +24,13 @@ func (g *Gradients[T]) Empty() bool {
 	return true
 }
 
-// quotientSlope turns slope, which is Σ_j φ_jf·(v_j·g) for the gradient g with respect
-// to the output of a query, into the gradient with respect to its (log-)features x. sums
-// are Σ_j φ_jf. It returns the denominator D = Σ_f x_f·sums_f and the product δ of g and
-// the output, which is Σ_f x_f·slope_f/D, as numerator and slope are the same sums:
+// quotientSlope replaces slope_f = Σ_j φ_jf·(v_j·g), for the gradient g with respect to the output
+// of a query, by the gradient with respect to the (log-)features x of the query,
 //
 //	(slope_f − δ·sums_f)/D,  times x_f with logarithms.
+//
+// sums_f is Σ_j φ_jf. quotientSlope returns the denominator D = Σ_f x_f·sums_f, and the product δ
+// of g and the output, which is Σ_f x_f·slope_f/D.
 func (e *Engine[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
 	total = vecmath.Dot(x, sums)
 	mean = vecmath.Dot(x, slope) / total
@@ -41,7 +42,7 @@ func (e *Engine[T]) quotientSlope(slope, x, sums []T) (total, mean T) {
 	return total, mean
 }
 
-// sumSlope is quotientSlope without a denominator, for features that were divided by s.
+// sumSlope is quotientSlope without a denominator, for features divided by s.
 func (e *Engine[T]) sumSlope(slope, x []T, s logscale.Scale) {
 	if e.Logs {
 		vecmath.Multiply(slope, x)

@@ -11,25 +11,25 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// mostCancelled is how many times larger than a denominator the sum of the sizes of its terms may
-// be, one term a feature. Where terms cancel more, and the features do not span the query, the
-// errors of mixed sums are of the size of the denominator.
+// mostCancelled is the largest ratio of Σ_f |terms of a denominator| to the denominator. If terms
+// cancel more, and the features do not span the query, the errors of mixed sums are as large as the
+// denominator.
 const mostCancelled = 4
 
-// leastUnlike is the residual of a query, relative to 1, above which features do not span it. Terms
-// cancel without errors where features are dense, as landmarks are in one dimension; residuals are
-// then rounding.
-const leastUnlike = 0.1
+// leastResidual is the residual of a query, from 0 to 1, above which features do not span it. If
+// features are dense, as landmarks are in one dimension, terms cancel without errors and residuals
+// are rounding errors.
+const leastResidual = 0.1
 
-// positive are the sums over keys with positive weights, those of Mixer.Share. They answer the
-// queries whose denominators by mixed sums cancel.
+// positive holds the sums of Mixer.Share, which have positive weights. They replace the mixed sums
+// for queries whose denominators cancel.
 type positive[T dense.Float] struct {
-	acc   *Accumulator[T] // nil if no row is answered so
+	acc   *Accumulator[T] // nil without a Mixer or denominators
 	sizes []T             // of the last column of the mixed sums
 }
 
-// take makes shared sums of s. Unnormalised attention has no denominators.
-func (p *positive[T]) take(e *Engine[T], s *Accumulator[T], v dense.Matrix[T]) {
+// prepare computes the sums from s. Unnormalised attention has no denominators.
+func (p *positive[T]) prepare(e *Engine[T], s *Accumulator[T], v dense.Matrix[T]) {
 	if e.Unnormalised {
 		return
 	}
@@ -39,7 +39,7 @@ func (p *positive[T]) take(e *Engine[T], s *Accumulator[T], v dense.Matrix[T]) {
 	e.Mixer.Share(p.acc, s, v)
 }
 
-// measure notes the sizes of the totals of mixed sums.
+// measure sets sizes to the absolute values of the last column of the mixed sums.
 func (p *positive[T]) measure(mixed *Accumulator[T]) {
 	if p.acc == nil {
 		return
@@ -51,7 +51,7 @@ func (p *positive[T]) measure(mixed *Accumulator[T]) {
 	}
 }
 
-// drop gives the sums back.
+// drop returns the sums to their pool.
 func (p *positive[T]) drop(e *Engine[T]) {
 	if p.acc != nil {
 		e.Drop(p.acc)
@@ -59,39 +59,40 @@ func (p *positive[T]) drop(e *Engine[T]) {
 	}
 }
 
-// cancels reports whether the terms of a denominator cancel: total and near, which is positive.
-// weights are those of a query for mixed sums, whose totals have the given sizes.
+// cancels reports whether the terms of the denominator total + near cancel. near is not negative.
+// total is the product of the weights of a query with totals of mixed sums that have the given
+// sizes.
 func cancels[T dense.Float](weights, sizes []T, total, near T) bool {
 	return mostCancelled*(total+near) < vecmath.Dot(weights, sizes)+near
 }
 
-// unlikeRows is the scratch memory of the search for queries that cancel.
-type unlikeRows[T dense.Float] struct {
+// unspanned holds queries that the features do not span, and scratch memory.
+type unspanned[T dense.Float] struct {
 	points, features, sums scratch.Buffer[T]
 	residuals              []float64
 	rows                   []int
 	scales                 []logscale.Scale
 }
 
-// unlikes returns memory without rows, which the caller gives to unlikeMemory.
-func unlikes[T dense.Float]() *unlikeRows[T] {
-	m := pool.Get[unlikeRows[T]](&unlikeMemory)
+// newUnspanned returns an empty unspanned, which the caller returns to unspannedMemory.
+func newUnspanned[T dense.Float]() *unspanned[T] {
+	m := pool.Get[unspanned[T]](&unspannedMemory)
 	m.rows = m.rows[:0]
 	return m
 }
 
-var unlikeMemory pool.Pair[unlikeRows[float32], unlikeRows[float64]]
+var unspannedMemory pool.Pair[unspanned[float32], unspanned[float64]]
 
-// add makes query i of q one of the rows.
-func (m *unlikeRows[T]) add(q dense.Matrix[T], i int) {
+// add adds query i of q.
+func (m *unspanned[T]) add(q dense.Matrix[T], i int) {
 	m.points.Shape(q.Rows, q.Cols)
 	m.rows = append(m.rows, i)
 	copy(m.points.Rows(len(m.rows)).Row(len(m.rows)-1), q.Row(i))
 }
 
-// keep drops the rows of queries that the features span: their terms cancel because features are
-// near each other.
-func (m *unlikeRows[T]) keep(e *Engine[T]) {
+// keep removes queries that the features span. The terms of these cancel because features are close
+// to each other.
+func (m *unspanned[T]) keep(e *Engine[T]) {
 	if len(m.rows) == 0 {
 		return
 	}
@@ -100,7 +101,7 @@ func (m *unlikeRows[T]) keep(e *Engine[T]) {
 	e.Mixer.Residuals(m.residuals, points)
 	kept := 0
 	for i, row := range m.rows {
-		if m.residuals[i] > leastUnlike {
+		if m.residuals[i] > leastResidual {
 			m.rows[kept] = row
 			copy(points.Row(kept), points.Row(i))
 			kept++
@@ -109,14 +110,14 @@ func (m *unlikeRows[T]) keep(e *Engine[T]) {
 	m.rows = m.rows[:kept]
 }
 
-// mend answers the queries whose denominators cancel again. weights are those of the queries for
-// mixed sums, sums are the products, relative to scales, which may be nil. near(i) is what query i
-// has from elsewhere, relative to its scale.
-func (p *positive[T]) mend(e *Engine[T], q, weights, sums dense.Matrix[T], scales []logscale.Scale, near func(i int) T) {
+// replace replaces the sums of queries whose denominators cancel. sums are the products of weights
+// with the mixed sums, relative to scales, which may be nil. near(i), unless near is nil, is a
+// further summand of the denominator of query i, relative to its scale.
+func (p *positive[T]) replace(e *Engine[T], q, weights, sums dense.Matrix[T], scales []logscale.Scale, near func(i int) T) {
 	if p.acc == nil {
 		return
 	}
-	m := unlikes[T]()
+	m := newUnspanned[T]()
 	for i := range sums.Rows {
 		total := sums.Row(i)[sums.Cols-1]
 		if cancels(weights.Row(i), p.sizes, total, 0) && (near == nil || cancels(weights.Row(i), p.sizes, total, near(i))) {
@@ -139,5 +140,5 @@ func (p *positive[T]) mend(e *Engine[T], q, weights, sums dense.Matrix[T], scale
 			}
 		}
 	}
-	pool.Put(&unlikeMemory, m)
+	pool.Put(&unspannedMemory, m)
 }

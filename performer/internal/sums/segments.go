@@ -6,25 +6,25 @@ import (
 )
 
 const (
-	segmentRows  = 128  // keys that are worth an accumulator of their own
-	fewSegments  = 8    // the most segments of segmentRows keys
-	longSegments = 1024 // keys of a segment if there are more
+	segmentRows  = 128  // least number of keys of a segment
+	fewSegments  = 8    // largest number of segments shorter than longSegments
+	longSegments = 1024 // keys of a segment if there are more segments
 	maxSegments  = 64
 	mergeGrain   = 1 << 13
 )
 
-// segments are the sums over keys that are cut into segments. It is the task of summing, a segment a
-// piece, and then of adding up the segments in order, some features a piece.
+// segments sums keys in segments. A piece is a segment, and while merging some features, whose sums
+// over the segments are added up in order.
 type segments[T dense.Float] struct {
 	e             *Engine[T]
 	k, v          dense.Matrix[T]
-	direct        bool // the sums are of features, not of their exponentials
+	direct        bool // features are not logarithms
 	merging       bool
 	count, groups int
 	sums          [maxSegments]*Accumulator[T]
 }
 
-// segments returns segments of the keys, which are not summed yet. The caller releases them.
+// segments returns segments of the keys before any sum. The caller releases them.
 func (e *Engine[T]) segments(k, v dense.Matrix[T]) *segments[T] {
 	s := e.memory.segments.Get()
 	s.e, s.k, s.v, s.count = e, k, v, segmentsOf(k.Rows)
@@ -37,7 +37,7 @@ func segmentsOf(n int) int {
 	return max(1, min(n/segmentRows, max(fewSegments, n/longSegments), maxSegments))
 }
 
-// Append adds the keys k and their values v to the sums, in segments if they are many.
+// Append adds the keys k and their values v to the sums, in segments if there are many keys.
 func (e *Engine[T]) Append(acc *Accumulator[T], k, v dense.Matrix[T]) {
 	if segmentsOf(k.Rows) == 1 {
 		e.Add(acc, k, v, 0, k.Rows)
@@ -64,8 +64,8 @@ func (s *segments[T]) merge() {
 	}
 }
 
-// mergeGroups returns the number of groups of features that are worth other processors where so many
-// accumulators like acc are added up.
+// mergeGroups returns the number of groups of features that processors share to add up count
+// accumulators of the size of acc.
 func mergeGroups[T dense.Float](count int, acc *Accumulator[T]) int {
 	return max(1, min(acc.m/4, acc.m*acc.sum.Rows(1).Stride*count/mergeGrain))
 }
@@ -89,7 +89,7 @@ func (s *segments[T]) Piece(i int) {
 	s.sums[i] = acc
 }
 
-// drop gives the sums back.
+// drop returns the sums to their pool.
 func (s *segments[T]) drop() {
 	for i, acc := range s.sums[:s.count] {
 		s.e.Drop(acc)
@@ -97,7 +97,7 @@ func (s *segments[T]) drop() {
 	}
 }
 
-// release gives the sums and s back.
+// release returns the sums and s to their pools.
 func (s *segments[T]) release() {
 	s.drop()
 	memory := s.e.memory

@@ -10,30 +10,30 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// If features cost less than their logarithms, causal attention takes features first, token by token
-// (see rankone), up to the first key with a feature that is too large or too small. From that token
-// on it takes logarithms: sums of features are sums under references of 1. A query with such a
-// feature has weights from its logarithms, under the same references.
+// If features cost less than their logarithms, causal attention uses features first, token by token
+// (see package rankone), up to the first key with a coordinate beyond ±mostCoordinate. From that
+// token on it uses logarithms: sums of features are sums with references of 1. A query with such a
+// coordinate has weights from its logarithms, with references of 1.
 //
-// A point with coordinates of up to mostNear has features elu+1 between 2⁻⁴⁰ and 2⁵. So
+// A point with coordinates within ±mostCoordinate has features elu+1 between 2⁻⁴⁰ and 2⁵. So
 // denominators are in range, and numerators for float32 values up to 2⁸⁰.
-const mostNear = 27.7
+const mostCoordinate = 27.7
 
-// leastNear is the least norm of a float32 value, other than zero, that goes token by token: products
-// with features of queries and keys of 2⁻⁴⁰ each are then numbers that have not lost digits. A value
-// below takes logarithms, with references of its own size.
-const leastNear = 0x1p-46
+// leastNorm is the least norm, other than zero, of a float32 value for features without logarithms.
+// Products of such a value with features of 2⁻⁴⁰ of a query and of a key are normal numbers.
+// Smaller values need logarithms.
+const leastNorm = 0x1p-46
 
-// RecentTokens is the number of tokens whose sums are added to those of all before at
-// once: a sum of n tokens is one of about 256 + n/256 numbers.
+// RecentTokens is the number of tokens whose sums are added to the sums of all earlier tokens
+// together. A sum over n tokens then has about 256 + n/256 rounding errors.
 const RecentTokens = 256
 
-// mostDirect is the largest number of features that go token by token. With many more products of
-// matrices are as fast.
+// mostDirect is the largest number of features for sums token by token. With many more features
+// products of matrices are as fast.
 const mostDirect = 128
 
-// directCausal is the part of a causal pass whose features are near, shared out by columns of
-// values.
+// directCausal computes the first tokens of a causal pass from features. A piece is a share of the
+// columns of values.
 type directCausal[T dense.Float] struct {
 	dst, q, k, v dense.Matrix[T]
 	e            *Engine[T]
@@ -41,25 +41,25 @@ type directCausal[T dense.Float] struct {
 	shares       []*directShare[T]
 }
 
-// directShare takes the tokens through the sums of some columns of values, and of ones.
+// directShare holds the sums of some columns of values, and of a column of ones.
 type directShare[T dense.Float] struct {
 	from, to     int                    // of the columns of values
 	queries      scratch.Buffer[T]      // ChunkRows×m
 	keys         scratch.Buffer[T]      // ChunkRows×m
 	values, out  []T                    // ChunkRows×width, [v_j, 1] and padding
-	sums, older  []T                    // of the last tokens, and of all before; panel after panel (see rankone)
+	sums, older  []T                    // over the last and over all earlier tokens; panel after panel (see rankone)
 	ones         []T                    // ChunkRows
 	width        int                    // of all panels
-	fresh, taken int                    // tokens in sums, and in all
-	far          *logscale.Reference[T] // 1 for all features, for queries that are not near
+	fresh, taken int                    // number of tokens in sums, and of all tokens so far
+	unit         *logscale.Reference[T] // 1 for all features
 	pass         rankone.Pass[T]
 }
 
-// directColumns is the number of columns of values that shares are multiples of.
+// directColumns divides the number of columns of values of a share.
 const directColumns = 32
 
-// takeDirectly writes the outputs of the first tokens, whose number it returns.
-func (c *causal[T]) takeDirectly() int {
+// directOutputs writes the outputs of the first tokens and returns their number.
+func (c *causal[T]) directOutputs() int {
 	d := &c.direct
 	d.e, d.dst, d.q, d.k, d.v, d.valid = c.e, c.dst, c.Q, c.K, c.V, c.keys
 	blocks := (c.V.Cols + directColumns - 1) / directColumns
@@ -82,14 +82,14 @@ func (c *causal[T]) takeDirectly() int {
 		c.state.Shape(c.e.M, c.e.Width(c.V.Cols))
 		clear(c.state.Data)
 		for _, s := range d.shares {
-			s.leave(c.state.Rows(c.e.M))
+			s.copySums(c.state.Rows(c.e.M))
 		}
 	}
 	*d = directCausal[T]{shares: all}
 	return taken
 }
 
-// skip leaves the first n tokens, whose sums are in the state, out of the pass.
+// skip removes the first n tokens from the pass. Their sums are in state.
 func (c *causal[T]) skip(n int) {
 	rows := c.Q.Rows
 	c.dst, c.Q, c.K, c.V = c.dst.RowRange(n, rows), c.Q.RowRange(n, rows), c.K.RowRange(n, rows), c.V.RowRange(n, rows)
@@ -99,7 +99,7 @@ func (c *causal[T]) skip(n int) {
 	c.resumes = n > 0
 }
 
-// raiseDirect makes 1 the reference of the features that the tokens before the pass have.
+// raiseDirect sets the references of features with sums in state to 1.
 func (c *causal[T]) raiseDirect() {
 	sums := c.state.Rows(c.e.M)
 	for f := range sums.Rows {
@@ -114,14 +114,14 @@ func overlaps[T dense.Float](x, y dense.Matrix[T]) bool {
 	return len(x.Data) > 0 && len(y.Data) > 0 && &x.Data[0] == &y.Data[0]
 }
 
-// Piece takes the tokens of a share.
+// Piece computes the outputs of share i.
 func (d *directCausal[T]) Piece(i int) {
 	s := d.shares[i]
 	s.prepare(d.e.M)
 	for lo := 0; lo < d.q.Rows; lo += ChunkRows {
 		hi := min(lo+ChunkRows, d.q.Rows)
-		end := d.near(lo, hi)
-		s.take(d, lo, end)
+		end := d.firstUnfit(lo, hi)
+		s.outputs(d, lo, end)
 		if end < hi {
 			break
 		}
@@ -130,37 +130,37 @@ func (d *directCausal[T]) Piece(i int) {
 	s.pass = rankone.Pass[T]{}
 }
 
-// near returns the first of the tokens lo ≤ i < hi that counts and whose key is not near or whose
-// value is small, or hi.
-func (d *directCausal[T]) near(lo, hi int) int {
+// firstUnfit returns the first of the tokens lo ≤ i < hi that counts and whose key or value needs
+// logarithms, or hi.
+func (d *directCausal[T]) firstUnfit(lo, hi int) int {
 	for i := lo; i < hi; i++ {
-		if (d.valid == nil || d.valid[i]) && !(isNear(d.k.Row(i)) && isLarge(d.v.Row(i))) {
+		if (d.valid == nil || d.valid[i]) && !(coordinatesFit(d.k.Row(i)) && normFits(d.v.Row(i))) {
 			return i
 		}
 	}
 	return hi
 }
 
-// isNear reports whether no coordinate of x is beyond ±mostNear, or NaN.
-func isNear[T dense.Float](x []T) bool {
-	if vecmath.HalfSquaredNorm(x) <= mostNear*mostNear/2 {
+// coordinatesFit reports whether no coordinate of x is beyond ±mostCoordinate, or NaN.
+func coordinatesFit[T dense.Float](x []T) bool {
+	if vecmath.HalfSquaredNorm(x) <= mostCoordinate*mostCoordinate/2 {
 		return true
 	}
 	for _, t := range x {
-		if !(-mostNear <= t && t <= mostNear) {
+		if !(-mostCoordinate <= t && t <= mostCoordinate) {
 			return false
 		}
 	}
 	return true
 }
 
-// isLarge reports whether the value v has a norm of at least leastNear, or is zero.
-func isLarge[T dense.Float](v []T) bool {
+// normFits reports whether the value v has a norm of at least leastNorm, or is zero.
+func normFits[T dense.Float](v []T) bool {
 	half := vecmath.HalfSquaredNorm(v)
-	return half == 0 || !(half < leastNear*leastNear/2) || logscale.Roundoff[T]() < 0x1p-24
+	return half == 0 || !(half < leastNorm*leastNorm/2) || logscale.Roundoff[T]() < 0x1p-24
 }
 
-// prepare makes room and empties the sums.
+// prepare allocates memory and sets the sums to zero.
 func (s *directShare[T]) prepare(m int) {
 	s.queries.Shape(ChunkRows, m)
 	s.keys.Shape(ChunkRows, m)
@@ -182,13 +182,13 @@ func (s *directShare[T]) prepare(m int) {
 func (s *directShare[T]) panelWidth(m, from int) int {
 	left := s.to - s.from + 1 - from
 	if left > directColumns {
-		left -= left % directColumns // the ones would have a wide panel of padding
+		left -= left % directColumns // avoids a wide panel for the column of ones
 	}
 	return rankone.Columns[T](m, left, false)
 }
 
-// take writes the outputs of the tokens lo ≤ i < hi.
-func (s *directShare[T]) take(d *directCausal[T], lo, hi int) {
+// outputs writes the outputs of the tokens lo ≤ i < hi.
+func (s *directShare[T]) outputs(d *directCausal[T], lo, hi int) {
 	n, m := hi-lo, d.e.M
 	if n == 0 {
 		return
@@ -227,31 +227,32 @@ func (s *directShare[T]) take(d *directCausal[T], lo, hi int) {
 	}
 }
 
-// amend replaces the features of queries that are not near.
+// amend replaces the features of queries with coordinates beyond ±mostCoordinate.
 func (s *directShare[T]) amend(e *Engine[T], features, q dense.Matrix[T]) {
 	for i := range q.Rows {
-		if isNear(q.Row(i)) {
+		if coordinatesFit(q.Row(i)) {
 			continue
 		}
-		if s.far == nil {
-			s.far = logscale.NewReference[T](e.M)
-			s.far.SetAll(0)
+		if s.unit == nil {
+			s.unit = logscale.NewReference[T](e.M)
+			s.unit.SetAll(0)
 		}
 		weights := features.RowRange(i, i+1)
 		e.Features.Queries(weights, q.RowRange(i, i+1))
-		s.far.ScaleQueries(weights, nil)
+		s.unit.ScaleQueries(weights, nil)
 	}
 }
 
-// fold adds the sums of the last tokens to those of all before.
+// fold adds the sums of the last tokens to the sums of all earlier tokens.
 func (s *directShare[T]) fold() {
 	vecmath.AddScaled(s.older, s.sums, 1)
 	clear(s.sums)
 	s.fresh = 0
 }
 
-// leave copies the sums to the columns of the share and to the last column of dst.
-func (s *directShare[T]) leave(dst dense.Matrix[T]) {
+// copySums copies the sums to the columns of dst that belong to the share, and to the last column
+// of dst.
+func (s *directShare[T]) copySums(dst dense.Matrix[T]) {
 	n := s.to - s.from
 	for from := 0; from <= n; {
 		width := s.panelWidth(dst.Rows, from)

@@ -47,9 +47,9 @@ func Attend[T dense.Float](a Attention[T]) {
 	pool.Put(&calls, c)
 }
 
-// worthCopies is the number of blocks of queries from which on copies of keys and values in consecutive
-// memory pay. Rows that are part of much longer ones, as those of one head among many, share few sets of
-// the caches and have a page each: products over them take a fifth longer.
+// worthCopies is the number of blocks of queries from which on copies of keys and values in
+// consecutive memory pay. Rows that are part of much longer ones, as those of one head among many,
+// share few sets of the caches and have a page each: products over them take a fifth longer.
 const worthCopies = 8
 
 // together returns the rows of x, copied to consecutive memory if they are part of longer ones.

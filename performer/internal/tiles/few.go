@@ -9,12 +9,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// fewQueries is the number of queries up to which scores have a row for each query: vectors of scores
-// of one key would be nearly empty, as they are for the step of a decoder. The bits are the same.
+// fewQueries is the number of queries up to which scores have a row for each query: vectors of
+// scores of one key would be nearly empty, as they are for the step of a decoder. The bits are the
+// same.
 const fewQueries = 4
 
-// few is what a tile of few queries has besides. Such a tile waits for memory more than it computes: it
-// asks for values and for the keys that follow ahead of time.
+// few is what a tile of few queries has besides. Such a tile waits for memory more than it
+// computes: it asks for values and for the keys that follow ahead of time.
 type few[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	scores  scratch.Buffer[T] // queries×Keys

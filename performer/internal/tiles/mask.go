@@ -65,8 +65,8 @@ func (m *Mask[T]) queries(j, first, end int) (from, to int) {
 // run is a run of keys from ≤ j < to.
 type run struct{ from, to int }
 
-// keys returns the runs of n keys that the queries first ≤ i < end see: the sinks before the window,
-// and the others.
+// keys returns the runs of n keys that the queries first ≤ i < end see: the sinks before the
+// window, and the others.
 func (m *Mask[T]) keys(first, end, n int) [2]run {
 	low, high := 0, n
 	if m.Causal {
@@ -91,8 +91,8 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 // Part is a run of keys From ≤ j < To of one tile: those from a multiple of [Keys] to the next.
 type Part struct{ From, To int }
 
-// AppendParts appends the parts of n keys that the queries first ≤ i < end see, as far as Valid and Pairs
-// let them. The keys of a tile may be in two parts.
+// AppendParts appends the parts of n keys that the queries first ≤ i < end see, as far as Valid and
+// Pairs let them. The keys of a tile may be in two parts.
 func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	for _, keys := range m.keys(first, end, n) {
 		for lo := keys.from; lo < keys.to; {
@@ -111,11 +111,12 @@ func (m *Mask[T]) Place(i int) int { return m.place(i) }
 // less first.
 func (m *Mask[T]) Queries(j, first, end int) (from, to int) { return m.queries(j, first, end) }
 
-// Sees reports whether all queries first ≤ i < end see all keys of a part, as far as Pairs lets them.
+// Sees reports whether all queries first ≤ i < end see all keys of a part, as far as Pairs lets
+// them.
 func (m *Mask[T]) Sees(first, end int, p Part) bool { return m.sees(first, end, p.From, p.To) }
 
-// seeing returns the queries of n that see one of the keys lo ≤ j < hi, as far as Valid and Pairs let
-// them: a run.
+// seeing returns the queries of n that see one of the keys lo ≤ j < hi, as far as Valid and Pairs
+// let them: a run.
 func (m *Mask[T]) seeing(lo, hi, n int) run {
 	from, to := 0, n
 	if m.Window > 0 && lo >= m.Sinks {
@@ -212,8 +213,8 @@ func (w *view[T]) open(j, i int) bool {
 }
 
 // product adds s·x to y by mul. s are weights of pairs, keys×queries; the rows of x belong to the
-// keys, or to the queries if ofQueries is set, and those of y to the others. A pair that is closed has
-// the weight zero, and adds nothing even where x is not finite. clean is memory for x.
+// keys, or to the queries if ofQueries is set, and those of y to the others. A pair that is closed
+// has the weight zero, and adds nothing even where x is not finite. clean is memory for x.
 func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
 	if !w.closed || layout.Finite(x) {
 		mul(s, x, y)

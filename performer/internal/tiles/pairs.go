@@ -106,8 +106,8 @@ func index(b bool) int {
 	return i
 }
 
-// transposed goes over the rows of a tensor from column lo on, which are columns of dst. It takes so
-// many rows together that dst is written by cache lines: set sets part of the row of dst that
+// transposed goes over the rows of a tensor from column lo on, which are columns of dst. It takes
+// so many rows together that dst is written by cache lines: set sets part of the row of dst that
 // belongs to column j of the rows. Rows of dst beyond the columns of the tensor become −Inf.
 func transposed[T dense.Float, E dense.Element](dst dense.Matrix[T], lo, cols int, row func(i int) []E, set func(dst []T, rows [][]E, j int)) {
 	const side = 16

@@ -16,9 +16,9 @@ import (
 // second cache, and a product over these keys is a single sum.
 const Keys = 256
 
-// Tile is the scratch memory of one goroutine for a block of queries. It has their scores for
-// Keys keys, one row for each key. For each query it has the sums, the sum of the weights and
-// the largest score so far.
+// Tile is the scratch memory of one goroutine for a block of queries. It has their scores for Keys
+// keys, one row for each key. For each query it has the sums, the sum of the weights and the
+// largest score so far.
 //
 // The scores are transposed. So the queries are the operand that is packed, once for all tiles. The
 // sum of the weights takes one addition for each score, for all queries at once, in the order in
@@ -115,8 +115,8 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	}
 }
 
-// AddPart adds the keys and values of a part, see [Mask.AppendParts], that the queries of the tile see.
-// The mask has neither a Slope nor Pairs.
+// AddPart adds the keys and values of a part, see [Mask.AppendParts], that the queries of the tile
+// see. The mask has neither a Slope nor Pairs.
 func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask Mask[T], first int, p Part) {
 	t.mask = mask
 	w := t.mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)

@@ -2,14 +2,13 @@ package logscale
 
 import "math"
 
-// weight is log φ_if + R_f, what a query weighs a sum by, as three summands.
+// weight is log φ_if + R_f, the logarithm of the weight of a sum for a query, as three summands.
 type weight struct{ log, high, low float64 }
 
-// over returns how far a lies above b: like less like, (a.log − b.log) + (a.high − b.high) +
-// (a.low − b.low), as if only the sum of all were rounded, or nearly. NaN and ±Inf are
-// what they are in that formula.
+// over returns a − b = (a.log − b.log) + (a.high − b.high) + (a.low − b.low), nearly as if only the
+// result were rounded. NaN and ±Inf have the effect that they have in this formula.
 func (a weight) over(b weight) float64 {
-	// Of quarters neither a difference nor the sum of two overflows.
+	// Neither a difference of quarters nor the sum of two differences overflows.
 	x, dx := difference(a.log/4, b.log/4)
 	y, dy := difference(b.high/4, a.high/4)
 	z, dz := difference(x, y)
@@ -19,18 +18,18 @@ func (a weight) over(b weight) float64 {
 	return 4 * (z + (dz + ((dx - dy) + (a.low-b.low)/4)))
 }
 
-// difference returns x − y, rounded, and what rounding took away from it: NaN if the
-// difference is no number [Knuth 1998].
+// difference returns x − y, rounded, and the rounding error. The error is NaN if the difference is
+// NaN [Knuth 1998].
 func difference(x, y float64) (d, rest float64) {
 	d = x - y
 	taken := d - x
 	return d, (x - (d - taken)) - (y + taken)
 }
 
-// scaleFar is ScaleQueries of one query where log-features or references are far. There
-// the rounding of ℓ_f + R_f, in which ScaleQueries looks for the largest, is more than
-// what tells two of them apart, and the sum may overflow. It returns exp(M_i).
-func (r *Reference[T]) scaleFar(row []T) Scale {
+// scaleExtreme is ScaleQueries of one query with extreme log-features or references, and returns
+// exp(M_i). The rounding error of ℓ_f + R_f may then exceed the difference of two such sums, and
+// the sum may overflow.
+func (r *Reference[T]) scaleExtreme(row []T) Scale {
 	weightOf := func(f int) weight {
 		return weight{float64(row[f]), float64(r.base[f]), float64(r.low[f])}
 	}
