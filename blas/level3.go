@@ -13,7 +13,7 @@ import (
 // orders are the largest orders of blocks on the diagonal that are not halved.
 type orders struct {
 	triangle int // of Trsm and Trmm, where gonum's routines treat such blocks
-	square   int // of Syrk and Symm, which compute both triangles of such blocks
+	square   int // of Syrk, which computes both triangles of such blocks
 }
 
 var usual = orders{triangle: 16, square: 128}
@@ -129,26 +129,16 @@ func (c *triangular[T]) add(f T, a, x, y dense.Matrix[T]) {
 	}
 }
 
-// symmetric is one call of Syrk or Symm.
+// symmetric is one call of Syrk.
 type symmetric[T dense.Float] struct {
 	order       int
 	uplo        gonum.Uplo
-	trans       bool // of Syrk
-	right       bool // of Symm
+	trans       bool
 	alpha, beta T
-	full        *scratch.Buffer[T]
+	full        *scratch.Buffer[T] // memory for a block on the diagonal
 }
 
 var buffers pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
-
-// withBuffer calls f with memory for a block on the diagonal.
-func (s *symmetric[T]) withBuffer(n int, f func()) {
-	s.full = pool.Get[scratch.Buffer[T]](&buffers)
-	n = min(n, s.order)
-	s.full.Shape(n, n)
-	f()
-	pool.Put(&buffers, s.full)
-}
 
 // syrk computes one triangle of C = alpha·A·Aᵀ + beta·C, or with Aᵀ·A, and returns true. It returns
 // false for C without elements, a product without terms, alpha = 0 and arguments that do not fit.
@@ -162,20 +152,25 @@ func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, 
 	if !okA || !okC {
 		return false
 	}
-	s := &symmetric[T]{order: o.square, uplo: ul, trans: trans, alpha: alpha, beta: beta}
-	s.withBuffer(n, func() { s.square(left, square) })
+	s := symmetric[T]{o.square, ul, trans, alpha, beta, pool.Get[scratch.Buffer[T]](&buffers)}
+	s.full.Shape(min(n, s.order), min(n, s.order))
+	s.square(left, square)
+	pool.Put(&buffers, s.full)
 	return true
 }
 
-// square is Syrk for one block on the diagonal of C. It computes the block outside the two halves
-// on the diagonal first.
+// square is Syrk for one block on the diagonal of C. It computes the block between the two halves of
+// the diagonal first.
 func (s *symmetric[T]) square(a, c dense.Matrix[T]) {
 	n := c.Rows
 	if n <= s.order {
 		full := s.full.Rows(n).ColRange(0, n)
 		s.multiply(a, a, 0, full)
 		for i := range n {
-			lo, hi := s.span(i, n)
+			lo, hi := 0, i+1
+			if s.uplo == gonum.Upper {
+				lo, hi = i, n
+			}
 			to, from := c.Row(i)[lo:hi], full.Row(i)[lo:hi]
 			if s.beta == 0 {
 				copy(to, from)
@@ -208,79 +203,5 @@ func (s *symmetric[T]) multiply(a, b dense.Matrix[T], beta T, c dense.Matrix[T])
 		matmul.TMul(s.alpha, a, b, beta, c)
 	} else {
 		matmul.MulT(s.alpha, a, b, beta, c)
-	}
-}
-
-// span returns the columns of row i of the triangle of order n.
-func (s *symmetric[T]) span(i, n int) (lo, hi int) {
-	if s.uplo == gonum.Lower {
-		return 0, i + 1
-	}
-	return i, n
-}
-
-// symm computes C = alpha·A·B + beta·C, or with B·A, from one triangle of a symmetric A and returns
-// true. It returns false for C without elements, alpha = 0 and arguments that do not fit.
-func symm[T dense.Float](o orders, side gonum.Side, ul gonum.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) bool {
-	if m <= 0 || n <= 0 || alpha == 0 || ul != gonum.Lower && ul != gonum.Upper || side != gonum.Left && side != gonum.Right {
-		return false
-	}
-	order := m
-	if side == gonum.Right {
-		order = n
-	}
-	square, okA := view(order, order, a, lda, false)
-	factor, okB := view(m, n, b, ldb, false)
-	product, okC := view(m, n, c, ldc, false)
-	if !okA || !okB || !okC {
-		return false
-	}
-	s := &symmetric[T]{order: o.square, uplo: ul, right: side == gonum.Right, alpha: alpha, beta: beta}
-	s.withBuffer(order, func() { s.symm(square, factor, product) })
-	return true
-}
-
-func (s *symmetric[T]) symm(a, b, c dense.Matrix[T]) {
-	n := a.Rows
-	if n <= s.order {
-		full := s.full.Rows(n).ColRange(0, n)
-		for i := range n {
-			lo, hi := s.span(i, n)
-			for j, v := range a.Row(i)[lo:hi] {
-				full.Set(i, lo+j, v)
-				full.Set(lo+j, i, v)
-			}
-		}
-		s.add(full, false, b, s.beta, c)
-		return
-	}
-	h := n / 2
-	splitB, splitC := b.RowRange, c.RowRange
-	if s.right {
-		splitB, splitC = b.ColRange, c.ColRange
-	}
-	b1, b2, c1, c2 := splitB(0, h), splitB(h, n), splitC(0, h), splitC(h, n)
-	s.symm(a.RowRange(0, h).ColRange(0, h), b1, c1)
-	s.symm(a.RowRange(h, n).ColRange(h, n), b2, c2)
-	// The block to the right of the first half, or its transpose below.
-	lower, rest := s.uplo == gonum.Lower, a.RowRange(0, h).ColRange(h, n)
-	if lower {
-		rest = a.RowRange(h, n).ColRange(0, h)
-	}
-	s.add(rest, lower != s.right, b2, 1, c1)
-	s.add(rest, lower == s.right, b1, 1, c2)
-}
-
-// add computes C = alpha·A·B + beta·C, or with B·A, where A is transposed if trans is set.
-func (s *symmetric[T]) add(a dense.Matrix[T], trans bool, b dense.Matrix[T], beta T, c dense.Matrix[T]) {
-	switch {
-	case s.right && trans:
-		matmul.MulT(s.alpha, b, a, beta, c)
-	case s.right:
-		matmul.Mul(s.alpha, b, a, beta, c)
-	case trans:
-		matmul.TMul(s.alpha, a, b, beta, c)
-	default:
-		matmul.Mul(s.alpha, a, b, beta, c)
 	}
 }

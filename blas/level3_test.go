@@ -31,12 +31,6 @@ func (i cut) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha float64, a
 	}
 }
 
-func (i cut) Dsymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !symm(i.orders, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	}
-}
-
 func (i cut) Dtrsm(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
 	own := reference.Implementation{}.Dtrsm
 	if !(triangular[float64]{own: own, solve: true, order: i.orders.triangle, side: s, uplo: ul, tA: tA, diag: d, alpha: alpha}).run(m, n, a, lda, b, ldb) {
@@ -59,7 +53,6 @@ func TestGonumsTests(t *testing.T) {
 			i := cut{orders: o}
 			testblas.TestDgemm(t, i)
 			testblas.DsyrkTest(t, i)
-			testblas.DsymmTest(t, i)
 			testblas.DtrsmTest(t, i)
 			testblas.DtrmmTest(t, i)
 			testblas.Dsyr2kTest(t, i)
@@ -70,16 +63,15 @@ func TestGonumsTests(t *testing.T) {
 // level3 is the routines of one type.
 type level3[T dense.Float] struct {
 	syrk       func(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int)
-	symm       func(s gonum.Side, ul gonum.Uplo, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
 	trsm, trmm triangleRoutine[T]
 }
 
 func singles(i gonum.Float32Level3) level3[float32] {
-	return level3[float32]{i.Ssyrk, i.Ssymm, i.Strsm, i.Strmm}
+	return level3[float32]{i.Ssyrk, i.Strsm, i.Strmm}
 }
 
 func doubles(i gonum.Float64Level3) level3[float64] {
-	return level3[float64]{i.Dsyrk, i.Dsymm, i.Dtrsm, i.Dtrmm}
+	return level3[float64]{i.Dsyrk, i.Dtrsm, i.Dtrmm}
 }
 
 // TestAgreesWithGonum compares both types with gonum's routines, for sizes around halves and
@@ -132,13 +124,6 @@ func testAgreesWithGonum[T dense.Float](t *testing.T, ours, theirs level3[T], ep
 				for i := range k {
 					a[i*(k+1)+i] = T(2 * k)
 				}
-				for _, beta := range []T{0, -0.5} {
-					want := uniform(m * (n + 1))
-					got := append([]T(nil), want...)
-					ours.symm(side, ul, m, n, 2, a, k+1, b, n+2, beta, got, n+1)
-					theirs.symm(side, ul, m, n, 2, a, k+1, b, n+2, beta, want, n+1)
-					compare(got, want, 2*k, fmt.Sprint("symm ", size, side, ul, beta))
-				}
 				for _, trans := range []gonum.Transpose{gonum.NoTrans, gonum.Trans} {
 					for name, f := range map[string][2]triangleRoutine[T]{"trsm": {ours.trsm, theirs.trsm}, "trmm": {ours.trmm, theirs.trmm}} {
 						got, want := append([]T(nil), b...), append([]T(nil), b...)
@@ -180,9 +165,6 @@ func TestTriangleAlone(t *testing.T) {
 	for i := range n {
 		a[i*n+i] = 1
 	}
-	c := make([]float64, n*k)
-	Implementation{}.Dsymm(gonum.Left, gonum.Lower, n, k, 1, a, n, b, k, 0, c, k)
-	finite(c)
 	Implementation{}.Dsyrk(gonum.Lower, gonum.NoTrans, n, k, 1, b, k, 0, a, n)
 	for i := range n {
 		for j := range n {

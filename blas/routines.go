@@ -24,22 +24,6 @@ func (i Implementation) Dsyrk(ul gonum.Uplo, tA gonum.Transpose, n, k int, alpha
 	}
 }
 
-// Ssymm computes C = alpha·A·B + beta·C in float32 for s = Left, and C = alpha·B·A + beta·C for
-// s = Right, where B and C are m×n and A is symmetric. Ssymm reads only the triangle ul of A.
-// Everything else is as for Sgemm. Cost: m²·n multiply-adds for Left, m·n² for Right.
-func (i Implementation) Ssymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
-	if !enough(m, n, order(s, m, n)) || !symm(usual, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Ssymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	}
-}
-
-// Dsymm is Ssymm in float64.
-func (i Implementation) Dsymm(s gonum.Side, ul gonum.Uplo, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
-	if !enough(m, n, order(s, m, n)) || !symm(usual, s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc) {
-		i.Implementation.Dsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-	}
-}
-
 // Strsm replaces B (m×n) by alpha·op(A)⁻¹·B in float32 for s = Left, and by alpha·B·op(A)⁻¹ for
 // s = Right, where A is triangular. Strsm reads only the triangle ul of A, and for d = Unit not its
 // diagonal. Strsm halves A down to order 16; gonum's routine solves with the blocks on the

@@ -26,18 +26,20 @@ const maxHeader = 100_000_000
 // Read reads the header and each tensor in one call of r.Read, or in large blocks, so that r needs
 // no buffer unless small tensors are slow to read.
 func Read(r io.Reader) (*File, error) {
-	f, err := read(r)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
+	if r == nil {
+		return nil, errors.New("safetensors: r is nil, want a reader")
 	}
-	return f, nil
+	return open(reader{r})
 }
 
 // View reads a file in memory, such as a mapped file. It copies the header alone: the Data of the
 // tensors are slices of data, with no capacity beyond their length. Do not use them after data is
 // unmapped.
-func View(data []byte) (*File, error) {
-	f, err := parse(&view{data})
+func View(data []byte) (*File, error) { return open(&view{data}) }
+
+// open reads a file from a source.
+func open(s source) (*File, error) {
+	f, err := parse(s)
 	if err != nil {
 		return nil, fmt.Errorf("safetensors: %w", err)
 	}
@@ -88,15 +90,7 @@ func (r reader) end() error {
 	return nil
 }
 
-// read is Read without the prefix of errors.
-func read(r io.Reader) (*File, error) {
-	if r == nil {
-		return nil, errors.New("r is nil, want a reader")
-	}
-	return parse(reader{r})
-}
-
-// parse reads a file from a source.
+// parse is open without the prefix of errors.
 func parse(r source) (*File, error) {
 	text, err := readHeader(r)
 	if err != nil {

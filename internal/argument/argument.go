@@ -1,5 +1,5 @@
-// Package argument checks arguments that several packages take. Names begin with the package that
-// reports the error: "kmeans: x".
+// Package argument checks arguments for several packages. The name of an argument begins with the name
+// of the calling package: "kmeans: x".
 package argument
 
 import (
@@ -10,7 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Finite reports an element of x that is not finite. It panics if x.Check does.
+// Finite returns an error that names the first element of x that is not finite. It panics if x.Check
+// does.
 func Finite[T dense.Float](name string, x dense.Matrix[T]) error {
 	x.Check()
 	for i := range x.Rows {
@@ -33,7 +34,7 @@ func FiniteAll[T dense.Float](name string, x []T) error {
 	return nil
 }
 
-// Kernel reports a kernel that is nil or has parameters out of range.
+// Kernel returns an error if k is nil or has parameters out of range.
 func Kernel(name string, k kernels.Kernel) error {
 	if k == nil {
 		return fmt.Errorf("%s is nil, want a kernel", name)
@@ -44,8 +45,7 @@ func Kernel(name string, k kernels.Kernel) error {
 	return nil
 }
 
-// Context returns the error of ctx, and panics if ctx is nil. pkg is the package that the panic
-// names.
+// Context returns the error of ctx. It panics if ctx is nil, with pkg as the name of the package.
 func Context(pkg string, ctx context.Context) error {
 	if ctx == nil {
 		panic(pkg + ": ctx is nil")

@@ -20,7 +20,7 @@ type Array[E Element] struct {
 	Data  []E
 }
 
-// tensorOf returns v as a tensor, if v is a slice, a matrix or an Array of elements.
+// tensorOf returns v as a tensor. ok is false unless v is a slice, a matrix or an Array of elements.
 func tensorOf(v any) (safetensors.Tensor, bool, error) {
 	t, ok, err := tensorOfElement[int8](v)
 	if !ok {
@@ -64,7 +64,7 @@ func tensorOfElement[E Element](v any) (t safetensors.Tensor, ok bool, err error
 	return t, true, err
 }
 
-// matrixTensor returns v as a tensor, if v is a matrix.
+// matrixTensor returns v as a tensor. ok is false unless v is a matrix.
 func matrixTensor(v any) (t safetensors.Tensor, ok bool, err error) {
 	switch v := v.(type) {
 	case dense.Matrix[float32]:
@@ -77,13 +77,13 @@ func matrixTensor(v any) (t safetensors.Tensor, ok bool, err error) {
 	return t, true, err
 }
 
-// isArray reports whether values of the type are written as a tensor.
+// isArray reports whether Write writes values of the type as a tensor.
 func isArray(t reflect.Type) bool {
 	_, ok, _ := tensorOf(reflect.Zero(t).Interface())
 	return ok
 }
 
-// fill writes the tensor to v, which points to a slice, a matrix or an Array.
+// fill writes the elements of the tensor to v, a pointer to a slice, a matrix or an Array.
 func fill(v any, t safetensors.Tensor) error {
 	switch v := v.(type) {
 	case *dense.Matrix[float32]:
@@ -165,7 +165,7 @@ func fillFloats[T dense.Float](data *[]T, t safetensors.Tensor) (err error) {
 	return err
 }
 
-// dtypeOf returns the type of the elements of a tensor.
+// dtypeOf returns the DType of E.
 func dtypeOf[E Element]() safetensors.DType {
 	switch any(E(0)).(type) {
 	case int8:

@@ -13,21 +13,21 @@ import (
 )
 
 // Read reads a value that Write wrote with the same T, V and name, to the end of r. The error names
-// what is missing, damaged, unknown, of another type or of another version, or wraps the error of
-// r. No input makes Read panic or allocate more than a multiple of the bytes that r has delivered.
+// the part that is missing, damaged, unknown or of another type, or wraps the error of r. No input makes Read panic or allocate more than a multiple of the bytes that r has delivered.
 func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
 	f, err := safetensors.Read(r)
 	return decode[T, V](f, err, name, false)
 }
 
-// View is Read of bytes in memory. Slices of float32 are parts of data where the processor and their
-// place in memory allow it.
+// View reads a value from data, as Read does. A slice of float32 in the value shares the memory of
+// data if the byte order of the processor and the alignment permit.
 func View[T dense.Float, V any](data []byte, name string) (V, error) {
 	f, err := safetensors.View(data)
 	return decode[T, V](f, err, name, true)
 }
 
-// decode returns the value of a file, or err. In place, some arrays are parts of the file.
+// decode returns the value of a file, or err if it is not nil. If inPlace is set, slices of float32
+// may share the memory of the file.
 func decode[T dense.Float, V any](f *safetensors.File, err error, name string, inPlace bool) (V, error) {
 	var v, none V
 	if err != nil {
@@ -43,14 +43,14 @@ func decode[T dense.Float, V any](f *safetensors.File, err error, name string, i
 	return v, d.finish()
 }
 
-// decoder takes the parts of a value out of a file.
+// decoder removes the parts of a value from metadata and tensors of a file.
 type decoder struct {
 	metadata map[string]string
 	tensors  map[string]safetensors.Tensor
 	inPlace  bool
 }
 
-// header takes out what every file says.
+// header checks and removes the metadata that every file has.
 func (d *decoder) header(f *safetensors.File, element, name string) error {
 	switch got := d.metadata[formatKey]; {
 	case got != format:
@@ -70,7 +70,7 @@ func (d *decoder) header(f *safetensors.File, element, name string) error {
 	return nil
 }
 
-// finish reports what is no part of the value.
+// finish returns an error if metadata or tensors are left.
 func (d *decoder) finish() error {
 	for _, key := range slices.Sorted(maps.Keys(d.metadata)) {
 		return fmt.Errorf("metadata: %.80q is unknown", key)
@@ -81,7 +81,7 @@ func (d *decoder) finish() error {
 	return nil
 }
 
-// text takes out a text of the metadata.
+// text removes the text of the given name from the metadata and returns it.
 func (d *decoder) text(name string) (string, error) {
 	s, ok := d.metadata[name]
 	if !ok {
@@ -91,7 +91,7 @@ func (d *decoder) text(name string) (string, error) {
 	return s, nil
 }
 
-// part fills v, which is zero, from the part of the given name.
+// part fills v, which is zero, from the part of the given name. depth counts the interfaces around v.
 func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	if isArray(v.Type()) {
 		return d.array(name, v)
@@ -119,7 +119,7 @@ func (d *decoder) part(name string, v reflect.Value, depth int) error {
 		v.SetFloat(x)
 	case reflect.Bool:
 		var b bool
-		// ParseBool takes "0" and "T" too, which nothing writes.
+		// ParseBool accepts "0" and "T" too, which Write never writes.
 		if b, err = strconv.ParseBool(s); err == nil && s != strconv.FormatBool(b) {
 			err = strconv.ErrSyntax
 		}
@@ -158,7 +158,7 @@ func (d *decoder) array(name string, v reflect.Value) error {
 	return nil
 }
 
-// list fills v with n parts. It grows as they come, as n may be any number.
+// list fills v with n parts. It grows v step by step, because n may be a false number.
 func (d *decoder) list(name string, n int, v reflect.Value, depth int) error {
 	list := reflect.MakeSlice(v.Type(), 0, min(n, 16))
 	for i := range n {

@@ -5,26 +5,25 @@ import (
 	"reflect"
 )
 
-// Made is a value that is written as what it was made of.
+// Made is a value that Write writes as its recipe.
 type Made interface {
-	// Recipe returns a value of a type that Register was told of, or an error that says why there
-	// is none.
+	// Recipe returns a value of a type that Register knows, or an error if the value has no recipe.
 	Recipe() (any, error)
 }
 
-// kind is a type that is known as a value of an interface.
+// kind is a type of recipes of an interface.
 type kind struct {
 	name string
 	of   reflect.Type
 	make func(recipe any) (any, error)
 }
 
-// kinds are the known types of each interface type.
+// kinds are the kinds of each interface type.
 var kinds = map[reflect.Type][]kind{}
 
-// Register makes types known as values of the interface I, each by its name: the types of the
-// values of recipes. make returns the value of I that a recipe makes, or an error if what the
-// recipe holds does not fit. Register is called while packages are initialised.
+// Register adds kinds of the interface I: the types of the values of recipes, by name. make returns
+// the value of I that a recipe describes, or an error for an invalid recipe. Packages call Register
+// in their initialisation.
 func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	i := reflect.TypeFor[I]()
 	for name, recipe := range recipes {
@@ -36,16 +35,16 @@ func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 	}
 }
 
-// recipes return those of values that are not Made, by the types of the values.
+// recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 
-// RegisterRecipe makes known how a V is written that is not Made, because its methods are those of users.
-// It is called while packages are initialised.
+// RegisterRecipe adds a function that returns the recipe of a V. It serves a V that is not Made because
+// Recipe is not a method for users. Packages call RegisterRecipe in their initialisation.
 func RegisterRecipe[V any](recipe func(v V) (any, error)) {
 	recipes[reflect.TypeFor[V]()] = func(v any) (any, error) { return recipe(v.(V)) }
 }
 
-// recipeOf returns what v is written as.
+// recipeOf returns the recipe of v, or v itself if v has no recipe.
 func recipeOf(v any) (any, error) {
 	if made, ok := v.(Made); ok {
 		return made.Recipe()
@@ -65,7 +64,7 @@ func Names[I any]() []string {
 	return names
 }
 
-// lookup returns the kind of the interface type i that fits, nil if there is none.
+// lookup returns the first kind of the interface type i that fits, or nil.
 func lookup(i reflect.Type, fits func(k kind) bool) *kind {
 	for _, k := range kinds[i] {
 		if fits(k) {

@@ -27,9 +27,9 @@ const (
 	deepest = 64
 )
 
-// Write writes the value v, a struct or a value of an interface that Register knows, as a
-// safetensors file whose parts begin with name. T is the type of the numbers that v computes with.
-// Write writes nothing if a part of v cannot be written.
+// Write writes the value v, a struct or a value of an interface that Register knows, as a safetensors
+// file. name is the name of v. T is the element type of the computations of v. Write writes nothing
+// if it returns an error for a part of v.
 func Write[T dense.Float, V any](w io.Writer, name string, v V) error {
 	e := encoder{safetensors.File{
 		Metadata: map[string]string{formatKey: format, versionKey: version, typeKey: typeName[T]()},
@@ -42,10 +42,10 @@ func Write[T dense.Float, V any](w io.Writer, name string, v V) error {
 	return safetensors.Write(w, &e.file)
 }
 
-// Seal gives the file its checksum.
+// Seal sets the checksum of the file.
 func Seal(f *safetensors.File) { f.Metadata[checksumKey] = checksum(f) }
 
-// checksum returns the checksum of all but the checksum.
+// checksum returns the checksum of all tensors and all other metadata.
 func checksum(f *safetensors.File) string {
 	sum := crc32.NewIEEE()
 	for _, key := range slices.Sorted(maps.Keys(f.Metadata)) {
@@ -65,10 +65,10 @@ func checksum(f *safetensors.File) string {
 // typeName returns float32 or float64.
 func typeName[T dense.Float]() string { return reflect.TypeFor[T]().String() }
 
-// encoder collects the parts of a value.
+// encoder adds the parts of a value to a file.
 type encoder struct{ file safetensors.File }
 
-// part adds the part of the given name. depth is the number of interfaces that it is inside of.
+// part adds the part v of the given name. depth counts the interfaces around v.
 func (e *encoder) part(name string, v reflect.Value, depth int) error {
 	if isRecord(v) {
 		return fields(name, v, func(name string, v reflect.Value) error { return e.part(name, v, depth) })
@@ -124,7 +124,7 @@ func (e *encoder) dynamic(name string, v reflect.Value, depth int) error {
 	return e.part(inside(name, k.of), reflect.ValueOf(recipe), depth+1)
 }
 
-// inside returns the name of the value of an interface, of the given type, whose kind has a name.
+// inside returns the name of the recipe, of type t, of the interface with the given name.
 func inside(name string, t reflect.Type) string {
 	if t.Kind() == reflect.Struct {
 		return name
@@ -135,7 +135,7 @@ func inside(name string, t reflect.Type) string {
 // element returns the name of element i of a slice.
 func element(name string, i int) string { return name + "." + strconv.Itoa(i) }
 
-// isRecord reports whether v is a struct that is written by its fields.
+// isRecord reports whether Write writes v field by field.
 func isRecord(v reflect.Value) bool { return v.Kind() == reflect.Struct && !isArray(v.Type()) }
 
 // fields calls f for each field of the struct v, with the name of the part. The fields of an

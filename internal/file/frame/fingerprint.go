@@ -8,17 +8,17 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Fingerprint tells feature maps apart by their values. It holds a mark for each feature of
-// queries, then for each feature of keys: a combination of the values of the feature at a few
-// fixed points. Implementations that round differently give marks that are close; hashes of the
-// numbers would not be. The zero value is ready, and may be shared by goroutines.
+// Fingerprint identifies feature maps by their values. It holds a mark for each feature of queries,
+// followed by a mark for each feature of keys. A mark is a combination of the values of the feature at
+// a few fixed points. Marks of implementations that round differently are close to each other, unlike
+// hashes. The zero value is ready to use, and goroutines may share it.
 type Fingerprint struct {
 	once  sync.Once
 	marks []float64
 }
 
-// Marks returns the marks of m features of points of dimension d of each of the maps. They are
-// computed by the first call, and later calls have to have the same arguments.
+// Marks returns the marks of the m features of each of the maps, for points of dimension d. The first
+// call computes the marks, and later calls must have the same arguments.
 func Marks[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks
@@ -29,7 +29,7 @@ const markPoints = 4
 
 func marks[T dense.Float](d, m int, maps []func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	points := dense.New[T](markPoints, d)
-	// A sequence with irrational steps: no symmetry of W makes a product with it zero.
+	// The steps of the sequence are irrational, so that no symmetry of W makes a product zero.
 	for i := range points.Data {
 		_, fraction := math.Modf(float64(i+1) * math.Phi)
 		points.Data[i] = T((2*fraction - 1) / math.Sqrt(float64(d)))
@@ -58,9 +58,9 @@ func bounded(x float64) float64 {
 	return min(max(x, -bound), bound)
 }
 
-// CheckMarks returns an error unless x and y are marks of the same maps in T, to rounding, but for
-// one feature of queries in 16 and one of keys: large frequencies leave little of a cosine, and
-// nothing of a sign near its edge.
+// CheckMarks returns an error unless x and y are marks of the same maps in T, to rounding. One feature
+// in 16 of queries, and one in 16 of keys, may differ, because rounding changes a cosine of a large
+// frequency by much, and a sign near its edge entirely.
 func CheckMarks[T dense.Float](x, y []float64) error {
 	m := len(x) / 2
 	if !similar[T](x[:m], y[:m]) || !similar[T](x[m:], y[m:]) {
@@ -69,8 +69,7 @@ func CheckMarks[T dense.Float](x, y []float64) error {
 	return nil
 }
 
-// similar reports whether marks agree, relative to their size or, if they are small, to their
-// mean size or 1.
+// similar reports whether marks agree relative to |x_f| + min(1, mean |x|).
 func similar[T dense.Float](x, y []float64) bool {
 	tolerance := 0x1p-14
 	if _, double := any(T(0)).(float64); double {
@@ -83,7 +82,7 @@ func similar[T dense.Float](x, y []float64) bool {
 	least := min(mean, 1)
 	different := 0
 	for f, v := range x {
-		// Written so that NaN differs.
+		// The negation makes NaN differ.
 		if !(math.Abs(v-y[f]) <= tolerance*(math.Abs(v)+least)) {
 			different++
 		}

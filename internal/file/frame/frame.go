@@ -1,6 +1,5 @@
-// Package frame encodes states, rotations and quantisers as bytes: a frame of a name, a version and a
-// checksum, elements of either type, and for states a header with the number of tokens and a
-// fingerprint of the feature map.
+// Package frame encodes states, rotations and quantisers as bytes. A frame has a name, a version and a
+// checksum. A state also has a header with the number of tokens, and a fingerprint of the feature map.
 package frame
 
 import (
@@ -35,13 +34,13 @@ func Begin(b []byte, name string, version uint16) []byte {
 	return binary.LittleEndian.AppendUint16(append(b, name...), version)
 }
 
-// Seal appends the checksum of b from the byte at on, where Begin began.
+// Seal appends the checksum of b[at:], where at is the length of b before Begin.
 func Seal(b []byte, at int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], Castagnoli))
 }
 
-// Open returns the body of data, the bytes of what. It returns an error unless data have at least so
-// many bytes, this name, this version and an intact checksum.
+// Open returns the body of the frame in data. It returns an error unless data has at least the given
+// number of bytes, the given name and version, and a matching checksum. what names the value in errors.
 func Open(data []byte, what, name string, version uint16, least int) (body []byte, err error) {
 	if least = max(least, bodyAt+TrailerSize); len(data) < least {
 		return nil, fmt.Errorf("%s of %d bytes, want at least %d", what, len(data), least)

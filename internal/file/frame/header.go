@@ -24,12 +24,12 @@ type Header struct {
 	Version     uint16
 	ElementSize int
 	Flags       byte
-	FlagNames   string // what the flags mean, for errors
+	FlagNames   string // the meaning of the flags, for errors
 	Words       [words]Word
 	Tokens      int
 }
 
-// Word is a number that has to be the same in the bytes and in the state that reads them.
+// Word is a number that must be equal in the bytes and in the state that reads them.
 type Word struct {
 	Name  string
 	Value int
@@ -44,9 +44,9 @@ func (h Header) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(h.Tokens))
 }
 
-// Open returns the number of tokens and the bytes between header and checksum. It returns an
-// error unless data are undamaged, have size bytes and token more for each token, and have a header
-// like h but for the number of tokens. What the header says is compared, never a size to allocate.
+// Open returns the number of tokens and the bytes between header and checksum. It returns an error
+// unless the checksum matches, data has size bytes plus token bytes for each token, and the header
+// equals h except for the number of tokens. Open allocates nothing.
 func (h Header) Open(data []byte, size, token int) (tokens int, body []byte, err error) {
 	if _, err := Open(data, "state", h.Name, h.Version, HeaderSize+TrailerSize); err != nil {
 		return 0, nil, err
@@ -69,7 +69,7 @@ func (h Header) Open(data []byte, size, token int) (tokens int, body []byte, err
 	if n > MaxTokens {
 		return 0, nil, fmt.Errorf("state of %d tokens, want at most %d", n, MaxTokens)
 	}
-	// A product with the number of tokens might overflow.
+	// A product with n may overflow, and the quotient does not.
 	if more := len(data) - size; token > 0 && (more < 0 || more%token != 0 || uint64(more/token) != n) {
 		return 0, nil, fmt.Errorf("state of %d bytes, want %d and %d for each of %d tokens", len(data), size, token, n)
 	}

@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// MaxTokens is the largest number of tokens that a state accepts from bytes or from another
-// state: half of the largest int, so that the same number can still be appended.
+// MaxTokens is the largest number of tokens that a state accepts from bytes or from another state. It
+// is half of the largest int, so that the state can take in another MaxTokens tokens.
 const MaxTokens = math.MaxInt / 2
 
-// CheckMerge returns an error if a state of n tokens cannot take in a state of more tokens.
+// CheckMerge returns an error if states of n and of more tokens have more than MaxTokens together.
 func CheckMerge(n, more int) error {
 	if more > MaxTokens-n {
 		return fmt.Errorf("other has %d tokens, the state %d, want at most %d in all", more, n, MaxTokens)

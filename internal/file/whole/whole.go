@@ -1,4 +1,4 @@
-// Package whole writes files that are complete or not there.
+// Package whole replaces files atomically: a file is complete or absent.
 package whole
 
 import (
@@ -10,22 +10,22 @@ import (
 	"path/filepath"
 )
 
-// Write creates or replaces a file by what write writes. The file stands in a folder of its own
-// beside path until it is complete: an error, which names path, leaves what was at path before. A
-// file that is replaced hands its permissions on, and a link stays a link. What is no regular file,
-// a pipe or a device, is written in place.
+// Write creates or replaces the file at path, whose content write writes. Write first writes the
+// content to a temporary folder beside path, so that an error, which names path, leaves the old file
+// unchanged. The new file has the permissions of the old file. If path is a link, Write replaces its
+// target. If path is a pipe or a device, Write writes to it directly.
 func Write(path string, write func(io.Writer) error) error {
 	if err := replace(path, write); err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
-			err = p.Err // p.Path is that of the part
+			err = p.Err // p.Path is the temporary path
 		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
-// Text creates or replaces a file by a text, as Write does.
+// Text creates or replaces the file at path, whose content is text, as Write does.
 func Text(path, text string) error {
 	return Write(path, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)

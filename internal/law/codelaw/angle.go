@@ -7,34 +7,34 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// SignsBetween returns the variance of the share of d orthogonal directions, uniformly random in
-// R^d, that separate two points with the angle θ. Its mean is θ/π.
+// SignsBetween returns the variance of the fraction of d orthogonal, uniformly random directions in
+// R^d that separate two points at the angle θ. The mean of the fraction is θ/π.
 func SignsBetween(d int, theta float64) float64 {
 	u := theta / math.Pi
 	return math.Max(0, u*(1-u)+float64(d-1)*(BothSeparate(d, theta)-u*u)) / float64(d)
 }
 
-// BothSeparate returns the probability P₁₂ that two orthogonal directions in R^d, uniformly random,
-// both separate two points with the angle θ between them: that the signs of their products with the
-// points differ. For d ≥ 3 it is
+// BothSeparate returns the probability P₁₂ that two orthogonal, uniformly random directions in R^d
+// both separate two points at the angle θ. A direction separates two points if its inner products
+// with the points differ in sign. For d ≥ 3
 //
 //	P₁₂ = 2(d−2)/(π²(d−1))·∫₀^θ (θ−δ)·₂F₁(1, 1; (d+1)/2; sin²δ) dδ,
 //
-// with an error below 1e-12, and for d = 2 it is max(0, 2θ/π − 1).
+// computed with an error below 1e-12. For d = 2 the probability is max(0, 2θ/π − 1).
 func BothSeparate(d int, theta float64) float64 {
 	switch {
 	case d == 1:
-		return 0 // there are no two
+		return 0 // R¹ has no two orthogonal directions
 	case d == 2:
 		return math.Max(0, 2*theta/math.Pi-1)
 	case theta > math.Pi/2:
-		// Against −y a row separates where it does not against y. This keeps the integral away from
-		// the singularity at δ = π/2.
+		// A direction separates x and −y if it does not separate x and y. This identity keeps the
+		// integral away from the singularity at δ = π/2.
 		return 2*theta/math.Pi - 1 + BothSeparate(d, math.Pi-theta)
 	}
 	// At d = 3 and θ = π/2 the integrand has a logarithm at δ = π/2. The substitution δ = θ(1−t²)
-	// turns it into t³·log t. None of 40 points has a sin²δ within 1e-12 of 1, where Hypergeo has
-	// no digits left.
+	// turns the integrand into t³·log t. No point of the quadrature has a sin²δ within 1e-12 of 1,
+	// where Hypergeo is inaccurate.
 	integral := quad.Fixed(func(t float64) float64 {
 		sin := math.Sin(theta * (1 - t*t))
 		return 2 * theta * theta * t * t * t * mathext.Hypergeo(1, 1, float64(d+1)/2, sin*sin)

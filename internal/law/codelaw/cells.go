@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Cells round one coordinate of a unit vector. A coordinate x with Edges[j] ≤ |x| < Edges[j+1]
-// becomes Levels[j] with the sign of x. Edges ascend from Edges[0] = 0, and the last cell is open.
+// Cells is a symmetric scalar quantiser. It rounds a number x with Edges[j] ≤ |x| < Edges[j+1] to
+// Levels[j] with the sign of x. Edges ascend from Edges[0] = 0, and the last cell has no upper edge.
 type Cells struct{ Edges, Levels []float64 }
 
-// Uniform returns n cells of width step, with levels in their middle.
+// Uniform returns n cells of width step, with levels at their midpoints.
 func Uniform(n int, step float64) Cells {
 	c := Cells{make([]float64, n), make([]float64, n)}
 	for j := range n {
@@ -19,7 +19,7 @@ func Uniform(n int, step float64) Cells {
 	return c
 }
 
-// jump returns how much the level rises at edge j.
+// jump returns the difference of levels at edge j.
 func (c Cells) jump(j int) float64 {
 	if j == 0 {
 		return c.Levels[0]
@@ -27,7 +27,7 @@ func (c Cells) jump(j int) float64 {
 	return c.Levels[j] - c.Levels[j-1]
 }
 
-// Moments returns the moments of s_i = ±Levels in R^d, d ≥ 2, in closed form.
+// Moments returns the moments of the code s of a uniform unit vector in R^d, d ≥ 2, in closed form.
 func (c Cells) Moments(d int) Moments {
 	var m Moments
 	var two float64
@@ -78,7 +78,7 @@ func density(d int, t float64) float64 {
 	return float64(d-1) * meanAbsolute(d) * math.Exp(float64(d-3)/2*math.Log1p(-t*t))
 }
 
-// Unbiased returns the one cell a sign for which E sᵀu = 1 in R^d.
+// Unbiased returns the single cell per sign for which E sᵀu = 1 in R^d.
 func Unbiased(d int) Cells {
 	return Cells{[]float64{0}, []float64{1 / (float64(d) * meanAbsolute(d))}}
 }

@@ -13,8 +13,8 @@ import (
 //	C = d·(d−2)·∫₀^∞ t·(E e^(−t|g₁|))^d dt,  E e^(−t|g₁|) = e^(t²/2)·erfc(t/√2).
 func SignsCorrected(d int) Moments {
 	k := float64(d)
-	// The integrand falls as e^(−t·d·√(2/π)) first and as t^(1−d) in the end: t = scale·v/(1−v)
-	// takes both.
+	// The integrand decays as e^(−t·d·√(2/π)) for small t and as t^(1−d) for large t. The
+	// substitution t = scale·v/(1−v) suits both.
 	scale := 2 / k
 	const panels, points = 8, 40
 	sum := 0.0
@@ -36,36 +36,36 @@ func scaledErfc(x float64) float64 {
 	return (1 - t*(1-3*t*(1-5*t*(1-7*t*(1-9*t))))) / (x * math.SqrtPi)
 }
 
-// CorrectedDimension is the smallest d that Corrected takes for more than one cell a sign: below,
-// the Fourier integral falls too slowly.
+// CorrectedDimension is the smallest d for which Corrected accepts more than one cell per sign. In
+// lower dimensions the Fourier integrand decays too slowly.
 const CorrectedDimension = 32
 
-// Corrected returns the moments in R^d of s/(sᵀu) with the s of the cells: A = B = 1 and
-// C = E ‖s‖²/(sᵀu)². d is at least CorrectedDimension, or 4 if there is one cell a sign.
+// Corrected returns the moments in R^d of s/(sᵀu), where s is the code: A = B = 1 and
+// C = E ‖s‖²/(sᵀu)². d is at least CorrectedDimension, or at least 4 for one cell per sign.
 //
-// With N = ‖s‖² and M = sᵀu, C = ∫ t·E[N·e^(−tM)] dt. On the sphere ‖y‖² = d, E of a product of
-// functions of the coordinates is a quotient of Fourier integrals
+// With N = ‖s‖² and M = sᵀu, C = ∫ t·E[N·e^(−tM)] dt. On the sphere ‖y‖² = d, the expectation of a
+// product of functions of the coordinates is a quotient of Fourier integrals
 //
 //	∫ e^(iωd)·G(ω) dω / ∫ e^(iωd)·(1+2iω)^(−d/2) dω
 //
-// where G is the product of the expectations over a Gaussian y, each with e^(−iωy²).
+// where G is the product of the expectations of each function times e^(−iωy²) over a Gaussian y.
 func (c Cells) Corrected(d int) Moments {
 	if len(c.Levels) == 1 {
 		return SignsCorrected(d)
 	}
 	k := float64(d)
 	root := math.Sqrt(k)
-	// The trapezoidal rule of step h takes the mean over ‖y‖² = d + multiples of 2π/h: at that
-	// distance there is nothing left. |G| falls as (1+4ω²)^(−d/4), here to 1e-15.
+	// The trapezoidal rule of step h averages over ‖y‖² = d + multiples of 2π/h, where the density
+	// is negligible except at d. |G| decays as (1+4ω²)^(−d/4), to 1e-15 at end.
 	h := 2 * math.Pi / (12*root + 80)
 	end := 0.5 * math.Sqrt(math.Pow(1e15, 4/k)-1)
 	omegas := int(end/h) + 1
 
 	nodes := c.gaussianNodes(root, end)
 	along := c.Moments(d).Along
-	const lasts, points = 60.0, 48 // of τ = t·E M, which goes up to lasts
+	const last, points = 60.0, 48 // the quadrature over 0 < τ = t·E M < last
 	at, weight := make([]float64, points), make([]float64, points)
-	quad.Legendre{}.FixedLocations(at, weight, 0, lasts)
+	quad.Legendre{}.FixedLocations(at, weight, 0, last)
 
 	// tilt[i] has the factors e^(−t·s·u) of all nodes.
 	tilt := make([][]float64, points)
@@ -109,8 +109,8 @@ func (c Cells) Corrected(d int) Moments {
 // node is a point y ≥ 0 of a quadrature over the normal density of |y|, and the level of y/√d.
 type node struct{ y, weight, level float64 }
 
-// gaussianNodes returns a Gauss–Legendre rule over the cells, in panels that are narrow enough for
-// e^(−iωy²) up to the largest ω.
+// gaussianNodes returns a Gauss–Legendre rule over the cells. Its panels resolve e^(−iωy²) up to the
+// largest ω.
 func (c Cells) gaussianNodes(root, largest float64) []node {
 	const points, reach = 12, 9.0
 	var nodes []node

@@ -7,20 +7,19 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// LloydMax returns the n cells a sign with the smallest mean squared error for a coordinate of a
-// uniform unit vector in R^d, d ≥ 4: every level is the mean of its cell, and every edge is halfway
-// between levels [Max 1960]. The density is log-concave, so that there is one solution.
+// LloydMax returns the n cells per sign with the smallest mean squared error for a coordinate of a
+// uniform unit vector in R^d, d ≥ 4: every level is the mean of its cell, and every edge is the
+// midpoint of two levels [Max 1960]. The solution is unique, because the density is log-concave.
 //
-// Newton's method finds the edges. It starts from the edges that are best for many cells [Panter &
-// Dite 1951]: equal shares of the cube root of the density.
+// Newton's method finds the edges. It starts from the edges that are optimal for many cells [Panter &
+// Dite 1951], between which the cube root of the density has equal integrals.
 func LloydMax(d, n int) Cells {
 	c := Cells{make([]float64, n), make([]float64, n)}
 	for j := range n {
 		c.Edges[j] = math.Sqrt(mathext.InvRegIncBeta(0.5, float64(d-3)/6+1, float64(j)/float64(n)))
 	}
-	// Equation j says that edge j is halfway: 0 = 2t_j − c_{j−1} − c_j. Its derivatives with
-	// respect to the edges j−1, j and j+1 make a tridiagonal matrix. Steps shrink quadratically
-	// near the end.
+	// Equation j is 0 = 2t_j − c_{j−1} − c_j for edge t_j and levels c. The matrix of its derivatives
+	// with respect to the edges is tridiagonal.
 	residual, lower, diagonal, upper := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for range 50 {
 		for j := range n {
@@ -53,7 +52,7 @@ func LloydMax(d, n int) Cells {
 		step := solveTridiagonal(lower, diagonal, upper, residual)
 		largest := 0.0
 		for j := 1; j < n; j++ {
-			// Edges stay in order however far the first steps go.
+			// The edges must ascend, even if the first steps are too long.
 			low, high := c.Edges[j-1], 1.0
 			if j+1 < n {
 				high = c.Edges[j+1]
@@ -72,8 +71,8 @@ func LloydMax(d, n int) Cells {
 	return c
 }
 
-// cell returns P(lo < |u₁| < hi) and the mean of |u₁| there. A difference of two tails would
-// cancel.
+// cell returns P(lo < |u₁| < hi) and the conditional mean of |u₁|, by a quadrature, because a
+// difference of tail probabilities would cancel.
 func cell(d int, lo, hi float64) (p, mean float64) {
 	const points = 16
 	var at, weight [points]float64
@@ -87,8 +86,8 @@ func cell(d int, lo, hi float64) (p, mean float64) {
 	return p, lo + excess/p
 }
 
-// solveTridiagonal solves by elimination without exchanges, writes all arguments and returns the
-// solution in place of the right side b.
+// solveTridiagonal solves a tridiagonal system with the right-hand side b by elimination without
+// pivoting. It overwrites diagonal and b, and returns the solution in b.
 func solveTridiagonal(lower, diagonal, upper, b []float64) []float64 {
 	n := len(b)
 	for i := 1; i < n; i++ {
@@ -105,10 +104,10 @@ func solveTridiagonal(lower, diagonal, upper, b []float64) []float64 {
 	return b
 }
 
-// BestUniform returns the n cells of equal width a sign for which the angle between u and s is
-// smallest: for which (E sᵀu)²/E‖s‖² is largest, by golden sections. The width is rounded to 8
-// binary digits, so that it is the same whatever the last digits of elementary functions are. The
-// optimum is flat: that adds less than 1e-4 of the error.
+// BestUniform returns the n cells per sign of equal width that minimise the angle between u and s:
+// golden-section search maximises (E sᵀu)²/E‖s‖². The width is rounded to 8 binary digits, so that
+// it does not depend on the last digits of elementary functions. The rounding adds less than 1e-4 of
+// the error, because the optimum is flat.
 func BestUniform(d, n int) Cells {
 	if n == 1 {
 		return Uniform(1, 2) // the angle does not depend on the width
@@ -117,7 +116,7 @@ func BestUniform(d, n int) Cells {
 		m := Uniform(n, math.Exp(logStep)).Moments(d)
 		return -m.Along * m.Along / m.Square
 	}
-	// A coordinate has the mean square 1/d, and n cells reach from a half to seven times its root.
+	// n cells end between 0.5 and 7 standard deviations 1/√d of a coordinate.
 	lo, hi := math.Log(0.5/float64(n)/math.Sqrt(float64(d))), math.Log(7/float64(n)/math.Sqrt(float64(d)))
 	const ratio = math.Phi - 1
 	a, b := hi-ratio*(hi-lo), lo+ratio*(hi-lo)

@@ -9,7 +9,7 @@ type Moments struct {
 	Square      float64 // C = E‖s‖²
 }
 
-// Cosine returns mean and variance of sᵀp in R^d, where p is a unit vector with uᵀp = rho.
+// Cosine returns the mean and the variance of sᵀp in R^d, where p is a unit vector with uᵀp = rho.
 func (m Moments) Cosine(d int, rho float64) (mean, variance float64) {
 	spread := math.Max(0, m.AlongSquare-m.Along*m.Along)
 	across := math.Max(0, m.Square-m.AlongSquare) / float64(d-1)
@@ -22,7 +22,7 @@ func meanAbsolute(d int) float64 {
 	if x < 85 {
 		return math.Gamma(x) / (math.SqrtPi * math.Gamma(x+0.5))
 	}
-	// The series of √x·Γ(x)/Γ(x+½) in 1/x. The next term is below 4e-3/x⁷.
+	// √x·Γ(x)/Γ(x+½) is a series in 1/x. The first term left out is below 4e-3/x⁷.
 	t := 1 / x
 	series := 1 + t*(1./8+t*(1./128+t*(-5./1024+t*(-21./32768+t*(399./262144+t*(869./4194304))))))
 	return series / math.Sqrt(math.Pi*x)

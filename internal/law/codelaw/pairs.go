@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// Pairs is the law of the codes s and s' of two unit vectors in R^d with the angle φ between them. The
-// means of A = sᵀs' and of B = (‖s‖²+‖s'‖²)/2 are f(φ) and f(0). The errors of A and B are correlated, so
-// that A − a·(B − f(0)) with the best share a varies less than A.
+// Pairs is the law of the codes s and s' of two unit vectors in R^d at the angle φ. A = sᵀs' has the mean
+// f(φ), and B = (‖s‖²+‖s'‖²)/2 has the mean f(0). The errors of A and B are correlated. For this reason
+// A − a·(B − f(0)) with the best share a has less variance than A.
 type Pairs struct {
 	d      float64
 	square float64 // f(0)
@@ -21,24 +21,24 @@ type pairNode struct {
 	lost     float64 // f(0) − f(φ)
 	slope    float64 // its derivative
 	share    float64 // a
-	variance float64 // of A − a·(B − f(0)), times d
+	variance float64 // d times the variance of A − a·(B − f(0))
 }
 
 // pairIntervals is the number of intervals of the table. Nodes are dense at small angles.
 const pairIntervals = 40
 
-// Pairs computes a table of the law for codes in R^d, d ≥ 4. The mean f is exact, the variance is that for
-// large d. The cost is 120 sums over all pairs of edges.
+// Pairs computes a table of the law for codes in R^d, d ≥ 4. The mean f is exact, and the variance is the
+// limit for large d. The cost is 120 sums over all pairs of edges.
 //
-// Two half-planes at distances t and t' from the origin of R² share a part of the law of two coordinates
-// of a uniform unit vector. The derivative of that part by the angle between the half-planes is
-// −(1−r²)₊^((d−2)/2)/2π, where r is the distance of the corner of both. So the derivative of f is a sum
-// over all pairs of edges, weighted with the jumps of s. For large d this is the theorem of [Price 1958],
-// with e^(−dr²/2). It holds for products of s², s³ as well.
+// Let P be the probability that two coordinates of a uniform unit vector lie in the intersection of two
+// half-planes of R² at distances t and t' from the origin. The derivative of P with respect to the angle
+// of the half-planes is −(1−r²)₊^((d−2)/2)/2π, where r is the distance of their corner from the origin.
+// Hence the derivative of f is a sum over all pairs of edges, weighted with the jumps of s. For large d
+// this is the theorem of [Price 1958], with e^(−dr²/2). It also holds for products of s² and s³.
 //
-// The variance is a sum over coordinates that are normal for large d. ‖u‖, ‖v‖ and uᵀv are given, and so
-// the part of each summand that is linear in u_i², v_i² and u_iv_i has no variance. That part is the
-// second-order term of the Hermite expansion. Its coefficients are the means of second derivatives.
+// The variance is a sum over coordinates, which are normal for large d. ‖u‖, ‖v‖ and uᵀv are given, so
+// the part of each summand that is linear in u_i², v_i² and u_iv_i has no variance. This part is the
+// second-order term of the Hermite expansion, whose coefficients are the means of second derivatives.
 func (c Cells) Pairs(d int) *Pairs {
 	p := &Pairs{d: float64(d), square: c.Moments(d).Square}
 	smallest := 2 * c.Levels[0]
@@ -54,7 +54,7 @@ func (c Cells) Pairs(d int) *Pairs {
 	for k := 1; k <= pairIntervals; k++ {
 		share := float64(k) / pairIntervals
 		angle := math.Pi / 2 * share * share * share
-		// The rule of Lobatto with four points.
+		// This is the Gauss–Lobatto rule with four points.
 		inner := (angle - last) / 2 / math.Sqrt(5)
 		middle := (last + angle) / 2
 		here := e.sums(angle)
@@ -69,8 +69,8 @@ func (c Cells) Pairs(d int) *Pairs {
 }
 
 // Cosine estimates the cosine from A and B, with its standard error. If the codes are scaled by factors
-// that differ by the ratio q, uneven is (q + 1/q)/2, and 1 otherwise. The estimate is in [−1, 1]. The
-// standard error is that of codes which differ by half the smallest step in one coordinate at least.
+// with the ratio q, uneven is (q + 1/q)/2; otherwise it is 1. The estimate is in [−1, 1]. The standard
+// error is at least that of codes that differ by half the smallest step in one coordinate.
 func (p *Pairs) Cosine(product, square, uneven float64) (cosine, deviation float64) {
 	less := square - math.Abs(product)
 	angle := p.angle(less)
@@ -78,12 +78,12 @@ func (p *Pairs) Cosine(product, square, uneven float64) (cosine, deviation float
 		angle = p.angle(less - (1-p.at(angle).share)*(square-p.square*uneven))
 	}
 	n := p.at(max(min(angle, math.Pi-angle), p.angle(p.least/2)))
-	// Codes of unequal scale differ by more than the angle.
+	// Codes of unequal scale differ even if the angle is 0.
 	cosine = min(1, math.Cos(angle)+(uneven-1))
 	return math.Copysign(1, product) * cosine, math.Sin(n.angle) * math.Sqrt(n.variance/p.d) / n.slope
 }
 
-// angle returns the φ of which f(0) − f(φ) is lost, by Hermite interpolation.
+// angle returns the φ with f(0) − f(φ) = lost, by Hermite interpolation.
 func (p *Pairs) angle(lost float64) float64 {
 	switch {
 	case !(lost > 0):
@@ -100,7 +100,7 @@ func (p *Pairs) angle(lost float64) float64 {
 	return a.angle + t*(t*(3-2*t)*(b.angle-a.angle)+(1-t)*h*((1-t)/a.slope-t/b.slope))
 }
 
-// at interpolates all but lost at an angle up to π/2.
+// at interpolates the law, except lost, at an angle up to π/2.
 func (p *Pairs) at(angle float64) pairNode {
 	angle = min(angle, math.Pi/2)
 	k := sort.Search(pairIntervals-1, func(k int) bool { return p.nodes[k+1].angle >= angle })
@@ -113,8 +113,8 @@ func (p *Pairs) at(angle float64) pairNode {
 	}
 }
 
-// edges are the edges of s as a function of a normal variate x, and the jumps of s, s² and s³ there. Jumps
-// at 0 are those of the half x > 0.
+// edges are the edges of s as a function of a normal variate x, and the jumps of s, s² and s³ at the
+// edges. The jumps at 0 are the values for small x > 0.
 type edges struct {
 	d                            float64
 	at, jumps, squares, cubes    []float64
@@ -138,9 +138,9 @@ func newEdges(c Cells, d float64) *edges {
 	return e
 }
 
-// edgeSums are moments at the angle 0 less those at φ, or their derivatives: exact is that of f for unit
-// vectors. For normal variates x and y with the correlation ρ = cos φ, product is that of E ss', square of
-// E s²s'², cube of E s³s', and bend that of the mean of ∂²ss'/∂x² + ρ·∂²ss'/∂x∂y.
+// edgeSums are differences of moments at the angles 0 and φ, or the derivatives of these differences:
+// exact for f, and for normal variates x and y with the correlation ρ = cos φ, product for E ss', square
+// for E s²s'², cube for E s³s', and bend for the mean of ∂²ss'/∂x² + ρ·∂²ss'/∂x∂y.
 type edgeSums struct{ exact, product, square, cube, bend float64 }
 
 func (s *edgeSums) add(weight float64, t edgeSums) {
@@ -151,9 +151,9 @@ func (s *edgeSums) add(weight float64, t edgeSums) {
 	s.bend += weight * t.bend
 }
 
-// sums returns the derivatives by the angle.
+// sums returns the derivatives with respect to the angle.
 func (e *edges) sums(angle float64) (s edgeSums) {
-	const nothing = 60 // e^(−r²/2) from here on
+	const negligible = 60 // the r² from which on e^(−r²/2) is negligible
 	sin, sinHalf, cosHalf := math.Sin(angle), math.Sin(angle/2), math.Cos(angle/2)
 	for i, t := range e.at {
 		for j, u := range e.at[:i+1] {
@@ -161,7 +161,7 @@ func (e *edges) sums(angle float64) (s edgeSums) {
 			apart := (t - u) / sin
 			apart *= apart
 			same := apart + t*u/(cosHalf*cosHalf)
-			if same > nothing {
+			if same > negligible {
 				continue
 			}
 			weight := 2 / math.Pi // of (t, u), (u, t) and both with opposite signs
@@ -171,7 +171,7 @@ func (e *edges) sums(angle float64) (s edgeSums) {
 			x, uniform := math.Exp(-same/2), e.uniform(same)
 			y := 0.0
 			opposite := apart + t*u/(sinHalf*sinHalf)
-			if opposite < nothing {
+			if opposite < negligible {
 				y = math.Exp(-opposite / 2)
 				uniform += e.uniform(opposite)
 			}
@@ -194,8 +194,9 @@ func (e *edges) uniform(square float64) float64 {
 	return math.Exp((e.d - 2) / 2 * math.Log1p(-square/e.d))
 }
 
-// node makes the law from P = ss' and Q = (s²+s'²)/2, as the regression of P − Q on Q. P − Q vanishes at
-// the angle 0. The coefficients of second-order terms are those of the directions (1, 1) and (1, −1).
+// node computes the law at an angle from the regression of P − Q on Q, where P = ss' and Q = (s²+s'²)/2.
+// P − Q vanishes at the angle 0. p1, q1 are the coefficients of second-order terms in the direction
+// (1, 1), and p2, q2 in the direction (1, −1).
 func (e *edges) node(angle float64, lost, slope edgeSums) pairNode {
 	sin, sinHalf, cosHalf := math.Sin(angle), math.Sin(angle/2), math.Cos(angle/2)
 	plus, minus := 2*cosHalf*cosHalf, 2*sinHalf*sinHalf // 1 ± ρ
@@ -205,7 +206,7 @@ func (e *edges) node(angle float64, lost, slope edgeSums) pairNode {
 	both := lost.square/2 - lost.cube + lost.product*e.meanSquare - (p1*q1+p2*q2)/2
 	squares := e.meanFourth - lost.square/2 - e.meanSquare*e.meanSquare - (q1*q1+q2*q2)/2
 	more := both / squares
-	if squares < 1e-9*e.meanFourth { // one level alone: Q does not vary
+	if squares < 1e-9*e.meanFourth { // Q is constant for a single level
 		more = 0
 	}
 	return pairNode{angle: angle, lost: lost.exact, slope: slope.exact, share: 1 + more, variance: max(0, difference-more*both)}

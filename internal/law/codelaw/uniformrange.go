@@ -6,18 +6,17 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// Range returns the moments in R^d of codes with n cells a sign of equal width between 0 and the
-// largest coordinate of the vector, with levels in their middle.
+// Range returns the moments in R^d of codes with n cells per sign of equal width between 0 and the
+// largest |u_i|, with levels at their midpoints.
 //
-// With a Gaussian vector g in place of u the largest coordinate has the size m, and given m all
-// others are independent and cut off at m. s = (m/r²)·h(g/m)·… does not depend on r = ‖g‖, which is
-// independent of u and has the moments E r² = d and E r⁴ = d(d+2). What is left is an integral over
-// m.
+// Let g be a Gaussian vector with u = g/r, r = ‖g‖, and let m be the largest |g_i|. Given m, the other
+// coordinates are independent and truncated at m. The code s depends on g/m only. The direction u is
+// independent of r, and E r² = d and E r⁴ = d(d+2). Hence the moments are integrals over m.
 func Range(d, n int) Moments {
 	rest, cells := float64(d-1), float64(n)
 	top := (cells - 0.5) / cells
 	given := func(m float64) Moments {
-		// Moments of one coordinate below m: h² and h·g and its square.
+		// These are the means of h², h·g and (h·g)² for one coordinate below m and its level h.
 		var square, product, productSquare float64
 		inside := math.Erf(m / math.Sqrt2)
 		for j := range n {
@@ -35,7 +34,7 @@ func Range(d, n int) Moments {
 			Square:      m * m * (top*top + rest*square),
 		}
 	}
-	// The largest of d coordinates lies in [lo, hi] but for a probability of 1e-20.
+	// The largest of d coordinates is outside [lo, hi] with a probability of about 1e-20.
 	hi := 1.0
 	for float64(d)*math.Erfc(hi/math.Sqrt2) > 1e-20 {
 		hi *= 1.1

@@ -19,7 +19,7 @@ func Zero[T dense.Float](m dense.Matrix[T]) {
 	}
 }
 
-// Finite reports whether the elements of m are numbers whose squares can be added.
+// Finite reports whether the squared norms of all rows of m are finite.
 func Finite[T dense.Float](m dense.Matrix[T]) bool {
 	for i := range m.Rows {
 		if s := vecmath.HalfSquaredNorm(m.Row(i)); s-s != 0 {

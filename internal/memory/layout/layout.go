@@ -39,7 +39,7 @@ func CheckLengths(lengths []int, rows int) error {
 		if n < 0 {
 			return fmt.Errorf("has %d at %d, want no negative length", n, i)
 		}
-		// A sum of lengths could overflow; the difference cannot.
+		// A sum of lengths may overflow, and the difference does not.
 		if left -= n; left < 0 {
 			break
 		}

@@ -18,7 +18,7 @@ func IsZero[T dense.Float](x []T) bool {
 	return true
 }
 
-// Consecutive reports whether the rows follow one another, and returns the first of them.
+// Consecutive reports whether the row numbers are consecutive, and returns the first number.
 func Consecutive(rows []int) (from int, ok bool) {
 	if len(rows) == 0 {
 		return 0, true
@@ -31,8 +31,8 @@ func Consecutive(rows []int) (from int, ok bool) {
 	return rows[0], true
 }
 
-// Gather copies rows of m into memory of b, and zeros for NoRow. Row h·m.Rows + i is row i of head
-// h of m, which has the given number of heads.
+// Gather copies rows of m into b, and returns the copy. m has the given number of heads. Row number
+// h·m.Rows + i means row i of head h, and NoRow means a row of zeros.
 func Gather[T dense.Float](b *scratch.Buffer[T], m dense.Matrix[T], heads int, rows []int) dense.Matrix[T] {
 	b.Shape(len(rows), m.Cols/heads)
 	gathered := b.Rows(len(rows))

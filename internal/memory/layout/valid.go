@@ -11,7 +11,7 @@ type Tokens[T dense.Float] struct{ points, values scratch.Buffer[T] }
 
 var tokens pool.Pair[Tokens[float32], Tokens[float64]]
 
-// TokensOf returns n×d points and n×dv values of any contents, and their memory for Release.
+// TokensOf returns n×d points and n×dv values with undefined elements, and their memory for Release.
 func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.Matrix[T]) {
 	m = pool.Get[Tokens[T]](&tokens)
 	m.points.Shape(n, d)
@@ -19,16 +19,16 @@ func TokensOf[T dense.Float](n, d, dv int) (m *Tokens[T], points, values dense.M
 	return m, m.points.Rows(n), m.values.Rows(n)
 }
 
-// Release keeps m, unless it is nil, for later calls.
+// Release returns m, which may be nil, to the pool.
 func (m *Tokens[T]) Release() {
 	if m != nil {
 		pool.Put(&tokens, m)
 	}
 }
 
-// ValidOnly returns the valid rows of k and v: k and v themselves if valid is nil, views if the valid
-// rows come first, and otherwise copies. The caller releases their memory, nil if there are no
-// copies.
+// ValidOnly returns the valid rows of k and v. They are k and v if valid is nil, views if all valid
+// rows precede the others, and otherwise copies, whose memory the caller releases. copies is nil if
+// ValidOnly copies nothing.
 func ValidOnly[T dense.Float](k, v dense.Matrix[T], valid []bool) (keys, values dense.Matrix[T], copies *Tokens[T]) {
 	if valid == nil {
 		return k, v, nil

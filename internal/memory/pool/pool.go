@@ -1,13 +1,12 @@
-// Package pool keeps scratch memory between calls.
+// Package pool reuses working memory in later calls.
 package pool
 
 import "sync"
 
-// Of keeps values of one type. The zero value is empty and ready for use by
-// goroutines.
+// Of is a pool of values of one type. The zero value is ready to use, and goroutines may share it.
 type Of[V any] struct{ values sync.Pool }
 
-// Get returns a value that was put, as it was then, or a new zero one.
+// Get returns a value of an earlier Put, unchanged, or a new zero value.
 func (p *Of[V]) Get() *V {
 	if v, ok := p.values.Get().(*V); ok {
 		return v
@@ -15,21 +14,21 @@ func (p *Of[V]) Get() *V {
 	return new(V)
 }
 
-// Put takes v, which the caller does not use again.
+// Put returns v to the pool. The caller must not use v afterwards.
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
 
-// Pair keeps values of two types, such as a generic type for float32 and for float64: a generic
-// function has no variables of its own to keep them in. The zero value is empty and ready for use
-// by goroutines.
+// Pair is a pool of values of two types, such as the float32 and float64 instances of a generic type. It
+// serves generic functions, which cannot have a package variable for each instance. The zero value is
+// ready to use, and goroutines may share it.
 type Pair[A, B any] struct {
 	a Of[A]
 	b Of[B]
 }
 
-// Get returns the pool's value of type V, A or B, as [Of.Get] does.
+// Get returns a value of type V, which is A or B, as [Of.Get] does.
 func Get[V, A, B any](p *Pair[A, B]) *V { return of[V](p).Get() }
 
-// Put takes v, which the caller does not use again.
+// Put returns v to the pool, as [Of.Put] does.
 func Put[V, A, B any](p *Pair[A, B], v *V) { of[V](p).Put(v) }
 
 func of[V, A, B any](p *Pair[A, B]) *Of[V] {
