@@ -76,13 +76,35 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 			call = "return T(%s(%s))"
 		}
 		for _, m := range machines {
-			if stub := m.stubs[w.Name+m.Name]; stub != nil {
-				label := "simd." + m.Tier
-				if typed {
-					label = "f" + m.Name[1:]
+			label := "simd." + m.Tier
+			if typed {
+				label = "f" + m.Name[1:]
+			}
+			var calls []string
+			for _, variant := range []string{"", "1", "2", "4", "8"} {
+				name := w.Name + variant
+				stub := m.stubs[name+m.Name]
+				if stub == nil {
+					continue
 				}
 				arguments := strings.Join(m.arguments(w.Name, stub, params, order), ", ")
-				w.Cases = append(w.Cases, struct{ Label, Call string }{label, fmt.Sprintf(call, w.Name+m.Name, arguments)})
+				run := fmt.Sprintf(call, name+m.Name, arguments)
+				// The kernels wideX take processors without products of bytes.
+				if wide := "wide" + strings.ToUpper(name[:1]) + name[1:]; m.Has(wide) {
+					run = fmt.Sprintf("if byteProducts {\n%s\n} else {\n%s\n}", run, fmt.Sprintf(call, wide+m.Name, arguments))
+				}
+				if variant != "" {
+					run = "case " + variant + ":\n" + run
+				}
+				calls = append(calls, run)
+			}
+			// The last parameter of a reference chooses among kernels whose names end in numbers.
+			run := strings.Join(calls, "\n")
+			if strings.HasPrefix(run, "case ") {
+				run = fmt.Sprintf("switch %s {\n%s\n}", order[len(order)-1], run)
+			}
+			if run != "" {
+				w.Cases = append(w.Cases, struct{ Label, Call string }{label, run})
 			}
 		}
 		all = append(all, w)

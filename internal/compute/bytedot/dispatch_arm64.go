@@ -10,48 +10,32 @@ func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride
 	addTransposedReference(dst, stride, list, x, xStride, sixteens)
 }
 
-func scores1(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
+func scores(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int, sixteens int) {
 	switch tier {
 	case simd.NEON:
-		scores1NEON(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+		switch sixteens {
+		case 1:
+			scores1NEON(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+		case 4:
+			scores4NEON(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+		}
 	default:
-		scores1Reference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
+		scoresReference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups, sixteens)
 	}
 }
 
-func scores4(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
+func add(dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int, sixteens int) {
 	switch tier {
 	case simd.NEON:
-		scores4NEON(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+		switch sixteens {
+		case 1:
+			add1NEON(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+		case 4:
+			add4NEON(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+		}
 	default:
-		scores4Reference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
+		addReference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups, sixteens)
 	}
-}
-
-func scores(columns int, dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	scoresReference(columns, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
-}
-
-func add1(dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	switch tier {
-	case simd.NEON:
-		add1NEON(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
-	default:
-		add1Reference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
-	}
-}
-
-func add4(dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	switch tier {
-	case simd.NEON:
-		add4NEON(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
-	default:
-		add4Reference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
-	}
-}
-
-func add(columns int, dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	addReference(columns, dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
 }
 
 func spanRows(dst []uint32, x []float32, stride int, rows int, sixteens int) {

@@ -8,28 +8,12 @@ func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride
 	addTransposedReference(dst, stride, list, x, xStride, sixteens)
 }
 
-func scores1(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	scores1Reference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
+func scores(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int, sixteens int) {
+	scoresReference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups, sixteens)
 }
 
-func scores4(dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	scores4Reference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
-}
-
-func scores(columns int, dst []float32, stride int, peaks []float32, rowScales []float32, scales []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	scoresReference(columns, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
-}
-
-func add1(dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	add1Reference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
-}
-
-func add4(dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	add4Reference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
-}
-
-func add(columns int, dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int) {
-	addReference(columns, dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
+func add(dst []float32, stride int, rowScales []float32, olds []float32, news []float32, starts []int32, a []int8, row int, group int, b []uint8, rows int, groups int, sixteens int) {
+	addReference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups, sixteens)
 }
 
 func spanRows(dst []uint32, x []float32, stride int, rows int, sixteens int) {

@@ -20,15 +20,10 @@ func Scores(y dense.Matrix[float32], peaks []float32, a *Rows, b *Columns, scale
 	var corrections [Lanes]int32
 	for lo := 0; lo < rows; lo += a.most(b) {
 		l, count := a.from(lo, b, &corrections), min(a.most(b), rows-lo)
-		for j, sixteens := 0, 0; j < b.n; j += Lanes * sixteens {
-			var at int
-			sixteens, at = b.panelAt(j)
-			to := y.Data[lo*y.Stride+j:]
-			if sixteens == panel {
-				scores4(to, y.Stride, peaks[j:], a.Scales[lo:], scales[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
-			} else {
-				scores1(to, y.Stride, peaks[j:], a.Scales[lo:], scales[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
-			}
+		for j := 0; j < b.n; {
+			sixteens, at := b.panelAt(j)
+			scores(y.Data[lo*y.Stride+j:], y.Stride, peaks[j:], a.Scales[lo:], scales[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k), sixteens)
+			j += Lanes * sixteens
 		}
 	}
 }
@@ -45,15 +40,10 @@ func Add(sums dense.Matrix[float32], olds, news []float32, a *Rows, b *Columns) 
 	var corrections [Lanes]int32
 	for lo := 0; lo < rows; lo += a.most(b) {
 		l, count := a.from(lo, b, &corrections), min(a.most(b), rows-lo)
-		for j, sixteens := 0, 0; j < b.n; j += Lanes * sixteens {
-			var at int
-			sixteens, at = b.panelAt(j)
-			to := sums.Data[lo*sums.Stride+j:]
-			if sixteens == panel {
-				add4(to, sums.Stride, a.Scales[lo:], olds[j:], news[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
-			} else {
-				add1(to, sums.Stride, a.Scales[lo:], olds[j:], news[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k))
-			}
+		for j := 0; j < b.n; {
+			sixteens, at := b.panelAt(j)
+			add(sums.Data[lo*sums.Stride+j:], sums.Stride, a.Scales[lo:], olds[j:], news[j:], l.starts, l.codes, l.row, l.group, b.bytes[at:], count, groups(b.k), sixteens)
+			j += Lanes * sixteens
 		}
 	}
 }

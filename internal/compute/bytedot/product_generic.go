@@ -1,19 +1,11 @@
 package bytedot
 
-func scores1Reference(dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	scoresReference(Lanes, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
-}
-
-func scores4Reference(dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	scoresReference(panel*Lanes, dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups)
-}
-
-func scoresReference(columns int, dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+func scoresReference(dst []float32, stride int, peaks, rowScales, scales []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups, sixteens int) {
 	var memory [panel * Lanes]int32
-	sums := memory[:columns]
+	sums := memory[:Lanes*sixteens]
 	for i := range rows {
 		sum(sums, starts[i], a[i*row:], group, b, groups)
-		to := dst[i*stride:][:columns]
+		to := dst[i*stride:][:len(sums)]
 		for j, s := range sums {
 			// The conversion rounds the product to float32.
 			y := float32(float32(s)*rowScales[i]) * scales[j]
@@ -25,20 +17,12 @@ func scoresReference(columns int, dst []float32, stride int, peaks, rowScales, s
 	}
 }
 
-func add1Reference(dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	addReference(Lanes, dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
-}
-
-func add4Reference(dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
-	addReference(panel*Lanes, dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups)
-}
-
-func addReference(columns int, dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups int) {
+func addReference(dst []float32, stride int, rowScales, olds, news []float32, starts []int32, a []int8, row, group int, b []uint8, rows, groups, sixteens int) {
 	var memory [panel * Lanes]int32
-	sums := memory[:columns]
+	sums := memory[:Lanes*sixteens]
 	for i := range rows {
 		sum(sums, starts[i], a[i*row:], group, b, groups)
-		to := dst[i*stride:][:columns]
+		to := dst[i*stride:][:len(sums)]
 		for j, s := range sums {
 			// The conversions keep the compiler from fusing products and the sum.
 			to[j] = float32(to[j]*olds[j]) + float32(float32(s)*float32(rowScales[i]*news[j]))

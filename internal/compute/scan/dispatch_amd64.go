@@ -6,10 +6,6 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-func longLevelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	longLevelProductsReference(dst, rows, table, digits, n, words, queries, stride)
-}
-
 func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
 	switch tierOfLevels() {
 	case simd.AVX512:
@@ -21,34 +17,25 @@ func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64
 	}
 }
 
-func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:
-		products8AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		switch width {
+		case 4:
+			products4AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		case 8:
+			products8AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		}
 	case simd.AVX2:
-		products8AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		switch width {
+		case 4:
+			products4AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		case 8:
+			products8AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		}
 	default:
-		products8Reference(dst, rows, digits, n, words, queries, stride)
+		productsReference(dst, rows, digits, n, words, queries, stride, width)
 	}
-}
-
-func products4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	switch tierOfProducts() {
-	case simd.AVX512:
-		products4AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
-	case simd.AVX2:
-		products4AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
-	default:
-		products4Reference(dst, rows, digits, n, words, queries, stride)
-	}
-}
-
-func longProducts8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	longProducts8Reference(dst, rows, digits, n, words, queries, stride)
-}
-
-func longProducts4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	longProducts4Reference(dst, rows, digits, n, words, queries, stride)
 }
 
 func signs(dst []float32, rows []uint64, planes []uint64, words int) {
@@ -62,36 +49,28 @@ func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 	}
 }
 
-func levels1(dst []float32, rows []uint64, table []float32, query []float32, words int) {
+func levels(dst []float32, rows []uint64, table []float32, query []float32, words int, width int) {
 	switch tier {
 	case simd.AVX512:
-		levels1AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		switch width {
+		case 1:
+			levels1AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		case 2:
+			levels2AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		case 4:
+			levels4AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		}
 	case simd.AVX2:
-		levels1AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		switch width {
+		case 1:
+			levels1AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		case 2:
+			levels2AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		case 4:
+			levels4AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		}
 	default:
-		levels1Reference(dst, rows, table, query, words)
-	}
-}
-
-func levels2(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	switch tier {
-	case simd.AVX512:
-		levels2AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	case simd.AVX2:
-		levels2AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	default:
-		levels2Reference(dst, rows, table, query, words)
-	}
-}
-
-func levels4(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	switch tier {
-	case simd.AVX512:
-		levels4AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	case simd.AVX2:
-		levels4AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	default:
-		levels4Reference(dst, rows, table, query, words)
+		levelsReference(dst, rows, table, query, words, width)
 	}
 }
 
@@ -106,24 +85,23 @@ func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	}
 }
 
-func sums8(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
+func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:
-		sums8AVX512(&sums[0], &rows[0], &weights[0], n, words, sets)
+		switch width {
+		case 4:
+			sums4AVX512(&dst[0], &rows[0], &weights[0], n, words, sets)
+		case 8:
+			sums8AVX512(&dst[0], &rows[0], &weights[0], n, words, sets)
+		}
 	case simd.AVX2:
-		sums8AVX2(&sums[0], &rows[0], &weights[0], n, words, sets)
+		switch width {
+		case 4:
+			sums4AVX2(&dst[0], &rows[0], &weights[0], n, words, sets)
+		case 8:
+			sums8AVX2(&dst[0], &rows[0], &weights[0], n, words, sets)
+		}
 	default:
-		sums8Reference(sums, rows, weights, n, words, sets)
-	}
-}
-
-func sums4(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
-	switch tierOfProducts() {
-	case simd.AVX512:
-		sums4AVX512(&sums[0], &rows[0], &weights[0], n, words, sets)
-	case simd.AVX2:
-		sums4AVX2(&sums[0], &rows[0], &weights[0], n, words, sets)
-	default:
-		sums4Reference(sums, rows, weights, n, words, sets)
+		sumsReference(dst, rows, weights, n, words, sets, width)
 	}
 }

@@ -6,57 +6,38 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-func longLevelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	switch tier {
-	case simd.NEON:
-		longLevelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-	default:
-		longLevelProductsReference(dst, rows, table, digits, n, words, queries, stride)
-	}
-}
-
 func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
 	switch tierOfLevels() {
 	case simd.NEON:
-		levelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		if byteProducts {
+			levelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		} else {
+			wideLevelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		}
 	default:
 		levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
 	}
 }
 
-func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
+func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfProducts() {
 	case simd.NEON:
-		products8NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		switch width {
+		case 4:
+			if byteProducts {
+				products4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideProducts4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			}
+		case 8:
+			if byteProducts {
+				products8NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideProducts8NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			}
+		}
 	default:
-		products8Reference(dst, rows, digits, n, words, queries, stride)
-	}
-}
-
-func products4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	switch tierOfProducts() {
-	case simd.NEON:
-		products4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
-	default:
-		products4Reference(dst, rows, digits, n, words, queries, stride)
-	}
-}
-
-func longProducts8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	switch tier {
-	case simd.NEON:
-		longProducts8NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
-	default:
-		longProducts8Reference(dst, rows, digits, n, words, queries, stride)
-	}
-}
-
-func longProducts4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	switch tier {
-	case simd.NEON:
-		longProducts4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
-	default:
-		longProducts4Reference(dst, rows, digits, n, words, queries, stride)
+		productsReference(dst, rows, digits, n, words, queries, stride, width)
 	}
 }
 
@@ -69,30 +50,19 @@ func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 	}
 }
 
-func levels1(dst []float32, rows []uint64, table []float32, query []float32, words int) {
+func levels(dst []float32, rows []uint64, table []float32, query []float32, words int, width int) {
 	switch tier {
 	case simd.NEON:
-		levels1NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		switch width {
+		case 1:
+			levels1NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		case 2:
+			levels2NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		case 4:
+			levels4NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
+		}
 	default:
-		levels1Reference(dst, rows, table, query, words)
-	}
-}
-
-func levels2(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	switch tier {
-	case simd.NEON:
-		levels2NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	default:
-		levels2Reference(dst, rows, table, query, words)
-	}
-}
-
-func levels4(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	switch tier {
-	case simd.NEON:
-		levels4NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-	default:
-		levels4Reference(dst, rows, table, query, words)
+		levelsReference(dst, rows, table, query, words, width)
 	}
 }
 
@@ -105,20 +75,16 @@ func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	}
 }
 
-func sums8(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
+func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, width int) {
 	switch tierOfProducts() {
 	case simd.NEON:
-		sums8NEON(&sums[0], &rows[0], &weights[0], n, words, sets)
+		switch width {
+		case 4:
+			sums4NEON(&dst[0], &rows[0], &weights[0], n, words, sets)
+		case 8:
+			sums8NEON(&dst[0], &rows[0], &weights[0], n, words, sets)
+		}
 	default:
-		sums8Reference(sums, rows, weights, n, words, sets)
-	}
-}
-
-func sums4(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
-	switch tierOfProducts() {
-	case simd.NEON:
-		sums4NEON(&sums[0], &rows[0], &weights[0], n, words, sets)
-	default:
-		sums4Reference(sums, rows, weights, n, words, sets)
+		sumsReference(dst, rows, weights, n, words, sets, width)
 	}
 }

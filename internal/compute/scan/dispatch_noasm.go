@@ -4,54 +4,26 @@
 
 package scan
 
-func longLevelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	longLevelProductsReference(dst, rows, table, digits, n, words, queries, stride)
-}
-
 func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
 	levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
 }
 
-func products8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	products8Reference(dst, rows, digits, n, words, queries, stride)
-}
-
-func products4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	products4Reference(dst, rows, digits, n, words, queries, stride)
-}
-
-func longProducts8(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	longProducts8Reference(dst, rows, digits, n, words, queries, stride)
-}
-
-func longProducts4(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	longProducts4Reference(dst, rows, digits, n, words, queries, stride)
+func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
+	productsReference(dst, rows, digits, n, words, queries, stride, width)
 }
 
 func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 	signsReference(dst, rows, planes, words)
 }
 
-func levels1(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	levels1Reference(dst, rows, table, query, words)
-}
-
-func levels2(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	levels2Reference(dst, rows, table, query, words)
-}
-
-func levels4(dst []float32, rows []uint64, table []float32, query []float32, words int) {
-	levels4Reference(dst, rows, table, query, words)
+func levels(dst []float32, rows []uint64, table []float32, query []float32, words int, width int) {
+	levelsReference(dst, rows, table, query, words, width)
 }
 
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	weighReference(dst, w, scales, groups, odd)
 }
 
-func sums8(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
-	sums8Reference(sums, rows, weights, n, words, sets)
-}
-
-func sums4(sums []float32, rows []uint64, weights []uint64, n int, words int, sets int) {
-	sums4Reference(sums, rows, weights, n, words, sets)
+func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, width int) {
+	sumsReference(dst, rows, weights, n, words, sets, width)
 }

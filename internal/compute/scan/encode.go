@@ -2,15 +2,14 @@ package scan
 
 import "math"
 
-// Encode rounds x to codes of 8 or 4 bits in a row, which is as long as Words says, and returns the
+// Encode rounds x to codes of 8 or 4 bits in a row of Words(len(x), width) words, and returns the
 // scale for which
 //
 //	x[i] ≈ scale·(2·code − (2^width − 1)).
 //
-// The scale is the largest |x[i]| over 2^width, rounded to float32, and the error of an element is
-// at most that but for rounding. Scales below the normal numbers are rounded up. Zeros have a scale
-// of 0, and so has x whose scale would be below all numbers of float32. x with NaN or ±Inf has a
-// scale of NaN.
+// The scale is the largest |x[i]| over 2^width, rounded to float32. Apart from rounding, the error of
+// an element is at most the scale. A subnormal scale is rounded up. The scale is 0 if x is zero, or
+// if float32 has no positive number so small. It is NaN if x has NaN or ±Inf.
 func Encode[T float32 | float64](row []uint64, x []T, width int) (scale float32) {
 	var peak float64
 	for _, v := range x {

@@ -2,17 +2,17 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// longestLevels is the number of words of a row up to which sums of products fit in 32 bits: a
-// level is 256·h + l with odd numbers h and l up to 255, and those of 2¹⁵ elements by both digits
-// of a query add up to less than 2·255·128·2¹⁵ < 2³¹.
+// longestLevels is the largest number of words of a row whose sums of products fit in 32 bits. A
+// level is 256·h + l with odd numbers h and l up to 255. The sums over 2¹⁵ elements of both digits
+// times both digits of a query are below 2·255·128·2¹⁵ < 2³¹.
 const longestLevels = 1 << 15 / 8
 
-// Table holds the levels of codes of 8 bits, so that kernels find them in registers: the upper
-// bytes of (65535 + level)/2 for the codes below 128, and then the lower ones. The bytes of other
-// codes are the complements of these, in the opposite order.
+// Table holds the levels of codes of 8 bits in the layout of kernels: the upper bytes of
+// (65535 + level)/2 for the codes below 128, and then the lower bytes. The bytes of the other codes
+// are the complements of these bytes, in the opposite order.
 type Table [2 * 128 / 8]uint64
 
-// NewTable returns the table for the levels of the codes from 128 on, odd numbers.
+// NewTable returns the table for odd levels of the codes from 128 on.
 func NewTable(levels *[128]uint16) *Table {
 	t := new(Table)
 	for j, level := range levels {
@@ -33,41 +33,33 @@ func (t *Table) digits(code uint64) (h, l int64) {
 	return sign * (2*int64(high) - 255), sign * (2*int64(low) - 255)
 }
 
-// LevelProducts is Products for codes of 8 bits with the levels of a table, odd numbers below 2¹⁶
-// of which those of the codes c and 255 − c are opposite:
+// LevelProducts is Products for codes of 8 bits with the levels of a table. Levels are odd numbers
+// below 2¹⁶, and the levels of the codes c and 255 − c are opposite:
 //
 //	dst[k·stride+i] = Σ level·whole
 //
-// The sums of the products of the digits are exact, and the product is 256·(256·a + b) + c of their
-// sums, with each and every sum of them rounded to float32: it is the same in every tier. An error
-// is at most 2⁻²² times |2¹⁶·a| + |2⁸·b| + |c|.
+// The sums a, b and c of products of digits are exact. The result is 256·(256·a + b) + c, where a, b,
+// c and both additions are rounded to float32: it is the same in every tier. The error is at most 2⁻²²
+// times |2¹⁶·a| + |2⁸·b| + |c|.
 func LevelProducts(dst []float32, rows []uint64, table *Table, digits []uint64, n, words, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return
 	}
 	_ = dst[(queries-1)*stride+n-1]
 	rows, digits = rows[:n*words], digits[:queries*DigitWords(words, 8)]
-	switch {
-	case words > longestLevels:
+	if words > longestLevels {
 		levelProductsReference(dst, rows, table[:], digits, n, words, queries, stride)
-	case tier == simd.NEON && !byteProducts:
-		longLevelProducts(dst, rows, table[:], digits, n, words, queries, stride)
-	default:
+	} else {
 		levelProducts(dst, rows, table[:], digits, n, words, queries, stride)
 	}
 }
 
-// tierOfLevels returns the one that runs for LevelProducts.
+// tierOfLevels returns the tier that runs LevelProducts.
 func tierOfLevels() simd.Tier {
 	if t := tierOfProducts(); t != simd.AVX512 || bytePermutes {
 		return t
 	}
 	return simd.AVX2
-}
-
-// longLevelProducts has a kernel for processors without SDOT.
-func longLevelProductsReference(dst []float32, rows, table, digits []uint64, n, words, queries, stride int) {
-	levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
 }
 
 func levelProductsReference(dst []float32, rows, table, digits []uint64, n, words, queries, stride int) {

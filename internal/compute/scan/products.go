@@ -6,10 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Products of whole numbers. A query is rounded to multiples of a step, from −Largest to Largest,
-// and a code c of b bits stands for the odd number 2c − (2^b − 1).
-
-// Largest is the largest multiple: its two digits are 127.
+// Largest is the largest integer of a query. A query is rounded to multiples of a step, from −Largest
+// to Largest, and a code c of b bits stands for the odd number 2c − (2^b − 1). The integer Largest has
+// the two digits 127.
 const Largest = 127 * 257
 
 const (
@@ -17,13 +16,13 @@ const (
 	constantWords = 4
 )
 
-// longest is the number of words of a row up to which sums of products fit in 32 bits, by width. A
-// digit of a query is from −128 to 127, and an odd number up to 255 or 15: the sums of 2¹⁶ elements
-// stay below 255·128·2¹⁶ < 2³¹, and those of 2²⁰ below 15·128·2²⁰ < 2³¹.
+// longest is the largest number of words of a row whose sums of products fit in 32 bits, by width. A
+// digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4 bits: sums
+// over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below 15·128·2²⁰ < 2³¹.
 var longest = [9]int{4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over Largest.
-// Zeros have a step of 0. x with NaN or ±Inf has a step of NaN and multiples of 0.
+// The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is zero.
 func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 	var peak float64
 	for _, v := range x {
@@ -44,7 +43,7 @@ func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 	return peak / Largest
 }
 
-// DigitWords returns the number of words of a query as Digits has it.
+// DigitWords returns the number of words of a query in the layout of Digits.
 func DigitWords(words, width int) int {
 	words, width = SplitWords(words, width), max(width, 4)
 	return constantWords + (words+stripWords-1)/stripWords*stripWords*digits(width)
@@ -53,10 +52,11 @@ func DigitWords(words, width int) int {
 // digits returns the number of digits of a query for each byte of a row.
 func digits(width int) int { return 2 * 8 / width }
 
-// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits, or of 2 or 1 that
-// Split makes codes of 4 of: 4 constants of Products, and then for each strip of 2 words of a row a
-// strip with the upper digits of the codes in the lowest bits of each byte, a strip with the lower
-// digits, which are from −128 to 127, and for 4 bits two more for the codes in the upper bits.
+// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits, or with codes of 2 or 1
+// bits that Split turns into codes of 4 bits. dst begins with 4 constants of Products. For each 2 words
+// of a row follow 2 words with the upper digits, from −128 to 127, of the codes in the lowest bits of
+// each byte, and 2 words with the lower digits. For 4 bits, the same words follow for the codes in the
+// upper bits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
@@ -80,8 +80,8 @@ func Digits(dst []uint64, whole []int16, words, width int) {
 	}
 }
 
-// places calls f for each of n elements of rows of so many words: with the byte of its code, and
-// the number of codes in lower bits of the byte.
+// places calls f for each of n elements of rows of so many words, with the index of the byte of the
+// code and the number of codes in lower bits of the byte.
 func places(n, words, width int, f func(i, at, part int)) {
 	blocks(words, width, func(element, word, lanes int) {
 		for j := range 32 / width {
@@ -93,18 +93,18 @@ func places(n, words, width int, f func(i, at, part int)) {
 	})
 }
 
-// SplitWords returns the number of words of a row as Products takes it: those of Split, or those of
-// the row.
+// SplitWords returns the number of words that Products takes for a row of so many words: the words of
+// Split for codes of 1 or 2 bits, and the words of the row otherwise.
 func SplitWords(words, width int) int { return words * max(1, 4/width) }
 
-// Splits reports whether products of split rows with several queries are faster than Signs or
-// Levels with one after the other, for codes of 1 or 2 bits.
+// Splits reports whether one call of Products on split rows with several queries is faster than a call
+// of Signs or Levels for each query, with codes of 1 or 2 bits.
 func Splits(width int) bool {
 	return width == 1 && tierOfProducts() == simd.AVX512 || width == 2 && tier != simd.Generic
 }
 
-// Split makes rows of codes of 4 bits, as Products takes them, of rows of so many words with codes
-// of 1 or 2 bits. Digits for 1 or 2 bits are those of such rows, and products are then
+// Split turns rows of so many words with codes of 1 or 2 bits into rows with codes of 4 bits. Products
+// on split rows, with Digits for 1 or 2 bits, gives
 //
 //	Σ (2·code − (2^width − 1))·whole
 //
@@ -137,10 +137,10 @@ func Split(dst, rows []uint64, words, width int) {
 //	Σ (2·code − (2^width − 1))·whole
 //
 // over elements, for n rows and so many queries, with codes of 8 or 4 bits. digits are the queries,
-// one after the other, as Digits has them. Elements beyond the last have the multiple 0.
+// one after another, in the layout of Digits.
 //
-// The sums h of the upper digits and l of the lower are exact, and the product is 256·h + l, with
-// h, l and the result rounded to float32: it is the same in every tier. An error is at most 2⁻²³
+// The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l, where
+// h, l and the addition are rounded to float32: it is the same in every tier. The error is at most 2⁻²³
 // times |256·h| + |l|.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
@@ -148,21 +148,14 @@ func Products(dst []float32, rows, digits []uint64, n, words, width, queries, st
 	}
 	_ = dst[(queries-1)*stride+n-1]
 	rows, digits = rows[:n*words], digits[:queries*DigitWords(words, width)]
-	switch {
-	case words > longest[width]:
-		productsOf(dst, rows, digits, n, words, queries, stride, width)
-	case tier == simd.NEON && !byteProducts && width == 8:
-		longProducts8(dst, rows, digits, n, words, queries, stride)
-	case tier == simd.NEON && !byteProducts:
-		longProducts4(dst, rows, digits, n, words, queries, stride)
-	case width == 8:
-		products8(dst, rows, digits, n, words, queries, stride)
-	default:
-		products4(dst, rows, digits, n, words, queries, stride)
+	if words > longest[width] {
+		productsReference(dst, rows, digits, n, words, queries, stride, width)
+	} else {
+		products(dst, rows, digits, n, words, queries, stride, width)
 	}
 }
 
-// tierOfProducts returns the one that runs for Products and Sums.
+// tierOfProducts returns the tier that runs Products and Sums.
 func tierOfProducts() simd.Tier {
 	if tier == simd.AVX512 && !byteProducts {
 		return simd.AVX2
@@ -170,26 +163,7 @@ func tierOfProducts() simd.Tier {
 	return tier
 }
 
-func products8Reference(dst []float32, rows, digits []uint64, n, words, queries, stride int) {
-	productsOf(dst, rows, digits, n, words, queries, stride, 8)
-}
-
-func products4Reference(dst []float32, rows, digits []uint64, n, words, queries, stride int) {
-	productsOf(dst, rows, digits, n, words, queries, stride, 4)
-}
-
-// longProducts8 and longProducts4 have kernels for processors without SDOT.
-
-func longProducts8Reference(dst []float32, rows, digits []uint64, n, words, queries, stride int) {
-	productsOf(dst, rows, digits, n, words, queries, stride, 8)
-}
-
-func longProducts4Reference(dst []float32, rows, digits []uint64, n, words, queries, stride int) {
-	productsOf(dst, rows, digits, n, words, queries, stride, 4)
-}
-
-// productsOf is Products in pure Go.
-func productsOf(dst []float32, rows, digits []uint64, n, words, queries, stride, width int) {
+func productsReference(dst []float32, rows, digits []uint64, n, words, queries, stride, width int) {
 	length, step := DigitWords(words, width), 2*8/width*stripWords
 	for i := range n {
 		row := rows[i*words:][:words]
@@ -215,7 +189,7 @@ func productsOf(dst []float32, rows, digits []uint64, n, words, queries, stride,
 	}
 }
 
-// dot returns the products of eight codes with two vectors of digits.
+// dot returns the dot products of eight codes with two vectors of digits.
 func dot(codes, high, low uint64) (h, l int64) {
 	for range 8 {
 		c := int64(codes & 255)

@@ -2,39 +2,39 @@
 //
 // # Layout
 //
-// A row is a sequence of 64-bit words, cut into blocks of 8 words; the last block may be shorter. A
-// block of w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a
-// block, counted from the lowest bits, is the code of element j·2w + l of the block: codes that lie
-// side by side in different lanes belong to adjacent elements. Elements beyond the end have code 0.
+// A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block of
+// w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
+// counted from the lowest bits, is the code of element j·2w + l of the block: adjacent elements have
+// their codes in adjacent lanes. Elements beyond the end have code 0.
 //
-// A query is arranged in the order in which kernels meet its elements. For Levels these are 16
-// places for each j of each block, with zeros behind the lanes of a short block; for Products, the
-// digits of whole numbers, in bytes that lie as those of the codes.
+// A query is arranged in the order in which kernels read its elements. For Levels, each j of each
+// block has 16 places, with zeros behind the lanes of a short block. For Products, the digits of
+// integers are bytes in the order of the codes.
 //
-// # Caches
+// # Caches of keys and values
 //
-// Rows of keys and values are codes of 8 or 4 bits with a scale each, as Encode makes them. Scores
-// of queries are those of Products times the scales and the steps of Round:
+// Encode makes a row of a key or of a value: codes of 8 or 4 bits with a scale. The scores of queries
+// are the results of Products times the scales and the steps of Round:
 //
 //	step := Round(whole, query)
 //	Digits(digits, whole, words, width)
 //	Products(scores, rows, digits, n, words, width, 1, n) // Σ (2·code − (2^width − 1))·whole
 //
-// Weighted sums are those of Sums, with weights that Weigh has multiplied by the scales:
+// Weighted sums are the results of Sums, with weights that Weigh has multiplied by the scales:
 //
 //	Weigh(weights, w, scales, width)
 //	Sums(sums, rows, weights, n, words, width, 1)
 //	Collect(dst, sums, words, width)
 //
-// Rows may lie in several pieces. Products takes them one by one, and Sums adds to what there is:
-// with the same bits as those of all rows at once if every piece but the last has a multiple of
-// GroupRows rows. Several queries, or sets of weights, read rows once.
+// Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits are
+// those of one call for all rows if every slice but the last has a multiple of GroupRows rows. A call
+// with several queries, or several sets of weights, reads the rows once.
 //
 // # Results
 //
-// Signs is exact up to 2²⁴. Products and Sums add whole numbers, and are the same in every tier.
-// Levels rounds to float32 after each product and sum together, in an order that depends on the
-// length alone, and is the same in every tier as well. Nothing allocates memory.
+// Results are the same in every tier. Signs is exact up to 2²⁴. Products and Sums add integers. Levels
+// has fused multiplications and additions in float32, in an order that depends on the length alone.
+// No function allocates memory.
 package scan
 
 import (
@@ -52,14 +52,14 @@ const (
 	Planes    = 6
 	MaxWeight = 1<<(Planes-1) - 1
 
-	// TableSize is the number of levels that tables of Levels have: those of shorter codes repeat.
+	// TableSize is the number of levels of a table of Levels. The levels of shorter codes repeat.
 	TableSize = 16
 )
 
-// Words returns the number of words of a row of n ≥ 1 codes of width bits: at least 1.
+// Words returns the number of words of a row of n ≥ 1 codes of width bits.
 func Words(n, width int) int { return n/64*width + (n%64*width+63)/64 }
 
-// Arranged returns the number of places of an arranged query for rows of so many words.
+// Arranged returns the number of elements of an arranged query for rows of so many words.
 func Arranged(words, width int) int {
 	return (words + blockWords - 1) / blockWords * lanes * (32 / width)
 }
@@ -77,7 +77,7 @@ func blocks(words, width int, f func(element, word, lanes int)) {
 	}
 }
 
-// Pack writes codes below 1<<width into a row, which is as long as Words says.
+// Pack writes codes below 1<<width into a row of Words(len(codes), width) words.
 func Pack(row []uint64, codes []uint8, width int) {
 	clear(row)
 	blocks(len(row), width, func(element, word, lanes int) {
@@ -129,7 +129,7 @@ func Unpack(codes []uint8, row []uint64, width int) {
 	})
 }
 
-// Arrange writes x in the order of codes in rows of so many words.
+// Arrange writes x to dst in the order of the codes in rows of so many words.
 func Arrange(dst, x []float32, words, width int) {
 	clear(dst)
 	block := 0
@@ -159,8 +159,8 @@ func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
 	}
 }
 
-// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1, a
-// whole number, which is rounded beyond 2²⁴. planes are the weights as Slice has them.
+// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1. The
+// sum is exact up to 2²⁴. planes are the weights in the layout of Slice.
 func Signs(dst []float32, rows, planes []uint64, words int) {
 	rows, planes = rows[:len(dst)*words], planes[:PlaneWords(words)]
 	if len(dst) > 0 {
@@ -169,26 +169,19 @@ func Signs(dst []float32, rows, planes []uint64, words int) {
 }
 
 // Levels sets dst[i] to Σ table[code]·x over the elements of row i, with codes of 1, 2 or 4 bits.
-// The query is x as Arrange has it, and the table has TableSize levels.
+// The query is x in the layout of Arrange, and the table has TableSize levels.
 func Levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	rows, query = rows[:len(dst)*words], query[:Arranged(words, width)]
 	table = table[:TableSize]
 	if len(dst) == 0 {
 		return
 	}
-	switch width {
-	case 1:
-		levels1(dst, rows, table, query, words)
-	case 2:
-		levels2(dst, rows, table, query, words)
-	default:
-		levels4(dst, rows, table, query, words)
-	}
+	levels(dst, rows, table, query, words, width)
 }
 
-// tier is the one that runs; counts tells whether its AVX-512 kernel may count bits with VPOPCNTQ,
-// byteProducts whether its kernels may have products of bytes, and bytePermutes whether its AVX-512
-// kernel may look up bytes with VPERMI2B.
+// tier is the tier that runs. counts reports whether its AVX-512 kernel may count bits with VPOPCNTQ,
+// byteProducts whether its kernels may multiply bytes, and bytePermutes whether its AVX-512 kernel may
+// look up bytes with VPERMI2B.
 var (
 	tier         = simd.Best
 	counts       = simd.VPOPCNTDQ
@@ -196,7 +189,7 @@ var (
 	bytePermutes = simd.VBMI
 )
 
-// tierOfSigns returns the one that runs for Signs.
+// tierOfSigns returns the tier that runs Signs.
 func tierOfSigns() simd.Tier {
 	if tier == simd.AVX512 && !counts {
 		return simd.AVX2
@@ -218,20 +211,8 @@ func signsReference(dst []float32, rows, planes []uint64, words int) {
 	}
 }
 
-func levels1Reference(dst []float32, rows []uint64, table, query []float32, words int) {
-	levels(dst, rows, table, query, words, 1)
-}
-
-func levels2Reference(dst []float32, rows []uint64, table, query []float32, words int) {
-	levels(dst, rows, table, query, words, 2)
-}
-
-func levels4Reference(dst []float32, rows []uint64, table, query []float32, words int) {
-	levels(dst, rows, table, query, words, 4)
-}
-
-// levels is Levels in pure Go. Every lane has four sums, of every fourth code, as in kernels.
-func levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
+// levelsReference has four sums of every fourth code for each lane, as kernels have.
+func levelsReference(dst []float32, rows []uint64, table, query []float32, words, width int) {
 	mask := uint32(1)<<width - 1
 	for i := range dst {
 		row, q := rows[i*words:][:words], query
@@ -264,8 +245,9 @@ func levels(dst []float32, rows []uint64, table, query []float32, words, width i
 	}
 }
 
-// fused returns a·b + c, rounded once. In float64 the product is exact, so that only the sum rounds
-// before the result does. That matters if the sum lies halfway between two numbers of float32.
+// fused returns a·b + c, rounded once. In float64 the product is exact, and only the sum rounds before
+// the result rounds to float32. The first rounding matters if the sum lies halfway between two numbers
+// of float32.
 func fused(a, b, c float32) float32 {
 	product, addend := float64(a)*float64(b), float64(c)
 	sum := product + addend
@@ -275,8 +257,8 @@ func fused(a, b, c float32) float32 {
 	return float32(sum)
 }
 
-// odd returns the sum with an odd last bit if it was rounded: it then rounds to float32 as the
-// exact sum does [Boldo & Melquiond 2008].
+// odd returns the sum with an odd last bit if the sum was rounded. The result then rounds to float32
+// as the exact sum does [Boldo & Melquiond 2008].
 func odd(sum, a, b float64) float64 {
 	part := sum - a
 	rest := (a - (sum - part)) + (b - part) // of the exact sum

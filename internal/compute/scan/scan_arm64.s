@@ -720,8 +720,8 @@ stored:
 done:
 	RET
 
-// func longProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
-TEXT ·longProducts8NEON(SB), NOSPLIT, $0-56
+// func wideProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+TEXT ·wideProducts8NEON(SB), NOSPLIT, $0-56
 	MOVD $constants<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD rows+8(FP), R2
@@ -1060,8 +1060,8 @@ stored:
 done:
 	RET
 
-// func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
-TEXT ·longProducts4NEON(SB), NOSPLIT, $0-56
+// func wideProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+TEXT ·wideProducts4NEON(SB), NOSPLIT, $0-56
 	MOVD $constants<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD rows+8(FP), R2
@@ -1463,8 +1463,8 @@ sum:
 	BNE row
 	RET
 
-// func longLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
-TEXT ·longLevelProductsNEON(SB), NOSPLIT, $0-64
+// func wideLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+TEXT ·wideLevelProductsNEON(SB), NOSPLIT, $0-64
 	MOVD $constants<>(SB), R0
 	MOVD dst+0(FP), R1
 	MOVD rows+8(FP), R2

@@ -82,7 +82,7 @@ func testRows(t *testing.T) {
 				}
 				Levels(dst[guard:guard+count], rows, table, query, words, width)
 				reference := make([]float32, count)
-				levels(reference, rows, table, query, words, width)
+				levelsReference(reference, rows, table, query, words, width)
 				require.Equal(t, reference, dst[guard:guard+count], "width = %d, words = %d, %d rows", width, words, count)
 				for i, v := range dst {
 					if i < guard || i >= guard+count {

@@ -33,11 +33,11 @@ func levels4NEON(dst *float32, rows *uint64, table, query *float32, n, words int
 //go:noescape
 func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// longProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// wideProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
 // does.
 //
 //go:noescape
-func longProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+func wideProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
 // products4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 // It needs SDOT.
@@ -45,11 +45,11 @@ func longProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, st
 //go:noescape
 func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// longProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// wideProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
 // does.
 //
 //go:noescape
-func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+func wideProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
 // levelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the
 // reference does. It needs SDOT.
@@ -57,11 +57,11 @@ func longProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, st
 //go:noescape
 func levelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
-// longLevelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// wideLevelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
 // the reference does.
 //
 //go:noescape
-func longLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+func wideLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
 // weighNEON rounds the weights of whole groups of rows, as the reference does.
 //

@@ -6,25 +6,25 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// GroupRows is the number of rows whose weights are multiples of one step in Sums, from −Largest to
-// Largest. The sum of a group is at most 64·255·Largest < 2³⁰.
+// GroupRows is the number of rows of a group. The weights of a group are multiples of one step, from
+// −Largest to Largest. The sum of a group is at most 64·255·Largest < 2³⁰.
 const GroupRows = 64
 
 const groupWords = 2*GroupRows/8 + 1
 
-// WeightWords returns the number of words of the weights of n rows as Weigh has them.
+// WeightWords returns the number of words of the weights of n rows in the layout of Weigh.
 func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWords }
 
-// SumPlaces returns the number of places of a sum of rows of so many words.
+// SumPlaces returns the number of elements of a weighted sum of rows of so many words, before Collect.
 func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width) }
 
-// Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each
-// group of 64 rows, the last of which may be shorter, a weight becomes a multiple of the largest
-// |w[i]·scales[i]| of the group over Largest: its error is half of such a step at most. A weight
-// that is NaN or ±Inf makes the step NaN, and so the sums.
+// Weigh rounds the weights w[i]·scales[i] of rows with codes of 8 or 4 bits, for Sums. In each group
+// of 64 rows a weight becomes a multiple of a step, the largest |w[i]·scales[i]| of the group over
+// Largest. The error of a weight is at most half a step. The last group may be shorter. If a weight is
+// NaN or ±Inf, the step of its group and the sums over the group are NaN.
 //
-// A group has 16 words with the multiples, as the kernels of the tier take them, and a word with
-// the step and with the sum of the multiples times 2^width − 1.
+// A group has 16 words with the multiples, in the layout of the kernels of the tier. One more word has
+// the step, and the sum of the multiples times 2^width − 1.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -48,25 +48,21 @@ func Weigh(dst []uint64, w, scales []float32, width int) {
 	}
 }
 
-// Sums adds to sums[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
-// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets, one after the other, as
-// Weigh has them; Collect finds the elements in their places.
+// Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
+// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets, one after another, in the
+// layout of Weigh. Collect finds the elements of the sums.
 //
-// The sum of a group of 64 rows is exact. It is rounded to float32, multiplied by the step of the
-// group and added, both rounded: the results are the same in every tier.
-func Sums(sums []float32, rows, weights []uint64, n, words, width, sets int) {
+// The sum of a group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of the
+// group and added. Both operations round: the results are the same in every tier.
+func Sums(dst []float32, rows, weights []uint64, n, words, width, sets int) {
 	if n == 0 || sets == 0 {
 		return
 	}
-	rows, weights, sums = rows[:n*words], weights[:sets*WeightWords(n)], sums[:sets*SumPlaces(words, width)]
-	if width == 8 {
-		sums8(sums, rows, weights, n, words, sets)
-	} else {
-		sums4(sums, rows, weights, n, words, sets)
-	}
+	rows, weights, dst = rows[:n*words], weights[:sets*WeightWords(n)], dst[:sets*SumPlaces(words, width)]
+	sums(dst, rows, weights, n, words, sets, width)
 }
 
-// Collect sets dst to the elements of a sum.
+// Collect copies the elements of a sum to dst, in ascending order.
 func Collect(dst, sum []float32, words, width int) {
 	places(len(dst), words, width, func(i, at, part int) {
 		dst[i] = sum[at/16*(128/width)+part*16+at%16]
@@ -79,7 +75,7 @@ func usual(group []uint64) bool {
 	return step >= 0x1p-110 && step <= math.MaxFloat32
 }
 
-// weighAgain rounds the weights of a group that is not usual.
+// weighAgain rounds the weights of a group for which usual returns false.
 func weighAgain(group []uint64, w, scales []float32, odd int) {
 	var v [GroupRows]float64
 	peak := 0.0
@@ -105,8 +101,8 @@ func weighAgain(group []uint64, w, scales []float32, odd int) {
 	group[groupWords-1] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
 }
 
-// putWeight writes the multiple of row i of a group, which is cleared, as its two digits in places
-// of their own, or as it is.
+// putWeight writes the multiple of row i of a group that was cleared: as two digits for AVX-512, and
+// as an integer of 16 bits otherwise.
 func putWeight(group []uint64, i int, whole int16) {
 	if tierOfProducts() == simd.AVX512 {
 		low := int8(whole)
@@ -122,7 +118,7 @@ func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
 	for g := range groups {
 		group, w, scales := dst[g*groupWords:][:groupWords], w[g*GroupRows:][:GroupRows], scales[g*GroupRows:][:GroupRows]
 		var v [GroupRows]float32
-		var peak uint32 // as bits, whose order is that of magnitudes, and NaN is beyond
+		var peak uint32 // bits, which have the order of magnitudes; the bits of NaN are the largest
 		for i := range v {
 			v[i] = w[i] * scales[i]
 			peak = max(peak, math.Float32bits(v[i])&^(1<<31))
@@ -140,16 +136,7 @@ func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
 	}
 }
 
-func sums8Reference(sums []float32, rows, weights []uint64, n, words, sets int) {
-	sumsOf(sums, rows, weights, n, words, sets, 8)
-}
-
-func sums4Reference(sums []float32, rows, weights []uint64, n, words, sets int) {
-	sumsOf(sums, rows, weights, n, words, sets, 4)
-}
-
-// sumsOf is Sums in pure Go.
-func sumsOf(sums []float32, rows, weights []uint64, n, words, sets, width int) {
+func sumsReference(dst []float32, rows, weights []uint64, n, words, sets, width int) {
 	for first := 0; first < n; first += GroupRows {
 		for k := range sets {
 			group := weights[k*WeightWords(n)+first/GroupRows*groupWords:][:groupWords]
@@ -170,7 +157,7 @@ func sumsOf(sums []float32, rows, weights []uint64, n, words, sets, width int) {
 					}
 				}
 				for part := range 8 / width {
-					to := sums[k*SumPlaces(words, width)+w/2*(128/width)+part*16+w%2*8:][:8]
+					to := dst[k*SumPlaces(words, width)+w/2*(128/width)+part*16+w%2*8:][:8]
 					for b := range to {
 						to[b] += float32(float32(2*total[part][b]-constant) * step)
 					}

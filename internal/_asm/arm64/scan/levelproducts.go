@@ -8,7 +8,7 @@ import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 func (m machine) levelProducts(dot bool) {
 	name, doc := "levelProducts", "sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does."
 	if !dot {
-		name = "longLevelProducts"
+		name = "wideLevelProducts"
 	} else {
 		doc += " It needs SDOT."
 	}

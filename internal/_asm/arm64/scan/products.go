@@ -22,7 +22,7 @@ const group = 4
 func (m machine) products(width int, dot bool) {
 	name, doc := "products", "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
 	if !dot {
-		name = "longProducts"
+		name = "wideProducts"
 	} else {
 		doc += " It needs SDOT."
 	}
