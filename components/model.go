@@ -181,9 +181,6 @@ func (m *Model[T]) Dims() (in, out int) {
 // Kernel returns nil, because no kernel of package kernels is centred at data.
 func (m *Model[T]) Kernel() kernels.Kernel { return nil }
 
-// Fitted returns "principal components".
-func (m *Model[T]) Fitted() string { return "principal components" }
-
 // String describes the map φ and the components.
 func (m *Model[T]) String() string {
 	if m.none() {

@@ -79,7 +79,7 @@ func scaleRows[T dense.Float](dst, x dense.Matrix[T], factors []T) {
 // mapped returns the map φ(Px), without P yet.
 func (f *positives[T]) mapped(name string) *balanced[T] {
 	in, out := f.Dims()
-	return &balanced[T]{inner: f, frame: frame{name: name, in: in, out: out, kernel: f.kernel, fitted: "directions"}}
+	return &balanced[T]{inner: f, frame: frame{name: name, in: in, out: out, kernel: f.kernel}}
 }
 
 // scaled returns the map φ(Px) for P, which is diag(factors).

@@ -16,7 +16,6 @@ type frame struct {
 	in, out int
 	kernel  kernels.Kernel
 	law     mse.Law
-	fitted  string
 	recipe  any // what the map is made of, for Write; nil if that is functions
 }
 
@@ -26,10 +25,6 @@ func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 
 // Law returns what theory knows of the error.
 func (f *frame) Law() mse.Law { return f.law }
-
-// Fitted says what the features are fitted to. It is "" if they are equally good at all points of
-// one norm.
-func (f *frame) Fitted() string { return f.fitted }
 
 // of returns f for a map that is made of the recipe.
 func (f frame) of(recipe any) frame {

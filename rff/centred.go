@@ -117,7 +117,7 @@ func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], me
 func centre[T dense.Float](m Map[T], own, other []T, k kernels.Softmax) *centred[T] {
 	in, out := m.Dims()
 	f := &centred[T]{own: make([]T, in), other: make([]T, in), scale: k.Gamma, through: through[T, centredSpace[T]]{inner: m}}
-	f.frame = frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k, fitted: "means"}
+	f.frame = frame{name: fmt.Sprintf("Centred(%v)", m), in: in, out: out, kernel: k}
 	f.rows = affineRows
 	if f.scale == 0 {
 		f.scale = 1

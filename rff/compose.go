@@ -55,7 +55,7 @@ func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
 func compose[T dense.Float](first *affine[T], then Map[T]) Map[T] {
 	_, out := then.Dims()
 	c := &composed[T]{first: first, through: through[T, composedSpace[T]]{inner: then}}
-	c.frame = frame{in: first.in, out: out, fitted: fitted(then), recipe: composeRecipe[T]{first, then}}
+	c.frame = frame{in: first.in, out: out, recipe: composeRecipe[T]{first, then}}
 	c.rows = affineRows
 	if k := then.Kernel(); k != nil {
 		pulled := first.kernel.(kernels.Pullback)

@@ -169,7 +169,7 @@ func newEmbedding[T dense.Float](name string, s spectralMap, recipe any) (Map[T]
 		return nil, fmt.Errorf("rff: k is out of range: %w", err)
 	}
 	e := &embedding[T]{points: prepared, features: features, tolerance: s.Tolerance, rank: s.Rank}
-	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: s.K, fitted: "points", recipe: recipe}
+	e.frame = frame{name: name, in: points.Cols, out: features.Cols, kernel: s.K, recipe: recipe}
 	e.rows, e.transform = blockRows, e.block
 	matmul.Pack(&e.coefficients, c)
 	return e, nil

@@ -233,7 +233,6 @@ func newSDERF[T dense.Float](r sderfRecipe[T]) (Map[T], error) {
 	s := exponential(e, exponent[T]{slope: slope, radius: r.Scale, offsets: r.Offsets},
 		r, fmt.Sprintf("SDERF(scale=%v)", r.Scale), kernels.Softmax{Gamma: r.Scale},
 		mse.OfSoftmax("SDERF", "Likhosherstov et al. 2023", mse.Damped(r.Damping, r.Basis), r.Scale))
-	s.fitted = "directions"
 	return s, nil
 }
 

@@ -21,7 +21,6 @@ type always[T dense.Float] interface {
 	fmt.Stringer
 	mse.Lawful
 	archive.Made
-	Fitted() string
 }
 
 type withLogarithms[T dense.Float] interface {
@@ -97,12 +96,4 @@ func lawOf[T dense.Float](m Map[T]) mse.Law {
 		return l.Law()
 	}
 	return mse.Law{}
-}
-
-// fitted returns what the features of m are fitted to, "" for nothing.
-func fitted[T dense.Float](m Map[T]) string {
-	if f, ok := m.(Fitted[T]); ok {
-		return f.Fitted()
-	}
-	return ""
 }

@@ -63,15 +63,6 @@ type DifferentiableLog[T dense.Float] interface {
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Fitted is a [Map] that says what its features are fitted to. The maps of this package are Fitted. A
-// map of your own should be if it is made for certain points, so that it is worse at others.
-type Fitted[T dense.Float] interface {
-	Map[T]
-
-	// Fitted returns what the features are fitted to, such as "means", or "" for nothing.
-	Fitted() string
-}
-
 // Lawful is a [Map] of your own that knows the law of its estimates φ(x)ᵀψ(y) over draws of the map.
 // validate.Theory returns the law. Maps of this package need not implement Lawful: validate knows
 // their laws.

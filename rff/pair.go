@@ -118,8 +118,6 @@ func (s *side[T]) Law() mse.Law { return s.law }
 
 func (s *side[T]) Recipe() (any, error) { return s.recipe, nil }
 
-func (s *side[T]) Fitted() string { return fitted(s.Map) }
-
 func (s *side[T]) String() string { return fmt.Sprint(s.Map) }
 
 func (s *side[T]) LogTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {

@@ -96,7 +96,7 @@ func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 	f.in, _ = r.Maps[0].Dims()
 	f.recipe = r
 	terms, known, differentiable := kernels.Sum{}, true, true
-	var names, fits []string
+	var names []string
 	for i, m := range r.Maps {
 		_, out := m.Dims()
 		f.out += out
@@ -108,9 +108,6 @@ func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 		if w == 0 {
 			continue
 		}
-		if fit := fitted(m); fit != "" && !slices.Contains(fits, fit) {
-			fits = append(fits, fit)
-		}
 		k := m.Kernel()
 		known = known && k != nil
 		if w != 1 {
@@ -118,7 +115,7 @@ func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 		}
 		terms = append(terms, k)
 	}
-	f.name, f.fitted = fmt.Sprintf("Sum(%s)", strings.Join(names, " + ")), strings.Join(fits, ", ")
+	f.name = fmt.Sprintf("Sum(%s)", strings.Join(names, " + "))
 	if known {
 		f.kernel = terms
 	}
