@@ -238,30 +238,27 @@ func MedianDistance[T dense.Float](x dense.Matrix[T], src rand.Source) (float64,
 	if err != nil {
 		return 0, wrap(err)
 	}
-	var distances []float64 // of different points
-	pairs := sample.Rows * (sample.Rows - 1) / 2
+	var distances []float64
 	for i := range sample.Rows {
 		for l := range i {
 			d := 0.0
 			for j, v := range sample.Row(i) {
 				d = math.Hypot(d, float64(v)-float64(sample.At(l, j)))
 			}
-			if d > 0 {
-				distances = append(distances, d)
-			}
+			distances = append(distances, d)
 		}
 	}
-	equal := pairs - len(distances)
-	if equal == pairs {
-		return 0, errors.New("ridge: all rows of x are equal, which tells no length-scale: give a length-scale of your own")
-	}
 	slices.Sort(distances)
-	if equal > pairs/2 {
+	pairs := len(distances)
+	equal, _ := slices.BinarySearch(distances, math.SmallestNonzeroFloat64)
+	median := distances[pairs/2]
+	switch {
+	case equal == pairs:
+		return 0, errors.New("ridge: all rows of x are equal, which tells no length-scale: give a length-scale of your own")
+	case median == 0:
 		return 0, fmt.Errorf("ridge: the rows are equal in %d of %d pairs of rows of x, so that the median distance is 0: give a length-scale of your own, such as %.3g, the median of the other distances",
-			equal, pairs, distances[len(distances)/2])
-	}
-	median := distances[pairs/2-equal]
-	if math.IsInf(median, 1) {
+			equal, pairs, distances[equal+(pairs-equal)/2])
+	case math.IsInf(median, 1):
 		return 0, errors.New("ridge: the median distance of the rows of x is +Inf, want a finite number: scale the rows")
 	}
 	return median, nil

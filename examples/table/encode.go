@@ -176,20 +176,29 @@ func (s settings) encoding(t *frame, target int, train []int) (*encoder, error) 
 // learn determines the kind and the other fields of column j of a table. If category is true,
 // numbers are categories.
 func (c *column) learn(t *frame, j int, train []int, category bool) error {
-	counts := make(map[string]int)
-	for _, i := range train {
-		if text := t.rows[i][j]; !missing(text) {
-			counts[text]++
+	counts, all, numbers := make(map[string]int), 0, 0
+	var values []float64
+	var fault error // of the first text that is not a number
+	for _, i := range slices.Sorted(slices.Values(train)) {
+		text := t.rows[i][j]
+		if missing(text) {
+			continue
+		}
+		counts[text]++
+		all++
+		if _, ok := number(text); ok {
+			numbers++
+		}
+		if v, err := c.number(text, t.lines[i]); err == nil {
+			values = append(values, v)
+		} else if fault == nil {
+			fault = err
 		}
 	}
-	numbers, often, all := 0, 0, 0
-	for text, n := range counts {
-		all += n
+	often := 0
+	for _, n := range counts {
 		if n >= common {
 			often += n
-		}
-		if _, ok := number(text); ok {
-			numbers += n
 		}
 	}
 	c.Missing = all < len(train)
@@ -197,8 +206,10 @@ func (c *column) learn(t *frame, j int, train []int, category bool) error {
 	case len(counts) == 0 || len(counts) == 1 && !c.Missing:
 		c.Kind = isConstant
 	case !category && 10*numbers >= 9*all:
-		c.Kind = isNumber
-		return c.learnNumber(t, j, train)
+		if c.Kind = isNumber; fault != nil {
+			return fault
+		}
+		return c.scale(values)
 	case category || 2*often >= all:
 		c.Kind = isCategory
 		for _, name := range slices.Sorted(maps.Keys(counts)) {
@@ -217,17 +228,8 @@ func (c *column) learn(t *frame, j int, train []int, category bool) error {
 	return nil
 }
 
-func (c *column) learnNumber(t *frame, j int, train []int) error {
-	var values []float64
-	for _, i := range slices.Sorted(slices.Values(train)) { // so that an error names the first line
-		if text := t.rows[i][j]; !missing(text) {
-			v, err := c.number(text, t.lines[i])
-			if err != nil {
-				return err
-			}
-			values = append(values, v)
-		}
-	}
+// scale sets the mean and the deviation of a column of numbers.
+func (c *column) scale(values []float64) error {
 	least, most := slices.Min(values), slices.Max(values)
 	if least == most {
 		c.Mean, c.Deviation = least, 1

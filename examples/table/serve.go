@@ -29,13 +29,10 @@ func writeModel(ctx context.Context, folder string, model *ridge.Model[float64],
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(e, "", "\t")
-	if err != nil {
-		return err
-	}
 	if err := cli.Write(filepath.Join(folder, columnsFile), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
+		text := json.NewEncoder(w)
+		text.SetIndent("", "\t")
+		return text.Encode(e)
 	}); err != nil {
 		return err
 	}

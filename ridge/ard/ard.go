@@ -63,9 +63,6 @@ type Result[T dense.Float] struct {
 	// column of 0.1, and does not depend on a column of 0.01 or less. Equal columns share their
 	// relevance.
 	Relevance []float64
-
-	// Path has the iterations of all searches.
-	Path []Step
 }
 
 // Fit learns a length-scale for each column of the points from the evidence, and fits a model with
@@ -116,7 +113,7 @@ func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T],
 		return nil, err
 	}
 	v, rates := s.view, s.view.rates(s.best.x)
-	r := &Result[T]{Scales: make([]float64, d), Relevance: make([]float64, d), Path: s.path}
+	r := &Result[T]{Scales: make([]float64, d), Relevance: make([]float64, d)}
 	for j, rate := range rates {
 		r.Scales[j], r.Relevance[j] = 1/rate, v.deviations[j]*rate
 	}

@@ -22,7 +22,6 @@ type search struct {
 	fit   func(x []float64) (m model, fatal bool, err error)
 	slope func(dst []float64, m model) error
 
-	path   []Step
 	now    trial // the latest
 	best   trial
 	failed error // of the latest fit that failed
@@ -51,10 +50,8 @@ func (s *search) reset() { s.now, s.best = trial{}, trial{value: math.Inf(-1)} }
 // climb runs L-BFGS from x and stores the best trial in best.
 func (s *search) climb(start int, x []float64) error {
 	iterations := &record{step: func(value float64, iteration int) {
-		step := Step{Rows: s.rows, Start: start, Iteration: iteration, LogEvidence: value}
-		s.path = append(s.path, step)
 		if s.o.Progress != nil {
-			s.o.Progress(step)
+			s.o.Progress(Step{Rows: s.rows, Start: start, Iteration: iteration, LogEvidence: value})
 		}
 	}}
 	// An error of the line search also ends the search.

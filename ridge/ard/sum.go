@@ -28,9 +28,6 @@ type SumResult[T dense.Float] struct {
 	// EqualEvidence is the log evidence of equal weights. Model.LogEvidence is the log evidence of
 	// Weights.
 	EqualEvidence float64
-
-	// Path has the iterations of the search.
-	Path []Step
 }
 
 // FitSum learns the weights of a sum of kernels from the evidence, and fits a model with the
@@ -97,7 +94,7 @@ func FitSum[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Ro
 	if err := s.prune(); err != nil {
 		return nil, err
 	}
-	r := &SumResult[T]{Model: s.best.model.(*ridge.Model[T]), EqualEvidence: equal.LogEvidence(), Path: s.path}
+	r := &SumResult[T]{Model: s.best.model.(*ridge.Model[T]), EqualEvidence: equal.LogEvidence()}
 	r.Weights, _ = shares(s.best.x)
 	return r, nil
 }

@@ -255,7 +255,6 @@ func TestSumWithoutRowsOfNoWeight(t *testing.T) {
 	want := run(rows, 1)
 	other := run(rows, 4)
 	assert.Equal(t, want.Weights, other.Weights)
-	assert.Equal(t, want.Path, other.Path)
 	assert.Equal(t, want.Model.LogEvidence(), other.Model.LogEvidence())
 	more := planted[float64](400, 2, 8)
 	dense.Copy(more.X.RowRange(0, 300), rows.X)
