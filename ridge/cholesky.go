@@ -38,7 +38,8 @@ type factor interface {
 func (c *cholesky) share() *[]triangular.Factor[float64] {
 	diag := c.shares.Get()
 	for i := len(*diag); i < len(c.diag); i++ {
-		*diag = append(*diag, c.diag[i].Share())
+		*diag = append(*diag, triangular.Factor[float64]{})
+		(*diag)[i].Use(&c.diag[i])
 	}
 	return diag
 }

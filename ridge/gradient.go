@@ -23,16 +23,7 @@ import (
 // float64, and rows are rounded to T; large numbers overflow float32 to ±Inf. Gradient returns the
 // errors of Add. Cost: n transforms and n·D² multiply-adds in float64, twice the cost of sums.
 func (m *Model[T]) Gradient(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
-	if m.phi == nil {
-		return dst, errNoModel
-	}
-	d, _ := m.phi.Dims()
-	if err := checkRows(x, y, weights, d, len(m.prior)); err != nil {
-		return dst, err
-	}
-	dst = dense.Ensure(dst, x.Rows, m.regression.Weights.Rows)
-	m.source.Each(predictRows, m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, m.slopes)
-	return dst, nil
+	return m.rowwise(dst, x, y, weights, m.regression.Weights.Rows, m.slopes)
 }
 
 // slopes writes gradients into r.First.

@@ -1,6 +1,9 @@
 package ridge
 
-import "github.com/seed-feabd252/randfeat/dense"
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/features"
+)
 
 // LeaveOneOut writes the errors y_ij − f_j^(−i)(x_i) into dst (n×p) and returns dst. LeaveOneOut
 // allocates a zero dst. f^(−i) is the mean of the model with the same λ, fitted to all rows except
@@ -12,6 +15,11 @@ import "github.com/seed-feabd252/randfeat/dense"
 // other row determines its prediction. dst may be y. LeaveOneOut returns the errors of Add. Cost:
 // as Predict.
 func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Matrix[T], error) {
+	return m.rowwise(dst, x, y, weights, y.Cols, m.leaveOut)
+}
+
+// rowwise writes the results of f for the rows into dst, n×width.
+func (m *Model[T]) rowwise(dst, x, y dense.Matrix[T], weights []T, width int, f func(r *features.Rows)) (dense.Matrix[T], error) {
 	if m.phi == nil {
 		return dst, errNoModel
 	}
@@ -19,7 +27,7 @@ func (m *Model[T]) LeaveOneOut(dst, x, y dense.Matrix[T], weights []T) (dense.Ma
 	if err := checkRows(x, y, weights, d, len(m.prior)); err != nil {
 		return dst, err
 	}
-	dst = dense.Ensure(dst, y.Rows, y.Cols)
-	m.source.Each(predictRows, m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, m.leaveOut)
+	dst = dense.Ensure(dst, x.Rows, width)
+	m.source.Each(predictRows, m.regression.FeatureMean, x, y, weights, dst, dense.Matrix[T]{}, f)
 	return dst, nil
 }

@@ -124,3 +124,21 @@ func Fit[T dense.Float](ctx context.Context, psi rff.Map[T], rows ridge.Rows[T],
 	r.Model = m.(*ridge.Model[T])
 	return r, nil
 }
+
+// check returns an error if psi is nil or has no derivatives, or if rows is nil.
+func check[T dense.Float](psi rff.Map[T], rows ridge.Rows[T]) error {
+	if psi == nil {
+		return errors.New("ard: psi is nil, want a feature map")
+	}
+	if rows == nil {
+		return errors.New("ard: rows is nil, want data")
+	}
+	back, ok := psi.(rff.Differentiable[T])
+	if !ok {
+		return fmt.Errorf("ard: psi is %v, want a Differentiable map", psi)
+	}
+	if err := back.CanBackward(); err != nil {
+		return fmt.Errorf("ard: psi has no derivatives: %w", err)
+	}
+	return nil
+}

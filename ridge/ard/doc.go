@@ -12,7 +12,7 @@
 //
 // # The gradient
 //
-// L is a function of sums over rows, and so is its gradient, which Evaluate returns. With A = ΦᵀΩΦ
+// L is a function of sums over rows, and so is its gradient. With A = ΦᵀΩΦ
 // + λI the rows of ∂L/∂Φ are those of ridge.Model.Gradient, and the Jacobian J of ψ gives the
 // derivative with respect to z = (x − c)/ℓ:
 //

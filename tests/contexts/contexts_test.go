@@ -195,10 +195,6 @@ func TestContexts(t *testing.T) {
 		}},
 		"ridge.Predictor": {4, func(c *lookedAt) error { _, err := model.Predictor(c); return err }},
 		"ridge.Sum":       {n / 255, func(c *lookedAt) error { _, err := ridge.Sum(c, c.phi(8), rows); return err }},
-		"ridge.ard.Evaluate": {n / 255, func(c *lookedAt) error {
-			_, err := ard.Evaluate(c, c.phi(8), rows, []float64{1, 1, 1, 1}, o)
-			return err
-		}},
 		"ridge.ard.Fit": {n / 255, func(c *lookedAt) error {
 			_, err := ard.Fit(c, c.phi(4), rows, ard.Options{MaxIterations: 1}, src())
 			return err

@@ -35,8 +35,6 @@ import (
 )
 
 var functions = []function{
-	{"ard.Evaluate[float32]", ard.Evaluate[float32]},
-	{"ard.Evaluate[float64]", ard.Evaluate[float64]},
 	{"ard.FitSum[float32]", ard.FitSum[float32]},
 	{"ard.FitSum[float64]", ard.FitSum[float64]},
 	{"ard.Fit[float32]", ard.Fit[float32]},
@@ -321,8 +319,6 @@ var functions = []function{
 }
 
 var types = []reflect.Type{
-	reflect.TypeFor[ard.Evaluation[float32]](),
-	reflect.TypeFor[ard.Evaluation[float64]](),
 	reflect.TypeFor[ard.Options](),
 	reflect.TypeFor[ard.Result[float32]](),
 	reflect.TypeFor[ard.Result[float64]](),

@@ -52,11 +52,8 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	}
 }
 
-// Share returns a factor of the same matrix for another goroutine. The factor is valid until the
-// next call of Set.
-func (f *Factor[T]) Share() Factor[T] { return Factor[T]{t: f.t, inverted: f.inverted} }
-
-// Use sets f to other.Share, and keeps the scratch memory of f.
+// Use sets f to a factor of the matrix of other, for another goroutine. f keeps its scratch memory. f
+// is valid until the next call of Set on other.
 func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
 
 // Solve replaces W by T⁻¹·W. For each triangle B on the diagonal, with the rows R below,
