@@ -218,10 +218,10 @@ func TestLinesHaveNoErrors(t *testing.T) {
 func TestErrors(t *testing.T) {
 	dir := t.TempDir()
 	assert.ErrorContains(t, figure().Save(filepath.Join(dir, "a.bmp")), "must end in .png or .svg")
-	assert.ErrorContains(t, CheckPath(filepath.Join(dir, "no", "a.png")), "no")
+	assert.ErrorContains(t, checkPath(filepath.Join(dir, "no", "a.png")), "no")
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	assert.ErrorContains(t, CheckPath(filepath.Join(file, "a.png")), "not a folder")
+	assert.ErrorContains(t, checkPath(filepath.Join(file, "a.png")), "not a folder")
 	assert.ErrorContains(t, Figure{}.Save(filepath.Join(dir, "a.png")), "no panel")
 	empty := Figure{LogY: true, Panels: []Panel{{Series: []Series{{Points: []Point{{1, -1, 0}, {2, math.NaN(), 0}}}}}}}
 	assert.ErrorContains(t, empty.Save(filepath.Join(dir, "a.png")), "no point")

@@ -70,9 +70,9 @@ type Figure struct {
 	YRange [2]float64
 }
 
-// CheckPath returns an error if Save could not write to path, because its ending is not .png or
-// .svg, or because its folder does not exist. A program calls CheckPath before a long computation.
-func CheckPath(path string) error {
+// checkPath returns an error if the ending of path is not .png or .svg, or if its folder does not
+// exist.
+func checkPath(path string) error {
 	if ext := strings.ToLower(filepath.Ext(path)); ext != ".png" && ext != ".svg" {
 		return fmt.Errorf("%s: a picture's name must end in .png or .svg", path)
 	}
@@ -96,11 +96,11 @@ const (
 	margin      = 4 * vg.Millimeter
 )
 
-// Save writes the figure to a file, as PNG or SVG by the ending of its name. Save returns the error
-// of CheckPath, and an error if there is no panel, if no point can be drawn, or if the ends of
-// YRange are not in order. With an error the file at path keeps its content.
+// Save writes the figure to a file, as PNG or SVG by the ending of its name. Save returns an error
+// for another ending, a folder that does not exist, no panel, no drawable point, and ends of YRange
+// that are not in order. With an error the file at path keeps its content.
 func (f Figure) Save(path string) error {
-	if err := CheckPath(path); err != nil {
+	if err := checkPath(path); err != nil {
 		return err
 	}
 	if len(f.Panels) == 0 {
