@@ -93,7 +93,7 @@ type machine[V, G, L any] interface {
 	// prefetch brings bytes of the row of token j of the next four tokens into the first cache, where
 	// the processor does not do so by itself.
 	prefetch(r []G, j, bytes int)
-	// byTwo writes pair in a loop over left rows, and one for a last row without a partner.
+	// byTwo writes a loop over left rows: pair takes two rows, and one takes a last row.
 	byTwo(left G, suffix string, pair, one func())
 }
 

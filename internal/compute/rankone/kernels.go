@@ -7,16 +7,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// kernels are those of a tier, by the logarithm of the number of vectors.
+// kernels are the kernels of a tier. The index of a slice is the logarithm of the number of vectors of
+// a panel.
 type kernels[T dense.Float] struct {
 	lanes    int
 	corrects [2][]func(p *Pass[T]) // without and with Decays
 	decays   []func(p *Pass[T])    // for decays of rows
-	// For four tokens and for one token at a time, without and with a decay for all rows; the last
-	// for wider panels too.
+	// fours take four tokens at a time, and ones take one token, without and with a decay for all rows.
+	// The last kernel also takes wider panels.
 	fours, ones [2][]func(p *Pass[T])
-	// For four tokens that correct at a time, without and with a decay for all rows; the last for
-	// wider panels too. pairs makes the products that they need.
+	// together takes four tokens that correct, without and with a decay for all rows. The last kernel
+	// also takes wider panels. pairs computes the products of their coefficients.
 	together [2][]func(p *Pass[T])
 	pairs    func(p *Pass[T])
 }
@@ -40,8 +41,8 @@ func take[T dense.Float](p *Pass[T]) {
 	case p.corrects() && p.Decays.Cols <= 1 && p.Heads == 1 && len(k.together[decays]) > 0 && p.mild():
 		p.takeTogether(k.pairs, k.together[decays][min(width, len(k.together[decays])-1)])
 	case p.corrects() && decays == 0 && width >= len(k.corrects[0]):
-		// The widest panels have no kernel without decays, because decays of 1 are faster. The bits
-		// are equal.
+		// The widest panels have no kernel without decays, because the kernel with decays of 1 is
+		// faster and gives the same bits.
 		if len(p.Space) == 0 {
 			p.Space = make([]T, 1)
 		}

@@ -1,19 +1,21 @@
-// Package rankone takes tokens through sums S that stay in the first cache: each token reads S,
-// writes an outer product into it and reads it again, in one pass over the rows.
+// Package rankone updates a matrix S, which stays in the first cache, token by token: a token
+// multiplies S by a vector, adds an outer product to S, and multiplies S by its query, in one pass over
+// the rows of S.
 //
-// S is dense, rows×columns, and its columns do not meet: they go in panels of a few vectors of the
-// processor. A panel is packed, so that all of its rows fit the first cache, and goes through many
-// tokens in one call. While token t passes a row, the row of S is loaded once, written once, and
-// meanwhile read by the query of t and by what the next token corrects. Tokens that correct nothing
-// and decay all rows alike pass a row four by four. So do tokens that correct and decay all rows
-// alike, for one head of queries: with S before four tokens,
+// S is dense, rows×columns. Its columns are independent, and lie in panels of a few vectors of the
+// processor. A panel is packed, so that all of its rows fit the first cache, and one call takes many
+// tokens through the panel. For each token a row of S is loaded once and stored once. Meanwhile the row
+// is added to the product with the query of the token, and to the product with the vector that the next
+// token subtracts. Four tokens pass a row together if they correct nothing and decay all rows alike.
+// Four tokens that correct S pass a row together if they decay all rows alike and have one head of
+// queries: with S before the four tokens,
 //
 //	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}, and S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j is read by the next four
-// on the way. Where a decay of a pass is above 256, or NaN, tokens go one by one, because G might
-// overflow.
+// with G_ab = g_a·…·g_{b−1}. The next four tokens read the sum S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j
+// while it is in registers. If a decay is above 256 in size, or NaN, tokens pass one by one, because G
+// might overflow.
 package rankone
 
 import (
@@ -24,42 +26,42 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
-// Pass is n tokens that go through a panel S with r = Rows rows and w = Width columns. In ascending
-// order token t makes
+// Pass is n tokens that pass a panel S with r = Rows rows and w = Width columns. In ascending order
+// token t computes
 //
 //	u_t = β_t·(v_t − f_t·Σ_i c_ti·S_i), or β_t·v_t without Corrected
 //	S_i ← g_ti·S_i + k_ti·u_t
 //	out_th = s_t·Σ_i q_thi·S_i for each head h
 //
-// where g = 1 without Decays. With neither Corrected nor Decays, outputs read S_i + older_i in
-// place of S_i. Sums over i are taken in an order that depends on r: an element of the results
-// depends on its column alone, not on w, and on the tokens up to its own, not on n.
+// where g = 1 without Decays. Without Corrected and Decays, outputs have S_i + older_i in place of S_i.
+// The order of a sum over i depends on r alone. An element of an output depends on its column and on
+// the tokens up to its own, but not on w and n.
 type Pass[T dense.Float] struct {
 	S           []T // r×w without gaps. w is a result of Columns
-	Older       []T // like S: older, which is read only. Unused with Corrected or Decays
+	Older       []T // r×w like S, and is not written. Unused with Corrected or Decays
 	Rows, Width int
 
 	K, V      dense.Matrix[T] // n×r, the keys k, and n×w, the values v
 	Beta      []T             // n, β
 	Corrected dense.Matrix[T] // n×r, c
 	Fade      []T             // n, f; used with Corrected
-	Decays    dense.Matrix[T] // n×r, g, or n×1 for the same in all rows
+	Decays    dense.Matrix[T] // n×r, g, or n×1 if all rows have the same decay
 
-	// Of the first head; Heads is at least 1, and QueryHead and OutHead are the numbers of elements
-	// from one head to the next. Out may be V if there is Corrected, and no other pass needs V.
+	// Q and Out belong to the first head. Heads is at least 1. QueryHead and OutHead are the numbers of
+	// elements from one head to the next. Out may be V with Corrected, if no other pass needs V.
 	Q, Out                    dense.Matrix[T] // n×r, n×w
 	Heads, QueryHead, OutHead int
 	Scale                     []T // n, s
 
-	added      bool // outputs are added to what Out holds
-	first, end int  // the tokens of kernels for one or four tokens at a time
-	// For each four tokens that correct together 16 products and, with a decay, 8 factors.
+	added      bool // outputs are added to Out
+	first, end int  // the tokens of a call of a kernel
+	// Four tokens that correct S together have 16 products and, with a decay, 8 factors.
 	pairs, fades []T
 
-	Space []T // memory, which grows as it is needed and may be kept from pass to pass
+	Space []T // scratch memory. It grows when necessary, and a caller may keep it for other passes
 }
 
-// Take takes the tokens. It allocates nothing if Space has grown, and panics if a slice is too
+// Take takes the tokens through S. It allocates only if Space is too short, and panics if a slice is too
 // short for the shapes.
 func (p *Pass[T]) Take() {
 	if p.K.Rows == 0 {
@@ -70,7 +72,7 @@ func (p *Pass[T]) Take() {
 		take(p)
 		return
 	}
-	// Rows are independent but for the sums over them.
+	// Rows are independent, except in sums over rows.
 	whole := *p
 	for lo := 0; lo < whole.Rows; lo += blockRows {
 		hi := min(lo+blockRows, whole.Rows)
@@ -104,7 +106,7 @@ func (p *Pass[T]) check() {
 	}
 }
 
-// holds reports whether m has n rows of so many elements a distance after their beginnings.
+// holds reports whether m has n rows of cols elements from element distance on.
 func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 	return cols == 0 || len(m.Data) >= (n-1)*m.Stride+distance+cols
 }
@@ -112,17 +114,17 @@ func holds[T dense.Float](m dense.Matrix[T], n, cols, distance int) bool {
 func (p *Pass[T]) corrects() bool { return p.Corrected.Rows > 0 }
 func (p *Pass[T]) decays() bool   { return p.Decays.Rows > 0 }
 
-// panelBytes is the largest size of a panel of several vectors: half of the first cache.
+// panelBytes is the largest size in bytes of a panel of several vectors: half of the first cache.
 var panelBytes = cache.L1 / 2
 
-// blockRows is the number of rows that all tokens go through before the next rows, where tokens do
-// not correct. In panels of all widths S and Older fit first caches of 32 KiB. The order of sums
-// depends on blockRows, which therefore follows no cache.
+// blockRows is the number of rows that all tokens pass before the next rows, if tokens do not correct.
+// In panels of all widths, blockRows rows of S and Older fit a first cache of 32 KiB. blockRows does not
+// follow the size of the cache, because the order of sums depends on it.
 const blockRows = 64
 
-// Columns returns the number of columns of a panel with so many rows, where this many columns of S
-// are left, for tokens with or without Corrected. The last panel may be wider than what is left:
-// its other columns are padding. The number depends on the processor; results do not.
+// Columns returns the number of columns of a panel with so many rows, if left columns of S remain, for
+// tokens with or without Corrected. The last panel may be wider than left, with columns of padding. The
+// number depends on the processor, but results do not.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

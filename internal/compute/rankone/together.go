@@ -4,14 +4,13 @@ import "github.com/seed-feabd252/randfeat/dense"
 
 const (
 	group      = 4  // tokens that correct together
-	groupPairs = 16 // products of their coefficients, 6 of corrections and 10 of queries
-	groupFades = 8  // factors of decays, of which 7 are used
+	groupPairs = 16 // products of their coefficients: 6 of corrections and 10 of queries
+	groupFades = 8  // products of their decays, of which 7 are used
 	mostPairs  = 12 // groups whose products are kept at a time
-	perToken   = 4  // numbers of a token: beta, fade, scale and decay
+	perToken   = 4  // numbers of a token: β, f, s and g
 )
 
-// takeTogether takes tokens that correct four by four. Fewer, at the end, are followed by tokens of
-// zeros.
+// takeTogether takes tokens that correct S in groups of four. Tokens of zeros fill the last group.
 func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	n, r, w := p.K.Rows, p.Rows, p.Width
 	size := (groupPairs + groupFades) * mostPairs
@@ -72,11 +71,11 @@ func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	*p = all
 }
 
-// mostDecay is the largest size of a decay of tokens that go together: products of four do not
-// overflow, which would make nothing times them NaN.
+// mostDecay is the largest size of a decay of tokens that pass together. Products of four decays do not
+// overflow: 0·∞ would be NaN.
 const mostDecay = 256
 
-// mild reports whether products of decays stay far from the range of T.
+// mild reports whether all decays are at most mostDecay in size.
 func (p *Pass[T]) mild() bool {
 	for t := range p.Decays.Rows {
 		if g := p.decay(t); !(-mostDecay <= g && g <= mostDecay) {
@@ -86,8 +85,9 @@ func (p *Pass[T]) mild() bool {
 	return true
 }
 
-// fade multiplies the products of each four tokens by the decays of the tokens between, and sets
-// fades: what is left of S after each of them, and of what each but the last adds, after the last.
+// fade multiplies the products of each four tokens by the decays of the tokens between them, and sets
+// fades to products of decays: from the first token to each token, which multiply S before the group,
+// and from behind each of the first three tokens to the last, which multiply the sum that it adds.
 func (p *Pass[T]) fade() {
 	if !p.decays() {
 		return
@@ -98,7 +98,7 @@ func (p *Pass[T]) fade() {
 		corrections, answers := pairs, pairs[group*(group-1)/2:]
 		left := T(1)
 		for j := range group {
-			between := T(1) // the decays of l < i < j, and then those of l < i ≤ j
+			between := T(1) // the product of the decays of l < i < j, and then of l < i ≤ j
 			for l := j - 1; l >= 0; l-- {
 				corrections[l] *= between
 				between *= p.decay(t + l)
@@ -106,7 +106,7 @@ func (p *Pass[T]) fade() {
 			between = 1
 			for l := j; l >= 0; l-- {
 				answers[l] *= between
-				fades[group+l] = between // of the last token in the end
+				fades[group+l] = between // the last j gives the final value
 				between *= p.decay(t + l)
 			}
 			corrections, answers = corrections[j:], answers[j+1:]
@@ -116,5 +116,5 @@ func (p *Pass[T]) fade() {
 	}
 }
 
-// decay returns the decay of token t, of all rows.
+// decay returns the decay of token t, which all rows have.
 func (p *Pass[T]) decay(t int) T { return p.Decays.Data[t*p.Decays.Stride] }
