@@ -72,13 +72,11 @@ func levels(m amd64.Machine, width int, prepare func(table, words Register, widt
 // wide looks levels up in a register of 16 numbers.
 func wide(table, words Register, width int) lookup {
 	// A tail has two lanes a word.
-	rest, ones, bits, blocks := GP64(), GP64(), GP64(), GP64()
+	rest, bits, blocks := GP64(), GP64(), GP64()
 	MOVQ(words, rest)
 	ANDQ(U8(blockWords-1), rest)
 	LEAQ(Mem{Base: rest, Index: rest, Scale: 1}, bits)
-	MOVQ(I32(-1), ones)
-	BZHIQ(bits, ones, bits)
-	KMOVW(bits.As32(), K1)
+	amd64.Machines[0].Mask(bits, nil)
 	MOVQ(words, blocks)
 	SHRQ(U8(3), blocks)
 	zero, levels := ZMM(), ZMM()
@@ -113,7 +111,7 @@ func narrow(table, words Register, width int) lookup {
 	MOVQ(words, blocks)
 	SHRQ(U8(3), blocks)
 	// The lanes of a tail in the halves of a block.
-	mask := []VecVirtual{YMM(), YMM()}
+	var mask [2]Op
 	for h := range mask {
 		lanesHere, most := GP64(), GP64()
 		LEAQ(Mem{Base: rest, Index: rest, Scale: 1, Disp: -8 * h}, lanesHere)
@@ -126,7 +124,7 @@ func narrow(table, words Register, width int) lookup {
 		MOVQ(U32(8), most)
 		CMPQ(lanesHere, most)
 		CMOVQGT(most, lanesHere)
-		loadEdge(amd64.Static("edge"), lanesHere, mask[h])
+		mask[h] = amd64.Machines[2].Mask(lanesHere, YMM())
 	}
 	first, second := YMM(), YMM()
 	VMOVUPS(at(table, 0), first)

@@ -21,6 +21,9 @@ const (
 	lowConstant   = 8
 )
 
+// levelConstants are the constants that the sums of the products of levels subtract.
+var levelConstants = [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}}
+
 const (
 	productsSignature = "(dst *float32, rows, digits *uint64, n, words, queries, stride int)"
 	productsDoc       = "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
@@ -107,7 +110,7 @@ func levelsWide() {
 		},
 		strip:     func(_, g int) int { return g },
 		sum:       func(p, g int) int { return p + g },
-		constants: [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}},
+		constants: levelConstants,
 	}
 	p.write(func() {
 		table := amd64.Argument("table")
@@ -238,20 +241,7 @@ func (p product) write(prepare func()) {
 			}
 			stride := amd64.Argument("stride")
 			for k := range batch {
-				// Horner's scheme.
-				var total VecVirtual
-				for i, constants := range p.constants {
-					v := sums[0][each*k+i]
-					VPADDD(v, v, v)
-					for _, c := range constants {
-						VPSUBD_BCST(digits(k, c), v, v)
-					}
-					VCVTDQ2PS(v, v)
-					if i > 0 {
-						VFMADD231PS(total, power, v)
-					}
-					total = v
-				}
+				total := horner(sums[0][each*k:][:each], p.constants, power, func(c int, v VecVirtual) { VPSUBD_BCST(digits(k, c), v, v) })
 				VMOVUPS(total, K7, at(to, 0))
 				LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
 			}
@@ -266,21 +256,10 @@ func (p product) write(prepare func()) {
 	})
 }
 
-// transposeDoubles returns vectors with a doubleword of each row, which come as four vectors of 16
-// bytes of the rows i, i+4, and so on.
+// transposeDoubles returns vectors with a doubleword of each row. The rows i, i+4, i+8 and i+12 come as
+// a vector of 16 bytes each.
 func transposeDoubles(rows []VecVirtual) []VecVirtual {
-	pair := func(low, high func(ops ...Op), a, b VecVirtual) (l, h VecVirtual) {
-		l, h = ZMM(), ZMM()
-		low(b, a, l)
-		high(b, a, h)
-		return l, h
-	}
-	columns := make([]VecVirtual, 4)
-	a, b := pair(VPUNPCKLDQ, VPUNPCKHDQ, rows[0], rows[1])
-	c, d := pair(VPUNPCKLDQ, VPUNPCKHDQ, rows[2], rows[3])
-	columns[0], columns[1] = pair(VPUNPCKLQDQ, VPUNPCKHQDQ, a, c)
-	columns[2], columns[3] = pair(VPUNPCKLQDQ, VPUNPCKHQDQ, b, d)
-	return columns
+	return unpacked(rows, ZMM, [2][2]func(ops ...Op){{VPUNPCKLDQ, VPUNPCKHDQ}, {VPUNPCKLQDQ, VPUNPCKHQDQ}})
 }
 
 // productsNarrow sums the products of four rows and a query, and then the lanes. Codes and digits of
@@ -292,77 +271,53 @@ func productsNarrow(width int) {
 	perByte := 8 / width
 	begin(fmt.Sprintf("products%dAVX2", width), productsSignature, productsDoc)
 	t := newTile(height)
-	left, bytes := AllocLocal(8), queryBytes(2*perByte)
 	power := number(XMM(), math.Float32bits(256))
 	var nibble, ones VecVirtual
 	if width == 4 {
 		nibble, ones = number(YMM(), 0x0f0f0f0f), number(YMM(), 0x00010001)
 	}
-	t.loop(func() {
-		query, to, from := amd64.Argument("digits"), GP64(), GP64()
-		MOVQ(amd64.Argument("queries"), to)
-		MOVQ(to, left)
-		MOVQ(t.dst, to)
-		Label("query")
-		sums := make([]VecVirtual, height*2/perByte) // for 8 bits high and low of each row
+	sums := make([]VecVirtual, height*2/perByte) // for 8 bits high and low of each row
+	t.narrow(2*perByte, func() {
 		for i := range sums {
 			sums[i] = YMM()
 			VPXOR(sums[i], sums[i], sums[i])
 		}
-		MOVQ(t.rows, from)
-		strips := amd64.Argument("words")
-		SHRQ(U8(1), strips)
-		JZ(LabelRef("last"))
-		codes, product := YMM(), YMM()
-		strip := func(last bool) {
-			if width == 8 {
-				high, low := YMM(), YMM()
-				VPMOVSXBW(at(query, constantBytes), high)
-				VPMOVSXBW(at(query, constantBytes+stripBytes), low)
-				for i := range height {
-					if last {
-						VPMOVZXBW(t.row(from, i), codes.AsX())
-					} else {
-						VPMOVZXBW(t.row(from, i), codes)
-					}
-					VPMADDWD(high, codes, product)
-					VPADDD(product, sums[2*i], sums[2*i])
-					VPMADDWD(low, codes, codes)
-					VPADDD(codes, sums[2*i+1], sums[2*i+1])
-				}
-				return
-			}
+	}, func(query, from Register, last bool) {
+		codes := YMM()
+		if width == 8 {
+			high, low, product := YMM(), YMM(), YMM()
+			VPMOVSXBW(at(query, constantBytes), high)
+			VPMOVSXBW(at(query, constantBytes+stripBytes), low)
 			for i := range height {
-				upper := YMM()
 				if last {
-					VPBROADCASTQ(t.row(from, i), codes) // the digits of what is beyond are 0
+					VPMOVZXBW(t.row(from, i), codes.AsX())
 				} else {
-					VBROADCASTI128(t.row(from, i), codes)
+					VPMOVZXBW(t.row(from, i), codes)
 				}
-				VPSRLW(U8(4), codes, upper)
-				VPAND(nibble, codes, codes)
-				VPAND(nibble, upper, upper)
-				VPMADDUBSW(at(query, constantBytes), codes, codes)
-				VPMADDUBSW(at(query, constantBytes+2*stripBytes), upper, upper)
-				VPADDW(upper, codes, codes)
-				VPMADDWD(ones, codes, codes)
-				VPADDD(codes, sums[i], sums[i])
+				VPMADDWD(high, codes, product)
+				VPADDD(product, sums[2*i], sums[2*i])
+				VPMADDWD(low, codes, codes)
+				VPADDD(codes, sums[2*i+1], sums[2*i+1])
 			}
+			return
 		}
-		Label("strip")
-		strip(false)
-		for line := range (height*stripBytes + 63) / 64 {
-			PREFETCHT0(at(from, ahead+64*line))
+		for i := range height {
+			upper := YMM()
+			if last {
+				VPBROADCASTQ(t.row(from, i), codes) // the digits of what is beyond are 0
+			} else {
+				VBROADCASTI128(t.row(from, i), codes)
+			}
+			VPSRLW(U8(4), codes, upper)
+			VPAND(nibble, codes, codes)
+			VPAND(nibble, upper, upper)
+			VPMADDUBSW(at(query, constantBytes), codes, codes)
+			VPMADDUBSW(at(query, constantBytes+2*stripBytes), upper, upper)
+			VPADDW(upper, codes, codes)
+			VPMADDWD(ones, codes, codes)
+			VPADDD(codes, sums[i], sums[i])
 		}
-		ADDQ(U8(stripBytes), from)
-		ADDQ(U32(2*perByte*stripBytes), query)
-		amd64.Repeat("strip", strips)
-		Label("last")
-		words := amd64.Argument("words")
-		TESTQ(U32(1), words)
-		JZ(LabelRef("sum"))
-		strip(true)
-		Label("sum")
+	}, func(query Register) VecVirtual {
 		high, low := XMM(), XMM()
 		if width == 8 {
 			for digit, half := range []VecVirtual{high, low} {
@@ -375,31 +330,7 @@ func productsNarrow(width int) {
 			VEXTRACTI128(U8(1), sum, low)
 			VMOVDQA(sum.AsX(), high)
 		}
-		start := GP64()
-		MOVQ(amd64.Argument("words"), start)
-		SHRQ(U8(1), start)
-		IMUL3Q(U32(2*perByte*stripBytes), start, start)
-		SUBQ(start, query)
-		for i, v := range []VecVirtual{high, low} {
-			constant := XMM()
-			VPBROADCASTD(at(query, 8*i), constant)
-			VPADDD(v, v, v)
-			VPSUBD(constant, v, v)
-			VCVTDQ2PS(v, v)
-		}
-		VFMADD231PS(high, power, low)
-		CMPQ(t.count, U8(1))
-		JE(LabelRef("one"))
-		VMOVUPS(low, at(to, 0))
-		JMP(LabelRef("stored"))
-		Label("one")
-		VMOVSS(low, at(to, 0))
-		Label("stored")
-		ADDQ(bytes, query)
-		stride := amd64.Argument("stride")
-		LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
-		DECQ(left)
-		JNZ(LabelRef("query"))
+		return horner([]VecVirtual{high, low}, [][]int{{highConstant}, {lowConstant}}, power, subtractAt(query))
 	})
 }
 

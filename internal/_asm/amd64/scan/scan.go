@@ -59,9 +59,6 @@ func wordMask(words Register) (rest GPVirtual) {
 	rest = GP64()
 	MOVQ(words, rest)
 	ANDQ(U8(blockWords-1), rest)
-	ones, bits := GP64(), GP64()
-	MOVQ(I32(-1), ones)
-	BZHIQ(rest, ones, bits)
-	KMOVW(bits.As32(), K1)
+	amd64.Machines[0].Mask(rest, nil)
 	return rest
 }

@@ -41,9 +41,7 @@ func rowsLoop(n, rows, dst, stride Register, group int, body func(label string, 
 func foldRows(sums []VecVirtual, dst Register) {
 	x, y := XMM(), XMM()
 	if len(sums) == 4 {
-		VPHADDD(sums[1], sums[0], sums[0])
-		VPHADDD(sums[3], sums[2], sums[2])
-		VPHADDD(sums[2], sums[0], sums[0])
+		addLanes(sums[0], sums[1], sums[2], sums[3])
 		VEXTRACTI128(U8(1), sums[0], x)
 		VPADDD(sums[0].AsX(), x, y)
 		VCVTDQ2PS(y, y)
@@ -149,7 +147,8 @@ func signsNarrow() {
 		weight[b] = byteTable(fmt.Sprintf("weight%d", b), func(int) uint64 { return w })
 	}
 	ones := byteTable("ones", func(i int) uint64 { return uint64(1 - i&1) })
-	edge := edgeTable()
+	m := amd64.Machines[2]
+	m.MaskTable()
 
 	begin("signsAVX2", "(dst *float32, rows, weights *uint64, n, words int)", signsDoc)
 	dst, rows, weights := amd64.Argument("dst"), amd64.Argument("rows"), amd64.Argument("weights")
@@ -162,10 +161,10 @@ func signsNarrow() {
 	MOVQ(words, rest)
 	ANDQ(U8(3), rest)
 	SHLQ(U8(1), rest)
-	table, low, mask := YMM(), YMM(), YMM()
+	table, low := YMM(), YMM()
 	VMOVDQU(counts, table)
 	VMOVDQU(nibble, low)
-	loadEdge(edge, rest, mask)
+	mask := m.Mask(rest, YMM())
 	rowsLoop(n, rows, dst, stride, 4, func(label string, row []Register) {
 		sums := make([]VecVirtual, len(row))
 		for i := range row {
@@ -237,23 +236,4 @@ func byteTable(name string, value func(i int) uint64) Mem {
 		DATA(8*i, U64(word))
 	}
 	return amd64.Static(name)
-}
-
-// edgeTable writes 32 bytes of ones and then 32 of zeros.
-func edgeTable() Mem {
-	GLOBL("edge", RODATA|NOPTR)
-	for i := range 8 {
-		DATA(8*i, U64(^uint64(0)*uint64(1-i/4)))
-	}
-	return amd64.Static("edge")
-}
-
-// loadEdge sets the first n doublewords of mask, n ≤ 8.
-func loadEdge(edge Mem, n Register, mask Op) {
-	table, bytes := GP64(), GP64()
-	LEAQ(edge.Offset(blockBytes/2), table)
-	MOVQ(n, bytes)
-	SHLQ(U8(2), bytes)
-	SUBQ(bytes, table)
-	VMOVDQU(at(table, 0), mask)
 }

@@ -254,18 +254,7 @@ func sumsWide(width int) {
 // columnsOf returns four vectors with the bytes of four rows in each doubleword: bytes 4i … 4i+3 of
 // the rows' halves in vector i.
 func columnsOf(rows []VecVirtual) []VecVirtual {
-	pair := func(low, high func(ops ...Op), a, b VecVirtual) (l, h VecVirtual) {
-		l, h = YMM(), YMM()
-		low(b, a, l)
-		high(b, a, h)
-		return l, h
-	}
-	columns := make([]VecVirtual, 4)
-	a, b := pair(VPUNPCKLBW, VPUNPCKHBW, rows[0], rows[1])
-	c, d := pair(VPUNPCKLBW, VPUNPCKHBW, rows[2], rows[3])
-	columns[0], columns[1] = pair(VPUNPCKLWD, VPUNPCKHWD, a, c)
-	columns[2], columns[3] = pair(VPUNPCKLWD, VPUNPCKHWD, b, d)
-	return columns
+	return unpacked(rows, YMM, [2][2]func(ops ...Op){{VPUNPCKLBW, VPUNPCKHBW}, {VPUNPCKLWD, VPUNPCKHWD}})
 }
 
 const (

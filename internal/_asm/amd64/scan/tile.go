@@ -84,3 +84,94 @@ func (t tile) row(base Register, i int) Mem {
 	}
 	return m
 }
+
+// narrow writes the loops of a kernel without AVX-512 over queries and strips of four rows, and ends
+// the function. Function clear clears sums. strip adds the products of 16 bytes of the rows at from, or
+// of the last 8 bytes, and of the digits at query. total returns the product of each row and the query
+// whose constants are at query.
+func (t tile) narrow(digits int, clear func(), strip func(query, from Register, last bool), total func(query Register) VecVirtual) {
+	left, bytes := AllocLocal(8), queryBytes(digits)
+	t.loop(func() {
+		query, to, from := amd64.Argument("digits"), GP64(), GP64()
+		MOVQ(amd64.Argument("queries"), to)
+		MOVQ(to, left)
+		MOVQ(t.dst, to)
+		Label("query")
+		clear()
+		MOVQ(t.rows, from)
+		strips := amd64.Argument("words")
+		SHRQ(U8(1), strips)
+		JZ(LabelRef("last"))
+		Label("strip")
+		strip(query, from, false)
+		PREFETCHT0(at(from, ahead))
+		ADDQ(U8(stripBytes), from)
+		ADDQ(U32(digits*stripBytes), query)
+		amd64.Repeat("strip", strips)
+		Label("last")
+		words := amd64.Argument("words")
+		TESTQ(U32(1), words)
+		JZ(LabelRef("sum"))
+		strip(query, from, true)
+		Label("sum")
+		start := GP64()
+		MOVQ(amd64.Argument("words"), start)
+		SHRQ(U8(1), start)
+		IMUL3Q(U32(digits*stripBytes), start, start)
+		SUBQ(start, query)
+		v := total(query)
+		CMPQ(t.count, U8(1))
+		JE(LabelRef("one"))
+		VMOVUPS(v, at(to, 0))
+		JMP(LabelRef("stored"))
+		Label("one")
+		VMOVSS(v, at(to, 0))
+		Label("stored")
+		ADDQ(bytes, query)
+		stride := amd64.Argument("stride")
+		LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
+		DECQ(left)
+		JNZ(LabelRef("query"))
+	})
+}
+
+// horner returns Σ (2·v[i] − constants)·256^(n−1−i), from integers of 32 bits. subtract subtracts the
+// constant at a number of bytes of the query. Each product and sum rounds once.
+func horner(v []VecVirtual, constants [][]int, power VecVirtual, subtract func(constant int, v VecVirtual)) VecVirtual {
+	for i, sum := range v {
+		VPADDD(sum, sum, sum)
+		for _, c := range constants[i] {
+			subtract(c, sum)
+		}
+		VCVTDQ2PS(sum, sum)
+		if i > 0 {
+			VFMADD231PS(v[i-1], power, sum)
+		}
+	}
+	return v[len(v)-1]
+}
+
+// subtractAt returns the function of horner for narrow machines.
+func subtractAt(query Register) func(constant int, v VecVirtual) {
+	return func(constant int, v VecVirtual) {
+		c := XMM()
+		VPBROADCASTD(at(query, constant), c)
+		VPSUBD(c, v, v)
+	}
+}
+
+// unpacked returns the vectors that two steps of interleaving four rows give.
+func unpacked(rows []VecVirtual, vec func() VecVirtual, steps [2][2]func(ops ...Op)) []VecVirtual {
+	pair := func(step int, a, b VecVirtual) (low, high VecVirtual) {
+		low, high = vec(), vec()
+		steps[step][0](b, a, low)
+		steps[step][1](b, a, high)
+		return low, high
+	}
+	columns := make([]VecVirtual, 4)
+	a, b := pair(0, rows[0], rows[1])
+	c, d := pair(0, rows[2], rows[3])
+	columns[0], columns[1] = pair(1, a, c)
+	columns[2], columns[3] = pair(1, b, d)
+	return columns
+}
