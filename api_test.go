@@ -20,8 +20,9 @@ import (
 
 var updateAPI = flag.Bool("update-api", false, "write the exported declarations of all packages to folder api")
 
-// TestAPI: the exported declarations of each public package stand in a file of folder api, so that a
-// change of them shows. After a change write the files again: go test -run TestAPI -update-api .
+// TestAPI: folder api has a file with the exported declarations of each public package, so that a
+// commit shows their changes. After a change write the files again: go test -run TestAPI
+// -update-api .
 func TestAPI(t *testing.T) {
 	want := make(map[string]string)
 	for _, folder := range publicPackages(t) {
@@ -49,7 +50,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// exported returns the exported declarations of the package in a folder, sorted by their names, without
+// exported returns the exported declarations of the package in a folder, sorted by name, without
 // comments and bodies. Methods of exported types follow their type.
 func exported(t *testing.T, folder string) string {
 	t.Helper()
@@ -84,8 +85,8 @@ type part struct {
 	name string
 }
 
-// parts returns a declaration in parts that stand for themselves. Constants stay together, because
-// values may follow from those before.
+// parts divides a declaration into independent declarations. Constants stay together, because their
+// values may depend on the constants before.
 func parts(d ast.Decl) []part {
 	if f, ok := d.(*ast.FuncDecl); ok {
 		f.Body = nil
@@ -131,7 +132,7 @@ func receiver(x ast.Expr) string {
 	}
 }
 
-// blank is what comments between fields leave.
+// blank matches the empty lines that removed comments between fields leave.
 var blank = regexp.MustCompile(`\n\s*\n`)
 
 // declaration returns the text of a declaration, as gofmt writes it.

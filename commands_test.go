@@ -20,7 +20,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// command is a line of a block of commands, which may begin with cd, and with variables.
+// command is a line of a block of commands. It may begin with cd and with variables.
 type command struct {
 	folder string   // to run it in, from the root
 	env    []string // name=value
@@ -59,12 +59,12 @@ func parseCommand(t *testing.T, folder, line string) command {
 	return c
 }
 
-// forReaders reports whether the commands of a page are run. The commands of other pages, which are
-// for developers, and those of blocks marked "peer", which need other software, are held to what
-// there is: programs, flags, packages and benchmarks.
+// forReaders reports whether TestCommands may run the commands of a page. It checks but does not
+// run the commands of pages for developers, and of blocks marked "peer", which need other software:
+// their programs, flags, packages and benchmarks must exist.
 func (p page) forReaders() bool { return p.path == "README.md" || strings.HasPrefix(p.path, "docs/") }
 
-// small are flags that make the examples quick, for commands that do not have them.
+// small holds flags that make the examples fast. runCommand adds them to commands that lack them.
 var small = map[string]string{
 	"attention":   "-length 300 -draws 2 -size 8",
 	"variance":    "-draws 2 -pairs 1 -d 4",
@@ -76,8 +76,8 @@ var small = map[string]string{
 	"table":       "-rows 100 -features 8",
 }
 
-// TestCommands holds the commands of all pages to what there is. With RANDFEAT_DOCS=check in the
-// environment, as in .ci/run, it runs those of README.md and docs as well, which takes a minute.
+// TestCommands checks the commands of all pages. With RANDFEAT_DOCS=check in the environment, as in
+// .ci/run, it also runs the commands of README.md and docs, which takes a minute.
 func TestCommands(t *testing.T) {
 	built := make(map[string]string)
 	for _, p := range pages(t) {
@@ -100,7 +100,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// root returns the folder that the commands of a page are run in: the root of its module.
+// root returns the working folder for the commands of a page: the root of its module.
 func root(path string) string {
 	for dir := filepath.Dir(filepath.FromSlash(path)); dir != "."; dir = filepath.Dir(dir) {
 		if isModule(dir) {
@@ -110,7 +110,8 @@ func root(path string) string {
 	return "."
 }
 
-// check returns an error if there is no such program, flag, package or benchmark.
+// check returns an error if the program, a flag, a package or a benchmark of the command does not
+// exist.
 func (c command) check() error {
 	if len(c.words) == 0 {
 		return fmt.Errorf("no command")
@@ -158,7 +159,7 @@ func (c command) checkRun(args []string) error {
 	return nil
 }
 
-// checkTest checks the arguments of go test: the flags, those of the tests, and the names of
+// checkTest checks the arguments of go test: its flags, the flags of the tests, and the names of
 // benchmarks.
 func (c command) checkTest(args []string) error {
 	valued := []string{"-run", "-bench", "-benchtime", "-count", "-exec", "-tags"}
@@ -209,7 +210,7 @@ func (c command) checkTest(args []string) error {
 	return nil
 }
 
-// sources parses the files of a folder, of tests or all others.
+// sources parses the test files of a folder, or all other files.
 func sources(folder string, tests bool) ([]*ast.File, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil || len(paths) == 0 {
@@ -231,7 +232,7 @@ func sources(folder string, tests bool) ([]*ast.File, error) {
 
 var flagFunction = regexp.MustCompile(`^(Bool|Choice|Duration|Float64|Func|Input|Int|Output|String|Uint64)(Var)?$`)
 
-// flagsOf returns the names of the flags that a package defines, and whether it is a program.
+// flagsOf returns the names of the flags of a package, and whether the package is a program.
 func flagsOf(folder string, tests bool) (flags []string, main bool, err error) {
 	files, err := sources(folder, tests)
 	for _, file := range files {
@@ -261,7 +262,7 @@ func flagsOf(folder string, tests bool) (flags []string, main bool, err error) {
 	return flags, main, err
 }
 
-// functions returns the names of the functions in the tests of a folder that begin with a word.
+// functions returns the functions in the tests of a folder whose names begin with a word.
 func functions(folder, word string) []string {
 	files, _ := sources(folder, true) // flagsOf has reported an error
 	var all []string
@@ -275,9 +276,9 @@ func functions(folder, word string) []string {
 	return all
 }
 
-// runCommand runs a command of a reader. An example is built once and runs in a folder of its own
-// with small sizes. What compiles everything again, go test ./... and examples under a build tag, is
-// left to .ci/run, which has the same lines.
+// runCommand runs a command of a page. It builds each example once, and runs it in an empty folder
+// with small sizes. It skips commands that compile everything again, go test ./... and examples
+// with a build tag, because .ci/run has the same commands.
 func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	t.Helper()
 	switch line := strings.Join(c.words, " "); {
@@ -320,7 +321,7 @@ func runCommand(t *testing.T, c command, at string, built map[string]string) {
 	assert.NotEmpty(t, out, at)
 }
 
-// helps checks that -h tells what a program does, in no time and without doing it.
+// helps checks that -h describes a program at once, without running it.
 func helps(t *testing.T, name, program string) {
 	t.Helper()
 	help := exec.Command(program, "-h")
@@ -334,7 +335,8 @@ func helps(t *testing.T, name, program string) {
 	assert.Empty(t, written, name)
 }
 
-// TestCommandsInProse: commands within sentences name what there is.
+// TestCommandsInProse: commands in sentences name existing programs, flags, packages and
+// benchmarks.
 func TestCommandsInProse(t *testing.T) {
 	inline := regexp.MustCompile("`((?:[A-Z_]+=\\S+ )*go (?:run|test|doc) [^`]*)`")
 	n := 0
@@ -347,7 +349,7 @@ func TestCommandsInProse(t *testing.T) {
 	assert.Greater(t, n, 5)
 }
 
-// TestNoCommandHides: commands stand in blocks that TestCommands reads.
+// TestNoCommandHides: all commands are in blocks that TestCommands reads.
 func TestNoCommandHides(t *testing.T) {
 	indented := regexp.MustCompile(`^    ([A-Z_]+=\S+ )*(go|git|cd|python3) `)
 	for _, p := range pages(t) {
@@ -361,7 +363,7 @@ func TestNoCommandHides(t *testing.T) {
 	}
 }
 
-// TestCommandsAreChecked: what is not there is noticed.
+// TestCommandsAreChecked: check finds names that do not exist.
 func TestCommandsAreChecked(t *testing.T) {
 	for line, ok := range map[string]bool{
 		"go run ./examples/attention -causal":  true,
@@ -384,8 +386,8 @@ func TestCommandsAreChecked(t *testing.T) {
 	}
 }
 
-// TestOwnModule follows the README into an empty folder. This folder stands for the clone, by its own
-// name, under which its packages are compiled already.
+// TestOwnModule follows the README in an empty folder. This module takes the place of the clone,
+// under its own path, because its packages are compiled already.
 func TestOwnModule(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -1,8 +1,8 @@
 package randfeat_test
 
-// Blocks of pages and the program of TestOwnModule are compiled with these packages. As imports they
-// are compiled before these tests run. Otherwise go test would compile them twice at the same time:
-// for their own tests, and for the go command that a test starts.
+// Tests compile blocks of pages and the program of TestOwnModule with these packages. The imports
+// let go test compile the packages before these tests run. Otherwise go test would compile them
+// twice at the same time: for their own tests, and for the go command of a test.
 import (
 	"path"
 	"testing"
@@ -40,7 +40,7 @@ import (
 	_ "github.com/seed-feabd252/randfeat/validate/conformance"
 )
 
-// TestLibraryIsCompiled: a public package is imported here.
+// TestLibraryIsCompiled: the imports of this file have every public package.
 func TestLibraryIsCompiled(t *testing.T) {
 	imported := imports(t, ".", true)["compiled_test.go"]
 	for _, folder := range publicPackages(t) {

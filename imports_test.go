@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// imports maps the path of each file below root, tests or all others, to the imports of the file.
+// imports returns the imports of each test file below root, or of each other file, by path.
 func imports(t *testing.T, root string, tests bool) map[string][]string {
 	t.Helper()
 	all := make(map[string][]string)
@@ -49,8 +49,8 @@ func imports(t *testing.T, root string, tests bool) map[string][]string {
 
 const module = "github.com/seed-feabd252/randfeat/"
 
-// TestImports: imports go one way, who draws nothing does not link what draws, and what
-// only examples or tests need stays there.
+// TestImports: packages that draw nothing do not import packages that draw, and only examples and
+// tests import packages that are for examples and tests.
 func TestImports(t *testing.T) {
 	all := imports(t, ".", false)
 	for imported, folders := range map[string]string{
@@ -87,8 +87,8 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestFilesOfPackages: a package has at most 40 files, not counting tests. One that would have more
-// holds more than one idea, and has rooms.
+// TestFilesOfPackages: a package has at most 40 files without tests. A package with more files
+// holds more than one idea.
 func TestFilesOfPackages(t *testing.T) {
 	files := make(map[string]int)
 	for path := range imports(t, ".", false) {
@@ -99,8 +99,7 @@ func TestFilesOfPackages(t *testing.T) {
 	}
 }
 
-// TestExamplesImportThePublicAPI: whatever a program among the examples does, a program elsewhere
-// can do as well.
+// TestExamplesImportThePublicAPI: examples import only packages that other modules can import.
 func TestExamplesImportThePublicAPI(t *testing.T) {
 	for _, tests := range []bool{false, true} {
 		all := imports(t, "examples", tests)
@@ -114,8 +113,8 @@ func TestExamplesImportThePublicAPI(t *testing.T) {
 	}
 }
 
-// TestLayers: a package imports its own layer of CONTRIBUTING.md and the layers before it, and every
-// package has a layer.
+// TestLayers: a package imports its own layer of CONTRIBUTING.md and the layers before it, and
+// every package has a layer.
 func TestLayers(t *testing.T) {
 	text, err := os.ReadFile("CONTRIBUTING.md")
 	require.NoError(t, err)
@@ -141,7 +140,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// layering maps the places of the list in CONTRIBUTING.md to the numbers of their layers.
+// layering maps the folders of the list in CONTRIBUTING.md to the numbers of their layers.
 type layering map[string]int
 
 func layersOf(text string) layering {
@@ -155,7 +154,7 @@ func layersOf(text string) layering {
 	return layers
 }
 
-// find returns the place of a package: the longest that is the package or a folder above it.
+// find returns the longest folder of the list that is the package or contains it.
 func (l layering) find(folder string) string {
 	for ; folder != "."; folder = path.Dir(folder) {
 		if _, ok := l[folder]; ok {
@@ -179,7 +178,7 @@ func isModule(path string) bool {
 	return err == nil
 }
 
-// within reports whether a file is in one of the folders, or below.
+// within reports whether a file is in or below one of the folders.
 func within(path string, folders []string) bool {
 	for _, f := range folders {
 		if strings.HasPrefix(path, f+"/") {

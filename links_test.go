@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTransformsLinkLittle: who takes a transform alone takes fmt, the transform, and nothing of
-// gonum. An empty program has 31 packages, one with fmt 62, one with checksums too 65.
+// TestTransformsLinkLittle: a program that imports a transform links fmt, the transform, and no
+// package of gonum. An empty program has 31 packages, a program with fmt 62, and with checksums too
+// 65.
 func TestTransformsLinkLittle(t *testing.T) {
 	for _, name := range []string{"dense", "givens", "hadamard"} {
 		out, err := exec.Command("go", "list", "-deps", "./"+name).Output()

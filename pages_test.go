@@ -21,7 +21,7 @@ type page struct {
 	blocks []block
 }
 
-// block is what stands between fences.
+// block is the text between two fences.
 type block struct {
 	kind  []string // the words after the fence: go, sh, text; example, peer
 	lines []string
@@ -31,7 +31,7 @@ func (b block) text() string { return strings.Join(b.lines, "\n") + "\n" }
 
 func (b block) is(kind ...string) bool { return slices.Equal(b.kind, kind) }
 
-// pages returns all Markdown files, those of nested modules included.
+// pages returns all Markdown files, including those of nested modules.
 func pages(t *testing.T) []page {
 	t.Helper()
 	var all []page
@@ -91,7 +91,7 @@ func (p page) links() []string {
 	return all
 }
 
-// anchors returns the names of the headings, as GitHub makes them.
+// anchors returns the anchors that GitHub gives to the headings.
 func (p page) anchors() []string {
 	var all []string
 	for _, line := range p.prose {
@@ -113,7 +113,8 @@ func (p page) anchors() []string {
 	return all
 }
 
-// broken returns the links of a page that lead nowhere. Addresses elsewhere are only read.
+// broken returns the links of a page whose file or heading does not exist. It only parses links to
+// other sites.
 func (p page) broken(all []page) []string {
 	var bad []string
 	for _, target := range p.links() {
@@ -140,7 +141,7 @@ func (p page) broken(all []page) []string {
 	return bad
 }
 
-// TestLinks: every link of every page leads to a file or a heading that is there.
+// TestLinks: every link of every page leads to an existing file or heading.
 func TestLinks(t *testing.T) {
 	all := pages(t)
 	require.Greater(t, len(all), 10)
@@ -149,7 +150,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestBrokenLinks: links that lead nowhere are noticed.
+// TestBrokenLinks: broken finds links to missing files and headings.
 func TestBrokenLinks(t *testing.T) {
 	p, _ := parsePage("docs/maps.md", "# One two, `three`\n[a](../README.md) [b](#one-two-three) [c](none.md) [d](#four) ![e](https://nowhere)\n"+
 		"[f](../BENCHMARKS.md#one) [g](../BENCHMARKS.md#two) [h](../../x)\n```go\n[i](none)\n```\n")
@@ -159,7 +160,7 @@ func TestBrokenLinks(t *testing.T) {
 	assert.False(t, closed)
 }
 
-// TestReadmeIsOneScreen: what does not fit stands on pages that the README names.
+// TestReadmeIsOneScreen: the README is short, and links to pages with more.
 func TestReadmeIsOneScreen(t *testing.T) {
 	text, err := os.ReadFile("README.md")
 	require.NoError(t, err)
@@ -184,8 +185,8 @@ func TestPackagesPage(t *testing.T) {
 	}
 }
 
-// TestPlatformsPage: a kernel that the page says there is has assembly for that platform, and what
-// has assembly is on the page.
+// TestPlatformsPage: the page lists a kernel for a platform if and only if the kernel has assembly
+// for the platform.
 func TestPlatformsPage(t *testing.T) {
 	text, err := os.ReadFile("docs/platforms.md")
 	require.NoError(t, err)

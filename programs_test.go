@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flat returns lines without the spaces at their ends.
+// flat returns lines without spaces at their beginnings and ends.
 func flat(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -31,8 +31,8 @@ func flat(text string) string {
 	return b.String()
 }
 
-// TestBlocksOfExamples: a block of kind "go example" stands in a program among the examples, and a
-// block of kind "text example" is what a program prints, which a test beside the program compares.
+// TestBlocksOfExamples: a block of kind "go example" is part of an example. A block of kind "text
+// example" is part of the output of an example, which a test of the example compares.
 func TestBlocksOfExamples(t *testing.T) {
 	var programs, outputs string
 	files, err := filepath.Glob("examples/*/*.go")
@@ -61,8 +61,7 @@ func TestBlocksOfExamples(t *testing.T) {
 	assert.Greater(t, n, 10)
 }
 
-// given returns the names that blocks of Go on a page may use without a declaration, with their
-// types.
+// given returns the names, with types, that blocks of Go on a page may use without a declaration.
 func given(page string) string {
 	if page == "docs/names.md" {
 		return `B, H, Hk, Lq, L, d, dv int, s float64, queries, keys, values []float32, seen []bool`
@@ -76,8 +75,8 @@ var (
 	standard = map[string]string{"context": "context", "fmt": "fmt", "os": "os", "rand": "math/rand/v2"}
 )
 
-// fragment returns a file of Go with the statements of a block of a page in a function. Variables
-// that are not used are no mistake there.
+// fragment returns a file of Go with the statements of a block of a page in a function. The file
+// accepts unused variables.
 func fragment(page, statements string) (string, error) {
 	body := "package p\nfunc f() {\n" + statements + "\n}"
 	file, err := parser.ParseFile(token.NewFileSet(), "", body, parser.SkipObjectResolution)
@@ -117,7 +116,7 @@ func fragment(page, statements string) (string, error) {
 	return b.String(), nil
 }
 
-// compile compiles files as a package of this module and returns what the compiler says.
+// compile compiles files as a package of this module and returns the output of the compiler.
 func compile(t *testing.T, files []string) string {
 	t.Helper()
 	here, err := os.Getwd()
@@ -138,7 +137,8 @@ func compile(t *testing.T, files []string) string {
 	return string(out)
 }
 
-// TestBlocksOfGo: blocks of Go compile. Those of nested modules need what this one does not have.
+// TestBlocksOfGo: blocks of Go compile, except on pages of nested modules, which need other
+// dependencies.
 func TestBlocksOfGo(t *testing.T) {
 	var files []string
 	for _, p := range pages(t) {
@@ -154,7 +154,7 @@ func TestBlocksOfGo(t *testing.T) {
 	assert.Empty(t, compile(t, files))
 }
 
-// TestWrongBlocksOfGo: what is not in a package is noticed.
+// TestWrongBlocksOfGo: compile finds names that a package does not have.
 func TestWrongBlocksOfGo(t *testing.T) {
 	var files []string
 	for _, statements := range []string{"a := rff.None(x)", "b := x + y"} {
@@ -169,12 +169,12 @@ func TestWrongBlocksOfGo(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// listed is what the go command says of the packages.
+// listed holds the output of go list for the packages.
 var listed = sync.OnceValues(func() ([]byte, error) {
 	return exec.Command("go", "list", "-f", "{{.ImportPath}} {{.Name}}", "./...").Output()
 })
 
-// publicPackages returns the folders of the packages that other modules can import, "" for the root.
+// publicPackages returns the folders of the packages that other modules can import; "" is the root.
 func publicPackages(t *testing.T) []string {
 	t.Helper()
 	out, err := listed()
@@ -191,7 +191,7 @@ func publicPackages(t *testing.T) []string {
 	return all
 }
 
-// examplesOf returns the names of the examples of a folder whose output is compared.
+// examplesOf returns the names of the example functions of a folder that have an output comment.
 func examplesOf(t *testing.T, folder string) []string {
 	t.Helper()
 	files, err := sources(filepath.Join(".", folder), true)
@@ -207,8 +207,8 @@ func examplesOf(t *testing.T, folder string) []string {
 	return all
 }
 
-// TestExamples: the documentation of every public package has an example that is run, that of the
-// module beam too.
+// TestExamples: every public package has an example function with an output comment, and so has the
+// module beam.
 func TestExamples(t *testing.T) {
 	for _, folder := range append(publicPackages(t), "beam") {
 		if folder == "" {
@@ -219,7 +219,7 @@ func TestExamples(t *testing.T) {
 	assert.Empty(t, examplesOf(t, "internal/memory/limit"), "a package without examples is noticed")
 }
 
-// TestIndexOfTasks: the documentation of the largest packages begins with what they are for.
+// TestIndexOfTasks: the documentation of the largest packages begins with an index of tasks.
 func TestIndexOfTasks(t *testing.T) {
 	for _, folder := range []string{"rff", "performer"} {
 		text, err := os.ReadFile(filepath.Join(folder, "doc.go"))

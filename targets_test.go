@@ -19,9 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTypes checks the types of all packages, without their tests, for the targets GOOS/GOARCH that
-// RANDFEAT_TARGETS in the environment names, as .ci/run does. The compiler would check the same, and
-// compile everything for each target.
+// TestTypes checks the types of all packages, without their tests, for the targets GOOS/GOARCH in
+// the environment variable RANDFEAT_TARGETS, which .ci/run sets. The compiler would take longer,
+// because it would compile everything for each target.
 func TestTypes(t *testing.T) {
 	targets := strings.Fields(os.Getenv("RANDFEAT_TARGETS"))
 	if len(targets) == 0 {
@@ -37,7 +37,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestWrongTypes: what one target lacks is noticed there alone.
+// TestWrongTypes: TestTypes finds an error that only one target has, for that target alone.
 func TestWrongTypes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("checks the types of the standard library")
@@ -62,7 +62,7 @@ func TestWrongTypes(t *testing.T) {
 	}
 }
 
-// listedPackage is what the go command says of a package for a target.
+// listedPackage is the output of go list for a package and a target.
 type listedPackage struct {
 	ImportPath, Dir string
 	GoFiles, SFiles []string
@@ -70,8 +70,8 @@ type listedPackage struct {
 	DepOnly         bool
 }
 
-// checkTypes returns the mistakes for a target in the packages of the module in a folder. Of packages
-// elsewhere the bodies of functions are not checked.
+// checkTypes returns the type errors for a target in the packages of the module in a folder. It
+// does not check the bodies of functions of other modules.
 func checkTypes(t *testing.T, folder, target string) (mistakes []error) {
 	t.Helper()
 	system, processor, _ := strings.Cut(target, "/")
@@ -116,7 +116,7 @@ func checkTypes(t *testing.T, folder, target string) (mistakes []error) {
 	return mistakes
 }
 
-// importer finds packages that are done, by the paths that a package has for them.
+// importer returns checked packages by the import paths of a package.
 type importer struct {
 	paths map[string]string
 	done  map[string]*types.Package

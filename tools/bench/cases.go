@@ -23,20 +23,20 @@ import (
 	"github.com/seed-feabd252/randfeat/semiseparable"
 )
 
-// family is a computation of any sizes. Its functions set the computation up and return the call
-// to time, in float32 and in float64.
+// family is a computation of any sizes. single and double prepare the computation in float32 and
+// float64, and return the call to time.
 type family struct {
-	sizes          string // of a name; m=256 stands for a size that the name may leave out
+	sizes          string // sizes of a name; m=256 is a size with a default
 	words          string // other parameters
-	calls          string // one of which ends the name, after the type; "" for no such part
+	calls          string // possible last parts of a name, after the type; "" for none
 	causal         bool
 	single, double func(p parameters) (func(), error)
 }
 
-// attentionSizes are those of all forms of attention. Forms without features take no notice of m.
+// attentionSizes are the sizes of all kinds of attention. Attention without features ignores m.
 const attentionSizes = "heads L d=64 m=256"
 
-// families has the computations by the first part of their names.
+// families holds the computations by the first part of their names.
 var families = map[string]family{
 	"product":      {sizes: "m n k", single: product[float32], double: product[float64]},
 	"exp":          {sizes: "n", single: exp[float32], double: exp[float64]},
@@ -56,7 +56,7 @@ var families = map[string]family{
 	"rff-ridge":    {sizes: "n d D", calls: "fit predict", single: rffRidge[float32], double: rffRidge[float64]},
 }
 
-// parameters are what a name says.
+// parameters are the parts of a name after the computation.
 type parameters struct {
 	size   map[string]int
 	word   map[string]string
@@ -176,7 +176,7 @@ func cos[T dense.Float](p parameters) (func(), error) {
 	return elementary(p, vecmath.Cos[T])
 }
 
-// elementary is a function of n normal numbers.
+// elementary is a function of n normal numbers, element by element.
 func elementary[T dense.Float](p parameters, f func(dst, x []T)) (func(), error) {
 	x := normal[T](generator(), 1, p.size["n"], 1)
 	y := dense.New[T](1, p.size["n"])
@@ -185,16 +185,16 @@ func elementary[T dense.Float](p parameters, f func(dst, x []T)) (func(), error)
 
 // fwht is the Walsh–Hadamard transform of n numbers, in place.
 func fwht[T dense.Float](p parameters) (func(), error) {
-	const most = 1 << 30 // an order that NextOrder finds on every machine
+	const most = 1 << 30 // NextOrder accepts such orders on every machine
 	n := p.size["n"]
 	if n > most || hadamard.NextOrder(n) != n {
 		return nil, fmt.Errorf("n = %d, want an order of Hadamard matrices up to %d", n, most)
 	}
-	x := dense.New[T](1, n) // of zeros: other numbers would grow by √n with each call
+	x := dense.New[T](1, n) // zeros: other numbers would grow by √n with each call
 	return func() { hadamard.Transform(x.Data) }, nil
 }
 
-// attend is attention of L normal tokens in each head. Heads are blocks of columns.
+// attend is attention of L normal tokens in each head. A head is a block of columns.
 func attend[T dense.Float](p parameters, form performer.Attention[T]) (func(), error) {
 	rng := generator()
 	heads, tokens, d := p.size["heads"], p.size["L"], p.size["d"]
@@ -251,8 +251,8 @@ func linear[T dense.Float](p parameters, phi rff.Map[T]) (func(), error) {
 	return attend[T](p, form)
 }
 
-// recur is a recurrence from given sums to new ones, with one decay for a head, or one for each row
-// of the sums if decay=rows.
+// recur is a recurrence from one state to another, with one decay per head, or one decay per row of
+// the state if decay=rows.
 func recur[T dense.Float](p parameters) (func(), error) {
 	rules := []recurrence.Rule{recurrence.Linear, recurrence.Gated, recurrence.Delta, recurrence.GatedDelta}
 	i := slices.IndexFunc(rules, func(r recurrence.Rule) bool { return r.String() == p.word["rule"] })
@@ -308,10 +308,10 @@ func rbf[T dense.Float](p parameters) (func(), error) {
 	return transform(phi, normal[T](generator(), n, d, 1)), nil
 }
 
-// rffRidge is ridge regression on D features of the Gaussian kernel with the length-scale 1, of n
-// points in R^d with Friedman's function of the first five coordinates, a variance of the weights of
-// 10 and noise of variance 1; or its means at 5000 points. A model of so many rows will do for them:
-// their time does not depend on n.
+// rffRidge is ridge regression on D features of the Gaussian kernel with length-scale 1, or its
+// means at 5000 points. The data are n points in R^d with Friedman's function of the first five
+// coordinates, with noise of variance 1; the weights have the variance 10. The model of the means
+// is fitted to at most 5000 points, because the time of means does not depend on n.
 func rffRidge[T dense.Float](p parameters) (func(), error) {
 	n, d, width := p.size["n"], p.size["d"], p.size["D"]
 	if width%2 != 0 {
@@ -348,7 +348,7 @@ func rffRidge[T dense.Float](p parameters) (func(), error) {
 		mean := dense.New[T](n, 1)
 		return func() { m.Mean(mean, x) }, nil
 	}
-	return func() { _, _ = ridge.Fit(context.Background(), phi, x, y, o) }, nil // which has no error here, as before
+	return func() { _, _ = ridge.Fit(context.Background(), phi, x, y, o) }, nil // the first Fit had no error
 }
 
 // nystroem is the features of n points by m landmarks among them.
@@ -365,7 +365,7 @@ func nystroem[T dense.Float](p parameters) (func(), error) {
 	return transform(phi, x), nil
 }
 
-// transform is the features of points.
+// transform computes the features of points.
 func transform[T dense.Float](phi rff.Map[T], x dense.Matrix[T]) func() {
 	_, m := phi.Dims()
 	y := dense.New[T](x.Rows, m)
@@ -379,8 +379,8 @@ func gram[T dense.Float](p parameters) (func(), error) {
 	return func() { kernels.Gram(g, k, x, dense.Matrix[T]{}) }, nil
 }
 
-// deltaRule returns I + tril(QKᵀ, −1) with unit keys and q = βk, β in (0, 1). The solutions of
-// systems with independent q and k would grow exponentially with n.
+// deltaRule returns I + tril(QKᵀ, −1) with unit keys k and q = βk, β in (0, 1). With independent q
+// and k, solutions of systems would grow exponentially with n.
 func deltaRule[T dense.Float](rng *rand.Rand, n, d int) semiseparable.Matrix[T] {
 	q, k := dense.New[T](n, d), normal[T](rng, n, d, 1)
 	for i := range n {
@@ -398,7 +398,7 @@ func deltaRule[T dense.Float](rng *rand.Rand, n, d int) semiseparable.Matrix[T] 
 	return semiseparable.Matrix[T]{Q: q, K: k}
 }
 
-// inverse is the inverse of I + tril(QKᵀ, −1), n×n.
+// inverse computes the inverse of the n×n matrix of deltaRule.
 func inverse[T dense.Float](p parameters) (func(), error) {
 	n := p.size["n"]
 	t, y := deltaRule[T](generator(), n, p.size["d"]), dense.New[T](n, n)
@@ -406,7 +406,7 @@ func inverse[T dense.Float](p parameters) (func(), error) {
 	return func() { _, _ = t.Inverse(y) }, err
 }
 
-// solve is the solution for d right-hand sides.
+// solve solves a system with that matrix for d right-hand sides.
 func solve[T dense.Float](p parameters) (func(), error) {
 	n, d := p.size["n"], p.size["d"]
 	rng := generator()

@@ -4,24 +4,24 @@
 //	python3 peer.py > peer.txt
 //	go run ./tools/bench -threads 2 -run '^product' peer.txt
 //
-// Several files make one table, and standard input is read if there are none. Through a pipe, go run
-// would compile while the peer is timed.
+// Several files make one table. Without files bench reads standard input. Do not pipe the peer into
+// go run, which would compile while the peer is timed.
 //
-// A line of the input is a name, a tab and milliseconds. What follows another tab is ignored, and
-// so are empty lines:
+// A line of the input is a name, a tab and milliseconds. bench ignores empty lines, and text after
+// another tab:
 //
 //	product/m=512/n=512/k=512/float32	1.180	227.6 GFLOP/s
 //
-// Lines of one name, of several rounds say, count with their minimum. A name says which computation
-// it is (cases.go has the list) and its sizes. The elements are float32 unless the name ends in
-// /float64; d is 64 in attention and recurrences and m is 256 in attention unless the name says
-// otherwise; h stands for heads. What is timed follows the type in regressions, as in
-// rff-ridge/n=1000/d=10/D=512/float64/fit.
-// Names that this command cannot time are listed under the table with the reason.
+// The time of a name is the minimum over its lines. A name has a computation, from the list in
+// cases.go, and its sizes. The elements are float32 unless the name ends in /float64. The defaults
+// are d=64 in attention and recurrences, and m=256 in attention; h stands for heads. Names of
+// regressions end in the timed call, as in rff-ridge/n=1000/d=10/D=512/float64/fit. Below the table
+// bench lists names that it cannot time, with the reason.
 //
-// Ours is the least time of the calls in -rounds rounds. A round takes the names in turns, so that a
-// busy moment of the machine does not meet all calls of one name. Setting up is not timed, and
-// results go to memory that is there already. The inputs are random, with fixed seeds.
+// The time of this library is the least time of a call in -rounds rounds. A round times all names
+// in turn, so that a busy moment of the machine does not affect all calls of one name. The time
+// excludes the preparation of a call and the allocation of results. The inputs are random, with
+// fixed seeds.
 package main
 
 import (
@@ -89,7 +89,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	return printTable(stdout, rows)
 }
 
-// whole returns what parses a whole number from low to high.
+// whole returns a function that parses a whole number from low to high into p.
 func whole(p *int, low, high int) func(text string) error {
 	return func(text string) (err error) {
 		if *p, err = strconv.Atoi(text); err != nil || *p < low || *p > high {
@@ -99,15 +99,15 @@ func whole(p *int, low, high int) func(text string) error {
 	}
 }
 
-// row is a name with its times in milliseconds.
+// row holds a name with its times in milliseconds.
 type row struct {
 	name       string
 	peer, ours float64
-	err        error // why ours has no time
+	err        error // the reason why ours is missing
 }
 
-// readAll reads the files, or stdin if there are none, and returns a row for each name that matches,
-// in the order of their first lines.
+// readAll reads the files, or stdin without files. It returns a row for each name that matches, in
+// the order of first lines.
 func readAll(files []string, stdin io.Reader, match *regexp.Regexp) ([]*row, error) {
 	var all []*row
 	rows := make(map[string]*row)
@@ -143,7 +143,7 @@ func readAll(files []string, stdin io.Reader, match *regexp.Regexp) ([]*row, err
 	return all, nil
 }
 
-// read calls add for each line of r that is not empty.
+// read calls add for each nonempty line of r.
 func read(file string, r io.Reader, add func(name string, milliseconds float64)) error {
 	lines := bufio.NewScanner(r)
 	n := 1
@@ -172,8 +172,8 @@ type stopwatch struct {
 	fill time.Duration
 }
 
-// compare times what setUp makes of each name and notes the least times, or errors of setUp. A round
-// sets everything up again: the memory of one name at a time is enough.
+// compare times the call that setUp returns for each name, and sets the least times, or the errors
+// of setUp, in rows. Each round prepares the calls again, so that one call at a time holds memory.
 func (s stopwatch) compare(rows []*row, rounds int, setUp func(name string) (func(), error)) {
 	for range rounds {
 		for _, r := range rows {
@@ -189,8 +189,8 @@ func (s stopwatch) compare(rows []*row, rounds int, setUp func(name string) (fun
 	}
 }
 
-// least returns the least milliseconds of a call of f. Calls that are too short for the clock are
-// timed several at once, and their mean counts.
+// least returns the least milliseconds of a call of f. If calls are too short for the clock, least
+// times several calls at once and uses their mean.
 func (s stopwatch) least(f func()) float64 {
 	const warmUps, shortest = 3, 20 * time.Microsecond
 	calls := 1
@@ -241,12 +241,13 @@ func printTable(w io.Writer, rows []*row) error {
 	return err
 }
 
-// digits writes a positive number with three digits, or with all digits before the point.
+// digits formats a positive number with three digits, or with all digits before the point if there
+// are more.
 func digits(x float64) string {
 	return strconv.FormatFloat(x, 'f', max(0, 2-int(math.Floor(math.Log10(x)))), 64)
 }
 
-// processor returns the name that the system has for the processor.
+// processor returns the name of the processor, or "unknown".
 func processor() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(info)) {

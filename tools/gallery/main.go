@@ -2,8 +2,8 @@
 //
 //	go run ./tools/gallery
 //
-// Run it in the root of the module. It takes about half a minute and wants the machine for itself,
-// because some pictures show times. With -text it writes the page alone.
+// Run it in the root of the module, on an idle machine, because some pictures show times. It takes
+// about half a minute. With -text it writes only the page.
 package main
 
 import (
@@ -46,7 +46,7 @@ func run(text bool) error {
 	return whole.Text(filepath.Join("docs", "gallery.md"), page)
 }
 
-// draw has the tests of the examples write their pictures, one after another.
+// draw runs the tests of the examples one after another, which write the pictures.
 func draw() error {
 	args := []string{"test", "-count=1", "-p=1", "-run=^TestGallery$"}
 	for _, e := range entries {
@@ -61,16 +61,16 @@ func draw() error {
 // entry is an example on the page.
 type entry struct {
 	name, title string
-	shows       string // what the picture shows
+	shows       string // description of the picture
 	command     string
 	code        passage
 }
 
-// passage is some lines of an example: those of a function of a file from the first line that
-// contains one text to the next that contains another.
+// passage selects lines of an example: in a function of a file, the lines from the first line that
+// contains from to the next line that contains to.
 type passage struct{ file, function, from, to string }
 
-// page returns the text of the page. The examples are below root.
+// page returns the text of the page. root is the root of the module.
 func page(root string) (string, error) {
 	var b strings.Builder
 	b.WriteString("# Gallery\n\nWhat each example draws, and the lines that make it. `go run ./tools/gallery` writes this page.\n")
@@ -85,7 +85,7 @@ func page(root string) (string, error) {
 	return b.String(), nil
 }
 
-// read returns the lines without the indentation of the first.
+// read returns the lines of the passage without the indentation of the first line.
 func (p passage) read(folder string) (string, error) {
 	path := filepath.Join(folder, p.file)
 	source, err := os.ReadFile(path)
@@ -108,7 +108,8 @@ func (p passage) read(folder string) (string, error) {
 	return "", fmt.Errorf("%s has no function %s", path, p.function)
 }
 
-// cut returns the lines of a text from the one with the first pattern to the next with the second.
+// cut returns the lines of a text from the first line that contains from to the next line that
+// contains to.
 func cut(text, from, to string) (string, error) {
 	var b strings.Builder
 	indent, in := "", false

@@ -85,7 +85,8 @@ func TestCaption(t *testing.T) {
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
 	require.NoError(t, err)
-	// The second point of a line is that of 256 landmarks or clusters, of the sizes 64, 256 and 1024.
+	// The second point of a line is that of 256 landmarks or clusters, of the sizes 64, 256 and
+	// 1024.
 	type shown struct{ exact, landmarks, wrong, clusters, off float64 }
 	panels, points := make(map[string]*shown), make(map[string]int)
 	for _, line := range lines[1:] {
