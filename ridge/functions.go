@@ -88,8 +88,8 @@ func (d *draws) prior(phi dense.Matrix[float64]) dense.Matrix[float64] {
 //
 //	w = μ_j + σ_j·R⁻¹z,  A = RᵀR,  z ~ N(0, I),
 //
-// with intercepts from their posterior. The means and covariances of the functions are those of
-// Posterior and Covariance. Far from all rows the variance is too small if there are many rows,
+// with intercepts from their posterior. The means and variances of the functions are those of
+// Posterior. Far from all rows the variance is too small if there are many rows,
 // because the features have D degrees of freedom: see Pathwise.
 //
 // The error reports n below 1, an invalid output, functions that memory cannot hold, and a nil src.

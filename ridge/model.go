@@ -190,16 +190,6 @@ func (m *Model[T]) predict(x dense.Matrix[T], extra float64) (mean, sd dense.Mat
 	return features.Predict(m.source, &m.regression, x, predictRows, func(r *features.Rows) { m.posterior.predict(r, extra) })
 }
 
-// Covariance returns the posterior covariances of f_j between the rows of x (n×d), n×n in float64.
-// Covariance panics if a shape does not fit, memory cannot hold n×n numbers, or j is not in [0, p).
-// Cost: n transforms, n·D²/2 and n²·D multiply-adds, and memory for n·D numbers.
-func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
-	features.CheckPoints("ridge", m.phi, x)
-	m.checkCovariance(x.Rows, j)
-	phi := dense.New[float64](x.Rows, m.regression.Weights.Rows)
-	return m.covariance(m.source.Centred(phi, x, m.regression.FeatureMean), j)
-}
-
 // predictRows is the number of rows whose features are computed together.
 const predictRows = 128
 

@@ -11,8 +11,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/argument"
 	"github.com/seed-feabd252/randfeat/internal/compute/features"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
@@ -142,27 +140,4 @@ func (p *posterior) leaveOut(r *features.Rows) {
 func (p *posterior) halves(v, phi dense.Matrix[float64]) {
 	dense.Transpose(v, phi)
 	p.factor.half(context.Background(), v)
-}
-
-// checkCovariance panics unless j is an output and memory can hold n×n numbers.
-func (p *posterior) checkCovariance(n, j int) {
-	if outputs := len(p.prior); j < 0 || j >= outputs {
-		panic(fmt.Sprintf("ridge: output %d of %d", j, outputs))
-	}
-	if err := limit.Memory[float64](n, n); err != nil {
-		panic(fmt.Sprintf("ridge: the covariances of %d rows: %v", n, err))
-	}
-}
-
-// covariance returns the covariances of f_j between the points with the rows φ − φ̄ of phi.
-func (p *posterior) covariance(phi dense.Matrix[float64], j int) dense.Matrix[float64] {
-	v := dense.New[float64](phi.Cols, phi.Rows)
-	p.halves(v, phi)
-	c := dense.New[float64](phi.Rows, phi.Rows)
-	noise := p.regression.Noise[j]
-	matmul.TMul(noise, v, v, 0, c)
-	for i := range c.Data {
-		c.Data[i] += noise * p.regression.Base
-	}
-	return c
 }

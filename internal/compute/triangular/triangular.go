@@ -52,8 +52,8 @@ func (f *Factor[T]) Set(t dense.Matrix[T], diag []T) {
 	}
 }
 
-// Use sets f to a factor of the matrix of other, for another goroutine. f keeps its scratch memory. f
-// is valid until the next call of Set on other.
+// Use sets f to a factor of the matrix of other, for another goroutine. f keeps its scratch memory.
+// f is valid until the next call of Set on other.
 func (f *Factor[T]) Use(other *Factor[T]) { f.t, f.inverted = other.t, other.inverted }
 
 // Solve replaces W by T⁻¹·W. For each triangle B on the diagonal, with the rows R below,

@@ -1,0 +1,20 @@
+package ridge
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+)
+
+// Covariance returns the posterior covariances of f_j between the rows of x (n×d), n×n.
+func (m *Model[T]) Covariance(x dense.Matrix[T], j int) dense.Matrix[float64] {
+	width := m.regression.Weights.Rows
+	phi, v := dense.New[float64](x.Rows, width), dense.New[float64](width, x.Rows)
+	m.halves(v, m.source.Centred(phi, x, m.regression.FeatureMean))
+	c := dense.New[float64](x.Rows, x.Rows)
+	noise := m.regression.Noise[j]
+	matmul.TMul(noise, v, v, 0, c)
+	for i := range c.Data {
+		c.Data[i] += noise * m.regression.Base
+	}
+	return c
+}
