@@ -125,29 +125,16 @@ type Codes[T dense.Float] interface {
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
 	// WriteTo writes the quantiser, and the rows that Codes has when the call begins, to w, in parts
-	// of about 4 MiB with a checksum each. It returns the number of bytes and the error of w. Read,
-	// View and ReadFrom read these bytes on any platform. WriteTo does not write rotations of the
-	// caller. It needs a few KiB of memory.
+	// of about 4 MiB with a checksum each. It returns the number of bytes and the error of w. Read
+	// and View read these bytes on any platform, unless the quantiser has rotations of the caller.
+	// WriteTo needs a few KiB of memory.
 	WriteTo(w io.Writer) (int64, error)
-
-	// ReadFrom appends the rows that WriteTo wrote, and returns the number of bytes that it read. It
-	// reads no bytes beyond these. The quantiser in the file must have the options, dimensions and
-	// seed of the quantiser of the codes. ReadFrom can read codes of a quantiser over rotations of
-	// the caller, because the caller has made the same quantiser.
-	//
-	// ReadFrom returns an error if the quantisers differ, and the errors of the function Read. It
-	// appends the rows of the parts before the error.
-	ReadFrom(r io.Reader) (int64, error)
-
-	// View appends the rows of a file in memory, as ReadFrom does, and uses the bytes as the
-	// function View does.
-	View(data []byte) error
 }
 
 // codes implements Codes.
 type codes[T dense.Float] struct {
 	q   *quantiser[T]
-	mu  sync.Mutex           // held by Append and ReadFrom
+	mu  sync.Mutex           // held by Append
 	now atomic.Pointer[rows] // nil before the first rows
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -71,11 +70,6 @@ func TestFileRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, len(more), file.Len())
 		sameCodes(t, c, read, query, fmt.Sprint(o))
-		empty := must.Have(c.Quantiser().Encode(t.Context(), x.RowRange(0, 0)))
-		n, err := empty.ReadFrom(iotest.OneByteReader(bytes.NewReader(append(slices.Clone(data), more...))))
-		require.NoError(t, err)
-		assert.Equal(t, int64(len(data)), n)
-		sameCodes(t, c, empty, query, fmt.Sprint(o))
 		for beyond := range 8 {
 			view, err := quantise.View[float32](append(aligned(data, beyond), more...)[:len(data)])
 			require.NoError(t, err)
@@ -108,23 +102,7 @@ func TestViewSharesBytes(t *testing.T) {
 	assert.NotEqual(t, want[290], view.Estimates(nil, query, quantise.InnerProduct)[290])
 }
 
-// A file may be read after rows that are there, and into codes with room for more rows.
-//
-//ci:portable
-func TestFilesFollowEachOther(t *testing.T) {
-	x, query := random[float32](700, 40, 5), random[float32](1, 40, 6).Row(0)
-	whole := encode(t, x, quantise.Options{})
-	c := encode(t, x.RowRange(0, 400), quantise.Options{})
-	require.NoError(t, c.Append(t.Context(), x.RowRange(400, 401))) // leaves room
-	_, err := c.ReadFrom(bytes.NewReader(fileOf(t, encode(t, x.RowRange(401, 500), quantise.Options{}))))
-	require.NoError(t, err)
-	require.NoError(t, c.View(aligned(fileOf(t, encode(t, x.RowRange(500, 600), quantise.Options{})), 0)))
-	require.NoError(t, c.View(fileOf(t, encode(t, x.RowRange(0, 0), quantise.Options{}))))
-	require.NoError(t, c.Append(t.Context(), x.RowRange(600, 700)))
-	sameCodes(t, whole, c, query, "in four steps")
-}
-
-// Codes over rotations of the caller need the quantiser.
+// Codes over rotations of the caller cannot be read.
 //
 //ci:portable
 func TestFileOver(t *testing.T) {
@@ -134,12 +112,6 @@ func TestFileOver(t *testing.T) {
 	data := fileOf(t, c)
 	_, err := quantise.View[float64](data)
 	assert.EqualError(t, err, "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
-	read := newCodes(t, quantise.Options{}, plane)
-	require.NoError(t, read.View(data))
-	assert.Equal(t, data, fileOf(t, read))
-	other := newCodes(t, quantise.Options{Bits: 2}, plane)
-	assert.EqualError(t, other.View(data), "quantise: the codes are of another quantiser")
-	assert.Zero(t, other.Len())
 }
 
 // Of a file that is cut off anywhere the whole parts remain, and the error says what is missing; so of
@@ -189,8 +161,6 @@ func TestFileCutOff(t *testing.T) {
 	require.ErrorIs(t, err, broken)
 	_, err = c.WriteTo(nil)
 	require.EqualError(t, err, "quantise: w is nil")
-	_, err = c.ReadFrom(nil)
-	require.EqualError(t, err, "quantise: r is nil")
 	_, err = quantise.Read[float32](nil)
 	require.EqualError(t, err, "quantise: r is nil")
 }

@@ -1,9 +1,7 @@
 package quantise
 
 import (
-	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -38,7 +36,16 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 func View[T dense.Float](data []byte) (Codes[T], error) { return read[T](&input{data: data}) }
 
 func read[T dense.Float](in *input) (Codes[T], error) {
-	h, r, err := in.file()
+	data, err := in.quantiser()
+	if err != nil {
+		return nil, err
+	}
+	h, err := headerOf(data)
+	if err != nil {
+		return nil, err
+	}
+	f := formatOf(h.options, h.order*h.options.rotations(), h.centres)
+	r, err := in.rows(&f)
 	if r.n == 0 && err != nil {
 		return nil, err
 	}
@@ -49,73 +56,28 @@ func read[T dense.Float](in *input) (Codes[T], error) {
 	return q.codesOf(r), err
 }
 
-// file reads a quantiser and its rows.
-func (in *input) file() (header, *rows, error) {
+// rows reads all parts, and returns the rows of the parts before an error.
+func (in *input) rows(f *format) (*rows, error) {
 	r := new(rows)
-	data, err := in.quantiser()
-	if err != nil {
-		return header{}, r, err
-	}
-	h, err := headerOf(data)
-	if err != nil {
-		return h, r, err
-	}
-	f := formatOf(h.options, h.order*h.options.rotations(), h.centres)
-	r, err = in.rows(r, &f)
-	return h, r, err
-}
-
-func (c *codes[T]) ReadFrom(r io.Reader) (int64, error) {
-	if r == nil {
-		return 0, errNil("r")
-	}
-	in := input{r: r}
-	err := c.add(&in)
-	return in.n, err
-}
-
-func (c *codes[T]) View(data []byte) error { return c.add(&input{data: data}) }
-
-// add appends the rows of a file.
-func (c *codes[T]) add(in *input) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	data, err := in.quantiser()
-	if err != nil {
-		return err
-	}
-	if own, _ := c.q.MarshalBinary(); !bytes.Equal(own, data) {
-		return errors.New("quantise: the codes are of another quantiser")
-	}
-	f := formatOf(c.q.options, c.q.elements(), c.q.clusters()-1)
-	r, err := in.rows(c.rows(), &f)
-	c.now.Store(r)
-	return err
-}
-
-// rows reads all parts, and returns r followed by the rows of the parts before an error.
-func (in *input) rows(r *rows, f *format) (*rows, error) {
-	base := r.n
 	for {
-		first := r.n - base
-		n, err := in.head(first, f)
-		if err == nil && n > math.MaxInt-r.n {
-			err = fmt.Errorf("more than an int counts after %d rows", r.n)
+		n := in.head(r.n, f)
+		if n > math.MaxInt-r.n {
+			in.fail("more than an int counts after %d rows", r.n)
 		}
-		if err == nil && f.centred && uint64(r.n+n) > math.MaxUint32 {
-			err = fmt.Errorf("%d rows with centres after %d, want less than 2³²", n, r.n)
+		if f.centred && uint64(r.n+n) > math.MaxUint32 {
+			in.fail("%d rows with centres after %d, want less than 2³²", n, r.n)
 		}
 		var p filePart
-		if err == nil && n > 0 {
-			p, err = in.part(n, f)
+		if n > 0 {
+			p = in.part(n, f)
 		}
-		if err != nil {
-			return r, fmt.Errorf("quantise: rows from %d on: %w", first, err)
+		if in.err != nil {
+			return r, fmt.Errorf("quantise: rows from %d on: %w", r.n, in.err)
 		}
 		if n == 0 {
 			return r, nil
 		}
-		r = r.followed(p, f)
+		r = r.withPart(p, f)
 	}
 }
 
@@ -126,8 +88,8 @@ type filePart struct {
 	rows   *block
 }
 
-// followed returns r followed by the rows of a part.
-func (r *rows) followed(p filePart, f *format) *rows {
+// withPart returns r followed by the rows of a part.
+func (r *rows) withPart(p filePart, f *format) *rows {
 	next := &rows{n: r.n + p.rows.size, clusters: make([]cluster, f.clusters)}
 	copy(next.clusters, r.clusters)
 	counts := make([]int, f.clusters)
@@ -143,7 +105,7 @@ func (r *rows) followed(p filePart, f *format) *rows {
 		at[k] = sum
 		sum += n
 		if n > 0 {
-			l := next.clusters[k].closed(f.words)
+			l := next.clusters[k]
 			b := p.rows.cut(at[k], sum, f.words)
 			b.first = l.n
 			next.clusters[k] = cluster{l.n + n, append(l.blocks, b)}
@@ -172,16 +134,28 @@ func formatOf(o Options, elements, centres int) format {
 	return format{layout: l, clusters: centres + 1, elements: elements, width: o.width()}
 }
 
-// input reads from r, or from the beginning of data, and sums the bytes for a checksum.
+// input reads from r, or from the beginning of data, and sums the bytes for a checksum. After an error
+// it reads nothing.
 type input struct {
 	r    io.Reader
 	data []byte
 	n    int64
 	sum  uint32
+	err  error // the first error
+}
+
+// fail sets the error, unless there is one.
+func (in *input) fail(format string, args ...any) {
+	if in.err == nil {
+		in.err = fmt.Errorf(format, args...)
+	}
 }
 
 // bytes fills b with the next bytes.
-func (in *input) bytes(b []byte) error {
+func (in *input) bytes(b []byte) {
+	if in.err != nil {
+		return
+	}
 	var n int
 	var err error
 	if in.r != nil {
@@ -194,125 +168,106 @@ func (in *input) bytes(b []byte) error {
 	switch {
 	case n == len(b):
 		in.sum = crc32.Update(in.sum, frame.Castagnoli, b)
-		return nil
 	case err == nil || err == io.EOF || err == io.ErrUnexpectedEOF:
-		return in.cutOff()
+		in.cutOff()
+	default:
+		in.err = err
 	}
-	return err
 }
 
-func (in *input) cutOff() error {
-	return fmt.Errorf("the bytes are cut off after %d: %w", in.n, io.ErrUnexpectedEOF)
+func (in *input) cutOff() {
+	in.fail("the bytes are cut off after %d: %w", in.n, io.ErrUnexpectedEOF)
 }
 
 // seal reads a checksum and compares it with the sum.
-func (in *input) seal() error {
+func (in *input) seal() {
 	want := in.sum
 	var b [partTail]byte
-	if err := in.bytes(b[:]); err != nil {
-		return err
-	}
+	in.bytes(b[:])
 	if got := binary.LittleEndian.Uint32(b[:]); got != want {
-		return fmt.Errorf("checksum %08x, but the bytes say %08x: they are damaged", want, got)
+		in.fail("checksum %08x, but the bytes say %08x: they are damaged", want, got)
 	}
-	return nil
 }
 
 // quantiser reads the head of a file, and returns the bytes of the quantiser.
 func (in *input) quantiser() ([]byte, error) {
 	var head [headSize]byte
-	if err := in.bytes(head[:]); err != nil {
-		return nil, fmt.Errorf("quantise: %w", err)
-	}
-	if string(head[:8]) != codesName {
-		return nil, fmt.Errorf("quantise: bytes begin with %q, want %q", head[:8], codesName)
-	}
-	if v := binary.LittleEndian.Uint32(head[8:]); v != codesVersion {
-		return nil, fmt.Errorf("quantise: version %d, want %d", v, codesVersion)
-	}
+	in.bytes(head[:])
 	n := int(binary.LittleEndian.Uint32(head[12:]))
-	if n < quantiserSize {
-		return nil, fmt.Errorf("quantise: quantiser of %d bytes, want at least %d", n, quantiserSize)
+	switch v := binary.LittleEndian.Uint32(head[8:]); {
+	case string(head[:8]) != codesName:
+		in.fail("bytes begin with %q, want %q", head[:8], codesName)
+	case v != codesVersion:
+		in.fail("version %d, want %d", v, codesVersion)
+	case n < quantiserSize:
+		in.fail("quantiser of %d bytes, want at least %d", n, quantiserSize)
 	}
-	b, err := numbers[uint8](in, n+padding(n))
-	if err == nil {
-		err = in.seal()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("quantise: %w", err)
+	b := numbers[uint8](in, n+padding(n))
+	in.seal()
+	if in.err != nil {
+		return nil, fmt.Errorf("quantise: %w", in.err)
 	}
 	return b[:n], nil
 }
 
 // head reads the head of the part with the given first row, and returns the number of its rows.
-func (in *input) head(first int, f *format) (int, error) {
+func (in *input) head(first int, f *format) int {
 	in.sum = 0
 	var b [partHead]byte
-	if err := in.bytes(b[:partHead-frame.TrailerSize]); err != nil {
-		return 0, err
-	}
+	head, tail := b[:partHead-frame.TrailerSize], b[partHead-frame.TrailerSize:]
+	in.bytes(head)
 	want := in.sum
-	if err := in.bytes(b[partHead-frame.TrailerSize:]); err != nil {
-		return 0, err
-	}
-	if string(b[:8]) != partName {
-		return 0, fmt.Errorf("a part begins with %q, want %q", b[:8], partName)
-	}
-	if got := binary.LittleEndian.Uint32(b[partHead-frame.TrailerSize:]); got != want {
-		return 0, fmt.Errorf("head with checksum %08x, but the bytes say %08x: they are damaged", want, got)
-	}
-	if at := binary.LittleEndian.Uint64(b[8:]); at != uint64(first) {
-		return 0, fmt.Errorf("a part of rows from %d on", at)
-	}
-	n := binary.LittleEndian.Uint64(b[16:])
-	if most := partRows(f.layout, f.clusters); n > uint64(most) {
-		return 0, fmt.Errorf("a part of %d rows, want at most %d", n, most)
+	in.bytes(tail)
+	at, n, most := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), partRows(f.layout, f.clusters)
+	switch got := binary.LittleEndian.Uint32(tail); {
+	case string(b[:8]) != partName:
+		in.fail("a part begins with %q, want %q", b[:8], partName)
+	case got != want:
+		in.fail("head with checksum %08x, but the bytes say %08x: they are damaged", want, got)
+	case at != uint64(first):
+		in.fail("a part of rows from %d on", at)
+	case n > uint64(most):
+		in.fail("a part of %d rows, want at most %d", n, most)
 	}
 	if err := limit.Memory[byte](int(n), f.bytes()); err != nil {
-		return 0, err
+		in.fail("%w", err)
 	}
-	return int(n), nil
+	if in.err != nil {
+		return 0
+	}
+	return int(n)
 }
 
 // part reads the body of a part of n rows.
-func (in *input) part(n int, f *format) (p filePart, err error) {
+func (in *input) part(n int, f *format) filePart {
 	b := &block{size: n}
-	p.rows = b
-	arrays := 0
-	take := func(x *[]float32) {
-		if err == nil {
-			*x, err = numbers[float32](in, n)
-			arrays++
-		}
-	}
+	p, arrays := filePart{rows: b}, 1
 	if f.centred {
-		p.labels, err = numbers[uint32](in, n)
+		p.labels = numbers[uint32](in, n)
+		arrays += 2
+	}
+	b.norms = numbers[float32](in, n)
+	if f.ratios {
+		b.ratios = numbers[float32](in, n)
 		arrays++
 	}
-	take(&b.norms)
-	if f.ratios {
-		take(&b.ratios)
+	if f.centred {
+		b.centreProducts = numbers[float32](in, n)
+	}
+	var zeros [8]byte
+	in.bytes(zeros[:padding(4*arrays*n)])
+	b.words = numbers[uint64](in, n*f.words)
+	in.seal()
+	if in.err != nil {
+		return p
+	}
+	if err := f.check(p); err != nil {
+		in.fail("%w", err)
 	}
 	if f.centred {
-		take(&b.centreProducts)
-	}
-	if err == nil {
-		var zeros [8]byte
-		err = in.bytes(zeros[:padding(4*arrays*n)])
-	}
-	if err == nil {
-		b.words, err = numbers[uint64](in, n*f.words)
-	}
-	if err == nil {
-		err = in.seal()
-	}
-	if err == nil {
-		err = f.check(p)
-	}
-	if err == nil && f.centred {
 		b.ids = make([]uint32, n)
 	}
-	return p, err
+	return p
 }
 
 // check returns an error if Append cannot have written the part.
@@ -349,33 +304,30 @@ func (f *format) check(p filePart) error {
 const atOnce = 1 << 21
 
 // numbers reads n numbers. It returns a slice of in.data if byte order and alignment permit.
-func numbers[E number](in *input, n int) ([]E, error) {
+func numbers[E number](in *input, n int) []E {
 	width := size[E]()
-	if in.r == nil {
+	if in.err == nil && in.r == nil {
 		if len(in.data)/width < n {
 			in.n += int64(len(in.data))
-			return nil, in.cutOff()
+			in.cutOff()
+			return nil
 		}
 		b := in.data[:n*width]
 		if at := uintptr(unsafe.Pointer(unsafe.SliceData(b))); littleEndian && at%uintptr(width) == 0 {
 			in.sum = crc32.Update(in.sum, frame.Castagnoli, b)
 			in.n += int64(len(b))
 			in.data = in.data[len(b):]
-			return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), n), nil
+			return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), n)
 		}
 	}
-	x := make([]E, 0, min(n, atOnce))
-	for len(x) < n {
+	var x []E
+	for in.err == nil && len(x) < n {
 		old := len(x)
-		if old == cap(x) {
-			x = append(make([]E, 0, min(n, 2*old)), x...)
-		}
+		x = append(make([]E, 0, min(n, max(2*old, atOnce))), x...)
 		x = x[:cap(x)]
 		b := inBytes(x[old:])
-		if err := in.bytes(b); err != nil {
-			return nil, err
-		}
+		in.bytes(b)
 		swap(b, width)
 	}
-	return x, nil
+	return x
 }

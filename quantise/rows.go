@@ -96,18 +96,6 @@ func (r cluster) with(more int, l layout) cluster {
 	return r
 }
 
-// closed returns the cluster without reserved places.
-func (r cluster) closed(words int) cluster {
-	if len(r.blocks) == 0 {
-		return r
-	}
-	at := len(r.blocks) - 1
-	if last := r.blocks[at]; last.size != r.n-last.first {
-		r.blocks = append(r.blocks[:at:at], last.cut(0, r.n-last.first, words))
-	}
-	return r
-}
-
 // cut returns places [lo, hi) as a block.
 func (b *block) cut(lo, hi, words int) *block {
 	c := &block{first: b.first + lo, size: hi - lo, words: b.words[lo*words : hi*words], norms: b.norms[lo:hi]}
