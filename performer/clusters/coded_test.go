@@ -16,8 +16,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/clusters"
 )
 
-// Near keys in 8 bits add about a percent of error to attention whose keys are all near, in shapes of
-// all kinds, and none to speak of where clusters stand for keys.
+// Near keys in 8 bits add about a percent of error to attention whose keys are all near, in shapes
+// of all kinds, and none to speak of where clusters stand for keys.
 func TestBits(t *testing.T) {
 	densetest.Both(t, testBits[float32], testBits[float64])
 }
@@ -42,8 +42,8 @@ func testBits[T dense.Float](t *testing.T) {
 	}
 }
 
-// A mean of keys, of values, or of both that is a thousand times their spread does no harm: differences
-// of clusters have codes.
+// A mean of keys, of values, or of both that is a thousand times their spread does no harm:
+// differences of clusters have codes.
 func TestBitsMeans(t *testing.T) {
 	var none dense.Matrix[float64]
 	q, k, v := tokens[float64](1500, 16, 4, 6, 3)
@@ -62,8 +62,8 @@ func TestBitsMeans(t *testing.T) {
 	assert.Less(t, relative(got, want), 0.012)
 }
 
-// NaN and Inf in a value reach the queries that give its cluster a weight, those of a key or a query its
-// rows; a cluster without codes has the precision of T.
+// NaN and Inf in a value reach the queries that give its cluster a weight, those of a key or a
+// query its rows; a cluster without codes has the precision of T.
 func TestBitsNotFinite(t *testing.T) {
 	var none dense.Matrix[float64]
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
@@ -130,8 +130,8 @@ func TestBitsElsewhere(t *testing.T) {
 	assert.ErrorContains(t, err, "exact.Bits = 8 with Causal")
 }
 
-// Values of all sizes have outputs near those of exact attention, and so have keys whose products with
-// queries are those of ordinary ones.
+// Values of all sizes have outputs near those of exact attention, and so have keys whose products
+// with queries are those of ordinary ones.
 func TestBitsRange(t *testing.T) {
 	densetest.Both(t, testBitsRange[float32], testBitsRange[float64])
 }

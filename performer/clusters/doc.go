@@ -32,8 +32,8 @@
 //
 // Causal attention takes blocks of 128 queries. The keys of a block and of the previous block have
 // exact weights. All older keys are in clusters, whose moments grow by one block at a time. Each
-// time the number of tokens has doubled, k-means divides all older keys again. All these k-means
-// together take about twice the time of the last one. The first 1024 tokens have exact attention.
+// time the number of tokens has doubled, k-means divides all older keys again. All runs of k-means
+// together take about as long as one run over all keys. The first 1024 tokens have exact attention.
 //
 // # Streams
 //

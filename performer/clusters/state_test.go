@@ -307,8 +307,8 @@ func TestStateOutputsAreAverages(t *testing.T) {
 	}
 }
 
-// Clones of one state, in goroutines of their own, give the bits of a single goroutine, whatever they
-// do. The clones themselves are made at once.
+// Clones of one state, in goroutines of their own, give the bits of a single goroutine, whatever
+// they do. The clones themselves are made at once.
 //
 //ci:race
 func TestSharedStates(t *testing.T) {

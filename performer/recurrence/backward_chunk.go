@@ -8,15 +8,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// gradient is the memory of a scan in a backward pass. Its fields other than states are gradients.
+// gradient is the memory of a scan in a backward pass. Most fields are gradients of the loss.
 type gradient[T dense.Float] struct {
 	states []T               // S before each chunk and after the last one
 	s      []T               // of S
 	m      scratch.Buffer[T] // I + diag(β)·M, then its factor; not a gradient
 	e      scratch.Buffer[T] // E; not a gradient
 	du     scratch.Buffer[T] // of U, then of the values
-	stack  scratch.Buffer[T] // of e^−b∘keys, then of the queries of each head
-	up     scratch.Buffer[T] // of e^b∘keys
+	stack  scratch.Buffer[T] // of the keys through e^−b∘keys, then of the queries of each head
+	up     scratch.Buffer[T] // of the keys through e^b∘keys
 	pairs  scratch.Buffer[T] // of M and P
 	level  scratch.Buffer[T] // of the weighted stack of a level
 	decay  []float64         // of b, summed from a token to the last

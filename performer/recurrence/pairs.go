@@ -132,9 +132,9 @@ func (l *scan[T]) weighLevel(half, n int) {
 	}
 }
 
-// backwardPairs adds the gradients through M and P to the gradients of keys and queries. The left
-// factors with e^b_i go to upward, the right factors k_j with e^−b_j to block 0 of the gradient of
-// the stack.
+// backwardPairs adds the gradients through M and P to the gradients of keys and queries. upward has
+// the gradients of the left factors q_i and k_i, which have e^b_i. Block 0 of gradient.stack has
+// the gradients of the right factors k_j, which have e^−b_j.
 func (l *scan[T]) backwardPairs(n int) {
 	first, v := l.firstPaired(), &l.gradient
 	keys, down := rowsOf(&l.stack, 0, n), rowsOf(&v.stack, 0, n)
@@ -162,7 +162,8 @@ func (l *scan[T]) backwardPairs(n int) {
 	}
 }
 
-// upward returns the gradient of e^b∘keys for s = 0, and of the queries of head s − 1 otherwise.
+// upward returns the gradient of the keys through e^b∘keys for s = 0, and the gradient of the
+// queries of head s − 1 otherwise.
 func (l *scan[T]) upward(s, n int) dense.Matrix[T] {
 	if s == 0 {
 		return l.gradient.up.Rows(n)

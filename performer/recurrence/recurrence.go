@@ -46,8 +46,8 @@ type Options struct {
 	Scale float64
 
 	// NormaliseKeys multiplies each key by (Σx² + 10⁻⁶)^−½. The delta rules need keys of norm 1:
-	// with ‖k‖ = 1 and 0 ≤ β ≤ 2 the update never lengthens the rows of Sᵀ apart from the new
-	// value, and with β = 1 the new value replaces Sᵀk.
+	// with ‖k‖ = 1 and 0 ≤ β ≤ 2 a token with v = 0 does not increase the norm of S, and with β = 1
+	// the new value replaces Sᵀk.
 	NormaliseKeys bool
 }
 

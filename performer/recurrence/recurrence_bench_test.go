@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkRecurrence times 4096 tokens of heads with dk = dv = d, with a decay for each head or for
-// each row of the sums, and beside them causal linear attention with as many features of elu+1.
+// BenchmarkRecurrence times 4096 tokens of heads with dk = dv = d, with a decay for each head or
+// for each row of the sums, and beside them causal linear attention with as many features of elu+1.
 // Names read
 //
 //	BenchmarkRecurrence/rule=delta/type=float32/h=8/L=4096/d=64
