@@ -10,7 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/performer/internal/near"
+	"github.com/seed-feabd252/randfeat/performer/internal/local"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -319,10 +319,10 @@ func (l *landmarks[T]) forwardCausal(s sequence.Forward[T], engine *sums.Engine[
 	if s.Q.Rows == 0 || s.V.Cols == 0 {
 		return
 	}
-	base := near.Base[T]{Engine: engine, Scores: l.exact.scores(s.Q.Cols)}
+	base := local.Base[T]{Engine: engine, Scores: l.exact.scores(s.Q.Cols)}
 	for h := range s.Heads {
 		head := s.Head(h)
-		near.Causal(base, head.Dst, head.Q, head.K, head.V, head.Valid, head.Past)
+		local.Causal(base, head.Dst, head.Q, head.K, head.V, head.Valid, head.Past)
 	}
 }
 
@@ -394,7 +394,7 @@ func (l *landmarks[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	if err := l.checkState(d); err != nil {
 		return nil, err
 	}
-	return memoryOf(streams.NewNear(near.Base[T]{Engine: l.engine, Scores: l.exact.scores(d)}, heads, keyHeads, d, dv))
+	return memoryOf(streams.NewLocal(local.Base[T]{Engine: l.engine, Scores: l.exact.scores(d)}, heads, keyHeads, d, dv))
 }
 
 // checkState returns an error unless l has a State for tokens of dimension d.

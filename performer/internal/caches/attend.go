@@ -16,29 +16,30 @@ import (
 )
 
 const (
-	// mostQueries is about the number of queries that go over the rows of a head together.
+	// mostQueries is about the number of queries that read the rows of a head together.
 	mostQueries = 32
 
-	// pieceRows is the number of rows that one goroutine takes, and chunkRows the number whose
-	// scores it has at a time. Both are multiples of a group of weights.
+	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
+	// computed at a time. Both are multiples of a group of weights.
 	pieceRows = 1 << 12
 	chunkRows = 1 << 9
 
-	// fewElements is the number of elements of keys and values that is not worth another processor.
+	// fewElements is the number of elements of keys and values from which on processors share the
+	// pieces.
 	fewElements = 1 << 16
 )
 
 // run is a run of tokens from ≤ j < to.
 type run struct{ from, to int }
 
-// call is what a call of attend has beside the codes.
+// call is the memory of a call of attend.
 type call[T dense.Float] struct {
 	dst, q  dense.Matrix[T]
-	count   int   // of queries of a head of keys: query i·group + g is that of head g of the group in row i
+	count   int   // of queries of a head of keys: query i·group + g is head g of the group in row i
 	pieces  []run // of codes
 	recent  [2]run
-	places  []int     // of queries among the tokens that are no codes, if they see one more each
-	lifts   []float32 // of pieces of all heads: sums of values are multiplied by that
+	places  []int     // of causal queries among the tokens without codes
+	lifts   []float32 // of pieces of all heads: factors of sums of values
 	partial []partial
 	sums    []float32 // of all pieces of all heads
 	tiles   []*tiles.Tile[T]
@@ -47,14 +48,14 @@ type call[T dense.Float] struct {
 	part    []float32
 }
 
-// partial is what a query sums up over a piece, over exp(peak), beside the values.
+// partial holds the sum of the weights of a query over a piece, over exp(peak).
 type partial struct{ total, peak float32 }
 
 func (s *Memory[T]) Attend(dst, q dense.Matrix[T]) { s.attend(dst, q, false) }
 
 func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	for q.Rows > 0 {
-		// The queries of these tokens see the same codes.
+		// The queries of the next n tokens see the same codes.
 		n := mostRecent - (s.tokens - s.coded)
 		if n == 0 {
 			n = together
@@ -69,8 +70,8 @@ func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	}
 }
 
-// attend answers queries over all tokens, or if they are causal those of the last tokens over the
-// tokens up to each.
+// attend computes the outputs of queries over all tokens. If causal is true, the queries are those
+// of the last tokens, and each sees the tokens up to its own.
 func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 	c := &s.call
 	seen := s.seen()
@@ -92,11 +93,11 @@ func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 				c.places = append(c.places, s.tokens-s.coded-q.Rows+lo+i/group)
 			}
 		}
-		s.answer(dst.RowRange(lo, hi), q.RowRange(lo, hi))
+		s.outputs(dst.RowRange(lo, hi), q.RowRange(lo, hi))
 	}
 }
 
-// seen returns the tokens that the query of the last one sees.
+// seen returns the tokens that the query of the last token sees.
 func (s *Memory[T]) seen() [2]run {
 	low := 0
 	if s.places.Window > 0 {
@@ -108,8 +109,8 @@ func (s *Memory[T]) seen() [2]run {
 	return [2]run{{0, s.places.Sinks}, {low, s.tokens}}
 }
 
-// answer answers some queries.
-func (s *Memory[T]) answer(dst, q dense.Matrix[T]) {
+// outputs computes the outputs of some queries.
+func (s *Memory[T]) outputs(dst, q dense.Matrix[T]) {
 	c := &s.call
 	c.dst, c.q = dst, q
 	n := s.keyHeads * len(c.pieces) * c.count
@@ -134,17 +135,17 @@ func (s *Memory[T]) answer(dst, q dense.Matrix[T]) {
 	c.dst, c.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// sumSize returns the number of places of a sum of values.
+// sumSize returns the number of elements of a sum of values.
 func (s *Memory[T]) sumSize() int { return scan.SumPlaces(s.values.words, s.bits) }
 
-// vector returns the part of row i of x, which has a column for each element of each head of
-// queries, that belongs to query i of a head of keys.
+// vector returns row i of head h of keys in x: the columns of the head of queries i mod group in
+// row i/group.
 func (s *Memory[T]) vector(x dense.Matrix[T], h, i int) []T {
 	group := s.heads / s.keyHeads
 	return layout.Head(x, h*group+i%group, s.heads).Row(i / group)
 }
 
-// Piece adds up a piece of the codes of a head of keys, or its tokens that are no codes.
+// Piece sums a piece of the codes of a head of keys, or the tokens of the head without codes.
 func (s *Memory[T]) Piece(i int) {
 	c := &s.call
 	h, piece := i/(len(c.pieces)+1), i%(len(c.pieces)+1)
@@ -169,7 +170,7 @@ type work[T dense.Float] struct {
 
 var works pool.Pair[work[float32], work[float64]]
 
-// recent adds up the tokens of a head that are no codes.
+// recent sums the tokens of a head without codes.
 func (w *work[T]) recent(s *Memory[T], h int) {
 	c := &s.call
 	w.queries.Shape(c.count, s.keys.d)
@@ -189,18 +190,18 @@ func (w *work[T]) recent(s *Memory[T], h int) {
 	c.tiles[h] = t
 }
 
-// codes adds up a piece of the codes of a head.
+// codes sums a piece of the codes of a head.
 func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	c := &s.call
 	w.begin(s, h)
 	first := (h*len(c.pieces) + piece) * c.count
 	partials := c.partial[first:][:c.count]
 	from, to := h*s.room+c.pieces[piece].from, h*s.room+c.pieces[piece].to
-	// Products of codes are at most reach times the factor of a query.
-	reach := scan.Largest * float32(int(1)<<s.bits-1) * float32(s.keys.order) * max(0, vecmath.Peak(s.keys.scales[from:to]))
+	// Products of codes are at most bound times the factor of a query.
+	bound := scan.Largest * float32(int(1)<<s.bits-1) * float32(s.keys.order) * max(0, vecmath.Peak(s.keys.scales[from:to]))
 	for i, factor := range w.factors {
 		partials[i] = partial{0, float32(math.Inf(-1))}
-		if !(max(reach, reach*max(factor, -factor)) <= math.MaxFloat32) {
+		if !(max(bound, bound*max(factor, -factor)) <= math.MaxFloat32) {
 			partials[i].total = float32(math.NaN()) // scores may overflow
 		}
 	}
@@ -230,8 +231,8 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	}
 }
 
-// liftOf returns the power of two by which weights are divided for values with scales up to peak,
-// so that their products and sums are normal numbers.
+// liftOf returns a power of two for values with scales up to peak. Weights over this power have
+// products and sums that are normal numbers.
 func liftOf(peak float32) float32 {
 	switch {
 	case peak > 0x1p88:
@@ -327,7 +328,7 @@ func (s *Memory[T]) finish(h, i int) {
 	}
 }
 
-// exactly computes the output of query i of a head of keys from the elements that codes stand for.
+// exactly computes the output of query i of a head of keys from decoded keys and values.
 func (s *Memory[T]) exactly(dst []T, h, i int) {
 	q, out := dense.Of(1, s.keys.d, slices.Clone(s.vector(s.call.q, h, i))), dense.Of(1, s.values.d, dst) // dst may be the query
 	if peak := s.sum(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
@@ -337,8 +338,7 @@ func (s *Memory[T]) exactly(dst []T, h, i int) {
 	}
 }
 
-// sum computes the output for values times factor, and returns the largest size of these values
-// before.
+// sum computes the output for values times factor, and returns the largest size of the values.
 func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	c := &s.call
 	t := tiles.NewTile(s.scores, q, s.values.d)

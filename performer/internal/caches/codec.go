@@ -16,7 +16,7 @@ func (s *Memory[T]) Record() streams.Record {
 	return r
 }
 
-// headSize is the number of bytes of bits, window, sinks, and the number of tokens that are kept.
+// headSize is the number of bytes of bits, window, sinks, and the number of kept tokens.
 const headSize = 32
 
 func (s *Memory[T]) Size() (fixed, token int) {
@@ -49,7 +49,7 @@ func (s *Memory[T]) Encode(b []byte) []byte {
 	return append(b, make([]byte, end-len(b))...)
 }
 
-// Inspect returns an error if bits or places are others. Any codes are those of some tokens.
+// Inspect returns an error if bits or places differ. Any codes are valid.
 func (s *Memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	fixed, token := s.Size()
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }

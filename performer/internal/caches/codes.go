@@ -13,8 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
-// encoding is a Memory that makes codes of the first tokens that are none. A piece is a head of
-// keys.
+// encoding is a Memory that encodes the first tokens without codes. A piece is a head of keys.
 type encoding[T dense.Float] Memory[T]
 
 func (e *encoding[T]) Piece(h int) {
@@ -39,7 +38,7 @@ type rows[T dense.Float] struct {
 
 var rowsPool pool.Pair[rows[float32], rows[float64]]
 
-// encode makes codes of x in a row and returns the scale.
+// encode writes the codes of x into row and returns the scale.
 func (b *rows[T]) encode(s *store[T], row []uint64, x []T, bits int) (scale float32) {
 	b.rotated = scratch.Resize(b.rotated, s.order)
 	scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, x), bits)
@@ -54,7 +53,7 @@ func (b *rows[T]) encode(s *store[T], row []uint64, x []T, bits int) (scale floa
 	return scale
 }
 
-// decode sets x to what a row of codes stands for.
+// decode sets x to the elements that a row of codes stands for.
 func (b *rows[T]) decode(s *store[T], x []T, row []uint64, scale float32, bits int) {
 	if scale != scale {
 		b.decodeOdd(x, row, scale, bits)
@@ -84,23 +83,23 @@ func finite[T dense.Float](x T) T {
 	return T(math.Copysign(largest, float64(x)))
 }
 
-// An odd row has elements that are not finite, or a scale that is no number of float32. It is not
-// rotated. The largest three codes are those of NaN, +Inf and −Inf, and the others those of the
-// multiples of a power of two, from −h to h for the code h of zero. The scale is NaN with the power
-// in its bits.
+// An odd row has elements that are not finite, or a scale beyond the range of float32. It is not
+// rotated. The largest three codes stand for NaN, +Inf and −Inf, and the others for multiples of a
+// power of two, from −h to h for the code h of zero. The scale is NaN with the exponent of the
+// power in its bits.
 const (
 	quiet    = 0x7fc00000
 	powers   = 1<<12 - 1
 	noPowers = 1 << 11 // the bits of 2⁰
 )
 
-// oddCodes returns the code of NaN, and that of zero.
+// oddCodes returns the codes of NaN and of zero.
 func oddCodes(bits int) (nan, zero int) {
 	nan = 1<<bits - 1
 	return nan, (nan - 3) / 2
 }
 
-// encodeOdd makes codes of an odd row and returns the scale.
+// encodeOdd writes the codes of an odd row and returns the scale.
 func (b *rows[T]) encodeOdd(row []uint64, x []T, bits int) (scale float32) {
 	nan, zero := oddCodes(bits)
 	var peak float64
@@ -129,7 +128,7 @@ func (b *rows[T]) encodeOdd(row []uint64, x []T, bits int) (scale float32) {
 	return math.Float32frombits(quiet | uint32(power+noPowers)&powers)
 }
 
-// decodeOdd sets x to what the codes of an odd row stand for.
+// decodeOdd sets x to the elements that the codes of an odd row stand for.
 func (b *rows[T]) decodeOdd(x []T, row []uint64, scale float32, bits int) {
 	nan, zero := oddCodes(bits)
 	power := int(math.Float32bits(scale)&powers) - noPowers

@@ -17,23 +17,22 @@ import (
 )
 
 const (
-	// together is the number of tokens that become codes together: a group of weights of package
+	// together is the number of tokens that are encoded together: a group of weights of package
 	// scan.
 	together = scan.GroupRows
 
-	// recentRoom is the number of tokens at which the first of those that are no codes become
-	// codes.
+	// recentRoom is the number of tokens without codes at which the first of these are encoded.
 	recentRoom = 2 * together
 
-	// mostRecent is the largest number of tokens that are no codes between calls.
+	// mostRecent is the largest number of tokens without codes between calls.
 	mostRecent = recentRoom - 1
 
-	// dropTogether divides the numbers of tokens that are dropped.
+	// dropTogether divides the number of dropped tokens.
 	dropTogether = tiles.Keys
 )
 
-// Memory is what exact attention keeps of a stream in codes: all tokens, or with a window the
-// sinks, what the next query sees, and some tokens before, so that a few tokens can be taken back.
+// Memory is the memory of exact attention in codes: all tokens. With a window it holds the sinks,
+// the tokens that the next query sees, and some earlier tokens for Rollback.
 type Memory[T dense.Float] struct {
 	scores          tiles.Scores
 	places          streams.Places
@@ -41,16 +40,16 @@ type Memory[T dense.Float] struct {
 	heads, keyHeads int
 	keys, values    store[T]
 
-	dropped int // tokens after the sinks that are kept no longer: a multiple of dropTogether
-	tokens  int // that are kept
-	coded   int // the first of them, a multiple of together
-	room    int // for codes
+	dropped int // number of dropped tokens after the sinks: a multiple of dropTogether
+	tokens  int // number of kept tokens
+	coded   int // number of first kept tokens with codes: a multiple of together
+	room    int // number of tokens whose codes fit
 
 	arrivals streams.Arrivals
 	call     call[T]
 }
 
-// store is the keys or the values of the heads of keys.
+// store holds the keys or the values of the heads of keys.
 type store[T dense.Float] struct {
 	rotation *hadamard.Rotation[T]
 	d        int // coordinates
@@ -93,17 +92,17 @@ func New[T dense.Float](bits int, scores tiles.Scores, places streams.Places, he
 // drops reports whether tokens are dropped.
 func (s *Memory[T]) drops() bool { return s.places.Window > 0 }
 
-// reach returns the number of tokens that a Rollback can take back for certain.
+// reach returns the number of tokens that Rollback can always remove.
 func (s *Memory[T]) reach() int { return max(s.places.Window+1, dropTogether) }
 
-// needed returns the number of tokens after the sinks for which no codes are missing: what the
-// query of the last one sees, in codes or not.
+// needed returns the number of last tokens after the sinks that the query of the last token may
+// see, with or without codes.
 func (s *Memory[T]) needed() int { return s.places.Window + 1 + mostRecent }
 
-// most returns the largest number of tokens that are kept as codes, if tokens are dropped.
+// most returns the largest number of encoded tokens, if tokens are dropped.
 func (s *Memory[T]) most() int { return s.places.Sinks + s.needed() + 2*s.reach() + dropTogether }
 
-// drop makes room for the codes of together more tokens.
+// drop removes tokens so that the codes of together more tokens fit.
 func (s *Memory[T]) drop() {
 	if !s.drops() || s.coded+together <= s.most() {
 		return
@@ -123,10 +122,10 @@ func (s *Memory[T]) drop() {
 	s.dropped += gone
 }
 
-// leastRoom is the number of tokens whose codes memory has room for at first.
+// leastRoom is the least number of tokens for whose codes memory is allocated.
 const leastRoom = 256
 
-// grow makes room for the codes of n tokens.
+// grow allocates memory for the codes of n tokens.
 func (s *Memory[T]) grow(n int) {
 	if n <= s.room {
 		return
@@ -143,14 +142,14 @@ func (s *Memory[T]) grow(n int) {
 	s.room = room
 }
 
-// recent returns the keys and values of a head of keys that are no codes.
+// recent returns the keys and values of a head of keys without codes.
 func (s *Memory[T]) recent(h int) (k, v dense.Matrix[T]) {
 	n := s.tokens - s.coded
 	return dense.Of(n, s.keys.d, s.keys.recent[h*recentRoom*s.keys.d:][:n*s.keys.d]),
 		dense.Of(n, s.values.d, s.values.recent[h*recentRoom*s.values.d:][:n*s.values.d])
 }
 
-// codedOf returns how many of n tokens are codes.
+// codedOf returns how many of n tokens are encoded.
 func codedOf(n int) int { return max(n/together-1, 0) * together }
 
 func (s *Memory[T]) Append(k, v dense.Matrix[T]) {
@@ -170,7 +169,7 @@ func (s *Memory[T]) Append(k, v dense.Matrix[T]) {
 	}
 }
 
-// encode makes codes of the first tokens that are none.
+// encode encodes the first tokens without codes.
 func (s *Memory[T]) encode() {
 	s.drop()
 	s.grow(s.coded + together)
@@ -192,7 +191,7 @@ func (s *Memory[T]) Clone() streams.Memory[T] {
 	return &c
 }
 
-// Save copies the tokens that are no codes.
+// Save copies the tokens without codes.
 func (s *Memory[T]) Save(to *streams.Saved[T]) {
 	to.Last, to.Recent = s.arrivals.Last(s.tokens), to.Recent[:0]
 	for h := range s.keyHeads {
@@ -201,8 +200,7 @@ func (s *Memory[T]) Save(to *streams.Saved[T]) {
 	}
 }
 
-// Holds reports whether the first tokens are those that there were at Save, as far as later queries
-// see them.
+// Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Memory[T]) Holds(from *streams.Saved[T], tokens int) bool {
 	n := tokens - s.dropped
 	if s.dropped > 0 && n < s.places.Sinks+s.needed() {
@@ -223,8 +221,8 @@ func (s *Memory[T]) Restore(from *streams.Saved[T], tokens int) {
 	}
 }
 
-// Check returns an error unless bits, scale and denominators are those of other, and places do not
-// count: those of tokens would change.
+// Check returns an error unless bits and scores are those of other. Places must not matter, because
+// Merge changes places.
 func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	o, ok := other.(*Memory[T])
 	if !ok {
@@ -245,7 +243,7 @@ func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	return nil
 }
 
-// Merge takes in the codes of other before the tokens of either that are no codes.
+// Merge inserts the codes of other before the tokens of both memories without codes.
 func (s *Memory[T]) Merge(other streams.Memory[T]) {
 	o := other.(*Memory[T])
 	if s == o {

@@ -10,14 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Takes reports whether Attend computes such attention in 8 bits: scores are products of at most
-// [bytedot.MostInner] coordinates, and the mask is made of runs of keys.
+// Takes reports whether Attend can compute a in 8 bits: scores are products of at most
+// [bytedot.MostInner] coordinates, and the mask consists of runs of keys.
 func Takes[T dense.Float](a tiles.Attention[T]) bool {
 	return a.Scores.Softcap == 0 && a.Mask.Slope == 0 && !a.Mask.Pairs.Given() && a.Q.Cols > 0 && a.Q.Cols <= bytedot.MostInner/2
 }
 
 // Attend computes the outputs of attention that it Takes. The output of a query that sees no key is
-// zero. Bits do not depend on GOMAXPROCS, nor those of a causal output on later keys.
+// zero. Bits do not depend on GOMAXPROCS, and bits of a causal output do not depend on later keys.
 func Attend[T dense.Float](a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 {
 		return
@@ -35,7 +35,7 @@ func Attend[T dense.Float](a tiles.Attention[T]) {
 	pool.Put(&calls, c)
 }
 
-// call is one call of Attend. A piece is a block of queries.
+// call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	tiles.Attention[T]
 	store      store[T]
@@ -44,7 +44,7 @@ type call[T dense.Float] struct {
 
 var calls pool.Pair[call[float32], call[float64]]
 
-// begin makes codes of keys and values, and says how queries are cut into blocks.
+// begin encodes keys and values, and sets how queries are divided into blocks.
 func (c *call[T]) begin(a tiles.Attention[T]) {
 	c.Attention = a
 	c.store.encode(a.K, a.V, a.Mask.Valid)
@@ -101,11 +101,11 @@ func (c *call[T]) Piece(i int) {
 	pool.Put(&blocks, b)
 }
 
-// coded reports whether a tile serves queries from query first on: it is usual, and if they are
-// causal, it has all of its keys and none that is later.
+// coded reports whether the codes of tile t are used for queries from query first on: codes must
+// stand for the tile, and for causal queries the tile must be complete and have no later key.
 func (c *call[T]) coded(t, first int) bool {
 	return c.store.usual[t] && (!c.Mask.Causal || (t+1)*tiles.Keys <= c.Mask.Place(first)+1)
 }
 
-// octaves is what natural logarithms are multiplied by.
+// octaves is the factor of natural logarithms.
 const octaves = math.Log2E * bytedot.Octave

@@ -27,19 +27,19 @@ type block[T dense.Float] struct {
 	parts    []tiles.Part
 	row      []T
 
-	// Elements of queries, and those that fill up vectors.
+	// One element for each query, and padding to whole vectors.
 	scales     []float32 // of codes, times the scale of scores, in octaves
 	peaks      []float32 // the largest score of a tile
 	highest    []float32 // of all tiles so far
 	sizes      []float32 // sums of the weights of a tile
-	totals     []float32 // of all
+	totals     []float32 // sums of all weights
 	olds, news []float32
 	counted    []int32
 }
 
 var blocks pool.Pair[block[float32], block[float64]]
 
-// begin takes in the queries lo ≤ i < hi.
+// begin encodes the queries lo ≤ i < hi.
 func (b *block[T]) begin(c *call[T], lo, hi int) {
 	b.lo, b.hi = lo, hi
 	q := c.Q.RowRange(lo, hi)
@@ -70,7 +70,7 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	y := b.scores.Rows(keys)
 	layout.Fill(b.peaks, float32(math.Inf(-1)))
 	bytedot.Scores(y, b.peaks, &c.store.keys[t], &b.queries, b.scales)
-	if p.From > t*tiles.Keys || !c.Mask.Sees(b.lo, b.hi, p) {
+	if p.From > t*tiles.Keys || !c.Mask.Sees(b.lo, b.hi, p.From, p.To) {
 		b.close(c, t, p, y)
 	}
 	clear(b.counted)
@@ -102,7 +102,8 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	}
 }
 
-// close closes the pairs of a tile that do not see each other, and those of keys before the part.
+// close closes the pairs of a tile whose query does not see the key, and the pairs of keys before
+// the part.
 func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32]) {
 	for j := range y.Rows {
 		row, key := y.Row(j), t*tiles.Keys+j

@@ -9,7 +9,7 @@ import (
 
 const (
 	// Largest is a size of values whose sums do not overflow float32, for up to 2²⁴ keys with
-	// weights of 255 each.
+	// weights of 255.
 	Largest = 0x1p96
 
 	// Smaller multiplies larger values.
@@ -38,16 +38,16 @@ func (c *call[T]) shrunk() tiles.Attention[T] {
 	return a
 }
 
-// Mend replaces the elements of outputs that are not finite by those of the outputs of smaller
-// values, of which the largest was peak before. Elements that are finite stay, so that they do not
+// Mend replaces the elements of outputs that are not finite by elements computed from smaller
+// values, of which the largest was peak before. Finite elements do not change, so that they do not
 // depend on the size of values that their query does not see.
-func Mend[T dense.Float](law tiles.Scores, outputs, smaller dense.Matrix[T], peak T) {
+func Mend[T dense.Float](scoring tiles.Scores, outputs, smaller dense.Matrix[T], peak T) {
 	for i := range outputs.Rows {
 		to := outputs.Row(i)
 		for l, x := range smaller.Row(i) {
 			switch {
 			case to[l]-to[l] == 0:
-			case x-x != 0 || law.Unnormalised:
+			case x-x != 0 || scoring.Unnormalised:
 				to[l] = x / Smaller
 			default: // an average is at most as large as the largest value, but rounding may exceed it
 				to[l] = max(-peak, min(x/Smaller, peak))

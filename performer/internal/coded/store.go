@@ -16,22 +16,22 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// store is the codes of keys and values. A piece is a tile.
+// store holds the codes of keys and values. A piece is a tile.
 type store[T dense.Float] struct {
 	rotation *hadamard.Rotation[T]
-	k, v     dense.Matrix[T] // while codes are made
+	k, v     dense.Matrix[T] // during encode
 	valid    []bool
 	keys     []bytedot.Rows    // by tile: keys×coordinates
 	values   []bytedot.Rows    // by tile: columns×keys
-	usual    []bool            // whether codes stand for the keys and values of a tile
-	reach    []float32         // of a tile: products of codes are at most that, times the scale of a query
+	usual    []bool            // of a tile: codes stand for its keys and values
+	reach    []float32         // of a tile: bound of products of codes, times the scale of a query
 	sizes    []float64         // bounds of the values of a tile, NaN or +Inf where they are not known
 	centres  scratch.Buffer[T] // means of the keys of tiles
 	means    scratch.Buffer[T] // means of their values
 }
 
-// encode makes codes of keys and values. Those that do not count, unless valid is nil, have codes
-// of zeros.
+// encode encodes keys and values. Keys and values that do not count, unless valid is nil, have
+// codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 	s.rotation = Rotation[T](k.Cols)
 	n := tilesOf(k.Rows)
@@ -52,7 +52,7 @@ func tilesOf(n int) int { return (n + tiles.Keys - 1) / tiles.Keys }
 // centresOf returns the means of the keys of n tiles.
 func (s *store[T]) centresOf(n int) dense.Matrix[T] { return s.centres.Rows(n) }
 
-// Piece makes the codes of a tile.
+// Piece encodes a tile.
 func (s *store[T]) Piece(t int) {
 	lo := t * tiles.Keys
 	hi := min(lo+tiles.Keys, s.k.Rows)
@@ -72,21 +72,21 @@ func (s *store[T]) Piece(t int) {
 // most is the largest size of a code.
 const most = 127
 
-// UsualKeys reports whether codes with such scales stand for x, rotated differences of keys,
-// whatever the size of a query: products with scales overflow only where scores do, and lose no
-// digits that count.
+// UsualKeys reports whether codes with the given scales stand for x, rotated differences of keys,
+// whatever the size of a query is: products with scales overflow only if scores do, and lose no
+// significant digits.
 func UsualKeys[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	return vecmath.Peak(scales) <= 0x1p64 && !lost(scales, x)
 }
 
-// UsualValues reports whether codes with such scales of columns stand for x, values less means, and
-// sums of the values do not overflow float32.
+// UsualValues reports whether codes with the given scales of columns stand for x, values less
+// means, and sums of the values do not overflow float32.
 func UsualValues[T dense.Float](scales []float32, x dense.Matrix[T], means []T) bool {
 	return sizeOf(means, scales) <= Largest && !lost(scales, x)
 }
 
-// sizeOf returns a bound of the sizes of values with such means and scales of columns, NaN or +Inf
-// where there is none.
+// sizeOf returns a bound of the sizes of values with the given means and scales of columns. The
+// result is NaN or +Inf if there is no bound.
 func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	for l, mean := range means {
 		size = max(size, math.Abs(float64(mean))+most*float64(scales[l]))
@@ -94,8 +94,8 @@ func sizeOf[T dense.Float](means []T, scales []float32) (size float64) {
 	return size
 }
 
-// lost reports whether x, of which codes with such scales were made, is too small for codes to
-// stand for it: its largest elements have lost digits.
+// lost reports whether x is too small for codes with the given scales: its largest elements have
+// lost digits.
 func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	if vecmath.Peak(scales) > bytedot.Least {
 		return false
@@ -108,8 +108,8 @@ func lost[T dense.Float](scales []float32, x dense.Matrix[T]) bool {
 	return false
 }
 
-// overflows reports whether scores of a query and the keys of tile t may overflow: products of
-// codes times scales, and the offset.
+// overflows reports whether scores of a query and the keys of tile t may overflow. A score is a
+// product of codes times scales plus the offset.
 func (s *store[T]) overflows(t int, scale, offset float32) bool {
 	return !(s.reach[t]*max(scale, -scale)+max(offset, -offset) <= math.MaxFloat32)
 }
@@ -124,8 +124,8 @@ func (s *store[T]) large() bool {
 	return false
 }
 
-// less sets mean to that of the rows of x that count, of keys from lo on, and returns x less the
-// mean in memory. Rows that do not count are zero.
+// less sets mean to the mean of the rows of x that count, which are keys from key lo on, and
+// returns x less the mean in memory. Rows that do not count are zero.
 func (s *store[T]) less(memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) dense.Matrix[T] {
 	clear(mean)
 	count := 0
@@ -152,7 +152,7 @@ func (s *store[T]) less(memory *scratch.Buffer[T], x dense.Matrix[T], lo int, me
 // counts reports whether key j counts.
 func (s *store[T]) counts(j int) bool { return s.valid == nil || s.valid[j] }
 
-// encoding is the scratch memory of one goroutine that makes codes.
+// encoding is the scratch memory of one goroutine for codes.
 type encoding[T dense.Float] struct {
 	keys, values, rotated scratch.Buffer[T]
 }
@@ -169,7 +169,7 @@ func (e *encoding[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.M
 // rotations has the rotation of each dimension.
 var rotations sync.Map
 
-// rotationKey is the key of a rotation: element types have their own.
+// rotationKey is the key of a rotation in rotations, different for each T.
 type rotationKey[T dense.Float] struct{ d int }
 
 // Rotation returns the rotation of R^d, the same in every call.

@@ -1,13 +1,13 @@
-// Package cost predicts what forms of attention cost: by how many multiply-adds, exponentials and
-// steps one call takes, and by how long these take relative to each other. Nothing is measured at
-// run time, so that choices by cost do not depend on the speed of a machine.
+// Package cost predicts the cost of attention: the numbers of multiply-adds, exponentials and steps
+// of a call, and their time relative to each other. Nothing is measured at run time, so that
+// choices by cost do not depend on the speed of a machine.
 package cost
 
 import (
 	"fmt"
 )
 
-// Shape is what the cost of attention depends on.
+// Shape holds the sizes that determine the cost of attention.
 type Shape struct {
 	Queries, Keys int // Lq and Lk
 	Dim, Values   int // d and dv
@@ -24,7 +24,7 @@ type Shape struct {
 	ElementSize int
 }
 
-// Cost is what one call of Forward does, for a form and a shape.
+// Cost is the number of operations of a call of Forward.
 type Cost struct {
 	// MACs is the number of multiply-adds of the matrix products.
 	MACs float64
@@ -37,19 +37,18 @@ type Cost struct {
 	Steps float64
 }
 
-// Measured in package performer, one processor with 512-bit vectors, d = dv = 64: how many
-// multiply-adds take as long as one exponential and what goes with it, the maximum, the
-// subtraction, the sum. A multiply-add in float64 takes twice as long as in float32, and an
-// exponential a little more than twice. Both take half the time in vectors twice as long, so the
-// ratios hold for others too. Nothing is measured at run time: the choice of a form changes
-// results, and must not depend on the speed of a machine.
+// expMACs is the number of multiply-adds that take as long as one exponential with its maximum,
+// subtraction and sum. It was measured in package performer on one processor with 512-bit vectors,
+// d = dv = 64. A multiply-add in float64 takes twice as long as in float32, and an exponential a
+// little more than twice. Both take half the time in vectors twice as long, so the ratios hold for
+// other vectors.
 const (
 	expMACs32 = 50
 	expMACs64 = 60
 )
 
-// Measured in package landmarks, d = 64, r = 64 to 1024, with float32: how many multiply-adds take
-// as long as a step.
+// stepMACs is the number of multiply-adds that take as long as a step, measured in package
+// landmarks with d = 64, r = 64 to 1024 and float32.
 const stepMACs = 3e5
 
 const (
@@ -122,7 +121,7 @@ func (s Shape) Landmarks() Cost {
 	return c
 }
 
-// Work returns a cost in multiply-adds that take as long.
+// Work returns the number of multiply-adds that take as long as c.
 func (s Shape) Work(c Cost) float64 {
 	if s.size() == 8 {
 		return c.MACs + expMACs64*c.Exps + stepMACs/2*c.Steps
@@ -137,7 +136,7 @@ func (s Shape) size() float64 {
 	return float64(s.ElementSize)
 }
 
-// check panics unless the shape is one.
+// check panics unless the sizes are possible.
 func (s Shape) check() {
 	switch {
 	case s.Queries < 0 || s.Keys < 0 || s.Dim < 0 || s.Values < 0 || s.Features < 0:

@@ -25,14 +25,13 @@ const (
 // PoolOf returns the number of keys among which r landmarks are chosen.
 func PoolOf(r int) int { return max(LeastPool, poolPerLandmark*r) }
 
-// Choice is a set of landmarks chosen among the keys of a call, and memory for the choice, that of
-// norms of keys too.
+// Choice is a Set of landmarks chosen among the keys of a call, with memory for the choice.
 type Choice[T dense.Float] struct {
 	Set[T]
 
 	pcg     rand.PCG
 	rng     *rand.Rand
-	k       dense.Matrix[T] // while norms are computed
+	k       dense.Matrix[T] // during the computation of norms
 	logs    []float64       // a_k of all keys, and the logarithms of factors
 	weights []float64       // exp(a_k) times factors, relative to the largest
 	pool    []int           // keys among which landmarks are chosen
@@ -40,11 +39,11 @@ type Choice[T dense.Float] struct {
 	kernel  gaussianColumns[T]
 	chooser pivot.Chooser[T]
 
-	// One element a key of the pool.
+	// One element for each key of pool.
 	poolWeights, ones, least []float64
 }
 
-// Choose makes r of the keys, which are more than r, the landmarks.
+// Choose sets the landmarks to r of the keys, which are more than r.
 func (c *Choice[T]) Choose(k dense.Matrix[T], r int, scale float64, means *Means[T], seed [2]uint64) {
 	c.Scale, c.Means = scale, means
 	if c.rng == nil {
@@ -83,7 +82,8 @@ func (c *Choice[T]) Choose(k dense.Matrix[T], r int, scale float64, means *Means
 	slices.SortFunc(c.own, func(a, b own) int { return cmp.Compare(a.key, b.key) })
 }
 
-// Disown makes landmarks that are keys count as other keys do: they have no weights of their own.
+// Disown removes the weights of their own from landmarks that are keys: these count as other keys
+// do.
 func (c *Choice[T]) Disown() { c.own = c.own[:0] }
 
 // Chosen returns the keys that are landmarks, in ascending order.
@@ -95,9 +95,9 @@ func (c *Choice[T]) Chosen() []int {
 	return keys
 }
 
-// weigh sets logs to a_k and the logarithm of its factor, and weights to their exponentials
-// relative to the largest. A weight is never so small that it is zero, but for keys whose logarithm
-// is not a finite number of T.
+// weigh sets logs to a_k plus the logarithm of the factor of key k, and weights to the exponentials
+// relative to the largest. A weight is zero only for keys whose logarithm is not a finite number of
+// T.
 func (c *Choice[T]) weigh(k dense.Matrix[T]) {
 	n := k.Rows
 	c.k = k
@@ -137,11 +137,11 @@ func (c *Choice[T]) Piece(i int) {
 	}
 }
 
-// draw makes at most size keys the pool. All keys of positive weight w are in the pool if they are
-// so few. Otherwise key j is in the pool with the probability π_j = min(1, τ·w_j), and its weight
-// in the pool is proportional to w_j/π_j: pivots then have nearly the probabilities that they have
+// draw draws at most size keys into pool. If at most size keys have a positive weight w, pool has
+// all of these. Otherwise key j is in pool with the probability π_j = min(1, τ·w_j), and its weight
+// in pool is proportional to w_j/π_j: pivots then have nearly the probabilities that they have
 // among all keys. Strata of neighbouring keys keep the number of keys near size. A key with π_j = 1
-// is always in the pool: its error would be large in all rows.
+// is always in pool, because its error would be large in all rows.
 func (c *Choice[T]) draw(size int) {
 	c.pool, c.poolWeights = c.pool[:0], c.poolWeights[:0]
 	positive := 0

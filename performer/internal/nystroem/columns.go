@@ -47,12 +47,13 @@ func (g *gaussianColumns[T]) Columns(dst dense.Matrix[T], rows []int) {
 
 var gathered pool.Pair[scratch.Buffer[float32], scratch.Buffer[float64]]
 
-// finish turns the products s·x·y of a point x into exp(s·x·y − s‖y‖²/2 − s‖x‖²/2), given −s‖x‖²/2.
+// finish replaces the products s·x·y of a point x by exp(s·x·y − s‖y‖²/2 − s‖x‖²/2), given half =
+// −s‖x‖²/2.
 func (g *gaussianColumns[T]) finish(row []T, half T) {
 	vecmath.AffineEach(row, 1, g.fixedHalves, half)
 	if half*logscale.Roundoff[T]() < -0x1p-12 {
 		for j, x := range row {
-			row[j] = min(x, 0) // rounding may be of any size
+			row[j] = min(x, 0) // the rounding error may be large
 		}
 	}
 	vecmath.Exp(row, row)

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Means are what is taken off queries and keys before features are, and made up for by a factor of
-// each point.
+// Means are subtracted from queries and keys before their features are computed. A factor of each
+// point compensates.
 type Means[T dense.Float] struct {
 	Query, Key []T
 	Absolute   bool // the factor of a query does not cancel
@@ -107,7 +107,7 @@ func (l *Set[T]) pull(dx, slopes dense.Matrix[T]) {
 	matmul.Mul(T(l.Scale), slopes, l.points.Rows(len(l.offsets)), 0, dx)
 }
 
-// pullFactors adds the gradients through factors exp(s·xᵀother) of centred points.
+// pullFactors adds the gradients through the factors exp(s·xᵀother) of centred points.
 func (l *Set[T]) pullFactors(dx, slopes dense.Matrix[T], other []T) {
 	for i := range dx.Rows {
 		vecmath.AddScaled(dx.Row(i), other, T(l.Scale)*vecmath.Sum(slopes.Row(i)))

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// mixer is the scratch memory of one product with G⁻¹.
+// mixer is the scratch memory of a product with G⁻¹.
 type mixer[T dense.Float] struct {
 	set    *Set[T]
 	factor triangular.Factor[float64] // that of set, with memory for systems of equations
@@ -21,9 +21,9 @@ type mixer[T dense.Float] struct {
 	top    int64
 }
 
-// Mix makes G⁻¹·S the sums of to, for the sums S of from over the keys that are not landmarks, and
-// adds the landmarks that are keys with their weights and values, which are rows of v. A v without
-// rows adds none.
+// Mix sets the sums of to to G⁻¹·S, for the sums S of from over the keys that are not landmarks.
+// Unless v has no rows, Mix adds the landmarks that are keys with their weights and values, which
+// are rows of v.
 func (l *Set[T]) Mix(to, from *sums.Accumulator[T], v dense.Matrix[T]) {
 	m := pool.Get[mixer[T]](&mixers)
 	m.solve(l, to, from)
@@ -35,7 +35,7 @@ func (l *Set[T]) Mix(to, from *sums.Accumulator[T], v dense.Matrix[T]) {
 	pool.Put(&mixers, m)
 }
 
-// solve makes G⁻¹·S the sums of m and of to.
+// solve sets the sums of m and of to to G⁻¹·S.
 func (m *mixer[T]) solve(l *Set[T], to, acc *sums.Accumulator[T]) {
 	m.set = l
 	m.factor.Use(&l.factor)
@@ -60,8 +60,8 @@ func (m *mixer[T]) solve(l *Set[T], to, acc *sums.Accumulator[T]) {
 	}
 }
 
-// place makes x·exp(top), where x is row f of sums, the sums of landmark f, and adds exp(a_z)·[v,
-// 1] if the landmark z is a key.
+// place sets the sums of landmark f to x·exp(top), where x is row f of m.sums. If the landmark z is
+// a key, place adds exp(a_z)·[v, 1].
 func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 	x, top := m.sums.Rows(acc.Sums().Rows).Row(f), m.top
 	log, own, first, rest := math.Inf(-1), 0.0, 1.0, 1.0
@@ -77,7 +77,7 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 		}
 		if peak > 0 {
 			at := logscale.LogOf(top)
-			if !logscale.IsExtreme(top) { // a far reference is a number of T
+			if !logscale.IsExtreme(top) { // an extreme reference is a number of T
 				at += math.Log(peak)
 			}
 			log = max(log, at)
@@ -90,7 +90,7 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 			own = math.Exp(m.set.halves[f] - logscale.LogOf(n))
 		}
 		if top != logscale.None && peak != 0 {
-			if rest = logscale.Lowering[float64](top, n); math.IsInf(rest, 1) { // and numbers below the normal ones
+			if rest = logscale.Lowering[float64](top, n); math.IsInf(rest, 1) { // two factors stay in range
 				first, rest = 0x1p1000, logscale.Lowering[float64](top, n+1000)
 			}
 		}
@@ -112,9 +112,9 @@ func (m *mixer[T]) place(acc *sums.Accumulator[T], f int, v []T, isKey bool) {
 
 var mixers pool.Pair[mixer[float32], mixer[float64]]
 
-// Share makes D⁻¹·S the sums of to, D = diag(G·1), for the sums S of from over the keys that are
-// not landmarks, and adds the landmarks that are keys with their weights and values, which are rows
-// of v.
+// Share sets the sums of to to D⁻¹·S, D = diag(G·1), for the sums S of from over the keys that are
+// not landmarks. Share adds the landmarks that are keys with their weights and values, which are
+// rows of v.
 func (l *Set[T]) Share(to, from *sums.Accumulator[T], v dense.Matrix[T]) {
 	s := to.Sums()
 	dense.Copy(s, from.Sums())

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// spanner is the scratch memory of residuals of points.
+// spanner is the scratch memory of Residuals.
 type spanner[T dense.Float] struct {
 	points   scratch.Buffer[T] // centred
 	features scratch.Buffer[T]
@@ -21,8 +21,8 @@ type spanner[T dense.Float] struct {
 
 var spanners pool.Pair[spanner[float32], spanner[float64]]
 
-// Residuals sets dst to how much of each query the landmarks do not span, relative to 1: with the
-// Gaussian features g_z = exp(−s·‖q − z‖²/2), 1 − gᵀ·G⁻¹·g.
+// Residuals sets dst[i] to the share of query i that the landmarks do not span: 1 − gᵀ·G⁻¹·g with
+// the Gaussian features g_z = exp(−s·‖q − z‖²/2).
 func (l *Set[T]) Residuals(dst []float64, q dense.Matrix[T]) {
 	n := q.Rows
 	m := pool.Get[spanner[T]](&spanners)

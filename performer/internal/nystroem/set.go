@@ -16,8 +16,8 @@ import (
 )
 
 // Set holds landmarks: the log-features log φ_z(x) = s·zᵀx − a_z and the factor of G. A landmark
-// beyond those that were given, or one that others span, has log-features of −Inf. A Set is the
-// features and the mixer of an engine, and does not change, but for that of a [Choice]: goroutines
+// that others span, and room for further landmarks, has log-features of −Inf. A Set is the Features
+// and the Mixer of an engine. A Set never changes unless it belongs to a [Choice], so goroutines
 // may share it.
 type Set[T dense.Float] struct {
 	Scale   float64
@@ -45,7 +45,7 @@ var (
 )
 
 // At returns the set of the finite landmarks z. The error reports a landmark whose squared norm is
-// out of the range of T.
+// beyond the range of T.
 func At[T dense.Float](scale float64, z dense.Matrix[T], means *Means[T]) (*Set[T], error) {
 	l := &Set[T]{Scale: scale, Means: means}
 	points := l.prepare(z.Rows, z.Cols)
@@ -59,14 +59,14 @@ func At[T dense.Float](scale float64, z dense.Matrix[T], means *Means[T]) (*Set[
 	return l, nil
 }
 
-// prepare makes room for r landmarks of dimension d.
+// prepare allocates memory for r landmarks of dimension d.
 func (l *Set[T]) prepare(r, d int) dense.Matrix[T] {
 	l.points.Shape(r, d)
 	l.offsets, l.halves = scratch.Resize(l.offsets, r), scratch.Resize(l.halves, r)
 	return l.points.Rows(r)
 }
 
-// build prepares the features and the factor, once the first n of the points are landmarks.
+// build computes the features and the factor. The first n of the points are landmarks.
 func (l *Set[T]) build(n int) {
 	r := len(l.offsets)
 	points := l.points.Rows(r)
@@ -129,12 +129,13 @@ func (l *Set[T]) share(factor dense.Matrix[float64], diagonal []float64) {
 	}
 }
 
-// leastPivot is the residual of a landmark, relative to 1, that others span to rounding.
+// leastPivot is the residual, from 0 to 1, up to which other landmarks span a landmark to rounding.
 const leastPivot = 0x1p-40
 
 // factorise replaces the lower triangle of the matrix G, whose diagonal is 1, by its Cholesky
-// factor, and sets diagonal to the diagonal of the factor. A row whose residual is rounding gets
-// the diagonal 0, and zeros in its row and column: that is the factor without this row and column.
+// factor, and sets diagonal to the diagonal of the factor. A row whose residual is a rounding error
+// gets the diagonal 0, and zeros in its row and column: the result is the factor without this row
+// and column.
 func factorise(g dense.Matrix[float64], diagonal []float64) {
 	const panel = 32
 	n := g.Rows
@@ -181,7 +182,8 @@ func (l *Set[T]) logTransform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// hide takes the features of keys that are landmarks out of a block that begins with key number lo.
+// Hide sets the log-features of keys that are landmarks to −Inf in a block that begins with key
+// number lo.
 func (l *Set[T]) Hide(logs dense.Matrix[T], lo int) {
 	at, _ := slices.BinarySearchFunc(l.own, lo, func(o own, key int) int { return cmp.Compare(o.key, key) })
 	for ; at < len(l.own) && l.own[at].key < lo+logs.Rows; at++ {

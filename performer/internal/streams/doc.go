@@ -1,3 +1,3 @@
-// Package streams has what forms of attention keep of a stream of tokens: all keys and values, sums
-// over features, or sums over far tokens with the keys and values of near ones.
+// Package streams holds the memory of attention over a stream of tokens: all keys and values, sums
+// over features, or sums over earlier tokens with the keys and values of local tokens.
 package streams

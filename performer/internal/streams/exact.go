@@ -22,23 +22,23 @@ type Places struct {
 	Slope         float64
 }
 
-// Exact is what exact attention keeps of a stream: all keys and values, or with a window the sinks,
-// what the next query sees, and some tokens before, so that a few tokens can be taken back.
+// Exact is the memory of exact attention: all keys and values. With a window it holds the sinks,
+// the tokens that the next query sees, and some earlier tokens for Rollback.
 type Exact[T dense.Float] struct {
 	scores          tiles.Scores
 	places          Places
 	d, dv           int
 	heads, keyHeads int
 
-	dropped      int // tokens after the sinks that are kept no longer: a multiple of dropTogether
-	tokens, room int // that are kept, and room for them
+	dropped      int // number of dropped tokens after the sinks: a multiple of dropTogether
+	tokens, room int // number of kept tokens, and of tokens that fit in memory
 	keys, values []T // room×d and room×dv for each head of keys
 
 	arrivals Arrivals
 
-	dst, q dense.Matrix[T] // while a call lasts
-	seen   tiles.Mask[T]   // by the queries of one token
-	at     []int           // their places
+	dst, q dense.Matrix[T] // during a call
+	seen   tiles.Mask[T]   // of the queries of one token
+	at     []int           // places of these queries
 }
 
 // NewExact returns an empty memory of the given numbers of heads of queries and of keys, for points
@@ -56,23 +56,24 @@ func NewExact[T dense.Float](scores tiles.Scores, places Places, heads, keyHeads
 	return s, nil
 }
 
-// dropTogether is the number of keys of a tile: tokens are dropped so that sums over keys have the
-// order that they have with all tokens.
+// dropTogether divides the number of dropped tokens. It is the number of keys of a tile, so that
+// sums over keys have the order that they have with all tokens.
 const dropTogether = tiles.Keys
 
-// drops reports whether tokens are dropped. With a slope distances to sinks would change.
+// drops reports whether tokens are dropped. A slope needs the distances to the sinks, which would
+// change.
 func (s *Exact[T]) drops() bool {
 	return s.places.Window > 0 && (s.places.Slope == 0 || s.places.Sinks == 0)
 }
 
-// most returns the largest number of tokens that are kept, if tokens are dropped.
+// most returns the largest number of kept tokens, if tokens are dropped.
 func (s *Exact[T]) most() int { return s.places.Sinks + s.least() + s.together() + dropTogether }
 
-// least returns the number of tokens after the sinks that are kept at least, once there are as
-// many: those that the next query sees, and others that a Rollback may return to.
+// least returns the least number of kept tokens after the sinks, if there are as many: tokens that
+// the next query sees, and tokens for Rollback.
 func (s *Exact[T]) least() int { return s.places.Window + 1 + s.together() }
 
-// together returns the number of tokens that are taken in at a time.
+// together returns the largest number of tokens that are appended together.
 func (s *Exact[T]) together() int {
 	if !s.drops() {
 		return math.MaxInt
@@ -80,7 +81,7 @@ func (s *Exact[T]) together() int {
 	return max(s.places.Window+1, dropTogether)
 }
 
-// drop makes room for n tokens, at most as many as are taken in at a time.
+// drop removes tokens so that n ≤ together() tokens fit.
 func (s *Exact[T]) drop(n int) {
 	if !s.drops() || s.tokens+n <= s.most() {
 		return
@@ -102,10 +103,10 @@ func (s *Exact[T]) head(h int) (k, v dense.Matrix[T]) {
 	return rowsIn(s.keys, h*s.room, s.tokens, s.d), rowsIn(s.values, h*s.room, s.tokens, s.dv)
 }
 
-// leastRoom is the number of tokens that memory has room for at first.
+// leastRoom is the least number of tokens for which memory is allocated.
 const leastRoom = 64
 
-// extend adds n tokens, whatever keys and values they have.
+// extend adds n tokens without setting their keys and values.
 func (s *Exact[T]) extend(n int) {
 	s.drop(n)
 	if need := s.tokens + n; need > s.room {
@@ -131,7 +132,7 @@ func (s *Exact[T]) Append(k, v dense.Matrix[T]) {
 	s.append(k, v)
 }
 
-// append takes in at most as many tokens as are taken in at a time.
+// append appends at most together() tokens.
 func (s *Exact[T]) append(k, v dense.Matrix[T]) {
 	s.extend(k.Rows)
 	from := s.tokens - k.Rows
@@ -158,10 +159,11 @@ func (s *Exact[T]) Attend(dst, q dense.Matrix[T]) {
 	s.dst, s.q, s.seen = dense.Matrix[T]{}, dense.Matrix[T]{}, tiles.Mask[T]{}
 }
 
-// fewElements is the number of elements of keys and values that is not worth another processor.
+// fewElements is the number of elements of keys and values from which on processors share the
+// heads.
 const fewElements = 1 << 14
 
-// mask lets n queries see what the query of the last token sees.
+// mask returns the mask of n queries that see the keys that the query of the last token sees.
 func (s *Exact[T]) mask(n int) tiles.Mask[T] {
 	m := tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Slope: s.places.Slope}
 	if s.placed() {
@@ -177,7 +179,7 @@ func (s *Exact[T]) mask(n int) tiles.Mask[T] {
 // placed reports whether weights depend on places.
 func (s *Exact[T]) placed() bool { return s.places.Window != 0 || s.places.Slope != 0 }
 
-// attendMany answers queries over the tokens that the mask lets them see.
+// attendMany computes the outputs of queries over the tokens that the mask lets them see.
 func (s *Exact[T]) attendMany(dst, q dense.Matrix[T], mask tiles.Mask[T]) {
 	for h := range s.heads {
 		k, v := s.head(h * s.keyHeads / s.heads)
@@ -188,7 +190,7 @@ func (s *Exact[T]) attendMany(dst, q dense.Matrix[T], mask tiles.Mask[T]) {
 	}
 }
 
-// Piece answers the queries of one token that read a head of keys: they are taken together.
+// Piece computes the outputs of the queries of one token that read a head of keys.
 func (s *Exact[T]) Piece(h int) {
 	k, v := s.head(h)
 	group := s.heads / s.keyHeads
@@ -208,7 +210,7 @@ func (s *Exact[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	s.step(dst, q, k, v)
 }
 
-// step is Step of at most as many tokens as are taken in at a time.
+// step is Step of at most together() tokens.
 func (s *Exact[T]) step(dst, q, k, v dense.Matrix[T]) {
 	s.append(k, v)
 	if q.Rows == 1 {
@@ -233,8 +235,7 @@ func (s *Exact[T]) Clone() Memory[T] {
 
 func (s *Exact[T]) Save(to *Saved[T]) { to.Last = s.arrivals.Last(s.tokens) }
 
-// Holds reports whether the first tokens are those that there were at save, as far as later queries
-// see them.
+// Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Exact[T]) Holds(from *Saved[T], tokens int) bool {
 	n := tokens - s.dropped
 	if s.dropped > 0 && n < s.places.Sinks+s.places.Window+1 {
@@ -248,8 +249,8 @@ func (s *Exact[T]) Restore(_ *Saved[T], tokens int) {
 	s.arrivals.Truncate(s.tokens)
 }
 
-// Check returns an error unless scale and denominators are those of other, and places do not count:
-// those of tokens would change.
+// Check returns an error unless the scores are computed as in other. Places must not matter,
+// because Merge changes places.
 func (s *Exact[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Exact[T])
 	if !ok {
@@ -321,7 +322,7 @@ func (s *Exact[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the places are others. Any keys and values are those of some tokens.
+// Inspect returns an error if the places differ. Any keys and values are valid.
 func (s *Exact[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	fixed, token := s.Size()
 	rest = b[fixed+tokens*token:]

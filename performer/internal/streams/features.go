@@ -14,20 +14,19 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Features is what linear attention keeps of a stream: sums, and for log-features the references
-// that they are relative to.
+// Features is the memory of linear attention: sums, and the references of log-features.
 type Features[T dense.Float] struct {
 	kept[T]
 
-	// In float32, m×Width sums of the last tokens, a head of keys each, under the references of
+	// In float32, m×Width sums over the last tokens for each head of keys, with the references of
 	// sums.
 	recent []scratch.Buffer[T]
 
-	// Memory of one token, a row a head.
+	// Memory of one token, with a row for each head.
 	queries, keys, values, out scratch.Buffer[T]
 	scales                     []logscale.Scale // if unnormalised
 
-	// While a call lasts. The task is to append keys, or to answer queries, of a head of keys.
+	// During a call. A piece is a head of keys.
 	dst, q, k, v dense.Matrix[T]
 	answering    bool
 }
@@ -75,7 +74,7 @@ func (s *Features[T]) Append(k, v dense.Matrix[T]) {
 	s.k, s.v = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// fewQueries is the number of queries for which the sums are worth packing.
+// fewQueries is the number of queries from which on the sums are packed.
 const fewQueries = 4
 
 func (s *Features[T]) Attend(dst, q dense.Matrix[T]) {
@@ -89,8 +88,7 @@ func (s *Features[T]) Attend(dst, q dense.Matrix[T]) {
 	s.dst, s.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
 
-// Piece takes several tokens, or answers several queries, of a head of keys as bidirectional
-// attention does: no query comes between the tokens.
+// Piece appends tokens, or computes outputs, of a head of keys as bidirectional attention does.
 func (s *Features[T]) Piece(h int) {
 	acc, n := s.sums[h], len(s.sums)
 	if s.answering {
@@ -116,13 +114,13 @@ func (s *Features[T]) Reset() {
 func (s *Features[T]) Clone() Memory[T] {
 	c, err := NewFeatures(s.engine, s.heads, len(s.sums), s.dv)
 	if err != nil {
-		panic(err) // the sizes were good enough for s
+		panic(err) // NewFeatures has accepted the sizes for s
 	}
 	s.copyTo(&c.kept)
 	return c
 }
 
-// Check returns an error unless the features and the options are those of other.
+// Check returns an error unless other has the same features and options.
 func (s *Features[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Features[T])
 	if !ok {
@@ -166,8 +164,7 @@ func (s *Features[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the marks are not those of s, or if the heads hold what no keys lead
-// to.
+// Inspect returns an error unless the marks are the marks of s and every head has possible sums.
 func (s *Features[T]) Inspect(b []byte, _ int) (rest []byte, err error) {
 	if b, err = s.checkMarks(b); err != nil {
 		return nil, err

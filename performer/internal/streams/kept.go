@@ -13,21 +13,20 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// kept is what a memory of sums holds of a stream. It saves and restores it, and turns it into
-// bytes and back.
+// kept is the part of Features and Local that Save copies and Encode writes.
 type kept[T dense.Float] struct {
 	engine *sums.Engine[T]
 	dv     int
 	heads  int                    // of queries
 	sums   []*sums.Accumulator[T] // one a head of keys
 
-	// Rows of the last tokens, or sums over them, and the number of these tokens.
+	// Keys and values of the last tokens, or sums over these, and their number.
 	rows   [][]T
 	count  int
-	beyond bool // tokens are in the sums that are in no row
+	beyond bool // the sums have tokens that are not in rows
 }
 
-// group returns the number of heads of queries that read a head of keys.
+// group returns the number of heads of queries for each head of keys.
 func (s *kept[T]) group() int { return s.heads / len(s.sums) }
 
 func (s *kept[T]) Save(to *Saved[T]) {
@@ -41,7 +40,7 @@ func (s *kept[T]) Save(to *Saved[T]) {
 	to.count, to.beyond = s.count, s.beyond
 }
 
-// Holds returns true: what is saved are copies of all.
+// Holds returns true, because Save copies everything.
 func (s *kept[T]) Holds(*Saved[T], int) bool { return true }
 
 func (s *kept[T]) Restore(from *Saved[T], _ int) {
@@ -54,7 +53,7 @@ func (s *kept[T]) Restore(from *Saved[T], _ int) {
 	s.count, s.beyond = from.count, from.beyond
 }
 
-// copyTo makes to, of the same sizes, the same as s.
+// copyTo sets to, which has the same sizes, to s.
 func (s *kept[T]) copyTo(to *kept[T]) {
 	var all Saved[T]
 	s.Save(&all)
@@ -87,8 +86,8 @@ func (s *kept[T]) sumsSize() int {
 	return s.engine.M * perFeature
 }
 
-// checkMarks returns an error unless b begins with the marks of the features, and the bytes after
-// them.
+// checkMarks returns an error unless b begins with the marks of the features. rest is b after the
+// marks.
 func (s *kept[T]) checkMarks(b []byte) (rest []byte, err error) {
 	marks := make([]float64, 2*s.engine.M)
 	rest = frame.ReadElements(marks, b)
@@ -110,7 +109,7 @@ func (s *kept[T]) encodeSums(b []byte, h int) []byte {
 	return b
 }
 
-// decodeSums reads what encodeSums has appended, and returns the bytes after it.
+// decodeSums reads the bytes of encodeSums, and returns the bytes after them.
 func (s *kept[T]) decodeSums(b []byte, h int) (rest []byte) {
 	acc := s.sums[h]
 	if acc.Ref != nil {
@@ -126,8 +125,8 @@ func (s *kept[T]) decodeSums(b []byte, h int) (rest []byte) {
 	return b
 }
 
-// inspectSums returns an error if what encodeSums has appended is what no keys lead to: exponents
-// of no finite T, or finite sums other than zero of a feature that has none.
+// inspectSums returns an error if the bytes of encodeSums are impossible: an exponent of no finite
+// T, or finite sums other than zero of a feature without a reference.
 func (s *kept[T]) inspectSums(b []byte) error {
 	if !s.engine.Logs {
 		return nil

@@ -10,21 +10,21 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
 
-// Memory is what a form keeps of the tokens of some heads.
+// Memory holds the tokens of some heads with the same attention.
 type Memory[T dense.Float] interface {
-	// Append takes in tokens, at least one.
+	// Append appends at least one token.
 	Append(k, v dense.Matrix[T])
 
-	// Attend answers queries over all tokens, of which there is at least one.
+	// Attend computes the outputs of queries over all tokens, at least one.
 	Attend(dst, q dense.Matrix[T])
 
-	// Step takes in tokens, at least one, and answers the query of each over the tokens up to it.
+	// Step appends at least one token, and computes the output of each over the tokens up to it.
 	Step(dst, q, k, v dense.Matrix[T])
 
 	Reset()
 	Clone() Memory[T]
 
-	// Check returns an error unless other means the same, so that it can be merged.
+	// Check returns an error unless other can be merged.
 	Check(other Memory[T]) error
 	Merge(other Memory[T])
 
@@ -32,45 +32,46 @@ type Memory[T dense.Float] interface {
 	Holds(from *Saved[T], tokens int) bool
 	Restore(from *Saved[T], tokens int)
 
-	// Record says what precedes the memory in bytes.
+	// Record returns the header of the encoded memory.
 	Record() Record
 
-	// Size returns the number of bytes, and how many more each token takes.
+	// Size returns the number of bytes without tokens, and the number of bytes of a token.
 	Size() (fixed, token int)
 
 	Encode(b []byte) []byte
 
-	// Inspect returns an error unless b begins with bytes that Decode can read, and the bytes after
-	// them.
+	// Inspect returns an error unless Decode can read the first bytes of b. rest is b after these
+	// bytes.
 	Inspect(b []byte, tokens int) (rest []byte, err error)
 
-	// Decode makes the memory what the bytes say, and returns the bytes after them.
+	// Decode sets the memory to the encoded memory, and returns the bytes after it.
 	Decode(b []byte, tokens int) (rest []byte)
 }
 
-// Source is a form of another package that has a Memory, as those of package performer have.
+// Source is attention of another package that has a Memory.
 type Source[T dense.Float] interface {
 	// NewMemory returns an empty Memory of the given numbers of heads of queries and of keys, for
 	// points of dimension d and values of dimension dv, all at least 1.
 	NewMemory(heads, keyHeads, d, dv int) (Memory[T], error)
 }
 
-// Saved is what a Memory has to be given to return to a place in the stream.
+// Saved holds what a Memory needs to return to an earlier number of tokens.
 type Saved[T dense.Float] struct {
-	// Of sums: copies.
+	// Copies of sums.
 	sums   []sums.Accumulator[T]
 	rows   [][]T
 	count  int
 	beyond bool
 
-	// Last is, where all keys are kept, the call that brought the last token, see Arrivals.
+	// Last is the number of the call that appended the last token, see Arrivals. It is for memories
+	// of all keys.
 	Last uint64
 
-	// Recent is, of codes, the keys and values of the tokens that are no codes.
+	// Recent holds the keys and values of tokens without codes. It is for memories of codes.
 	Recent []T
 }
 
-// Record is what says in bytes which form a run of heads has.
+// Record is the header of the encoded memory of a run of heads.
 type Record struct {
 	Flags, Features int
 	Scale           float64
@@ -82,7 +83,7 @@ const (
 	flagLogarithms
 	FlagKeys
 	flagLandmarks
-	flagNear
+	flagLocal
 	flagPlaces
 	FlagClusters
 	FlagCodes
@@ -91,7 +92,7 @@ const (
 // RecordSize is the number of bytes of a Record.
 const RecordSize = 24
 
-// Append appends the record of so many heads of queries.
+// Append appends the record for the given number of heads of queries.
 func (r Record) Append(b []byte, heads int) []byte {
 	for _, n := range [...]int{r.Flags, heads, r.Features, 0} {
 		b = binary.LittleEndian.AppendUint32(b, uint32(n))
@@ -99,7 +100,7 @@ func (r Record) Append(b []byte, heads int) []byte {
 	return binary.LittleEndian.AppendUint64(b, math.Float64bits(r.Scale))
 }
 
-// Check returns an error unless b begins with the record of so many heads of queries.
+// Check returns an error unless b begins with the record for the given number of heads of queries.
 func (r Record) Check(b []byte, heads int) error {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.Flags) {
@@ -116,12 +117,12 @@ func (r Record) Check(b []byte, heads int) error {
 	return nil
 }
 
-// rowsIn returns n rows of so many columns from row from of data on.
+// rowsIn returns the n rows of data from row number from on, with the given number of columns.
 func rowsIn[T dense.Float](data []T, from, n, cols int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: n, Cols: cols, Data: data[from*cols : (from+n)*cols], Stride: cols}
 }
 
-// rowsOfHeads returns the only row of x as a matrix of a row a head.
+// rowsOfHeads returns the only row of x as a matrix with a row for each head.
 func rowsOfHeads[T dense.Float](x dense.Matrix[T], heads int) dense.Matrix[T] {
 	return rowsIn(x.Data, 0, heads, x.Cols/heads)
 }

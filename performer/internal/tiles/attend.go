@@ -7,11 +7,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// grain is the number of queries that is worth handing to another processor.
+// grain is the least number of queries of a piece.
 const grain = 64
 
-// Queries returns how many of n queries go over the keys together. A larger number copies keys less
-// often, and a smaller number gives work to more processors.
+// Queries returns how many of n queries read the keys together. A larger number copies keys less
+// often, and a smaller number divides the queries among more processors.
 func Queries(n int) int { return min(max(n/32/grain, 1), 4) * grain }
 
 // Attention is the attention of one head: the queries Q (Lq×d) over the keys K (Lk×d) and values V
@@ -22,7 +22,7 @@ type Attention[T dense.Float] struct {
 	Mask         Mask[T]
 }
 
-// call is one call of Attend.
+// call is a call of Attend. A piece is a block of queries.
 type call[T dense.Float] struct {
 	Attention[T]
 	rows         int               // queries of a block
@@ -47,12 +47,12 @@ func Attend[T dense.Float](a Attention[T]) {
 	pool.Put(&calls, c)
 }
 
-// worthCopies is the number of blocks of queries from which on copies of keys and values in
-// consecutive memory pay. Rows that are part of much longer ones, as those of one head among many,
-// share few sets of the caches and have a page each: products over them take a fifth longer.
+// worthCopies is the least number of blocks of queries for which keys and values are copied to
+// consecutive memory. The rows of one head among many are parts of longer rows: they share few sets
+// of the caches and have a page each. Products with such rows take a fifth longer.
 const worthCopies = 8
 
-// together returns the rows of x, copied to consecutive memory if they are part of longer ones.
+// together returns the rows of x, copied to consecutive memory if they are parts of longer rows.
 func together[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T]) dense.Matrix[T] {
 	if x.Stride <= scratch.Stride[T](x.Cols) {
 		return x

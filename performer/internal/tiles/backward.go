@@ -16,8 +16,8 @@ const (
 	gradientSegments = 8         // the most segments of queries
 )
 
-// Gradients are the gradients of one head: with DOut (Lq×dv) with respect to the outputs of Q
-// (Lq×d), K (Lk×d) and V (Lk×dv), DQ, DK and DV with respect to these.
+// Gradients holds the inputs of Backward for one head, and the gradients DQ, DK and DV that
+// Backward writes. DOut (Lq×dv) is the gradient with respect to the outputs.
 type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 	Scores                    Scores
@@ -30,9 +30,9 @@ type Gradients[T dense.Float] struct {
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
-// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. P is formed
-// again a tile at a time. Gradients of keys that no query sees are zero, and so are those of
-// queries that see no key. Bits do not depend on GOMAXPROCS.
+// With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line. Backward
+// computes P again a tile at a time. Gradients of keys that no query sees are zero, and so are
+// gradients of queries that see no key. Bits do not depend on GOMAXPROCS.
 func Backward[T dense.Float](g Gradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.Gradients = g
@@ -51,14 +51,14 @@ func Backward[T dense.Float](g Gradients[T]) {
 	pool.Put(&backwards, b)
 }
 
-// backward is one call of Backward, which takes one tile of keys after the other. For each tile,
-// segments of the queries add to the gradients of their queries. Each segment has its own gradients
-// of keys and values, which are then summed in order.
+// backward is a call of Backward. For each tile of keys, segments of the queries add to the
+// gradients of their queries. Each segment has its own gradients of keys and values, which are then
+// summed in order.
 type backward[T dense.Float] struct {
 	Gradients[T]
 	stage backwardStage
 
-	// One element a query: P_ij is exp((S_ij − shift_i) − log_i).
+	// One element for each query: P_ij is exp((S_ij − shift_i) − log_i).
 	shift, log, mean []T
 
 	lo, hi   int // keys of the tile
@@ -67,7 +67,7 @@ type backward[T dense.Float] struct {
 	dks, dvs [gradientSegments]scratch.Buffer[T] // Keys×d and Keys×dv
 }
 
-// backwardStage says what the pieces of a task are.
+// backwardStage says what a piece is.
 type backwardStage int
 
 const (
@@ -88,8 +88,8 @@ func (b *backward[T]) Piece(i int) {
 	}
 }
 
-// prepare makes room for the segments and for statistics. The statistics are set for weights
-// without a denominator.
+// prepare allocates memory for segments and statistics. It sets the statistics for weights without
+// a denominator.
 func (b *backward[T]) prepare() {
 	for _, x := range []*[]T{&b.shift, &b.log, &b.mean} {
 		*x = scratch.Resize(*x, b.Q.Rows)

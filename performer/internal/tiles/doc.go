@@ -1,3 +1,3 @@
-// Package tiles is exact softmax attention of one head, a tile of queries and keys at a time. One
-// type, [Mask], says which keys a query sees and what is added to their scores.
+// Package tiles computes exact softmax attention of one head, a tile of queries and keys at a time.
+// A [Mask] says which keys a query sees and what is added to its scores.
 package tiles

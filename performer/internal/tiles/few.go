@@ -9,17 +9,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// fewQueries is the number of queries up to which scores have a row for each query: vectors of
-// scores of one key would be nearly empty, as they are for the step of a decoder. The bits are the
-// same.
+// fewQueries is the largest number of queries for which scores have a row for each query. A vector
+// of scores of one key would be nearly empty for so few queries, as in the step of a decoder. The
+// bits are the same.
 const fewQueries = 4
 
-// few is what a tile of few queries has besides. Such a tile waits for memory more than it
-// computes: it asks for values and for the keys that follow ahead of time.
+// few is the memory of a tile of few queries. The time of such a tile is the time to read keys and
+// values, so the tile prefetches values and the next keys.
 type few[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	scores  scratch.Buffer[T] // queries×Keys
-	next    dense.Matrix[T]   // keys that follow
+	next    dense.Matrix[T]   // keys of the next tile
 }
 
 // begin copies the queries.
@@ -29,17 +29,17 @@ func (f *few[T]) begin(q dense.Matrix[T]) {
 	f.scores.Shape(q.Rows, Keys)
 }
 
-// takeFew is take for few queries that see all of the keys, without logs or slopes.
-func (t *Tile[T]) takeFew(k, v dense.Matrix[T]) {
+// addFew is add for few queries that see all of the keys, without logs or slopes.
+func (t *Tile[T]) addFew(k, v dense.Matrix[T]) {
 	n := len(t.peaks)
 	scores := t.few.scores.Rows(n).ColRange(0, k.Rows)
 	matmul.Prefetch(v)
-	matmul.MulT(T(t.law.Scale), t.few.queries.Rows(n), k, 0, scores)
+	matmul.MulT(T(t.scoring.Scale), t.few.queries.Rows(n), k, 0, scores)
 	for i := range n {
 		row := scores.Row(i)
-		if t.law.Softcap != 0 {
+		if t.scoring.Softcap != 0 {
 			t.caps = scratch.Resize(t.caps, len(row))
-			softcap(row, capIn[T](t.law.Softcap), t.caps)
+			softcap(row, capIn[T](t.scoring.Softcap), t.caps)
 		}
 		t.raise(i, max(t.peaks[i], vecmath.Peak(row)))
 		vecmath.ExpMinus(row, row, t.shift[i])
@@ -53,8 +53,8 @@ func (t *Tile[T]) takeFew(k, v dense.Matrix[T]) {
 	matmul.Mul(1, scores, v, 1, t.sums.Rows(n))
 }
 
-// raise makes peak the largest score of query i so far, and rescales what it has summed up if that
-// is another.
+// raise sets the largest score of query i so far to peak, and rescales its sums if the largest
+// score has grown.
 func (t *Tile[T]) raise(i int, peak T) {
 	old := t.peaks[i]
 	if peak == old {

@@ -11,16 +11,17 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// Mask says which keys the queries of one head see, and what is added to the scores of these pairs.
-// A query has a place among the keys. The zero Mask lets every query see every key.
+// Mask says which keys the queries of one head see, and what is added to the scores of pairs of a
+// query and a key. A query has a place among the keys. With the zero Mask every query sees every
+// key.
 type Mask[T dense.Float] struct {
-	Past   int   // query i has the place Past + i,
-	Places []int // or Places[i], ascending, unless nil
+	Past   int   // query i has the place Past + i, unless Places is set
+	Places []int // query i has the place Places[i]; places ascend
 
 	Causal bool   // a query does not see keys after its place
-	Window int    // if above 0, a query does not see keys more than Window places away,
-	Sinks  int    // but the first Sinks keys
-	Valid  []bool // keys that count; nil are all
+	Window int    // if above 0, a query does not see keys more than Window places away, except sinks
+	Sinks  int    // number of first keys that the Window does not hide
+	Valid  []bool // keys that count; nil if all do
 
 	// Slope times the distance between the places of query and key is subtracted from a score.
 	Slope float64
@@ -28,15 +29,15 @@ type Mask[T dense.Float] struct {
 	Pairs Pairs[T]
 }
 
-// place returns the place of query i.
-func (m *Mask[T]) place(i int) int {
+// Place returns the place of query i among the keys.
+func (m *Mask[T]) Place(i int) int {
 	if m.Places != nil {
 		return m.Places[i]
 	}
 	return m.Past + i
 }
 
-// from returns the first of the queries first ≤ i < end at a place or after it, less first.
+// from returns the number of queries first ≤ i < end before a place.
 func (m *Mask[T]) from(place, first, end int) int {
 	if m.Places != nil {
 		return sort.SearchInts(m.Places[first:end], place)
@@ -44,9 +45,9 @@ func (m *Mask[T]) from(place, first, end int) int {
 	return min(max(place-m.Past-first, 0), end-first)
 }
 
-// queries returns which of the queries first ≤ i < end see key j, as far as Pairs lets them: a run,
-// less first.
-func (m *Mask[T]) queries(j, first, end int) (from, to int) {
+// Queries returns the run of queries from ≤ i − first < to, of the queries first ≤ i < end, that
+// see key j, apart from Pairs.
+func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	to = end - first
 	switch sink := j < m.Sinks; {
 	case m.Valid != nil && !m.Valid[j]:
@@ -65,14 +66,14 @@ func (m *Mask[T]) queries(j, first, end int) (from, to int) {
 // run is a run of keys from ≤ j < to.
 type run struct{ from, to int }
 
-// keys returns the runs of n keys that the queries first ≤ i < end see: the sinks before the
-// window, and the others.
+// keys returns the runs of n keys that the queries first ≤ i < end see, apart from Valid and Pairs:
+// the sinks before the window, and the other keys.
 func (m *Mask[T]) keys(first, end, n int) [2]run {
 	low, high := 0, n
 	if m.Causal {
-		high = m.place(end-1) + 1
+		high = m.Place(end-1) + 1
 	} else if m.Window > 0 {
-		high = m.place(end-1) + m.Window + 1
+		high = m.Place(end-1) + m.Window + 1
 	}
 	sinks := min(m.Sinks, n)
 	if m.Causal {
@@ -80,7 +81,7 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 	}
 	high = min(max(high, 0), n)
 	if m.Window > 0 {
-		low = min(max(m.place(first)-m.Window, 0), high)
+		low = min(max(m.Place(first)-m.Window, 0), high)
 	}
 	if sinks >= low {
 		return [2]run{{}, {0, max(high, sinks)}}
@@ -88,11 +89,12 @@ func (m *Mask[T]) keys(first, end, n int) [2]run {
 	return [2]run{{0, max(sinks, 0)}, {low, high}}
 }
 
-// Part is a run of keys From ≤ j < To of one tile: those from a multiple of [Keys] to the next.
+// Part is a run of keys From ≤ j < To of one tile. A tile has the keys from a multiple of [Keys] to
+// the next multiple.
 type Part struct{ From, To int }
 
-// AppendParts appends the parts of n keys that the queries first ≤ i < end see, as far as Valid and
-// Pairs let them. The keys of a tile may be in two parts.
+// AppendParts appends the parts of n keys that the queries first ≤ i < end see, apart from Valid
+// and Pairs. A tile may have two parts.
 func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	for _, keys := range m.keys(first, end, n) {
 		for lo := keys.from; lo < keys.to; {
@@ -104,19 +106,8 @@ func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 	return parts
 }
 
-// Place returns the place of query i among the keys.
-func (m *Mask[T]) Place(i int) int { return m.place(i) }
-
-// Queries returns which of the queries first ≤ i < end see key j, as far as Pairs lets them: a run,
-// less first.
-func (m *Mask[T]) Queries(j, first, end int) (from, to int) { return m.queries(j, first, end) }
-
-// Sees reports whether all queries first ≤ i < end see all keys of a part, as far as Pairs lets
-// them.
-func (m *Mask[T]) Sees(first, end int, p Part) bool { return m.sees(first, end, p.From, p.To) }
-
-// seeing returns the queries of n that see one of the keys lo ≤ j < hi, as far as Valid and Pairs
-// let them: a run.
+// seeing returns the run of n queries that see one of the keys lo ≤ j < hi, apart from Valid and
+// Pairs.
 func (m *Mask[T]) seeing(lo, hi, n int) run {
 	from, to := 0, n
 	if m.Window > 0 && lo >= m.Sinks {
@@ -128,10 +119,9 @@ func (m *Mask[T]) seeing(lo, hi, n int) run {
 	return run{from, to}
 }
 
-// sees reports whether all queries first ≤ i < end see all keys lo ≤ j < hi, as far as Pairs lets
-// them.
-func (m *Mask[T]) sees(first, end, lo, hi int) bool {
-	at, last := m.place(first), m.place(end-1)
+// Sees reports whether all queries first ≤ i < end see all keys lo ≤ j < hi, apart from Pairs.
+func (m *Mask[T]) Sees(first, end, lo, hi int) bool {
+	at, last := m.Place(first), m.Place(end-1)
 	switch {
 	case m.Causal && at < hi-1:
 		return false
@@ -141,17 +131,17 @@ func (m *Mask[T]) sees(first, end, lo, hi int) bool {
 	return m.Valid == nil || !slices.Contains(m.Valid[lo:hi], false)
 }
 
-// view is what a Mask says about a tile, which is some queries and some keys.
+// view is the part of a Mask for some queries and the keys of one tile.
 type view[T dense.Float] struct {
 	mask       *Mask[T]        // nil if each query sees each key and nothing is added
 	first, end int             // queries
 	lo         int             // the first key
-	closed     bool            // some query does not see some key
-	changes    dense.Matrix[T] // keys×queries, with pairs: what they add, −Inf for pairs that are closed
+	closed     bool            // a query does not see one of the keys
+	changes    dense.Matrix[T] // keys×queries, with pairs: summands of scores, −Inf for closed pairs
 	slopes     *slopes[T]      // nil without a slope
 }
 
-// view returns the view of a tile. With pairs it takes memory for Keys×n changes.
+// view returns the view of a tile. With pairs it uses memory for Keys×(end−first) changes.
 func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slopes[T]) view[T] {
 	w := view[T]{mask: m, first: first, end: end, lo: lo}
 	if m.Slope != 0 {
@@ -164,11 +154,11 @@ func (m *Mask[T]) view(first, end, lo, hi int, memory *scratch.Buffer[T], s *slo
 		m.changes(w.changes, first, lo)
 		return w
 	}
-	w.closed = !m.sees(first, end, lo, hi)
+	w.closed = !m.Sees(first, end, lo, hi)
 	return w
 }
 
-// apply adds to the scores of key j of the tile what the mask says.
+// apply changes the scores of key j of the tile as the mask says.
 func (w *view[T]) apply(j int, scores []T) {
 	if w.slopes != nil {
 		w.slopes.apply(w, w.lo+j, scores)
@@ -178,14 +168,15 @@ func (w *view[T]) apply(j int, scores []T) {
 	case w.changes.Rows > 0:
 		addChanges(scores, w.changes.Row(j))
 	default:
-		from, to := w.mask.queries(w.lo+j, w.first, w.end)
+		from, to := w.mask.Queries(w.lo+j, w.first, w.end)
 		closed := T(math.Inf(-1))
 		layout.Fill(scores[:from], closed)
 		layout.Fill(scores[max(from, to):], closed)
 	}
 }
 
-// clear sets what belongs to key j of the tile and queries that do not see it to zero.
+// clear sets the elements of x, one for each query, to zero if the query does not see key j of the
+// tile.
 func (w *view[T]) clear(j int, x []T) {
 	switch {
 	case !w.closed:
@@ -197,7 +188,7 @@ func (w *view[T]) clear(j int, x []T) {
 			}
 		}
 	default:
-		from, to := w.mask.queries(w.lo+j, w.first, w.end)
+		from, to := w.mask.Queries(w.lo+j, w.first, w.end)
 		clear(x[:from])
 		clear(x[max(from, to):])
 	}
@@ -208,13 +199,14 @@ func (w *view[T]) open(j, i int) bool {
 	if w.changes.Rows > 0 {
 		return w.changes.At(j, i) != T(math.Inf(-1))
 	}
-	from, to := w.mask.queries(w.lo+j, w.first, w.end)
+	from, to := w.mask.Queries(w.lo+j, w.first, w.end)
 	return from <= i && i < to
 }
 
-// product adds s·x to y by mul. s are weights of pairs, keys×queries; the rows of x belong to the
-// keys, or to the queries if ofQueries is set, and those of y to the others. A pair that is closed
-// has the weight zero, and adds nothing even where x is not finite. clean is memory for x.
+// product adds s·x to y by mul. s are weights of pairs, keys×queries. The rows of x belong to the
+// queries if ofQueries is set, and otherwise to the keys; the rows of y belong to the other side. A
+// pair whose query does not see the key has the weight zero, and adds nothing even if x is not
+// finite. clean is memory for x.
 func (w *view[T]) product(mul func(s, x, y dense.Matrix[T]), y, s, x dense.Matrix[T], factor T, ofQueries bool, clean *scratch.Buffer[T]) {
 	if !w.closed || layout.Finite(x) {
 		mul(s, x, y)
@@ -253,7 +245,7 @@ func withoutInfinite[T dense.Float](dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// slopes are multiples of the slope for some queries.
+// slopes holds multiples of the slope for some queries.
 type slopes[T dense.Float] struct{ ahead, behind []T }
 
 // prepare computes the multiples for the queries first ≤ i < end.
@@ -261,10 +253,10 @@ func (s *slopes[T]) prepare(m *Mask[T], first, end int) {
 	if m.Slope == 0 {
 		return
 	}
-	n, at := end-first, m.place(first)
+	n, at := end-first, m.Place(first)
 	s.ahead, s.behind = scratch.Resize(s.ahead, n), scratch.Resize(s.behind, n)
 	for i := range n {
-		s.ahead[i] = T(m.Slope * float64(m.place(first+i)-at))
+		s.ahead[i] = T(m.Slope * float64(m.Place(first+i)-at))
 		s.behind[i] = -s.ahead[i]
 	}
 }
@@ -273,7 +265,7 @@ func (s *slopes[T]) prepare(m *Mask[T], first, end int) {
 func (s *slopes[T]) apply(w *view[T], j int, scores []T) {
 	m := w.mask
 	after := m.from(j, w.first, w.end)
-	ahead := T(m.Slope * float64(j-m.place(w.first))) // of the first query
+	ahead := T(m.Slope * float64(j-m.Place(w.first))) // of the first query
 	vecmath.AffineEach(scores[:after], 1, s.ahead[:after], -ahead)
 	vecmath.AffineEach(scores[after:], 1, s.behind[after:], ahead)
 }

@@ -10,13 +10,14 @@ import (
 )
 
 // Pairs says for each pair of a query and a key of one head what is added to its score, and whether
-// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask serve all heads,
-// sequences or queries. Keys beyond their columns are closed, and so are pairs with a bias of −Inf.
+// the pair is closed: the query does not see the key. Sides of 1 of Bias and Mask are broadcast
+// over heads, sequences or queries. Keys beyond the columns of Bias or Mask are closed, and so are
+// pairs with a bias of −Inf.
 type Pairs[T dense.Float] struct {
 	Bias           dense.Tensor[T]    // zero if there is none
 	Mask           dense.Tensor[bool] // zero if there is none
 	Sequence, Head int
-	Silent         []bool          // queries that see nothing; nil if there are none
+	Silent         []bool          // queries that see no key; nil if there are none
 	Gradient       dense.Matrix[T] // gradients of biases to write, a row for each query; zero if none
 }
 
@@ -33,8 +34,8 @@ func (p *Pairs[T]) maskRow(i int) []bool {
 	return p.Mask.Row(min(p.Sequence, p.Mask.Batch-1), min(p.Head, p.Mask.Heads-1), min(i, p.Mask.Rows-1))
 }
 
-// blind reports whether no query from query first to query end sees a key from key lo to key hi, as
-// far as that is known without looking at biases.
+// blind reports whether no query first ≤ i < end sees a key lo ≤ j < hi by Mask and the columns of
+// Bias.
 func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 	if !p.Bias.IsZero() && lo >= p.Bias.Cols || !p.Mask.IsZero() && lo >= p.Mask.Cols {
 		return true
@@ -50,8 +51,8 @@ func (p *Pairs[T]) blind(first, end, lo, hi int) bool {
 	return true
 }
 
-// changes writes what is added to the scores of the queries from query first on (columns) and the
-// keys from key lo on (rows), −Inf for pairs that are closed.
+// changes writes the summands of scores for the queries from query first on (columns) and the keys
+// from key lo on (rows), −Inf for closed pairs.
 func (m *Mask[T]) changes(dst dense.Matrix[T], first, lo int) {
 	p, closed := &m.Pairs, T(math.Inf(-1))
 	switch {
@@ -91,7 +92,7 @@ func (m *Mask[T]) changes(dst dense.Matrix[T], first, lo int) {
 	}
 	for j := range dst.Rows {
 		row := dst.Row(j)
-		from, to := m.queries(lo+j, first, first+len(row))
+		from, to := m.Queries(lo+j, first, first+len(row))
 		layout.Fill(row[:from], closed)
 		layout.Fill(row[max(from, to):], closed)
 	}
@@ -106,9 +107,9 @@ func index(b bool) int {
 	return i
 }
 
-// transposed goes over the rows of a tensor from column lo on, which are columns of dst. It takes
-// so many rows together that dst is written by cache lines: set sets part of the row of dst that
-// belongs to column j of the rows. Rows of dst beyond the columns of the tensor become −Inf.
+// transposed reads the rows of a tensor from column lo on, which are columns of dst. It reads
+// several rows together, so that dst is written by cache lines. set writes elements of the row of
+// dst that belongs to column j. Rows of dst beyond the columns of the tensor become −Inf.
 func transposed[T dense.Float, E dense.Element](dst dense.Matrix[T], lo, cols int, row func(i int) []E, set func(dst []T, rows [][]E, j int)) {
 	const side = 16
 	keys := min(max(cols-lo, 0), dst.Rows)
@@ -127,8 +128,7 @@ func transposed[T dense.Float, E dense.Element](dst dense.Matrix[T], lo, cols in
 	}
 }
 
-// addChanges adds changes to scores. A score of any value, NaN too, becomes −Inf where the pair is
-// closed.
+// addChanges adds changes to scores. The score of a closed pair becomes −Inf, even if it was NaN.
 func addChanges[T dense.Float](scores, changes []T) {
 	if s := vecmath.HalfSquaredNorm(scores); s-s == 0 {
 		vecmath.AddScaled(scores, changes, 1)
@@ -142,7 +142,7 @@ func addChanges[T dense.Float](scores, changes []T) {
 	}
 }
 
-// learn writes the gradients y of the biases of the queries from query first on and one key.
+// learn writes the gradients y of the biases of one key and the queries from query first on.
 func (p *Pairs[T]) learn(y []T, first, key int) {
 	if key >= p.Gradient.Cols {
 		return
@@ -152,8 +152,8 @@ func (p *Pairs[T]) learn(y []T, first, key int) {
 	}
 }
 
-// AddTo adds what the mask says to the scores of the queries from query first on, one a row, and
-// returns which of these queries see a key.
+// AddTo changes the scores of the queries from query first on, with a row for each query, as the
+// mask says. It returns which of these queries see a key.
 func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool) {
 	changes, closed := dense.New[T](scores.Cols, scores.Rows), T(math.Inf(-1))
 	m.changes(changes, first, 0)
@@ -166,7 +166,7 @@ func (m *Mask[T]) AddTo(scores dense.Matrix[T], first int) (open []bool) {
 				row[j] = x
 				continue
 			}
-			distance := math.Abs(float64(m.place(first+i) - j))
+			distance := math.Abs(float64(m.Place(first+i) - j))
 			row[j], open[i] = row[j]+(x-T(m.Slope*distance)), true
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 )
 
-// Scores says how scores and weights follow from products of queries and keys: a score is s =
-// Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero, and the weights are exp(s), over
-// their sum unless Unnormalised.
+// Scores says how scores and weights are computed from products of queries and keys. A score is s =
+// Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are exp(s), over their
+// sum unless Unnormalised.
 type Scores struct {
 	Scale, Softcap float64
 	Unnormalised   bool

@@ -7,12 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// softcap replaces x by c·tanh(x/c), with memory for as many elements. Far from zero
+// softcap replaces x by c·tanh(x/c). memory has at least the length of x. Far from zero
 //
 //	tanh y = ±(1 − e)/(1 + e),  e = exp(−2|y|),
 //
-// which is accurate there; near zero 1 − e would cancel, and tanh y is a quotient of polynomials.
-// If c is infinite, x stays as it is, which is the limit.
+// is accurate. Near zero 1 − e would cancel, and tanh y is a quotient of polynomials. If c is
+// infinite, x does not change, which is the limit.
 func softcap[T dense.Float](x []T, c T, memory []T) {
 	if math.IsInf(float64(c), 0) {
 		return
@@ -53,7 +53,7 @@ func capIn[T dense.Float](c float64) T {
 }
 
 const (
-	tanhReach   = 0.4   // where softcap goes from one formula to the other
+	tanhReach   = 0.4   // |y| at which the two formulas meet
 	farFromZero = 0.449 // exp(−2·0.4)
 )
 

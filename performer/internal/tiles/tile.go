@@ -13,18 +13,18 @@ import (
 )
 
 // Keys is the number of keys of a tile, whose scores are computed together. The scores stay in the
-// second cache, and a product over these keys is a single sum.
+// second cache, and a product with the values of these keys is a single sum.
 const Keys = 256
 
-// Tile is the scratch memory of one goroutine for a block of queries. It has their scores for Keys
-// keys, one row for each key. For each query it has the sums, the sum of the weights and the
-// largest score so far.
+// Tile is the scratch memory of one goroutine for a block of queries. It holds their scores for
+// Keys keys, with a row for each key. For each query it holds the sums, the sum of the weights and
+// the largest score so far.
 //
-// The scores are transposed. So the queries are the operand that is packed, once for all tiles. The
-// sum of the weights takes one addition for each score, for all queries at once, in the order in
-// which products sum the values.
+// The scores are transposed: the queries are the packed operand, and are packed once for all tiles.
+// The sum of the weights takes one addition for each score, for all queries at once, in the order
+// of the sums of values.
 type Tile[T dense.Float] struct {
-	law     Scores
+	scoring Scores
 	queries matmul.Packed[T]  // transposed
 	scores  scratch.Buffer[T] // Keys×queries
 	sums    scratch.Buffer[T] // queries×dv
@@ -34,12 +34,12 @@ type Tile[T dense.Float] struct {
 	mask    Mask[T] // of AddSeen
 	parts   []Part
 	slopes  slopes[T]
-	open    []bool // which queries have seen a key
-	shut    int    // the number of the others
+	seen    []bool // queries that have seen a key
+	unseen  int    // number of other queries
 	caps    []T    // memory of softcap
 
-	// One element a query.
-	peaks, raised []T // the largest finite score so far, before and with a tile
+	// One element for each query.
+	peaks, raised []T // largest finite score so far, before and with a tile
 	shift         []T // subtracted from scores: the peak, or 0 if there is none
 	total, added  []T // the sum of the weights, and the sum over a tile
 	zeros         []T
@@ -47,10 +47,10 @@ type Tile[T dense.Float] struct {
 
 // NewTile returns a tile from a pool for the queries q and values of dimension dv, before the first
 // key.
-func NewTile[T dense.Float](law Scores, q dense.Matrix[T], dv int) *Tile[T] {
+func NewTile[T dense.Float](scoring Scores, q dense.Matrix[T], dv int) *Tile[T] {
 	t := pool.Get[Tile[T]](&tiles)
 	n := q.Rows
-	t.law = law
+	t.scoring = scoring
 	t.scores.Shape(Keys, n)
 	t.sums.Shape(n, dv)
 	clear(t.sums.Data)
@@ -59,11 +59,11 @@ func NewTile[T dense.Float](law Scores, q dense.Matrix[T], dv int) *Tile[T] {
 		clear(*x)
 	}
 	layout.Fill(t.peaks, T(math.Inf(-1)))
-	if law.Softcap != 0 {
+	if scoring.Softcap != 0 {
 		t.caps = scratch.Resize(t.caps, n)
 	}
-	t.open, t.shut = scratch.Resize(t.open, n), n
-	clear(t.open)
+	t.seen, t.unseen = scratch.Resize(t.seen, n), n
+	clear(t.seen)
 	matmul.PackT(&t.queries, q)
 	if n <= fewQueries {
 		t.few.begin(q)
@@ -71,14 +71,14 @@ func NewTile[T dense.Float](law Scores, q dense.Matrix[T], dv int) *Tile[T] {
 	return t
 }
 
-// Release gives the tile back to its pool.
+// Release returns the tile to its pool.
 func (t *Tile[T]) Release() {
 	t.mask, t.few.next = Mask[T]{}, dense.Matrix[T]{}
 	pool.Put(&tiles, t)
 }
 
-// Add adds keys and values that each query sees. Weights are multiplied by exp(logs), unless logs
-// is nil.
+// Add adds keys and values that all queries see. It multiplies weights by exp(logs), unless logs is
+// nil.
 func (t *Tile[T]) Add(k, v dense.Matrix[T], logs []T) {
 	for lo := 0; lo < k.Rows; lo += Keys {
 		hi := min(lo+Keys, k.Rows)
@@ -87,13 +87,13 @@ func (t *Tile[T]) Add(k, v dense.Matrix[T], logs []T) {
 			more = logs[lo:hi]
 		}
 		t.few.next = k.RowRange(hi, min(hi+Keys, k.Rows))
-		t.take(k.RowRange(lo, hi), v.RowRange(lo, hi), more, &view[T]{})
+		t.add(k.RowRange(lo, hi), v.RowRange(lo, hi), more, &view[T]{})
 	}
 }
 
-// AddSeen adds the keys and values that the queries of the tile see, which are the queries from
-// query first on of the mask. Keys that no query sees are not read, and tiles without a key that a
-// query sees cost no products. Outputs do not depend on how queries are cut into tiles.
+// AddSeen adds the keys and values that the queries of the tile see. These are the queries from
+// query first on of the mask. Keys that no query sees are not read, and tiles without a seen key
+// cost no products. Outputs do not depend on how queries are divided into tiles.
 func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 	end := first + len(t.peaks)
 	if end == first {
@@ -110,7 +110,7 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 			if i+1 < len(t.parts) {
 				t.few.next = k.RowRange(t.parts[i+1].From, t.parts[i+1].To)
 			}
-			t.take(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
+			t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
 		}
 	}
 }
@@ -120,23 +120,23 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask Mask[T], first int, p Part) {
 	t.mask = mask
 	w := t.mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
-	t.take(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
+	t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
 }
 
-// take adds at most Keys keys and values to the sums of the queries.
-func (t *Tile[T]) take(k, v dense.Matrix[T], logs []T, w *view[T]) {
-	if !t.opens(w, k.Rows) {
+// add adds at most Keys keys and values to the sums of the queries.
+func (t *Tile[T]) add(k, v dense.Matrix[T], logs []T, w *view[T]) {
+	if !t.markSeen(w, k.Rows) {
 		return
 	}
 	if len(t.peaks) <= fewQueries && logs == nil && !w.closed && w.slopes == nil {
-		t.takeFew(k, v)
+		t.addFew(k, v)
 		return
 	}
 	scores := t.scores.Rows(k.Rows)
-	matmul.MulPacked(T(t.law.Scale), k, &t.queries, 0, scores, nil)
-	if t.law.Softcap != 0 {
+	matmul.MulPacked(T(t.scoring.Scale), k, &t.queries, 0, scores, nil)
+	if t.scoring.Softcap != 0 {
 		for j := range scores.Rows {
-			softcap(scores.Row(j), capIn[T](t.law.Softcap), t.caps)
+			softcap(scores.Row(j), capIn[T](t.scoring.Softcap), t.caps)
 		}
 	}
 	for j, x := range logs {
@@ -154,39 +154,39 @@ func (t *Tile[T]) take(k, v dense.Matrix[T], logs []T, w *view[T]) {
 // addWeighted adds sᵀ·v to sums.
 func addWeighted[T dense.Float](s, v, sums dense.Matrix[T]) { matmul.TMul(1, s, v, 1, sums) }
 
-// opens notes which queries see a key of n, and reports whether one does.
-func (t *Tile[T]) opens(w *view[T], n int) bool {
+// markSeen marks the queries that see one of n keys, and reports whether there is such a query.
+func (t *Tile[T]) markSeen(w *view[T], n int) bool {
 	switch {
 	case !w.closed:
-		for i := range t.open {
-			t.open[i] = true
+		for i := range t.seen {
+			t.seen[i] = true
 		}
-		t.shut = 0
+		t.unseen = 0
 		return true
 	case w.changes.Rows > 0:
-		return t.opensPairs(w)
+		return t.markSeenPairs(w)
 	}
 	any := false
 	for j := range n {
-		from, to := w.mask.queries(w.lo+j, w.first, w.end)
+		from, to := w.mask.Queries(w.lo+j, w.first, w.end)
 		if from >= to {
 			continue
 		}
-		if any = true; t.shut == 0 {
+		if any = true; t.unseen == 0 {
 			break
 		}
 		for i := from; i < to; i++ {
-			if !t.open[i] {
-				t.open[i] = true
-				t.shut--
+			if !t.seen[i] {
+				t.seen[i] = true
+				t.unseen--
 			}
 		}
 	}
 	return any
 }
 
-// opensPairs is opens with pairs.
-func (t *Tile[T]) opensPairs(w *view[T]) bool {
+// markSeenPairs is markSeen with pairs.
+func (t *Tile[T]) markSeenPairs(w *view[T]) bool {
 	closed, any := T(math.Inf(-1)), false
 	layout.Fill(t.raised, closed)
 	vecmath.PeakRows(t.raised, w.changes.Data, w.changes.Stride, w.changes.Rows)
@@ -197,7 +197,7 @@ func (t *Tile[T]) opensPairs(w *view[T]) bool {
 			}
 		}
 		if peak != closed {
-			t.open[i], any = true, true
+			t.seen[i], any = true, true
 		}
 	}
 	return any
@@ -211,7 +211,8 @@ func (t *Tile[T]) weigh(scores dense.Matrix[T]) {
 	vecmath.AddScaled(t.total, t.added, 1)
 }
 
-// raiseAll updates the peaks by the scores, and rescales the sums of queries whose peak has grown.
+// raiseAll updates the largest scores, and rescales the sums of queries whose largest score has
+// grown.
 func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 	copy(t.raised, t.peaks)
 	vecmath.PeakRows(t.raised, scores.Data, scores.Stride, scores.Rows)
@@ -223,19 +224,20 @@ func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 // Finish writes the outputs of the queries. The output of a query that has seen no key is zero.
 func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 	for i := range dst.Rows {
-		if !t.open[i] {
+		if !t.seen[i] {
 			clear(dst.Row(i))
 			continue
 		}
 		sums, total, peak := t.Sums(i)
-		Output(t.law, dst.Row(i), sums, total, peak)
+		Output(t.scoring, dst.Row(i), sums, total, peak)
 	}
 }
 
-// Output writes the output of a query that has summed up Σ_j A_ij v_j and Σ_j A_ij, over exp(peak).
-func Output[T dense.Float](law Scores, dst, sums []T, total T, peak float64) {
+// Output writes the output of a query with the sums Σ_j A_ij v_j and total Σ_j A_ij, both over
+// exp(peak).
+func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64) {
 	switch {
-	case !law.Unnormalised:
+	case !scoring.Unnormalised:
 		logscale.Divide(dst, sums, total)
 	case math.IsInf(peak, -1):
 		logscale.Apply(dst, sums, logscale.Scale{Factor: 1})
@@ -244,8 +246,8 @@ func Output[T dense.Float](law Scores, dst, sums []T, total T, peak float64) {
 	}
 }
 
-// Sums returns what query i has summed up, over exp(peak): Σ_j A_ij v_j and Σ_j A_ij. Peak is −Inf
-// if no score was finite.
+// Sums returns Σ_j A_ij v_j and Σ_j A_ij of query i, both over exp(peak). peak is −Inf if no score
+// was finite.
 func (t *Tile[T]) Sums(i int) (sums []T, total T, peak float64) {
 	return t.sums.Rows(i + 1).Row(i), t.total[i], float64(t.peaks[i])
 }

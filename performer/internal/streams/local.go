@@ -10,24 +10,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/near"
+	"github.com/seed-feabd252/randfeat/performer/internal/local"
 )
 
-// Near is what attention with near and far tokens keeps of a stream: sums over far tokens, and at
-// most Stride near tokens.
-type Near[T dense.Float] struct {
-	kept[T]    // the rows are keys and values of near tokens
-	base       near.Base[T]
+// Local is the memory of attention by landmarks: sums over earlier tokens, and at most Stride local
+// tokens with exact weights.
+type Local[T dense.Float] struct {
+	kept[T]    // rows are the keys and values of local tokens
+	base       local.Base[T]
 	d          int
-	far        []*near.Far[T] // one a head of keys
-	stale      bool           // the sums have changed since they were made ready for queries
-	room       int            // for near tokens
-	keys, vals []T            // room×d and room×dv for each head of keys
+	earlier    []*local.Earlier[T] // one a head of keys
+	stale      bool                // the sums have changed since Mix
+	room       int                 // number of local tokens that fit
+	keys, vals []T                 // room×d and room×dv for each head of keys
 }
 
-// NewNear returns an empty memory of the given numbers of heads of queries and of keys, for points
+// NewLocal returns an empty memory of the given numbers of heads of queries and of keys, for points
 // of dimension d and values of dimension dv.
-func NewNear[T dense.Float](b near.Base[T], heads, keyHeads, d, dv int) (*Near[T], error) {
+func NewLocal[T dense.Float](b local.Base[T], heads, keyHeads, d, dv int) (*Local[T], error) {
 	m, room := b.Engine.M, b.Stride()
 	err := limit.Memory[T](keyHeads, m, scratch.Stride[T](b.Engine.Width(dv)))
 	if err == nil {
@@ -36,40 +36,40 @@ func NewNear[T dense.Float](b near.Base[T], heads, keyHeads, d, dv int) (*Near[T
 	if err != nil {
 		return nil, fmt.Errorf("performer: dv = %d, for %d heads of %d landmarks: %w", dv, keyHeads, m, err)
 	}
-	s := &Near[T]{kept: kept[T]{engine: b.Engine, dv: dv, heads: heads}, base: b, d: d, room: room}
+	s := &Local[T]{kept: kept[T]{engine: b.Engine, dv: dv, heads: heads}, base: b, d: d, room: room}
 	for range keyHeads {
-		far := near.NewFar(b, dv)
-		s.far, s.sums = append(s.far, far), append(s.sums, far.Sums())
+		earlier := local.NewEarlier(b, dv)
+		s.earlier, s.sums = append(s.earlier, earlier), append(s.sums, earlier.Sums())
 	}
 	s.keys, s.vals = make([]T, keyHeads*s.room*d), make([]T, keyHeads*s.room*dv)
 	s.rows = [][]T{s.keys, s.vals}
 	return s, nil
 }
 
-// head returns the near keys and values of a head of keys.
-func (s *Near[T]) head(h int) (k, v dense.Matrix[T]) {
+// head returns the local keys and values of a head of keys.
+func (s *Local[T]) head(h int) (k, v dense.Matrix[T]) {
 	return rowsIn(s.keys, h*s.room, s.count, s.d), rowsIn(s.vals, h*s.room, s.count, s.dv)
 }
 
-func (s *Near[T]) Append(k, v dense.Matrix[T]) {
+func (s *Local[T]) Append(k, v dense.Matrix[T]) {
 	for from := 0; from < k.Rows; {
 		if s.count == s.room {
 			s.absorb(s.room)
 		}
 		n := min(k.Rows-from, s.room-s.count)
 		s.count += n
-		for h := range s.far {
+		for h := range s.earlier {
 			keys, values := s.head(h)
-			dense.Copy(keys.RowRange(s.count-n, s.count), layout.Head(k, h, len(s.far)).RowRange(from, from+n))
-			dense.Copy(values.RowRange(s.count-n, s.count), layout.Head(v, h, len(s.far)).RowRange(from, from+n))
+			dense.Copy(keys.RowRange(s.count-n, s.count), layout.Head(k, h, len(s.earlier)).RowRange(from, from+n))
+			dense.Copy(values.RowRange(s.count-n, s.count), layout.Head(v, h, len(s.earlier)).RowRange(from, from+n))
 		}
 		from += n
 	}
 }
 
-// absorb makes the n oldest of the near tokens far.
-func (s *Near[T]) absorb(n int) {
-	for h, w := range s.far {
+// absorb adds the n oldest local tokens to the sums over earlier tokens.
+func (s *Local[T]) absorb(n int) {
+	for h, w := range s.earlier {
 		k, v := s.head(h)
 		w.Absorb(k.RowRange(0, n), v.RowRange(0, n))
 		copy(k.Data, k.Data[n*s.d:])
@@ -79,8 +79,8 @@ func (s *Near[T]) absorb(n int) {
 	s.beyond, s.stale = s.beyond || n > 0, true
 }
 
-func (s *Near[T]) Attend(dst, q dense.Matrix[T]) {
-	for h, w := range s.far {
+func (s *Local[T]) Attend(dst, q dense.Matrix[T]) {
+	for h, w := range s.earlier {
 		if s.stale {
 			w.Mix()
 		}
@@ -92,38 +92,38 @@ func (s *Near[T]) Attend(dst, q dense.Matrix[T]) {
 	s.stale = false
 }
 
-func (s *Near[T]) Step(dst, q, k, v dense.Matrix[T]) {
+func (s *Local[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	for i := range q.Rows {
 		s.Append(k.RowRange(i, i+1), v.RowRange(i, i+1))
 		s.Attend(dst.RowRange(i, i+1), q.RowRange(i, i+1))
 	}
 }
 
-func (s *Near[T]) Reset() {
+func (s *Local[T]) Reset() {
 	s.count, s.beyond, s.stale = 0, false, true
 	for _, acc := range s.sums {
 		acc.Reset()
 	}
 }
 
-func (s *Near[T]) Clone() Memory[T] {
-	c, err := NewNear(s.base, s.heads, len(s.far), s.d, s.dv)
+func (s *Local[T]) Clone() Memory[T] {
+	c, err := NewLocal(s.base, s.heads, len(s.earlier), s.d, s.dv)
 	if err != nil {
-		panic(err) // the sizes were good enough for s
+		panic(err) // NewLocal has accepted the sizes for s
 	}
 	s.copyTo(&c.kept)
 	c.stale = true
 	return c
 }
 
-func (s *Near[T]) Restore(from *Saved[T], tokens int) {
+func (s *Local[T]) Restore(from *Saved[T], tokens int) {
 	s.kept.Restore(from, tokens)
 	s.stale = true
 }
 
-// Check returns an error unless landmarks, scale and denominators are those of other.
-func (s *Near[T]) Check(other Memory[T]) error {
-	o, ok := other.(*Near[T])
+// Check returns an error unless other has the same landmarks, scale and division.
+func (s *Local[T]) Check(other Memory[T]) error {
+	o, ok := other.(*Local[T])
 	if !ok {
 		return errors.New("performer: other belongs to other attention, the state to attention with near and far tokens")
 	}
@@ -140,10 +140,10 @@ func (s *Near[T]) Check(other Memory[T]) error {
 	return s.engine.CheckMarks(o.engine.Marks())
 }
 
-func (s *Near[T]) Merge(other Memory[T]) {
-	o := other.(*Near[T])
+func (s *Local[T]) Merge(other Memory[T]) {
+	o := other.(*Local[T])
 	if s == o {
-		o = s.Clone().(*Near[T])
+		o = s.Clone().(*Local[T])
 	}
 	s.absorb(s.count)
 	for h, acc := range s.sums {
@@ -156,25 +156,25 @@ func (s *Near[T]) Merge(other Memory[T]) {
 	s.count = o.count
 }
 
-func (s *Near[T]) Record() Record {
+func (s *Local[T]) Record() Record {
 	r := s.record()
-	r.Flags |= flagNear | flagLandmarks
+	r.Flags |= flagLocal | flagLandmarks
 	r.Scale = s.base.Scores.Scale
 	return r
 }
 
-// rowsSize returns the number of bytes of the near keys and values of a head of keys.
-func (s *Near[T]) rowsSize() int { return s.room * (s.d + s.dv) * frame.ElementSize[T]() }
+// rowsSize returns the number of bytes of the local keys and values of a head of keys.
+func (s *Local[T]) rowsSize() int { return s.room * (s.d + s.dv) * frame.ElementSize[T]() }
 
-func (s *Near[T]) Size() (fixed, token int) {
-	return s.marksSize() + 16 + len(s.far)*(s.sumsSize()+s.rowsSize()), 0
+func (s *Local[T]) Size() (fixed, token int) {
+	return s.marksSize() + 16 + len(s.earlier)*(s.sumsSize()+s.rowsSize()), 0
 }
 
-func (s *Near[T]) Encode(b []byte) []byte {
+func (s *Local[T]) Encode(b []byte) []byte {
 	b = frame.AppendElements(b, s.engine.Marks())
-	b = binary.LittleEndian.AppendUint64(b, 0) // a window, which states of other versions have
+	b = binary.LittleEndian.AppendUint64(b, 0) // a window in earlier versions
 	b = binary.LittleEndian.AppendUint64(b, uint64(s.count))
-	for h := range s.far {
+	for h := range s.earlier {
 		b = s.encodeSums(b, h)
 		k, v := s.head(h)
 		for _, rows := range [...]dense.Matrix[T]{k, v} {
@@ -185,9 +185,9 @@ func (s *Near[T]) Encode(b []byte) []byte {
 	return b
 }
 
-// Inspect returns an error if the marks are not those of s, if there is a window, if the number of
-// near tokens is not that of a stream, or if the sums are none that keys lead to.
-func (s *Near[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
+// Inspect returns an error if the marks differ, if there is a window, if the number of local tokens
+// is impossible, or if the sums are impossible.
+func (s *Local[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	if b, err = s.checkMarks(b); err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *Near[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 		return nil, fmt.Errorf("performer: state with %d near tokens, want at most %d", count, min(tokens, s.room))
 	}
 	b = b[16:]
-	for range s.far {
+	for range s.earlier {
 		if err := s.inspectSums(b); err != nil {
 			return nil, err
 		}
@@ -207,12 +207,12 @@ func (s *Near[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	return b, nil
 }
 
-func (s *Near[T]) Decode(b []byte, tokens int) (rest []byte) {
+func (s *Local[T]) Decode(b []byte, tokens int) (rest []byte) {
 	b = b[s.marksSize()+8:]
 	s.count, s.stale = int(binary.LittleEndian.Uint64(b)), true
 	s.beyond = tokens > s.count
 	b = b[8:]
-	for h := range s.far {
+	for h := range s.earlier {
 		b = s.decodeSums(b, h)
 		b = frame.ReadElements(rowsIn(s.keys, h*s.room, s.room, s.d).Data, b)
 		b = frame.ReadElements(rowsIn(s.vals, h*s.room, s.room, s.dv).Data, b)
