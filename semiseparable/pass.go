@@ -121,7 +121,7 @@ func (g *group[T]) start(from, to, d, chunk int, solving bool) {
 	if !solving {
 		rows += chunk
 	}
-	g.data = matmul.Aligned(g.data, rows*cols)
+	g.data = cache.Aligned(g.data, rows*cols)
 	clear(g.data)
 	all := dense.Of(rows, cols, g.data)
 	g.z, g.x, g.y = all.RowRange(0, d), all.RowRange(d, d+chunk), all.RowRange(rows-chunk, rows)

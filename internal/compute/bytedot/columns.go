@@ -1,8 +1,7 @@
 package bytedot
 
 import (
-	"unsafe"
-
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
@@ -34,7 +33,7 @@ func (c *Columns) Dims() (k, n int) { return c.k, c.n }
 func (c *Columns) shape(k, n int, coded bool) {
 	checkInner(k)
 	c.k, c.n, c.coded = k, n, coded
-	c.bytes = aligned(c.bytes, Padded(n)*four*groups(k))
+	c.bytes = cache.Aligned(c.bytes, Padded(n)*four*groups(k))
 }
 
 // signed reports whether the sums of products need corrections. Kernels for NEON take bytes less
@@ -63,18 +62,4 @@ func (c *Columns) sixteenAt(column int) (at, step int) {
 	}
 	in := column % (panel * Lanes)
 	return (column-in)*four*groups(c.k) + in*four, panel * Lanes * four
-}
-
-// line is the size of a cache line, at which bytes begin.
-const line = 64
-
-// aligned returns n bytes that begin at a cache line, in the memory of x if x is large enough. x is
-// nil or a result of aligned.
-func aligned(x []uint8, n int) []uint8 {
-	if cap(x) >= n {
-		return x[:n]
-	}
-	x = make([]uint8, n+line)
-	skip := -uintptr(unsafe.Pointer(&x[0])) % line
-	return x[skip:][:n]
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
 // Gather sets column j of c to row list[j] of a, with its scale. [QuantiseRows] has made a. Gather
@@ -16,7 +17,7 @@ func (c *Columns) Gather(a *Rows, list []int32) {
 	c.Scales = resize(c.Scales, Padded(len(list)))
 	clear(c.Scales[len(list):])
 	row := Padded(four * groups(a.k))
-	c.codes = resize(c.codes, Lanes*row+line) // kernels read behind the last row
+	c.codes = resize(c.codes, Lanes*row+cache.Line) // kernels read behind the last row
 	for lo := 0; lo < len(list); lo += Lanes {
 		part := list[lo:min(lo+Lanes, len(list))]
 		for j, i := range part {

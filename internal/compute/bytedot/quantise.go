@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
 // The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is max|x|/127
@@ -40,7 +41,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool)
 	clear(c.Scales)
 	finite = true
 	row := Padded(four * groups(x.Cols))
-	c.codes = resize(c.codes, Lanes*row+line) // kernels read behind the last row
+	c.codes = resize(c.codes, Lanes*row+cache.Line) // kernels read behind the last row
 	var memory block
 	var sums [Lanes]int32
 	for lo := 0; lo < x.Rows; lo += Lanes {

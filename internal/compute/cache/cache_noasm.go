@@ -7,5 +7,5 @@ import "unsafe"
 func sizeOf(_ uint32, common int) int { return common }
 
 func copyLines(dst, src *byte, lines int) {
-	copy(unsafe.Slice(dst, lines*line), unsafe.Slice(src, lines*line))
+	copy(unsafe.Slice(dst, lines*Line), unsafe.Slice(src, lines*Line))
 }

@@ -2,25 +2,22 @@ package cache
 
 import "unsafe"
 
-// line is the size of a cache line.
-const line = 64
-
-// CopyPast copies src to dst, which is as long, past the caches where the processor can: for
-// results that are larger than the caches, which then keep what they hold, and do not read dst
-// first. dst must not overlap src.
+// CopyPast copies src to dst, past the caches on processors that have such stores. src is at least as
+// long as dst, and dst must not overlap src. Use CopyPast for results that are larger than the caches:
+// the caches keep their contents, and do not read dst first.
 //
-// Stores past the caches become visible to other processors in any order. Whoever hands dst to
-// another goroutine takes care of that by the way: every synchronisation of Go has an instruction
-// with a lock, which waits for such stores [Intel SDM, volume 1, section 11.3.1].
+// Stores past the caches become visible to other processors in any order. Synchronisation between
+// goroutines waits for these stores, because it has an instruction with a lock [Intel SDM, volume 1,
+// section 11.3.1].
 func CopyPast[T float32 | float64](dst, src []T) {
 	src = src[:len(dst)]
 	if len(dst) == 0 {
 		return
 	}
 	size := int(unsafe.Sizeof(dst[0]))
-	head := min(int(-uintptr(unsafe.Pointer(&dst[0]))%line)/size, len(dst))
-	lines := (len(dst) - head) * size / line
-	end := head + lines*line/size
+	head := min(int(-uintptr(unsafe.Pointer(&dst[0]))%Line)/size, len(dst))
+	lines := (len(dst) - head) * size / Line
+	end := head + lines*Line/size
 	copy(dst[:head], src)
 	copy(dst[end:], src[end:])
 	if lines > 0 {

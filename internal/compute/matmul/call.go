@@ -209,7 +209,7 @@ type copied[T Float] struct {
 // reset makes room for strips of at most so many rows and n columns of A.
 func (x *copied[T]) reset(a *view[T], strips, height, n int) {
 	rows, stride := shape[T](a, height, n)
-	x.data, x.used, x.strips = Aligned(x.data, strips*rows*stride), 0, x.strips[:0]
+	x.data, x.used, x.strips = cache.Aligned(x.data, strips*rows*stride), 0, x.strips[:0]
 }
 
 // add copies rows i ≤ r < i+height and columns l ≤ c < l+n of A.
@@ -235,7 +235,7 @@ func shape[T Float](a *view[T], height, n int) (rows, stride int) {
 
 // spare is a line between rows, lest a power of two keeps all of them in the same few places of a
 // cache.
-func spare[T Float]() int { return line / simd.Size[T]() }
+func spare[T Float]() int { return cache.Line / simd.Size[T]() }
 
 // scale multiplies a tile of C by β: a product without inner indices does nothing else.
 func (p *call[T]) scale(lo, hi, from, to int) {

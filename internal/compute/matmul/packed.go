@@ -1,6 +1,7 @@
 package matmul
 
 import (
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
@@ -13,8 +14,6 @@ const (
 	// packedBytes bounds the part of B that is packed at a time, and with it the scratch memory. A
 	// quarter and four times as much are as fast.
 	packedBytes = 1 << 22
-	// line is the size of a cache line, at which packed data begin.
-	line = 64
 	// packGrain is the number of elements that are worth another goroutine.
 	packGrain = 1 << 14
 )
@@ -65,7 +64,7 @@ func (instance[T]) pack(p *Packed[T], b operand[T]) {
 	k := best[T]()
 	width := (b.cols + k.lanes - 1) / k.lanes * k.lanes
 	p.rows, p.cols = b.rows, b.cols
-	p.data = Aligned(p.data, b.rows*width)
+	p.data = cache.Aligned(p.data, b.rows*width)
 	p.from = b
 	blocks := (b.rows + depth - 1) / depth
 	if pieces := blocks * panels(k, b.cols); b.rows*width <= packGrain {

@@ -2,7 +2,6 @@ package matmul
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
@@ -20,21 +19,6 @@ func PanelWidth[T Float](p int) int {
 		return lanes
 	}
 	return 2 * lanes
-}
-
-// Aligned returns n elements of any values that begin at a cache line, in the memory of x if x is
-// large enough; x is nil or a result of Aligned.
-func Aligned[T Float](x []T, n int) []T {
-	if cap(x) >= n {
-		return x[:n]
-	}
-	spare := line / simd.Size[T]()
-	x = make([]T, n+spare)
-	skip := 0
-	for uintptr(unsafe.Pointer(&x[skip]))%line != 0 {
-		skip++
-	}
-	return x[skip:][:n]
 }
 
 // PackPanel copies B to the panel P, which has the same number of rows, and PanelWidth[T](n)

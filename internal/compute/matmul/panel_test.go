@@ -4,18 +4,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
 
 // panelOf returns B as a panel.
 func panelOf[T Float](b matrix[T]) matrix[T] {
 	width := PanelWidth[T](b.Cols)
-	p := matrix[T]{Rows: b.Rows, Cols: width, Data: Aligned[T](nil, b.Rows*width), Stride: width}
+	p := matrix[T]{Rows: b.Rows, Cols: width, Data: cache.Aligned[T](nil, b.Rows*width), Stride: width}
 	for i := range p.Data {
 		p.Data[i] = 7
 	}
@@ -147,18 +147,6 @@ func TestPanelShapes(t *testing.T) {
 	} {
 		assert.Panics(t, wrong, name)
 	}
-}
-
-func TestAligned(t *testing.T) {
-	for n := range 40 {
-		x := Aligned[float32](nil, n)
-		assert.Len(t, x, n)
-		assert.Zero(t, uintptr(unsafe.Pointer(unsafe.SliceData(x)))%line)
-	}
-	x := Aligned[float64](nil, 30)
-	assert.Same(t, &x[0], &Aligned(x, 20)[0])
-	assert.Same(t, &x[0], &Aligned(x[:3], 30)[0])
-	assert.Len(t, Aligned(x, 1000), 1000)
 }
 
 // TestPrefetch has matrices at the end of their memory and without elements.

@@ -106,7 +106,7 @@ func (x *copied[T]) columns(k *kernels[T], p *view[T], l, n, i, height int) left
 		x.add(&transposed, i, height, l, n)
 		return x.strips[0]
 	}
-	x.data = Aligned(x.data, n*vectors*k.lanes)
+	x.data = cache.Aligned(x.data, n*vectors*k.lanes)
 	packPanel(k, x.data, p.data[l*p.stride+i:], n, vectors, height, p.stride, 1)
 	return left[T]{&x.data[0], 1, vectors * k.lanes}
 }

@@ -7,18 +7,17 @@ import (
 	"time"
 )
 
-// job is one call of Do, kept for later calls.
+// job is the memory of a call of Do. Later calls use it again.
 type job struct {
 	task Task
 	n    int64
-	// taken counts the pieces taken. The caller takes them from the front and the
-	// helpers from the back: a processor then often finds the data of a piece in its cache from the
-	// last call of Do.
+	// taken counts the pieces that goroutines have taken. The caller takes pieces from the front and
+	// helpers take pieces from the back: a processor then often finds the data of a piece in its cache
+	// from the last call of Do.
 	taken, front, back atomic.Int64
-	// state holds, from the highest bit down, the number of this call among those of the job, the
-	// bits open and waiting, and the number of helpers at work. A helper joins while the call is
-	// open. The caller then waits only for helpers that have begun, and a helper that comes late
-	// does nothing.
+	// state holds, from the highest bit down, the number of calls so far that have used the job, the
+	// bits open and waiting, and the number of helpers at work. A helper can join while the bit open is
+	// set. So the caller waits only for helpers that have begun, and a late helper does nothing.
 	state atomic.Uint64
 	done  chan struct{} // the last helper wakes a waiting caller
 
@@ -55,8 +54,7 @@ func (j *job) begin(n int, t Task) ticket {
 	return ticket{j, call}
 }
 
-// join reports whether the call of the ticket is still open, and counts a helper
-// if it is.
+// join reports whether the call of the ticket is still open. If so, it adds a helper to the call.
 func (t ticket) join() bool {
 	for {
 		s := t.j.state.Load()
@@ -69,7 +67,7 @@ func (t ticket) join() bool {
 	}
 }
 
-// help does pieces in a goroutine other than the caller's.
+// help does pieces on a goroutine of a helper.
 func (t ticket) help() {
 	if !t.join() {
 		return
@@ -84,14 +82,14 @@ func (t ticket) help() {
 	normal = true
 }
 
-// leave takes a helper off, and wakes the caller if it was the last.
+// leave subtracts a helper from the call. The last helper wakes a waiting caller.
 func (j *job) leave() {
 	if s := j.state.Add(^uint64(0)); s&helperMask == 0 && s&waiting != 0 {
 		j.done <- struct{}{}
 	}
 }
 
-// work does pieces in the caller's goroutine.
+// work does pieces on the goroutine of the caller.
 func (j *job) work() {
 	normal := false
 	defer j.catch(&normal)
@@ -101,8 +99,7 @@ func (j *job) work() {
 	normal = true
 }
 
-// catch keeps the first panic, or that a piece called runtime.Goexit, and leaves the
-// remaining pieces undone.
+// catch records the first panic or call of runtime.Goexit of a piece, and skips the remaining pieces.
 func (j *job) catch(normal *bool) {
 	if *normal {
 		return
@@ -116,8 +113,8 @@ func (j *job) catch(normal *bool) {
 	j.taken.Store(j.n)
 }
 
-// end closes the job, waits for its helpers, keeps it for another call, and passes on
-// what went wrong in a piece.
+// end closes the call, waits for its helpers, and releases the job. If a piece panicked or called
+// runtime.Goexit, end does the same.
 func (j *job) end() {
 	if j.state.And(^uint64(open))&helperMask != 0 {
 		j.wait()
@@ -135,8 +132,7 @@ func (j *job) end() {
 
 // wait returns when the last helper has left.
 func (j *job) wait() {
-	// The helpers are at their last pieces. Going to sleep and being woken takes
-	// longer than those as a rule.
+	// The helpers are at their last pieces. Sleeping and waking usually takes longer than a piece.
 	for deadline := time.Now().Add(patience()); j.state.Load()&helperMask != 0 && time.Now().Before(deadline); {
 	}
 	for {

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// patience returns how long a goroutine without pieces looks for another job, and how
-// long a caller waits for its helpers awake. A sleeping processor takes about as long
-// to wake, more than many jobs take, and calls of Do tend to follow each other. Where
-// goroutines may outnumber processors, one that looks or waits keeps another from its
-// work, and patience is zero.
+// patience returns how long an idle goroutine looks for another job before it ends, and how long a
+// caller waits for its helpers before it sleeps. A sleeping processor takes about as long to wake, and
+// many jobs take less. If goroutines may outnumber processors, patience is 0, because a goroutine that
+// looks or waits would keep another from its work.
 func patience() time.Duration {
 	if runtime.GOMAXPROCS(0) > runtime.NumCPU() {
 		return 0
@@ -19,22 +18,22 @@ func patience() time.Duration {
 }
 
 var (
-	// idle is the number of goroutines that look for a job or have yet to begin: those that
-	// a busy processor has not come to are not started twice.
+	// idle is the number of goroutines that look for a job or have not yet begun. Goroutines that have
+	// not begun count, so that a busy processor does not get more and more of them.
 	idle atomic.Int32
-	// tickets are for those who have time.
+	// tickets holds the invitations to jobs.
 	tickets = make(chan ticket, 64)
 )
 
-// invite lets another goroutine help, one that looks for a job if there is one. The
-// caller does not rely on it.
+// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle. The job does
+// not depend on help.
 func invite(t ticket) {
 	for sent := false; !sent; {
 		select {
 		case tickets <- t:
 			sent = true
 		default:
-			// The oldest ticket is for a call that has ended, most likely.
+			// The call of the oldest ticket has probably ended.
 			select {
 			case <-tickets:
 			default:
@@ -47,7 +46,7 @@ func invite(t ticket) {
 	}
 }
 
-// assist helps as long as there are jobs. It is counted as idle when it starts.
+// assist helps job after job until next finds none. Its goroutine counts as idle when it starts.
 func assist() {
 	for {
 		t, ok := next()
@@ -59,8 +58,8 @@ func assist() {
 	}
 }
 
-// next returns a ticket, or false if there is none for long. The goroutine is idle until
-// next returns.
+// next returns a ticket, or false if it finds none for the time of patience. The goroutine counts as idle
+// until next returns.
 func next() (t ticket, ok bool) {
 	for deadline := time.Now().Add(patience()); ; runtime.Gosched() {
 		select {
@@ -73,7 +72,7 @@ func next() (t ticket, ok bool) {
 			break
 		}
 	}
-	// Who saw this goroutine idle has put the ticket there before.
+	// A caller that counted this goroutine as idle has sent its ticket before.
 	idle.Add(-1)
 	select {
 	case t = <-tickets:

@@ -2,10 +2,10 @@ package planerot
 
 import "slices"
 
-// Arrange orders turns of R^d so that successive turns rarely have a common axis: a processor runs
-// such turns at the same time, and turns with a common axis one after another. Turns with a common
-// axis keep their order, and other turns touch different elements, so Apply and ApplyInverse give
-// the same bits as before. Fewer than d/8 turns stay as they are, because they rarely have common
+// Arrange orders turns of R^d so that successive turns rarely have a common axis. A processor runs
+// turns without a common axis at the same time, and turns with a common axis one after another. Turns
+// with a common axis keep their order, and other turns change different elements. So Apply and
+// ApplyInverse give the same bits as before. Fewer than d/8 turns stay as they are, because they rarely have common
 // axes. Arrange takes O(N) operations and O(N) memory for N turns.
 //
 // The level of a turn is one above the highest level of the earlier turns that share an axis with
@@ -25,7 +25,7 @@ func Arrange[T Float](d int, turns []Turn[T]) {
 		}
 		sizes[level]++
 	}
-	next, start := sizes, 0 // where the next turn of a level goes
+	next, start := sizes, 0 // next[level] is the index of the next turn of the level
 	for level, size := range sizes {
 		next[level] = start
 		start += size

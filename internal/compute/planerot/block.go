@@ -3,6 +3,7 @@ package planerot
 import (
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
@@ -11,9 +12,8 @@ import (
 // distances in bytes.
 type kernels[T Float] struct {
 	lanes int // elements of a vector
-	// turn[v-1] rotates a block with v vectors to a coordinate. The next of count
-	// rotations is step bytes after turns; its axes are at i and j, counted from
-	// there.
+	// turn[v-1] applies count rotations to a block with v vectors for each coordinate. Rotations are
+	// step bytes apart, from turns on. The axes of a rotation are at i and j bytes from its beginning.
 	turn [mostVectors]func(block *T, turns *int32, count, step, i, j int)
 	// enter writes cols columns of the rows of x, at most lanes rows, into the vectors at
 	// block + j·step. It writes any values into the vectors up to the next multiple of lanes. leave
@@ -29,20 +29,19 @@ var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 const (
-	// mostVectors is how many vectors of a coordinate are rotated together: rotations
-	// of one coordinate wait for each other, its vectors do not.
+	// mostVectors is the largest number of vectors of a coordinate that are rotated together. Successive
+	// rotations of a coordinate wait for each other, but its vectors do not.
 	mostVectors = 4
 	// blockBytes is the size from which a block has fewer vectors to a coordinate.
 	blockBytes = 1 << 23
 )
 
-// vectors returns the most vectors of a coordinate in a block for rows of d
-// elements.
+// vectors returns the largest number of vectors of a coordinate in a block, for rows of d elements.
 func (k *kernels[T]) vectors(d int) int {
 	return min(mostVectors, max(1, blockBytes/k.elements(d, 1)/simd.Size[T]()))
 }
 
-// elements returns the size of a block.
+// elements returns the number of elements of a block.
 func (k *kernels[T]) elements(d, vectors int) int {
 	squares := (d + k.lanes - 1) / k.lanes
 	return max(1, squares) * k.lanes * k.lanes * vectors
@@ -52,7 +51,7 @@ func (k *kernels[T]) elements(d, vectors int) int {
 func (k *kernels[T]) rows(dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	group := k.lanes * k.vectors(d)
 	block := pool.Get[[]T](&blocks)
-	resize(block, k.elements(d, k.vectors(d)))
+	*block = cache.Aligned(*block, k.elements(d, k.vectors(d)))
 	for i := 0; i < n; i += group {
 		// Vectors with one row are slower than pure Go.
 		if rows := min(n-i, group); rows > 1 {
@@ -89,14 +88,3 @@ func (k *kernels[T]) group(block []T, dst, x Rows[T], n, d int, turns []Turn[T],
 
 // blocks is the memory of blocks.
 var blocks pool.Pair[[]float32, []float64]
-
-// resize makes a block of n elements or more of x. It starts where a vector may without
-// lying in two cache lines.
-func resize[T Float](x *[]T, n int) {
-	if len(*x) < n {
-		const line = 64
-		data := make([]T, n+line/simd.Size[T]())
-		skip := -uintptr(unsafe.Pointer(&data[0])) % line / uintptr(simd.Size[T]())
-		*x = data[skip:][:n]
-	}
-}

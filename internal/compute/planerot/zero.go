@@ -1,7 +1,7 @@
 package planerot
 
-// Zero returns the sum of 0·v over the elements v of x: 0 if all are finite, NaN
-// otherwise. Which NaN it is may depend on the tier.
+// Zero returns the sum of 0·v over the elements v of x: 0 if all elements are finite, and NaN
+// otherwise. The bits of the NaN may depend on the tier.
 func Zero[T Float](x []T) T {
 	if k := best[T](); k != nil && len(x) > 0 {
 		return k.zero(&x[0], len(x))

@@ -1,9 +1,9 @@
-// Package simd tells which instruction sets the assembly of this module may use.
+// Package simd chooses the instruction sets that the assembly of this module may use.
 //
-// The environment variable RANDFEAT_DISABLE turns tiers off at start: a list of avx512, avx2 and
-// neon, separated by commas. AVX-512 includes AVX2: without avx2, avx512 is off too, and only pure
-// Go is left. Any other name turns nothing off; a line on standard error says so, as Go does for
-// unknown names in GODEBUG.
+// The environment variable RANDFEAT_DISABLE turns tiers off at start. Its value is a list of avx512,
+// avx2 and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off, and leaves pure Go.
+// Any other name turns nothing off, and causes a line on standard error, as an unknown name in GODEBUG
+// does.
 package simd
 
 import (
@@ -29,7 +29,7 @@ const (
 // Size returns the size of an element in bytes.
 func Size[T float32 | float64]() int { return int(unsafe.Sizeof(T(0))) }
 
-// Of returns, of the kernels for both element types, those for T.
+// Of returns single if T is float32, and double if T is float64.
 func Of[K any, T float32 | float64, S, D any](single *S, double *D) *K {
 	if Size[T]() == 4 {
 		return (*K)(unsafe.Pointer(single))
@@ -52,19 +52,18 @@ func Tiers() []Tier {
 	return []Tier{Generic, AVX2, AVX512}[:Best+1]
 }
 
-// VPOPCNTDQ tells whether Best is AVX512 and the machine has VPOPCNTD and VPOPCNTQ besides, which
-// count the bits of elements.
+// VPOPCNTDQ reports whether Best is AVX512 and the machine also has VPOPCNTD and VPOPCNTQ, which count
+// the bits of elements.
 var VPOPCNTDQ = Best == AVX512 && countsBits()
 
-// VBMI tells whether Best is AVX512 and the machine has VPERMB and VPERMI2B besides, which permute
-// bytes.
+// VBMI reports whether Best is AVX512 and the machine also has VPERMB and VPERMI2B, which permute bytes.
 var VBMI = Best == AVX512 && permutesBytes()
 
-// ByteProducts tells whether the machine adds up products of bytes besides what Best is: VNNI with
-// AVX512, the dot products of ASIMD with NEON.
+// ByteProducts reports whether the machine has instructions that add products of bytes: VNNI if Best is
+// AVX512, or the dot products of ASIMD if Best is NEON.
 var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes()
 
-// String returns the name of the tier as RANDFEAT_DISABLE has it.
+// String returns the name of the tier in RANDFEAT_DISABLE, or generic.
 func (t Tier) String() string {
 	switch t {
 	case NEON:
@@ -78,7 +77,7 @@ func (t Tier) String() string {
 }
 
 // allowed returns the highest tier up to t that the list does not disable, and writes
-// a line to warnings for each name that is no tier.
+// a line to warnings for each unknown name.
 func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 	for name := range strings.SplitSeq(disabled, ",") {
 		switch name = strings.TrimSpace(name); name {

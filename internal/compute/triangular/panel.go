@@ -2,6 +2,7 @@ package triangular
 
 import (
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 )
@@ -44,7 +45,7 @@ func (s *Scratch[T]) PanelFactor(t dense.Matrix[T], diag []T, transposed bool) P
 			matmul.MulPacked(-1, b, &s.packed, 0, left, nil)
 		case transposed && end < n:
 			below := block(t, end, n, at, end)
-			s.rows = matmul.Aligned(s.rows, below.Rows*below.Cols)
+			s.rows = cache.Aligned(s.rows, below.Rows*below.Cols)
 			rows := dense.Copy(dense.Of(below.Rows, below.Cols, s.rows), below)
 			matmul.Pack(&s.packed, b)
 			matmul.MulPacked(-1, rows, &s.packed, 0, below, nil)
