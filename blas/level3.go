@@ -10,21 +10,21 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// orders are the largest orders of blocks on the diagonal that are not halved.
+// orders are the largest orders of diagonal blocks that the routines do not halve.
 type orders struct {
-	triangle int // of Trsm and Trmm, where gonum's routines treat such blocks
-	square   int // of Syrk, which computes both triangles of such blocks
+	triangle int // for Trsm and Trmm, which pass such blocks to gonum's routines
+	square   int // for Syrk, which computes both triangles of such blocks
 }
 
 var usual = orders{triangle: 16, square: 128}
 
-// slice is the number of columns of B, or of rows if A is on the right, of one parallel task.
+// slice is the number of columns of B per parallel task, or of rows of B if A is on the right.
 const slice = 256
 
 // least is the number of multiply-adds below which gonum's routines are as fast.
 const least = 1 << 14
 
-// triangleRoutine is Strsm, Dtrsm, Strmm or Dtrmm.
+// triangleRoutine is the type of Strsm, Dtrsm, Strmm and Dtrmm.
 type triangleRoutine[T dense.Float] func(s gonum.Side, ul gonum.Uplo, tA gonum.Transpose, d gonum.Diag, m, n int, alpha T, a []T, lda int, b []T, ldb int)
 
 // triangular is one call of Trsm or Trmm.

@@ -10,10 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/dense/half"
 )
 
-// convert converts the bytes of fill to dst. An error is about element at.
+// convert converts r.bytes to dst. at is the index of the element that an error reports.
 func convert[E dense.Element](r *Reader, dst []E) (at int, err error) {
 	switch dst := any(dst).(type) {
-	case []bool: // of a file of booleans
+	case []bool: // ReadFile has checked that the file has booleans
 		for i := range dst {
 			dst[i] = r.bytes[i] != 0
 		}

@@ -150,7 +150,7 @@ func (r *Reader) setShape(text string, bytes int64, long bool) error {
 	if last := len(sides) - 1; strings.TrimSpace(sides[last]) == "" && (last > 0 || inside == "") {
 		sides = sides[:last]
 	} else if last == 0 {
-		sides[0] = "" // a number in parentheses is no tuple
+		sides[0] = "" // a number in parentheses is not a tuple, and is invalid
 	}
 	product, wide, empty := uint64(1), false, false
 	for _, side := range sides {

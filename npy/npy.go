@@ -41,9 +41,9 @@ import (
 
 // Reader reads the rows of a file in order. It belongs to one goroutine.
 type Reader struct {
-	Shape []int // of the array, empty for a scalar
+	Shape []int // the shape of the array, empty for a scalar
 
-	// Type of the elements: float64, float32, float16, bfloat16, bool, int8, int16, int32, int64,
+	// Type is the element type: float64, float32, float16, bfloat16, bool, int8, int16, int32, int64,
 	// uint8, uint16, uint32 or uint64.
 	Type string
 

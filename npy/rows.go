@@ -30,7 +30,7 @@ func readRows[E dense.Element](r *Reader, n int, row func(i int) []E) (int, erro
 	return n, nil
 }
 
-// readColumns fills n rows of an array in Fortran order, whose columns lie one after another.
+// readColumns fills n rows of an array in Fortran order, which stores one column after another.
 func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, error) {
 	const most = 1 << 13
 	part := make([]E, min(n, most))
@@ -41,7 +41,7 @@ func readColumns[E dense.Element](r *Reader, n int, row func(i int) []E) (int, e
 	}
 	for column := range r.Cols {
 		j := r.place(column)
-		// Without gaps between the columns, the file is read in one piece.
+		// A read of all rows has no gaps between columns and needs no other seek.
 		if n < r.Rows || column == 0 {
 			at := r.start + (int64(column)*int64(r.Rows)+int64(r.done))*int64(r.width)
 			if _, err := r.columns.Seek(at, io.SeekStart); err != nil {

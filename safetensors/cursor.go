@@ -87,7 +87,7 @@ func (c *cursor) expect(d json.Delim) error {
 	return is(t, d)
 }
 
-// is returns an error unless t is the delimiter d.
+// is returns an error unless the token t is the delimiter d.
 func is(t json.Token, d json.Delim) error {
 	if t != d {
 		return fmt.Errorf("want %v, got %.40s", d, written(t))
@@ -123,7 +123,7 @@ func (c *cursor) members(member func(key string) error) error {
 	return c.expect('}')
 }
 
-// integers reads an array of integers and returns a slice that is not nil.
+// integers reads an array of non-negative integers. The result is not nil if there is no error.
 func (c *cursor) integers() ([]int, error) {
 	if err := c.expect('['); err != nil {
 		return nil, err

@@ -68,7 +68,6 @@
 //
 //	Matrix.Solve, Mul and transposes   n·(2dp + c·(d + p/2))            O((d+c)·p + w·c²)
 //	Matrix.Inverse                     n²·d                             O(n·d)
-//	Matrix.LogDet                      O(n)                             none
 //
 // Chunks have c = 48 rows, and at most w = 16 chunks are in memory at a time. Methods of Matrix
 // that take a dst keep their working memory for later calls: after the first call of a size they

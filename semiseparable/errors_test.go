@@ -130,7 +130,7 @@ func TestShapesPanic(t *testing.T) {
 	o := func(r, c int) dense.Matrix[float64] { return dense.New[float64](r, c) }
 	m := Matrix[float64]{Q: o(4, 2), K: o(4, 2)}
 	assert.PanicsWithValue(t, "semiseparable: q is 4×2, k is 4×3, want the same shape", func() { Matrix[float64]{Q: o(4, 2), K: o(4, 3)}.Dims() })
-	assert.PanicsWithValue(t, "semiseparable: diag has 3 elements, q is 4×2, want as many as rows", func() { Matrix[float64]{Diag: make([]float64, 3), Q: o(4, 2), K: o(4, 2)}.LogDet() })
+	assert.PanicsWithValue(t, "semiseparable: diag has 3 elements, q is 4×2, want as many as rows", func() { Matrix[float64]{Diag: make([]float64, 3), Q: o(4, 2), K: o(4, 2)}.Dims() })
 	assert.PanicsWithValue(t, "semiseparable: v is 5×1, q is 4×2, want as many rows", func() { _, _ = m.Solve(dense.Matrix[float64]{}, o(5, 1)) })
 	assert.PanicsWithValue(t, "semiseparable: x is 5×1, q is 4×2, want as many rows", func() { _, _ = m.Mul(dense.Matrix[float64]{}, o(5, 1)) })
 	for _, cols := range []int{1, 3} {

@@ -2,7 +2,6 @@ package semiseparable
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -25,23 +24,6 @@ type Matrix[T dense.Float] struct {
 func (m Matrix[T]) Dims() (n, d int) {
 	m.check()
 	return m.Q.Rows, m.Q.Cols
-}
-
-// LogDet returns log|det T| = Σ log|λ_i| and the sign of det T in O(n), summed in float64. If some
-// λ_i is 0, the results are −Inf and 0. A NaN makes the logarithm NaN.
-func (m Matrix[T]) LogDet() (log, sign float64) {
-	m.check()
-	sign = 1
-	for _, v := range m.Diag {
-		log += math.Log(math.Abs(float64(v)))
-		switch {
-		case v == 0:
-			sign = 0
-		case v < 0:
-			sign = -sign
-		}
-	}
-	return log, sign
 }
 
 // Dense writes T into the n×n matrix dst, in O(n²d), and returns dst. If dst is zero, Dense

@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-const about = `nearest makes up 10,000 vectors and finds the three nearest to a query from codes of 4 bits per number.
+const about = `nearest draws 10,000 vectors and finds the three nearest to a query from codes of 4 bits per coordinate.
 It has no flags.`
 
 func main() {
@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// vectors makes up n vectors and a query near to number 123.
+// vectors draws n normal vectors, and a query near vector 123.
 func vectors(n, d int, src rand.Source) (x dense.Matrix[float32], query []float32) {
 	rng := rand.New(src)
 	x, query = dense.New[float32](n, d), make([]float32, d)

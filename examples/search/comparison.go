@@ -36,18 +36,19 @@ type comparison struct {
 	nearest [][]int               // the k nearest rows of each query
 }
 
-// result is a row of the table.
+// result is the result of one scheme and number of bits.
 type result struct {
 	options       quantise.Options
-	bytes         float64 // a row
-	rms, byTheory float64 // of the error of a cosine
-	recall        float64 // mean over rotations
-	uncertain     float64 // half of the 95 % interval of that mean
+	bytes         float64 // bytes per row
+	rms, byTheory float64 // the root mean square error of a cosine, measured and by theory
+	recall        float64 // the mean recall over rotations
+	uncertain     float64 // half of the 95 % interval of recall
 	expected      float64 // the recall by theory
 	query         time.Duration
 }
 
-// newComparison draws the queries from all vectors. Vectors of length 0 are left out.
+// newComparison draws the queries from all vectors, and normalises queries and rows to length 1. Zero
+// vectors stay zero.
 func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	order := rand.New(rand.NewPCG(s.seed, 2)).Perm(all.Rows)
 	rows := func(from []int) dense.Matrix[float32] {
@@ -73,7 +74,7 @@ func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	return c
 }
 
-// best returns the places of the k largest values, the largest first.
+// best returns the indices of the k largest values, in descending order of the values.
 func best[T dense.Float](values []T, k int) []int {
 	top := make([]int, 0, k+1)
 	for i, v := range values {
@@ -86,7 +87,7 @@ func best[T dense.Float](values []T, k int) []int {
 	return top
 }
 
-// recall returns the share of the nearest rows of a query that are found.
+// recall returns the fraction of the nearest rows of a query that found contains.
 func (c *comparison) recall(query int, found []int) float64 {
 	hits := 0
 	for _, id := range found {
@@ -97,7 +98,7 @@ func (c *comparison) recall(query int, found []int) float64 {
 	return float64(hits) / float64(c.s.k)
 }
 
-// measure returns the time of a query among the vectors themselves, and the results of all schemes.
+// measure returns the time of an exact query, and the results of all schemes and numbers of bits.
 func (c *comparison) measure() (exact time.Duration, rows []result, err error) {
 	products := make([]float32, c.x.Rows)
 	exact = c.time(func(query int) { c.products(products, c.q.Row(query)) })
@@ -113,7 +114,8 @@ func (c *comparison) measure() (exact time.Duration, rows []result, err error) {
 	return exact, rows, nil
 }
 
-// products writes the products of a query with all rows, a share of the rows on each processor.
+// products writes the inner products of a query with all rows. It divides the rows evenly between the
+// processors.
 func (c *comparison) products(dst, query []float32) {
 	var wg sync.WaitGroup
 	share := (c.x.Rows + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
@@ -127,7 +129,7 @@ func (c *comparison) products(dst, query []float32) {
 	wg.Wait()
 }
 
-// time returns the mean time of f, for all queries twice, the first time untimed.
+// time returns the mean time of f over all queries, after an untimed run.
 func (c *comparison) time(f func(query int)) time.Duration {
 	var begin time.Time
 	for range 2 {
@@ -139,14 +141,14 @@ func (c *comparison) time(f func(query int)) time.Duration {
 	return time.Since(begin) / time.Duration(c.q.Rows)
 }
 
-// rotations is the number of rotations over which recalls are averaged, and wide the 97.5 %
-// quantile of Student's distribution for their standard error.
+// rotations is the number of rotations of a mean recall, and wide is the 97.5 % quantile of Student's
+// distribution with rotations − 1 degrees of freedom.
 const (
 	rotations = 8
 	wide      = 2.365
 )
 
-// one returns the result of codes with the options.
+// one returns the result for the options.
 func (c *comparison) one(o quantise.Options) (result, error) {
 	r := result{options: o}
 	recalls := make([]float64, rotations)
@@ -169,7 +171,7 @@ func (c *comparison) one(o quantise.Options) (result, error) {
 	return r, nil
 }
 
-// found returns the recall of all queries.
+// found returns the mean recall of all queries.
 func (c *comparison) found(codes quantise.Codes[float32]) float64 {
 	recall, hits, ids := 0.0, make([]quantise.Hit, c.s.k), make([]int, c.s.k)
 	for i := range c.q.Rows {
@@ -181,8 +183,7 @@ func (c *comparison) found(codes quantise.Codes[float32]) float64 {
 	return recall
 }
 
-// compare fills in what codes of one rotation tell: memory, time, errors and what theory says of
-// them.
+// compare sets memory, time, error, and error and recall by theory, from the codes of one rotation.
 func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes quantise.Codes[float32]) {
 	r.bytes = float64(codes.Bytes()) / float64(codes.Len())
 	hits := make([]quantise.Hit, c.s.k)
@@ -199,8 +200,7 @@ func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes qua
 			r.rms += e * e / pairs
 			mean, variance := q.Theory(truth)
 			r.byTheory += ((mean-truth)*(mean-truth) + variance) / pairs
-			// Nearly normal errors of that size, independent of each other, give the recall to
-			// expect.
+			// The recall by theory is the recall of independent normal errors of this variance.
 			guess[j] = mean + math.Sqrt(variance)*noise.NormFloat64()
 		}
 		r.expected += c.recall(i, best(guess, c.s.k)) / float64(c.q.Rows)
@@ -208,7 +208,7 @@ func (c *comparison) compare(r *result, q quantise.Quantiser[float32], codes qua
 	r.rms, r.byTheory = math.Sqrt(r.rms), math.Sqrt(r.byTheory)
 }
 
-// report prints the table and the lines that matter.
+// report prints the table and a summary.
 func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result) error {
 	recall := fmt.Sprintf("recall@%d", c.s.k)
 	t := table.New(1, "scheme", "bits", "bytes", "smaller", "error", "by theory", recall, "by theory", "µs a query")
@@ -223,16 +223,16 @@ func (c *comparison) report(stdout io.Writer, exact time.Duration, rows []result
 	if err := t.Fprint(stdout); err != nil {
 		return err
 	}
-	far := 0.0
+	largest := 0.0
 	for _, r := range rows {
-		far = max(far, math.Abs(r.recall-r.expected))
+		largest = max(largest, math.Abs(r.recall-r.expected))
 	}
 	fmt.Fprintf(stdout, `error: root mean square over all rows and queries; µs a query: mean, on all processors
-recall: mean of %d rotations and its 95 %% interval. Theory takes the errors of rows as independent. Rows that are near each other
-share a part of theirs, which leaves them in order.
+recall: mean of %d rotations and its 95 %% interval. Theory assumes independent errors.
+Errors of rows near each other are correlated, which preserves their order.
 
-No recall is further than %.3f from what theory expects.
-`, rotations, far)
+All recalls are within %.3f of the recall by theory.
+`, rotations, largest)
 	for _, r := range rows {
 		if r.options.Scheme == quantise.RaBitQ && (r.options.Bits == 1 || r.options.Bits == 4) {
 			fmt.Fprintf(stdout, "%d-bit codes of RaBitQ find %.1f of the %d nearest in %.1f times less memory than float32.\n",
@@ -242,7 +242,7 @@ No recall is further than %.3f from what theory expects.
 	return nil
 }
 
-// picture draws recall against bits.
+// picture plots recall against bits.
 func (c *comparison) picture(rows []result) charts.Figure {
 	panel := charts.Panel{}
 	for i, scheme := range schemes {

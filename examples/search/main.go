@@ -1,5 +1,5 @@
-// Search compares codes of vectors with the vectors themselves: how many of the ten nearest they
-// find, beside what theory says, how much memory they take and how long a query takes.
+// Search compares a search of codes with an exact search: recall and errors, measured and by theory,
+// memory, and time per query.
 package main
 
 import (
@@ -22,8 +22,8 @@ search: passages of the text. -text names another text. -x names a NumPy file of
 rows, drawn at random, become queries and are not searched.
 
 For each scheme and number of bits it prints the root mean squared error of the estimated cosines and the recall:
-the share of the true -k nearest that are among the -k found. Both stand beside theory, which knows the variance of
-every estimate before it sees a vector. A picture shows recall against bits.`
+the fraction of the true -k nearest rows among the -k rows found. The law of the codes predicts both. A picture shows
+recall against bits.`
 
 func main() { cli.Main("search", run) }
 
@@ -70,7 +70,7 @@ func run(args []string, stdout io.Writer) error {
 	return cli.Save(stdout, "picture of recall against bits", s.plot, c.picture(rows).Save)
 }
 
-// vectors returns all vectors and a line on where they come from.
+// vectors returns all vectors and a description of their source.
 func (s settings) vectors() (x dense.Matrix[float32], from string, err error) {
 	if s.x != "" {
 		t, shape, err := matrices.Read(s.x)
@@ -96,7 +96,8 @@ func (s settings) vectors() (x dense.Matrix[float32], from string, err error) {
 	return passages(model, s.words), from, nil
 }
 
-// passages returns the mean vectors of so many tokens in a row, without a remainder.
+// passages returns the mean vectors of consecutive passages of the given number of words. It drops an
+// incomplete passage at the end.
 func passages(m *vectors.Model, words int) dense.Matrix[float32] {
 	x := dense.New[float32](len(m.Tokens)/words, m.Vectors.Cols)
 	for i := range x.Rows {
