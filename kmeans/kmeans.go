@@ -51,8 +51,8 @@ type Clusters[T dense.Float] struct {
 // rows.
 //
 // A centre without rows moves to the row that is farthest from its own centre, the first of equals.
-// Cluster stays in place if all rows lie on their centres. If x has fewer than k different rows,
-// some centres are equal and some clusters are empty.
+// This centre stays in place if all rows lie on their centres. If x has fewer than k different
+// rows, some centres are equal and some clusters are empty.
 //
 // The cost is O(N·k·d) for the draw, for each iteration and for the last labels, in float64 for
 // both types. Cluster makes a copy of x. With a sample of S rows the draw and the iterations cost
@@ -72,15 +72,7 @@ func Cluster[T dense.Float](ctx context.Context, x dense.Matrix[T], k, maxIterat
 		return Clusters[T]{}, err
 	}
 	e := exponent(ctx, x, opts.Start)
-	points, err := scaled(ctx, x, e)
-	if err != nil {
-		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
-	}
-	start, err := scaled(ctx, opts.Start, e)
-	if err != nil {
-		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
-	}
-	s := &search{ctx: ctx, points: points, centres: start}
+	s := &search{ctx: ctx, points: scaled(ctx, x, e), centres: scaled(ctx, opts.Start, e)}
 	if err := s.run(k, maxIterations, opts.Sample, src); err != nil {
 		return Clusters[T]{}, fmt.Errorf("kmeans: %w", err)
 	}
@@ -149,10 +141,11 @@ func exponent[T dense.Float](ctx context.Context, matrices ...dense.Matrix[T]) i
 // passRows is the number of rows between two checks of the context.
 const passRows = 1024
 
-// scaled returns x/2^e, which is exact.
-func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense.Matrix[float64], error) {
+// scaled returns x/2^e, which is exact. If ctx ends, scaled leaves out rows, and run returns the
+// error.
+func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) dense.Matrix[float64] {
 	y := dense.New[float64](x.Rows, x.Cols)
-	return y, interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
+	_ = interrupt.Rows(ctx, x.Rows, passRows, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			to := y.Row(i)
 			for j, v := range x.Row(i) {
@@ -160,4 +153,5 @@ func scaled[T dense.Float](ctx context.Context, x dense.Matrix[T], e int) (dense
 			}
 		}
 	})
+	return y
 }

@@ -20,7 +20,10 @@ func (m *Model[T]) Write(w io.Writer) error {
 	if m.phi == nil {
 		return errNoModel
 	}
-	return wrap(archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.core}))
+	if err := archive.Write[T](w, "model", modelRecipe[T]{m.phi, m.core}); err != nil {
+		return fmt.Errorf("iterative: %w", err)
+	}
+	return nil
 }
 
 // ReadModel reads a model that Model.Write wrote, to the end of r. The model predicts the same bits
@@ -33,16 +36,9 @@ func ReadModel[T dense.Float](r io.Reader) (*Model[T], error) {
 		err = held.check()
 	}
 	if err != nil {
-		return nil, wrap(err)
+		return nil, fmt.Errorf("iterative: %w", err)
 	}
 	return &Model[T]{held.Map, features.New(held.Map), held.posterior}, nil
-}
-
-func wrap(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("iterative: %w", err)
 }
 
 // modelRecipe lists the parts of the file of a model: its exported fields.

@@ -138,9 +138,6 @@ func (m *Model[T]) Prior() []float64 {
 // residual r. At any x the error is at most ‖φ(x) − φ̄‖·‖r‖/λ.
 func (m *Model[T]) Bound() []float64 { return slices.Clone(m.core.Facts.Bound) }
 
-// Samples returns S, the number of samples of the posterior.
-func (m *Model[T]) Samples() int { return m.core.Samples.Cols }
-
 // LogEvidence returns an estimate of the log evidence, summed over outputs, as
 // ridge.Model.LogEvidence defines it, and the standard error of the estimate, p/2 times the
 // standard error of log det A. Models of the same rows, with the same Samples and seed, have

@@ -114,7 +114,7 @@ func (p *problem) remainder(b dense.Matrix[float64]) *nystroem {
 	return n
 }
 
-// prepare factorises BᵀB + ρI, for solve. prepare returns when ctx ends.
+// prepare factorises BᵀB + ρI, for solve. prepare returns early if ctx ends.
 func (p *nystroem) prepare(ctx context.Context) error {
 	width, rank := p.factor.Rows, p.factor.Cols
 	p.logSize = float64(width-rank) * math.Log(p.shift)
