@@ -35,8 +35,8 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// lookedAt is a context that ends when it is looked at for the given time. It counts the rows that
-// maps and kernels see between two looks, and after its end.
+// lookedAt is a context that ends when Err or Done is called a given number of times. It counts the
+// rows that maps and kernels compute between two calls, and after its end.
 type lookedAt struct {
 	context.Context
 	cancel             context.CancelFunc
@@ -59,7 +59,7 @@ func (c *lookedAt) Err() error {
 	return c.Context.Err()
 }
 
-// see counts rows of work.
+// see counts computed rows.
 func (c *lookedAt) see(rows int) {
 	n := c.rows.Add(int64(rows))
 	for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
@@ -69,7 +69,7 @@ func (c *lookedAt) see(rows int) {
 	}
 }
 
-// watched is a map that tells a context of its rows.
+// watched is a map that reports its rows to a context.
 type watched struct {
 	rff.Differentiable[float64]
 	c *lookedAt
@@ -80,7 +80,7 @@ func (w watched) Transform(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	return w.Differentiable.Transform(dst, x)
 }
 
-// distant is a kernel that tells a context of its values, a row each.
+// distant is a kernel that reports each value to a context as a row.
 type distant struct {
 	kernels.Gaussian
 	c *lookedAt
@@ -101,9 +101,10 @@ func (c *lookedAt) draw(src rand.Source) (rff.Map[float64], error) {
 	return watched{phi.(rff.Differentiable[float64]), c}, err
 }
 
-// Every function that takes a context looks at it often: at least so many times in a call, with no more
-// than 4096 rows a processor between two looks. It does nothing for a context that has ended. Wherever the context
-// ends in the call, the function returns its error, and goroutines leave off after their present block.
+// Every function with a context checks it at least a given number of times in a call, with at most
+// 4096 rows per processor between two checks. The function does nothing for a context that has
+// ended. If the context ends during the call, the function returns the error of the context, and
+// goroutines stop after their current block.
 func TestContexts(t *testing.T) {
 	const n = 20000
 	rng := rand.New(rand.NewPCG(1, 2))

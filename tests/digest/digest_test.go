@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the digests")
 
-// results are functions that call add with results of a package. To add one, call add in such a
-// function and run the test with -update, and then without it on other processors.
+// results are functions that call add with the results of a package. To test another result, call
+// add with it, run the test with -update, and then run it without -update on other processors.
 var results = map[string]func(t *testing.T, add func(name string, v ...any)){
 	"givens":   products,
 	"hadamard": rotations,
@@ -28,7 +28,7 @@ var results = map[string]func(t *testing.T, add func(name string, v ...any)){
 	"vecmath":  sums,
 }
 
-// TestDigests fails where a result has other bits than on the processor that wrote the digests.
+// TestDigests fails if a result has other bits than on the processor that wrote the digests.
 func TestDigests(t *testing.T) {
 	for name, run := range results {
 		t.Run(name, func(t *testing.T) {

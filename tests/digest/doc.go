@@ -1,8 +1,8 @@
-// Package digest has tests alone. They hold what the library promises to be the same on every
-// processor: digests of results, one set for all architectures and tiers of instructions. Inputs come
-// without elementary functions and without draws of math/rand/v2, which differ in the last bits.
+// Package digest has only tests. They compare digests of the results that have the same bits on
+// every processor, with one set of digests for all architectures and tiers of instructions. The
+// inputs use neither elementary functions nor draws of math/rand/v2, which differ in the last bits.
 //
-// Not among the digests, because they hold on one machine only: results of matrix products and of
-// elementary functions, which kernels of each tier round in their own way, and what is drawn with
-// them, as frequencies, landmarks and centres of clusters are.
+// Results of matrix products and of elementary functions have no digests, because the kernels of
+// each tier round differently. Random draws that depend on them, such as frequencies, landmarks and
+// centres of clusters, have no digests either.
 package digest

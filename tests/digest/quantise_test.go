@@ -18,7 +18,7 @@ func codes(t *testing.T, add func(name string, v ...any)) {
 	codesOf[float64](t, add)
 }
 
-// codesOf adds codes of all schemes and bits, with and without centres, and what searches find.
+// codesOf adds codes of all schemes and bits, with and without centres, and results of searches.
 func codesOf[T dense.Float](t *testing.T, add func(name string, v ...any)) {
 	const n, d = 90, 100
 	// Rows lie about centres, and so do queries.

@@ -13,7 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
-// rotation is what both kinds of rotations have.
+// rotation has the methods of both kinds of rotations.
 type rotation[T dense.Float] interface {
 	Apply(dst, x dense.Matrix[T]) dense.Matrix[T]
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// bounded does nothing: package syscall has no bound on the address space of all systems.
+// bounded does nothing, because package syscall cannot limit the address space on all systems.
 func bounded(*testing.T) {}
 
 var start = time.Now()
 
-// processorTime is the time since the start: package syscall has no time of processors on all systems.
+// processorTime returns the time since the start, because package syscall has no processor time on
+// all systems.
 func processorTime() time.Duration { return time.Since(start) }

@@ -30,18 +30,19 @@ type function struct {
 }
 
 const (
-	// longest is the processors' time of a call.
+	// longest is the largest processor time of a call.
 	longest = 20 * time.Second
-	// largest is the memory that a call may allocate.
+	// largest is the largest memory that a call may allocate.
 	largest = 512 << 20
-	// tries is the number of calls that look for arguments that a function takes.
+	// tries is the number of calls that search for valid arguments of a function.
 	tries = 40
-	// moreTries is that number for a method that has taken arguments on another receiver, which go first.
+	// moreTries is the number of calls for a method that has valid arguments for another receiver.
+	// The search begins with these arguments.
 	moreTries = 10
 )
 
-// allowed are methods, and types with all their methods, that may panic as the runtime does, with the
-// reason.
+// allowed holds methods, and types with all their methods, that may cause panics of the runtime,
+// with the reasons.
 var allowed = map[string]string{
 	"dense.Matrix.At":    "elements are read without a look at the view, as documentation says",
 	"dense.Matrix.Set":   "elements are written without a look at the view, as documentation says",
@@ -50,17 +51,18 @@ var allowed = map[string]string{
 	"clusters.memory":    "a State alone calls the methods of its memory, and checks their arguments",
 }
 
-// mayPanic reports whether allowed has a method or its type.
+// mayPanic reports whether allowed has the method or its type.
 func mayPanic(method string) bool {
 	dot := strings.LastIndexByte(method, '.')
 	return allowed[method] != "" || dot >= 0 && allowed[method[:dot]] != ""
 }
 
-// childVariable has the folder of the library in the process of the calls.
+// childVariable is the environment variable with the folder of the library, in the process of the
+// calls.
 const childVariable = "RANDFEAT_SWEEP"
 
-// TestSweep runs the calls in a process of its own, in a folder of its own: nothing recovers from a
-// lack of memory.
+// TestSweep runs the calls in another process and an empty folder, because a process cannot recover
+// from a lack of memory.
 func TestSweep(t *testing.T) {
 	if root := os.Getenv(childVariable); root != "" {
 		sweepAll(t, root)
@@ -83,31 +85,31 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// lastCall is the file with the call that is under way, for calls that end the process.
+// lastCall is the file with the current call, for calls that end the process.
 const lastCall = "last"
 
-// sweeper calls functions and keeps what they return.
+// sweeper calls functions and keeps their results.
 type sweeper struct {
 	known    known
 	ours     map[string]bool // declared methods
-	packages *regexp.Regexp  // what a panic begins with
+	packages *regexp.Regexp  // the valid beginnings of panics
 	called   map[string]bool
 	liked    map[string]bool    // functions that have returned without an error
-	best     map[signed][]value // the arguments they returned with
-	faults   map[string]string  // the first of each function
+	best     map[signed][]value // the arguments of these calls
+	faults   map[string]string  // the first fault of each function
 	count    int
 	bytes    uint64 // that the process had allocated after the last call
 	current  atomic.Pointer[call]
 	last     *os.File
 }
 
-// signed is a function with its type, which says what type arguments it has.
+// signed is a function with its type, which depends on the type arguments.
 type signed struct {
 	name string
 	t    reflect.Type
 }
 
-// call is one that is under way.
+// call is the current call.
 type call struct{ text string }
 
 func sweepAll(t *testing.T, root string) {
@@ -128,7 +130,7 @@ func sweepAll(t *testing.T, root string) {
 	bounded(t)
 	s.bytes = allocated()
 	go s.watch()
-	// Each round has the values that rounds before it have found.
+	// Each round has the results of the rounds before.
 	for range 3 {
 		s.all(false)
 	}
@@ -164,9 +166,9 @@ func keys[V any](m map[string]V) func(yield func(string) bool) {
 	}
 }
 
-// watch ends the process if a call takes too long. The time is that of processors, which stands still
-// while a system stops the process. Calls that only wait take no such time: the bound of the whole
-// test ends them.
+// watch ends the process if a call takes too much processor time. Processor time does not advance
+// while the system stops the process. Calls that only wait take no processor time; the timeout of
+// the test ends them.
 func (s *sweeper) watch() {
 	var at *call
 	var since time.Duration
@@ -185,7 +187,7 @@ func (s *sweeper) watch() {
 	}
 }
 
-// all goes through functions and methods once, with bad arguments if hostile is set.
+// all calls all functions and methods once, with invalid arguments if hostile is set.
 func (s *sweeper) all(hostile bool) {
 	for _, f := range functions {
 		base, _, _ := strings.Cut(f.name, "[")
@@ -215,7 +217,7 @@ func (s *sweeper) all(hostile bool) {
 
 var brackets = regexp.MustCompile(`\[.*\]|\*`)
 
-// methods calls the methods of a value that the library declares.
+// methods calls the methods of a value of a type of the library.
 func (s *sweeper) methods(r value, hostile bool) {
 	x := r.make()
 	t := x.Type()
@@ -228,7 +230,7 @@ func (s *sweeper) methods(r value, hostile bool) {
 	}
 }
 
-// sweep calls f with arguments that it likes, and then with each argument replaced by bad ones.
+// sweep calls f with valid arguments, and then with invalid values for each argument.
 func (s *sweeper) sweep(base, name string, f reflect.Value, hostile bool) {
 	s.called[base] = true
 	if mayPanic(base) {
@@ -281,7 +283,7 @@ func (s *sweeper) sweep(base, name string, f reflect.Value, hostile bool) {
 	}
 }
 
-// call calls f once, and reports whether it returns without an error.
+// call calls f once, and reports whether f returns without an error.
 func (s *sweeper) call(base, name string, f reflect.Value, args []value) (results []reflect.Value, ok bool) {
 	in, labels := make([]reflect.Value, len(args)), make([]string, len(args))
 	for i, a := range args {
@@ -337,14 +339,14 @@ func (s *sweeper) fault(base, text string) {
 	}
 }
 
-// ofGonum reports whether a fault is in a routine of gonum's that package blas hands arguments on to.
-// Panics are gonum's there, as documentation says, and the lengths that gonum compares overflow.
+// ofGonum reports whether a fault is in a routine of gonum that package blas calls. The
+// documentation allows panics of gonum there, and gonum compares lengths that overflow.
 func ofGonum(base, stack string) bool {
 	first, _, _ := strings.Cut(stack, "\n")
 	return strings.HasPrefix(base, "blas.Implementation.") && strings.Contains(first, "/blas/gonum/")
 }
 
-// where returns the lines of a stack that are of the library.
+// where returns the lines of a stack that are in the library.
 func where(stack string) string {
 	var lines []string
 	for _, line := range strings.Split(stack, "\n") {

@@ -27,7 +27,7 @@ const (
 	table  = "exports_test.go"
 )
 
-// skipped are folders whose functions are no part of the library or call tests of Go.
+// skipped are folders whose functions are not in the library or need a testing.T.
 var skipped = map[string]bool{
 	"internal": true, "examples": true, "docs": true, "beam": true, "testdata": true, "tests": true, "tools": true,
 	"charts": true, "conformance": true,
@@ -41,7 +41,7 @@ var arguments = map[string][]string{
 	"dense.Float | half.Number": {"float32", "half.BFloat16"},
 }
 
-// exports is what the source of the library declares.
+// exports holds the exported names of the library.
 type exports struct {
 	paths            map[string]string // import paths by names of packages
 	functions, types []string          // in the form of a table, "rff.New[float32]"
@@ -87,7 +87,7 @@ func declared(t *testing.T, root string) exports {
 	return e
 }
 
-// add takes one declaration.
+// add adds the names of a declaration.
 func (e *exports) add(t *testing.T, pkg string, d ast.Decl) {
 	t.Helper()
 	switch d := d.(type) {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// value is an argument: a function that makes it anew, since calls write into what they are given.
+// value is a function that returns a new copy of an argument, because calls may write to arguments.
 type value struct {
 	label string
 	make  func() reflect.Value
 }
 
-// constant is a value that no call changes.
+// constant returns a value that calls cannot change.
 func constant(label string, x reflect.Value) value {
 	return value{label, func() reflect.Value { return x }}
 }
