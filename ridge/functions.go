@@ -134,7 +134,7 @@ func (p *posterior) sample(n, j int, src rand.Source) *draws {
 // of the model. The intercept has a flat prior if the model has an intercept.
 //
 // The error reports errors of Sample and Add, no rows, a map without a kernel, a weight of 0, and a
-// kernel matrix that is singular to rounding. Cost: N²/2 values of the kernel, N³/6 multiply-adds,
+// kernel matrix that is singular to rounding. Cost: N² values of the kernel, N³/6 multiply-adds,
 // and memory for N² numbers of float64.
 func (m *Model[T]) Pathwise(x, y dense.Matrix[T], weights []T, n, j int, src rand.Source) (*Functions[T], error) {
 	if err := m.checkSample(n, j, src); err != nil {
