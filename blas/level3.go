@@ -159,8 +159,8 @@ func syrk[T dense.Float](o orders, ul gonum.Uplo, tA gonum.Transpose, n, k int, 
 	return true
 }
 
-// square is Syrk for one block on the diagonal of C. It computes the block between the two halves of
-// the diagonal first.
+// square is Syrk for one block on the diagonal of C. It computes the block between the two halves
+// of the diagonal first.
 func (s *symmetric[T]) square(a, c dense.Matrix[T]) {
 	n := c.Rows
 	if n <= s.order {

@@ -8,7 +8,7 @@
 //
 // A [Reader] reads some rows at a time. Its memory does not depend on the number of rows.
 //
-// # What is read
+// # Files that the package reads
 //
 // Headers are those that numpy.load reads without pickle: of versions 1.0, 2.0 and 3.0, with keys
 // in any order, blanks anywhere, quotes of either kind and the long integers of Python 2. An
@@ -43,8 +43,8 @@ import (
 type Reader struct {
 	Shape []int // the shape of the array, empty for a scalar
 
-	// Type is the element type: float64, float32, float16, bfloat16, bool, int8, int16, int32, int64,
-	// uint8, uint16, uint32 or uint64.
+	// Type is the element type: float64, float32, float16, bfloat16, bool, int8, int16, int32,
+	// int64, uint8, uint16, uint32 or uint64.
 	Type string
 
 	// Rows is the first side of the array, and Cols is the product of the other sides. A scalar has

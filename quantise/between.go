@@ -50,22 +50,23 @@ func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 	}
 	product, square := q.product(a, b), (q.product(a, a)+q.product(b, b))/2
 	if q.options.Scheme != Uniform {
-		return estimateOf(q.pairs(0).Cosine(product, square, 1))
+		value, deviation := q.pairs(0).Cosine(product, square, 1)
+		return Estimate{value, deviation}
 	}
 	// The law is the law of the geometric mean of both ranges, to which each code is scaled.
 	both, uneven := a.ratio*b.ratio, (a.ratio/b.ratio+b.ratio/a.ratio)/2
 	key := math.Round(-rangesPerOctave / 2 * math.Log2(both))
-	return estimateOf(q.pairs(uint8(max(key, 0))).Cosine(product*both, square*both, uneven))
+	value, deviation := q.pairs(uint8(max(key, 0))).Cosine(product*both, square*both, uneven)
+	return Estimate{value, deviation}
 }
 
-func estimateOf(value, deviation float64) Estimate { return Estimate{value, deviation} }
-
-// rangesPerOctave is the number of ranges r of Uniform between 1 and ½ for which pairs computes a law.
+// rangesPerOctave is the number of ranges r of Uniform between 1 and ½ for which pairs computes a
+// law.
 const rangesPerOctave = 8
 
 // pairs returns the law of pairs of codes, computed once. For Uniform it is the law of the range
-// 2^(−key/rangesPerOctave). The cells of Uniform continue beyond this range, because a vector has no
-// coordinate beyond its own range.
+// 2^(−key/rangesPerOctave). The cells of Uniform continue beyond this range, because a vector has
+// no coordinate beyond its own range.
 func (q *quantiser[T]) pairs(key uint8) *codelaw.Pairs {
 	law, ok := q.pairLaws.Load(key)
 	if !ok {
@@ -100,8 +101,8 @@ func (q *quantiser[T]) same(x code, by Measure) Estimate {
 	return Estimate{Value: norm * norm}
 }
 
-// signError returns the standard error of the cosine of two codes with this number of differing signs.
-// It stores the results, because each takes a quadrature.
+// signError returns the standard error of the cosine of two codes with this number of differing
+// signs. It stores the results, because each takes a quadrature.
 func (q *quantiser[T]) signError(different int) float64 {
 	q.signs.Do(func() { q.signErrors = make([]atomic.Uint64, q.elements()+1) })
 	kept := &q.signErrors[different]

@@ -43,7 +43,8 @@ type pair struct {
 	product, distance float64
 }
 
-// betweenCentred estimates a measure of two rows. At least one row has a centre other than the origin.
+// betweenCentred estimates a measure of two rows. At least one row has a centre other than the
+// origin.
 func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	p := pair{product: x.centreProduct + y.centreProduct + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
@@ -69,8 +70,8 @@ func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 }
 
 // apart returns the pair of two rows of different centres. The error of the code of a has a random
-// direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is multiplied by
-// x − ue.
+// direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is multiplied
+// by x − ue.
 func (q *quantiser[T]) apart(x, y code) pair {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	t, restX := c.share(e.vector)

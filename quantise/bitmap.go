@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// Bitmap is a set of rows of codes: row i is in the set if bit i%64 of word i/64 is 1. Rows beyond the
-// last word are not in the set. make(Bitmap, (n+63)/64) returns the empty set for n rows.
+// Bitmap is a set of rows of codes: row i is in the set if bit i%64 of word i/64 is 1. Rows beyond
+// the last word are not in the set. make(Bitmap, (n+63)/64) returns the empty set for n rows.
 type Bitmap []uint64
 
 // Has reports whether row id is in the set.
@@ -42,7 +42,8 @@ type mask struct {
 	all   bool // all rows of the chunk are marked
 }
 
-// mark marks the selected ones of n rows from place lo of a block, and reports whether there are any.
+// mark marks the selected ones of n rows from place lo of a block, and reports whether there are
+// any.
 func (s *search[T]) mark(m *mask, segment int, b *block, lo, n int) bool {
 	only, except := s.options.Only, s.options.Except
 	count := 0

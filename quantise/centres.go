@@ -13,7 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// centre is a centre c, which is subtracted from rows. The first centre of a quantiser is the origin.
+// centre is a centre c, which is subtracted from rows. The first centre of a quantiser is the
+// origin.
 type centre[T dense.Float] struct {
 	vector  []T
 	rotated []T     // c after each rotation
@@ -100,8 +101,8 @@ func newNearest[T dense.Float](vectors dense.Matrix[T]) *nearest[T] {
 // assignRows is the number of rows of one matrix product of assign.
 const assignRows = 256
 
-// rounding returns a bound of the rounding error of half of the squared distance between a vector of
-// the given norm and vector c, computed by a product in T or by squaredDistance.
+// rounding returns a bound of the rounding error of half of the squared distance between a vector
+// of the given norm and vector c, computed by a product in T or by squaredDistance.
 func (n *nearest[T]) rounding(norm float64, c int) float64 {
 	roundoff := 0x1p-53
 	if unsafe.Sizeof(T(0)) == 4 {
@@ -111,10 +112,10 @@ func (n *nearest[T]) rounding(norm float64, c int) float64 {
 	return float64(len(n.mean)+8) * sum * (roundoff*n.norms[c] + 0x1p-53*sum)
 }
 
-// assign returns the number of the nearest centre of each row of x, the first one of equals. A matrix
-// product selects the centres that may be nearest, and squaredDistance decides, because the last bits
-// of the product differ between processors. A row gets the origin if rounding makes its centre farther
-// than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
+// assign returns the number of the nearest centre of each row of x, the first one of equals. A
+// matrix product selects the centres that may be nearest, and squaredDistance decides, because the
+// last bits of the product differ between processors. A row gets the origin if rounding makes its
+// centre farther than the origin, or if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵.
 func (q *quantiser[T]) assign(ctx context.Context, x dense.Matrix[T]) []uint32 {
 	labels := make([]uint32, x.Rows)
 	n := q.nearest

@@ -42,8 +42,8 @@ type Codes[T dense.Float] interface {
 	//
 	// Append returns an error that names the first row that holds NaN or ±Inf, or whose norm is
 	// neither 0 nor between 2⁻¹⁰⁰ and 2¹⁰⁰. It returns an error if the codes would take more than
-	// 2⁴⁰ bytes, and the error of ctx if ctx ends first. After an error Append has added no rows. It
-	// panics if ctx is nil or if x does not have d columns.
+	// 2⁴⁰ bytes, and the error of ctx if ctx ends first. After an error Append has added no rows.
+	// It panics if ctx is nil or if x does not have d columns.
 	Append(ctx context.Context, x dense.Matrix[T]) error
 
 	// Search writes the len(dst) rows with the largest estimated inner products or cosines with the
@@ -51,16 +51,17 @@ type Codes[T dense.Float] interface {
 	// dst, which is shorter if Codes has fewer rows. Equal estimates are ordered by row number.
 	// Quantiser.Search has filters, many queries, several Codes and exact rows.
 	//
-	// Values are the values of Estimates. For codes of 1 bit, and for QJL, Search first compares the
-	// codes with the query rounded to 63 steps from its largest coordinate to the negative of this
-	// coordinate. The rounding error is about a twentieth of a standard error. Search then computes
-	// and sorts the estimates of the rows that it found from the unrounded query. The query may have
-	// any finite norm. A value beyond float64 is ±Inf, and rows of equal values are ordered by
-	// number. If the query holds NaN or ±Inf, Search returns the first rows with the value NaN.
+	// Values are the values of Estimates. For codes of 1 bit, and for QJL, Search first compares
+	// the codes with the query rounded to 63 steps from its largest coordinate to the negative of
+	// this coordinate. The rounding error is about a twentieth of a standard error. Search then
+	// computes and sorts the estimates of the rows that it found from the unrounded query. The
+	// query may have any finite norm. A value beyond float64 is ±Inf, and rows of equal values are
+	// ordered by number. If the query holds NaN or ±Inf, Search returns the first rows with the
+	// value NaN.
 	//
 	// The best of many estimates are biased upwards: a row ranks high partly because its error is
-	// positive. StdErr is the standard error for a row that was chosen in advance. For RaBitQ StdErr
-	// depends on the code of the row, for other schemes it is an average over codes.
+	// positive. StdErr is the standard error for a row that was chosen in advance. For RaBitQ
+	// StdErr depends on the code of the row, for other schemes it is an average over codes.
 	//
 	// The cost is a rotation, a parallel pass over all codes, and O(log len(dst)) for each row that
 	// enters the list. After the first call of a size, Search allocates nothing. It panics if the
@@ -68,12 +69,12 @@ type Codes[T dense.Float] interface {
 	Search(dst []Hit, query []T, by Measure) []Hit
 
 	// Estimates writes the estimates for the first len(dst) rows and a query (d numbers) into dst
-	// and returns dst. If dst is nil, Estimates allocates it for all rows. The estimate of the inner
-	// product is ‖x‖·sᵀp, where the code stands for s and p is the rotated query. Estimates sums in
-	// float32, or in integers if p is rounded to two bytes per coordinate (see "Speed" in the
-	// package documentation). The estimates of the cosine and of the squared distance follow with
-	// the norms. The estimate of a cosine may lie outside [−1, 1], and the estimate of a squared
-	// distance below 0. A query that holds NaN or ±Inf makes all estimates NaN.
+	// and returns dst. If dst is nil, Estimates allocates it for all rows. The estimate of the
+	// inner product is ‖x‖·sᵀp, where the code stands for s and p is the rotated query. Estimates
+	// sums in float32, or in integers if p is rounded to two bytes per coordinate (see "Speed" in
+	// the package documentation). The estimates of the cosine and of the squared distance follow
+	// with the norms. The estimate of a cosine may lie outside [−1, 1], and the estimate of a
+	// squared distance below 0. A query that holds NaN or ±Inf makes all estimates NaN.
 	//
 	// The cost is a rotation and a parallel pass over the codes of these rows. Estimates panics if
 	// dst has more elements than Codes has rows, if the query does not have d elements, or if the
@@ -90,15 +91,15 @@ type Codes[T dense.Float] interface {
 	// B of ‖s‖² and ‖s'‖² has the mean f(0). The errors of A and B are correlated, because nearly
 	// equal rows are rounded alike. The estimate is cos θ̂ with f(θ̂) = A − a·(B − f(0)), where a
 	// minimises the variance; a is 0 for θ = π/2 and 1 for θ = 0. The estimate lies in [−1, 1] and
-	// has a bias of the order 1/d'. StdErr uses the variance for large d' and the slope of f. With 2
-	// bits and d' = 256 it is 0.034, 0.014 and 0.004 for cosines of 0, 0.9 and 0.99.
+	// has a bias of the order 1/d'. StdErr uses the variance for large d' and the slope of f. With
+	// 2 bits and d' = 256 it is 0.034, 0.014 and 0.004 for cosines of 0, 0.9 and 0.99.
 	//
 	// The root mean square of error/StdErr was from 0.88 to 1.09 at d' = 64, 256 and 1024, in
 	// samples of 400 pairs for cosines from −0.9 to 0.99; with 8 bits of Uniform at d' = 64 it was
-	// 0.72. StdErr is too large in small dimensions: with 8 bits and cosines up to 0.7 it is 2 times
-	// the error at d' = 16 and 6 times at d' = 8, and with 4 bits and fewer up to 1.2 and 1.4 times.
-	// It is also too large if few coordinates round differently: by a sixth for a cosine of 0.999
-	// with 2 bits and d' = 64.
+	// 0.72. StdErr is too large in small dimensions: with 8 bits and cosines up to 0.7 it is 2
+	// times the error at d' = 16 and 6 times at d' = 8, and with 4 bits and fewer up to 1.2 and 1.4
+	// times. It is also too large if few coordinates round differently: by a sixth for a cosine of
+	// 0.999 with 2 bits and d' = 64.
 	//
 	// If two rows of several bits have the same code and numbers, Between takes them as equal: the
 	// cosine is 1 and StdErr is 0. Otherwise StdErr is at least the StdErr of codes that differ by
@@ -119,15 +120,15 @@ type Codes[T dense.Float] interface {
 	// Decode writes the vectors ‖x‖·Rᵀs of rows [from, to), or c + ‖x−c‖·Rᵀs with a centre c, into
 	// the rows of dst, which is (to−from)×d, and returns dst. If dst is zero, Decode allocates it.
 	// Without centres, the inner product of a decoded row with a query is the value of Estimates.
-	// With centres, Estimates is more accurate. LloydMax decodes to the vectors nearest to the rows.
-	// RaBitQ and QJL decode to vectors that are longer than the rows. The cost is the rotations.
-	// Decode panics if the range or the shape does not fit.
+	// With centres, Estimates is more accurate. LloydMax decodes to the vectors nearest to the
+	// rows. RaBitQ and QJL decode to vectors that are longer than the rows. The cost is the
+	// rotations. Decode panics if the range or the shape does not fit.
 	Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T]
 
-	// WriteTo writes the quantiser, and the rows that Codes has when the call begins, to w, in parts
-	// of about 4 MiB with a checksum each. It returns the number of bytes and the error of w. Read
-	// and View read these bytes on any platform, unless the quantiser has rotations of the caller.
-	// WriteTo needs a few KiB of memory.
+	// WriteTo writes the quantiser, and the rows that Codes has when the call begins, to w, in
+	// parts of about 4 MiB with a checksum each. It returns the number of bytes and the error of w.
+	// Read and View read these bytes on any platform, unless the quantiser has rotations of the
+	// caller. WriteTo needs a few KiB of memory.
 	WriteTo(w io.Writer) (int64, error)
 }
 
@@ -215,7 +216,7 @@ func (q *quantiser[T]) checkRows(n int) error {
 	return nil
 }
 
-// encodeRows is the number of rows that are rotated at a time.
+// encodeRows is the number of rows that a task rotates together.
 const encodeRows = 64
 
 // appending encodes the rows of one Append in parallel, encodeRows rows per task.

@@ -27,12 +27,12 @@
 //	Uniform   equal steps up to the largest |u_i|    sᵀp                        some  d'·bits/8 + 8
 //	QJL       signs after as many rotations as bits  divided by E‖u‖₁           none  d'·bits/8 + 4
 //
-// RaBitQ is the best choice up to 4 bits: its estimates have no bias and rank vectors best. LloydMax
-// decodes to the vectors nearest to the rows, and with 8 bits its estimates are the most accurate,
-// because their bias is then negligible. Uniform is the usual method of min-max quantisation. RaBitQ
-// and QJL have the same codes of 1 bit. RaBitQ divides by the sᵀu of the vector and QJL by its mean,
-// so RaBitQ has less variance for large cosines. The variance of QJL falls as 1/bits, and the
-// variance of other schemes nearly as 1/4^bits.
+// RaBitQ is the best choice up to 4 bits: its estimates have no bias and rank vectors best.
+// LloydMax decodes to the vectors nearest to the rows, and with 8 bits its estimates are the most
+// accurate, because their bias is then negligible. Uniform is the usual method of min-max
+// quantisation. RaBitQ and QJL have the same codes of 1 bit. RaBitQ divides by the sᵀu of the
+// vector and QJL by its mean, so RaBitQ has less variance for large cosines. The variance of QJL
+// falls as 1/bits, and the variance of other schemes nearly as 1/4^bits.
 //
 // # Theory
 //
@@ -68,9 +68,9 @@
 //	‖x − q‖² = ‖x−c‖² + ‖q−c‖² + 2·(1−t)·g − 2·(x−c)ᵀ(q − tc)
 //	‖x‖²     = ‖x−c‖² + 2g + ‖c‖²
 //
-// Only (x−c)ᵀ(q − tc) is estimated. t = qᵀc/‖c‖² makes q − tc shortest: q − tc is at most as long as
-// q and as q − c. The law of "Theory" holds for the cosine of x − c and q − tc, times ‖x−c‖·‖q−tc‖.
-// Only this product is biased if the scheme is biased.
+// Only (x−c)ᵀ(q − tc) is estimated. t = qᵀc/‖c‖² makes q − tc shortest: q − tc is at most as long
+// as q and as q − c. The law of "Theory" holds for the cosine of x − c and q − tc, times
+// ‖x−c‖·‖q−tc‖. Only this product is biased if the scheme is biased.
 //
 // The origin is also a centre. Hence ‖x−c‖ ≤ ‖x‖ for all rows, and no choice of centres makes the
 // errors larger by law.
@@ -91,14 +91,14 @@
 //	4     0.0056  0.880  0.0043  0.930   0.0033  0.945
 //	8     0.0005  0.970  0.0004  0.985   0.0003  0.995
 //
-// k-means merges some of the clusters. A search of 10 true centres had the recall of a search of all
-// 500; a search of 10 centres of k-means had a recall from 0.43 to 0.79.
+// k-means merges some of the clusters. A search of 10 true centres had the recall of a search of
+// all 500; a search of 10 centres of k-means had a recall from 0.43 to 0.79.
 //
-// Centres cost 12 bytes per row. A search rounds the query once per centre, which takes as long as a
-// pass over 100 to 200 rows of d = 256. A search of 500 centres with 200 rows each took two to five
-// times as long as a search without centres. A search of 10 of these centres took a fifth to two
-// fifths of that time. In float32, rotations have rounding errors of about 1e-7·(‖q‖ + ‖c‖), so the
-// codes cannot resolve rows at a distance of a millionth of their norm.
+// Centres cost 12 bytes per row. A search rounds the query once per centre, which takes as long as
+// a pass over 100 to 200 rows of d = 256. A search of 500 centres with 200 rows each took two to
+// five times as long as a search without centres. A search of 10 of these centres took a fifth to
+// two fifths of that time. In float32, rotations have rounding errors of about 1e-7·(‖q‖ + ‖c‖), so
+// the codes cannot resolve rows at a distance of a millionth of their norm.
 //
 // # Exact rows
 //
@@ -111,11 +111,12 @@
 // a probability of at most MissProbability/k. The upper bound of a row is the largest ρ with
 // e ≥ ρ − z·σ·√(1−ρ²).
 //
-// Search reads the k rows with the best estimates. A second pass over the codes finds the rows whose
-// upper bound exceeds the worst of these k values. Search reads these rows in descending order of
-// their bounds, up to 64 at a time, until no bound exceeds the worst exact value of the list. Search
-// misses one of the true k rows only if the estimate of this row is more than z standard errors too
-// low. Hence the whole list is exact with a probability of at least 1 − MissProbability.
+// Search reads the k rows with the best estimates. A second pass over the codes finds the rows
+// whose upper bound exceeds the worst of these k values. Search reads these rows in descending
+// order of their bounds, up to 64 at a time, until no bound exceeds the worst exact value of the
+// list. Search misses one of the true k rows only if the estimate of this row is more than z
+// standard errors too low. Hence the whole list is exact with a probability of at least 1 −
+// MissProbability.
 //
 // z is the quantile of a normal variate, but at least √3. In every dimension the tail of a normal
 // variate beyond √3 is above the tail of w, and w² ~ (d'−1)·Beta(½, (d'−2)/2). Each bound also has
@@ -123,8 +124,8 @@
 //
 // The number of rows that Search reads depends on the codes and the data. BenchmarkRerank counted
 // the rows that 20 searches for the 10 largest inner products read on average, with MissProbability
-// = 0.01, of 100,000 rows with d = 256. The rows were in 500 clusters (centres and noise of the same
-// size) or in none. All lists were exact.
+// = 0.01, of 100,000 rows with d = 256. The rows were in 500 clusters (centres and noise of the
+// same size) or in none. All lists were exact.
 //
 //	bits  500 clusters  no clusters
 //	1              163        14318
@@ -145,8 +146,8 @@
 //
 // # Files
 //
-// WriteTo writes the seed of the rotations, and then parts of about 4 MiB with a checksum each. If a
-// file is cut off or damaged, Read and View keep the parts before the damage, and the error names
+// WriteTo writes the seed of the rotations, and then parts of about 4 MiB with a checksum each. If
+// a file is cut off or damaged, Read and View keep the parts before the damage, and the error names
 // the first missing row. View uses the codes in place, for instance in a mapped file.
 //
 // # Speed
@@ -160,10 +161,10 @@
 // are multiplied in pure Go.
 //
 // A search of many queries multiplies each row by several queries at a time. Without centres this
-// holds also for codes of 2 bits with equal steps, where products of bytes select the rows that need
-// float32 sums, and for codes of 1 bit with AVX-512 VNNI. BenchmarkBatch compared 64 passes with one
-// pass of 64 queries over 200,000 rows with d = 256, on two shared cores of an AMD EPYC (Zen 4). One
-// pass was faster by the factors
+// holds also for codes of 2 bits with equal steps, where products of bytes select the rows that
+// need float32 sums, and for codes of 1 bit with AVX-512 VNNI. BenchmarkBatch compared 64 passes
+// with one pass of 64 queries over 200,000 rows with d = 256, on two shared cores of an AMD EPYC
+// (Zen 4). One pass was faster by the factors
 //
 //	bits   1           2           4           8
 //	times  1.6 to 2.0  3.0 to 3.3  1.9 to 6.4  5.4 to 8.2
@@ -172,8 +173,8 @@
 // coordinate of p. The rounding adds an error of 8.9e-6·p_max·‖s‖ to the estimate of a cosine. In
 // samples of 1000 rows with 8 bits, at d = 64, 768 and 4096, this error was 0.003 to 0.006 of the
 // standard error for queries without large coordinates. It is proportional to p_max·√d': it was
-// 0.005 to 0.06 of the standard error for queries with one rotated coordinate of a half. With 4 bits
-// the ratios are a tenth of these.
+// 0.005 to 0.06 of the standard error for queries with one rotated coordinate of a half. With 4
+// bits the ratios are a tenth of these.
 //
 // # Processors
 //

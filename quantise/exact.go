@@ -16,10 +16,10 @@ import (
 // roundings bounds the relative rounding errors of cosines and squared norms.
 const roundings = 0x1p-20
 
-// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with at
-// most the given probability. The error of a code has a uniformly random direction in R^(d'−1). For
-// z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with at most
-// the probability of a normal variate.
+// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
+// at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
+// For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
+// at most the probability of a normal variate.
 func normalQuantile(tail float64) float64 {
 	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
 }
@@ -79,8 +79,8 @@ func (q *quantiser[T]) lengthSquare(c code) float64 {
 	return float64(q.product(c, c) * c.ratio * c.ratio)
 }
 
-// offerPossible adds the rows whose upper bounds exceed the worst exact value so far to the results of
-// a query.
+// offerPossible adds the rows whose upper bounds exceed the worst exact value so far to the results
+// of a query.
 func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
 	most, rounding := s.errorBound(x, r.across)
 	least := x.of.least
@@ -253,8 +253,8 @@ func exactly[T dense.Float](by Measure, x, y []T) float64 {
 	return xy / (math.Sqrt(xx) * math.Sqrt(yy))
 }
 
-// squares returns the table of squared levels and a vector of ones. Their product, which scan.Levels
-// computes for a row, is ‖s‖².
+// squares returns the table of squared levels and a vector of ones. Their product, which
+// scan.Levels computes for a row, is ‖s‖².
 func (q *quantiser[T]) squares() (table, ones []float32) {
 	q.lengths.Do(func() {
 		q.squared, q.ones = make([]float32, scan.TableSize), make([]float32, scan.Arranged(q.words, q.width))

@@ -10,12 +10,14 @@ import (
 // ranks all rows by their estimates.
 type SearchOptions[T dense.Float] struct {
 	// Only has a set of rows for each of the Codes; Search ignores other rows. Except has sets of
-	// rows that Search ignores, such as deleted rows. A nil slice means no restriction. Search skips
-	// the codes of 256 rows if it ignores all of them. The sets must not change during a search.
+	// rows that Search ignores, such as deleted rows. A nil slice means no restriction. Search
+	// skips the codes of 256 rows if it ignores all of them. The sets must not change during a
+	// search.
 	Only, Except []Bitmap
 
-	// Accept reports whether Search may return a row. Nil accepts all rows. Search calls Accept only
-	// for rows that would enter the list, possibly twice for a row, and from several goroutines.
+	// Accept reports whether Search may return a row. Nil accepts all rows. Search calls Accept
+	// only for rows that would enter the list, possibly twice for a row, and from several
+	// goroutines.
 	Accept func(segment, id int) bool
 
 	// Rows writes the original rows ids of one of the Codes into dst, which is len(ids)×d. The

@@ -120,7 +120,7 @@ func (s *search[T]) run() {
 type workspace struct {
 	products [group * chunkRows]float32
 	scores   [chunkRows]float32
-	factors  [chunkRows]float32 // of products in scores
+	factors  [chunkRows]float32 // the score is factor·product + …
 	squares  [chunkRows]float32 // ‖x−c‖², or ‖c‖² − ‖x‖² for cosines with centres
 	split    []uint64
 	results  []results
@@ -199,8 +199,8 @@ func (s *search[T]) scan(p *workspace, at *blockRange, lo, hi int, queries []*qu
 	}
 }
 
-// products computes sᵀp of the rows in places [lo, hi) for some queries. For codes of 1 bit, a search
-// uses the queries rounded to 6 bits, and Estimates uses the unrounded ones.
+// products computes sᵀp of the rows in places [lo, hi) for some queries. For codes of 1 bit, a
+// search uses the queries rounded to 6 bits, and Estimates uses the unrounded ones.
 func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T], d *roundedQueries) {
 	q, n := s.q, hi-lo
 	rows := b.words[lo*q.words : hi*q.words]

@@ -18,8 +18,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code stands for
-// the vector s, and d' is the dimension of both.
+// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code stands
+// for the vector s, and d' is the dimension of both.
 type Scheme int
 
 // The schemes. The zero Scheme is RaBitQ.
@@ -31,8 +31,9 @@ const (
 	RaBitQ Scheme = iota
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
-	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average, and
-	// estimates have the mean E‖s‖² < 1 times the true value. Levels of 8 bits are rounded to 16 bits.
+	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
+	// and estimates have the mean E‖s‖² < 1 times the true value. Levels of 8 bits are rounded to
+	// 16 bits.
 	LloydMax
 
 	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
@@ -76,8 +77,8 @@ type Rotation[T dense.Float] interface {
 	ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Quantiser encodes vectors of R^d and searches the codes. A Quantiser never changes, and goroutines
-// may share it. New, NewRotated and UnmarshalQuantiser return a Quantiser.
+// Quantiser encodes vectors of R^d and searches the codes. A Quantiser never changes, and
+// goroutines may share it. New, NewRotated and UnmarshalQuantiser return a Quantiser.
 type Quantiser[T dense.Float] interface {
 	// Dims returns the dimension d of vectors and the dimension d' of rotated vectors.
 	Dims() (in, out int)
@@ -100,8 +101,8 @@ type Quantiser[T dense.Float] interface {
 	// describes the benefit. The new centres replace the centres of the quantiser. WithCentres
 	// copies the centres.
 	//
-	// A row takes 12 bytes more: 4 for (x−c)ᵀc, and 8 for its number and its centre. The centre of a
-	// row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d)
+	// A row takes 12 bytes more: 4 for (x−c)ᵀc, and 8 for its number and its centre. The centre of
+	// a row is the origin if ‖x−c‖‖c‖ is neither 0 nor between 2⁻¹²⁵ and 2¹²⁵. Append costs O(K·d)
 	// more per row, as a matrix product.
 	//
 	// WithCentres returns an error if centres are not K×d with K ≥ 1, if a centre holds NaN or ±Inf
@@ -132,10 +133,11 @@ type Quantiser[T dense.Float] interface {
 	// error: its values are NaN. Search panics if ctx is nil.
 	Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error
 
-	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres: options,
-	// dimensions and the seed of the rotations. UnmarshalQuantiser draws the same rotations from
-	// the seed in every later version and on every platform. The bytes do not hold rotations of the
-	// caller, and UnmarshalQuantiser returns an error for such a quantiser. The error is nil.
+	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres:
+	// options, dimensions and the seed of the rotations. UnmarshalQuantiser draws the same
+	// rotations from the seed in every later version and on every platform. The bytes do not hold
+	// rotations of the caller, and UnmarshalQuantiser returns an error for such a quantiser. The
+	// error is nil.
 	MarshalBinary() ([]byte, error)
 
 	// codesOf returns Codes with rows that the quantiser has encoded.
@@ -205,9 +207,9 @@ func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], err
 
 // UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an
 // error if the bytes are damaged, of another version or not a quantiser, if the quantiser has
-// rotations of the caller, if d' does not follow from d, and the errors of New and WithCentres. Time
-// and memory are those of New and WithCentres. The memory of New follows from d and not from the
-// number of bytes.
+// rotations of the caller, if d' does not follow from d, and the errors of New and WithCentres.
+// Time and memory are those of New and WithCentres. The memory of New follows from d and not from
+// the number of bytes.
 func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 	h, err := headerOf(data)
 	if err != nil {
@@ -274,7 +276,8 @@ func orderOf(d int) (int, error) {
 // for QJL and one for other schemes.
 //
 // NewRotated returns an error if an option is invalid, if the number of rotations is wrong, if a
-// rotation is nil or a nil pointer, if rotations differ in d or d', or unless 1 ≤ d ≤ d' and d' ≥ 4.
+// rotation is nil or a nil pointer, if rotations differ in d or d', or unless 1 ≤ d ≤ d' and d' ≥
+// 4.
 func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantiser[T], error) {
 	var q any
 	var err error
@@ -411,9 +414,10 @@ func (q *quantiser[T]) setLevels() {
 	}
 }
 
-// setUnit sets the unit of which all levels are odd multiples. setUnit rounds the levels of LloydMax
-// with 8 bits to such multiples, of which the largest is nearly 2¹⁶. The rounding adds 4e-5 of the
-// variance of an estimate. The unit has 8 binary digits, so that float32 represents all multiples.
+// setUnit sets the unit of which all levels are odd multiples. setUnit rounds the levels of
+// LloydMax with 8 bits to such multiples, of which the largest is nearly 2¹⁶. The rounding adds
+// 4e-5 of the variance of an estimate. The unit has 8 binary digits, so that float32 represents all
+// multiples.
 func (q *quantiser[T]) setUnit() {
 	levels := q.cells.Levels
 	if q.unit = levels[0]; q.options.Scheme != LloydMax {

@@ -22,11 +22,11 @@ type query[T dense.Float] struct {
 
 	direction []float32 // the rotated query divided by its norm
 	arranged  []float32 // direction in the order of package scan, for levels without a unit
-	// If levels have a unit or rows are split, roundedQueries.digits[at:] holds direction as integer
-	// multiples of a step, and scale is the product of step and unit.
+	// If levels have a unit or split is set, roundedQueries.digits[at:] holds direction as
+	// integer multiples of a step, and scale is the product of step and unit.
 	at    int
 	scale float32
-	slack float64 // a bound of the rounding error of a product of split rows
+	slack float64 // a bound of the rounding error of a product with a row unpacked to 4 bits
 	// For codes of 1 bit: the bit planes of direction as integer multiples of step, and their sum.
 	planes []uint64
 	step   float64
@@ -39,8 +39,8 @@ type query[T dense.Float] struct {
 
 	// With SearchOptions.Rows:
 	exact        []candidate // the heap of the best k rows by exact values
-	least        float64     // the score of the worst of them
-	possible     []candidate // other rows whose upper bounds exceed least, with these bounds
+	least        float64     // the score of the worst row in exact
+	possible     []candidate // rows outside best whose upper bounds exceed least; their scores are the bounds
 	roundingNorm float64     // the norm of the rounding error of direction
 	z            float64     // the number of standard errors of an upper bound
 
@@ -55,8 +55,8 @@ type query[T dense.Float] struct {
 	product, distance float64    // qᵀc and ‖q − c‖²
 }
 
-// roundedQueries are queries rounded to integers, in the order of package scan, and the working memory
-// of the rounding.
+// roundedQueries are queries rounded to integers, in the order of package scan, and the working
+// memory of the rounding.
 type roundedQueries struct {
 	digits   []uint64 // of all queries, one after the other
 	integers []int16

@@ -16,12 +16,12 @@ import (
 
 // Read returns the codes that WriteTo wrote to a file, with their quantiser.
 //
-// Read returns an error if r is nil, if the bytes are not codes, damaged, cut off or of another version,
-// if a norm is out of range, if a row has codes beyond d', and the errors of UnmarshalQuantiser. The
-// error wraps io.ErrUnexpectedEOF if bytes are missing. Beside an error, Read returns Codes with the
-// rows of the parts before the error, or nil if there is no such part. Read reads no bytes beyond the
-// codes. Its memory is proportional to the bytes that it has read, except for the rotations, whose
-// memory follows from d.
+// Read returns an error if r is nil, if the bytes are not codes, damaged, cut off or of another
+// version, if a norm is out of range, if a row has codes beyond d', and the errors of
+// UnmarshalQuantiser. The error wraps io.ErrUnexpectedEOF if bytes are missing. Beside an error,
+// Read returns Codes with the rows of the parts before the error, or nil if there is no such part.
+// Read reads no bytes beyond the codes. Its memory is proportional to the bytes that it has read,
+// except for the rotations, whose memory follows from d.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -29,10 +29,10 @@ func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	return read[T](&input{r: r})
 }
 
-// View returns the codes of a file in memory, as Read does. On little-endian machines View does not copy
-// codes and norms if the address of data is a multiple of 8, as for mapped files. data must not change
-// and must stay mapped while the codes are in use. Append allocates memory for new rows. View reads all
-// bytes once to check them, and ignores bytes after the end of the codes.
+// View returns the codes of a file in memory, as Read does. On little-endian machines View does not
+// copy codes and norms if the address of data is a multiple of 8, as for mapped files. data must
+// not change and must stay mapped while the codes are in use. Append allocates memory for new rows.
+// View reads all bytes once to check them, and ignores bytes after the end of the codes.
 func View[T dense.Float](data []byte) (Codes[T], error) { return read[T](&input{data: data}) }
 
 func read[T dense.Float](in *input) (Codes[T], error) {
@@ -81,8 +81,8 @@ func (in *input) rows(f *format) (*rows, error) {
 	}
 }
 
-// filePart is a part of a file. labels are in the order of the rows, and the block holds the rows of
-// one cluster after the other.
+// filePart is a part of a file. labels are in the order of the rows, and the block holds the rows
+// of one cluster after the other.
 type filePart struct {
 	labels []uint32
 	rows   *block
@@ -134,8 +134,8 @@ func formatOf(o Options, elements, centres int) format {
 	return format{layout: l, clusters: centres + 1, elements: elements, width: o.width()}
 }
 
-// input reads from r, or from the beginning of data, and sums the bytes for a checksum. After an error
-// it reads nothing.
+// input reads from r, or from the beginning of data, and sums the bytes for a checksum. After an
+// error it reads nothing.
 type input struct {
 	r    io.Reader
 	data []byte

@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// rows is an immutable list of rows. Append makes a new list, which shares the blocks of the old one.
+// rows is an immutable list of rows. Append makes a new list, which shares the blocks of the old
+// one.
 type rows struct {
 	n        int
 	clusters []cluster           // one for each centre of the quantiser; one without centres
@@ -16,21 +17,21 @@ type rows struct {
 // labelled is the number of labels of one array.
 const labelled = 1 << 12
 
-// cluster is the rows of one centre, in the order of their numbers. Only the last block may have room
-// for more rows.
+// cluster is the rows of one centre, in the order of their numbers. Only the last block may have
+// room for more rows.
 type cluster struct {
 	n      int
 	blocks []*block
 }
 
-// block is contiguous memory of rows, which never moves. Append alone uses places beyond the published
-// rows.
+// block is contiguous memory of rows, which never moves. Append alone uses places beyond the
+// published rows.
 type block struct {
 	first, size int // the number of rows of the cluster before the block, and the number of places
 	words       []uint64
 	norms       []float32 // ‖x−c‖
-	// ratios[i]·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser. A
-	// nil slice means ratios of 1.
+	// ratios[i]·sᵀp is the estimate of the cosine, where s consists of the levels of the quantiser.
+	// A nil slice means ratios of 1.
 	ratios []float32
 
 	once   sync.Once
@@ -129,7 +130,8 @@ func (r cluster) before(id int) int {
 	return b.first + sort.Search(r.used(k), func(i int) bool { return int(b.ids[i]) >= id })
 }
 
-// each calls f for each block that holds places [from, to) of the cluster, with its places [lo, hi).
+// each calls f for each block that holds places [from, to) of the cluster, with its places [lo,
+// hi).
 func (r cluster) each(from, to int, f func(b *block, lo, hi int)) {
 	for k := r.find(from); from < to; k++ {
 		b := r.blocks[k]

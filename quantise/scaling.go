@@ -8,15 +8,16 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// scaling is the power of two 2^exponent by which a query q is divided before its rotation, so that the
-// sum of its squares neither overflows nor loses digits. exponent is 0 if the largest coordinate of q
-// is between 2⁻¹⁰¹ and 2¹⁰⁰. Inner products are proportional to the divided query, and cosines do not
-// change. Squared distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
+// scaling is the power of two 2^exponent by which a query q is divided before its rotation, so that
+// the sum of its squares neither overflows nor loses digits. exponent is 0 if the largest
+// coordinate of q is between 2⁻¹⁰¹ and 2¹⁰⁰. Inner products are proportional to the divided query,
+// and cosines do not change. Squared distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the
+// rows.
 type scaling struct {
 	exponent int
 	square   float64 // ‖q‖², which may be +Inf
-	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio of
-	// xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
+	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio
+	// of xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
 	up, down float64
 }
 

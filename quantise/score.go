@@ -94,9 +94,9 @@ func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, produ
 	}
 }
 
-// score returns the number that ranks a row of the given norm, from the estimate of the cosine. With
-// centres the score is the estimate of the measure, negative for a distance. Without centres the score
-// does not contain the norm of the query.
+// score returns the number that ranks a row of the given norm, from the estimate of the cosine.
+// With centres the score is the estimate of the measure, negative for a distance. Without centres
+// the score does not contain the norm of the query.
 func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) float64 {
 	switch {
 	case x.centre != nil && s.by == SquaredDistance && x.exponent != 0:
@@ -116,9 +116,9 @@ func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) floa
 	return cosine
 }
 
-// allBelow reports whether the scores of all marked rows are below worst, even if each cosine exceeds
-// its estimate by margin. allBelow computes scores in float32, many at a time, and allows for their
-// rounding errors. It may report false although all scores are below worst.
+// allBelow reports whether the scores of all marked rows are below worst, even if each cosine
+// exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows
+// for their rounding errors. It may report false although all scores are below worst.
 func (s *search[T]) allBelow(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
 	centred, size := x.centre != nil, 0.0
 	switch {

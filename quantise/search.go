@@ -23,8 +23,9 @@ const (
 
 func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }
 
-// Estimate is an estimate and its root mean squared error over random rotations, by theory. The theory
-// depends on the true cosine and uses the estimate in its place. A StdErr of 0 means an exact value.
+// Estimate is an estimate and its root mean squared error over random rotations, by theory. The
+// theory depends on the true cosine and uses the estimate in its place. A StdErr of 0 means an
+// exact value.
 type Estimate struct{ Value, StdErr float64 }
 
 // Hit is a row in the result of a search.
@@ -205,9 +206,9 @@ func before(a, b Hit) int {
 	return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
 }
 
-// value returns the estimate of the measure for a row of the given norm from the estimate of the cosine.
-// In this package conversions of products keep the compiler from fusing them with sums, because fused
-// sums have other bits on other processors.
+// value returns the estimate of the measure for a row of the given norm from the estimate of the
+// cosine. In this package conversions of products keep the compiler from fusing them with sums,
+// because fused sums have other bits on other processors.
 func (s *search[T]) value(x *query[T], norm, centreProduct, cosine float64) float64 {
 	if x.exponent != 0 && s.by != Cosine {
 		product := 0.0
@@ -274,8 +275,8 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	return e
 }
 
-// deviation returns the root mean squared error of an estimate of a cosine, from codes with the moments
-// m. It uses the estimate in place of the true cosine.
+// deviation returns the root mean squared error of an estimate of a cosine, from codes with the
+// moments m. It uses the estimate in place of the true cosine.
 func (q *quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	n := float64(len(q.rotations))
 	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)

@@ -91,8 +91,8 @@ func (s *search[T]) chooseCentres(x *query[T]) {
 // scans reports whether the query scans a cluster.
 func (x *query[T]) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }
 
-// shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has no
-// centres. The next call overwrites the shifted query.
+// shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has
+// no centres. The next call overwrites the shifted query.
 func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *roundedQueries) {
 	if s.q.centres == nil {
 		return x, &s.roundedQueries
@@ -117,8 +117,8 @@ func (s *search[T]) byCentre(some []candidate) {
 	})
 }
 
-// centredValue returns the estimate of a measure for a row x from norm = ‖x−c‖, centreProduct = (x−c)ᵀc
-// and the estimate of the cosine of x − c and q − tc.
+// centredValue returns the estimate of a measure for a row x from norm = ‖x−c‖, centreProduct =
+// (x−c)ᵀc and the estimate of the cosine of x − c and q − tc.
 func (x *query[T]) centredValue(by Measure, norm, centreProduct, cosine float64) float64 {
 	if x.of.norm != x.of.norm {
 		return x.of.norm

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
-// A file of codes begins with the quantiser. All numbers are little endian, and zeros pad the quantiser
-// and the numbers of a part to a multiple of 8 bytes:
+// A file of codes begins with the quantiser. All numbers are little endian, and zeros pad the
+// quantiser and the numbers of a part to a multiple of 8 bytes:
 //
 //	 0  8 bytes  "rfcodes\x00"
 //	 8  uint16   version, 2
@@ -35,9 +35,9 @@ import (
 //	    uint32   CRC-32C of all bytes of the part before
 //	    4 bytes  0
 //
-// Norms, ratios, products and words are sorted by centre, and then by row. Every part but the last two
-// has partRows rows. The last part has 0 rows, no body, and the number of all rows as its first row. A
-// file without this part is cut off.
+// Norms, ratios, products and words are sorted by centre, and then by row. Every part but the last
+// two has partRows rows. The last part has 0 rows, no body, and the number of all rows as its first
+// row. A file without this part is cut off.
 const (
 	codesName, partName = "rfcodes\x00", "rfrows\x00\x00"
 
@@ -48,8 +48,8 @@ const (
 	partBytes    = 1 << 22
 )
 
-// partRows returns the number of rows of a part. A part has at least 64 rows per centre, so that View
-// makes few small blocks.
+// partRows returns the number of rows of a part. A part has at least 64 rows per centre, so that
+// View makes few small blocks.
 func partRows(l layout, clusters int) int {
 	n := max(partBytes/l.bytes(), 1)
 	if l.centred {

@@ -16,7 +16,7 @@ import (
 // keys, and replaces invalid UTF-8 and lone surrogates, so that two names could become one.
 type cursor struct{ json *json.Decoder }
 
-// escape matches an escape sequence. Its group matches a surrogate without the other half.
+// escape matches an escape sequence. Its group matches a surrogate that is not part of a pair.
 var escape = regexp.MustCompile(`(?is)\\(?:ud[89ab]..\\ud[c-f]..|(ud[89a-f]..)|.)`)
 
 // longestEscape is the length of two surrogates.

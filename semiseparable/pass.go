@@ -44,24 +44,23 @@ type pass[T dense.Float] struct {
 	Matrix[T]
 	operation
 	sizes
-	left, right dense.Matrix[T] // Z is Σ rightᵀ·Y over the chunks before, and left·Z is its contribution
+	left, right dense.Matrix[T] // Q and K, exchanged for Tᵀ: Z is Σ rightᵀ·Y over the chunks before
 	dst, x      dense.Matrix[T]
 	aliased     bool // dst is x
 
 	steps     int
-	phase     int           // the window of the groups; the triangles are those of the next window
-	running   int           // shares that the window has
-	triangles []triangle[T] // of two windows
+	phase     int           // the window that groups compute; triangles are prepared one window ahead
+	running   int           // the number of shares in this phase: shares, or 0 before the first window
+	triangles []triangle[T] // the triangles of two windows
 	groups    []group[T]
-	shares    int // of the groups
+	shares    int // the number of parts of groups that goroutines compute in parallel
 
 	mu    sync.Mutex
 	fault *ElementError // the first row of x that is not finite, if x is overwritten
 }
 
-// group is the columns from ≤ j < to of the result, as many as one product computes at a time. All
-// matrices of a group are panels of package matmul, so that a product reads the panel that another
-// product has written.
+// group is the columns from ≤ j < to of the result, the width of one panel of package matmul. All
+// matrices of a group are panels, so that products do not copy their operands.
 type group[T dense.Float] struct {
 	from, to int
 	data     []T

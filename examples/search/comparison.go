@@ -47,8 +47,8 @@ type result struct {
 	query         time.Duration
 }
 
-// newComparison draws the queries from all vectors, and normalises queries and rows to length 1. Zero
-// vectors stay zero.
+// newComparison draws the queries from all vectors, and normalises queries and rows to length 1.
+// Zero vectors stay zero.
 func newComparison(s settings, all dense.Matrix[float32]) *comparison {
 	order := rand.New(rand.NewPCG(s.seed, 2)).Perm(all.Rows)
 	rows := func(from []int) dense.Matrix[float32] {
@@ -114,8 +114,8 @@ func (c *comparison) measure() (exact time.Duration, rows []result, err error) {
 	return exact, rows, nil
 }
 
-// products writes the inner products of a query with all rows. It divides the rows evenly between the
-// processors.
+// products writes the inner products of a query with all rows. It divides the rows evenly between
+// the processors.
 func (c *comparison) products(dst, query []float32) {
 	var wg sync.WaitGroup
 	share := (c.x.Rows + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0)
@@ -141,8 +141,8 @@ func (c *comparison) time(f func(query int)) time.Duration {
 	return time.Since(begin) / time.Duration(c.q.Rows)
 }
 
-// rotations is the number of rotations of a mean recall, and wide is the 97.5 % quantile of Student's
-// distribution with rotations − 1 degrees of freedom.
+// rotations is the number of rotations of a mean recall, and wide is the 97.5 % quantile of
+// Student's distribution with rotations − 1 degrees of freedom.
 const (
 	rotations = 8
 	wide      = 2.365

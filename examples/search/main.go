@@ -1,5 +1,5 @@
-// Search compares a search of codes with an exact search: recall and errors, measured and by theory,
-// memory, and time per query.
+// Search compares a search of codes with an exact search: recall and errors, measured and by
+// theory, memory, and time per query.
 package main
 
 import (
@@ -96,8 +96,8 @@ func (s settings) vectors() (x dense.Matrix[float32], from string, err error) {
 	return passages(model, s.words), from, nil
 }
 
-// passages returns the mean vectors of consecutive passages of the given number of words. It drops an
-// incomplete passage at the end.
+// passages returns the mean vectors of consecutive passages of the given number of words. It drops
+// an incomplete passage at the end.
 func passages(m *vectors.Model, words int) dense.Matrix[float32] {
 	x := dense.New[float32](len(m.Tokens)/words, m.Vectors.Cols)
 	for i := range x.Rows {

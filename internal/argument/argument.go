@@ -1,5 +1,5 @@
-// Package argument checks arguments for several packages. The name of an argument begins with the name
-// of the calling package: "kmeans: x".
+// Package argument checks arguments for several packages. The name of an argument begins with the
+// name of the calling package: "kmeans: x".
 package argument
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// Finite returns an error that names the first element of x that is not finite. It panics if x.Check
-// does.
+// Finite returns an error that names the first element of x that is not finite. It panics if
+// x.Check does.
 func Finite[T dense.Float](name string, x dense.Matrix[T]) error {
 	x.Check()
 	for i := range x.Rows {

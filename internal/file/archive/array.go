@@ -20,7 +20,8 @@ type Array[E Element] struct {
 	Data  []E
 }
 
-// tensorOf returns v as a tensor. ok is false unless v is a slice, a matrix or an Array of elements.
+// tensorOf returns v as a tensor. ok is false unless v is a slice, a matrix or an Array of
+// elements.
 func tensorOf(v any) (safetensors.Tensor, bool, error) {
 	t, ok, err := tensorOfElement[int8](v)
 	if !ok {

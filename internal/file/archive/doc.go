@@ -33,7 +33,7 @@
 //
 // # Requirements of Read
 //
-// A file must be complete and undamaged, and every tensor and every key must be a part of the value.
-// Errors name the part. Memory is proportional to the bytes that Read has read. A recipe allocates at
-// most a multiple of its arrays. Interfaces inside interfaces are at most 64 deep.
+// A file must be complete and undamaged, and every tensor and every key must be a part of the
+// value. Errors name the part. Memory is proportional to the bytes that Read has read. A recipe
+// allocates at most a multiple of its arrays. Interfaces inside interfaces are at most 64 deep.
 package archive

@@ -13,7 +13,8 @@ import (
 )
 
 // Read reads a value that Write wrote with the same T, V and name, to the end of r. The error names
-// the part that is missing, damaged, unknown or of another type, or wraps the error of r. No input makes Read panic or allocate more than a multiple of the bytes that r has delivered.
+// the part that is missing, damaged, unknown or of another type, or wraps the error of r. No input
+// makes Read panic or allocate more than a multiple of the bytes that r has delivered.
 func Read[T dense.Float, V any](r io.Reader, name string) (V, error) {
 	f, err := safetensors.Read(r)
 	return decode[T, V](f, err, name, false)
@@ -91,7 +92,8 @@ func (d *decoder) text(name string) (string, error) {
 	return s, nil
 }
 
-// part fills v, which is zero, from the part of the given name. depth counts the interfaces around v.
+// part fills v, which is zero, from the part of the given name. depth counts the interfaces around
+// v.
 func (d *decoder) part(name string, v reflect.Value, depth int) error {
 	if isArray(v.Type()) {
 		return d.array(name, v)

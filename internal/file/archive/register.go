@@ -38,8 +38,8 @@ func Register[I any](recipes map[string]any, make func(recipe any) (I, error)) {
 // recipes return the recipes of values that are not Made, by the types of the values.
 var recipes = map[reflect.Type]func(v any) (any, error){}
 
-// RegisterRecipe adds a function that returns the recipe of a V. It serves a V that is not Made because
-// Recipe is not a method for users. Packages call RegisterRecipe in their initialisation.
+// RegisterRecipe adds a function that returns the recipe of a V. It serves a V that is not Made
+// because Recipe is not a method for users. Packages call RegisterRecipe in their initialisation.
 func RegisterRecipe[V any](recipe func(v V) (any, error)) {
 	recipes[reflect.TypeFor[V]()] = func(v any) (any, error) { return recipe(v.(V)) }
 }

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// viewed sets x to the elements of data, which share its memory. It returns false and leaves x if the
-// processor is big-endian or data is not aligned.
+// viewed sets x to the elements of data, which share its memory. It returns false and leaves x if
+// the processor is big-endian or data is not aligned.
 func viewed(x *[]float32, data []byte) bool {
 	const size = 4
 	at := unsafe.Pointer(unsafe.SliceData(data))

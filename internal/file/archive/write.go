@@ -27,9 +27,9 @@ const (
 	deepest = 64
 )
 
-// Write writes the value v, a struct or a value of an interface that Register knows, as a safetensors
-// file. name is the name of v. T is the element type of the computations of v. Write writes nothing
-// if it returns an error for a part of v.
+// Write writes the value v, a struct or a value of an interface that Register knows, as a
+// safetensors file. name is the name of v. T is the element type of the computations of v. Write
+// writes nothing if it returns an error for a part of v.
 func Write[T dense.Float, V any](w io.Writer, name string, v V) error {
 	e := encoder{safetensors.File{
 		Metadata: map[string]string{formatKey: format, versionKey: version, typeKey: typeName[T]()},

@@ -9,16 +9,16 @@ import (
 )
 
 // Fingerprint identifies feature maps by their values. It holds a mark for each feature of queries,
-// followed by a mark for each feature of keys. A mark is a combination of the values of the feature at
-// a few fixed points. Marks of implementations that round differently are close to each other, unlike
-// hashes. The zero value is ready to use, and goroutines may share it.
+// followed by a mark for each feature of keys. A mark is a combination of the values of the feature
+// at a few fixed points. Marks of implementations that round differently are close to each other,
+// unlike hashes. The zero value is ready to use, and goroutines may share it.
 type Fingerprint struct {
 	once  sync.Once
 	marks []float64
 }
 
-// Marks returns the marks of the m features of each of the maps, for points of dimension d. The first
-// call computes the marks, and later calls must have the same arguments.
+// Marks returns the marks of the m features of each of the maps, for points of dimension d. The
+// first call computes the marks, and later calls must have the same arguments.
 func Marks[T dense.Float](p *Fingerprint, d, m int, maps ...func(dst, x dense.Matrix[T]) dense.Matrix[T]) []float64 {
 	p.once.Do(func() { p.marks = marks(d, m, maps) })
 	return p.marks
@@ -58,9 +58,9 @@ func bounded(x float64) float64 {
 	return min(max(x, -bound), bound)
 }
 
-// CheckMarks returns an error unless x and y are marks of the same maps in T, to rounding. One feature
-// in 16 of queries, and one in 16 of keys, may differ, because rounding changes a cosine of a large
-// frequency by much, and a sign near its edge entirely.
+// CheckMarks returns an error unless x and y are marks of the same maps in T, to rounding. One
+// feature in 16 of queries, and one in 16 of keys, may differ, because rounding changes a cosine of
+// a large frequency by much, and a sign near its edge entirely.
 func CheckMarks[T dense.Float](x, y []float64) error {
 	m := len(x) / 2
 	if !similar[T](x[:m], y[:m]) || !similar[T](x[m:], y[m:]) {

@@ -1,5 +1,6 @@
-// Package frame encodes states, rotations and quantisers as bytes. A frame has a name, a version and a
-// checksum. A state also has a header with the number of tokens, and a fingerprint of the feature map.
+// Package frame encodes states, rotations and quantisers as bytes. A frame has a name, a version
+// and a checksum. A state also has a header with the number of tokens, and a fingerprint of the
+// feature map.
 package frame
 
 import (
@@ -39,8 +40,9 @@ func Seal(b []byte, at int) []byte {
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b[at:], Castagnoli))
 }
 
-// Open returns the body of the frame in data. It returns an error unless data has at least the given
-// number of bytes, the given name and version, and a matching checksum. what names the value in errors.
+// Open returns the body of the frame in data. It returns an error unless data has at least the
+// given number of bytes, the given name and version, and a matching checksum. what names the value
+// in errors.
 func Open(data []byte, what, name string, version uint16, least int) (body []byte, err error) {
 	if least = max(least, bodyAt+TrailerSize); len(data) < least {
 		return nil, fmt.Errorf("%s of %d bytes, want at least %d", what, len(data), least)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// MaxTokens is the largest number of tokens that a state accepts from bytes or from another state. It
-// is half of the largest int, so that the state can take in another MaxTokens tokens.
+// MaxTokens is the largest number of tokens that a state accepts from bytes or from another state.
+// It is half of the largest int, so that the state can take in another MaxTokens tokens.
 const MaxTokens = math.MaxInt / 2
 
 // CheckMerge returns an error if states of n and of more tokens have more than MaxTokens together.

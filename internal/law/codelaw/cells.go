@@ -7,7 +7,8 @@ import (
 )
 
 // Cells is a symmetric scalar quantiser. It rounds a number x with Edges[j] ≤ |x| < Edges[j+1] to
-// Levels[j] with the sign of x. Edges ascend from Edges[0] = 0, and the last cell has no upper edge.
+// Levels[j] with the sign of x. Edges ascend from Edges[0] = 0, and the last cell has no upper
+// edge.
 type Cells struct{ Edges, Levels []float64 }
 
 // Uniform returns n cells of width step, with levels at their midpoints.

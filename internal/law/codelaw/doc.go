@@ -26,8 +26,8 @@
 //
 // # Two codes
 //
-// Pairs is a table of the joint law of the codes of two vectors, which depends on their angle because
-// vectors at a small angle are rounded alike. SignsBetween is the exact law of signs.
+// Pairs is a table of the joint law of the codes of two vectors, which depends on their angle
+// because vectors at a small angle are rounded alike. SignsBetween is the exact law of signs.
 //
 // # Sources
 //

@@ -11,15 +11,15 @@ import (
 // uniform unit vector in R^d, d ≥ 4: every level is the mean of its cell, and every edge is the
 // midpoint of two levels [Max 1960]. The solution is unique, because the density is log-concave.
 //
-// Newton's method finds the edges. It starts from the edges that are optimal for many cells [Panter &
-// Dite 1951], between which the cube root of the density has equal integrals.
+// Newton's method finds the edges. It starts from the edges that are optimal for many cells [Panter
+// & Dite 1951], between which the cube root of the density has equal integrals.
 func LloydMax(d, n int) Cells {
 	c := Cells{make([]float64, n), make([]float64, n)}
 	for j := range n {
 		c.Edges[j] = math.Sqrt(mathext.InvRegIncBeta(0.5, float64(d-3)/6+1, float64(j)/float64(n)))
 	}
-	// Equation j is 0 = 2t_j − c_{j−1} − c_j for edge t_j and levels c. The matrix of its derivatives
-	// with respect to the edges is tridiagonal.
+	// Equation j is 0 = 2t_j − c_{j−1} − c_j for edge t_j and levels c. The matrix of its
+	// derivatives with respect to the edges is tridiagonal.
 	residual, lower, diagonal, upper := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	for range 50 {
 		for j := range n {
@@ -106,8 +106,8 @@ func solveTridiagonal(lower, diagonal, upper, b []float64) []float64 {
 
 // BestUniform returns the n cells per sign of equal width that minimise the angle between u and s:
 // golden-section search maximises (E sᵀu)²/E‖s‖². The width is rounded to 8 binary digits, so that
-// it does not depend on the last digits of elementary functions. The rounding adds less than 1e-4 of
-// the error, because the optimum is flat.
+// it does not depend on the last digits of elementary functions. The rounding adds less than 1e-4
+// of the error, because the optimum is flat.
 func BestUniform(d, n int) Cells {
 	if n == 1 {
 		return Uniform(1, 2) // the angle does not depend on the width

@@ -5,9 +5,9 @@ import (
 	"sort"
 )
 
-// Pairs is the law of the codes s and s' of two unit vectors in R^d at the angle φ. A = sᵀs' has the mean
-// f(φ), and B = (‖s‖²+‖s'‖²)/2 has the mean f(0). The errors of A and B are correlated. For this reason
-// A − a·(B − f(0)) with the best share a has less variance than A.
+// Pairs is the law of the codes s and s' of two unit vectors in R^d at the angle φ. A = sᵀs' has
+// the mean f(φ), and B = (‖s‖²+‖s'‖²)/2 has the mean f(0). The errors of A and B are correlated.
+// For this reason A − a·(B − f(0)) with the best share a has less variance than A.
 type Pairs struct {
 	d      float64
 	square float64 // f(0)
@@ -27,18 +27,20 @@ type pairNode struct {
 // pairIntervals is the number of intervals of the table. Nodes are dense at small angles.
 const pairIntervals = 40
 
-// Pairs computes a table of the law for codes in R^d, d ≥ 4. The mean f is exact, and the variance is the
-// limit for large d. The cost is 120 sums over all pairs of edges.
+// Pairs computes a table of the law for codes in R^d, d ≥ 4. The mean f is exact, and the variance
+// is the limit for large d. The cost is 120 sums over all pairs of edges.
 //
-// Let P be the probability that two coordinates of a uniform unit vector lie in the intersection of two
-// half-planes of R² at distances t and t' from the origin. The derivative of P with respect to the angle
-// of the half-planes is −(1−r²)₊^((d−2)/2)/2π, where r is the distance of their corner from the origin.
-// Hence the derivative of f is a sum over all pairs of edges, weighted with the jumps of s. For large d
-// this is the theorem of [Price 1958], with e^(−dr²/2). It also holds for products of s² and s³.
+// Let P be the probability that two coordinates of a uniform unit vector lie in the intersection of
+// two half-planes of R² at distances t and t' from the origin. The derivative of P with respect to
+// the angle of the half-planes is −(1−r²)₊^((d−2)/2)/2π, where r is the distance of their corner
+// from the origin. Hence the derivative of f is a sum over all pairs of edges, weighted with the
+// jumps of s. For large d this is the theorem of [Price 1958], with e^(−dr²/2). It also holds for
+// products of s² and s³.
 //
-// The variance is a sum over coordinates, which are normal for large d. ‖u‖, ‖v‖ and uᵀv are given, so
-// the part of each summand that is linear in u_i², v_i² and u_iv_i has no variance. This part is the
-// second-order term of the Hermite expansion, whose coefficients are the means of second derivatives.
+// The variance is a sum over coordinates, which are normal for large d. ‖u‖, ‖v‖ and uᵀv are given,
+// so the part of each summand that is linear in u_i², v_i² and u_iv_i has no variance. This part is
+// the second-order term of the Hermite expansion, whose coefficients are the means of second
+// derivatives.
 func (c Cells) Pairs(d int) *Pairs {
 	p := &Pairs{d: float64(d), square: c.Moments(d).Square}
 	smallest := 2 * c.Levels[0]
@@ -68,9 +70,10 @@ func (c Cells) Pairs(d int) *Pairs {
 	return p
 }
 
-// Cosine estimates the cosine from A and B, with its standard error. If the codes are scaled by factors
-// with the ratio q, uneven is (q + 1/q)/2; otherwise it is 1. The estimate is in [−1, 1]. The standard
-// error is at least that of codes that differ by half the smallest step in one coordinate.
+// Cosine estimates the cosine from A and B, with its standard error. If the codes are scaled by
+// factors with the ratio q, uneven is (q + 1/q)/2; otherwise it is 1. The estimate is in [−1, 1].
+// The standard error is at least that of codes that differ by half the smallest step in one
+// coordinate.
 func (p *Pairs) Cosine(product, square, uneven float64) (cosine, deviation float64) {
 	less := square - math.Abs(product)
 	angle := p.angle(less)
@@ -113,8 +116,8 @@ func (p *Pairs) at(angle float64) pairNode {
 	}
 }
 
-// edges are the edges of s as a function of a normal variate x, and the jumps of s, s² and s³ at the
-// edges. The jumps at 0 are the values for small x > 0.
+// edges are the edges of s as a function of a normal variate x, and the jumps of s, s² and s³ at
+// the edges. The jumps at 0 are the values for small x > 0.
 type edges struct {
 	d                            float64
 	at, jumps, squares, cubes    []float64
@@ -138,9 +141,10 @@ func newEdges(c Cells, d float64) *edges {
 	return e
 }
 
-// edgeSums are differences of moments at the angles 0 and φ, or the derivatives of these differences:
-// exact for f, and for normal variates x and y with the correlation ρ = cos φ, product for E ss', square
-// for E s²s'², cube for E s³s', and bend for the mean of ∂²ss'/∂x² + ρ·∂²ss'/∂x∂y.
+// edgeSums are differences of moments at the angles 0 and φ, or the derivatives of these
+// differences: exact for f, and for normal variates x and y with the correlation ρ = cos φ, product
+// for E ss', square for E s²s'², cube for E s³s', and bend for the mean of ∂²ss'/∂x² +
+// ρ·∂²ss'/∂x∂y.
 type edgeSums struct{ exact, product, square, cube, bend float64 }
 
 func (s *edgeSums) add(weight float64, t edgeSums) {
@@ -194,9 +198,9 @@ func (e *edges) uniform(square float64) float64 {
 	return math.Exp((e.d - 2) / 2 * math.Log1p(-square/e.d))
 }
 
-// node computes the law at an angle from the regression of P − Q on Q, where P = ss' and Q = (s²+s'²)/2.
-// P − Q vanishes at the angle 0. p1, q1 are the coefficients of second-order terms in the direction
-// (1, 1), and p2, q2 in the direction (1, −1).
+// node computes the law at an angle from the regression of P − Q on Q, where P = ss' and Q =
+// (s²+s'²)/2. P − Q vanishes at the angle 0. p1, q1 are the coefficients of second-order terms in
+// the direction (1, 1), and p2, q2 in the direction (1, −1).
 func (e *edges) node(angle float64, lost, slope edgeSums) pairNode {
 	sin, sinHalf, cosHalf := math.Sin(angle), math.Sin(angle/2), math.Cos(angle/2)
 	plus, minus := 2*cosHalf*cosHalf, 2*sinHalf*sinHalf // 1 ± ρ

@@ -9,9 +9,10 @@ import (
 // Range returns the moments in R^d of codes with n cells per sign of equal width between 0 and the
 // largest |u_i|, with levels at their midpoints.
 //
-// Let g be a Gaussian vector with u = g/r, r = ‖g‖, and let m be the largest |g_i|. Given m, the other
-// coordinates are independent and truncated at m. The code s depends on g/m only. The direction u is
-// independent of r, and E r² = d and E r⁴ = d(d+2). Hence the moments are integrals over m.
+// Let g be a Gaussian vector with u = g/r, r = ‖g‖, and let m be the largest |g_i|. Given m, the
+// other coordinates are independent and truncated at m. The code s depends on g/m only. The
+// direction u is independent of r, and E r² = d and E r⁴ = d(d+2). Hence the moments are integrals
+// over m.
 func Range(d, n int) Moments {
 	rest, cells := float64(d-1), float64(n)
 	top := (cells - 0.5) / cells

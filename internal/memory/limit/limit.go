@@ -1,6 +1,6 @@
-// Package limit bounds the sizes in arguments. Go ends a program that allocates too much memory, and a
-// loop up to 2⁶² takes forever. A function that takes a size as an argument checks the size here
-// first, and names the argument in the error.
+// Package limit bounds the sizes in arguments. Go ends a program that allocates too much memory,
+// and a loop up to 2⁶² takes forever. A function that takes a size as an argument checks the size
+// here first, and names the argument in the error.
 package limit
 
 import (
@@ -10,13 +10,13 @@ import (
 	"unsafe"
 )
 
-// Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int if it is smaller.
-// With a microsecond per iteration, 2⁴⁰ iterations take twelve days.
+// Repeats is the largest number of iterations of a loop: 2⁴⁰ − 1, or the largest int if it is
+// smaller. With a microsecond per iteration, 2⁴⁰ iterations take twelve days.
 const Repeats = math.MaxInt >> (23 * (bits.UintSize / 64))
 
-// Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems. It does not depend on
-// the memory of the machine, so that a program has the same errors on every machine. If a smaller block
-// exceeds the memory of the machine, Go ends the program.
+// Most is the number of bytes of the largest block: 2⁴⁰, or 2³⁰ on 32-bit systems. It does not
+// depend on the memory of the machine, so that a program has the same errors on every machine. If a
+// smaller block exceeds the memory of the machine, Go ends the program.
 const Most = 1 << (30 + 10*(bits.UintSize/64))
 
 // Memory returns nil if a block of elements of T, whose number is the product of the counts, has at

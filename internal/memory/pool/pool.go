@@ -17,9 +17,9 @@ func (p *Of[V]) Get() *V {
 // Put returns v to the pool. The caller must not use v afterwards.
 func (p *Of[V]) Put(v *V) { p.values.Put(v) }
 
-// Pair is a pool of values of two types, such as the float32 and float64 instances of a generic type. It
-// serves generic functions, which cannot have a package variable for each instance. The zero value is
-// ready to use, and goroutines may share it.
+// Pair is a pool of values of two types, such as the float32 and float64 instances of a generic
+// type. It serves generic functions, which cannot have a package variable for each instance. The
+// zero value is ready to use, and goroutines may share it.
 type Pair[A, B any] struct {
 	a Of[A]
 	b Of[B]

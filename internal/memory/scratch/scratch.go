@@ -7,8 +7,8 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 )
 
-// Buffer is memory for the rows of a matrix. It grows on demand and never shrinks. The zero value is
-// empty.
+// Buffer is memory for the rows of a matrix. It grows on demand and never shrinks. The zero value
+// is empty.
 type Buffer[T dense.Float] struct {
 	Data         []T
 	cols, stride int
@@ -25,8 +25,8 @@ func (b *Buffer[T]) Rows(n int) dense.Matrix[T] {
 	return dense.Matrix[T]{Rows: n, Cols: b.cols, Data: b.Data[:n*b.stride], Stride: b.stride}
 }
 
-// Stride returns a stride for rows of cols elements. It is an odd number of cache lines, so that the
-// elements of a column map to all sets of the caches.
+// Stride returns a stride for rows of cols elements. It is an odd number of cache lines, so that
+// the elements of a column map to all sets of the caches.
 func Stride[T dense.Float](cols int) int {
 	const line = 64
 	var x T
