@@ -10,18 +10,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It
-// never changes and may be shared by goroutines.
+// Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It never changes, and
+// goroutines may share it.
 //
-// The columns of C are taken in groups of four. In a group, with a, b, c, d the
-// four elements of a vector, a row of C sees one of
+// The columns of C lie in groups of four. If a, b, c, d are the four elements of a vector in a group, the
+// product of the group with a row of C is one of
 //
 //	p+r, p−r, p+q, p−q, m+r, m−r, m+q, m−q,  p = a+b, m = a−b, r = c+d, q = c−d
 //
-// or its negative, so that a row costs one addition a group instead of four.
+// or its negative. So a row takes one addition for each group instead of four.
 type Core struct {
 	h     int
-	terms []uint16 // those of Terms
+	terms []uint16 // the result of Terms
 	// kernel is the index of terms in kernelTerms, or −1.
 	kernel  int
 	scratch pool.Pair[[]float32, []float64] // combinations
@@ -30,12 +30,12 @@ type Core struct {
 const (
 	// kinds is the number of combinations of a group, negatives included.
 	kinds = 16
-	// minTile is the least number of columns that are worth a loop over slices.
+	// minTile is the smallest number of columns for loops along rows.
 	minTile = 8
 )
 
-// NewCore returns the core of the h×h matrix whose rows, ±1, follow each other in
-// signs. It panics unless h is a multiple of 4 from 4 to 4096.
+// NewCore returns the core of the h×h matrix with the rows, of ±1, in signs. It panics unless h is a
+// multiple of 4 from 4 to 4096 and signs has h² elements.
 func NewCore(h int, signs []int8) *Core {
 	if h < 4 || h > 4096 || h%4 != 0 || len(signs) != h*h {
 		panic(fmt.Sprintf("fwht: core of order %d with %d signs", h, len(signs)))
@@ -45,9 +45,8 @@ func NewCore(h int, signs []int8) *Core {
 	return c
 }
 
-// Terms returns for every row of a core and every group in turn which combination
-// the row sees: 16·group + the number of the combination in the list of Core, + 8
-// for its negative.
+// Terms returns the combination of every row of a core and every group, row by row: 16·group plus the
+// number of the combination in the list of Core, plus 8 for its negative.
 func Terms(h int, signs []int8) []uint16 {
 	terms := make([]uint16, 0, h*h/4)
 	for i := 0; i < len(signs); i += 4 {
@@ -56,7 +55,7 @@ func Terms(h int, signs []int8) []uint16 {
 	return terms
 }
 
-// kind returns the number of the combination that has the four signs.
+// kind returns the number of the combination with four signs.
 func kind(s []int8) int {
 	k := 0
 	if s[1] != s[0] {
@@ -74,13 +73,11 @@ func kind(s []int8) int {
 	return k
 }
 
-// ApplyCore replaces each of the s columns v of the h×s matrix x (rows of s
-// elements, one after the other) by C·v, on the calling goroutine, in
-// s·h·(h/4 + 2) additions.
+// ApplyCore replaces each of the s columns v of the h×s matrix x, in adjacent rows of s elements, by C·v.
+// It runs on the calling goroutine and takes s·h·(h/4 + 2) additions.
 //
-// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, the combinations of the
-// groups in ascending order: that fixes every rounding. s must be at least 1 and
-// len(x) be h·s.
+// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in ascending
+// order, so that roundings do not depend on the tier. s must be at least 1, and len(x) must be h·s.
 func ApplyCore[T Float](c *Core, x []T, s int) {
 	apply := kernelFor(c, best[T](), s)
 	if apply != nil && c.h == 12 {
@@ -89,7 +86,7 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	}
 	k := widest[T](s)
 	width := 1
-	// Where h allows, the combinations take half of the first cache.
+	// The combinations take half of the first cache at most, unless one column takes more.
 	for width < s && 2*width*4*c.h <= cache.L1/2/simd.Size[T]() {
 		width *= 2
 	}
@@ -126,7 +123,7 @@ func ApplyCore[T Float](c *Core, x []T, s int) {
 	pool.Put(&c.scratch, g)
 }
 
-// kernelFor returns the kernel among k that applies c to s columns, or nil.
+// kernelFor returns the kernel of k that applies c to s columns, or nil.
 func kernelFor[T Float](c *Core, k *kernels[T], s int) func(x *T, stride, columns int, sums *T) {
 	if k == nil || c.kernel < 0 || k.cores == nil {
 		return nil
@@ -139,7 +136,7 @@ func applyColumn[T Float](c *Core, x []T, s int, g []T) {
 	for i := 0; i < c.h; i += 4 {
 		combine((*[kinds]T)(g[4*i:]), x[i*s], x[(i+1)*s], x[(i+2)*s], x[(i+3)*s])
 	}
-	// Four rows at a time, as each addition waits for the one before it.
+	// The additions of a row wait for each other: four rows are computed at a time.
 	n := c.h / 4
 	for i := 0; i < c.h; i += 4 {
 		t0 := c.terms[i*n:][:n]
@@ -167,8 +164,7 @@ func combine[T Float](g *[kinds]T, a, b, c, d T) {
 	}
 }
 
-// applyTile multiplies width columns that lie side by side, with loops along
-// the rows.
+// applyTile multiplies width adjacent columns, with loops along the rows.
 func applyTile[T Float](c *Core, x []T, s, width int, g []T) {
 	for i := 0; i < c.h; i += 4 {
 		combineTile(g[4*i*width:], x[i*s:][:width], x[(i+1)*s:], x[(i+2)*s:], x[(i+3)*s:])

@@ -1,8 +1,7 @@
-// Package fwht is the fast Walsh–Hadamard transform on slices: the kernels under package hadamard.
+// Package fwht computes the fast Walsh–Hadamard transform of slices, for package hadamard.
 //
-// Every implementation computes, for each element, the expression that the stages h = 1, 2, 4, … of
-// the reference give. Additions and subtractions round as in the reference, so results agree to the
-// last bit on every tier.
+// Every implementation computes each element by the additions and subtractions of the stages
+// h = 1, 2, 4, … of the reference, with the same roundings. Results have the same bits in every tier.
 package fwht
 
 import (
@@ -19,8 +18,8 @@ type Float interface{ float32 | float64 }
 // 1<<log elements.
 type kernels[T Float] struct {
 	log int
-	// single[t], if any, is the fastest kernel for one block of 2^t elements. The shortest block
-	// takes narrower vectors, because shuffles across narrow vectors are quicker.
+	// single[t], if not nil, is the fastest kernel for one block of 2^t elements. The kernel of the
+	// shortest block has narrower vectors, because shuffles across narrow vectors are faster.
 	single []func(p *T, count int)
 	// lanes[s] runs the first s stages, s < log, on count adjacent vectors.
 	lanes []func(p *T, count int)
@@ -29,8 +28,8 @@ type kernels[T Float] struct {
 	// signed[r] writes the transform of count adjacent blocks of 2^r vectors of
 	// src times signs into dst.
 	signed []func(dst, src, signs *T, count int)
-	// stream[r] does what base[r] does and prefetches as many elements, ahead elements further on,
-	// into the second cache.
+	// stream[r] is base[r] that also prefetches, into the second cache, the elements that lie ahead
+	// elements behind its own.
 	stream []func(p *T, count, ahead int)
 	// pass[r], for r ≥ outer, runs the r stages h … 2^(r−1)·h on the first columns of count
 	// adjacent blocks of 2^r·h elements. h and columns are multiples of a vector.
@@ -40,29 +39,30 @@ type kernels[T Float] struct {
 	// combine writes the combinations of one vector of each of count groups of
 	// four rows of x, stride elements apart, into g.
 	combine func(g, x *T, stride, count int)
-	// sums writes one vector of each of 4·count rows of y, stride elements apart:
-	// the sum of the n vectors of g that the row's terms number.
+	// sums writes one vector of each of 4·count rows of y, stride elements apart. A row has n terms, the
+	// indices of the vectors of g that sums adds.
 	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
-	// cores[i][j], if any, applies the core of kernelTerms[i] to a multiple of 2^j
+	// cores[i][j], if not nil, applies the core of kernelTerms[i] to a multiple of 2^j
 	// columns, with room in sums for a vector a row.
 	cores [][]func(x *T, stride, columns int, sums *T)
 }
 
-// Blocks follow the caches. Results do not, since every way through the stages adds alike.
+// The sizes of blocks follow the caches. Results do not, because every order of the stages has the same
+// additions.
 var (
-	// firstCache is the size in bytes of the largest block that counts as in the first cache, the
-	// largest power of two that the cache holds.
+	// firstCache is the size in bytes of the largest block that stays in the first cache: the largest
+	// power of two up to the size of the cache.
 	firstCache = 1 << log2(cache.L1)
-	// memory is the size in bytes of the smallest vector that counts as beyond the second cache.
+	// memory is the size in bytes of the smallest vector that is treated as larger than the second cache.
 	memory = 2 * cache.L2
 )
 
 const (
-	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass,
-	// powers of two apart, fall into one set of the first cache, which has eight lines or more.
+	// outer is the number of stages of a pass over larger blocks. The 2^outer rows of a pass are powers
+	// of two apart and share one set of the first cache, which has at least eight lines.
 	outer = 3
-	// rangeBytes is the width of a range of columns: between two passes, segments·rangeBytes bytes,
-	// 64 KiB, stay in any second cache.
+	// rangeBytes is the width in bytes of a range of columns. Between two passes a range has
+	// segments·rangeBytes bytes, 64 KiB, which stay in any second cache.
 	rangeBytes = 1 << 10
 )
 
@@ -91,8 +91,8 @@ func Transform[T Float](x []T) {
 	}
 }
 
-// TransformBlocks replaces every one of the adjacent blocks of n elements of x by
-// its transform; n is a power of two that divides len(x).
+// TransformBlocks replaces each of the adjacent blocks of n elements of x by its transform. n is a power
+// of two that divides len(x).
 func TransformBlocks[T Float](x []T, n int) {
 	k := best[T]()
 	if k == nil || len(x) < 1<<k.log {
@@ -118,9 +118,9 @@ func TransformBlocks[T Float](x []T, n int) {
 	}
 }
 
-// transform transforms 2^t elements, at least a vector. A vector that does not fit the first cache
-// is cut into segments. Recursion transforms the segments one by one, and then come the stages
-// across segments. streaming says that the vector is part of one beyond the second cache.
+// transform transforms 2^t elements, at least a vector of the processor. If x does not fit the first
+// cache, transform divides x into segments, transforms the segments by recursion, and runs the stages
+// across segments. streaming reports whether x is a segment of a slice larger than the second cache.
 func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	if len(x) <= firstCache/simd.Size[T]() {
 		k.cached(x, t, streaming)
@@ -134,7 +134,7 @@ func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	k.across(x, segment, s)
 }
 
-// stagesAcross returns the binary logarithm of the number of segments that x is cut into.
+// stagesAcross returns the binary logarithm of the number of segments of x.
 func stagesAcross[T Float](x []T) int {
 	if len(x) < memory/simd.Size[T]() {
 		return outer
@@ -151,9 +151,9 @@ func (k *kernels[T]) across(x []T, segment, s int) {
 	k.columnStages(x, segment, segment)
 }
 
-// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
-// all segments. The last segment may end after these columns. Two passes go over a range of columns
-// at a time, and only the first finds the range in memory.
+// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of all
+// segments. The last segment may end after these columns. Two passes run on a range of columns at a
+// time: the first reads the range from memory, and the second from a cache.
 func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	width := min(columns, rangeBytes/simd.Size[T]())
 	for c := 0; c < columns; c += width {
@@ -164,8 +164,8 @@ func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	}
 }
 
-// cached transforms 2^t elements that stay in the first cache. Streaming, the first stages
-// prefetch the elements that follow.
+// cached transforms 2^t elements that stay in the first cache. If streaming is true, the first stages
+// prefetch the elements behind x.
 func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	r := k.first(t)
 	count := len(x) >> (k.log + r)
@@ -177,8 +177,8 @@ func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	k.passes(x, r)
 }
 
-// first returns the number of stages across vectors that run together with the stages inside
-// vectors: all if the registers allow, otherwise the rest that the widest passes leave.
+// first returns the number of stages across vectors that run together with the stages inside vectors: all
+// stages if there are enough registers, and otherwise the stages that remain before the widest passes.
 func (k *kernels[T]) first(t int) int {
 	radix := len(k.pass) - 1
 	if r := t - k.log; r > radix {
@@ -187,7 +187,7 @@ func (k *kernels[T]) first(t int) int {
 	return t - k.log
 }
 
-// passes runs the stages that follow on blocks of 2^r vectors.
+// passes runs the stages behind the transforms of blocks of 2^r vectors.
 func (k *kernels[T]) passes(x []T, r int) {
 	radix := len(k.pass) - 1
 	for h := 1 << (k.log + r); h < len(x); h <<= radix {

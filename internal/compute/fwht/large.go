@@ -8,18 +8,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Large is the least number of elements of a vector that is worth several
-// goroutines.
+// Large is the smallest number of elements of a slice that several goroutines transform.
 const Large = 1 << 18
 
 const (
-	// segments is the number of segments of a large vector; the stages across segments are two
-	// passes.
+	// segments is the number of segments of a large vector. The stages across segments take two passes.
 	segments = 1 << (2 * outer)
-	// pieceBytes is the width of the columns that a goroutine takes at a time from very large
-	// vectors, a few ranges.
+	// pieceBytes is the width in bytes of the columns of a piece of a very large vector: a few ranges.
 	pieceBytes = 1 << 12
-	// minPieces is the least number of pieces that columns are cut into.
+	// minPieces is the smallest number of pieces into which columns are divided.
 	minPieces = 16
 )
 
@@ -59,8 +56,7 @@ func (v *within[T]) Piece(i int) {
 	}
 }
 
-// across is the task of running the stages across the segments, some columns a
-// piece.
+// across is the task of running the stages across the segments. A piece is some columns.
 type across[T Float] vector[T]
 
 func (v *across[T]) Piece(i int) {
@@ -72,7 +68,7 @@ func (v *across[T]) Piece(i int) {
 	}
 }
 
-// columnStages is the method of the same name where there are no kernels.
+// columnStages is the method of the same name for machines without kernels.
 func columnStages[T Float](x []T, segment, columns int) {
 	row := func(i int) []T { return x[i*segment:][:columns] }
 	for h := 1; h < segments; h *= 4 {

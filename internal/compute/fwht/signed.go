@@ -2,7 +2,7 @@ package fwht
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// Multiply sets dst[i] = x[i]·f[i]. The slices have one length; dst may be x or f.
+// Multiply sets dst[i] = x[i]·f[i]. The slices have the same length. dst may be x or f.
 func Multiply[T Float](dst, x, f []T) {
 	x, f = x[:len(dst)], f[:len(dst)]
 	done := 0
@@ -17,9 +17,9 @@ func Multiply[T Float](dst, x, f []T) {
 	}
 }
 
-// Signed writes src∘signs, padded with zeros, transformed in adjacent blocks of n elements, into
-// dst. The first stages multiply as they load elements. src and signs have one length, at most
-// len(dst); dst may begin where src does. n is a power of two that divides len(dst).
+// Signed writes the products src[i]·signs[i], padded with zeros, to dst and transforms adjacent blocks of
+// n elements. The first stages multiply the elements that they load. src and signs have the same length,
+// at most len(dst). dst may begin at src[0]. n is a power of two that divides len(dst).
 func Signed[T Float](dst, src, signs []T, n int) {
 	k := best[T]()
 	if k == nil || n < 1<<k.log {

@@ -1,7 +1,6 @@
 package vecmath
 
-// Products are converted to their own type, which keeps the compiler from fusing
-// them with a sum.
+// The conversions of products to T keep the compiler from fusing a product and a sum.
 
 func affineReference[T Float](dst, x []T, a, b T) {
 	for i, v := range x {
@@ -41,8 +40,8 @@ func addScaledReference[T Float](y, x []T, a T) {
 	}
 }
 
-// The two functions below add v − v, which is 0 for a number and NaN for NaN and
-// ±Inf, so that those do not disappear.
+// max0Reference and signReference add v − v, which is 0 if v is finite and NaN otherwise, so that NaN and
+// ±Inf in x are not lost.
 
 func max0Reference[T Float](x []T, c T) {
 	for i, v := range x {

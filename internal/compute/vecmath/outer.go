@@ -5,8 +5,8 @@ package vecmath
 //
 //	s_i = s_i + a_i·x,  y = y + b_i·s_i
 //
-// where row s_i is s[i·stride : i·stride+len(x)]. Outer has the bits of two AddScaled a row, and
-// goes through s once. The number of rows is len(a). Outer panics unless stride is at least len(x)
+// where row s_i is s[i·stride : i·stride+len(x)]. Outer gives the bits of two calls of AddScaled for each
+// row, and reads s once. The number of rows is len(a). Outer panics unless stride is at least len(x)
 // and s holds all rows. x and y must not overlap s nor each other.
 func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 	if len(a) > 0 && len(x) > 0 {
@@ -18,19 +18,18 @@ func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 //
 //	s_i = d_i·s_i + a_i·x,  y = y + b_i·s_i
 //
-// with the bits of Scale and then two AddScaled a row. It panics as Outer does.
+// with the bits of Scale and two calls of AddScaled for each row. DecayOuter panics as Outer does.
 func DecayOuter[T Float](s []T, stride int, d, a, b, x, y []T) {
 	if len(a) > 0 && len(x) > 0 {
 		decayOuter(matrix(s, stride, len(a), len(x)), stride, first(d, len(a)), a, first(b, len(a)), x, first(y, len(x)))
 	}
 }
 
-// SumRows adds the rows of a matrix, as Outer has them, with weights to y: for i in
-// ascending order
+// SumRows adds the rows of a matrix in the layout of Outer, times weights, to y: for i in ascending order
 //
 //	y = y + b_i·s_i
 //
-// with the bits of AddScaled for every row. It panics as Outer does.
+// with the bits of AddScaled for every row. SumRows panics as Outer does.
 func SumRows[T Float](s []T, stride int, b, y []T) {
 	if len(b) > 0 && len(y) > 0 {
 		sumRows(matrix(s, stride, len(b), len(y)), stride, b, y)

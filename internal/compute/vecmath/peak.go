@@ -2,23 +2,21 @@ package vecmath
 
 import "math"
 
-// Peak returns the largest element of x that is finite, or −Inf if there is none.
-// If x holds zeros of both signs, the sign of a zero result is left open.
+// Peak returns the largest finite element of x, or −Inf if no element is finite. If x holds zeros of both
+// signs, a zero result may have either sign.
 func Peak[T Float](x []T) T {
 	return peak(x)
 }
 
-// PeakSum returns the first index i of the largest sum (x[i] + a[i]) + b[i] that
-// is finite, or −1 if there is none. Both sums are rounded, and results are the
-// same in every tier.
+// PeakSum returns the first index i of the largest finite sum (x[i] + a[i]) + b[i], or −1 if no sum is
+// finite. Both additions round, and results are the same in every tier.
 func PeakSum[T Float](x, a, b []T) int {
 	return peakSum(x, first(a, len(x)), first(b, len(x)))
 }
 
-// HalfSquaredNorm returns ½Σx[i]² in float64, or NaN if an element is NaN or
-// infinite; +Inf if the sum overflows. The sum has 32 partial sums, with no fused
-// operations and in an order that depends on len(x) alone: results are the same
-// in every tier.
+// HalfSquaredNorm returns ½Σx[i]² in float64. It returns NaN if an element is NaN or infinite, and +Inf if
+// the sum overflows. The sum has 32 partial sums and no fused operations, in an order that depends on
+// len(x) alone: results are the same in every tier.
 func HalfSquaredNorm[T Float](x []T) float64 {
 	sum := sumOfSquares(x)
 	if sum-sum == 0 {

@@ -10,12 +10,11 @@ import "unsafe"
 //     |x| ≥ 1, x and the product are multiples of 2^−23 or 2^−52 and the difference
 //     is below 2. For |x| < 1 the cosine rounds an r that is above ½π − 1, where an
 //     error counts sin |x| times.
-//   - The second is rounded to a last place of r.
-//   - The third product is below 2^−33 or 2^−79: its rounding matters only for an r so
-//     small that sin r = r in all digits, where there is no other error.
-//   - The rest of π is below 2^−72 or 2^−160. It counts for nothing, as no number of
-//     the type that is below the limit is nearer than 2^−31 or 2^−61 to a multiple
-//     of ½π.
+//   - The second difference is rounded to a last place of r.
+//   - The third product is below 2^−33 or 2^−79. Its rounding matters only if r is so small that
+//     sin r = r in all digits, and such an r has no other error.
+//   - The rest of π is below 2^−72 or 2^−160. It has no effect, because no number of the type below
+//     the limit is nearer than 2^−31 or 2^−61 to a multiple of ½π.
 const (
 	limit32 = 1 << 16
 	limit64 = 1 << 30
@@ -32,7 +31,8 @@ func limitOf[T Float]() T {
 	return limit64
 }
 
-// withoutLarge returns the elements of x, at most group, with 0 for large ones.
+// withoutLarge returns the elements of x, at most group elements, with 0 in place of elements beyond the
+// limit.
 func withoutLarge[T Float](x []T) (small [group]T) {
 	limit := limitOf[T]()
 	for i, v := range x {
@@ -66,8 +66,8 @@ func Cos[T Float](dst, x []T) {
 	}
 }
 
-// Sincos sets sines[i], cosines[i] to the sine and cosine of x[i]. Either may be
-// x; they must not overlap.
+// Sincos sets sines[i] and cosines[i] to the sine and the cosine of x[i]. Either slice may be x. sines
+// and cosines must not overlap.
 func Sincos[T Float](sines, cosines, x []T) {
 	sines, cosines = first(sines, len(x)), first(cosines, len(x))
 	limit := limitOf[T]()

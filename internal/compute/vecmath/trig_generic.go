@@ -6,8 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-// Kernels of the functions below set the elements before the first block with a large argument, and
-// return the number of the elements.
+// The kernels of cos and sincos set the elements before the first block with an argument beyond the
+// limit, and return the number of these elements.
 
 func cosReference[T Float](dst, x []T) int {
 	for i, v := range x {
@@ -48,7 +48,7 @@ func sincosOf(x float64) (s, c float64) {
 	if quadrant&2 != 0 {
 		s, c = -s, -c
 	}
-	// From |x| on, a sine of −0 gets its sign like all others.
+	// The sine is odd: so sin(−0) = −0, too.
 	if math.Signbit(x) {
 		s = -s
 	}
