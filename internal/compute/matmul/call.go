@@ -10,22 +10,21 @@ import (
 const (
 	// tileColumns is the number of columns after which an epilogue is called.
 	tileColumns = 512
-	// copyPanels is the number of panels for which strips of A are copied, unless their rows are
-	// adjacent: they then are, whatever the stride of A is. Two are enough if the rows are crowded.
+	// copyPanels is the smallest number of panels for which strips of A are copied, so that their rows
+	// are adjacent. Two panels are enough if the rows of A displace each other from the first cache.
 	copyPanels = 8
-	// fetchPanels is the number of panels between two parts of the next strip that are fetched.
+	// fetchPanels is the number of panels between two prefetches of parts of the next strip.
 	fetchPanels = 4
-	// piecesEach is the number of pieces for each processor, which may be slower than the others.
+	// piecesEach is the number of pieces for each processor. Slow processors then take fewer pieces.
 	piecesEach = 4
-	// stripsEach is the number of strips of a piece that make up for one strip more or less.
+	// stripsEach is the number of strips of a piece for which one strip more or less matters little.
 	stripsEach = 8
-	// serialBelow is the number of multiply-adds under which one goroutine is
-	// faster.
+	// serialBelow is the number of multiply-adds below which one goroutine is faster.
 	serialBelow = 1 << 20
 )
 
-// tileBytes is the size of a tile that stays in the first cache until its epilogue, beside the strip
-// of A and the panel of B that are read meanwhile.
+// tileBytes is the size in bytes of a tile that stays in the first cache until its epilogue, together
+// with a strip of A and a panel of B.
 var tileBytes = cache.L1 / 3
 
 // call is one product.
@@ -53,11 +52,11 @@ func (instance[T]) mulPacked(alpha T, left operand[T], b *Packed[T], beta T, out
 	pool.Put(&calls, p)
 }
 
-// split cuts C into pieces, and returns their number: enough for every processor to have some.
-// Results do not depend on it.
+// split divides C into several pieces for each processor, and returns their number. Results do not
+// depend on the number.
 //
-// A piece has all columns if there is an epilogue or so many rows that the strips of pieces hardly
-// differ in number.
+// A piece has all columns if the product has an epilogue, or if it has so many rows that the numbers of
+// strips of pieces hardly differ.
 func (p *call[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
 	helpers := 0
@@ -79,8 +78,8 @@ func (p *call[T]) split() int {
 	return sides * p.groups
 }
 
-// evenly returns the size of the largest of the parts, nearly equal and as few as may be, that n is cut
-// into if none may be larger than most.
+// evenly returns the size of the largest part if n is divided into as few parts as possible, of nearly
+// equal size and at most most.
 func evenly(n, most int) int {
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / parts
@@ -96,7 +95,7 @@ func (p *call[T]) Piece(i int) {
 	}
 	columns, bytes := min(p.c.cols, tileColumns), tileBytes
 	if p.b.rows*columns*simd.Size[T]() > cache.L2/2 {
-		// B comes from beyond the second cache for every tile.
+		// Every tile reads B from beyond the second cache.
 		bytes = cache.L2 / 2
 	}
 	strips := max(1, bytes/(columns*simd.Size[T]()*best[T]().mostRows()))
@@ -115,8 +114,8 @@ func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips,
 
 // compute computes strips first ≤ s < end and columns from ≤ j < to of C.
 //
-// Half of the second cache is for a group of panels of B, which strips of A read one after another,
-// and the other half for copies of strips, which are made for the first group and read for all.
+// Half of the second cache is for a group of panels of B, which is multiplied by one strip of A after
+// another. The other half is for copies of strips of A, which the first group makes and all groups read.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		p.scale(p.row(first), p.row(end), from, to)
@@ -175,8 +174,8 @@ func (p *call[T]) copies(panels int) bool {
 	return panels >= copyPanels
 }
 
-// tile is some rows and columns from ≤ j < to of C, for some inner indices. The fetched rows of A after
-// its own are copied next.
+// tile is rows row … row+rows−1 and columns from ≤ j < to of C, for depth inner indices from block on.
+// fetched is the number of following rows of A to prefetch.
 type tile struct{ row, rows, block, depth, from, to, fetched int }
 
 // multiply adds the products for a tile, whose rows of A begin at a.
@@ -184,7 +183,7 @@ func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 	panel := 2 * k.lanes
 	panels := (t.to - t.from + panel - 1) / panel
 	for at, count := t.from, 0; at < t.to; {
-		// Whole panels go together, a few if rows are fetched meanwhile.
+		// One call takes all whole panels, or a few panels if rows are prefetched between calls.
 		run := max(1, (t.to-at)/panel)
 		if t.fetched > 0 {
 			run = min(run, fetchPanels)
@@ -199,14 +198,14 @@ func (p *call[T]) multiply(k *kernels[T], a left[T], t tile, beta T) {
 	}
 }
 
-// copied is some strips of A, the rows of each adjacent.
+// copied holds copies of strips of A with adjacent rows.
 type copied[T Float] struct {
 	data   []T
 	used   int
 	strips []left[T]
 }
 
-// reset makes room for strips of at most so many rows and n columns of A.
+// reset allocates memory for strips of at most height rows and n columns of A.
 func (x *copied[T]) reset(a *view[T], strips, height, n int) {
 	rows, stride := shape[T](a, height, n)
 	x.data, x.used, x.strips = cache.Aligned(x.data, strips*rows*stride), 0, x.strips[:0]
@@ -225,7 +224,8 @@ func (x *copied[T]) add(a *view[T], i, height, l, n int) {
 	x.strips = append(x.strips, to.from(0, 0))
 }
 
-// shape returns the number and the distance of the rows in memory of a copy of height rows and n columns of A.
+// shape returns the number of rows in memory, and their stride, of a copy of height rows and n columns
+// of A.
 func shape[T Float](a *view[T], height, n int) (rows, stride int) {
 	if a.trans {
 		height, n = n, height
@@ -233,11 +233,11 @@ func shape[T Float](a *view[T], height, n int) (rows, stride int) {
 	return height, n + spare[T]()
 }
 
-// spare is a line between rows, lest a power of two keeps all of them in the same few places of a
-// cache.
+// spare returns the number of elements between two rows of a copy: a cache line, because rows that are a
+// power of two apart would share few sets of a cache.
 func spare[T Float]() int { return cache.Line / simd.Size[T]() }
 
-// scale multiplies a tile of C by β: a product without inner indices does nothing else.
+// scale multiplies a tile of C by β, which is a product without inner indices.
 func (p *call[T]) scale(lo, hi, from, to int) {
 	for i := lo; i < hi; i++ {
 		row := p.c.data[i*p.c.stride:][from:to]

@@ -9,9 +9,9 @@ import (
 // MaxInvert is the largest order of a triangle for InvertTriangle.
 const MaxInvert = 16
 
-// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its
-// inverse, zeros above the diagonal included. The diagonal of A is diag, ones for nil; the
-// elements of A on the diagonal and above are not read. Row i of the inverse X is
+// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its inverse, and
+// writes zeros above the diagonal. The diagonal of A is diag, or ones if diag is nil. InvertTriangle does
+// not read the elements of A on the diagonal and above. Row i of the inverse X is
 //
 //	X_i = (e_i − Σ_{l<i} a_il·X_l) / λ_i
 func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {
@@ -50,7 +50,7 @@ func invert[T Float](n int, x []T, stride int, diag []T) {
 		clear(row)
 		l := 0
 		for ; l+4 <= i; l += 4 {
-			// Rows of X are zero beyond their diagonals: four may be taken for as long.
+			// Rows of X are zero behind their diagonals, so that four rows can have the same length.
 			m := l + 4
 			to, x0, x1, x2, x3 := row[:m], x[l*stride:][:m], x[(l+1)*stride:][:m], x[(l+2)*stride:][:m], x[(l+3)*stride:][:m]
 			t0, t1, t2, t3 := t[l], t[l+1], t[l+2], t[l+3]

@@ -11,37 +11,38 @@ type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// strips[v−1][i] multiplies i+1 rows by panels of v vectors.
 	strips [2][]strip[T]
-	// packs[v−1], if any, writes a panel of n rows of v vectors, of which the last has lanes columns
-	// in from. unpacks[v−1] is the reverse.
+	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes columns of
+	// from. unpacks[v−1] copies a panel back.
 	packs, unpacks []packer[T]
-	// transpose, if any, writes the transposes of count squares of lanes×lanes elements of b, one to
-	// the right of the other, one below the other into dst, with next bytes between its rows.
+	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side by
+	// side in b and one below another in dst, whose rows are next bytes apart.
 	transpose func(count int, dst *T, next int, b *T, stride int)
-	// invert, if any, is InvertTriangle, with a diagonal.
+	// invert, if not nil, is InvertTriangle with a diagonal.
 	invert func(n int, x *T, stride int, diag *T)
 }
 
 // packer moves n rows. Strides are in bytes.
 type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 
-// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of some
-// panels of B, at least one. One vector of B is read as far as C goes, two are read to their end.
+// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of the
+// panels of B, at least one panel. A kernel for one vector reads the columns of B that C has. A kernel for
+// two vectors reads both vectors to their end.
 type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
 
 // left is a left operand.
 type left[T Float] struct {
 	first    *T
-	row, col int // steps between neighbours in a column and in a row
+	row, col int // elements from a row to the next and from a column to the next
 }
 
 // right is a right operand.
 type right[T Float] struct {
 	first *T
-	row   int // step between neighbours in a column
-	panel int // step from one panel to the next
+	row   int // elements from a row to the next
+	panel int // elements from a panel to the next
 }
 
-// target is where a strip is written.
+// target is the rows of C that a strip writes.
 type target[T Float] struct {
 	first  *T
 	stride int
@@ -122,7 +123,7 @@ func accumulate4[T Float](y, x []T, row int, a0, a1, a2, a3 T) {
 	}
 }
 
-// orGeneric returns kernels, those in pure Go for nil.
+// orGeneric returns k, or the kernels in pure Go if k is nil.
 func orGeneric[T Float](k *kernels[T]) *kernels[T] {
 	if k == nil {
 		return generic[T]()

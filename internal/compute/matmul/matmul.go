@@ -1,23 +1,22 @@
-// Package matmul is the matrix product C = α·A·B + β·C, with A or B transposed
-// if wanted, on row-major matrices with strides, for float32 and float64.
+// Package matmul computes the matrix product C = α·A·B + β·C, with A or B or their transposes, on
+// row-major matrices with strides, for float32 and float64.
 //
-// The product differs from gonum's Gemm in two promises. A zero in A does not hide a NaN or an Inf
-// in B: 0·NaN is NaN. Element (i, j) of C is the same sequence of operations, over the inner index
-// in ascending order, whatever the other rows and columns are. So a row of C has the same bits
-// whichever other rows are computed with it.
+// The product differs from gonum's Gemm in two properties. A zero in A does not hide a NaN or an Inf in
+// B: 0·NaN is NaN. Element (i, j) of C is a fixed sequence of operations, over the inner index in
+// ascending order, which does not depend on the other rows and columns. So a row of C has the same bits
+// in a product with fewer or more rows.
 //
-// The right operand is first copied into panels, in the layout that a kernel reads [Goto & van de
-// Geijn 2008]: columns side by side, one inner index after another. A tile of C, some rows times a
-// panel, then stays in registers while the inner index runs over depth values. The panels that share
-// the block of inner indices stay in the second cache for many rows. A is read where it is, or some
-// rows are copied first, to the other half of that cache, if many panels use them. An operand that is
-// used more than once can be packed once, and rows are shared among processors. Small products that
-// feed each other keep their operands as panels all along.
+// The product first copies the right operand into panels, the layout that kernels read [Goto & van de
+// Geijn 2008]: a panel has adjacent columns, one inner index after another. A tile of C, which is some
+// rows times a panel, stays in registers while the inner index runs over depth values. The panels of a
+// block of inner indices stay in the second cache for many rows. Kernels read A in place, or a copy of
+// some rows in the other half of the second cache if many panels use the rows. Processors share the
+// rows of C. A caller can pack an operand once for several products. A sequence of small products can
+// keep its operands and results as panels.
 //
-// The kernels fuse multiplication and addition, except in pure Go: tiers agree to rounding, not bit
-// for bit. For each block of depth inner indices the
-// error is at most depth·u·Σ|a·b|, with u = 2⁻²⁴ or 2⁻⁵³, and blocks add one
-// rounding each.
+// The kernels fuse multiplication and addition, except in pure Go: the bits of results differ between
+// tiers. For each block of depth inner indices the error is at most depth·u·Σ|a·b|, with u = 2⁻²⁴ or
+// 2⁻⁵³. Each block adds one rounding.
 //
 // # References
 //
@@ -38,8 +37,8 @@ import (
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type of
-// these fields will do; dense.Matrix is one.
+// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type with these fields is a
+// Matrix, as dense.Matrix is.
 type Matrix[T Float] interface {
 	~struct {
 		Rows, Cols int
@@ -48,41 +47,40 @@ type Matrix[T Float] interface {
 	}
 }
 
-// Epilogue works on tiles of C while they are in cache.
+// Epilogue processes tiles of C while they are in a cache.
 type Epilogue interface {
-	// Finish is called once for every tile of C, rows lo ≤ i < hi and columns
-	// from ≤ j < to, when it is final, on the goroutine that has computed it.
+	// A product calls Finish once for every finished tile of C, rows lo ≤ i < hi and columns
+	// from ≤ j < to, on the goroutine that has computed the tile.
 	Finish(lo, hi, from, to int)
 }
 
 // Mul computes C = α·A·B + β·C, where A is m×k, B is k×n and C is m×n. C must not
-// overlap A or B. When β = 0, C is written without being read. Mul panics if the
-// shapes do not fit. Mul allocates nothing once scratch memory is there.
+// overlap A or B. If β = 0, Mul does not read C. Mul panics if the shapes do not fit. It allocates
+// scratch memory, which later calls use again.
 func Mul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, false), beta, of(c, false))
 }
 
-// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n; all else
+// MulT computes C = α·A·Bᵀ + β·C, where A is m×k, B is n×k and C is m×n. The rest
 // is as for Mul.
 func MulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, false), of(b, true), beta, of(c, false))
 }
 
-// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n; all else
+// TMul computes C = α·Aᵀ·B + β·C, where A is k×m, B is k×n and C is m×n. The rest
 // is as for Mul.
 func TMul[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, false), beta, of(c, false))
 }
 
-// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n; all else
+// TMulT computes C = α·Aᵀ·Bᵀ + β·C, where A is k×m, B is n×k and C is m×n. The rest
 // is as for Mul.
 func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
 
-// MulPacked computes C = α·A·B + β·C for an operand B packed before, and calls
-// done, if it is not nil, for every tile of C; all else is as for Mul, with the same
-// bits.
+// MulPacked computes C = α·A·B + β·C for a packed operand B, and calls done, if it is not nil, for every
+// tile of C. The rest is as for Mul, with the same bits.
 func MulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
 	productsOf[T]().mulPacked(alpha, of(a, false), b, beta, of(c, false), done)
 }
@@ -92,7 +90,7 @@ func TMulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, d
 	productsOf[T]().mulPacked(alpha, of(a, true), b, beta, of(c, false), done)
 }
 
-// operand is a Matrix, or its transpose when trans is set. It has no methods, because packages that
+// operand is a Matrix, or its transpose if trans is true. It has no methods, because packages that
 // call products would compile them.
 type operand[T Float] struct {
 	rows, cols int
@@ -131,7 +129,7 @@ func (a *view[T]) from(i, l int) left[T] {
 	return left[T]{&a.data[i*row+l*col], row, col}
 }
 
-// cols from ≤ j < to of a.
+// colRange returns columns from ≤ j < to of a.
 func (a view[T]) colRange(from, to int) view[T] {
 	_, col := a.steps()
 	a.data = a.data[from*col:]
@@ -139,7 +137,7 @@ func (a view[T]) colRange(from, to int) view[T] {
 	return a
 }
 
-// rows from ≤ i < to of a.
+// rowRange returns rows from ≤ i < to of a.
 func (a view[T]) rowRange(from, to int) view[T] {
 	row, _ := a.steps()
 	a.data = a.data[from*row:]
@@ -147,7 +145,7 @@ func (a view[T]) rowRange(from, to int) view[T] {
 	return a
 }
 
-// expect asks for rows i ≤ r < i+rows and columns l ≤ c < l+cols, which are about to be read.
+// expect prefetches rows i ≤ r < i+rows and columns l ≤ c < l+cols of a.
 func (a *view[T]) expect(i, rows, l, cols int) {
 	row, col := a.steps()
 	first := i*row + l*col
@@ -159,30 +157,30 @@ func (a *view[T]) expect(i, rows, l, cols int) {
 	}
 }
 
-// products are the products of one element type. An interface is between them and the exported
-// functions, because packages that call those would compile what is behind them again.
+// products are the products of one element type. The exported functions call an interface, because
+// packages that call the exported functions would otherwise compile all products again.
 type products[T Float] interface {
 	mul(alpha T, a, b operand[T], beta T, c operand[T])
 	mulPacked(alpha T, a operand[T], b *Packed[T], beta T, c operand[T], done Epilogue)
 	pack(p *Packed[T], b operand[T])
 }
 
-// instance are products that this package has compiled.
+// instance implements products in this package.
 type instance[T Float] struct{}
 
 var (
 	products32 products[float32] = instance[float32]{}
 	products64 products[float64] = instance[float64]{}
 
-	// Both, in the order of their size. A variable of another element type in productsOf would make
-	// callers compile the methods of that type.
+	// bothProducts are the addresses of products32 and products64. If productsOf named both variables,
+	// callers would compile the methods of both types.
 	bothProducts = [2]unsafe.Pointer{unsafe.Pointer(&products32), unsafe.Pointer(&products64)}
 )
 
 // productsOf returns the products of T.
 func productsOf[T Float]() products[T] { return *(*products[T])(bothProducts[simd.Size[T]()/8]) }
 
-// mul packs B, a part at a time if it is large, and multiplies.
+// mul packs B, in parts if B is large, and multiplies.
 func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]) {
 	a, b, c := view[T](left), view[T](right), view[T](out)
 	check(a, b.rows, b.cols, c)
@@ -203,7 +201,7 @@ func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]
 	defer pool.Put(&packs, p)
 	for from := 0; from < b.cols; from += columns {
 		to := min(from+columns, b.cols)
-		// Without rows of B there is one part all the same.
+		// There is one part if B has no rows.
 		for lo := 0; lo == 0 || lo < b.rows; lo += rows {
 			hi, old := min(lo+rows, b.rows), beta
 			if lo > 0 {
@@ -215,11 +213,11 @@ func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]
 	}
 }
 
-// stripsInPlace is the number of strips for which B is not packed: packing would cost more than it
-// saves.
+// stripsInPlace is the largest number of strips for which B is not packed, because packing would take
+// longer than it saves.
 const stripsInPlace = 4
 
-// mulInPlace multiplies on the calling goroutine and reads B where it is.
+// mulInPlace multiplies on the calling goroutine and reads B in place.
 func mulInPlace[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	if b.rows == 0 {
 		(&call[T]{beta: beta, c: c}).scale(0, c.rows, 0, c.cols)

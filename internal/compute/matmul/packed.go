@@ -7,42 +7,41 @@ import (
 )
 
 const (
-	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
-	// depth rows fits first caches of 32 KiB. The order of sums depends on depth, which therefore
-	// follows no cache.
+	// depth is the number of inner indices for which a tile of C stays in registers: a panel of depth
+	// rows fits a first cache of 32 KiB. depth does not follow the size of the cache, because the order of
+	// sums depends on it.
 	depth = 256
-	// packedBytes bounds the part of B that is packed at a time, and with it the scratch memory. A
-	// quarter and four times as much are as fast.
+	// packedBytes is the largest size in bytes of a part of B that is packed at a time, and so bounds
+	// scratch memory. A quarter and four times as much are as fast.
 	packedBytes = 1 << 22
-	// packGrain is the number of elements that are worth another goroutine.
+	// packGrain is the largest number of elements that one goroutine packs alone.
 	packGrain = 1 << 14
 )
 
-// Packed is a right operand as the kernels read it. The zero value is ready for
-// Pack. After that it may be shared by goroutines.
+// Packed is a right operand in the layout that kernels read. The zero value is ready for Pack. Goroutines
+// may share a packed operand.
 type Packed[T Float] struct {
 	rows, cols int
-	// For each block of depth rows, panel after panel; in a panel, row after row.
-	// All panels have two vectors of columns but the last, which has one if that
-	// is enough. Columns beyond the last are zero.
+	// data holds, for each block of depth rows, panel after panel, and for each panel row after row. A
+	// panel has two vectors of columns. The last panel has one vector if one is enough, and zeros behind
+	// the last column.
 	data []T
 	from operand[T] // while packing
-	// stride is the distance between rows of B, which data is, or 0 if data is panels.
+	// stride is 0 if data holds panels. Otherwise data is the elements of B, with this stride.
 	stride int
 }
 
-// narrowPanels is the number of panels of an operand that is read where it is: its rows are hardly
-// longer than those of a panel.
+// narrowPanels is the largest number of panels of an operand that kernels read in place, because its rows
+// are hardly longer than the rows of a panel.
 const narrowPanels = 2
 
-// isNarrow reports whether kernels may read B where it is.
+// isNarrow reports whether kernels read B in place.
 func isNarrow[T Float](b view[T]) bool {
 	panel := 2 * best[T]().lanes
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
 
-// rightOf returns panel i of p, of the block of rows that begins at row lo and has n, as kernels take
-// it, and the number of its vectors.
+// rightOf returns panel i of the block of n rows from row lo on of p, and the number of its vectors.
 func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
 		return right[T]{&p.data[lo*p.stride+i*2*k.lanes], p.stride, 2 * k.lanes}, 2
@@ -54,7 +53,7 @@ func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int)
 // Dims returns the dimensions of the operand.
 func (p *Packed[T]) Dims() (rows, cols int) { return p.rows, p.cols }
 
-// Pack makes p the operand B, in memory of its own, which it reuses.
+// Pack copies B to p. It uses the memory of p again.
 func Pack[T Float, M Matrix[T]](p *Packed[T], b M) { productsOf[T]().pack(p, of(b, false)) }
 
 // PackT makes p the operand Bᵀ.
@@ -77,8 +76,7 @@ func (instance[T]) pack(p *Packed[T], b operand[T]) {
 	p.from = operand[T]{}
 }
 
-// panel returns panel i of p, of the block of rows that begins at row lo and has n, and the number of
-// its vectors.
+// panel is rightOf for the elements of a panel.
 func panel[T Float](p *Packed[T], k *kernels[T], lo, n, i int) ([]T, int) {
 	width := (p.cols + k.lanes - 1) / k.lanes * k.lanes
 	at := i * 2 * k.lanes
@@ -106,14 +104,15 @@ func (t *packing[T]) Piece(piece int) {
 // panels returns the number of panels of n columns.
 func panels[T Float](k *kernels[T], n int) int { return (n + 2*k.lanes - 1) / (2 * k.lanes) }
 
-// packPanel writes a panel: n rows of vectors·k.lanes elements, of which lanes come from b.
+// packPanel writes a panel: n rows of vectors·k.lanes elements, with lanes elements from b and then
+// zeros.
 func packPanel[T Float](k *kernels[T], dst, b []T, n, vectors, lanes, row, col int) {
 	width, bytes := vectors*k.lanes, simd.Size[T]()
 	switch {
 	case k.packs != nil && col == 1:
 		k.packs[vectors-1](n, &dst[0], &b[0], row*bytes, lanes-(vectors-1)*k.lanes)
 	case k.transpose != nil && row == 1:
-		// Squares first, then the rows and the columns that are left.
+		// Whole squares are transposed, and the other elements are copied one by one.
 		squares := n / k.lanes
 		done := squares * k.lanes
 		for v := range vectors {

@@ -7,12 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p
-// columns fit, and otherwise the width of two.
+// PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p columns
+// fit, and otherwise the width of two.
 //
-// A panel is a right operand in the layout that the kernels read, and needs no packing: a matrix of
-// PanelWidth columns without gaps between the rows, best at a cache line. Unused columns are zero.
-// A panel may be a result as well, which is then ready to be an operand.
+// A panel is a right operand in the layout that kernels read, so that a product need not pack it: a
+// matrix of PanelWidth columns without gaps between the rows. A panel should begin at a cache line. Unused
+// columns are zero. A product can write a panel, which is then an operand of other products.
 func PanelWidth[T Float](p int) int {
 	lanes := best[T]().lanes
 	if p <= lanes {
@@ -53,15 +53,15 @@ func checkPanel[T Float](p, b view[T]) {
 	}
 }
 
-// Prefetch asks the processor to load the elements of A into a cache, where this is possible.
-// Prefetch does not wait for the elements.
+// Prefetch starts loading the elements of A into a cache, on processors with an instruction for this. It
+// does not wait for the elements.
 func Prefetch[T Float, M Matrix[T]](a M) {
 	v := view[T](of(a, false))
 	v.expect(0, v.rows, 0, v.cols)
 }
 
 // MulPanel computes C = α·A·B + β·C for a panel B, on the calling goroutine. C has the columns of
-// B, or fewer that take the same number of vectors; all else is as for Mul, with the same bits.
+// B, or fewer that take the same number of vectors. The rest is as for Mul, with the same bits.
 func MulPanel[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	mulPanel(alpha, view[T](of(a, false)), view[T](of(b, false)), beta, view[T](of(c, false)))
 }
@@ -95,7 +95,7 @@ func mulPanel[T Float](alpha T, a, b view[T], beta T, c view[T]) {
 	}
 }
 
-// Strips returns the number of strips into which products cut n rows: as few as registers allow.
+// Strips returns the number of strips into which products divide n rows: as few as registers allow.
 // Strip i is the rows from parallel.Share(n, strips, i) to parallel.Share(n, strips, i+1).
 func Strips[T Float](n int) int {
 	most := best[T]().mostRows()
@@ -107,8 +107,8 @@ func Strips[T Float](n int) int {
 //
 //	B_S ← A_SU·B_U
 //
-// for an n×n matrix A. Nothing to the right of the blocks A_SU is read. All rows of a strip are
-// computed before the first is written.
+// for an n×n matrix A. SubstitutePanel reads no elements to the right of the blocks A_SU. It computes all
+// rows of a strip before it writes the first.
 func SubstitutePanel[T Float, M Matrix[T]](a, b M) {
 	substitutePanel(view[T](of(a, false)), view[T](of(b, false)), false)
 }

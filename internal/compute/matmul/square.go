@@ -14,9 +14,9 @@ import (
 // of 32, the width of the widest panel. Elements above the diagonal may be written, within the
 // columns of the band. C must not overlap P.
 //
-// For each block of depth inner indices an element of C is read and written once. A strip reaches
-// to the panel with its last row, and to half of that panel if this is enough. Results do not depend
-// on GOMAXPROCS.
+// An element of C is read and written once for each block of depth inner indices. A strip ends at the
+// panel with its last row, or in the middle of this panel if the last row is there. Results do not
+// depend on GOMAXPROCS.
 func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	from := view[T](of(p, false))
 	if n := from.cols; len(bands) != (n+height-1)/height || height%(2*genericLanes) != 0 {
@@ -73,7 +73,7 @@ func (s *square[T]) Piece(piece int) {
 	defer pool.Put(&copies, rows)
 	a := rows.columns(k, &s.from, s.lo, inner, base+at, next-at)
 	to := min(from+s.slab, (end+width-1)/width)
-	// Whole panels go together. The last may do with one vector, or have no other.
+	// One call takes all whole panels. The last panel may need only one vector, or have only one.
 	whole := to
 	if end < to*width {
 		whole--
