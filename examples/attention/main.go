@@ -21,20 +21,19 @@ import (
 
 const about = `attention compares approximations of attention with exact softmax attention softmax(QKᵀ/√d)·V.
 
-Without flags it reads Newton's Opticks, which the Go distribution ships (or this module's README where it does
-not), makes word vectors of dimension 64 from it, and takes the vectors of L words of running text as queries, keys
-and values. -text names another text. -q, -k and -v name NumPy files instead: C order, L×d or
-heads×L×d; they are read in float32, and heads are handled one after another.
+Without flags it reads Newton's Opticks, which the Go distribution ships, or else the README of this module. It computes
+word vectors of dimension 64. The vectors of L words of running text are the queries, keys and values. -text names
+another text. -q, -k and -v name NumPy files instead, in C order with shape L×d or heads×L×d. The program reads them in
+float32, and handles one head after another.
 
-Beside the text stands a head of each layer of a trained decoder, in -model, which reads as many tokens. All heads of the
-decoder then have each form of attention, and the loss tells what that costs. The model that is there by default has 3.7 million
-parameters and was trained for 81 minutes on the text of the Go distribution; its loss on held-out files is 2.65 nats a token.
+The program then compares attention on a head of each layer of a trained decoder, in -model, for as many tokens. It also
+measures the loss of the decoder with each form of attention in all heads. The default model has 3.7 million parameters
+and was trained for 81 minutes on the text of the Go distribution; its loss on held-out files is 2.65 nats per token.
 
-It prints the error of forms of several sizes (-size) and how much faster than exact attention they are, also as a
-picture, and the form of attention that keeps -tolerance.
+The program prints the error of forms of several sizes (-size) and their speed relative to exact attention, draws both,
+and prints the form of attention that keeps -tolerance.
 
--o writes the outputs that keep -tolerance, for the text or for your tensors, as a NumPy file of float32 in the shape of
-the exact output.`
+-o writes the outputs that keep -tolerance as a NumPy file of float32 with the shape of the exact output.`
 
 func main() { cli.Main("attention", run) }
 

@@ -23,10 +23,10 @@ The program measures the mean loss on -text, or on files of the Go distribution 
 of -context tokens, and the loss again with another form of attention, -form. The model then writes -length tokens that
 follow -prompt.
 
--generate n does something else: with -form, such as window:1024+4, the model writes n tokens, whatever it was trained to
-read, and the program prints speed and memory on the way. It then reads n tokens of the text with the same state, and
-prints the loss beside that of exact attention in sequences of -context tokens. Rotary positions go on growing: they are
-those of the whole text, also where a window has dropped what came before.
+With -generate n and a -form such as window:1024+4, the model writes n tokens, and the program prints speed and memory.
+The program then measures the loss on n tokens of the text, which the model reads in one stream, beside the loss of exact
+attention in sequences of -context tokens. Rotary positions count all tokens of the stream, including tokens that a
+window has dropped.
 
 -table measures forms of attention in two sizes on all heads: the error of each head in a causal sequence of -context
 tokens and in 16 half sequences together without a mask, time over that of exact attention, and the loss on -tokens

@@ -12,10 +12,9 @@ type Config struct {
 	Layers     int     `json:"num_hidden_layers"`
 	Width      int     `json:"hidden_size"`
 	Heads      int     `json:"num_attention_heads"`
-	KeyHeads   int     `json:"num_key_value_heads"`     // heads of keys and values
-	HeadDim    int     `json:"head_dim"`                // columns of a head
-	Inner      int     `json:"intermediate_size"`       // columns of the inner layers
-	Context    int     `json:"max_position_embeddings"` // tokens of the training sequences
+	KeyHeads   int     `json:"num_key_value_heads"` // heads of keys and values
+	HeadDim    int     `json:"head_dim"`            // columns of a head
+	Inner      int     `json:"intermediate_size"`   // columns of the inner layers
 	Epsilon    float64 `json:"rms_norm_eps"`
 	Base       float64 `json:"rope_theta"` // of rotary positions
 
