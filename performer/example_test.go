@@ -77,27 +77,6 @@ func ExampleNew() {
 	// [6.0000 4.0000 3.5631]
 }
 
-// The weights φ(q_i)ᵀφ(k_j)/Σ_j of a causal layer.
-func ExampleLinear_Weights() {
-	phi, err := rff.ELU[float64](1)
-	if err != nil {
-		log.Fatal(err)
-	}
-	a, err := performer.NewLinear(phi, performer.LinearOptions{Causal: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	x := dense.Of(3, 1, []float64{0, 1, 0})
-	w := a.Weights(dense.Matrix[float64]{}, x, x)
-	for i := range w.Rows {
-		fmt.Printf("%.3f\n", w.Row(i))
-	}
-	// Output:
-	// [1.000 0.000 0.000]
-	// [0.333 0.667 0.000]
-	// [0.250 0.500 0.250]
-}
-
 // Two keys, one of them three times as likely.
 func ExampleExact() {
 	q := dense.Of(1, 1, []float64{1})

@@ -84,16 +84,6 @@ type Linear[T dense.Float] interface {
 	// Dims returns the dimension of queries and keys and the number of features.
 	Dims() (d, m int)
 
-	// Weights writes the implicit Lq×Lk matrix of attention into dst and returns dst, for
-	// inspection; a zero dst is allocated. Element (i, j) is the weight of value j in output i:
-	// φ_Q(q_i)ᵀφ_K(k_j), divided by its sum over j unless unnormalised, and zero for j > i if
-	// causal. With maps that are not LogMaps weights may be negative.
-	//
-	// Weights is Forward with the identity matrix as values: a key that is NaN makes all weights of
-	// the rows that see it NaN. Weights takes O(L²·m) time and O(m·Lk + Lk²) memory. dst must not
-	// overlap q or k. Weights panics with the shapes if they do not fit.
-	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
-
 	// Fractions computes the numerators and denominators of Forward into the memory of dst, and
 	// returns them; a zero dst is allocated. Time, bits and panics for shapes are those of Forward.
 	// Fractions panics if the attention is unnormalised.
@@ -349,24 +339,6 @@ func (a *linear[T]) Fractions(dst Fractions[T], q, k, v dense.Matrix[T]) Fractio
 		Numerators: x.ColRange(0, n), Denominators: x.ColRange(n, n+1),
 		Factors: x.ColRange(n+1, n+2), Exponents: x.ColRange(n+2, n+3), columns: x,
 	}
-}
-
-func (a *linear[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
-	checkPoints(q, k, a.opts.Causal)
-	dst = a.Forward(dst, q, k, identity[T](k.Rows))
-	if a.opts.Causal {
-		clearFuture(dst)
-	}
-	return dst
-}
-
-// identity returns the n×n identity matrix.
-func identity[T dense.Float](n int) dense.Matrix[T] {
-	m := dense.New[T](n, n)
-	for i := range n {
-		m.Data[i*n+i] = 1
-	}
-	return m
 }
 
 func (a *linear[T]) NewState(d, dv int) (*State[T], error) {

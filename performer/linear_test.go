@@ -268,7 +268,7 @@ func TestShapesPanic(t *testing.T) {
 		"performer: q is 5×4, k is 6×3, want queries and keys of one dimension":            func() { bi.Forward(none, mat(5, 4), mat(6, 3), mat(6, 2)) },
 		"performer: q is 5×3, k is 6×3, but the maps take points of R^4":                   func() { bi.Forward(none, mat(5, 3), mat(6, 3), mat(6, 2)) },
 		"performer: k is 6×4, v is 7×2, want as many values as keys":                       func() { bi.Forward(none, mat(5, 4), mat(6, 4), mat(7, 2)) },
-		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() { causal.Weights(none, mat(5, 4), mat(6, 4)) },
+		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() { causal.Forward(none, mat(5, 4), mat(6, 4), mat(6, 2)) },
 		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() {
 			must.Have(NewExact[float64](ExactOptions{Causal: true})).Forward(none, mat(7, 4), mat(6, 4), mat(6, 2))
 		},

@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
-	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 func TestWeights(t *testing.T) {
@@ -26,7 +25,7 @@ func testWeights[T dense.Float](t *testing.T) {
 		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
 		for _, opts := range forms {
 			a := attention(m.Map, opts)
-			got := a.Weights(dense.Matrix[T]{}, q, k)
+			got := a.Forward(dense.Matrix[T]{}, q, k, identity[T](n))
 			want, tol := p.of(opts).attend(identity[float64](n))
 			densetest.RequireClose(t, want, tol, got, "%s %+v", m.name, opts)
 			for i := range n {
@@ -50,13 +49,18 @@ func TestCausalWeightsOfNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(51))
 	q, k := rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 4)
 	k.Set(10, 0, math.NaN())
-	for _, form := range []interface {
-		Weights(dst, q, k dense.Matrix[float64]) dense.Matrix[float64]
-	}{attention(maptest.Positive[float64](8, 4), LinearOptions{Causal: true}), must.Have(NewExact[float64](ExactOptions{Causal: true}))} {
-		w := form.Weights(dense.Matrix[float64]{}, q, k)
-		for i := range 70 {
-			assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)
-			assert.False(t, hasNaN(w.Row(i)[i+1:]), "the future of row %d", i)
-		}
+	w := must.Have(NewExact[float64](ExactOptions{Causal: true})).Weights(dense.Matrix[float64]{}, q, k)
+	for i := range 70 {
+		assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)
+		assert.False(t, hasNaN(w.Row(i)[i+1:]), "the future of row %d", i)
 	}
+}
+
+// identity returns the n×n identity matrix: with these values outputs are weights.
+func identity[T dense.Float](n int) dense.Matrix[T] {
+	m := dense.New[T](n, n)
+	for i := range n {
+		m.Data[i*n+i] = 1
+	}
+	return m
 }

@@ -43,7 +43,7 @@ func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 		src := densetest.Source(462)
 		for range draws {
 			phi := draw(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), must.Have(orf.Draw[T](orf.IID{}, 8, d, src)))
-			weight := func(a Linear[T]) float64 { return float64(a.Weights(dense.Matrix[T]{}, x, y).At(0, 0)) }
+			weight := func(a Linear[T]) float64 { return float64(a.Forward(dense.Matrix[T]{}, x, y, identity[T](1)).At(0, 0)) }
 			right = append(right, weight(must.Have(NewLinear(phi, LinearOptions{Unnormalised: true}))))
 			wrong = append(wrong, weight(must.Have(newLinearOf(phi, phi, LinearOptions{Unnormalised: true}))))
 		}

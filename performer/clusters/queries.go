@@ -172,10 +172,10 @@ func (s *store[T]) attendExactly(dst, q dense.Matrix[T]) {
 	t := tiles.NewTile(tiles.Scores{Scale: s.a.scale(s.d)}, q, s.dv)
 	for l := range s.clusters {
 		k, v := s.members(l)
-		t.Add(k, v, nil)
+		t.Add(k, v)
 	}
 	k, v := s.recent()
-	t.Add(k, v, nil)
+	t.Add(k, v)
 	t.Finish(dst)
 	t.Release()
 }

@@ -184,7 +184,7 @@ func (w *work[T]) recent(s *Memory[T], h int) {
 		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, 0)
 	} else {
 		for _, r := range c.recent {
-			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to), nil)
+			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to))
 		}
 	}
 	c.tiles[h] = t
@@ -354,7 +354,7 @@ func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 			}
 			peak = max(peak, coded.PeakOf(v.RowRange(0, n)))
 			vecmath.Scale(v.Data, factor)
-			t.Add(k.RowRange(0, n), v.RowRange(0, n), nil)
+			t.Add(k.RowRange(0, n), v.RowRange(0, n))
 		}
 	}
 	pool.Put(&rowsPool, b)
@@ -366,7 +366,7 @@ func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, i)
 	} else {
 		for _, r := range c.recent {
-			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to), nil)
+			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to))
 		}
 	}
 	t.Finish(dst)

@@ -234,13 +234,7 @@ func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	if a, b := s.bits, o.bits; a != b {
 		return fmt.Errorf("performer: Bits = %d, but the state belongs to attention with %d", b, a)
 	}
-	if a, b := s.scores.Scale, o.scores.Scale; a != b {
-		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b, a)
-	}
-	if a, b := s.scores.Unnormalised, o.scores.Unnormalised; a != b {
-		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", b, a)
-	}
-	return nil
+	return streams.CheckScores(s.scores, o.scores)
 }
 
 // Merge inserts the codes of other before the tokens of both memories without codes.

@@ -126,7 +126,7 @@ func (c *Choice[T]) Piece(i int) {
 	if m := c.Means; m != nil {
 		s := m.spaces.Get()
 		defer m.spaces.Put(s)
-		k = s.less(k, m.Key)
+		k = less(s, k, m.Key)
 	}
 	for j := range k.Rows {
 		log := c.Scale*vecmath.HalfSquaredNorm(k.Row(j)) + c.logFactor(k.Row(j))

@@ -14,7 +14,7 @@ type Means[T dense.Float] struct {
 	Query, Key []T
 	Absolute   bool // the factor of a query does not cancel
 
-	spaces pool.Of[centredRows[T]]
+	spaces pool.Of[scratch.Buffer[T]]
 }
 
 // Keys writes log φ of keys with the logarithms of their factors into dst and returns dst; a zero
@@ -43,7 +43,7 @@ func (l *Set[T]) Queries(dst, q dense.Matrix[T]) dense.Matrix[T] {
 func (l *Set[T]) logCentred(dst, x dense.Matrix[T], mean, other []T, constant float64) dense.Matrix[T] {
 	dst = dense.Ensure(dst, x.Rows, len(l.offsets))
 	s := l.Means.spaces.Get()
-	z := s.less(x, mean)
+	z := less(s, x, mean)
 	matmul.MulPacked(T(l.Scale), z, &l.packed, 0, dst, nil)
 	for i := range dst.Rows {
 		factor := constant
@@ -56,15 +56,11 @@ func (l *Set[T]) logCentred(dst, x dense.Matrix[T], mean, other []T, constant fl
 	return dst
 }
 
-// centredRows is memory for centred points.
-type centredRows[T dense.Float] struct{ rows scratch.Buffer[T] }
-
-// less returns the rows of x less mean.
-func (c *centredRows[T]) less(x dense.Matrix[T], mean []T) dense.Matrix[T] {
-	c.rows.Shape(x.Rows, x.Cols)
-	z := c.rows.Rows(x.Rows)
+// less returns the rows of x less mean in memory.
+func less[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T], mean []T) dense.Matrix[T] {
+	memory.Shape(x.Rows, x.Cols)
+	z := dense.Copy(memory.Rows(x.Rows), x)
 	for i := range z.Rows {
-		copy(z.Row(i), x.Row(i))
 		vecmath.AddScaled(z.Row(i), mean, -1)
 	}
 	return z

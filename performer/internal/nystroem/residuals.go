@@ -26,14 +26,11 @@ var spanners pool.Pair[spanner[float32], spanner[float64]]
 func (l *Set[T]) Residuals(dst []float64, q dense.Matrix[T]) {
 	n := q.Rows
 	m := pool.Get[spanner[T]](&spanners)
-	m.points.Shape(n, q.Cols)
 	m.features.Shape(n, len(l.offsets))
 	m.wide.Shape(len(l.offsets), n)
-	centred, features, wide := dense.Copy(m.points.Rows(n), q), m.features.Rows(n), m.wide.Rows(len(l.offsets))
+	centred, features, wide := q, m.features.Rows(n), m.wide.Rows(len(l.offsets))
 	if l.Means != nil {
-		for i := range n {
-			vecmath.AddScaled(centred.Row(i), l.Means.Query, -1)
-		}
+		centred = less(&m.points, q, l.Means.Query)
 	}
 	l.logTransform(features, centred)
 	for i := range n {

@@ -259,11 +259,16 @@ func (s *Exact[T]) Check(other Memory[T]) error {
 	if s.placed() || o.placed() {
 		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")
 	}
-	if a, b := s.scores.Scale, o.scores.Scale; a != b {
-		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", b, a)
+	return CheckScores(s.scores, o.scores)
+}
+
+// CheckScores returns an error if other, the scores of a state to merge, differ from the scores s.
+func CheckScores(s, other tiles.Scores) error {
+	if s.Scale != other.Scale {
+		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", other.Scale, s.Scale)
 	}
-	if a, b := s.scores.Unnormalised, o.scores.Unnormalised; a != b {
-		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", b, a)
+	if s.Unnormalised != other.Unnormalised {
+		return fmt.Errorf("performer: Unnormalised = %v, but the state belongs to attention with %v", other.Unnormalised, s.Unnormalised)
 	}
 	return nil
 }

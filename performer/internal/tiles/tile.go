@@ -77,17 +77,12 @@ func (t *Tile[T]) Release() {
 	pool.Put(&tiles, t)
 }
 
-// Add adds keys and values that all queries see. It multiplies weights by exp(logs), unless logs is
-// nil.
-func (t *Tile[T]) Add(k, v dense.Matrix[T], logs []T) {
+// Add adds keys and values that all queries see.
+func (t *Tile[T]) Add(k, v dense.Matrix[T]) {
 	for lo := 0; lo < k.Rows; lo += Keys {
 		hi := min(lo+Keys, k.Rows)
-		var more []T
-		if logs != nil {
-			more = logs[lo:hi]
-		}
 		t.few.next = k.RowRange(hi, min(hi+Keys, k.Rows))
-		t.add(k.RowRange(lo, hi), v.RowRange(lo, hi), more, &view[T]{})
+		t.add(k.RowRange(lo, hi), v.RowRange(lo, hi), &view[T]{})
 	}
 }
 
@@ -110,7 +105,7 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 			if i+1 < len(t.parts) {
 				t.few.next = k.RowRange(t.parts[i+1].From, t.parts[i+1].To)
 			}
-			t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
+			t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), &w)
 		}
 	}
 }
@@ -120,15 +115,15 @@ func (t *Tile[T]) AddSeen(k, v dense.Matrix[T], mask Mask[T], first int) {
 func (t *Tile[T]) AddPart(k, v dense.Matrix[T], mask Mask[T], first int, p Part) {
 	t.mask = mask
 	w := t.mask.view(first, first+len(t.peaks), p.From, p.To, &t.changes, &t.slopes)
-	t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), nil, &w)
+	t.add(k.RowRange(p.From, p.To), v.RowRange(p.From, p.To), &w)
 }
 
 // add adds at most Keys keys and values to the sums of the queries.
-func (t *Tile[T]) add(k, v dense.Matrix[T], logs []T, w *view[T]) {
+func (t *Tile[T]) add(k, v dense.Matrix[T], w *view[T]) {
 	if !t.markSeen(w, k.Rows) {
 		return
 	}
-	if len(t.peaks) <= fewQueries && logs == nil && !w.closed && w.slopes == nil {
+	if len(t.peaks) <= fewQueries && !w.closed && w.slopes == nil {
 		t.addFew(k, v)
 		return
 	}
@@ -138,9 +133,6 @@ func (t *Tile[T]) add(k, v dense.Matrix[T], logs []T, w *view[T]) {
 		for j := range scores.Rows {
 			softcap(scores.Row(j), capIn[T](t.scoring.Softcap), t.caps)
 		}
-	}
-	for j, x := range logs {
-		vecmath.Affine(scores.Row(j), scores.Row(j), 1, x)
 	}
 	if w.closed || w.slopes != nil {
 		for j := range scores.Rows {
