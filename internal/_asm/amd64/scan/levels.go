@@ -10,14 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// sums is the number of sums of a lane, as the reference has them.
+// sums is the number of sums of a lane, which the reference has as well.
 const sums = 4
 
-// lookup is how a machine looks levels up: what a row begins with, and what adds to the sums.
+// lookup is the way in which a machine looks up levels.
 type lookup struct {
-	rest, blocks Register // words of a tail, and whole blocks
+	rest, blocks Register // words of the last, shorter block, and whole blocks
 	clear        func(acc VecVirtual)
-	// add adds the products of a block, or of a tail, with the query at q.
+	// add adds the products of a block, or of the last block, with the query at q.
 	add func(rows, q Register, acc []VecVirtual, tail bool)
 }
 
@@ -71,7 +71,7 @@ func levels(m amd64.Machine, width int, prepare func(table, words Register, widt
 
 // wide looks levels up in a register of 16 numbers.
 func wide(table, words Register, width int) lookup {
-	// A tail has two lanes a word.
+	// The last block has two lanes a word.
 	rest, bits, blocks := GP64(), GP64(), GP64()
 	MOVQ(words, rest)
 	ANDQ(U8(blockWords-1), rest)
@@ -102,15 +102,15 @@ func wide(table, words Register, width int) lookup {
 	}}
 }
 
-// narrow has half a register for each half of a block. A register holds 8 numbers: codes of 4 bits
-// choose between two.
+// narrow looks up the levels of a half of a block at a time. A register holds 8 levels: codes of 4 bits
+// choose between two registers.
 func narrow(table, words Register, width int) lookup {
 	rest, blocks := GP64(), GP64()
 	MOVQ(words, rest)
 	ANDQ(U8(blockWords-1), rest)
 	MOVQ(words, blocks)
 	SHRQ(U8(3), blocks)
-	// The lanes of a tail in the halves of a block.
+	// The lanes of the last block in the halves of a block.
 	var mask [2]Op
 	for h := range mask {
 		lanesHere, most := GP64(), GP64()

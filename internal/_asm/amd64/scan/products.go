@@ -11,7 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// What package scan says of digits: four words of constants, and then, for every 16 bytes of a row, a
+// The layout of digits of package scan: four words of constants, and then, for every 16 bytes of a row, a
 // strip of 16 bytes for each digit of the codes in a byte.
 const (
 	stripBytes    = 16
@@ -51,15 +51,16 @@ func number(v VecVirtual, bits uint32) VecVirtual {
 	return v
 }
 
-// product is what the wide kernels of products differ in.
+// product holds the differences between the wide kernels of products.
 type product struct {
 	name, signature, doc string
 	strips               int   // of digits, for a strip of a row
 	batches              []int // queries that share a transposition
-	// parts returns what is multiplied: for part p and digit g with strip(p, g), in sum(p, g).
+	// parts returns the bytes to multiply. The products of part p and of digit g, at strip(p, g), are
+	// added to sum(p, g).
 	parts      func(codes VecVirtual) []VecVirtual
 	strip, sum func(p, g int) int
-	constants  [][]int // that are subtracted from each sum, the highest first
+	constants  [][]int // the constants to subtract from each sum, the highest sum first
 }
 
 // productsWide multiplies codes themselves.
@@ -89,8 +90,8 @@ func productsWide(width int) {
 	})
 }
 
-// levelsWide multiplies the two bytes of levels. Those of the codes below 128 are in registers, the
-// upper bytes and the lower; the bytes of the others are their complements, in the opposite order.
+// levelsWide multiplies the two bytes of levels. Registers hold the upper bytes and the lower bytes for the
+// codes below 128. The bytes of the other codes are their complements, in the opposite order.
 func levelsWide() {
 	high, low := []VecVirtual{ZMM(), ZMM()}, []VecVirtual{ZMM(), ZMM()}
 	p := product{
@@ -120,8 +121,8 @@ func levelsWide() {
 	})
 }
 
-// write writes a kernel with a row in every lane. It transposes strips of 16 rows, and so needs no
-// sums of lanes.
+// write writes a kernel with a row in every lane. It transposes strips of 16 rows, so that no lanes have
+// to be added.
 func (p product) write(prepare func()) {
 	const height = 16
 	begin(p.name, p.signature, p.doc)
@@ -131,13 +132,13 @@ func (p product) write(prepare func()) {
 	zero, power := ZMM(), number(ZMM(), math.Float32bits(256))
 	VPXORD(zero, zero, zero)
 	rows := []VecVirtual{ZMM(), ZMM(), ZMM(), ZMM()}
-	// The lanes that are stored.
+	// K7 is the mask of the lanes to store.
 	count, lanes := GP64(), GP64()
 	MOVQ(t.count, count)
 	MOVQ(I32(-1), lanes)
 	BZHIQ(count, lanes, lanes)
 	KMOVW(lanes.As32(), K7)
-	// The doublewords of a strip that there are, of rows i, i+4, i+8 and i+12.
+	// present are the masks of the doublewords of a strip, of rows i, i+4, i+8 and i+12.
 	present := []Register{K1, K2, K3, K4}
 	mask := func(ones uint32) {
 		bits := GP64()
@@ -157,7 +158,7 @@ func (p product) write(prepare func()) {
 			SUBQ(U32(batch), left)
 			JLT(LabelRef(label + "End"))
 			Label(label)
-			// Those of each query, in several registers: fewer would wait for each other.
+			// Each query has its sums in several registers, because additions to one would wait for each other.
 			each := len(p.constants)
 			sums := make([][]VecVirtual, 4/batch)
 			for c := range sums {
@@ -304,7 +305,7 @@ func productsNarrow(width int) {
 		for i := range height {
 			upper := YMM()
 			if last {
-				VPBROADCASTQ(t.row(from, i), codes) // the digits of what is beyond are 0
+				VPBROADCASTQ(t.row(from, i), codes) // the digits behind the row are 0
 			} else {
 				VBROADCASTI128(t.row(from, i), codes)
 			}
@@ -334,8 +335,8 @@ func productsNarrow(width int) {
 	})
 }
 
-// addLanes returns a register whose halves have the sums of the doublewords in the halves of a, b, c
-// and d.
+// addLanes returns a register whose halves hold the sums of the doublewords in the halves of a, b, c and
+// d.
 func addLanes(a, b, c, d VecVirtual) VecVirtual {
 	VPHADDD(b, a, a)
 	VPHADDD(d, c, c)

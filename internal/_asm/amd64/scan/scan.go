@@ -9,7 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// What package scan says of its layout: a block of codes has 64 bytes.
+// The layout of package scan: a block of codes has 64 bytes.
 const (
 	blockBytes = 64
 	blockWords = blockBytes / 8
@@ -17,9 +17,8 @@ const (
 	planes     = 6
 )
 
-// ahead is how many bytes ahead codes are fetched. Processors fetch ahead by themselves, but only
-// to the end of a page, and a kernel does so much with a line that none of the next page is in
-// flight.
+// ahead is the distance in bytes at which kernels prefetch codes. Processors prefetch by themselves, but
+// only to the end of a page, and kernels would wait for the first lines of the next page.
 const ahead = 4096
 
 // Write writes all kernels.
@@ -54,7 +53,7 @@ func begin(name, signature, doc string) {
 // at returns the address base + bytes.
 func at(base Register, bytes int) Mem { return Mem{Base: base, Disp: bytes} }
 
-// wordMask sets K1 to the first so many words of a block and returns the number.
+// wordMask sets K1 to the mask of the words of the last, shorter block, and returns their number.
 func wordMask(words Register) (rest GPVirtual) {
 	rest = GP64()
 	MOVQ(words, rest)

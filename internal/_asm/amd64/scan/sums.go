@@ -26,12 +26,12 @@ const (
 	sumsDoc       = "adds the weighted sums of rows, as the reference does."
 )
 
-// groups is how a kernel of sums goes through rows and sets of weights.
+// groups is a loop over groups of rows and sets of weights.
 type groups struct {
 	rows, stride      GPVirtual // of the group; bytes from row to row
 	weights, sums     GPVirtual // of the group and the set
 	weightsOf, sumsOf Mem       // bytes of a set
-	n, count, left    Mem       // rows from the group on, and in it; sets
+	n, count, left    Mem       // rows from the group on, rows of the group, remaining sets
 }
 
 func newGroups(width int) groups {
@@ -54,7 +54,7 @@ func newGroups(width int) groups {
 	return g
 }
 
-// loop writes body for every group and each set, or pair of sets if kernels have both, and ends the
+// loop writes body for every group and each set, or each pair of sets if batches has 2, and ends the
 // function.
 func (g groups) loop(batches []int, body func(label string, batch int)) {
 	first := AllocLocal(8) // weights of the group
@@ -96,9 +96,9 @@ func (g groups) loop(batches []int, body func(label string, batch int)) {
 	amd64.End()
 }
 
-// sumsWide takes 32 bytes of four rows at a time, and puts the four bytes of a column side by side:
-// they are multiplied by the digits of the weights of their rows. Two sets of weights share this for
-// codes of 8 bits; for those of 4 bits there are not enough registers.
+// sumsWide takes 32 bytes of four rows at a time, puts the four bytes of a column side by side, and
+// multiplies them by the digits of the weights of their rows. For codes of 8 bits, two sets of weights
+// use the same columns. For codes of 4 bits there are too few registers.
 func sumsWide(width int) {
 	const height, stripBytes = 4, 32
 	perByte := 8 / width
@@ -113,7 +113,7 @@ func sumsWide(width int) {
 	if width == 4 {
 		nibble, batches = number(YMM(), 0x0f0f0f0f), []int{1}
 	}
-	masks := []Register{K1, K2, K3, K4} // what there is of each row
+	masks := []Register{K1, K2, K3, K4} // of the doublewords of each row
 	none := K5
 	KXORW(none, none, none)
 	// The doublewords of the last strip.
@@ -262,8 +262,8 @@ const (
 	weighDoc       = "rounds the weights of whole groups of rows, as the reference does."
 )
 
-// weigh rounds weights: wide kernels have bytes of their upper digits, and then of the lower, others
-// integers of 16 bits.
+// weigh rounds weights. Wide kernels write bytes of the upper digits and then of the lower digits, and
+// narrow kernels integers of 16 bits.
 func weigh(m amd64.Machine) {
 	begin("weigh"+m.Name[3:], weighSignature, weighDoc)
 	dst, w, scales, left := amd64.Argument("dst"), amd64.Argument("w"), amd64.Argument("scales"), amd64.Argument("groups")
@@ -289,7 +289,7 @@ func weigh(m amd64.Machine) {
 			VPMAXUD(size, peak, peak)
 		}
 	}
-	// The order of magnitudes is that of their bits, and NaN is beyond all.
+	// Bits have the order of magnitudes, and the bits of NaN are the largest.
 	top, step, sum := m.Fold(VPMAXUD, peak, m.Vec()), XMM(), GP64()
 	VDIVSS(most, top, step)
 	VMOVSS(step, at(dst, stepAt))
@@ -337,8 +337,8 @@ func weigh(m amd64.Machine) {
 	amd64.End()
 }
 
-// sumsNarrow takes 16 bytes of two rows at a time, and puts the two codes of a column side by side,
-// as integers of 16 bits, for VPMADDWD with the weights of their rows.
+// sumsNarrow takes 16 bytes of two rows at a time, puts the two codes of a column side by side as integers
+// of 16 bits, and multiplies them by the weights of their rows with VPMADDWD.
 func sumsNarrow(width int) {
 	perByte := 8 / width
 	begin(fmt.Sprintf("sums%dAVX2", width), sumsSignature, sumsDoc)
@@ -398,7 +398,7 @@ func sumsNarrow(width int) {
 			JG(LabelRef(label + "Rows"))
 			JL(LabelRef(label + "Sum"))
 			Label(label + "Last")
-			// A row alone comes twice, the second time with the weight 0.
+			// A last row without a partner is read twice, the second time with the weight 0.
 			XORQ(next, next)
 			MOVQ(g.count, rest)
 			ANDQ(U8(1), rest)

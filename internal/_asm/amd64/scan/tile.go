@@ -8,13 +8,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// tile is how a kernel goes through rows: several at a time, the last ones from the end, so that some
-// come twice, and one at a time, with a stride of 0, where there are fewer in all.
+// tile is a loop over rows, several at a time. The last step ends at the last row, and computes some rows
+// twice. If there are too few rows for a step, the loop takes one row at a time, with a stride of 0.
 type tile struct {
 	stride, thrice GPVirtual // bytes from row to row, and three times that
-	rows, dst      Mem       // where the tile begins
-	n              Mem       // rows that are left
-	count, bytes   Mem       // rows of a step, and its bytes
+	rows, dst      Mem       // addresses of the first row of the step and of its result
+	n              Mem       // remaining rows
+	count, bytes   Mem       // rows and bytes of a step
 	length         Mem       // bytes of a row
 }
 

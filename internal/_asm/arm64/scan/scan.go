@@ -3,7 +3,7 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 
-// What package scan says of its layout: a block of codes has 8 words, and a lane 4 bytes.
+// The layout of package scan: a block of codes has 8 words, and a lane 4 bytes.
 const (
 	blockBytes = 64
 	blockWords = blockBytes / 8
@@ -33,12 +33,12 @@ func Write(f *arm64.File) {
 // machine is a machine with the kernels as methods.
 type machine struct{ arm64.Machine }
 
-// blocks writes a loop over the words of a row, a block at a time. In a block, load reads two words
-// at rows, or the last word of a row with a length that is odd, and body takes them; it is written
-// once. Two words of a row have 16 bytes of the first plane or of the first places of the query: so
-// many bytes does at go on with them, and start by as many as a block has.
+// blocks writes a loop over the words of a row, a block at a time. In a block, load reads two words at
+// rows, or the last word of a row with an odd number of words. body processes the words, and is written
+// once. It gets an address that begins at start and advances by 16 bytes for two words. After a block,
+// start advances by a number of bytes.
 //
-// after, if there is one, is what follows a block. left says how many words of the row are left.
+// after is written behind a block. left is the number of remaining words of the row.
 func (m machine) blocks(rows, left, start arm64.GP, bytes int, load func(words int), body func(at arm64.GP), after func()) {
 	m.Label("block")
 	at, inBlock := m.CopyOf(start), m.GP()
@@ -79,7 +79,7 @@ func (m machine) rows(n arm64.GP, body func()) {
 	m.End()
 }
 
-// loadWords returns the next two words at rows, or one and zeros.
+// loadWords sets dst to the next two words at rows, or to one word and zeros.
 func (m machine) loadWords(dst arm64.Vec, rows arm64.GP, words int) {
 	if words == 2 {
 		m.Into(dst).Load(rows, 0)

@@ -6,7 +6,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// What package scan says of weights: a group of rows has an integer of 16 bits for each row, and then
+// The layout of weights of package scan: a group of rows has an integer of 16 bits for each row, and then
 // the step and the constant.
 const (
 	groupRows  = 64
@@ -127,7 +127,7 @@ func (m machine) weigh() {
 			}
 		}
 	}
-	// The order of magnitudes is that of their bits, and NaN is beyond all.
+	// Bits have the order of magnitudes, and the bits of NaN are the largest.
 	highest, top := m.Most(peak), m.Vec()
 	m.I("VDUP R%r, V%w.S4", highest, top)
 	step, perStep := m.Div(top, most), m.Div(most, top)
