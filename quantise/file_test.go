@@ -102,7 +102,7 @@ func TestViewSharesBytes(t *testing.T) {
 	assert.NotEqual(t, want[290], view.Estimates(nil, query, quantise.InnerProduct)[290])
 }
 
-// Codes over rotations of the caller cannot be read.
+// The quantiser reads codes over rotations of the caller.
 //
 //ci:portable
 func TestFileOver(t *testing.T) {
@@ -112,6 +112,18 @@ func TestFileOver(t *testing.T) {
 	data := fileOf(t, c)
 	_, err := quantise.View[float64](data)
 	assert.EqualError(t, err, "quantise: the quantiser has rotations of the caller, which the bytes do not hold: use NewRotated")
+
+	read, err := c.Quantiser().View(data)
+	require.NoError(t, err)
+	assert.Equal(t, data, fileOf(t, read))
+	read, err = c.Quantiser().Read(bytes.NewReader(data))
+	require.NoError(t, err)
+	assert.Equal(t, data, fileOf(t, read))
+	other := newCodes(t, quantise.Options{Bits: 2}, plane).Quantiser()
+	_, err = other.View(data)
+	assert.EqualError(t, err, "quantise: the codes are of another quantiser")
+	_, err = other.Read(nil)
+	assert.EqualError(t, err, "quantise: r is nil")
 }
 
 // Of a file that is cut off anywhere the whole parts remain, and the error says what is missing; so of

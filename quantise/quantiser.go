@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -132,6 +133,12 @@ type Quantiser[T dense.Float] interface {
 	// ctx ends first. The lists are undefined after an error. A query that is not finite is no
 	// error: its values are NaN. Search panics if ctx is nil.
 	Search(ctx context.Context, hits [][]Hit, queries dense.Matrix[T], by Measure, o SearchOptions[T], segments ...Codes[T]) error
+
+	// Read and View are the functions Read and View for codes of this quantiser. They also read codes
+	// over rotations of the caller, because the caller has made the same quantiser. They return an
+	// error if the file is of another quantiser.
+	Read(r io.Reader) (Codes[T], error)
+	View(data []byte) (Codes[T], error)
 
 	// MarshalBinary returns the quantiser as 52 bytes, or as 60 + 8Kd bytes with K centres:
 	// options, dimensions and the seed of the rotations. UnmarshalQuantiser draws the same

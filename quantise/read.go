@@ -1,7 +1,9 @@
 package quantise
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -52,6 +54,31 @@ func read[T dense.Float](in *input) (Codes[T], error) {
 	q, drawErr := drawn[T](h) // after the checks of the file, because rotations take memory
 	if drawErr != nil {
 		return nil, drawErr
+	}
+	return q.codesOf(r), err
+}
+
+func (q *quantiser[T]) Read(r io.Reader) (Codes[T], error) {
+	if r == nil {
+		return nil, errNil("r")
+	}
+	return q.read(&input{r: r})
+}
+
+func (q *quantiser[T]) View(data []byte) (Codes[T], error) { return q.read(&input{data: data}) }
+
+func (q *quantiser[T]) read(in *input) (Codes[T], error) {
+	data, err := in.quantiser()
+	if err != nil {
+		return nil, err
+	}
+	if own, _ := q.MarshalBinary(); !bytes.Equal(own, data) {
+		return nil, errors.New("quantise: the codes are of another quantiser")
+	}
+	f := formatOf(q.options, q.elements(), q.clusters()-1)
+	r, err := in.rows(&f)
+	if r.n == 0 && err != nil {
+		return nil, err
 	}
 	return q.codesOf(r), err
 }
