@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/orf"
 )
 
 // Write writes a map as a safetensors file, which NumPy reads: what was drawn and fitted, and the
@@ -72,4 +74,116 @@ func pointsFit(k kernels.Kernel, d int) error {
 		}
 	}
 	return nil
+}
+
+// A recipe is a struct of the arguments of a constructor, and makers has a function for each recipe
+// that makes the map. The recipes of files have exported fields. They hold what the constructor drew
+// or fitted, in place of a source or samples. A recipe has no methods: packages that call the
+// constructor would compile the methods, and with them the map.
+
+// build returns the map that the recipe makes. It is the door of this package: constructors call
+// build, and makeMap calls functions that this package has compiled.
+func build[M any](recipe any) (none M, _ error) {
+	m, err := makeMap(recipe)
+	if err != nil {
+		return none, err
+	}
+	return m.(M), nil
+}
+
+//go:noinline
+func makeMap(recipe any) (any, error) { return makers[reflect.TypeOf(recipe)](recipe) }
+
+// makers are the functions that make maps, by the type of their recipe.
+var makers = map[reflect.Type]func(recipe any) (any, error){}
+
+func init() {
+	archive.Register(map[string]any{
+		"AdditiveChiSquare": kernels.AdditiveChiSquare{}, "Angular": kernels.Angular{}, "ArcCosine": kernels.ArcCosine{},
+		"DotProduct": kernels.DotProduct{}, "ELU": kernels.ELU{},
+		"Gaussian": kernels.Gaussian{}, "Generalised": kernels.Generalised{},
+		"Laplacian": kernels.Laplacian{}, "Maclaurin": kernels.Maclaurin{}, "Matern": kernels.Matern{},
+		"Polynomial": kernels.Polynomial{}, "Product": kernels.Product{}, "Pullback": kernels.Pullback{},
+		"RationalQuadratic": kernels.RationalQuadratic{}, "Scaled": kernels.Scaled{}, "SkewedChiSquare": kernels.SkewedChiSquare{},
+		"Softmax": kernels.Softmax{}, "Sum": kernels.Sum{},
+	}, func(k any) (kernels.Kernel, error) {
+		kernel := k.(kernels.Kernel)
+		return kernel, kernels.Check(kernel)
+	})
+	register[float32]()
+	register[float64]()
+}
+
+// register names the functions that make maps.
+func register[T dense.Float]() {
+	maker("ADERF", newADERF[T])
+	maker("AdditiveChiSquare", newAdditiveChiSquare[T])
+	maker("Affine", newAffine[T])
+	maker("Angular", newAngular[T])
+	maker("ArcCosine", newArcCosine[T])
+	maker("Centred", newCentred[T])
+	maker("Compose", newCompose[T])
+	maker("DotProduct", newDotProduct[T])
+	maker("ELU", newELU[T])
+	maker("Gaussian", newGaussian[T])
+	maker("GaussianHyperbolic", newGaussianHyperbolic[T])
+	maker("GaussianOptimal", newGaussianOptimal[T])
+	maker("GaussianPhase", newGaussianPhase[T])
+	maker("GaussianPositive", newGaussianPositive[T])
+	maker("Generalised", newGeneralised[T])
+	maker("Identity", newIdentity[T])
+	maker("Keys", newKeys[T])
+	maker("Laplacian", newLaplacian[T])
+	maker("Maclaurin", newMaclaurin[T])
+	maker("Matern", newMatern[T])
+	maker("Nystroem", newNystroem[T])
+	maker("PCA", newPCA[T])
+	maker("Pair", newPair[T])
+	maker("PolynomialOf", newPolynomialOf[T])
+	maker("PolynomialSketch", newPolynomialSketch[T])
+	maker("Quadratic", newQuadratic[T])
+	maker("SADERF", newSADERF[T])
+	maker("SDERF", newSDERF[T])
+	maker("SkewedChiSquare", newSkewedChiSquare[T])
+	maker("SoftmaxHybrid", newSoftmaxHybrid[T])
+	maker("SoftmaxHyperbolic", newSoftmaxHyperbolic[T])
+	maker("SoftmaxOptimal", newSoftmaxOptimal[T])
+	maker("SoftmaxPositive", newSoftmaxPositive[T])
+	maker("SoftmaxTrig", newSoftmaxTrig[T])
+	maker("Spectral", newSpectral[T])
+	maker("Sum", newSum[T])
+	maker("Taylor", newTaylor[T])
+	maker("TensorSketch", newTensorSketch[T])
+	// The recipes below have a source, samples or functions.
+	maker("", fitADERF[T])
+	maker("", drawGaussianPhase[T])
+	maker("", drawMaclaurin[T])
+	maker("", drawMatern[T])
+	maker("", drawPolynomialSketch[T])
+	maker("", drawSkewedChiSquare[T])
+	maker("", drawTensorSketch[T])
+	maker("", fitNystroem[T])
+	maker("", fitPCA[T])
+	maker("", fitSADERF[T])
+	maker("", fitSDERF[T])
+	maker("", fitSpectral[T])
+	maker("", newScheme[T])
+	archive.Register(map[string]any{
+		"CountSketch": countSketchRecipe[T]{}, "FourierSketch": fourierSketchRecipe[T]{},
+	}, func(r any) (orf.Projection[T], error) {
+		if r, ok := r.(countSketchRecipe[T]); ok {
+			return newCountSketch(r)
+		}
+		return newFourierSketch(r.(fourierSketchRecipe[T]))
+	})
+}
+
+// maker registers a function that makes maps. Files call its recipe name. A recipe without a name is
+// in no file.
+func maker[R any, T dense.Float](name string, make func(recipe R) (Map[T], error)) {
+	var zero R
+	makers[reflect.TypeOf(zero)] = func(recipe any) (any, error) { return make(recipe.(R)) }
+	if name != "" {
+		archive.Register(map[string]any{name: zero}, func(recipe any) (Map[T], error) { return make(recipe.(R)) })
+	}
 }
