@@ -129,7 +129,7 @@ func smallest[T dense.Float]() float64 {
 	return 0x1p-960
 }
 
-// shared is a product XYᵀ that is computed when it is first asked for.
+// shared is a product XYᵀ that the first call of its method of computes.
 type shared[T dense.Float] struct {
 	known  dense.Matrix[T]
 	memory []T               // of the last product, used again

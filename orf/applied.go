@@ -10,7 +10,7 @@ import (
 // applied is a projection of m frequencies of R^d without the method Frequencies.
 type applied[T dense.Float] struct {
 	m, d     int
-	ensemble Ensemble // nil for frequencies of the caller's
+	ensemble Ensemble // nil for frequencies of FromMatrix
 
 	// project writes XWᵀ, and transpose ZW, of matrices that fit; done may be nil.
 	project, transpose func(dst, x dense.Matrix[T], done matmul.Epilogue)

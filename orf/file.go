@@ -55,7 +55,7 @@ func register[T dense.Float]() {
 	}, func(r any) (Projection[T], error) { return r.(recipe[T]).make() })
 }
 
-// recipe is what a projection is made of, and what its file holds: the exported fields.
+// recipe has the parts of a projection. A file stores the exported fields.
 type recipe[T dense.Float] interface {
 	make() (Projection[T], error)
 }

@@ -61,7 +61,7 @@ type Ensemble interface {
 // Rotations filled in.
 //
 // The error reports m < 1, d < 1, sizes too large for memory, a nil src, an e that is nil or a
-// pointer, and what the type of e says of its fields.
+// pointer, and a field of e that the documentation of its type calls an error.
 func Draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], error) {
 	var p any
 	var err error
@@ -120,8 +120,8 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
 }
 
-// FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of w, and a
-// third one from the first transposed projection on. Project is a matrix product, O(n·m·d). The
+// FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of w,
+// and a third copy after the first transposed projection. Project is a matrix product, O(n·m·d). The
 // result is Drawn, and its Ensemble is nil.
 //
 // The error reports a w without rows or columns, fields that describe no matrix, and an element

@@ -18,7 +18,7 @@ import (
 // explicitRecipe is a matrix of frequencies.
 type explicitRecipe[T dense.Float] struct {
 	Frequencies dense.Matrix[T]
-	Ensemble    Ensemble // nil for frequencies of the caller's
+	Ensemble    Ensemble // nil for frequencies of FromMatrix
 }
 
 func (p *explicit[T]) Recipe() (any, error) { return explicitRecipe[T]{p.w, p.ensemble}, nil }
@@ -30,7 +30,7 @@ func (r explicitRecipe[T]) make() (Projection[T], error) {
 	return newExplicit(r.Frequencies, r.Ensemble), nil
 }
 
-// hadamardRecipe is blocks of Hadamard.
+// hadamardRecipe holds the blocks of Hadamard that a file stores.
 type hadamardRecipe[T dense.Float] struct {
 	D           int
 	FixedLength bool
@@ -38,7 +38,7 @@ type hadamardRecipe[T dense.Float] struct {
 	picked[T]
 }
 
-// fastfoodRecipe is blocks of Fastfood.
+// fastfoodRecipe holds the blocks of Fastfood that a file stores.
 type fastfoodRecipe[T dense.Float] struct {
 	D            int
 	FixedLength  bool
@@ -48,7 +48,7 @@ type fastfoodRecipe[T dense.Float] struct {
 	picked[T]
 }
 
-// givensRecipe is blocks of Givens.
+// givensRecipe holds the blocks of Givens that a file stores.
 type givensRecipe[T dense.Float] struct {
 	D           int
 	FixedLength bool
@@ -57,8 +57,8 @@ type givensRecipe[T dense.Float] struct {
 	picked[T]
 }
 
-// picked is what all blocks have: frequency k is Lengths[k] times row Rows[k] of the operator of
-// its block.
+// picked holds the rows and lengths of all blocks: frequency k is Lengths[k] times row Rows[k] of the
+// operator of its block.
 type picked[T dense.Float] struct {
 	Rows    []int
 	Lengths []T

@@ -162,11 +162,11 @@ const (
 	pickedRows = 8
 )
 
-// group returns how many blocks are worked on together.
+// group returns the number of blocks in one piece of a pass.
 func (p *structured[T]) group() int { return min(max(1, groupColumns/p.order), len(p.blocks)) }
 
-// tile returns how many rows are worked on together: few enough for their images to take at most a
-// sixteenth of the second cache.
+// tile returns the number of rows in one piece of a pass: the images of these rows take at most a
+// sixteenth of the second-level cache.
 func (p *structured[T]) tile() int {
 	var v T
 	return max(16, min(64, cache.L2/16/int(unsafe.Sizeof(v))/(p.group()*p.order)))

@@ -20,7 +20,7 @@ func Transposed[T dense.Float](w Projection[T]) Transposer[T] {
 	return &transposed[T]{Projection: w, transpose: transpose[T]{frequencies: w.Frequencies}}
 }
 
-// transposed is a projection of a user's, with a transpose.
+// transposed adds ProjectTransposed to a Projection of another package.
 type transposed[T dense.Float] struct {
 	Projection[T]
 	transpose[T]

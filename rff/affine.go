@@ -43,7 +43,7 @@ func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	return build[Map[T]](affineRecipe[T]{dense.Copy(dense.Matrix[float64]{}, a), offset})
 }
 
-// affineRecipe is what Affine is made of.
+// affineRecipe holds the parts of Affine that a file stores.
 type affineRecipe[T dense.Float] struct {
 	A      dense.Matrix[float64]
 	Offset []float64 // nil for 0
@@ -216,7 +216,7 @@ func fitPCA[T dense.Float](s pcaSamples[T]) (Map[T], error) {
 	return newPCA(pcaRecipe[T]{a, mean, whiten})
 }
 
-// pcaRecipe is what PCA fits: Vᵀ or diag(1/σ)·Vᵀ, and μ.
+// pcaRecipe holds the fitted parts of PCA that a file stores: Vᵀ or diag(1/σ)·Vᵀ, and μ.
 type pcaRecipe[T dense.Float] struct {
 	A      dense.Matrix[float64]
 	Centre []float64 `archive:"center"`

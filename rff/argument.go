@@ -65,7 +65,7 @@ func size[T dense.Float](name string, n int) error {
 	return nil
 }
 
-// each reports numbers x that are not n, one for each of as many parts, and one that is not finite.
+// each reports an x whose length is not n, and an element of x that is not finite.
 func each[T dense.Float](name string, x []T, n int) error {
 	if len(x) != n {
 		return fmt.Errorf("rff: %d %s, want %d", len(x), name, n)
@@ -81,7 +81,7 @@ func square(name string, m dense.Matrix[float64], d int) error {
 	return argument.Finite("rff: "+name, m)
 }
 
-// as returns m, which is an M, or the error.
+// as returns m as an M, or the error.
 func as[M Map[T], T dense.Float](m Map[T], err error) (none M, _ error) {
 	if err != nil {
 		return none, err

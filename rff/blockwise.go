@@ -10,29 +10,29 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// frame is what a map says of itself.
+// frame has the properties that every map of this package reports: name, dimensions, kernel and law.
 type frame struct {
 	name    string // the constructor with its parameters
 	in, out int
 	kernel  kernels.Kernel
 	law     mse.Law
-	recipe  any // what the map is made of, for Write; nil if that is functions
+	recipe  any // the arguments that Write stores; nil for a map of functions
 }
 
 func (f *frame) Dims() (in, out int) { return f.in, f.out }
 
 func (f *frame) Kernel() kernels.Kernel { return f.kernel }
 
-// Law returns what theory knows of the error.
+// Law returns the exact law of the estimates, or the zero Law if none is known.
 func (f *frame) Law() mse.Law { return f.law }
 
-// of returns f for a map that is made of the recipe.
+// of returns a copy of f with the recipe.
 func (f frame) of(recipe any) frame {
 	f.recipe = recipe
 	return f
 }
 
-// Recipe returns what the map is made of.
+// Recipe returns the arguments that Write stores.
 func (f *frame) Recipe() (any, error) {
 	if f.recipe == nil {
 		return nil, fmt.Errorf("%v is made of functions, which no file holds", f)
@@ -61,15 +61,15 @@ func (b *blockwise[T, S]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return b.forward(dst, x, b.transform)
 }
 
-// forward calls f for every block of points. The map must hold f already, so that a call allocates
-// nothing.
+// forward calls f for every block of points. f is a field of the map: a new closure for each call would
+// allocate.
 func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkPoints(x, b.in)
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)
 }
 
-// backward calls f, under the rule of forward, for every block of points and their gradients g.
-// Errors call g name.
+// backward calls f, a field of the map, for every block of points and their gradients g. Panics call
+// g by the given name.
 func (b *blockwise[T, S]) backward(name string, dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkGradient(name, x, g, b.in, b.out)
 	return b.run(dense.Ensure(dst, x.Rows, b.in), x, g, f)

@@ -47,7 +47,7 @@ func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[Map[T]](centredRecipe[T]{phi, b, c})
 }
 
-// centredRecipe is what Centred is made of.
+// centredRecipe holds the parts of Centred that a file stores.
 type centredRecipe[T dense.Float] struct {
 	Phi  Map[T]
 	B, C []T

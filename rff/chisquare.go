@@ -61,7 +61,7 @@ func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64
 	return build[Map[T]](additiveChiSquareRecipe[T]{d, sampleInterval, gains})
 }
 
-// additiveChiSquareRecipe is what AdditiveChiSquare is made of. Gains are the factors of √x, one for
+// additiveChiSquareRecipe holds the parts of AdditiveChiSquare that a file stores. Gains are the factors of √x, one for
 // each step.
 type additiveChiSquareRecipe[T dense.Float] struct {
 	D              int
@@ -192,7 +192,7 @@ func drawSkewedChiSquare[T dense.Float](a skewedChiSquareDraw[T]) (Map[T], error
 	return newSkewedChiSquare(skewedChiSquareRecipe[T]{w, a.c, drawPhases[T](a.m, a.src)})
 }
 
-// skewedChiSquareRecipe is what SkewedChiSquare is made of.
+// skewedChiSquareRecipe holds the parts of SkewedChiSquare that a file stores.
 type skewedChiSquareRecipe[T dense.Float] struct {
 	W      orf.Projection[T]
 	C      float64

@@ -28,7 +28,7 @@ func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	return build[Map[T]](composeRecipe[T]{first, then})
 }
 
-// composeRecipe is what Compose is made of.
+// composeRecipe holds the parts of Compose that a file stores.
 type composeRecipe[T dense.Float] struct{ First, Then Map[T] }
 
 func newCompose[T dense.Float](r composeRecipe[T]) (Map[T], error) {
@@ -94,7 +94,7 @@ func image(k kernels.Pullback) func(x []float64) []float64 {
 	}
 }
 
-// composed is a composition.
+// composed is the map of Compose.
 type composed[T dense.Float] struct {
 	through[T, composedSpace[T]]
 	first *affine[T]
@@ -104,7 +104,7 @@ type composed[T dense.Float] struct {
 // composedSpace is scratch for a block of rows.
 type composedSpace[T dense.Float] struct{ moved, z, dz []T }
 
-// after returns f at z.
+// after returns the function that applies f to z = A·(x − c) + b.
 func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, _ dense.Matrix[T]) {
 		z := scratchMatrix(&s.z, x.Rows, c.first.out)
@@ -113,7 +113,7 @@ func (c *composed[T]) after(f func(dst, z dense.Matrix[T]) dense.Matrix[T]) bloc
 	}
 }
 
-// chained returns the function that takes the gradient f at z back by the chain rule.
+// chained returns the function that computes Aᵀ·f(z, g): f is the gradient of then with respect to z.
 func (c *composed[T]) chained(f func(dz, z, g dense.Matrix[T]) dense.Matrix[T]) blockFunc[T, composedSpace[T]] {
 	return func(s *composedSpace[T], dst, x, g dense.Matrix[T]) {
 		z, dz := scratchMatrix(&s.z, x.Rows, c.first.out), scratchMatrix(&s.dz, x.Rows, c.first.out)

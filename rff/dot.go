@@ -24,7 +24,7 @@ func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	return build[Map[T]](dotProductRecipe[T]{w})
 }
 
-// dotProductRecipe is what DotProduct is made of.
+// dotProductRecipe holds the parts of DotProduct that a file stores.
 type dotProductRecipe[T dense.Float] struct{ W orf.Projection[T] }
 
 func newDotProduct[T dense.Float](r dotProductRecipe[T]) (Map[T], error) {
@@ -56,7 +56,7 @@ func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	return build[Map[T]](angularRecipe[T]{w})
 }
 
-// angularRecipe is what Angular is made of.
+// angularRecipe holds the parts of Angular that a file stores.
 type angularRecipe[T dense.Float] struct{ W orf.Projection[T] }
 
 func newAngular[T dense.Float](r angularRecipe[T]) (Map[T], error) {
@@ -91,7 +91,7 @@ func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	return build[Map[T]](arcCosineRecipe[T]{w, order})
 }
 
-// arcCosineRecipe is what ArcCosine is made of.
+// arcCosineRecipe holds the parts of ArcCosine that a file stores.
 type arcCosineRecipe[T dense.Float] struct {
 	W     orf.Projection[T]
 	Order int

@@ -79,7 +79,7 @@ func fitNystroem[T dense.Float](a nystroemPoints[T]) (Map[T], error) {
 		outer(n, s.times(s.rank, inverseRoot), u), outer(n, s.times(s.rank, squareRoot), u), s.tolerance, s.rank}})
 }
 
-// nystroemRecipe is what Nystroem fits.
+// nystroemRecipe holds the fitted parts of Nystroem that a file stores.
 type nystroemRecipe[T dense.Float] struct{ spectralMap }
 
 func newNystroem[T dense.Float](r nystroemRecipe[T]) (Map[T], error) {
@@ -130,7 +130,7 @@ func fitSpectral[T dense.Float](a spectralPoints[T]) (Map[T], error) {
 		s.times(a.rank, inverseRoot), s.times(a.rank, squareRoot), s.tolerance, a.rank}})
 }
 
-// spectralRecipe is what Spectral fits.
+// spectralRecipe holds the fitted parts of Spectral that a file stores.
 type spectralRecipe[T dense.Float] struct{ spectralMap }
 
 func newSpectral[T dense.Float](r spectralRecipe[T]) (Map[T], error) {

@@ -19,7 +19,7 @@ func Identity[T dense.Float](d int) (Map[T], error) {
 	return build[Map[T]](identityRecipe[T]{d})
 }
 
-// identityRecipe is what Identity is made of.
+// identityRecipe holds the parts of Identity that a file stores.
 type identityRecipe[T dense.Float] struct{ D int }
 
 func newIdentity[T dense.Float](r identityRecipe[T]) (Map[T], error) {
@@ -46,7 +46,7 @@ func Quadratic[T dense.Float](d int) (Map[T], error) {
 	return build[Map[T]](quadraticRecipe[T]{d})
 }
 
-// quadraticRecipe is what Quadratic is made of.
+// quadraticRecipe holds the parts of Quadratic that a file stores.
 type quadraticRecipe[T dense.Float] struct{ D int }
 
 func newQuadratic[T dense.Float](r quadraticRecipe[T]) (Map[T], error) {
@@ -82,7 +82,7 @@ func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	return build[Map[T]](taylorRecipe[T]{d, scale})
 }
 
-// taylorRecipe is what Taylor is made of.
+// taylorRecipe holds the parts of Taylor that a file stores.
 type taylorRecipe[T dense.Float] struct {
 	D     int
 	Scale float64
@@ -167,7 +167,7 @@ func ELU[T dense.Float](d int) (LogMap[T], error) {
 	return build[LogMap[T]](eluRecipe[T]{d})
 }
 
-// eluRecipe is what ELU is made of.
+// eluRecipe holds the parts of ELU that a file stores.
 type eluRecipe[T dense.Float] struct{ D int }
 
 func newELU[T dense.Float](r eluRecipe[T]) (Map[T], error) {

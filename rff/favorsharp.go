@@ -62,7 +62,7 @@ func fitSADERF[T dense.Float](s saderfSamples[T]) (Map[T], error) {
 	return newSADERF(saderfRecipe[T]{softmaxOptimalRecipe[T]{W: s.w, Scale: s.scale, A: f.damping(squares)}, psi})
 }
 
-// saderfRecipe is what SADERF fits.
+// saderfRecipe holds the fitted parts of SADERF that a file stores.
 type saderfRecipe[T dense.Float] struct {
 	softmaxOptimalRecipe[T]
 	Psi []float64
@@ -135,7 +135,7 @@ func fitADERF[T dense.Float](s aderfSamples[T]) (Map[T], error) {
 	return newADERF(aderfRecipe[T]{optimal, gonum.FromMat[float64](query), gonum.FromMat[float64](key)})
 }
 
-// aderfRecipe is what ADERF fits: Ψ and Ψ^(−ᵀ).
+// aderfRecipe holds the fitted parts of ADERF that a file stores: Ψ and Ψ^(−ᵀ).
 type aderfRecipe[T dense.Float] struct {
 	softmaxOptimalRecipe[T]
 	Query, Key dense.Matrix[float64]
@@ -208,7 +208,7 @@ func fitSDERF[T dense.Float](s sderfSamples[T]) (Map[T], error) {
 	return newSDERF(sderfRecipe[T]{turned, mse.RowsOf(s.w).Ensemble, s.scale, damping, gonum.FromMat[float64](q), offsets})
 }
 
-// sderfRecipe is what SDERF fits. The frequencies are those of W·B, Ensemble is the law of W, and
+// sderfRecipe holds the fitted parts of SDERF that a file stores. The frequencies are those of W·B, Ensemble is the law of W, and
 // Offsets are wᵀAw + log D − ½·log m of each row of W.
 type sderfRecipe[T dense.Float] struct {
 	W        orf.Projection[T]

@@ -21,7 +21,7 @@ type fourierSketch[T dense.Float] struct {
 	benches pool.Of[fourierBench]
 }
 
-// fourierSketchRecipe is what a fourierSketch is made of.
+// fourierSketchRecipe holds the parts of a fourierSketch that a file stores.
 type fourierSketchRecipe[T dense.Float] struct {
 	countSketchRecipe[T]
 	Norm float64

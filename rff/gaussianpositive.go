@@ -27,7 +27,7 @@ func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (
 	return build[LogMap[T]](gaussianPositiveRecipe[T]{w, lengthScale})
 }
 
-// gaussianPositiveRecipe is what GaussianPositive is made of.
+// gaussianPositiveRecipe holds the parts of GaussianPositive that a file stores.
 type gaussianPositiveRecipe[T dense.Float] struct {
 	W           orf.Projection[T]
 	LengthScale float64
@@ -51,7 +51,7 @@ func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64)
 	return build[LogMap[T]](gaussianHyperbolicRecipe[T]{w, lengthScale})
 }
 
-// gaussianHyperbolicRecipe is what GaussianHyperbolic is made of.
+// gaussianHyperbolicRecipe holds the parts of GaussianHyperbolic that a file stores.
 type gaussianHyperbolicRecipe[T dense.Float] struct {
 	W           orf.Projection[T]
 	LengthScale float64
@@ -78,7 +78,7 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 	return build[LogMap[T]](gaussianOptimalRecipe[T]{W: w, LengthScale: lengthScale, A: a})
 }
 
-// gaussianOptimalRecipe is what GaussianOptimal is made of. Offsets are those of softmaxOptimalRecipe.
+// gaussianOptimalRecipe holds the parts of GaussianOptimal that a file stores. Offsets are those of softmaxOptimalRecipe.
 type gaussianOptimalRecipe[T dense.Float] struct {
 	W              orf.Projection[T]
 	LengthScale, A float64

@@ -44,7 +44,7 @@ func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (Log
 	return build[LogMap[T]](generalisedRecipe[T]{w, k})
 }
 
-// generalisedRecipe is what Generalised is made of.
+// generalisedRecipe holds the parts of Generalised that a file stores.
 type generalisedRecipe[T dense.Float] struct {
 	W orf.Projection[T]
 	K kernels.Generalised
@@ -96,7 +96,7 @@ type nonlinear[T dense.Float] struct {
 	norm, logNorm T // 1/√m and its logarithm
 }
 
-// law returns what theory knows of the error.
+// law returns the law of the estimates. No law is known for ε > 0.
 func (n nonlinear[T]) law() mse.Law {
 	if n.epsilon > 0 {
 		return mse.Law{}

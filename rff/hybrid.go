@@ -48,7 +48,7 @@ func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map
 	return build[Map[T]](softmaxHybridRecipe[T]{w, gate, scale})
 }
 
-// softmaxHybridRecipe is what SoftmaxHybrid is made of.
+// softmaxHybridRecipe holds the parts of SoftmaxHybrid that a file stores.
 type softmaxHybridRecipe[T dense.Float] struct {
 	W, Gate orf.Projection[T]
 	Scale   float64

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 )
 
-// complete has all methods of maps. The maps inside may lack some methods, and like hides those.
+// complete is a map with the methods of all optional interfaces. If an inner map lacks a method, like
+// hides the method of the outer map.
 type complete[T dense.Float] interface {
 	always[T]
 	withLogarithms[T]
@@ -90,7 +91,7 @@ func (f *through[T, S]) differentiate(name string, dst, x, g dense.Matrix[T], pu
 	return f.backward(name, dst, x, g, pull)
 }
 
-// lawOf returns what theory knows of the error of m.
+// lawOf returns the law of the estimates of m, or the zero Law if none is known.
 func lawOf[T dense.Float](m Map[T]) mse.Law {
 	if l, ok := m.(mse.Lawful); ok {
 		return l.Law()

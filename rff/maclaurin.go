@@ -94,7 +94,7 @@ func drawMaclaurin[T dense.Float](a maclaurinDraw[T]) (Map[T], error) {
 	return newMaclaurin(r)
 }
 
-// maclaurinRecipe is what Maclaurin is made of.
+// maclaurinRecipe holds the parts of Maclaurin that a file stores.
 type maclaurinRecipe[T dense.Float] struct {
 	K       kernels.Maclaurin
 	Degrees []float64

@@ -16,13 +16,13 @@ type Map[T dense.Float] interface {
 	// does not fit.
 	Transform(dst, x dense.Matrix[T]) dense.Matrix[T]
 
-	// Kernel returns what φ(x)ᵀφ(y) estimates, or φ(x)ᵀψ(y) for a map that is Paired with another
-	// map ψ.
+	// Kernel returns the kernel that φ(x)ᵀφ(y) estimates. If the map is Paired with another map ψ,
+	// Kernel returns the kernel that φ(x)ᵀψ(y) estimates.
 	Kernel() kernels.Kernel
 }
 
-// LogMap is a map whose features are positive. It also gives the logarithms of features, for
-// attention: these neither overflow nor underflow where features would.
+// LogMap is a map whose features are positive. It also computes the logarithms of features, for
+// attention. Logarithms neither overflow nor underflow where features would.
 type LogMap[T dense.Float] interface {
 	Map[T]
 
@@ -47,13 +47,13 @@ type Differentiable[T dense.Float] interface {
 	// shape does not fit, and if CanBackward is an error.
 	Backward(dst, x, dphi dense.Matrix[T]) dense.Matrix[T]
 
-	// CanBackward returns nil if the derivatives are known. Otherwise it returns an error that says
-	// why they are not. The result never changes.
+	// CanBackward returns nil if the map has derivatives. Otherwise its error says why the map has
+	// none. The result never changes.
 	CanBackward() error
 }
 
-// DifferentiableLog is a positive map that also has the derivatives of log φ. These do not overflow
-// or underflow where derivatives of φ would.
+// DifferentiableLog is a positive map that also has the derivatives of log φ. Derivatives of
+// log φ do not overflow or underflow where derivatives of φ would.
 type DifferentiableLog[T dense.Float] interface {
 	LogMap[T]
 	Differentiable[T]
@@ -73,6 +73,6 @@ type Lawful[T dense.Float] interface {
 	LawName() string
 
 	// LawAt returns the mean of the estimate at x and y and its mean squared error against Kernel. ok is
-	// false where they are not known.
+	// false if the law is not known at x and y.
 	LawAt(x, y []float64) (mean, mse float64, ok bool)
 }

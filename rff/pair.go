@@ -10,8 +10,9 @@ import (
 )
 
 // Paired is a map φ of queries with a partner ψ = Keys(), a map of keys: φ(x)ᵀψ(y) estimates
-// Kernel. φ(x)ᵀφ(y) does not, unless φ and ψ are the same. ψ is Paired too, with the partner φ.
-// Both name the kernel that they estimate together. A map that is not Paired is its own partner.
+// Kernel. φ(x)ᵀφ(y) does not, unless φ and ψ are the same. ψ is Paired too, with the partner φ. The
+// method Kernel of φ and of ψ returns the kernel that φ(x)ᵀψ(y) estimates. A map that is not Paired is
+// its own partner.
 type Paired[T dense.Float] interface {
 	Map[T]
 
@@ -51,13 +52,13 @@ func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	return build[Map[T]](pairRecipe[T]{query, key, k})
 }
 
-// pairRecipe is what Pair is made of.
+// pairRecipe holds the parts of Pair that a file stores.
 type pairRecipe[T dense.Float] struct {
 	Query, Key Map[T]
 	K          kernels.Kernel
 }
 
-// newPair does not look at the keys of Query and Key: in a file they are other maps.
+// newPair does not compare Keys(Query) with Key: a map that was read from a file has other pointers.
 func newPair[T dense.Float](r pairRecipe[T]) (Map[T], error) {
 	if r.Query == nil || r.Key == nil {
 		return nil, fmt.Errorf("rff: a pair without two maps")

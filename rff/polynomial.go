@@ -85,7 +85,7 @@ func withDegree(k kernels.Polynomial) kernels.Polynomial {
 	return k
 }
 
-// polynomialSketchRecipe is what PolynomialSketch is made of.
+// polynomialSketchRecipe holds the parts of PolynomialSketch that a file stores.
 type polynomialSketchRecipe[T dense.Float] struct {
 	K   kernels.Polynomial
 	Law WeightLaw
@@ -119,7 +119,7 @@ func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (
 	return build[Map[T]](polynomialOfRecipe[T]{k, w})
 }
 
-// polynomialOfRecipe is what PolynomialOf is made of.
+// polynomialOfRecipe holds the parts of PolynomialOf that a file stores.
 type polynomialOfRecipe[T dense.Float] struct {
 	K kernels.Polynomial
 	W []orf.Projection[T]

@@ -25,7 +25,7 @@ type exponent[T dense.Float] struct {
 	offsets          []T
 }
 
-// exponential returns the map whose features have the logarithms x.
+// exponential returns the map with features exp(x), for the logarithms x.
 func exponential[T dense.Float](e engine[T], x exponent[T], recipe any, name string, k kernels.Kernel, law mse.Law) *positives[T] {
 	logRow := x.logRows(e.frequencies(), e.out)
 	m := e.frequencies()

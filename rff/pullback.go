@@ -52,12 +52,12 @@ func throughZ[T dense.Float](e engine[T], width int, slope func(z, x, g []T) (a,
 	}
 }
 
-// straight returns a pullback that applies Wᵀ to g itself.
+// straight returns a pullback that applies Wᵀ to the gradient g, without projecting points.
 func straight[T dense.Float](e engine[T], slope func(z, x, g []T) (a, b T), finish func(dx, x, z []T, a, b T)) *pullback[T] {
 	return &pullback[T]{engine: e, transposer: orf.Transposed(e.w), slope: slope, finish: finish}
 }
 
-// scaled finishes the gradient of a map without h.
+// scaled finishes the gradient of a map whose factor h is constant.
 func scaled[T dense.Float](dx, _, _ []T, a, _ T) { vecmath.Scale(dx, a) }
 
 // radial finishes the gradient of a map whose h depends on ‖x‖.

@@ -119,7 +119,7 @@ func checkScheme[T dense.Float](s Scheme[T]) error {
 
 var errNoDerivatives = errors.New("rff: a map made by New has no derivatives without Scheme.DF")
 
-// schemeLaw returns what theory knows of the error.
+// schemeLaw returns the law of the estimates over independent rows.
 func schemeLaw[T dense.Float](s Scheme[T]) mse.Law {
 	f := make([]func(t float64) float64, len(s.F))
 	for k, fk := range s.F {

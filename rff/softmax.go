@@ -29,7 +29,7 @@ func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], err
 	return build[Map[T]](softmaxTrigRecipe[T]{w, scale})
 }
 
-// softmaxTrigRecipe is what SoftmaxTrig is made of.
+// softmaxTrigRecipe holds the parts of SoftmaxTrig that a file stores.
 type softmaxTrigRecipe[T dense.Float] struct {
 	W     orf.Projection[T]
 	Scale float64
@@ -78,7 +78,7 @@ func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[
 	return build[LogMap[T]](softmaxPositiveRecipe[T]{w, scale})
 }
 
-// softmaxPositiveRecipe is what SoftmaxPositive is made of.
+// softmaxPositiveRecipe holds the parts of SoftmaxPositive that a file stores.
 type softmaxPositiveRecipe[T dense.Float] struct {
 	W     orf.Projection[T]
 	Scale float64
@@ -103,7 +103,7 @@ func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMa
 	return build[LogMap[T]](softmaxHyperbolicRecipe[T]{w, scale})
 }
 
-// softmaxHyperbolicRecipe is what SoftmaxHyperbolic is made of.
+// softmaxHyperbolicRecipe holds the parts of SoftmaxHyperbolic that a file stores.
 type softmaxHyperbolicRecipe[T dense.Float] struct {
 	W     orf.Projection[T]
 	Scale float64

@@ -29,7 +29,7 @@ func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], 
 	return build[Map[T]](gaussianRecipe[T]{w, lengthScale})
 }
 
-// gaussianRecipe is what Gaussian is made of.
+// gaussianRecipe holds the parts of Gaussian that a file stores.
 type gaussianRecipe[T dense.Float] struct {
 	W           orf.Projection[T]
 	LengthScale float64
@@ -76,7 +76,7 @@ func drawGaussianPhase[T dense.Float](a gaussianPhaseDraw[T]) (Map[T], error) {
 	return newGaussianPhase(gaussianPhaseRecipe[T]{a.w, a.lengthScale, drawPhases[T](e.out, a.src)})
 }
 
-// gaussianPhaseRecipe is what GaussianPhase is made of.
+// gaussianPhaseRecipe holds the parts of GaussianPhase that a file stores.
 type gaussianPhaseRecipe[T dense.Float] struct {
 	W           orf.Projection[T]
 	LengthScale float64
@@ -170,7 +170,7 @@ func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (M
 	return build[Map[T]](laplacianRecipe[T]{w, lengthScale})
 }
 
-// laplacianRecipe is what Laplacian is made of.
+// laplacianRecipe holds the parts of Laplacian that a file stores.
 type laplacianRecipe[T dense.Float] struct {
 	W           orf.Projection[T]
 	LengthScale float64
@@ -232,7 +232,7 @@ func drawMatern[T dense.Float](a maternDraw[T]) (Map[T], error) {
 	return newMatern(maternRecipe[T]{a.w, a.nu, a.lengthScale, gains})
 }
 
-// maternRecipe is what Matern is made of. Gains are √(2ν/χ²)/ℓ of each frequency.
+// maternRecipe holds the parts of Matern that a file stores. Gains are √(2ν/χ²)/ℓ of each frequency.
 type maternRecipe[T dense.Float] struct {
 	W               orf.Projection[T]
 	Nu, LengthScale float64

@@ -38,7 +38,7 @@ func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	return build[Map[T]](sumRecipe[T]{maps, weights})
 }
 
-// sumRecipe is what Sum is made of.
+// sumRecipe holds the parts of Sum that a file stores.
 type sumRecipe[T dense.Float] struct {
 	Maps    []Map[T]
 	Weights []float64
@@ -90,7 +90,7 @@ func newSum[T dense.Float](r sumRecipe[T]) (Map[T], error) {
 	return join(query, key, query.Kernel(), lawOf(query), lawOf(key), r), nil
 }
 
-// sumOf returns the map of r, whose weights have the roots.
+// sumOf returns the map of r. roots are the square roots of the weights of r.
 func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 	f := &sum[T]{maps: r.Maps, roots: roots, ends: make([]int, len(r.Maps))}
 	f.in, _ = r.Maps[0].Dims()
@@ -130,8 +130,8 @@ func sumOf[T dense.Float](r sumRecipe[T], roots []T) Map[T] {
 type sum[T dense.Float] struct {
 	blockwise[T, []T]
 	maps  []Map[T]
-	roots []T   // √w, 0 for maps that are left out
-	ends  []int // of the features of the maps
+	roots []T   // √w; a map with root 0 is not computed
+	ends  []int // the features of map i end before column ends[i]
 }
 
 // part returns the columns of the features of map i.

@@ -157,7 +157,7 @@ func drawCounts[T dense.Float](m, d, coordinates int, k kernels.Polynomial, src 
 	return c, nil
 }
 
-// countSketchRecipe is what a countSketch is made of.
+// countSketchRecipe holds the parts of a countSketch that a file stores.
 type countSketchRecipe[T dense.Float] struct {
 	M       int
 	Buckets []int
