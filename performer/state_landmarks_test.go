@@ -98,7 +98,7 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 	assert.Error(t, must.Have(l.NewState(d, dv)).Merge(must.Have(moved.NewState(d, dv))), "other landmarks")
 	same := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, z))
 	assert.NoError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(same.NewState(d, dv))))
-	assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(must.Have(NewExact[T](ExactOptions{})).NewState(d, dv))), "performer: other belongs to other attention, the state to attention with near and far tokens")
+	assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(must.Have(NewExact[T](ExactOptions{})).NewState(d, dv))), "performer: other belongs to other attention, the state to attention with local and earlier tokens")
 
 	bytes, err := must.Have(moved.NewState(d, dv)).MarshalBinary()
 	require.NoError(t, err)

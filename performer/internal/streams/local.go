@@ -125,7 +125,7 @@ func (s *Local[T]) Restore(from *Saved[T], tokens int) {
 func (s *Local[T]) Check(other Memory[T]) error {
 	o, ok := other.(*Local[T])
 	if !ok {
-		return errors.New("performer: other belongs to other attention, the state to attention with near and far tokens")
+		return errors.New("performer: other belongs to other attention, the state to attention with local and earlier tokens")
 	}
 	switch a, b := s.Record(), o.Record(); {
 	case s.engine.M != o.engine.M:
@@ -195,7 +195,7 @@ func (s *Local[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 		return nil, fmt.Errorf("performer: state with a window of %d, want 0", window)
 	}
 	if count := binary.LittleEndian.Uint64(b[8:]); count > uint64(min(tokens, s.room)) {
-		return nil, fmt.Errorf("performer: state with %d near tokens, want at most %d", count, min(tokens, s.room))
+		return nil, fmt.Errorf("performer: state with %d local tokens, want at most %d", count, min(tokens, s.room))
 	}
 	b = b[16:]
 	for range s.earlier {

@@ -104,7 +104,7 @@ func (r Record) Append(b []byte, heads int) []byte {
 func (r Record) Check(b []byte, heads int) error {
 	word := func(i int) uint32 { return binary.LittleEndian.Uint32(b[4*i:]) }
 	if flags := word(0); flags != uint32(r.Flags) {
-		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 near and far, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
+		return fmt.Errorf("performer: state with flags %#x, want %#x (1 unnormalised, 2 log-features, 4 keys and values, 8 landmarks, 16 local and earlier tokens, 32 places, 64 clusters, 128 codes)", flags, r.Flags)
 	}
 	for i, want := range [...]frame.Word{{Name: "heads of an attention", Value: heads}, {Name: "m", Value: r.Features}, {Name: "reserved word"}} {
 		if got := word(i + 1); got != uint32(want.Value) {
