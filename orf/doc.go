@@ -26,11 +26,11 @@
 //
 // (2) and no blocks: all m frequencies depend on each other.
 //
-// FromMatrix makes a projection of your own frequencies. IID is the baseline. The theory of orthogonal
-// features is about GramSchmidt. Hadamard and Givens never form W: they replace the random rotation by products of
-// fast rotations, and project by applying the product, picking rows and scaling them. Fastfood has
-// a Gaussian diagonal between two Hadamard matrices: every row is exactly Gaussian, but the rows of
-// a block are not orthogonal.
+// FromMatrix makes a projection of your own frequencies. IID is the baseline. The theory of
+// orthogonal features is about GramSchmidt. Hadamard and Givens never form W: they replace the
+// random rotation by products of fast rotations, and project by applying the product, picking rows
+// and scaling them. Fastfood has a Gaussian diagonal between two Hadamard matrices: every row is
+// exactly Gaussian, but the rows of a block are not orthogonal.
 //
 // The best ensemble depends on the kernel. Simplex has less variance than GramSchmidt for positive
 // features exp(wᵀx), and more for features that are equal at w and −w, such as cosines. Halton and

@@ -10,12 +10,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// Hadamard is the law of structured orthogonal random features (SORF), in blocks of d': the rows, in
-// random order, of a product of k factors (1/√d')·H·D_i, where D_i has random signs on its diagonal,
-// times independent lengths from χ(d'). H is a Hadamard matrix of order d' = hadamard.FastOrder(d), the smallest order ≥ d that is
-// about as fast as any: a power of two, 12, 20, 24, 40, 48, 80, 96, … Vectors of R^d are padded
-// with zeros: W is d columns of the frequencies of R^d'. The last block has m mod d' rows when d'
-// does not divide m.
+// Hadamard is the law of structured orthogonal random features (SORF), in blocks of d': the rows,
+// in random order, of a product of k factors (1/√d')·H·D_i, where D_i has random signs on its
+// diagonal, times independent lengths from χ(d'). H is a Hadamard matrix of order d' =
+// hadamard.FastOrder(d), the smallest order ≥ d that is about as fast as any: a power of two, 12,
+// 20, 24, 40, 48, 80, 96, … Vectors of R^d are padded with zeros: W is d columns of the frequencies
+// of R^d'. The last block has m mod d' rows when d' does not divide m.
 //
 // W is orthogonal in each block when d = d', and every frequency has mean zero and covariance I.
 // Frequencies are not exactly Gaussian: kernels other than the dot product are estimated with a

@@ -158,7 +158,8 @@ const (
 	// groupColumns is the number of columns that small blocks have together in a piece, so that rows
 	// are finished many columns at a time.
 	groupColumns = 512
-	// pickedRows is the number of rows that are picked, and finished while they are in the first cache.
+	// pickedRows is the number of rows that are picked, and finished while they are in the first
+	// cache.
 	pickedRows = 8
 )
 

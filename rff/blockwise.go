@@ -61,8 +61,8 @@ func (b *blockwise[T, S]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return b.forward(dst, x, b.transform)
 }
 
-// forward calls f for every block of points. f is a field of the map: a new closure for each call would
-// allocate.
+// forward calls f for every block of points. f is a field of the map: a new closure for each call
+// would allocate.
 func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkPoints(x, b.in)
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)

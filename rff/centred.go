@@ -21,10 +21,10 @@ import (
 // The result is Paired, and a LogMap, Differentiable or DifferentiableLog if phi is. If phi is
 // unbiased, so is the result.
 //
-// The error relative to the kernel is that of phi at x − b and y − c. For positive features it grows
-// with ‖x + y − b − c‖, and for SoftmaxTrig with ‖x − y − b + c‖. So b and c should be the means of
-// queries and keys, which SubtractMean computes. Maps that are fitted to samples should be fitted to the
-// centred samples:
+// The error relative to the kernel is that of phi at x − b and y − c. For positive features it
+// grows with ‖x + y − b − c‖, and for SoftmaxTrig with ‖x − y − b + c‖. So b and c should be the
+// means of queries and keys, which SubtractMean computes. Maps that are fitted to samples should be
+// fitted to the centred samples:
 //
 //	x0, b, err := rff.SubtractMean(queries)
 //	y0, c, err := rff.SubtractMean(keys)

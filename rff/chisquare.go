@@ -61,8 +61,8 @@ func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64
 	return build[Map[T]](additiveChiSquareRecipe[T]{d, sampleInterval, gains})
 }
 
-// additiveChiSquareRecipe holds the parts of AdditiveChiSquare that a file stores. Gains are the factors of √x, one for
-// each step.
+// additiveChiSquareRecipe holds the parts of AdditiveChiSquare that a file stores. Gains are the
+// factors of √x, one for each step.
 type additiveChiSquareRecipe[T dense.Float] struct {
 	D              int
 	SampleInterval float64

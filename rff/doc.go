@@ -163,9 +163,9 @@
 //
 // If ψ is an exact map of K, each is an exact map of the kernel in its row, and if ψ is unbiased,
 // so is the result. Sum holds what no single map does, such as a smooth trend and rough detail;
-// ridge/ard learns its weights. PCA fits the affine map that centres, whitens and reduces data. After whitening
-// every direction counts in a distance. Compose keeps the logarithms and derivatives of ψ, so that
-// attention works on it.
+// ridge/ard learns its weights. PCA fits the affine map that centres, whitens and reduces data.
+// After whitening every direction counts in a distance. Compose keeps the logarithms and
+// derivatives of ψ, so that attention works on it.
 //
 // Centred subtracts the mean b of queries and the mean c of keys, and compensates for that exactly:
 // it estimates the same softmax kernel, with the error that it has at centred points. That is worth

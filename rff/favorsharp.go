@@ -109,7 +109,8 @@ func newSADERF[T dense.Float](r saderfRecipe[T]) (Map[T], error) {
 // A few points span few directions, and M is singular in the others. So ADERF replaces M of n
 // points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I if one
 // is 0. The estimate is unbiased for any Ψ, except for rounding: Ψ has a condition number κ in the
-// 2-norm of at most about √(d/r), and rounding changes xᵀy in the kernel by about κ·u·‖x‖‖y‖, u = 2⁻⁵³ or 2⁻²⁴.
+// 2-norm of at most about √(d/r), and rounding changes xᵀy in the kernel by about κ·u·‖x‖‖y‖, u =
+// 2⁻⁵³ or 2⁻²⁴.
 //
 // The cost is O(n·d²) for points Ψx or their norms, more than SADERF takes. The fit takes
 // O((n+n')·d² + d³), and O(m·d²) where Ψ multiplies the frequencies. Errors are the errors of
@@ -208,8 +209,8 @@ func fitSDERF[T dense.Float](s sderfSamples[T]) (Map[T], error) {
 	return newSDERF(sderfRecipe[T]{turned, mse.RowsOf(s.w).Ensemble, s.scale, damping, gonum.FromMat[float64](q), offsets})
 }
 
-// sderfRecipe holds the fitted parts of SDERF that a file stores. The frequencies are those of W·B, Ensemble is the law of W, and
-// Offsets are wᵀAw + log D − ½·log m of each row of W.
+// sderfRecipe holds the fitted parts of SDERF that a file stores. The frequencies are those of W·B,
+// Ensemble is the law of W, and Offsets are wᵀAw + log D − ½·log m of each row of W.
 type sderfRecipe[T dense.Float] struct {
 	W        orf.Projection[T]
 	Ensemble orf.Ensemble

@@ -78,7 +78,8 @@ func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64)
 	return build[LogMap[T]](gaussianOptimalRecipe[T]{W: w, LengthScale: lengthScale, A: a})
 }
 
-// gaussianOptimalRecipe holds the parts of GaussianOptimal that a file stores. Offsets are those of softmaxOptimalRecipe.
+// gaussianOptimalRecipe holds the parts of GaussianOptimal that a file stores. Offsets are those of
+// softmaxOptimalRecipe.
 type gaussianOptimalRecipe[T dense.Float] struct {
 	W              orf.Projection[T]
 	LengthScale, A float64

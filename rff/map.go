@@ -72,7 +72,7 @@ type Lawful[T dense.Float] interface {
 	// LawName names the features, the frequencies and the source of the law.
 	LawName() string
 
-	// LawAt returns the mean of the estimate at x and y and its mean squared error against Kernel. ok is
-	// false if the law is not known at x and y.
+	// LawAt returns the mean of the estimate at x and y and its mean squared error against Kernel.
+	// ok is false if the law is not known at x and y.
 	LawAt(x, y []float64) (mean, mse float64, ok bool)
 }

@@ -37,8 +37,8 @@ func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMa
 	return build[LogMap[T]](softmaxOptimalRecipe[T]{W: w, Scale: scale, A: a})
 }
 
-// softmaxOptimalRecipe holds the parts of SoftmaxOptimal that a file stores. Offsets are a·‖w‖² + log D − ½·log m of
-// each frequency. They are computed if Offsets is nil.
+// softmaxOptimalRecipe holds the parts of SoftmaxOptimal that a file stores. Offsets are a·‖w‖² +
+// log D − ½·log m of each frequency. They are computed if Offsets is nil.
 type softmaxOptimalRecipe[T dense.Float] struct {
 	W        orf.Projection[T]
 	Scale, A float64
