@@ -96,8 +96,8 @@ func stack(blocks []ridge.Block[float64]) (x, y dense.Matrix[float64]) {
 	return dense.Of(len(x.Data)/d, d, x.Data), dense.Of(len(y.Data)/max(p, 1), p, y.Data)
 }
 
-// TestFitComponents: components of points and of features are those of one machine, far from zero too.
-// Targets are not read.
+// TestFitComponents: components of points and of features are those of one machine, far from zero
+// too. Targets are not read.
 func TestFitComponents(t *testing.T) {
 	blocks := blocksOf[float64](9)
 	for i := range blocks {

@@ -270,8 +270,8 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// Points of float32 with a mean of 10⁵ deviations lose digits inside features, and the spectrum is off
-// in the fourth digit; an affine map before the features takes the mean away.
+// Points of float32 with a mean of 10⁵ deviations lose digits inside features, and the spectrum is
+// off in the fourth digit; an affine map before the features takes the mean away.
 func TestLargeMeansOfFloat32(t *testing.T) {
 	const n, d, r, mean = 500, 2, 4, 1e5
 	x := normal[float32](n, d, mean, 1)

@@ -207,8 +207,8 @@ func TestNaNAndInfAreNeverHidden(t *testing.T) {
 	}
 }
 
-// The zero value of a kernel is the kernel of its defaults, or Check, Eval and Gram name the field to
-// set.
+// The zero value of a kernel is the kernel of its defaults, or Check, Eval and Gram name the field
+// to set.
 func TestZeroValues(t *testing.T) {
 	x := []float64{1, 2}
 	for zero, full := range map[kernels.Kernel]kernels.Kernel{

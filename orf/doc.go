@@ -67,8 +67,8 @@
 //	₀F₁(; d/2; −d·q/4)   instead of   exp(−q/2)
 //
 // [Demni and Kadri 2024], a Bessel function that tends to exp(−q/2) as d grows and also takes
-// negative values: 0.156 instead of 0.223 at d = 8 and q = 3. validate.Theory gives mean and error of
-// the Gaussian and the softmax kernel. Sign features, which ignore lengths, are not affected.
+// negative values: 0.156 instead of 0.223 at d = 8 and q = 3. validate.Theory gives mean and error
+// of the Gaussian and the softmax kernel. Sign features, which ignore lengths, are not affected.
 //
 // # The Haar law
 //
@@ -95,8 +95,8 @@
 // # Files
 //
 // Write writes a projection as a safetensors file, and Read reads it: the matrix of frequencies, or
-// the signs, permutations, rotations and lengths of structured ones, which keep their speed. Package
-// rff writes projections as parts of maps, and lists their arrays.
+// the signs, permutations, rotations and lengths of structured ones, which keep their speed.
+// Package rff writes projections as parts of maps, and lists their arrays.
 //
 // # Randomness and precision
 //

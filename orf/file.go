@@ -8,9 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/archive"
 )
 
-// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads. Structured
-// frequencies are written as their signs, permutations, rotations and lengths, never as a matrix.
-// rff.Write says what all files have in common, and package documentation lists their arrays.
+// Write writes a projection of Draw or FromMatrix as a safetensors file, which NumPy reads.
+// Structured frequencies are written as their signs, permutations, rotations and lengths, never as
+// a matrix. rff.Write says what all files have in common, and package documentation lists their
+// arrays.
 //
 // The error reports a nil p, a projection of another package, and the errors of w.
 func Write[T dense.Float](w io.Writer, p Projection[T]) error {
@@ -24,7 +25,8 @@ func Write[T dense.Float](w io.Writer, p Projection[T]) error {
 }
 
 // Read reads a projection that Write wrote, to the end of r. It has the same structure, speed and
-// Ensemble, and its projections have the same bits, on the same processor and version of this module.
+// Ensemble, and its projections have the same bits, on the same processor and version of this
+// module.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
 // and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that

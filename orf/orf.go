@@ -120,9 +120,9 @@ func draw[T dense.Float](e Ensemble, m, d int, src rand.Source) (Projection[T], 
 	return nil, fmt.Errorf("orf: e is %T, want an ensemble of this package", e)
 }
 
-// FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of w,
-// and a third copy after the first transposed projection. Project is a matrix product, O(n·m·d). The
-// result is Drawn, and its Ensemble is nil.
+// FromMatrix returns the projection with the m×d frequencies w of your own. It keeps two copies of
+// w, and a third copy after the first transposed projection. Project is a matrix product, O(n·m·d).
+// The result is Drawn, and its Ensemble is nil.
 //
 // The error reports a w without rows or columns, fields that describe no matrix, and an element
 // that is not finite.

@@ -57,8 +57,8 @@ type givensRecipe[T dense.Float] struct {
 	picked[T]
 }
 
-// picked holds the rows and lengths of all blocks: frequency k is Lengths[k] times row Rows[k] of the
-// operator of its block.
+// picked holds the rows and lengths of all blocks: frequency k is Lengths[k] times row Rows[k] of
+// the operator of its block.
 type picked[T dense.Float] struct {
 	Rows    []int
 	Lengths []T

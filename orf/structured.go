@@ -94,8 +94,8 @@ func (p *structured[T]) forward(dst, x dense.Matrix[T], done matmul.Epilogue) {
 	p.passes.Put(t)
 }
 
-// pass is the task of projecting the rows of x. A piece is one tile in one group of blocks, so that a
-// few rows also spread over the processors.
+// pass is the task of projecting the rows of x. A piece is one tile in one group of blocks, so that
+// a few rows also spread over the processors.
 type pass[T dense.Float] struct {
 	*structured[T]
 	dst, x dense.Matrix[T]

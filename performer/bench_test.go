@@ -12,9 +12,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256
-// features, for landmarks as many landmarks, with their choice. Eight heads are the columns of L×512 matrices. The GFLOP/s are those of
-// the products that attention asks for, whatever else is computed. Names read
+// BenchmarkAttention times heads of d = dv = 64 and, for the positive map, m = 256 features, for
+// landmarks as many landmarks, with their choice. Eight heads are the columns of L×512 matrices.
+// The GFLOP/s are those of the products that attention asks for, whatever else is computed. Names
+// read
 //
 //	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
 func BenchmarkAttention(b *testing.B) {
@@ -60,7 +61,8 @@ func BenchmarkAttention(b *testing.B) {
 const benchmarkDim = 64
 
 // featureMACs returns the number of multiply-adds for n queries and keys with m features, which are
-// functions of projections of d coordinates each. Causal attention adds pairs in chunks of 64 tokens.
+// functions of projections of d coordinates each. Causal attention adds pairs in chunks of 64
+// tokens.
 func featureMACs(m, d int, causal bool) func(n int) int {
 	return func(n int) int {
 		macs := 2 * n * m * (d + benchmarkDim + 1)

@@ -54,8 +54,8 @@ func requireWithin[T dense.Float](t *testing.T, want dense.Matrix[float64], got 
 	}
 }
 
-// Values, keys and queries of all sizes, and one huge value among small ones, have outputs near those of
-// float64, with the errors that ordinary ones have.
+// Values, keys and queries of all sizes, and one huge value among small ones, have outputs near
+// those of float64, with the errors that ordinary ones have.
 func TestBitsRange(t *testing.T) {
 	densetest.Both(t, bitsRange[float32], bitsRange[float64])
 }
@@ -107,8 +107,8 @@ func bitsRange[T dense.Float](t *testing.T) {
 	}
 }
 
-// Values times a power of two have the bits of the outputs times that power, up to the largest numbers of
-// float32, whose sums overflow. Outputs of float64 have those of float32 in their range.
+// Values times a power of two have the bits of the outputs times that power, up to the largest
+// numbers of float32, whose sums overflow. Outputs of float64 have those of float32 in their range.
 func TestBitsScale(t *testing.T) {
 	densetest.Both(t, bitsScale[float32], bitsScale[float64])
 }
@@ -194,8 +194,8 @@ func TestBitsOfLargestValues(t *testing.T) {
 	}
 }
 
-// A score that would overflow as a number of parts of an octave, or before it is multiplied by the scale of
-// a query, counts.
+// A score that would overflow as a number of parts of an octave, or before it is multiplied by the
+// scale of a query, counts.
 func TestBitsOfLargeScores(t *testing.T) {
 	const n = 512
 	none := dense.Matrix[float32]{}

@@ -85,7 +85,8 @@ func bitsAreNearExact[T dense.Float](t *testing.T) {
 	}
 }
 
-// Codes are small where keys or values have a common mean, or one coordinate is much larger than the others.
+// Codes are small where keys or values have a common mean, or one coordinate is much larger than
+// the others.
 func TestBitsOfKeysThatHurt(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	const n, d = 1024, 64
@@ -116,7 +117,8 @@ func TestBitsOfKeysThatHurt(t *testing.T) {
 	assert.Less(t, offBy(got, want), 1.1*plain, "values with a mean of a hundred spreads")
 }
 
-// Queries are not centred: with a mean of a hundred spreads their codes say little, and the law tells.
+// Queries are not centred: with a mean of a hundred spreads their codes say little, and the law
+// tells.
 func TestBitsOfQueriesWithAMean(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	const n, d = 512, 32
@@ -207,8 +209,8 @@ func bitsNotFinite[T dense.Float](t *testing.T) {
 	}
 }
 
-// requireNotFinite requires that got is what want is where that is not finite, or with anyOf not finite
-// either, and elsewhere within near of it.
+// requireNotFinite requires that got is what want is where that is not finite, or with anyOf not
+// finite either, and elsewhere within near of it.
 func requireNotFinite[T dense.Float](t *testing.T, want, got dense.Matrix[T], near float64, anyOf bool, format string, args ...any) {
 	t.Helper()
 	for i := range want.Rows {
@@ -302,9 +304,9 @@ func TestBitsAllocateNothing(t *testing.T) {
 }
 
 // The error of rounding is what its law says, on average over outputs and draws. Where weights are
-// nearly equal, all outputs have the same error of the mean of the values, so that a draw tells as much as
-// dv numbers do: at 6·64 of them the standard error is 7 %, three of which are allowed. What the law says
-// is then nearly the same for all draws, and taken of one.
+// nearly equal, all outputs have the same error of the mean of the values, so that a draw tells as
+// much as dv numbers do: at 6·64 of them the standard error is 7 %, three of which are allowed.
+// What the law says is then nearly the same for all draws, and taken of one.
 func TestBitsVariances(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

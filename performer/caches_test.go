@@ -31,8 +31,8 @@ func cachedForms[T dense.Float]() []performer.Exact[T] {
 	return all
 }
 
-// pairedForms are half of cachedForms, such that both types together hit every pair of a type, a number
-// of bits and a form.
+// pairedForms are half of cachedForms, such that both types together hit every pair of a type, a
+// number of bits and a form.
 func pairedForms[T dense.Float]() []performer.Exact[T] {
 	var some []performer.Exact[T]
 	for i, e := range cachedForms[T]() {
@@ -43,8 +43,8 @@ func pairedForms[T dense.Float]() []performer.Exact[T] {
 	return some
 }
 
-// streamLength is a number of tokens that e takes apart in all ways: without a window the codes fill
-// one block of scores and begin the next, and with one tokens are dropped twice.
+// streamLength is a number of tokens that e takes apart in all ways: without a window the codes
+// fill one block of scores and begin the next, and with one tokens are dropped twice.
 func streamLength[T dense.Float](e performer.Exact[T]) int {
 	if e.Options().Window > 0 {
 		return 2000
@@ -62,8 +62,8 @@ func stateOf[T dense.Float](e performer.Exact[T], heads, keyHeads, d, dv int) *p
 	return must.Have(must.Have(performer.NewBatch[T](heads, keyHeads, e)).NewState(d, dv))
 }
 
-// Outputs are near those of Forward in T, also of several heads, and of tokens that a window has dropped
-// since.
+// Outputs are near those of Forward in T, also of several heads, and of tokens that a window has
+// dropped since.
 func TestCachesAreNearExact(t *testing.T) {
 	densetest.Both(t, cachesAreNearExact[float32], cachesAreNearExact[float64])
 }
@@ -130,8 +130,9 @@ func cachesDependOnTokens[T dense.Float](t *testing.T) {
 	}
 }
 
-// A stream that has gone further and come back is the one that has not, across the tokens that became
-// codes meanwhile. With a window it is refused once tokens have been dropped that are needed.
+// A stream that has gone further and come back is the one that has not, across the tokens that
+// became codes meanwhile. With a window it is refused once tokens have been dropped that are
+// needed.
 func TestCachesRollback(t *testing.T) {
 	densetest.Both(t, cachesRollback[float32], cachesRollback[float64])
 }

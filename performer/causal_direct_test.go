@@ -16,9 +16,10 @@ import (
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
-// Causal attention with features elu+1 is exact where features of keys or queries are far out of the
-// range that is used as it is: from the beginning, from some token on, or for some tokens. Averages
-// of ones are one, no token changes a bit of an earlier output, and outputs may go over an input.
+// Causal attention with features elu+1 is exact where features of keys or queries are far out of
+// the range that is used as it is: from the beginning, from some token on, or for some tokens.
+// Averages of ones are one, no token changes a bit of an earlier output, and outputs may go over an
+// input.
 func TestDirectCausal(t *testing.T) {
 	densetest.Both(t, testDirectCausal[float32], testDirectCausal[float64])
 }

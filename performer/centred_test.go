@@ -15,7 +15,8 @@ import (
 
 // With means of norm 100 and points of norm up to 30 around them, outputs of centred features are
 // averages: exactly 1 for values of 1, in one call, causal and as a stream. Near their means the
-// outputs are those of points around zero with other weights of keys, to rounding of the logarithms.
+// outputs are those of points around zero with other weights of keys, to rounding of the
+// logarithms.
 func testCentredAttention[T dense.Float](t *testing.T) {
 	const d, m, n = 16, 64, 150
 	none := dense.Matrix[T]{}

@@ -68,8 +68,8 @@ func closeTo[T dense.Float](t *testing.T, want dense.Tensor[float64], got dense.
 }
 
 // A mask of keys that is broadcast over queries, heads or sequences is the mask that it stands for,
-// written out or as biases, with every pair of options. The truth is a loop over pairs in float64, in
-// which a masked key keeps its place.
+// written out or as biases, with every pair of options. The truth is a loop over pairs in float64,
+// in which a masked key keeps its place.
 func TestMasksWrittenOut(t *testing.T) {
 	densetest.Both(t, testMasksWrittenOut[float32], testMasksWrittenOut[float64])
 }
@@ -136,8 +136,8 @@ func testMasksWrittenOut[T dense.Float](t *testing.T) {
 	}
 }
 
-// Sequences of a Batch are those of the loop over pairs one by one, where places count from the first
-// key that counts, and whatever the past of a sequence is.
+// Sequences of a Batch are those of the loop over pairs one by one, where places count from the
+// first key that counts, and whatever the past of a sequence is.
 func TestSequencesWrittenOut(t *testing.T) {
 	densetest.Both(t, testSequencesWrittenOut[float32], testSequencesWrittenOut[float64])
 }
@@ -182,9 +182,9 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 	}
 }
 
-// Masks of keys, a past and padding are those of a loop over pairs in float64 for all forms: weights of
-// elu+1, those of softmax for landmarks and windows that take in all keys, and those of a window of
-// which sums of features take the rest.
+// Masks of keys, a past and padding are those of a loop over pairs in float64 for all forms:
+// weights of elu+1, those of softmax for landmarks and windows that take in all keys, and those of
+// a window of which sums of features take the rest.
 func TestMasksOfForms(t *testing.T) {
 	densetest.Both(t, testMasksOfForms[float32], testMasksOfForms[float64])
 }

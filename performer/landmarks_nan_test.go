@@ -40,7 +40,8 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 	}
 }
 
-// requireApart requires that a column is not finite from row first on, and that all else is as in want.
+// requireApart requires that a column is not finite from row first on, and that all else is as in
+// want.
 func requireApart[T dense.Float](t *testing.T, want, got dense.Matrix[T], column, first int, name string) {
 	t.Helper()
 	for i := range got.Rows {

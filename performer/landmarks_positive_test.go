@@ -14,8 +14,8 @@ import (
 )
 
 // hostileHead draws queries and keys as trained heads have them: norms of about 10 at d = 64, means
-// away from zero, few wide directions, and logits with a spread of 2 that reach ±20. It draws points
-// for landmarks from the law of the keys.
+// away from zero, few wide directions, and logits with a spread of 2 that reach ±20. It draws
+// points for landmarks from the law of the keys.
 func hostileHead[T dense.Float](seed uint64, n int) (q, k, v, z dense.Matrix[T]) {
 	const d, dv, landmarks = 64, 32, 256
 	rng := rand.New(rand.NewPCG(seed, 1))

@@ -92,8 +92,8 @@ func TestRenewedLandmarks(t *testing.T) {
 	densetest.Both(t, testRenewedLandmarks[float32], testRenewedLandmarks[float64])
 }
 
-// Where later keys are not like the first ones, landmarks that are chosen anew have a fraction of the
-// error of landmarks among the first keys: 0.29 and 1.1 here.
+// Where later keys are not like the first ones, landmarks that are chosen anew have a fraction of
+// the error of landmarks among the first keys: 0.29 and 1.1 here.
 func TestRenewedLandmarksFollowTheText(t *testing.T) {
 	const n, d, r = 1500, 6, 48
 	var none dense.Matrix[float64]

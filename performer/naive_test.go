@@ -8,10 +8,10 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 )
 
-// pairs is the O(L²) ground truth, in float64, of linear attention with the
-// features that the maps give: logarithms of the weights A_ij for log-features;
-// otherwise A_ij and, if any term is negative, the sums of the absolute values of their terms. Those
-// of causal attention are of the keys that queries see.
+// pairs is the O(L²) ground truth, in float64, of linear attention with the features that the maps
+// give: logarithms of the weights A_ij for log-features; otherwise A_ij and, if any term is
+// negative, the sums of the absolute values of their terms. Those of causal attention are of the
+// keys that queries see.
 type pairs struct {
 	log           bool
 	weight, size  dense.Matrix[float64]
@@ -49,8 +49,8 @@ func newPairs[T dense.Float](a Linear[T], q, k dense.Matrix[T]) *pairs {
 	return p
 }
 
-// outer sets dst to x·yᵀ, or if it is causal its lower triangle, with the sums of four elements at a
-// time.
+// outer sets dst to x·yᵀ, or if it is causal its lower triangle, with the sums of four elements at
+// a time.
 func outer(dst, x, y dense.Matrix[float64], causal bool) dense.Matrix[float64] {
 	for i := range x.Rows {
 		a, sums, j, n := x.Row(i), dst.Row(i), 0, y.Rows
@@ -97,8 +97,8 @@ func sizes(m dense.Matrix[float64]) dense.Matrix[float64] {
 	return a
 }
 
-// of returns the truth under other options, which have the same weights. The truth of causal attention
-// has too few for bidirectional options.
+// of returns the truth under other options, which have the same weights. The truth of causal
+// attention has too few for bidirectional options.
 func (p *pairs) of(opts LinearOptions) *pairs {
 	q := *p
 	q.causal, q.plain = opts.Causal, opts.Unnormalised

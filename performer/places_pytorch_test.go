@@ -23,8 +23,8 @@ type placedCase struct {
 	Out, DQ, DK, DV     [][]float64
 }
 
-// TestPlacesPyTorch holds windows, sinks and ALiBi to outputs and gradients of PyTorch in float64, and
-// states to the same outputs.
+// TestPlacesPyTorch holds windows, sinks and ALiBi to outputs and gradients of PyTorch in float64,
+// and states to the same outputs.
 func TestPlacesPyTorch(t *testing.T) {
 	data, err := os.ReadFile("testdata/places.json")
 	require.NoError(t, err)

@@ -48,8 +48,8 @@ func placedScores[T dense.Float](q, k dense.Matrix[T]) dense.Matrix[float64] {
 	return scores
 }
 
-// placedTerm returns the weight of a score before it is normalised, and 0 for a pair that is not seen:
-// key j has place j − first.
+// placedTerm returns the weight of a score before it is normalised, and 0 for a pair that is not
+// seen: key j has place j − first.
 func placedTerm(e performer.ExactOptions, score float64, i, j, first int, valid []bool) float64 {
 	far := i - j
 	if valid != nil && !valid[j] || e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
@@ -102,8 +102,8 @@ func averaged[T dense.Float](w dense.Matrix[float64], v dense.Matrix[T]) dense.M
 	return out
 }
 
-// requirePlaced fails unless the elements of got differ from those of want by at most tol, relative to
-// those that are large.
+// requirePlaced fails unless the elements of got differ from those of want by at most tol, relative
+// to those that are large.
 func requirePlaced[T dense.Float](t *testing.T, want, got dense.Matrix[T], tol float64, format string, args ...any) {
 	t.Helper()
 	bounds, exact := dense.New[float64](want.Rows, want.Cols), dense.Copy(dense.Matrix[float64]{}, want)

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer"
 )
 
-// prefixes is a PrefixAttention form of a user: exact attention of each query over the keys it sees.
+// prefixes is a PrefixAttention form of a user: exact attention of each query over the keys it
+// sees.
 type prefixes struct{ performer.Exact[float64] }
 
 func (f prefixes) ForwardPrefixes(dst, q, k, v dense.Matrix[float64], seen []int) dense.Matrix[float64] {
@@ -41,8 +42,8 @@ func (f foreign) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[float64]) (_, _
 
 func (f foreign) CanBackward() error { return nil }
 
-// A PrefixAttention form of a user sees what exact attention sees: keys that count, a past, in heads that
-// share keys, forward and, if it is bidirectional, backward.
+// A PrefixAttention form of a user sees what exact attention sees: keys that count, a past, in
+// heads that share keys, forward and, if it is bidirectional, backward.
 func TestMaskable(t *testing.T) {
 	const n, queries = 12, 9
 	none := dense.Matrix[float64]{}

@@ -17,8 +17,8 @@ import (
 //
 //	BenchmarkDecode/type=float32/form=exact/heads=8/keyHeads=2/past=1000
 //
-// Keys and values of exact attention, past·(d+dv) numbers a head of keys, are read once a step. States in
-// 8 and in 4 bits have names of their own, beside that of elements:
+// Keys and values of exact attention, past·(d+dv) numbers a head of keys, are read once a step.
+// States in 8 and in 4 bits have names of their own, beside that of elements:
 //
 //	BenchmarkDecode/form=exact/bits=8/type=float32/heads=8/L=16384
 func BenchmarkDecode(b *testing.B) {
@@ -31,7 +31,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 }
 
-// benchmarkBits times a step of exact attention in so many bits, or 0 for elements, after 16384 tokens.
+// benchmarkBits times a step of exact attention in so many bits, or 0 for elements, after 16384
+// tokens.
 func benchmarkBits(b *testing.B, bits int) {
 	const d, heads, past, tokens = 64, 8, 16384, 512
 	rng := rand.New(densetest.Source(72))

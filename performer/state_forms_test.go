@@ -87,9 +87,9 @@ func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	)
 }
 
-// Token by token, a State of any form gives the rows of causal attention: those of exact
-// attention to the bit, or in few bits nearly, those of linear attention within the bound of the naive
-// sum. A State that is one token behind does not.
+// Token by token, a State of any form gives the rows of causal attention: those of exact attention
+// to the bit, or in few bits nearly, those of linear attention within the bound of the naive sum. A
+// State that is one token behind does not.
 func TestStateOfEveryForm(t *testing.T) {
 	densetest.Both(t, testStateOfEveryForm[float32], testStateOfEveryForm[float64])
 }

@@ -30,9 +30,9 @@ func sharedForms[T dense.Float](d int) map[string]Attention[T] {
 	}
 }
 
-// Clones of one State, in goroutines of their own, give the bits of a single goroutine, whatever they
-// do: take tokens, answer queries, go back to a mark, take in a State that all of them take in. The
-// clones themselves are made at once.
+// Clones of one State, in goroutines of their own, give the bits of a single goroutine, whatever
+// they do: take tokens, answer queries, go back to a mark, take in a State that all of them take
+// in. The clones themselves are made at once.
 func testSharedStates[T dense.Float](t *testing.T) {
 	const d, dv, heads, n, clones = 3, 2, 2, 40, 4
 	none := dense.Matrix[T]{}

@@ -115,8 +115,8 @@ func BenchmarkScan(b *testing.B) {
 	}
 }
 
-// BenchmarkFilter is a search for 10 rows among all, among every second one, and among a hundredth of
-// them side by side.
+// BenchmarkFilter is a search for 10 rows among all, among every second one, and among a hundredth
+// of them side by side.
 func BenchmarkFilter(b *testing.B) {
 	for _, bits := range []int{1, 2, 4, 8} {
 		for _, kept := range []string{"all", "half", "hundredth"} {
@@ -162,8 +162,8 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkRerank is a search for 10 exact rows, with the number of rows that it looks at and the share of
-// the true 10 that it finds.
+// BenchmarkRerank is a search for 10 exact rows, with the number of rows that it looks at and the
+// share of the true 10 that it finds.
 func BenchmarkRerank(b *testing.B) {
 	const n, d, m, k = 100_000, 256, 20, 10
 	for _, clusters := range []int{0, 500} {

@@ -46,9 +46,10 @@ func atCosine[T dense.Float](pairs, d int, cosine float64, rng *rand.Rand) dense
 	return x
 }
 
-// The mean square of errors is that of StdErr to 15 %, and the bias is below 20 % of StdErr, each within 4
-// standard errors of the sample: 504 comparisons, a false alarm in more than 30 of such tests. Errors of
-// both codes that are taken as independent fail, at 2 bits and a cosine of 0.99 by a factor of 9.
+// The mean square of errors is that of StdErr to 15 %, and the bias is below 20 % of StdErr, each
+// within 4 standard errors of the sample: 504 comparisons, a false alarm in more than 30 of such
+// tests. Errors of both codes that are taken as independent fail, at 2 bits and a cosine of 0.99 by
+// a factor of 9.
 func testBetweenLaw[T dense.Float](t *testing.T) {
 	pairs := 400
 	if testing.Short() {
@@ -84,8 +85,9 @@ func TestBetweenLaw(t *testing.T) {
 	densetest.Both(t, testBetweenLaw[float32], testBetweenLaw[float64])
 }
 
-// Equal rows are known to be equal, with several bits, and opposite ones have the cosine −1. One bit knows
-// them to half a sign. A row and its double have other norms, and so they are not known to be parallel.
+// Equal rows are known to be equal, with several bits, and opposite ones have the cosine −1. One
+// bit knows them to half a sign. A row and its double have other norms, and so they are not known
+// to be parallel.
 func testBetweenEqual[T dense.Float](t *testing.T) {
 	for _, d := range []int{4, 8, 96, 256} {
 		x := dense.New[T](5, d)
@@ -125,8 +127,8 @@ func TestBetweenEqual(t *testing.T) {
 	densetest.Both(t, testBetweenEqual[float32], testBetweenEqual[float64])
 }
 
-// Rows of one centre that are equal are known to be equal as well, and those that are nearly equal have small
-// errors: x − c and y − c follow the law.
+// Rows of one centre that are equal are known to be equal as well, and those that are nearly equal
+// have small errors: x − c and y − c follow the law.
 func TestCentredBetweenEqual(t *testing.T) {
 	const d, pairs = 128, 300
 	rng := rand.New(rand.NewPCG(2, 5))

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// centredData is rows in 500 clusters with centres that k-means found, queries, and the true products.
+// centredData is rows in 500 clusters with centres that k-means found, queries, and the true
+// products.
 type centredData struct {
 	x, centres, queries, products dense.Matrix[float32]
 }
@@ -50,9 +51,9 @@ var centredRows = sync.OnceValue(func() centredData {
 	return d
 })
 
-// BenchmarkCentres is a search for the 10 largest inner products without centres, with 500 of k-means,
-// and of the rows of 10 of these, with the share of the true 10 that it finds and the root mean square of
-// the errors of cosines, over all rows and over the 100 nearest.
+// BenchmarkCentres is a search for the 10 largest inner products without centres, with 500 of
+// k-means, and of the rows of 10 of these, with the share of the true 10 that it finds and the root
+// mean square of the errors of cosines, over all rows and over the 100 nearest.
 func BenchmarkCentres(b *testing.B) {
 	for _, bits := range []int{1, 2, 4, 8} {
 		for _, looked := range []int{-1, 0, 10} {

@@ -20,8 +20,8 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// Search with centres finds what sorting all estimates finds, and a search of few centres what sorting
-// those of their rows finds.
+// Search with centres finds what sorting all estimates finds, and a search of few centres what
+// sorting those of their rows finds.
 func testCentredSearch[T dense.Float](t *testing.T) {
 	const n, d, k = 3000, 48, 20
 	for _, mean := range []float64{0, 20} {
@@ -67,8 +67,8 @@ func nearestCentre[T dense.Float](x []T, centres dense.Matrix[T]) int {
 	return at
 }
 
-// Centres that do not fit the rows change nothing: those of other data, equal ones, and 0. A search of one
-// of them is one of all rows.
+// Centres that do not fit the rows change nothing: those of other data, equal ones, and 0. A search
+// of one of them is one of all rows.
 func TestCentresThatDoNotFit(t *testing.T) {
 	const n, d, k = 500, 32, 10
 	x := random[float64](n, d, 1)

@@ -43,8 +43,8 @@ func around[T dense.Float](t *testing.T, o quantise.Options, centres dense.Matri
 	return q
 }
 
-// Centres that lie so close together that their distances from a row differ by less than products of
-// float32 round: the nearest one is that of distances in float64.
+// Centres that lie so close together that their distances from a row differ by less than products
+// of float32 round: the nearest one is that of distances in float64.
 func TestNearestOfCloseCentres(t *testing.T) {
 	const n, d, k = 300, 48, 12
 	rng := rand.New(rand.NewPCG(8, 9))
@@ -129,8 +129,8 @@ func TestCentredDecode(t *testing.T) {
 	densetest.Both(t, testCentredDecode[float32], testCentredDecode[float64])
 }
 
-// Errors of measures between codes over their standard errors have the mean square 1, for rows of one
-// centre, of two, and of a centre and none.
+// Errors of measures between codes over their standard errors have the mean square 1, for rows of
+// one centre, of two, and of a centre and none.
 func TestCentredBetween(t *testing.T) {
 	const d, times = 64, 400
 	planes := [2]*haarSpace{newHaarSpace(d, 4, 1), newHaarSpace(d, 4, 2)}
@@ -264,9 +264,9 @@ func (l centredLaw) law(q quantise.Quantiser[float64], by quantise.Measure) (mea
 	return truth(by, x, l.query) + scale*(mean-cosine), scale * scale * variance
 }
 
-// Mean and variance of estimates with centres over 20,000 rotations that are uniformly random: |z| < 4 in
-// 30 comparisons, a false alarm in 520 of such tests. Codes without (x−c)ᵀc, and queries from which t·c is
-// not taken whole, are caught.
+// Mean and variance of estimates with centres over 20,000 rotations that are uniformly random: |z|
+// < 4 in 30 comparisons, a false alarm in 520 of such tests. Codes without (x−c)ᵀc, and queries
+// from which t·c is not taken whole, are caught.
 func TestCentredEstimatesFollowTheLaws(t *testing.T) {
 	const d = 64
 	l, space := newCentredLaw(d), newHaarSpace(d, 4, 5)

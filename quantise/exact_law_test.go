@@ -98,9 +98,9 @@ func (h *haar) ApplyTransposed(_, _ dense.Matrix[float64]) dense.Matrix[float64]
 	panic("not used")
 }
 
-// share returns the share of lists of k rows that are not exact, over rotations for each of which all
-// queries are searched, and the share of rows that are looked at. A quarter of the rows have nearly
-// the same cosine with a query, which is the hardest case. fault multiplies standard errors.
+// share returns the share of lists of k rows that are not exact, over rotations for each of which
+// all queries are searched, and the share of rows that are looked at. A quarter of the rows have
+// nearly the same cosine with a query, which is the hardest case. fault multiplies standard errors.
 func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, looked float64) {
 	const n, d, m = 60, 16, 4
 	h := &haar{dense.New[float64](d, d), rand.New(rand.NewPCG(uint64(bits), 2))}
@@ -177,10 +177,10 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 	return wrong, looked
 }
 
-// Lists are exact in the stated share of 10,000 searches, for every number of bits, over rotations that
-// are uniformly random, though few rows are looked at. The share of wrong ones is not above the
-// probability by more than 4 standard errors: by the law a false alarm in 8,000 of such tests. Half as
-// many standard errors are caught.
+// Lists are exact in the stated share of 10,000 searches, for every number of bits, over rotations
+// that are uniformly random, though few rows are looked at. The share of wrong ones is not above
+// the probability by more than 4 standard errors: by the law a false alarm in 8,000 of such tests.
+// Half as many standard errors are caught.
 func TestListsAreExact(t *testing.T) {
 	const rotations, miss = 2500, 0.1
 	limit := miss + 4*math.Sqrt(miss*(1-miss)/(4*rotations))

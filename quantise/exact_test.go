@@ -43,8 +43,8 @@ func exact[T dense.Float](x dense.Matrix[T], query []T, by quantise.Measure, k i
 	return all[:min(k, len(all))]
 }
 
-// With a MissProbability that never happens, lists are those of the exact rows: of several segments, with filters,
-// for rows that are hard.
+// With a MissProbability that never happens, lists are those of the exact rows: of several
+// segments, with filters, for rows that are hard.
 func TestExactRows(t *testing.T) {
 	testExactRows[float32](t)
 	testExactRows[float64](t)

@@ -56,7 +56,8 @@ func sameCodes[T dense.Float](t *testing.T, want, got quantise.Codes[T], query [
 	assert.Equal(t, fileOf(t, want), fileOf(t, got), what)
 }
 
-// Codes come back from a reader that gives few bytes at a time, and from bytes in memory at any place.
+// Codes come back from a reader that gives few bytes at a time, and from bytes in memory at any
+// place.
 //
 //ci:portable
 func TestFileRoundTrip(t *testing.T) {
@@ -126,8 +127,8 @@ func TestFileOver(t *testing.T) {
 	assert.EqualError(t, err, "quantise: r is nil")
 }
 
-// Of a file that is cut off anywhere the whole parts remain, and the error says what is missing; so of
-// one that is damaged in a part.
+// Of a file that is cut off anywhere the whole parts remain, and the error says what is missing; so
+// of one that is damaged in a part.
 //
 //ci:portable
 func TestFileCutOff(t *testing.T) {
@@ -269,8 +270,8 @@ func TestFileErrors(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// Bytes that claim rows or a dimension that they do not hold take no memory: the rotations of such a
-// dimension would take long to draw.
+// Bytes that claim rows or a dimension that they do not hold take no memory: the rotations of such
+// a dimension would take long to draw.
 //
 //ci:portable
 func TestHostileFile(t *testing.T) {

@@ -156,9 +156,9 @@ const lawRows = 8
 
 // Mean and variance of estimates worth 20,000 rotations that are uniformly random: |z| < 4 in 72
 // comparisons, a false alarm in 220 of such tests. The rows of a rotation are worth as many
-// rotations as the variance of an error, or of its square, is of that of the mean over the rows: the
-// least of all schemes, measured. QJL of 2 and 4 bits takes several rotations for an estimate and
-// has an estimate for every fourth rotation.
+// rotations as the variance of an error, or of its square, is of that of the mean over the rows:
+// the least of all schemes, measured. QJL of 2 and 4 bits takes several rotations for an estimate
+// and has an estimate for every fourth rotation.
 func TestEstimatesFollowTheLaws(t *testing.T) {
 	for d, at := range map[int]struct{ cosine, worth float64 }{64: {0.9, 1.7}, 128: {0.6, 5.5}, 768: {-0.3, 7.4}} {
 		cosine := at.cosine

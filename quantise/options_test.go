@@ -28,7 +28,8 @@ func lists(m, k int) [][]quantise.Hit {
 	return hits
 }
 
-// Many queries at once find what each finds alone, to the bit, and so do queries of several segments.
+// Many queries at once find what each finds alone, to the bit, and so do queries of several
+// segments.
 func TestManyQueries(t *testing.T) {
 	testManyQueries[float32](t)
 	testManyQueries[float64](t)

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
-// What rounding of queries adds to estimates from codes of 4 and 8 bits, as the root of the mean square
-// over rows, in standard errors: for a query without large coordinates, and for one of which a
-// rotated coordinate is half. Decoded rows give the estimates without rounding.
+// What rounding of queries adds to estimates from codes of 4 and 8 bits, as the root of the mean
+// square over rows, in standard errors: for a query without large coordinates, and for one of which
+// a rotated coordinate is half. Decoded rows give the estimates without rounding.
 func TestRoundedQueries(t *testing.T) {
 	const n = 1000
 	for _, d := range []int{64, 768, 4096} {

@@ -42,8 +42,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Goroutines read codes while others append, also rows that are refused: every call sees the rows of
-// whole calls of Append, and the right codes of them.
+// Goroutines read codes while others append, also rows that are refused: every call sees the rows
+// of whole calls of Append, and the right codes of them.
 //
 //ci:race
 func TestSharedAppend(t *testing.T) {

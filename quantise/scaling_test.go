@@ -24,7 +24,8 @@ func times[T dense.Float](x dense.Matrix[T], exponent int) dense.Matrix[T] {
 	return y
 }
 
-// sizes are exponents at which the numbers of random are near the ends of a type, and with few digits left.
+// sizes are exponents at which the numbers of random are near the ends of a type, and with few
+// digits left.
 func sizes[T dense.Float]() []int {
 	if any(T(0)) == any(float32(0)) {
 		return []int{124, -126, -140}
@@ -32,9 +33,9 @@ func sizes[T dense.Float]() []int {
 	return []int{1020, 700, -700, -1040}
 }
 
-// For every finite query cosines are those of the query at another size, to the bit. Inner products are in
-// proportion, and distances follow from both. Values that float64 cannot hold are ±Inf. Searches find the
-// rows that they find at another size, and exact rows too.
+// For every finite query cosines are those of the query at another size, to the bit. Inner products
+// are in proportion, and distances follow from both. Values that float64 cannot hold are ±Inf.
+// Searches find the rows that they find at another size, and exact rows too.
 func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 	const n, d, k = 700, 24, 5
 	x := random[T](n, d, 31)
@@ -97,8 +98,8 @@ func testQueriesOfAnySize[T dense.Float](t *testing.T) {
 	}
 }
 
-// sameExactRows compares searches with exact rows for a query and for the same at another size. By distances
-// a large query ranks as by inner products, a small one as by norms.
+// sameExactRows compares searches with exact rows for a query and for the same at another size. By
+// distances a large query ranks as by inner products, a small one as by norms.
 func sameExactRows[T dense.Float](t *testing.T, c quantise.Codes[T], x, large, same dense.Matrix[T], e int, what string) {
 	const k = 5
 	search := func(query dense.Matrix[T], by quantise.Measure) []quantise.Hit {
@@ -153,8 +154,8 @@ func TestQueriesOfAnySize(t *testing.T) {
 	densetest.Both(t, testQueriesOfAnySize[float32], testQueriesOfAnySize[float64])
 }
 
-// At the ends of the range of norms, with queries and centres of that size, searches find the largest
-// estimates, which are near the true values.
+// At the ends of the range of norms, with queries and centres of that size, searches find the
+// largest estimates, which are near the true values.
 func testSmallAndLargeRows[T dense.Float](t *testing.T) {
 	const n, d, k = 3000, 24, 10
 	base, centres := clusters[T](n, d, 5, 1, 0.3, 4)

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/kernels"
 )
 
-// frame has the properties that every map of this package reports: name, dimensions, kernel and law.
+// frame has the properties that every map of this package reports: name, dimensions, kernel and
+// law.
 type frame struct {
 	name    string // the constructor with its parameters
 	in, out int
@@ -68,8 +69,8 @@ func (b *blockwise[T, S]) forward(dst, x dense.Matrix[T], f blockFunc[T, S]) den
 	return b.run(dense.Ensure(dst, x.Rows, b.out), x, dense.Matrix[T]{}, f)
 }
 
-// backward calls f, a field of the map, for every block of points and their gradients g. Panics call
-// g by the given name.
+// backward calls f, a field of the map, for every block of points and their gradients g. Panics
+// call g by the given name.
 func (b *blockwise[T, S]) backward(name string, dst, x, g dense.Matrix[T], f blockFunc[T, S]) dense.Matrix[T] {
 	checkGradient(name, x, g, b.in, b.out)
 	return b.run(dense.Ensure(dst, x.Rows, b.in), x, g, f)

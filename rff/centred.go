@@ -84,9 +84,9 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 	return key.keys, nil
 }
 
-// SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean, for
-// Centred and for what is fitted to points that Centred maps. It costs two passes over x. An error
-// reports an x without rows, and an element that is NaN or infinite.
+// SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean,
+// for Centred and for what is fitted to points that Centred maps. It costs two passes over x. An
+// error reports an x without rows, and an element that is NaN or infinite.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {

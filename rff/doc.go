@@ -109,9 +109,9 @@
 //   - an Embedding, which knows its points.
 //
 // A type assertion tells which interfaces a map has. Code that takes your own maps uses only these
-// interfaces. Centred, Compose and Pair keep the interfaces of their maps. Sum is Paired if one of its
-// maps is, Differentiable if all are, and never a LogMap. All maps print their
-// constructor and their parameters.
+// interfaces. Centred, Compose and Pair keep the interfaces of their maps. Sum is Paired if one of
+// its maps is, Differentiable if all are, and never a LogMap. All maps print their constructor and
+// their parameters.
 //
 // # Pairs of maps
 //

@@ -65,8 +65,8 @@ func newScaledEngine[T dense.Float](w orf.Projection[T], per int, factor func(na
 	return e, r, err
 }
 
-// drawn returns m×d frequencies whose coordinates are independent draws of coordinate from src. v is
-// the argument whose inverse the map needs.
+// drawn returns m×d frequencies whose coordinates are independent draws of coordinate from src. v
+// is the argument whose inverse the map needs.
 func drawn[T dense.Float](m, d int, name string, v float64, src rand.Source, coordinate func(rng *rand.Rand) float64) (orf.Projection[T], error) {
 	_, err := inverse[T](name, v)
 	if err := cmp.Or(drawable[T](m, d), err, given(src)); err != nil {

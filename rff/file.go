@@ -19,8 +19,8 @@ import (
 // case.
 //
 // The arrays and the parameters have the names of the arguments of the constructor. For example a
-// map of Gaussian has the metadata map: Gaussian, map.lengthScale: 0.75 and map.w: Explicit, and the
-// tensor map.w.frequencies (m×d); package documentation says more under Files.
+// map of Gaussian has the metadata map: Gaussian, map.lengthScale: 0.75 and map.w: Explicit, and
+// the tensor map.w.frequencies (m×d); package documentation says more under Files.
 //
 // The error reports a nil map, a part that cannot be written, and the errors of w.
 func Write[T dense.Float](w io.Writer, m Map[T]) error {
@@ -33,9 +33,9 @@ func Write[T dense.Float](w io.Writer, m Map[T]) error {
 	return nil
 }
 
-// Read reads a map that Write wrote, to the end of r. Structured frequencies keep their structure, so
-// the map is as fast as it was. It has the interfaces and the law of the map that was written, and
-// its results have the same bits, on the same processor and version of this package.
+// Read reads a map that Write wrote, to the end of r. Structured frequencies keep their structure,
+// so the map is as fast as it was. It has the interfaces and the law of the map that was written,
+// and its results have the same bits, on the same processor and version of this package.
 //
 // The error names what is missing, damaged or unknown in the file, a file of the other element type
 // and one of a later version, and reports the errors of r. Memory use is bounded by the bytes that
@@ -77,8 +77,8 @@ func pointsFit(k kernels.Kernel, d int) error {
 }
 
 // A recipe is a struct of the arguments of a constructor, and makers has a function for each recipe
-// that makes the map. The recipes of files have exported fields. They hold what the constructor drew
-// or fitted, in place of a source or samples. A recipe has no methods: packages that call the
+// that makes the map. The recipes of files have exported fields. They hold what the constructor
+// drew or fitted, in place of a source or samples. A recipe has no methods: packages that call the
 // constructor would compile the methods, and with them the map.
 
 // build returns the map that the recipe makes. It is the door of this package: constructors call
@@ -178,8 +178,8 @@ func register[T dense.Float]() {
 	})
 }
 
-// maker registers a function that makes maps. Files call its recipe name. A recipe without a name is
-// in no file.
+// maker registers a function that makes maps. Files call its recipe name. A recipe without a name
+// is in no file.
 func maker[R any, T dense.Float](name string, make func(recipe R) (Map[T], error)) {
 	var zero R
 	makers[reflect.TypeOf(zero)] = func(recipe any) (any, error) { return make(recipe.(R)) }

@@ -8,8 +8,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/law/mse"
 )
 
-// complete is a map with the methods of all optional interfaces. If an inner map lacks a method, like
-// hides the method of the outer map.
+// complete is a map with the methods of all optional interfaces. If an inner map lacks a method,
+// like hides the method of the outer map.
 type complete[T dense.Float] interface {
 	always[T]
 	withLogarithms[T]

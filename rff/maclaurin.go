@@ -129,8 +129,8 @@ func newMaclaurin[T dense.Float](r maclaurinRecipe[T]) (Map[T], error) {
 	return f, nil
 }
 
-// checkMaclaurin reports degrees that are not sorted or have no coefficient, and projections that do
-// not fit.
+// checkMaclaurin reports degrees that are not sorted or have no coefficient, and projections that
+// do not fit.
 func checkMaclaurin[T dense.Float](r maclaurinRecipe[T]) error {
 	last := len(r.K.Coefficients) - 1
 	for _, n := range r.Drawn {

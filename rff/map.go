@@ -63,9 +63,9 @@ type DifferentiableLog[T dense.Float] interface {
 	LogBackward(dst, x, dlog dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Lawful is a [Map] of your own that knows the law of its estimates φ(x)ᵀψ(y) over draws of the map.
-// validate.Theory returns the law. Maps of this package need not implement Lawful: validate knows
-// their laws.
+// Lawful is a [Map] of your own that knows the law of its estimates φ(x)ᵀψ(y) over draws of the
+// map. validate.Theory returns the law. Maps of this package need not implement Lawful: validate
+// knows their laws.
 type Lawful[T dense.Float] interface {
 	Map[T]
 

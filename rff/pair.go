@@ -11,8 +11,8 @@ import (
 
 // Paired is a map φ of queries with a partner ψ = Keys(), a map of keys: φ(x)ᵀψ(y) estimates
 // Kernel. φ(x)ᵀφ(y) does not, unless φ and ψ are the same. ψ is Paired too, with the partner φ. The
-// method Kernel of φ and of ψ returns the kernel that φ(x)ᵀψ(y) estimates. A map that is not Paired is
-// its own partner.
+// method Kernel of φ and of ψ returns the kernel that φ(x)ᵀψ(y) estimates. A map that is not Paired
+// is its own partner.
 type Paired[T dense.Float] interface {
 	Map[T]
 
@@ -58,7 +58,8 @@ type pairRecipe[T dense.Float] struct {
 	K          kernels.Kernel
 }
 
-// newPair does not compare Keys(Query) with Key: a map that was read from a file has other pointers.
+// newPair does not compare Keys(Query) with Key: a map that was read from a file has other
+// pointers.
 func newPair[T dense.Float](r pairRecipe[T]) (Map[T], error) {
 	if r.Query == nil || r.Key == nil {
 		return nil, fmt.Errorf("rff: a pair without two maps")

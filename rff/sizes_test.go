@@ -120,7 +120,8 @@ func (many[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] { panic("not to
 
 func (many[T]) Kernel() kernels.Kernel { return nil }
 
-// nearlyAll is a map of numbers to so many features that another map of many makes their number too large.
+// nearlyAll is a map of numbers to so many features that another map of many makes their number too
+// large.
 type nearlyAll[T dense.Float] struct{ many[T] }
 
 func (nearlyAll[T]) Dims() (in, out int) { return 1, math.MaxInt - 1<<23 }

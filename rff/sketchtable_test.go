@@ -61,14 +61,13 @@ func float64s(x []float32) []float64 {
 	return y
 }
 
-// The mean error of estimates of (xᵀx)^p = 1 from 128 features in R^64, against reference
-// figures for the two real laws at x = (1, …, 1)/8. Signs of coordinates do not change the
-// law of w, so that every row of a Hadamard matrix over 8 is such an x: projections on
-// the 64 of them are independent for GaussianWeights, and uncorrelated for RademacherWeights. The standard
-// error is 0.3 to 0.6 % of the mean, beside that of the figures, 1 %, and 3 % is 2.5
-// standard deviations of both. For GaussianWeights wᵀx is N(0, 1), and 60,000 draws of
-// products of squares of normal numbers tell the mean within 0.3 to 0.5 %: 0.0993,
-// 0.1954, 0.3252, 0.4822.
+// The mean error of estimates of (xᵀx)^p = 1 from 128 features in R^64, against reference figures
+// for the two real laws at x = (1, …, 1)/8. Signs of coordinates do not change the law of w, so
+// that every row of a Hadamard matrix over 8 is such an x: projections on the 64 of them are
+// independent for GaussianWeights, and uncorrelated for RademacherWeights. The standard error is
+// 0.3 to 0.6 % of the mean, beside that of the figures, 1 %, and 3 % is 2.5 standard deviations of
+// both. For GaussianWeights wᵀx is N(0, 1), and 60,000 draws of products of squares of normal
+// numbers tell the mean within 0.3 to 0.5 %: 0.0993, 0.1954, 0.3252, 0.4822.
 func TestErrorsOfSketchesAreThoseKnown(t *testing.T) {
 	const m, d, draws = 128, 64, 640
 	x := dense.New[float32](d, d)

@@ -232,7 +232,8 @@ func drawMatern[T dense.Float](a maternDraw[T]) (Map[T], error) {
 	return newMatern(maternRecipe[T]{a.w, a.nu, a.lengthScale, gains})
 }
 
-// maternRecipe holds the parts of Matern that a file stores. Gains are √(2ν/χ²)/ℓ of each frequency.
+// maternRecipe holds the parts of Matern that a file stores. Gains are √(2ν/χ²)/ℓ of each
+// frequency.
 type maternRecipe[T dense.Float] struct {
 	W               orf.Projection[T]
 	Nu, LengthScale float64

@@ -17,23 +17,24 @@ import (
 //	φ(x) = (√w_1·φ_1(x), …, √w_K·φ_K(x)),  w = weights,  R^d → R^(D_1 + … + D_K),
 //
 // so that φ(x)ᵀφ(y) = Σ_k w_k·φ_k(x)ᵀφ_k(y). Its kernel is kernels.Sum of the multiples
-// kernels.Scaled of the kernels of the maps, without those of weight 0; nil if a map of weight above
-// 0 does not know its own. φ is exact if all maps are, and unbiased if all are. A map of weight 0 has
-// features that are 0 at every point, and is not computed. Package ridge/ard learns weights.
+// kernels.Scaled of the kernels of the maps, without those of weight 0; nil if a map of weight
+// above 0 does not know its own. φ is exact if all maps are, and unbiased if all are. A map of
+// weight 0 has features that are 0 at every point, and is not computed. Package ridge/ard learns
+// weights.
 //
-// φ is Paired if a map is: its Keys are Sum of the Keys of the maps. It is Differentiable if all maps
-// are. It is no LogMap. The law of its error is not known, because the maps may share frequencies;
-// with frequencies drawn for each of them the variances add up, times w_k².
+// φ is Paired if a map is: its Keys are Sum of the Keys of the maps. It is Differentiable if all
+// maps are. It is no LogMap. The law of its error is not known, because the maps may share
+// frequencies; with frequencies drawn for each of them the variances add up, times w_k².
 //
-// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. Methods prepare
-// 256 rows at a time; the scratch memory of gradients is kept for later calls. A feature has the
-// rounding of √w_k and one more beyond that of its map. Both arguments are copied. Goroutines may
-// share φ. If a row of the Transform of the maps depends neither on other rows nor on GOMAXPROCS, the
-// same holds here.
+// Each method costs the methods of the maps and O(n·D), and a gradient O(n·d·K) more. Methods
+// prepare 256 rows at a time; the scratch memory of gradients is kept for later calls. A feature
+// has the rounding of √w_k and one more beyond that of its map. Both arguments are copied.
+// Goroutines may share φ. If a row of the Transform of the maps depends neither on other rows nor
+// on GOMAXPROCS, the same holds here.
 //
 // An error reports no maps, a number of weights that is not that of the maps, a nil map, maps of
-// different dimensions, a weight that is negative, NaN, infinite or has a root outside the range of T,
-// weights that are all 0, and features too many for memory.
+// different dimensions, a weight that is negative, NaN, infinite or has a root outside the range of
+// T, weights that are all 0, and features too many for memory.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	return build[Map[T]](sumRecipe[T]{maps, weights})
 }

@@ -30,8 +30,8 @@ func sumParts[T dense.Float](t testing.TB) []rff.Map[T] {
 	return []rff.Map[T]{gaussian, quadratic, identity}
 }
 
-// Features and gradients are those of the maps, to a rounding of √w and one of the product, and of a sum
-// of K terms.
+// Features and gradients are those of the maps, to a rounding of √w and one of the product, and of
+// a sum of K terms.
 func testSum[T dense.Float](t *testing.T) {
 	maps, weights := sumParts[T](t), []float64{0.3, 0, 1e4}
 	m, err := rff.Sum(maps, weights)
@@ -122,8 +122,8 @@ func TestSumIsExact(t *testing.T) {
 	assert.Equal(t, [3]bool{}, optional(flat))
 }
 
-// A sum of unbiased maps is unbiased. With 2000 draws the mean lies within 4.5 standard errors with a
-// probability above 1 − 10⁻⁵, and a bias of 10 % is seen.
+// A sum of unbiased maps is unbiased. With 2000 draws the mean lies within 4.5 standard errors with
+// a probability above 1 − 10⁻⁵, and a bias of 10 % is seen.
 func TestSumIsUnbiased(t *testing.T) {
 	const draws = 2000
 	x := points[float64](5, 2, 3, 0.7)

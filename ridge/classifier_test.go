@@ -171,8 +171,8 @@ func logLoss[T dense.Float](p dense.Matrix[T], labels []int) float64 {
 	return loss / float64(len(labels))
 }
 
-// calibrationError returns Σ_b |Σ_i (right_i − p_i)|/n over 10 bins b of the largest probability p_i of
-// a row, where right_i is 1 if the class of that probability is the label, and 0 otherwise.
+// calibrationError returns Σ_b |Σ_i (right_i − p_i)|/n over 10 bins b of the largest probability
+// p_i of a row, where right_i is 1 if the class of that probability is the label, and 0 otherwise.
 func calibrationError[T dense.Float](p dense.Matrix[T], labels []int) (expected float64) {
 	var bins [10]float64
 	for i, c := range labels {
@@ -189,8 +189,8 @@ func calibrationError[T dense.Float](p dense.Matrix[T], labels []int) (expected 
 	return expected
 }
 
-// halves returns points about the mean, whose coordinates are multiples of 1/16 from it, on two sides of
-// a line.
+// halves returns points about the mean, whose coordinates are multiples of 1/16 from it, on two
+// sides of a line.
 func halves[T dense.Float](n int, mean float64) ridge.Block[T] {
 	rng := rand.New(rand.NewPCG(1, 7))
 	b := ridge.Block[T]{X: dense.New[T](n, 2), Y: dense.New[T](n, 1)}
@@ -205,8 +205,8 @@ func halves[T dense.Float](n int, mean float64) ridge.Block[T] {
 	return b
 }
 
-// Intercepts make up for means of features, so that probabilities do not depend on them: they are those
-// of float64 without means.
+// Intercepts make up for means of features, so that probabilities do not depend on them: they are
+// those of float64 without means.
 func testClassesOfLargeMeans[T dense.Float](t *testing.T) {
 	ctx := context.Background()
 	near := halves[float64](300, 0)

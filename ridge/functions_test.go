@@ -70,10 +70,10 @@ func TestSamplesHaveTheLawOfThePosterior(t *testing.T) {
 	}
 }
 
-// The covariance of samples is the exact one: values of D + 1 functions are mean + B·Z for the normal
-// numbers Z that Sample draws, D for the weights and one for the intercept of each function, so that
-// B comes from them, and BBᵀ is the covariance. The error is that of a solution with Z, 10⁻¹⁶ times
-// its condition number, some 10³.
+// The covariance of samples is the exact one: values of D + 1 functions are mean + B·Z for the
+// normal numbers Z that Sample draws, D for the weights and one for the intercept of each function,
+// so that B comes from them, and BBᵀ is the covariance. The error is that of a solution with Z,
+// 10⁻¹⁶ times its condition number, some 10³.
 func TestSamplesHaveTheExactCovariance(t *testing.T) {
 	const n, m, noise, signal = 300, 15, 0.7, 9.0
 	x, y := friedman[float64](n, 5, 1)

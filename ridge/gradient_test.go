@@ -67,8 +67,8 @@ func TestGradientIsTheDerivativeOfTheEvidence(t *testing.T) {
 		func(t *testing.T) { testGradient[float64](t, 1e-7) })
 }
 
-// With variances of maximum evidence the gradient is the derivative, too: they change the evidence in
-// second order.
+// With variances of maximum evidence the gradient is the derivative, too: they change the evidence
+// in second order.
 func TestGradientWithVariancesOfMaximumEvidence(t *testing.T) {
 	const step = 0.01
 	x, y := friedman[float64](400, 5, 1)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Leave-one-out errors at targets and features with large means are those of models that are fitted in
-// float64 to all rows but one.
+// Leave-one-out errors at targets and features with large means are those of models that are fitted
+// in float64 to all rows but one.
 func testLeaveOneOutOfLargeMeans[T dense.Float](t *testing.T) {
 	phi, err := rff.Identity[T](1)
 	require.NoError(t, err)

@@ -73,8 +73,8 @@ func TestVariancesOfMaximumEvidence(t *testing.T) {
 	assert.InDelta(t, 1, m.Noise()[0], 0.3, "the noise of the data is 1")
 }
 
-// A fit never holds the features of all rows, 41 MB here. It holds the sums, four triangles or squares
-// of order D in float64, and blocks of features of a megabyte.
+// A fit never holds the features of all rows, 41 MB here. It holds the sums, four triangles or
+// squares of order D in float64, and blocks of features of a megabyte.
 func TestFitIsSmall(t *testing.T) {
 	const n, width = 40000, 128
 	phi := gaussian[float64](t, width/2, 5, 1, 1)

@@ -50,8 +50,8 @@ func slope[T dense.Float](n int, noise float64, seed uint64) (x, y, truth dense.
 	return x, y, truth
 }
 
-// reference is the fit of the features of few rows, whose types and rounding do not matter: they are
-// numbers of float64 here. [Φᵀ; √λ·I] = QR gives K + λI = RᵀR without forming K = ΦΦᵀ, so that
+// reference is the fit of the features of few rows, whose types and rounding do not matter: they
+// are numbers of float64 here. [Φᵀ; √λ·I] = QR gives K + λI = RᵀR without forming K = ΦΦᵀ, so that
 // errors are some u·√(tr K/λ) and not u·tr K/λ.
 type reference struct {
 	noise, evidence, degrees float64
@@ -128,10 +128,11 @@ func refer[T dense.Float](phi rff.Map[T], x, y, z dense.Matrix[T], ratio float64
 	return r
 }
 
-// Fits of features with means up to a million, more features than rows, and noise far below what can
-// be seen are either those of the reference for the same rounded features, or an error. λ is at least
-// 2¹⁰ times the rounding of the sums, so that means are right to 2⁻¹⁰ of the targets, and chosen
-// noise is at least 2¹⁰·u·n·yᵀy/(n − 1), whose rounding of some 10·u·yᵀy changes the evidence by 5/2¹⁰.
+// Fits of features with means up to a million, more features than rows, and noise far below what
+// can be seen are either those of the reference for the same rounded features, or an error. λ is at
+// least 2¹⁰ times the rounding of the sums, so that means are right to 2⁻¹⁰ of the targets, and
+// chosen noise is at least 2¹⁰·u·n·yᵀy/(n − 1), whose rounding of some 10·u·yᵀy changes the
+// evidence by 5/2¹⁰.
 func TestPrecision(t *testing.T) { densetest.Both(t, testPrecision[float32], testPrecision[float64]) }
 
 func testPrecision[T dense.Float](t *testing.T) {

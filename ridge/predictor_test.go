@@ -22,8 +22,8 @@ import (
 	"github.com/seed-feabd252/randfeat/safetensors"
 )
 
-// A predictor predicts what its model does, with means to rounding and variances to that of float32, and
-// so does the predictor of its file, wherever the bytes lie.
+// A predictor predicts what its model does, with means to rounding and variances to that of
+// float32, and so does the predictor of its file, wherever the bytes lie.
 func TestPredictor(t *testing.T) {
 	densetest.Both(t, testPredictor[float32], testPredictor[float64])
 }

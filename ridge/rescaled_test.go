@@ -14,8 +14,9 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// Rescaled sums are the sums of a pass with the rescaled map, to the rounding of its features, and those
-// of powers of 4 are the same bits. Means of targets and features are large, rows have weights.
+// Rescaled sums are the sums of a pass with the rescaled map, to the rounding of its features, and
+// those of powers of 4 are the same bits. Means of targets and features are large, rows have
+// weights.
 func TestRescaledSumsAreThoseOfAPass(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testRescaled[float32](t, 2e-6) })
 	t.Run("type=float64", func(t *testing.T) { testRescaled[float64](t, 1e-12) })

@@ -93,8 +93,8 @@ func read[T dense.Float](t *testing.T, rows ridge.Rows[T]) []T {
 	return passes[0]
 }
 
-// Points in Fortran order, as tables of pandas have them, and whole numbers as labels and weights are
-// read in blocks.
+// Points in Fortran order, as tables of pandas have them, and whole numbers as labels and weights
+// are read in blocks.
 func TestNPYOfOthers(t *testing.T) {
 	const n = 10000
 	columns, labels, weights := make([]float64, 3*n), make([]int8, n), make([]uint16, n)

@@ -14,8 +14,8 @@ import (
 )
 
 // On pairs of word vectors each change from FAVOR+ over independent frequencies to SDERF lowers the
-// exact mean squared relative error of the kernel: orthogonal frequencies, the optimal features, the
-// fit to the spread of the words.
+// exact mean squared relative error of the kernel: orthogonal frequencies, the optimal features,
+// the fit to the spread of the words.
 func TestMapsOfWords(t *testing.T) {
 	s := settings{seed: 1, length: 512, norm: 5, draws: 2}
 	in, err := fromText(s)

@@ -1,5 +1,5 @@
-// Command _asm writes the assembly of the packages of internal/compute, with its Go declarations, the
-// files that choose kernels by tier, and the tables that go with it:
+// Command _asm writes the assembly of the packages of internal/compute, with its Go declarations,
+// the files that choose kernels by tier, and the tables that go with it:
 //
 //	go run -tags purego . [-dir folder] [package]
 //

@@ -69,8 +69,8 @@ func testMultiHeadFile[T dense.Float](t *testing.T) {
 	}
 }
 
-// Gains of norms are tensors of their own, beside weights of any names, and are written as they were
-// read.
+// Gains of norms are tensors of their own, beside weights of any names, and are written as they
+// were read.
 //
 //ci:portable
 func TestMultiHeadNormFile(t *testing.T) {
@@ -237,8 +237,8 @@ func TestReadModels(t *testing.T) {
 	assert.EqualError(t, err, "layer: f is nil")
 }
 
-// gpt2 has the tensors of an attention of GPT-2, weights and biases filled with sines, among them the
-// masks of older files.
+// gpt2 has the tensors of an attention of GPT-2, weights and biases filled with sines, among them
+// the masks of older files.
 func gpt2() *safetensors.File {
 	return &safetensors.File{Tensors: map[string]safetensors.Tensor{
 		"h.0.attn.c_attn.weight": tensor([]int{4, 12}, sines[float64](4, 12, 2).Data),

@@ -274,8 +274,8 @@ func testGoldenNorms[T dense.Float](t *testing.T) {
 	}
 }
 
-// Inputs and every parameter have the gradients of central differences, in self- and cross-attention
-// with lengths, masks and pasts, and at positions of one's own. Padding is NaN.
+// Inputs and every parameter have the gradients of central differences, in self- and
+// cross-attention with lengths, masks and pasts, and at positions of one's own. Padding is NaN.
 func TestMultiHeadRotaryBackwardIsTheDerivative(t *testing.T) {
 	const heads, keyHeads, d, dv, lq, lk = 4, 2, 4, 3, 23, 26
 	rng := rand.New(densetest.Source(710))

@@ -22,8 +22,8 @@ type rotaryCase struct {
 	Out        [][]float64
 }
 
-// TestRotaryPyTorch compares turned rows with those that PyTorch turns as complex numbers in float64.
-// Both round an angle to some 2⁻⁵² of its size, 1e-11 together at position 20,000.
+// TestRotaryPyTorch compares turned rows with those that PyTorch turns as complex numbers in
+// float64. Both round an angle to some 2⁻⁵² of its size, 1e-11 together at position 20,000.
 func TestRotaryPyTorch(t *testing.T) {
 	data, err := os.ReadFile("testdata/rotary.json")
 	require.NoError(t, err)

@@ -44,8 +44,8 @@ type surface struct {
 	of        func(x []float64) float64
 }
 
-// surfaces are a function of 4 of 20 columns, those of [Friedman 1991], and two of engineering: the flow
-// through a borehole and the cycle of a piston.
+// surfaces are a function of 4 of 20 columns, those of [Friedman 1991], and two of engineering: the
+// flow through a borehole and the cycle of a piston.
 func surfaces() []surface {
 	cube := func(d int) (low, high []float64) {
 		high = make([]float64, d)
@@ -128,8 +128,8 @@ func benchmarkFit[T dense.Float](b *testing.B, typ string) {
 	}
 }
 
-// BenchmarkFit learns scales, and measures errors at 5000 other rows and how many of these lie in the
-// bands of 90 %.
+// BenchmarkFit learns scales, and measures errors at 5000 other rows and how many of these lie in
+// the bands of 90 %.
 func BenchmarkFit(b *testing.B) {
 	benchmarkFit[float32](b, "float32")
 	benchmarkFit[float64](b, "float64")

@@ -32,9 +32,9 @@ func small[T dense.Float](t *testing.T) (rff.Map[T], ridge.Block[T]) {
 	}
 }
 
-// Values of the small case at ℓ = (¾, 2), σ² = ¼ and s² = 2. The evidence was written out with dense
-// n×D features, a determinant and a solve by mpmath 1.3.0 with 90 digits, and the derivatives are
-// central differences of order 6 with steps of 10⁻¹² there, right to 40 digits and more.
+// Values of the small case at ℓ = (¾, 2), σ² = ¼ and s² = 2. The evidence was written out with
+// dense n×D features, a determinant and a solve by mpmath 1.3.0 with 90 digits, and the derivatives
+// are central differences of order 6 with steps of 10⁻¹² there, right to 40 digits and more.
 var golden = []struct {
 	noIntercept            bool
 	evidence, l0, l1, n, s float64

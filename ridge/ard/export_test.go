@@ -10,7 +10,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge"
 )
 
-// SumSlope returns the model of the weights a of maps and λ, for x_k = log(a_k/λ), and its gradient by x.
+// SumSlope returns the model of the weights a of maps and λ, for x_k = log(a_k/λ), and its gradient
+// by x.
 func SumSlope[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.Rows[T], x []float64, o Options) (*ridge.Model[T], []float64, error) {
 	f, err := newSumFitter(ctx, maps, rows, o)
 	if err != nil {
@@ -28,8 +29,8 @@ func SumSlope[T dense.Float](ctx context.Context, maps []rff.Map[T], rows ridge.
 	return m.(*ridge.Model[T]), slope, nil
 }
 
-// Evaluation is a model at length-scales, and the derivatives of its log evidence by the logarithms of
-// all parameters.
+// Evaluation is a model at length-scales, and the derivatives of its log evidence by the logarithms
+// of all parameters.
 type Evaluation[T dense.Float] struct {
 	Model                *ridge.Model[T]
 	Scales, Noise, Prior []float64

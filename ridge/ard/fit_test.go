@@ -82,8 +82,8 @@ func oneScale[T dense.Float](t testing.TB, m int, x, y, xt, yt dense.Matrix[T]) 
 	return least
 }
 
-// The four of 20 columns are found, and errors come down to 1.1 times the noise, where one scale has
-// more than three times the noise.
+// The four of 20 columns are found, and errors come down to 1.1 times the noise, where one scale
+// has more than three times the noise.
 func testFour[T dense.Float](t *testing.T) {
 	const d, noise = 20, 0.2
 	x, y := four[T](1500, d, 1, noise)
@@ -254,8 +254,8 @@ func TestWeights(t *testing.T) {
 	assert.InEpsilon(t, want.Relevance[0], got.Relevance[0], 1e-2)
 }
 
-// With few rows of many columns the evidence is overfitted, as the package says: targets that are noise
-// seem to be a function. With enough rows they do not.
+// With few rows of many columns the evidence is overfitted, as the package says: targets that are
+// noise seem to be a function. With enough rows they do not.
 func TestEvidenceIsOverfittedByFewRows(t *testing.T) {
 	noise := func(n int) float64 {
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -266,8 +266,8 @@ func TestEvidenceIsOverfittedByFewRows(t *testing.T) {
 	assert.InEpsilon(t, 1, noise(1200), 0.1)
 }
 
-// Columns that matter together alone, at a short scale, among others: neither start sees them. Without
-// the others the search does.
+// Columns that matter together alone, at a short scale, among others: neither start sees them.
+// Without the others the search does.
 func TestShortInteractionsAreNotSeen(t *testing.T) {
 	relevance := func(d int) float64 {
 		rng := rand.New(rand.NewPCG(3, 4))

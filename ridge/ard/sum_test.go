@@ -20,8 +20,8 @@ import (
 	"github.com/seed-feabd252/randfeat/ridge/ard"
 )
 
-// selected returns the map of the columns lo ≤ j < hi of d, and then of psi, or those columns if psi is
-// nil.
+// selected returns the map of the columns lo ≤ j < hi of d, and then of psi, or those columns if
+// psi is nil.
 func selected[T dense.Float](t testing.TB, d, lo, hi int, psi rff.Map[T]) rff.Map[T] {
 	a := dense.New[T](hi-lo, d)
 	for i := range a.Rows {
@@ -46,7 +46,8 @@ func ofColumns[T dense.Float](t testing.TB, d, lo, hi, m int, scale float64) rff
 	return selected(t, d, lo, hi, psi)
 }
 
-// planted returns n points of four columns and a function of the first, a smooth part and a rough one.
+// planted returns n points of four columns and a function of the first, a smooth part and a rough
+// one.
 func planted[T dense.Float](n, outputs int, seed uint64) ridge.Block[T] {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	x, y := dense.New[T](n, 4), dense.New[T](n, outputs)
@@ -129,7 +130,8 @@ func TestSumGradient(t *testing.T) {
 				total += v
 				size += math.Abs(v)
 			}
-			// λ is right to 0.002, and the derivative changes by less than p·D/2 for each unit of its logarithm.
+			// λ is right to 0.002, and the derivative changes by less than p·D/2 for each unit of its
+			// logarithm.
 			assert.Less(t, math.Abs(total), 0.002*72)
 			assert.Greater(t, size, 1.0)
 		}
@@ -137,9 +139,9 @@ func TestSumGradient(t *testing.T) {
 	}
 }
 
-// A smooth and a rough part, in five samples of 100 rows: the sum is better than each kernel alone and
-// than equal weights, by the evidence of every sample and by the mean error at other points, and the
-// kernel of the other columns goes.
+// A smooth and a rough part, in five samples of 100 rows: the sum is better than each kernel alone
+// and than equal weights, by the evidence of every sample and by the mean error at other points,
+// and the kernel of the other columns goes.
 func testPlanted[T dense.Float](t *testing.T) {
 	const samples = 5
 	maps, other := scales[T](t, 40), planted[T](1000, 1, 3)
@@ -201,9 +203,10 @@ func TestSumOfScales(t *testing.T) {
 	densetest.Both(t, testPlanted[float32], testPlanted[float64])
 }
 
-// Functions drawn from the prior give its weights back. With p outputs and D_k weights that are well
-// determined, the logarithm of a weight has the standard error √(2/(p·D_k)); that of equal weights is many
-// times as far. The bound of 4.5 of them for each of the 3 has a false-alarm rate below 10⁻⁴.
+// Functions drawn from the prior give its weights back. With p outputs and D_k weights that are
+// well determined, the logarithm of a weight has the standard error √(2/(p·D_k)); that of equal
+// weights is many times as far. The bound of 4.5 of them for each of the 3 has a false-alarm rate
+// below 10⁻⁴.
 func testPrior[T dense.Float](t *testing.T) {
 	const n, d, each, outputs = 1200, 90, 30, 10
 	truth := []float64{0.7, 0.25, 0.05}
@@ -269,8 +272,8 @@ func TestSumWithoutRowsOfNoWeight(t *testing.T) {
 	}
 }
 
-// The roughest kernel lacks frequencies: the others make up for it by the evidence, and the error at other
-// points is that of the sum all the same, above that of the roughest kernel alone.
+// The roughest kernel lacks frequencies: the others make up for it by the evidence, and the error
+// at other points is that of the sum all the same, above that of the roughest kernel alone.
 func TestSumOfTooFewFeatures(t *testing.T) {
 	maps, rows, other := scales[float64](t, 48), planted[float64](600, 1, 2), planted[float64](2000, 1, 3)
 	for _, b := range []ridge.Block[float64]{rows, other} {
@@ -306,7 +309,8 @@ func TestSumOfEqualKernels(t *testing.T) {
 	assert.InDelta(t, single.Model.LogEvidence(), found.Model.LogEvidence(), 0.01)
 }
 
-// Targets without noise are explained to rounding: λ is at the end of its range, and is found there.
+// Targets without noise are explained to rounding: λ is at the end of its range, and is found
+// there.
 func TestSumWithoutNoise(t *testing.T) {
 	maps, rows := scales[float64](t, 8), planted[float64](300, 1, 9)
 	for i := range rows.Y.Rows {

@@ -272,8 +272,8 @@ func testIllConditioned[T dense.Float](t *testing.T) {
 	assert.ErrorContains(t, err, "Noise/Prior = 1e-20, want more than")
 }
 
-// Features whose eigenvalues hardly decay take more steps than there are, if there is hardly any noise. The
-// error says how far the model is from the solution, at most.
+// Features whose eigenvalues hardly decay take more steps than there are, if there is hardly any
+// noise. The error says how far the model is from the solution, at most.
 func TestNotConverged(t *testing.T) {
 	densetest.Both(t, testNotConverged[float32], testNotConverged[float64])
 }

@@ -33,7 +33,8 @@ var drawn = []orf.Ensemble{ensembles[0], ensembles[1], ensembles[2], ensembles[8
 // own stands for the frequencies of a map that draws its own.
 const own = "its own weights"
 
-// points returns two points of length 1 at an angle in degrees. No coordinate is 0, except by chance.
+// points returns two points of length 1 at an angle in degrees. No coordinate is 0, except by
+// chance.
 func points(degrees float64) (x, y []float64) {
 	x, y = make([]float64, dim), make([]float64, dim)
 	sin, cos := math.Sincos(degrees / 2 * math.Pi / 180)

@@ -39,7 +39,8 @@ func init() {
 	}
 }
 
-// wave returns a file with the tensors of config, with the elements of testdata/logits.py in float64.
+// wave returns a file with the tensors of config, with the elements of testdata/logits.py in
+// float64.
 func wave() *safetensors.File {
 	f := &safetensors.File{Tensors: make(map[string]safetensors.Tensor)}
 	for n, name := range slices.Sorted(maps.Keys(shapes)) {

@@ -74,8 +74,8 @@ func (m Machine) Broadcast(src Op) Op {
 	return v
 }
 
-// PlusBytes sets dst = dst + Σ a·b over each four bytes, of which those of a have signs and those of
-// b have none, in integers of 32 bits. a may be four bytes in memory for all lanes.
+// PlusBytes sets dst = dst + Σ a·b over each four bytes, of which those of a have signs and those
+// of b have none, in integers of 32 bits. a may be four bytes in memory for all lanes.
 func PlusBytes(a, b, dst Op) {
 	i := &ir.Instruction{
 		Opcode:   "VPDPBUSD",

@@ -11,9 +11,9 @@ var (
 	beyond   = regexp.MustCompile(`\b(Z\d+|[XY](1[6-9]|2\d|3[01])|K[0-7])\b`)
 )
 
-// CheckTiers returns an error for a function that needs AVX-512 and does not say so in its name. The
-// allocator knows all 32 registers: a function that runs out of the 16 of AVX2 gets others without a
-// word, and is an illegal instruction where there is no AVX-512.
+// CheckTiers returns an error for a function that needs AVX-512 and does not say so in its name.
+// The allocator knows all 32 registers: a function that runs out of the 16 of AVX2 gets others
+// without a word, and is an illegal instruction where there is no AVX-512.
 func CheckTiers(assembly string) error {
 	requires := ""
 	name := ""

@@ -10,8 +10,8 @@ import (
 // has a use in Go's calling convention or in its assembler.
 var integers = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
 
-// allocate returns the number of the machine's register for each register of the function: the first
-// that is free wherever the register is in use.
+// allocate returns the number of the machine's register for each register of the function: the
+// first that is free wherever the register is in use.
 func (f *function) allocate() []int {
 	inUse := f.ranges()
 	taken := map[bool][]*big.Int{true: make([]*big.Int, 32), false: make([]*big.Int, len(integers))}

@@ -171,8 +171,8 @@ func (m Machine) DotUnsigned(dst, a, b Vec) { m.W(dotUnsigned, "mrr", dst, a, b)
 func (m Machine) MulBytes(a, b Vec) Vec      { return m.apply(mulBytes, a, b) }
 func (m Machine) MulUpperBytes(a, b Vec) Vec { return m.apply(mulUpperBytes, a, b) }
 
-// MulAdd and MulAddUpper add the products of the lower and of the upper four of eight integers of 16
-// bits to those of 32 bits in dst.
+// MulAdd and MulAddUpper add the products of the lower and of the upper four of eight integers of
+// 16 bits to those of 32 bits in dst.
 
 func (m Machine) MulAdd(dst, a, b Vec)      { m.W(mulAdd, "mrr", dst, a, b) }
 func (m Machine) MulAddUpper(dst, a, b Vec) { m.W(mulAddUpper, "mrr", dst, a, b) }
@@ -203,8 +203,8 @@ func (m Machine) RightRounded(a Vec, n int) Vec { return m.apply(rightRounded(n)
 func (m Machine) LeftRounded(a, b Vec) Vec { return m.apply(leftRounded, a, b) }
 
 // NarrowInts returns the integers of 32 bits of a and b as 16 bits, NarrowWords integers of 16 bits
-// as 8 bits, and NarrowRight such, shifted to the right by n, as unsigned 8 bits. What is too large or
-// too small becomes the nearest that there is.
+// as 8 bits, and NarrowRight such, shifted to the right by n, as unsigned 8 bits. What is too large
+// or too small becomes the nearest that there is.
 
 func (m Machine) NarrowInts(a, b Vec) Vec         { return m.narrow(narrowInts, a, b) }
 func (m Machine) NarrowWords(a, b Vec) Vec        { return m.narrow(narrowWords, a, b) }
@@ -285,8 +285,8 @@ func (m Machine) StoreAll(v []Vec, p GP, offset int) {
 	}
 }
 
-// LoadElement returns a vector whose first element is the one at a distance from p, and whose others
-// are 0.
+// LoadElement returns a vector whose first element is the one at a distance from p, and whose
+// others are 0.
 func (m Machine) LoadElement(p GP, offset int) Vec {
 	v := m.result()
 	m.I("%s %d(R%r), F%w", m.scalar(), offset, p, v)

@@ -1,6 +1,6 @@
-// Package arm64 is what the generators of arm64 kernels share: a writer of functions in the language
-// of Go's assembler, whose registers it chooses, the instructions that this assembler does not know,
-// and arithmetic for both element types.
+// Package arm64 is what the generators of arm64 kernels share: a writer of functions in the
+// language of Go's assembler, whose registers it chooses, the instructions that this assembler does
+// not know, and arithmetic for both element types.
 //
 // A kernel is written once. Its arithmetic comes as methods of a Machine, which return a register
 // with the result:

@@ -33,8 +33,8 @@ func (m Machine) Transpose(x []Vec) []Vec {
 	}
 }
 
-// LoadFirst returns a vector of the first elements at p, as many as last says, and zeros. label begins
-// the names of labels.
+// LoadFirst returns a vector of the first elements at p, as many as last says, and zeros. label
+// begins the names of labels.
 func (m Machine) LoadFirst(label string, p, last GP) Vec {
 	v := m.Vec()
 	m.I("CMP $%d, R%r", m.Lanes(), last)

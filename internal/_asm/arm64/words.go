@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// word is an instruction that Go's assembler does not know: its bits without registers, and its text
-// as GNU's assembler has it.
+// word is an instruction that Go's assembler does not know: its bits without registers, and its
+// text as GNU's assembler has it.
 type word struct {
 	bits uint32
 	// shifts[i] is where the number of the i-th register goes.
@@ -22,8 +22,8 @@ const (
 	third  = 16 // Rm
 )
 
-// W writes a word. For each operand, a register, uses has an r if it is read, a w if it is written and
-// an m if it is both.
+// W writes a word. For each operand, a register, uses has an r if it is read, a w if it is written
+// and an m if it is both.
 func (m Machine) W(w word, uses string, operands ...any) {
 	i := instruction{word: &w}
 	for k, operand := range operands {
@@ -122,13 +122,14 @@ var (
 	// mulBytes and mulUpperBytes multiply the lower and the upper half of 16 signed bytes, in 16 bits.
 	mulBytes      = word{0x0e20c000, []int{first, second, third}, "smull v%d.8h, v%d.8b, v%d.8b"}
 	mulUpperBytes = word{0x4e20c000, []int{first, second, third}, "smull2 v%d.8h, v%d.16b, v%d.16b"}
-	// mulAdd and mulAddUpper add the products of four signed integers of 16 bits, the lower or the upper
-	// of eight, to integers of 32 bits.
+	// mulAdd and mulAddUpper add the products of four signed integers of 16 bits, the lower or the
+	// upper of eight, to integers of 32 bits.
 	mulAdd      = word{0x0e608000, []int{first, second, third}, "smlal v%d.4s, v%d.4h, v%d.4h"}
 	mulAddUpper = word{0x4e608000, []int{first, second, third}, "smlal2 v%d.4s, v%d.8h, v%d.8h"}
 	// toIntegers rounds float32 to the nearest integers of 32 bits, to even ones in the middle.
 	toIntegers = word{0x4e21a800, []int{first, second}, "fcvtns v%d.4s, v%d.4s"}
-	// narrow and narrowUpper convert four integers of 32 bits to 16, in the lower and in the upper half.
+	// narrow and narrowUpper convert four integers of 32 bits to 16, in the lower and in the upper
+	// half.
 	narrow      = word{0x0e612800, []int{first, second}, "xtn v%d.4h, v%d.4s"}
 	narrowUpper = word{0x4e612800, []int{first, second}, "xtn2 v%d.8h, v%d.4s"}
 	larger      = word{0x6ea06400, []int{first, second, third}, "umax v%d.4s, v%d.4s, v%d.4s"}
@@ -169,8 +170,8 @@ var (
 	storeAt = word{0x3ca06800, []int{first, second, third}, "str q%d, [x%d,x%d]"}
 )
 
-// Word tells whether a line of assembly is a word, and returns its bits and the instruction that its
-// comment names.
+// Word tells whether a line of assembly is a word, and returns its bits and the instruction that
+// its comment names.
 func Word(line string) (bits uint32, text string, ok bool) {
 	code, text, found := strings.Cut(strings.TrimSpace(line), " // ")
 	if !found {

@@ -153,9 +153,9 @@ func (m avx) first(p Register) Op {
 
 func (m avx) toFloats(v Op) { VCVTDQ2PS(v, v) }
 
-// multiplier multiplies four bytes at a time where the processor can. Without VNNI it multiplies the
-// even bytes of B and the odd ones as 16 bits by the even and the odd ones of A as [avx.widen] has
-// them.
+// multiplier multiplies four bytes at a time where the processor can. Without VNNI it multiplies
+// the even bytes of B and the odd ones as 16 bits by the even and the odd ones of A as [avx.widen]
+// has them.
 func (m avx) multiplier() func(left []Register, b Register, sums [][]Op) {
 	if m.Wide {
 		return func(left []Register, b Register, sums [][]Op) {

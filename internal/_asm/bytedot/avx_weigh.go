@@ -55,8 +55,8 @@ func (m avx) thresholds() func() [2]Op {
 	}
 }
 
-// exponential returns a function for 255·2^(−x) plus thresholds. x are integers of 16 bits, in parts
-// of an octave.
+// exponential returns a function for 255·2^(−x) plus thresholds. x are integers of 16 bits, in
+// parts of an octave.
 func (m avx) exponential() func(x, thresholds Op) Op {
 	var coefficients []Op // of the polynomial in the rest of x after its octaves
 	for i, c := range octave.Coefficients {

@@ -28,8 +28,8 @@ func (m neon) shuffle(v, order arm64.Vec) arm64.Vec {
 	return w
 }
 
-// thresholds returns a function for the halves of the thresholds of the next four rows: a vector has
-// four words for each of two rows.
+// thresholds returns a function for the halves of the thresholds of the next four rows: a vector
+// has four words for each of two rows.
 func (m neon) thresholds() func() [2]arm64.Vec {
 	var halves []uint64
 	for row := range octave.Rows {

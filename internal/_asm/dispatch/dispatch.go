@@ -19,9 +19,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// tables are the templates. The one of a package says what kernels one machine has. Packages without
-// one call kernels by name, in wrappers around functions with a reference, because calls through
-// variables would move slices on the stack of a caller to the heap.
+// tables are the templates. The one of a package says what kernels one machine has. Packages
+// without one call kernels by name, in wrappers around functions with a reference, because calls
+// through variables would move slices on the stack of a caller to the heap.
 //
 //go:embed *.tmpl
 var tables embed.FS

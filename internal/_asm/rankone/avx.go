@@ -243,9 +243,9 @@ func (m *avx) rows(id, vectors int, coefficients []Register, d *decays[Register]
 	Label(done)
 }
 
-// prefetcher returns a function that prefetches the rows of keys, queries, values and outputs of the
-// token after the next, which may be beyond the end. The function spreads the prefetches over the rows
-// of S: all at once would fill the buffers for lines on their way, and wait.
+// prefetcher returns a function that prefetches the rows of keys, queries, values and outputs of
+// the token after the next, which may be beyond the end. The function spreads the prefetches over
+// the rows of S: all at once would fill the buffers for lines on their way, and wait.
 func (m *avx) prefetcher(token Register, vectors int) func(odd int, i Register) {
 	t := GP64()
 	LEAQ(Mem{Base: token, Disp: 2}, t)

@@ -13,12 +13,12 @@ import (
 // group is the number of tokens that correct together.
 const group = 4
 
-// together is a kernel of tokens that correct, in groups of four, for so many vectors of the columns
-// of a panel at a time. A token of a group reads S before the group, and adds to that the products of
-// its coefficients with the keys of the tokens before it in the group, which [avx.pairs] has computed.
-// So a row of S is loaded and stored once for four tokens, and the next four tokens read it on the
-// way. With decays, which all rows share, the reads, the writes and S itself have factors, which are
-// in p.fades.
+// together is a kernel of tokens that correct, in groups of four, for so many vectors of the
+// columns of a panel at a time. A token of a group reads S before the group, and adds to that the
+// products of its coefficients with the keys of the tokens before it in the group, which
+// [avx.pairs] has computed. So a row of S is loaded and stored once for four tokens, and the next
+// four tokens read it on the way. With decays, which all rows share, the reads, the writes and S
+// itself have factors, which are in p.fades.
 type together struct {
 	*avx
 	vectors                  int
@@ -167,8 +167,8 @@ func (k *together) read(s []Op, odd int) {
 //
 //	u_j = β_j·(v_j − f_j·(Σ_i c_ji·S_i + Σ_{l<j} (c_j·k_l)·u_l)),
 //
-// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l). With decays, sums over S have
-// factors, and so has u in the end, when it is added to S.
+// and writes their outputs s_j·(Σ_i q_ji·S_i + Σ_{l≤j} (q_j·k_l)·u_l). With decays, sums over S
+// have factors, and so has u in the end, when it is added to S.
 func (k *together) correct() {
 	t, pairs := k.get(k.t), k.load("pairs")
 	since := GP64()

@@ -12,9 +12,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/rankone"
 )
 
-// machine is a machine with the operations of the kernels of this package. A method takes an address
-// as rows of tokens, as rowsFrom returns them, and the number j of a token. A slice with one address
-// is the row of token 0.
+// machine is a machine with the operations of the kernels of this package. A method takes an
+// address as rows of tokens, as rowsFrom returns them, and the number j of a token. A slice with
+// one address is the row of token 0.
 type machine[V, G, L any] interface {
 	kernel.Machine[V, G]
 	// open sets the address of the pass to the argument p, and frees all accumulators.
@@ -231,8 +231,8 @@ func (k *single[V, G, L]) read(c G, sum sums[V]) {
 	})
 }
 
-// advanceRows sets S_i = g_i·S_i + k_i·u for all rows i, and sums S times the query of the token and
-// S times the coefficients that the next token corrects.
+// advanceRows sets S_i = g_i·S_i + k_i·u for all rows i, and sums S times the query of the token
+// and S times the coefficients that the next token corrects.
 func (k *single[V, G, L]) advanceRows() {
 	coefficients := []G{k.row("K", k.t), k.row("Q", k.t)}
 	if k.corrects {

@@ -2,9 +2,9 @@ package rankone
 
 import "fmt"
 
-// several is a kernel of tokens that correct nothing and have at most one decay. A row of S stays in
-// registers while the tokens of a group pass it one after another. The kernel takes so many vectors
-// of the columns of a panel at a time.
+// several is a kernel of tokens that correct nothing and have at most one decay. A row of S stays
+// in registers while the tokens of a group pass it one after another. The kernel takes so many
+// vectors of the columns of a panel at a time.
 type several[V, G, L any] struct {
 	machine[V, G, L]
 	vectors              int
@@ -81,7 +81,8 @@ func (k *several[V, G, L]) numbers(slice string) []G {
 	return []G{at}
 }
 
-// begin sets u and the factors of the tokens, and prefetches the values and the outputs of the next.
+// begin sets u and the factors of the tokens, and prefetches the values and the outputs of the
+// next.
 func (k *several[V, G, L]) begin() {
 	values, beta := k.columns("V"), k.numbers("Beta")
 	for j, u := range k.writes {

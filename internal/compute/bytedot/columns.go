@@ -8,13 +8,14 @@ import (
 // offset is the difference between a code of a column and the signed number that it stands for.
 const offset = 128
 
-// Columns is a right operand B of k inner indices and n columns: unsigned bytes. The bytes are weights
-// of [Weigh], or codes of [QuantiseColumns] with a scale for each column. A code stands for the byte
-// less 128. The zero value is ready for either function. Goroutines may share a filled operand.
+// Columns is a right operand B of k inner indices and n columns: unsigned bytes. The bytes are
+// weights of [Weigh], or codes of [QuantiseColumns] with a scale for each column. A code stands for
+// the byte less 128. The zero value is ready for either function. Goroutines may share a filled
+// operand.
 //
 // Columns lie in panels of 64, and the remaining columns in panels of 16. A panel is a sequence of
-// groups of four inner indices, and a group is a sequence of columns. Bytes beyond k stand for 0, and
-// so do the columns from n to Padded(n).
+// groups of four inner indices, and a group is a sequence of columns. Bytes beyond k stand for 0,
+// and so do the columns from n to Padded(n).
 type Columns struct {
 	// Scales holds the factor of the codes of each column, up to Padded(n): NaN for a column with an
 	// element that is not finite. Weights have no scales.
@@ -53,8 +54,8 @@ func (c *Columns) panelAt(column int) (sixteens, at int) {
 	return 1, at
 }
 
-// sixteenAt returns the index of the first byte of Lanes columns, from a column on, and the number of
-// bytes from a group of these columns to the next.
+// sixteenAt returns the index of the first byte of Lanes columns, from a column on, and the number
+// of bytes from a group of these columns to the next.
 func (c *Columns) sixteenAt(column int) (at, step int) {
 	wide := Padded(c.n) / (panel * Lanes) * (panel * Lanes)
 	if column >= wide {

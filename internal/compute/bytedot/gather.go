@@ -35,8 +35,8 @@ func (c *Columns) Gather(a *Rows, list []int32) {
 //	dst[list[j]][i] += x[i][j]
 //
 // If the list has a row of dst twice, AddTransposed adds both columns, the first one first.
-// AddTransposed panics if dst lacks a row of the list, if dst.Cols ≠ x.Rows, or if x has fewer columns
-// than the list.
+// AddTransposed panics if dst lacks a row of the list, if dst.Cols ≠ x.Rows, or if x has fewer
+// columns than the list.
 func AddTransposed(dst dense.Matrix[float32], list []int32, x dense.Matrix[float32]) {
 	if dst.Cols != x.Rows || len(list) > x.Cols {
 		panic(fmt.Sprintf("bytedot: %d of %d columns with %d elements for rows of %d", len(list), x.Cols, x.Rows, dst.Cols))

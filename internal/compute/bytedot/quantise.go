@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 )
 
-// The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is max|x|/127
-// as float32. If x is zero, codes and scale are 0. Elements of float64 are first rounded to float32.
-// If an element is then not finite, all codes are 0 and the scale is NaN.
+// The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is
+// max|x|/127 as float32. If x is zero, codes and scale are 0. Elements of float64 are first rounded
+// to float32. If an element is then not finite, all codes are 0 and the scale is NaN.
 //
 // 127/max|x| is rounded, and at most 2¹²⁷: codes of numbers below 2⁻¹²⁰ are less than 127, and
 // their scale is Least.
@@ -74,8 +74,8 @@ func QuantiseTransposed[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool)
 	return finite
 }
 
-// block is memory for elements that are copied because they are float64, or because kernels take more
-// columns than x has left.
+// block is memory for elements that are copied because they are float64, or because kernels take
+// more columns than x has left.
 type block [64 * Lanes]float32
 
 // rowsAtOnce is the number of rows that are quantised at a time.
@@ -158,8 +158,8 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 	return finite
 }
 
-// down returns Lanes columns of rows of x from row at on, and zeros for rows behind x. The number of
-// rows is a multiple of four.
+// down returns Lanes columns of rows of x from row at on, and zeros for rows behind x. The number
+// of rows is a multiple of four.
 func down[T dense.Float](memory *block, x dense.Matrix[T], at int) (part []float32, stride, rows int) {
 	single, ok := any(x.Data).([]float32)
 	if whole := (x.Rows - at) / four * four; ok && x.Cols == Lanes && whole > 0 {
@@ -183,8 +183,8 @@ func convert[T dense.Float](dst []float32, x []T) {
 	clear(dst[len(x):])
 }
 
-// scale sets factors and scales for spans, the bits of the largest |x|, and reports whether all spans
-// are finite.
+// scale sets factors and scales for spans, the bits of the largest |x|, and reports whether all
+// spans are finite.
 func scale(factors, scales []float32, spans []uint32) (finite bool) {
 	const (
 		most    = 127

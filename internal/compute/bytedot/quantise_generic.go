@@ -49,8 +49,8 @@ func encode(x float32) int8 {
 	return int8(math.RoundToEven(float64(x)))
 }
 
-// transposeReference writes the groups of four codes of 16 rows as unsigned codes: the groups of the
-// same inner indices are adjacent.
+// transposeReference writes the groups of four codes of 16 rows as unsigned codes: the groups of
+// the same inner indices are adjacent.
 func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	for g := range groups {
 		to := dst[g*step:][:four*Lanes]
@@ -62,7 +62,8 @@ func transposeReference(dst []uint8, step int, codes []int8, row, groups int) {
 	}
 }
 
-// widenReference writes codes as words: of each four the first, the third, the second and the fourth.
+// widenReference writes codes as words: of each four the first, the third, the second and the
+// fourth.
 func widenReference(dst, src []int8, sixteens int) {
 	for i := range Lanes * sixteens {
 		place := [four]int{0, 2, 1, 3}[i%four] + i/four*four

@@ -20,8 +20,8 @@ const four = 4
 func groups(n int) int { return max(1, (n+four-1)/four) }
 
 // Rows is a left operand A of n rows and k inner indices: signed codes, at most 127 in size, with a
-// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed]. Goroutines
-// may share a filled operand.
+// scale for each row. The zero value is ready for [QuantiseRows] and [QuantiseTransposed].
+// Goroutines may share a filled operand.
 //
 // Codes lie in groups of four inner indices. QuantiseRows puts the groups of a row side by side.
 // QuantiseTransposed puts the groups of the same inner indices of 16 rows side by side.

@@ -33,8 +33,8 @@ func (m shifted[T]) Transform(dst, x dense.Matrix[T]) dense.Matrix[T] {
 	return dst
 }
 
-// draw returns points, targets and weights whose numbers are multiples of 2⁻⁴, so that small sums are
-// exact.
+// draw returns points, targets and weights whose numbers are multiples of 2⁻⁴, so that small sums
+// are exact.
 func draw[T dense.Float](n, d, p int) (x, y dense.Matrix[T], weights []T) {
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	x, y, weights = dense.New[T](n, d), dense.New[T](n, p), make([]T, n)
@@ -51,8 +51,8 @@ func draw[T dense.Float](n, d, p int) (x, y dense.Matrix[T], weights []T) {
 
 var sizes = [...]int{0, 1, 2, 17, 300}
 
-// Centred subtracts in float64, so that means of thousands of spreads cost nothing beyond the rounding of
-// the features, here none.
+// Centred subtracts in float64, so that means of thousands of spreads cost nothing beyond the
+// rounding of the features, here none.
 func TestCentred(t *testing.T) { densetest.Both(t, testCentred[float32], testCentred[float64]) }
 
 func testCentred[T dense.Float](t *testing.T) {
@@ -71,8 +71,8 @@ func testCentred[T dense.Float](t *testing.T) {
 	}
 }
 
-// Each gives f every row once, with its features, targets and weight, and writes both results into the
-// same rows.
+// Each gives f every row once, with its features, targets and weight, and writes both results into
+// the same rows.
 func TestEach(t *testing.T) { densetest.Both(t, testEach[float32], testEach[float64]) }
 
 func testEach[T dense.Float](t *testing.T) {
@@ -115,9 +115,9 @@ func testEach[T dense.Float](t *testing.T) {
 	}
 }
 
-// Centring gives the weighted mean of a block, the rows minus the mean times √ω, and a last row. A row of
-// weight 0 counts for nothing, even if it is NaN. The means are exact to a unit of rounding, although they
-// are thousands of spreads.
+// Centring gives the weighted mean of a block, the rows minus the mean times √ω, and a last row. A
+// row of weight 0 counts for nothing, even if it is NaN. The means are exact to a unit of rounding,
+// although they are thousands of spreads.
 func TestCentring(t *testing.T) { densetest.Both(t, testCentring[float32], testCentring[float64]) }
 
 func testCentring[T dense.Float](t *testing.T) {
@@ -174,8 +174,8 @@ func testCentring[T dense.Float](t *testing.T) {
 	}
 }
 
-// The means and deviations of a Regression are those of its formulas, and calls of two goroutines do not
-// disturb each other.
+// The means and deviations of a Regression are those of its formulas, and calls of two goroutines
+// do not disturb each other.
 func TestRegression(t *testing.T) {
 	densetest.Both(t, testRegression[float32], testRegression[float64])
 }

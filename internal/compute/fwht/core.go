@@ -13,8 +13,8 @@ import (
 // Core is an h×h matrix C of signs, h divisible by 4, prepared for ApplyCore. It never changes, and
 // goroutines may share it.
 //
-// The columns of C lie in groups of four. If a, b, c, d are the four elements of a vector in a group, the
-// product of the group with a row of C is one of
+// The columns of C lie in groups of four. If a, b, c, d are the four elements of a vector in a
+// group, the product of the group with a row of C is one of
 //
 //	p+r, p−r, p+q, p−q, m+r, m−r, m+q, m−q,  p = a+b, m = a−b, r = c+d, q = c−d
 //
@@ -34,8 +34,8 @@ const (
 	minTile = 8
 )
 
-// NewCore returns the core of the h×h matrix with the rows, of ±1, in signs. It panics unless h is a
-// multiple of 4 from 4 to 4096 and signs has h² elements.
+// NewCore returns the core of the h×h matrix with the rows, of ±1, in signs. It panics unless h is
+// a multiple of 4 from 4 to 4096 and signs has h² elements.
 func NewCore(h int, signs []int8) *Core {
 	if h < 4 || h > 4096 || h%4 != 0 || len(signs) != h*h {
 		panic(fmt.Sprintf("fwht: core of order %d with %d signs", h, len(signs)))
@@ -45,8 +45,8 @@ func NewCore(h int, signs []int8) *Core {
 	return c
 }
 
-// Terms returns the combination of every row of a core and every group, row by row: 16·group plus the
-// number of the combination in the list of Core, plus 8 for its negative.
+// Terms returns the combination of every row of a core and every group, row by row: 16·group plus
+// the number of the combination in the list of Core, plus 8 for its negative.
 func Terms(h int, signs []int8) []uint16 {
 	terms := make([]uint16, 0, h*h/4)
 	for i := 0; i < len(signs); i += 4 {
@@ -73,11 +73,12 @@ func kind(s []int8) int {
 	return k
 }
 
-// ApplyCore replaces each of the s columns v of the h×s matrix x, in adjacent rows of s elements, by C·v.
-// It runs on the calling goroutine and takes s·h·(h/4 + 2) additions.
+// ApplyCore replaces each of the s columns v of the h×s matrix x, in adjacent rows of s elements,
+// by C·v. It runs on the calling goroutine and takes s·h·(h/4 + 2) additions.
 //
-// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in ascending
-// order, so that roundings do not depend on the tier. s must be at least 1, and len(x) must be h·s.
+// An element of the result is ((±g₀ ± g₁) ± g₂) ± …, with the combinations of the groups in
+// ascending order, so that roundings do not depend on the tier. s must be at least 1, and len(x)
+// must be h·s.
 func ApplyCore[T Float](c *Core, x []T, s int) {
 	apply := kernelFor(c, best[T](), s)
 	if apply != nil && c.h == 12 {

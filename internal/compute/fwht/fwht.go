@@ -1,7 +1,7 @@
 // Package fwht computes the fast Walsh–Hadamard transform of slices, for package hadamard.
 //
-// Every implementation computes each element by the additions and subtractions of the stages
-// h = 1, 2, 4, … of the reference, with the same roundings. Results have the same bits in every tier.
+// Every implementation computes each element by the additions and subtractions of the stages h = 1,
+// 2, 4, … of the reference, with the same roundings. Results have the same bits in every tier.
 package fwht
 
 import (
@@ -39,21 +39,22 @@ type kernels[T Float] struct {
 	// combine writes the combinations of one vector of each of count groups of
 	// four rows of x, stride elements apart, into g.
 	combine func(g, x *T, stride, count int)
-	// sums writes one vector of each of 4·count rows of y, stride elements apart. A row has n terms, the
-	// indices of the vectors of g that sums adds.
+	// sums writes one vector of each of 4·count rows of y, stride elements apart. A row has n terms,
+	// the indices of the vectors of g that sums adds.
 	sums func(y *T, stride int, g *T, terms *uint16, n, count int)
 	// cores[i][j], if not nil, applies the core of kernelTerms[i] to a multiple of 2^j
 	// columns, with room in sums for a vector a row.
 	cores [][]func(x *T, stride, columns int, sums *T)
 }
 
-// The sizes of blocks follow the caches. Results do not, because every order of the stages has the same
-// additions.
+// The sizes of blocks follow the caches. Results do not, because every order of the stages has the
+// same additions.
 var (
 	// firstCache is the size in bytes of the largest block that stays in the first cache: the largest
 	// power of two up to the size of the cache.
 	firstCache = 1 << log2(cache.L1)
-	// memory is the size in bytes of the smallest vector that is treated as larger than the second cache.
+	// memory is the size in bytes of the smallest vector that is treated as larger than the second
+	// cache.
 	memory = 2 * cache.L2
 )
 
@@ -91,8 +92,8 @@ func Transform[T Float](x []T) {
 	}
 }
 
-// TransformBlocks replaces each of the adjacent blocks of n elements of x by its transform. n is a power
-// of two that divides len(x).
+// TransformBlocks replaces each of the adjacent blocks of n elements of x by its transform. n is a
+// power of two that divides len(x).
 func TransformBlocks[T Float](x []T, n int) {
 	k := best[T]()
 	if k == nil || len(x) < 1<<k.log {
@@ -118,9 +119,10 @@ func TransformBlocks[T Float](x []T, n int) {
 	}
 }
 
-// transform transforms 2^t elements, at least a vector of the processor. If x does not fit the first
-// cache, transform divides x into segments, transforms the segments by recursion, and runs the stages
-// across segments. streaming reports whether x is a segment of a slice larger than the second cache.
+// transform transforms 2^t elements, at least a vector of the processor. If x does not fit the
+// first cache, transform divides x into segments, transforms the segments by recursion, and runs
+// the stages across segments. streaming reports whether x is a segment of a slice larger than the
+// second cache.
 func (k *kernels[T]) transform(x []T, t int, streaming bool) {
 	if len(x) <= firstCache/simd.Size[T]() {
 		k.cached(x, t, streaming)
@@ -151,9 +153,9 @@ func (k *kernels[T]) across(x []T, segment, s int) {
 	k.columnStages(x, segment, segment)
 }
 
-// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of all
-// segments. The last segment may end after these columns. Two passes run on a range of columns at a
-// time: the first reads the range from memory, and the second from a cache.
+// columnStages runs the stages h = segment, 2·segment, … segment·segments/2 on the first columns of
+// all segments. The last segment may end after these columns. Two passes run on a range of columns
+// at a time: the first reads the range from memory, and the second from a cache.
 func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	width := min(columns, rangeBytes/simd.Size[T]())
 	for c := 0; c < columns; c += width {
@@ -164,8 +166,8 @@ func (k *kernels[T]) columnStages(x []T, segment, columns int) {
 	}
 }
 
-// cached transforms 2^t elements that stay in the first cache. If streaming is true, the first stages
-// prefetch the elements behind x.
+// cached transforms 2^t elements that stay in the first cache. If streaming is true, the first
+// stages prefetch the elements behind x.
 func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	r := k.first(t)
 	count := len(x) >> (k.log + r)
@@ -177,8 +179,9 @@ func (k *kernels[T]) cached(x []T, t int, streaming bool) {
 	k.passes(x, r)
 }
 
-// first returns the number of stages across vectors that run together with the stages inside vectors: all
-// stages if there are enough registers, and otherwise the stages that remain before the widest passes.
+// first returns the number of stages across vectors that run together with the stages inside
+// vectors: all stages if there are enough registers, and otherwise the stages that remain before
+// the widest passes.
 func (k *kernels[T]) first(t int) int {
 	radix := len(k.pass) - 1
 	if r := t - k.log; r > radix {

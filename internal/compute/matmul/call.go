@@ -23,8 +23,8 @@ const (
 	serialBelow = 1 << 20
 )
 
-// tileBytes is the size in bytes of a tile that stays in the first cache until its epilogue, together
-// with a strip of A and a panel of B.
+// tileBytes is the size in bytes of a tile that stays in the first cache until its epilogue,
+// together with a strip of A and a panel of B.
 var tileBytes = cache.L1 / 3
 
 // call is one product.
@@ -55,8 +55,8 @@ func (instance[T]) mulPacked(alpha T, left operand[T], b *Packed[T], beta T, out
 // split divides C into several pieces for each processor, and returns their number. Results do not
 // depend on the number.
 //
-// A piece has all columns if the product has an epilogue, or if it has so many rows that the numbers of
-// strips of pieces hardly differ.
+// A piece has all columns if the product has an epilogue, or if it has so many rows that the
+// numbers of strips of pieces hardly differ.
 func (p *call[T]) split() int {
 	p.strips, p.groups, p.columns = Strips[T](p.c.rows), 1, p.c.cols
 	helpers := 0
@@ -78,8 +78,8 @@ func (p *call[T]) split() int {
 	return sides * p.groups
 }
 
-// evenly returns the size of the largest part if n is divided into as few parts as possible, of nearly
-// equal size and at most most.
+// evenly returns the size of the largest part if n is divided into as few parts as possible, of
+// nearly equal size and at most most.
 func evenly(n, most int) int {
 	parts := (n + most - 1) / most
 	return (n + parts - 1) / parts
@@ -114,8 +114,9 @@ func (p *call[T]) row(strip int) int { return parallel.Share(p.c.rows, p.strips,
 
 // compute computes strips first ≤ s < end and columns from ≤ j < to of C.
 //
-// Half of the second cache is for a group of panels of B, which is multiplied by one strip of A after
-// another. The other half is for copies of strips of A, which the first group makes and all groups read.
+// Half of the second cache is for a group of panels of B, which is multiplied by one strip of A
+// after another. The other half is for copies of strips of A, which the first group makes and all
+// groups read.
 func (p *call[T]) compute(first, end, from, to int) {
 	if p.b.rows == 0 {
 		p.scale(p.row(first), p.row(end), from, to)
@@ -174,8 +175,8 @@ func (p *call[T]) copies(panels int) bool {
 	return panels >= copyPanels
 }
 
-// tile is rows row … row+rows−1 and columns from ≤ j < to of C, for depth inner indices from block on.
-// fetched is the number of following rows of A to prefetch.
+// tile is rows row … row+rows−1 and columns from ≤ j < to of C, for depth inner indices from block
+// on. fetched is the number of following rows of A to prefetch.
 type tile struct{ row, rows, block, depth, from, to, fetched int }
 
 // multiply adds the products for a tile, whose rows of A begin at a.
@@ -224,8 +225,8 @@ func (x *copied[T]) add(a *view[T], i, height, l, n int) {
 	x.strips = append(x.strips, to.from(0, 0))
 }
 
-// shape returns the number of rows in memory, and their stride, of a copy of height rows and n columns
-// of A.
+// shape returns the number of rows in memory, and their stride, of a copy of height rows and n
+// columns of A.
 func shape[T Float](a *view[T], height, n int) (rows, stride int) {
 	if a.trans {
 		height, n = n, height
@@ -233,8 +234,8 @@ func shape[T Float](a *view[T], height, n int) (rows, stride int) {
 	return height, n + spare[T]()
 }
 
-// spare returns the number of elements between two rows of a copy: a cache line, because rows that are a
-// power of two apart would share few sets of a cache.
+// spare returns the number of elements between two rows of a copy: a cache line, because rows that
+// are a power of two apart would share few sets of a cache.
 func spare[T Float]() int { return cache.Line / simd.Size[T]() }
 
 // scale multiplies a tile of C by β, which is a product without inner indices.

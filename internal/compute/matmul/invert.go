@@ -9,9 +9,10 @@ import (
 // MaxInvert is the largest order of a triangle for InvertTriangle.
 const MaxInvert = 16
 
-// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its inverse, and
-// writes zeros above the diagonal. The diagonal of A is diag, or ones if diag is nil. InvertTriangle does
-// not read the elements of A on the diagonal and above. Row i of the inverse X is
+// InvertTriangle replaces the lower-triangular matrix A, of order n ≤ MaxInvert, by its inverse,
+// and writes zeros above the diagonal. The diagonal of A is diag, or ones if diag is nil.
+// InvertTriangle does not read the elements of A on the diagonal and above. Row i of the inverse X
+// is
 //
 //	X_i = (e_i − Σ_{l<i} a_il·X_l) / λ_i
 func InvertTriangle[T Float, M Matrix[T]](a M, diag []T) {

@@ -11,8 +11,8 @@ type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// strips[v−1][i] multiplies i+1 rows by panels of v vectors.
 	strips [2][]strip[T]
-	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes columns of
-	// from. unpacks[v−1] copies a panel back.
+	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
+	// columns of from. unpacks[v−1] copies a panel back.
 	packs, unpacks []packer[T]
 	// transpose, if not nil, transposes count squares of lanes×lanes elements. The squares are side by
 	// side in b and one below another in dst, whose rows are next bytes apart.
@@ -24,9 +24,9 @@ type kernels[T Float] struct {
 // packer moves n rows. Strides are in bytes.
 type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 
-// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of the
-// panels of B, at least one panel. A kernel for one vector reads the columns of B that C has. A kernel for
-// two vectors reads both vectors to their end.
+// strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of
+// the panels of B, at least one panel. A kernel for one vector reads the columns of B that C has. A
+// kernel for two vectors reads both vectors to their end.
 type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
 
 // left is a left operand.

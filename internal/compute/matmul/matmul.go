@@ -1,22 +1,22 @@
 // Package matmul computes the matrix product C = α·A·B + β·C, with A or B or their transposes, on
 // row-major matrices with strides, for float32 and float64.
 //
-// The product differs from gonum's Gemm in two properties. A zero in A does not hide a NaN or an Inf in
-// B: 0·NaN is NaN. Element (i, j) of C is a fixed sequence of operations, over the inner index in
-// ascending order, which does not depend on the other rows and columns. So a row of C has the same bits
-// in a product with fewer or more rows.
+// The product differs from gonum's Gemm in two properties. A zero in A does not hide a NaN or an
+// Inf in B: 0·NaN is NaN. Element (i, j) of C is a fixed sequence of operations, over the inner
+// index in ascending order, which does not depend on the other rows and columns. So a row of C has
+// the same bits in a product with fewer or more rows.
 //
-// The product first copies the right operand into panels, the layout that kernels read [Goto & van de
-// Geijn 2008]: a panel has adjacent columns, one inner index after another. A tile of C, which is some
-// rows times a panel, stays in registers while the inner index runs over depth values. The panels of a
-// block of inner indices stay in the second cache for many rows. Kernels read A in place, or a copy of
-// some rows in the other half of the second cache if many panels use the rows. Processors share the
-// rows of C. A caller can pack an operand once for several products. A sequence of small products can
-// keep its operands and results as panels.
+// The product first copies the right operand into panels, the layout that kernels read [Goto & van
+// de Geijn 2008]: a panel has adjacent columns, one inner index after another. A tile of C, which
+// is some rows times a panel, stays in registers while the inner index runs over depth values. The
+// panels of a block of inner indices stay in the second cache for many rows. Kernels read A in
+// place, or a copy of some rows in the other half of the second cache if many panels use the rows.
+// Processors share the rows of C. A caller can pack an operand once for several products. A
+// sequence of small products can keep its operands and results as panels.
 //
-// The kernels fuse multiplication and addition, except in pure Go: the bits of results differ between
-// tiers. For each block of depth inner indices the error is at most depth·u·Σ|a·b|, with u = 2⁻²⁴ or
-// 2⁻⁵³. Each block adds one rounding.
+// The kernels fuse multiplication and addition, except in pure Go: the bits of results differ
+// between tiers. For each block of depth inner indices the error is at most depth·u·Σ|a·b|, with u
+// = 2⁻²⁴ or 2⁻⁵³. Each block adds one rounding.
 //
 // # References
 //
@@ -37,8 +37,8 @@ import (
 // Float is the set of element types.
 type Float interface{ float32 | float64 }
 
-// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type with these fields is a
-// Matrix, as dense.Matrix is.
+// Matrix is a row-major r×c view: element (i, j) is Data[i*Stride+j]. Any type with these fields is
+// a Matrix, as dense.Matrix is.
 type Matrix[T Float] interface {
 	~struct {
 		Rows, Cols int
@@ -79,8 +79,8 @@ func TMulT[T Float, M Matrix[T]](alpha T, a, b M, beta T, c M) {
 	productsOf[T]().mul(alpha, of(a, true), of(b, true), beta, of(c, false))
 }
 
-// MulPacked computes C = α·A·B + β·C for a packed operand B, and calls done, if it is not nil, for every
-// tile of C. The rest is as for Mul, with the same bits.
+// MulPacked computes C = α·A·B + β·C for a packed operand B, and calls done, if it is not nil, for
+// every tile of C. The rest is as for Mul, with the same bits.
 func MulPacked[T Float, M Matrix[T]](alpha T, a M, b *Packed[T], beta T, c M, done Epilogue) {
 	productsOf[T]().mulPacked(alpha, of(a, false), b, beta, of(c, false), done)
 }
@@ -213,8 +213,8 @@ func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]
 	}
 }
 
-// stripsInPlace is the largest number of strips for which B is not packed, because packing would take
-// longer than it saves.
+// stripsInPlace is the largest number of strips for which B is not packed, because packing would
+// take longer than it saves.
 const stripsInPlace = 4
 
 // mulInPlace multiplies on the calling goroutine and reads B in place.

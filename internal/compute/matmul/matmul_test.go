@@ -115,8 +115,9 @@ func TestRowsDoNotDependOnTheOthersNorOnProcessors(t *testing.T) {
 	})
 }
 
-// TestCopiesKeepBits multiplies operands so large that strips of A are copied, some at a time, for several
-// groups of columns and on several processors, and compares with the same matrices a few columns at a time.
+// TestCopiesKeepBits multiplies operands so large that strips of A are copied, some at a time, for
+// several groups of columns and on several processors, and compares with the same matrices a few
+// columns at a time.
 func TestCopiesKeepBits(t *testing.T) {
 	t.Run("type=float32", testCopiesKeepBits[float32])
 	t.Run("type=float64", testCopiesKeepBits[float64])

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// depth is the number of inner indices for which a tile of C stays in registers: a panel of depth
-	// rows fits a first cache of 32 KiB. depth does not follow the size of the cache, because the order of
-	// sums depends on it.
+	// depth is the number of inner indices for which a tile of C stays in registers: a panel of
+	// depth rows fits a first cache of 32 KiB. depth does not follow the size of the cache, because
+	// the order of sums depends on it.
 	depth = 256
 	// packedBytes is the largest size in bytes of a part of B that is packed at a time, and so bounds
 	// scratch memory. A quarter and four times as much are as fast.
@@ -18,21 +18,21 @@ const (
 	packGrain = 1 << 14
 )
 
-// Packed is a right operand in the layout that kernels read. The zero value is ready for Pack. Goroutines
-// may share a packed operand.
+// Packed is a right operand in the layout that kernels read. The zero value is ready for Pack.
+// Goroutines may share a packed operand.
 type Packed[T Float] struct {
 	rows, cols int
-	// data holds, for each block of depth rows, panel after panel, and for each panel row after row. A
-	// panel has two vectors of columns. The last panel has one vector if one is enough, and zeros behind
-	// the last column.
+	// data holds, for each block of depth rows, panel after panel, and for each panel row after row.
+	// A panel has two vectors of columns. The last panel has one vector if one is enough, and zeros
+	// behind the last column.
 	data []T
 	from operand[T] // while packing
 	// stride is 0 if data holds panels. Otherwise data is the elements of B, with this stride.
 	stride int
 }
 
-// narrowPanels is the largest number of panels of an operand that kernels read in place, because its rows
-// are hardly longer than the rows of a panel.
+// narrowPanels is the largest number of panels of an operand that kernels read in place, because
+// its rows are hardly longer than the rows of a panel.
 const narrowPanels = 2
 
 // isNarrow reports whether kernels read B in place.
@@ -41,7 +41,8 @@ func isNarrow[T Float](b view[T]) bool {
 	return !b.trans && b.rows > 0 && b.cols%panel == 0 && b.cols <= narrowPanels*panel && b.stride <= 2*b.cols
 }
 
-// rightOf returns panel i of the block of n rows from row lo on of p, and the number of its vectors.
+// rightOf returns panel i of the block of n rows from row lo on of p, and the number of its
+// vectors.
 func rightOf[T Float](p *Packed[T], k *kernels[T], lo, n, i int) (right[T], int) {
 	if p.stride > 0 {
 		return right[T]{&p.data[lo*p.stride+i*2*k.lanes], p.stride, 2 * k.lanes}, 2

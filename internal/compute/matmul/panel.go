@@ -7,12 +7,12 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p columns
-// fit, and otherwise the width of two.
+// PanelWidth returns the number of columns of a panel for p columns: the width of one vector if p
+// columns fit, and otherwise the width of two.
 //
 // A panel is a right operand in the layout that kernels read, so that a product need not pack it: a
-// matrix of PanelWidth columns without gaps between the rows. A panel should begin at a cache line. Unused
-// columns are zero. A product can write a panel, which is then an operand of other products.
+// matrix of PanelWidth columns without gaps between the rows. A panel should begin at a cache line.
+// Unused columns are zero. A product can write a panel, which is then an operand of other products.
 func PanelWidth[T Float](p int) int {
 	lanes := best[T]().lanes
 	if p <= lanes {
@@ -53,8 +53,8 @@ func checkPanel[T Float](p, b view[T]) {
 	}
 }
 
-// Prefetch starts loading the elements of A into a cache, on processors with an instruction for this. It
-// does not wait for the elements.
+// Prefetch starts loading the elements of A into a cache, on processors with an instruction for
+// this. It does not wait for the elements.
 func Prefetch[T Float, M Matrix[T]](a M) {
 	v := view[T](of(a, false))
 	v.expect(0, v.rows, 0, v.cols)
@@ -107,8 +107,8 @@ func Strips[T Float](n int) int {
 //
 //	B_S ← A_SU·B_U
 //
-// for an n×n matrix A. SubstitutePanel reads no elements to the right of the blocks A_SU. It computes all
-// rows of a strip before it writes the first.
+// for an n×n matrix A. SubstitutePanel reads no elements to the right of the blocks A_SU. It
+// computes all rows of a strip before it writes the first.
 func SubstitutePanel[T Float, M Matrix[T]](a, b M) {
 	substitutePanel(view[T](of(a, false)), view[T](of(b, false)), false)
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // AddSquare adds the lower triangle of PᵀP to C, where P is k×n. C is in bands of height rows: band
-// i has the rows from i·height on, and at least the columns up to its last row. height is a multiple
-// of 32, the width of the widest panel. Elements above the diagonal may be written, within the
-// columns of the band. C must not overlap P.
+// i has the rows from i·height on, and at least the columns up to its last row. height is a
+// multiple of 32, the width of the widest panel. Elements above the diagonal may be written, within
+// the columns of the band. C must not overlap P.
 //
-// An element of C is read and written once for each block of depth inner indices. A strip ends at the
-// panel with its last row, or in the middle of this panel if the last row is there. Results do not
-// depend on GOMAXPROCS.
+// An element of C is read and written once for each block of depth inner indices. A strip ends at
+// the panel with its last row, or in the middle of this panel if the last row is there. Results do
+// not depend on GOMAXPROCS.
 func AddSquare[T Float, M Matrix[T]](p M, height int, bands []M) {
 	from := view[T](of(p, false))
 	if n := from.cols; len(bands) != (n+height-1)/height || height%(2*genericLanes) != 0 {

@@ -17,11 +17,11 @@ type Task interface {
 	Piece(i int)
 }
 
-// Do calls t.Piece(i) once for every 0 ≤ i < n, in no particular order, on the calling goroutine and up
-// to GOMAXPROCS − 1 others. Do returns when all pieces are done. The calling goroutine works alone if
-// there is one piece, or if other calls keep all processors busy. A panic in a piece reaches the
-// caller, and runtime.Goexit in a piece ends the calling goroutine, whichever goroutine ran the piece. A
-// piece may call Do.
+// Do calls t.Piece(i) once for every 0 ≤ i < n, in no particular order, on the calling goroutine
+// and up to GOMAXPROCS − 1 others. Do returns when all pieces are done. The calling goroutine works
+// alone if there is one piece, or if other calls keep all processors busy. A panic in a piece
+// reaches the caller, and runtime.Goexit in a piece ends the calling goroutine, whichever goroutine
+// ran the piece. A piece may call Do.
 //
 // Do allocates only if more calls run at a time than ever before.
 func Do(n int, t Task) {
@@ -46,8 +46,8 @@ func Do(n int, t Task) {
 	j.work()
 }
 
-// Idle returns the number of processors that would help a call of Do at this moment: usually 0 inside a
-// piece.
+// Idle returns the number of processors that would help a call of Do at this moment: usually 0
+// inside a piece.
 func Idle() int { return max(0, runtime.GOMAXPROCS(0)-max(1, int(working.Load()))) }
 
 // working is the number of goroutines that work for calls of Do, including the callers. A call from
@@ -83,6 +83,6 @@ func (r *rowRanges) Piece(i int) { r.f(i*r.grain, min((i+1)*r.grain, r.n)) }
 
 var ranges pool.Of[rowRanges]
 
-// Share returns the beginning of share s if n is divided into shares of nearly equal size: n·s/shares,
-// computed without the product n·s, which may overflow an int of 32 bits.
+// Share returns the beginning of share s if n is divided into shares of nearly equal size:
+// n·s/shares, computed without the product n·s, which may overflow an int of 32 bits.
 func Share(n, shares, s int) int { return n/shares*s + n%shares*s/shares }

@@ -7,9 +7,9 @@ import (
 )
 
 // patience returns how long an idle goroutine looks for another job before it ends, and how long a
-// caller waits for its helpers before it sleeps. A sleeping processor takes about as long to wake, and
-// many jobs take less. If goroutines may outnumber processors, patience is 0, because a goroutine that
-// looks or waits would keep another from its work.
+// caller waits for its helpers before it sleeps. A sleeping processor takes about as long to wake,
+// and many jobs take less. If goroutines may outnumber processors, patience is 0, because a
+// goroutine that looks or waits would keep another from its work.
 func patience() time.Duration {
 	if runtime.GOMAXPROCS(0) > runtime.NumCPU() {
 		return 0
@@ -25,8 +25,8 @@ var (
 	tickets = make(chan ticket, 64)
 )
 
-// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle. The job does
-// not depend on help.
+// invite offers a ticket to idle goroutines, and starts a goroutine if too few are idle. The job
+// does not depend on help.
 func invite(t ticket) {
 	for sent := false; !sent; {
 		select {
@@ -58,8 +58,8 @@ func assist() {
 	}
 }
 
-// next returns a ticket, or false if it finds none for the time of patience. The goroutine counts as idle
-// until next returns.
+// next returns a ticket, or false if it finds none for the time of patience. The goroutine counts
+// as idle until next returns.
 func next() (t ticket, ok bool) {
 	for deadline := time.Now().Add(patience()); ; runtime.Gosched() {
 		select {

@@ -29,8 +29,8 @@ var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]
 func best[T Float]() *kernels[T] { return simd.Of[kernels[T], T](best32, best64) }
 
 const (
-	// mostVectors is the largest number of vectors of a coordinate that are rotated together. Successive
-	// rotations of a coordinate wait for each other, but its vectors do not.
+	// mostVectors is the largest number of vectors of a coordinate that are rotated together.
+	// Successive rotations of a coordinate wait for each other, but its vectors do not.
 	mostVectors = 4
 	// blockBytes is the size from which a block has fewer vectors to a coordinate.
 	blockBytes = 1 << 23

@@ -1,16 +1,16 @@
-// Package planerot applies long lists of plane rotations to vectors and to the rows of matrices, for
-// float32 and float64.
+// Package planerot applies long lists of plane rotations to vectors and to the rows of matrices,
+// for float32 and float64.
 //
-// Rotations of one vector are short scalar operations with unpredictable addresses. Rotations of many
-// rows use the vectors of the processor. A group of rows is transposed into a block, in which the
-// elements of one coordinate are adjacent, rotated there, and transposed back. A transposition takes
-// O(d) operations a row, and N rotations take O(N).
+// Rotations of one vector are short scalar operations with unpredictable addresses. Rotations of
+// many rows use the vectors of the processor. A group of rows is transposed into a block, in which
+// the elements of one coordinate are adjacent, rotated there, and transposed back. A transposition
+// takes O(d) operations a row, and N rotations take O(N).
 //
 // Rotations of different axes commute. Arrange finds an order in which a rotation seldom waits for
 // another.
 //
-// Every product and every sum is rounded, in every tier, and no operation mixes rows. The result is a
-// function of the row alone, with the same bits on every processor.
+// Every product and every sum is rounded, in every tier, and no operation mixes rows. The result is
+// a function of the row alone, with the same bits on every processor.
 package planerot
 
 import "fmt"
@@ -29,8 +29,8 @@ type Turn[T Float] struct {
 	Cos, Sin T
 }
 
-// Pair returns c·u − s·v and s·u + c·v. The conversions keep compilers from fusing a product and a sum:
-// the last bit would depend on the architecture and on the surrounding code.
+// Pair returns c·u − s·v and s·u + c·v. The conversions keep compilers from fusing a product and a
+// sum: the last bit would depend on the architecture and on the surrounding code.
 func Pair[T Float](c, s, u, v T) (T, T) {
 	return T(c*u) - T(s*v), T(s*u) + T(c*v)
 }
@@ -71,10 +71,10 @@ func (r Rows[T]) check(n, d int) {
 	}
 }
 
-// ApplyRows applies Apply, or ApplyInverse if inverse is true, to n rows of d elements of x and writes
-// the results to dst. dst may be x, but must not overlap x otherwise. The axes of the turns must be less
-// than d, because kernels do not check them. Elements between the rows stay. ApplyRows panics if a slice
-// is too short. It allocates scratch memory, which later calls use again.
+// ApplyRows applies Apply, or ApplyInverse if inverse is true, to n rows of d elements of x and
+// writes the results to dst. dst may be x, but must not overlap x otherwise. The axes of the turns
+// must be less than d, because kernels do not check them. Elements between the rows stay. ApplyRows
+// panics if a slice is too short. It allocates scratch memory, which later calls use again.
 func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool) {
 	if n == 0 {
 		return
@@ -89,8 +89,8 @@ func ApplyRows[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	k.rows(dst, x, n, d, turns, inverse)
 }
 
-// transposing is the number of elements of a row that are transposed into a block and back in the time
-// of one rotation of the row in pure Go.
+// transposing is the number of elements of a row that are transposed into a block and back in the
+// time of one rotation of the row in pure Go.
 const transposing = 8
 
 // reference is ApplyRows in pure Go.
@@ -107,8 +107,9 @@ func reference[T Float](dst, x Rows[T], n, d int, turns []Turn[T], inverse bool)
 	}
 }
 
-// Group returns the number of rows of d elements that ApplyRows rotates together. Callers should divide
-// work into multiples of this number. The number depends on the processor, but results do not.
+// Group returns the number of rows of d elements that ApplyRows rotates together. Callers should
+// divide work into multiples of this number. The number depends on the processor, but results do
+// not.
 func Group[T Float](d int) int {
 	if k := best[T](); k != nil {
 		return k.lanes * k.vectors(d)

@@ -1,21 +1,21 @@
 // Package rankone updates a matrix S, which stays in the first cache, token by token: a token
-// multiplies S by a vector, adds an outer product to S, and multiplies S by its query, in one pass over
-// the rows of S.
+// multiplies S by a vector, adds an outer product to S, and multiplies S by its query, in one pass
+// over the rows of S.
 //
 // S is dense, rows×columns. Its columns are independent, and lie in panels of a few vectors of the
-// processor. A panel is packed, so that all of its rows fit the first cache, and one call takes many
-// tokens through the panel. For each token a row of S is loaded once and stored once. Meanwhile the row
-// is added to the product with the query of the token, and to the product with the vector that the next
-// token subtracts. Four tokens pass a row together if they correct nothing and decay all rows alike.
-// Four tokens that correct S pass a row together if they decay all rows alike and have one head of
-// queries: with S before the four tokens,
+// processor. A panel is packed, so that all of its rows fit the first cache, and one call takes
+// many tokens through the panel. For each token a row of S is loaded once and stored once.
+// Meanwhile the row is added to the product with the query of the token, and to the product with
+// the vector that the next token subtracts. Four tokens pass a row together if they correct nothing
+// and decay all rows alike. Four tokens that correct S pass a row together if they decay all rows
+// alike and have one head of queries: with S before the four tokens,
 //
 //	u_j = β_j·(v_j − f_j·(G_0j·Σ_i c_ji·S_i + Σ_{l<j} G_{l+1,j}·(c_j·k_l)·u_l))
 //	out_j = s_j·(G_{0,j+1}·Σ_i q_ji·S_i + Σ_{l≤j} G_{l+1,j+1}·(q_j·k_l)·u_l)
 //
-// with G_ab = g_a·…·g_{b−1}. The next four tokens read the sum S_i ← G_04·S_i + Σ_j k_ji·G_{j+1,4}·u_j
-// while it is in registers. If a decay is above 256 in size, or NaN, tokens pass one by one, because G
-// might overflow.
+// with G_ab = g_a·…·g_{b−1}. The next four tokens read the sum S_i ← G_04·S_i + Σ_j
+// k_ji·G_{j+1,4}·u_j while it is in registers. If a decay is above 256 in size, or NaN, tokens pass
+// one by one, because G might overflow.
 package rankone
 
 import (
@@ -33,9 +33,9 @@ import (
 //	S_i ← g_ti·S_i + k_ti·u_t
 //	out_th = s_t·Σ_i q_thi·S_i for each head h
 //
-// where g = 1 without Decays. Without Corrected and Decays, outputs have S_i + older_i in place of S_i.
-// The order of a sum over i depends on r alone. An element of an output depends on its column and on
-// the tokens up to its own, but not on w and n.
+// where g = 1 without Decays. Without Corrected and Decays, outputs have S_i + older_i in place of
+// S_i. The order of a sum over i depends on r alone. An element of an output depends on its column
+// and on the tokens up to its own, but not on w and n.
 type Pass[T dense.Float] struct {
 	S           []T // r×w without gaps. w is a result of Columns
 	Older       []T // r×w like S, and is not written. Unused with Corrected or Decays
@@ -61,8 +61,8 @@ type Pass[T dense.Float] struct {
 	Space []T // scratch memory. It grows when necessary, and a caller may keep it for other passes
 }
 
-// Take takes the tokens through S. It allocates only if Space is too short, and panics if a slice is too
-// short for the shapes.
+// Take takes the tokens through S. It allocates only if Space is too short, and panics if a slice
+// is too short for the shapes.
 func (p *Pass[T]) Take() {
 	if p.K.Rows == 0 {
 		return
@@ -117,14 +117,14 @@ func (p *Pass[T]) decays() bool   { return p.Decays.Rows > 0 }
 // panelBytes is the largest size in bytes of a panel of several vectors: half of the first cache.
 var panelBytes = cache.L1 / 2
 
-// blockRows is the number of rows that all tokens pass before the next rows, if tokens do not correct.
-// In panels of all widths, blockRows rows of S and Older fit a first cache of 32 KiB. blockRows does not
-// follow the size of the cache, because the order of sums depends on it.
+// blockRows is the number of rows that all tokens pass before the next rows, if tokens do not
+// correct. In panels of all widths, blockRows rows of S and Older fit a first cache of 32 KiB.
+// blockRows does not follow the size of the cache, because the order of sums depends on it.
 const blockRows = 64
 
-// Columns returns the number of columns of a panel with so many rows, if left columns of S remain, for
-// tokens with or without Corrected. The last panel may be wider than left, with columns of padding. The
-// number depends on the processor, but results do not.
+// Columns returns the number of columns of a panel with so many rows, if left columns of S remain,
+// for tokens with or without Corrected. The last panel may be wider than left, with columns of
+// padding. The number depends on the processor, but results do not.
 func Columns[T dense.Float](rows, left int, corrects bool) int {
 	var x T
 	if !corrects {

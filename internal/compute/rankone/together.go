@@ -71,8 +71,8 @@ func (p *Pass[T]) takeTogether(pairs, take func(p *Pass[T])) {
 	*p = all
 }
 
-// mostDecay is the largest size of a decay of tokens that pass together. Products of four decays do not
-// overflow: 0·∞ would be NaN.
+// mostDecay is the largest size of a decay of tokens that pass together. Products of four decays do
+// not overflow: 0·∞ would be NaN.
 const mostDecay = 256
 
 // mild reports whether all decays are at most mostDecay in size.
@@ -85,9 +85,10 @@ func (p *Pass[T]) mild() bool {
 	return true
 }
 
-// fade multiplies the products of each four tokens by the decays of the tokens between them, and sets
-// fades to products of decays: from the first token to each token, which multiply S before the group,
-// and from behind each of the first three tokens to the last, which multiply the sum that it adds.
+// fade multiplies the products of each four tokens by the decays of the tokens between them, and
+// sets fades to products of decays: from the first token to each token, which multiply S before the
+// group, and from behind each of the first three tokens to the last, which multiply the sum that it
+// adds.
 func (p *Pass[T]) fade() {
 	if !p.decays() {
 		return

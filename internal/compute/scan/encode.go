@@ -7,9 +7,9 @@ import "math"
 //
 //	x[i] ≈ scale·(2·code − (2^width − 1)).
 //
-// The scale is the largest |x[i]| over 2^width, rounded to float32. Apart from rounding, the error of
-// an element is at most the scale. A subnormal scale is rounded up. The scale is 0 if x is zero, or
-// if float32 has no positive number so small. It is NaN if x has NaN or ±Inf.
+// The scale is the largest |x[i]| over 2^width, rounded to float32. Apart from rounding, the error
+// of an element is at most the scale. A subnormal scale is rounded up. The scale is 0 if x is zero,
+// or if float32 has no positive number so small. It is NaN if x has NaN or ±Inf.
 func Encode[T float32 | float64](row []uint64, x []T, width int) (scale float32) {
 	var peak float64
 	for _, v := range x {

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Largest is the largest integer of a query. A query is rounded to multiples of a step, from −Largest
-// to Largest, and a code c of b bits stands for the odd number 2c − (2^b − 1). The integer Largest has
-// the two digits 127.
+// Largest is the largest integer of a query. A query is rounded to multiples of a step, from
+// −Largest to Largest, and a code c of b bits stands for the odd number 2c − (2^b − 1). The integer
+// Largest has the two digits 127.
 const Largest = 127 * 257
 
 const (
@@ -16,9 +16,10 @@ const (
 	constantWords = 4
 )
 
-// longest is the largest number of words of a row whose sums of products fit in 32 bits, by width. A
-// digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4 bits: sums
-// over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below 15·128·2²⁰ < 2³¹.
+// longest is the largest number of words of a row whose sums of products fit in 32 bits, by width.
+// A digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4
+// bits: sums over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below 15·128·2²⁰ <
+// 2³¹.
 var longest = [9]int{4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over Largest.
@@ -52,11 +53,11 @@ func DigitWords(words, width int) int {
 // digits returns the number of digits of a query for each byte of a row.
 func digits(width int) int { return 2 * 8 / width }
 
-// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits, or with codes of 2 or 1
-// bits that Split turns into codes of 4 bits. dst begins with 4 constants of Products. For each 2 words
-// of a row follow 2 words with the upper digits, from −128 to 127, of the codes in the lowest bits of
-// each byte, and 2 words with the lower digits. For 4 bits, the same words follow for the codes in the
-// upper bits.
+// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits, or with codes of 2
+// or 1 bits that Split turns into codes of 4 bits. dst begins with 4 constants of Products. For
+// each 2 words of a row follow 2 words with the upper digits, from −128 to 127, of the codes in the
+// lowest bits of each byte, and 2 words with the lower digits. For 4 bits, the same words follow
+// for the codes in the upper bits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
@@ -93,18 +94,18 @@ func places(n, words, width int, f func(i, at, part int)) {
 	})
 }
 
-// SplitWords returns the number of words that Products takes for a row of so many words: the words of
-// Split for codes of 1 or 2 bits, and the words of the row otherwise.
+// SplitWords returns the number of words that Products takes for a row of so many words: the words
+// of Split for codes of 1 or 2 bits, and the words of the row otherwise.
 func SplitWords(words, width int) int { return words * max(1, 4/width) }
 
-// Splits reports whether one call of Products on split rows with several queries is faster than a call
-// of Signs or Levels for each query, with codes of 1 or 2 bits.
+// Splits reports whether one call of Products on split rows with several queries is faster than a
+// call of Signs or Levels for each query, with codes of 1 or 2 bits.
 func Splits(width int) bool {
 	return width == 1 && tierOfProducts() == simd.AVX512 || width == 2 && tier != simd.Generic
 }
 
-// Split turns rows of so many words with codes of 1 or 2 bits into rows with codes of 4 bits. Products
-// on split rows, with Digits for 1 or 2 bits, gives
+// Split turns rows of so many words with codes of 1 or 2 bits into rows with codes of 4 bits.
+// Products on split rows, with Digits for 1 or 2 bits, gives
 //
 //	Σ (2·code − (2^width − 1))·whole
 //
@@ -139,9 +140,9 @@ func Split(dst, rows []uint64, words, width int) {
 // over elements, for n rows and so many queries, with codes of 8 or 4 bits. digits are the queries,
 // one after another, in the layout of Digits.
 //
-// The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l, where
-// h, l and the addition are rounded to float32: it is the same in every tier. The error is at most 2⁻²³
-// times |256·h| + |l|.
+// The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l,
+// where h, l and the addition are rounded to float32: it is the same in every tier. The error is at
+// most 2⁻²³ times |256·h| + |l|.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return

@@ -2,10 +2,10 @@
 //
 // # Layout
 //
-// A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block of
-// w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
-// counted from the lowest bits, is the code of element j·2w + l of the block: adjacent elements have
-// their codes in adjacent lanes. Elements beyond the end have code 0.
+// A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block
+// of w words has 2w lanes of 32 bits, the lower half of a word first. Code j of lane l of a block,
+// counted from the lowest bits, is the code of element j·2w + l of the block: adjacent elements
+// have their codes in adjacent lanes. Elements beyond the end have code 0.
 //
 // A query is arranged in the order in which kernels read its elements. For Levels, each j of each
 // block has 16 places, with zeros behind the lanes of a short block. For Products, the digits of
@@ -13,8 +13,8 @@
 //
 // # Caches of keys and values
 //
-// Encode makes a row of a key or of a value: codes of 8 or 4 bits with a scale. The scores of queries
-// are the results of Products times the scales and the steps of Round:
+// Encode makes a row of a key or of a value: codes of 8 or 4 bits with a scale. The scores of
+// queries are the results of Products times the scales and the steps of Round:
 //
 //	step := Round(whole, query)
 //	Digits(digits, whole, words, width)
@@ -26,15 +26,15 @@
 //	Sums(sums, rows, weights, n, words, width, 1)
 //	Collect(dst, sums, words, width)
 //
-// Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits are
-// those of one call for all rows if every slice but the last has a multiple of GroupRows rows. A call
-// with several queries, or several sets of weights, reads the rows once.
+// Rows may lie in several slices, with a call for each slice: Sums adds to earlier sums. The bits
+// are those of one call for all rows if every slice but the last has a multiple of GroupRows rows.
+// A call with several queries, or several sets of weights, reads the rows once.
 //
 // # Results
 //
-// Results are the same in every tier. Signs is exact up to 2²⁴. Products and Sums add integers. Levels
-// has fused multiplications and additions in float32, in an order that depends on the length alone.
-// No function allocates memory.
+// Results are the same in every tier. Signs is exact up to 2²⁴. Products and Sums add integers.
+// Levels has fused multiplications and additions in float32, in an order that depends on the length
+// alone. No function allocates memory.
 package scan
 
 import (
@@ -159,8 +159,8 @@ func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
 	}
 }
 
-// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1. The
-// sum is exact up to 2²⁴. planes are the weights in the layout of Slice.
+// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1.
+// The sum is exact up to 2²⁴. planes are the weights in the layout of Slice.
 func Signs(dst []float32, rows, planes []uint64, words int) {
 	rows, planes = rows[:len(dst)*words], planes[:PlaneWords(words)]
 	if len(dst) > 0 {
@@ -179,9 +179,9 @@ func Levels(dst []float32, rows []uint64, table, query []float32, words, width i
 	levels(dst, rows, table, query, words, width)
 }
 
-// tier is the tier that runs. counts reports whether its AVX-512 kernel may count bits with VPOPCNTQ,
-// byteProducts whether its kernels may multiply bytes, and bytePermutes whether its AVX-512 kernel may
-// look up bytes with VPERMI2B.
+// tier is the tier that runs. counts reports whether its AVX-512 kernel may count bits with
+// VPOPCNTQ, byteProducts whether its kernels may multiply bytes, and bytePermutes whether its
+// AVX-512 kernel may look up bytes with VPERMI2B.
 var (
 	tier         = simd.Best
 	counts       = simd.VPOPCNTDQ
@@ -245,9 +245,9 @@ func levelsReference(dst []float32, rows []uint64, table, query []float32, words
 	}
 }
 
-// fused returns a·b + c, rounded once. In float64 the product is exact, and only the sum rounds before
-// the result rounds to float32. The first rounding matters if the sum lies halfway between two numbers
-// of float32.
+// fused returns a·b + c, rounded once. In float64 the product is exact, and only the sum rounds
+// before the result rounds to float32. The first rounding matters if the sum lies halfway between
+// two numbers of float32.
 func fused(a, b, c float32) float32 {
 	product, addend := float64(a)*float64(b), float64(c)
 	sum := product + addend
@@ -257,8 +257,8 @@ func fused(a, b, c float32) float32 {
 	return float32(sum)
 }
 
-// odd returns the sum with an odd last bit if the sum was rounded. The result then rounds to float32
-// as the exact sum does [Boldo & Melquiond 2008].
+// odd returns the sum with an odd last bit if the sum was rounded. The result then rounds to
+// float32 as the exact sum does [Boldo & Melquiond 2008].
 func odd(sum, a, b float64) float64 {
 	part := sum - a
 	rest := (a - (sum - part)) + (b - part) // of the exact sum

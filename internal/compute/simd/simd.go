@@ -1,9 +1,9 @@
 // Package simd chooses the instruction sets that the assembly of this module may use.
 //
-// The environment variable RANDFEAT_DISABLE turns tiers off at start. Its value is a list of avx512,
-// avx2 and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off, and leaves pure Go.
-// Any other name turns nothing off, and causes a line on standard error, as an unknown name in GODEBUG
-// does.
+// The environment variable RANDFEAT_DISABLE turns tiers off at start. Its value is a list of
+// avx512, avx2 and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off, and
+// leaves pure Go. Any other name turns nothing off, and causes a line on standard error, as an
+// unknown name in GODEBUG does.
 package simd
 
 import (
@@ -52,15 +52,16 @@ func Tiers() []Tier {
 	return []Tier{Generic, AVX2, AVX512}[:Best+1]
 }
 
-// VPOPCNTDQ reports whether Best is AVX512 and the machine also has VPOPCNTD and VPOPCNTQ, which count
-// the bits of elements.
+// VPOPCNTDQ reports whether Best is AVX512 and the machine also has VPOPCNTD and VPOPCNTQ, which
+// count the bits of elements.
 var VPOPCNTDQ = Best == AVX512 && countsBits()
 
-// VBMI reports whether Best is AVX512 and the machine also has VPERMB and VPERMI2B, which permute bytes.
+// VBMI reports whether Best is AVX512 and the machine also has VPERMB and VPERMI2B, which permute
+// bytes.
 var VBMI = Best == AVX512 && permutesBytes()
 
-// ByteProducts reports whether the machine has instructions that add products of bytes: VNNI if Best is
-// AVX512, or the dot products of ASIMD if Best is NEON.
+// ByteProducts reports whether the machine has instructions that add products of bytes: VNNI if
+// Best is AVX512, or the dot products of ASIMD if Best is NEON.
 var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes()
 
 // String returns the name of the tier in RANDFEAT_DISABLE, or generic.

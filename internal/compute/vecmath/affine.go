@@ -1,7 +1,7 @@
 package vecmath
 
-// The functions of this file round every product and every sum, without fused operations: results are the
-// same in every tier.
+// The functions of this file round every product and every sum, without fused operations: results
+// are the same in every tier.
 
 // Affine sets dst[i] = a·x[i] + b. dst may be x.
 func Affine[T Float](dst, x []T, a, b T) {
@@ -39,13 +39,14 @@ func AddScaled[T Float](y, x []T, a T) {
 	addScaled(first(y, len(x)), x, a)
 }
 
-// Max0 sets x[i] to c·x[i] where x[i] > 0, to +0 where −∞ < x[i] ≤ 0, and to NaN where x[i] is NaN or −Inf.
+// Max0 sets x[i] to c·x[i] where x[i] > 0, to +0 where −∞ < x[i] ≤ 0, and to NaN where x[i] is NaN
+// or −Inf.
 func Max0[T Float](x []T, c T) {
 	max0(x, c)
 }
 
-// Sign sets x[i] to c where x[i] > 0, to −c where x[i] < 0, to +0 where x[i] = 0, and to NaN where x[i] is
-// NaN or infinite.
+// Sign sets x[i] to c where x[i] > 0, to −c where x[i] < 0, to +0 where x[i] = 0, and to NaN where
+// x[i] is NaN or infinite.
 func Sign[T Float](x []T, c T) {
 	sign(x, c)
 }

@@ -4,9 +4,10 @@ package vecmath
 //
 //	peaks[j] = x[i][j] − minus[i],  at[j] = i
 //
-// for the first row i with the largest difference, if the difference is above the old peaks[j]. Highest
-// ignores NaN. Row numbers are exact up to 2²⁴ rows. Results are the same in every tier. Highest panics
-// as [PeakRows] does, if at is shorter than peaks, or if minus has fewer than rows elements.
+// for the first row i with the largest difference, if the difference is above the old peaks[j].
+// Highest ignores NaN. Row numbers are exact up to 2²⁴ rows. Results are the same in every tier.
+// Highest panics as [PeakRows] does, if at is shorter than peaks, or if minus has fewer than rows
+// elements.
 func Highest[T Float](peaks, at, x []T, stride int, minus []T, rows int) {
 	if n := len(peaks); rows > 0 && n > 0 {
 		highest(peaks, first(at, n), matrix(x, stride, rows, n), stride, first(minus, rows), rows)

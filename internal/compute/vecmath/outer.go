@@ -5,9 +5,9 @@ package vecmath
 //
 //	s_i = s_i + a_i·x,  y = y + b_i·s_i
 //
-// where row s_i is s[i·stride : i·stride+len(x)]. Outer gives the bits of two calls of AddScaled for each
-// row, and reads s once. The number of rows is len(a). Outer panics unless stride is at least len(x)
-// and s holds all rows. x and y must not overlap s nor each other.
+// where row s_i is s[i·stride : i·stride+len(x)]. Outer gives the bits of two calls of AddScaled
+// for each row, and reads s once. The number of rows is len(a). Outer panics unless stride is at
+// least len(x) and s holds all rows. x and y must not overlap s nor each other.
 func Outer[T Float](s []T, stride int, a, b, x, y []T) {
 	if len(a) > 0 && len(x) > 0 {
 		outer(matrix(s, stride, len(a), len(x)), stride, a, first(b, len(a)), x, first(y, len(x)))
@@ -25,7 +25,8 @@ func DecayOuter[T Float](s []T, stride int, d, a, b, x, y []T) {
 	}
 }
 
-// SumRows adds the rows of a matrix in the layout of Outer, times weights, to y: for i in ascending order
+// SumRows adds the rows of a matrix in the layout of Outer, times weights, to y: for i in ascending
+// order
 //
 //	y = y + b_i·s_i
 //

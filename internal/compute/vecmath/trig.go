@@ -31,8 +31,8 @@ func limitOf[T Float]() T {
 	return limit64
 }
 
-// withoutLarge returns the elements of x, at most group elements, with 0 in place of elements beyond the
-// limit.
+// withoutLarge returns the elements of x, at most group elements, with 0 in place of elements
+// beyond the limit.
 func withoutLarge[T Float](x []T) (small [group]T) {
 	limit := limitOf[T]()
 	for i, v := range x {
@@ -66,8 +66,8 @@ func Cos[T Float](dst, x []T) {
 	}
 }
 
-// Sincos sets sines[i] and cosines[i] to the sine and the cosine of x[i]. Either slice may be x. sines
-// and cosines must not overlap.
+// Sincos sets sines[i] and cosines[i] to the sine and the cosine of x[i]. Either slice may be x.
+// sines and cosines must not overlap.
 func Sincos[T Float](sines, cosines, x []T) {
 	sines, cosines = first(sines, len(x)), first(cosines, len(x))
 	limit := limitOf[T]()

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// conditional returns E sᵀs' for vectors with the cosine rho: given one coordinate x of u, that of v is
-// ρx + √(1−ρ²)√(1−x²)·w, where w is a coordinate of a uniform unit vector in R^(d−1).
+// conditional returns E sᵀs' for vectors with the cosine rho: given one coordinate x of u, that of
+// v is ρx + √(1−ρ²)√(1−x²)·w, where w is a coordinate of a uniform unit vector in R^(d−1).
 func conditional(c Cells, d int, rho float64) float64 {
 	sum := 0.0
 	for j, lo := range c.Edges {
@@ -49,8 +49,8 @@ func scaled(c Cells, f float64) Cells {
 	return c
 }
 
-// The table of f has the values of direct integration over one coordinate of each vector, falls with the
-// angle, and its inverse finds the angle between nodes, too.
+// The table of f has the values of direct integration over one coordinate of each vector, falls
+// with the angle, and its inverse finds the angle between nodes, too.
 func TestPairsMean(t *testing.T) {
 	for _, d := range []int{16, 300} {
 		for name, c := range map[string]Cells{
@@ -82,7 +82,8 @@ func TestPairsOfSigns(t *testing.T) {
 	}
 }
 
-// 128 cells a sign round so little that codes are nearly the vectors, and integrals have narrow peaks.
+// 128 cells a sign round so little that codes are nearly the vectors, and integrals have narrow
+// peaks.
 func TestPairsOfManyCells(t *testing.T) {
 	const d = 256
 	p := BestUniform(d, 128).Pairs(d)
@@ -118,8 +119,9 @@ func rounded(c Cells, d, draws int, rho float64, r *rand.Rand, take func(product
 	}
 }
 
-// Shares and variances are those of samples: with the share of the table A − a·B has the variance of the
-// table, and B itself has no part in it. |z| < 4 in 24 comparisons, a false alarm in 650 of such tests.
+// Shares and variances are those of samples: with the share of the table A − a·B has the variance
+// of the table, and B itself has no part in it. |z| < 4 in 24 comparisons, a false alarm in 650 of
+// such tests.
 func TestPairsVariance(t *testing.T) {
 	const d, draws = 500, 1000
 	r := rand.New(rand.NewPCG(5, 8))

@@ -51,7 +51,8 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 func StepIID(x, y []float64, m int) float64 { return step(x, y, m, 1) }
 
 // StepORF is the law of the same features with orthogonal rows. It is the law of StepIID with the
-// covariance P₁₂ − u² of two rows of a block, with P₁₂ as in AngularORF. A term is ½(1 + sign wᵀx)(1
+// covariance P₁₂ − u² of two rows of a block, with P₁₂ as in AngularORF. A term is ½(1 + sign
+// wᵀx)(1
 // + sign wᵀy), and w and −w have the same law given the other rows, so that only the product of both
 // signs has a covariance.
 func StepORF(x, y []float64, m int) float64 { return step(x, y, m, len(x)) }
@@ -165,8 +166,8 @@ func OfArcCosine(order int) Law {
 	})
 }
 
-// arcCosine4 returns J₄ = ψ(9 + 72cos²ψ + 24cos⁴ψ) − (55 + 50cos²ψ)·sin ψ·cos ψ for ψ = π − θ, which
-// is ψ(54 + 48cos 2ψ + 3cos 4ψ) − 40·sin 2ψ − 6.25·sin 4ψ: for small ψ the series
+// arcCosine4 returns J₄ = ψ(9 + 72cos²ψ + 24cos⁴ψ) − (55 + 50cos²ψ)·sin ψ·cos ψ for ψ = π − θ,
+// which is ψ(54 + 48cos 2ψ + 3cos 4ψ) − 40·sin 2ψ − 6.25·sin 4ψ: for small ψ the series
 //
 //	Σ_{i≥4} (−1)^i·((96i − 32)·4^i + (6i − 22)·16^i)·ψ^(2i+1)/(2i+1)!
 //

@@ -14,8 +14,8 @@
 // IID rows are independent and N(0, I). Haar rows (orf.GramSchmidt) are Haar-distributed and
 // orthogonal in blocks of d, with independent lengths from χ(d), so that each row is N(0, I).
 // Simplex rows differ in their angles alone, which have the cosine −1/(d−1) in place of 0. Each of
-// them may have the fixed length √d in place of lengths from χ(d). Estimates of the Gaussian and the
-// softmax kernel are biased then, and fixedRows says how.
+// them may have the fixed length √d in place of lengths from χ(d). Estimates of the Gaussian and
+// the softmax kernel are biased then, and fixedRows says how.
 //
 // # Blocks
 //

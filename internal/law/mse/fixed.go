@@ -13,21 +13,22 @@ import (
 //
 //	F(s) = ₀F₁(; d/2; −s²/4) = E[cos(s·u₁)],  u uniform on the unit sphere,
 //
-// has the mean F(r) [Demni & Kadri 2024]. A term has the second moment ½(1 + F(2r)), and two rows v,
-// w of a block have E[cos(vᵀz)·cos(wᵀz)] = ½(F(√(2+2κ)·r) + F(√(2−2κ)·r)), where κ is the cosine of
-// their angle: v ± w have uniform directions and the lengths √(2±2κ)·√d. For cosh(wᵀz) the same
+// has the mean F(r) [Demni & Kadri 2024]. A term has the second moment ½(1 + F(2r)), and two rows
+// v, w of a block have E[cos(vᵀz)·cos(wᵀz)] = ½(F(√(2+2κ)·r) + F(√(2−2κ)·r)), where κ is the cosine
+// of their angle: v ± w have uniform directions and the lengths √(2±2κ)·√d. For cosh(wᵀz) the same
 // holds with G(s) = ₀F₁(; d/2; s²/4) in place of F. For exp(wᵀz) the mean is G(r) too, the second
 // moment is G(2r), and the product of two terms of a block has the mean G(√(2+2κ)·r).
 //
 // By ₀F₁(; a; s)² = ₁F₂(a − ½; a, 2a−1; 4s), for a = d/2 [DLMF 16.12.2], all of these are series in
-// t^k/((a)_k k!), with t = −r² for waves and t = r² otherwise. The squared mean has the coefficients
-// ρ_k = (a−½)_k/(2a−1)_k, with ρ_k = ½ for d = 1. The variance of the mean of m terms, times m, has
+// t^k/((a)_k k!), with t = −r² for waves and t = r² otherwise. The squared mean has the
+// coefficients ρ_k = (a−½)_k/(2a−1)_k, with ρ_k = ½ for d = 1. The variance of the mean of m terms,
+// times m, has
 //
 //	½ − ρ_k + n·((1+κ)^k/2 + (1−κ)^k/2 − 2^k·ρ_k)/2^k,  or  1 − ρ_k + n·((1+κ)^k − 2^k·ρ_k)/2^k
 //
-// for exp(wᵀz), where n ≤ d−1 is the mean number of other rows in the block of a row. In full blocks
-// of orthogonal rows Σ (wᵀz)² does not vary, so terms cancel up to k = 3: all sums are arranged such
-// that they have terms of one sign.
+// for exp(wᵀz), where n ≤ d−1 is the mean number of other rows in the block of a row. In full
+// blocks of orthogonal rows Σ (wᵀz)² does not vary, so terms cancel up to k = 3: all sums are
+// arranged such that they have terms of one sign.
 type fixedRows struct {
 	m, d    int
 	others  float64 // n
@@ -41,8 +42,8 @@ func newFixedRows(m, d, block int, simplex bool) fixedRows {
 	return fixedRows{m: m, d: d, others: p / n, missing: (n*float64(d-1) - p) / n, simplex: simplex && d > 1}
 }
 
-// series returns the sum of the coefficients of the comment of fixedRows times t^k/((d/2)_k k!), for
-// cos and cosh if even and else for exp. For t > 0 it is times e^(−2√t). The terms of t < 0
+// series returns the sum of the coefficients of the comment of fixedRows times t^k/((d/2)_k k!),
+// for cos and cosh if even and else for exp. For t > 0 it is times e^(−2√t). The terms of t < 0
 // alternate and do not cancel if −t ≤ 1.5·(d/2 + 2).
 func (f fixedRows) series(t float64, even bool) float64 {
 	a, last := float64(f.d)/2, float64(f.d-1)
@@ -139,9 +140,10 @@ func asymptotic(d int) float64 {
 	return 60 + nu*nu
 }
 
-// surge returns ₀F₁(; d/2; r²/4)·e^(−r) = E[exp(r·u₁)]·e^(−r) for r ≥ 0: Γ(ν+1)·(2/r)^ν·I_ν(r)·e^(−r)
-// for ν = d/2 − 1 [DLMF 10.25.2]. It is the series of positive terms, with O(r) operations, or from
-// asymptotic(d) on the series of [DLMF 10.40.1]. It falls to 0 at ∞ for d > 1.
+// surge returns ₀F₁(; d/2; r²/4)·e^(−r) = E[exp(r·u₁)]·e^(−r) for r ≥ 0:
+// Γ(ν+1)·(2/r)^ν·I_ν(r)·e^(−r) for ν = d/2 − 1 [DLMF 10.25.2]. It is the series of positive terms,
+// with O(r) operations, or from asymptotic(d) on the series of [DLMF 10.40.1]. It falls to 0 at ∞
+// for d > 1.
 func surge(d int, r float64) float64 {
 	a := float64(d) / 2
 	if r <= asymptotic(d) {
@@ -172,8 +174,8 @@ func surge(d int, r float64) float64 {
 }
 
 // shortfall returns (₀F₁(; d/2; d·u/2) − e^u)·e^(−max(u, 0)), what fixed lengths take off the mean,
-// for u ≥ −1. The coefficients b_k/k! of the difference, b_k = (d/2)^k/(d/2)_k − 1, are negative and
-// come from b_(k+1) = (b_k·d/2 − k)/(d/2 + k).
+// for u ≥ −1. The coefficients b_k/k! of the difference, b_k = (d/2)^k/(d/2)_k − 1, are negative
+// and come from b_(k+1) = (b_k·d/2 − k)/(d/2 + k).
 func shortfall(d int, u float64) float64 {
 	a := float64(d) / 2
 	// The first value is at most e^(√(2du)).
@@ -229,9 +231,9 @@ func fixedWaves(extra float64) (iid, haar, simplex ExponentialLaw) {
 	})
 }
 
-// fixedExponentials is the law of Optimal over rows of fixed length, and of Hyperbolic if even, with
-// a = 0. The features are (1−4a)^(d/4)·e^(ad) times exp(√(1−4a)·wᵀx − ‖x‖²/2), and the constant does
-// not undo the slope as it does for lengths from χ(d).
+// fixedExponentials is the law of Optimal over rows of fixed length, and of Hyperbolic if even,
+// with a = 0. The features are (1−4a)^(d/4)·e^(ad) times exp(√(1−4a)·wᵀx − ‖x‖²/2), and the
+// constant does not undo the slope as it does for lengths from χ(d).
 func fixedExponentials(a float64, even bool) (iid, haar, simplex ExponentialLaw) {
 	slope := math.Sqrt(1 - 4*a)
 	at := func(z pair) (r, log float64) {

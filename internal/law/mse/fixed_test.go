@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 )
 
-// fixedCase is a law over rows of fixed length, of estimates that are means of term(wᵀz) with z = x+y
-// or x−y.
+// fixedCase is a law over rows of fixed length, of estimates that are means of term(wᵀz) with z =
+// x+y or x−y.
 type fixedCase struct {
 	name               string
 	iid, haar, simplex ExponentialLaw
@@ -34,8 +34,8 @@ func fixedCases() []fixedCase {
 
 // sphereMoments returns the mean and the second moment of f(r·u₁), and the mean of f(r·u₁)·f(r·v₁)
 // for unit vectors u, v of R^d, d ≥ 3, at an angle of the given cosine, by quadrature over angles.
-// The integrands are analytic and vanish at both ends with their first derivatives for d ≥ 4, so that
-// the error is far below 1e-13 of the largest value.
+// The integrands are analytic and vanish at both ends with their first derivatives for d ≥ 4, so
+// that the error is far below 1e-13 of the largest value.
 func sphereMoments(d int, r, cosine float64, f func(t float64) float64) (mean, second, joint float64) {
 	over := func(d int, g func(u float64) float64) float64 {
 		const nodes = 120
@@ -118,8 +118,8 @@ func TestFixedLengthOptimalFeatures(t *testing.T) {
 	assert.InEpsilon(t, none, near, 1e-7)
 }
 
-// In R² and R¹ rows are cosines and signs: all of a block together, on a grid of turns. The grid has
-// more nodes than the terms have waves, so that its mean is exact to rounding.
+// In R² and R¹ rows are cosines and signs: all of a block together, on a grid of turns. The grid
+// has more nodes than the terms have waves, so that its mean is exact to rounding.
 func TestFixedLengthsInThePlane(t *testing.T) {
 	const nodes = 200
 	x, y := []float64{0.7, -0.4}, []float64{-0.3, 0.9}
@@ -155,8 +155,8 @@ func TestFixedLengthsInThePlane(t *testing.T) {
 	}
 }
 
-// Full orthogonal blocks of fixed length have Σ (wᵀz)² = d‖z‖² exactly: to lowest order the error is
-// of order ‖z‖⁸, and the bias −q²/(4(d+2)) to lowest order is all of it.
+// Full orthogonal blocks of fixed length have Σ (wᵀz)² = d‖z‖² exactly: to lowest order the error
+// is of order ‖z‖⁸, and the bias −q²/(4(d+2)) to lowest order is all of it.
 func TestFixedLengthsOfNearbyPoints(t *testing.T) {
 	const d, h = 4, 0x1p-10
 	x, y := []float64{1, 2, 3, 4}, []float64{1 + h, 2, 3, 4}

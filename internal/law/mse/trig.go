@@ -39,8 +39,8 @@ var Phase = waves(func(z pair) float64 {
 	return 1 + k*k/2 - k // the variance of 2·cos(wᵀx+b)·cos(wᵀy+b)
 }, 0.5)
 
-// waves returns the laws of terms of the given variance for the Gaussian kernel, which is extra more
-// than the variance of cos(wᵀ(x−y)).
+// waves returns the laws of terms of the given variance for the Gaussian kernel, which is extra
+// more than the variance of cos(wᵀ(x−y)).
 func waves(variance func(z pair) float64, extra float64) Exponential {
 	e := ofTerms(
 		func(z pair) product { return product{v: variance(z), norms: 1, dot: -2} },

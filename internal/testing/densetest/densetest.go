@@ -125,9 +125,9 @@ func Orthonormal(rng *rand.Rand, d int) dense.Matrix[float64] {
 	return q
 }
 
-// Padded returns the rows of x, where every row one after a multiple of gap is padding unless gap is
-// zero, and more rows of padding after them; and which rows are valid. Rows of padding hold zeros,
-// large numbers, infinities and NaN in turn, from number salt on.
+// Padded returns the rows of x, where every row one after a multiple of gap is padding unless gap
+// is zero, and more rows of padding after them; and which rows are valid. Rows of padding hold
+// zeros, large numbers, infinities and NaN in turn, from number salt on.
 func Padded[T dense.Float](x dense.Matrix[T], gap, more, salt int) (padded dense.Matrix[T], valid []bool) {
 	paddings := []float64{0, 1e30, math.Inf(1), math.NaN(), -1}
 	padded, valid = dense.New[T](x.Rows+more, x.Cols), make([]bool, x.Rows+more)

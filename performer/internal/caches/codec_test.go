@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Bytes that claim to have kept another number of tokens are refused, or are those of a memory of as
-// many bytes that goes on.
+// Bytes that claim to have kept another number of tokens are refused, or are those of a memory of
+// as many bytes that goes on.
 func TestForgedCounts(t *testing.T) {
 	const tokens = 4000
 	s := must.Have(New[float32](8, tiles.Scores{Scale: 1}, streams.Places{Window: 9, Sinks: 3}, 1, 1, 4, 3))

@@ -15,9 +15,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// The squares of errors have the sum that the law of the package says, on normal data and with a loud
-// coordinate of keys and of values: sums over 8 draws are within 20 % of it, which is four of their
-// standard deviations, and the law without one of its two parts is not.
+// The squares of errors have the sum that the law of the package says, on normal data and with a
+// loud coordinate of keys and of values: sums over 8 draws are within 20 % of it, which is four of
+// their standard deviations, and the law without one of its two parts is not.
 func TestLaw(t *testing.T) {
 	densetest.Both(t, testLaw[float32], testLaw[float64])
 }
@@ -84,7 +84,8 @@ func squares[T dense.Float](rng *rand.Rand, loud float64, bits int) (got, fromKe
 	return got, fromKeys, fromValues
 }
 
-// Rows of 64 normal coordinates have scales of about 2.6·2^−b, and are off by as much as the package says.
+// Rows of 64 normal coordinates have scales of about 2.6·2^−b, and are off by as much as the
+// package says.
 func TestNormalRows(t *testing.T) {
 	const n, d = 1024, 64
 	for bits, want := range map[int]float64{8: 0.006, 4: 0.095} {
@@ -107,8 +108,8 @@ func TestNormalRows(t *testing.T) {
 	}
 }
 
-// Rows of codes stand for what they were made of: within half a cell a coordinate after the rotation, and
-// what is not finite exactly.
+// Rows of codes stand for what they were made of: within half a cell a coordinate after the
+// rotation, and what is not finite exactly.
 func TestDecode(t *testing.T) {
 	densetest.Both(t, testDecode[float32], testDecode[float64])
 }

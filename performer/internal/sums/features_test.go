@@ -76,8 +76,8 @@ func logarithmsOf[T dense.Float](d int, factor T, unnormalised bool) *Engine[T] 
 	return New(Operator[T]{D: d, M: d, Features: times, Logs: true, Causal: true, Unnormalised: unnormalised})
 }
 
-// rectified returns the engine of causal attention with the features max(0, x), or their logarithms,
-// many of which are zero.
+// rectified returns the engine of causal attention with the features max(0, x), or their
+// logarithms, many of which are zero.
 func rectified[T dense.Float](d int, logs, unnormalised bool) *Engine[T] {
 	f := func(x T) T {
 		if x <= 0 {

@@ -47,9 +47,9 @@ func testFewQueries[T dense.Float](t *testing.T) {
 	}
 }
 
-// Keys and values that are columns of wider matrices, as those of one head among many, have the bits that
-// they have by themselves, whether there are enough queries to copy them or not, with NaN in the columns
-// beside them.
+// Keys and values that are columns of wider matrices, as those of one head among many, have the
+// bits that they have by themselves, whether there are enough queries to copy them or not, with NaN
+// in the columns beside them.
 func TestHeadsAmongOthers(t *testing.T) {
 	densetest.Both(t, testHeadsAmongOthers[float32], testHeadsAmongOthers[float64])
 }

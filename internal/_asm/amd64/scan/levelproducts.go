@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// levelsNarrow looks up the two bytes of levels as levelsWide does, in 8 parts of 16 bytes each: VPSHUFB
-// gives 0 for codes outside a part. A register has 16 bytes of each of two rows.
+// levelsNarrow looks up the two bytes of levels as levelsWide does, in 8 parts of 16 bytes each:
+// VPSHUFB gives 0 for codes outside a part. A register has 16 bytes of each of two rows.
 func levelsNarrow() {
 	const height, pairs = 4, 2
 	var part [8]Mem // changes codes of the part to those below 16

@@ -102,8 +102,8 @@ func wide(table, words Register, width int) lookup {
 	}}
 }
 
-// narrow looks up the levels of a half of a block at a time. A register holds 8 levels: codes of 4 bits
-// choose between two registers.
+// narrow looks up the levels of a half of a block at a time. A register holds 8 levels: codes of 4
+// bits choose between two registers.
 func narrow(table, words Register, width int) lookup {
 	rest, blocks := GP64(), GP64()
 	MOVQ(words, rest)

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// The layout of digits of package scan: four words of constants, and then, for every 16 bytes of a row, a
-// strip of 16 bytes for each digit of the codes in a byte.
+// The layout of digits of package scan: four words of constants, and then, for every 16 bytes of a
+// row, a strip of 16 bytes for each digit of the codes in a byte.
 const (
 	stripBytes    = 16
 	stripWords    = stripBytes / 8
@@ -90,8 +90,9 @@ func productsWide(width int) {
 	})
 }
 
-// levelsWide multiplies the two bytes of levels. Registers hold the upper bytes and the lower bytes for the
-// codes below 128. The bytes of the other codes are their complements, in the opposite order.
+// levelsWide multiplies the two bytes of levels. Registers hold the upper bytes and the lower bytes
+// for the codes below 128. The bytes of the other codes are their complements, in the opposite
+// order.
 func levelsWide() {
 	high, low := []VecVirtual{ZMM(), ZMM()}, []VecVirtual{ZMM(), ZMM()}
 	p := product{
@@ -121,8 +122,8 @@ func levelsWide() {
 	})
 }
 
-// write writes a kernel with a row in every lane. It transposes strips of 16 rows, so that no lanes have
-// to be added.
+// write writes a kernel with a row in every lane. It transposes strips of 16 rows, so that no lanes
+// have to be added.
 func (p product) write(prepare func()) {
 	const height = 16
 	begin(p.name, p.signature, p.doc)
@@ -257,14 +258,14 @@ func (p product) write(prepare func()) {
 	})
 }
 
-// transposeDoubles returns vectors with a doubleword of each row. The rows i, i+4, i+8 and i+12 come as
-// a vector of 16 bytes each.
+// transposeDoubles returns vectors with a doubleword of each row. The rows i, i+4, i+8 and i+12
+// come as a vector of 16 bytes each.
 func transposeDoubles(rows []VecVirtual) []VecVirtual {
 	return unpacked(rows, ZMM, [2][2]func(ops ...Op){{VPUNPCKLDQ, VPUNPCKHDQ}, {VPUNPCKLQDQ, VPUNPCKHQDQ}})
 }
 
-// productsNarrow sums the products of four rows and a query, and then the lanes. Codes and digits of
-// 8 bits become integers of 16, whose products VPMADDWD adds in 32 bits. For codes of 4 bits
+// productsNarrow sums the products of four rows and a query, and then the lanes. Codes and digits
+// of 8 bits become integers of 16, whose products VPMADDWD adds in 32 bits. For codes of 4 bits
 // VPMADDUBSW adds two products of a code and a digit, and two of these sums are added: at most
 // 4·15·128 < 2¹⁵. The lower half of a register has the upper digits then.
 func productsNarrow(width int) {
@@ -335,8 +336,8 @@ func productsNarrow(width int) {
 	})
 }
 
-// addLanes returns a register whose halves hold the sums of the doublewords in the halves of a, b, c and
-// d.
+// addLanes returns a register whose halves hold the sums of the doublewords in the halves of a, b,
+// c and d.
 func addLanes(a, b, c, d VecVirtual) VecVirtual {
 	VPHADDD(b, a, a)
 	VPHADDD(d, c, c)

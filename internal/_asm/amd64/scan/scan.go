@@ -17,8 +17,9 @@ const (
 	planes     = 6
 )
 
-// ahead is the distance in bytes at which kernels prefetch codes. Processors prefetch by themselves, but
-// only to the end of a page, and kernels would wait for the first lines of the next page.
+// ahead is the distance in bytes at which kernels prefetch codes. Processors prefetch by
+// themselves, but only to the end of a page, and kernels would wait for the first lines of the next
+// page.
 const ahead = 4096
 
 // Write writes all kernels.

@@ -37,7 +37,8 @@ func rowsLoop(n, rows, dst, stride Register, group int, body func(label string, 
 	}
 }
 
-// foldRows stores the sum of the doublewords of each of four registers, or of one register, of 32 bytes.
+// foldRows stores the sum of the doublewords of each of four registers, or of one register, of 32
+// bytes.
 func foldRows(sums []VecVirtual, dst Register) {
 	x, y := XMM(), XMM()
 	if len(sums) == 4 {

@@ -54,8 +54,8 @@ func newGroups(width int) groups {
 	return g
 }
 
-// loop writes body for every group and each set, or each pair of sets if batches has 2, and ends the
-// function.
+// loop writes body for every group and each set, or each pair of sets if batches has 2, and ends
+// the function.
 func (g groups) loop(batches []int, body func(label string, batch int)) {
 	first := AllocLocal(8) // weights of the group
 	MOVQ(amd64.Argument("weights"), g.weights)
@@ -97,8 +97,8 @@ func (g groups) loop(batches []int, body func(label string, batch int)) {
 }
 
 // sumsWide takes 32 bytes of four rows at a time, puts the four bytes of a column side by side, and
-// multiplies them by the digits of the weights of their rows. For codes of 8 bits, two sets of weights
-// use the same columns. For codes of 4 bits there are too few registers.
+// multiplies them by the digits of the weights of their rows. For codes of 8 bits, two sets of
+// weights use the same columns. For codes of 4 bits there are too few registers.
 func sumsWide(width int) {
 	const height, stripBytes = 4, 32
 	perByte := 8 / width
@@ -262,8 +262,8 @@ const (
 	weighDoc       = "rounds the weights of whole groups of rows, as the reference does."
 )
 
-// weigh rounds weights. Wide kernels write bytes of the upper digits and then of the lower digits, and
-// narrow kernels integers of 16 bits.
+// weigh rounds weights. Wide kernels write bytes of the upper digits and then of the lower digits,
+// and narrow kernels integers of 16 bits.
 func weigh(m amd64.Machine) {
 	begin("weigh"+m.Name[3:], weighSignature, weighDoc)
 	dst, w, scales, left := amd64.Argument("dst"), amd64.Argument("w"), amd64.Argument("scales"), amd64.Argument("groups")
@@ -337,8 +337,8 @@ func weigh(m amd64.Machine) {
 	amd64.End()
 }
 
-// sumsNarrow takes 16 bytes of two rows at a time, puts the two codes of a column side by side as integers
-// of 16 bits, and multiplies them by the weights of their rows with VPMADDWD.
+// sumsNarrow takes 16 bytes of two rows at a time, puts the two codes of a column side by side as
+// integers of 16 bits, and multiplies them by the weights of their rows with VPMADDWD.
 func sumsNarrow(width int) {
 	perByte := 8 / width
 	begin(fmt.Sprintf("sums%dAVX2", width), sumsSignature, sumsDoc)

@@ -8,8 +8,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// tile is a loop over rows, several at a time. The last step ends at the last row, and computes some rows
-// twice. If there are too few rows for a step, the loop takes one row at a time, with a stride of 0.
+// tile is a loop over rows, several at a time. The last step ends at the last row, and computes
+// some rows twice. If there are too few rows for a step, the loop takes one row at a time, with a
+// stride of 0.
 type tile struct {
 	stride, thrice GPVirtual // bytes from row to row, and three times that
 	rows, dst      Mem       // addresses of the first row of the step and of its result
@@ -85,10 +86,10 @@ func (t tile) row(base Register, i int) Mem {
 	return m
 }
 
-// narrow writes the loops of a kernel without AVX-512 over queries and strips of four rows, and ends
-// the function. Function clear clears sums. strip adds the products of 16 bytes of the rows at from, or
-// of the last 8 bytes, and of the digits at query. total returns the product of each row and the query
-// whose constants are at query.
+// narrow writes the loops of a kernel without AVX-512 over queries and strips of four rows, and
+// ends the function. Function clear clears sums. strip adds the products of 16 bytes of the rows at
+// from, or of the last 8 bytes, and of the digits at query. total returns the product of each row
+// and the query whose constants are at query.
 func (t tile) narrow(digits int, clear func(), strip func(query, from Register, last bool), total func(query Register) VecVirtual) {
 	left, bytes := AllocLocal(8), queryBytes(digits)
 	t.loop(func() {
@@ -135,8 +136,8 @@ func (t tile) narrow(digits int, clear func(), strip func(query, from Register, 
 	})
 }
 
-// horner returns Σ (2·v[i] − constants)·256^(n−1−i), from integers of 32 bits. subtract subtracts the
-// constant at a number of bytes of the query. Each product and sum rounds once.
+// horner returns Σ (2·v[i] − constants)·256^(n−1−i), from integers of 32 bits. subtract subtracts
+// the constant at a number of bytes of the query. Each product and sum rounds once.
 func horner(v []VecVirtual, constants [][]int, power VecVirtual, subtract func(constant int, v VecVirtual)) VecVirtual {
 	for i, sum := range v {
 		VPADDD(sum, sum, sum)

@@ -81,8 +81,8 @@ func (m machine) inside(x, signs []arm64.Vec) {
 	}
 }
 
-// butterflies replaces v[i] and v[i+h], for the indices i in [lo, hi) without the bit h, by their sums
-// and differences. done(i), if given, is called when v[i] is final.
+// butterflies replaces v[i] and v[i+h], for the indices i in [lo, hi) without the bit h, by their
+// sums and differences. done(i), if given, is called when v[i] is final.
 func (m machine) butterflies(v []arm64.Vec, lo, hi, h int, done func(i int)) {
 	for i := lo; i < hi; i++ {
 		if i&h == 0 {

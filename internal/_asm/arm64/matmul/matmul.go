@@ -10,7 +10,8 @@ import (
 // machine is a machine with the kernels as methods.
 type machine struct{ arm64.Machine }
 
-// mostRows is the number of rows of a tile of two vectors: 24 sums leave eight registers for factors.
+// mostRows is the number of rows of a tile of two vectors: 24 sums leave eight registers for
+// factors.
 const mostRows = 12
 
 // Write writes all kernels.

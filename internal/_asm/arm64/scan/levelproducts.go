@@ -2,9 +2,9 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 
-// levelProducts multiplies the two bytes of levels, less 128. Registers hold the upper bytes and the lower
-// bytes for the codes below 128. The bytes of the other codes are their complements, in the opposite
-// order.
+// levelProducts multiplies the two bytes of levels, less 128. Registers hold the upper bytes and
+// the lower bytes for the codes below 128. The bytes of the other codes are their complements, in
+// the opposite order.
 func (m machine) levelProducts(dot bool) {
 	name, doc := "levelProducts", "sets dst[k·stride+i] to the product of the levels of row i with query k, as the reference does."
 	if !dot {

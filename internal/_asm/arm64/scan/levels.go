@@ -88,8 +88,8 @@ func (m machine) levels(width int) {
 	})
 }
 
-// Functions bits and nibbles return a function that loads words, and a function that calls plus, for every
-// j, with the levels of the codes j of four lanes.
+// Functions bits and nibbles return a function that loads words, and a function that calls plus,
+// for every j, with the levels of the codes j of four lanes.
 
 // bits chooses between two levels.
 func (m machine) bits(rows, table arm64.GP) (load func(words int), body func(plus func(level arm64.Vec, j int))) {
@@ -115,8 +115,8 @@ func (m machine) bits(rows, table arm64.GP) (load func(words int), body func(plu
 	}
 }
 
-// nibbles looks up the four bytes of 16 levels, in a vector for each byte. A nibble has two codes of 2 bits:
-// the upper code does not matter, because the levels in the table repeat.
+// nibbles looks up the four bytes of 16 levels, in a vector for each byte. A nibble has two codes
+// of 2 bits: the upper code does not matter, because the levels in the table repeat.
 func (m machine) nibbles(rows, table arm64.GP, width int) (load func(words int), body func(plus func(level arm64.Vec, j int))) {
 	codes, levels := m.Vec(), m.Vecs(4)
 	m.LoadTo(levels, table, 0)

@@ -6,19 +6,20 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// The layout of digits of package scan: four words of constants, and then, for every 16 bytes of a row, a
-// strip of 16 bytes for each digit of the codes in a byte.
+// The layout of digits of package scan: four words of constants, and then, for every 16 bytes of a
+// row, a strip of 16 bytes for each digit of the codes in a byte.
 const (
 	stripBytes    = arm64.Width
 	constantBytes = 32
 )
 
-// group is the number of rows that a kernel takes at a time. The last step ends at the last row, and
-// computes some rows twice. With fewer rows in all, a kernel takes one row at a time, with a stride of 0.
+// group is the number of rows that a kernel takes at a time. The last step ends at the last row,
+// and computes some rows twice. With fewer rows in all, a kernel takes one row at a time, with a
+// stride of 0.
 const group = 4
 
-// products multiplies bytes by bytes, with or without SDOT. It subtracts 128 from codes of 8 bits, so that
-// they are signed.
+// products multiplies bytes by bytes, with or without SDOT. It subtracts 128 from codes of 8 bits,
+// so that they are signed.
 func (m machine) products(width int, dot bool) {
 	name, doc := "products", "sets dst[k·stride+i] to the product of row i with query k, as the reference does."
 	if !dot {

@@ -33,10 +33,10 @@ func Write(f *arm64.File) {
 // machine is a machine with the kernels as methods.
 type machine struct{ arm64.Machine }
 
-// blocks writes a loop over the words of a row, a block at a time. In a block, load reads two words at
-// rows, or the last word of a row with an odd number of words. body processes the words, and is written
-// once. It gets an address that begins at start and advances by 16 bytes for two words. After a block,
-// start advances by a number of bytes.
+// blocks writes a loop over the words of a row, a block at a time. In a block, load reads two words
+// at rows, or the last word of a row with an odd number of words. body processes the words, and is
+// written once. It gets an address that begins at start and advances by 16 bytes for two words.
+// After a block, start advances by a number of bytes.
 //
 // after is written behind a block. left is the number of remaining words of the row.
 func (m machine) blocks(rows, left, start arm64.GP, bytes int, load func(words int), body func(at arm64.GP), after func()) {

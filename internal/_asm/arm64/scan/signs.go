@@ -2,8 +2,8 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 
-// roundBlocks is the number of blocks after which bytes that count bits may be full: two words add at most
-// 8 to a byte.
+// roundBlocks is the number of blocks after which bytes that count bits may be full: two words add
+// at most 8 to a byte.
 const roundBlocks = 255 / (8 * blockWords / 2)
 
 // signs counts the bits that a row shares with each plane, in a vector of bytes for each plane.

@@ -6,8 +6,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
 )
 
-// The layout of weights of package scan: a group of rows has an integer of 16 bits for each row, and then
-// the step and the constant.
+// The layout of weights of package scan: a group of rows has an integer of 16 bits for each row,
+// and then the step and the constant.
 const (
 	groupRows  = 64
 	groupBytes = 2*groupRows + 8

@@ -24,18 +24,19 @@ const (
 	Rows = 1 << (Down - 1)
 )
 
-// Coefficients are the coefficients of a polynomial for p(s), from the constant term on. With the rounding of
-// each step its relative error is at most 1.51e-4.
+// Coefficients are the coefficients of a polynomial for p(s), from the constant term on. With the
+// rounding of each step its relative error is at most 1.51e-4.
 var Coefficients = [4]int16{16319, -5659, 990, -110}
 
 // Multiply returns a·b in units of 2⁻¹⁵, rounded as processors round it.
 func Multiply(a, b int16) int16 { return int16((int32(a)*int32(b) + 1<<14) >> 15) }
 
-// Threshold returns the number of 1/64 that is added to a weight of a row before the weight is rounded
-// down. It is odd, and differs between Rows successive rows. The threshold of row 0 is the middle one.
+// Threshold returns the number of 1/64 that is added to a weight of a row before the weight is
+// rounded down. It is odd, and differs between Rows successive rows. The threshold of row 0 is the
+// middle one.
 //
-// Steps of 25 of 32 spread the thresholds of successive rows, and of every second, fourth, eighth or
-// sixteenth row.
+// Steps of 25 of 32 spread the thresholds of successive rows, and of every second, fourth, eighth
+// or sixteenth row.
 func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
 
 // Half returns ⌊Threshold/2⌋, for kernels that round twice:
@@ -45,8 +46,8 @@ func Threshold(row int) int16 { return int16(2*((Rows/2+25*row)%Rows) + 1) }
 // with odd d, and round(a/2) half up.
 func Half(row int) int16 { return Threshold(row) >> 1 }
 
-// Weight returns 255·2^(−x) with x in units of 1/2^Bits octave, rounded by the threshold of a row. The
-// result is at most 255. It is 255 for x = 0, and 0 from 14 octaves on and below −½ octave.
+// Weight returns 255·2^(−x) with x in units of 1/2^Bits octave, rounded by the threshold of a row.
+// The result is at most 255. It is 255 for x = 0, and 0 from 14 octaves on and below −½ octave.
 func Weight(x int16, row int) uint8 {
 	rest := x << (16 - Bits)
 	p := Multiply(rest, Coefficients[3])
