@@ -79,9 +79,10 @@
 //
 // Apply rotates the rows of a matrix on several goroutines, and ApplyTransposed undoes Apply.
 // ApplyVec and ApplyTransposedVec do the same for one vector, in place if the vector has room for
-// the padding. The scale is stored with the signs. Two factors share 1/d': one has a power of two
-// as its scale, and the other has the quotient. So at least every other factor rounds nothing, and
-// if d' is a power of two at most one factor rounds.
+// the padding. The scale is stored with the signs. Two matrix factors share the scale 1/d': the
+// scale of one factor is a power of two, and the scale of the other is the quotient. A product with
+// a power of two has no rounding error, so at least every other scale adds no rounding error. If d'
+// is a power of two, at most one scale does.
 //
 // A seed draws the same rotation in every version of this package and on every platform, and the
 // results have the same bits. MarshalBinary stores a rotation in about one bit a sign, beside an

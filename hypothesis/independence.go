@@ -37,8 +37,8 @@ import (
 // The cost for up to Cells rows is B·n·D·E multiply-adds. For more rows it is 2n transforms of each
 // map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which is 32 by
 // default, or less so that their D×E matrices take at most 256 MB. For most tests 50 features of
-// each map are enough. The maps of package components compress more features. The result does not
-// depend on GOMAXPROCS.
+// each map are enough. If a map has more features, its principal components (package components)
+// make a map with fewer features. The result does not depend on GOMAXPROCS.
 //
 // Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they
 // are beyond the range of float64. P is right even then.

@@ -51,7 +51,8 @@ type Result struct {
 	// Statistic is the squared norm that the test compares. As an estimate it is biased upwards.
 	Statistic float64
 
-	// Unbiased is an unbiased estimate of the same quantity. Unbiased may be negative.
+	// Unbiased is an estimate without bias of the squared norm that Statistic estimates. Unbiased
+	// may be negative.
 	Unbiased float64
 
 	Draws int // B

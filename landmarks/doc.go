@@ -8,9 +8,9 @@
 // kernel. Uniform draws rows with equal probabilities, and suffices for data of one kind. Pivoted
 // draws each landmark where the error of Nystroem with the landmarks before it is large. Pivoted
 // finds rare points that Uniform misses, and usually has the smallest error. The centres of package
-// kmeans are also landmarks. Their error is smaller than that of uniform landmarks if the data have
-// about as many clusters as there are landmarks. Landmarks have no weights, because the features
-// depend only on the span of the landmarks.
+// kmeans are also landmarks. Nystroem with the centres of kmeans has a smaller error than with
+// uniform landmarks if the data have about as many clusters as there are landmarks. Landmarks have
+// no weights, because the features depend only on the span of the landmarks.
 //
 // # References
 //

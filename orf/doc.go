@@ -121,9 +121,9 @@
 // for the n×m matrix z. If a loss has the gradients z with respect to the projections of some
 // points, these are its gradients with respect to the points. Hadamard, Givens and Fastfood scatter
 // lengths·z into images of the blocks, apply the transposed rotations and sum the blocks in order,
-// at the cost of Project; the others multiply by W, and the first call makes another copy of W. The
-// rules above for rows, GOMAXPROCS, NaN and shapes hold here too. Neither direction allocates once
-// it has run with a dst.
+// at the cost of Project; the others multiply by W, and the first call makes another copy of W.
+// ProjectTransposed keeps the rules of Project for rows, GOMAXPROCS, NaN and shapes. Neither
+// direction allocates once it has run with a dst.
 //
 // # References
 //

@@ -138,11 +138,11 @@
 // The laws hold exactly for every pair of vectors if the rotation is uniformly random (Haar). New
 // draws a hadamard.Rotation with three factors, which costs O(d'·log d') instead of d². Samples of
 // 20,000 such rotations at d = 64, 128 and 768 agreed with every law within 4 standard errors for
-// vectors without large coordinates. RaBitQ and QJL agreed also for vectors of one or two non-zero
-// coordinates. For such vectors with 4 bits, the variance of LloydMax was 2.0, 1.04 and 1.03 times
-// the variance of the law, the variance of Uniform 2.0, 1.25 and 1.04 times, and means differed by
-// less than 1 %. At d' = 16 variances were up to 2.7 times as large. NewRotated takes dense
-// rotations.
+// vectors without large coordinates. The estimates of RaBitQ and QJL also agreed with their laws
+// for vectors of one or two non-zero coordinates. For such vectors with 4 bits, the variance of
+// LloydMax was 2.0, 1.04 and 1.03 times the variance of the law, the variance of Uniform 2.0, 1.25
+// and 1.04 times, and means differed by less than 1 %. At d' = 16 variances were up to 2.7 times as
+// large. NewRotated takes dense rotations.
 //
 // # Files
 //

@@ -101,10 +101,10 @@ func newSADERF[T dense.Float](r saderfRecipe[T]) (Map[T], error) {
 //
 //	φ(x) = f(Ψx), ψ(y) = f(Ψ^(−ᵀ)y),  f = SoftmaxOptimal,
 //
-// R^d → R^m, where Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal, and diagonal. It balances
-// directions off the axes. With M_x = E[xxᵀ], M_y = E[yyᵀ] and the singular value decomposition
-// M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean squared error at (x, y) is the error of
-// SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
+// R^d → R^m, where Ψ makes the second moments of Ψx and Ψ^(−ᵀ)y equal, and diagonal. So ADERF also
+// balances queries and keys in directions that are not coordinate axes. With M_x = E[xxᵀ], M_y =
+// E[yyᵀ] and the singular value decomposition M_x^½·M_y^½ = UΣVᵀ, Ψ = Σ^½·Uᵀ·M_x^(−½). The mean
+// squared error at (x, y) is the error of SoftmaxOptimal at (Ψx, Ψ^(−ᵀ)y).
 //
 // A few points span few directions, and M is singular in the others. So ADERF replaces M of n
 // points by (1−r)·M + r·tr(M)/d·I with r = (d/(n+d))², at least 2⁻²⁰, and both matrices by I if one

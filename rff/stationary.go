@@ -154,10 +154,10 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 //
 // Cauchy frequencies are sometimes huge: a share of 2‖x‖₁/(πℓt) of the phases wᵀx exceeds t. A
 // phase has a rounding error of up to d·u·Σ|w_j x_j|, where u is 2⁻²⁴ for float32 and 2⁻⁵³ for
-// float64. So a few features of a float32 map have no correct digit. That is harmless for ‖x‖₁
-// below some 10³·ℓ. At ‖x‖₁ = 100ℓ and d = 64, one feature in 10⁵ was off by half its range, a
-// feature by 6e-5 of its range on average, and the estimate, a mean over all features, by 4e-6.
-// Centre data that are further out, or use float64.
+// float64. So a few features of a float32 map have no correct digit. These features do not matter
+// for ‖x‖₁ below some 10³·ℓ. At ‖x‖₁ = 100ℓ and d = 64, one feature in 10⁵ was off by half its
+// range, a feature by 6e-5 of its range on average, and the estimate, a mean over all features, by
+// 4e-6. Centre data that are further out, or use float64.
 //
 // An error reports an m or d below 1, or too large for memory, a lengthScale that is not a positive
 // number in the range of T, and a nil src.

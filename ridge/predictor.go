@@ -43,8 +43,9 @@ type predictor struct {
 //
 // The rounding of R⁻ᵀ to float32 changes the variance of a target by a factor of at most about 1 ±
 // 2⁻²³·‖φ − φ̄‖·√(max_i (A⁻¹)_ii), if rounding errors are independent. The error reports a model
-// for which this change exceeds 2⁻¹⁰ for features of norm 1, which requires a ratio Noise/Prior
-// below 10⁻⁷. It also reports a zero model and the end of ctx. A nil ctx panics.
+// whose variances may change by more than a factor of 1 ± 2⁻¹⁰ for features of norm 1. Only a model
+// with a ratio Noise/Prior below 10⁻⁷ is one. The error also reports a zero model and the end of
+// ctx. A nil ctx panics.
 func (m *Model[T]) Predictor(ctx context.Context) (*Predictor[T], error) {
 	if m.phi == nil {
 		return nil, errNoModel

@@ -75,11 +75,11 @@ const chooseRows = 128
 // have the Confidence. There are six tests at most.
 //
 // A sample misses rows that are too rare. Therefore Choose makes each approximation that passes its
-// test a second time with new random numbers. Choose compares the outputs of both in all rows, or
-// in as many rows as the Budget allows, at least an eighth. Both outputs must not differ by more
-// than √2·tolerance, as independent errors within the tolerance do, nor by more than the test rows
-// explain. The comparison also finds an approximation that is less accurate with many queries than
-// with few.
+// test a second time with new random numbers. Choose compares the outputs of the first and the
+// second approximation in all rows, or in as many rows as the Budget allows, at least an eighth.
+// The two outputs must not differ by more than √2·tolerance, as independent errors within the
+// tolerance do, nor by more than the test rows explain. The comparison also finds an approximation
+// that is less accurate with many queries than with few.
 //
 // # Cost of a search
 //

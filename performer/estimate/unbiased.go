@@ -160,10 +160,10 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 // stderr (Lq×dv). Estimate returns both, and allocates a zero Matrix. The square of a standard
 // error is an unbiased estimate of the variance. An element is within 2 standard errors of exact
 // attention about as often as under a t law with R − 1 degrees of freedom, which is 94.6 % for 32
-// replicates. For 64 tokens of R^8 with elements N(0, σ²) it was 95, 94 and 94 % at σ = 0.5, 0.8
-// and 1.1. The share is smaller if Features is below the result of Pilot. The share is also smaller
-// if the Pilot of Estimate is not Settled. Estimate then takes 4096 features, and only a call of
-// Pilot shows this.
+// replicates. For 64 tokens of R^8 with elements N(0, σ²), 95, 94 and 94 % of the elements were
+// within 2 standard errors at σ = 0.5, 0.8 and 1.1. Fewer elements are within 2 standard errors if
+// Features is below the result of Pilot, or if the Pilot that Estimate runs is not Settled. In the
+// second case Estimate takes 4096 features, and only a call of Pilot shows this.
 //
 // Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides the Pilot, and keeps O(Lq·dv)
 // memory for later calls. Large norms neither overflow nor underflow. The output of a query without

@@ -40,8 +40,9 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 }
 
 // RotaryLlama3 divides small angles by Factor and keeps large angles [Grattafiori et al. 2024]. A
-// pair with angle ω rotates t = Context·ω/2π times in Context tokens. The angle is small if t is
-// below LowFrequency, and large if t is above HighFrequency. An angle ω in between becomes
+// pair of coordinates with angle ω per token turns t = Context·ω/2π times in Context tokens. An
+// angle ω is small if its number of turns t is below LowFrequency, and large if t is above
+// HighFrequency. An angle ω in between becomes
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
