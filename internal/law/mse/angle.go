@@ -51,10 +51,9 @@ func angular(x, y []float64, m int, law func(d int, u float64) float64) float64 
 func StepIID(x, y []float64, m int) float64 { return step(x, y, m, 1) }
 
 // StepORF is the law of the same features with orthogonal rows. It is the law of StepIID with the
-// covariance P₁₂ − u² of two rows of a block, with P₁₂ as in AngularORF. A term is ½(1 + sign
-// wᵀx)(1
-// + sign wᵀy), and w and −w have the same law given the other rows, so that only the product of both
-// signs has a covariance.
+// covariance P₁₂ − u² of two rows of a block, with P₁₂ as in AngularORF. A term is half the product
+// of 1 + sign wᵀx and 1 + sign wᵀy. The vectors w and −w have the same law given the other rows, so
+// only the product of both signs has a covariance.
 func StepORF(x, y []float64, m int) float64 { return step(x, y, m, len(x)) }
 
 // step is the law of rows in blocks of the given size.
