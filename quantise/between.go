@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
@@ -81,11 +82,6 @@ func (q *quantiser[T]) pairs(key uint8) *codelaw.Pairs {
 	return law.(func() *codelaw.Pairs)()
 }
 
-// equals reports whether two rows have the same code, numbers and centre.
-func (a code) equals(b code) bool {
-	return a.norm == b.norm && a.ratio == b.ratio && a.centreProduct == b.centreProduct && a.cluster == b.cluster && slices.Equal(a.words, b.words)
-}
-
 // same returns the measure of a row with itself.
 func (q *quantiser[T]) same(x code, by Measure) Estimate {
 	norm := x.norm
@@ -117,18 +113,101 @@ func (q *quantiser[T]) signError(different int) float64 {
 	return v
 }
 
-// product returns sᵀs' of two rows.
-func (q *quantiser[T]) product(a, b code) float64 {
-	mask, sum := uint64(1)<<q.width-1, 0.0
-	for w, v := range a.words {
-		u := b.words[w]
-		for range 64 / q.width {
-			sum += float64(float64(q.levels[v&mask]) * float64(q.levels[u&mask]))
-			v >>= q.width
-			u >>= q.width
-		}
+// pair is two rows x = a + c and y = b + e with centres c and e. estimated is the estimate of
+//
+//	aᵀb + aᵀ(e − tc) + bᵀ(c − ue)
+//
+// where t is share(e) of c and u is share(c) of e. All measures follow from it and from the exact
+// product = xᵀy − estimated and distance = ‖x − y‖² + 2·estimated.
+type pair struct {
+	estimated         Estimate
+	product, distance float64
+}
+
+// betweenCentred estimates a measure of two rows. At least one row has a centre other than the
+// origin.
+func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
+	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
+	p := pair{product: x.centreProduct + y.centreProduct + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
+	if x.cluster != y.cluster {
+		p = q.apart(x, y)
+	} else if scale := x.norm * y.norm; scale > 0 {
+		p.estimated = q.cosineBetween(x, y)
+		p.estimated.Value *= scale
+		p.estimated.StdErr *= scale
 	}
-	// Codes beyond the last element are 0 in both rows.
-	beyond := float64(q.words*64/q.width - q.elements())
-	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
+	sum := p.estimated
+	switch by {
+	case SquaredDistance:
+		return Estimate{p.distance - 2*sum.Value, 2 * sum.StdErr}
+	case Cosine:
+		norms := c.fullNorm(x) * e.fullNorm(y)
+		if norms == 0 {
+			return Estimate{}
+		}
+		return Estimate{(p.product + sum.Value) / norms, sum.StdErr / norms}
+	}
+	return Estimate{p.product + sum.Value, sum.StdErr}
+}
+
+// apart returns the pair of two rows of different centres. The error of the code of a has a random
+// direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is multiplied
+// by x − ue.
+func (q *quantiser[T]) apart(x, y code) pair {
+	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
+	t, restX := c.share(e.vector)
+	u, restY := e.share(c.vector)
+	inner := x.norm * y.norm * q.product(x, y) * x.ratio * y.ratio * float64(len(q.rotations))
+	squareX, squareY := x.norm*x.norm, y.norm*y.norm
+	toE, toC := q.toward(x, c, e, t), q.toward(y, e, c, u)
+	p := pair{
+		product:  float64(t*x.centreProduct) + float64(u*y.centreProduct) + float64(t*c.square),
+		distance: squareX + squareY + squaredDistance(c.vector, e.vector) + float64(2*restX*x.centreProduct) + float64(2*restY*y.centreProduct),
+	}
+	p.estimated.Value = inner + toE + toC
+
+	along, acrossX, acrossY := 1.0, 0.0, 0.0
+	if q.options.Scheme == RaBitQ {
+		acrossX, acrossY = max(0, q.lengthSquare(x)-1), max(0, q.lengthSquare(y)-1)
+	} else {
+		m := q.theory()
+		along = m.Along
+		acrossX = max(0, m.Square-m.AlongSquare)
+		acrossY = acrossX
+	}
+	// ‖y − tc‖² with y − tc = b + (e − tc), and bᵀc = toC + u·bᵀe.
+	lengthX := float64(squareY) + squareApart(e, c, t) + 2*(y.centreProduct-float64(t*(toC+float64(u*y.centreProduct))))
+	lengthY := float64(squareX) + squareApart(c, e, u) + 2*(x.centreProduct-float64(u*(toE+float64(t*x.centreProduct))))
+	rest := float64(q.out - 1)
+	inner /= along * along
+	toE /= along
+	toC /= along
+	variance := float64(squareX * acrossX * max(0, lengthX*acrossX/rest, lengthX-float64((inner+toE)*(inner+toE)/max(squareX, math.SmallestNonzeroFloat64))))
+	variance += float64(squareY * acrossY * max(0, lengthY*acrossY/rest, lengthY-float64((inner+toC)*(inner+toC)/max(squareY, math.SmallestNonzeroFloat64))))
+	variance += float64(squareX * squareY * acrossX * acrossY)
+	bias := float64((float64(along*along)-1)*inner) + float64((along-1)*(toE+toC))
+	p.estimated.StdErr = math.Hypot(math.Sqrt(variance/rest/float64(len(q.rotations))), bias)
+	return p
+}
+
+// squareApart returns ‖e − tc‖².
+func squareApart[T dense.Float](e, c *centre[T], t float64) (sum float64) {
+	for i, v := range e.vector {
+		d := float64(v) - float64(t*float64(c.vector[i]))
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+// toward estimates (x−c)ᵀ(e − tc).
+func (q *quantiser[T]) toward(x code, c, e *centre[T], t float64) float64 {
+	m := q.rows.Get()
+	defer q.rows.Put(m)
+	q.prepare(m)
+	scan.Unpack(m.codes, x.words, q.width)
+	sum := 0.0
+	for i, k := range m.codes {
+		sum += float64(float64(q.levels[k]) * (float64(e.rotated[i]) - float64(t*float64(c.rotated[i]))))
+	}
+	return x.norm * x.ratio * sum
 }

@@ -66,8 +66,30 @@ func checkCentres(n, d, elements int) error {
 	return nil
 }
 
-// clusters returns the number of clusters of rows, one for each centre with the origin.
-func (q *quantiser[T]) clusters() int { return max(len(q.centres), 1) }
+// share returns t = yᵀc/‖c‖², which minimises ‖y − tc‖, and 1 − t. For the origin t is 0.
+func (c *centre[T]) share(y []T) (t, short float64) {
+	if c.square == 0 {
+		return 0, 1
+	}
+	for i, v := range c.vector {
+		short += float64((float64(v) - float64(y[i])) * float64(v))
+	}
+	short /= c.square
+	if t = 1 - short; math.Abs(t) >= 0x1p-10 {
+		return t, short
+	}
+	// y is short or nearly orthogonal to c, and the difference 1 − short has lost digits of t.
+	t = 0
+	for i, v := range c.vector {
+		t += float64(float64(v) * float64(y[i]))
+	}
+	return t / c.square, short
+}
+
+// fullNorm returns ‖x‖ of a row x with the centre c.
+func (c *centre[T]) fullNorm(x code) float64 {
+	return math.Sqrt(max(0, float64(x.norm*x.norm)+2*x.centreProduct+c.square))
+}
 
 // nearest finds the nearest of several vectors. It subtracts the mean of the vectors from all of
 // them, because a large mean would cost the products digits.

@@ -3,7 +3,6 @@ package quantise
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // Codes holds the codes of rows, numbered from 0 in the order of Append. A row takes Bits·d'/8
@@ -216,253 +214,43 @@ func (q *quantiser[T]) checkRows(n int) error {
 	return nil
 }
 
-// encodeRows is the number of rows that a task rotates together.
-const encodeRows = 64
-
-// appending encodes the rows of one Append in parallel, encodeRows rows per task.
-type appending[T dense.Float] struct {
-	ctx      context.Context
-	q        *quantiser[T]
-	x        dense.Matrix[T]
-	old      int // the number of rows before Append
-	clusters []cluster
-	// With centres: the cluster of each row of x, and the place of the row in the cluster.
-	labels []uint32
-	places []int
-
-	mu  sync.Mutex
-	bad int // the first row with an error
-	err error
-}
-
-// encoder is the working memory of one task of appending.
-type encoder[T dense.Float] struct {
-	shifted scratch.Buffer[T]   // x − c
-	rotated []scratch.Buffer[T] // the rows after each rotation
-	edges   []T
-	codes   []uint8
-}
-
-// prepare allocates the memory of e in its first use.
-func (q *quantiser[T]) prepare(e *encoder[T]) {
-	if e.rotated == nil {
-		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
-		e.codes = make([]uint8, q.elements())
-		e.edges = make([]T, len(q.edges)+1)
+func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
+	all := c.rows()
+	if from < 0 || to < from || to > all.n {
+		panic(fmt.Sprintf("quantise: rows [%d, %d) of %d", from, to, all.n))
 	}
-}
-
-func (a *appending[T]) Piece(i int) {
-	if a.ctx.Err() != nil {
-		return
-	}
-	q := a.q
-	lo, hi := i*encodeRows, min((i+1)*encodeRows, a.x.Rows)
-	e := q.rows.Get()
-	defer q.rows.Put(e)
-	q.prepare(e)
-	x := a.x.RowRange(lo, hi)
-	if a.labels != nil {
-		e.shifted.Shape(hi-lo, q.in)
-		x = dense.Copy(e.shifted.Rows(hi-lo), x)
-		for i := range x.Rows {
-			vecmath.AddScaled(x.Row(i), q.centres[a.labels[lo+i]].vector, -1)
-		}
-	}
-	for k, r := range q.rotations {
-		e.rotated[k].Shape(hi-lo, q.out)
-		r.Apply(e.rotated[k].Rows(hi-lo), x)
-	}
-	for row := lo; row < hi; row++ {
-		label, place := 0, a.old+row
-		if a.labels != nil {
-			label, place = int(a.labels[row]), a.places[row]
-		}
-		l := a.clusters[label]
-		b := l.blocks[l.find(place)]
-		at := place - b.first
-		norm, err := normOf(e.rotated[0].Rows(hi-lo).Row(row-lo), a.x.Row(row))
-		if err != nil {
-			a.mu.Lock()
-			if row < a.bad {
-				a.bad, a.err = row, fmt.Errorf("quantise: row %d %w", row, err)
+	q := c.q
+	dst = dense.Ensure(dst, to-from, q.in)
+	parallel.Rows(to-from, encodeRows, func(lo, hi int) {
+		codes, labels := make([]uint8, q.elements()), make([]int, hi-lo)
+		s, part := dense.New[T](hi-lo, q.elements()), dense.New[T](hi-lo, q.in)
+		for i := lo; i < hi; i++ {
+			one := all.code(from+i, q.words)
+			scan.Unpack(codes, one.words, q.width)
+			scale := one.norm * one.ratio
+			labels[i-lo] = one.cluster
+			row := s.Row(i - lo)
+			for j, k := range codes {
+				row[j] = T(scale * float64(q.levels[k]))
 			}
-			a.mu.Unlock()
+		}
+		for k, r := range q.rotations {
+			block := s.ColRange(k*q.out, (k+1)*q.out)
+			if k == 0 {
+				r.ApplyTransposed(dst.RowRange(lo, hi), block)
+				continue
+			}
+			r.ApplyTransposed(part, block)
+			for i := range part.Rows {
+				vecmath.AddScaled(dst.Row(lo+i), part.Row(i), 1)
+			}
+		}
+		if q.centres == nil {
 			return
 		}
-		ratio := 0.0
-		for k := range e.rotated {
-			ratio = q.encode(e.codes[k*q.out:][:q.out], e.rotated[k].Rows(hi-lo).Row(row-lo), norm, e.edges)
+		for i, label := range labels {
+			vecmath.AddScaled(dst.Row(lo+i), q.centres[label].vector, 1)
 		}
-		scan.Pack(b.words[at*q.words:][:q.words], e.codes, q.width)
-		b.norms[at] = float32(norm)
-		if b.ratios != nil {
-			b.ratios[at] = float32(ratio)
-		}
-		if a.labels != nil {
-			b.centreProducts[at] = float32(vecmath.Dot(x.Row(row-lo), q.centres[label].vector))
-			b.ids[at] = uint32(a.old + row)
-		}
-	}
-}
-
-// normOf returns ‖y‖, or an error if the norm is out of range. y is the rotated x, which may have
-// overflowed.
-func normOf[T dense.Float](y, x []T) (float64, error) {
-	norm := math.Sqrt(2 * vecmath.HalfSquaredNorm(y))
-	if norm-norm != 0 {
-		if whole := math.Sqrt(2 * vecmath.HalfSquaredNorm(x)); whole > 0x1p100 {
-			norm = whole
-		}
-	}
-	switch {
-	case norm >= 0x1p-100 && norm <= 0x1p100:
-		return norm, nil
-	case norm == 0:
-		for _, v := range y {
-			if v != 0 {
-				return 0, errors.New("has a norm below 1e-150, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰")
-			}
-		}
-		return 0, nil
-	case norm > 0x1p100 && !math.IsInf(norm, 1), norm > 0 && norm < 0x1p-100:
-		return 0, fmt.Errorf("has the norm %.3g, want 0 or from 2⁻¹⁰⁰ to 2¹⁰⁰", norm)
-	}
-	return 0, errors.New("holds NaN or ±Inf, or has a norm above 1e150")
-}
-
-// encode writes the codes of y, whose norm is given, and returns the ratio of the row. edges is
-// working memory.
-func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ratio float64) {
-	n := len(q.edges)
-	if norm == 0 {
-		for i := range codes {
-			codes[i] = uint8(n)
-		}
-		return 0
-	}
-	ratio = 1
-	top := 0.0
-	if q.options.Scheme == Uniform {
-		top = largest(y)
-		ratio = top / norm
-	}
-	switch {
-	case n == 1:
-		encodeSigns(codes, y)
-	case q.options.Scheme == LloydMax:
-		for j, v := range q.edges {
-			edges[j] = T(float64(v) * norm)
-		}
-		edges[n] = T(math.Inf(1))
-		encodeCells(codes, y, edges, q.starts, T(buckets/(float64(q.edges[n-1])*norm)))
-	case q.options.Scheme == Uniform:
-		encodeSteps(codes, y, T(float64(n)/top), n)
-	default:
-		encodeSteps(codes, y, T(1/(float64(q.edges[1])*norm)), n)
-	}
-	if q.options.Scheme == RaBitQ {
-		ratio = norm / q.along(codes, y)
-	}
-	return ratio
-}
-
-// largest returns the largest |y_i|. The bits of non-negative floats ascend with their values.
-func largest[T dense.Float](y []T) float64 {
-	switch y := any(y).(type) {
-	case []float32:
-		var top uint32
-		for _, v := range y {
-			top = max(top, math.Float32bits(v)&^(1<<31))
-		}
-		return float64(math.Float32frombits(top))
-	case []float64:
-		var top uint64
-		for _, v := range y {
-			top = max(top, math.Float64bits(v)&^(1<<63))
-		}
-		return math.Float64frombits(top)
-	}
-	return 0
-}
-
-func encodeSigns[T dense.Float](codes []uint8, y []T) {
-	codes = codes[:len(y)]
-	for i, v := range y {
-		var c uint8
-		if v >= 0 {
-			c = 1
-		}
-		codes[i] = c
-	}
-}
-
-// encodeSteps rounds |y|·perStep down to one of n cells.
-func encodeSteps[T dense.Float](codes []uint8, y []T, perStep T, n int) {
-	codes = codes[:len(y)]
-	most := T(n - 1)
-	for i, v := range y {
-		j := uint8(min(T(math.Abs(float64(v)))*perStep, most))
-		c := uint8(n) + j
-		if v < 0 {
-			c = uint8(n-1) - j
-		}
-		codes[i] = c
-	}
-}
-
-// buckets is the number of intervals of equal width, up to the last edge, in the table of startsOf.
-const buckets = 1024
-
-// startsOf returns, for each bucket and for numbers beyond the last, a cell that begins at or below
-// all numbers that rounding may assign to the bucket.
-func startsOf(edges []float32) []uint8 {
-	starts, last := make([]uint8, buckets+1), float64(edges[len(edges)-1])
-	j := 0
-	for b := range starts {
-		from := (float64(b)/buckets - 1e-5) * last
-		for j+1 < len(edges) && float64(edges[j+1]) <= from {
-			j++
-		}
-		starts[b] = uint8(j)
-	}
-	return starts
-}
-
-// encodeCells finds the last edge at or below |y|. The last edge is +Inf, and the edge before it is
-// buckets/perUnit. Most searches end in the first cell of the bucket.
-func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, perUnit T) {
-	codes, starts = codes[:len(y)], starts[:buckets+1]
-	n := len(edges) - 1
-	for i, v := range y {
-		size := T(math.Abs(float64(v)))
-		j := int(starts[int(min(size*perUnit, buckets))])
-		for size >= edges[j+1] {
-			j++
-		}
-		c := uint8(n + j)
-		if v < 0 {
-			c = uint8(n - 1 - j)
-		}
-		codes[i] = c
-	}
-}
-
-// along returns sᵀy. Conversions of products keep the compiler from fusing them with sums, because
-// fused sums have other bits on other processors.
-func (q *quantiser[T]) along(codes []uint8, y []T) float64 {
-	var s0, s1, s2, s3 float64
-	codes = codes[:len(y)]
-	i := 0
-	for ; i+4 <= len(y); i += 4 {
-		c, v := codes[i:i+4:i+4], y[i:i+4:i+4]
-		s0 += float64(float64(q.levels[c[0]]) * float64(v[0]))
-		s1 += float64(float64(q.levels[c[1]]) * float64(v[1]))
-		s2 += float64(float64(q.levels[c[2]]) * float64(v[2]))
-		s3 += float64(float64(q.levels[c[3]]) * float64(v[3]))
-	}
-	for ; i < len(y); i++ {
-		s0 += float64(float64(q.levels[codes[i]]) * float64(y[i]))
-	}
-	return (s0 + s1) + (s2 + s3)
+	})
+	return dst
 }

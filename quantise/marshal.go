@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 )
 
@@ -130,14 +129,4 @@ func vectorsOf[T dense.Float](h header) dense.Matrix[T] {
 		m.Data[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(h.numbers[8*i:])))
 	}
 	return m
-}
-
-// usedBits returns a mask of the bits that the codes of a row occupy in its words.
-func usedBits(elements, words, width int) []uint64 {
-	used, codes := make([]uint64, words), make([]uint8, elements)
-	for i := range codes {
-		codes[i] = uint8(1<<width - 1)
-	}
-	scan.Pack(used, codes, width)
-	return used
 }

@@ -1,81 +1,103 @@
 package quantise
 
 import (
+	"cmp"
 	"fmt"
 
-	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
-// SearchOptions selects the rows that Quantiser.Search ranks, and how it ranks them. The zero value
-// ranks all rows by their estimates.
-type SearchOptions[T dense.Float] struct {
-	// Only has a set of rows for each of the Codes; Search ignores other rows. Except has sets of
-	// rows that Search ignores, such as deleted rows. A nil slice means no restriction. Search
-	// skips the codes of 256 rows if it ignores all of them. The sets must not change during a
-	// search.
-	Only, Except []Bitmap
+// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code stands
+// for the vector s, and d' is the dimension of both.
+type Scheme int
 
-	// Accept reports whether Search may return a row. Nil accepts all rows. Search calls Accept
-	// only for rows that would enter the list, possibly twice for a row, and from several
-	// goroutines.
-	Accept func(segment, id int) bool
+// The schemes. The zero Scheme is RaBitQ.
+const (
+	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu.
+	// Estimates are divided by sᵀu and have no bias. The code of one bit is the sign [Gao & Long
+	// 2024]. With more bits the step minimises the mean angle between s and u [Gao et al. 2025]. It
+	// is the same for all vectors, whereas the authors search for the best step of each vector.
+	RaBitQ Scheme = iota
 
-	// Rows writes the original rows ids of one of the Codes into dst, which is len(ids)×d. The
-	// numbers ascend. If Rows is not nil, Search returns exact values with a StdErr of 0. Search
-	// calls Rows from one goroutine, for a few rows of one query at a time, and returns its error.
-	Rows func(dst dense.Matrix[T], segment int, ids []int) error
+	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
+	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
+	// and estimates have the mean E‖s‖² < 1 times the true value. Levels of 8 bits are rounded to
+	// 16 bits.
+	LloydMax
 
-	// MissProbability bounds the probability, over rotations, that Search with Rows misses one of
-	// the best rows. Zero means 0.01.
-	MissProbability float64
+	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
+	// |u_i| of the vector. Estimates are biased, strongly so with few bits.
+	Uniform
 
-	// Centres is the number of centres whose rows Search ranks: the centres nearest to the query by
-	// the measure. Search also ranks the rows whose centre is the origin. Zero, and a number above
-	// the number of centres, mean all centres.
-	Centres int
-}
+	// QJL stores signs, and only the norm beside them [Zandieh et al. 2024]: b bits are the signs
+	// after b rotations. Estimates have no bias. The authors use Gaussian matrices instead of
+	// rotations, and the estimates of these vary more.
+	QJL
+)
 
-// RowsOf returns a function for SearchOptions.Rows that reads the rows of the Codes from matrices.
-func RowsOf[T dense.Float](segments ...dense.Matrix[T]) func(dst dense.Matrix[T], segment int, ids []int) error {
-	return func(dst dense.Matrix[T], segment int, ids []int) error {
-		if segment >= len(segments) {
-			return fmt.Errorf("quantise: rows of segment %d, of %d matrices", segment, len(segments))
-		}
-		x := segments[segment]
-		if x.Cols != dst.Cols {
-			return fmt.Errorf("quantise: segment %d has rows of %d elements, want %d", segment, x.Cols, dst.Cols)
-		}
-		for i, id := range ids {
-			if id >= x.Rows {
-				return fmt.Errorf("quantise: row %d of segment %d, which has %d rows in memory", id, segment, x.Rows)
-			}
-			copy(dst.Row(i), x.Row(id))
-		}
-		return nil
+var schemeNames = [...]string{"RaBitQ", "LloydMax", "Uniform", "QJL"}
+
+// String returns the name of the scheme.
+func (s Scheme) String() string {
+	if s.valid() {
+		return schemeNames[s]
 	}
+	return fmt.Sprintf("Scheme(%d)", int(s))
 }
 
-// selects reports whether Only and Except select a row.
-func (s *search[T]) selects(segment, id int) bool {
-	o := &s.options
-	return (o.Only == nil || o.Only[segment].Has(id)) && (o.Except == nil || !o.Except[segment].Has(id))
+func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
+
+// Options selects a quantiser. The zero value is RaBitQ with 4 bits.
+type Options struct {
+	Scheme Scheme
+
+	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
+	Bits int
 }
 
-// accepts reports whether Accept accepts a row.
-func (s *search[T]) accepts(segment, id int) bool {
-	return s.options.Accept == nil || s.options.Accept(segment, id)
-}
-
-// first writes the first rows that the options select into dst and returns their number.
-func (s *search[T]) first(dst []Hit) int {
-	n := 0
-	for i := range s.segments {
-		for id := 0; id < s.segments[i].rows.n && n < len(dst); id++ {
-			if s.selects(i, id) && s.accepts(i, id) {
-				dst[n] = Hit{Segment: i, ID: id}
-				n++
-			}
-		}
+func (o Options) check() (Options, error) {
+	o.Bits = cmp.Or(o.Bits, 4)
+	switch {
+	case !o.Scheme.valid():
+		return o, fmt.Errorf("quantise: Scheme = %d, want one of the constants", int(o.Scheme))
+	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
+		return o, fmt.Errorf("quantise: Bits = %d, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
 	}
-	return n
+	return o, nil
 }
+
+// rotations returns the number of rotations.
+func (o Options) rotations() int {
+	if o.Scheme == QJL {
+		return o.Bits
+	}
+	return 1
+}
+
+// width returns the number of bits of a code.
+func (o Options) width() int {
+	if o.Scheme == QJL {
+		return 1
+	}
+	return o.Bits
+}
+
+// hasRatios reports whether the scheme stores a ratio for each row.
+func (o Options) hasRatios() bool { return o.Scheme == RaBitQ || o.Scheme == Uniform }
+
+// leastDimension is the smallest d'.
+const leastDimension = 4
+
+// orderOf returns d' for d.
+func orderOf(d int) (int, error) {
+	if d < 1 {
+		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)
+	}
+	if err := limit.Memory[float64](d, 2); err != nil { // the next order is below 2d
+		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
+	}
+	return max(hadamard.FastOrder(d), leastDimension), nil
+}
+
+func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }

@@ -1,71 +1,18 @@
 package quantise
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
-	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
-	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
-
-// Scheme is a method of rounding the unit vector u of a rotated vector to a code. The code stands
-// for the vector s, and d' is the dimension of both.
-type Scheme int
-
-// The schemes. The zero Scheme is RaBitQ.
-const (
-	// RaBitQ rounds every coordinate to one of 2^bits levels with equal steps, and stores sᵀu.
-	// Estimates are divided by sᵀu and have no bias. The code of one bit is the sign [Gao & Long
-	// 2024]. With more bits the step minimises the mean angle between s and u [Gao et al. 2025]. It
-	// is the same for all vectors, whereas the authors search for the best step of each vector.
-	RaBitQ Scheme = iota
-
-	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
-	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates have the mean E‖s‖² < 1 times the true value. Levels of 8 bits are rounded to
-	// 16 bits.
-	LloydMax
-
-	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest
-	// |u_i| of the vector. Estimates are biased, strongly so with few bits.
-	Uniform
-
-	// QJL stores signs, and only the norm beside them [Zandieh et al. 2024]: b bits are the signs
-	// after b rotations. Estimates have no bias. The authors use Gaussian matrices instead of
-	// rotations, and the estimates of these vary more.
-	QJL
-)
-
-var schemeNames = [...]string{"RaBitQ", "LloydMax", "Uniform", "QJL"}
-
-// String returns the name of the scheme.
-func (s Scheme) String() string {
-	if s.valid() {
-		return schemeNames[s]
-	}
-	return fmt.Sprintf("Scheme(%d)", int(s))
-}
-
-func (s Scheme) valid() bool { return s >= 0 && int(s) < len(schemeNames) }
-
-// Options selects a quantiser. The zero value is RaBitQ with 4 bits.
-type Options struct {
-	Scheme Scheme
-
-	// Bits is the number of bits per coordinate, 1, 2, 4 or 8. Zero means 4.
-	Bits int
-}
 
 // Rotation is a linear map R from R^d into R^d' that keeps lengths: RᵀR = I. *hadamard.Rotation and
 // *givens.Product are Rotations. Several goroutines call a Rotation at the same time.
@@ -193,253 +140,6 @@ type laws struct {
 	squared, ones []float32 // the results of squares
 }
 
-func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }
-
-// New returns a quantiser for vectors of R^d with random rotations: hadamard.Rotation of three
-// factors, of the order max(hadamard.FastOrder(d), 4). QJL has Bits rotations, other schemes have
-// one. New draws two words from src, the seed of the rotations.
-//
-// New returns an error if d < 1, if an option is invalid, if src is nil, or if the rotations take
-// more than 2⁴⁰ bytes.
-func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], error) {
-	if src == nil {
-		return nil, errNil("src")
-	}
-	h := header{options: opts, d: d, seed: [2]uint64{src.Uint64(), src.Uint64()}}
-	if err := h.check(); err != nil {
-		return nil, err
-	}
-	return drawn[T](h)
-}
-
-// UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an
-// error if the bytes are damaged, of another version or not a quantiser, if the quantiser has
-// rotations of the caller, if d' does not follow from d, and the errors of New and WithCentres.
-// Time and memory are those of New and WithCentres. The memory of New follows from d and not from
-// the number of bytes.
-func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
-	h, err := headerOf(data)
-	if err != nil {
-		return nil, err
-	}
-	return drawn[T](h)
-}
-
-// drawn returns the quantiser of a valid header.
-func drawn[T dense.Float](h header) (Quantiser[T], error) {
-	var q any
-	var err error
-	switch any(*new(T)).(type) {
-	case float32:
-		q, err = drawn32(h)
-	case float64:
-		q, err = drawn64(h)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.(Quantiser[T]), nil
-}
-
-//go:noinline
-func drawn32(h header) (any, error) { return draw[float32](h) }
-
-//go:noinline
-func drawn64(h header) (any, error) { return draw[float64](h) }
-
-func draw[T dense.Float](h header) (Quantiser[T], error) {
-	src := rand.NewPCG(h.seed[0], h.seed[1])
-	rotations := make([]Rotation[T], h.options.rotations())
-	for i := range rotations {
-		r, err := hadamard.NewRotation[T](h.d, hadamard.RotationOptions{Order: h.order}, src)
-		if err != nil {
-			return nil, fmt.Errorf("quantise: %w", err)
-		}
-		rotations[i] = r
-	}
-	q, err := rotated(h.options, rotations)
-	if err != nil {
-		return nil, err
-	}
-	q.seed, q.drawn = h.seed, true
-	if h.centres == 0 {
-		return q, nil
-	}
-	return q.WithCentres(vectorsOf[T](h))
-}
-
-// orderOf returns d' for d.
-func orderOf(d int) (int, error) {
-	if d < 1 {
-		return 0, fmt.Errorf("quantise: d = %d, want at least 1", d)
-	}
-	if err := limit.Memory[float64](d, 2); err != nil { // the next order is below 2d
-		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
-	}
-	return max(hadamard.FastOrder(d), leastDimension), nil
-}
-
-// NewRotated returns a quantiser with rotations of the caller, such as dense ones: Bits rotations
-// for QJL and one for other schemes.
-//
-// NewRotated returns an error if an option is invalid, if the number of rotations is wrong, if a
-// rotation is nil or a nil pointer, if rotations differ in d or d', or unless 1 ≤ d ≤ d' and d' ≥
-// 4.
-func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantiser[T], error) {
-	var q any
-	var err error
-	switch r := any(rotations).(type) {
-	case []Rotation[float32]:
-		q, err = rotated32(opts, r)
-	case []Rotation[float64]:
-		q, err = rotated64(opts, r)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return q.(Quantiser[T]), nil
-}
-
-//go:noinline
-func rotated32(o Options, rotations []Rotation[float32]) (any, error) { return rotated(o, rotations) }
-
-//go:noinline
-func rotated64(o Options, rotations []Rotation[float64]) (any, error) { return rotated(o, rotations) }
-
-// leastDimension is the smallest d'.
-const leastDimension = 4
-
-func (o Options) check() (Options, error) {
-	o.Bits = cmp.Or(o.Bits, 4)
-	switch {
-	case !o.Scheme.valid():
-		return o, fmt.Errorf("quantise: Scheme = %d, want one of the constants", int(o.Scheme))
-	case o.Bits != 1 && o.Bits != 2 && o.Bits != 4 && o.Bits != 8:
-		return o, fmt.Errorf("quantise: Bits = %d, want 1, 2, 4 or 8, or 0 for 4", o.Bits)
-	}
-	return o, nil
-}
-
-// rotations returns the number of rotations.
-func (o Options) rotations() int {
-	if o.Scheme == QJL {
-		return o.Bits
-	}
-	return 1
-}
-
-// width returns the number of bits of a code.
-func (o Options) width() int {
-	if o.Scheme == QJL {
-		return 1
-	}
-	return o.Bits
-}
-
-// hasRatios reports whether the scheme stores a ratio for each row.
-func (o Options) hasRatios() bool { return o.Scheme == RaBitQ || o.Scheme == Uniform }
-
-func rotated[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T], error) {
-	opts, err := opts.check()
-	if err != nil {
-		return nil, err
-	}
-	if want := opts.rotations(); len(rotations) != want {
-		return nil, fmt.Errorf("quantise: %d rotations, want %d for %v with %d bits", len(rotations), want, opts.Scheme, opts.Bits)
-	}
-	q := &quantiser[T]{options: opts, rotations: rotations, laws: new(laws)}
-	for i, r := range rotations {
-		if v := reflect.ValueOf(r); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-			return nil, fmt.Errorf("quantise: rotation %d is nil", i)
-		}
-		in, out := r.Dims()
-		if i == 0 {
-			q.in, q.out = in, out
-		}
-		switch {
-		case in < 1 || out < in || out < leastDimension:
-			return nil, fmt.Errorf("quantise: rotation %d from R^%d into R^%d, want d ≥ 1 and d' ≥ max(d, %d)", i, in, out, leastDimension)
-		case in != q.in || out != q.out:
-			return nil, fmt.Errorf("quantise: rotation %d from R^%d into R^%d, want R^%d into R^%d like the first", i, in, out, q.in, q.out)
-		}
-	}
-	if err := limit.Memory[float64](q.out, opts.Bits); err != nil {
-		return nil, fmt.Errorf("quantise: d' = %d, Bits = %d: %w", q.out, opts.Bits, err)
-	}
-	q.width = opts.width()
-	q.setLevels()
-	q.words = scan.Words(q.elements(), q.width)
-	return q, nil
-}
-
-// elements returns the number of codes of a row.
-func (q *quantiser[T]) elements() int { return q.out * len(q.rotations) }
-
-// splits reports whether a search of this number of queries unpacks codes to 4 bits. This is faster
-// for codes of 1 bit, and for codes of 2 bits with equal steps, without centres.
-func (q *quantiser[T]) splits(queries int) bool {
-	const least, longest = 4, 1 << 18
-	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
-	return equal && queries >= least && q.elements() <= longest && scan.Splits(q.width)
-}
-
-// digitWords returns the number of words of the digits of a query.
-func (q *quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
-
-// layout returns the layout of a row.
-func (q *quantiser[T]) layout() layout {
-	return layout{q.words, q.options.hasRatios(), q.centres != nil}
-}
-
-// setLevels sets the cells of the scheme. Levels and edges are rounded to float32, because the last
-// digits of elementary functions differ between processors.
-func (q *quantiser[T]) setLevels() {
-	n := 1 << (q.width - 1)
-	switch q.options.Scheme {
-	case RaBitQ:
-		q.cells = codelaw.BestUniform(q.out, n)
-	case LloydMax:
-		q.cells = codelaw.LloydMax(q.out, n)
-	case Uniform:
-		q.cells = codelaw.Uniform(n, 1/float64(n))
-	case QJL:
-		q.cells = codelaw.Unbiased(q.out)
-	}
-	if q.width == 8 || q.width == 4 && q.options.Scheme != LloydMax {
-		q.setUnit()
-	}
-	q.edges, q.levels = make([]float32, n), make([]float32, max(scan.TableSize, 2*n))
-	for j, v := range q.cells.Levels {
-		q.edges[j] = float32(q.cells.Edges[j])
-		level := float32(v / float64(len(q.rotations)))
-		for k := 0; k < len(q.levels); k += 2 * n {
-			q.levels[k+n+j], q.levels[k+n-1-j] = level, -level
-		}
-	}
-	if q.options.Scheme == LloydMax && n > 1 {
-		q.starts = startsOf(q.edges)
-	}
-}
-
-// setUnit sets the unit of which all levels are odd multiples. setUnit rounds the levels of
-// LloydMax with 8 bits to such multiples, of which the largest is nearly 2¹⁶. The rounding adds
-// 4e-5 of the variance of an estimate. The unit has 8 binary digits, so that float32 represents all
-// multiples.
-func (q *quantiser[T]) setUnit() {
-	levels := q.cells.Levels
-	if q.unit = levels[0]; q.options.Scheme != LloydMax {
-		return
-	}
-	fraction, exponent := math.Frexp(levels[len(levels)-1] / math.MaxUint16)
-	q.unit = math.Ldexp(math.Ceil(fraction*256), exponent-8)
-	var multiples [128]uint16
-	for j, v := range levels {
-		multiple := 2*math.Floor(v/q.unit/2) + 1
-		levels[j], multiples[j] = multiple*q.unit, uint16(multiple)
-	}
-	q.table = scan.NewTable(&multiples)
-}
-
 func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
 
 func (q *quantiser[T]) Options() Options { return q.options }
@@ -464,4 +164,75 @@ func (q *quantiser[T]) theory() codelaw.Moments {
 		}
 	})
 	return q.moments
+}
+
+// elements returns the number of codes of a row.
+func (q *quantiser[T]) elements() int { return q.out * len(q.rotations) }
+
+// clusters returns the number of clusters of rows, one for each centre with the origin.
+func (q *quantiser[T]) clusters() int { return max(len(q.centres), 1) }
+
+// layout returns the layout of a row.
+func (q *quantiser[T]) layout() layout {
+	return layout{q.words, q.options.hasRatios(), q.centres != nil}
+}
+
+// digitWords returns the number of words of the digits of a query.
+func (q *quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
+
+// equals reports whether q and r encode every vector alike.
+func (q *quantiser[T]) equals(r *quantiser[T]) bool {
+	return q == r || q.drawn && r.drawn && q.seed == r.seed && q.options == r.options && q.in == r.in && q.out == r.out &&
+		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
+}
+
+// product returns sᵀs' of two rows.
+func (q *quantiser[T]) product(a, b code) float64 {
+	mask, sum := uint64(1)<<q.width-1, 0.0
+	for w, v := range a.words {
+		u := b.words[w]
+		for range 64 / q.width {
+			sum += float64(float64(q.levels[v&mask]) * float64(q.levels[u&mask]))
+			v >>= q.width
+			u >>= q.width
+		}
+	}
+	// Codes beyond the last element are 0 in both rows.
+	beyond := float64(q.words*64/q.width - q.elements())
+	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
+}
+
+// lengthSquare returns ‖s‖²/(sᵀu)².
+func (q *quantiser[T]) lengthSquare(c code) float64 {
+	return float64(q.product(c, c) * c.ratio * c.ratio)
+}
+
+// squares returns the table of squared levels and a vector of ones. Their product, which
+// scan.Levels computes for a row, is ‖s‖².
+func (q *quantiser[T]) squares() (table, ones []float32) {
+	q.lengths.Do(func() {
+		q.squared, q.ones = make([]float32, scan.TableSize), make([]float32, scan.Arranged(q.words, q.width))
+		for k, v := range q.levels[:scan.TableSize] {
+			q.squared[k] = v * v
+		}
+		x := make([]float32, q.elements())
+		for i := range x {
+			x[i] = 1
+		}
+		scan.Arrange(q.ones, x, q.words, q.width)
+	})
+	return q.squared, q.ones
+}
+
+// deviation returns the root mean squared error of an estimate of a cosine, from codes with the
+// moments m. It uses the estimate in place of the true cosine.
+func (q *quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
+	n := float64(len(q.rotations))
+	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)
+	rho := min(max(estimate/m.Along, -1), 1)
+	// 1 − ρ² is uncertain by its standard error, so an estimate of 1 or more does not imply ρ = 1.
+	square := float64(rho * rho)
+	variance := float64(square*max(0, m.AlongSquare-float64(m.Along*m.Along))) + float64(max(1-square, across/n)*across)
+	bias := rho * (m.Along - 1)
+	return math.Sqrt(variance/n + float64(bias*bias))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
@@ -66,6 +67,13 @@ type roundedQueries struct {
 	split    bool // codes of rows are unpacked to 4 bits
 }
 
+// shiftedQueries are the queries q − tc for one centre c. queries is a prefix of kept, whose memory
+// later centres use.
+type shiftedQueries[T dense.Float] struct {
+	roundedQueries
+	queries, kept []*query[T]
+}
+
 // prepare makes query i, for a search of the best wanted rows.
 func (s *search[T]) prepare(i int, from []T, wanted int) {
 	q := s.q
@@ -101,6 +109,14 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 	if s.options.Rows != nil {
 		x.roundingNorm = q.remainder(&s.roundedQueries, x)
 	}
+}
+
+// splits reports whether a search of this number of queries unpacks codes to 4 bits. This is faster
+// for codes of 1 bit, and for codes of 2 bits with equal steps, without centres.
+func (q *quantiser[T]) splits(queries int) bool {
+	const least, longest = 4, 1 << 18
+	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
+	return equal && queries >= least && q.elements() <= longest && scan.Splits(q.width)
 }
 
 // round rounds the rotated query and stores its integers as query i of s.
@@ -183,4 +199,130 @@ func (q *quantiser[T]) slice(s *roundedQueries, x *query[T]) {
 	}
 	x.sum = float64(sum)
 	scan.Slice(x.planes, s.weights, s.bits, s.row)
+}
+
+// scaling is the power of two 2^exponent by which a query q is divided before its rotation, so that
+// the sum of its squares neither overflows nor loses digits. exponent is 0 if the largest
+// coordinate of q is between 2⁻¹⁰¹ and 2¹⁰⁰. Inner products are proportional to the divided query,
+// and cosines do not change. Squared distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the
+// rows.
+type scaling struct {
+	exponent int
+	square   float64 // ‖q‖², which may be +Inf
+	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio
+	// of xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
+	up, down float64
+}
+
+// scaled sets the scaling of a query and returns the divided query.
+func (x *query[T]) scaled(query []T) []T {
+	x.scaling = scaling{up: 1, down: 1}
+	peak := largest(query)
+	_, e := math.Frexp(peak)
+	if peak-peak != 0 || e >= -100 && e <= 100 {
+		return query
+	}
+	x.vector = scratch.Resize(x.vector, len(query))
+	for i, v := range query {
+		x.vector[i] = T(math.Ldexp(float64(v), -e))
+	}
+	square := math.Ldexp(2*vecmath.HalfSquaredNorm(x.vector), 2*e)
+	x.scaling = scaling{e, square, math.Ldexp(1, min(e, 0)), math.Ldexp(1, min(-e, 0))}
+	return x.vector
+}
+
+// row returns query i of queries, divided by the power of two.
+func (x *query[T]) row(queries dense.Matrix[T], i int) []T {
+	if x.exponent != 0 {
+		return x.vector
+	}
+	return queries.Row(i)
+}
+
+// reset removes all queries.
+func (a *shiftedQueries[T]) reset() { a.queries = a.kept[:0] }
+
+// shift adds the query q − tc for the centre c of a cluster.
+func (s *search[T]) shift(a *shiftedQueries[T], of *query[T], cluster int) *query[T] {
+	n := len(a.queries)
+	if n == len(a.kept) {
+		a.kept = append(a.kept, new(query[T]))
+	}
+	a.queries = a.kept[:n+1]
+	x, c := a.kept[n], &s.q.centres[cluster]
+	x.of, x.index, x.centre, x.z, x.k, x.scaling = of, of.index, c, of.z, of.k, of.scaling
+	x.t, x.short = c.share(of.vector)
+	x.product, x.distance = float64(x.t*c.square), squaredDistance(of.vector, c.vector)
+	if of.norm != of.norm {
+		x.norm = of.norm
+		return x
+	}
+	d := s.q.out
+	x.rotated = scratch.Resize(x.rotated, len(of.rotated))
+	for i, v := range of.rotated {
+		x.rotated[i] = T(float64(v) - float64(x.t*float64(c.rotated[i])))
+	}
+	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
+	s.q.round(&a.roundedQueries, x, n)
+	x.roundingNorm = 0
+	if s.options.Rows != nil {
+		// The rounding errors of rotations are relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.
+		x.roundingNorm = s.q.remainder(&a.roundedQueries, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
+	}
+	return x
+}
+
+// unitOf bounds the relative rounding error of a rotation.
+func unitOf[T dense.Float]() float64 {
+	if unsafe.Sizeof(T(0)) == 4 {
+		return 0x1p-21
+	}
+	return 0x1p-50
+}
+
+// chooseCentres sets x.clusters to the SearchOptions.Centres centres nearest to the query and the
+// origin.
+func (s *search[T]) chooseCentres(x *query[T]) {
+	wanted := s.options.Centres
+	x.clusters = x.clusters[:0]
+	if wanted == 0 || wanted >= len(s.q.centres)-1 {
+		return
+	}
+	x.chosen = x.chosen[:0]
+	for i := 1; i < len(s.q.centres); i++ {
+		c := &s.q.centres[i]
+		product := 0.0
+		for j, v := range c.vector {
+			product += float64(float64(v) * float64(x.vector[j]))
+		}
+		switch {
+		case s.by == SquaredDistance:
+			product = float64(2*product*x.up) - float64(c.square*x.down)
+		case s.by == Cosine && c.square > 0:
+			product /= math.Sqrt(c.square)
+		}
+		x.chosen = keep(x.chosen, candidate{product, i}, wanted)
+	}
+	x.clusters = append(x.clusters, make([]bool, len(s.q.centres))...)
+	x.clusters[0] = true
+	for _, c := range x.chosen {
+		x.clusters[c.row] = true
+	}
+}
+
+// scans reports whether the query scans a cluster.
+func (x *query[T]) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }
+
+// shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has
+// no centres. The next call overwrites the shifted query.
+func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *roundedQueries) {
+	if s.q.centres == nil {
+		return x, &s.roundedQueries
+	}
+	a := &s.last
+	if len(a.queries) == 0 || a.queries[0].of != x || a.queries[0].centre != &s.q.centres[cluster] {
+		a.reset()
+		s.shift(a, x, cluster)
+	}
+	return a.queries[0], &a.roundedQueries
 }

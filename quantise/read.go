@@ -161,6 +161,16 @@ func formatOf(o Options, elements, centres int) format {
 	return format{layout: l, clusters: centres + 1, elements: elements, width: o.width()}
 }
 
+// usedBits returns a mask of the bits that the codes of a row occupy in its words.
+func usedBits(elements, words, width int) []uint64 {
+	used, codes := make([]uint64, words), make([]uint8, elements)
+	for i := range codes {
+		codes[i] = uint8(1<<width - 1)
+	}
+	scan.Pack(used, codes, width)
+	return used
+}
+
 // input reads from r, or from the beginning of data, and sums the bytes for a checksum. After an
 // error it reads nothing.
 type input struct {

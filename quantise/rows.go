@@ -1,6 +1,7 @@
 package quantise
 
 import (
+	"slices"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -231,4 +232,9 @@ func (b *block) id(i int) int {
 		return b.first + i
 	}
 	return int(b.ids[i])
+}
+
+// equals reports whether two rows have the same code, numbers and centre.
+func (a code) equals(b code) bool {
+	return a.norm == b.norm && a.ratio == b.ratio && a.centreProduct == b.centreProduct && a.cluster == b.cluster && slices.Equal(a.words, b.words)
 }

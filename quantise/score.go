@@ -2,96 +2,97 @@ package quantise
 
 import (
 	"math"
+	"sync/atomic"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/law/codelaw"
 )
 
-// chunk is n ≤ chunkRows rows in places [lo, lo+n) of a block, and bounds that all queries use.
-type chunk struct {
-	b             *block
-	lo, n         int
-	segment, base int     // base is the number of the first row of the segment in all segments
-	longest       float64 // the largest of the stored norms
-	factor        float64 // the largest of the factors in workspace
-	across        float64 // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
-
-	smallestNorm, largestNorm float64 // bounds of ‖x‖ for cosines with centres
+// value returns the estimate of the measure for a row of the given norm from the estimate of the
+// cosine. In this package conversions of products keep the compiler from fusing them with sums,
+// because fused sums have other bits on other processors.
+func (s *search[T]) value(x *query[T], norm, centreProduct, cosine float64) float64 {
+	if x.exponent != 0 && s.by != Cosine {
+		product := 0.0
+		switch {
+		case x.centre != nil:
+			product = x.centredValue(InnerProduct, norm, centreProduct, cosine)
+			norm = x.fullNorm(norm, centreProduct)
+		case norm > 0:
+			product = norm * x.norm * cosine
+		}
+		if s.by == InnerProduct {
+			return math.Ldexp(product, x.exponent)
+		}
+		return x.withSquare(float64(norm*norm) - math.Ldexp(2*product, x.exponent))
+	}
+	if x.centre != nil {
+		return x.centredValue(s.by, norm, centreProduct, cosine)
+	}
+	if norm == 0 {
+		cosine = 0
+	}
+	switch s.by {
+	case InnerProduct:
+		return norm * x.norm * cosine
+	case SquaredDistance:
+		return float64(norm*norm) + float64(x.norm*x.norm) - float64(2*norm*x.norm*cosine)
+	}
+	if x.norm != x.norm {
+		return x.norm
+	}
+	return cosine
 }
 
-// chunk returns the chunk in places [lo, hi) of a block.
-func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
-	b := at.b
-	r := chunk{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
-	if s.values != nil {
-		return r
+// centredValue returns the estimate of a measure for a row x from norm = ‖x−c‖, centreProduct =
+// (x−c)ᵀc and the estimate of the cosine of x − c and q − tc.
+func (x *query[T]) centredValue(by Measure, norm, centreProduct, cosine float64) float64 {
+	if x.of.norm != x.of.norm {
+		return x.of.norm
 	}
-	norms, factors := b.norms[lo:hi], p.factors[:hi-lo]
+	product := 0.0
+	if norm > 0 && x.norm > 0 {
+		product = float64(norm * x.norm * cosine)
+	}
+	switch by {
+	case SquaredDistance:
+		return float64(norm*norm) + x.distance + float64(2*x.short*centreProduct) - 2*product
+	case Cosine:
+		whole := x.fullNorm(norm, centreProduct) * x.of.norm
+		if whole == 0 {
+			return 0
+		}
+		return (x.product + float64(x.t*centreProduct) + product) / whole
+	}
+	return x.product + float64(x.t*centreProduct) + product
+}
+
+// fullNorm returns ‖x‖ of a row.
+func (x *query[T]) fullNorm(norm, centreProduct float64) float64 {
+	return math.Sqrt(max(0, float64(norm*norm)+2*centreProduct+x.centre.square))
+}
+
+// withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
+// +Inf.
+func (s *scaling) withSquare(rest float64) float64 {
+	if math.IsInf(s.square, 1) {
+		return s.square
+	}
+	return s.square + rest
+}
+
+// exactValue returns the value of an exact row from its score.
+func (s *scaling) exactValue(by Measure, score float64) float64 {
 	switch {
-	case s.by != Cosine || s.q.centres != nil:
-		copy(factors, norms)
-	default:
-		for i, v := range norms {
-			factors[i] = 1
-			if v == 0 {
-				factors[i] = 0
-			}
-		}
+	case by == Cosine:
+		return score
+	case by == InnerProduct:
+		return math.Ldexp(score, s.exponent)
+	case s.exponent == 0:
+		return -score
 	}
-	if b.ratios != nil {
-		vecmath.Multiply(factors, b.ratios[lo:hi])
-	}
-	r.factor, r.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
-	if s.secondPass {
-		r.across = s.q.across(p, b, lo, hi)
-	}
-	if s.by == SquaredDistance || s.q.centres != nil {
-		copy(p.squares[:], norms)
-		vecmath.Multiply(p.squares[:hi-lo], norms)
-	}
-	if s.by == Cosine && s.q.centres != nil {
-		vecmath.AddScaled(p.squares[:hi-lo], b.centreProducts[lo:hi], 2)
-		square, high := s.q.centres[at.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
-		vecmath.Scale(p.squares[:hi-lo], -1)
-		low := -float64(vecmath.Peak(p.squares[:hi-lo]))
-		slack := roundings * (square + r.longest*r.longest)
-		r.smallestNorm, r.largestNorm = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
-	}
-	return r
-}
-
-// offer adds the rows that are among the best k so far to the results of a query.
-func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
-	worst := math.Float64frombits(x.of.worst.Load())
-	if len(l.best) == x.k {
-		if x.k == 0 {
-			return
-		}
-		worst = max(worst, l.best[0].score)
-	}
-	if s.allBelow(p, x, r, products, 0, worst) {
-		return
-	}
-	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
-		place := r.lo + i
-		norm, centreProduct, ratio := float64(r.b.norms[place]), r.b.centreProduct(place), r.b.ratio(place)
-		score := s.score(x, norm, centreProduct, (float64(products[i])+x.slack)*ratio)
-		if score < worst {
-			continue
-		}
-		if x.slack > 0 {
-			if score = s.score(x, norm, centreProduct, s.product(r.b.code(place, s.q.words).words, x, &s.roundedQueries)*ratio); score < worst {
-				continue
-			}
-		}
-		id := r.b.id(place)
-		c := candidate{score, r.base + id}
-		if len(l.best) == x.k && !l.best[0].worse(c) || !s.accepts(r.segment, id) {
-			continue
-		}
-		if l.best = keep(l.best, c, x.k); len(l.best) == x.k {
-			worst = max(worst, l.best[0].score)
-		}
-	}
+	return s.withSquare(-math.Ldexp(score, max(s.exponent, 0)))
 }
 
 // score returns the number that ranks a row of the given norm, from the estimate of the cosine.
@@ -116,129 +117,127 @@ func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) floa
 	return cosine
 }
 
-// allBelow reports whether the scores of all marked rows are below worst, even if each cosine
-// exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows
-// for their rounding errors. It may report false although all scores are below worst.
-func (s *search[T]) allBelow(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
-	centred, size := x.centre != nil, 0.0
-	switch {
-	case centred:
-		size = math.Sqrt(x.centre.square)
-		// float32 represents these numbers with too few digits or not at all.
-		if size > 0x1p60 || r.longest > 0x1p60 || x.norm > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) || r.longest*x.norm < 0x1p-100 ||
-			s.by != InnerProduct && r.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
-			return false
+// estimate returns the estimate of the measure for a row, with its standard error.
+func (s *search[T]) estimate(of *query[T], c code) Estimate {
+	x, d := s.shiftedFor(of, c.cluster)
+	cosine := s.product(c.words, x, d) * c.ratio
+	e := Estimate{Value: s.value(x, c.norm, c.centreProduct, cosine)}
+	if c.norm == 0 || x.norm == 0 {
+		return e
+	}
+	var moments codelaw.Moments
+	if s.q.options.Scheme == RaBitQ {
+		moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: s.q.product(c, c) * c.ratio * c.ratio}
+	} else {
+		moments = s.q.theory()
+	}
+	e.StdErr = s.q.deviation(moments, cosine)
+	switch s.by {
+	case InnerProduct:
+		e.StdErr = math.Ldexp(e.StdErr*(c.norm*x.norm), x.exponent)
+	case SquaredDistance:
+		e.StdErr = math.Ldexp(e.StdErr*(2*c.norm*x.norm), x.exponent)
+	case Cosine:
+		if x.centre == nil {
+			break
 		}
-	case s.by == SquaredDistance:
-		if r.longest > 0x1p60 || r.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
-			return false
-		}
-	default: // the largest product and the largest factor may be enough
-		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * r.factor
-		if s.by == Cosine {
-			peak += margin
+		if whole := x.fullNorm(c.norm, c.centreProduct) * of.norm; whole > 0 {
+			e.StdErr *= c.norm * x.norm / whole
 		} else {
-			peak += margin * r.longest
-		}
-		if peak*(1+0x1p-20) < worst {
-			return true
+			e.StdErr = 0
 		}
 	}
-	scores := p.scores[:r.n]
-	copy(scores, products)
-	vecmath.Multiply(scores, p.factors[:r.n])
-	if x.slack > 0 {
-		vecmath.AddScaled(scores, p.factors[:r.n], float32(x.slack*(1+0x1p-20)))
-	}
-	if margin > 0 && (centred || s.by != Cosine) {
-		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
-	}
-	share, add, squares := x.t, x.product, 0.0
-	switch {
-	case s.by == SquaredDistance:
-		share, add, squares = -2*x.short, -x.distance, r.longest*r.longest
-		vecmath.Scale(scores, float32(2*x.norm))
-		vecmath.AddScaled(scores, p.squares[:r.n], -1)
-	case centred:
-		vecmath.Scale(scores, float32(x.norm))
-	}
-	if r.b.centreProducts != nil {
-		vecmath.AddScaled(scores, r.b.centreProducts[r.lo:][:r.n], float32(share))
-	}
-	if !p.mask.all {
-		p.mask.hide(scores)
-	}
-	peak := float64(vecmath.Peak(scores))
-	slack := math.Abs(peak) + 2*squares
-	switch {
-	case centred:
-		slack += math.Abs(add) + 4*math.Abs(share)*size*r.longest + 2*margin*r.longest*x.norm
-		if s.by == Cosine {
-			norm := r.largestNorm
-			if worst > 0 {
-				norm = r.smallestNorm
-			}
-			worst *= norm * x.of.norm
-		}
-	case s.by == Cosine:
-		peak += margin
-		slack += margin
-	}
-	return peak+add+0x1p-20*slack < worst
+	return e
 }
 
-// merge adds the results of a blockRange to the results of the query.
-func (x *query[T]) merge(l *results) {
-	if len(l.best) == 0 && len(l.possible) == 0 {
-		return
+// upperScore returns an upper bound of the score of a cosine, with the rounding errors of norms.
+func (s *search[T]) upperScore(x *query[T], norm, centreProduct, cosine float64) float64 {
+	score := s.score(x, norm, centreProduct, cosine)
+	if x.centre != nil {
+		return score + x.roundingBound(s.by, norm, centreProduct)
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, b := range l.best {
-		x.best = keep(x.best, b, x.k)
+	if s.by == SquaredDistance {
+		score += float64(roundings * norm * norm * x.down)
 	}
-	if len(x.best) == x.k {
-		x.worst.Store(math.Float64bits(x.best[0].score))
-	}
-	x.possible = append(x.possible, l.possible...)
+	return score
 }
 
-// candidate is a row and its score.
-type candidate struct {
-	score float64
-	row   int // the number of the row in all segments
+// roundingBound bounds the rounding error of centredValue.
+func (x *query[T]) roundingBound(by Measure, norm, centreProduct float64) float64 {
+	switch by {
+	case SquaredDistance:
+		if x.exponent != 0 {
+			size := norm + math.Sqrt(x.centre.square)
+			return roundings * size * (float64(size*x.down) + float64(2*x.of.norm*x.up))
+		}
+		return roundings * (float64(norm*norm) + math.Abs(2*x.short*centreProduct) + float64(norm*x.norm))
+	case Cosine:
+		whole := x.fullNorm(norm, centreProduct) * x.of.norm
+		if whole == 0 {
+			return 0
+		}
+		return roundings * (1 + (float64(norm*x.norm)+math.Abs(x.t*centreProduct)+math.Abs(x.product))/whole)
+	}
+	return roundings * (float64(norm*x.norm) + math.Abs(x.t*centreProduct))
 }
 
-// worse reports whether a ranks below b.
-func (a candidate) worse(b candidate) bool {
-	return a.score < b.score || a.score == b.score && a.row > b.row
+// roundings bounds the relative rounding errors of cosines and squared norms.
+const roundings = 0x1p-20
+
+// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
+// at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
+// For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
+// at most the probability of a normal variate.
+func normalQuantile(tail float64) float64 {
+	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
 }
 
-// keep adds c to a heap of at most k candidates if c is among the best k, and returns the heap. The
-// first candidate of the heap is the worst.
-func keep(heap []candidate, c candidate, k int) []candidate {
-	if len(heap) < k {
-		heap = append(heap, c)
-		for i := len(heap) - 1; i > 0 && heap[i].worse(heap[(i-1)/2]); i = (i - 1) / 2 {
-			heap[i], heap[(i-1)/2] = heap[(i-1)/2], heap[i]
-		}
-		return heap
+// upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²).
+func upperCosine(estimate, c float64) float64 {
+	if estimate >= 1 {
+		return 1
 	}
-	if !heap[0].worse(c) {
-		return heap
+	c += roundings
+	square := 1 + float64(c*c)
+	return min((estimate+float64(c*math.Sqrt(max(0, square-float64(estimate*estimate)))))/square, 1)
+}
+
+// errorBound returns z standard errors of the estimate of a cosine of 0, from a code with across =
+// ‖s‖²/(sᵀu)² − 1, and z standard errors of the rounding of the query.
+func (s *search[T]) errorBound(x *query[T], across float64) (law, rounding float64) {
+	if x.norm == 0 {
+		return 0, 0
 	}
-	heap[0] = c
-	for i := 0; ; {
-		worst := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(heap); child++ {
-			if heap[child].worse(heap[worst]) {
-				worst = child
-			}
+	d := float64(s.q.out)
+	return float64(x.z * math.Sqrt(across/(d-1))), float64(x.z * x.roundingNorm * math.Sqrt((1+across)/d))
+}
+
+// across returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows in places [lo, hi) of a block. The first
+// search that needs the bound of a full chunk stores the bound in the block.
+func (q *quantiser[T]) across(p *workspace, b *block, lo, hi int) float64 {
+	var kept *atomic.Uint32
+	if hi-lo == chunkRows || hi == b.size {
+		b.once.Do(func() { b.across = make([]atomic.Uint32, (b.size+chunkRows-1)/chunkRows) })
+		kept = &b.across[lo/chunkRows]
+		if v := kept.Load(); v > 0 {
+			return float64(math.Float32frombits(v))
 		}
-		if worst == i {
-			return heap
-		}
-		heap[i], heap[worst] = heap[worst], heap[i]
-		i = worst
 	}
+	scores := p.scores[:hi-lo]
+	if q.width == 8 {
+		for i := range scores {
+			scores[i] = float32(q.lengthSquare(b.code(lo+i, q.words)))
+		}
+	} else {
+		table, ones := q.squares()
+		scan.Levels(scores, b.words[lo*q.words:hi*q.words], table, ones, q.words, q.width)
+		vecmath.Multiply(scores, b.ratios[lo:hi])
+		vecmath.Multiply(scores, b.ratios[lo:hi])
+	}
+	// The factors allow for the rounding of sums of d' numbers in float32.
+	across := float32(math.Max(0x1p-40, float64(float64(vecmath.Peak(scores))*(1+0x1p-16))-1+0x1p-20))
+	if kept != nil {
+		kept.Store(math.Float32bits(across))
+	}
+	return float64(across)
 }

@@ -3,6 +3,7 @@ package quantise
 import (
 	"context"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
@@ -249,4 +250,129 @@ func (s *search[T]) product(row []uint64, x *query[T], d *roundedQueries) float6
 		scan.Products(out[:], row, d.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
 	}
 	return float64(out[0] * x.scale)
+}
+
+// chunk is n ≤ chunkRows rows in places [lo, lo+n) of a block, and bounds that all queries use.
+type chunk struct {
+	b             *block
+	lo, n         int
+	segment, base int     // base is the number of the first row of the segment in all segments
+	longest       float64 // the largest of the stored norms
+	factor        float64 // the largest of the factors in workspace
+	across        float64 // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
+
+	smallestNorm, largestNorm float64 // bounds of ‖x‖ for cosines with centres
+}
+
+// chunk returns the chunk in places [lo, hi) of a block.
+func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
+	b := at.b
+	r := chunk{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
+	if s.values != nil {
+		return r
+	}
+	norms, factors := b.norms[lo:hi], p.factors[:hi-lo]
+	switch {
+	case s.by != Cosine || s.q.centres != nil:
+		copy(factors, norms)
+	default:
+		for i, v := range norms {
+			factors[i] = 1
+			if v == 0 {
+				factors[i] = 0
+			}
+		}
+	}
+	if b.ratios != nil {
+		vecmath.Multiply(factors, b.ratios[lo:hi])
+	}
+	r.factor, r.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
+	if s.secondPass {
+		r.across = s.q.across(p, b, lo, hi)
+	}
+	if s.by == SquaredDistance || s.q.centres != nil {
+		copy(p.squares[:], norms)
+		vecmath.Multiply(p.squares[:hi-lo], norms)
+	}
+	if s.by == Cosine && s.q.centres != nil {
+		vecmath.AddScaled(p.squares[:hi-lo], b.centreProducts[lo:hi], 2)
+		square, high := s.q.centres[at.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
+		vecmath.Scale(p.squares[:hi-lo], -1)
+		low := -float64(vecmath.Peak(p.squares[:hi-lo]))
+		slack := roundings * (square + r.longest*r.longest)
+		r.smallestNorm, r.largestNorm = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
+	}
+	return r
+}
+
+// mask marks the rows of a chunk that the options of a search select.
+type mask struct {
+	words [chunkRows / 64]uint64
+	all   bool // all rows of the chunk are marked
+}
+
+// mark marks the selected ones of n rows from place lo of a block, and reports whether there are
+// any.
+func (s *search[T]) mark(m *mask, segment int, b *block, lo, n int) bool {
+	only, except := s.options.Only, s.options.Except
+	count := 0
+	for w := range m.words {
+		left := min(max(n-64*w, 0), 64)
+		word, from := ^uint64(0)>>(64-left), lo+64*w
+		switch {
+		case only == nil && except == nil:
+		case b.ids != nil:
+			for i := range left {
+				if !s.selects(segment, int(b.ids[from+i])) {
+					word &^= 1 << i
+				}
+			}
+		default:
+			if only != nil {
+				word &= only[segment].word(b.first + from)
+			}
+			if except != nil {
+				word &^= except[segment].word(b.first + from)
+			}
+		}
+		m.words[w] = word
+		count += bits.OnesCount64(word)
+	}
+	m.all = count == n
+	return count > 0
+}
+
+// hide replaces the scores of unmarked rows by NaN.
+func (m *mask) hide(scores []float32) {
+	for w, word := range m.words {
+		for word = ^word; word != 0; word &= word - 1 {
+			i := 64*w + bits.TrailingZeros64(word)
+			if i >= len(scores) {
+				return
+			}
+			scores[i] = float32(math.NaN())
+		}
+	}
+}
+
+// next returns the first marked row from i on, or chunkRows.
+func (m *mask) next(i int) int {
+	for w := i / 64; w < len(m.words); w++ {
+		if word := m.words[w] >> (i % 64); word != 0 {
+			return i + bits.TrailingZeros64(word)
+		}
+		i = 64 * (w + 1)
+	}
+	return chunkRows
+}
+
+// selects reports whether Only and Except select a row.
+func (s *search[T]) selects(segment, id int) bool {
+	o := &s.options
+	return (o.Only == nil || o.Only[segment].Has(id)) && (o.Except == nil || !o.Except[segment].Has(id))
+}
+
+// accepts reports whether Accept accepts a row.
+func (s *search[T]) accepts(segment, id int) bool {
+	return s.options.Accept == nil || s.options.Accept(segment, id)
 }

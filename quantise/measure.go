@@ -1,0 +1,76 @@
+package quantise
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+)
+
+// Measure is a function of a row x and a query y that a search estimates.
+type Measure int
+
+// The measures.
+const (
+	InnerProduct    Measure = iota // xᵀy
+	Cosine                         // xᵀy/(‖x‖‖y‖), and 0 if a norm is 0
+	SquaredDistance                // ‖x − y‖² = ‖x‖² + ‖y‖² − 2xᵀy
+)
+
+func (by Measure) valid() bool { return by >= InnerProduct && by <= SquaredDistance }
+
+func errMeasure(by Measure) error {
+	return fmt.Errorf("quantise: measure %d, want one of the constants", int(by))
+}
+
+// Estimate is an estimate and its root mean squared error over random rotations, by theory. The
+// theory depends on the true cosine and uses the estimate in its place. A StdErr of 0 means an
+// exact value.
+type Estimate struct{ Value, StdErr float64 }
+
+// Hit is a row in the result of a search.
+type Hit struct {
+	Segment int // the index of the Codes in the arguments of Search
+	ID      int // the number of the row in these Codes
+	Estimate
+}
+
+// order sorts hits, best first.
+func order(hits []Hit, by Measure) {
+	compare := higher
+	if by == SquaredDistance {
+		compare = lower
+	}
+	slices.SortFunc(hits, compare)
+}
+
+func higher(a, b Hit) int { return cmp.Or(cmp.Compare(b.Value, a.Value), before(a, b)) }
+
+func lower(a, b Hit) int { return cmp.Or(cmp.Compare(a.Value, b.Value), before(a, b)) }
+
+func before(a, b Hit) int {
+	return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
+}
+
+// exactly returns the measure of two vectors, negative for a squared distance.
+func exactly[T dense.Float](by Measure, x, y []T) float64 {
+	var xy, xx, yy, distance float64
+	for i, v := range x {
+		a, b := float64(v), float64(y[i])
+		xy += float64(a * b)
+		xx += float64(a * a)
+		yy += float64(b * b)
+		distance += float64((a - b) * (a - b))
+	}
+	switch {
+	case by == InnerProduct:
+		return xy
+	case by == SquaredDistance:
+		return -distance
+	case xx == 0 || yy == 0:
+		return 0
+	}
+	return xy / (math.Sqrt(xx) * math.Sqrt(yy))
+}
