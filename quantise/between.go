@@ -43,13 +43,13 @@ func (c *codes[T]) Between(i, j int, by Measure) Estimate {
 
 func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 	if q.width == 1 {
-		different, n := 0, float64(q.elements())
+		different, n := 0, float64(q.elements)
 		for w, v := range a.words {
 			different += bits.OnesCount64(v ^ b.words[w])
 		}
 		return Estimate{math.Cos(math.Pi * float64(different) / n), q.signError(different)}
 	}
-	product, square := q.product(a, b), (q.product(a, a)+q.product(b, b))/2
+	product, square := q.codeProduct(a, b), (q.codeProduct(a, a)+q.codeProduct(b, b))/2
 	if q.options.Scheme != Uniform {
 		value, deviation := q.pairs(0).Cosine(product, square, 1)
 		return Estimate{value, deviation}
@@ -100,71 +100,63 @@ func (q *quantiser[T]) same(x code, by Measure) Estimate {
 // signError returns the standard error of the cosine of two codes with this number of differing
 // signs. It stores the results, because each takes a quadrature.
 func (q *quantiser[T]) signError(different int) float64 {
-	q.signs.Do(func() { q.signErrors = make([]atomic.Uint64, q.elements()+1) })
+	q.signs.Do(func() { q.signErrors = make([]atomic.Uint64, q.elements+1) })
 	kept := &q.signErrors[different]
 	if v := math.Float64frombits(kept.Load()); v > 0 {
 		return v
 	}
 	// The fraction of differing signs is uncertain by at least half a sign.
-	n := float64(q.elements())
+	n := float64(q.elements)
 	theta := math.Pi / n * min(max(float64(different), 0.5), n-0.5)
 	v := math.Pi * math.Sin(theta) * math.Sqrt(codelaw.SignsBetween(q.out, theta)/float64(len(q.rotations)))
 	kept.Store(math.Float64bits(v))
 	return v
 }
 
-// pair is two rows x = a + c and y = b + e with centres c and e. estimated is the estimate of
-//
-//	aᵀb + aᵀ(e − tc) + bᵀ(c − ue)
-//
-// where t is share(e) of c and u is share(c) of e. All measures follow from it and from the exact
-// product = xᵀy − estimated and distance = ‖x − y‖² + 2·estimated.
-type pair struct {
-	estimated         Estimate
-	product, distance float64
-}
-
 // betweenCentred estimates a measure of two rows. At least one row has a centre other than the
 // origin.
 func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
-	p := pair{product: x.centreProduct + y.centreProduct + c.square, distance: float64(x.norm*x.norm) + float64(y.norm*y.norm)}
+	product, distance := x.centreProduct+y.centreProduct+c.square, float64(x.norm*x.norm)+float64(y.norm*y.norm)
+	var sum Estimate
 	if x.cluster != y.cluster {
-		p = q.apart(x, y)
+		sum, product, distance = q.apart(x, y)
 	} else if scale := x.norm * y.norm; scale > 0 {
-		p.estimated = q.cosineBetween(x, y)
-		p.estimated.Value *= scale
-		p.estimated.StdErr *= scale
+		sum = q.cosineBetween(x, y)
+		sum.Value *= scale
+		sum.StdErr *= scale
 	}
-	sum := p.estimated
 	switch by {
 	case SquaredDistance:
-		return Estimate{p.distance - 2*sum.Value, 2 * sum.StdErr}
+		return Estimate{distance - 2*sum.Value, 2 * sum.StdErr}
 	case Cosine:
 		norms := c.fullNorm(x) * e.fullNorm(y)
 		if norms == 0 {
 			return Estimate{}
 		}
-		return Estimate{(p.product + sum.Value) / norms, sum.StdErr / norms}
+		return Estimate{(product + sum.Value) / norms, sum.StdErr / norms}
 	}
-	return Estimate{p.product + sum.Value, sum.StdErr}
+	return Estimate{product + sum.Value, sum.StdErr}
 }
 
-// apart returns the pair of two rows of different centres. The error of the code of a has a random
+// apart estimates, for two rows x = a + c and y = b + e with different centres c and e, the sum
+//
+//	aᵀb + aᵀ(e − tc) + bᵀ(c − ue)
+//
+// where t is share(e) of c and u is share(c) of e. All measures follow from the sum and from the
+// exact product = xᵀy − sum and distance = ‖x − y‖² + 2·sum. The error of the code of a has a random
 // direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is multiplied
 // by x − ue.
-func (q *quantiser[T]) apart(x, y code) pair {
+func (q *quantiser[T]) apart(x, y code) (sum Estimate, product, distance float64) {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	t, restX := c.share(e.vector)
 	u, restY := e.share(c.vector)
-	inner := x.norm * y.norm * q.product(x, y) * x.ratio * y.ratio * float64(len(q.rotations))
+	inner := x.norm * y.norm * q.codeProduct(x, y) * x.ratio * y.ratio * float64(len(q.rotations))
 	squareX, squareY := x.norm*x.norm, y.norm*y.norm
 	toE, toC := q.toward(x, c, e, t), q.toward(y, e, c, u)
-	p := pair{
-		product:  float64(t*x.centreProduct) + float64(u*y.centreProduct) + float64(t*c.square),
-		distance: squareX + squareY + squaredDistance(c.vector, e.vector) + float64(2*restX*x.centreProduct) + float64(2*restY*y.centreProduct),
-	}
-	p.estimated.Value = inner + toE + toC
+	product = float64(t*x.centreProduct) + float64(u*y.centreProduct) + float64(t*c.square)
+	distance = squareX + squareY + squaredDistance(c.vector, e.vector) + float64(2*restX*x.centreProduct) + float64(2*restY*y.centreProduct)
+	sum.Value = inner + toE + toC
 
 	along, acrossX, acrossY := 1.0, 0.0, 0.0
 	if q.options.Scheme == RaBitQ {
@@ -186,8 +178,8 @@ func (q *quantiser[T]) apart(x, y code) pair {
 	variance += float64(squareY * acrossY * max(0, lengthY*acrossY/rest, lengthY-float64((inner+toC)*(inner+toC)/max(squareY, math.SmallestNonzeroFloat64))))
 	variance += float64(squareX * squareY * acrossX * acrossY)
 	bias := float64((float64(along*along)-1)*inner) + float64((along-1)*(toE+toC))
-	p.estimated.StdErr = math.Hypot(math.Sqrt(variance/rest/float64(len(q.rotations))), bias)
-	return p
+	sum.StdErr = math.Hypot(math.Sqrt(variance/rest/float64(len(q.rotations))), bias)
+	return sum, product, distance
 }
 
 // squareApart returns ‖e − tc‖².
@@ -201,8 +193,8 @@ func squareApart[T dense.Float](e, c *centre[T], t float64) (sum float64) {
 
 // toward estimates (x−c)ᵀ(e − tc).
 func (q *quantiser[T]) toward(x code, c, e *centre[T], t float64) float64 {
-	m := q.rows.Get()
-	defer q.rows.Put(m)
+	m := q.encoders.Get()
+	defer q.encoders.Put(m)
 	q.prepare(m)
 	scan.Unpack(m.codes, x.words, q.width)
 	sum := 0.0

@@ -54,81 +54,83 @@ func (x *query[T]) found(row int) bool {
 	return ok
 }
 
-// merge adds the results of a blockRange to the results of the query.
-func (x *query[T]) merge(l *results) {
-	if len(l.best) == 0 && len(l.possible) == 0 {
+// merge adds the candidates of a blockRange to the candidates of the query.
+func (x *query[T]) merge(best, possible []candidate) {
+	if len(best) == 0 && len(possible) == 0 {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, b := range l.best {
+	for _, b := range best {
 		x.best = keep(x.best, b, x.k)
 	}
 	if len(x.best) == x.k {
 		x.worst.Store(math.Float64bits(x.best[0].score))
 	}
-	x.possible = append(x.possible, l.possible...)
+	x.possible = append(x.possible, possible...)
 }
 
-// offer adds the rows that are among the best k so far to the results of a query.
-func (s *search[T]) offer(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
-	worst := math.Float64frombits(x.of.worst.Load())
-	if len(l.best) == x.k {
+// offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
+func (s *search[T]) offer(p *scanner, x *query[T], products []float32) {
+	best := p.best[x.index]
+	worst := math.Float64frombits(x.original.worst.Load())
+	if len(best) == x.k {
 		if x.k == 0 {
 			return
 		}
-		worst = max(worst, l.best[0].score)
+		worst = max(worst, best[0].score)
 	}
-	if s.allBelow(p, x, r, products, 0, worst) {
+	if s.allBelow(p, x, products, 0, worst) {
 		return
 	}
-	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
-		place := r.lo + i
-		norm, centreProduct, ratio := float64(r.b.norms[place]), r.b.centreProduct(place), r.b.ratio(place)
+	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+		place := p.lo + i
+		norm, centreProduct, ratio := float64(p.b.norms[place]), p.b.centreProduct(place), p.b.ratio(place)
 		score := s.score(x, norm, centreProduct, (float64(products[i])+x.slack)*ratio)
 		if score < worst {
 			continue
 		}
 		if x.slack > 0 {
-			if score = s.score(x, norm, centreProduct, s.product(r.b.code(place, s.q.words).words, x, &s.roundedQueries)*ratio); score < worst {
+			if score = s.score(x, norm, centreProduct, s.rowProduct(p.b.code(place, s.q.words).words, x, &s.queryBatch)*ratio); score < worst {
 				continue
 			}
 		}
-		id := r.b.id(place)
-		c := candidate{score, r.base + id}
-		if len(l.best) == x.k && !l.best[0].worse(c) || !s.accepts(r.segment, id) {
+		id := p.b.id(place)
+		c := candidate{score, p.base + id}
+		if len(best) == x.k && !best[0].worse(c) || !s.accepts(p.segment, id) {
 			continue
 		}
-		if l.best = keep(l.best, c, x.k); len(l.best) == x.k {
-			worst = max(worst, l.best[0].score)
+		best = keep(best, c, x.k)
+		if p.best[x.index] = best; len(best) == x.k {
+			worst = max(worst, best[0].score)
 		}
 	}
 }
 
-// offerPossible adds the rows whose upper bounds exceed the worst exact value so far to the results
-// of a query.
-func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chunk, products []float32) {
-	most, rounding := s.errorBound(x, r.across)
-	least := x.of.least
-	if math.IsInf(least, 1) || s.allBelow(p, x, r, products, most+rounding+roundings, least) {
+// offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to the
+// candidates of a query.
+func (s *search[T]) offerPossible(p *scanner, x *query[T], products []float32) {
+	most, rounding := s.errorBound(x, p.across)
+	least := x.original.least
+	if math.IsInf(least, 1) || s.allBelow(p, x, products, most+rounding+roundings, least) {
 		return
 	}
-	for i := p.mask.next(0); i < r.n; i = p.mask.next(i + 1) {
-		place := r.lo + i
-		norm, centreProduct, cosine := float64(r.b.norms[place]), r.b.centreProduct(place), float64((float64(products[i])+x.slack)*r.b.ratio(place))
+	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+		place := p.lo + i
+		norm, centreProduct, cosine := float64(p.b.norms[place]), p.b.centreProduct(place), float64((float64(products[i])+x.slack)*p.b.ratio(place))
 		if s.upperScore(x, norm, centreProduct, upperCosine(cosine+rounding, most)) <= least {
 			continue
 		}
-		own := r.b.code(place, s.q.words)
+		own := p.b.code(place, s.q.words)
 		if x.slack > 0 {
-			cosine = float64(s.product(own.words, x, &s.roundedQueries) * own.ratio)
+			cosine = float64(s.rowProduct(own.words, x, &s.queryBatch) * own.ratio)
 		}
 		law, _ := s.errorBound(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
 		high := upperCosine(cosine+rounding, min(most, law))
-		id := r.b.id(place)
-		c := candidate{s.upperScore(x, norm, centreProduct, high), r.base + id}
-		if c.score > least && !x.of.found(c.row) && s.accepts(r.segment, id) {
-			l.possible = append(l.possible, c)
+		id := p.b.id(place)
+		c := candidate{s.upperScore(x, norm, centreProduct, high), p.base + id}
+		if c.score > least && !x.original.found(c.row) && s.accepts(p.segment, id) {
+			p.possible[x.index] = append(p.possible[x.index], c)
 		}
 	}
 }
@@ -136,66 +138,66 @@ func (s *search[T]) offerPossible(p *workspace, x *query[T], l *results, r *chun
 // allBelow reports whether the scores of all marked rows are below worst, even if each cosine
 // exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows
 // for their rounding errors. It may report false although all scores are below worst.
-func (s *search[T]) allBelow(p *workspace, x *query[T], r *chunk, products []float32, margin, worst float64) bool {
+func (s *search[T]) allBelow(p *scanner, x *query[T], products []float32, margin, worst float64) bool {
 	centred, size := x.centre != nil, 0.0
 	switch {
 	case centred:
 		size = math.Sqrt(x.centre.square)
 		// float32 represents these numbers with too few digits or not at all.
-		if size > 0x1p60 || r.longest > 0x1p60 || x.norm > 0x1p60 || !(x.norm > 0) || !(x.of.norm > 0) || r.longest*x.norm < 0x1p-100 ||
-			s.by != InnerProduct && r.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
+		if size > 0x1p60 || p.longest > 0x1p60 || x.norm > 0x1p60 || !(x.norm > 0) || !(x.original.norm > 0) || p.longest*x.norm < 0x1p-100 ||
+			s.by != InnerProduct && p.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
 			return false
 		}
 	case s.by == SquaredDistance:
-		if r.longest > 0x1p60 || r.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
+		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
 			return false
 		}
 	default: // the largest product and the largest factor may be enough
-		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * r.factor
+		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * p.factor
 		if s.by == Cosine {
 			peak += margin
 		} else {
-			peak += margin * r.longest
+			peak += margin * p.longest
 		}
 		if peak*(1+0x1p-20) < worst {
 			return true
 		}
 	}
-	scores := p.scores[:r.n]
+	scores := p.scores[:p.hi-p.lo]
 	copy(scores, products)
-	vecmath.Multiply(scores, p.factors[:r.n])
+	vecmath.Multiply(scores, p.factors[:p.hi-p.lo])
 	if x.slack > 0 {
-		vecmath.AddScaled(scores, p.factors[:r.n], float32(x.slack*(1+0x1p-20)))
+		vecmath.AddScaled(scores, p.factors[:p.hi-p.lo], float32(x.slack*(1+0x1p-20)))
 	}
 	if margin > 0 && (centred || s.by != Cosine) {
-		vecmath.AddScaled(scores, r.b.norms[r.lo:][:r.n], float32(margin))
+		vecmath.AddScaled(scores, p.b.norms[p.lo:][:p.hi-p.lo], float32(margin))
 	}
 	share, add, squares := x.t, x.product, 0.0
 	switch {
 	case s.by == SquaredDistance:
-		share, add, squares = -2*x.short, -x.distance, r.longest*r.longest
+		share, add, squares = -2*x.short, -x.distance, p.longest*p.longest
 		vecmath.Scale(scores, float32(2*x.norm))
-		vecmath.AddScaled(scores, p.squares[:r.n], -1)
+		vecmath.AddScaled(scores, p.squares[:p.hi-p.lo], -1)
 	case centred:
 		vecmath.Scale(scores, float32(x.norm))
 	}
-	if r.b.centreProducts != nil {
-		vecmath.AddScaled(scores, r.b.centreProducts[r.lo:][:r.n], float32(share))
+	if p.b.centreProducts != nil {
+		vecmath.AddScaled(scores, p.b.centreProducts[p.lo:][:p.hi-p.lo], float32(share))
 	}
-	if !p.mask.all {
-		p.mask.hide(scores)
+	if !p.allSelected {
+		p.hide(scores)
 	}
 	peak := float64(vecmath.Peak(scores))
 	slack := math.Abs(peak) + 2*squares
 	switch {
 	case centred:
-		slack += math.Abs(add) + 4*math.Abs(share)*size*r.longest + 2*margin*r.longest*x.norm
+		slack += math.Abs(add) + 4*math.Abs(share)*size*p.longest + 2*margin*p.longest*x.norm
 		if s.by == Cosine {
-			norm := r.largestNorm
+			norm := p.largestNorm
 			if worst > 0 {
-				norm = r.smallestNorm
+				norm = p.smallestNorm
 			}
-			worst *= norm * x.of.norm
+			worst *= norm * x.original.norm
 		}
 	case s.by == Cosine:
 		peak += margin

@@ -26,7 +26,7 @@ func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error
 	if centres.Rows < 1 || centres.Cols != q.in {
 		return nil, fmt.Errorf("quantise: centres are %d×%d, want K×%d with K ≥ 1", centres.Rows, centres.Cols, q.in)
 	}
-	if err := checkCentres(centres.Rows, q.in, q.elements()); err != nil {
+	if err := checkCentres(centres.Rows, q.in, q.elements); err != nil {
 		return nil, err
 	}
 	for i := range centres.Rows {
@@ -36,13 +36,14 @@ func (q *quantiser[T]) WithCentres(centres dense.Matrix[T]) (Quantiser[T], error
 	}
 	r := &quantiser[T]{
 		options: q.options, in: q.in, out: q.out, rotations: q.rotations, seed: q.seed, drawn: q.drawn,
-		width: q.width, cells: q.cells, edges: q.edges, starts: q.starts, levels: q.levels,
-		unit: q.unit, table: q.table, words: q.words, laws: q.laws,
+		layout: q.layout, cells: q.cells, edges: q.edges, starts: q.starts, levels: q.levels,
+		unit: q.unit, table: q.table, laws: q.laws,
 	}
+	r.clusters = centres.Rows + 1
 	r.centres = make([]centre[T], centres.Rows+1)
 	vectors := dense.New[T](len(r.centres), q.in)
 	dense.Copy(vectors.RowRange(1, vectors.Rows), centres)
-	rotated := dense.New[T](vectors.Rows, q.elements())
+	rotated := dense.New[T](vectors.Rows, q.elements)
 	for k, rotation := range q.rotations {
 		rotation.Apply(rotated.ColRange(k*q.out, (k+1)*q.out), vectors)
 	}

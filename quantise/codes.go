@@ -160,7 +160,7 @@ func (c *codes[T]) Quantiser() Quantiser[T] { return c.q }
 
 func (c *codes[T]) Len() int { return c.rows().n }
 
-func (c *codes[T]) Bytes() int { return c.Len() * c.q.layout().bytes() }
+func (c *codes[T]) Bytes() int { return c.Len() * c.q.layout.bytes() }
 
 func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	if ctx == nil {
@@ -190,10 +190,10 @@ func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 	if q.centres != nil {
 		work.labels = q.assign(ctx, x)
 	}
-	next := old.with(x.Rows, work.labels, q.layout(), q.clusters())
+	next := old.with(x.Rows, work.labels, q.layout)
 	work.clusters = next.clusters
 	if work.labels != nil {
-		work.places = old.places(work.labels, q.clusters())
+		work.places = old.places(work.labels, q.clusters)
 	}
 	parallel.Do((x.Rows+encodeRows-1)/encodeRows, &work)
 	if err := cmp.Or(work.err, ctx.Err()); err != nil {
@@ -206,7 +206,7 @@ func (c *codes[T]) Append(ctx context.Context, x dense.Matrix[T]) error {
 // checkRows returns an error if n rows are too many.
 func (q *quantiser[T]) checkRows(n int) error {
 	if err := limit.Memory[uint64](n, q.words+3); err != nil {
-		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, q.layout().bytes(), err)
+		return fmt.Errorf("quantise: %d rows of %d bytes: %w", n, q.layout.bytes(), err)
 	}
 	if q.centres != nil && uint64(n) > math.MaxUint32 {
 		return fmt.Errorf("quantise: %d rows with centres, want less than 2³²", n)
@@ -222,8 +222,8 @@ func (c *codes[T]) Decode(dst dense.Matrix[T], from, to int) dense.Matrix[T] {
 	q := c.q
 	dst = dense.Ensure(dst, to-from, q.in)
 	parallel.Rows(to-from, encodeRows, func(lo, hi int) {
-		codes, labels := make([]uint8, q.elements()), make([]int, hi-lo)
-		s, part := dense.New[T](hi-lo, q.elements()), dense.New[T](hi-lo, q.in)
+		codes, labels := make([]uint8, q.elements), make([]int, hi-lo)
+		s, part := dense.New[T](hi-lo, q.elements), dense.New[T](hi-lo, q.in)
 		for i := lo; i < hi; i++ {
 			one := all.code(from+i, q.words)
 			scan.Unpack(codes, one.words, q.width)

@@ -44,7 +44,7 @@ type encoder[T dense.Float] struct {
 func (q *quantiser[T]) prepare(e *encoder[T]) {
 	if e.rotated == nil {
 		e.rotated = make([]scratch.Buffer[T], len(q.rotations))
-		e.codes = make([]uint8, q.elements())
+		e.codes = make([]uint8, q.elements)
 		e.edges = make([]T, len(q.edges)+1)
 	}
 }
@@ -55,8 +55,8 @@ func (a *appending[T]) Piece(i int) {
 	}
 	q := a.q
 	lo, hi := i*encodeRows, min((i+1)*encodeRows, a.x.Rows)
-	e := q.rows.Get()
-	defer q.rows.Put(e)
+	e := q.encoders.Get()
+	defer q.encoders.Put(e)
 	q.prepare(e)
 	x := a.x.RowRange(lo, hi)
 	if a.labels != nil {

@@ -41,7 +41,7 @@ func (s *search[T]) readExact(hits [][]Hit, queries dense.Matrix[T]) error {
 			segment, id := s.locate(c.row)
 			hits[i][j] = Hit{Segment: segment, ID: id, Estimate: Estimate{Value: x.exactValue(s.by, c.score)}}
 		}
-		order(hits[i], s.by)
+		sortHits(hits[i], s.by)
 	}
 	return s.ctx.Err()
 }
@@ -87,8 +87,8 @@ func (s *search[T]) read(x *query[T], y []T, some []candidate) error {
 	d := len(y)
 	for len(some) > 0 {
 		segment, _ := s.locate(some[0].row)
-		base := s.segments[segment].base
-		end := base + s.segments[segment].rows.n
+		base := s.bases[segment]
+		end := base + s.segments[segment].n
 		s.rowIDs = s.rowIDs[:0]
 		for _, c := range some {
 			if c.row >= end {

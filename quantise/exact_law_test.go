@@ -158,9 +158,9 @@ func share(t *testing.T, bits, k, rotations int, miss, fault float64) (wrong, lo
 		}
 		s := q.(*quantiser[float64]).begin(by)
 		s.ctx, s.options = context.Background(), o
-		s.add(c.(*codes[float64]))
+		s.addSegment(c.(*codes[float64]))
 		for i := range hits {
-			s.prepare(i, queries.Row(i), k)
+			s.prepare(queries.Row(i), k)
 			s.queries[i].z *= fault
 		}
 		require.NoError(t, s.readExact(hits, queries))

@@ -36,7 +36,7 @@ func DropCorrection[T float32 | float64](public Codes[T]) {
 	for _, b := range c.rows().clusters[0].blocks {
 		for i := range b.ratios {
 			one := b.code(i, c.q.words)
-			b.ratios[i] = float32(1 / math.Sqrt(c.q.product(one, one)))
+			b.ratios[i] = float32(1 / math.Sqrt(c.q.codeProduct(one, one)))
 		}
 	}
 }

@@ -37,21 +37,15 @@ type Hit struct {
 	Estimate
 }
 
-// order sorts hits, best first.
-func order(hits []Hit, by Measure) {
-	compare := higher
+// sortHits sorts hits, best first.
+func sortHits(hits []Hit, by Measure) {
+	sign := 1
 	if by == SquaredDistance {
-		compare = lower
+		sign = -1
 	}
-	slices.SortFunc(hits, compare)
-}
-
-func higher(a, b Hit) int { return cmp.Or(cmp.Compare(b.Value, a.Value), before(a, b)) }
-
-func lower(a, b Hit) int { return cmp.Or(cmp.Compare(a.Value, b.Value), before(a, b)) }
-
-func before(a, b Hit) int {
-	return cmp.Or(cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
+	slices.SortFunc(hits, func(a, b Hit) int {
+		return cmp.Or(sign*cmp.Compare(b.Value, a.Value), cmp.Compare(a.Segment, b.Segment), cmp.Compare(a.ID, b.ID))
+	})
 }
 
 // exactly returns the measure of two vectors, negative for a squared distance.

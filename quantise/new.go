@@ -27,7 +27,7 @@ func New[T dense.Float](d int, opts Options, src rand.Source) (Quantiser[T], err
 	if err := h.check(); err != nil {
 		return nil, err
 	}
-	return drawn[T](h)
+	return newDrawn[T](h)
 }
 
 // UnmarshalQuantiser returns the quantiser that MarshalBinary has written to data. It returns an
@@ -40,7 +40,7 @@ func UnmarshalQuantiser[T dense.Float](data []byte) (Quantiser[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return drawn[T](h)
+	return newDrawn[T](h)
 }
 
 // NewRotated returns a quantiser with rotations of the caller, such as dense ones: Bits rotations
@@ -54,9 +54,9 @@ func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantise
 	var err error
 	switch r := any(rotations).(type) {
 	case []Rotation[float32]:
-		q, err = rotated32(opts, r)
+		q, err = newRotated32(opts, r)
 	case []Rotation[float64]:
-		q, err = rotated64(opts, r)
+		q, err = newRotated64(opts, r)
 	}
 	if err != nil {
 		return nil, err
@@ -64,15 +64,15 @@ func NewRotated[T dense.Float](opts Options, rotations ...Rotation[T]) (Quantise
 	return q.(Quantiser[T]), nil
 }
 
-// drawn returns the quantiser of a valid header.
-func drawn[T dense.Float](h header) (Quantiser[T], error) {
+// newDrawn returns the quantiser of a valid header.
+func newDrawn[T dense.Float](h header) (Quantiser[T], error) {
 	var q any
 	var err error
 	switch any(*new(T)).(type) {
 	case float32:
-		q, err = drawn32(h)
+		q, err = newDrawn32(h)
 	case float64:
-		q, err = drawn64(h)
+		q, err = newDrawn64(h)
 	}
 	if err != nil {
 		return nil, err
@@ -81,10 +81,10 @@ func drawn[T dense.Float](h header) (Quantiser[T], error) {
 }
 
 //go:noinline
-func drawn32(h header) (any, error) { return draw[float32](h) }
+func newDrawn32(h header) (any, error) { return draw[float32](h) }
 
 //go:noinline
-func drawn64(h header) (any, error) { return draw[float64](h) }
+func newDrawn64(h header) (any, error) { return draw[float64](h) }
 
 func draw[T dense.Float](h header) (Quantiser[T], error) {
 	src := rand.NewPCG(h.seed[0], h.seed[1])
@@ -96,7 +96,7 @@ func draw[T dense.Float](h header) (Quantiser[T], error) {
 		}
 		rotations[i] = r
 	}
-	q, err := rotated(h.options, rotations)
+	q, err := newQuantiser(h.options, rotations)
 	if err != nil {
 		return nil, err
 	}
@@ -108,12 +108,16 @@ func draw[T dense.Float](h header) (Quantiser[T], error) {
 }
 
 //go:noinline
-func rotated32(o Options, rotations []Rotation[float32]) (any, error) { return rotated(o, rotations) }
+func newRotated32(o Options, rotations []Rotation[float32]) (any, error) {
+	return newQuantiser(o, rotations)
+}
 
 //go:noinline
-func rotated64(o Options, rotations []Rotation[float64]) (any, error) { return rotated(o, rotations) }
+func newRotated64(o Options, rotations []Rotation[float64]) (any, error) {
+	return newQuantiser(o, rotations)
+}
 
-func rotated[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T], error) {
+func newQuantiser[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T], error) {
 	opts, err := opts.check()
 	if err != nil {
 		return nil, err
@@ -140,9 +144,8 @@ func rotated[T dense.Float](opts Options, rotations []Rotation[T]) (*quantiser[T
 	if err := limit.Memory[float64](q.out, opts.Bits); err != nil {
 		return nil, fmt.Errorf("quantise: d' = %d, Bits = %d: %w", q.out, opts.Bits, err)
 	}
-	q.width = opts.width()
+	q.layout = opts.layout(q.out, 0)
 	q.setLevels()
-	q.words = scan.Words(q.elements(), q.width)
 	return q, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 )
 
@@ -83,9 +84,6 @@ func (o Options) width() int {
 	return o.Bits
 }
 
-// hasRatios reports whether the scheme stores a ratio for each row.
-func (o Options) hasRatios() bool { return o.Scheme == RaBitQ || o.Scheme == Uniform }
-
 // leastDimension is the smallest d'.
 const leastDimension = 4
 
@@ -98,6 +96,12 @@ func orderOf(d int) (int, error) {
 		return 0, fmt.Errorf("quantise: d = %d: %w", d, err)
 	}
 	return max(hadamard.FastOrder(d), leastDimension), nil
+}
+
+// layout returns the layout of rows in d' dimensions.
+func (o Options) layout(out, centres int) layout {
+	elements := out * o.rotations()
+	return layout{elements, o.width(), scan.Words(elements, o.width()), centres + 1, o.Scheme == RaBitQ || o.Scheme == Uniform}
 }
 
 func errNil(what string) error { return fmt.Errorf("quantise: %s is nil", what) }

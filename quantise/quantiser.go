@@ -106,24 +106,23 @@ type quantiser[T dense.Float] struct {
 	seed      [2]uint64 // the seed of the rotations
 	drawn     bool      // New has drawn the rotations
 
-	width  int           // bits of the code of one element
+	layout
 	cells  codelaw.Cells // of the coordinates of u; for Uniform of the coordinates over the largest
 	edges  []float32     // the edges of cells
 	starts []uint8       // the first cells of buckets, for LloydMax with several cells
 	levels []float32     // the level of each code, repeated to the table size of package scan
 	unit   float64       // levels are odd multiples of unit below 2¹⁶; 0 for arbitrary levels
 	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
-	words  int           // words of a row of codes
 
 	// The origin, followed by the centres. Nil without centres.
 	centres []centre[T]
 	nearest *nearest[T]
 
 	*laws
-	searches   pool.Of[search[T]]
-	workspaces pool.Of[workspace]
-	rows       pool.Of[encoder[T]]
-	shifted    pool.Of[shiftedQueries[T]]
+	searches pool.Of[search[T]]
+	scanners pool.Of[scanner]
+	encoders pool.Of[encoder[T]]
+	shifted  pool.Of[queryBatch[T]]
 }
 
 // laws are laws of codes, computed once for all quantisers with the same levels.
@@ -166,17 +165,6 @@ func (q *quantiser[T]) theory() codelaw.Moments {
 	return q.moments
 }
 
-// elements returns the number of codes of a row.
-func (q *quantiser[T]) elements() int { return q.out * len(q.rotations) }
-
-// clusters returns the number of clusters of rows, one for each centre with the origin.
-func (q *quantiser[T]) clusters() int { return max(len(q.centres), 1) }
-
-// layout returns the layout of a row.
-func (q *quantiser[T]) layout() layout {
-	return layout{q.words, q.options.hasRatios(), q.centres != nil}
-}
-
 // digitWords returns the number of words of the digits of a query.
 func (q *quantiser[T]) digitWords() int { return scan.DigitWords(q.words, q.width) }
 
@@ -186,8 +174,8 @@ func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 		slices.EqualFunc(q.centres, r.centres, func(a, b centre[T]) bool { return slices.Equal(a.vector, b.vector) })
 }
 
-// product returns sᵀs' of two rows.
-func (q *quantiser[T]) product(a, b code) float64 {
+// codeProduct returns sᵀs' of two rows.
+func (q *quantiser[T]) codeProduct(a, b code) float64 {
 	mask, sum := uint64(1)<<q.width-1, 0.0
 	for w, v := range a.words {
 		u := b.words[w]
@@ -198,13 +186,13 @@ func (q *quantiser[T]) product(a, b code) float64 {
 		}
 	}
 	// Codes beyond the last element are 0 in both rows.
-	beyond := float64(q.words*64/q.width - q.elements())
+	beyond := float64(q.words*64/q.width - q.elements)
 	return sum - float64(beyond*float64(q.levels[0])*float64(q.levels[0]))
 }
 
 // lengthSquare returns ‖s‖²/(sᵀu)².
 func (q *quantiser[T]) lengthSquare(c code) float64 {
-	return float64(q.product(c, c) * c.ratio * c.ratio)
+	return float64(q.codeProduct(c, c) * c.ratio * c.ratio)
 }
 
 // squares returns the table of squared levels and a vector of ones. Their product, which
@@ -215,7 +203,7 @@ func (q *quantiser[T]) squares() (table, ones []float32) {
 		for k, v := range q.levels[:scan.TableSize] {
 			q.squared[k] = v * v
 		}
-		x := make([]float32, q.elements())
+		x := make([]float32, q.elements)
 		for i := range x {
 			x[i] = 1
 		}

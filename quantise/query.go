@@ -17,14 +17,23 @@ import (
 //	xᵀq      = product + t·(x−c)ᵀc + (x−c)ᵀ(q − tc)
 //	‖x − q‖² = ‖x−c‖² + distance + 2·short·(x−c)ᵀc − 2·(x−c)ᵀ(q − tc)
 type query[T dense.Float] struct {
-	scaling
-	norm  float64 // the norm of the scaled query, NaN if it is not finite
+	// q is divided by 2^exponent before its rotation, so that the sum of its squares neither
+	// overflows nor loses digits. exponent is 0 if the largest coordinate of q is between 2⁻¹⁰¹ and
+	// 2¹⁰⁰. Inner products are proportional to the divided query, and cosines do not change. Squared
+	// distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the rows.
+	exponent int
+	square   float64 // ‖q‖², which may be +Inf
+	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio
+	// of xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
+	up, down float64
+
+	norm  float64 // the norm of the divided query, NaN if it is not finite
 	index int     // the index in search.queries
 
 	direction []float32 // the rotated query divided by its norm
 	arranged  []float32 // direction in the order of package scan, for levels without a unit
-	// If levels have a unit or split is set, roundedQueries.digits[at:] holds direction as
-	// integer multiples of a step, and scale is the product of step and unit.
+	// If levels have a unit or split is set, queryBatch.digits[at:] holds direction as integer
+	// multiples of a step, and scale is the product of step and unit.
 	at    int
 	scale float32
 	slack float64 // a bound of the rounding error of a product with a row unpacked to 4 bits
@@ -45,21 +54,23 @@ type query[T dense.Float] struct {
 	roundingNorm float64     // the norm of the rounding error of direction
 	z            float64     // the number of standard errors of an upper bound
 
-	vector   []T    // q, with centres or if the query is scaled
+	vector   []T    // q, with centres or if exponent is not 0
 	rotated  []T    // the rotated query
 	clusters []bool // the clusters to scan; none means all
 	chosen   []candidate
 
-	of                *query[T]  // q of a shifted query, or the query itself
+	original          *query[T]  // q of a shifted query, or the query itself
 	centre            *centre[T] // c of a shifted query
 	t, short          float64    // qᵀc/‖c‖², which makes q − tc shortest, and 1 − t
 	product, distance float64    // qᵀc and ‖q − c‖²
 }
 
-// roundedQueries are queries rounded to integers, in the order of package scan, and the working
-// memory of the rounding.
-type roundedQueries struct {
-	digits   []uint64 // of all queries, one after the other
+// queryBatch is the queries of a search, or the queries q − tc for one centre c, and the working
+// memory that rounds them to integers.
+type queryBatch[T dense.Float] struct {
+	queries, kept []*query[T] // queries is a prefix of kept, whose memory later batches use
+
+	digits   []uint64 // of all queries, one after the other, in the order of package scan
 	integers []int16
 	weights  []int8
 	bits     []uint8
@@ -67,27 +78,29 @@ type roundedQueries struct {
 	split    bool // codes of rows are unpacked to 4 bits
 }
 
-// shiftedQueries are the queries q − tc for one centre c. queries is a prefix of kept, whose memory
-// later centres use.
-type shiftedQueries[T dense.Float] struct {
-	roundedQueries
-	queries, kept []*query[T]
+// addQuery adds a query without content.
+func (b *queryBatch[T]) addQuery() *query[T] {
+	n := len(b.queries)
+	if n == len(b.kept) {
+		b.kept = append(b.kept, new(query[T]))
+	}
+	b.queries = b.kept[:n+1]
+	return b.kept[n]
 }
 
-// prepare makes query i, for a search of the best wanted rows.
-func (s *search[T]) prepare(i int, from []T, wanted int) {
+// reset removes all queries.
+func (b *queryBatch[T]) reset() { b.queries = b.kept[:0] }
+
+// prepare adds a query to a search of the best wanted rows.
+func (s *search[T]) prepare(from []T, wanted int) {
 	q := s.q
-	n := q.elements()
-	if i == len(s.kept) {
-		s.kept = append(s.kept, new(query[T]))
-	}
-	s.queries = s.kept[:i+1]
-	x := s.kept[i]
+	n := q.elements
+	x := s.addQuery()
 	x.k, x.best, x.possible = wanted, x.best[:0], x.possible[:0]
 	x.worst.Store(math.Float64bits(math.Inf(-1)))
 
-	x.of, x.index = x, i
-	from = x.scaled(from)
+	x.original, x.index = x, len(s.queries)-1
+	from = x.divided(from)
 	x.rotated = scratch.Resize(x.rotated, n)
 	for k, r := range q.rotations {
 		r.Apply(dense.Of(1, q.out, x.rotated[k*q.out:][:q.out]), dense.Of(1, q.in, from))
@@ -104,10 +117,10 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 		s.chooseCentres(x)
 		return
 	}
-	q.round(&s.roundedQueries, x, i)
+	q.round(&s.queryBatch, x)
 	x.roundingNorm = 0
 	if s.options.Rows != nil {
-		x.roundingNorm = q.remainder(&s.roundedQueries, x)
+		x.roundingNorm = q.remainder(&s.queryBatch, x)
 	}
 }
 
@@ -116,12 +129,12 @@ func (s *search[T]) prepare(i int, from []T, wanted int) {
 func (q *quantiser[T]) splits(queries int) bool {
 	const least, longest = 4, 1 << 18
 	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
-	return equal && queries >= least && q.elements() <= longest && scan.Splits(q.width)
+	return equal && queries >= least && q.elements <= longest && scan.Splits(q.width)
 }
 
-// round rounds the rotated query and stores its integers as query i of s.
-func (q *quantiser[T]) round(s *roundedQueries, x *query[T], i int) {
-	n := q.elements()
+// round rounds the rotated query x, the last of a batch.
+func (q *quantiser[T]) round(b *queryBatch[T], x *query[T]) {
+	n := q.elements
 	x.direction = scratch.Resize(x.direction, n)
 	for i, v := range x.rotated {
 		x.direction[i] = 0
@@ -131,10 +144,10 @@ func (q *quantiser[T]) round(s *roundedQueries, x *query[T], i int) {
 	}
 	x.slack = 0
 	if q.width == 1 {
-		q.slice(s, x)
+		q.slice(b, x)
 	}
-	if q.unit > 0 || s.split {
-		q.multiples(s, x, i)
+	if q.unit > 0 || b.split {
+		q.multiples(b, x)
 	}
 	if q.unit == 0 {
 		x.arranged = scratch.Resize(x.arranged, scan.Arranged(q.words, q.width))
@@ -142,20 +155,20 @@ func (q *quantiser[T]) round(s *roundedQueries, x *query[T], i int) {
 	}
 }
 
-// multiples rounds direction to integer multiples of a step and writes the digits of query i.
-func (q *quantiser[T]) multiples(s *roundedQueries, x *query[T], i int) {
+// multiples rounds direction to integer multiples of a step and appends its digits to the batch.
+func (q *quantiser[T]) multiples(b *queryBatch[T], x *query[T]) {
 	n, size := len(x.direction), q.digitWords()
-	x.at = i * size
-	if need := x.at + size; need > len(s.digits) {
-		s.digits = append(s.digits, make([]uint64, need-len(s.digits))...)
+	x.at = (len(b.queries) - 1) * size
+	if need := x.at + size; need > len(b.digits) {
+		b.digits = append(b.digits, make([]uint64, need-len(b.digits))...)
 	}
-	s.integers = scratch.Resize(s.integers, n)
+	b.integers = scratch.Resize(b.integers, n)
 	if q.width == 1 {
-		for i, w := range s.weights {
-			s.integers[i] = int16(w)
+		for i, w := range b.weights {
+			b.integers[i] = int16(w)
 		}
 	} else {
-		step, unit := scan.Round(s.integers, x.direction), q.unit
+		step, unit := scan.Round(b.integers, x.direction), q.unit
 		if unit == 0 {
 			unit = float64(q.levels[1<<(q.width-1)])
 			// This bounds the errors of Round, of sums in float32 and of rounded levels.
@@ -164,19 +177,19 @@ func (q *quantiser[T]) multiples(s *roundedQueries, x *query[T], i int) {
 		}
 		x.scale = float32(unit * step)
 	}
-	scan.Digits(s.digits[x.at:][:size], s.integers, q.words, q.width)
+	scan.Digits(b.digits[x.at:][:size], b.integers, q.words, q.width)
 }
 
 // remainder returns the norm of the rounding error of x.direction.
-func (q *quantiser[T]) remainder(s *roundedQueries, x *query[T]) float64 {
+func (q *quantiser[T]) remainder(b *queryBatch[T], x *query[T]) float64 {
 	sum := 0.0
 	for i, v := range x.direction {
 		rest := 0.0
 		switch {
 		case q.width == 1:
-			rest = float64(v) - float64(x.step*float64(s.weights[i]))
+			rest = float64(v) - float64(x.step*float64(b.weights[i]))
 		case q.unit > 0:
-			rest = float64(v) - float64(float64(x.scale)/q.unit*float64(s.integers[i]))
+			rest = float64(v) - float64(float64(x.scale)/q.unit*float64(b.integers[i]))
 		}
 		sum += float64(rest * rest)
 	}
@@ -184,39 +197,26 @@ func (q *quantiser[T]) remainder(s *roundedQueries, x *query[T]) float64 {
 }
 
 // slice rounds a query to 6 bits for codes of 1 bit.
-func (q *quantiser[T]) slice(s *roundedQueries, x *query[T]) {
+func (q *quantiser[T]) slice(b *queryBatch[T], x *query[T]) {
 	n, words := len(x.direction), q.words
 	x.step = largest(x.direction) / scan.MaxWeight
-	s.weights, s.bits = scratch.Resize(s.weights, n), scratch.Resize(s.bits, n)
-	x.planes, s.row = scratch.Resize(x.planes, scan.PlaneWords(words)), scratch.Resize(s.row, words)
+	b.weights, b.bits = scratch.Resize(b.weights, n), scratch.Resize(b.bits, n)
+	x.planes, b.row = scratch.Resize(x.planes, scan.PlaneWords(words)), scratch.Resize(b.row, words)
 	sum := 0
 	for i, v := range x.direction {
-		s.weights[i] = 0
+		b.weights[i] = 0
 		if x.step > 0 {
-			s.weights[i] = int8(math.RoundToEven(float64(v) / x.step))
+			b.weights[i] = int8(math.RoundToEven(float64(v) / x.step))
 		}
-		sum += int(s.weights[i])
+		sum += int(b.weights[i])
 	}
 	x.sum = float64(sum)
-	scan.Slice(x.planes, s.weights, s.bits, s.row)
+	scan.Slice(x.planes, b.weights, b.bits, b.row)
 }
 
-// scaling is the power of two 2^exponent by which a query q is divided before its rotation, so that
-// the sum of its squares neither overflows nor loses digits. exponent is 0 if the largest
-// coordinate of q is between 2⁻¹⁰¹ and 2¹⁰⁰. Inner products are proportional to the divided query,
-// and cosines do not change. Squared distances are ‖q‖² − (2xᵀq − ‖x‖²), and 2xᵀq − ‖x‖² ranks the
-// rows.
-type scaling struct {
-	exponent int
-	square   float64 // ‖q‖², which may be +Inf
-	// up multiplies xᵀq of the divided query, and down multiplies ‖x‖². The products have the ratio
-	// of xᵀq and ‖x‖² and do not overflow. One of the factors is 1.
-	up, down float64
-}
-
-// scaled sets the scaling of a query and returns the divided query.
-func (x *query[T]) scaled(query []T) []T {
-	x.scaling = scaling{up: 1, down: 1}
+// divided sets exponent and returns the divided query.
+func (x *query[T]) divided(query []T) []T {
+	x.exponent, x.square, x.up, x.down = 0, 0, 1, 1
 	peak := largest(query)
 	_, e := math.Frexp(peak)
 	if peak-peak != 0 || e >= -100 && e <= 100 {
@@ -226,8 +226,8 @@ func (x *query[T]) scaled(query []T) []T {
 	for i, v := range query {
 		x.vector[i] = T(math.Ldexp(float64(v), -e))
 	}
-	square := math.Ldexp(2*vecmath.HalfSquaredNorm(x.vector), 2*e)
-	x.scaling = scaling{e, square, math.Ldexp(1, min(e, 0)), math.Ldexp(1, min(-e, 0))}
+	x.exponent, x.square = e, math.Ldexp(2*vecmath.HalfSquaredNorm(x.vector), 2*e)
+	x.up, x.down = math.Ldexp(1, min(e, 0)), math.Ldexp(1, min(-e, 0))
 	return x.vector
 }
 
@@ -239,18 +239,11 @@ func (x *query[T]) row(queries dense.Matrix[T], i int) []T {
 	return queries.Row(i)
 }
 
-// reset removes all queries.
-func (a *shiftedQueries[T]) reset() { a.queries = a.kept[:0] }
-
 // shift adds the query q − tc for the centre c of a cluster.
-func (s *search[T]) shift(a *shiftedQueries[T], of *query[T], cluster int) *query[T] {
-	n := len(a.queries)
-	if n == len(a.kept) {
-		a.kept = append(a.kept, new(query[T]))
-	}
-	a.queries = a.kept[:n+1]
-	x, c := a.kept[n], &s.q.centres[cluster]
-	x.of, x.index, x.centre, x.z, x.k, x.scaling = of, of.index, c, of.z, of.k, of.scaling
+func (s *search[T]) shift(b *queryBatch[T], of *query[T], cluster int) *query[T] {
+	x, c := b.addQuery(), &s.q.centres[cluster]
+	x.original, x.index, x.centre, x.z, x.k = of, of.index, c, of.z, of.k
+	x.exponent, x.square, x.up, x.down = of.exponent, of.square, of.up, of.down
 	x.t, x.short = c.share(of.vector)
 	x.product, x.distance = float64(x.t*c.square), squaredDistance(of.vector, c.vector)
 	if of.norm != of.norm {
@@ -263,11 +256,11 @@ func (s *search[T]) shift(a *shiftedQueries[T], of *query[T], cluster int) *quer
 		x.rotated[i] = T(float64(v) - float64(x.t*float64(c.rotated[i])))
 	}
 	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
-	s.q.round(&a.roundedQueries, x, n)
+	s.q.round(b, x)
 	x.roundingNorm = 0
 	if s.options.Rows != nil {
 		// The rounding errors of rotations are relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.
-		x.roundingNorm = s.q.remainder(&a.roundedQueries, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
+		x.roundingNorm = s.q.remainder(b, x) + unitOf[T]()*(of.norm+float64(math.Abs(x.t)*math.Sqrt(c.square)))/x.norm
 	}
 	return x
 }
@@ -315,14 +308,14 @@ func (x *query[T]) scans(cluster int) bool { return len(x.clusters) == 0 || x.cl
 
 // shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has
 // no centres. The next call overwrites the shifted query.
-func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *roundedQueries) {
+func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *queryBatch[T]) {
 	if s.q.centres == nil {
-		return x, &s.roundedQueries
+		return x, &s.queryBatch
 	}
-	a := &s.last
-	if len(a.queries) == 0 || a.queries[0].of != x || a.queries[0].centre != &s.q.centres[cluster] {
-		a.reset()
-		s.shift(a, x, cluster)
+	b := &s.last
+	if len(b.queries) == 0 || b.queries[0].original != x || b.queries[0].centre != &s.q.centres[cluster] {
+		b.reset()
+		s.shift(b, x, cluster)
 	}
-	return a.queries[0], &a.roundedQueries
+	return b.queries[0], b
 }

@@ -46,12 +46,11 @@ func read[T dense.Float](in *input) (Codes[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	f := formatOf(h.options, h.order*h.options.rotations(), h.centres)
-	r, err := in.rows(&f)
+	r, err := in.rows(h.options.layout(h.order, h.centres))
 	if r.n == 0 && err != nil {
 		return nil, err
 	}
-	q, drawErr := drawn[T](h) // after the checks of the file, because rotations take memory
+	q, drawErr := newDrawn[T](h) // after the checks of the file, because rotations take memory
 	if drawErr != nil {
 		return nil, drawErr
 	}
@@ -75,8 +74,7 @@ func (q *quantiser[T]) read(in *input) (Codes[T], error) {
 	if own, _ := q.MarshalBinary(); !bytes.Equal(own, data) {
 		return nil, errors.New("quantise: the codes are of another quantiser")
 	}
-	f := formatOf(q.options, q.elements(), q.clusters()-1)
-	r, err := in.rows(&f)
+	r, err := in.rows(q.layout)
 	if r.n == 0 && err != nil {
 		return nil, err
 	}
@@ -84,19 +82,20 @@ func (q *quantiser[T]) read(in *input) (Codes[T], error) {
 }
 
 // rows reads all parts, and returns the rows of the parts before an error.
-func (in *input) rows(f *format) (*rows, error) {
+func (in *input) rows(l layout) (*rows, error) {
 	r := new(rows)
 	for {
-		n := in.head(r.n, f)
+		n := in.head(r.n, l)
 		if n > math.MaxInt-r.n {
 			in.fail("more than an int counts after %d rows", r.n)
 		}
-		if f.centred && uint64(r.n+n) > math.MaxUint32 {
+		if l.centred() && uint64(r.n+n) > math.MaxUint32 {
 			in.fail("%d rows with centres after %d, want less than 2³²", n, r.n)
 		}
-		var p filePart
+		var labels []uint32
+		var b *block
 		if n > 0 {
-			p = in.part(n, f)
+			labels, b = in.part(n, l)
 		}
 		if in.err != nil {
 			return r, fmt.Errorf("quantise: rows from %d on: %w", r.n, in.err)
@@ -104,70 +103,51 @@ func (in *input) rows(f *format) (*rows, error) {
 		if n == 0 {
 			return r, nil
 		}
-		r = r.withPart(p, f)
+		r = r.withBlock(b, labels, l)
 	}
 }
 
-// filePart is a part of a file. labels are in the order of the rows, and the block holds the rows
-// of one cluster after the other.
-type filePart struct {
-	labels []uint32
-	rows   *block
-}
-
-// withPart returns r followed by the rows of a part.
-func (r *rows) withPart(p filePart, f *format) *rows {
-	next := &rows{n: r.n + p.rows.size, clusters: make([]cluster, f.clusters)}
+// withBlock returns r followed by the rows of a block, which holds one cluster after the other. With
+// centres, labels has the clusters of the rows in the order of their numbers.
+func (r *rows) withBlock(b *block, labels []uint32, l layout) *rows {
+	next := &rows{n: r.n + b.size, clusters: make([]cluster, l.clusters)}
 	copy(next.clusters, r.clusters)
-	counts := make([]int, f.clusters)
-	if p.labels == nil {
-		counts[0] = p.rows.size
+	counts := make([]int, l.clusters)
+	if labels == nil {
+		counts[0] = b.size
 	}
-	for _, label := range p.labels {
+	for _, label := range labels {
 		counts[label]++
 	}
-	at := make([]int, f.clusters) // the place of the first row of each cluster in the part
+	at := make([]int, l.clusters) // the place of the first row of each cluster in the block
 	sum := 0
 	for k, n := range counts {
 		at[k] = sum
 		sum += n
 		if n > 0 {
-			l := next.clusters[k]
-			b := p.rows.cut(at[k], sum, f.words)
-			b.first = l.n
-			next.clusters[k] = cluster{l.n + n, append(l.blocks, b)}
+			c := next.clusters[k]
+			part := b.cut(at[k], sum, l.words)
+			part.first = c.n
+			next.clusters[k] = cluster{c.n + n, append(c.blocks, part)}
 		}
 	}
-	for i, label := range p.labels {
-		p.rows.ids[at[label]] = uint32(r.n + i)
+	for i, label := range labels {
+		b.ids[at[label]] = uint32(r.n + i)
 		at[label]++
 	}
-	if f.centred {
-		next.labels = r.labelled(p.labels)
+	if l.centred() {
+		next.labels = r.labelled(labels)
 	}
 	return next
 }
 
-// format describes the rows of a file.
-type format struct {
-	layout
-	clusters        int
-	elements, width int
-	used            []uint64 // usedBits, computed by the first check
-}
-
-func formatOf(o Options, elements, centres int) format {
-	l := layout{scan.Words(elements, o.width()), o.hasRatios(), centres > 0}
-	return format{layout: l, clusters: centres + 1, elements: elements, width: o.width()}
-}
-
-// usedBits returns a mask of the bits that the codes of a row occupy in its words.
-func usedBits(elements, words, width int) []uint64 {
-	used, codes := make([]uint64, words), make([]uint8, elements)
+// usedBits returns the words of a row in which all bits of codes are set.
+func usedBits(l layout) []uint64 {
+	used, codes := make([]uint64, l.words), make([]uint8, l.elements)
 	for i := range codes {
-		codes[i] = uint8(1<<width - 1)
+		codes[i] = uint8(1<<l.width - 1)
 	}
-	scan.Pack(used, codes, width)
+	scan.Pack(used, codes, l.width)
 	return used
 }
 
@@ -178,7 +158,8 @@ type input struct {
 	data []byte
 	n    int64
 	sum  uint32
-	err  error // the first error
+	used []uint64 // the result of usedBits
+	err  error    // the first error
 }
 
 // fail sets the error, unless there is one.
@@ -248,14 +229,14 @@ func (in *input) quantiser() ([]byte, error) {
 }
 
 // head reads the head of the part with the given first row, and returns the number of its rows.
-func (in *input) head(first int, f *format) int {
+func (in *input) head(first int, l layout) int {
 	in.sum = 0
 	var b [partHead]byte
 	head, tail := b[:partHead-frame.TrailerSize], b[partHead-frame.TrailerSize:]
 	in.bytes(head)
 	want := in.sum
 	in.bytes(tail)
-	at, n, most := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), partRows(f.layout, f.clusters)
+	at, n, most := binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:]), partRows(l)
 	switch got := binary.LittleEndian.Uint32(tail); {
 	case string(b[:8]) != partName:
 		in.fail("a part begins with %q, want %q", b[:8], partName)
@@ -266,7 +247,7 @@ func (in *input) head(first int, f *format) int {
 	case n > uint64(most):
 		in.fail("a part of %d rows, want at most %d", n, most)
 	}
-	if err := limit.Memory[byte](int(n), f.bytes()); err != nil {
+	if err := limit.Memory[byte](int(n), l.bytes()); err != nil {
 		in.fail("%w", err)
 	}
 	if in.err != nil {
@@ -275,46 +256,45 @@ func (in *input) head(first int, f *format) int {
 	return int(n)
 }
 
-// part reads the body of a part of n rows.
-func (in *input) part(n int, f *format) filePart {
-	b := &block{size: n}
-	p, arrays := filePart{rows: b}, 1
-	if f.centred {
-		p.labels = numbers[uint32](in, n)
+// part reads the body of a part of n rows: with centres the clusters of the rows, and a block that
+// holds the rows of one cluster after the other.
+func (in *input) part(n int, l layout) (labels []uint32, b *block) {
+	b = &block{size: n}
+	arrays := 1
+	if l.centred() {
+		labels = numbers[uint32](in, n)
 		arrays += 2
 	}
 	b.norms = numbers[float32](in, n)
-	if f.ratios {
+	if l.ratios {
 		b.ratios = numbers[float32](in, n)
 		arrays++
 	}
-	if f.centred {
+	if l.centred() {
 		b.centreProducts = numbers[float32](in, n)
 	}
 	var zeros [8]byte
 	in.bytes(zeros[:padding(4*arrays*n)])
-	b.words = numbers[uint64](in, n*f.words)
+	b.words = numbers[uint64](in, n*l.words)
 	in.seal()
 	if in.err != nil {
-		return p
+		return nil, b
 	}
-	if err := f.check(p); err != nil {
-		in.fail("%w", err)
-	}
-	if f.centred {
+	in.check(labels, b, l)
+	if l.centred() {
 		b.ids = make([]uint32, n)
 	}
-	return p
+	return labels, b
 }
 
-// check returns an error if Append cannot have written the part.
-func (f *format) check(p filePart) error {
-	for i, label := range p.labels {
-		if uint64(label) >= uint64(f.clusters) {
-			return fmt.Errorf("row %d of the part has centre %d of %d", i, label, f.clusters-1)
+// check fails if Append cannot have written the rows of a part.
+func (in *input) check(labels []uint32, b *block, l layout) {
+	for i, label := range labels {
+		if uint64(label) >= uint64(l.clusters) {
+			in.fail("row %d of the part has centre %d of %d", i, label, l.clusters-1)
+			return
 		}
 	}
-	b := p.rows
 	for k, all := range [][]float32{b.norms, b.ratios, b.centreProducts} {
 		least, most := float32(0), [...]float32{0x1p101, 0x1p24, math.MaxFloat32}[k] // Append writes smaller numbers
 		if k == 2 {
@@ -322,27 +302,28 @@ func (f *format) check(p filePart) error {
 		}
 		for i, v := range all {
 			if !(v >= least && v <= most) {
-				return fmt.Errorf("code %d of the part has the %s %v", i, [...]string{"norm", "ratio", "product"}[k], v)
+				in.fail("code %d of the part has the %s %v", i, [...]string{"norm", "ratio", "product"}[k], v)
+				return
 			}
 		}
 	}
-	if f.used == nil {
-		f.used = usedBits(f.elements, f.words, f.width)
+	if in.used == nil {
+		in.used = usedBits(l)
 	}
 	for i, w := range b.words {
-		if w&^f.used[i%f.words] != 0 {
-			return fmt.Errorf("code %d of the part goes beyond its %d elements", i/f.words, f.elements)
+		if w&^in.used[i%l.words] != 0 {
+			in.fail("code %d of the part goes beyond its %d elements", i/l.words, l.elements)
+			return
 		}
 	}
-	return nil
 }
 
 // atOnce is the largest number of elements that numbers allocates before it has read any.
 const atOnce = 1 << 21
 
 // numbers reads n numbers. It returns a slice of in.data if byte order and alignment permit.
-func numbers[E number](in *input, n int) []E {
-	width := size[E]()
+func numbers[E any](in *input, n int) []E {
+	width := int(unsafe.Sizeof(*new(E)))
 	if in.err == nil && in.r == nil {
 		if len(in.data)/width < n {
 			in.n += int64(len(in.data))

@@ -50,11 +50,15 @@ type code struct {
 	cluster                    int
 }
 
-// layout describes the memory of a row.
+// layout describes the codes of rows and their memory.
 type layout struct {
-	words           int
-	ratios, centred bool
+	elements, width int // the number of codes of a row, and the bits of a code
+	words           int // the words of a row of codes
+	clusters        int // one for each centre with the origin; one without centres
+	ratios          bool
 }
+
+func (l layout) centred() bool { return l.clusters > 1 }
 
 // bytes returns the number of bytes of a row.
 func (l layout) bytes() int {
@@ -62,7 +66,7 @@ func (l layout) bytes() int {
 	if l.ratios {
 		n += 4
 	}
-	if l.centred {
+	if l.centred() {
 		n += 12
 	}
 	return n
@@ -73,7 +77,7 @@ func newBlock(first, size int, l layout) *block {
 	if l.ratios {
 		b.ratios = make([]float32, size)
 	}
-	if l.centred {
+	if l.centred() {
 		b.centreProducts, b.ids = make([]float32, size), make([]uint32, size)
 	}
 	return b
@@ -151,14 +155,14 @@ func (r *rows) label(i int) int {
 }
 
 // with returns r with room for more rows, and with their labels if the quantiser has centres.
-func (r *rows) with(more int, labels []uint32, l layout, clusters int) *rows {
-	next := &rows{n: r.n + more, clusters: make([]cluster, clusters)}
+func (r *rows) with(more int, labels []uint32, l layout) *rows {
+	next := &rows{n: r.n + more, clusters: make([]cluster, l.clusters)}
 	copy(next.clusters, r.clusters)
 	if labels == nil {
 		next.clusters[0] = next.clusters[0].with(more, l)
 		return next
 	}
-	counts := make([]int, clusters)
+	counts := make([]int, l.clusters)
 	for _, label := range labels {
 		counts[label]++
 	}

@@ -20,26 +20,18 @@ type search[T dense.Float] struct {
 	by       Measure
 	ctx      context.Context // nil if the search has none
 	options  SearchOptions[T]
-	segments []segment
-	n        int // the number of rows of all segments
+	segments []rows // the rows of the Codes
+	bases    []int  // the number of rows of the segments before each
+	n        int    // the number of rows of all segments
 	ranges   []blockRange
 
-	queries, kept []*query[T] // queries is a prefix of kept, whose memory later searches use
-	values        []float64   // the result of Estimates; nil in a search
-	secondPass    bool        // run finds rows whose upper bounds exceed the worst exact value
-
-	roundedQueries                   // of queries, without centres
-	last           shiftedQueries[T] // the shifted query of the latest estimate
+	queryBatch[T]               // rounded to integers only without centres
+	last          queryBatch[T] // the shifted query of the latest estimate
+	values        []float64     // the result of Estimates; nil in a search
+	secondPass    bool          // run finds rows whose upper bounds exceed the worst exact value
 
 	rowData []T   // the result of SearchOptions.Rows
 	rowIDs  []int // the numbers of these rows
-}
-
-// segment is the rows of one of the Codes of a search. base is the number of rows of the segments
-// before it.
-type segment struct {
-	rows rows
-	base int
 }
 
 // blockRange is places [lo, hi) of a block. A goroutine scans one blockRange at a time.
@@ -63,26 +55,26 @@ func (q *quantiser[T]) begin(by Measure) *search[T] {
 	return s
 }
 
-// add adds the published rows of c as a segment.
-func (s *search[T]) add(c *codes[T]) {
+// addSegment adds the published rows of c as a segment.
+func (s *search[T]) addSegment(c *codes[T]) {
 	all := *c.rows()
-	s.segments = append(s.segments, segment{all, s.n})
+	s.segments, s.bases = append(s.segments, all), append(s.bases, s.n)
 	s.n += all.n
 }
 
 // locate returns the segment of a row, and the number of the row in the segment.
 func (s *search[T]) locate(row int) (segment, id int) {
-	for s.segments[segment].base+s.segments[segment].rows.n <= row {
+	for s.bases[segment]+s.segments[segment].n <= row {
 		segment++
 	}
-	return segment, row - s.segments[segment].base
+	return segment, row - s.bases[segment]
 }
 
 // end returns the memory of the search to the pool, without references to codes and options.
 func (s *search[T]) end() {
 	clear(s.segments)
 	clear(s.ranges)
-	s.segments, s.ranges, s.queries = s.segments[:0], s.ranges[:0], nil
+	s.segments, s.bases, s.ranges, s.queries = s.segments[:0], s.bases[:0], s.ranges[:0], nil
 	s.ctx, s.options, s.values, s.secondPass = nil, SearchOptions[T]{}, nil, false
 	s.split = false
 	s.q.searches.Put(s)
@@ -100,7 +92,7 @@ func (s *search[T]) run() {
 	size := max(rangeBytes/(8*s.q.words)/chunkRows, 1) * chunkRows
 	s.ranges = s.ranges[:0]
 	for i := range s.segments {
-		all := &s.segments[i].rows
+		all := &s.segments[i]
 		for k, c := range all.clusters {
 			n := c.before(all.n)
 			if n == 0 || !slices.ContainsFunc(s.queries, func(x *query[T]) bool { return x.scans(k) }) {
@@ -117,20 +109,25 @@ func (s *search[T]) run() {
 	parallel.Do(len(s.ranges), s)
 }
 
-// workspace is the memory of a goroutine that scans a blockRange.
-type workspace struct {
+// scanner is the memory of a goroutine that scans a blockRange in chunks of up to chunkRows rows.
+type scanner struct {
+	blockRange                          // of the chunk
+	base         int                    // the number of the first row of the segment in all segments
+	longest      float64                // the largest of the stored norms
+	factor       float64                // the largest of factors
+	across       float64                // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
+	smallestNorm float64                // a bound of ‖x‖ for cosines with centres
+	largestNorm  float64                // likewise
+	selected     [chunkRows / 64]uint64 // a bit for each row: the options of the search select it
+	allSelected  bool
+
 	products [group * chunkRows]float32
 	scores   [chunkRows]float32
 	factors  [chunkRows]float32 // the score is factor·product + …
 	squares  [chunkRows]float32 // ‖x−c‖², or ‖c‖² − ‖x‖² for cosines with centres
 	split    []uint64
-	results  []results
-	mask     mask
-}
 
-// results are the candidates of a query in a blockRange, as in query.
-type results struct {
-	best, possible []candidate
+	best, possible [][]candidate // of each query, in the whole blockRange
 }
 
 // Piece scans blockRange i for all queries.
@@ -138,59 +135,63 @@ func (s *search[T]) Piece(i int) {
 	if s.ended() {
 		return
 	}
-	p, at := s.q.workspaces.Get(), &s.ranges[i]
-	for len(p.results) < len(s.queries) {
-		p.results = append(p.results, results{})
+	p, all := s.q.scanners.Get(), &s.ranges[i]
+	for len(p.best) < len(s.queries) {
+		p.best, p.possible = append(p.best, nil), append(p.possible, nil)
 	}
 	for k := range s.queries {
-		p.results[k].best, p.results[k].possible = p.results[k].best[:0], p.results[k].possible[:0]
+		p.best[k], p.possible[k] = p.best[k][:0], p.possible[k][:0]
 	}
-	queries, d := s.queries, &s.roundedQueries
+	batch := &s.queryBatch
 	if s.q.centres != nil {
-		a := s.q.shifted.Get()
-		defer s.q.shifted.Put(a)
-		a.reset()
+		batch = s.q.shifted.Get()
+		defer s.q.shifted.Put(batch)
+		batch.reset()
 		for _, x := range s.queries {
-			if x.scans(at.cluster) {
-				s.shift(a, x, at.cluster)
+			if x.scans(all.cluster) {
+				s.shift(batch, x, all.cluster)
 			}
 		}
-		queries, d = a.queries, &a.roundedQueries
 	}
-	for lo := at.lo; lo < at.hi; lo += chunkRows {
-		s.scan(p, at, lo, min(lo+chunkRows, at.hi), queries, d)
+	p.blockRange, p.base = *all, s.bases[all.segment]
+	for ; p.lo < all.hi; p.lo += chunkRows {
+		p.hi = min(p.lo+chunkRows, all.hi)
+		s.scan(p, batch)
 	}
 	for k, x := range s.queries {
-		x.merge(&p.results[k])
+		x.merge(p.best[k], p.possible[k])
 	}
-	s.q.workspaces.Put(p)
+	p.b = nil
+	s.q.scanners.Put(p)
 }
 
 // ended reports whether the context has ended.
 func (s *search[T]) ended() bool { return s.ctx != nil && s.ctx.Err() != nil }
 
-// scan scans the rows in places [lo, hi) of a block. It stops when the context ends.
-func (s *search[T]) scan(p *workspace, at *blockRange, lo, hi int, queries []*query[T], d *roundedQueries) {
-	b := at.b
-	if !s.mark(&p.mask, at.segment, b, lo, hi-lo) {
+// scan scans the chunk of p. It stops when the context ends.
+func (s *search[T]) scan(p *scanner, batch *queryBatch[T]) {
+	if !s.selectRows(p) {
 		return
 	}
-	if q := s.q; d.split {
+	b, lo, hi := p.b, p.lo, p.hi
+	if q := s.q; batch.split {
 		p.split = scratch.Resize(p.split, (hi-lo)*scan.SplitWords(q.words, q.width))
 		scan.Split(p.split, b.words[lo*q.words:hi*q.words], q.words, q.width)
 	}
-	c := s.chunk(p, at, lo, hi)
-	for k := 0; k < len(queries) && !s.ended(); k += group {
-		some := queries[k:min(k+group, len(queries))]
-		s.products(p, b, lo, hi, some, d)
+	if s.values == nil {
+		s.bound(p)
+	}
+	for k := 0; k < len(batch.queries) && !s.ended(); k += group {
+		some := batch.queries[k:min(k+group, len(batch.queries))]
+		s.products(p, some, batch)
 		for j, x := range some {
 			products := p.products[j*(hi-lo):][:hi-lo]
 			switch {
 			case s.secondPass:
-				s.offerPossible(p, x, &p.results[x.index], &c, products)
+				s.offerPossible(p, x, products)
 				continue
 			case s.values == nil:
-				s.offer(p, x, &p.results[x.index], &c, products)
+				s.offer(p, x, products)
 				continue
 			}
 			for i, v := range products {
@@ -200,15 +201,15 @@ func (s *search[T]) scan(p *workspace, at *blockRange, lo, hi int, queries []*qu
 	}
 }
 
-// products computes sᵀp of the rows in places [lo, hi) for some queries. For codes of 1 bit, a
+// products computes sᵀp of the rows of a chunk for some queries of a batch. For codes of 1 bit, a
 // search uses the queries rounded to 6 bits, and Estimates uses the unrounded ones.
-func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T], d *roundedQueries) {
-	q, n := s.q, hi-lo
-	rows := b.words[lo*q.words : hi*q.words]
-	if q.unit > 0 || d.split {
-		digits := d.digits[some[0].at:][:len(some)*q.digitWords()]
+func (s *search[T]) products(p *scanner, some []*query[T], batch *queryBatch[T]) {
+	q, n := s.q, p.hi-p.lo
+	rows := p.b.words[p.lo*q.words : p.hi*q.words]
+	if q.unit > 0 || batch.split {
+		digits := batch.digits[some[0].at:][:len(some)*q.digitWords()]
 		switch {
-		case d.split:
+		case batch.split:
 			scan.Products(p.products[:], p.split, digits, n, scan.SplitWords(q.words, q.width), 4, len(some), n)
 		case q.table != nil:
 			scan.LevelProducts(p.products[:], rows, q.table, digits, n, q.words, len(some), n)
@@ -219,12 +220,12 @@ func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T
 	for j, x := range some {
 		out := p.products[j*n:][:n]
 		switch {
-		case q.unit > 0 || d.split && q.width > 1:
+		case q.unit > 0 || batch.split && q.width > 1:
 			vecmath.Scale(out, x.scale)
 		case q.width > 1 || s.values != nil:
 			scan.Levels(out, rows, q.levels, x.arranged, q.words, q.width)
 		default:
-			if d.split { // integers below 2²⁴: half of the sum of all weights and of the signed weights
+			if batch.split { // integers below 2²⁴: half of the sum of all weights and of the signed weights
 				vecmath.Affine(out, out, 0.5, float32(0.5*x.sum))
 			} else {
 				scan.Signs(out, rows, x.planes, q.words)
@@ -236,8 +237,8 @@ func (s *search[T]) products(p *workspace, b *block, lo, hi int, some []*query[T
 	}
 }
 
-// product computes sᵀp of a row as Estimates does.
-func (s *search[T]) product(row []uint64, x *query[T], d *roundedQueries) float64 {
+// rowProduct computes sᵀp of a row as Estimates does.
+func (s *search[T]) rowProduct(row []uint64, x *query[T], batch *queryBatch[T]) float64 {
 	q := s.q
 	var out [1]float32
 	switch {
@@ -245,32 +246,16 @@ func (s *search[T]) product(row []uint64, x *query[T], d *roundedQueries) float6
 		scan.Levels(out[:], row, q.levels, x.arranged, q.words, q.width)
 		return float64(out[0])
 	case q.table != nil:
-		scan.LevelProducts(out[:], row, q.table, d.digits[x.at:][:q.digitWords()], 1, q.words, 1, 1)
+		scan.LevelProducts(out[:], row, q.table, batch.digits[x.at:][:q.digitWords()], 1, q.words, 1, 1)
 	default:
-		scan.Products(out[:], row, d.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
+		scan.Products(out[:], row, batch.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
 	}
 	return float64(out[0] * x.scale)
 }
 
-// chunk is n ≤ chunkRows rows in places [lo, lo+n) of a block, and bounds that all queries use.
-type chunk struct {
-	b             *block
-	lo, n         int
-	segment, base int     // base is the number of the first row of the segment in all segments
-	longest       float64 // the largest of the stored norms
-	factor        float64 // the largest of the factors in workspace
-	across        float64 // a bound of ‖s‖²/(sᵀu)² − 1 for all rows, in the second pass
-
-	smallestNorm, largestNorm float64 // bounds of ‖x‖ for cosines with centres
-}
-
-// chunk returns the chunk in places [lo, hi) of a block.
-func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
-	b := at.b
-	r := chunk{b: b, lo: lo, n: hi - lo, segment: at.segment, base: s.segments[at.segment].base}
-	if s.values != nil {
-		return r
-	}
+// bound sets the bounds of a chunk that all queries use.
+func (s *search[T]) bound(p *scanner) {
+	b, lo, hi := p.b, p.lo, p.hi
 	norms, factors := b.norms[lo:hi], p.factors[:hi-lo]
 	switch {
 	case s.by != Cosine || s.q.centres != nil:
@@ -286,9 +271,9 @@ func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
 	if b.ratios != nil {
 		vecmath.Multiply(factors, b.ratios[lo:hi])
 	}
-	r.factor, r.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
+	p.factor, p.longest = float64(vecmath.Peak(factors)), float64(vecmath.Peak(norms))
 	if s.secondPass {
-		r.across = s.q.across(p, b, lo, hi)
+		p.across = s.q.acrossBound(p)
 	}
 	if s.by == SquaredDistance || s.q.centres != nil {
 		copy(p.squares[:], norms)
@@ -296,55 +281,48 @@ func (s *search[T]) chunk(p *workspace, at *blockRange, lo, hi int) chunk {
 	}
 	if s.by == Cosine && s.q.centres != nil {
 		vecmath.AddScaled(p.squares[:hi-lo], b.centreProducts[lo:hi], 2)
-		square, high := s.q.centres[at.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
+		square, high := s.q.centres[p.cluster].square, float64(vecmath.Peak(p.squares[:hi-lo]))
 		vecmath.Scale(p.squares[:hi-lo], -1)
 		low := -float64(vecmath.Peak(p.squares[:hi-lo]))
-		slack := roundings * (square + r.longest*r.longest)
-		r.smallestNorm, r.largestNorm = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
+		slack := roundings * (square + p.longest*p.longest)
+		p.smallestNorm, p.largestNorm = math.Sqrt(max(0, square+low-slack)), math.Sqrt(max(0, square+high+slack))
 	}
-	return r
 }
 
-// mask marks the rows of a chunk that the options of a search select.
-type mask struct {
-	words [chunkRows / 64]uint64
-	all   bool // all rows of the chunk are marked
-}
-
-// mark marks the selected ones of n rows from place lo of a block, and reports whether there are
-// any.
-func (s *search[T]) mark(m *mask, segment int, b *block, lo, n int) bool {
+// selectRows selects the rows of a chunk by Only and Except, and reports whether there are any.
+func (s *search[T]) selectRows(p *scanner) bool {
+	b, n := p.b, p.hi-p.lo
 	only, except := s.options.Only, s.options.Except
 	count := 0
-	for w := range m.words {
+	for w := range p.selected {
 		left := min(max(n-64*w, 0), 64)
-		word, from := ^uint64(0)>>(64-left), lo+64*w
+		word, from := ^uint64(0)>>(64-left), p.lo+64*w
 		switch {
 		case only == nil && except == nil:
 		case b.ids != nil:
 			for i := range left {
-				if !s.selects(segment, int(b.ids[from+i])) {
+				if !s.selects(p.segment, int(b.ids[from+i])) {
 					word &^= 1 << i
 				}
 			}
 		default:
 			if only != nil {
-				word &= only[segment].word(b.first + from)
+				word &= only[p.segment].word(b.first + from)
 			}
 			if except != nil {
-				word &^= except[segment].word(b.first + from)
+				word &^= except[p.segment].word(b.first + from)
 			}
 		}
-		m.words[w] = word
+		p.selected[w] = word
 		count += bits.OnesCount64(word)
 	}
-	m.all = count == n
+	p.allSelected = count == n
 	return count > 0
 }
 
-// hide replaces the scores of unmarked rows by NaN.
-func (m *mask) hide(scores []float32) {
-	for w, word := range m.words {
+// hide replaces the scores of rows that are not selected by NaN.
+func (p *scanner) hide(scores []float32) {
+	for w, word := range p.selected {
 		for word = ^word; word != 0; word &= word - 1 {
 			i := 64*w + bits.TrailingZeros64(word)
 			if i >= len(scores) {
@@ -355,10 +333,10 @@ func (m *mask) hide(scores []float32) {
 	}
 }
 
-// next returns the first marked row from i on, or chunkRows.
-func (m *mask) next(i int) int {
-	for w := i / 64; w < len(m.words); w++ {
-		if word := m.words[w] >> (i % 64); word != 0 {
+// nextSelected returns the first selected row from i on, or chunkRows.
+func (p *scanner) nextSelected(i int) int {
+	for w := i / 64; w < len(p.selected); w++ {
+		if word := p.selected[w] >> (i % 64); word != 0 {
 			return i + bits.TrailingZeros64(word)
 		}
 		i = 64 * (w + 1)

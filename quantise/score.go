@@ -48,8 +48,8 @@ func (s *search[T]) value(x *query[T], norm, centreProduct, cosine float64) floa
 // centredValue returns the estimate of a measure for a row x from norm = ‖x−c‖, centreProduct =
 // (x−c)ᵀc and the estimate of the cosine of x − c and q − tc.
 func (x *query[T]) centredValue(by Measure, norm, centreProduct, cosine float64) float64 {
-	if x.of.norm != x.of.norm {
-		return x.of.norm
+	if x.original.norm != x.original.norm {
+		return x.original.norm
 	}
 	product := 0.0
 	if norm > 0 && x.norm > 0 {
@@ -59,7 +59,7 @@ func (x *query[T]) centredValue(by Measure, norm, centreProduct, cosine float64)
 	case SquaredDistance:
 		return float64(norm*norm) + x.distance + float64(2*x.short*centreProduct) - 2*product
 	case Cosine:
-		whole := x.fullNorm(norm, centreProduct) * x.of.norm
+		whole := x.fullNorm(norm, centreProduct) * x.original.norm
 		if whole == 0 {
 			return 0
 		}
@@ -75,24 +75,24 @@ func (x *query[T]) fullNorm(norm, centreProduct float64) float64 {
 
 // withSquare returns ‖q‖² + rest, the squared distance for rest = ‖x‖² − 2xᵀq, and +Inf if ‖q‖² is
 // +Inf.
-func (s *scaling) withSquare(rest float64) float64 {
-	if math.IsInf(s.square, 1) {
-		return s.square
+func (x *query[T]) withSquare(rest float64) float64 {
+	if math.IsInf(x.square, 1) {
+		return x.square
 	}
-	return s.square + rest
+	return x.square + rest
 }
 
 // exactValue returns the value of an exact row from its score.
-func (s *scaling) exactValue(by Measure, score float64) float64 {
+func (x *query[T]) exactValue(by Measure, score float64) float64 {
 	switch {
 	case by == Cosine:
 		return score
 	case by == InnerProduct:
-		return math.Ldexp(score, s.exponent)
-	case s.exponent == 0:
+		return math.Ldexp(score, x.exponent)
+	case x.exponent == 0:
 		return -score
 	}
-	return s.withSquare(-math.Ldexp(score, max(s.exponent, 0)))
+	return x.withSquare(-math.Ldexp(score, max(x.exponent, 0)))
 }
 
 // score returns the number that ranks a row of the given norm, from the estimate of the cosine.
@@ -120,14 +120,14 @@ func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) floa
 // estimate returns the estimate of the measure for a row, with its standard error.
 func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	x, d := s.shiftedFor(of, c.cluster)
-	cosine := s.product(c.words, x, d) * c.ratio
+	cosine := s.rowProduct(c.words, x, d) * c.ratio
 	e := Estimate{Value: s.value(x, c.norm, c.centreProduct, cosine)}
 	if c.norm == 0 || x.norm == 0 {
 		return e
 	}
 	var moments codelaw.Moments
 	if s.q.options.Scheme == RaBitQ {
-		moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: s.q.product(c, c) * c.ratio * c.ratio}
+		moments = codelaw.Moments{Along: 1, AlongSquare: 1, Square: s.q.codeProduct(c, c) * c.ratio * c.ratio}
 	} else {
 		moments = s.q.theory()
 	}
@@ -168,11 +168,11 @@ func (x *query[T]) roundingBound(by Measure, norm, centreProduct float64) float6
 	case SquaredDistance:
 		if x.exponent != 0 {
 			size := norm + math.Sqrt(x.centre.square)
-			return roundings * size * (float64(size*x.down) + float64(2*x.of.norm*x.up))
+			return roundings * size * (float64(size*x.down) + float64(2*x.original.norm*x.up))
 		}
 		return roundings * (float64(norm*norm) + math.Abs(2*x.short*centreProduct) + float64(norm*x.norm))
 	case Cosine:
-		whole := x.fullNorm(norm, centreProduct) * x.of.norm
+		whole := x.fullNorm(norm, centreProduct) * x.original.norm
 		if whole == 0 {
 			return 0
 		}
@@ -212,9 +212,10 @@ func (s *search[T]) errorBound(x *query[T], across float64) (law, rounding float
 	return float64(x.z * math.Sqrt(across/(d-1))), float64(x.z * x.roundingNorm * math.Sqrt((1+across)/d))
 }
 
-// across returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows in places [lo, hi) of a block. The first
-// search that needs the bound of a full chunk stores the bound in the block.
-func (q *quantiser[T]) across(p *workspace, b *block, lo, hi int) float64 {
+// acrossBound returns a bound of ‖s‖²/(sᵀu)² − 1 for the rows of a chunk. The first search that
+// needs the bound of a full chunk stores the bound in the block.
+func (q *quantiser[T]) acrossBound(p *scanner) float64 {
+	b, lo, hi := p.b, p.lo, p.hi
 	var kept *atomic.Uint32
 	if hi-lo == chunkRows || hi == b.size {
 		b.once.Do(func() { b.across = make([]atomic.Uint32, (b.size+chunkRows-1)/chunkRows) })

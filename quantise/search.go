@@ -11,8 +11,8 @@ import (
 func (c *codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 	c.check(query, by)
 	s := c.q.begin(by)
-	s.add(c)
-	s.prepare(0, query, len(dst))
+	s.addSegment(c)
+	s.prepare(query, len(dst))
 	s.run()
 	dst = s.queries[0].write(s, dst)
 	s.end()
@@ -22,8 +22,8 @@ func (c *codes[T]) Search(dst []Hit, query []T, by Measure) []Hit {
 func (c *codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 	c.check(query, by)
 	s := c.q.begin(by)
-	s.add(c)
-	all := &s.segments[0].rows
+	s.addSegment(c)
+	all := &s.segments[0]
 	if dst == nil {
 		dst = make([]float64, all.n)
 	}
@@ -32,7 +32,7 @@ func (c *codes[T]) Estimates(dst []float64, query []T, by Measure) []float64 {
 	}
 	all.n = len(dst)
 	s.values = dst
-	s.prepare(0, query, 0)
+	s.prepare(query, 0)
 	s.run()
 	s.end()
 	return dst
@@ -70,7 +70,7 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.M
 		case !q.equals(c.q):
 			return fmt.Errorf("quantise: segment %d is of another quantiser", i)
 		}
-		s.add(c)
+		s.addSegment(c)
 	}
 	switch {
 	case queries.Cols != q.in:
@@ -85,7 +85,7 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.M
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.prepare(i, queries.Row(i), min(len(hits[i]), s.n))
+		s.prepare(queries.Row(i), min(len(hits[i]), s.n))
 	}
 	if o.Rows != nil {
 		return s.readExact(hits, queries)
@@ -147,9 +147,9 @@ func (x *query[T]) write(s *search[T], dst []Hit) []Hit {
 	s.byCentre(x.best)
 	for i, b := range x.best {
 		segment, id := s.locate(b.row)
-		dst[i] = Hit{segment, id, s.estimate(x, s.segments[segment].rows.code(id, s.q.words))}
+		dst[i] = Hit{segment, id, s.estimate(x, s.segments[segment].code(id, s.q.words))}
 	}
-	order(dst, s.by)
+	sortHits(dst, s.by)
 	return dst
 }
 
@@ -157,7 +157,7 @@ func (x *query[T]) write(s *search[T], dst []Hit) []Hit {
 func (s *search[T]) first(dst []Hit) int {
 	n := 0
 	for i := range s.segments {
-		for id := 0; id < s.segments[i].rows.n && n < len(dst); id++ {
+		for id := 0; id < s.segments[i].n && n < len(dst); id++ {
 			if s.selects(i, id) && s.accepts(i, id) {
 				dst[n] = Hit{Segment: i, ID: id}
 				n++
@@ -175,6 +175,6 @@ func (s *search[T]) byCentre(some []candidate) {
 	slices.SortFunc(some, func(a, b candidate) int {
 		i, k := s.locate(a.row)
 		j, l := s.locate(b.row)
-		return s.segments[i].rows.label(k) - s.segments[j].rows.label(l)
+		return s.segments[i].label(k) - s.segments[j].label(l)
 	})
 }

@@ -50,10 +50,10 @@ const (
 
 // partRows returns the number of rows of a part. A part has at least 64 rows per centre, so that
 // View makes few small blocks.
-func partRows(l layout, clusters int) int {
+func partRows(l layout) int {
 	n := max(partBytes/l.bytes(), 1)
-	if l.centred {
-		return max(n, 64*clusters)
+	if l.centred() {
+		return max(n, 64*l.clusters)
 	}
 	return n
 }
@@ -61,18 +61,10 @@ func partRows(l layout, clusters int) int {
 // littleEndian reports whether memory has the byte order of files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// number is a number in a file.
-type number interface {
-	uint8 | uint32 | uint64 | float32
+// inBytes returns the memory of numbers as bytes.
+func inBytes[E any](x []E) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(*new(E))))
 }
-
-// inBytes returns the memory of x as bytes.
-func inBytes[E number](x []E) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*size[E]())
-}
-
-// size returns the number of bytes of an E.
-func size[E number]() int { return int(unsafe.Sizeof(*new(E))) }
 
 // swap reverses the bytes of each number of the given size on big-endian machines.
 func swap(b []byte, size int) {
@@ -97,26 +89,25 @@ func (c *codes[T]) WriteTo(w io.Writer) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	to := counter{w: w}
-	buffered := bufio.NewWriterSize(&to, 1<<16)
-	out := output{w: buffered}
+	out := output{w: bufio.NewWriterSize(w, 1<<16)}
 	out.name(codesName)
 	put(&out, []uint32{codesVersion, uint32(len(quantiser))})
 	out.bytes(quantiser)
 	out.pad()
 	out.seal()
-	all, l := c.rows(), c.q.layout()
-	for from, step := 0, partRows(l, c.q.clusters()); from < all.n && out.err == nil; from += step {
+	all, l := c.rows(), c.q.layout
+	for from, step := 0, partRows(l); from < all.n && out.err == nil; from += step {
 		out.part(all, from, min(from+step, all.n), l)
 	}
 	out.head(all.n, 0)
-	return to.n, cmp.Or(out.err, buffered.Flush())
+	err = cmp.Or(out.err, out.w.Flush())
+	return out.n - int64(out.w.Buffered()), err
 }
 
 // part writes rows [from, to).
 func (o *output) part(all *rows, from, to int, l layout) {
 	o.head(from, to-from)
-	for at := from; l.centred && at < to; {
+	for at := from; l.centred() && at < to; {
 		few := all.labels[at/labelled][at%labelled:]
 		few = few[:min(len(few), to-at)]
 		put(o, few)
@@ -131,7 +122,7 @@ func (o *output) part(all *rows, from, to int, l layout) {
 	if l.ratios {
 		each(func(b *block, lo, hi int) { put(o, b.ratios[lo:hi]) })
 	}
-	if l.centred {
+	if l.centred() {
 		each(func(b *block, lo, hi int) { put(o, b.centreProducts[lo:hi]) })
 	}
 	o.pad()
@@ -139,22 +130,10 @@ func (o *output) part(all *rows, from, to int, l layout) {
 	o.seal()
 }
 
-// counter counts the bytes that w accepts.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
-}
-
 // output writes to w and sums the bytes for a checksum.
 type output struct {
 	w   *bufio.Writer
-	n   int    // the number of bytes
+	n   int64  // the number of bytes that w has taken
 	sum uint32 // the checksum of the bytes of a part
 	err error  // the first error of w
 }
@@ -163,8 +142,9 @@ func (o *output) bytes(b []byte) {
 	if o.err != nil {
 		return
 	}
-	_, o.err = o.w.Write(b)
-	o.n += len(b)
+	var n int
+	n, o.err = o.w.Write(b)
+	o.n += int64(n)
 	o.sum = crc32.Update(o.sum, frame.Castagnoli, b)
 }
 
@@ -173,7 +153,7 @@ func (o *output) name(s string) {
 	o.bytes([]byte(s))
 }
 
-func (o *output) pad() { o.bytes(make([]byte, padding(o.n&7))) }
+func (o *output) pad() { o.bytes(make([]byte, padding(int(o.n&7)))) }
 
 // seal writes the checksum of a part.
 func (o *output) seal() { put(o, []uint32{o.sum, 0}) }
@@ -187,7 +167,7 @@ func (o *output) head(first, n int) {
 }
 
 // put writes numbers.
-func put[E number](o *output, x []E) {
+func put[E any](o *output, x []E) {
 	if littleEndian {
 		o.bytes(inBytes(x))
 		return
@@ -196,7 +176,7 @@ func put[E number](o *output, x []E) {
 	for len(x) > 0 && o.err == nil {
 		n := copy(few[:], x)
 		b := inBytes(few[:n])
-		swap(b, size[E]())
+		swap(b, int(unsafe.Sizeof(few[0])))
 		o.bytes(b)
 		x = x[n:]
 	}
