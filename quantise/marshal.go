@@ -63,7 +63,7 @@ type header struct {
 	d, order int
 	seed     [2]uint64
 	centres  int
-	numbers  []byte // the bytes of the centres
+	vectors  []byte // the bytes of the centres
 }
 
 // headerOf reads and checks the bytes of a quantiser, and does not draw its rotations.
@@ -91,7 +91,7 @@ func headerOf(data []byte) (header, error) {
 		return h, fmt.Errorf("quantise: d' = %d, want %d for d = %d", word(24), h.order, h.d)
 	}
 	var err error
-	h.centres, h.numbers, err = centresOf(data, h.d)
+	h.centres, h.vectors, err = centresOf(data, h.d)
 	return h, err
 }
 
@@ -115,18 +115,18 @@ func centresOf(data []byte, d int) (int, []byte, error) {
 	if len(rest) < 8+8 {
 		return 0, nil, fmt.Errorf("quantise: quantiser with centres of %d bytes", len(data))
 	}
-	n, numbers := binary.LittleEndian.Uint64(rest), rest[8:]
-	if n < 1 || uint64(len(numbers))%8 != 0 || uint64(len(numbers)/8)%n != 0 || uint64(len(numbers)/8)/n != uint64(d) {
-		return 0, nil, fmt.Errorf("quantise: %d centres of dimension %d in %d bytes", n, d, len(numbers))
+	n, vectors := binary.LittleEndian.Uint64(rest), rest[8:]
+	if n < 1 || uint64(len(vectors))%8 != 0 || uint64(len(vectors)/8)%n != 0 || uint64(len(vectors)/8)/n != uint64(d) {
+		return 0, nil, fmt.Errorf("quantise: %d centres of dimension %d in %d bytes", n, d, len(vectors))
 	}
-	return int(n), numbers, nil
+	return int(n), vectors, nil
 }
 
 // vectorsOf returns the centres of a header.
 func vectorsOf[T dense.Float](h header) dense.Matrix[T] {
 	m := dense.New[T](h.centres, h.d)
 	for i := range m.Data {
-		m.Data[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(h.numbers[8*i:])))
+		m.Data[i] = T(math.Float64frombits(binary.LittleEndian.Uint64(h.vectors[8*i:])))
 	}
 	return m
 }

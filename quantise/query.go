@@ -124,6 +124,14 @@ func (s *search[T]) prepare(from []T, wanted int) {
 	}
 }
 
+// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
+// at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
+// For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
+// at most the probability of a normal variate.
+func normalQuantile(tail float64) float64 {
+	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
+}
+
 // splits reports whether a search of this number of queries unpacks codes to 4 bits. This is faster
 // for codes of 1 bit, and for codes of 2 bits with equal steps, without centres.
 func (q *quantiser[T]) splits(queries int) bool {
@@ -318,4 +326,20 @@ func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *queryBatch
 		s.shift(b, x, cluster)
 	}
 	return b.queries[0], b
+}
+
+// merge adds the candidates of a blockRange to the candidates of the query.
+func (x *query[T]) merge(best, possible []candidate) {
+	if len(best) == 0 && len(possible) == 0 {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, b := range best {
+		x.best = keep(x.best, b, x.k)
+	}
+	if len(x.best) == x.k {
+		x.worst.Store(math.Float64bits(x.best[0].score))
+	}
+	x.possible = append(x.possible, possible...)
 }

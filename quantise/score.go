@@ -1,7 +1,9 @@
 package quantise
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
@@ -95,28 +97,6 @@ func (x *query[T]) exactValue(by Measure, score float64) float64 {
 	return x.withSquare(-math.Ldexp(score, max(x.exponent, 0)))
 }
 
-// score returns the number that ranks a row of the given norm, from the estimate of the cosine.
-// With centres the score is the estimate of the measure, negative for a distance. Without centres
-// the score does not contain the norm of the query.
-func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) float64 {
-	switch {
-	case x.centre != nil && s.by == SquaredDistance && x.exponent != 0:
-		whole := x.fullNorm(norm, centreProduct)
-		return float64(2*x.centredValue(InnerProduct, norm, centreProduct, cosine)*x.up) - float64(whole*whole*x.down)
-	case x.centre != nil && s.by == SquaredDistance:
-		return -x.centredValue(s.by, norm, centreProduct, cosine)
-	case x.centre != nil:
-		return x.centredValue(s.by, norm, centreProduct, cosine)
-	case s.by == InnerProduct:
-		return norm * cosine
-	case s.by == SquaredDistance:
-		return norm * (float64(2*x.norm*x.up*cosine) - float64(norm*x.down))
-	case norm == 0:
-		return 0
-	}
-	return cosine
-}
-
 // estimate returns the estimate of the measure for a row, with its standard error.
 func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	x, d := s.shiftedFor(of, c.cluster)
@@ -148,6 +128,28 @@ func (s *search[T]) estimate(of *query[T], c code) Estimate {
 		}
 	}
 	return e
+}
+
+// score returns the number that ranks a row of the given norm, from the estimate of the cosine.
+// With centres the score is the estimate of the measure, negative for a distance. Without centres
+// the score does not contain the norm of the query.
+func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) float64 {
+	switch {
+	case x.centre != nil && s.by == SquaredDistance && x.exponent != 0:
+		whole := x.fullNorm(norm, centreProduct)
+		return float64(2*x.centredValue(InnerProduct, norm, centreProduct, cosine)*x.up) - float64(whole*whole*x.down)
+	case x.centre != nil && s.by == SquaredDistance:
+		return -x.centredValue(s.by, norm, centreProduct, cosine)
+	case x.centre != nil:
+		return x.centredValue(s.by, norm, centreProduct, cosine)
+	case s.by == InnerProduct:
+		return norm * cosine
+	case s.by == SquaredDistance:
+		return norm * (float64(2*x.norm*x.up*cosine) - float64(norm*x.down))
+	case norm == 0:
+		return 0
+	}
+	return cosine
 }
 
 // upperScore returns an upper bound of the score of a cosine, with the rounding errors of norms.
@@ -183,14 +185,6 @@ func (x *query[T]) roundingBound(by Measure, norm, centreProduct float64) float6
 
 // roundings bounds the relative rounding errors of cosines and squared norms.
 const roundings = 0x1p-20
-
-// normalQuantile returns a z ≥ √3 such that the error of an estimate exceeds z standard errors with
-// at most the given probability. The error of a code has a uniformly random direction in R^(d'−1).
-// For z ≥ √3 a coordinate of such a direction, in units of its standard deviation, exceeds z with
-// at most the probability of a normal variate.
-func normalQuantile(tail float64) float64 {
-	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
-}
 
 // upperCosine returns the largest cosine ρ whose estimate is too small by at most c·√(1−ρ²).
 func upperCosine(estimate, c float64) float64 {
@@ -241,4 +235,146 @@ func (q *quantiser[T]) acrossBound(p *scanner) float64 {
 		kept.Store(math.Float32bits(across))
 	}
 	return float64(across)
+}
+
+// offer adds the rows of a chunk that are among the best k so far to the candidates of a query.
+func (s *search[T]) offer(p *scanner, x *query[T], products []float32) {
+	best := p.best[x.index]
+	worst := math.Float64frombits(x.original.worst.Load())
+	if len(best) == x.k {
+		if x.k == 0 {
+			return
+		}
+		worst = max(worst, best[0].score)
+	}
+	if s.allBelow(p, x, products, 0, worst) {
+		return
+	}
+	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+		place := p.lo + i
+		norm, centreProduct, ratio := float64(p.b.norms[place]), p.b.centreProduct(place), p.b.ratio(place)
+		score := s.score(x, norm, centreProduct, (float64(products[i])+x.slack)*ratio)
+		if score < worst {
+			continue
+		}
+		if x.slack > 0 {
+			if score = s.score(x, norm, centreProduct, s.rowProduct(p.b.code(place, s.q.words).words, x, &s.queryBatch)*ratio); score < worst {
+				continue
+			}
+		}
+		id := p.b.id(place)
+		c := candidate{score, p.base + id}
+		if len(best) == x.k && !best[0].worse(c) || !s.accepts(p.segment, id) {
+			continue
+		}
+		best = keep(best, c, x.k)
+		if p.best[x.index] = best; len(best) == x.k {
+			worst = max(worst, best[0].score)
+		}
+	}
+}
+
+// offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to the
+// candidates of a query.
+func (s *search[T]) offerPossible(p *scanner, x *query[T], products []float32) {
+	most, rounding := s.errorBound(x, p.across)
+	least := x.original.least
+	if math.IsInf(least, 1) || s.allBelow(p, x, products, most+rounding+roundings, least) {
+		return
+	}
+	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
+		place := p.lo + i
+		norm, centreProduct, cosine := float64(p.b.norms[place]), p.b.centreProduct(place), float64((float64(products[i])+x.slack)*p.b.ratio(place))
+		if s.upperScore(x, norm, centreProduct, upperCosine(cosine+rounding, most)) <= least {
+			continue
+		}
+		own := p.b.code(place, s.q.words)
+		if x.slack > 0 {
+			cosine = float64(s.rowProduct(own.words, x, &s.queryBatch) * own.ratio)
+		}
+		law, _ := s.errorBound(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
+		high := upperCosine(cosine+rounding, min(most, law))
+		id := p.b.id(place)
+		c := candidate{s.upperScore(x, norm, centreProduct, high), p.base + id}
+		if c.score > least && !x.original.found(c.row) && s.accepts(p.segment, id) {
+			p.possible[x.index] = append(p.possible[x.index], c)
+		}
+	}
+}
+
+// found reports whether x.best, which is sorted by row number, contains a row.
+func (x *query[T]) found(row int) bool {
+	_, ok := slices.BinarySearchFunc(x.best, row, func(c candidate, row int) int { return cmp.Compare(c.row, row) })
+	return ok
+}
+
+// allBelow reports whether the scores of all marked rows are below worst, even if each cosine
+// exceeds its estimate by margin. allBelow computes scores in float32, many at a time, and allows
+// for their rounding errors. It may report false although all scores are below worst.
+func (s *search[T]) allBelow(p *scanner, x *query[T], products []float32, margin, worst float64) bool {
+	centred, size := x.centre != nil, 0.0
+	switch {
+	case centred:
+		size = math.Sqrt(x.centre.square)
+		// float32 represents these numbers with too few digits or not at all.
+		if size > 0x1p60 || p.longest > 0x1p60 || x.norm > 0x1p60 || !(x.norm > 0) || !(x.original.norm > 0) || p.longest*x.norm < 0x1p-100 ||
+			s.by != InnerProduct && p.longest < 0x1p-60 || s.by == SquaredDistance && x.exponent != 0 {
+			return false
+		}
+	case s.by == SquaredDistance:
+		if p.longest > 0x1p60 || p.longest < 0x1p-60 || x.norm > 0x1p60 || x.exponent != 0 {
+			return false
+		}
+	default: // the largest product and the largest factor may be enough
+		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * p.factor
+		if s.by == Cosine {
+			peak += margin
+		} else {
+			peak += margin * p.longest
+		}
+		if peak*(1+0x1p-20) < worst {
+			return true
+		}
+	}
+	scores := p.scores[:p.hi-p.lo]
+	copy(scores, products)
+	vecmath.Multiply(scores, p.factors[:p.hi-p.lo])
+	if x.slack > 0 {
+		vecmath.AddScaled(scores, p.factors[:p.hi-p.lo], float32(x.slack*(1+0x1p-20)))
+	}
+	if margin > 0 && (centred || s.by != Cosine) {
+		vecmath.AddScaled(scores, p.b.norms[p.lo:][:p.hi-p.lo], float32(margin))
+	}
+	share, add, squares := x.t, x.product, 0.0
+	switch {
+	case s.by == SquaredDistance:
+		share, add, squares = -2*x.short, -x.distance, p.longest*p.longest
+		vecmath.Scale(scores, float32(2*x.norm))
+		vecmath.AddScaled(scores, p.squares[:p.hi-p.lo], -1)
+	case centred:
+		vecmath.Scale(scores, float32(x.norm))
+	}
+	if p.b.centreProducts != nil {
+		vecmath.AddScaled(scores, p.b.centreProducts[p.lo:][:p.hi-p.lo], float32(share))
+	}
+	if !p.allSelected {
+		p.hide(scores)
+	}
+	peak := float64(vecmath.Peak(scores))
+	slack := math.Abs(peak) + 2*squares
+	switch {
+	case centred:
+		slack += math.Abs(add) + 4*math.Abs(share)*size*p.longest + 2*margin*p.longest*x.norm
+		if s.by == Cosine {
+			norm := p.largestNorm
+			if worst > 0 {
+				norm = p.smallestNorm
+			}
+			worst *= norm * x.original.norm
+		}
+	case s.by == Cosine:
+		peak += margin
+		slack += margin
+	}
+	return peak+add+0x1p-20*slack < worst
 }
