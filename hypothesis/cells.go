@@ -234,7 +234,8 @@ func (c *Cells[T]) Merge(other *Cells[T]) error {
 	return nil
 }
 
-// checkSame returns an error unless c and other have the same features and the same size of cells.
+// checkSame returns an error unless c and other have the same features and the same number of rows
+// per cell.
 func (c *Cells[T]) checkSame(name string, other *Cells[T]) error {
 	switch {
 	case c == nil || c.phi == nil || other == nil || other.phi == nil:

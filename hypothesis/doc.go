@@ -9,14 +9,14 @@
 // # Statistics of the tests
 //
 // The mean φ̄ of the features of a sample estimates the mean embedding of its distribution with the
-// kernel φ(x)ᵀφ(y). TwoSample compares the mean features of two samples. Their squared distance is
-// the maximum mean discrepancy MMD² [Gretton et al. 2012], which takes (m + n)² evaluations of a
-// kernel without features. With random features it is the statistic of Zhao & Meng [2015].
-// Independence compares the covariance of φ(x) and ψ(y) with 0. The squared Frobenius norm of the
-// covariance is the Hilbert–Schmidt independence criterion HSIC [Gretton et al. 2005]. With
-// rff.Identity the tests compare means, and covariances of columns. Random features of a Gaussian
-// kernel find differences of any kind, if the differences are large compared with the length-scale
-// and the noise.
+// kernel φ(x)ᵀφ(y). TwoSample compares the mean features of two samples. The squared distance of
+// two mean features is the maximum mean discrepancy MMD² [Gretton et al. 2012], which takes (m +
+// n)² evaluations of a kernel without features. With random features MMD² is the statistic of Zhao
+// & Meng [2015]. Independence compares the covariance of φ(x) and ψ(y) with 0. The squared
+// Frobenius norm of the covariance is the Hilbert–Schmidt independence criterion HSIC [Gretton et
+// al. 2005]. With rff.Identity the tests compare means, and covariances of columns. Random features
+// of a Gaussian kernel find differences of any kind, if the differences are large compared with the
+// length-scale and the noise.
 //
 // # Meaning of the p-value
 //
@@ -52,8 +52,8 @@
 //     more than single rows do, and the test finds fewer differences than it should.
 //   - With a length-scale that is far too short the tests find nothing. With a length-scale that is
 //     far too long they find differences of means only.
-//   - The distances of all columns hide a difference in a few of many columns. Test these columns
-//     alone, or scale the columns.
+//   - The distances of all columns hide a difference in a few of many columns. Test the few columns
+//     alone, or scale them up.
 //   - Few rows have few permutations. Two samples of 3 rows have 20 divisions, each as good as its
 //     mirror image, so that no p-value is below 0.1. No p-value is below 1/(1 + B).
 //   - float32 rounds points with a large mean before their features are computed.

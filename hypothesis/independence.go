@@ -34,11 +34,11 @@ import (
 // with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact,
 // and Independence computes the sums of products once. A draw keeps at most 1/k of a dependence.
 //
-// The cost for up to Cells rows is B·n·D·E multiply-adds. For more rows it is 2n transforms of each
-// map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which is 32 by
-// default, or less so that their D×E matrices take at most 256 MB. For most tests 50 features of
-// each map are enough. If a map has more features, its principal components (package components)
-// make a map with fewer features. The result does not depend on GOMAXPROCS.
+// The cost for up to Cells rows is B·n·D·E multiply-adds. The cost for more rows is 2n transforms
+// of each map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which
+// is 32 by default, or less so that their D×E matrices take at most 256 MB. For most tests 50
+// features of each map are enough. If a map has more features, its principal components (package
+// components) make a map with fewer features. The result does not depend on GOMAXPROCS.
 //
 // Features may have any size that float64 holds. Statistic and Unbiased are infinite or 0 if they
 // are beyond the range of float64. P is right even then.

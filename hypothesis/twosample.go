@@ -164,9 +164,10 @@ func Compare[T dense.Float](ctx context.Context, x, y *Cells[T], draws int, src 
 }
 
 // moves holds the cells of both samples, with the common mean of both samples subtracted from all
-// features. The sum A of the features of x is then minus the sum of the features of y. So φ̄_x −
-// φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means does. All numbers
-// are divided by a power of two, so that squares of small features do not underflow.
+// features. After this subtraction the sum A of the features of x is minus the sum of the features
+// of y. So φ̄_x − φ̄_y = A·(1/m + 1/n), and ‖A‖ orders permutations as the distance of the means
+// does. All features in moves are divided by a power of two, so that squares of small features do
+// not underflow.
 type moves struct {
 	sums      dense.Matrix[float64] // of the features of each cell, first the cells of x
 	first     int                   // the number of cells of x

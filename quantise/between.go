@@ -61,8 +61,8 @@ func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 	return Estimate{value, deviation}
 }
 
-// rangesPerOctave is the number of ranges r of Uniform between 1 and ½ for which pairs computes a
-// law.
+// rangesPerOctave is the number of values of r, the largest |u_i| of a code of Uniform, between ½
+// and 1 for which pairs computes a law.
 const rangesPerOctave = 8
 
 // pairs returns the law of pairs of codes, computed once. For Uniform it is the law of the range
@@ -144,9 +144,9 @@ func (q *quantiser[T]) betweenCentred(x, y code, by Measure) Estimate {
 //	aᵀb + aᵀ(e − tc) + bᵀ(c − ue)
 //
 // where t is share(e) of c and u is share(c) of e. All measures follow from the sum and from the
-// exact product = xᵀy − sum and distance = ‖x − y‖² + 2·sum. The error of the code of a has a random
-// direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is multiplied
-// by x − ue.
+// exact product = xᵀy − sum and distance = ‖x − y‖² + 2·sum. The error of the code of a has a
+// random direction orthogonal to a, and is multiplied by y − tc. The error of the code of b is
+// multiplied by x − ue.
 func (q *quantiser[T]) apart(x, y code) (sum Estimate, product, distance float64) {
 	c, e := &q.centres[x.cluster], &q.centres[y.cluster]
 	t, restX := c.share(e.vector)

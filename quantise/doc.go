@@ -30,9 +30,10 @@
 // RaBitQ is the best choice up to 4 bits: its estimates have no bias and rank vectors best.
 // LloydMax decodes to the vectors nearest to the rows, and with 8 bits its estimates are the most
 // accurate, because their bias is then negligible. Uniform is the usual method of min-max
-// quantisation. RaBitQ and QJL have the same codes of 1 bit. RaBitQ divides by the sᵀu of the
-// vector and QJL by its mean, so RaBitQ has less variance for large cosines. The variance of QJL
-// falls as 1/bits, and the variance of other schemes nearly as 1/4^bits.
+// quantisation. RaBitQ and QJL have the same codes of 1 bit. RaBitQ divides an estimate by the sᵀu
+// of its vector, and QJL by the mean of sᵀu over all vectors. Hence RaBitQ has less variance for
+// large cosines. The variance of QJL falls as 1/bits, and the variance of other schemes nearly as
+// 1/4^bits.
 //
 // # Theory
 //
@@ -61,8 +62,9 @@
 // # Centres
 //
 // Rows often lie near one mean or near centres of clusters, which kmeans.Cluster finds. WithCentres
-// returns a quantiser that encodes x − c, where c is the centre nearest to x. Its errors are
-// proportional to ‖x−c‖ instead of ‖x‖. Codes then also store g = (x−c)ᵀc of each row. For every t
+// returns a quantiser that encodes x − c, where c is the centre nearest to x. The errors of
+// estimates are then proportional to ‖x−c‖ instead of ‖x‖. Codes then also store g = (x−c)ᵀc of
+// each row. For every t
 //
 //	xᵀq      = qᵀc + t·g + (x−c)ᵀ(q − tc)
 //	‖x − q‖² = ‖x−c‖² + ‖q−c‖² + 2·(1−t)·g − 2·(x−c)ᵀ(q − tc)
@@ -70,7 +72,7 @@
 //
 // Only (x−c)ᵀ(q − tc) is estimated. t = qᵀc/‖c‖² makes q − tc shortest: q − tc is at most as long
 // as q and as q − c. The law of "Theory" holds for the cosine of x − c and q − tc, times
-// ‖x−c‖·‖q−tc‖. Only this product is biased if the scheme is biased.
+// ‖x−c‖·‖q−tc‖. If the scheme is biased, only the estimate of (x−c)ᵀ(q − tc) is biased.
 //
 // The origin is also a centre. Hence ‖x−c‖ ≤ ‖x‖ for all rows, and no choice of centres makes the
 // errors larger by law.
@@ -112,7 +114,7 @@
 // e ≥ ρ − z·σ·√(1−ρ²).
 //
 // Search reads the k rows with the best estimates. A second pass over the codes finds the rows
-// whose upper bound exceeds the worst of these k values. Search reads these rows in descending
+// whose upper bound exceeds the worst of the k exact values. Search reads these rows in descending
 // order of their bounds, up to 64 at a time, until no bound exceeds the worst exact value of the
 // list. Search misses one of the true k rows only if the estimate of this row is more than z
 // standard errors too low. Hence the whole list is exact with a probability of at least 1 −
@@ -139,10 +141,10 @@
 // draws a hadamard.Rotation with three factors, which costs O(d'·log d') instead of d². Samples of
 // 20,000 such rotations at d = 64, 128 and 768 agreed with every law within 4 standard errors for
 // vectors without large coordinates. The estimates of RaBitQ and QJL also agreed with their laws
-// for vectors of one or two non-zero coordinates. For such vectors with 4 bits, the variance of
-// LloydMax was 2.0, 1.04 and 1.03 times the variance of the law, the variance of Uniform 2.0, 1.25
-// and 1.04 times, and means differed by less than 1 %. At d' = 16 variances were up to 2.7 times as
-// large. NewRotated takes dense rotations.
+// for vectors of one or two non-zero coordinates. For these vectors and 4 bits at d = 64, 128 and
+// 768, LloydMax had 2.0, 1.04 and 1.03 times the variance of its law, and Uniform had 2.0, 1.25 and
+// 1.04 times. Means differed by less than 1 %. At d' = 16 variances were up to 2.7 times as large.
+// NewRotated takes dense rotations.
 //
 // # Files
 //

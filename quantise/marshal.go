@@ -103,7 +103,8 @@ func (h *header) check() (err error) {
 	return err
 }
 
-// centresOf returns the number of centres of a quantiser and their bytes.
+// centresOf returns the number of centres in the bytes of a quantiser, and the bytes of these
+// centres.
 func centresOf(data []byte, d int) (int, []byte, error) {
 	rest := data[quantiserSize-frame.TrailerSize : len(data)-frame.TrailerSize]
 	if binary.LittleEndian.Uint32(data[12:])&centredFlag == 0 {

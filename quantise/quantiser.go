@@ -213,7 +213,7 @@ func (q *quantiser[T]) squares() (table, ones []float32) {
 }
 
 // deviation returns the root mean squared error of an estimate of a cosine, from codes with the
-// moments m. It uses the estimate in place of the true cosine.
+// moments m. deviation uses the estimate in place of the true cosine.
 func (q *quantiser[T]) deviation(m codelaw.Moments, estimate float64) float64 {
 	n := float64(len(q.rotations))
 	across := max(0, m.Square-m.AlongSquare) / float64(q.out-1)

@@ -22,8 +22,8 @@ import (
 // version, if a norm is out of range, if a row has codes beyond d', and the errors of
 // UnmarshalQuantiser. The error wraps io.ErrUnexpectedEOF if bytes are missing. Beside an error,
 // Read returns Codes with the rows of the parts before the error, or nil if there is no such part.
-// Read reads no bytes beyond the codes. Its memory is proportional to the bytes that it has read,
-// except for the rotations, whose memory follows from d.
+// Read reads no bytes beyond the codes. The memory that Read takes is proportional to the bytes
+// that it has read, except for the rotations, whose memory follows from d.
 func Read[T dense.Float](r io.Reader) (Codes[T], error) {
 	if r == nil {
 		return nil, errNil("r")
@@ -107,8 +107,8 @@ func (in *input) rows(l layout) (*rows, error) {
 	}
 }
 
-// withBlock returns r followed by the rows of a block, which holds one cluster after the other. With
-// centres, labels has the clusters of the rows in the order of their numbers.
+// withBlock returns r followed by the rows of a block, which holds one cluster after the other.
+// With centres, labels has the clusters of the rows in the order of their numbers.
 func (r *rows) withBlock(b *block, labels []uint32, l layout) *rows {
 	next := &rows{n: r.n + b.size, clusters: make([]cluster, l.clusters)}
 	copy(next.clusters, r.clusters)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
-// search is a search of queries in the codes of segments. It scans the codes once, or twice with
-// SearchOptions.Rows.
+// search is one search: its queries, its options, and the codes of its segments. A search scans all
+// codes once, or twice with SearchOptions.Rows.
 type search[T dense.Float] struct {
 	q        *quantiser[T]
 	by       Measure
@@ -34,7 +34,7 @@ type search[T dense.Float] struct {
 	rowIDs  []int // the numbers of these rows
 }
 
-// blockRange is places [lo, hi) of a block. A goroutine scans one blockRange at a time.
+// blockRange is the rows in places [lo, hi) of a block. A goroutine scans one blockRange at a time.
 type blockRange struct {
 	segment, cluster int
 	b                *block

@@ -152,7 +152,8 @@ func (s *search[T]) score(x *query[T], norm, centreProduct, cosine float64) floa
 	return cosine
 }
 
-// upperScore returns an upper bound of the score of a cosine, with the rounding errors of norms.
+// upperScore returns an upper bound of the score of a row whose cosine is given. The bound allows
+// for the rounding errors of norms.
 func (s *search[T]) upperScore(x *query[T], norm, centreProduct, cosine float64) float64 {
 	score := s.score(x, norm, centreProduct, cosine)
 	if x.centre != nil {
@@ -274,8 +275,8 @@ func (s *search[T]) offer(p *scanner, x *query[T], products []float32) {
 	}
 }
 
-// offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to the
-// candidates of a query.
+// offerPossible adds the rows of a chunk whose upper bounds exceed the worst exact value so far to
+// the candidates of a query.
 func (s *search[T]) offerPossible(p *scanner, x *query[T], products []float32) {
 	most, rounding := s.errorBound(x, p.across)
 	least := x.original.least

@@ -19,8 +19,8 @@ import (
 // training work with it. A gradient goes back by the chain rule, Aᵀ·J_ψ(z)ᵀdφ. Goroutines may share
 // the composition. A row of a result depends on its row of x alone. The dst of a method must not
 // overlap the inputs. Every method costs the method of then and a matrix product with A, and a
-// gradient costs one product more. Methods prepare 256 rows at a time in memory that is kept for
-// later calls, and panic if a shape does not fit.
+// gradient costs one product more. Methods transform 256 rows at a time, keep the memory for later
+// calls, and panic if a shape does not fit.
 //
 // An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not a
 // map of R^r.

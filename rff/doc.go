@@ -132,8 +132,8 @@
 //     ELU is cheap but has another kernel. SoftmaxOptimal is better than SoftmaxPositive at the
 //     same cost, most of all for large points. SADERF is better still for queries and keys whose
 //     coordinates are of unequal size. It needs a sample of both and keeps structured frequencies
-//     fast. ADERF also balances directions that are not axes, and SDERF serves both sides with one
-//     map. SoftmaxHybrid has small errors for both x ≈ y and x ≈ −y, but its features have both
+//     fast. ADERF also balances directions that are not axes. SDERF has one map for queries and
+//     keys. SoftmaxHybrid has small errors for both x ≈ y and x ≈ −y, but its features have both
 //     signs, and there are 4(n+1) for each frequency.
 //   - Similarity by direction: Angular, whose features are ±1/√m.
 //   - Attention that need not be softmax: Generalised, which estimates its own kernel without bias.

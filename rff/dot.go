@@ -15,8 +15,8 @@ import (
 //
 //	φ(x) = 1/√m · [w₁ᵀx … w_mᵀx],
 //
-// R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). It is unbiased for rows
-// of w with E[wwᵀ] = I. With independent normal rows the mean squared error is ((xᵀy)² +
+// R^d → R^m, which estimates the dot product xᵀy (Johnson–Lindenstrauss). The map is unbiased for
+// rows of w with E[wwᵀ] = I. With independent normal rows the mean squared error is ((xᵀy)² +
 // ‖x‖²‖y‖²)/m; orthogonal rows lower it [Choromanski, Rowland & Weller 2017].
 //
 // An error reports a nil w.

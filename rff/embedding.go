@@ -47,11 +47,11 @@ type Embedding[T dense.Float] interface {
 //
 //	φ(x) = K_LL^(−½)·[k(x, l_1) … k(x, l_n)]ᵀ,
 //
-// R^d → R^n, where the inverse square root is symmetric and a pseudo-inverse: eigenvalues of K_LL
-// up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner product of the projections of x and y, in
-// the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x or y
-// is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks are close to the
-// data.
+// from R^d into R^n. The inverse square root is symmetric, and a pseudo-inverse: eigenvalues of
+// K_LL up to Tolerance count as zero. φ(x)ᵀφ(y) is the inner product of the projections of x and y,
+// in the space of k, onto the span of the landmarks. So φ(x)ᵀφ(y) equals k(x, y) to rounding if x
+// or y is a landmark. Elsewhere ‖φ(x)‖² ≤ k(x, x), and the gap is small if landmarks are close to
+// the data.
 //
 // The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
 //

@@ -16,11 +16,11 @@ import (
 //	φ(x) = exp(−‖x‖²/ℓ²)/√m · [exp(w₁ᵀx/ℓ) … exp(w_mᵀx/ℓ)],
 //
 // R^d → R^m: the features of SoftmaxPositive for s = 1/ℓ² times exp(−‖x‖²/(2ℓ²)), with logarithms
-// too. It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
-// error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The error of
-// Gaussian is below 1/(2m). The error of GaussianPositive depends on the origin, so centre the
-// points. The map is for small norms, and for uses in which no estimate may be negative and no sum
-// of estimates may vanish.
+// too. The map is unbiased for rows of w that are each N(0, I). With independent rows the mean
+// squared error is K²·(e^p − 1)/m = (exp(4xᵀy/ℓ²) − K²)/m for the kernel K and p = ‖x+y‖²/ℓ². The
+// error of Gaussian is below 1/(2m). The error of GaussianPositive depends on the origin, so centre
+// the points. The map is for small norms, and for uses in which no estimate may be negative and no
+// sum of estimates may vanish.
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
@@ -42,9 +42,9 @@ func newGaussianPositive[T dense.Float](r gaussianPositiveRecipe[T]) (Map[T], er
 //
 //	φ(x) = exp(−‖x‖²/ℓ²)/√(2m) · [exp(w₁ᵀx/ℓ) …, exp(−w₁ᵀx/ℓ) …],
 //
-// R^d → R^2m, in log space as GaussianPositive. It is unbiased for rows of w that are each N(0, I).
-// With p = ‖x+y‖²/ℓ² and independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m)
-// for the kernel K.
+// R^d → R^2m, in log space as GaussianPositive. The map is unbiased for rows of w that are each
+// N(0, I). With p = ‖x+y‖²/ℓ² and independent rows the mean squared error is K²·(e^p − 1)·(1 −
+// e^(−p))/(2m) for the kernel K.
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
@@ -68,8 +68,8 @@ func newGaussianHyperbolic[T dense.Float](r gaussianHyperbolicRecipe[T]) (Map[T]
 //	B = √(1−4a), D = (1−4a)^(d/4), a < 1/8,
 //
 // R^d → R^m, in log space as GaussianPositive, which is the case a = 0. OptimalA chooses a for a
-// set of points, with the scale 1/ℓ². It is unbiased for rows of w that are each N(0, I); its mean
-// squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
+// set of points, with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I); its
+// mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
 //
 // An error reports a nil w, one whose frequencies are too large for memory as a matrix, a
 // lengthScale that is not a positive number in the range of T, and an a that is not a number below

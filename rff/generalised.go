@@ -23,7 +23,7 @@ import (
 // towards an average. For Exponential, Transform overflows and underflows as it does for
 // SoftmaxPositive, and LogTransform is linear in x when ε = 0.
 //
-// It is unbiased for rows of w that are each N(0, I). With independent rows and ε = 0 the mean
+// The map is unbiased for rows of w that are each N(0, I). With independent rows and ε = 0 the mean
 // squared error is, for P = ‖x‖²‖y‖² and s = xᵀy,
 //
 //	ReLU         (P·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/(2π) − k²)/m

@@ -185,8 +185,8 @@ func maclaurinGains[T dense.Float](r maclaurinRecipe[T]) ([]T, error) {
 }
 
 // GeometricDegrees returns the law of the degrees that is proportional to 2^(−n) where k has a
-// positive coefficient and 0 elsewhere [Kar & Karnick 2012]. The mean degree, and with it the cost,
-// is about 1 for kernels with all coefficients.
+// positive coefficient and 0 elsewhere [Kar & Karnick 2012]. For kernels whose coefficients are all
+// positive the mean degree is about 1, and the cost is proportional to it.
 func GeometricDegrees(k kernels.Maclaurin) []float64 {
 	p := make([]float64, len(k.Coefficients))
 	for n, a := range k.Coefficients {

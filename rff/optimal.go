@@ -22,8 +22,8 @@ import (
 // features comes from long frequencies, and a negative a damps these. OptimalA chooses a for a set
 // of points.
 //
-// It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
-// is, for x and y times √s and p = ‖x+y‖²,
+// The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
+// error is, for x and y times √s and p = ‖x+y‖²,
 //
 //	((1−4a)^d·(1−8a)^(−d/2)·exp(2(1−4a)p/(1−8a) − ‖x‖² − ‖y‖²) − K²)/m.
 //

@@ -17,8 +17,9 @@ import (
 //	φ(x) = e^(s‖x‖²/2)/√m · [cos(√s·w₁ᵀx) …, sin(√s·w₁ᵀx) …],
 //
 // R^d → R^2m: the features of the Gaussian kernel exp(−s‖x−y‖²/2), times a factor that turns it
-// into softmax. It is unbiased for rows of w that are each N(0, I). With independent rows the mean
-// squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q = s‖x−y‖² and K = exp(s·xᵀy).
+// into softmax. The map is unbiased for rows of w that are each N(0, I). With independent rows the
+// mean squared error is e^p·K⁻²·(1−e^(−q))²/(2m), where p = s‖x+y‖², q = s‖x−y‖² and K =
+// exp(s·xᵀy).
 //
 // The features have both signs, and the relative error is largest where the kernel is smallest: an
 // estimated row of attention weights may sum to nearly zero, or less. For attention SoftmaxPositive
@@ -66,8 +67,8 @@ func newSoftmaxTrig[T dense.Float](r softmaxTrigRecipe[T]) (Map[T], error) {
 // while their logarithms keep their digits, and so do ratios of features. Nothing is added to a
 // feature to keep it from zero.
 //
-// It is unbiased for rows of w that are each N(0, I). With independent rows the mean squared error
-// is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so the error is
+// The map is unbiased for rows of w that are each N(0, I). With independent rows the mean squared
+// error is K²·(e^p − 1)/m, where p = s‖x+y‖² and K = exp(s·xᵀy): zero for y = −x, so the error is
 // smallest where the kernel is. Orthogonal rows lower it.
 //
 // The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
@@ -93,10 +94,10 @@ func newSoftmaxPositive[T dense.Float](r softmaxPositiveRecipe[T]) (Map[T], erro
 //
 //	φ(x) = exp(−s‖x‖²/2)/√(2m) · [exp(√s·w₁ᵀx) …, exp(−√s·w₁ᵀx) …],
 //
-// R^d → R^2m, in log space as SoftmaxPositive. It is unbiased for rows of w that are each N(0, I).
-// With independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p = s‖x+y‖²
-// and K = exp(s·xᵀy): below the error of SoftmaxPositive with 2m features, by the factor 1 −
-// e^(−p), at half the cost of projecting.
+// R^d → R^2m, in log space as SoftmaxPositive. The map is unbiased for rows of w that are each N(0,
+// I). With independent rows the mean squared error is K²·(e^p − 1)·(1 − e^(−p))/(2m), where p =
+// s‖x+y‖² and K = exp(s·xᵀy): below the error of SoftmaxPositive with 2m features, by the factor 1
+// − e^(−p), at half the cost of projecting.
 //
 // An error reports a nil w and a scale that is not a positive number in the range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {

@@ -20,8 +20,8 @@ import (
 //
 //	φ(x) = 1/√m · [cos(w₁ᵀx/ℓ) … cos(w_mᵀx/ℓ), sin(w₁ᵀx/ℓ) … sin(w_mᵀx/ℓ)],
 //
-// R^d → R^2m, for the m frequencies of w. It is unbiased for rows of w that are each N(0, I), and
-// ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows the mean squared error is
+// R^d → R^2m, for the m frequencies of w. The map is unbiased for rows of w that are each N(0, I),
+// and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows the mean squared error is
 // (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal rows lower it [Yu et al. 2016].
 //
 // An error reports a nil w and a lengthScale that is not a positive number in the range of T.
@@ -50,8 +50,8 @@ func newGaussian[T dense.Float](r gaussianRecipe[T]) (Map[T], error) {
 //
 //	φ(x) = √(2/m) · [cos(w₁ᵀx/ℓ + b₁) … cos(w_mᵀx/ℓ + b_m)],
 //
-// R^d → R^m. The m phases are drawn from src, uniform on [0, 2π). It is unbiased for rows of w that
-// are each N(0, I); with q = ‖x−y‖²/ℓ² and independent rows the mean squared error is (1 +
+// R^d → R^m. The m phases are drawn from src, uniform on [0, 2π). The map is unbiased for rows of w
+// that are each N(0, I); with q = ‖x−y‖²/ℓ² and independent rows the mean squared error is (1 +
 // e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider 2015]. At the same number of features this is
 // always above the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
 //

@@ -27,8 +27,8 @@ import (
 //
 // for 0 < k < m/2, with P_{m/2} for even m alone. For p = 1 they are C₁x̃ itself.
 //
-// It is unbiased [Avron, Nguyen & Woodruff 2014]. With s = x̃ᵀỹ, b = ‖x̃‖²‖ỹ‖² − Q, c = s² − Q, Q =
-// Σ x̃_i²ỹ_i², and g = 2 for even m, 1 for odd m, the mean squared error is
+// The map is unbiased [Avron, Nguyen & Woodruff 2014]. With s = x̃ᵀỹ, b = ‖x̃‖²‖ỹ‖² − Q, c = s² −
+// Q, Q = Σ x̃_i²ỹ_i², and g = 2 for even m, 1 for odd m, the mean squared error is
 //
 //	((s²+b)^p + (s²+c)^p − 2s^(2p))/m + g·((s²+b+c)^p − (s²+b)^p − (s²+c)^p + s^(2p))/m².
 //

@@ -201,9 +201,10 @@ func (c *causalCall[T]) addOlderKeys(b *accumulator[T], o []causalBlock[T], q de
 // addClustersAndRecent begins the part of the queries lo ≤ i < hi with clusters, as addClusters
 // does, and with recent keys k, of which query lo+i sees the first b.prefixes[i].
 //
-// The shares of clusters that choose decides by do not include the weights of recent keys. w_ic of
-// a cluster whose scores are not normal is far too small, as is w_ic of the other clusters.
-// Compared with the exact weights of recent keys w_ic would seem negligible.
+// The shares of clusters that choose decides by do not include the weights of recent keys. If the
+// scores of a cluster are not normal, its weight w_ic is far too small, and so are the weights of
+// other clusters. Compared with the exact weights of recent keys, these weights would seem
+// negligible.
 func (b *accumulator[T]) addClustersAndRecent(m *moments[T], q, k, v dense.Matrix[T], lo, hi int) {
 	weights := b.scoreClusters(m, q, lo, hi)
 	scores := b.scoreKeys(k, q.RowRange(lo, hi))

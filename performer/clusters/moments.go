@@ -52,7 +52,7 @@ func (m *moments[T]) set(c, n int, centre []T, t *keySums[T], scale float64) {
 }
 
 // uncertain writes the queries that score the keys of cluster c to list, and returns their number.
-// weights are the weights of the cluster, norms the s²‖q‖²/2, and bounds the (τ·D)² of the queries.
+// Each query has its weight w_ic in weights, s²‖q‖²/2 in norms, and (τ·D)² in bounds.
 func (m *moments[T]) uncertain(list []int32, c int, weights, norms, bounds []T) int {
 	if m.counts[c] < 2 { // the mean is the key
 		return 0

@@ -95,7 +95,8 @@ func shaped[T dense.Float](memory *[]T, rows, cols int) dense.Matrix[T] {
 	return dense.Of(rows, cols, *memory)
 }
 
-// raise raises the peaks of queries to their largest scores.
+// raise replaces the peak of a query, its largest score so far, if its column of scores has a
+// larger element.
 func raise[T dense.Float](peaks []T, scores dense.Matrix[T]) {
 	if scores.Cols == 1 {
 		peaks[0] = max(peaks[0], vecmath.Peak(scores.Data))

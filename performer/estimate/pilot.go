@@ -46,8 +46,8 @@ const (
 // Both terms are expectations over frequencies w ~ N(0, I). Pilot draws frequencies near
 // √Scale·(q_i+k_j)/√(1−4a), with the probability of exact attention for j, where the integrands are
 // large. A round draws 18 frequencies for each of 32 queries: the 8 longest queries and 24 queries
-// of all lengths. Pilot averages m₀/8 rounds. Pilot assumes independent frequencies. Orthogonal
-// frequencies have a slightly smaller variance.
+// of all lengths. Pilot averages m₀/8 rounds. Pilot assumes independent frequencies. Replicates
+// with orthogonal frequencies have a slightly smaller variance than Pilot predicts.
 //
 // For 64 tokens of R^8 with elements N(0, σ²) and 200 seeds, m₀ is 8 at σ = 0.5, 32 at 0.8 (16 and
 // 64 with 4 seeds each) and 512 at 1.1 (1024 with 4 seeds). The sum of the terms is 1.3 times the

@@ -28,8 +28,8 @@ func (r *ratios) reset(n, dv int) {
 	}
 }
 
-// addFeatures adds the numerators and denominators of linear attention to r. addFeatures returns
-// memory, which holds them.
+// addFeatures adds the numerators and denominators of linear attention to the ratios r. It returns
+// memory, which holds these numerators and denominators.
 func addFeatures[T dense.Float](r *ratios, a performer.Linear[T], memory performer.Fractions[T], q, k, v dense.Matrix[T]) performer.Fractions[T] {
 	memory = a.Fractions(memory, q, k, v)
 	for i := range q.Rows {

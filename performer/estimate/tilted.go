@@ -107,11 +107,11 @@ func tiltedFrequencies(n int, o exactRow, q, k dense.Matrix[float64], scale, a f
 
 // addTerms adds represents·E‖Y−out‖² with m features to variances[l], and represents·E‖Δ‖² with two
 // halves of m features each to squares[l], where m is 2^l·least. addTerms returns represents·‖β‖²
-// at twice the last m.
+// for twice as many features as the last m.
 //
-// For each feature addTerms replaces the sum of the other m − 1 weights by their typical sum b. The
-// effect of a rare weight on a ratio is then bounded, although its moments are large. With features
-// from N(0, I),
+// For each feature addTerms replaces the sum of the other m − 1 weights by their typical sum b.
+// With this b the effect of a rare weight on a ratio is bounded, although the moments of the weight
+// are large. With features from N(0, I),
 //
 //	E(Y−out) ≈ m·E[ω(V−out)/(b+ω)] = β(m)
 //	E‖Y−out‖² ≈ ‖β(m)‖² + m·E[ω²‖V−out‖²/(b+ω)²] = ‖β(m)‖² + G

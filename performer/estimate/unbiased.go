@@ -42,8 +42,8 @@ type UnbiasedOptions struct {
 	// and Estimate return [ErrCost] if the predicted cost is larger. Predictions come from
 	// multiply-adds, exponentials and measured times. Zero means 1: the methods refuse to run if
 	// exact attention is cheaper. +Inf means no limit. The cost of an Estimate is random, and
-	// MaxCost bounds its mean. To discard an estimate because it takes long would make the others
-	// biased. For the same reason do not repeat an Estimate that a context has ended.
+	// MaxCost bounds its mean. Do not discard an Estimate because it takes long, and do not repeat
+	// an Estimate that a context has ended: the estimates that remain would be biased.
 	MaxCost float64
 }
 
@@ -162,8 +162,8 @@ func NewUnbiased[T dense.Float](d int, opts UnbiasedOptions, src rand.Source) (*
 // attention about as often as under a t law with R − 1 degrees of freedom, which is 94.6 % for 32
 // replicates. For 64 tokens of R^8 with elements N(0, σ²), 95, 94 and 94 % of the elements were
 // within 2 standard errors at σ = 0.5, 0.8 and 1.1. Fewer elements are within 2 standard errors if
-// Features is below the result of Pilot, or if the Pilot that Estimate runs is not Settled. In the
-// second case Estimate takes 4096 features, and only a call of Pilot shows this.
+// Features is below the result of Pilot, or if the Pilot that Estimate runs is not Settled. If it
+// is not Settled, Estimate takes 4096 features, and only a call of Pilot shows this.
 //
 // Estimate takes O(R·(Lq+Lk)·m₀·(d+dv)) time on average besides the Pilot, and keeps O(Lq·dv)
 // memory for later calls. Large norms neither overflow nor underflow. The output of a query without
