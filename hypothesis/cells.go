@@ -126,8 +126,8 @@ func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)
 }
 
-// add adds the rows of the sample with a name until ctx ends. The error of ctx leaves some rows
-// added.
+// add adds the rows of x until ctx ends, and gives errors the name of the sample. If add returns
+// the error of ctx, it has added some of the rows.
 func (c *Cells[T]) add(ctx context.Context, name string, x dense.Matrix[T], src rand.Source) error {
 	if c.phi == nil {
 		return errNoCells
@@ -212,8 +212,8 @@ func newGroup(width int) *group { return &group{mean: make([]float64, width)} }
 
 // Merge adds the cells of other, which holds further rows of the same sample, for example of
 // another file. Merge does not change other. Cells beyond the limit of c stay in their sample, and
-// so do the rows of other beyond its last whole cell. Merge returns an error if other has other
-// features or another size of cells.
+// so do the rows of other beyond its last whole cell. Merge returns an error if c and other differ
+// in their features or in the number of rows per cell.
 func (c *Cells[T]) Merge(other *Cells[T]) error {
 	if err := c.checkSame("other", other); err != nil {
 		return err

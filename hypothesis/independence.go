@@ -31,8 +31,9 @@ import (
 //
 // With up to Options.Cells rows all permutations are equally likely. More rows are divided at
 // random into H cells. Each draw then rotates the rows of y inside each cell by one of k steps,
-// with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact,
-// and Independence computes the sums of products once. A draw keeps at most 1/k of a dependence.
+// with k·H up to Cells. The rotations form a group of permutations, so that the test is as exact as
+// with all permutations, and Independence computes the sums of products once. A draw keeps at most
+// 1/k of a dependence.
 //
 // The cost for up to Cells rows is B·n·D·E multiply-adds. The cost for more rows is 2n transforms
 // of each map, k·n·D·E multiply-adds and H·B·D·E additions, in float64. H and k are √Cells, which

@@ -186,8 +186,8 @@
 // float32 have a rounding error of at most d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖.
 //
 // Theory, Between and the StdErr of other schemes evaluate integrals of elementary functions, whose
-// last digits differ between processors. Levels are rounded to 24 binary digits, or to 8 for equal
-// steps. A level differs between processors only if it is within about 1e-13 of a tie.
+// last digits differ between processors. Levels are rounded to 24 binary digits, and levels with
+// equal steps to 8. A level differs between processors only if it is within about 1e-13 of a tie.
 //
 // # References
 //

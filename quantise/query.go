@@ -315,7 +315,7 @@ func (s *search[T]) chooseCentres(x *query[T]) {
 func (x *query[T]) scans(cluster int) bool { return len(x.clusters) == 0 || x.clusters[cluster] }
 
 // shiftedFor returns the shifted query for the rows of a cluster, or x itself if the quantiser has
-// no centres. The next call overwrites the shifted query.
+// no centres. The next call of shiftedFor overwrites the shifted query.
 func (s *search[T]) shiftedFor(x *query[T], cluster int) (*query[T], *queryBatch[T]) {
 	if s.q.centres == nil {
 		return x, &s.queryBatch

@@ -152,7 +152,7 @@ func usedBits(l layout) []uint64 {
 }
 
 // input reads from r, or from the beginning of data, and sums the bytes for a checksum. After an
-// error it reads nothing.
+// error input reads nothing.
 type input struct {
 	r    io.Reader
 	data []byte

@@ -15,7 +15,7 @@ type rows struct {
 	labels   []*[labelled]uint32 // the clusters of rows, with centres
 }
 
-// labelled is the number of labels of one array.
+// labelled is the number of labels in one array of rows.labels.
 const labelled = 1 << 12
 
 // cluster is the rows of one centre, in the order of their numbers. Only the last block may have
@@ -119,7 +119,7 @@ func (r cluster) find(i int) int {
 	return sort.Search(len(r.blocks), func(k int) bool { return r.blocks[k].first > i }) - 1
 }
 
-// used returns the number of rows of block k.
+// used returns the number of places of block k that hold rows.
 func (r cluster) used(k int) int { return min(r.blocks[k].size, r.n-r.blocks[k].first) }
 
 // before returns the number of rows of the cluster with numbers below id.

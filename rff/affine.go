@@ -29,8 +29,8 @@ import (
 // The error of an element is a few u·(d + 2)·Σ_j |A_ij·x_j|. For PCA x − μ replaces x, at any
 // distance of the mean μ from 0. The cost is a matrix product. The gradient Aᵀ·dφ does not read x.
 //
-// An error reports an a without elements, a b whose length is not r, and an element that is not
-// finite.
+// Affine returns an error for an a without elements, a b whose length is not r, and an element that
+// is not finite.
 func Affine[T dense.Float](a dense.Matrix[T], b []T) (Map[T], error) {
 	a.Check()
 	var offset []float64
@@ -151,10 +151,10 @@ func (f *affine[T]) apply(z, x dense.Matrix[T], scratch *[]T) {
 //
 // Fitting costs O(n·d·min(n, d)), in float64.
 //
-// An error reports fewer than two rows, no columns, an element that is not finite, components
-// outside 1 … min(n, d), a singular value decomposition that did not converge, and with whiten a
-// component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε = 2⁻⁵² and
-// the Frobenius norm.
+// PCA returns an error for fewer than two rows, no columns, an element that is not finite,
+// components outside 1 … min(n, d), a singular value decomposition that did not converge, and with
+// whiten a component whose variance is zero to rounding: σ_k·√(n−1) ≤ max(n, d)·ε·‖x‖_F, with ε =
+// 2⁻⁵² and the Frobenius norm.
 func PCA[T dense.Float](x dense.Matrix[T], components int, whiten bool) (Map[T], error) {
 	return build[Map[T]](pcaSamples[T]{x, components, whiten})
 }

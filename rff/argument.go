@@ -36,8 +36,8 @@ func root[T dense.Float](name string, v float64) (T, error) {
 	return inRange[T](name, v, math.Sqrt(v))
 }
 
-// inRange returns the factor, which follows from the argument v, in T. It returns an error if the
-// factor overflows or underflows in T.
+// inRange rounds factor, which follows from the argument v, to T. It returns an error if factor
+// overflows or underflows in T.
 func inRange[T dense.Float](name string, v, factor float64) (T, error) {
 	f := T(factor)
 	if f == 0 || math.IsInf(float64(f), 0) {

@@ -41,8 +41,8 @@ import (
 // LogTransform. The factors of Transform overflow above e^709.8 (e^88.7 in float32), those of
 // LogTransform do not.
 //
-// An error reports a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that is neither
-// nil nor of length in, and an element that is not finite.
+// Centred returns an error for a nil phi, a phi whose kernel is not kernels.Softmax, a b or c that
+// is neither nil nor of length in, and an element that is not finite.
 func Centred[T dense.Float](phi Map[T], b, c []T) (Map[T], error) {
 	return build[Map[T]](centredRecipe[T]{phi, b, c})
 }
@@ -85,8 +85,9 @@ func newCentred[T dense.Float](r centredRecipe[T]) (Map[T], error) {
 }
 
 // SubtractMean returns the rows of x (n×d) less their mean, in memory of their own, and the mean,
-// for Centred and for what is fitted to points that Centred maps. It costs two passes over x. An
-// error reports an x without rows, and an element that is NaN or infinite.
+// for Centred and for what is fitted to points that Centred maps. SubtractMean makes two passes
+// over x. SubtractMean returns an error for an x without rows, and an element that is NaN or
+// infinite.
 func SubtractMean[T dense.Float](x dense.Matrix[T]) (centred dense.Matrix[T], mean []T, err error) {
 	x.Check()
 	if x.Rows < 1 {

@@ -35,8 +35,9 @@ import (
 // Transform costs O(n·d) elementary functions a row. Derivatives are infinite at x_i = 0, and
 // Backward takes 0 for them.
 //
-// An error reports a d or sampleSteps below 1, or too large for memory, a sampleInterval of 0 for
-// more than 3 steps, and one that is not a positive number in the range of T.
+// AdditiveChiSquare returns an error for a d or sampleSteps below 1, or too large for memory, a
+// sampleInterval of 0 for more than 3 steps, and one that is not a positive number in the range of
+// T.
 func AdditiveChiSquare[T dense.Float](d, sampleSteps int, sampleInterval float64) (Map[T], error) {
 	if err := cmp.Or(size[T]("d", d), size[T]("sampleSteps", sampleSteps)); err != nil {
 		return nil, err
@@ -171,8 +172,8 @@ func (c chiSquare[T]) pull(dx, x, g []T) {
 // The map is defined for coordinates above −c. A coordinate at or below −c makes all features of
 // its row NaN. Transform costs O(n·m·d) and n·d logarithms.
 //
-// An error reports an m or d below 1, or too large for memory, a c that is not a positive number in
-// the range of T, and a nil src.
+// SkewedChiSquare returns an error for an m or d below 1, or too large for memory, a c that is not
+// a positive number in the range of T, and a nil src.
 func SkewedChiSquare[T dense.Float](m, d int, c float64, src rand.Source) (Map[T], error) {
 	return build[Map[T]](skewedChiSquareDraw[T]{m, d, c, src})
 }

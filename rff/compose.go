@@ -22,8 +22,8 @@ import (
 // gradient costs one product more. Methods transform 256 rows at a time, keep the memory for later
 // calls, and panic if a shape does not fit.
 //
-// An error reports a first that is not a map of Affine or PCA, a nil then, and a then that is not a
-// map of R^r.
+// Compose returns an error for a first that is not a map of Affine or PCA, a nil then, and a then
+// that is not a map of R^r.
 func Compose[T dense.Float](first, then Map[T]) (Map[T], error) {
 	return build[Map[T]](composeRecipe[T]{first, then})
 }

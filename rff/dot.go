@@ -19,7 +19,7 @@ import (
 // rows of w with E[wwᵀ] = I. With independent normal rows the mean squared error is ((xᵀy)² +
 // ‖x‖²‖y‖²)/m; orthogonal rows lower it [Choromanski, Rowland & Weller 2017].
 //
-// An error reports a nil w.
+// DotProduct returns an error for a nil w.
 func DotProduct[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	return build[Map[T]](dotProductRecipe[T]{w})
 }
@@ -51,7 +51,7 @@ func newDotProduct[T dense.Float](r dotProductRecipe[T]) (Map[T], error) {
 // for isotropic rows of w of any lengths. With independent rows the mean squared error is
 // 4θ(π−θ)/(mπ²).
 //
-// An error reports a nil w.
+// Angular returns an error for a nil w.
 func Angular[T dense.Float](w orf.Projection[T]) (Map[T], error) {
 	return build[Map[T]](angularRecipe[T]{w})
 }
@@ -86,7 +86,7 @@ func newAngular[T dense.Float](r angularRecipe[T]) (Map[T], error) {
 //
 //	(2‖x‖²‖y‖²·(3·sin θ·cos θ + (π−θ)(1 + 2cos²θ))/π − k²)/m.
 //
-// An error reports a nil w and an order other than 0, 1 and 2.
+// ArcCosine returns an error for a nil w or an order other than 0, 1 and 2.
 func ArcCosine[T dense.Float](w orf.Projection[T], order int) (Map[T], error) {
 	return build[Map[T]](arcCosineRecipe[T]{w, order})
 }

@@ -55,9 +55,9 @@ type Embedding[T dense.Float] interface {
 //
 // The landmarks are copied. Building costs n Gram rows and O(n³), in float64.
 //
-// An error reports a nil k, parameters of k out of range, no landmarks or too many for memory, a
-// value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance, so that k
-// is not a kernel, and eigenvalues that did not converge.
+// Nystroem returns an error for a nil k, parameters of k out of range, no landmarks or too many for
+// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
+// so that k is not a kernel, and eigenvalues that did not converge.
 func Nystroem[T dense.Float](k kernels.Kernel, landmarks dense.Matrix[T]) (Embedding[T], error) {
 	return build[Embedding[T]](nystroemPoints[T]{k, landmarks})
 }
@@ -100,10 +100,10 @@ func newNystroem[T dense.Float](r nystroemRecipe[T]) (Map[T], error) {
 //
 // The points are copied. Building costs n Gram rows and O(n³), in float64.
 //
-// An error reports a nil k, parameters of k out of range, no points or too many for memory, a value
-// of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance, so that k is not
-// a kernel, eigenvalues that did not converge, a rank below 1, and one above the number of
-// eigenvalues above Tolerance.
+// Spectral returns an error for a nil k, parameters of k out of range, no points or too many for
+// memory, a value of k that is not finite, a Gram matrix that has an eigenvalue below −Tolerance,
+// so that k is not a kernel, eigenvalues that did not converge, a rank below 1, and one above the
+// number of eigenvalues above Tolerance.
 func Spectral[T dense.Float](k kernels.Kernel, x dense.Matrix[T], rank int) (Embedding[T], error) {
 	return build[Embedding[T]](spectralPoints[T]{k, x, rank})
 }

@@ -138,8 +138,8 @@ func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	return dst
 }
 
-// pass is one run. It is the epilogue of a projection by tiles, and otherwise the task that works
-// on blocks of rows.
+// pass is one run of an engine. If x is projected by tiles, pass is the epilogue of this
+// projection. Otherwise it is the task that works on blocks of rows.
 type pass[T dense.Float] struct {
 	engine[T]
 	dst, x dense.Matrix[T]

@@ -14,7 +14,7 @@ import (
 // Identity returns φ(x) = x, R^d → R^d, with φ(x)ᵀφ(y) = xᵀy exactly. In its Transform dst may be
 // x, in its Backward also dphi.
 //
-// An error reports a d below 1, or too large for memory.
+// Identity returns an error for a d below 1, or too large for memory.
 func Identity[T dense.Float](d int) (Map[T], error) {
 	return build[Map[T]](identityRecipe[T]{d})
 }
@@ -41,7 +41,7 @@ func newIdentity[T dense.Float](r identityRecipe[T]) (Map[T], error) {
 //
 // R^d → R^(d(d+1)/2), the pairs i < j in lexicographic order, with φ(x)ᵀφ(y) = (xᵀy)² to rounding.
 //
-// An error reports a d below 1, and one with features too many for memory.
+// Quadratic returns an error for a d below 1, or with too many features for memory.
 func Quadratic[T dense.Float](d int) (Map[T], error) {
 	return build[Map[T]](quadraticRecipe[T]{d})
 }
@@ -76,8 +76,8 @@ func newQuadratic[T dense.Float](r quadraticRecipe[T]) (Map[T], error) {
 // negative. The map has no variance. Its bias against exp(s·xᵀy) is about the next term,
 // (s·xᵀy)³/6.
 //
-// An error reports a d below 1, one with features too many for memory, and a scale that is not a
-// positive number in the range of T.
+// Taylor returns an error for a d below 1 or with too many features for memory, and for a scale
+// that is not a positive number in the range of T.
 func Taylor[T dense.Float](d int, scale float64) (Map[T], error) {
 	return build[Map[T]](taylorRecipe[T]{d, scale})
 }
@@ -162,7 +162,7 @@ func quadratic[T dense.Float](phi, x []T, c T) {
 // because the feature 0 would hide it. dst may be x in every method, and in Backward and
 // LogBackward it may be the gradient too.
 //
-// An error reports a d below 1, or too large for memory.
+// ELU returns an error for a d below 1, or too large for memory.
 func ELU[T dense.Float](d int) (LogMap[T], error) {
 	return build[LogMap[T]](eluRecipe[T]{d})
 }

@@ -36,9 +36,10 @@ import (
 // Structured frequencies stay as they are: points are scaled, 1024 at a time, in a workspace that
 // is kept. Points are scaled too if a ψ_l is beyond 2^±60.
 //
-// An error reports a nil w, a scale that is not a positive number in the range of T, samples
-// without rows, not of the dimension of w, or whose second moments are not finite or too large for
-// memory, frequencies that are, and ψ_l or features outside the range of T.
+// SADERF returns an error for a nil w, a scale that is not a positive number in the range of T,
+// samples without rows, not of the dimension of w, or whose second moments are not finite or too
+// large for memory, frequencies that are too large for memory, and ψ_l or features outside the
+// range of T.
 func SADERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	return build[LogMap[T]](saderfSamples[T]{samples[T]{w, x, y, scale}})
 }

@@ -22,7 +22,8 @@ import (
 // the points. The map is for small norms, and for uses in which no estimate may be negative and no
 // sum of estimates may vanish.
 //
-// An error reports a nil w and a lengthScale that is not a positive number in the range of T.
+// GaussianPositive returns an error for a nil w or a lengthScale that is not a positive number in
+// the range of T.
 func GaussianPositive[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
 	return build[LogMap[T]](gaussianPositiveRecipe[T]{w, lengthScale})
 }
@@ -46,7 +47,8 @@ func newGaussianPositive[T dense.Float](r gaussianPositiveRecipe[T]) (Map[T], er
 // N(0, I). With p = ‖x+y‖²/ℓ² and independent rows the mean squared error is K²·(e^p − 1)·(1 −
 // e^(−p))/(2m) for the kernel K.
 //
-// An error reports a nil w and a lengthScale that is not a positive number in the range of T.
+// GaussianHyperbolic returns an error for a nil w or a lengthScale that is not a positive number in
+// the range of T.
 func GaussianHyperbolic[T dense.Float](w orf.Projection[T], lengthScale float64) (LogMap[T], error) {
 	return build[LogMap[T]](gaussianHyperbolicRecipe[T]{w, lengthScale})
 }
@@ -71,9 +73,9 @@ func newGaussianHyperbolic[T dense.Float](r gaussianHyperbolicRecipe[T]) (Map[T]
 // set of points, with the scale 1/ℓ². The map is unbiased for rows of w that are each N(0, I); its
 // mean squared error is the error of SoftmaxOptimal at x/ℓ and y/ℓ times exp(−(‖x‖²+‖y‖²)/ℓ²).
 //
-// An error reports a nil w, one whose frequencies are too large for memory as a matrix, a
-// lengthScale that is not a positive number in the range of T, and an a that is not a number below
-// 1/8 or whose features are outside that range.
+// GaussianOptimal returns an error for a nil w, one whose frequencies are too large for memory as a
+// matrix, a lengthScale that is not a positive number in the range of T, and an a that is not a
+// number below 1/8 or whose features are outside that range.
 func GaussianOptimal[T dense.Float](w orf.Projection[T], lengthScale, a float64) (LogMap[T], error) {
 	return build[LogMap[T]](gaussianOptimalRecipe[T]{W: w, LengthScale: lengthScale, A: a})
 }

@@ -39,7 +39,8 @@ import (
 // would hide. Features of Exponential are NaN if x has NaN or ±Inf, and e^(−Inf) of a finite x is
 // 0.
 //
-// An error reports a nil w, parameters of k out of range, and an ε that is out of the range of T.
+// Generalised returns an error for a nil w, parameters of k out of range, or an ε out of the range
+// of T.
 func Generalised[T dense.Float](w orf.Projection[T], k kernels.Generalised) (LogMap[T], error) {
 	return build[LogMap[T]](generalisedRecipe[T]{w, k})
 }

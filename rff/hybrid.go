@@ -42,8 +42,8 @@ import (
 // The derivatives are the derivatives of h and t, because signs are constant between jumps. A row
 // costs projections on n + m frequencies, m exponentials, sines and cosines, and O(m·n).
 //
-// An error reports a nil w or gate, two that differ in dimension, and a scale that is not a
-// positive number in the range of T.
+// SoftmaxHybrid returns an error for a nil w or gate, two that differ in dimension, and a scale
+// that is not a positive number in the range of T.
 func SoftmaxHybrid[T dense.Float](w, gate orf.Projection[T], scale float64) (Map[T], error) {
 	return build[Map[T]](softmaxHybridRecipe[T]{w, gate, scale})
 }

@@ -41,9 +41,9 @@ import (
 // Transform takes a matrix product for each factor, O(n·d·Σ_j n_j), so its cost grows with the mean
 // degree.
 //
-// An error reports an m or d below 1, or too large for memory, parameters of k out of range,
-// degrees of another length, a degree that is negative or not finite, a degree that is 0 for a
-// positive coefficient, a factor that is out of the range of T, an unknown law, an odd m for a
+// Maclaurin returns an error for an m or d below 1, or too large for memory, parameters of k out of
+// range, degrees of another length, a degree that is negative or not finite, a degree that is 0 for
+// a positive coefficient, a factor that is out of the range of T, an unknown law, an odd m for a
 // complex law, and a nil src.
 func Maclaurin[T dense.Float](m, d int, k kernels.Maclaurin, degrees []float64, law WeightLaw, src rand.Source) (Map[T], error) {
 	return build[Map[T]](maclaurinDraw[T]{m, d, k, degrees, law, src})
@@ -201,8 +201,8 @@ func GeometricDegrees(k kernels.Maclaurin) []float64 {
 // radius. This is the part of degree n in k(x, x) at ‖x‖ = R. All features have the same size on
 // average there.
 //
-// An error reports parameters of k out of range, a radius that is not a positive finite number, and
-// one that takes a degree of a positive coefficient out of the range of float64.
+// RadiusDegrees returns an error for parameters of k out of range, a radius that is not a positive
+// finite number, and one that takes a degree of a positive coefficient out of the range of float64.
 func RadiusDegrees(k kernels.Maclaurin, radius float64) ([]float64, error) {
 	if err := cmp.Or(argument.Kernel("rff: k", k), positive("radius", radius)); err != nil {
 		return nil, err

@@ -30,9 +30,9 @@ import (
 // For every a, orthogonal rows lower the error by as much as they lower the error of
 // SoftmaxPositive.
 //
-// An error reports a nil w, one whose frequencies are too large for memory as a matrix, a scale
-// that is not a positive number in the range of T, and an a that is not a number below 1/8 or whose
-// features are outside that range.
+// SoftmaxOptimal returns an error for a nil w, one whose frequencies are too large for memory as a
+// matrix, a scale that is not a positive number in the range of T, and an a that is not a number
+// below 1/8 or whose features are outside that range.
 func SoftmaxOptimal[T dense.Float](w orf.Projection[T], scale, a float64) (LogMap[T], error) {
 	return build[LogMap[T]](softmaxOptimalRecipe[T]{W: w, Scale: scale, A: a})
 }

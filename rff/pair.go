@@ -35,8 +35,8 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 // Its Keys are Differentiable or DifferentiableLog if key is. Pair does not check that the estimate
 // is an estimate of k; package validate does. The maps are used, not copied.
 //
-// An error reports a nil map, maps of different dimensions, a LogMap together with a map that is
-// not one, and a map that is paired with a third map.
+// Pair returns an error for a nil map, maps of different dimensions, a LogMap together with a map
+// that is not one, and a map that is paired with a third map.
 func Pair[T dense.Float](query, key Map[T], k kernels.Kernel) (Map[T], error) {
 	if query == nil || key == nil {
 		return nil, fmt.Errorf("rff: query = %v, key = %v, want two maps", query, key)

@@ -39,9 +39,9 @@ import (
 //
 // The cost of Transform is p matrix products, O(n·p·m·d).
 //
-// An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
-// of range and factors that are out of the range of T, an unknown law, an odd m for a complex law,
-// and a nil src.
+// PolynomialSketch returns an error for an m or d below 1, an m, d or Degree too large for memory,
+// parameters of k out of range and factors that are out of the range of T, an unknown law, an odd m
+// for a complex law, and a nil src.
 func PolynomialSketch[T dense.Float](m, d int, k kernels.Polynomial, law WeightLaw, src rand.Source) (Map[T], error) {
 	return build[Map[T]](polynomialSketchDraw[T]{m, d, k, law, src})
 }
@@ -112,9 +112,9 @@ func newPolynomialSketch[T dense.Float](r polynomialSketchRecipe[T]) (Map[T], er
 // projections are independent of each other and each has rows with E[wwᵀ] = I. Structured
 // projections take O(n·p·m·log d) operations. Orthogonal rows in a projection lower the variance.
 //
-// An error reports parameters of k out of range and factors that are out of the range of T, a
-// number of projections other than Degree, and projections that are nil, too small or of different
-// shapes.
+// PolynomialOf returns an error for parameters of k out of range and factors that are out of the
+// range of T, a number of projections other than Degree, and projections that are nil, too small or
+// of different shapes.
 func PolynomialOf[T dense.Float](k kernels.Polynomial, w ...orf.Projection[T]) (Map[T], error) {
 	return build[Map[T]](polynomialOfRecipe[T]{k, w})
 }

@@ -84,8 +84,8 @@ func (p *pullback[T]) run(name string, dst, x, g dense.Matrix[T]) dense.Matrix[T
 	return dst
 }
 
-// pullbackPass is one run. It is the epilogue of projecting g back by tiles, and otherwise the task
-// that works on blocks of rows.
+// pullbackPass is one run of a pullback. If g is projected back by tiles, pullbackPass is the
+// epilogue of this projection. Otherwise it is the task that works on blocks of rows.
 type pullbackPass[T dense.Float] struct {
 	*pullback[T]
 	dst, x, g dense.Matrix[T]

@@ -49,8 +49,8 @@ type Scheme[T dense.Float] struct {
 //
 //	1/√m · Σ_i (h(x)·Σ_k f_k′(w_iᵀx)·g_ki·w_i + Σ_k f_k(w_iᵀx)·g_ki·∇h(x)).
 //
-// An error reports a w that is nil or too large for memory, no F, a nil function, different numbers
-// of F and DF, a DH without H or DF, and an H with DF but no DH.
+// New returns an error for a w that is nil or too large for memory, no F, a nil function, different
+// numbers of F and DF, a DH without H or DF, and an H with DF but no DH.
 func New[T dense.Float](w orf.Projection[T], s Scheme[T]) (Map[T], error) {
 	return build[Map[T]](schemeRecipe[T]{w, s})
 }

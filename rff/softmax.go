@@ -25,7 +25,8 @@ import (
 // estimated row of attention weights may sum to nearly zero, or less. For attention SoftmaxPositive
 // is the better choice. The factor overflows to Inf once s‖x‖² exceeds 1419 (177 in float32).
 //
-// An error reports a nil w and a scale that is not a positive number in the range of T.
+// SoftmaxTrig returns an error for a nil w or a scale that is not a positive number in the range of
+// T.
 func SoftmaxTrig[T dense.Float](w orf.Projection[T], scale float64) (Map[T], error) {
 	return build[Map[T]](softmaxTrigRecipe[T]{w, scale})
 }
@@ -74,7 +75,8 @@ func newSoftmaxTrig[T dense.Float](r softmaxTrigRecipe[T]) (Map[T], error) {
 // The logarithm has a rounding error of about u·(|√s·wᵀx|·d + s‖x‖²/2), where u is 2⁻⁵³ or 2⁻²⁴; an
 // infinite coordinate gives NaN.
 //
-// An error reports a nil w and a scale that is not a positive number in the range of T.
+// SoftmaxPositive returns an error for a nil w or a scale that is not a positive number in the
+// range of T.
 func SoftmaxPositive[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
 	return build[LogMap[T]](softmaxPositiveRecipe[T]{w, scale})
 }
@@ -99,7 +101,8 @@ func newSoftmaxPositive[T dense.Float](r softmaxPositiveRecipe[T]) (Map[T], erro
 // s‖x+y‖² and K = exp(s·xᵀy): below the error of SoftmaxPositive with 2m features, by the factor 1
 // − e^(−p), at half the cost of projecting.
 //
-// An error reports a nil w and a scale that is not a positive number in the range of T.
+// SoftmaxHyperbolic returns an error for a nil w or a scale that is not a positive number in the
+// range of T.
 func SoftmaxHyperbolic[T dense.Float](w orf.Projection[T], scale float64) (LogMap[T], error) {
 	return build[LogMap[T]](softmaxHyperbolicRecipe[T]{w, scale})
 }

@@ -24,7 +24,8 @@ import (
 // and ‖φ(x)‖ = 1 always. With q = ‖x−y‖²/ℓ² and independent rows the mean squared error is
 // (1−e^(−q))²/(2m) [Sutherland & Schneider 2015]; orthogonal rows lower it [Yu et al. 2016].
 //
-// An error reports a nil w and a lengthScale that is not a positive number in the range of T.
+// Gaussian returns an error for a nil w or a lengthScale that is not a positive number in the range
+// of T.
 func Gaussian[T dense.Float](w orf.Projection[T], lengthScale float64) (Map[T], error) {
 	return build[Map[T]](gaussianRecipe[T]{w, lengthScale})
 }
@@ -55,8 +56,8 @@ func newGaussian[T dense.Float](r gaussianRecipe[T]) (Map[T], error) {
 // e^(−2q)/2 − e^(−q))/m [Sutherland & Schneider 2015]. At the same number of features this is
 // always above the error of Gaussian, by e^(−q)·(1 − e^(−q)/2)/m.
 //
-// An error reports a nil w or src and a lengthScale that is not a positive number in the range of
-// T.
+// GaussianPhase returns an error for a nil w or src, or a lengthScale that is not a positive number
+// in the range of T.
 func GaussianPhase[T dense.Float](w orf.Projection[T], lengthScale float64, src rand.Source) (Map[T], error) {
 	return build[Map[T]](gaussianPhaseDraw[T]{w, lengthScale, src})
 }
@@ -159,8 +160,8 @@ func waves[T dense.Float](phi []T, from, to int, c T) {
 // range, a feature by 6e-5 of its range on average, and the estimate, a mean over all features, by
 // 4e-6. Centre data that are further out, or use float64.
 //
-// An error reports an m or d below 1, or too large for memory, a lengthScale that is not a positive
-// number in the range of T, and a nil src.
+// Laplacian returns an error for an m or d below 1, or too large for memory, a lengthScale that is
+// not a positive number in the range of T, and a nil src.
 func Laplacian[T dense.Float](m, d int, lengthScale float64, src rand.Source) (Map[T], error) {
 	cauchy := func(rng *rand.Rand) float64 { return math.Tan(math.Pi * (rng.Float64() - 0.5)) }
 	w, err := drawn[T](m, d, "lengthScale", lengthScale, src, cauchy)
@@ -202,8 +203,8 @@ func newLaplacian[T dense.Float](r laplacianRecipe[T]) (Map[T], error) {
 // For ν = 0.5 the frequencies are Cauchy along every direction. The remarks of Laplacian on the
 // digits of large phases hold here with ‖x‖ in place of ‖x‖₁.
 //
-// An error reports a nil w or src, a nu other than 0.5, 1.5 and 2.5, and a lengthScale that is not
-// a positive number in the range of T.
+// Matern returns an error for a nil w or src, a nu other than 0.5, 1.5 and 2.5, and a lengthScale
+// that is not a positive number in the range of T.
 func Matern[T dense.Float](w orf.Projection[T], nu, lengthScale float64, src rand.Source) (Map[T], error) {
 	return build[Map[T]](maternDraw[T]{w, nu, lengthScale, src})
 }

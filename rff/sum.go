@@ -32,9 +32,9 @@ import (
 // Goroutines may share φ. If a row of the Transform of the maps depends neither on other rows nor
 // on GOMAXPROCS, the same holds here.
 //
-// An error reports no maps, a number of weights that is not that of the maps, a nil map, maps of
-// different dimensions, a weight that is negative, NaN, infinite or has a root outside the range of
-// T, weights that are all 0, and features too many for memory.
+// Sum returns an error for no maps, a number of weights that is not the number of maps, a nil map,
+// maps of different dimensions, a weight that is negative, NaN, infinite or has a root outside the
+// range of T, weights that are all 0, and too many features for memory.
 func Sum[T dense.Float](maps []Map[T], weights []float64) (Map[T], error) {
 	return build[Map[T]](sumRecipe[T]{maps, weights})
 }

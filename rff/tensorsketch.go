@@ -37,8 +37,8 @@ import (
 // for both T, O(n·p·(d + m·log m)) for m with small prime factors. The choice depends on T, m and d
 // alone. For p = 1 Transform is O(n·d). The matrices take p·m·d numbers, the transforms p·d.
 //
-// An error reports an m or d below 1, an m, d or Degree too large for memory, parameters of k out
-// of range and factors that are out of the range of T, and a nil src.
+// TensorSketch returns an error for an m or d below 1, an m, d or Degree too large for memory,
+// parameters of k out of range and factors that are out of the range of T, and a nil src.
 func TensorSketch[T dense.Float](m, d int, k kernels.Polynomial, src rand.Source) (Map[T], error) {
 	return build[Map[T]](tensorSketchDraw[T]{m, d, k, src})
 }

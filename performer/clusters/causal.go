@@ -127,7 +127,7 @@ func (c *causalCall[T]) attend(begin, end int) {
 	c.attendBlocks()
 }
 
-// attendBlocks computes the outputs of the used blocks.
+// attendBlocks computes the outputs of the blocks of queries that c has collected.
 func (c *causalCall[T]) attendBlocks() {
 	parallel.Do(len(c.counts), (*momentsTask[T])(c))
 	parallel.Do(min(groups, c.used), c)

@@ -14,7 +14,7 @@ import (
 
 // stepScratch is the scratch memory of one goroutine for the queries of one token that read one
 // head of keys of a stream. Matrices of scores have a row for each key or cluster and a column for
-// each query. The rows have no gaps, because often there is one query.
+// each query. These matrices have no gaps between rows, because often there is one query.
 type stepScratch[T dense.Float] struct {
 	scale float64
 

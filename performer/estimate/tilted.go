@@ -162,8 +162,9 @@ func (t *tilted) addTerms(variances, squares []float64, least, represents float6
 	}
 }
 
-// typical returns the solution b of m·E[ω·b/(b+ω)] = b, the typical sum of m weights: too rare
-// weights hardly count. typical starts at atLeast, which must not be above the solution.
+// typical returns the solution b of m·E[ω·b/(b+ω)] = b, a typical sum of m weights ω. Weights that
+// are rarer than one in m hardly change b. typical starts at atLeast, which must not be above the
+// solution.
 func (t *tilted) typical(m, atLeast float64) float64 {
 	for b := atLeast; ; {
 		// Newton's method for the convex function E[1/(b+ω)·ω] − 1/m approaches b from below.

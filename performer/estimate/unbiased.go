@@ -71,7 +71,7 @@ type UnbiasedOptions struct {
 // of replicates shows its variance. A negative a bounds the weights by (1−4a)^(d/2)·exp(−p/8a), p =
 // Scale·‖q+k‖². Estimate takes the a that minimises the fourth moment of a weight at a typical p,
 // the mean of p under exact attention of up to 16 queries. This a depends on q and k alone, so that
-// estimates stay unbiased. In causal attention it also depends on later tokens.
+// estimates stay unbiased. In causal attention a depends on later tokens too.
 //
 // Use Unbiased if many draws are averaged, so that a bias would remain after the noise has averaged
 // out: for gradients, for sums over layers or documents, and to check the bias of other estimates.
