@@ -60,6 +60,24 @@ type Described interface {
 	Describe() Description
 }
 
+// PrefixAttention is attention of another package whose queries may see a prefix of the keys.
+// [Batch] and [Attend] need it for sequences with a past, and to leave out keys that do not count.
+// Attention of package clusters is PrefixAttention; attention of this package need not be.
+// Bidirectional attention, as its Description says, gets the keys that count alone, so its outputs
+// must not depend on the index of a key.
+type PrefixAttention[T dense.Float] interface {
+	Attention[T]
+	Described
+
+	// ForwardPrefixes is Forward over prefixes of the keys: query i sees the first prefixes[i]
+	// keys. The numbers ascend from at least 0 to at most the number of keys. The output of a query
+	// that sees no key is zero. Batch and Attend call ForwardPrefixes for causal attention only.
+	//
+	// If query i sees i+1 keys, its output has the bits of Forward over equal numbers of queries
+	// and keys. The prefixes of later queries do not change these bits.
+	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
+}
+
 // description returns the Description of an attention, or a zero Description if it has none.
 func description[T dense.Float](attention Attention[T]) Description {
 	if d, ok := attention.(Described); ok {

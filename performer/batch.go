@@ -4,14 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
-	"github.com/seed-feabd252/randfeat/internal/memory/pool"
-	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
 // Batch is attention over many heads and many sequences in one call. Rows are tokens, one sequence
@@ -204,19 +200,6 @@ func (b *batch[T]) Head(head int) Attention[T] {
 	return b.units[min(at, len(b.units)-1)].attention
 }
 
-func (b *batch[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	return b.ForwardSequences(dst, q, k, v, Sequences{})
-}
-
-func (b *batch[T]) ForwardSequences(dst, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
-	if err := b.Check(q, k, v, s); err != nil {
-		panic(err.Error())
-	}
-	dst = dense.Ensure(dst, q.Rows, v.Cols/b.keyHeads*b.heads)
-	b.run(batchPass[T]{all: sequence.Backward[T]{Forward: sequence.Forward[T]{Dst: dst, Q: q, K: k, V: v}}, s: s, pieces: b.count})
-	return dst
-}
-
 func (b *batch[T]) Check(q, k, v dense.Matrix[T], s Sequences) error {
 	if err := b.fits(q, k, v); err != nil {
 		return err
@@ -266,75 +249,6 @@ func (b *batch[T]) fits(q, k, v dense.Matrix[T]) error {
 		return fmt.Errorf("performer: q is %d×%d, k is %d×%d: heads have dimension %d, but the attention takes points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, d, b.dim)
 	}
 	return nil
-}
-
-// batchPass is a forward or backward pass of a batch. A piece of a forward pass is a unit in a
-// sequence. A piece of a backward pass is a head of keys in a sequence.
-type batchPass[T dense.Float] struct {
-	b        *batch[T]
-	all      sequence.Backward[T] // matrices of all heads and sequences
-	s        Sequences
-	backward bool
-	pieces   int // of a sequence
-
-	fromQuery, fromKey []int // where sequences begin, and where the last sequence ends
-}
-
-// batchPasses keeps memory between calls.
-var batchPasses pool.Pair[batchPass[float32], batchPass[float64]]
-
-// run computes a pass.
-func (b *batch[T]) run(pass batchPass[T]) {
-	p := pool.Get[batchPass[T]](&batchPasses)
-	pass.b = b
-	pass.fromQuery = layout.Starts(p.fromQuery[:0], pass.s.Queries, pass.all.Q.Rows)
-	pass.fromKey = layout.Starts(p.fromKey[:0], pass.s.lengthsOfKeys(), pass.all.K.Rows)
-	*p = pass
-	n, processors := (len(p.fromQuery)-1)*p.pieces, runtime.GOMAXPROCS(0)
-	together := n / processors * processors
-	parallel.Do(together, p)
-	for i := together; i < n; i++ {
-		p.piece(i, processors)
-	}
-	*p = batchPass[T]{fromQuery: p.fromQuery, fromKey: p.fromKey}
-	pool.Put(&batchPasses, p)
-}
-
-func (p *batchPass[T]) Piece(i int) { p.piece(i, 1) }
-
-// piece computes piece i with the given number of processors.
-func (p *batchPass[T]) piece(i, processors int) {
-	at, piece := i/p.pieces, i%p.pieces
-	if p.backward {
-		p.backwardGroup(at, piece, processors)
-		return
-	}
-	u := p.b.unit(piece)
-	s := p.arguments(at, u, processors)
-	s.Dst = p.heads(p.all.Dst, at, u)
-	forwardSequence(u.attention, s)
-}
-
-// arguments returns the arguments for a unit in sequence number at, without the matrices to write.
-func (p *batchPass[T]) arguments(at int, u unit[T], processors int) sequence.Forward[T] {
-	return sequence.Forward[T]{
-		Q: p.heads(p.all.Q, at, u), K: p.keyHead(p.all.K, at, u), V: p.keyHead(p.all.V, at, u),
-		Heads: u.to - u.from, Processors: processors,
-		Valid: p.s.keysIn(p.fromKey[at], p.fromKey[at+1]),
-		Past:  p.s.pastOf(at),
-	}
-}
-
-// heads returns the block of m for the heads of a unit in sequence number at. m has the shape of
-// the queries or of the outputs.
-func (p *batchPass[T]) heads(m dense.Matrix[T], at int, u unit[T]) dense.Matrix[T] {
-	return layout.Heads(m.RowRange(p.fromQuery[at], p.fromQuery[at+1]), u.from, u.to, p.b.heads)
-}
-
-// keyHead returns the block of m for the head of keys of a unit in sequence number at. m has the
-// shape of the keys or of the values.
-func (p *batchPass[T]) keyHead(m dense.Matrix[T], at int, u unit[T]) dense.Matrix[T] {
-	return layout.Head(m.RowRange(p.fromKey[at], p.fromKey[at+1]), u.from/(p.b.heads/p.b.keyHeads), p.b.keyHeads)
 }
 
 func (b *batch[T]) NewState(d, dv int) (*State[T], error) {

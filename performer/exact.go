@@ -214,7 +214,7 @@ func (e exact[T]) Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T] {
 		tiles.Raw(scores, rows, q.RowRange(lo, hi), k)
 		tiles.Cap(scores, rows)
 		if e.placed() {
-			weighSeen(scores, &mask, rows, lo)
+			tiles.WeighSeen(scores, &mask, rows, lo)
 			return
 		}
 		for i := range rows.Rows {
@@ -271,10 +271,6 @@ func (o ExactOptions) check() error {
 	}
 	return nil
 }
-
-// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an
-// int.
-const farthest = math.MaxInt / 8
 
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Slope != 0 }

@@ -7,12 +7,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/performer/internal/local"
 	"github.com/seed-feabd252/randfeat/performer/internal/nystroem"
-	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 )
@@ -129,6 +127,12 @@ type landmarks[T dense.Float] struct {
 	set    *nystroem.Set[T]    // features of given landmarks, or nil
 	engine *sums.Engine[T]     // with set, or without features
 	calls  pool.Of[landmarkCall[T]]
+}
+
+// landmarkCall is the memory of a call with chosen landmarks, and an engine with these landmarks.
+type landmarkCall[T dense.Float] struct {
+	choice nystroem.Choice[T]
+	engine *sums.Engine[T]
 }
 
 // NewLandmarks returns attention that approximates exact with r landmarks chosen among the keys of
@@ -263,72 +267,6 @@ func (l *landmarks[T]) Describe() Description {
 	return d
 }
 
-func (l *landmarks[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
-	l.check(q, k, v)
-	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	l.forwardSequence(sequence.Forward[T]{Dst: dst, Q: q, K: k, V: v, Heads: 1})
-	return dst
-}
-
-// check panics unless q, k and v fit each other and the landmarks.
-func (l *landmarks[T]) check(q, k, v dense.Matrix[T]) {
-	checkShapes(q, k, v, l.exact.Causal)
-	if l.d != 0 && q.Cols != l.d {
-		panic(fmt.Sprintf("performer: q is %d×%d, k is %d×%d, but the landmarks are points of R^%d", q.Rows, q.Cols, k.Rows, k.Cols, l.d))
-	}
-}
-
-func (l *landmarks[T]) sharesKeys() bool { return !l.exact.Causal }
-
-func (l *landmarks[T]) forwardSequence(s sequence.Forward[T]) {
-	switch {
-	case !l.exact.Causal:
-		l.forwardAll(s)
-	case l.inDouble(s.K.Cols):
-		l.forwardDouble(s)
-	case l.set == nil:
-		l.forwardRenewed(s)
-	default:
-		l.forwardCausal(s, l.engine)
-	}
-}
-
-// forwardAll computes the outputs of queries that all see all keys that count.
-func (l *landmarks[T]) forwardAll(s sequence.Forward[T]) {
-	var copies *layout.Tokens[T]
-	s.K, s.V, copies = layout.ValidOnly(s.K, s.V, s.Valid)
-	s.Valid = nil
-	switch {
-	case s.Q.Rows == 0 || s.V.Cols == 0:
-	case l.isExact(s.K.Rows):
-		l.exact.forwardSequence(s)
-	case l.inDouble(s.K.Cols):
-		l.forwardDouble(s)
-	default:
-		engine, chosen := l.engineFor(s.K)
-		engine.Forward(s.Heads, s.Dst, s.Q, s.K, s.V)
-		l.release(chosen)
-	}
-	copies.Release()
-}
-
-// forwardCausal computes causal outputs, with exact weights for the last keys and the weights of an
-// undivided engine for earlier keys.
-func (l *landmarks[T]) forwardCausal(s sequence.Forward[T], engine *sums.Engine[T]) {
-	s = s.TrimCausal()
-	if s.Q.Rows == 0 || s.V.Cols == 0 {
-		return
-	}
-	base := local.Base[T]{Engine: engine, Scores: l.exact.scores(s.Q.Cols)}
-	for h := range s.Heads {
-		head := s.Head(h)
-		local.Causal(base, head.Dst, head.Q, head.K, head.V, head.Valid, head.Past)
-	}
-}
-
-// isExact reports whether attention over n keys is exact.
-func (l *landmarks[T]) isExact(n int) bool { return n == 0 || l.set == nil && n <= l.n }
-
 // setEngine sets the engine of l. Outputs of an undivided engine are sums and their scales.
 func (l *landmarks[T]) setEngine(undivided bool) {
 	o := sums.Operator[T]{D: l.d, M: l.n, Logs: true, Unnormalised: l.exact.Unnormalised, Undivided: undivided}
@@ -336,33 +274,6 @@ func (l *landmarks[T]) setEngine(undivided bool) {
 		o.Features, o.Mixer = l.set, l.set
 	}
 	l.engine = sums.New(o)
-}
-
-// landmarkCall is the memory of a call with chosen landmarks, and an engine with these landmarks.
-type landmarkCall[T dense.Float] struct {
-	choice nystroem.Choice[T]
-	engine *sums.Engine[T]
-}
-
-// engineFor returns an engine with the given landmarks, or with landmarks chosen among more than
-// l.n keys. The caller passes chosen to release.
-func (l *landmarks[T]) engineFor(k dense.Matrix[T]) (engine *sums.Engine[T], chosen *landmarkCall[T]) {
-	if l.set != nil {
-		return l.engine, nil
-	}
-	c := l.calls.Get()
-	if c.engine == nil {
-		c.engine = l.engine.With(&c.choice, &c.choice)
-	}
-	c.choice.Choose(k, l.n, l.exact.scale(k.Cols), l.means, l.seed)
-	return c.engine, c
-}
-
-// release returns the memory of chosen landmarks to its pool.
-func (l *landmarks[T]) release(chosen *landmarkCall[T]) {
-	if chosen != nil {
-		l.calls.Put(chosen)
-	}
 }
 
 func (l *landmarks[T]) Chosen(k dense.Matrix[T]) []int {
@@ -409,4 +320,41 @@ func (l *landmarks[T]) checkState(d int) error {
 		return fmt.Errorf("performer: d = %d, but the landmarks are points of R^%d", d, l.d)
 	}
 	return nil
+}
+
+func (l *landmarks[T]) Centred(b, c []T) (Landmarks[T], error) {
+	d := l.z.Cols
+	if l.set == nil {
+		d = max(len(b), len(c))
+	}
+	m := &nystroem.Means[T]{Query: make([]T, d), Key: make([]T, d), Absolute: l.exact.Unnormalised || l.exact.Causal}
+	for _, v := range []struct {
+		name string
+		from []T
+		to   []T
+	}{{"b", b, m.Query}, {"c", c, m.Key}} {
+		if len(v.from) != 0 && len(v.from) != d {
+			return nil, fmt.Errorf("performer: %s has length %d, want %d", v.name, len(v.from), d)
+		}
+		for j, x := range v.from {
+			if x-x != 0 {
+				return nil, fmt.Errorf("performer: %s[%d] = %v, want a finite number", v.name, j, x)
+			}
+		}
+		copy(v.to, v.from)
+	}
+	if len(b) == 0 && len(c) == 0 {
+		m = nil
+	}
+	to := &landmarks[T]{exact: l.exact, n: l.n, seed: l.seed, z: l.z, d: d, means: m}
+	if l.set != nil {
+		set, err := nystroem.At(l.exact.scale(d), l.z, m)
+		if err != nil {
+			return nil, err
+		}
+		to.set = set
+	}
+	to.setEngine(l.engine.Undivided)
+	to.setDouble()
+	return to, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
 )
 
@@ -270,3 +271,92 @@ func (s *State[T]) checkMade() {
 
 // errNoState is the error of a State that NewState has not made.
 var errNoState = errors.New("performer: the state belongs to no attention, want one of NewState")
+
+// Merge adds all tokens of another State of the same attention to s: streams can be summarised in
+// pieces. other does not change. The order of the pieces matters only for rounding.
+//
+// Merge returns an error and does not change s if other is nil, if other differs in heads,
+// dimensions or attention, or if both have more tokens than half of the largest int. Two maps are
+// considered the same if their features agree to rounding at a few fixed points: a map may be made
+// again from its seed, or on another architecture. Merge may overlook a difference in less than one
+// feature in 16, and a difference of less than 2⁻¹⁴ of a feature in float32 or 2⁻⁴⁰ in float64.
+func (s *State[T]) Merge(other *State[T]) error {
+	switch {
+	case s.units == nil:
+		return errNoState
+	case other == nil:
+		return errors.New("performer: other is nil")
+	case other.units == nil:
+		return errNoState
+	case other.heads != s.heads || other.keyHeads != s.keyHeads || other.d != s.d || other.dv != s.dv:
+		return fmt.Errorf("performer: other has %d heads over %d with d = %d and dv = %d, the state %d heads over %d with d = %d and dv = %d",
+			other.heads, other.keyHeads, other.d, other.dv, s.heads, s.keyHeads, s.d, s.dv)
+	case len(other.units) != len(s.units):
+		return fmt.Errorf("performer: other has %d runs of heads with one attention each, the state %d", len(other.units), len(s.units))
+	}
+	for i, u := range s.units {
+		o := other.units[i]
+		if o.from != u.from || o.to != u.to {
+			return fmt.Errorf("performer: other has one attention for the heads %d to %d, the state for %d to %d", o.from, o.to-1, u.from, u.to-1)
+		}
+		if err := u.memory.Check(o.memory); err != nil {
+			return err
+		}
+	}
+	if err := frame.CheckMerge(s.n, other.n); err != nil {
+		return fmt.Errorf("performer: %w", err)
+	}
+	for i, u := range s.units {
+		u.memory.Merge(other.units[i].memory)
+	}
+	s.n += other.n
+	return nil
+}
+
+// Snapshot is a number of tokens to which a [State] can return. A decoder that drafts tokens and
+// rejects some needs it. The zero Snapshot is ready for Snapshot.
+type Snapshot[T dense.Float] struct {
+	of     *State[T]
+	tokens int
+	saved  []streams.Saved[T] // of each unit
+}
+
+// Snapshot sets dst to the tokens so far and returns dst; a nil dst is allocated. Linear attention
+// copies its sums, and [Landmarks] copy their last tokens too. Exact attention and package clusters
+// copy the number of tokens, and with Exact.Bits at most the last 127 tokens. Snapshot allocates
+// nothing if dst was a Snapshot of s before. Snapshot changes no bit of later outputs.
+func (s *State[T]) Snapshot(dst *Snapshot[T]) *Snapshot[T] {
+	s.checkMade()
+	if dst == nil {
+		dst = new(Snapshot[T])
+	}
+	dst.of, dst.tokens = s, s.n
+	dst.saved = scratch.Resize(dst.saved, len(s.units))
+	for i, u := range s.units {
+		u.memory.Save(&dst.saved[i])
+	}
+	return dst
+}
+
+// Rollback removes all tokens that s got after Snapshot wrote m. Later outputs have the bits that
+// they would have had at that time. m can be used again. Rollback takes the time of Snapshot and
+// allocates nothing, except for clusters that tokens have joined.
+//
+// Rollback panics if m is nil or belongs to another State. It also panics if exact attention or
+// clusters no longer have the tokens of m: after Reset, UnmarshalBinary or a Rollback to fewer
+// tokens.
+func (s *State[T]) Rollback(m *Snapshot[T]) {
+	s.checkMade()
+	if m == nil || m.of != s {
+		panic("performer: the mark is not of this state, want one of its Snapshot")
+	}
+	for i, u := range s.units {
+		if !u.memory.Holds(&m.saved[i], m.tokens) {
+			panic(fmt.Sprintf("performer: the mark is of %d tokens that the state has no longer", m.tokens))
+		}
+	}
+	for i, u := range s.units {
+		u.memory.Restore(&m.saved[i], m.tokens)
+	}
+	s.n = m.tokens
+}

@@ -50,3 +50,16 @@ func Weigh[T dense.Float](s Scores, x []T) {
 	}
 	logscale.Divide(x, x, sum)
 }
+
+// WeighSeen replaces the scores of the queries from query lo on by weights. The weights of a query
+// that sees no key are zero.
+func WeighSeen[T dense.Float](scores Scores, mask *Mask[T], rows dense.Matrix[T], lo int) {
+	open := mask.AddTo(rows, lo)
+	for i := range rows.Rows {
+		if open[i] {
+			Weigh(scores, rows.Row(i))
+		} else {
+			clear(rows.Row(i))
+		}
+	}
+}

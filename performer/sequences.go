@@ -1,6 +1,10 @@
 package performer
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -8,23 +12,86 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/sequence"
 )
 
-// PrefixAttention is attention of another package whose queries may see a prefix of the keys.
-// [Batch] and [Attend] need it for sequences with a past, and to leave out keys that do not count.
-// Attention of package clusters is PrefixAttention; attention of this package need not be.
-// Bidirectional attention, as its Description says, gets the keys that count alone, so its outputs
-// must not depend on the index of a key.
-type PrefixAttention[T dense.Float] interface {
-	Attention[T]
-	Described
+// Sequences says which rows of q, k and v belong to which sequence, and which keys count. The zero
+// value is one sequence of all rows whose keys all count. [Attend] takes masks of pairs of a query
+// and a key.
+type Sequences struct {
+	// Queries holds the number of queries of each sequence, whose rows follow one another in q.
+	// Keys holds the number of keys of each sequence in k and v. Numbers may be zero. Keys may be
+	// nil if each sequence has the same number of keys and queries. Both are nil for one sequence
+	// of all rows.
+	Queries, Keys []int
 
-	// ForwardPrefixes is Forward over prefixes of the keys: query i sees the first prefixes[i]
-	// keys. The numbers ascend from at least 0 to at most the number of keys. The output of a query
-	// that sees no key is zero. Batch and Attend call ForwardPrefixes for causal attention only.
-	//
-	// If query i sees i+1 keys, its output has the bits of Forward over equal numbers of queries
-	// and keys. The prefixes of later queries do not change these bits.
-	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
+	// Past holds, for each sequence, the number of its keys before the first query, for causal
+	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
+	// negative, the first queries see no key. Bidirectional attention ignores Past unless it is an
+	// [Exact] with a Window or a Slope.
+	Past []int
+
+	// Valid says for each row of k and v whether it counts. The contents of rows that do not count
+	// change no output, even if they are NaN. Nil means that all rows count. Rows that do not count
+	// are padding: the Sinks of an Exact begin at the first row that counts.
+	Valid []bool
 }
+
+// fits returns an error unless the lengths fit the numbers of queries and keys.
+func (s Sequences) fits(queries, keys int) error {
+	if s.Queries == nil && s.Keys != nil {
+		return fmt.Errorf("performer: Sequences.Queries is nil, Keys has length %d, want both", len(s.Keys))
+	}
+	n := 1
+	if s.Queries != nil {
+		n = len(s.Queries)
+		if err := layout.CheckLengths(s.Queries, queries); err != nil {
+			return fmt.Errorf("performer: Sequences.Queries %w", err)
+		}
+		name, lengths := "Queries, which are the lengths of the keys too,", s.Queries
+		if s.Keys != nil {
+			name, lengths = "Keys", s.Keys
+		}
+		if err := layout.CheckLengths(lengths, keys); err != nil {
+			return fmt.Errorf("performer: Sequences.%s %w", name, err)
+		}
+	}
+	if s.Keys != nil && len(s.Keys) != n {
+		return fmt.Errorf("performer: Sequences.Keys has length %d, want one for each of %d sequences", len(s.Keys), n)
+	}
+	if s.Past != nil && len(s.Past) != n {
+		return fmt.Errorf("performer: Sequences.Past has length %d, want one for each of %d sequences", len(s.Past), n)
+	}
+	if s.Valid != nil && len(s.Valid) != keys {
+		return fmt.Errorf("performer: Sequences.Valid has length %d, want one for each of %d keys", len(s.Valid), keys)
+	}
+	return nil
+}
+
+// lengthsOfKeys returns the numbers of keys of the sequences, or nil for one sequence.
+func (s Sequences) lengthsOfKeys() []int {
+	if s.Keys == nil {
+		return s.Queries
+	}
+	return s.Keys
+}
+
+// keysIn returns Valid for the keys from ≤ j < to, or nil if all of these keys count.
+func (s Sequences) keysIn(from, to int) []bool {
+	if s.Valid == nil || !slices.Contains(s.Valid[from:to], false) {
+		return nil
+	}
+	return s.Valid[from:to]
+}
+
+// pastOf returns the Past of sequence i, limited to ±farthest.
+func (s Sequences) pastOf(i int) int {
+	if s.Past == nil {
+		return 0
+	}
+	return min(max(s.Past[i], -farthest), farthest)
+}
+
+// farthest is the largest Window, and the largest size of a Past: sums of a few of these fit an
+// int.
+const farthest = math.MaxInt / 8
 
 // maskedAttention is attention of this package, which can leave out keys and have a past.
 type maskedAttention[T dense.Float] interface {
