@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math/rand/v2"
@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -40,7 +41,7 @@ func testAllocations[T dense.Float](t *testing.T) {
 				dst := dense.New[T](n, heads*d)
 				f := form
 				if heads > 1 {
-					f = must.Have(NewBatch(heads, heads, form))
+					f = must.Have(performer.NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocs.Settled(processors, func() { f.Forward(dst, q, k, v) }),

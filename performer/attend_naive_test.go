@@ -19,8 +19,8 @@ func element[E dense.Element](t dense.Tensor[E], b, h, i, j int) E {
 	return t.Row(min(b, t.Batch-1), min(h, t.Heads-1), min(i, t.Rows-1))[j]
 }
 
-// wide returns the tensor in float64.
-func wide[T dense.Float](t dense.Tensor[T]) dense.Tensor[float64] {
+// wideTensor returns the tensor in float64.
+func wideTensor[T dense.Float](t dense.Tensor[T]) dense.Tensor[float64] {
 	if t.IsZero() {
 		return dense.Tensor[float64]{}
 	}
@@ -35,7 +35,7 @@ func wide[T dense.Float](t dense.Tensor[T]) dense.Tensor[float64] {
 
 // naive computes a call whose K and V are all keys, of which past come before the first query.
 func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], dout dense.Tensor[float64], past int) naiveCall {
-	q, k, v, bias := wide(c.Q), wide(c.K), wide(c.V), wide(c.Bias)
+	q, k, v, bias := wideTensor(c.Q), wideTensor(c.K), wideTensor(c.V), wideTensor(c.Bias)
 	group := q.Heads / k.Heads
 	pairs := func() dense.Tensor[float64] { return dense.NewTensor[float64](q.Batch, q.Heads, q.Rows, k.Rows) }
 	n := naiveCall{

@@ -77,8 +77,8 @@ func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], perf
 	return e, all
 }
 
-// rowsOf returns rows from ≤ i < to of every head, in new memory.
-func rowsOf[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
+// rowsBetween returns rows from ≤ i < to of every head, in new memory.
+func rowsBetween[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
 	r := dense.NewTensor[T](t.Batch, t.Heads, to-from, t.Cols)
 	for b := range t.Batch {
 		for h := range t.Heads {
@@ -91,8 +91,8 @@ func rowsOf[T dense.Float](t dense.Tensor[T], from, to int) dense.Tensor[T] {
 // asGiven returns the call with its first keys as past ones.
 func asGiven[T dense.Float](c attendCase, all performer.AttendArgs[T]) performer.AttendArgs[T] {
 	if c.past > 0 {
-		all.PastK, all.PastV = rowsOf(all.K, 0, c.past), rowsOf(all.V, 0, c.past)
-		all.K, all.V = rowsOf(all.K, c.past, c.lk), rowsOf(all.V, c.past, c.lk)
+		all.PastK, all.PastV = rowsBetween(all.K, 0, c.past), rowsBetween(all.V, 0, c.past)
+		all.K, all.V = rowsBetween(all.K, c.past, c.lk), rowsBetween(all.V, c.past, c.lk)
 	}
 	return all
 }
@@ -128,7 +128,7 @@ func testAttend[T dense.Float](t *testing.T) {
 			form, all := call[T](c, rng)
 			given := asGiven(c, all)
 			dout := normalTensor[T](rng, 2, c.heads, c.lq, all.V.Cols, c.tokens)
-			want := naive(form.Options(), all, wide(dout), c.past)
+			want := naive(form.Options(), all, wideTensor(dout), c.past)
 
 			// Scores are sums of 8 products of normal numbers, gradients of at most 300 terms of
 			// size 30. Errors add up as the terms do.
@@ -142,8 +142,8 @@ func testAttend[T dense.Float](t *testing.T) {
 				require.NoError(t, err)
 				requireNear(t, "out", want.out, got.Out, output)
 				requireNear(t, fmt.Sprint("scores ", stage), w, got.Scores, 4*score)
-				requireNear(t, "keys", wide(all.K), got.K, 0)
-				requireNear(t, "values", wide(all.V), got.V, 0)
+				requireNear(t, "keys", wideTensor(all.K), got.K, 0)
+				requireNear(t, "values", wideTensor(all.V), got.V, 0)
 			}
 			given.Scores = performer.NoScores
 			given.LearnBias = !given.Bias.IsZero()

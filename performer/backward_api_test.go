@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -37,33 +38,33 @@ func TestCanBackward(t *testing.T) {
 		want       string
 	}{
 		{elu, elu, ""},
-		{reLU[float32](3), elu, "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
-		{elu, reLU[float32](3), "performer: keys: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"},
-		{half, elu, "performer: queries: performer.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
+		{reLU[float32](3), elu, "performer: queries: performer_test.rowMap[float32] has no derivatives, want an rff.Differentiable"},
+		{elu, reLU[float32](3), "performer: keys: performer_test.rowMap[float32] has no derivatives, want an rff.Differentiable"},
+		{half, elu, "performer: queries: performer_test.halfDifferentiable has logarithms without derivatives, want an rff.DifferentiableLog"},
 		{unknown, unknown, "performer: queries: " + unknown.(rff.Differentiable[float32]).CanBackward().Error()},
 	} {
-		a := must.Have(newLinearOf(c.query, c.key, LinearOptions{}))
+		a := must.Have(performer.NewLinearOf(c.query, c.key, performer.LinearOptions{}))
 		x := dense.New[float32](2, 3)
 		if c.want == "" {
 			assert.NoError(t, a.CanBackward())
-			assert.NoError(t, must.Have(NewBatch[float32](2, 2, a)).CanBackward())
+			assert.NoError(t, must.Have(performer.NewBatch[float32](2, 2, a)).CanBackward())
 			continue
 		}
 		assert.EqualError(t, a.CanBackward(), c.want)
-		assert.EqualError(t, must.Have(NewBatch[float32](2, 2, a)).CanBackward(), c.want)
+		assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, a)).CanBackward(), c.want)
 		assert.PanicsWithValue(t, c.want, func() { a.Backward(x, x, x, x, x, x, x) })
-		assert.PanicsWithValue(t, c.want, func() { must.Have(NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
+		assert.PanicsWithValue(t, c.want, func() { must.Have(performer.NewBatch[float32](1, 1, a)).Backward(x, x, x, x, x, x, x) })
 	}
-	assert.NoError(t, must.Have(NewExact[float32](ExactOptions{})).CanBackward())
-	assert.EqualError(t, must.Have(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
-		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
+	assert.NoError(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})).CanBackward())
+	assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+		"performer: performer_test.forwardOnly has no derivatives, want a Differentiable")
 }
 
 func TestBackwardShapes(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	heads := must.Have(NewBatch[float32](2, 2, must.Have(NewExact[float32](ExactOptions{}))))
-	for _, form := range []Differentiable[float32]{attention(maptest.Positive[float32](8, 4), LinearOptions{}), must.Have(NewExact[float32](ExactOptions{})), heads} {
+	heads := must.Have(performer.NewBatch[float32](2, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
+	for _, form := range []performer.Differentiable[float32]{attention(maptest.Positive[float32](8, 4), performer.LinearOptions{}), must.Have(performer.NewExact[float32](performer.ExactOptions{})), heads} {
 		for want, f := range map[string]func(){
 			"performer: dout is 5×3, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(5, 3)) },
 			"performer: dout is 6×2, q is 5×4, v is 6×2, want 5×2, a gradient for each output": func() { form.Backward(none, none, none, mat(5, 4), mat(6, 4), mat(6, 2), mat(6, 2)) },
@@ -83,16 +84,16 @@ func TestBackwardShapes(t *testing.T) {
 func TestBackwardOfNothing(t *testing.T) {
 	for _, form := range everyForm[float64](4) {
 		for _, size := range [][3]int{{0, 0, 2}, {5, 5, 0}, {5, 0, 2}, {0, 5, 2}} {
-			a, linear := form.(Linear[float64])
-			causal := linear && inside(a).opts.Causal
-			if e, ok := form.(Exact[float64]); ok {
+			a, linear := form.(performer.Linear[float64])
+			causal := linear && performer.InsideOf(a).Options.Causal
+			if e, ok := form.(performer.Exact[float64]); ok {
 				causal = e.Options().Causal
 			}
 			if causal && size[0] != size[1] {
 				continue
 			}
 			dq, dk, dv := densetest.Filled(size[0], 4, 7.0), densetest.Filled(size[1], 4, 7.0), densetest.Filled(size[1], size[2], 7.0)
-			form.(Differentiable[float64]).Backward(dq, dk, dv, densetest.Filled(size[0], 4, 1.0), densetest.Filled(size[1], 4, 1.0), densetest.Filled(size[1], size[2], 1.0), densetest.Filled(size[0], size[2], 1.0))
+			form.(performer.Differentiable[float64]).Backward(dq, dk, dv, densetest.Filled(size[0], 4, 1.0), densetest.Filled(size[1], 4, 1.0), densetest.Filled(size[1], size[2], 1.0), densetest.Filled(size[0], size[2], 1.0))
 			for _, g := range []dense.Matrix[float64]{dq, dk, dv} {
 				assert.Equal(t, dense.New[float64](g.Rows, g.Cols), g, "%T %v", form, size)
 			}
@@ -113,7 +114,7 @@ func testStridedGradients[T dense.Float](t *testing.T) {
 	for _, form := range everyForm[T](d) {
 		want := backward(form, in, dout)
 		wide := [3]dense.Matrix[T]{densetest.Filled[T](n, 9, 77), densetest.Filled[T](n, 9, 77), densetest.Filled[T](n, 9, 77)}
-		form.(Differentiable[T]).Backward(wide[0].ColRange(2, 6), wide[1].ColRange(2, 6), wide[2].ColRange(2, 6), in[0], in[1], in[2], dout)
+		form.(performer.Differentiable[T]).Backward(wide[0].ColRange(2, 6), wide[1].ColRange(2, 6), wide[2].ColRange(2, 6), in[0], in[1], in[2], dout)
 		for at, w := range wide {
 			assert.Equal(t, want[at], w.ColRange(2, 6).Clone(), "%T", form)
 			assert.Equal(t, densetest.Filled[T](n, 2, 77), w.ColRange(0, 2).Clone(), "columns before")
@@ -133,7 +134,7 @@ func testHeadsBackward[T dense.Float](t *testing.T) {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)}
 		dout := densetest.Normal[T](rng, n, heads*dv, 0, 1)
 		for _, form := range everyForm[T](d) {
-			all := backward[T](must.Have(NewBatch(heads, heads, form)), in, dout)
+			all := backward[T](must.Have(performer.NewBatch(heads, heads, form)), in, dout)
 			for h := range heads {
 				of := func(m dense.Matrix[T]) dense.Matrix[T] {
 					w := m.Cols / heads

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/kernels"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -42,7 +43,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 	for name, x := range map[string]dense.Matrix[T]{"large": large, "growing": growing, "shrinking": shrinking} {
 		in := [3]dense.Matrix[T]{x, x, v}
 		for _, m := range positiveMaps[T](d)[:3] {
-			for _, opts := range []LinearOptions{{}, {Causal: true}} {
+			for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 				a := attention(m.Map, opts)
 				for at, g := range backward[T](a, in, dout) {
 					require.True(t, layout.Finite(g), "%s %s %+v: input %d", name, m.name, opts, at)
@@ -50,7 +51,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 				requireLogGradients(t, a, in, dout, "%s %s %+v", name, m.name, opts)
 			}
 		}
-		for at, g := range backward[T](must.Have(NewExact[T](ExactOptions{Causal: true})), in, dout) {
+		for at, g := range backward[T](must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})), in, dout) {
 			require.True(t, layout.Finite(g), "%s exact: input %d", name, at)
 		}
 	}
@@ -58,7 +59,7 @@ func testBackwardOfLargeNorms[T dense.Float](t *testing.T) {
 
 // requireLogGradients compares gradients of values with weights formed in log space.
 // Their bound allows for the rounding of log-features and for weights that are lost.
-func requireLogGradients[T dense.Float](t *testing.T, a Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireLogGradients[T dense.Float](t *testing.T, a performer.Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newPairs(a, in[0], in[1])
 	n := in[0].Rows
@@ -107,7 +108,7 @@ func (exponential[T]) Backward(dst, _, _ dense.Matrix[T]) dense.Matrix[T] {
 func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
 	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
 	for _, causal := range []bool{false, true} {
-		a := attention(newExponential[T](), LinearOptions{Causal: causal, Unnormalised: true})
+		a := attention(newExponential[T](), performer.LinearOptions{Causal: causal, Unnormalised: true})
 		for _, c := range []struct{ q, k, v, g float64 }{
 			{500, -500, 2, 3}, {-2000, 2000, 3, 1}, {60, 60, 1e-15, 1e-15}, {-60, -60, 1e15, 1e15}, {1e12, -1e12, 2, 3}, {-1e30, 1e30, 2, 3},
 		} {
@@ -121,13 +122,13 @@ func testBackwardUnnormalisedRange[T dense.Float](t *testing.T) {
 }
 
 // causalForms returns every causal form that can be differentiated.
-func causalForms[T dense.Float](d int) []Attention[T] {
-	var all []Attention[T]
+func causalForms[T dense.Float](d int) []performer.Attention[T] {
+	var all []performer.Attention[T]
 	for _, o := range forms[2:] {
 		for _, m := range differentiableMaps[T](d) {
 			all = append(all, attention(m.Map, o))
 		}
-		all = append(all, must.Have(NewExact[T](ExactOptions{Causal: true, Unnormalised: o.Unnormalised})))
+		all = append(all, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Unnormalised: o.Unnormalised})))
 	}
 	return all
 }
@@ -182,10 +183,10 @@ func TestPastLeavesGradientsOfKeysAlone(t *testing.T) {
 	rng := rand.New(densetest.Source(222))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)}
 	dout := rowsOf[float64](rng, n, d)
-	for _, form := range []Attention[float64]{
-		must.Have(NewExact[float64](ExactOptions{Causal: true})), must.Have(NewExact[float64](ExactOptions{Causal: true, Unnormalised: true})),
-		attention(maptest.Positive[float64](16, d), LinearOptions{Causal: true, Unnormalised: true}),
-		attention(newIdentity(d), LinearOptions{Causal: true, Unnormalised: true}),
+	for _, form := range []performer.Attention[float64]{
+		must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true, Unnormalised: true})),
+		attention(maptest.Positive[float64](16, d), performer.LinearOptions{Causal: true, Unnormalised: true}),
+		attention(newIdentity(d), performer.LinearOptions{Causal: true, Unnormalised: true}),
 	} {
 		want := backward(form, in, dout)
 		changed, changedOut := in, dout.Clone()
@@ -206,7 +207,7 @@ func newIdentity(d int) rff.Map[float64] { return must.Have(rff.Identity[float64
 // NaN anywhere reaches every gradient of a bidirectional form that is normalised.
 func TestBackwardShowsNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(223))
-	for _, form := range []Attention[float64]{must.Have(NewExact[float64](ExactOptions{})), attention(maptest.Positive[float64](16, 3), LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), LinearOptions{})} {
+	for _, form := range []performer.Attention[float64]{must.Have(performer.NewExact[float64](performer.ExactOptions{})), attention(maptest.Positive[float64](16, 3), performer.LinearOptions{}), attention(must.Have(rff.Gaussian(maptest.Frequencies[float64](16, 3), 3)), performer.LinearOptions{})} {
 		for spoilt := range 4 {
 			var in [4]dense.Matrix[float64]
 			for i := range in {
@@ -244,7 +245,7 @@ func testBackwardBits[T dense.Float](t *testing.T) {
 	dout := densetest.Normal[T](rng, n, d, 0, 1)
 	for _, x := range []dense.Matrix[T]{rowsOf[T](rng, n, d), growing} {
 		in := [3]dense.Matrix[T]{x, x, dout}
-		for _, form := range append(everyForm[T](d), must.Have(NewBatch[T](3, 3, attention(maptest.Positive[T](8, 2), LinearOptions{Causal: true})))) {
+		for _, form := range append(everyForm[T](d), must.Have(performer.NewBatch[T](3, 3, attention(maptest.Positive[T](8, 2), performer.LinearOptions{Causal: true})))) {
 			var want [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5} {
 				before := runtime.GOMAXPROCS(processors)
@@ -279,9 +280,9 @@ func testBackwardAllocations[T dense.Float](t *testing.T) {
 				for i := range m {
 					m[i] = densetest.Normal[T](rng, n, heads*d, 0, 1)
 				}
-				f := form.(Differentiable[T])
+				f := form.(performer.Differentiable[T])
 				if heads > 1 {
-					f = must.Have(NewBatch(heads, heads, form))
+					f = must.Have(performer.NewBatch(heads, heads, form))
 				}
 				for _, processors := range []int{1, 2} {
 					require.Zero(t, allocs.Settled(processors, func() { f.Backward(m[0], m[1], m[2], m[3], m[4], m[5], m[6]) }),

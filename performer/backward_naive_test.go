@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // quadratic is the O(L²) ground truth, in float64, of gradients with respect to the
@@ -23,20 +24,20 @@ type quadratic struct {
 	log, causal, quotients bool
 }
 
-func newQuadratic[T dense.Float](a Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
+func newQuadratic[T dense.Float](a performer.Linear[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) *quadratic {
 	var none dense.Matrix[T]
 	double := func(m dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, m) }
-	p := &quadratic{log: inside(a).engine.Logs, causal: inside(a).opts.Causal, quotients: !inside(a).opts.Unnormalised}
+	p := &quadratic{log: performer.InsideOf(a).Engine.Logs, causal: performer.InsideOf(a).Options.Causal, quotients: !performer.InsideOf(a).Options.Unnormalised}
 	p.v, p.g = double(in[2]), double(dout)
 	if p.log {
-		p.x, p.peakX = exponentials(double(inside(a).engine.Features.Queries(none, in[0])))
-		p.y, p.peakY = exponentials(double(inside(a).engine.Features.Keys(none, in[1])))
+		p.x, p.peakX = exponentials(double(performer.InsideOf(a).Engine.Features.Queries(none, in[0])))
+		p.y, p.peakY = exponentials(double(performer.InsideOf(a).Engine.Features.Keys(none, in[1])))
 	} else {
-		p.x, p.y = double(inside(a).query.Transform(none, in[0])), double(inside(a).key.Transform(none, in[1]))
+		p.x, p.y = double(performer.InsideOf(a).Query.Transform(none, in[0])), double(performer.InsideOf(a).Key.Transform(none, in[1]))
 		p.peakX, p.peakY = make([]float64, p.x.Rows), make([]float64, p.y.Rows)
 	}
-	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, inside(a).m), dense.New[float64](p.x.Rows, inside(a).m)
-	p.dk, p.sizeK = dense.New[float64](p.y.Rows, inside(a).m), dense.New[float64](p.y.Rows, inside(a).m)
+	p.dq, p.sizeQ = dense.New[float64](p.x.Rows, performer.InsideOf(a).M), dense.New[float64](p.x.Rows, performer.InsideOf(a).M)
+	p.dk, p.sizeK = dense.New[float64](p.y.Rows, performer.InsideOf(a).M), dense.New[float64](p.y.Rows, performer.InsideOf(a).M)
 	p.dv, p.sizeV = dense.New[float64](p.v.Rows, p.v.Cols), dense.New[float64](p.v.Rows, p.v.Cols)
 	for i := range p.x.Rows {
 		p.query(i)
@@ -147,18 +148,18 @@ func through[T dense.Float](jacobian []dense.Matrix[T], slopes, size dense.Matri
 // jacobians are those of the map of queries and of the map of keys, which do not depend on options.
 type jacobians[T dense.Float] struct{ q, k []dense.Matrix[T] }
 
-func newJacobians[T dense.Float](a Linear[T], q, k dense.Matrix[T]) jacobians[T] {
-	f := inside(a).engine.Features
-	return jacobians[T]{jacobian(f.PullQueries, q, inside(a).m), jacobian(f.PullKeys, k, inside(a).m)}
+func newJacobians[T dense.Float](a performer.Linear[T], q, k dense.Matrix[T]) jacobians[T] {
+	f := performer.InsideOf(a).Engine.Features
+	return jacobians[T]{jacobian(f.PullQueries, q, performer.InsideOf(a).M), jacobian(f.PullKeys, k, performer.InsideOf(a).M)}
 }
 
 // requireGradients compares with the truth, allowing n·ε·Σ|terms| where n counts the
 // roundings of a term: the sums over features, tokens, values and dimensions, and
 // exponentials of arguments as large as the spread of log-features.
-func requireGradients[T dense.Float](t *testing.T, a Linear[T], by jacobians[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
+func requireGradients[T dense.Float](t *testing.T, a performer.Linear[T], by jacobians[T], in [3]dense.Matrix[T], dout dense.Matrix[T], format string, args ...any) {
 	t.Helper()
 	p := newQuadratic(a, in, dout)
-	n := float64(inside(a).m + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
+	n := float64(performer.InsideOf(a).M + in[0].Rows + in[1].Rows + in[2].Cols + in[0].Cols + 32)
 	for _, peaks := range [][]float64{p.peakX, p.peakY} {
 		largest := 0.0
 		for _, x := range peaks {
@@ -197,7 +198,7 @@ func testBackwardPairs[T dense.Float](t *testing.T) {
 			if n >= 200 && m.name != "positive orf" && (n > 200 || m.name != "gaussian" && m.name != "elu") {
 				continue
 			}
-			by := newJacobians(attention(m.Map, LinearOptions{}), in[0], in[1])
+			by := newJacobians(attention(m.Map, performer.LinearOptions{}), in[0], in[1])
 			for _, opts := range forms {
 				requireGradients(t, attention(m.Map, opts), by, in, dout, "%s %+v L=%d", m.name, opts, n)
 			}
@@ -220,7 +221,7 @@ func testExactBackward[T dense.Float](t *testing.T) {
 			if o.Causal && size[0] != size[1] {
 				continue
 			}
-			opts := must.Have(NewExact[T](ExactOptions{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}))
+			opts := must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.7, Causal: o.Causal, Unnormalised: o.Unnormalised}))
 			want, tol := softmaxGradients(in, dout, opts.Options())
 			for at, got := range backward[T](opts, in, dout) {
 				densetest.RequireClose(t, want[at], tol[at], got, "%+v %v: input %d", opts, size, at)
@@ -230,14 +231,14 @@ func testExactBackward[T dense.Float](t *testing.T) {
 }
 
 // softmaxGradients are the formulas of Backward of Exact in float64, and bounds as above.
-func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts ExactOptions) (want, tol [3]dense.Matrix[float64]) {
+func softmaxGradients[T dense.Float](in [3]dense.Matrix[T], dout dense.Matrix[T], opts performer.ExactOptions) (want, tol [3]dense.Matrix[float64]) {
 	var x [3]dense.Matrix[float64]
 	for at := range in {
 		x[at] = dense.Copy(x[at], in[at])
 		want[at], tol[at] = dense.New[float64](x[at].Rows, x[at].Cols), dense.New[float64](x[at].Rows, x[at].Cols)
 	}
 	q, k, v, g := x[0], x[1], x[2], dense.Copy(dense.Matrix[float64]{}, dout)
-	p := must.Have(NewExact[float64](opts)).Weights(dense.Matrix[float64]{}, q, k)
+	p := must.Have(performer.NewExact[float64](opts)).Weights(dense.Matrix[float64]{}, q, k)
 	largest := 0.0
 	for i := range q.Rows {
 		x, weights, out := q.Row(i), p.Row(i), g.Row(i)

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -12,12 +12,13 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // backward returns the gradients that a form gives.
-func backward[T dense.Float](form Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) [3]dense.Matrix[T] {
+func backward[T dense.Float](form performer.Attention[T], in [3]dense.Matrix[T], dout dense.Matrix[T]) [3]dense.Matrix[T] {
 	var none dense.Matrix[T]
-	dq, dk, dv := form.(Differentiable[T]).Backward(none, none, none, in[0], in[1], in[2], dout)
+	dq, dk, dv := form.(performer.Differentiable[T]).Backward(none, none, none, in[0], in[1], in[2], dout)
 	return [3]dense.Matrix[T]{dq, dk, dv}
 }
 
@@ -28,7 +29,7 @@ func smooth(name string) bool { return name != "angular" && name != "arc-cosine 
 func differentiableMaps[T dense.Float](d int) []namedMap[T] {
 	var all []namedMap[T]
 	for _, m := range maps[T](d) {
-		if attention(m.Map, LinearOptions{}).CanBackward() == nil {
+		if attention(m.Map, performer.LinearOptions{}).CanBackward() == nil {
 			all = append(all, m)
 		}
 	}
@@ -36,7 +37,7 @@ func differentiableMaps[T dense.Float](d int) []namedMap[T] {
 }
 
 // loss returns Σ dout∘out.
-func loss(form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64]) float64 {
+func loss(form performer.Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64]) float64 {
 	var none dense.Matrix[float64]
 	out, sum := form.Forward(none, in[0], in[1], in[2]), 0.0
 	for i := range out.Rows {
@@ -49,7 +50,7 @@ func loss(form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matri
 
 // derivative returns the derivative of the loss along a direction in input number at,
 // by central differences of sixth order.
-func derivative(form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], at int, direction dense.Matrix[float64]) float64 {
+func derivative(form performer.Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], at int, direction dense.Matrix[float64]) float64 {
 	const step = 1e-5
 	along := func(t float64) float64 {
 		moved := in
@@ -67,7 +68,7 @@ func derivative(form Attention[float64], in [3]dense.Matrix[float64], dout dense
 
 // Some rows of inputs move, -1 being all of them at once. The truth is accurate to 1e-7
 // of the gradient times the direction.
-func requireDerivatives(t *testing.T, rows []int, form Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], format string, args ...any) {
+func requireDerivatives(t *testing.T, rows []int, form performer.Attention[float64], in [3]dense.Matrix[float64], dout dense.Matrix[float64], format string, args ...any) {
 	t.Helper()
 	rng := rand.New(densetest.Source(201))
 	what := fmt.Sprintf(format, args...)
@@ -101,7 +102,7 @@ func TestBackwardIsTheDerivative(t *testing.T) {
 			if opts.Causal && size[0] != size[1] {
 				continue
 			}
-			exact := must.Have(NewExact[float64](ExactOptions{Causal: opts.Causal, Unnormalised: opts.Unnormalised}))
+			exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: opts.Causal, Unnormalised: opts.Unnormalised}))
 			rows := []int{0, 2, 34, 69, -1}
 			requireDerivatives(t, rows, exact, in, dout, "exact %+v %v", opts, size)
 			for _, m := range differentiableMaps[float64](d) {

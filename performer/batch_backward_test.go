@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -17,13 +17,14 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // batchForm is a batch over some sequences as a form.
 type batchForm[T dense.Float] struct {
-	Batch[T]
-	s Sequences
+	performer.Batch[T]
+	s performer.Sequences
 }
 
 func (f batchForm[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
@@ -35,10 +36,10 @@ func (f batchForm[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _,
 }
 
 // batchForms are the forms that batches know, elu+1 among them.
-func batchForms[T dense.Float](d int) []Attention[T] {
+func batchForms[T dense.Float](d int) []performer.Attention[T] {
 	all := everyForm[T](d)
 	for _, causal := range []bool{false, true} {
-		all = append(all, attention[T](must.Have(rff.ELU[T](d)), LinearOptions{Causal: causal}))
+		all = append(all, attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: causal}))
 	}
 	return all
 }
@@ -50,14 +51,14 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 	rng := rand.New(densetest.Source(240))
 	for at, c := range []struct {
 		heads, keyHeads, queries, keys int
-		s                              Sequences
+		s                              performer.Sequences
 	}{
-		{2, 2, 70, 70, Sequences{}},
-		{3, 1, 71, 71, Sequences{Queries: []int{70, 0, 1}}},
-		{4, 2, 16, 12, Sequences{Queries: []int{3, 4, 0, 9}, Keys: []int{3, 0, 5, 4}}},
-		{2, 1, 87, 298, Sequences{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}}},
-		{2, 2, 83, 86, Sequences{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}}},
-		{1, 1, 300, 330, Sequences{Past: []int{25}}},
+		{2, 2, 70, 70, performer.Sequences{}},
+		{3, 1, 71, 71, performer.Sequences{Queries: []int{70, 0, 1}}},
+		{4, 2, 16, 12, performer.Sequences{Queries: []int{3, 4, 0, 9}, Keys: []int{3, 0, 5, 4}}},
+		{2, 1, 87, 298, performer.Sequences{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}}},
+		{2, 2, 83, 86, performer.Sequences{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}}},
+		{1, 1, 300, 330, performer.Sequences{Past: []int{25}}},
 	} {
 		for name, valid := range masks(rng, c.keys) {
 			in := [3]dense.Matrix[float64]{
@@ -75,7 +76,7 @@ func TestBatchBackwardIsTheDerivative(t *testing.T) {
 			}
 			c.s.Valid = valid
 			for _, form := range batchForms[float64](d) {
-				b := must.Have(NewBatch(c.heads, c.keyHeads, form))
+				b := must.Have(performer.NewBatch(c.heads, c.keyHeads, form))
 				requireDerivatives(t, []int{-1}, batchForm[float64]{b, c.s}, in, dout, "%T %+v, layout %d, %s", form, form, at, name)
 			}
 		}
@@ -93,7 +94,7 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(241))
 	lengths := []int{300, 1, 0, 129}
 	n := sum(lengths)
-	s := Sequences{Queries: lengths, Past: make([]int, 4), Valid: slices.Repeat([]bool{true}, n)}
+	s := performer.Sequences{Queries: lengths, Past: make([]int, 4), Valid: slices.Repeat([]bool{true}, n)}
 	for _, keyHeads := range []int{4, 2} {
 		in := [3]dense.Matrix[T]{rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), rowsOf[T](rng, n, keyHeads*d)}
 		dout := densetest.Normal[T](rng, n, heads*d, 0, 1)
@@ -118,7 +119,7 @@ func testBatchBackwardBits[T dense.Float](t *testing.T) {
 				}
 				from += l
 			}
-			b := must.Have(NewBatch(heads, keyHeads, form))
+			b := must.Have(performer.NewBatch(heads, keyHeads, form))
 			var first [3]dense.Matrix[T]
 			for _, processors := range []int{1, 2, 5, 32} {
 				before := runtime.GOMAXPROCS(processors)
@@ -169,7 +170,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 	x, y, g := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, keyHeads*d), densetest.Normal[T](rng, n, heads*d, 0, 1)
 	for _, gap := range []int{0, 7} {
 		for _, form := range batchForms[T](d) {
-			b := must.Have(NewBatch(heads, keyHeads, form))
+			b := must.Have(performer.NewBatch(heads, keyHeads, form))
 			var want [3]dense.Matrix[T]
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 			for at, more := range []int{0, 1, 30, 200, 1000} {
@@ -182,7 +183,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 						copy(dout.Row(i), g.Row(i))
 					}
 				}
-				s := Sequences{Valid: valid}
+				s := performer.Sequences{Valid: valid}
 				dq, dk, dv := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, q, kv, kv, dout, s)
 				got := [3]dense.Matrix[T]{dq, dk, dv}
 				if at == 0 {
@@ -208,7 +209,7 @@ func testPaddingGradients[T dense.Float](t *testing.T) {
 func TestBatchBackwardOfBothTypes(t *testing.T) {
 	const d, heads, keyHeads = 3, 4, 2
 	rng := rand.New(densetest.Source(244))
-	s := Sequences{Queries: []int{70, 3}, Keys: []int{90, 66}, Past: []int{15, 63}}
+	s := performer.Sequences{Queries: []int{70, 3}, Keys: []int{90, 66}, Past: []int{15, 63}}
 	for _, s.Valid = range masks(rng, 156) {
 		var single [4]dense.Matrix[float32]
 		var double [4]dense.Matrix[float64]
@@ -218,8 +219,8 @@ func TestBatchBackwardOfBothTypes(t *testing.T) {
 		}
 		forms := batchForms[float64](d)
 		for i, form := range batchForms[float32](d) {
-			got := backward[float32](batchForm[float32]{must.Have(NewBatch(heads, keyHeads, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
-			want := backward[float64](batchForm[float64]{must.Have(NewBatch(heads, keyHeads, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
+			got := backward[float32](batchForm[float32]{must.Have(performer.NewBatch(heads, keyHeads, form)), s}, [3]dense.Matrix[float32](single[:3]), single[3])
+			want := backward[float64](batchForm[float64]{must.Have(performer.NewBatch(heads, keyHeads, forms[i])), s}, [3]dense.Matrix[float64](double[:3]), double[3])
 			for at, w := range want {
 				size := 1e-3
 				for _, x := range w.Data {
@@ -239,14 +240,15 @@ func TestBatchBackwardOfForms(t *testing.T) {
 	rng := rand.New(densetest.Source(245))
 	in := [3]dense.Matrix[float64]{rowsOf[float64](rng, n, 6*d), rowsOf[float64](rng, n, 2*d), rowsOf[float64](rng, n, 2*d)}
 	dout := densetest.Normal[float64](rng, n, 6*d, 0, 1)
-	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
-	foreign := must.Have(NewBatch[float64](1, 1, must.Have(NewExact[float64](ExactOptions{}))))
-	b := must.Have(NewBatch[float64](6, 2, elu, elu, must.Have(NewExact[float64](ExactOptions{})), foreign, elu, elu))
-	assert.Equal(t, 4, b.(*batch[float64]).count)
-	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
+	elu := attention[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{})
+	foreign := must.Have(performer.NewBatch[float64](1, 1, must.Have(performer.NewExact[float64](performer.ExactOptions{}))))
+	b := must.Have(performer.NewBatch[float64](6, 2, elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), foreign, elu, elu))
+	units, _, _ := performer.Units(b)
+	assert.Equal(t, 4, units)
+	requireDerivatives(t, []int{0, 20, -1}, batchForm[float64]{b, performer.Sequences{Queries: []int{30, 10}}}, in, dout, "forms")
 	var none dense.Matrix[float64]
 	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which *performer.batch[float64] cannot take", func() {
-		b.BackwardSequences(none, none, none, in[0], in[1], in[2], dout, Sequences{Valid: make([]bool, n)})
+		b.BackwardSequences(none, none, none, in[0], in[1], in[2], dout, performer.Sequences{Valid: make([]bool, n)})
 	})
 }
 
@@ -256,12 +258,12 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 	}
 	const d = 8
 	rng := rand.New(densetest.Source(246))
-	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
+	s := performer.Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
 	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dq, dk, dv := dense.New[float32](93, 4*d), dense.New[float32](169, 2*d), dense.New[float32](169, 2*d)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, form := range batchForms[float32](d) {
-		b := must.Have(NewBatch(4, 2, form))
+		b := must.Have(performer.NewBatch(4, 2, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
@@ -274,32 +276,32 @@ func TestBatchBackwardAllocatesNothing(t *testing.T) {
 func TestBatchBackwardErrors(t *testing.T) {
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	b := must.Have(NewBatch[float32](4, 2, must.Have(NewExact[float32](ExactOptions{}))))
+	b := must.Have(performer.NewBatch[float32](4, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	assert.NoError(t, b.CanBackward())
 	for want, f := range map[string]func(){
 		"performer: dout is 5×4, q is 5×8, v is 7×6, want 5×12, a gradient for each output": func() {
-			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), Sequences{})
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 4), performer.Sequences{})
 		},
 		"performer: k is 7×4, v is 6×6, want as many values as keys": func() {
-			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(6, 6), mat(5, 12), Sequences{})
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(6, 6), mat(5, 12), performer.Sequences{})
 		},
 		"performer: Sequences.Queries is [2 2], want a sum of 5": func() {
-			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}})
+			b.BackwardSequences(none, none, none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), performer.Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}})
 		},
 		"dense: destination is 7×5, want 7×4": func() {
-			b.BackwardSequences(none, mat(7, 5), none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), Sequences{})
+			b.BackwardSequences(none, mat(7, 5), none, mat(5, 8), mat(7, 4), mat(7, 6), mat(5, 12), performer.Sequences{})
 		},
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
-	const why = "performer: queries: performer.rowMap[float32] has no derivatives, want an rff.Differentiable"
-	reLUs := attention(reLU[float32](4), LinearOptions{})
+	const why = "performer: queries: performer_test.rowMap[float32] has no derivatives, want an rff.Differentiable"
+	reLUs := attention(reLU[float32](4), performer.LinearOptions{})
 	x := mat(3, 8)
-	b = must.Have(NewBatch[float32](2, 2, must.Have(NewExact[float32](ExactOptions{})), reLUs))
+	b = must.Have(performer.NewBatch[float32](2, 2, must.Have(performer.NewExact[float32](performer.ExactOptions{})), reLUs))
 	assert.EqualError(t, b.CanBackward(), why)
-	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, Sequences{}) })
-	assert.EqualError(t, must.Have(NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
-		"performer: performer.forwardOnly has no derivatives, want a Differentiable")
+	assert.PanicsWithValue(t, why, func() { b.BackwardSequences(x, x, x, x, x, x, x, performer.Sequences{}) })
+	assert.EqualError(t, must.Have(performer.NewBatch[float32](2, 2, forwardOnly{})).CanBackward(),
+		"performer: performer_test.forwardOnly has no derivatives, want a Differentiable")
 }
 
 // What stands in the place of a key or query that is left out has no effect even where its
@@ -310,12 +312,12 @@ func TestHolesGiveNothing(t *testing.T) {
 	far := densetest.Normal[float64](rng, n, d, 30, 0.1)
 	opposite := densetest.Normal[float64](rng, n, d, -30, 0.1)
 	near := densetest.Normal[float64](rng, n, d, 1, 0.1)
-	identity := attention[float64](must.Have(rff.Identity[float64](d)), LinearOptions{Causal: true})
+	identity := attention[float64](must.Have(rff.Identity[float64](d)), performer.LinearOptions{Causal: true})
 	for name, c := range map[string]struct {
-		form Attention[float64]
+		form performer.Attention[float64]
 		q, k dense.Matrix[float64]
 	}{
-		"weights":      {must.Have(NewExact[float64](ExactOptions{Causal: true})), far, opposite},
+		"weights":      {must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})), far, opposite},
 		"denominators": {identity, near, near},
 	} {
 		v, dout, valid := rowsOf[float64](rng, n, d), densetest.Normal[float64](rng, n, d, 0, 1), make([]bool, n)
@@ -325,7 +327,7 @@ func TestHolesGiveNothing(t *testing.T) {
 				clear(dout.Row(i))
 			}
 		}
-		f := batchForm[float64]{must.Have(NewBatch[float64](1, 1, c.form)), Sequences{Valid: valid}}
+		f := batchForm[float64]{must.Have(performer.NewBatch[float64](1, 1, c.form)), performer.Sequences{Valid: valid}}
 		requireDerivatives(t, []int{-1}, f, [3]dense.Matrix[float64]{c.q, c.k, v}, dout, "%s", name)
 	}
 }

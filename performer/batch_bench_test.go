@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
@@ -26,18 +27,18 @@ func BenchmarkBatch(b *testing.B) {
 	}
 	for _, f := range []struct {
 		name string
-		form Attention[float32]
+		form performer.Attention[float32]
 	}{
-		{"linear", attention(maptest.Positive[float32](256, d), LinearOptions{})},
-		{"causal", attention(maptest.Positive[float32](256, d), LinearOptions{Causal: true})},
-		{"exact", must.Have(NewExact[float32](ExactOptions{}))},
+		{"linear", attention(maptest.Positive[float32](256, d), performer.LinearOptions{})},
+		{"causal", attention(maptest.Positive[float32](256, d), performer.LinearOptions{Causal: true})},
+		{"exact", must.Have(performer.NewExact[float32](performer.ExactOptions{}))},
 	} {
 		for _, keyHeads := range []int{8, 2, 1} {
 			k, v := densetest.Normal[float32](rng, n, keyHeads*d, 0, 0.35), densetest.Normal[float32](rng, n, keyHeads*d, 0, 1)
-			batch := must.Have(NewBatch(heads, keyHeads, f.form))
+			batch := must.Have(performer.NewBatch(heads, keyHeads, f.form))
 			for _, masked := range []bool{false, true} {
 				b.Run(fmt.Sprintf("form=%s/keyheads=%d/mask=%v", f.name, keyHeads, masked), func(b *testing.B) {
-					s := Sequences{Queries: []int{512, 512, 512, 512}}
+					s := performer.Sequences{Queries: []int{512, 512, 512, 512}}
 					if masked {
 						s.Valid = valid
 					}

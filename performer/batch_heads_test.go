@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // Heads are the form over views, bit for bit, for any number of processors, into new
@@ -31,7 +32,7 @@ func testHeads[T dense.Float](t *testing.T) {
 				from, to := h*d, (h+1)*d
 				form.Forward(want.ColRange(from, to), q.ColRange(from, to), k.ColRange(from, to), v.ColRange(from, to))
 			}
-			all := must.Have(NewBatch(heads, heads, form))
+			all := must.Have(performer.NewBatch(heads, heads, form))
 			queryHeads, keyHeads, _ := all.Dims()
 			assert.Equal(t, [2]int{heads, heads}, [2]int{queryHeads, keyHeads})
 			for _, processors := range []int{1, 2, 5} {
@@ -53,19 +54,19 @@ func testHeads[T dense.Float](t *testing.T) {
 func TestBatchOfOtherShapes(t *testing.T) {
 	rng := rand.New(densetest.Source(101))
 	q, k, v := densetest.Normal[float64](rng, 5, 8, 0, 1), densetest.Normal[float64](rng, 70, 8, 0, 1), densetest.Normal[float64](rng, 70, 6, 0, 1)
-	got := must.Have(NewBatch[float64](2, 2, must.Have(NewExact[float64](ExactOptions{})))).Forward(dense.Matrix[float64]{}, q, k, v)
+	got := must.Have(performer.NewBatch[float64](2, 2, must.Have(performer.NewExact[float64](performer.ExactOptions{})))).Forward(dense.Matrix[float64]{}, q, k, v)
 	for h := range 2 {
-		want := must.Have(NewExact[float64](ExactOptions{})).Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
+		want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q.ColRange(4*h, 4*h+4), k.ColRange(4*h, 4*h+4), v.ColRange(3*h, 3*h+3))
 		assert.Equal(t, want, got.ColRange(3*h, 3*h+3).Clone())
 	}
 }
 
 func TestBatchOfHeadsErrors(t *testing.T) {
-	_, err := NewBatch[float32](2, 2, nil)
+	_, err := performer.NewBatch[float32](2, 2, nil)
 	assert.EqualError(t, err, "performer: attention 0 is nil")
-	_, err = NewBatch[float32](0, 0, must.Have(NewExact[float32](ExactOptions{})))
+	_, err = performer.NewBatch[float32](0, 0, must.Have(performer.NewExact[float32](performer.ExactOptions{})))
 	assert.EqualError(t, err, "performer: heads = 0, keyHeads = 0, want at least 1 and heads a multiple of keyHeads")
-	h := must.Have(NewBatch[float32](3, 3, must.Have(NewExact[float32](ExactOptions{}))))
+	h := must.Have(performer.NewBatch[float32](3, 3, must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -17,17 +17,18 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // bidirectionalForm returns the form that lets all queries see all keys.
-func bidirectionalForm[T dense.Float](form Attention[T]) (all Attention[T], causal bool) {
+func bidirectionalForm[T dense.Float](form performer.Attention[T]) (all performer.Attention[T], causal bool) {
 	switch f := form.(type) {
-	case Linear[T]:
-		return must.Have(newLinearOf(inside(f).query, inside(f).key, LinearOptions{Unnormalised: inside(f).opts.Unnormalised})), inside(f).opts.Causal
-	case Exact[T]:
-		return must.Have(NewExact[T](ExactOptions{Scale: f.Options().Scale, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
-	case Landmarks[T]:
+	case performer.Linear[T]:
+		return must.Have(performer.NewLinearOf(performer.InsideOf(f).Query, performer.InsideOf(f).Key, performer.LinearOptions{Unnormalised: performer.InsideOf(f).Options.Unnormalised})), performer.InsideOf(f).Options.Causal
+	case performer.Exact[T]:
+		return must.Have(performer.NewExact[T](performer.ExactOptions{Scale: f.Options().Scale, Unnormalised: f.Options().Unnormalised})), f.Options().Causal
+	case performer.Landmarks[T]:
 		return f, false
 	}
 	panic(fmt.Sprintf("%T", form))
@@ -35,7 +36,7 @@ func bidirectionalForm[T dense.Float](form Attention[T]) (all Attention[T], caus
 
 // eachQuery is the truth of a batch with one form: for every head, each run of queries that see
 // the same keys goes over a copy of these keys.
-func eachQuery[T dense.Float](form Attention[T], heads, keyHeads int, q, k, v dense.Matrix[T], s Sequences) dense.Matrix[T] {
+func eachQuery[T dense.Float](form performer.Attention[T], heads, keyHeads int, q, k, v dense.Matrix[T], s performer.Sequences) dense.Matrix[T] {
 	all, causal := bidirectionalForm(form)
 	d, dv := q.Cols/heads, v.Cols/keyHeads
 	out := dense.New[T](q.Rows, heads*dv)
@@ -110,16 +111,16 @@ func TestBatchAgainstEachQuery(t *testing.T) {
 func testBatch[T dense.Float](t *testing.T) {
 	const d, dv = 3, 2
 	rng := rand.New(densetest.Source(200))
-	layouts := []Sequences{
+	layouts := []performer.Sequences{
 		{},
 		{Queries: []int{5, 0, 70, 1}},
 		{Queries: []int{3, 4, 0, 66, 9}, Keys: []int{66, 0, 5, 3, 9}},
 		{Queries: []int{3, 5, 4, 70, 3, 2}, Keys: []int{7, 70, 0, 80, 1, 140}, Past: []int{4, 20, 3, -2, 50, 138}},
 		{Queries: []int{9, 70, 4}, Keys: []int{12, 70, 4}, Past: []int{2, -65, -4}},
 	}
-	for _, form := range append(everyForm[T](d), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{Causal: true})) {
+	for _, form := range append(everyForm[T](d), attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{Causal: true})) {
 		for _, heads := range [][2]int{{1, 1}, {4, 2}, {3, 1}} {
-			b := must.Have(NewBatch(heads[0], heads[1], form))
+			b := must.Have(performer.NewBatch(heads[0], heads[1], form))
 			for at, s := range layouts {
 				lq, lk := sum(s.Queries), sum(s.Keys)
 				if s.Keys == nil {
@@ -180,8 +181,8 @@ func testBatchBits[T dense.Float](t *testing.T) {
 			}
 			from += l
 		}
-		b := must.Have(NewBatch(heads, keyHeads, form))
-		s := Sequences{Queries: lengths}
+		b := must.Have(performer.NewBatch(heads, keyHeads, form))
+		s := performer.Sequences{Queries: lengths}
 		for _, processors := range []int{1, 2, 5, 32} {
 			before := runtime.GOMAXPROCS(processors)
 			got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, s)
@@ -198,7 +199,7 @@ func testBatchBits[T dense.Float](t *testing.T) {
 			all[i] = true
 		}
 		in := q.Clone()
-		require.True(t, densetest.Identical(want, b.ForwardSequences(in, in, k, v, Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
+		require.True(t, densetest.Identical(want, b.ForwardSequences(in, in, k, v, performer.Sequences{Queries: lengths, Valid: all, Past: make([]int, 4)})), "%T: into q", form)
 	}
 }
 
@@ -207,21 +208,22 @@ func TestBatchOfForms(t *testing.T) {
 	const d = 3
 	rng := rand.New(densetest.Source(202))
 	q, kv := densetest.Normal[float64](rng, 40, 4*d, 0, 1), densetest.Normal[float64](rng, 40, 2*d, 0, 1)
-	elu := attention[float64](must.Have(rff.ELU[float64](d)), LinearOptions{})
-	forms := []Attention[float64]{elu, elu, must.Have(NewExact[float64](ExactOptions{})), mean{}}
-	b := must.Have(NewBatch(4, 2, forms...))
+	elu := attention[float64](must.Have(rff.ELU[float64](d)), performer.LinearOptions{})
+	forms := []performer.Attention[float64]{elu, elu, must.Have(performer.NewExact[float64](performer.ExactOptions{})), mean{}}
+	b := must.Have(performer.NewBatch(4, 2, forms...))
 	heads, keyHeads, _ := b.Dims()
 	assert.Equal(t, [2]int{4, 2}, [2]int{heads, keyHeads})
-	assert.Equal(t, 3, b.(*batch[float64]).count, "two heads read the keys that one map has summed up")
-	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, Sequences{})
+	units, _, _ := performer.Units(b)
+	assert.Equal(t, 3, units, "two heads read the keys that one map has summed up")
+	got := b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, performer.Sequences{})
 	for h, form := range forms {
 		g := h / 2
 		want := form.Forward(dense.Matrix[float64]{}, q.ColRange(h*d, h*d+d), kv.ColRange(g*d, g*d+d), kv.ColRange(g*d, g*d+d))
 		assert.Equal(t, want, got.ColRange(h*d, h*d+d).Clone(), "head %d", h)
 	}
 	valid := make([]bool, 40)
-	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which performer.mean cannot take", func() {
-		b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, Sequences{Valid: valid})
+	assert.PanicsWithValue(t, "performer: sequence 0 has keys that do not count or a past, which performer_test.mean cannot take", func() {
+		b.ForwardSequences(dense.Matrix[float64]{}, q, kv, kv, performer.Sequences{Valid: valid})
 	})
 }
 
@@ -252,10 +254,10 @@ func testPadding[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(203))
 	x := densetest.Normal[T](rng, n, heads*d, 0, 1)
 	elu := must.Have(rff.ELU[T](d))
-	all := append(everyForm[T](d), attention[T](elu, LinearOptions{}), attention[T](elu, LinearOptions{Causal: true}))
+	all := append(everyForm[T](d), attention[T](elu, performer.LinearOptions{}), attention[T](elu, performer.LinearOptions{Causal: true}))
 	for _, gap := range []int{0, 7} {
 		for _, form := range all {
-			b := must.Have(NewBatch(heads, heads, form))
+			b := must.Have(performer.NewBatch(heads, heads, form))
 			want := dense.Matrix[T]{}
 			for at, padding := range []int{0, 1, 30, 200, 1000} {
 				padded, valid := dense.New[T](n+padding, heads*d), make([]bool, n+padding)
@@ -268,7 +270,7 @@ func testPadding[T dense.Float](t *testing.T) {
 					content := []float64{0, 1e30, math.Inf(1), math.NaN(), -1}[(at+i)%5]
 					layout.Fill(padded.Row(i), T(content))
 				}
-				got := b.ForwardSequences(dense.Matrix[T]{}, padded, padded, padded, Sequences{Valid: valid})
+				got := b.ForwardSequences(dense.Matrix[T]{}, padded, padded, padded, performer.Sequences{Valid: valid})
 				if at == 0 {
 					want = got
 				}
@@ -289,11 +291,11 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	}
 	const d = 8
 	rng := rand.New(densetest.Source(204))
-	s := Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
+	s := performer.Sequences{Queries: []int{70, 3, 20, 0}, Keys: []int{70, 90, 5, 4}, Past: []int{0, 40, 0, 0}}
 	q, kv := densetest.Normal[float32](rng, 93, 4*d, 0, 1), densetest.Normal[float32](rng, 169, 2*d, 0, 1)
 	dst := dense.New[float32](93, 4*d)
 	for _, form := range everyForm[float32](d) {
-		b := must.Have(NewBatch(4, 2, form))
+		b := must.Have(performer.NewBatch(4, 2, form))
 		for name, valid := range masks(rng, 169) {
 			s.Valid = valid
 			for _, processors := range []int{1, 2} {
@@ -304,44 +306,44 @@ func TestBatchAllocatesNothing(t *testing.T) {
 }
 
 func TestBatchErrors(t *testing.T) {
-	exact := Attention[float32](must.Have(NewExact[float32](ExactOptions{})))
+	exact := performer.Attention[float32](must.Have(performer.NewExact[float32](performer.ExactOptions{})))
 	for want, c := range map[string]struct {
 		heads, keyHeads int
-		forms           []Attention[float32]
+		forms           []performer.Attention[float32]
 	}{
-		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []Attention[float32]{exact}},
-		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []Attention[float32]{exact}},
-		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []Attention[float32]{exact}},
+		"performer: heads = 0, keyHeads = 1, want at least 1 and heads a multiple of keyHeads": {0, 1, []performer.Attention[float32]{exact}},
+		"performer: heads = 4, keyHeads = 0, want at least 1 and heads a multiple of keyHeads": {4, 0, []performer.Attention[float32]{exact}},
+		"performer: heads = 4, keyHeads = 3, want at least 1 and heads a multiple of keyHeads": {4, 3, []performer.Attention[float32]{exact}},
 		"performer: 0 attentions, want one, or one for each of 4 heads":                        {4, 2, nil},
-		"performer: 2 attentions, want one, or one for each of 4 heads":                        {4, 2, []Attention[float32]{exact, exact}},
-		"performer: attention 1 is nil":                                                        {2, 2, []Attention[float32]{exact, nil}},
+		"performer: 2 attentions, want one, or one for each of 4 heads":                        {4, 2, []performer.Attention[float32]{exact, exact}},
+		"performer: attention 1 is nil":                                                        {2, 2, []performer.Attention[float32]{exact, nil}},
 	} {
-		_, err := NewBatch(c.heads, c.keyHeads, c.forms...)
+		_, err := performer.NewBatch(c.heads, c.keyHeads, c.forms...)
 		assert.EqualError(t, err, want)
 	}
-	b := must.Have(NewBatch(4, 2, exact))
-	reLUs := must.Have(NewBatch[float32](2, 2, attention(reLU[float32](3), LinearOptions{})))
+	b := must.Have(performer.NewBatch(4, 2, exact))
+	reLUs := must.Have(performer.NewBatch[float32](2, 2, attention(reLU[float32](3), performer.LinearOptions{})))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
-	call := func(s Sequences) func() {
+	call := func(s performer.Sequences) func() {
 		return func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(7, 6), s) }
 	}
 	for want, f := range map[string]func(){
-		"performer: q is 5×6, k is 7×4, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 6), mat(7, 4), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 7×6, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 6), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(7, 5), Sequences{}) },
-		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(6, 6), Sequences{}) },
-		"dense: destination is 5×8, want 5×12":                                                                 func() { b.ForwardSequences(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), Sequences{}) },
-		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the attention takes points of R^3":         func() { reLUs.ForwardSequences(none, mat(5, 8), mat(5, 8), mat(5, 8), Sequences{}) },
-		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(Sequences{Keys: []int{7}}),
-		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
-		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),
-		"performer: Sequences.Queries has -1 at 1, want no negative length":                                    call(Sequences{Queries: []int{2, -1}, Keys: []int{3, 4}}),
-		"performer: Sequences.Queries, which are the lengths of the keys too, is [5], want a sum of 7":         call(Sequences{Queries: []int{5}}),
-		"performer: Sequences.Keys is [8], want a sum of 7":                                                    call(Sequences{Queries: []int{5}, Keys: []int{8}}),
-		"performer: Sequences.Keys has length 2, want one for each of 1 sequences":                             call(Sequences{Queries: []int{5}, Keys: []int{3, 4}}),
-		"performer: Sequences.Past has length 2, want one for each of 1 sequences":                             call(Sequences{Past: []int{3, 4}}),
-		"performer: Sequences.Valid has length 5, want one for each of 7 keys":                                 call(Sequences{Valid: make([]bool, 5)}),
+		"performer: q is 5×6, k is 7×4, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 6), mat(7, 4), mat(7, 6), performer.Sequences{}) },
+		"performer: q is 5×8, k is 7×6, v is 7×6, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 6), mat(7, 6), performer.Sequences{}) },
+		"performer: q is 5×8, k is 7×4, v is 7×5, want columns of 4 heads of queries and 2 of keys and values": func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(7, 5), performer.Sequences{}) },
+		"performer: k is 7×4, v is 6×6, want as many values as keys":                                           func() { b.ForwardSequences(none, mat(5, 8), mat(7, 4), mat(6, 6), performer.Sequences{}) },
+		"dense: destination is 5×8, want 5×12":                                                                 func() { b.ForwardSequences(mat(5, 8), mat(5, 8), mat(7, 4), mat(7, 6), performer.Sequences{}) },
+		"performer: q is 5×8, k is 5×8: heads have dimension 4, but the attention takes points of R^3":         func() { reLUs.ForwardSequences(none, mat(5, 8), mat(5, 8), mat(5, 8), performer.Sequences{}) },
+		"performer: Sequences.Queries is nil, Keys has length 1, want both":                                    call(performer.Sequences{Keys: []int{7}}),
+		"performer: Sequences.Queries is [2 2], want a sum of 5":                                               call(performer.Sequences{Queries: []int{2, 2}, Keys: []int{3, 4}}),
+		fmt.Sprintf("performer: Sequences.Queries is [%d %[1]d 7], want a sum of 5", math.MaxInt):              call(performer.Sequences{Queries: []int{math.MaxInt, math.MaxInt, 7}}),
+		"performer: Sequences.Queries has -1 at 1, want no negative length":                                    call(performer.Sequences{Queries: []int{2, -1}, Keys: []int{3, 4}}),
+		"performer: Sequences.Queries, which are the lengths of the keys too, is [5], want a sum of 7":         call(performer.Sequences{Queries: []int{5}}),
+		"performer: Sequences.Keys is [8], want a sum of 7":                                                    call(performer.Sequences{Queries: []int{5}, Keys: []int{8}}),
+		"performer: Sequences.Keys has length 2, want one for each of 1 sequences":                             call(performer.Sequences{Queries: []int{5}, Keys: []int{3, 4}}),
+		"performer: Sequences.Past has length 2, want one for each of 1 sequences":                             call(performer.Sequences{Past: []int{3, 4}}),
+		"performer: Sequences.Valid has length 5, want one for each of 7 keys":                                 call(performer.Sequences{Valid: make([]bool, 5)}),
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}
@@ -375,8 +377,8 @@ func testRecurrence[T dense.Float](t *testing.T) {
 			}
 		}
 	}
-	b := must.Have(NewBatch[T](heads, keyHeads, attention[T](must.Have(rff.Identity[T](d)), LinearOptions{Causal: true, Unnormalised: true})))
-	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{})
+	b := must.Have(performer.NewBatch[T](heads, keyHeads, attention[T](must.Have(rff.Identity[T](d)), performer.LinearOptions{Causal: true, Unnormalised: true})))
+	got := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, performer.Sequences{})
 	for i := range got.Data {
 		got.Data[i] /= 2 // √d
 	}

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -19,40 +20,40 @@ import (
 //
 //	BenchmarkAttention/form=linear/map=positive/type=float32/heads=1/L=4096
 func BenchmarkAttention(b *testing.B) {
-	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, LinearOptions{}) })
-	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, LinearOptions{Causal: true}) })
+	b.Run("form=linear", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{}) })
+	b.Run("form=causal", func(b *testing.B) { benchmarkMaps(b, performer.LinearOptions{Causal: true}) })
 	b.Run("form=landmarks/map=softmax", func(b *testing.B) {
 		lengths := []int{4096, 16384, 65536}
 		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must.Have(NewLandmarks[float32](ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float32](b, must.Have(performer.NewLandmarks[float32](performer.ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must.Have(NewLandmarks[float64](ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
+			benchmarkForm[float64](b, must.Have(performer.NewLandmarks[float64](performer.ExactOptions{Scale: 1}, 256, densetest.Source(1))), featureMACs(256, 64, false), lengths)
 		})
 	})
 	b.Run("form=exact/window=256/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Window: 255, Causal: true})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Window: 255, Causal: true})), func(n int) int { return n * 256 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})
 	b.Run("form=exact/window=256/causal=false/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Window: 256})), func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Window: 256})), func(n int) int { return n * 513 * 2 * benchmarkDim }, []int{4096, 16384, 65536})
 	})
 	b.Run("form=exact/bits=8/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Bits: 8})), func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8})), func(n int) int { return n * n * 2 * benchmarkDim }, []int{1024, 4096, 16384})
 	})
 	b.Run("form=exact/bits=8/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Bits: 8, Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
 	})
 	b.Run("form=exact/causal=true/type=float32", func(b *testing.B) {
-		benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
+		benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true})), func(n int) int { return n * n * benchmarkDim }, []int{4096, 16384})
 	})
 	b.Run("form=exact/map=softmax", func(b *testing.B) {
 		lengths := []int{1024, 4096, 16384}
 		macs := func(n int) int { return n * n * 2 * benchmarkDim }
 		b.Run("type=float32", func(b *testing.B) {
-			benchmarkForm[float32](b, must.Have(NewExact[float32](ExactOptions{})), macs, lengths)
+			benchmarkForm[float32](b, must.Have(performer.NewExact[float32](performer.ExactOptions{})), macs, lengths)
 		})
 		b.Run("type=float64", func(b *testing.B) {
-			benchmarkForm[float64](b, must.Have(NewExact[float64](ExactOptions{})), macs, lengths)
+			benchmarkForm[float64](b, must.Have(performer.NewExact[float64](performer.ExactOptions{})), macs, lengths)
 		})
 	})
 }
@@ -73,7 +74,7 @@ func featureMACs(m, d int, causal bool) func(n int) int {
 	}
 }
 
-func benchmarkMaps(b *testing.B, opts LinearOptions) {
+func benchmarkMaps(b *testing.B, opts performer.LinearOptions) {
 	b.Run("map=positive", func(b *testing.B) {
 		macs := featureMACs(256, benchmarkDim, opts.Causal)
 		b.Run("type=float32", func(b *testing.B) { benchmarkMap(b, maptest.Positive[float32](256, 64), opts, macs, 1<<20) })
@@ -86,21 +87,21 @@ func benchmarkMaps(b *testing.B, opts LinearOptions) {
 	})
 }
 
-func benchmarkMap[T dense.Float](b *testing.B, m rff.Map[T], opts LinearOptions, macs func(n int) int, more ...int) {
+func benchmarkMap[T dense.Float](b *testing.B, m rff.Map[T], opts performer.LinearOptions, macs func(n int) int, more ...int) {
 	lengths := append([]int{1024, 4096, 16384, 65536}, more...)
 	benchmarkForm[T](b, attention(m, opts), macs, lengths)
 }
 
-func benchmarkForm[T dense.Float](b *testing.B, form Attention[T], macs func(n int) int, lengths []int) {
+func benchmarkForm[T dense.Float](b *testing.B, form performer.Attention[T], macs func(n int) int, lengths []int) {
 	for _, n := range lengths {
 		b.Run(fmt.Sprintf("heads=1/L=%d", n), func(b *testing.B) { benchmarkHeads(b, form, 1, n, macs) })
 	}
 	b.Run("heads=8/L=4096", func(b *testing.B) {
-		benchmarkHeads[T](b, must.Have(NewBatch(8, 8, form)), 8, 4096, macs)
+		benchmarkHeads[T](b, must.Have(performer.NewBatch(8, 8, form)), 8, 4096, macs)
 	})
 }
 
-func benchmarkHeads[T dense.Float](b *testing.B, form Attention[T], heads, n int, macs func(n int) int) {
+func benchmarkHeads[T dense.Float](b *testing.B, form performer.Attention[T], heads, n int, macs func(n int) int) {
 	const d = benchmarkDim
 	rng := rand.New(densetest.Source(70))
 	// Norms are those of q/d^¼ for standard normal q.

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -23,11 +24,11 @@ func TestFutureLeavesThePastAlone(t *testing.T) {
 func testFuture[T dense.Float](t *testing.T) {
 	const n, d = 200, 4
 	rng := rand.New(densetest.Source(20))
-	var causal []Attention[T]
+	var causal []performer.Attention[T]
 	for _, m := range maps[T](d) {
-		causal = append(causal, attention(m.Map, LinearOptions{Causal: true}), attention(m.Map, LinearOptions{Causal: true, Unnormalised: true}))
+		causal = append(causal, attention(m.Map, performer.LinearOptions{Causal: true}), attention(m.Map, performer.LinearOptions{Causal: true, Unnormalised: true}))
 	}
-	causal = append(causal, must.Have(NewExact[T](ExactOptions{Causal: true})), must.Have(NewExact[T](ExactOptions{Causal: true, Unnormalised: true})))
+	causal = append(causal, must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true, Unnormalised: true})))
 
 	in := [3]dense.Matrix[T]{densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1)}
 	for number, form := range causal {
@@ -86,7 +87,7 @@ func testGrowingNorms[T dense.Float](t *testing.T) {
 	}
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, m := range positiveMaps[T](d) {
-		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 			a := attention(m.Map, opts)
 			want, tol := newPairs(a, x, x).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 1e-2, "the test means something")
@@ -111,7 +112,7 @@ func testExploding[T dense.Float](t *testing.T) {
 			phi[1] = T(math.Inf(-1))
 		}
 	}}}
-	for _, opts := range []LinearOptions{{}, {Causal: true}} {
+	for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 		a := attention[T](steps, opts)
 		for _, sign := range []T{1, -1} {
 			x, v := dense.New[T](n, 2), dense.New[T](n, 1)
@@ -150,11 +151,11 @@ func testSignOfZero[T dense.Float](t *testing.T) {
 	steps.Data[0], steps.Data[near] = 1, 0
 	for _, o := range forms[2:] {
 		for _, c := range []struct {
-			form Attention[T]
+			form performer.Attention[T]
 			q, k dense.Matrix[T]
 		}{
 			{attention[T](must.Have(rff.Identity[T](1)), o), q, k},
-			{must.Have(NewExact[T](ExactOptions{Scale: 1, Causal: true, Unnormalised: o.Unnormalised})), ones, steps},
+			{must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 1, Causal: true, Unnormalised: o.Unnormalised})), ones, steps},
 		} {
 			want := c.form.Forward(dense.Matrix[T]{}, c.q, c.k, v)
 			require.Zero(t, want.Data[at-1])

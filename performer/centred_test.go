@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -24,12 +25,12 @@ func testCentredAttention[T dense.Float](t *testing.T) {
 	b[0], c[0], c[1] = 100, -60, 80
 	phi := must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](m, d), 0.25))
 	wideB, wideC := wide(dense.Of(1, d, b)).Data, wide(dense.Of(1, d, c)).Data
-	truth := attention(must.Have(rff.Centred(must.Have(rff.SoftmaxPositive(maptest.Frequencies[float64](m, d), 0.25)), wideB, wideC)), LinearOptions{})
+	truth := attention(must.Have(rff.Centred(must.Have(rff.SoftmaxPositive(maptest.Frequencies[float64](m, d), 0.25)), wideB, wideC)), performer.LinearOptions{})
 	for _, norm := range []float64{1, 30} {
 		q, k := plus(densetest.Decaying[T](1, n, d, norm*norm/3), b, 1), plus(densetest.Decaying[T](2, n, d, norm*norm/3), c, 1)
 		ones, v := densetest.Filled(n, 1, T(1)), densetest.Decaying[T](3, n, 3, 1)
 		for _, causal := range []bool{false, true} {
-			a := attention(must.Have(rff.Centred(phi, b, c)), LinearOptions{Causal: causal})
+			a := attention(must.Have(rff.Centred(phi, b, c)), performer.LinearOptions{Causal: causal})
 			for _, x := range a.Forward(none, q, k, ones).Data {
 				require.Equal(t, T(1), x, "norm %g, causal %v", norm, causal)
 			}
@@ -64,13 +65,13 @@ func TestCentringLowersErrors(t *testing.T) {
 		b, c := make([]float64, d), make([]float64, d)
 		b[3], c[7] = mean, -mean
 		q, k, v := plus(q0, b, 1), plus(k0, c, 1), densetest.Decaying[float64](3, n, d, 1)
-		want := must.Have(NewExact[float64](ExactOptions{})).Forward(none, q, k, v)
+		want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(none, q, k, v)
 		for name, phi := range map[string]func(x, y dense.Matrix[float64]) rff.Map[float64]{
 			"positive": func(_, _ dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SoftmaxPositive(w, 0.25)) },
 			"SDERF":    func(x, y dense.Matrix[float64]) rff.Map[float64] { return must.Have(rff.SDERF(w, x, y, 0.25)) },
 		} {
-			left := frobeniusError(attention(phi(q, k), LinearOptions{}).Forward(none, q, k, v), want)
-			off := frobeniusError(attention(must.Have(rff.Centred(phi(q0, k0), b, c)), LinearOptions{}).Forward(none, q, k, v), want)
+			left := frobeniusError(attention(phi(q, k), performer.LinearOptions{}).Forward(none, q, k, v), want)
+			off := frobeniusError(attention(must.Have(rff.Centred(phi(q0, k0), b, c)), performer.LinearOptions{}).Forward(none, q, k, v), want)
 			if mean == 0 {
 				assert.InDelta(t, left, off, 1e-10, name)
 			} else {

@@ -104,10 +104,10 @@ func testMasksWrittenOut[T dense.Float](t *testing.T) {
 				}
 				mask, bias := written(row, batch, heads, rows), written(rowBias, batch, heads, rows)
 				c.Mask = mask
-				want := naive(e.Options(), c, wide(dout), past)
+				want := naive(e.Options(), c, wideTensor(dout), past)
 				if past > 0 {
-					c.K, c.PastK = rowsOf(k, past, n), rowsOf(k, 0, past)
-					c.V, c.PastV = rowsOf(v, past, n), rowsOf(v, 0, past)
+					c.K, c.PastK = rowsBetween(k, past, n), rowsBetween(k, 0, past)
+					c.V, c.PastV = rowsBetween(v, past, n), rowsBetween(v, 0, past)
 				}
 				for form, m := range map[string]performer.AttendArgs[T]{
 					"a row": {Mask: row}, "written out": {Mask: mask}, "a row of biases": {Bias: rowBias},
@@ -168,7 +168,7 @@ func testSequencesWrittenOut[T dense.Float](t *testing.T) {
 				c := performer.AttendArgs[T]{Q: part(q, rows, heads), K: part(k, n, 1), V: part(v, n, 1), Mask: dense.TensorOf(1, 1, 1, n, s.Valid[i*n:(i+1)*n])}
 				truth := e.Options()
 				truth.Sinks += max(slices.Index(c.Mask.Data, true), 0)
-				want := naive(truth, c, wide(part(dout, rows, heads)), past)
+				want := naive(truth, c, wideTensor(part(dout, rows, heads)), past)
 				name, tol := fmt.Sprintf("past %d, without %v, %+v", past, holes, e), 20*tolerance[T]()
 				closeTo(t, want.dq, part(dq, rows, heads), tol, "dq, %s", name)
 				closeTo(t, want.dk, part(dk, n, 1), tol, "dk, %s", name)
@@ -238,7 +238,7 @@ func testMasksOfForms[T dense.Float](t *testing.T) {
 					switch past {
 					case 0:
 					case 2:
-						a.PastK, a.PastV, a.K, a.V = rowsOf(a.K, 0, 2), rowsOf(a.V, 0, 2), rowsOf(a.K, 2, n), rowsOf(a.V, 2, n)
+						a.PastK, a.PastV, a.K, a.V = rowsBetween(a.K, 0, 2), rowsBetween(a.V, 0, 2), rowsBetween(a.K, 2, n), rowsBetween(a.V, 2, n)
 					default:
 						continue
 					}

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -10,13 +10,14 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // naiveExact is attention row by row in float64, and a bound on the error of
 // an evaluation in T: each weight is off by the error of its score, d+2
 // roundings of Σ|terms|, and of the exponential; sums add a rounding a key and
 // a rescaling a tile.
-func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o ExactOptions) (out, tol dense.Matrix[float64]) {
+func naiveExact[T dense.Float](q, k, v dense.Matrix[T], o performer.ExactOptions) (out, tol dense.Matrix[float64]) {
 	out, tol = dense.New[float64](q.Rows, v.Cols), dense.New[float64](q.Rows, v.Cols)
 	scale := o.Scale
 	if scale == 0 {
@@ -68,10 +69,10 @@ func testExact[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(40))
 	for _, n := range []int{0, 1, 2, 63, 64, 65, 127, 128, 129, 300} {
 		q, k, v := stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 6), stridedNormal[T](rng, n, 3)
-		for _, o := range []ExactOptions{
+		for _, o := range []performer.ExactOptions{
 			{}, {Scale: 1}, {Scale: -0.5, Causal: true}, {Causal: true}, {Unnormalised: true}, {Causal: true, Unnormalised: true},
 		} {
-			e := must.Have(NewExact[T](o))
+			e := must.Have(performer.NewExact[T](o))
 			want, tol := naiveExact(q, k, v, o)
 			densetest.RequireClose(t, want, tol, e.Forward(dense.Matrix[T]{}, q, k, v), "%+v L=%d", o, n)
 
@@ -83,8 +84,8 @@ func testExact[T dense.Float](t *testing.T) {
 		}
 	}
 	q, k, v := stridedNormal[T](rng, 70, 6), stridedNormal[T](rng, 200, 6), stridedNormal[T](rng, 200, 3)
-	want, tol := naiveExact(q, k, v, ExactOptions{})
-	densetest.RequireClose(t, want, tol, must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
+	want, tol := naiveExact(q, k, v, performer.ExactOptions{})
+	densetest.RequireClose(t, want, tol, must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v), "cross attention")
 }
 
 func stridedNormal[T dense.Float](rng *rand.Rand, n, d int) dense.Matrix[T] {
@@ -108,9 +109,9 @@ func testLargeLogits[T dense.Float](t *testing.T) {
 		q.Data[2*i] = -100
 	}
 	for _, causal := range []bool{false, true} {
-		o := ExactOptions{Scale: 1, Causal: causal}
+		o := performer.ExactOptions{Scale: 1, Causal: causal}
 		want, tol := naiveExact(q, k, v, o)
-		got := must.Have(NewExact[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
+		got := must.Have(performer.NewExact[T](o)).Forward(dense.Matrix[T]{}, q, k, v)
 		densetest.RequireClose(t, want, tol, got, "causal=%v", causal)
 		for _, x := range got.Data {
 			assert.Less(t, math.Abs(float64(x)), 10.0, "finite")
@@ -140,21 +141,21 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 		{[]T{1e4, 1e4}, 1.5, inf},
 	} {
 		k, v := dense.Of(2, 1, c.keys), dense.Of(2, 1, []T{1, 2})
-		got := must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v)
+		got := must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.normal}), got), "keys %v: %v, want %v", c.keys, got.Data, c.normal)
-		got = must.Have(NewExact[T](ExactOptions{Unnormalised: true})).Forward(dense.Matrix[T]{}, one, k, v)
+		got = must.Have(performer.NewExact[T](performer.ExactOptions{Unnormalised: true})).Forward(dense.Matrix[T]{}, one, k, v)
 		assert.True(t, densetest.Identical(dense.Of(1, 1, []T{c.unscaled}), got), "keys %v: %v, want %v", c.keys, got.Data, c.unscaled)
 
-		weights := must.Have(NewExact[T](ExactOptions{})).Weights(dense.Matrix[T]{}, one, k)
+		weights := must.Have(performer.NewExact[T](performer.ExactOptions{})).Weights(dense.Matrix[T]{}, one, k)
 		assert.Equal(t, c.normal != c.normal, hasNaN(weights.Row(0)), "weights of keys %v: %v", c.keys, weights.Data)
 	}
 
 	// A finite score after tiles of −Inf.
 	k, v := densetest.Filled(300, 1, -inf), densetest.Filled[T](300, 1, 7)
 	k.Data[290] = 0
-	assert.Equal(t, []T{7}, must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v).Data)
-	for _, o := range []ExactOptions{{}, {Unnormalised: true}} {
-		none := must.Have(NewExact[T](o)).Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
+	assert.Equal(t, []T{7}, must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, one, k, v).Data)
+	for _, o := range []performer.ExactOptions{{}, {Unnormalised: true}} {
+		none := must.Have(performer.NewExact[T](o)).Forward(densetest.Filled[T](1, 2, 9), one, dense.New[T](0, 1), dense.New[T](0, 2))
 		assert.Equal(t, []T{0, 0}, none.Data, "no keys")
 	}
 }
@@ -162,8 +163,8 @@ func testInfiniteScores[T dense.Float](t *testing.T) {
 func TestExactWithoutColumns(t *testing.T) {
 	q, k := dense.New[float64](3, 0), dense.New[float64](4, 0)
 	v := dense.Of(4, 1, []float64{1, 2, 3, 6})
-	assert.Equal(t, []float64{3, 3, 3}, must.Have(NewExact[float64](ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v).Data, "d = 0: all scores are zero")
+	assert.Equal(t, []float64{3, 3, 3}, must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, q, k, v).Data, "d = 0: all scores are zero")
 	wide := dense.New[float64](3, 4)
-	got := must.Have(NewExact[float64](ExactOptions{})).Forward(wide.ColRange(2, 2), q, k, dense.New[float64](4, 0))
+	got := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(wide.ColRange(2, 2), q, k, dense.New[float64](4, 0))
 	assert.Equal(t, [2]int{3, 0}, [2]int{got.Rows, got.Cols})
 }

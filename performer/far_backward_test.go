@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/internal/sums"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -65,7 +66,7 @@ func testFarGradients[T dense.Float](t *testing.T) {
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	double := func(x dense.Matrix[T]) dense.Matrix[float64] { return dense.Copy(dense.Matrix[float64]{}, x) }
 	for _, s := range scenes[T](n, m) {
-		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
 			want, tol := s.truth(a).gradients(double(v), double(dout))
 			for at, got := range backward[T](a, [3]dense.Matrix[T]{s.q, s.k, v}, dout) {
@@ -94,10 +95,10 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 			}
 		}
 		for _, m := range positiveMaps[T](d) {
-			a := attention(m.Map, LinearOptions{Causal: true})
+			a := attention(m.Map, performer.LinearOptions{Causal: true})
 			in := func(processors int) sums.Gradients[T] {
-				g := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, x, x, v, dout)
-				inside(a).engine.BackwardCausal(processors, &g, nil, nil)
+				g := performer.NewGradients(x, x, v, dout)
+				performer.InsideOf(a).Engine.BackwardCausal(processors, &g, nil, nil)
 				return g
 			}
 			want := in(1)
@@ -112,15 +113,15 @@ func testFarGradientBits[T dense.Float](t *testing.T) {
 			before := dense.Matrix[T]{}
 			for _, processors := range []int{1, 2} {
 				was := runtime.GOMAXPROCS(processors)
-				got := backward[T](attention(m.Map, LinearOptions{}), [3]dense.Matrix[T]{x, x, v}, dout)
+				got := backward[T](attention(m.Map, performer.LinearOptions{}), [3]dense.Matrix[T]{x, x, v}, dout)
 				runtime.GOMAXPROCS(was)
 				if processors == 1 {
 					before = got[1]
 				}
 				require.True(t, densetest.Identical(before, got[1]), "%s from %d", m.name, from)
 			}
-			kept := newGradients(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, ordinary, ordinary, v, dout)
-			inside(a).engine.BackwardCausal(1, &kept, nil, nil)
+			kept := performer.NewGradients(ordinary, ordinary, v, dout)
+			performer.InsideOf(a).Engine.BackwardCausal(1, &kept, nil, nil)
 			require.True(t, densetest.Identical(kept.DQ.RowRange(0, from), want.DQ.RowRange(0, from)), "%s from %d: queries before it", m.name, from)
 		}
 	}
@@ -154,7 +155,7 @@ func testFarSaturation[T dense.Float](t *testing.T) {
 			bound.Row(j)[c] = float64(2*n+16) * densetest.Roundoff[T]() * size * (math.Abs(float64(v)) + 10)
 		}
 	}
-	for _, opts := range []LinearOptions{{}, {Causal: true}} {
+	for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 		a := attention[T](must.Have(rff.SoftmaxPositive(maptest.Frequencies[T](64, d), 1.0/8)), opts)
 		got := backward[T](a, [3]dense.Matrix[T]{x, x, v}, dout)
 		assert.True(t, layout.IsZero(got[0].Data), "%+v", opts)
@@ -173,14 +174,14 @@ func testFarWithout[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(314))
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	clear(dout.Row(0))
-	b := must.Have(NewBatch[T](1, 1, attention(logarithms[T](m), LinearOptions{Causal: true})))
+	b := must.Have(performer.NewBatch[T](1, 1, attention(logarithms[T](m), performer.LinearOptions{Causal: true})))
 	for _, s := range scenes[T](n, m) {
 		k := s.k.Clone()
 		for f := range m {
 			k.Set(0, f, T(math.Inf(-1)))
 			k.Set(1, f, max(k.At(1, f), -100))
 		}
-		dq, dk, dvs := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, s.q, k, v, dout, Sequences{})
+		dq, dk, dvs := b.BackwardSequences(dense.Matrix[T]{}, dense.Matrix[T]{}, dense.Matrix[T]{}, s.q, k, v, dout, performer.Sequences{})
 		for at, g := range []dense.Matrix[T]{dq, dk, dvs} {
 			require.True(t, layout.Finite(g), "%s: input %d", s.name, at)
 		}
@@ -199,9 +200,9 @@ func testFarBatch[T dense.Float](t *testing.T) {
 	v, dout := densetest.Normal[T](rng, n, dv, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
-		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 			a := attention(logarithms[T](m), opts)
-			b := must.Have(NewBatch[T](1, 1, a))
+			b := must.Have(performer.NewBatch[T](1, 1, a))
 
 			// Padding follows one token in seven, of two sequences that are the same.
 			valid, place := []bool{}, []int{}
@@ -221,7 +222,7 @@ func testFarBatch[T dense.Float](t *testing.T) {
 			}
 			nan := T(math.NaN())
 			q, k, vs, g := spread(s.q, nan), spread(s.k, nan), spread(v, nan), spread(dout, 0)
-			seq := Sequences{Queries: []int{len(valid), len(valid)}, Valid: append(append([]bool{}, valid...), valid...)}
+			seq := performer.Sequences{Queries: []int{len(valid), len(valid)}, Valid: append(append([]bool{}, valid...), valid...)}
 			truth, values := s.truth(a), dense.Copy(dense.Matrix[float64]{}, v)
 			want, tol := truth.attend(values)
 			wants, tols := truth.gradients(values, dense.Copy(dense.Matrix[float64]{}, dout))
@@ -258,8 +259,8 @@ func testFarPast[T dense.Float](t *testing.T) {
 	last := func(x dense.Matrix[T]) dense.Matrix[T] { return x.RowRange(past, n) }
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
-		a := attention(logarithms[T](m), LinearOptions{Causal: true})
-		b, seq := must.Have(NewBatch[T](1, 1, a)), Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
+		a := attention(logarithms[T](m), performer.LinearOptions{Causal: true})
+		b, seq := must.Have(performer.NewBatch[T](1, 1, a)), performer.Sequences{Queries: []int{n - past}, Keys: []int{n}, Past: []int{past}}
 		truth := s.truth(a)
 		want, tol := truth.attend(values)
 		densetest.RequireClose(t, want.RowRange(past, n), tol.RowRange(past, n), b.ForwardSequences(none, last(s.q), s.k, v, seq), "%s", s.name)

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -31,10 +32,10 @@ func testFar[T dense.Float](t *testing.T) {
 	features := logarithms[T](m)
 	var none dense.Matrix[T]
 	for _, s := range scenes[T](n, m) {
-		bidirectional, causal := attention(features, LinearOptions{}), attention(features, LinearOptions{Causal: true})
+		bidirectional, causal := attention(features, performer.LinearOptions{}), attention(features, performer.LinearOptions{Causal: true})
 		want, tol := s.truth(causal).attend(values)
 		densetest.RequireClose(t, want, tol, causal.Forward(none, s.q, s.k, v), "%s: causal", s.name)
-		state := must.Have(causal.NewState(inside(causal).d, dv))
+		state := must.Have(causal.NewState(performer.InsideOf(causal).D, dv))
 		densetest.RequireClose(t, want, tol, state.Step(none, s.q, s.k, v), "%s: step", s.name)
 
 		want, tol = s.truth(bidirectional).attend(values)
@@ -44,9 +45,9 @@ func testFar[T dense.Float](t *testing.T) {
 		densetest.RequireClose(t, want, tol, state.Attend(none, s.q), "%s: attend", s.name)
 		densetest.RequireClose(t, rowOf(want, 0), rowOf(tol, 0), state.Attend(none, rowOf(s.q, 0)), "%s: attend one", s.name)
 
-		var parts [4]*State[T] // the last is empty
+		var parts [4]*performer.State[T] // the last is empty
 		for p := range parts {
-			parts[p] = must.Have(bidirectional.NewState(inside(bidirectional).d, dv))
+			parts[p] = must.Have(bidirectional.NewState(performer.InsideOf(bidirectional).D, dv))
 		}
 		parts[0].Append(s.k.RowRange(0, 30), v.RowRange(0, 30))
 		for i := 30; i < 40; i++ {
@@ -60,7 +61,7 @@ func testFar[T dense.Float](t *testing.T) {
 			}
 			densetest.RequireClose(t, want, tol, whole.Attend(none, s.q), "%s: merged %v", s.name, order)
 
-			again := must.Have(bidirectional.NewState(inside(bidirectional).d, dv))
+			again := must.Have(bidirectional.NewState(performer.InsideOf(bidirectional).D, dv))
 			require.NoError(t, again.UnmarshalBinary(must.Have(whole.MarshalBinary())))
 			last := n - 1
 			require.True(t, densetest.Identical(whole.Step(none, rowOf(s.q, last), rowOf(s.k, last), rowOf(v, last)),
@@ -80,12 +81,12 @@ func testFarBits[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(302))
 	v := densetest.Normal[T](rng, n, 2, 0, 1)
 	for _, s := range scenes[T](n, m) {
-		bidirectional, causal := attention(logarithms[T](m), LinearOptions{}), attention(logarithms[T](m), LinearOptions{Causal: true})
+		bidirectional, causal := attention(logarithms[T](m), performer.LinearOptions{}), attention(logarithms[T](m), performer.LinearOptions{Causal: true})
 		want := dense.New[T](n, 2)
-		inside(causal).engine.ForwardCausal(1, want, s.q, s.k, v, nil)
+		performer.InsideOf(causal).Engine.ForwardCausal(1, want, s.q, s.k, v, nil)
 		for _, processors := range []int{2, 5} {
 			got := dense.New[T](n, 2)
-			inside(causal).engine.ForwardCausal(processors, got, s.q, s.k, v, nil)
+			performer.InsideOf(causal).Engine.ForwardCausal(processors, got, s.q, s.k, v, nil)
 			require.True(t, densetest.Identical(want, got), "%s: batches of %d processors", s.name, processors)
 		}
 		var all dense.Matrix[T]
@@ -157,10 +158,10 @@ func testFarGrowth[T dense.Float](t *testing.T) {
 				k.Set(i, f, sign*x*T(1+0.003*float64(f)/3))
 			}
 		}
-		a := attention(logarithms[T](3), LinearOptions{Causal: true})
+		a := attention(logarithms[T](3), performer.LinearOptions{Causal: true})
 		wanted := dense.Copy(dense.Matrix[float64]{}, want)
 		densetest.RequireClose(t, wanted, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "causal")
-		s := must.Have(a.NewState(inside(a).d, 2))
+		s := must.Have(a.NewState(performer.InsideOf(a).D, 2))
 		densetest.RequireClose(t, wanted, tol, s.Step(dense.Matrix[T]{}, q, k, v), "step")
 		s.Reset()
 		for i := range n {
@@ -222,8 +223,8 @@ func testFarPoints[T dense.Float](t *testing.T) {
 	for i := range n {
 		copy(q.Row(i), q.Row(0))
 	}
-	want := must.Have(NewExact[T](ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v)
-	got := attention[T](phi, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+	want := must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(dense.Matrix[T]{}, q, k, v)
+	got := attention[T](phi, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, want), densetest.Filled(n, 2, 64*densetest.Roundoff[T]()), got, "as exact attention")
 }
 
@@ -265,7 +266,7 @@ func testFarLimits[T dense.Float](t *testing.T) {
 				copy(q.Row(i), c.q)
 			}
 			a := attention(logarithms[T](2), opts)
-			s := must.Have(a.NewState(inside(a).d, 1))
+			s := must.Have(a.NewState(performer.InsideOf(a).D, 1))
 			for name, got := range map[string]dense.Matrix[T]{"forward": a.Forward(dense.Matrix[T]{}, q, k, v), "step": s.Step(dense.Matrix[T]{}, q, k, v)} {
 				if last := got.At(2, 0); want-want != 0 || want == 0 {
 					assert.True(t, densetest.Identical(dense.Of(1, 1, []T{want}), dense.Of(1, 1, []T{last})), "%s %+v %+v: %v", name, opts, c, got.Data)
@@ -296,13 +297,13 @@ func testOutOfRange[T dense.Float](t *testing.T) {
 			continue
 		}
 		a := attention(maptest.Positive[T](m, d), opts)
-		state := func(k dense.Matrix[T]) *State[T] {
-			s := must.Have(a.NewState(inside(a).d, 2))
+		state := func(k dense.Matrix[T]) *performer.State[T] {
+			s := must.Have(a.NewState(performer.InsideOf(a).D, 2))
 			s.Append(k, v)
 			return s
 		}
 		var none dense.Matrix[T]
-		kept := must.Have(NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, Sequences{Valid: counts})
+		kept := must.Have(performer.NewBatch[T](1, 1, a)).ForwardSequences(none, in, in, v, performer.Sequences{Valid: counts})
 		got := a.Forward(none, in, mixed, v)
 		tol := densetest.Filled(n, 2, 2*(n+m)*densetest.Roundoff[T]()) // sums of n keys of m features, above and below the line
 		densetest.RequireClose(t, dense.Copy(dense.Matrix[float64]{}, kept), tol, got, "%+v: a key out of range has no weight", opts)

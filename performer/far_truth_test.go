@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -81,26 +82,26 @@ type truth struct {
 	factor, lost float64 // relative error of a weight, and the greatest one that may vanish
 }
 
-func truthOf[T dense.Float](a Linear[T], q, k dense.Matrix[T]) *truth {
+func truthOf[T dense.Float](a performer.Linear[T], q, k dense.Matrix[T]) *truth {
 	// An exponential whose result is no zero has an argument of at most 104 or 746, and
 	// queries and keys have one each; ordinary log-features of scenes are below 500.
 	reach := of[T](104.0, 746) + 500
-	t := &truth{m: inside(a).m, factor: (float64(inside(a).m+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(inside(a).m) * of[T](0x1p-90, 0x1p-770)}
-	fq := exactly(inside(a).engine.Features.Queries(dense.Matrix[T]{}, q))
-	fk := exactly(inside(a).engine.Features.Keys(dense.Matrix[T]{}, k))
+	t := &truth{m: performer.InsideOf(a).M, factor: (float64(performer.InsideOf(a).M+2*k.Rows+16) + 4*reach) * 2 * densetest.Roundoff[T](), lost: float64(performer.InsideOf(a).M) * of[T](0x1p-90, 0x1p-770)}
+	fq := exactly(performer.InsideOf(a).Engine.Features.Queries(dense.Matrix[T]{}, q))
+	fk := exactly(performer.InsideOf(a).Engine.Features.Keys(dense.Matrix[T]{}, k))
 	for i, x := range fq {
 		n := k.Rows
-		if inside(a).opts.Causal {
+		if performer.InsideOf(a).Options.Causal {
 			n = i + 1
 		}
-		sums, top := make([]*big.Float, n*inside(a).m), (*big.Float)(nil)
+		sums, top := make([]*big.Float, n*performer.InsideOf(a).M), (*big.Float)(nil)
 		for j := range n {
 			for f, y := range fk[j] {
 				if x[f] == nil || y == nil {
 					continue
 				}
 				s := new(big.Float).Add(x[f], y)
-				if sums[j*inside(a).m+f] = s; top == nil || s.Cmp(top) > 0 {
+				if sums[j*performer.InsideOf(a).M+f] = s; top == nil || s.Cmp(top) > 0 {
 					top = s
 				}
 			}
@@ -126,8 +127,8 @@ func truthOf[T dense.Float](a Linear[T], q, k dense.Matrix[T]) *truth {
 var truths sync.Map
 
 // truth is truthOf for attention with the features of logarithms.
-func (s scene[T]) truth(a Linear[T]) *truth {
-	name := fmt.Sprintf("%T, %d queries, %s, causal %v", s, s.q.Rows, s.name, inside(a).opts.Causal)
+func (s scene[T]) truth(a performer.Linear[T]) *truth {
+	name := fmt.Sprintf("%T, %d queries, %s, causal %v", s, s.q.Rows, s.name, performer.InsideOf(a).Options.Causal)
 	if known, ok := truths.Load(name); ok {
 		return known.(*truth)
 	}

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math/rand/v2"
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -46,7 +47,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 			points := func(columns int) dense.Matrix[T] { return densetest.Normal[T](rng, n, columns, 0.3, 0.1) }
 			in := [3]dense.Matrix[T]{points(d), points(d), points(dv)}
 			dout := densetest.Normal[T](rng, n, dv, 0, 1)
-			by := newJacobians(attention(m.Map, LinearOptions{}), in[0], in[1])
+			by := newJacobians(attention(m.Map, performer.LinearOptions{}), in[0], in[1])
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
 				want, tol := newPairs(a, in[0], in[1]).attend(dense.Copy(dense.Matrix[float64]{}, in[2]))
@@ -65,7 +66,7 @@ func testGeneralised[T dense.Float](t *testing.T) {
 func TestReLUAttentionOfDeadQueries(t *testing.T) {
 	w := densetest.Filled[float64](4, 2, 1)
 	phi := must.Have(rff.Generalised(must.Have(orf.FromMatrix(w)), kernels.Generalised{}))
-	a := attention[float64](phi, LinearOptions{Unnormalised: true})
+	a := attention[float64](phi, performer.LinearOptions{Unnormalised: true})
 	q := dense.Of(2, 2, []float64{-1, -2, 1, 2})
 	k, v := dense.Of(1, 2, []float64{2, 1}), dense.Of(1, 1, []float64{5})
 	out := a.Forward(dense.Matrix[float64]{}, q, k, v)

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"testing"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -29,7 +30,7 @@ func testGoldenELU[T dense.Float](t *testing.T) {
 		.678651, -.38249578, -.43479299,
 		.6720585, -.38117003, -.44469679,
 	}
-	got := attention[T](must.Have(rff.ELU[T](3)), LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+	got := attention[T](must.Have(rff.ELU[T](3)), performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	for i, x := range got.Data {
 		assert.InDelta(t, want[i], float64(x), 2e-7, "element %d", i)
 	}
@@ -46,7 +47,7 @@ func testGoldenCausal[T dense.Float](t *testing.T) {
 	ones, v := densetest.Filled[T](3, 1, 1), dense.Of(3, 1, []T{1, 0, 0})
 	everyMap := append(positiveMaps[T](1), namedMap[T]{"log relu", logReLU[T](1)}, namedMap[T]{"relu", reLU[T](1)})
 	for _, m := range everyMap {
-		got := attention(m.Map, LinearOptions{Causal: true}).Forward(dense.Matrix[T]{}, ones, ones, v)
+		got := attention(m.Map, performer.LinearOptions{Causal: true}).Forward(dense.Matrix[T]{}, ones, ones, v)
 		for i, x := range got.Data {
 			assert.InDelta(t, 1/float64(i+1), float64(x), 4*densetest.Roundoff[T](), "%s, row %d", m.name, i)
 		}

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -64,15 +65,15 @@ func testCentredLandmarks[T dense.Float](t *testing.T) {
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
 		for _, causal := range []bool{false, true} {
-			exact := ExactOptions{Unnormalised: plain, Causal: causal}
-			l := must.Have(NewLandmarksAt(exact, z))
-			moved := must.Have(NewLandmarksAt(exact, plus(z, shift, 1)))
+			exact := performer.ExactOptions{Unnormalised: plain, Causal: causal}
+			l := must.Have(performer.NewLandmarksAt(exact, z))
+			moved := must.Have(performer.NewLandmarksAt(exact, plus(z, shift, 1)))
 			want := wide(moved.Forward(none, q, plus(k, shift, 1), v))
 			if plain {
 				want = unshifted(moved.Forward(none, q, plus(k, shift, 1), v), q, shift, s)
 			}
 			one := must.Have(l.Centred(b, c))
-			for name, f := range map[string]Landmarks[T]{
+			for name, f := range map[string]performer.Landmarks[T]{
 				"centred": one, "anew": must.Have(must.Have(l.Centred(c, b)).Centred(b, c)), "queries alone": must.Have(l.Centred(shift, nil)),
 			} {
 				require.Less(t, frobeniusError(f.Forward(none, q, k, v), want), tolerance, "%s, unnormalised %v, causal %v", name, plain, causal)
@@ -107,10 +108,10 @@ func testCentredChoice[T dense.Float](t *testing.T) {
 	q, k := plus(densetest.Decaying[T](1, 40, d, 2), b, 1), plus(densetest.Decaying[T](2, n, d, 2), c, 1)
 	v, dout := densetest.Decaying[T](3, n, 3, 1), densetest.Decaying[T](4, 40, 3, 1)
 	for _, plain := range []bool{false, true} {
-		l := must.Have(must.Have(NewLandmarks[T](ExactOptions{Unnormalised: plain}, r, densetest.Source(1))).Centred(b, c))
+		l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: plain}, r, densetest.Source(1))).Centred(b, c))
 		points := dense.Copy(dense.Matrix[T]{}, newByLandmarks(l, k).z)
 		require.Equal(t, r, points.Rows)
-		given := must.Have(must.Have(NewLandmarksAt(ExactOptions{Unnormalised: plain}, points)).Centred(b, c))
+		given := must.Have(must.Have(performer.NewLandmarksAt(performer.ExactOptions{Unnormalised: plain}, points)).Centred(b, c))
 		tolerance := 1e4 * densetest.Roundoff[T]()
 		assert.Less(t, frobeniusError(l.Forward(none, q, k, v), wide(given.Forward(none, q, k, v))), tolerance)
 		gq, gk, gv := given.Backward(none, none, none, q, k, v, dout)
@@ -133,7 +134,7 @@ func TestCentredLandmarkGradients(t *testing.T) {
 	x := [3]dense.Matrix[float64]{densetest.Decaying[float64](1, 10, d, 1), densetest.Decaying[float64](2, n, d, 1), densetest.Decaying[float64](3, n, 2, 1)}
 	dout := densetest.Decaying[float64](4, 10, 2, 1)
 	for _, plain := range []bool{false, true} {
-		l := must.Have(must.Have(NewLandmarksAt(ExactOptions{Unnormalised: plain}, densetest.Decaying[float64](9, r, d, 2))).Centred(b, c))
+		l := must.Have(must.Have(performer.NewLandmarksAt(performer.ExactOptions{Unnormalised: plain}, densetest.Decaying[float64](9, r, d, 2))).Centred(b, c))
 		dq, dk, dv := l.Backward(none, none, none, x[0], x[1], x[2], dout)
 		for i, got := range []dense.Matrix[float64]{dq, dk, dv} {
 			for at := range x[i].Data {
@@ -171,9 +172,9 @@ func testCentredLandmarkErrors[T dense.Float](t *testing.T) {
 		require.NoError(t, err)
 		_, c, err = rff.SubtractMean(k)
 		require.NoError(t, err)
-		exact := wide(must.Have(NewExact[T](ExactOptions{})).Forward(none, q, k, v))
+		exact := wide(must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(none, q, k, v))
 		for seed := range uint64(3) {
-			l := must.Have(NewLandmarks[T](ExactOptions{}, r, densetest.Source(seed)))
+			l := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(seed)))
 			left, off := frobeniusError(l.Forward(none, q, k, v), exact), frobeniusError(must.Have(l.Centred(b, c)).Forward(none, q, k, v), exact)
 			if apart {
 				assert.Less(t, 3*off, left, "seed %d", seed)
@@ -201,16 +202,16 @@ func testFarLandmarks[T dense.Float](t *testing.T) {
 			copy(k.Row(j), k.Row(j%r)) // r landmarks are all keys
 		}
 		q, v := plus(densetest.Decaying[T](1, 50, d, norm*norm/3), b, 1), densetest.Decaying[T](3, n, 3, 1)
-		l := must.Have(must.Have(NewLandmarks[T](ExactOptions{}, r, densetest.Source(1))).Centred(b, c))
+		l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(1))).Centred(b, c))
 		for _, x := range l.Forward(none, q, k, densetest.Filled(n, 1, T(1))).Data {
 			require.Equal(t, T(1), x, "norm %g", norm)
 		}
 		if norm < 10 { // weights of keys have not more than the range of float64 between them
-			want := must.Have(NewExact[float64](ExactOptions{})).Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))
+			want := must.Have(performer.NewExact[float64](performer.ExactOptions{})).Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))
 			scores := 0.25 * (100 + norm) * (100 + norm)
 			assert.Less(t, frobeniusError(l.Forward(none, q, k, v), want), 4*scores*densetest.Roundoff[T](), "norm %g", norm)
 		}
-		plain := must.Have(must.Have(NewLandmarks[T](ExactOptions{Unnormalised: true}, r, densetest.Source(1))).Centred(b, c))
+		plain := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{Unnormalised: true}, r, densetest.Source(1))).Centred(b, c))
 		for _, x := range plain.Forward(none, q, k, v).Data {
 			require.False(t, math.IsNaN(float64(x)))
 		}
@@ -227,10 +228,10 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 	const d, n, r = 4, 60, 16
 	none := dense.Matrix[T]{}
 	b, c, _ := meansOf[T](d, 1)
-	base := must.Have(NewLandmarks[T](ExactOptions{}, r, densetest.Source(1)))
-	heads := []Landmarks[T]{must.Have(base.Centred(b, c)), must.Have(base.Centred(c, b))}
+	base := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, r, densetest.Source(1)))
+	heads := []performer.Landmarks[T]{must.Have(base.Centred(b, c)), must.Have(base.Centred(c, b))}
 	q, k, v := densetest.Decaying[T](1, 20, 2*d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, 3, 1)
-	batch := must.Have(NewBatch[T](2, 1, heads[0], heads[1]))
+	batch := must.Have(performer.NewBatch[T](2, 1, heads[0], heads[1]))
 	got := batch.Forward(none, q, k, v)
 	for h, l := range heads {
 		one := q.ColRange(h*d, h*d+d)
@@ -256,9 +257,9 @@ func testCentredLandmarkBatch[T dense.Float](t *testing.T) {
 			layout.Fill(masked.Row(j), T(math.NaN()))
 		}
 	}
-	require.True(t, densetest.Identical(batch.Forward(none, q, fewer, values), batch.ForwardSequences(none, q, masked, v, Sequences{Valid: valid})))
+	require.True(t, densetest.Identical(batch.Forward(none, q, fewer, values), batch.ForwardSequences(none, q, masked, v, performer.Sequences{Valid: valid})))
 	masked.Set(0, 1, T(math.NaN()))
-	for _, x := range batch.ForwardSequences(none, q, masked, v, Sequences{Valid: valid}).Data {
+	for _, x := range batch.ForwardSequences(none, q, masked, v, performer.Sequences{Valid: valid}).Data {
 		require.True(t, x != x)
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
@@ -273,7 +274,7 @@ func testCentredLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 16, 3000
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	b, c, _ := meansOf[T](d, 1)
-	l := must.Have(must.Have(NewLandmarks[T](ExactOptions{}, 40, densetest.Source(1))).Centred(b, c))
+	l := must.Have(must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 40, densetest.Source(1))).Centred(b, c))
 	q, v, dst := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 1), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {
 		assert.Zero(t, allocs.Settled(processors, func() { l.Forward(dst, q, q, v) }), "%d processors", processors)
@@ -288,10 +289,10 @@ func TestCentredLandmarkAllocations(t *testing.T) {
 }
 
 func TestCentredLandmarksErrors(t *testing.T) {
-	chosen := must.Have(NewLandmarks[float32](ExactOptions{}, 3, densetest.Source(1)))
-	given := must.Have(NewLandmarksAt(ExactOptions{}, densetest.Decaying[float32](1, 5, 2, 1)))
+	chosen := must.Have(performer.NewLandmarks[float32](performer.ExactOptions{}, 3, densetest.Source(1)))
+	given := must.Have(performer.NewLandmarksAt(performer.ExactOptions{}, densetest.Decaying[float32](1, 5, 2, 1)))
 	for _, e := range []struct {
-		l    Landmarks[float32]
+		l    performer.Landmarks[float32]
 		b, c []float32
 		want string
 	}{

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -10,20 +10,21 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // In few dimensions float32 rows and gradients are those of float64, to the rounding of float32
 // points and outputs: with float32 inside, 245 of 500 rows were off by more than 0.1 at d = 1.
 func TestLandmarksInFewDimensions(t *testing.T) {
 	const n, r = 500, 64
-	for _, d := range []int{1, 2, 3, mostDoubled} {
+	for _, d := range []int{1, 2, 3, performer.MostDoubled} {
 		for seed := range uint64(2) {
 			rng := rand.New(rand.NewPCG(seed, uint64(d)))
 			q, k := densetest.Normal[float32](rng, n, d, 0, 3), densetest.Normal[float32](rng, n, d, 0, 3)
 			v, dout := densetest.Normal[float32](rng, n, 4, 0, 1), densetest.Normal[float32](rng, n, 4, 0, 1)
-			single := must.Have(NewLandmarks[float32](ExactOptions{}, r, densetest.Source(seed)))
-			double := must.Have(NewLandmarks[float64](ExactOptions{}, r, densetest.Source(seed)))
-			exact := must.Have(NewExact[float32](ExactOptions{})).Forward(dense.Matrix[float32]{}, q, k, v)
+			single := must.Have(performer.NewLandmarks[float32](performer.ExactOptions{}, r, densetest.Source(seed)))
+			double := must.Have(performer.NewLandmarks[float64](performer.ExactOptions{}, r, densetest.Source(seed)))
+			exact := must.Have(performer.NewExact[float32](performer.ExactOptions{})).Forward(dense.Matrix[float32]{}, q, k, v)
 			got := single.Forward(dense.Matrix[float32]{}, q, k, v)
 			want := double.Forward(dense.Matrix[float64]{}, wide(q), wide(k), wide(v))
 			bad := [2]int{}

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -15,6 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
@@ -22,8 +23,8 @@ import (
 func testGivenLandmarks[T dense.Float](t *testing.T) {
 	const d, n, r = 6, 80, 10
 	for _, plain := range []bool{false, true} {
-		exact := ExactOptions{Unnormalised: plain}
-		chosen := must.Have(NewLandmarks[T](exact, r, densetest.Source(1)))
+		exact := performer.ExactOptions{Unnormalised: plain}
+		chosen := must.Have(performer.NewLandmarks[T](exact, r, densetest.Source(1)))
 		q, k, v, dout := densetest.Decaying[T](1, 40, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 3, 1), densetest.Decaying[T](4, 40, 3, 1)
 		z := dense.Copy(dense.Matrix[T]{}, newByLandmarks(chosen, k).z)
 		require.Equal(t, r, z.Rows)
@@ -35,7 +36,7 @@ func testGivenLandmarks[T dense.Float](t *testing.T) {
 		want := wide(chosen.Forward(none, q, k, v))
 		wantQ, wantK, wantV := chosen.Backward(none, none, none, q, k, v, dout)
 		for _, points := range []dense.Matrix[T]{z, twice} {
-			given := must.Have(NewLandmarksAt(exact, points))
+			given := must.Have(performer.NewLandmarksAt(exact, points))
 			tolerance := 1e4 * densetest.Roundoff[T]()
 			assert.Less(t, frobeniusError(given.Forward(none, q, k, v), want), tolerance)
 			dq, dk, dv := given.Backward(none, none, none, q, k, v, dout)
@@ -93,8 +94,8 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	tolerance := 1e4 * densetest.Roundoff[T]()
 	for _, plain := range []bool{false, true} {
-		exact := ExactOptions{Causal: true, Unnormalised: plain}
-		l := must.Have(NewLandmarksAt(exact, z))
+		exact := performer.ExactOptions{Causal: true, Unnormalised: plain}
+		l := must.Have(performer.NewLandmarksAt(exact, z))
 		got := l.Forward(none, q, k, v)
 		want := causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, nil, plain)
 		require.Less(t, frobeniusError(got, want), tolerance, "unnormalised %v", plain)
@@ -102,9 +103,9 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 		require.Greater(t, frobeniusError(got, other), tolerance, "a window is noticed")
 
 		// The last queries alone have the same bits.
-		batch := must.Have(NewBatch[T](1, 1, l))
+		batch := must.Have(performer.NewBatch[T](1, 1, l))
 		for _, first := range []int{1, 65, 100, n - 1} {
-			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
+			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, performer.Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
 			require.True(t, densetest.Identical(got.RowRange(first, n), last), "from %d", first)
 		}
 
@@ -133,7 +134,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 				layout.Fill(spoilt[2].Row(j), T(math.NaN()))
 			}
 		}
-		masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], Sequences{Valid: valid})
+		masked := batch.ForwardSequences(none, q, spoilt[1], spoilt[2], performer.Sequences{Valid: valid})
 		want = causalByLandmarks(wide(z), wide(q), wide(k), wide(v), 0.5, 0, 0, valid, plain)
 		require.Less(t, frobeniusError(masked, want), tolerance, "masked")
 
@@ -145,7 +146,7 @@ func testCausalLandmarks[T dense.Float](t *testing.T) {
 	}
 	// Norms far beyond the range of exp: values of 1 give 1.
 	far := densetest.Decaying[T](5, n, d, 1e4)
-	l := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, far.RowRange(0, r)))
+	l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, far.RowRange(0, r)))
 	for _, x := range l.Forward(none, far, far, densetest.Filled(n, 2, T(1))).Data {
 		require.Equal(t, T(1), x)
 	}
@@ -160,20 +161,26 @@ func TestNewLandmarksAtErrors(t *testing.T) {
 	nan, long := z.Clone(), z.Clone()
 	nan.Set(3, 1, float32(math.NaN()))
 	long.Set(2, 0, 1e25)
-	for want, f := range map[string]func() (Landmarks[float32], error){
-		"performer: z is 0×0, want at least 1×1": func() (Landmarks[float32], error) {
-			return NewLandmarksAt(ExactOptions{}, dense.Matrix[float32]{})
+	for want, f := range map[string]func() (performer.Landmarks[float32], error){
+		"performer: z is 0×0, want at least 1×1": func() (performer.Landmarks[float32], error) {
+			return performer.NewLandmarksAt(performer.ExactOptions{}, dense.Matrix[float32]{})
 		},
-		"performer: z[3][1] = NaN, want a finite number":                    func() (Landmarks[float32], error) { return NewLandmarksAt(ExactOptions{}, nan) },
-		"performer: z[2] has a squared norm outside the range of float32":   func() (Landmarks[float32], error) { return NewLandmarksAt(ExactOptions{}, long) },
-		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (Landmarks[float32], error) { return NewLandmarksAt(ExactOptions{Scale: math.Inf(1)}, z) },
+		"performer: z[3][1] = NaN, want a finite number": func() (performer.Landmarks[float32], error) {
+			return performer.NewLandmarksAt(performer.ExactOptions{}, nan)
+		},
+		"performer: z[2] has a squared norm outside the range of float32": func() (performer.Landmarks[float32], error) {
+			return performer.NewLandmarksAt(performer.ExactOptions{}, long)
+		},
+		"performer: exact.Scale = +Inf, want a finite number of at least 0": func() (performer.Landmarks[float32], error) {
+			return performer.NewLandmarksAt(performer.ExactOptions{Scale: math.Inf(1)}, z)
+		},
 	} {
 		_, err := f()
 		assert.EqualError(t, err, want)
 	}
-	l := must.Have(NewLandmarksAt(ExactOptions{}, z))
+	l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{}, z))
 	x := dense.New[float32](4, 3)
 	assert.PanicsWithValue(t, "performer: q is 4×3, k is 4×3, but the landmarks are points of R^2", func() { l.Forward(dense.Matrix[float32]{}, x, x, x) })
-	_, err := NewBatch[float32](1, 1, l, attention(maptest.Positive[float32](4, 3), LinearOptions{}))
+	_, err := performer.NewBatch[float32](1, 1, l, attention(maptest.Positive[float32](4, 3), performer.LinearOptions{}))
 	assert.Error(t, err)
 }

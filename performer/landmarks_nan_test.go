@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // A value that is not finite reaches its column from the row that sees it on, and nothing else.
@@ -17,11 +18,11 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	forms := sharedForms[T](d)
-	chosen := must.Have(NewLandmarks[T](ExactOptions{}, 12, densetest.Source(1)))
+	chosen := must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 12, densetest.Source(1)))
 	forms["chosen landmarks"] = chosen
 	for name, form := range forms {
 		first := 0 // the first row that sees the value
-		if f, ok := form.(Described); ok && f.Describe().Causal {
+		if f, ok := form.(performer.Described); ok && f.Describe().Causal {
 			first = at
 		}
 		clean := form.Forward(none, q, k, v)
@@ -29,8 +30,8 @@ func testLandmarksKeepColumnsApart[T dense.Float](t *testing.T) {
 			hit := v.Clone()
 			hit.Row(at)[column] = T(bad)
 			requireApart(t, clean, form.Forward(none, q, k, hit), column, first, name)
-			maker, ok := form.(Streaming[T])
-			if !ok || maker.(Attention[T]) == Attention[T](chosen) {
+			maker, ok := form.(performer.Streaming[T])
+			if !ok || maker.(performer.Attention[T]) == performer.Attention[T](chosen) {
 				continue
 			}
 			s := must.Have(maker.NewState(d, dv))

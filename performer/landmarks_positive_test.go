@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -11,6 +11,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // hostileHead draws queries and keys as trained heads have them: norms of about 10 at d = 64, means
@@ -61,10 +62,10 @@ func testLandmarksCancel[T dense.Float](t *testing.T) {
 	for seed := range uint64(4) {
 		q, k, v, z := hostileHead[T](seed, n)
 		for _, causal := range []bool{false, true} {
-			exact := must.Have(NewExact[T](ExactOptions{Causal: causal}))
+			exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal}))
 			want := wide(exact.Forward(none, q, k, v))
 			for _, r := range []int{64, 128, 256} {
-				l := must.Have(NewLandmarksAt(exact.Options(), z.RowRange(0, r)))
+				l := must.Have(performer.NewLandmarksAt(exact.Options(), z.RowRange(0, r)))
 				got := l.Forward(none, q, k, v)
 				e := frobeniusError(got, want)
 				assert.Less(t, e, 2.0, "head %d, causal %v, %d landmarks", seed, causal, r)

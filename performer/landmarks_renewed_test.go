@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // Between two doublings attention has the landmarks that a call with the keys of the past would
@@ -22,9 +23,9 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 	const dv, r, n = 3, 10, 150
 	var none dense.Matrix[T]
 	for _, d := range []int{1, 4, 7} {
-		exact := must.Have(NewExact[T](ExactOptions{Causal: true}))
+		exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: true}))
 		q, k, v := densetest.Decaying[T](1, n, d, 2), densetest.Decaying[T](2, n, d, 2), densetest.Decaying[T](3, n, dv, 1)
-		l := must.Have(NewLandmarks[T](exact.Options(), r, densetest.Source(5)))
+		l := must.Have(performer.NewLandmarks[T](exact.Options(), r, densetest.Source(5)))
 		got := l.Forward(none, q, k, v)
 		want := exact.Forward(none, q, k, v)
 		require.Less(t, frobeniusError(got.RowRange(0, 2*r), wide(want.RowRange(0, 2*r))), 8*densetest.Roundoff[T](), "the first tokens")
@@ -36,17 +37,17 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 				require.Less(t, row, begin)
 				copy(z.Row(i), k.Row(row))
 			}
-			given := must.Have(NewBatch[T](1, 1, must.Have(NewLandmarksAt(exact.Options(), z))))
+			given := must.Have(performer.NewBatch[T](1, 1, must.Have(performer.NewLandmarksAt(exact.Options(), z))))
 			part := given.ForwardSequences(none, q.RowRange(begin, end), k.RowRange(0, end), v.RowRange(0, end),
-				Sequences{Queries: []int{end - begin}, Keys: []int{end}, Past: []int{begin}})
+				performer.Sequences{Queries: []int{end - begin}, Keys: []int{end}, Past: []int{begin}})
 			if len(rows) == r { // another stride cuts blocks elsewhere
 				require.Less(t, frobeniusError(got.RowRange(begin, end), wide(part)), 3e4*densetest.Roundoff[T](), "d = %d, from %d", d, begin)
 			}
 		}
 
-		batch := must.Have(NewBatch[T](1, 1, l))
+		batch := must.Have(performer.NewBatch[T](1, 1, l))
 		for _, first := range []int{1, 19, 20, 21, 45, 80, n - 1} {
-			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
+			last := batch.ForwardSequences(none, q.RowRange(first, n), k, v, performer.Sequences{Queries: []int{n - first}, Keys: []int{n}, Past: []int{first}})
 			require.True(t, densetest.Identical(got.RowRange(first, n), last), "from %d", first)
 		}
 		before := runtime.GOMAXPROCS(3)
@@ -75,13 +76,13 @@ func testRenewedLandmarks[T dense.Float](t *testing.T) {
 		for i := range n {
 			valid[left+i] = true
 		}
-		out := batch.ForwardSequences(none, padded[0], padded[1], padded[2], Sequences{Valid: valid})
+		out := batch.ForwardSequences(none, padded[0], padded[1], padded[2], performer.Sequences{Valid: valid})
 		require.True(t, densetest.Identical(got, out.RowRange(left, left+n).Clone()))
 		holes := make([]bool, n)
 		for i := range holes {
 			holes[i] = i%3 == 0
 		}
-		kept := batch.ForwardSequences(none, q, k, v, Sequences{Valid: holes})
+		kept := batch.ForwardSequences(none, q, k, v, performer.Sequences{Valid: holes})
 		for _, x := range kept.Data {
 			require.False(t, math.IsNaN(float64(x)))
 		}
@@ -107,16 +108,16 @@ func TestRenewedLandmarksFollowTheText(t *testing.T) {
 		}
 	}
 	q, v := k, densetest.Normal[float64](rng, n, d, 0, 1)
-	exact := must.Have(NewExact[float64](ExactOptions{Causal: true}))
+	exact := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true}))
 	want := exact.Forward(none, q, k, v)
-	renewed := frobeniusError(must.Have(NewLandmarks[float64](exact.Options(), r, densetest.Source(9))).Forward(none, q, k, v), want)
-	first := frobeniusError(must.Have(NewLandmarksAt(exact.Options(), k.RowRange(0, r))).Forward(none, q, k, v), want)
+	renewed := frobeniusError(must.Have(performer.NewLandmarks[float64](exact.Options(), r, densetest.Source(9))).Forward(none, q, k, v), want)
+	first := frobeniusError(must.Have(performer.NewLandmarksAt(exact.Options(), k.RowRange(0, r))).Forward(none, q, k, v), want)
 	t.Logf("errors %.3f and %.3f", renewed, first)
 	assert.Less(t, renewed, 0.4*first)
 }
 
 func TestRenewedLandmarksErrors(t *testing.T) {
-	l := must.Have(NewLandmarks[float64](ExactOptions{Causal: true}, 5, densetest.Source(1)))
+	l := must.Have(performer.NewLandmarks[float64](performer.ExactOptions{Causal: true}, 5, densetest.Source(1)))
 	assert.EqualError(t, l.CanBackward(), "performer: causal Landmarks have no derivatives")
 	_, err := l.NewState(3, 2)
 	assert.EqualError(t, err, "performer: the Landmarks choose anew among all keys, which a state does not keep: want those of NewLandmarksAt")
@@ -126,7 +127,7 @@ func TestRenewedLandmarksErrors(t *testing.T) {
 //
 //ci:race
 func TestRenewedLandmarksShared(t *testing.T) {
-	l := must.Have(NewLandmarks[float32](ExactOptions{Causal: true}, 6, densetest.Source(1)))
+	l := must.Have(performer.NewLandmarks[float32](performer.ExactOptions{Causal: true}, 6, densetest.Source(1)))
 	q, k, v := densetest.Decaying[float32](1, 90, 5, 2), densetest.Decaying[float32](2, 90, 5, 2), densetest.Decaying[float32](3, 90, 2, 1)
 	want := l.Forward(dense.Matrix[float32]{}, q, k, v)
 	results := make(chan dense.Matrix[float32])

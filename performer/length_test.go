@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -20,7 +21,7 @@ import (
 func TestTokenCount(t *testing.T) {
 	const most = frame.MaxTokens
 	key, value := dense.Of(1, 2, []float64{1, 2}), dense.Of(1, 1, []float64{3})
-	a := attention[float64](must.Have(rff.ELU[float64](2)), LinearOptions{})
+	a := attention[float64](must.Have(rff.ELU[float64](2)), performer.LinearOptions{})
 	s := must.Have(a.NewState(2, 1))
 	s.Append(key, value)
 	data := must.Have(s.MarshalBinary())
@@ -32,20 +33,20 @@ func TestTokenCount(t *testing.T) {
 	for _, tokens := range []uint64{math.MaxInt, most + 1, math.MaxUint64} {
 		assert.EqualError(t, s.UnmarshalBinary(with(tokens)), fmt.Sprintf("performer: state of %d tokens, want at most %d", tokens, most))
 	}
-	require.Equal(t, 1, s.n, "what is refused changes nothing")
+	require.Equal(t, 1, s.Len(), "what is refused changes nothing")
 	other := must.Have(a.NewState(2, 1))
-	other.n = most - s.n
+	other.SetLen(most - s.Len())
 	require.NoError(t, s.Merge(other))
-	require.Equal(t, most, s.n)
+	require.Equal(t, most, s.Len())
 	assert.EqualError(t, s.Merge(s.Clone()), fmt.Sprintf("performer: other has %d tokens, the state %[1]d, want at most %[1]d in all", most))
 
 	require.NoError(t, s.UnmarshalBinary(with(most)))
 	s.Append(key, value)
 	s.Step(dense.Matrix[float64]{}, key, key, value)
-	assert.Equal(t, most+2, s.n)
-	s.n = math.MaxInt
+	assert.Equal(t, most+2, s.Len())
+	s.SetLen(math.MaxInt)
 	want := fmt.Sprintf("performer: 1 tokens after %d, want at most %[1]d in all", math.MaxInt)
 	assert.PanicsWithValue(t, want, func() { s.Append(key, value) })
 	assert.PanicsWithValue(t, want, func() { s.Step(dense.Matrix[float64]{}, key, key, value) })
-	assert.Equal(t, math.MaxInt, s.n)
+	assert.Equal(t, math.MaxInt, s.Len())
 }

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math/rand/v2"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -23,8 +24,8 @@ func TestDirectFeaturesOutOfRange(t *testing.T) {
 func testDirect[T dense.Float](t *testing.T) {
 	const n, d = 600, 4
 	rng := rand.New(densetest.Source(120))
-	a := attention[T](must.Have(rff.ELU[T](d)), LinearOptions{})
-	require.True(t, inside(a).engine.Direct != nil)
+	a := attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{})
+	require.True(t, performer.InsideOf(a).Engine.Direct != nil)
 	shifted := func(shift float64, rows ...int) dense.Matrix[T] {
 		x := densetest.Normal[T](rng, n, d, 0, 1)
 		for i := range n {
@@ -71,7 +72,7 @@ func testDirect[T dense.Float](t *testing.T) {
 		assert.Equal(t, ones, a.Forward(dense.Matrix[T]{}, c.q, c.k, ones), c.what)
 	}
 	for _, opts := range forms {
-		assert.Equal(t, !opts.Unnormalised, inside(attention[T](must.Have(rff.ELU[T](d)), opts)).engine.Direct != nil, "%+v: no denominators to judge by", opts)
+		assert.Equal(t, !opts.Unnormalised, performer.InsideOf(attention[T](must.Have(rff.ELU[T](d)), opts)).Engine.Direct != nil, "%+v: no denominators to judge by", opts)
 	}
-	assert.False(t, inside(attention(maptest.Positive[T](8, d), LinearOptions{})).engine.Direct != nil)
+	assert.False(t, performer.InsideOf(attention(maptest.Positive[T](8, d), performer.LinearOptions{})).Engine.Direct != nil)
 }

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -14,12 +14,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
 // forms are all combinations of the options.
-var forms = []LinearOptions{{}, {Unnormalised: true}, {Causal: true}, {Causal: true, Unnormalised: true}}
+var forms = []performer.LinearOptions{{}, {Unnormalised: true}, {Causal: true}, {Causal: true, Unnormalised: true}}
 
 // Inputs have a positive mean, so that no denominator of a signed map is near
 // zero and its condition does not hide a fault.
@@ -29,7 +30,7 @@ func testAgainstPairs[T dense.Float](t *testing.T, lengths []int, rows func(rng 
 	for _, m := range maps[T](d) {
 		for _, n := range lengths {
 			q, k, v := rows(rng, n, d), rows(rng, n, d), rows(rng, n, dv)
-			p := newPairs(attention(m.Map, LinearOptions{}), q, k)
+			p := newPairs(attention(m.Map, performer.LinearOptions{}), q, k)
 			for _, opts := range forms {
 				a := attention(m.Map, opts)
 				want, tol := p.of(opts).attend(dense.Copy(dense.Matrix[float64]{}, v))
@@ -64,14 +65,14 @@ func testLong[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(11))
 	q, k, v := rowsOf[T](rng, 520, 5), rowsOf[T](rng, 520, 5), rowsOf[T](rng, 520, 2)
 	for _, m := range maps[T](5) {
-		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
+		p := newPairs(attention(m.Map, performer.LinearOptions{}), q, k)
 		for _, causal := range []bool{false, true} {
 			p.causal = causal
 			want, tol := p.attend(dense.Copy(dense.Matrix[float64]{}, v))
 			if _, double := any(T(0)).(float64); double {
 				require.Less(t, largest(tol), 1e-10, "the bound for %s is no looser than promised", m.name)
 			}
-			got := attention(m.Map, LinearOptions{Causal: causal}).Forward(dense.Matrix[T]{}, q, k, v)
+			got := attention(m.Map, performer.LinearOptions{Causal: causal}).Forward(dense.Matrix[T]{}, q, k, v)
 			densetest.RequireClose(t, want, tol, got, "%s causal=%v", m.name, causal)
 		}
 	}
@@ -106,11 +107,11 @@ func testStridedDestination[T dense.Float](t *testing.T) {
 }
 
 // everyForm returns linear and exact attention in all combinations of options.
-func everyForm[T dense.Float](d int) []Attention[T] {
-	var all []Attention[T]
+func everyForm[T dense.Float](d int) []performer.Attention[T] {
+	var all []performer.Attention[T]
 	for _, o := range forms {
 		all = append(all, attention(maptest.Positive[T](32, d), o), attention[T](must.Have(rff.Gaussian(maptest.Frequencies[T](32, d), 4)), o),
-			must.Have(NewExact[T](ExactOptions{Causal: o.Causal, Unnormalised: o.Unnormalised})))
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: o.Causal, Unnormalised: o.Unnormalised})))
 	}
 	return all
 }
@@ -158,8 +159,8 @@ func testPairOfMaps[T dense.Float](t *testing.T) {
 	}
 	for name, f := range pairsOfMaps {
 		for _, opts := range forms {
-			a := must.Have(newLinearOf(f[0], f[1], opts))
-			assert.Equal(t, strings.HasSuffix(name, "both in log space"), inside(a).engine.Logs)
+			a := must.Have(performer.NewLinearOf(f[0], f[1], opts))
+			assert.Equal(t, strings.HasSuffix(name, "both in log space"), performer.InsideOf(a).Engine.Logs)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			densetest.RequireClose(t, want, tol, a.Forward(dense.Matrix[T]{}, q, k, v), "%s %+v", name, opts)
 		}
@@ -176,11 +177,11 @@ func testOnes[T dense.Float](t *testing.T) {
 	for _, sd := range []float64{0.3, 3} {
 		q, k := densetest.Normal[T](rng, 700, 8, 0, sd), densetest.Normal[T](rng, 700, 8, 0, sd)
 		ones := densetest.Filled[T](700, 3, 1)
-		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 			for _, m := range positiveMaps[T](8) {
 				assert.Equal(t, ones, attention(m.Map, opts).Forward(dense.Matrix[T]{}, q, k, ones), "%s %+v", m.name, opts)
 			}
-			exact := must.Have(NewExact[T](ExactOptions{Causal: opts.Causal}))
+			exact := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: opts.Causal}))
 			assert.Equal(t, ones, exact.Forward(dense.Matrix[T]{}, q, k, ones), "exact %+v", opts)
 		}
 	}
@@ -210,7 +211,7 @@ func testProcessors[T dense.Float](t *testing.T) {
 //ci:race
 func TestSharedByGoroutines(t *testing.T) {
 	rng := rand.New(densetest.Source(17))
-	a := attention(maptest.Positive[float32](16, 4), LinearOptions{})
+	a := attention(maptest.Positive[float32](16, 4), performer.LinearOptions{})
 	q, k := rowsOf[float32](rng, 150, 4), rowsOf[float32](rng, 150, 4)
 	for _, dv := range []int{3, 9, 1, 0} {
 		t.Run(fmt.Sprintf("dv=%d", dv), func(t *testing.T) {
@@ -232,7 +233,7 @@ func testAliases[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(18))
 	for _, form := range everyForm[T](4) {
 		inputs := 3
-		if _, exact := form.(Exact[T]); exact {
+		if _, exact := form.(performer.Exact[T]); exact {
 			inputs = 1
 		}
 		for i := range inputs {
@@ -249,31 +250,33 @@ func TestNewErrors(t *testing.T) {
 	dot := must.Have(rff.DotProduct(must.Have(orf.Draw[float32](orf.IID{}, 4, 2, densetest.Source(1)))))
 	for want, phi := range map[string]rff.Map[float32]{
 		"performer: phi is nil": nil,
-		"performer: Keys of phi, a performer.pairOfMaps[float32], is nil":                             pairOfMaps[float32]{id(2), nil},
+		"performer: Keys of phi, a performer_test.pairOfMaps[float32], is nil":                        pairOfMaps[float32]{id(2), nil},
 		"performer: phi maps points of R^2 to 2 features, its Keys points of R^3 to 3, want the same": pairOfMaps[float32]{id(2), id(3)},
 		"performer: phi maps points of R^2 to 2 features, its Keys points of R^2 to 4, want the same": pairOfMaps[float32]{id(2), dot},
 	} {
-		_, err := NewLinear(phi, LinearOptions{})
+		_, err := performer.NewLinear(phi, performer.LinearOptions{})
 		assert.EqualError(t, err, want)
 	}
-	d, m := attention(maptest.Positive[float32](6, 2), LinearOptions{}).Dims()
+	d, m := attention(maptest.Positive[float32](6, 2), performer.LinearOptions{}).Dims()
 	assert.Equal(t, [2]int{2, 6}, [2]int{d, m})
 }
 
 func TestShapesPanic(t *testing.T) {
 	mat := dense.New[float64]
 	var none dense.Matrix[float64]
-	bi, causal := attention(reLU[float64](4), LinearOptions{}), attention(reLU[float64](4), LinearOptions{Causal: true})
+	bi, causal := attention(reLU[float64](4), performer.LinearOptions{}), attention(reLU[float64](4), performer.LinearOptions{Causal: true})
 	for want, f := range map[string]func(){
 		"performer: q is 5×4, k is 6×3, want queries and keys of one dimension":            func() { bi.Forward(none, mat(5, 4), mat(6, 3), mat(6, 2)) },
 		"performer: q is 5×3, k is 6×3, but the maps take points of R^4":                   func() { bi.Forward(none, mat(5, 3), mat(6, 3), mat(6, 2)) },
 		"performer: k is 6×4, v is 7×2, want as many values as keys":                       func() { bi.Forward(none, mat(5, 4), mat(6, 4), mat(7, 2)) },
 		"performer: q is 5×4, k is 6×4, want as many queries as keys for causal attention": func() { causal.Forward(none, mat(5, 4), mat(6, 4), mat(6, 2)) },
 		"performer: q is 7×4, k is 6×4, want as many queries as keys for causal attention": func() {
-			must.Have(NewExact[float64](ExactOptions{Causal: true})).Forward(none, mat(7, 4), mat(6, 4), mat(6, 2))
+			must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})).Forward(none, mat(7, 4), mat(6, 4), mat(6, 2))
 		},
-		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() { must.Have(NewExact[float64](ExactOptions{Causal: true})).Weights(none, mat(3, 4), mat(6, 4)) },
-		"dense: destination is 5×3, want 5×2":                                              func() { bi.Forward(mat(5, 3), mat(5, 4), mat(6, 4), mat(6, 2)) },
+		"performer: q is 3×4, k is 6×4, want as many queries as keys for causal attention": func() {
+			must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})).Weights(none, mat(3, 4), mat(6, 4))
+		},
+		"dense: destination is 5×3, want 5×2": func() { bi.Forward(mat(5, 3), mat(5, 4), mat(6, 4), mat(6, 2)) },
 	} {
 		assert.PanicsWithValue(t, want, f)
 	}

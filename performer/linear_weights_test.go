@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 func TestWeights(t *testing.T) {
@@ -22,7 +23,7 @@ func testWeights[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(50))
 	q, k := rowsOf[T](rng, n, d), rowsOf[T](rng, n, d)
 	for _, m := range maps[T](d) {
-		p := newPairs(attention(m.Map, LinearOptions{}), q, k)
+		p := newPairs(attention(m.Map, performer.LinearOptions{}), q, k)
 		for _, opts := range forms {
 			a := attention(m.Map, opts)
 			got := a.Forward(dense.Matrix[T]{}, q, k, identity[T](n))
@@ -49,7 +50,7 @@ func TestCausalWeightsOfNaN(t *testing.T) {
 	rng := rand.New(densetest.Source(51))
 	q, k := rowsOf[float64](rng, 70, 4), rowsOf[float64](rng, 70, 4)
 	k.Set(10, 0, math.NaN())
-	w := must.Have(NewExact[float64](ExactOptions{Causal: true})).Weights(dense.Matrix[float64]{}, q, k)
+	w := must.Have(performer.NewExact[float64](performer.ExactOptions{Causal: true})).Weights(dense.Matrix[float64]{}, q, k)
 	for i := range 70 {
 		assert.Equal(t, i >= 10, hasNaN(w.Row(i)[:i+1]), "row %d", i)
 		assert.False(t, hasNaN(w.Row(i)[i+1:]), "the future of row %d", i)

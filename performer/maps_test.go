@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -127,13 +128,13 @@ type pairOfMaps[T dense.Float] struct {
 func (p pairOfMaps[T]) Keys() rff.Map[T] { return p.keys }
 
 // attention returns attention with one map for queries and keys.
-func attention[T dense.Float](m rff.Map[T], opts LinearOptions) Linear[T] {
-	return must.Have(NewLinear(m, opts))
+func attention[T dense.Float](m rff.Map[T], opts performer.LinearOptions) performer.Linear[T] {
+	return must.Have(performer.NewLinear(m, opts))
 }
 
 // Every map that is supposed to go through logarithms does.
 func TestPositiveMapsAreLogMaps(t *testing.T) {
 	for _, m := range positiveMaps[float32](4) {
-		require.True(t, inside(attention(m.Map, LinearOptions{})).engine.Logs, m.name)
+		require.True(t, performer.InsideOf(attention(m.Map, performer.LinearOptions{})).Engine.Logs, m.name)
 	}
 }

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"runtime"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // probe is a plain map that now and then measures the live heap.
@@ -62,11 +63,11 @@ func TestWorkspaceDoesNotGrowWithLength(t *testing.T) {
 func TestExactWorkspace(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const blocks = 64
-	q, k := dense.New[float32](blocks*block, 2), dense.New[float32](64, 2)
-	v, dst := dense.New[float32](64, 200), dense.New[float32](blocks*block, 200)
+	q, k := dense.New[float32](blocks*performer.Block, 2), dense.New[float32](64, 2)
+	v, dst := dense.New[float32](64, 200), dense.New[float32](blocks*performer.Block, 200)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	must.Have(NewExact[float32](ExactOptions{})).Forward(dst, q, k, v)
+	must.Have(performer.NewExact[float32](performer.ExactOptions{})).Forward(dst, q, k, v)
 	runtime.ReadMemStats(&after)
 	assert.Less(t, (after.TotalAlloc-before.TotalAlloc)/blocks, uint64(100_000))
 }

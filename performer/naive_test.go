@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // pairs is the O(L²) ground truth, in float64, of linear attention with the features that the maps
@@ -22,21 +23,21 @@ type pairs struct {
 	causal, plain bool
 }
 
-func newPairs[T dense.Float](a Linear[T], q, k dense.Matrix[T]) *pairs {
-	p := &pairs{log: inside(a).engine.Logs, features: inside(a).m, unitRoundoff: densetest.Roundoff[T](), causal: inside(a).opts.Causal, plain: inside(a).opts.Unnormalised}
+func newPairs[T dense.Float](a performer.Linear[T], q, k dense.Matrix[T]) *pairs {
+	p := &pairs{log: performer.InsideOf(a).Engine.Logs, features: performer.InsideOf(a).M, unitRoundoff: densetest.Roundoff[T](), causal: performer.InsideOf(a).Options.Causal, plain: performer.InsideOf(a).Options.Unnormalised}
 	p.weight = dense.New[float64](q.Rows, k.Rows)
 	var fq, fk dense.Matrix[float64]
 	if p.log {
-		fq = dense.Copy(fq, inside(a).engine.Features.Queries(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, inside(a).engine.Features.Keys(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, performer.InsideOf(a).Engine.Features.Queries(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, performer.InsideOf(a).Engine.Features.Keys(dense.Matrix[T]{}, k))
 		p.spread = spread(fq) + spread(fk)
-		p.lost = float64(inside(a).m) * 0x1p-90
+		p.lost = float64(performer.InsideOf(a).M) * 0x1p-90
 		if p.unitRoundoff < 0x1p-50 {
-			p.lost = float64(inside(a).m) * 0x1p-770
+			p.lost = float64(performer.InsideOf(a).M) * 0x1p-770
 		}
 	} else {
-		fq = dense.Copy(fq, inside(a).query.Transform(dense.Matrix[T]{}, q))
-		fk = dense.Copy(fk, inside(a).key.Transform(dense.Matrix[T]{}, k))
+		fq = dense.Copy(fq, performer.InsideOf(a).Query.Transform(dense.Matrix[T]{}, q))
+		fk = dense.Copy(fk, performer.InsideOf(a).Key.Transform(dense.Matrix[T]{}, k))
 	}
 	if p.log {
 		p.logWeights(fq, fk)
@@ -99,7 +100,7 @@ func sizes(m dense.Matrix[float64]) dense.Matrix[float64] {
 
 // of returns the truth under other options, which have the same weights. The truth of causal
 // attention has too few for bidirectional options.
-func (p *pairs) of(opts LinearOptions) *pairs {
+func (p *pairs) of(opts performer.LinearOptions) *pairs {
 	q := *p
 	q.causal, q.plain = opts.Causal, opts.Unnormalised
 	return &q

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -13,6 +13,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -43,9 +44,11 @@ func testNewTakesTheMapOfKeys[T dense.Float](t *testing.T) {
 		src := densetest.Source(462)
 		for range draws {
 			phi := draw(must.Have(orf.Draw[T](orf.GramSchmidt{}, m, d, src)), must.Have(orf.Draw[T](orf.IID{}, 8, d, src)))
-			weight := func(a Linear[T]) float64 { return float64(a.Forward(dense.Matrix[T]{}, x, y, identity[T](1)).At(0, 0)) }
-			right = append(right, weight(must.Have(NewLinear(phi, LinearOptions{Unnormalised: true}))))
-			wrong = append(wrong, weight(must.Have(newLinearOf(phi, phi, LinearOptions{Unnormalised: true}))))
+			weight := func(a performer.Linear[T]) float64 {
+				return float64(a.Forward(dense.Matrix[T]{}, x, y, identity[T](1)).At(0, 0))
+			}
+			right = append(right, weight(must.Have(performer.NewLinear(phi, performer.LinearOptions{Unnormalised: true}))))
+			wrong = append(wrong, weight(must.Have(performer.NewLinearOf(phi, phi, performer.LinearOptions{Unnormalised: true}))))
 		}
 		truth := 0.0
 		for i, v := range x.Row(0) {

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/limittest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -22,31 +23,33 @@ func TestSizes(t *testing.T) {
 func testSizes[T dense.Float](t *testing.T) {
 	const most, large = math.MaxInt/2 + 1, 1 << 23 // memory holds large numbers, but not the square of it
 	memory := limittest.Memory(t, "performer")
-	exact := Attention[T](must.Have(NewExact[T](ExactOptions{})))
-	elu := func(d int) Linear[T] { return attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}) }
+	exact := performer.Attention[T](must.Have(performer.NewExact[T](performer.ExactOptions{})))
+	elu := func(d int) performer.Linear[T] {
+		return attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{})
+	}
 	for _, n := range []int{math.MaxInt, most, most / 2} {
-		memory("heads = %d: ", n)(NewBatch(n, n, exact))
-		memory("heads = %d: ", n)(NewBatch(n, n, exact))
-		memory("heads = %d: ", n)(NewBatch[T](n, 1, elu(4)))
-		memory("d = %d, dv = 1, for 1 heads: ", n)(must.Have(NewExact[T](ExactOptions{})).NewState(n, 1))
+		memory("heads = %d: ", n)(performer.NewBatch(n, n, exact))
+		memory("heads = %d: ", n)(performer.NewBatch(n, n, exact))
+		memory("heads = %d: ", n)(performer.NewBatch[T](n, 1, elu(4)))
+		memory("d = %d, dv = 1, for 1 heads: ", n)(must.Have(performer.NewExact[T](performer.ExactOptions{})).NewState(n, 1))
 		memory("d = 4, dv = %d, for 1 heads: ", n)(elu(4).NewState(4, n))
 	}
 	memory("dv = %d, for 1 heads of %d features: ", large, large)(elu(large).NewState(large, large))
-	memory("d = %d, dv = 2, for %d heads: ", large, large)(must.Have(NewBatch(large, 1, exact)).NewState(large, 2))
-	memory("d = 2, dv = %d, for %d heads: ", large, large)(must.Have(NewBatch(large, large, exact)).NewState(2, large))
-	memory("d = 4, dv = %d, for %d heads: ", large, large)(must.Have(NewBatch[T](large, large, elu(4))).NewState(4, large))
+	memory("d = %d, dv = 2, for %d heads: ", large, large)(must.Have(performer.NewBatch(large, 1, exact)).NewState(large, 2))
+	memory("d = 2, dv = %d, for %d heads: ", large, large)(must.Have(performer.NewBatch(large, large, exact)).NewState(2, large))
+	memory("d = 4, dv = %d, for %d heads: ", large, large)(must.Have(performer.NewBatch[T](large, large, elu(4))).NewState(4, large))
 }
 
 // One form for all heads takes no memory for each: a number of heads that a configuration
 // has got wrong is seen where it does not fit, at once.
 func TestManyHeads(t *testing.T) {
 	const heads = 1 << 24
-	for _, form := range []Attention[float32]{must.Have(NewExact[float32](ExactOptions{})), attention(maptest.Positive[float32](8, 4), LinearOptions{})} {
+	for _, form := range []performer.Attention[float32]{must.Have(performer.NewExact[float32](performer.ExactOptions{})), attention(maptest.Positive[float32](8, 4), performer.LinearOptions{})} {
 		for _, keyHeads := range []int{1, 1 << 20, heads} {
-			b := must.Have(NewBatch(heads, keyHeads, form)).(*batch[float32])
-			assert.Len(t, b.units, 1)
-			last := b.unit(b.count - 1)
-			assert.Equal(t, heads, last.to, "%T with %d heads of keys", form, keyHeads)
+			b := must.Have(performer.NewBatch(heads, keyHeads, form))
+			_, kept, end := performer.Units(b)
+			assert.Equal(t, 1, kept)
+			assert.Equal(t, heads, end, "%T with %d heads of keys", form, keyHeads)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -21,10 +22,10 @@ func testNormThirty[T dense.Float](t *testing.T) {
 	const n, d, dv = 300, 16, 3
 	rng := rand.New(densetest.Source(30))
 	q, k, v := densetest.Sphere[T](rng, n, d, 30), densetest.Sphere[T](rng, n, d, 30), densetest.Normal[T](rng, n, dv, 0, 1)
-	average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, LinearOptions{}).
+	average := attention[T](rowMap[T]{in: d, out: 1, row: func(phi, _ []T) { phi[0] = 1 }}, performer.LinearOptions{}).
 		Forward(dense.Matrix[T]{}, q, k, v)
 	for _, m := range positiveMaps[T](d)[:3] {
-		for _, opts := range []LinearOptions{{}, {Causal: true}} {
+		for _, opts := range []performer.LinearOptions{{}, {Causal: true}} {
 			a := attention(m.Map, opts)
 			want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 			require.Less(t, largest(tol), 0.02, "the test means something")
@@ -48,8 +49,8 @@ func testNormThirty[T dense.Float](t *testing.T) {
 			phi[f] = T(math.Exp(float64(phi[f])-peak) + 1e-4)
 		}
 	}}
-	got := attention[T](faulty, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
-	right := attention[T](log, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+	got := attention[T](faulty, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+	right := attention[T](log, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 	assert.Greater(t, densetest.Distance(got, right), 10*densetest.Distance(got, average), "ε drags attention to the plain average")
 }
 
@@ -60,8 +61,8 @@ func TestUnnormalisedRange(t *testing.T) {
 }
 
 func testUnnormalisedRange[T dense.Float](t *testing.T) {
-	id := attention[T](logRowMap[T]{rowMap[T]{in: 1, out: 1, row: func(phi, x []T) { phi[0] = x[0] }}}, LinearOptions{Unnormalised: true})
-	causal := attention[T](inside(id).query, LinearOptions{Unnormalised: true, Causal: true})
+	id := attention[T](logRowMap[T]{rowMap[T]{in: 1, out: 1, row: func(phi, x []T) { phi[0] = x[0] }}}, performer.LinearOptions{Unnormalised: true})
+	causal := attention[T](performer.InsideOf(id).Query, performer.LinearOptions{Unnormalised: true, Causal: true})
 	one := func(x float64) dense.Matrix[T] { return dense.Of(1, 1, []T{T(x)}) }
 	for _, c := range []struct{ q, k, v, want float64 }{
 		{500, -500, 2, 2},
@@ -82,7 +83,7 @@ func testUnnormalisedRange[T dense.Float](t *testing.T) {
 		{1e30, 3, -1, math.Inf(-1)},
 		{-1e30, 3, 1, 0},
 	} {
-		for _, a := range []Linear[T]{id, causal} {
+		for _, a := range []performer.Linear[T]{id, causal} {
 			got := float64(a.Forward(dense.Matrix[T]{}, one(c.q), one(c.k), one(c.v)).Data[0])
 			if want := float64(T(c.want)); math.IsInf(want, 0) || want == 0 {
 				assert.Equal(t, want, got, "%+v", c)
@@ -105,18 +106,18 @@ func testVanishing[T dense.Float](t *testing.T) {
 	k := dense.Of(3, 2, []T{1, 0, 1, 0, 0, 2})
 	v := dense.Of(3, 1, []T{2, 4, 8})
 	for _, m := range []rff.Map[T]{logReLU[T](2), reLU[T](2)} {
-		got := attention(m, LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
+		got := attention(m, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, q, k, v)
 		assert.Equal(t, []T{3, 8, 5.5}, got.Data, "%T", m)
 
 		// Query 1 sees keys 0 and 1, which have none of its feature.
-		got = attention(m, LinearOptions{Causal: true}).Forward(dense.Matrix[T]{}, q, k, v)
+		got = attention(m, performer.LinearOptions{Causal: true}).Forward(dense.Matrix[T]{}, q, k, v)
 		assert.True(t, densetest.Identical(dense.Of(3, 1, []T{2, nan, 5.5}), got), "%T: %v", m, got.Data)
 
-		got = attention(m, LinearOptions{Causal: true, Unnormalised: true}).Forward(dense.Matrix[T]{}, q, k, v)
+		got = attention(m, performer.LinearOptions{Causal: true, Unnormalised: true}).Forward(dense.Matrix[T]{}, q, k, v)
 		want := dense.Of(3, 1, []float64{2, 0, 22})
 		densetest.RequireClose(t, want, densetest.Filled(3, 1, 100*densetest.Roundoff[T]()), got, "%T", m)
 
-		got = attention(m, LinearOptions{}).Forward(dense.Matrix[T]{}, dense.New[T](1, 2), k, v)
+		got = attention(m, performer.LinearOptions{}).Forward(dense.Matrix[T]{}, dense.New[T](1, 2), k, v)
 		assert.True(t, hasNaN(got.Data), "a query without features is 0/0")
 	}
 }
@@ -133,9 +134,9 @@ func testNaN[T dense.Float](t *testing.T) {
 	for _, form := range everyForm[T](d) {
 		causal := false
 		switch f := form.(type) {
-		case Linear[T]:
-			causal = inside(f).opts.Causal
-		case Exact[T]:
+		case performer.Linear[T]:
+			causal = performer.InsideOf(f).Options.Causal
+		case performer.Exact[T]:
 			causal = f.Options().Causal
 		}
 		const at = 170
@@ -165,10 +166,10 @@ func TestInfiniteWeights(t *testing.T) {
 	steps := logRowMap[float64]{rowMap[float64]{in: 1, out: 1, row: func(phi, x []float64) { phi[0] = x[0] }}}
 	x := dense.Of(3, 1, []float64{0, inf, 0})
 	one := densetest.Filled[float64](3, 1, 1)
-	got := attention[float64](steps, LinearOptions{}).Forward(dense.Matrix[float64]{}, one, x, one)
+	got := attention[float64](steps, performer.LinearOptions{}).Forward(dense.Matrix[float64]{}, one, x, one)
 	assert.True(t, densetest.Identical(densetest.Filled(3, 1, math.NaN()), got), "%v", got.Data)
-	got = attention[float64](steps, LinearOptions{Unnormalised: true}).Forward(dense.Matrix[float64]{}, one, x, one)
+	got = attention[float64](steps, performer.LinearOptions{Unnormalised: true}).Forward(dense.Matrix[float64]{}, one, x, one)
 	assert.Equal(t, densetest.Filled(3, 1, inf), got)
-	got = attention[float64](steps, LinearOptions{Causal: true}).Forward(dense.Matrix[float64]{}, one, x, one)
+	got = attention[float64](steps, performer.LinearOptions{Causal: true}).Forward(dense.Matrix[float64]{}, one, x, one)
 	assert.True(t, densetest.Identical(dense.Of(3, 1, []float64{1, math.NaN(), math.NaN()}), got), "%v", got.Data)
 }

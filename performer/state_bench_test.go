@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
@@ -38,14 +39,14 @@ func benchmarkBits(b *testing.B, bits int) {
 	rng := rand.New(densetest.Source(72))
 	k, v := densetest.Normal[float32](rng, tokens, heads*d, 0, 1), densetest.Normal[float32](rng, tokens, heads*d, 0, 1)
 	dst := dense.New[float32](1, heads*d)
-	s := must.Have(must.Have(NewBatch[float32](heads, heads, must.Have(NewExact[float32](ExactOptions{Bits: bits})))).NewState(d, d))
+	s := must.Have(must.Have(performer.NewBatch[float32](heads, heads, must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: bits})))).NewState(d, d))
 	for s.Len() < past {
 		s.Append(k, v)
 	}
 	mark := s.Snapshot(nil)
 	s.Append(k, v)
 	s.Rollback(mark) // there is room
-	_, token := s.sizes()
+	_, token := s.Sizes()
 	b.SetBytes(int64(past * token))
 	b.ReportAllocs()
 	i := 0
@@ -65,21 +66,21 @@ func benchmarkDecode[T dense.Float](b *testing.B) {
 	rng := rand.New(densetest.Source(71))
 	q, k := densetest.Normal[T](rng, tokens, heads*d, 0, 0.35), densetest.Normal[T](rng, tokens, heads*d, 0, 0.35)
 	v, dst := densetest.Normal[T](rng, tokens, heads*d, 0, 1), dense.New[T](1, heads*d)
-	linear := attention(maptest.Positive[T](256, d), LinearOptions{Causal: true})
+	linear := attention(maptest.Positive[T](256, d), performer.LinearOptions{Causal: true})
 	for _, c := range []struct {
 		name     string
-		form     Attention[T]
+		form     performer.Attention[T]
 		keyHeads int
 		past     []int
 	}{
 		{"linear", linear, heads, []int{1000, 1000000}},
-		{"exact", must.Have(NewExact[T](ExactOptions{})), heads, []int{1000, 10000}},
-		{"exact", must.Have(NewExact[T](ExactOptions{})), 2, []int{1000, 10000}},
+		{"exact", must.Have(performer.NewExact[T](performer.ExactOptions{})), heads, []int{1000, 10000}},
+		{"exact", must.Have(performer.NewExact[T](performer.ExactOptions{})), 2, []int{1000, 10000}},
 	} {
 		k, v := k.ColRange(0, c.keyHeads*d), v.ColRange(0, c.keyHeads*d)
 		for _, past := range c.past {
 			b.Run(fmt.Sprintf("form=%s/heads=%d/keyHeads=%d/past=%d", c.name, heads, c.keyHeads, past), func(b *testing.B) {
-				s := must.Have(must.Have(NewBatch(heads, c.keyHeads, c.form)).NewState(d, d))
+				s := must.Have(must.Have(performer.NewBatch(heads, c.keyHeads, c.form)).NewState(d, d))
 				for s.Len() < past {
 					s.Append(k, v)
 				}

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/logscale"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -35,14 +36,14 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(220))
 	for _, m := range maps[T](d) {
 		for _, opts := range forms[:2] {
-			h := must.Have(NewBatch[T](heads, heads, attention(m.Map, opts)))
+			h := must.Have(performer.NewBatch[T](heads, heads, attention(m.Map, opts)))
 			for _, tokens := range []int{0, n} {
 				s, again := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 				k, v, q := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv), rowsOf[T](rng, n, heads*d)
 				v.Set(7, 1, T(math.Inf(1)))
 				s.Append(k.RowRange(0, tokens), v.RowRange(0, tokens))
 				data := must.Have(s.MarshalBinary())
-				fixed, token := s.sizes()
+				fixed, token := s.Sizes()
 				require.Len(t, data, fixed+s.Len()*token)
 				again.Append(k, v) // which is to be forgotten
 				require.NoError(t, again.UnmarshalBinary(data), m.name)
@@ -60,7 +61,7 @@ func testRoundTrip[T dense.Float](t *testing.T) {
 //
 //ci:portable
 func TestStateGolden(t *testing.T) {
-	s := must.Have(attention[float64](must.Have(rff.Identity[float64](1)), LinearOptions{}).NewState(1, 1))
+	s := must.Have(attention[float64](must.Have(rff.Identity[float64](1)), performer.LinearOptions{}).NewState(1, 1))
 	s.Append(densetest.Filled[float64](1, 1, 2), densetest.Filled[float64](1, 1, 3))
 	// The point i is 2·frac(i·golden ratio) − 1, and a mark Σ 2^(i−4)·x_i.
 	mark := 0.0
@@ -84,13 +85,13 @@ func TestStateGolden(t *testing.T) {
 	assert.Equal(t, crc32.Checksum(want, crc32.MakeTable(crc32.Castagnoli)), binary.LittleEndian.Uint32(got[len(want):]))
 
 	// A log-feature of 2²⁸ lies two octaves less the fraction of ln 2 above that of 2²⁷·ln 2.
-	logs := must.Have(attention(newExponential[float64](), LinearOptions{}).NewState(1, 1))
+	logs := must.Have(attention(newExponential[float64](), performer.LinearOptions{}).NewState(1, 1))
 	logs.Append(densetest.Filled[float64](1, 1, 0x1p28), densetest.Filled[float64](1, 1, 3))
 	got = must.Have(logs.MarshalBinary())
 	want = binary.LittleEndian.AppendUint64(nil, 1<<27+2<<52-0x62e42fefa39ef)
 	assert.Equal(t, append(want, 0, 0, 0, 0, 0, 0, 0x08, 0x40, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f), got[frame.HeaderSize+streams.RecordSize+16:len(got)-4])
 
-	single := must.Have(must.Have(NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), LinearOptions{Unnormalised: true}))).NewState(4, 5))
+	single := must.Have(must.Have(performer.NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), performer.LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
@@ -100,7 +101,7 @@ func TestStateGolden(t *testing.T) {
 
 	// Keys and values as they are: two queries over one head, key 2 and 3 with values 4, 5 and 6,
 	// 7.
-	kept := must.Have(must.Have(NewBatch[float32](2, 1, must.Have(NewExact[float32](ExactOptions{Scale: 0.5})))).NewState(1, 2))
+	kept := must.Have(must.Have(performer.NewBatch[float32](2, 1, must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5})))).NewState(1, 2))
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
 	got = must.Have(kept.MarshalBinary())
 	assert.Equal(t, []byte{
@@ -121,11 +122,15 @@ func sealed(data []byte) []byte {
 //
 //ci:portable
 func TestStateDamage(t *testing.T) {
-	t.Run("linear", func(t *testing.T) { testStateDamage(t, attention(maptest.Positive[float32](4, 3), LinearOptions{})) })
-	t.Run("exact", func(t *testing.T) { testStateDamage(t, must.Have(NewExact[float32](ExactOptions{}))) })
+	t.Run("linear", func(t *testing.T) {
+		testStateDamage(t, attention(maptest.Positive[float32](4, 3), performer.LinearOptions{}))
+	})
+	t.Run("exact", func(t *testing.T) {
+		testStateDamage(t, must.Have(performer.NewExact[float32](performer.ExactOptions{})))
+	})
 }
 
-func testStateDamage(t *testing.T, a Streaming[float32]) {
+func testStateDamage(t *testing.T, a performer.Streaming[float32]) {
 	const d, dv = 3, 2
 	rng := rand.New(densetest.Source(221))
 	s, target := must.Have(a.NewState(d, dv)), must.Have(a.NewState(d, dv))
@@ -156,7 +161,7 @@ func testStateDamage(t *testing.T, a Streaming[float32]) {
 //ci:portable
 func TestStateHostile(t *testing.T) {
 	const d, dv, m = 3, 2, 4
-	a := attention(maptest.Positive[float32](m, d), LinearOptions{})
+	a := attention(maptest.Positive[float32](m, d), performer.LinearOptions{})
 	s := must.Have(a.NewState(d, dv))
 	data := must.Have(s.MarshalBinary())
 	word := func(at int, v uint32) []byte {
@@ -201,11 +206,11 @@ func TestStateHostile(t *testing.T) {
 	for _, n := range []int64{logscale.None, 0, 1 << 27, -1 << 27, logscale.ExponentOf(math.MaxFloat32), logscale.ExponentOf(-0x1p60)} {
 		assert.NoError(t, s.UnmarshalBinary(exponent(n)), "%d", n)
 	}
-	double := must.Have(attention(maptest.Positive[float64](m, d), LinearOptions{}).NewState(d, dv))
+	double := must.Have(attention(maptest.Positive[float64](m, d), performer.LinearOptions{}).NewState(d, dv))
 	assert.EqualError(t, double.UnmarshalBinary(data), "performer: state of 4-byte elements, want 8")
 
 	// Keys and values: the number of tokens has to be that of the bytes, whatever it says.
-	kept := must.Have(must.Have(NewExact[float32](ExactOptions{Scale: 0.5})).NewState(d, dv))
+	kept := must.Have(must.Have(performer.NewExact[float32](performer.ExactOptions{Scale: 0.5})).NewState(d, dv))
 	kept.Append(densetest.Filled[float32](3, d, 1), densetest.Filled[float32](3, dv, 1))
 	data = must.Have(kept.MarshalBinary())
 	for want, bad := range map[string][]byte{
@@ -229,7 +234,7 @@ func TestStateHostile(t *testing.T) {
 // read, but for the marks.
 func FuzzStateUnmarshal(f *testing.F) {
 	const m = 4
-	batch := must.Have(NewBatch[float32](2, 2, attention(maptest.Positive[float32](m, 3), LinearOptions{}), must.Have(NewExact[float32](ExactOptions{}))))
+	batch := must.Have(performer.NewBatch[float32](2, 2, attention(maptest.Positive[float32](m, 3), performer.LinearOptions{}), must.Have(performer.NewExact[float32](performer.ExactOptions{}))))
 	s := must.Have(batch.NewState(3, 2))
 	f.Add(must.Have(s.MarshalBinary()))
 	s.Append(densetest.Filled[float32](2, 6, 1), densetest.Filled[float32](2, 4, 1))

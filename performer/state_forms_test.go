@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -17,6 +17,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -25,25 +26,25 @@ import (
 type stateCase[T dense.Float] struct {
 	name            string
 	heads, keyHeads int
-	forms           []Attention[T]
+	forms           []performer.Attention[T]
 }
 
 // causalForm returns form with Causal set.
-func causalForm[T dense.Float](form Attention[T]) Attention[T] {
-	if e, ok := form.(Exact[T]); ok {
+func causalForm[T dense.Float](form performer.Attention[T]) performer.Attention[T] {
+	if e, ok := form.(performer.Exact[T]); ok {
 		o := e.Options()
 		o.Causal = true
-		return must.Have(NewExact[T](o))
+		return must.Have(performer.NewExact[T](o))
 	}
-	a := form.(Linear[T])
-	opts := inside(a).opts
+	a := form.(performer.Linear[T])
+	opts := performer.InsideOf(a).Options
 	opts.Causal = true
-	return must.Have(newLinearOf(inside(a).query, inside(a).key, opts))
+	return must.Have(performer.NewLinearOf(performer.InsideOf(a).Query, performer.InsideOf(a).Key, opts))
 }
 
 // batch returns the Batch of the case, and that of causal forms.
-func (c stateCase[T]) batch() (all, past Batch[T]) {
-	var forms []Attention[T]
+func (c stateCase[T]) batch() (all, past performer.Batch[T]) {
+	var forms []performer.Attention[T]
 	for i, f := range c.forms {
 		if i > 0 && f == c.forms[i-1] {
 			forms = append(forms, forms[i-1])
@@ -51,11 +52,11 @@ func (c stateCase[T]) batch() (all, past Batch[T]) {
 			forms = append(forms, causalForm(f))
 		}
 	}
-	return must.Have(NewBatch(c.heads, c.keyHeads, c.forms...)), must.Have(NewBatch(c.heads, c.keyHeads, forms...))
+	return must.Have(performer.NewBatch(c.heads, c.keyHeads, c.forms...)), must.Have(performer.NewBatch(c.heads, c.keyHeads, forms...))
 }
 
 // form returns the form of a head of queries.
-func (c stateCase[T]) form(h int) Attention[T] {
+func (c stateCase[T]) form(h int) performer.Attention[T] {
 	if len(c.forms) == 1 {
 		return c.forms[0]
 	}
@@ -67,23 +68,23 @@ func (c stateCase[T]) form(h int) Attention[T] {
 func stateCases[T dense.Float](d int) (all []stateCase[T]) {
 	w := maptest.Frequencies[T](16, d)
 	positive, trig := must.Have(rff.SoftmaxPositive(w, 1)), must.Have(rff.Gaussian(w, 4))
-	forms := []Attention[T]{
-		attention[T](positive, LinearOptions{}), attention[T](positive, LinearOptions{Unnormalised: true}),
-		attention[T](trig, LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), LinearOptions{}),
-		must.Have(NewExact[T](ExactOptions{})), must.Have(NewExact[T](ExactOptions{Scale: 0.3, Unnormalised: true})), must.Have(NewExact[T](ExactOptions{Bits: 8})), must.Have(NewExact[T](ExactOptions{Bits: 4, Scale: 0.3, Unnormalised: true})),
+	forms := []performer.Attention[T]{
+		attention[T](positive, performer.LinearOptions{}), attention[T](positive, performer.LinearOptions{Unnormalised: true}),
+		attention[T](trig, performer.LinearOptions{}), attention[T](must.Have(rff.ELU[T](d)), performer.LinearOptions{}),
+		must.Have(performer.NewExact[T](performer.ExactOptions{})), must.Have(performer.NewExact[T](performer.ExactOptions{Scale: 0.3, Unnormalised: true})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 8})), must.Have(performer.NewExact[T](performer.ExactOptions{Bits: 4, Scale: 0.3, Unnormalised: true})),
 	}
 	for i, f := range forms {
 		for _, heads := range [][2]int{{1, 1}, {3, 3}, {4, 2}, {5, 1}} {
-			all = append(all, stateCase[T]{fmt.Sprintf("form %d, %v heads", i, heads), heads[0], heads[1], []Attention[T]{f}})
+			all = append(all, stateCase[T]{fmt.Sprintf("form %d, %v heads", i, heads), heads[0], heads[1], []performer.Attention[T]{f}})
 		}
 	}
 	a, b, e, c := forms[0], forms[2], forms[4], forms[6]
 	return append(all,
-		stateCase[T]{"codes and elements", 4, 2, []Attention[T]{c, c, e, c}},
-		stateCase[T]{"a form a head", 3, 3, []Attention[T]{a, b, e}},
-		stateCase[T]{"runs of groups", 6, 3, []Attention[T]{a, a, a, a, e, e}},
-		stateCase[T]{"forms within groups", 6, 2, []Attention[T]{a, e, e, e, e, b}},
-		stateCase[T]{"runs across groups", 8, 2, []Attention[T]{a, b, b, b, b, e, e, e}},
+		stateCase[T]{"codes and elements", 4, 2, []performer.Attention[T]{c, c, e, c}},
+		stateCase[T]{"a form a head", 3, 3, []performer.Attention[T]{a, b, e}},
+		stateCase[T]{"runs of groups", 6, 3, []performer.Attention[T]{a, a, a, a, e, e}},
+		stateCase[T]{"forms within groups", 6, 2, []performer.Attention[T]{a, e, e, e, e, b}},
+		stateCase[T]{"runs across groups", 8, 2, []performer.Attention[T]{a, b, b, b, b, e, e, e}},
 	)
 }
 
@@ -122,7 +123,7 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 	t.Helper()
 	keys := h * c.keyHeads / c.heads
 	want, got = layout.Head(want, h, c.heads), layout.Head(got, h, c.heads)
-	a, linear := causalForm(c.form(h)).(Linear[T])
+	a, linear := causalForm(c.form(h)).(performer.Linear[T])
 	if !linear {
 		c.requireExact(t, h, want, got)
 		return
@@ -134,7 +135,7 @@ func (c stateCase[T]) requireHead(t *testing.T, h int, q, k, v, want, got dense.
 // requireExact requires that the outputs of a head of exact attention are those of Forward.
 func (c stateCase[T]) requireExact(t *testing.T, h int, want, got dense.Matrix[T]) {
 	t.Helper()
-	if c.form(h).(Exact[T]).Options().Bits == 0 {
+	if c.form(h).(performer.Exact[T]).Options().Bits == 0 {
 		require.True(t, densetest.Identical(want, got), "%s, head %d", c.name, h)
 		return
 	}
@@ -218,7 +219,7 @@ func testStateChunksOfEveryForm[T dense.Float](t *testing.T) {
 		for h := range c.heads {
 			keys := h * c.keyHeads / c.heads
 			got := layout.Head(first, h, c.heads)
-			a, linear := c.form(h).(Linear[T])
+			a, linear := c.form(h).(performer.Linear[T])
 			if !linear {
 				c.requireExact(t, h, layout.Head(want, h, c.heads), got)
 				continue
@@ -253,7 +254,7 @@ func testStateLeavesOutKeys[T dense.Float](t *testing.T) {
 		for i := range valid {
 			valid[i] = rng.IntN(3) > 0
 		}
-		want := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, Sequences{Valid: valid})
+		want := b.ForwardSequences(dense.Matrix[T]{}, q, k, v, performer.Sequences{Valid: valid})
 		s, all := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 		got, other := dense.New[T](n, c.heads*dv), dense.New[T](n, c.heads*dv)
 		for i, counts := range valid {
@@ -287,7 +288,7 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 	rng := rand.New(densetest.Source(475))
 	cases := stateCases[T](d)
 	encoded := make([][]byte, len(cases))
-	states := make([]*State[T], len(cases))
+	states := make([]*performer.State[T], len(cases))
 	for i, c := range cases {
 		b, past := c.batch()
 		s, again := must.Have(b.NewState(d, dv)), must.Have(past.NewState(d, dv))
@@ -295,7 +296,7 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 		s.Step(dense.Matrix[T]{}, q, k, v)
 		again.Append(k.RowRange(0, 5), v.RowRange(0, 5)) // which is to be forgotten
 		data := must.Have(s.MarshalBinary())
-		fixed, token := s.sizes()
+		fixed, token := s.Sizes()
 		require.Len(t, data, fixed+s.Len()*token)
 		require.NoError(t, again.UnmarshalBinary(data), c.name)
 		require.Equal(t, n, again.Len())
@@ -319,19 +320,19 @@ func testStateRoundTripOfEveryForm[T dense.Float](t *testing.T) {
 // The same forms in runs of other lengths are another Batch.
 func TestStateRefusesOtherRuns(t *testing.T) {
 	const d, dv = 4, 3
-	var a, e Attention[float64] = attention(maptest.Positive[float64](16, d), LinearOptions{}), must.Have(NewExact[float64](ExactOptions{}))
-	state := func(forms ...Attention[float64]) *State[float64] {
-		return must.Have(must.Have(NewBatch(4, 4, forms...)).NewState(d, dv))
+	var a, e performer.Attention[float64] = attention(maptest.Positive[float64](16, d), performer.LinearOptions{}), must.Have(performer.NewExact[float64](performer.ExactOptions{}))
+	state := func(forms ...performer.Attention[float64]) *performer.State[float64] {
+		return must.Have(must.Have(performer.NewBatch(4, 4, forms...)).NewState(d, dv))
 	}
 	s := state(a, e, e, e)
-	require.Len(t, s.units, 2)
+	require.Equal(t, 2, s.Units())
 	assert.EqualError(t, s.Merge(state(a, a, e, e)), "performer: other has one attention for the heads 0 to 1, the state for 0 to 0")
 	assert.EqualError(t, s.Merge(state(a, e, a, e)), "performer: other has 4 runs of heads with one attention each, the state 2")
 	assert.EqualError(t, s.Merge(state(e, a, a, a)), "performer: other belongs to other attention, the state to linear attention")
 	assert.EqualError(t, state(e, a, a, a).Merge(s), "performer: other belongs to other attention, the state to exact attention")
-	scaled := must.Have(NewExact[float64](ExactOptions{Scale: 0.3}))
+	scaled := must.Have(performer.NewExact[float64](performer.ExactOptions{Scale: 0.3}))
 	assert.EqualError(t, s.Merge(state(a, scaled, scaled, scaled)), "performer: Scale = 0.3, but the state belongs to attention with 0.5")
-	sums := must.Have(NewExact[float64](ExactOptions{Unnormalised: true}))
+	sums := must.Have(performer.NewExact[float64](performer.ExactOptions{Unnormalised: true}))
 	assert.EqualError(t, s.Merge(state(a, sums, sums, sums)), "performer: Unnormalised = true, but the state belongs to attention with false")
 	assert.NoError(t, s.Merge(state(a, causalForm(e), causalForm(e), causalForm(e))), "causal or not")
 }
@@ -345,7 +346,7 @@ func testStateOfManyKeys[T dense.Float](t *testing.T) {
 	const n, d, dv = 1 << 12, 4, 3
 	rng := rand.New(densetest.Source(479))
 	for _, heads := range [][2]int{{3, 3}, {6, 2}} {
-		b := must.Have(NewBatch[T](heads[0], heads[1], must.Have(NewExact[T](ExactOptions{}))))
+		b := must.Have(performer.NewBatch[T](heads[0], heads[1], must.Have(performer.NewExact[T](performer.ExactOptions{}))))
 		q, k, v := rowsOf[T](rng, 1, heads[0]*d), rowsOf[T](rng, n, heads[1]*d), rowsOf[T](rng, n, heads[1]*dv)
 		s := must.Have(b.NewState(d, dv))
 		s.Append(k, v)
@@ -380,7 +381,7 @@ func testStateMergeOfEveryForm[T dense.Float](t *testing.T) {
 		for i, x := range want.Data {
 			tol.Data[i] *= 1 + abs(x)
 		}
-		var parts [3]*State[T]
+		var parts [3]*performer.State[T]
 		for p := range parts {
 			parts[p] = must.Have(b.NewState(d, dv))
 			parts[p].Append(k.RowRange(30*p, 30*p+30), v.RowRange(30*p, 30*p+30))
@@ -463,13 +464,13 @@ func testStateRollback[T dense.Float](t *testing.T) {
 func TestStateRollbackRefuses(t *testing.T) {
 	const foreign = "performer: the mark is not of this state, want one of its Snapshot"
 	x := densetest.Filled[float64](6, 2, 1)
-	s := must.Have(must.Have(NewExact[float64](ExactOptions{})).NewState(2, 2))
+	s := must.Have(must.Have(performer.NewExact[float64](performer.ExactOptions{})).NewState(2, 2))
 	s.Append(x, x)
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(nil) })
-	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(Snapshot[float64])) })
+	assert.PanicsWithValue(t, foreign, func() { s.Rollback(new(performer.Snapshot[float64])) })
 	assert.PanicsWithValue(t, foreign, func() { s.Rollback(s.Clone().Snapshot(nil)) })
 
-	short, long := s.Snapshot(nil), new(Snapshot[float64])
+	short, long := s.Snapshot(nil), new(performer.Snapshot[float64])
 	s.Append(x, x)
 	s.Snapshot(long)
 	const gone = "performer: the mark is of 12 tokens that the state has no longer"
@@ -492,13 +493,13 @@ func TestStateRollbackRefuses(t *testing.T) {
 		assert.PanicsWithValue(t, gone, func() { s.Rollback(long) }, name)
 		assert.Equal(t, before, s.Len(), name)
 	}
-	linear := must.Have(attention(maptest.Positive[float64](8, 2), LinearOptions{}).NewState(2, 2))
+	linear := must.Have(attention(maptest.Positive[float64](8, 2), performer.LinearOptions{}).NewState(2, 2))
 	linear.Append(x, x)
 	mark, want := linear.Snapshot(nil), must.Have(linear.MarshalBinary())
 	linear.Reset()
 	linear.Rollback(mark)
 	assert.Equal(t, want, must.Have(linear.MarshalBinary()), "copies outlive Reset")
-	empty := must.Have(must.Have(NewExact[float64](ExactOptions{})).NewState(2, 2))
+	empty := must.Have(must.Have(performer.NewExact[float64](performer.ExactOptions{})).NewState(2, 2))
 	none := empty.Snapshot(nil)
 	empty.Append(x, x)
 	empty.Rollback(none)

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"math"
@@ -14,6 +14,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
+	"github.com/seed-feabd252/randfeat/performer"
 )
 
 // Token by token and in chunks, a State has the rows of causal attention, for grouped heads too,
@@ -24,8 +25,8 @@ func testStateOfLandmarks[T dense.Float](t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		for _, r := range []int{10, 100} {
 			for _, heads := range [][2]int{{1, 1}, {4, 2}} {
-				l := must.Have(NewLandmarksAt(ExactOptions{Causal: true, Unnormalised: plain}, densetest.Decaying[T](9, r, d, 3)))
-				b := must.Have(NewBatch[T](heads[0], heads[1], l))
+				l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true, Unnormalised: plain}, densetest.Decaying[T](9, r, d, 3)))
+				b := must.Have(performer.NewBatch[T](heads[0], heads[1], l))
 				q, k, v := densetest.Decaying[T](1, n, heads[0]*d, 3), densetest.Decaying[T](2, n, heads[1]*d, 3), densetest.Decaying[T](3, n, heads[1]*dv, 1)
 				want := b.Forward(none, q, k, v)
 				s, chunks := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
@@ -73,10 +74,10 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 	for j := range n {
 		copy(k.Row(j), z.Row(j*7%r))
 	}
-	l := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, z))
-	want := wide(must.Have(NewExact[T](ExactOptions{})).Forward(none, q, k, v))
+	l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, z))
+	want := wide(must.Have(performer.NewExact[T](performer.ExactOptions{})).Forward(none, q, k, v))
 	for _, cuts := range [][]int{{0, 3, 30, 60}, {0, 0, 50, 60}, {0, 33, 34, 60}} {
-		parts := make([]*State[T], 3)
+		parts := make([]*performer.State[T], 3)
 		for i := range parts {
 			parts[i] = must.Have(l.NewState(d, dv))
 			parts[i].Append(k.RowRange(cuts[i], cuts[i+1]), v.RowRange(cuts[i], cuts[i+1]))
@@ -88,17 +89,17 @@ func testStateLandmarkMerge[T dense.Float](t *testing.T) {
 		assert.Equal(t, 2*n, parts[2].Len())
 		assert.Less(t, frobeniusError(parts[2].Attend(none, q), want), 1e3*densetest.Roundoff[T]())
 	}
-	for text, other := range map[string]Streaming[T]{
-		"performer: 11 landmarks, but the state belongs to 12":                          must.Have(NewLandmarksAt(ExactOptions{Causal: true}, z.RowRange(1, r))),
-		"performer: Unnormalised = true, but the state belongs to attention with false": must.Have(NewLandmarksAt(ExactOptions{Causal: true, Unnormalised: true}, z)),
+	for text, other := range map[string]performer.Streaming[T]{
+		"performer: 11 landmarks, but the state belongs to 12":                          must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, z.RowRange(1, r))),
+		"performer: Unnormalised = true, but the state belongs to attention with false": must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true, Unnormalised: true}, z)),
 	} {
 		assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(other.NewState(d, dv))), text)
 	}
-	moved := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, densetest.Decaying[T](10, r, d, 4)))
+	moved := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, densetest.Decaying[T](10, r, d, 4)))
 	assert.Error(t, must.Have(l.NewState(d, dv)).Merge(must.Have(moved.NewState(d, dv))), "other landmarks")
-	same := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, z))
+	same := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, z))
 	assert.NoError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(same.NewState(d, dv))))
-	assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(must.Have(NewExact[T](ExactOptions{})).NewState(d, dv))), "performer: other belongs to other attention, the state to attention with local and earlier tokens")
+	assert.EqualError(t, must.Have(l.NewState(d, dv)).Merge(must.Have(must.Have(performer.NewExact[T](performer.ExactOptions{})).NewState(d, dv))), "performer: other belongs to other attention, the state to attention with local and earlier tokens")
 
 	bytes, err := must.Have(moved.NewState(d, dv)).MarshalBinary()
 	require.NoError(t, err)
@@ -111,9 +112,9 @@ func TestStateLandmarkMerge(t *testing.T) {
 
 func TestStateLandmarkErrors(t *testing.T) {
 	z := densetest.Decaying[float64](1, 5, 3, 1)
-	_, err := must.Have(NewLandmarksAt(ExactOptions{}, z)).NewState(3, 2)
+	_, err := must.Have(performer.NewLandmarksAt(performer.ExactOptions{}, z)).NewState(3, 2)
 	assert.EqualError(t, err, "performer: the Landmarks are not causal, want those of NewLandmarksAt with exact.Causal for a state")
-	l := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, z))
+	l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, z))
 	_, err = l.NewState(2, 2)
 	assert.EqualError(t, err, "performer: d = 2, but the landmarks are points of R^3")
 	_, err = l.NewState(3, math.MaxInt/64)
@@ -125,7 +126,7 @@ func TestStateLandmarkErrors(t *testing.T) {
 func testStateLandmarkAllocations[T dense.Float](t *testing.T) {
 	const d, n = 8, 200
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	l := must.Have(NewLandmarksAt(ExactOptions{Causal: true}, densetest.Decaying[T](1, 20, d, 2)))
+	l := must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true}, densetest.Decaying[T](1, 20, d, 2)))
 	s := must.Have(l.NewState(d, d))
 	q, dst := densetest.Decaying[T](2, n, d, 2), dense.New[T](n, d)
 	for _, processors := range []int{1, 2} {

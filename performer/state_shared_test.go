@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"sync"
@@ -10,23 +10,24 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 )
 
 // sharedForms returns a form of each kind of memory that a State has, for points of R^d.
-func sharedForms[T dense.Float](d int) map[string]Attention[T] {
-	causal := ExactOptions{Causal: true}
+func sharedForms[T dense.Float](d int) map[string]performer.Attention[T] {
+	causal := performer.ExactOptions{Causal: true}
 	z := densetest.Decaying[T](9, 6, d, 3)
-	base := must.Have(NewLandmarksAt(causal, z))
+	base := must.Have(performer.NewLandmarksAt(causal, z))
 	centred := must.Have(base.Centred(z.Row(0), z.Row(1)))
-	return map[string]Attention[T]{
-		"exact":                  must.Have(NewExact[T](ExactOptions{})),
-		"logarithms":             attention(maptest.Positive[T](6, d), LinearOptions{}),
-		"features":               attention(reLU[T](d), LinearOptions{}),
-		"unnormalised":           attention(maptest.Positive[T](6, d), LinearOptions{Unnormalised: true}),
+	return map[string]performer.Attention[T]{
+		"exact":                  must.Have(performer.NewExact[T](performer.ExactOptions{})),
+		"logarithms":             attention(maptest.Positive[T](6, d), performer.LinearOptions{}),
+		"features":               attention(reLU[T](d), performer.LinearOptions{}),
+		"unnormalised":           attention(maptest.Positive[T](6, d), performer.LinearOptions{Unnormalised: true}),
 		"landmarks":              base,
 		"centred landmarks":      centred,
-		"unnormalised landmarks": must.Have(NewLandmarksAt(ExactOptions{Causal: true, Unnormalised: true}, z)),
+		"unnormalised landmarks": must.Have(performer.NewLandmarksAt(performer.ExactOptions{Causal: true, Unnormalised: true}, z)),
 	}
 }
 
@@ -38,11 +39,11 @@ func testSharedStates[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, heads*d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, dv, 1)
 	for name, form := range sharedForms[T](d) {
-		b := must.Have(NewBatch[T](heads, 1, form))
+		b := must.Have(performer.NewBatch[T](heads, 1, form))
 		s, other := must.Have(b.NewState(d, dv)), must.Have(b.NewState(d, dv))
 		s.Append(k.RowRange(0, 25), v.RowRange(0, 25))
 		other.Append(k.RowRange(5, 30), v.RowRange(5, 30))
-		use := func(s *State[T]) [][]T {
+		use := func(s *performer.State[T]) [][]T {
 			mark := s.Snapshot(nil)
 			draft := s.Step(none, q, k, v)
 			last := s.Attend(none, q)
@@ -89,7 +90,7 @@ func testSharedForms[T dense.Float](t *testing.T) {
 	none := dense.Matrix[T]{}
 	q, k, v := densetest.Decaying[T](1, n, d, 3), densetest.Decaying[T](2, n, d, 3), densetest.Decaying[T](3, n, 4, 1)
 	forms := sharedForms[T](d)
-	forms["chosen landmarks"] = must.Have(NewLandmarks[T](ExactOptions{}, 12, densetest.Source(1)))
+	forms["chosen landmarks"] = must.Have(performer.NewLandmarks[T](performer.ExactOptions{}, 12, densetest.Source(1)))
 	for name, form := range forms {
 		want := form.Forward(none, q, k, v)
 		var got [4]dense.Matrix[T]

@@ -1,4 +1,4 @@
-package performer
+package performer_test
 
 import (
 	"fmt"
@@ -19,6 +19,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/testing/must"
 	"github.com/seed-feabd252/randfeat/internal/testing/race"
 	"github.com/seed-feabd252/randfeat/orf"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/performer/internal/maptest"
 	"github.com/seed-feabd252/randfeat/rff"
 )
@@ -74,7 +75,7 @@ func testStateCalls[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*d, 0, 1), densetest.Normal[T](rng, n, heads*dv, 0, 1)
 	for _, opts := range forms {
 		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 1))} {
-			h := must.Have(NewBatch[T](heads, heads, attention(m, opts)))
+			h := must.Have(performer.NewBatch[T](heads, heads, attention(m, opts)))
 			whole, parts := must.Have(h.NewState(d, dv)), must.Have(h.NewState(d, dv))
 			want := whole.Step(dense.Matrix[T]{}, q, k, v)
 			for i := range n {
@@ -114,10 +115,10 @@ func testStateChunks[T dense.Float](t *testing.T) {
 	for _, m := range []rff.Map[T]{maptest.Positive[T](32, d), must.Have(rff.ELU[T](d)), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 4))} {
 		var truth [heads]*pairs
 		for j := range truth {
-			truth[j] = newPairs(attention(m, LinearOptions{}), head(q, j), head(k, j))
+			truth[j] = newPairs(attention(m, performer.LinearOptions{}), head(q, j), head(k, j))
 		}
 		for _, opts := range forms[:2] {
-			h := must.Have(NewBatch[T](heads, heads, attention(m, opts)))
+			h := must.Have(performer.NewBatch[T](heads, heads, attention(m, opts)))
 			var first dense.Matrix[T]
 			for _, processors := range []int{1, 3} {
 				before := runtime.GOMAXPROCS(processors)
@@ -143,7 +144,7 @@ func testStateChunks[T dense.Float](t *testing.T) {
 func TestStateDestinations(t *testing.T) {
 	const n, d = 30, 4
 	rng := rand.New(densetest.Source(203))
-	a := attention(maptest.Positive[float64](16, d), LinearOptions{})
+	a := attention(maptest.Positive[float64](16, d), performer.LinearOptions{})
 	q, k, v := rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d), rowsOf[float64](rng, n, d)
 	want := must.Have(a.NewState(d, d)).Step(dense.Matrix[float64]{}, q, k, v)
 	for i := range 3 {
@@ -177,7 +178,7 @@ func TestStateOnes(t *testing.T) {
 	const n, d = 200, 6
 	rng := rand.New(densetest.Source(204))
 	q, k := densetest.Normal[float32](rng, n, d, 0, 2), densetest.Normal[float32](rng, n, d, 0, 2)
-	s := must.Have(attention(maptest.Positive[float32](24, d), LinearOptions{}).NewState(d, 2))
+	s := must.Have(attention(maptest.Positive[float32](24, d), performer.LinearOptions{}).NewState(d, 2))
 	ones := densetest.Filled[float32](n, 2, 1)
 	assert.Equal(t, ones, s.Step(dense.Matrix[float32]{}, q, k, ones))
 	s.Append(k, ones)
@@ -191,8 +192,8 @@ func TestStateLongSums(t *testing.T) {
 	rng := rand.New(densetest.Source(211))
 	q, k, v := densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, d, 0, 0.5), densetest.Normal[float64](rng, n, 2, 1, 1)
 	single := func(x dense.Matrix[float64]) dense.Matrix[float32] { return dense.Copy(dense.Matrix[float32]{}, x) }
-	exact := must.Have(attention(maptest.Positive[float64](32, d), LinearOptions{}).NewState(d, 2))
-	s := must.Have(attention(maptest.Positive[float32](32, d), LinearOptions{}).NewState(d, 2))
+	exact := must.Have(attention(maptest.Positive[float64](32, d), performer.LinearOptions{}).NewState(d, 2))
+	s := must.Have(attention(maptest.Positive[float32](32, d), performer.LinearOptions{}).NewState(d, 2))
 	exact.Append(k, v)
 	q32, k32, v32, dst := single(q), single(k), single(v), dense.New[float32](n, 2)
 	for range rounds {
@@ -240,7 +241,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 			k.Row(i)[j] *= T(float64(i) / 8)
 		}
 	}
-	a := attention(maptest.Positive[T](16, d), LinearOptions{Causal: true})
+	a := attention(maptest.Positive[T](16, d), performer.LinearOptions{Causal: true})
 	want, tol := newPairs(a, q, k).attend(dense.Copy(dense.Matrix[float64]{}, v))
 	densetest.RequireClose(t, want, tol, must.Have(a.NewState(d, dv)).Step(dense.Matrix[T]{}, q, k, v), "growing")
 
@@ -248,7 +249,7 @@ func testStateGrowing[T dense.Float](t *testing.T) {
 	// tokens count; by 96, which is more than the range of float32, one does.
 	const tokens, fast, slow = 40_000, 20_000, 30_400
 	line := logRowMap[T]{rowMap[T]{in: 1, out: 2, row: func(phi, x []T) { phi[0], phi[1] = x[0], x[0]/2 }}}
-	s := must.Have(attention[T](line, LinearOptions{}).NewState(1, 1))
+	s := must.Have(attention[T](line, performer.LinearOptions{}).NewState(1, 1))
 	query, key, one := dense.New[T](1, 1), dense.New[T](1, 1), densetest.Filled[T](1, 1, 1)
 	ones := 0
 	for i := range tokens {
@@ -288,8 +289,8 @@ func testStateMerge[T dense.Float](t *testing.T) {
 	for _, opts := range forms[:2] {
 		for _, m := range []rff.Map[T]{maptest.Positive[T](16, d), must.Have(rff.Gaussian(maptest.Frequencies[T](16, d), 4))} {
 			a := attention(m, opts)
-			h := must.Have(NewBatch[T](heads, heads, a))
-			var parts [4]*State[T] // the last is empty
+			h := must.Have(performer.NewBatch[T](heads, heads, a))
+			var parts [4]*performer.State[T] // the last is empty
 			for p := range parts {
 				parts[p] = must.Have(h.NewState(d, dv))
 				if p < 3 {
@@ -299,7 +300,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 					}
 				}
 			}
-			merge := func(order ...int) *State[T] {
+			merge := func(order ...int) *performer.State[T] {
 				s := parts[order[0]].Clone()
 				for _, p := range order[1:] {
 					before := must.Have(parts[p].Clone().MarshalBinary())
@@ -311,7 +312,7 @@ func testStateMerge[T dense.Float](t *testing.T) {
 			right := merge(1, 2)
 			left := parts[0].Clone()
 			require.NoError(t, left.Merge(right))
-			for _, s := range []*State[T]{merge(0, 1, 2), merge(2, 0, 3, 1), merge(3, 1, 2, 0), left} {
+			for _, s := range []*performer.State[T]{merge(0, 1, 2), merge(2, 0, 3, 1), merge(3, 1, 2, 0), left} {
 				require.Equal(t, n, s.Len())
 				got := s.Attend(dense.Matrix[T]{}, q)
 				for j := range heads {
@@ -345,7 +346,7 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	for _, opts := range forms[:2] {
 		for _, heads := range []int{1, 3} {
-			s := must.Have(must.Have(NewBatch[T](heads, heads, attention(maptest.Positive[T](32, d), opts))).NewState(d, dv))
+			s := must.Have(must.Have(performer.NewBatch[T](heads, heads, attention(maptest.Positive[T](32, d), opts))).NewState(d, dv))
 			q, k, v := rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*d), rowsOf[T](rng, n, heads*dv)
 			dst := dense.New[T](n, heads*dv)
 			for _, rows := range []int{1, 2, 40, n} {
@@ -361,19 +362,19 @@ func testStateAllocations[T dense.Float](t *testing.T) {
 }
 
 func TestStateErrors(t *testing.T) {
-	a := attention(maptest.Positive[float32](8, 4), LinearOptions{})
+	a := attention(maptest.Positive[float32](8, 4), performer.LinearOptions{})
 	_, err := a.NewState(4, 0)
 	assert.EqualError(t, err, "performer: d = 4, dv = 0, want at least 1")
 	_, err = a.NewState(3, 2)
 	assert.EqualError(t, err, "performer: d = 3, but the maps take points of R^4")
-	_, err = must.Have(NewExact[float32](ExactOptions{})).NewState(0, 2)
+	_, err = must.Have(performer.NewExact[float32](performer.ExactOptions{})).NewState(0, 2)
 	assert.EqualError(t, err, "performer: d = 0, dv = 2, want at least 1")
-	for _, forms := range [][]Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
-		_, err = must.Have(NewBatch(2, 2, forms...)).NewState(4, 3)
-		assert.EqualError(t, err, "performer: the attention of head 0 is performer.forwardOnly, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
+	for _, forms := range [][]performer.Attention[float32]{{forwardOnly{}}, {forwardOnly{}, forwardOnly{}}} {
+		_, err = must.Have(performer.NewBatch(2, 2, forms...)).NewState(4, 3)
+		assert.EqualError(t, err, "performer: the attention of head 0 is performer_test.forwardOnly, want a Linear, an Exact, a Landmarks or attention of package clusters for a state")
 	}
 
-	s := must.Have(must.Have(NewBatch[float32](2, 2, a)).NewState(4, 3))
+	s := must.Have(must.Have(performer.NewBatch[float32](2, 2, a)).NewState(4, 3))
 	mat := dense.New[float32]
 	var none dense.Matrix[float32]
 	for want, f := range map[string]func(){
@@ -390,7 +391,7 @@ func TestStateErrors(t *testing.T) {
 
 	assert.EqualError(t, s.Merge(nil), "performer: other is nil")
 	assert.EqualError(t, s.Merge(must.Have(a.NewState(4, 3))), "performer: other has 1 heads over 1 with d = 4 and dv = 3, the state 2 heads over 2 with d = 4 and dv = 3")
-	var zero State[float32]
+	var zero performer.State[float32]
 	const made = "performer: the state belongs to no attention, want one of NewState"
 	assert.EqualError(t, s.Merge(&zero), made)
 	assert.EqualError(t, zero.Merge(s), made)
@@ -417,19 +418,19 @@ func testRefusal[T dense.Float](t *testing.T) {
 	drawn := func(seed uint64) rff.Map[T] {
 		return must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(seed))), 1))
 	}
-	a := must.Have(NewLinear(drawn(1), LinearOptions{Causal: true}))
+	a := must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Causal: true}))
 	s := must.Have(a.NewState(d, dv))
 	s.Append(rowsOf[T](rng, 9, d), rowsOf[T](rng, 9, dv))
 	data := must.Have(s.MarshalBinary())
 
-	again := must.Have(NewLinear(drawn(1), LinearOptions{}))
-	refuses := func(a Linear[T]) error { return s.Merge(must.Have(a.NewState(d, dv))) }
+	again := must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{}))
+	refuses := func(a performer.Linear[T]) error { return s.Merge(must.Have(a.NewState(d, dv))) }
 	assert.NoError(t, refuses(again), "the same features, made again")
 	assert.NoError(t, must.Have(again.NewState(d, dv)).Merge(s))
 	assert.NoError(t, must.Have(again.NewState(d, dv)).UnmarshalBinary(data))
 
 	const differ = "performer: the features differ from those that the state belongs to"
-	redrawn := must.Have(NewLinear(drawn(2), LinearOptions{Causal: true}))
+	redrawn := must.Have(performer.NewLinear(drawn(2), performer.LinearOptions{Causal: true}))
 	other := must.Have(redrawn.NewState(d, dv))
 	assert.EqualError(t, refuses(redrawn), differ)
 	assert.EqualError(t, other.Merge(s), differ)
@@ -444,12 +445,12 @@ func testRefusal[T dense.Float](t *testing.T) {
 			must.Have(rff.SoftmaxPositive(must.Have(orf.Draw[T](orf.GramSchmidt{}, 32, d, densetest.Source(1))), 1.01)),
 		},
 	} {
-		assert.EqualError(t, refuses(must.Have(newLinearOf(f[0], f[1], LinearOptions{}))), differ, name)
+		assert.EqualError(t, refuses(must.Have(performer.NewLinearOf(f[0], f[1], performer.LinearOptions{}))), differ, name)
 	}
-	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
-	assert.EqualError(t, refuses(must.Have(NewLinear(drawn(1), LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
+	assert.EqualError(t, refuses(attention(maptest.Positive[T](16, d), performer.LinearOptions{})), "performer: 16 features of R^4, but the state belongs to 32 features of R^4")
+	assert.EqualError(t, refuses(must.Have(performer.NewLinear(drawn(1), performer.LinearOptions{Unnormalised: true}))), "performer: Unnormalised = true, but the state belongs to attention with false")
 	trig := must.Have(rff.GaussianPhase(maptest.Frequencies[T](32, d), 1, densetest.Source(3)))
-	assert.EqualError(t, refuses(attention[T](trig, LinearOptions{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
+	assert.EqualError(t, refuses(attention[T](trig, performer.LinearOptions{})), "performer: logarithms of features cannot be added to features: the state belongs to others")
 }
 
 // Every map is told from itself with other random numbers, and recognises itself when
@@ -462,21 +463,21 @@ func testMarks[T dense.Float](t *testing.T) {
 	const d = 5
 	rng := rand.New(densetest.Source(210))
 	for _, m := range maps[T](d) {
-		a := attention(m.Map, LinearOptions{})
-		marks := append([]float64(nil), inside(a).engine.Marks()...)
-		require.NoError(t, inside(a).engine.CheckMarks(marks), m.name)
+		a := attention(m.Map, performer.LinearOptions{})
+		marks := append([]float64(nil), performer.InsideOf(a).Engine.Marks()...)
+		require.NoError(t, performer.InsideOf(a).Engine.CheckMarks(marks), m.name)
 		for f := range marks {
 			marks[f] *= 1 + 8*densetest.Roundoff[T]()*rng.NormFloat64()
 		}
-		require.NoError(t, inside(a).engine.CheckMarks(marks), m.name)
-		for f := range inside(a).m/16 + 1 {
+		require.NoError(t, performer.InsideOf(a).Engine.CheckMarks(marks), m.name)
+		for f := range performer.InsideOf(a).M/16 + 1 {
 			marks[f] += 0.01
 		}
-		require.Error(t, inside(a).engine.CheckMarks(marks), m.name)
-		marks = append([]float64(nil), inside(a).engine.Marks()...)
-		marks[0], marks[inside(a).m-1] = math.NaN(), math.NaN()
-		if inside(a).m < 32 {
-			require.Error(t, inside(a).engine.CheckMarks(marks), "%s: NaN", m.name)
+		require.Error(t, performer.InsideOf(a).Engine.CheckMarks(marks), m.name)
+		marks = append([]float64(nil), performer.InsideOf(a).Engine.Marks()...)
+		marks[0], marks[performer.InsideOf(a).M-1] = math.NaN(), math.NaN()
+		if performer.InsideOf(a).M < 32 {
+			require.Error(t, performer.InsideOf(a).Engine.CheckMarks(marks), "%s: NaN", m.name)
 		}
 	}
 	for _, w := range []orf.Projection[T]{maptest.Frequencies[T](32, d), must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(2)))} {
@@ -485,8 +486,8 @@ func testMarks[T dense.Float](t *testing.T) {
 			"gaussian": {must.Have(rff.Gaussian(w, 1)), must.Have(rff.Gaussian(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9))), 1))},
 			"relu":     {must.Have(rff.ArcCosine(w, 1)), must.Have(rff.ArcCosine(must.Have(orf.Draw[T](orf.IID{}, 32, d, densetest.Source(9))), 1))},
 		} {
-			s := must.Have(attention(pair[0], LinearOptions{}).NewState(d, 1))
-			assert.Error(t, s.Merge(must.Have(attention(pair[1], LinearOptions{}).NewState(d, 1))), name)
+			s := must.Have(attention(pair[0], performer.LinearOptions{}).NewState(d, 1))
+			assert.Error(t, s.Merge(must.Have(attention(pair[1], performer.LinearOptions{}).NewState(d, 1))), name)
 		}
 	}
 }
