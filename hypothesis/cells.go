@@ -120,7 +120,7 @@ func (c *Cells[T]) Count() int { return len(c.cells) }
 // files are; see the package documentation.
 //
 // Add returns an error for zero Cells, an x without d columns, an element of x or a feature that is
-// not finite, and a nil src. Only the error of a feature leaves some rows added. The cost is n
+// not finite, and a nil src. Only the error of a feature leaves some rows added. Add costs n
 // transforms and n·D operations.
 func (c *Cells[T]) Add(x dense.Matrix[T], src rand.Source) error {
 	return c.add(context.Background(), "x", x, src)

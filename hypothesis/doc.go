@@ -59,7 +59,7 @@
 //   - float32 rounds points with a large mean before their features are computed.
 //   - Features smaller than 10⁻¹⁵⁰ have squares of 0, and the p-value is 1.
 //
-// NaN and infinite elements and features are errors.
+// Tests return an error if an element or a feature is NaN or infinite.
 //
 // # Samples larger than memory
 //

@@ -13,8 +13,8 @@
 // A random rotation R maps a vector x of R^d to y = Rx in R^d', and the unit vector u = y/‖y‖ is
 // rounded to a code. For every x the vector u is uniform on the sphere. For this reason one set of
 // levels serves all vectors, no levels are learned from data, and the errors have a known law. The
-// code stands for a vector s. The query q is rotated to p = Rq and not quantised. The estimate of
-// xᵀq is ‖x‖·sᵀp. Norms are stored as float32.
+// code stands for a vector s, whose coordinates are levels. The query q is rotated to p = Rq and
+// not quantised. The estimate of xᵀq is ‖x‖·sᵀp. Norms are stored as float32.
 //
 // # Schemes
 //
@@ -120,9 +120,10 @@
 // standard errors too low. Hence the whole list is exact with a probability of at least 1 −
 // MissProbability.
 //
-// z is the quantile of a normal variate, but at least √3. In every dimension the tail of a normal
-// variate beyond √3 is above the tail of w, and w² ~ (d'−1)·Beta(½, (d'−2)/2). Each bound also has
-// z standard errors of the rounding of the query.
+// z is the number that a normal variate exceeds with the probability MissProbability/k, but at
+// least √3. In every dimension the tail of a normal variate beyond √3 is above the tail of w, and
+// w² ~ (d'−1)·Beta(½, (d'−2)/2). Each bound also has z standard errors of the rounding of the
+// query.
 //
 // The number of rows that Search reads depends on the codes and the data. BenchmarkRerank counted
 // the rows that 20 searches for the 10 largest inner products read on average, with MissProbability
@@ -143,8 +144,8 @@
 // vectors without large coordinates. The estimates of RaBitQ and QJL also agreed with their laws
 // for vectors of one or two non-zero coordinates. For these vectors and 4 bits at d = 64, 128 and
 // 768, LloydMax had 2.0, 1.04 and 1.03 times the variance of its law, and Uniform had 2.0, 1.25 and
-// 1.04 times. Means differed by less than 1 %. At d' = 16 variances were up to 2.7 times as large.
-// NewRotated takes dense rotations.
+// 1.04 times. The means of their estimates differed from the laws by less than 1 %. At d' = 16
+// variances were up to 2.7 times the variances of the laws. NewRotated takes dense rotations.
 //
 // # Files
 //
@@ -159,8 +160,8 @@
 // with 4 and 8 bits are multiplied as integers by the query rounded to two bytes per coordinate.
 // LloydMax with 8 bits looks up each level as two bytes first, which takes about twice as long, and
 // longer without AVX-512 VBMI. Other codes look up their levels as float32. AVX-512, AVX2 and NEON
-// have kernels for all of these. Rows of more than 65536 coordinates of 8 bits (32768 for LloydMax)
-// are multiplied in pure Go.
+// have kernels for all of these products. Rows of more than 65536 coordinates of 8 bits (32768 for
+// LloydMax) are multiplied in pure Go.
 //
 // A search of many queries multiplies each row by several queries at a time. Without centres this
 // holds also for codes of 2 bits with equal steps, where products of bytes select the rows that

@@ -226,8 +226,8 @@ func startsOf(edges []float32) []uint8 {
 	return starts
 }
 
-// encodeCells finds the last edge at or below |y|. The last edge is +Inf, and the edge before it is
-// buckets/perUnit. Most searches end in the first cell of the bucket.
+// encodeCells finds the last edge at or below each |y_i|. The last edge is +Inf, and the edge
+// before it is buckets/perUnit. Most searches end in the first cell of the bucket.
 func encodeCells[T dense.Float](codes []uint8, y, edges []T, starts []uint8, perUnit T) {
 	codes, starts = codes[:len(y)], starts[:buckets+1]
 	n := len(edges) - 1

@@ -37,7 +37,7 @@ import (
 //
 // Norms, ratios, products and words are sorted by centre, and then by row. Every part but the last
 // two has partRows rows. The last part has 0 rows, no body, and the number of all rows as its first
-// row. A file without this part is cut off.
+// row. A file without a part of 0 rows is cut off.
 const (
 	codesName, partName = "rfcodes\x00", "rfrows\x00\x00"
 

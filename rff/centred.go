@@ -225,7 +225,8 @@ func (f *centred[T]) pulled(inner Differentiable[T]) blockFunc[T, centredSpace[T
 	}
 }
 
-// pulledLogarithms returns Backward for a block, of a map with derivatives of logarithms.
+// pulledLogarithms returns the Backward of a block of points, if the inner map has derivatives of
+// logarithms.
 func (f *centred[T]) pulledLogarithms(inner DifferentiableLog[T]) blockFunc[T, centredSpace[T]] {
 	return func(s *centredSpace[T], dst, x, g dense.Matrix[T]) {
 		z, slopes := f.shift(s, x), scratchMatrix(&s.features, g.Rows, g.Cols)

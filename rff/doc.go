@@ -265,8 +265,8 @@
 //	format, version, type, checksum        randfeat, 1, float32 or float64, and a CRC-32
 //
 // testdata/evaluate.py evaluates files with NumPy. Later versions read the files of this version;
-// tests with golden files ensure that. Files hold no code, and a file that is damaged or made up is
-// an error. Read has no conversions: a file of the other element type is an error too.
+// tests with golden files ensure that. Files hold no executable code. Read returns an error for a
+// file that is damaged or made up, or of the other element type.
 //
 // # Sizes
 //

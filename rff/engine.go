@@ -84,7 +84,7 @@ func explicit[T dense.Float](in, out int) engine[T] {
 	return engine[T]{in: in, out: out, passes: new(pool.Of[pass[T]])}
 }
 
-// named returns the frame of the map that e computes; law is over any frequencies.
+// named returns the frame of the map that e computes. law becomes the law for the frequencies of e.
 func (e engine[T]) named(name string, k kernels.Kernel, law mse.Law) frame {
 	return frame{name: name, in: e.in, out: e.out, kernel: k, law: law.Over(e.rows)}
 }
@@ -121,8 +121,8 @@ func (e engine[T]) frequencies() int {
 	return m
 }
 
-// run calls row for every row of x and of dst. Projections are in the place of the features, so
-// that run writes nothing but dst.
+// run calls row for every row of x and of dst. run writes projections into dst, and row replaces
+// them by features.
 func (e engine[T]) run(dst, x dense.Matrix[T], row rowFunc[T]) dense.Matrix[T] {
 	checkPoints(x, e.in)
 	dst = dense.Ensure(dst, x.Rows, e.out)

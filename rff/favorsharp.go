@@ -185,8 +185,8 @@ func newADERF[T dense.Float](r aderfRecipe[T]) (Map[T], error) {
 //	(Π_l (1−4a_l)·(1−8a_l)^(−½)·exp(2(1−4a_l)·(Qᵀ(x+y))_l²/(1−8a_l)) · exp(−‖x‖²−‖y‖²) − K²)/m.
 //
 // The frequencies are the rows of W·B. This matrix has no structure even if W has, and projecting
-// takes O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). Errors are the errors of SADERF, and
-// eigenvalues that did not converge.
+// takes O(n·m·d). The fit takes O((n+n')·d² + d³ + m·d²). SDERF returns the errors of SADERF, and
+// an error if eigenvalues do not converge.
 func SDERF[T dense.Float](w orf.Projection[T], x, y dense.Matrix[T], scale float64) (LogMap[T], error) {
 	return build[LogMap[T]](sderfSamples[T]{samples[T]{w, x, y, scale}})
 }

@@ -73,7 +73,7 @@ func optimal[T dense.Float](w orf.Projection[T], scale, radius, a float64, offse
 	return exponential(e, exponent[T]{slope: slope, radius: radius, offsets: offsets}, recipe, name, k, law), nil
 }
 
-// dampable reports an a that makes the variance infinite.
+// dampable returns an error if a makes the variance infinite.
 func dampable(a float64) error {
 	if !(a < 0.125) || math.IsInf(a, -1) {
 		return fmt.Errorf("rff: a = %v, want a number below 1/8", a)

@@ -30,10 +30,10 @@ func Keys[T dense.Float](m Map[T]) Map[T] {
 }
 
 // Pair joins two maps, φ = query and ψ = key, to an estimate φ(x)ᵀψ(y) of the kernel k. A nil k is
-// a kernel without a name. The result is query with Keys ψ, and the Keys of ψ are query. The result
-// is a LogMap if query and key are LogMaps, and Differentiable or DifferentiableLog if query is.
-// Its Keys are Differentiable or DifferentiableLog if key is. Pair does not check that the estimate
-// is an estimate of k; package validate does. The maps are used, not copied.
+// a kernel without a name. Pair returns the map φ, whose Keys are ψ. The Keys of ψ are φ. The
+// result is a LogMap if query and key are LogMaps, and Differentiable or DifferentiableLog if query
+// is. Its Keys are Differentiable or DifferentiableLog if key is. Pair does not check that the
+// estimate is an estimate of k; package validate does. The maps are used, not copied.
 //
 // Pair returns an error for a nil map, maps of different dimensions, a LogMap together with a map
 // that is not one, and a map that is paired with a third map.

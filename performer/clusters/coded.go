@@ -123,8 +123,8 @@ func (b *accumulator[T]) addCodedKeys(s *index[T], l int, list []int32) {
 	}
 }
 
-// addCodes is addCodedKeys for some of the queries. shares are the weights of the cluster for the
-// queries, and give the scores of the mean of the cluster:
+// addCodes is addCodedKeys for some of the queries. shares are the weights w_ic of the cluster for
+// these queries. The scores of the mean of the cluster follow from them:
 //
 //	exp(s·q_iᵀμ_c − peak_i) = w_ic·exp(−u_ic)/n_c.
 func (b *accumulator[T]) addCodes(s *index[T], l int, list []int32, shares []T) {

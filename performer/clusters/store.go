@@ -173,8 +173,8 @@ func (s *store[T]) truncate(n int) {
 	}
 }
 
-// removeFrom makes the tokens of clusters from number first on recent. Sums are computed again,
-// because a difference would not have the bits of a sum.
+// removeFrom moves token first and all later tokens from clusters to the recent tokens. Sums are
+// computed again, because a difference would not have the bits of a sum.
 func (s *store[T]) removeFrom(first int) {
 	n := s.clustered - first
 	if n == 0 {

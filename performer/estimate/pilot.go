@@ -44,10 +44,10 @@ const (
 // is no larger than the first. A number of trial replicates could not find m₀: with few features
 // rare frequencies cause the variance, and hardly any affordable number of trials contains them.
 // Both terms are expectations over frequencies w ~ N(0, I). Pilot draws frequencies near
-// √Scale·(q_i+k_j)/√(1−4a), with the probability of exact attention for j, where the integrands are
-// large. A round draws 18 frequencies for each of 32 queries: the 8 longest queries and 24 queries
-// of all lengths. Pilot averages m₀/8 rounds. Pilot assumes independent frequencies. Replicates
-// with orthogonal frequencies have a slightly smaller variance than Pilot predicts.
+// √Scale·(q_i+k_j)/√(1−4a), where the integrands are large, and draws j with the probabilities of
+// exact attention. A round draws 18 frequencies for each of 32 queries: the 8 longest queries and
+// 24 queries of all lengths. Pilot averages m₀/8 rounds. Pilot assumes independent frequencies.
+// Replicates with orthogonal frequencies have a slightly smaller variance than Pilot predicts.
 //
 // For 64 tokens of R^8 with elements N(0, σ²) and 200 seeds, m₀ is 8 at σ = 0.5, 32 at 0.8 (16 and
 // 64 with 4 seeds each) and 512 at 1.1 (1024 with 4 seeds). The sum of the terms is 1.3 times the
@@ -61,7 +61,7 @@ const (
 // it returns.
 //
 // Pilot returns [ErrCost] with its result so far as soon as the remaining rounds and Estimate with
-// this m₀ would cost more than MaxCost. The shapes, panics and other errors are those of Estimate.
+// this m₀ would cost more than MaxCost. Pilot has the shapes, panics and other errors of Estimate.
 func (u *Unbiased[T]) Pilot(ctx context.Context, q, k, v dense.Matrix[T]) (Pilot, error) {
 	if err := contextError(ctx); err != nil {
 		return Pilot{}, err
