@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
@@ -93,14 +94,11 @@ type byProduct interface {
 	fromProducts(g []float64, xx float64, yy []float64)
 }
 
-// asByProduct lists types instead of asserting the interface, because a user's type that embeds one
-// of them has fromProducts too, but may have another Eval.
+// asByProduct returns a byProduct of this package only, because a user's type that embeds one has
+// fromProducts too, but may have another Eval.
 func asByProduct(k Kernel) (byProduct, bool) {
-	switch k := k.(type) {
-	case DotProduct, Softmax, Polynomial, Maclaurin, Generalised, Gaussian, Matern, RationalQuadratic, Angular, ArcCosine:
-		return k.(byProduct), true
-	}
-	return nil, false
+	p, ok := k.(byProduct)
+	return p, ok && reflect.TypeOf(k).PkgPath() == reflect.TypeFor[Gaussian]().PkgPath()
 }
 
 // usesELU reports whether k is ELU or composed of it.

@@ -4,13 +4,17 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-feabd252/randfeat/internal/file/archive"
+	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 )
 
@@ -31,6 +35,13 @@ func differ(a, b string, tolerance, least float64) string {
 		}
 	}
 	return ""
+}
+
+// TestEnsembles fails if the pages lack an ensemble.
+func TestEnsembles(t *testing.T) {
+	for _, name := range archive.Names[orf.Ensemble]() {
+		assert.True(t, slices.ContainsFunc(ensembles, func(e orf.Ensemble) bool { return reflect.TypeOf(e).Name() == name }), name)
+	}
 }
 
 // The checked-in pages are what the command writes: the same texts, numbers of four digits within
