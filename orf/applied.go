@@ -12,7 +12,8 @@ type applied[T dense.Float] struct {
 	m, d     int
 	ensemble Ensemble // nil for frequencies of FromMatrix
 
-	// project writes XWᵀ, and transpose ZW, of matrices that fit; done may be nil.
+	// project writes XWᵀ, and transpose ZW, of matrices that fit; done may be nil. newExplicit,
+	// stack (structured.go) and picked.stack (recipe.go) set both.
 	project, transpose func(dst, x dense.Matrix[T], done matmul.Epilogue)
 }
 

@@ -26,7 +26,8 @@ type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 
 // strip is a micro-kernel: it computes C = α·A·B + β·C for a few rows of C and k rows of each of
 // the panels of B, at least one panel. A kernel for one vector reads the columns of B that C has. A
-// kernel for two vectors reads both vectors to their end.
+// kernel for two vectors reads both vectors to their end. Files strip.go in internal/_asm write the
+// micro-kernels, and dispatch_amd64.go and dispatch_arm64.go list them.
 type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
 
 // left is a left operand.

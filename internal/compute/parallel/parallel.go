@@ -11,7 +11,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 )
 
-// Task is work whose pieces may run in any order and at the same time.
+// Task is work whose pieces may run in any order and at the same time. A task usually holds the
+// arguments of one call. The type of the second argument of Do has the method Piece, in the same
+// package and mostly in the same file as the call of Do.
 type Task interface {
 	// Piece does piece i.
 	Piece(i int)
