@@ -44,10 +44,11 @@ type Choice[T dense.Float] struct {
 	Model  *Model[T] // fit of the best map to all rows
 }
 
-// Choose fits each map to the rows and returns the best map, by the evidence or by folds. The maps
-// may differ in length-scales, kernels, frequencies or numbers of features. Each fit chooses the
-// variances that o does not give. The evidence is the evidence of the given features, so among
-// several draws of one kernel it prefers a draw that fits the targets by chance.
+// Choose fits each map to the rows and returns the best map, by the evidence or by folds. Of maps
+// with equal scores, the first one is the best. The maps may differ in length-scales, kernels,
+// frequencies or numbers of features. Each fit chooses the variances that o does not give. The
+// evidence is the evidence of the given features, so among several draws of one kernel it prefers a
+// draw that fits the targets by chance.
 //
 // Choose fits one map at a time. Memory is that of one map, or of K + 2 sums for K folds.
 //
@@ -91,7 +92,7 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 			return Choice[T]{}, err
 		}
 		c.Trials = append(c.Trials, Trial{score, err})
-		if err == nil && (c.Best < 0 || (o.Folds == 0) == (score > c.Trials[c.Best].Score)) {
+		if err == nil && (c.Best < 0 || o.better(score, c.Trials[c.Best].Score)) {
 			c.Best, c.Model = i, model
 		}
 		if o.Progress != nil {
@@ -102,6 +103,14 @@ func Choose[T dense.Float](ctx context.Context, maps []rff.Map[T], rows Rows[T],
 		return Choice[T]{}, first
 	}
 	return c, nil
+}
+
+// better reports whether the score a is better than the score b.
+func (o ChooseOptions) better(a, b float64) bool {
+	if o.Folds > 0 {
+		return a < b
+	}
+	return a > b
 }
 
 // fitError is an error of a fit to valid rows. Choose goes on with the next map.
@@ -128,13 +137,18 @@ func crossValidate[T dense.Float](ctx context.Context, phi rff.Map[T], rows Rows
 	var folds []*Sums[T]
 	at := 0
 	err := each(ctx, rows, func(b Block[T]) error {
-		for k := range o.Folds {
+		for k := range max(min(o.Folds, at+b.X.Rows), 1) { // later folds have no row yet
 			if k == len(folds) {
 				s, err := NewSums(phi, b.Y.Cols)
 				if err != nil {
 					return err
 				}
 				folds = append(folds, s)
+			}
+			if k == 0 { // folds number their rows otherwise
+				if err := folds[0].check(b.X, b.Y, b.Weights); err != nil {
+					return err
+				}
 			}
 			part := b.every(o.Folds, ((k-at)%o.Folds+o.Folds)%o.Folds)
 			if err := folds[k].add(ctx, part); err != nil {

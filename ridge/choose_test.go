@@ -132,12 +132,18 @@ func TestChooseErrors(t *testing.T) {
 	assert.EqualError(t, run(maps, nil, ridge.ChooseOptions{}), "ridge: rows is nil, want data")
 	for _, folds := range []int{0, 5} {
 		o := ridge.ChooseOptions{Folds: folds}
+		equal, err := ridge.Choose(t.Context(), []rff.Map[float64]{maps[0], maps[0]}, rows, o)
+		require.NoError(t, err)
+		assert.Zero(t, equal.Best, "the first of equal maps")
+		damaged := ridge.Block[float64]{X: x.Clone(), Y: y}
+		damaged.X.Set(17, 1, math.NaN())
+		assert.EqualError(t, run(maps, damaged, o), "ridge: x[17][1] = NaN, want a finite number")
 		assert.EqualError(t, run(maps, ridge.Block[float64]{}, o), "ridge: no rows, want at least 1 with a weight above 0")
 		assert.EqualError(t, run([]rff.Map[float64]{nil}, rows, o), "ridge: phi is nil, want a feature map")
 		assert.ErrorContains(t, run(maps, ridge.Block[float64]{X: x, Y: dense.New[float64](20, 1)}, o), "does not vary")
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_, err := ridge.Choose(ctx, maps, ridge.Rows[float64](rows), o)
+		_, err = ridge.Choose(ctx, maps, ridge.Rows[float64](rows), o)
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 	assert.EqualError(t, run(maps, ridge.Block[float64]{X: x, Y: y.RowRange(0, 3)}, ridge.ChooseOptions{}), "ridge: X has 20 rows, Y 3 and Weights 0")
