@@ -167,6 +167,12 @@ func TestFileCutOff(t *testing.T) {
 		_, err = quantise.View[float32](damaged)
 		assert.ErrorContains(t, err, "they are damaged")
 	}
+	for _, at := range []int{79, 80 + 32 + 12*part + 4*(part%2) + 7} { // zeros after checksums
+		data[at] ^= 4
+		_, err := quantise.View[float32](data)
+		assert.ErrorContains(t, err, "they are damaged")
+		data[at] ^= 4
+	}
 	broken := errors.New("broken")
 	_, err := quantise.Read[float32](iotest.ErrReader(broken))
 	require.ErrorIs(t, err, broken)

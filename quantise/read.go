@@ -202,7 +202,7 @@ func (in *input) seal() {
 	want := in.sum
 	var b [partTail]byte
 	in.bytes(b[:])
-	if got := binary.LittleEndian.Uint32(b[:]); got != want {
+	if got := binary.LittleEndian.Uint64(b[:]); got != uint64(want) {
 		in.fail("checksum %08x, but the bytes say %08x: they are damaged", want, got)
 	}
 }
