@@ -107,6 +107,7 @@ func main() {
 	assembly, err := os.ReadFile(out)
 	check(err)
 	check(amd64.CheckTiers(string(assembly)))
+	check(os.WriteFile(out, []byte(amd64.EncodeVEX(string(assembly))), 0o666))
 	check(dispatch.Write(name, folder, filepath.Join("../compute", name)))
 }
 

@@ -76,13 +76,18 @@ func (m Machine) Broadcast(src Op) Op {
 
 // PlusBytes sets dst = dst + Σ a·b over each four bytes, of which those of a have signs and those
 // of b have none, in integers of 32 bits. a may be four bytes in memory for all lanes.
-func PlusBytes(a, b, dst Op) {
+func PlusBytes(a, b, dst Op) { plusBytes(a, b, dst, "AVX512VL", "AVX512VNNI") }
+
+// PlusBytesVEX is PlusBytes of registers of AVX2, with AVX-VNNI. [EncodeVEX] encodes it.
+func PlusBytesVEX(a, b, dst Op) { plusBytes(a, b, dst, "AVXVNNI") }
+
+func plusBytes(a, b, dst Op, isa ...string) {
 	i := &ir.Instruction{
 		Opcode:   "VPDPBUSD",
 		Operands: []Op{a, b, dst},
 		Inputs:   []Op{a, b, dst},
 		Outputs:  []Op{dst},
-		ISA:      []string{"AVX512VL", "AVX512VNNI"},
+		ISA:      isa,
 	}
 	if IsMem(a) {
 		i.Suffixes = []string{"BCST"}

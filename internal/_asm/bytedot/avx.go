@@ -10,19 +10,24 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// avx is a machine of amd64. Four rows are the address of the first row, the bytes from row to row,
-// and three times that.
-type avx struct{ amd64.Vectors }
+// avx is a machine of amd64, which has VPDPBUSD unless words is true. Four rows are the address of
+// the first row, the bytes from row to row, and three times that.
+type avx struct {
+	amd64.Vectors
+	words bool
+}
 
 // WriteAMD64 writes the kernels of amd64.
 func WriteAMD64() {
 	for _, i := range []int{0, 2} {
-		m := avx{amd64.Vectors{Machine: amd64.Machines[i]}}
+		m := avx{Vectors: amd64.Vectors{Machine: amd64.Machines[i]}}
 		m.Name = m.Name[3:]
 		write[Op, Register](m)
 		m.addTransposed()
 		if !m.Wide {
 			m.widen()
+			m.words = true
+			writeProducts("wideScores", "wideAdd", kernels[Op, Register]{m})
 		}
 	}
 }
@@ -153,17 +158,20 @@ func (m avx) first(p Register) Op {
 
 func (m avx) toFloats(v Op) { VCVTDQ2PS(v, v) }
 
-// multiplier multiplies four bytes at a time where the processor can. Without VNNI it multiplies
-// the even bytes of B and the odd ones as 16 bits by the even and the odd ones of A as [avx.widen]
-// has them.
+// multiplier multiplies four bytes at a time, or words: the even bytes of B and the odd ones as 16
+// bits by the even and the odd ones of A as [avx.widen] has them.
 func (m avx) multiplier() func(left []Register, b Register, sums [][]Op) {
-	if m.Wide {
+	if !m.words {
+		plus := amd64.PlusBytesVEX
+		if m.Wide {
+			plus = amd64.PlusBytes
+		}
 		return func(left []Register, b Register, sums [][]Op) {
 			columns := m.load(len(sums[0]), b)
 			for i, row := range sums {
 				four := m.Broadcast(m.at(left, i, 0))
 				for j, s := range row {
-					amd64.PlusBytes(four, columns[j], s)
+					plus(four, columns[j], s)
 				}
 			}
 		}

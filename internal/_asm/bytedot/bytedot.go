@@ -97,10 +97,7 @@ type kernels[V, G any] struct{ machine[V, G] }
 // write writes the kernels of a machine.
 func write[V, G any](m machine[V, G]) {
 	k := kernels[V, G]{m}
-	for _, sixteens := range []int{1, 4} {
-		k.product(scores[V, G](), sixteens)
-		k.product(add[V, G](), sixteens)
-	}
+	writeProducts("scores", "add", k)
 	k.raises()
 	k.weigh()
 	k.spanRows()
@@ -108,6 +105,14 @@ func write[V, G any](m machine[V, G]) {
 	k.spanColumns()
 	k.encodeColumns()
 	k.transpose()
+}
+
+// writeProducts writes the products of a machine, under these names.
+func writeProducts[V, G any](scoresName, addName string, k kernels[V, G]) {
+	for _, sixteens := range []int{1, 4} {
+		k.product(scores[V, G](scoresName), sixteens)
+		k.product(add[V, G](addName), sixteens)
+	}
 }
 
 // bytes returns an argument that counts elements of four bytes, in bytes.

@@ -12,9 +12,9 @@ type epilogue[V, G any] struct {
 }
 
 // scores writes scaled numbers and raises peaks.
-func scores[V, G any]() epilogue[V, G] {
+func scores[V, G any](name string) epilogue[V, G] {
 	arguments := "dst *float32, stride int, peaks, rowScales, scales *float32"
-	return epilogue[V, G]{"scores", "computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger", arguments, []string{"dst", "peaks", "scales"}, func(p *product[V, G]) func(sums [][]V) {
+	return epilogue[V, G]{name, "computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger", arguments, []string{"dst", "peaks", "scales"}, func(p *product[V, G]) func(sums [][]V) {
 		factors := p.Argument("rowScales")
 		var scales, peaks []V
 		if p.held() {
@@ -44,9 +44,9 @@ func scores[V, G any]() epilogue[V, G] {
 }
 
 // add adds scaled numbers to scaled sums.
-func add[V, G any]() epilogue[V, G] {
+func add[V, G any](name string) epilogue[V, G] {
 	arguments := "dst *float32, stride int, rowScales, olds, news *float32"
-	return epilogue[V, G]{"add", "computes dst = dst·olds + (starts + A·B)·(rowScales·news)", arguments, []string{"dst", "olds", "news"}, func(p *product[V, G]) func(sums [][]V) {
+	return epilogue[V, G]{name, "computes dst = dst·olds + (starts + A·B)·(rowScales·news)", arguments, []string{"dst", "olds", "news"}, func(p *product[V, G]) func(sums [][]V) {
 		factors := p.Argument("rowScales")
 		return func(sums [][]V) {
 			olds, news := p.operands(p.v, p.Argument("olds")), p.operands(p.v, p.Argument("news"))

@@ -1675,7 +1675,7 @@ block:
 	RET
 
 // func scores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVXVNNI
 TEXT ·scores1AVX2(SB), NOSPLIT, $0-96
 	MOVQ dst+0(FP), AX
 	MOVQ a+48(FP), CX
@@ -1710,50 +1710,18 @@ strip:
 stripGroups:
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
-	VPSRLW       $0x08, Y8, Y10
-	VPAND        evenBytes<>+0(SB), Y8, Y8
-	VPSRLW       $0x08, Y9, Y11
-	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VBROADCASTSS (R10), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS 4(R10), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS (R10)(BX*1), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS 4(R10)(BX*1), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS (R10)(BX*2), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS 4(R10)(BX*2), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS (R10)(R11*1), Y12
-	VPMADDWD     Y12, Y8, Y8
-	VPADDD       Y8, Y6, Y6
-	VPMADDWD     Y12, Y9, Y8
-	VPADDD       Y8, Y7, Y7
-	VBROADCASTSS 4(R10)(R11*1), Y8
-	VPMADDWD     Y8, Y10, Y9
-	VPADDD       Y9, Y6, Y6
-	VPMADDWD     Y8, Y11, Y8
-	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS (R10), Y10
+	LONG $0x503dc2c4; BYTE $0xc2 // VPDPBUSD Y10, Y8, Y0
+	LONG $0x5035c2c4; BYTE $0xca // VPDPBUSD Y10, Y9, Y1
+	VBROADCASTSS (R10)(BX*1), Y10
+	LONG $0x503dc2c4; BYTE $0xd2 // VPDPBUSD Y10, Y8, Y2
+	LONG $0x5035c2c4; BYTE $0xda // VPDPBUSD Y10, Y9, Y3
+	VBROADCASTSS (R10)(BX*2), Y10
+	LONG $0x503dc2c4; BYTE $0xe2 // VPDPBUSD Y10, Y8, Y4
+	LONG $0x5035c2c4; BYTE $0xea // VPDPBUSD Y10, Y9, Y5
+	VBROADCASTSS (R10)(R11*1), Y10
+	LONG $0x503dc2c4; BYTE $0xf2 // VPDPBUSD Y10, Y8, Y6
+	LONG $0x5035c2c4; BYTE $0xfa // VPDPBUSD Y10, Y9, Y7
 	ADDQ         SI, R10
 	ADDQ         $0x00000040, R12
 	DECQ         R13
@@ -1836,20 +1804,9 @@ single:
 singleGroups:
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
-	VPSRLW       $0x08, Y2, Y4
-	VPAND        evenBytes<>+0(SB), Y2, Y2
-	VPSRLW       $0x08, Y3, Y5
-	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VBROADCASTSS (R10), Y6
-	VPMADDWD     Y6, Y2, Y2
-	VPADDD       Y2, Y0, Y0
-	VPMADDWD     Y6, Y3, Y2
-	VPADDD       Y2, Y1, Y1
-	VBROADCASTSS 4(R10), Y2
-	VPMADDWD     Y2, Y4, Y3
-	VPADDD       Y3, Y0, Y0
-	VPMADDWD     Y2, Y5, Y2
-	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS (R10), Y4
+	LONG $0x506de2c4; BYTE $0xc4 // VPDPBUSD Y4, Y2, Y0
+	LONG $0x5065e2c4; BYTE $0xcc // VPDPBUSD Y4, Y3, Y1
 	ADDQ         SI, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
@@ -1882,26 +1839,8 @@ done:
 	VZEROUPPER
 	RET
 
-DATA evenBytes<>+0(SB)/4, $0x00ff00ff
-DATA evenBytes<>+4(SB)/4, $0x00ff00ff
-DATA evenBytes<>+8(SB)/4, $0x00ff00ff
-DATA evenBytes<>+12(SB)/4, $0x00ff00ff
-DATA evenBytes<>+16(SB)/4, $0x00ff00ff
-DATA evenBytes<>+20(SB)/4, $0x00ff00ff
-DATA evenBytes<>+24(SB)/4, $0x00ff00ff
-DATA evenBytes<>+28(SB)/4, $0x00ff00ff
-DATA evenBytes<>+32(SB)/4, $0x00ff00ff
-DATA evenBytes<>+36(SB)/4, $0x00ff00ff
-DATA evenBytes<>+40(SB)/4, $0x00ff00ff
-DATA evenBytes<>+44(SB)/4, $0x00ff00ff
-DATA evenBytes<>+48(SB)/4, $0x00ff00ff
-DATA evenBytes<>+52(SB)/4, $0x00ff00ff
-DATA evenBytes<>+56(SB)/4, $0x00ff00ff
-DATA evenBytes<>+60(SB)/4, $0x00ff00ff
-GLOBL evenBytes<>(SB), RODATA|NOPTR, $64
-
 // func add1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVXVNNI
 TEXT ·add1AVX2(SB), NOSPLIT, $0-96
 	MOVQ dst+0(FP), AX
 	MOVQ a+48(FP), CX
@@ -1936,50 +1875,18 @@ strip:
 stripGroups:
 	VMOVUPS      (R12), Y8
 	VMOVUPS      32(R12), Y9
-	VPSRLW       $0x08, Y8, Y10
-	VPAND        evenBytes<>+0(SB), Y8, Y8
-	VPSRLW       $0x08, Y9, Y11
-	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VBROADCASTSS (R10), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS 4(R10), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS (R10)(BX*1), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS 4(R10)(BX*1), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS (R10)(BX*2), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS 4(R10)(BX*2), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS (R10)(R11*1), Y12
-	VPMADDWD     Y12, Y8, Y8
-	VPADDD       Y8, Y6, Y6
-	VPMADDWD     Y12, Y9, Y8
-	VPADDD       Y8, Y7, Y7
-	VBROADCASTSS 4(R10)(R11*1), Y8
-	VPMADDWD     Y8, Y10, Y9
-	VPADDD       Y9, Y6, Y6
-	VPMADDWD     Y8, Y11, Y8
-	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS (R10), Y10
+	LONG $0x503dc2c4; BYTE $0xc2 // VPDPBUSD Y10, Y8, Y0
+	LONG $0x5035c2c4; BYTE $0xca // VPDPBUSD Y10, Y9, Y1
+	VBROADCASTSS (R10)(BX*1), Y10
+	LONG $0x503dc2c4; BYTE $0xd2 // VPDPBUSD Y10, Y8, Y2
+	LONG $0x5035c2c4; BYTE $0xda // VPDPBUSD Y10, Y9, Y3
+	VBROADCASTSS (R10)(BX*2), Y10
+	LONG $0x503dc2c4; BYTE $0xe2 // VPDPBUSD Y10, Y8, Y4
+	LONG $0x5035c2c4; BYTE $0xea // VPDPBUSD Y10, Y9, Y5
+	VBROADCASTSS (R10)(R11*1), Y10
+	LONG $0x503dc2c4; BYTE $0xf2 // VPDPBUSD Y10, Y8, Y6
+	LONG $0x5035c2c4; BYTE $0xfa // VPDPBUSD Y10, Y9, Y7
 	ADDQ         SI, R10
 	ADDQ         $0x00000040, R12
 	DECQ         R13
@@ -2073,20 +1980,9 @@ single:
 singleGroups:
 	VMOVUPS      (R11), Y2
 	VMOVUPS      32(R11), Y3
-	VPSRLW       $0x08, Y2, Y4
-	VPAND        evenBytes<>+0(SB), Y2, Y2
-	VPSRLW       $0x08, Y3, Y5
-	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VBROADCASTSS (R10), Y6
-	VPMADDWD     Y6, Y2, Y2
-	VPADDD       Y2, Y0, Y0
-	VPMADDWD     Y6, Y3, Y2
-	VPADDD       Y2, Y1, Y1
-	VBROADCASTSS 4(R10), Y2
-	VPMADDWD     Y2, Y4, Y3
-	VPADDD       Y3, Y0, Y0
-	VPMADDWD     Y2, Y5, Y2
-	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS (R10), Y4
+	LONG $0x506de2c4; BYTE $0xc4 // VPDPBUSD Y4, Y2, Y0
+	LONG $0x5065e2c4; BYTE $0xcc // VPDPBUSD Y4, Y3, Y1
 	ADDQ         SI, R10
 	ADDQ         $0x00000040, R11
 	DECQ         R12
@@ -2119,7 +2015,7 @@ done:
 	RET
 
 // func scores4AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVXVNNI
 TEXT ·scores4AVX2(SB), NOSPLIT, $0-96
 	MOVQ $0x00000004, AX
 
@@ -2157,50 +2053,18 @@ strip:
 stripGroups:
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
-	VPSRLW       $0x08, Y8, Y10
-	VPAND        evenBytes<>+0(SB), Y8, Y8
-	VPSRLW       $0x08, Y9, Y11
-	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VBROADCASTSS (R11), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS 4(R11), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS (R11)(SI*1), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS 4(R11)(SI*1), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS (R11)(SI*2), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS 4(R11)(SI*2), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS (R11)(R12*1), Y12
-	VPMADDWD     Y12, Y8, Y8
-	VPADDD       Y8, Y6, Y6
-	VPMADDWD     Y12, Y9, Y8
-	VPADDD       Y8, Y7, Y7
-	VBROADCASTSS 4(R11)(R12*1), Y8
-	VPMADDWD     Y8, Y10, Y9
-	VPADDD       Y9, Y6, Y6
-	VPMADDWD     Y8, Y11, Y8
-	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS (R11), Y10
+	LONG $0x503dc2c4; BYTE $0xc2 // VPDPBUSD Y10, Y8, Y0
+	LONG $0x5035c2c4; BYTE $0xca // VPDPBUSD Y10, Y9, Y1
+	VBROADCASTSS (R11)(SI*1), Y10
+	LONG $0x503dc2c4; BYTE $0xd2 // VPDPBUSD Y10, Y8, Y2
+	LONG $0x5035c2c4; BYTE $0xda // VPDPBUSD Y10, Y9, Y3
+	VBROADCASTSS (R11)(SI*2), Y10
+	LONG $0x503dc2c4; BYTE $0xe2 // VPDPBUSD Y10, Y8, Y4
+	LONG $0x5035c2c4; BYTE $0xea // VPDPBUSD Y10, Y9, Y5
+	VBROADCASTSS (R11)(R12*1), Y10
+	LONG $0x503dc2c4; BYTE $0xf2 // VPDPBUSD Y10, Y8, Y6
+	LONG $0x5035c2c4; BYTE $0xfa // VPDPBUSD Y10, Y9, Y7
 	ADDQ         DI, R11
 	ADDQ         $0x00000100, R13
 	DECQ         R14
@@ -2283,20 +2147,9 @@ single:
 singleGroups:
 	VMOVUPS      (R12), Y2
 	VMOVUPS      32(R12), Y3
-	VPSRLW       $0x08, Y2, Y4
-	VPAND        evenBytes<>+0(SB), Y2, Y2
-	VPSRLW       $0x08, Y3, Y5
-	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VBROADCASTSS (R11), Y6
-	VPMADDWD     Y6, Y2, Y2
-	VPADDD       Y2, Y0, Y0
-	VPMADDWD     Y6, Y3, Y2
-	VPADDD       Y2, Y1, Y1
-	VBROADCASTSS 4(R11), Y2
-	VPMADDWD     Y2, Y4, Y3
-	VPADDD       Y3, Y0, Y0
-	VPMADDWD     Y2, Y5, Y2
-	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS (R11), Y4
+	LONG $0x506de2c4; BYTE $0xc4 // VPDPBUSD Y4, Y2, Y0
+	LONG $0x5065e2c4; BYTE $0xcc // VPDPBUSD Y4, Y3, Y1
 	ADDQ         DI, R11
 	ADDQ         $0x00000100, R12
 	DECQ         R13
@@ -2336,7 +2189,7 @@ done:
 	RET
 
 // func add4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
-// Requires: AVX, AVX2
+// Requires: AVX, AVXVNNI
 TEXT ·add4AVX2(SB), NOSPLIT, $0-96
 	MOVQ $0x00000004, AX
 
@@ -2374,50 +2227,18 @@ strip:
 stripGroups:
 	VMOVUPS      (R13), Y8
 	VMOVUPS      32(R13), Y9
-	VPSRLW       $0x08, Y8, Y10
-	VPAND        evenBytes<>+0(SB), Y8, Y8
-	VPSRLW       $0x08, Y9, Y11
-	VPAND        evenBytes<>+0(SB), Y9, Y9
-	VBROADCASTSS (R11), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS 4(R11), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y0, Y0
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y1, Y1
-	VBROADCASTSS (R11)(SI*1), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS 4(R11)(SI*1), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y2, Y2
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y3, Y3
-	VBROADCASTSS (R11)(SI*2), Y12
-	VPMADDWD     Y12, Y8, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y9, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS 4(R11)(SI*2), Y12
-	VPMADDWD     Y12, Y10, Y13
-	VPADDD       Y13, Y4, Y4
-	VPMADDWD     Y12, Y11, Y12
-	VPADDD       Y12, Y5, Y5
-	VBROADCASTSS (R11)(R12*1), Y12
-	VPMADDWD     Y12, Y8, Y8
-	VPADDD       Y8, Y6, Y6
-	VPMADDWD     Y12, Y9, Y8
-	VPADDD       Y8, Y7, Y7
-	VBROADCASTSS 4(R11)(R12*1), Y8
-	VPMADDWD     Y8, Y10, Y9
-	VPADDD       Y9, Y6, Y6
-	VPMADDWD     Y8, Y11, Y8
-	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS (R11), Y10
+	LONG $0x503dc2c4; BYTE $0xc2 // VPDPBUSD Y10, Y8, Y0
+	LONG $0x5035c2c4; BYTE $0xca // VPDPBUSD Y10, Y9, Y1
+	VBROADCASTSS (R11)(SI*1), Y10
+	LONG $0x503dc2c4; BYTE $0xd2 // VPDPBUSD Y10, Y8, Y2
+	LONG $0x5035c2c4; BYTE $0xda // VPDPBUSD Y10, Y9, Y3
+	VBROADCASTSS (R11)(SI*2), Y10
+	LONG $0x503dc2c4; BYTE $0xe2 // VPDPBUSD Y10, Y8, Y4
+	LONG $0x5035c2c4; BYTE $0xea // VPDPBUSD Y10, Y9, Y5
+	VBROADCASTSS (R11)(R12*1), Y10
+	LONG $0x503dc2c4; BYTE $0xf2 // VPDPBUSD Y10, Y8, Y6
+	LONG $0x5035c2c4; BYTE $0xfa // VPDPBUSD Y10, Y9, Y7
 	ADDQ         DI, R11
 	ADDQ         $0x00000100, R13
 	DECQ         R14
@@ -2511,20 +2332,9 @@ single:
 singleGroups:
 	VMOVUPS      (R12), Y2
 	VMOVUPS      32(R12), Y3
-	VPSRLW       $0x08, Y2, Y4
-	VPAND        evenBytes<>+0(SB), Y2, Y2
-	VPSRLW       $0x08, Y3, Y5
-	VPAND        evenBytes<>+0(SB), Y3, Y3
-	VBROADCASTSS (R11), Y6
-	VPMADDWD     Y6, Y2, Y2
-	VPADDD       Y2, Y0, Y0
-	VPMADDWD     Y6, Y3, Y2
-	VPADDD       Y2, Y1, Y1
-	VBROADCASTSS 4(R11), Y2
-	VPMADDWD     Y2, Y4, Y3
-	VPADDD       Y3, Y0, Y0
-	VPMADDWD     Y2, Y5, Y2
-	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS (R11), Y4
+	LONG $0x506de2c4; BYTE $0xc4 // VPDPBUSD Y4, Y2, Y0
+	LONG $0x5065e2c4; BYTE $0xcc // VPDPBUSD Y4, Y3, Y1
 	ADDQ         DI, R11
 	ADDQ         $0x00000100, R12
 	DECQ         R13
@@ -3434,5 +3244,893 @@ sixteen:
 	ADDQ      $0x00000020, AX
 	DECQ      DX
 	JNZ       sixteen
+	VZEROUPPER
+	RET
+
+// func wideScores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+// Requires: AVX, AVX2
+TEXT ·wideScores1AVX2(SB), NOSPLIT, $0-96
+	MOVQ dst+0(FP), AX
+	MOVQ a+48(FP), CX
+	MOVQ starts+40(FP), DX
+	MOVQ row+56(FP), BX
+	MOVQ group+64(FP), SI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+80(FP), R8
+	MOVQ rowScales+24(FP), R9
+	SUBQ $0x04, R8
+	JLT  rest
+
+strip:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (DX), Y3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (DX), Y5
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS (DX), Y7
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
+	MOVQ         b+72(FP), R12
+	MOVQ         groups+88(FP), R13
+
+stripGroups:
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VPSRLW       $0x08, Y8, Y10
+	VPAND        evenBytes<>+0(SB), Y8, Y8
+	VPSRLW       $0x08, Y9, Y11
+	VPAND        evenBytes<>+0(SB), Y9, Y9
+	VBROADCASTSS (R10), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS 4(R10), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS (R10)(BX*1), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS 4(R10)(BX*1), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS (R10)(BX*2), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS 4(R10)(BX*2), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS (R10)(R11*1), Y12
+	VPMADDWD     Y12, Y8, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMADDWD     Y12, Y9, Y8
+	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS 4(R10)(R11*1), Y8
+	VPMADDWD     Y8, Y10, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y8, Y11, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         SI, R10
+	ADDQ         $0x00000040, R12
+	DECQ         R13
+	JNZ          stripGroups
+	MOVQ         scales+32(FP), R10
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      (R11), Y8
+	VMOVUPS      32(R11), Y9
+	VBROADCASTSS (R9), Y10
+	ADDQ         $0x00000004, R9
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y10, Y0, Y0
+	VMULPS       (R10), Y0, Y0
+	VMAXPS       Y8, Y0, Y8
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y10, Y1, Y1
+	VMULPS       32(R10), Y1, Y1
+	VMAXPS       Y9, Y1, Y9
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VMULPS       (R10), Y2, Y2
+	VMAXPS       Y8, Y2, Y8
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       32(R10), Y3, Y3
+	VMAXPS       Y9, Y3, Y9
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VMULPS       (R10), Y4, Y4
+	VMAXPS       Y8, Y4, Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VMULPS       32(R10), Y5, Y5
+	VMAXPS       Y9, Y5, Y9
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VMULPS       (R10), Y6, Y6
+	VMAXPS       Y8, Y6, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VMULPS       32(R10), Y7, Y7
+	VMAXPS       Y9, Y7, Y9
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DI, AX
+	MOVQ         peaks+16(FP), R10
+	VMOVUPS      Y8, (R10)
+	VMOVUPS      Y9, 32(R10)
+	LEAQ         (CX)(BX*4), CX
+	SUBQ         $0x04, R8
+	JGE          strip
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+single:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	MOVQ         b+72(FP), R11
+	MOVQ         groups+88(FP), R12
+
+singleGroups:
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
+	VPSRLW       $0x08, Y2, Y4
+	VPAND        evenBytes<>+0(SB), Y2, Y2
+	VPSRLW       $0x08, Y3, Y5
+	VPAND        evenBytes<>+0(SB), Y3, Y3
+	VBROADCASTSS (R10), Y6
+	VPMADDWD     Y6, Y2, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMADDWD     Y6, Y3, Y2
+	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS 4(R10), Y2
+	VPMADDWD     Y2, Y4, Y3
+	VPADDD       Y3, Y0, Y0
+	VPMADDWD     Y2, Y5, Y2
+	VPADDD       Y2, Y1, Y1
+	ADDQ         SI, R10
+	ADDQ         $0x00000040, R11
+	DECQ         R12
+	JNZ          singleGroups
+	MOVQ         scales+32(FP), R10
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
+	VBROADCASTSS (R9), Y4
+	ADDQ         $0x00000004, R9
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMULPS       (R10), Y0, Y0
+	VMAXPS       Y2, Y0, Y2
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VMULPS       32(R10), Y1, Y1
+	VMAXPS       Y3, Y1, Y3
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	MOVQ         peaks+16(FP), R10
+	VMOVUPS      Y2, (R10)
+	VMOVUPS      Y3, 32(R10)
+	ADDQ         BX, CX
+	DECQ         R8
+	JNZ          single
+
+done:
+	VZEROUPPER
+	RET
+
+DATA evenBytes<>+0(SB)/4, $0x00ff00ff
+DATA evenBytes<>+4(SB)/4, $0x00ff00ff
+DATA evenBytes<>+8(SB)/4, $0x00ff00ff
+DATA evenBytes<>+12(SB)/4, $0x00ff00ff
+DATA evenBytes<>+16(SB)/4, $0x00ff00ff
+DATA evenBytes<>+20(SB)/4, $0x00ff00ff
+DATA evenBytes<>+24(SB)/4, $0x00ff00ff
+DATA evenBytes<>+28(SB)/4, $0x00ff00ff
+DATA evenBytes<>+32(SB)/4, $0x00ff00ff
+DATA evenBytes<>+36(SB)/4, $0x00ff00ff
+DATA evenBytes<>+40(SB)/4, $0x00ff00ff
+DATA evenBytes<>+44(SB)/4, $0x00ff00ff
+DATA evenBytes<>+48(SB)/4, $0x00ff00ff
+DATA evenBytes<>+52(SB)/4, $0x00ff00ff
+DATA evenBytes<>+56(SB)/4, $0x00ff00ff
+DATA evenBytes<>+60(SB)/4, $0x00ff00ff
+GLOBL evenBytes<>(SB), RODATA|NOPTR, $64
+
+// func wideAdd1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+// Requires: AVX, AVX2
+TEXT ·wideAdd1AVX2(SB), NOSPLIT, $0-96
+	MOVQ dst+0(FP), AX
+	MOVQ a+48(FP), CX
+	MOVQ starts+40(FP), DX
+	MOVQ row+56(FP), BX
+	MOVQ group+64(FP), SI
+	MOVQ stride+8(FP), DI
+	SHLQ $0x02, DI
+	MOVQ rows+80(FP), R8
+	MOVQ rowScales+16(FP), R9
+	SUBQ $0x04, R8
+	JLT  rest
+
+strip:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y2
+	VBROADCASTSS (DX), Y3
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y4
+	VBROADCASTSS (DX), Y5
+	ADDQ         $0x00000004, DX
+	VBROADCASTSS (DX), Y6
+	VBROADCASTSS (DX), Y7
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	LEAQ         (BX)(BX*2), R11
+	MOVQ         b+72(FP), R12
+	MOVQ         groups+88(FP), R13
+
+stripGroups:
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VPSRLW       $0x08, Y8, Y10
+	VPAND        evenBytes<>+0(SB), Y8, Y8
+	VPSRLW       $0x08, Y9, Y11
+	VPAND        evenBytes<>+0(SB), Y9, Y9
+	VBROADCASTSS (R10), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS 4(R10), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS (R10)(BX*1), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS 4(R10)(BX*1), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS (R10)(BX*2), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS 4(R10)(BX*2), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS (R10)(R11*1), Y12
+	VPMADDWD     Y12, Y8, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMADDWD     Y12, Y9, Y8
+	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS 4(R10)(R11*1), Y8
+	VPMADDWD     Y8, Y10, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y8, Y11, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         SI, R10
+	ADDQ         $0x00000040, R12
+	DECQ         R13
+	JNZ          stripGroups
+	MOVQ         olds+24(FP), R10
+	MOVQ         news+32(FP), R11
+	VBROADCASTSS (R9), Y8
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y8, Y9
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y9, Y0, Y0
+	VMOVUPS      (AX), Y9
+	VMULPS       (R10), Y9, Y9
+	VADDPS       Y9, Y0, Y0
+	VMULPS       32(R11), Y8, Y8
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y8, Y1, Y1
+	VMOVUPS      32(AX), Y8
+	VMULPS       32(R10), Y8, Y8
+	VADDPS       Y8, Y1, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y0, Y1
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      (AX), Y1
+	VMULPS       (R10), Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMULPS       32(R11), Y0, Y0
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(AX), Y0
+	VMULPS       32(R10), Y0, Y0
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y0, Y1
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (AX), Y1
+	VMULPS       (R10), Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       32(R11), Y0, Y0
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      32(AX), Y0
+	VMULPS       32(R10), Y0, Y0
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y5, 32(AX)
+	ADDQ         DI, AX
+	VBROADCASTSS (R9), Y0
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y0, Y1
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMOVUPS      (AX), Y1
+	VMULPS       (R10), Y1, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       32(R11), Y0, Y0
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VMOVUPS      32(AX), Y0
+	VMULPS       32(R10), Y0, Y0
+	VADDPS       Y0, Y7, Y7
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         DI, AX
+	LEAQ         (CX)(BX*4), CX
+	SUBQ         $0x04, R8
+	JGE          strip
+
+rest:
+	ADDQ $0x04, R8
+	JZ   done
+
+single:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (DX), Y1
+	ADDQ         $0x00000004, DX
+	MOVQ         CX, R10
+	MOVQ         b+72(FP), R11
+	MOVQ         groups+88(FP), R12
+
+singleGroups:
+	VMOVUPS      (R11), Y2
+	VMOVUPS      32(R11), Y3
+	VPSRLW       $0x08, Y2, Y4
+	VPAND        evenBytes<>+0(SB), Y2, Y2
+	VPSRLW       $0x08, Y3, Y5
+	VPAND        evenBytes<>+0(SB), Y3, Y3
+	VBROADCASTSS (R10), Y6
+	VPMADDWD     Y6, Y2, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMADDWD     Y6, Y3, Y2
+	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS 4(R10), Y2
+	VPMADDWD     Y2, Y4, Y3
+	VPADDD       Y3, Y0, Y0
+	VPMADDWD     Y2, Y5, Y2
+	VPADDD       Y2, Y1, Y1
+	ADDQ         SI, R10
+	ADDQ         $0x00000040, R11
+	DECQ         R12
+	JNZ          singleGroups
+	MOVQ         olds+24(FP), R10
+	MOVQ         news+32(FP), R11
+	VBROADCASTSS (R9), Y2
+	ADDQ         $0x00000004, R9
+	VMULPS       (R11), Y2, Y3
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      (AX), Y3
+	VMULPS       (R10), Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VMULPS       32(R11), Y2, Y2
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      32(AX), Y2
+	VMULPS       32(R10), Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         DI, AX
+	ADDQ         BX, CX
+	DECQ         R8
+	JNZ          single
+
+done:
+	VZEROUPPER
+	RET
+
+// func wideScores4AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+// Requires: AVX, AVX2
+TEXT ·wideScores4AVX2(SB), NOSPLIT, $0-96
+	MOVQ $0x00000004, AX
+
+part:
+	MOVQ dst+0(FP), CX
+	MOVQ a+48(FP), DX
+	MOVQ starts+40(FP), BX
+	MOVQ row+56(FP), SI
+	MOVQ group+64(FP), DI
+	MOVQ stride+8(FP), R8
+	SHLQ $0x02, R8
+	MOVQ rows+80(FP), R9
+	MOVQ rowScales+24(FP), R10
+	SUBQ $0x04, R9
+	JLT  rest
+
+strip:
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (BX), Y3
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (BX), Y5
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y6
+	VBROADCASTSS (BX), Y7
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
+	LEAQ         (SI)(SI*2), R12
+	MOVQ         b+72(FP), R13
+	MOVQ         groups+88(FP), R14
+
+stripGroups:
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
+	VPSRLW       $0x08, Y8, Y10
+	VPAND        evenBytes<>+0(SB), Y8, Y8
+	VPSRLW       $0x08, Y9, Y11
+	VPAND        evenBytes<>+0(SB), Y9, Y9
+	VBROADCASTSS (R11), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS 4(R11), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS (R11)(SI*1), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS 4(R11)(SI*1), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS (R11)(SI*2), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS 4(R11)(SI*2), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS (R11)(R12*1), Y12
+	VPMADDWD     Y12, Y8, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMADDWD     Y12, Y9, Y8
+	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS 4(R11)(R12*1), Y8
+	VPMADDWD     Y8, Y10, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y8, Y11, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         DI, R11
+	ADDQ         $0x00000100, R13
+	DECQ         R14
+	JNZ          stripGroups
+	MOVQ         scales+32(FP), R11
+	MOVQ         peaks+16(FP), R12
+	VMOVUPS      (R12), Y8
+	VMOVUPS      32(R12), Y9
+	VBROADCASTSS (R10), Y10
+	ADDQ         $0x00000004, R10
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y10, Y0, Y0
+	VMULPS       (R11), Y0, Y0
+	VMAXPS       Y8, Y0, Y8
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y10, Y1, Y1
+	VMULPS       32(R11), Y1, Y1
+	VMAXPS       Y9, Y1, Y9
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y0, Y2, Y2
+	VMULPS       (R11), Y2, Y2
+	VMAXPS       Y8, Y2, Y8
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       32(R11), Y3, Y3
+	VMAXPS       Y9, Y3, Y9
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y0, Y4, Y4
+	VMULPS       (R11), Y4, Y4
+	VMAXPS       Y8, Y4, Y8
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VMULPS       32(R11), Y5, Y5
+	VMAXPS       Y9, Y5, Y9
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y5, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VMULPS       (R11), Y6, Y6
+	VMAXPS       Y8, Y6, Y8
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VMULPS       32(R11), Y7, Y7
+	VMAXPS       Y9, Y7, Y9
+	VMOVUPS      Y6, (CX)
+	VMOVUPS      Y7, 32(CX)
+	ADDQ         R8, CX
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      Y8, (R11)
+	VMOVUPS      Y9, 32(R11)
+	LEAQ         (DX)(SI*4), DX
+	SUBQ         $0x04, R9
+	JGE          strip
+
+rest:
+	ADDQ $0x04, R9
+	JZ   done
+
+single:
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
+	MOVQ         b+72(FP), R12
+	MOVQ         groups+88(FP), R13
+
+singleGroups:
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
+	VPSRLW       $0x08, Y2, Y4
+	VPAND        evenBytes<>+0(SB), Y2, Y2
+	VPSRLW       $0x08, Y3, Y5
+	VPAND        evenBytes<>+0(SB), Y3, Y3
+	VBROADCASTSS (R11), Y6
+	VPMADDWD     Y6, Y2, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMADDWD     Y6, Y3, Y2
+	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS 4(R11), Y2
+	VPMADDWD     Y2, Y4, Y3
+	VPADDD       Y3, Y0, Y0
+	VPMADDWD     Y2, Y5, Y2
+	VPADDD       Y2, Y1, Y1
+	ADDQ         DI, R11
+	ADDQ         $0x00000100, R12
+	DECQ         R13
+	JNZ          singleGroups
+	MOVQ         scales+32(FP), R11
+	MOVQ         peaks+16(FP), R12
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
+	VBROADCASTSS (R10), Y4
+	ADDQ         $0x00000004, R10
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y4, Y0, Y0
+	VMULPS       (R11), Y0, Y0
+	VMAXPS       Y2, Y0, Y2
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y4, Y1, Y1
+	VMULPS       32(R11), Y1, Y1
+	VMAXPS       Y3, Y1, Y3
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	MOVQ         peaks+16(FP), R11
+	VMOVUPS      Y2, (R11)
+	VMOVUPS      Y3, 32(R11)
+	ADDQ         SI, DX
+	DECQ         R9
+	JNZ          single
+
+done:
+	ADDQ $0x00000040, dst+0(FP)
+	ADDQ $0x00000040, peaks+16(FP)
+	ADDQ $0x00000040, scales+32(FP)
+	ADDQ $0x00000040, b+72(FP)
+	DECQ AX
+	JNZ  part
+	VZEROUPPER
+	RET
+
+// func wideAdd4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+// Requires: AVX, AVX2
+TEXT ·wideAdd4AVX2(SB), NOSPLIT, $0-96
+	MOVQ $0x00000004, AX
+
+part:
+	MOVQ dst+0(FP), CX
+	MOVQ a+48(FP), DX
+	MOVQ starts+40(FP), BX
+	MOVQ row+56(FP), SI
+	MOVQ group+64(FP), DI
+	MOVQ stride+8(FP), R8
+	SHLQ $0x02, R8
+	MOVQ rows+80(FP), R9
+	MOVQ rowScales+16(FP), R10
+	SUBQ $0x04, R9
+	JLT  rest
+
+strip:
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y2
+	VBROADCASTSS (BX), Y3
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y4
+	VBROADCASTSS (BX), Y5
+	ADDQ         $0x00000004, BX
+	VBROADCASTSS (BX), Y6
+	VBROADCASTSS (BX), Y7
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
+	LEAQ         (SI)(SI*2), R12
+	MOVQ         b+72(FP), R13
+	MOVQ         groups+88(FP), R14
+
+stripGroups:
+	VMOVUPS      (R13), Y8
+	VMOVUPS      32(R13), Y9
+	VPSRLW       $0x08, Y8, Y10
+	VPAND        evenBytes<>+0(SB), Y8, Y8
+	VPSRLW       $0x08, Y9, Y11
+	VPAND        evenBytes<>+0(SB), Y9, Y9
+	VBROADCASTSS (R11), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS 4(R11), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y0, Y0
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y1, Y1
+	VBROADCASTSS (R11)(SI*1), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS 4(R11)(SI*1), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y2, Y2
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y3, Y3
+	VBROADCASTSS (R11)(SI*2), Y12
+	VPMADDWD     Y12, Y8, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y9, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS 4(R11)(SI*2), Y12
+	VPMADDWD     Y12, Y10, Y13
+	VPADDD       Y13, Y4, Y4
+	VPMADDWD     Y12, Y11, Y12
+	VPADDD       Y12, Y5, Y5
+	VBROADCASTSS (R11)(R12*1), Y12
+	VPMADDWD     Y12, Y8, Y8
+	VPADDD       Y8, Y6, Y6
+	VPMADDWD     Y12, Y9, Y8
+	VPADDD       Y8, Y7, Y7
+	VBROADCASTSS 4(R11)(R12*1), Y8
+	VPMADDWD     Y8, Y10, Y9
+	VPADDD       Y9, Y6, Y6
+	VPMADDWD     Y8, Y11, Y8
+	VPADDD       Y8, Y7, Y7
+	ADDQ         DI, R11
+	ADDQ         $0x00000100, R13
+	DECQ         R14
+	JNZ          stripGroups
+	MOVQ         olds+24(FP), R11
+	MOVQ         news+32(FP), R12
+	VBROADCASTSS (R10), Y8
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y8, Y9
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y9, Y0, Y0
+	VMOVUPS      (CX), Y9
+	VMULPS       (R11), Y9, Y9
+	VADDPS       Y9, Y0, Y0
+	VMULPS       32(R12), Y8, Y8
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y8, Y1, Y1
+	VMOVUPS      32(CX), Y8
+	VMULPS       32(R11), Y8, Y8
+	VADDPS       Y8, Y1, Y1
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y0, Y1
+	VCVTDQ2PS    Y2, Y2
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      (CX), Y1
+	VMULPS       (R11), Y1, Y1
+	VADDPS       Y1, Y2, Y2
+	VMULPS       32(R12), Y0, Y0
+	VCVTDQ2PS    Y3, Y3
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(CX), Y0
+	VMULPS       32(R11), Y0, Y0
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y0, Y1
+	VCVTDQ2PS    Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMOVUPS      (CX), Y1
+	VMULPS       (R11), Y1, Y1
+	VADDPS       Y1, Y4, Y4
+	VMULPS       32(R12), Y0, Y0
+	VCVTDQ2PS    Y5, Y5
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      32(CX), Y0
+	VMULPS       32(R11), Y0, Y0
+	VADDPS       Y0, Y5, Y5
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y5, 32(CX)
+	ADDQ         R8, CX
+	VBROADCASTSS (R10), Y0
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y0, Y1
+	VCVTDQ2PS    Y6, Y6
+	VMULPS       Y1, Y6, Y6
+	VMOVUPS      (CX), Y1
+	VMULPS       (R11), Y1, Y1
+	VADDPS       Y1, Y6, Y6
+	VMULPS       32(R12), Y0, Y0
+	VCVTDQ2PS    Y7, Y7
+	VMULPS       Y0, Y7, Y7
+	VMOVUPS      32(CX), Y0
+	VMULPS       32(R11), Y0, Y0
+	VADDPS       Y0, Y7, Y7
+	VMOVUPS      Y6, (CX)
+	VMOVUPS      Y7, 32(CX)
+	ADDQ         R8, CX
+	LEAQ         (DX)(SI*4), DX
+	SUBQ         $0x04, R9
+	JGE          strip
+
+rest:
+	ADDQ $0x04, R9
+	JZ   done
+
+single:
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS (BX), Y1
+	ADDQ         $0x00000004, BX
+	MOVQ         DX, R11
+	MOVQ         b+72(FP), R12
+	MOVQ         groups+88(FP), R13
+
+singleGroups:
+	VMOVUPS      (R12), Y2
+	VMOVUPS      32(R12), Y3
+	VPSRLW       $0x08, Y2, Y4
+	VPAND        evenBytes<>+0(SB), Y2, Y2
+	VPSRLW       $0x08, Y3, Y5
+	VPAND        evenBytes<>+0(SB), Y3, Y3
+	VBROADCASTSS (R11), Y6
+	VPMADDWD     Y6, Y2, Y2
+	VPADDD       Y2, Y0, Y0
+	VPMADDWD     Y6, Y3, Y2
+	VPADDD       Y2, Y1, Y1
+	VBROADCASTSS 4(R11), Y2
+	VPMADDWD     Y2, Y4, Y3
+	VPADDD       Y3, Y0, Y0
+	VPMADDWD     Y2, Y5, Y2
+	VPADDD       Y2, Y1, Y1
+	ADDQ         DI, R11
+	ADDQ         $0x00000100, R12
+	DECQ         R13
+	JNZ          singleGroups
+	MOVQ         olds+24(FP), R11
+	MOVQ         news+32(FP), R12
+	VBROADCASTSS (R10), Y2
+	ADDQ         $0x00000004, R10
+	VMULPS       (R12), Y2, Y3
+	VCVTDQ2PS    Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      (CX), Y3
+	VMULPS       (R11), Y3, Y3
+	VADDPS       Y3, Y0, Y0
+	VMULPS       32(R12), Y2, Y2
+	VCVTDQ2PS    Y1, Y1
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      32(CX), Y2
+	VMULPS       32(R11), Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         R8, CX
+	ADDQ         SI, DX
+	DECQ         R9
+	JNZ          single
+
+done:
+	ADDQ $0x00000040, dst+0(FP)
+	ADDQ $0x00000040, olds+24(FP)
+	ADDQ $0x00000040, news+32(FP)
+	ADDQ $0x00000040, b+72(FP)
+	DECQ AX
+	JNZ  part
 	VZEROUPPER
 	RET

@@ -29,9 +29,17 @@ func scores(dst []float32, stride int, peaks []float32, rowScales []float32, sca
 	case simd.AVX2:
 		switch sixteens {
 		case 1:
-			scores1AVX2(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			if byteProducts {
+				scores1AVX2(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			} else {
+				wideScores1AVX2(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			}
 		case 4:
-			scores4AVX2(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			if byteProducts {
+				scores4AVX2(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			} else {
+				wideScores4AVX2(&dst[0], stride, &peaks[0], &rowScales[0], &scales[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			}
 		}
 	default:
 		scoresReference(dst, stride, peaks, rowScales, scales, starts, a, row, group, b, rows, groups, sixteens)
@@ -50,9 +58,17 @@ func add(dst []float32, stride int, rowScales []float32, olds []float32, news []
 	case simd.AVX2:
 		switch sixteens {
 		case 1:
-			add1AVX2(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			if byteProducts {
+				add1AVX2(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			} else {
+				wideAdd1AVX2(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			}
 		case 4:
-			add4AVX2(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			if byteProducts {
+				add4AVX2(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			} else {
+				wideAdd4AVX2(&dst[0], stride, &rowScales[0], &olds[0], &news[0], &starts[0], &a[0], row, group, &b[0], rows, groups)
+			}
 		}
 	default:
 		addReference(dst, stride, rowScales, olds, news, starts, a, row, group, b, rows, groups, sixteens)

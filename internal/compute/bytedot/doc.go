@@ -41,16 +41,17 @@
 //
 // # Tiers
 //
-// AVX-512 with VNNI, AVX2, NEON with dot products of bytes, and pure Go give the same bits:
+// AVX-512 with VNNI, AVX2 with and without AVX-VNNI, NEON with dot products of bytes, and pure Go
+// give the same bits:
 // products are exact, and every other step is a fixed sequence of integer operations or of
 // operations that round once. Only the sign of a peak that is 0 may differ. An operand can be used
 // only by the tier that made it.
 //
 // In both operands four inner indices of a row or column are adjacent. VNNI adds the four products
 // of signed and unsigned bytes to a sum of 32 bits in one instruction. SDOT of NEON does this for
-// signed bytes, so NEON subtracts 128 from unsigned bytes. Products of bytes saturate on AVX2,
-// which therefore multiplies the even and the odd bytes as 16 bits, and keeps a second copy of the
-// left operand in 16 bits.
+// signed bytes, so NEON subtracts 128 from unsigned bytes. AVX-VNNI is VNNI on the vectors of AVX2.
+// Without it products of bytes saturate on AVX2, which therefore multiplies the even and the odd
+// bytes as 16 bits, and keeps a second copy of the left operand in 16 bits.
 //
 // Weights are computed in integers of 16 bits, because a vector holds twice as many as of float32.
 // Package octave describes the arithmetic.

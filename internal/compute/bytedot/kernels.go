@@ -2,8 +2,16 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-// tier is the tier of the kernels that run.
-var tier = best(simd.Best, simd.ByteProducts)
+var (
+	// tier is the tier of the kernels that run.
+	tier = best(simd.Best, simd.ByteProducts)
+
+	// byteProducts reports whether kernels of AVX2 multiply bytes. Otherwise they multiply words.
+	byteProducts = simd.AVXVNNI
+)
+
+// multipliesWords reports whether kernels multiply words.
+func multipliesWords() bool { return tier == simd.AVX2 && !byteProducts }
 
 // best returns the highest tier up to t that has kernels. Kernels of AVX-512 and NEON need products
 // of bytes.

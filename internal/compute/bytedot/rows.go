@@ -33,7 +33,7 @@ type Rows struct {
 	n, k       int
 	transposed bool
 	codes      []int8
-	wide       []int8 // codes as words, which AVX2 multiplies
+	wide       []int8 // codes as words, which AVX2 without AVX-VNNI multiplies
 	// corrections are added to sums of each row over all inner indices.
 	corrections, zeros []int32
 }
@@ -51,7 +51,7 @@ func (r *Rows) shape(n, k int, transposed bool) {
 		size = Padded(n) * four * groups(k)
 	}
 	r.codes = resize(r.codes, size)
-	if tier == simd.AVX2 {
+	if multipliesWords() {
 		r.wide = resize(r.wide, 2*size)
 	}
 	r.Scales = resize(r.Scales, n)
@@ -60,12 +60,13 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	clear(r.zeros)
 }
 
-// finish turns sums of codes into corrections, and writes the codes as words for AVX2.
+// finish turns sums of codes into corrections, and writes the codes as words if kernels
+// multiply words.
 func (r *Rows) finish() {
 	for i := range r.corrections {
 		r.corrections[i] *= correction()
 	}
-	if tier == simd.AVX2 && len(r.codes) > 0 {
+	if multipliesWords() && len(r.codes) > 0 {
 		widen(r.wide, r.codes, len(r.codes)/Lanes)
 	}
 }
@@ -120,7 +121,7 @@ func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
 		l.starts = corrections[:]
 	}
 	l.codes = r.codes[at:]
-	if tier == simd.AVX2 {
+	if multipliesWords() {
 		l.codes, l.row, l.group = r.wide[2*at:], 2*l.row, 2*l.group
 	}
 	return l

@@ -149,3 +149,27 @@ func addTransposedAVX2(dst *float32, stride int, list *int32, x *float32, xStrid
 //
 //go:noescape
 func widenAVX2(dst *int8, src *int8, sixteens int)
+
+// wideScores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is
+// larger for rows of A and 16 columns of B.
+//
+//go:noescape
+func wideScores1AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+
+// wideAdd1AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 16
+// columns of B.
+//
+//go:noescape
+func wideAdd1AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+
+// wideScores4AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is
+// larger for rows of A and 64 columns of B.
+//
+//go:noescape
+func wideScores4AVX2(dst *float32, stride int, peaks *float32, rowScales *float32, scales *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)
+
+// wideAdd4AVX2 computes dst = dst·olds + (starts + A·B)·(rowScales·news) for rows of A and 64
+// columns of B.
+//
+//go:noescape
+func wideAdd4AVX2(dst *float32, stride int, rowScales *float32, olds *float32, news *float32, starts *int32, a *int8, row int, group int, b *uint8, rows int, groups int)

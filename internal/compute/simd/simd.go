@@ -1,15 +1,17 @@
 // Package simd chooses the instruction sets that the assembly of this module may use.
 //
 // The environment variable RANDFEAT_DISABLE turns tiers off at start. Its value is a list of
-// avx512, avx2 and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off, and
-// leaves pure Go. Any other name turns nothing off, and causes a line on standard error, as an
-// unknown name in GODEBUG does.
+// avx512, avx2, avxvnni and neon, separated by commas. AVX-512 includes AVX2: avx2 turns both off,
+// and leaves pure Go. The name avxvnni turns off no tier, but the instruction of [AVXVNNI]. Any
+// other name turns nothing off, and causes a line on standard error, as an unknown name in GODEBUG
+// does.
 package simd
 
 import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"unsafe"
 )
@@ -62,7 +64,11 @@ var VBMI = Best == AVX512 && permutesBytes()
 
 // ByteProducts reports whether the machine has instructions that add products of bytes: VNNI if
 // Best is AVX512, or the dot products of ASIMD if Best is NEON.
-var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes()
+var ByteProducts = (Best == AVX512 || Best == NEON) && multipliesBytes(Best)
+
+// AVXVNNI reports whether Best is AVX2 or AVX512, RANDFEAT_DISABLE does not have the name avxvnni,
+// and the machine has AVX-VNNI: VPDPBUSD, which adds products of bytes, on the vectors of AVX2.
+var AVXVNNI = (Best == AVX2 || Best == AVX512) && multipliesBytes(AVX2) && !slices.Contains(names(os.Getenv(disable)), "avxvnni")
 
 // String returns the name of the tier in RANDFEAT_DISABLE, or generic.
 func (t Tier) String() string {
@@ -80,8 +86,8 @@ func (t Tier) String() string {
 // allowed returns the highest tier up to t that the list does not disable, and writes
 // a line to warnings for each unknown name.
 func allowed(t Tier, disabled string, warnings io.Writer) Tier {
-	for name := range strings.SplitSeq(disabled, ",") {
-		switch name = strings.TrimSpace(name); name {
+	for _, name := range names(disabled) {
+		switch name {
 		case "avx512":
 			if t == AVX512 {
 				t = AVX2
@@ -94,10 +100,19 @@ func allowed(t Tier, disabled string, warnings io.Writer) Tier {
 			if t == NEON {
 				t = Generic
 			}
-		case "":
+		case "avxvnni", "":
 		default:
-			fmt.Fprintf(warnings, "randfeat: %s: unknown tier %q, want avx512, avx2 or neon\n", disable, name)
+			fmt.Fprintf(warnings, "randfeat: %s: unknown tier %q, want avx512, avx2, avxvnni or neon\n", disable, name)
 		}
 	}
 	return t
+}
+
+// names returns the names in a list.
+func names(list string) []string {
+	names := strings.Split(list, ",")
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+	}
+	return names
 }

@@ -17,6 +17,11 @@ func detect() Tier {
 
 func countsBits() bool { return cpu.X86.HasAVX512VPOPCNTDQ }
 
-func multipliesBytes() bool { return cpu.X86.HasAVX512VNNI }
+func multipliesBytes(t Tier) bool {
+	if t == AVX512 {
+		return cpu.X86.HasAVX512VNNI
+	}
+	return cpu.X86.HasAVXVNNI
+}
 
 func permutesBytes() bool { return cpu.X86.HasAVX512VBMI }

@@ -8,6 +8,6 @@ func detect() Tier { return NEON }
 
 func countsBits() bool { return false }
 
-func multipliesBytes() bool { return cpu.ARM64.HasASIMDDP }
+func multipliesBytes(Tier) bool { return cpu.ARM64.HasASIMDDP }
 
 func permutesBytes() bool { return false }

@@ -6,6 +6,6 @@ func detect() Tier { return Generic }
 
 func countsBits() bool { return false }
 
-func multipliesBytes() bool { return false }
+func multipliesBytes(Tier) bool { return false }
 
 func permutesBytes() bool { return false }

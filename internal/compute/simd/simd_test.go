@@ -21,11 +21,11 @@ func TestAllowed(t *testing.T) {
 	}{
 		{AVX512, "", AVX512, ""}, {AVX512, "avx512", AVX2, ""}, {AVX512, "avx512,avx2", Generic, ""},
 		{AVX512, "avx2", Generic, ""}, {AVX512, " avx2 ", Generic, ""}, {AVX512, "avx512,", AVX2, ""},
-		{AVX2, "avx512", AVX2, ""}, {AVX2, "avx2", Generic, ""}, {Generic, "avx512", Generic, ""},
+		{AVX2, "avx512", AVX2, ""}, {AVX512, "avx512,avxvnni", AVX2, ""}, {AVX2, "avxvnni", AVX2, ""}, {AVX2, "avx2", Generic, ""}, {Generic, "avx512", Generic, ""},
 		{NEON, "", NEON, ""}, {NEON, "avx2,avx512", NEON, ""}, {NEON, "neon", Generic, ""}, {AVX512, "neon", AVX512, ""},
-		{AVX512, "sse", AVX512, unknown + "\"sse\", want avx512, avx2 or neon\n"},
-		{AVX512, "bogus,avx512,AVX2", AVX2, unknown + "\"bogus\", want avx512, avx2 or neon\n" + unknown + "\"AVX2\", want avx512, avx2 or neon\n"},
-		{Generic, "avx512 avx2", Generic, unknown + "\"avx512 avx2\", want avx512, avx2 or neon\n"},
+		{AVX512, "sse", AVX512, unknown + "\"sse\", want avx512, avx2, avxvnni or neon\n"},
+		{AVX512, "bogus,avx512,AVX2", AVX2, unknown + "\"bogus\", want avx512, avx2, avxvnni or neon\n" + unknown + "\"AVX2\", want avx512, avx2, avxvnni or neon\n"},
+		{Generic, "avx512 avx2", Generic, unknown + "\"avx512 avx2\", want avx512, avx2, avxvnni or neon\n"},
 	} {
 		var warnings strings.Builder
 		assert.Equal(t, c.want, allowed(c.have, c.disabled, &warnings), "%v without %q", c.have, c.disabled)
@@ -44,7 +44,7 @@ func TestUnknownTierIsNoticed(t *testing.T) {
 	program, err := os.Executable()
 	require.NoError(t, err)
 	for value, want := range map[string]string{
-		"bogus":            "randfeat: RANDFEAT_DISABLE: unknown tier \"bogus\", want avx512, avx2 or neon\n",
+		"bogus":            "randfeat: RANDFEAT_DISABLE: unknown tier \"bogus\", want avx512, avx2, avxvnni or neon\n",
 		"avx2,neon,avx512": "",
 	} {
 		var warnings strings.Builder
