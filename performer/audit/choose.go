@@ -56,7 +56,7 @@ const chooseRows = 128
 //   - clusters of keys (package clusters) with individual weights for near keys, in 8 bits unless
 //     exact is causal. With C clusters, the keys of a cluster are near if the uncertain share of
 //     the weights of the cluster is above 1.5/C, or above 0.5/C;
-//   - exact attention in 8 bits (performer.ExactOptions.Bits);
+//   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
 //   - landmarks among the keys of each call (performer.NewLandmarks);
 //   - trigonometric features, which are accurate at small norms;
 //   - positive features that are fitted to queries and keys (rff.SDERF).

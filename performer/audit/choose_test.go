@@ -345,6 +345,15 @@ func TestChooseWithoutAKind(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "7 good", c.Name)
 	assert.EqualError(t, c.Trials[0].Err, "audit: 32 bad: no luck")
+
+	// Exact attention computes scores with a Softcap in T whatever Bits is, so 8 bits save nothing.
+	capped := must.Have(performer.NewExact[float64](performer.ExactOptions{Softcap: 30}))
+	bits := slices.DeleteFunc(kinds[float64](), func(k kind[float64]) bool { return k.name != "bits" })
+	c, err = choose(t.Context(), input[float64]{capped, q, k, v}, 0.05, ChooseOptions{Calls: 100, Budget: 25, Reproducible: true}, bits, densetest.Source(461))
+	require.NoError(t, err)
+	assert.True(t, c.Exact)
+	require.Len(t, c.Trials, 1)
+	assert.EqualError(t, c.Trials[0].Err, "audit: 8 bits: exact.Softcap = 30, want 0: scores with a Softcap are not rounded")
 }
 
 func TestChooseRefuses(t *testing.T) {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -64,6 +65,9 @@ func kinds[T dense.Float]() []kind[T] {
 		clusterKind[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
 		clusterKind[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
 		{name: "bits", sizes: []int{8}, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
+			if exact.Softcap != 0 {
+				return nil, fmt.Errorf("exact.Softcap = %v, want 0: scores with a Softcap are not rounded", exact.Softcap)
+			}
 			exact.Bits = size
 			return performer.NewExact[T](exact)
 		}, cost: func(c call) float64 { return bitsCost * exactCost[T](c) }},
