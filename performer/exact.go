@@ -122,16 +122,17 @@ type Exact[T dense.Float] interface {
 
 	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of
 	// Forward that comes from the rounding of Bits, to first order. The result is zero without
-	// Bits, and for scores with a Softcap or a Slope. Rounding with a scale σ, which is the largest
-	// size of a row or column over 127, has the variance σ²/12, and
+	// Bits, and for scores with a Softcap or a Slope. Rounding of queries and keys with scales σ has
+	// the variance σ²/12 a coordinate, and
 	//
 	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
-	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j in t} p_j²)·Σ_c σ_tc²/12.
+	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + ‖Σ_j p_j·e_j‖².
 	//
 	// Here p_j are the weights over their sum, and c_j is the mean of the tile t of 256 keys that
-	// contains key j. σ_i, σ_j and σ_tc are the scales of the rotated query, of the rotated key,
-	// and of column c of the values of the tile. A weight w, of which the largest in a tile is 255,
-	// is rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w².
+	// contains key j. The scales are the largest size of the rotated query over 126.5, σ_i, and of
+	// the rotated key less c_j over 127, σ_j. A weight w, of which the largest in a tile is 255, is
+	// rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w². e_j is the error of
+	// the code of value j, which is known. Σ_j e_j over a tile is zero.
 	//
 	// The result is NaN if scores are not finite, and 0 for a query that sees no key. Variances
 	// ignores Unnormalised. It takes O(Lq·Lk·d·dv) time, so q should be a sample of the queries.

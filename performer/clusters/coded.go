@@ -47,7 +47,7 @@ func (s *codes[T]) set(l int, keys, values dense.Matrix[T], mean, meanValue []T)
 	e := pool.Get[rotateScratch[T]](&rotatePool)
 	k, v := &s.keys[l], &s.values[l]
 	x := e.rotate(s.rotation, e.centred(keys, mean))
-	s.has[l] = bytedot.QuantiseRows(k, x) && coded.UsualKeys(k.Scales, x)
+	s.has[l] = bytedot.QuantiseRows(k, x, nil) && coded.UsualKeys(k.Scales, x)
 	x = e.centred(values, meanValue)
 	s.has[l] = bytedot.QuantiseTransposed(v, x) && coded.UsualValues(v.Scales, x, meanValue) && s.has[l]
 	pool.Put(&rotatePool, e)
@@ -103,7 +103,7 @@ const octaves = math.Log2E * bytedot.Octave
 // begin computes the codes of the queries of a block.
 func (w *codedScratch[T]) begin(r *hadamard.Rotation[T], q dense.Matrix[T]) {
 	e := pool.Get[rotateScratch[T]](&rotatePool)
-	bytedot.QuantiseRows(&w.queries, e.rotate(r, q))
+	bytedot.QuantiseRows(&w.queries, e.rotate(r, q), nil)
 	pool.Put(&rotatePool, e)
 }
 

@@ -28,8 +28,8 @@ func BenchmarkTile(b *testing.B) {
 			b.ReportAllocs()
 			var qs, w Columns
 			var ks, vs Rows
-			QuantiseColumns(&qs, q)
-			QuantiseRows(&ks, k)
+			QuantiseColumns(&qs, q, nil)
+			QuantiseRows(&ks, k, nil)
 			QuantiseTransposed(&vs, v)
 			sums.Shape(d, queries)
 			out := sums.Rows(d)
@@ -81,8 +81,8 @@ func BenchmarkSteps(b *testing.B) {
 	y, out := scores.Rows(keys), sums.Rows(d)
 	var qs, w Columns
 	var ks, vs Rows
-	QuantiseColumns(&qs, q)
-	QuantiseRows(&ks, k)
+	QuantiseColumns(&qs, q, nil)
+	QuantiseRows(&ks, k, nil)
 	QuantiseTransposed(&vs, v)
 	peaks, factors, totals := make([]float32, queries), make([]float32, queries), make([]int32, queries)
 	for i := range factors {
@@ -98,8 +98,8 @@ func BenchmarkSteps(b *testing.B) {
 		{"Peaks", func() { Peaks(peaks, y) }},
 		{"Weigh", func() { Weigh(&w, keys, queries, totals, y, peaks) }},
 		{"Add", func() { Add(out, factors, factors, &vs, &w) }},
-		{"QuantiseRows", func() { QuantiseRows(&ks, k) }},
-		{"QuantiseColumns", func() { QuantiseColumns(&qs, q) }},
+		{"QuantiseRows", func() { QuantiseRows(&ks, k, nil) }},
+		{"QuantiseColumns", func() { QuantiseColumns(&qs, q, nil) }},
 		{"QuantiseTransposed", func() { QuantiseTransposed(&vs, v) }},
 	} {
 		b.Run(step.name, func(b *testing.B) {

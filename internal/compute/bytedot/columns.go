@@ -21,10 +21,11 @@ type Columns struct {
 	// element that is not finite. Weights have no scales.
 	Scales []float32
 
-	n, k  int
-	coded bool
-	bytes []uint8
-	codes []int8 // scratch memory for the codes of 16 columns
+	n, k     int
+	coded    bool
+	dithered bool
+	bytes    []uint8
+	codes    []int8 // scratch memory for the codes of 16 columns
 }
 
 // Dims returns the numbers of inner indices and of columns.
@@ -33,7 +34,7 @@ func (c *Columns) Dims() (k, n int) { return c.k, c.n }
 // shape allocates memory for k inner indices and n columns.
 func (c *Columns) shape(k, n int, coded bool) {
 	checkInner(k)
-	c.k, c.n, c.coded = k, n, coded
+	c.k, c.n, c.coded, c.dithered = k, n, coded, false
 	c.bytes = cache.Aligned(c.bytes, Padded(n)*four*groups(k))
 }
 

@@ -23,7 +23,7 @@ func TestGather(t *testing.T) {
 				x.Data[i] = float32(r.NormFloat64())
 			}
 			x.Row(7)[k-1] = special[0]
-			QuantiseRows(&rows, x)
+			QuantiseRows(&rows, x, nil)
 			for _, n := range []int{0, 1, 15, 16, 17, 63, 64, 65, 80, 200} {
 				list, points := make([]int32, n), dense.New[float32](n, k)
 				for j := range list {
@@ -31,7 +31,7 @@ func TestGather(t *testing.T) {
 					copy(points.Row(j), x.Row(int(list[j])))
 				}
 				got.Gather(&rows, list)
-				QuantiseColumns(&want, points)
+				QuantiseColumns(&want, points, nil)
 				require.Equal(t, want.bytes, got.bytes, "%d of %d", n, k)
 				equalBits(t, want.Scales, got.Scales, true, "scales")
 			}
@@ -40,7 +40,7 @@ func TestGather(t *testing.T) {
 	var rows Rows
 	QuantiseTransposed(&rows, dense.New[float32](3, 4))
 	assert.Panics(t, func() { new(Columns).Gather(&rows, []int32{0}) })
-	QuantiseRows(&rows, dense.New[float32](3, 4))
+	QuantiseRows(&rows, dense.New[float32](3, 4), nil)
 	assert.Panics(t, func() { new(Columns).Gather(&rows, []int32{3}) })
 	assert.Panics(t, func() { new(Columns).Gather(&rows, []int32{-1}) })
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 )
 
 // The codes of a row or a column x are round(127·x/max|x|), half to even, and the scale is
@@ -17,26 +18,32 @@ import (
 // Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127
 
-// QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite.
-func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T]) (finite bool) {
+// QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite. Products
+// with dithered columns need products, which are those of the rows and u of [Dither]. products may
+// be nil otherwise.
+func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T], products []T) (finite bool) {
 	r.shape(x.Rows, x.Cols, false)
 	finite = true
 	row := Padded(four * groups(x.Cols))
 	var memory block
 	for lo := 0; lo < x.Rows; lo += rowsAtOnce {
 		hi := min(lo+rowsAtOnce, x.Rows)
-		if !quantiseRows(r.codes[lo*row:hi*row], r.Scales[lo:hi], r.corrections[lo:hi], x.RowRange(lo, hi), &memory) {
+		if !quantiseRows(r.codes[lo*row:hi*row], r.Scales[lo:hi], r.corrections[lo:hi], x.RowRange(lo, hi), nil, &memory) {
 			finite = false
 		}
 	}
 	r.finish()
+	if products != nil {
+		dither(r, products)
+	}
 	return finite
 }
 
 // QuantiseColumns sets column j of c to the codes of row j of x (n×k), and reports whether x is
-// finite.
-func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool) {
+// finite. If u is not nil, it is that of [Dither]: the codes are dithered, and x is overwritten.
+func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T], u []T) (finite bool) {
 	c.shape(x.Cols, x.Rows, true)
+	c.dithered = u != nil
 	c.Scales = resize(c.Scales, Padded(x.Rows))
 	clear(c.Scales)
 	finite = true
@@ -47,7 +54,7 @@ func QuantiseColumns[T dense.Float](c *Columns, x dense.Matrix[T]) (finite bool)
 	for lo := 0; lo < x.Rows; lo += Lanes {
 		hi := min(lo+Lanes, x.Rows)
 		n := hi - lo
-		if !quantiseRows(c.codes[:n*row], c.Scales[lo:hi], sums[:n], x.RowRange(lo, hi), &memory) {
+		if !quantiseRows(c.codes[:n*row], c.Scales[lo:hi], sums[:n], x.RowRange(lo, hi), u, &memory) {
 			finite = false
 		}
 		clear(c.codes[n*row : Lanes*row])
@@ -81,8 +88,9 @@ type block [64 * Lanes]float32
 // rowsAtOnce is the number of rows that are quantised at a time.
 const rowsAtOnce = Lanes
 
-// quantiseRows writes the codes of at most rowsAtOnce rows, their scales and their sums.
-func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], memory *block) (finite bool) {
+// quantiseRows writes the codes of at most rowsAtOnce rows, their scales and their sums. It dithers
+// codes if u is given.
+func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x dense.Matrix[T], u []T, memory *block) (finite bool) {
 	var spans [rowsAtOnce]uint32
 	var factors [rowsAtOnce]float32
 	row := len(codes) / x.Rows
@@ -94,7 +102,16 @@ func quantiseRows[T dense.Float](codes []int8, scales []float32, sums []int32, x
 		spanRows(spans[:], part, stride, x.Rows, columns/Lanes)
 		at += columns
 	}
-	finite = scale(factors[:], scales, spans[:])
+	levels := float32(most)
+	if u != nil {
+		levels -= 0.5
+	}
+	finite = scale(factors[:], scales, spans[:], levels)
+	if u != nil {
+		for i, s := range scales {
+			vecmath.AddScaled(x.Row(i), u, T(s))
+		}
+	}
 	for at := 0; at < x.Cols; {
 		part, stride, columns := across(memory, x, at)
 		encodeRows(codes[at:], row, sums, part, stride, factors[:], x.Rows, columns/Lanes)
@@ -139,7 +156,7 @@ func quantiseColumns[T dense.Float](codes []int8, scales []float32, sums []int32
 		spanColumns(spans[:], part, stride, rows)
 		at += rows
 	}
-	finite = scale(factors[:], scales, spans[:])
+	finite = scale(factors[:], scales, spans[:], most)
 	for at := 0; at < x.Rows; {
 		part, stride, rows := down(memory, x, at)
 		encodeColumns(codes[at*Lanes:], sums, part, stride, factors[:], rows/four)
@@ -183,13 +200,13 @@ func convert[T dense.Float](dst []float32, x []T) {
 	clear(dst[len(x):])
 }
 
-// scale sets factors and scales for spans, the bits of the largest |x|, and reports whether all
-// spans are finite.
-func scale(factors, scales []float32, spans []uint32) (finite bool) {
-	const (
-		most    = 127
-		largest = 1 / Least
-	)
+// most is the largest size of a code.
+const most = 127
+
+// scale sets factors and scales for spans, the bits of the largest |x|, which takes so many levels.
+// It reports whether all spans are finite.
+func scale(factors, scales []float32, spans []uint32, levels float32) (finite bool) {
+	const largest = 1 / Least
 	finite = true
 	for i := range scales {
 		switch span := math.Float32frombits(spans[i]); {
@@ -197,10 +214,10 @@ func scale(factors, scales []float32, spans []uint32) (finite bool) {
 			factors[i], scales[i], finite = 0, float32(math.NaN()), false
 		case span == 0:
 			factors[i], scales[i] = 0, 0
-		case most/span > largest:
+		case levels/span > largest:
 			factors[i], scales[i] = largest, Least
 		default:
-			factors[i], scales[i] = most/span, span/most
+			factors[i], scales[i] = levels/span, span/levels
 		}
 	}
 	return finite

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // codesOf returns the codes and the scale of x by their definition.
@@ -33,14 +34,6 @@ func codesOf[T dense.Float](x []T) (codes []int8, scale float32) {
 		codes[i] = int8(math.RoundToEven(float64(float32(v) * factor)))
 	}
 	return codes, scale
-}
-
-// code is that of an inner index of a row.
-func (r *Rows) code(i, l int) int8 {
-	if r.transposed {
-		return r.codes[i/Lanes*Lanes*four*groups(r.k)+l/four*four*Lanes+i%Lanes*four+l%four]
-	}
-	return r.codes[i*Padded(four*groups(r.k))+l]
 }
 
 func sameScale(t *testing.T, want, got float32, text string, args ...any) {
@@ -90,8 +83,8 @@ func testQuantise[T dense.Float](t *testing.T) {
 				}
 			}
 			text := fmt.Sprintf("%d×%d, unusual %v", n, k, unusual)
-			require.Equal(t, finite, QuantiseRows(&rows, x), text)
-			require.Equal(t, finite, QuantiseColumns(&columns, x), text)
+			require.Equal(t, finite, QuantiseRows(&rows, x, nil), text)
+			require.Equal(t, finite, QuantiseColumns(&columns, x, nil), text)
 			require.Equal(t, finite, QuantiseTransposed(&transposed, x), text)
 			for _, d := range [][2]int{dims(rows.Dims()), dims(columns.Dims()), dims(transposed.Dims())} {
 				require.ElementsMatch(t, []int{n, k}, d[:], text)
@@ -107,7 +100,7 @@ func testQuantise[T dense.Float](t *testing.T) {
 				sum := int32(0)
 				for l, code := range codes {
 					sum += int32(code)
-					require.Equal(t, code, rows.code(i, l), "%s, row %d, %d", text, i, l)
+					require.Equal(t, code, rows.Code(i, l), "%s, row %d, %d", text, i, l)
 					require.EqualValues(t, int(code)+offset, columns.weightAt(l, i), "%s, row %d, %d", text, i, l)
 				}
 				require.Equal(t, sum*correction(), rows.corrections[i], text)
@@ -126,7 +119,7 @@ func testQuantise[T dense.Float](t *testing.T) {
 				sum := int32(0)
 				for l, code := range codes {
 					sum += int32(code)
-					require.Equal(t, code, transposed.code(j, l), "%s, column %d, %d", text, j, l)
+					require.Equal(t, code, transposed.Code(j, l), "%s, column %d, %d", text, j, l)
 				}
 				require.Equal(t, sum*correction(), transposed.corrections[j], text)
 			}
@@ -141,15 +134,66 @@ func TestCodesAreNear(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 3))
 	x := normals(r, 20, 77)
 	var rows Rows
-	require.True(t, QuantiseRows(&rows, x))
+	require.True(t, QuantiseRows(&rows, x, nil))
 	for i := range x.Rows {
 		most := 0
 		for l, v := range x.Row(i) {
-			code := int(rows.code(i, l))
+			code := int(rows.Code(i, l))
 			assert.InDelta(t, v, rows.Scales[i]*float32(code), float64(0.5001*rows.Scales[i]))
 			most = max(most, code, -code)
 		}
 		assert.Equal(t, 127, most)
+	}
+}
+
+// A dithered code less u is off by half a unit at most, and products with dithered columns have the
+// sum of such codes, but for an integer and the rounding of codes of rows times u.
+//
+//ci:assembly
+func TestDither(t *testing.T) {
+	everyTier(t, func(t *testing.T) {
+		t.Run("type=float32", testDither[float32])
+		t.Run("type=float64", testDither[float64])
+	})
+}
+
+func testDither[T dense.Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 3))
+	var qs Columns
+	var ks Rows
+	for _, shape := range [][3]int{{1, 1, 1}, {70, 33, 64}, {5, 90, 7}, {65, 17, 130}} {
+		n, keys, d := shape[0], shape[1], shape[2]
+		q, k := dense.Copy(dense.Matrix[T]{}, normals(r, n, d)), dense.Copy(dense.Matrix[T]{}, normals(r, keys, d))
+		clear(q.Row(n / 2)[1:])
+		clear(k.Row(keys / 2)[:d-1])
+		u, products := make([]T, d), make([]T, keys)
+		Dither(u)
+		for j := range products {
+			for l, x := range k.Row(j) {
+				products[j] += u[l] * x
+			}
+		}
+		require.True(t, QuantiseRows(&ks, k, products))
+		require.True(t, QuantiseColumns(&qs, q.Clone(), u))
+		ones := make([]float32, Padded(n))
+		layout.Fill(ones, 1)
+		y := dense.New[float32](keys, Padded(n))
+		Scores(y, make([]float32, Padded(n)), &ks, &qs, ones)
+		for i := range n {
+			for l, x := range q.Row(i) {
+				code := float64(qs.weightAt(l, i)) - offset - float64(u[l])
+				require.InDelta(t, float64(x)/float64(qs.Scales[i]), code, 0.501, "%v: query %d, %d", shape, i, l)
+			}
+			for j := range keys {
+				want, off := 0.0, 0.51
+				for l := range d {
+					code := float64(ks.Code(j, l))
+					want += code * (float64(qs.weightAt(l, i)) - offset - float64(u[l]))
+					off += math.Abs(float64(u[l]) * (code - float64(k.At(j, l))/float64(ks.Scales[j])))
+				}
+				require.InDelta(t, want, float64(y.At(j, i))/float64(ks.Scales[j]), off, "%v: key %d, query %d", shape, j, i)
+			}
+		}
 	}
 }
 
@@ -165,8 +209,8 @@ func TestAllocations(t *testing.T) {
 		tile := func() {
 			var peaks [80]float32
 			var totals [80]int32
-			QuantiseColumns(&qs, q)
-			QuantiseRows(&ks, k)
+			QuantiseColumns(&qs, q, nil)
+			QuantiseRows(&ks, k, nil)
 			QuantiseTransposed(&vs, double)
 			QuantiseTransposed(&vs, v)
 			Scores(y.RowRange(0, 90), peaks[:], &ks, &qs, qs.Scales)

@@ -36,6 +36,7 @@ type Rows struct {
 	wide       []int8 // codes as words, which AVX2 without AVX-VNNI multiplies
 	// corrections are added to sums of each row over all inner indices.
 	corrections, zeros []int32
+	dithered           []int32 // as corrections, for dithered columns; empty if there are none
 }
 
 // Dims returns the numbers of rows and of inner indices.
@@ -58,6 +59,7 @@ func (r *Rows) shape(n, k int, transposed bool) {
 	r.corrections, r.zeros = resize(r.corrections, Padded(n)), resize(r.zeros, Padded(n))
 	clear(r.corrections)
 	clear(r.zeros)
+	r.dithered = r.dithered[:0]
 }
 
 // finish turns sums of codes into corrections, and writes the codes as words if kernels
@@ -69,6 +71,17 @@ func (r *Rows) finish() {
 	if multipliesWords() && len(r.codes) > 0 {
 		widen(r.wide, r.codes, len(r.codes)/Lanes)
 	}
+}
+
+// Sum returns the sum of the codes of row i.
+func (r *Rows) Sum(i int) int32 { return r.corrections[i] / correction() }
+
+// Code returns the code of row i at an inner index.
+func (r *Rows) Code(i, inner int) int8 {
+	if r.transposed {
+		return r.codes[(i/Lanes*groups(r.k)+inner/four)*four*Lanes+i%Lanes*four+inner%four]
+	}
+	return r.codes[i*Padded(four*groups(r.k))+inner]
 }
 
 // correction returns the correction of sums of products for a unit of the sum of codes.
@@ -105,6 +118,8 @@ func (r *Rows) from(i int, b *Columns, corrections *[Lanes]int32) left {
 		at = i * four * groups(r.k)
 	}
 	switch {
+	case b.dithered:
+		l.starts = r.dithered[i:]
 	case !b.signed():
 	case b.k == r.k:
 		l.starts = r.corrections[i:]

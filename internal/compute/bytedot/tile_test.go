@@ -18,7 +18,7 @@ func outputs(q, k, v dense.Matrix[float32], keys int) (out dense.Matrix[float32]
 	n := Padded(q.Rows)
 	var qs, w Columns
 	var ks, vs Rows
-	QuantiseColumns(&qs, q)
+	QuantiseColumns(&qs, q, nil)
 	scales := slices.Clone(qs.Scales)
 	for i := range scales {
 		scales[i] *= float32(math.Log2E * Octave / math.Sqrt(float64(q.Cols)))
@@ -28,7 +28,7 @@ func outputs(q, k, v dense.Matrix[float32], keys int) (out dense.Matrix[float32]
 	all, totals := slices.Repeat([]float32{float32(math.Inf(-1))}, n), make([]float32, n)
 	for lo := 0; lo < k.Rows; lo += keys {
 		hi := min(lo+keys, k.Rows)
-		QuantiseRows(&ks, k.RowRange(lo, hi))
+		QuantiseRows(&ks, k.RowRange(lo, hi), nil)
 		QuantiseTransposed(&vs, v.RowRange(lo, hi))
 		Close(peaks)
 		Scores(y.RowRange(0, hi-lo), peaks, &ks, &qs, scales)

@@ -44,7 +44,7 @@ func (b *block[T]) begin(c *call[T], lo, hi int) {
 	b.lo, b.hi = lo, hi
 	q := c.Q.RowRange(lo, hi)
 	n := bytedot.Padded(q.Rows)
-	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q))
+	bytedot.QuantiseColumns(&b.queries, b.encoding.rotate(c.store.rotation, q), c.store.dither)
 	for _, x := range []*[]float32{&b.scales, &b.peaks, &b.highest, &b.sizes, &b.totals, &b.olds, &b.news} {
 		*x = scratch.Resize(*x, n)
 	}

@@ -12,11 +12,15 @@
 // difference is small if keys have a common mean. The second product has the precision of the
 // elements.
 //
+// Codes of queries are dithered, see package bytedot: the rotation of a query with few coordinates
+// has few different numbers, whose errors would be those of a query with other coordinates.
+//
 // The weights of a tile are integers from 0 to 255, the largest of each query 255. They are rounded
 // by thresholds that differ from key to key, so that small weights do not all vanish. Codes of
-// values are relative to the mean of the values of the tile, with a scale for each column. The sum
-// of weights is the sum of these integers, so that outputs are averages of rounded values. Package
-// bytedot computes the products, which are exact.
+// values are relative to a mean of the tile, with a scale for each column. Values that repeat have
+// equal errors, which do not average out. So the mean takes up what rounding left over: the sum of
+// the errors of a tile is zero. The sum of weights is the sum of these integers, so that outputs are
+// averages of rounded values. Package bytedot computes the products, which are exact.
 //
 // # Error
 //
@@ -25,7 +29,7 @@
 //
 //	u = s²·(‖q‖²·σ_k² + ‖k − c‖²·σ_q²)/12,
 //
-// and the weight a relative error of that variance. See [Variances].
+// and the weight a relative error of that variance. [Variances] computes the error of outputs.
 //
 // # Exact parts
 //

@@ -14,13 +14,13 @@ import (
 // of rounding to codes, to first order and without the Unnormalised of a:
 //
 //	Σ_c Var(out_ic) = s²σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖²
-//	                + Σ_j p_j²·(s²‖q_i‖²σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_t (Σ_{j∈t} p_j²)·Σ_c σ_tc²/12
+//	                + Σ_j p_j²·(s²‖q_i‖²σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_c (Σ_j p_j·e_jc)²
 //
-// with the weights p_j, the scales σ_i of the query, σ_j of keys and σ_tc of the columns of tiles t
-// of values, and the mean c_j of the tile of key j. A weight w, of at most 255, is rounded up for a
-// share f = w − ⌊w⌋ of the keys, with the relative variance r_j = f·(1 − f)/w². Keys of tiles that
-// are not coded have no errors. A query that sees no key has 0, and one whose scores are not finite
-// NaN.
+// with the weights p_j, the scales σ_i of the query and σ_j of keys, and the mean c_j of the tile of
+// key j. A weight w, of at most 255, is rounded up for a share f = w − ⌊w⌋ of the keys, with the
+// relative variance r_j = f·(1 − f)/w². e_jc is the error of value v_jc, which is known: errors of
+// values that repeat are equal. Keys of tiles that are not coded have no errors. A query that sees
+// no key has 0, and one whose scores are not finite NaN.
 func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 || a.K.Rows == 0 {
 		clear(squares)
@@ -43,7 +43,7 @@ func (c *call[T]) variance(i int) float64 {
 	first := max((i+c.skip)/c.rows*c.rows-c.skip, 0)
 	var e encoding[T]
 	var codes bytedot.Columns
-	bytedot.QuantiseColumns(&codes, e.rotate(c.store.rotation, c.Q.RowRange(i, i+1)))
+	bytedot.QuantiseColumns(&codes, e.rotate(c.store.rotation, c.Q.RowRange(i, i+1)), c.store.dither)
 	keys, d, dv := c.K.Rows, c.K.Cols, c.V.Cols
 	scores, highest := make([]float64, keys), make([]float64, tilesOf(keys))
 	most, seen, exactly := math.Inf(-1), false, codes.Scales[0]-codes.Scales[0] != 0
@@ -81,7 +81,7 @@ func (c *call[T]) variance(i int) float64 {
 	for l := range out {
 		out[l] /= total
 	}
-	moment, apart := make([]float64, dv*d), make([]float64, dv)
+	moment, apart, left := make([]float64, dv*d), make([]float64, dv), make([]float64, dv)
 	norm, scale := 0.0, c.Scores.Scale
 	for _, x := range c.Q.Row(i) {
 		norm += float64(x) * float64(x)
@@ -94,10 +94,11 @@ func (c *call[T]) variance(i int) float64 {
 			continue
 		}
 		p, far := math.Exp(s-most)/total, 0.0
+		values, means := &c.store.values[t], c.store.means.Rows(t+1).Row(t)
 		for l, x := range c.V.Row(j) {
 			apart[l] = float64(x) - out[l]
 			far += apart[l] * apart[l]
-			sum += p * p * square(c.store.values[t].Scales[l])
+			left[l] += p * (float64(x) - float64(means[l]) - float64(values.Scales[l])*float64(values.Code(l, j%tiles.Keys)))
 		}
 		w := 255 * math.Exp(s-highest[t])
 		rounding := 0.0
@@ -110,6 +111,9 @@ func (c *call[T]) variance(i int) float64 {
 		for b, x := range c.K.Row(j) {
 			vecmath.AddScaled(moment[b*dv:][:dv], apart, p*(float64(x)-float64(centre[b])))
 		}
+	}
+	for _, x := range left {
+		sum += x * x
 	}
 	for _, x := range moment {
 		sum += scale * scale * square(codes.Scales[0]) * x * x

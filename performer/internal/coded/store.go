@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
@@ -19,6 +20,7 @@ import (
 // store holds the codes of keys and values. A piece is a tile.
 type store[T dense.Float] struct {
 	rotation *hadamard.Rotation[T]
+	dither   []T             // of the codes of queries
 	k, v     dense.Matrix[T] // during encode
 	valid    []bool
 	keys     []bytedot.Rows    // by tile: keys×coordinates
@@ -34,6 +36,9 @@ type store[T dense.Float] struct {
 // codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 	s.rotation = Rotation[T](k.Cols)
+	_, d := s.rotation.Dims()
+	s.dither = scratch.Resize(s.dither, d)
+	bytedot.Dither(s.dither)
 	n := tilesOf(k.Rows)
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
@@ -59,14 +64,28 @@ func (s *store[T]) Piece(t int) {
 	e := pool.Get[encoding[T]](&encodings)
 	k, v := s.k.RowRange(lo, hi), s.v.RowRange(lo, hi)
 	means := s.means.Rows(t + 1).Row(t)
-	keys := e.rotate(s.rotation, s.less(&e.keys, k, lo, s.centresOf(t+1).Row(t)))
-	values := s.less(&e.values, v, lo, means)
-	usual := bytedot.QuantiseRows(&s.keys[t], keys) && UsualKeys(s.keys[t].Scales, keys)
+	keys, _ := s.less(e, &e.keys, k, lo, s.centresOf(t+1).Row(t))
+	keys = e.rotate(s.rotation, keys)
+	values, count := s.less(e, &e.values, v, lo, means)
+	e.products.Shape(1, keys.Rows)
+	products := e.products.Rows(1)
+	matmul.MulT(1, dense.Of(1, keys.Cols, s.dither), keys, 0, products)
+	usual := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0)) && UsualKeys(s.keys[t].Scales, keys)
 	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && usual
+	s.compensate(t, means, count)
 	s.reach[t] = float32(most*most*keys.Cols) * vecmath.Peak(s.keys[t].Scales)
 	s.sizes[t] = sizeOf(means, s.values[t].Scales)
 	s.usual[t] = usual && s.sizes[t] <= math.MaxFloat32
 	pool.Put(&encodings, e)
+}
+
+// compensate adds the mean of what rounding left over of the values of tile t to their mean, so
+// that averages with equal weights have no error. Otherwise errors of equal values, which are
+// equal, would not average out.
+func (s *store[T]) compensate(t int, means []T, count int) {
+	for l, scale := range s.values[t].Scales {
+		means[l] -= T(scale) * T(s.values[t].Sum(l)) / T(count)
+	}
 }
 
 // most is the largest size of a code.
@@ -124,29 +143,30 @@ func (s *store[T]) large() bool {
 	return false
 }
 
-// less sets mean to the mean of the rows of x that count, which are keys from key lo on, and
-// returns x less the mean in memory. Rows that do not count are zero.
-func (s *store[T]) less(memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) dense.Matrix[T] {
-	clear(mean)
-	count := 0
-	for j := range x.Rows {
-		if s.counts(lo + j) {
-			vecmath.AddScaled(mean, x.Row(j), 1)
-			count++
-		}
-	}
-	vecmath.Scale(mean, 1/T(max(count, 1)))
+// less sets mean to the mean of the rows of x that count, which are keys from key lo on. It returns
+// x less the mean in memory, and the number of rows that count, at least 1. Rows that do not count
+// are zero.
+func (s *store[T]) less(e *encoding[T], memory *scratch.Buffer[T], x dense.Matrix[T], lo int, mean []T) (y dense.Matrix[T], count int) {
 	memory.Shape(x.Rows, x.Cols)
-	y := memory.Rows(x.Rows)
+	y = memory.Rows(x.Rows)
+	e.ones, e.minus = scratch.Resize(e.ones, x.Rows), scratch.Resize(e.minus, x.Rows)
 	for j := range x.Rows {
-		if !s.counts(lo + j) {
+		e.ones[j], e.minus[j] = 1, -1
+		if s.counts(lo + j) {
+			copy(y.Row(j), x.Row(j))
+			count++
+		} else {
 			clear(y.Row(j))
-			continue
+			e.minus[j] = 0
 		}
-		copy(y.Row(j), x.Row(j))
-		vecmath.AddScaled(y.Row(j), mean, -1)
 	}
-	return y
+	count = max(count, 1)
+	clear(mean)
+	vecmath.SumRows(y.Data, y.Stride, e.ones, mean)
+	vecmath.Scale(mean, 1/T(count))
+	e.unused = scratch.Resize(e.unused, x.Cols)
+	vecmath.Outer(y.Data, y.Stride, e.minus, e.minus, mean, e.unused)
+	return y, count
 }
 
 // counts reports whether key j counts.
@@ -155,6 +175,8 @@ func (s *store[T]) counts(j int) bool { return s.valid == nil || s.valid[j] }
 // encoding is the scratch memory of one goroutine for codes.
 type encoding[T dense.Float] struct {
 	keys, values, rotated scratch.Buffer[T]
+	products              scratch.Buffer[T] // of the dither and keys
+	ones, minus, unused   []T               // of less
 }
 
 var encodings pool.Pair[encoding[float32], encoding[float64]]
