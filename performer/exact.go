@@ -131,8 +131,10 @@ type Exact[T dense.Float] interface {
 	// Here p_j are the weights over their sum, and c_j is the mean of the tile t of 256 keys that
 	// contains key j. The scales are the largest size of the rotated query over 126.5, σ_i, and of
 	// the rotated key less c_j over 127, σ_j. A weight w, of which the largest in a tile is 255, is
-	// rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w². e_j is the error of
-	// the code of value j, which is known. Σ_j e_j over a tile is zero.
+	// rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w². If the mean of w over
+	// a tile is at least 4, and the query sees all of the tile without a Window, Forward compensates
+	// thresholds of rounding, and r_j = 1/(12·w²). e_j is the error of the code of value j, which is
+	// known. Σ_j e_j over a tile is zero.
 	//
 	// The result is NaN if scores are not finite, and 0 for a query that sees no key. Variances
 	// ignores Unnormalised. It takes O(Lq·Lk·d·dv) time, so q should be a sample of the queries.

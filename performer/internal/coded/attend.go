@@ -107,5 +107,9 @@ func (c *call[T]) coded(t, first int) bool {
 	return c.store.usual[t] && (!c.Mask.Causal || (t+1)*tiles.Keys <= c.Mask.Place(first)+1)
 }
 
+// whole reports whether tile t has tiles.Keys keys, and queries for which its codes are used see
+// all of them, in this call and in calls with other queries.
+func (c *call[T]) whole(t int) bool { return c.Mask.Window == 0 && c.store.full[t] }
+
 // octaves is the factor of natural logarithms.
 const octaves = math.Log2E * bytedot.Octave

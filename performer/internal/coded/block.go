@@ -100,7 +100,29 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	for l, mean := range c.store.means.Rows(t + 1).Row(t) {
 		vecmath.AddScaled(sums.Row(l), b.sizes, float32(mean))
 	}
+	if c.whole(t) && b.compensates() {
+		for l, rounding := range c.store.roundings.Rows(t + 1).Row(t) {
+			vecmath.AddScaled(sums.Row(l), b.news, float32(rounding))
+		}
+	}
 }
+
+// compensates clears news of the queries whose weights of a whole tile are too small for roundings,
+// and reports whether there are others.
+func (b *block[T]) compensates() (any bool) {
+	for i, count := range b.counted {
+		if count < leastCount {
+			b.news[i] = 0
+		} else {
+			any = true
+		}
+	}
+	return any
+}
+
+// leastCount is the least sum of the weights of a tile whose rounding is compensated. With smaller
+// weights, most weights are rounded to zero whatever their thresholds are.
+const leastCount = 4 * tiles.Keys
 
 // close closes the pairs of a tile whose query does not see the key, and the pairs of keys before
 // the part.

@@ -19,7 +19,13 @@
 // by thresholds that differ from key to key, so that small weights do not all vanish. Codes of
 // values are relative to a mean of the tile, with a scale for each column. Values that repeat have
 // equal errors, which do not average out. So the mean takes up what rounding left over: the sum of
-// the errors of a tile is zero. The sum of weights is the sum of these integers, so that outputs are
+// the errors of a tile is zero.
+//
+// Rounding a large weight w up by the threshold d_j of its key gives w + d_j − ½ and an error that
+// hardly depends on w. If the weights of a tile are large on average, Σ_j (d_j − ½)·v_j is
+// subtracted from the sums of the query: a constant of the tile. The sum of d_j − ½ is zero.
+//
+// The sum of weights is the sum of these integers, so that outputs are
 // averages of rounded values. Package bytedot computes the products, which are exact.
 //
 // # Error

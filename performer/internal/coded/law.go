@@ -18,9 +18,9 @@ import (
 //
 // with the weights p_j, the scales σ_i of the query and σ_j of keys, and the mean c_j of the tile of
 // key j. A weight w, of at most 255, is rounded up for a share f = w − ⌊w⌋ of the keys, with the
-// relative variance r_j = f·(1 − f)/w². e_jc is the error of value v_jc, which is known: errors of
-// values that repeat are equal. Keys of tiles that are not coded have no errors. A query that sees
-// no key has 0, and one whose scores are not finite NaN.
+// relative variance r_j = f·(1 − f)/w², or 1/(12·w²) if it is compensated. e_jc is the error of
+// value v_jc, which is known: errors of values that repeat are equal. Keys of tiles that are not
+// coded have no errors. A query that sees no key has 0, and one whose scores are not finite NaN.
 func Variances[T dense.Float](squares []float64, a tiles.Attention[T]) {
 	if a.Q.Rows == 0 || a.V.Cols == 0 || a.K.Rows == 0 {
 		clear(squares)
@@ -45,7 +45,7 @@ func (c *call[T]) variance(i int) float64 {
 	var codes bytedot.Columns
 	bytedot.QuantiseColumns(&codes, e.rotate(c.store.rotation, c.Q.RowRange(i, i+1)), c.store.dither)
 	keys, d, dv := c.K.Rows, c.K.Cols, c.V.Cols
-	scores, highest := make([]float64, keys), make([]float64, tilesOf(keys))
+	scores, highest, counts := make([]float64, keys), make([]float64, tilesOf(keys)), make([]float64, tilesOf(keys))
 	most, seen, exactly := math.Inf(-1), false, codes.Scales[0]-codes.Scales[0] != 0
 	for j := range scores {
 		t := j / tiles.Keys
@@ -72,6 +72,7 @@ func (c *call[T]) variance(i int) float64 {
 	for j, s := range scores {
 		w := math.Exp(s - most)
 		total += w
+		counts[j/tiles.Keys] += 255 * math.Exp(s-highest[j/tiles.Keys])
 		for l, x := range c.V.Row(j) {
 			if w > 0 {
 				out[l] += w * float64(x)
@@ -101,12 +102,12 @@ func (c *call[T]) variance(i int) float64 {
 			left[l] += p * (float64(x) - float64(means[l]) - float64(values.Scales[l])*float64(values.Code(l, j%tiles.Keys)))
 		}
 		w := 255 * math.Exp(s-highest[t])
-		rounding := 0.0
-		if f := w - math.Floor(w); f > 0 {
-			share := p / w // p²/w² without underflow of w²
-			rounding = share * share * f * (1 - f)
+		rounding := (w - math.Floor(w)) * (1 - w + math.Floor(w))
+		if counts[t] >= leastCount && c.whole(t) {
+			rounding = 1. / 12
 		}
-		sum += far * (p*p*scale*scale*norm*square(c.store.keys[t].Scales[j%tiles.Keys]) + rounding)
+		unit := math.Exp(highest[t]-most) / 255 / total
+		sum += far * (p*p*scale*scale*norm*square(c.store.keys[t].Scales[j%tiles.Keys]) + unit*unit*rounding)
 		centre := c.store.centresOf(t + 1).Row(t)
 		for b, x := range c.K.Row(j) {
 			vecmath.AddScaled(moment[b*dv:][:dv], apart, p*(float64(x)-float64(centre[b])))

@@ -8,6 +8,7 @@ import (
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/hadamard"
 	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot/octave"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
@@ -19,17 +20,20 @@ import (
 
 // store holds the codes of keys and values. A piece is a tile.
 type store[T dense.Float] struct {
-	rotation *hadamard.Rotation[T]
-	dither   []T             // of the codes of queries
-	k, v     dense.Matrix[T] // during encode
-	valid    []bool
-	keys     []bytedot.Rows    // by tile: keys×coordinates
-	values   []bytedot.Rows    // by tile: columns×keys
-	usual    []bool            // of a tile: codes stand for its keys and values
-	reach    []float32         // of a tile: bound of products of codes, times the scale of a query
-	sizes    []float64         // bounds of the values of a tile, NaN or +Inf where they are not known
-	centres  scratch.Buffer[T] // means of the keys of tiles
-	means    scratch.Buffer[T] // means of their values
+	rotation  *hadamard.Rotation[T]
+	dither    []T             // of the codes of queries
+	k, v      dense.Matrix[T] // during encode
+	valid     []bool
+	keys      []bytedot.Rows    // by tile: keys×coordinates
+	values    []bytedot.Rows    // by tile: columns×keys
+	usual     []bool            // of a tile: codes stand for its keys and values
+	full      []bool            // of a tile: tiles.Keys keys count
+	reach     []float32         // of a tile: bound of products of codes, times the scale of a query
+	sizes     []float64         // bounds of the values of a tile, NaN or +Inf where they are not known
+	centres   scratch.Buffer[T] // means of the keys of tiles
+	means     scratch.Buffer[T] // means of their values
+	halves    scratch.Buffer[T] // ½ less the thresholds of weights
+	roundings scratch.Buffer[T] // of tiles: products of halves and values
 }
 
 // encode encodes keys and values. Keys and values that do not count, unless valid is nil, have
@@ -43,9 +47,15 @@ func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
 	}
-	s.usual, s.reach, s.sizes = scratch.Resize(s.usual, n), scratch.Resize(s.reach, n), scratch.Resize(s.sizes, n)
+	s.usual, s.full = scratch.Resize(s.usual, n), scratch.Resize(s.full, n)
+	s.reach, s.sizes = scratch.Resize(s.reach, n), scratch.Resize(s.sizes, n)
 	s.centres.Shape(n, k.Cols)
 	s.means.Shape(n, v.Cols)
+	s.roundings.Shape(n, v.Cols)
+	s.halves.Shape(1, tiles.Keys)
+	for j := range tiles.Keys {
+		s.halves.Data[j] = 0.5 - T(octave.Threshold(j))/(octave.Rows*2)
+	}
 	s.k, s.v, s.valid = k, v, valid
 	parallel.Do(n, s)
 	s.k, s.v, s.valid = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
@@ -73,6 +83,8 @@ func (s *store[T]) Piece(t int) {
 	usual := bytedot.QuantiseRows(&s.keys[t], keys, products.Row(0)) && UsualKeys(s.keys[t].Scales, keys)
 	usual = bytedot.QuantiseTransposed(&s.values[t], values) && !lost(s.values[t].Scales, values) && usual
 	s.compensate(t, means, count)
+	matmul.Mul(1, s.halves.Rows(1).ColRange(0, hi-lo), values, 0, s.roundings.Rows(t+1).RowRange(t, t+1))
+	s.full[t] = count == tiles.Keys
 	s.reach[t] = float32(most*most*keys.Cols) * vecmath.Peak(s.keys[t].Scales)
 	s.sizes[t] = sizeOf(means, s.values[t].Scales)
 	s.usual[t] = usual && s.sizes[t] <= math.MaxFloat32
