@@ -97,27 +97,27 @@ func (b *block[T]) add(c *call[T], t int, p tiles.Part) {
 	}
 	sums := b.sums.Rows(c.V.Cols)
 	bytedot.Add(sums, b.olds, b.news, &c.store.values[t], &b.weights)
+	compensates := c.whole(t) && b.compensates()
+	roundings := c.store.roundings.Rows(t + 1).Row(t)
 	for l, mean := range c.store.means.Rows(t + 1).Row(t) {
 		vecmath.AddScaled(sums.Row(l), b.sizes, float32(mean))
-	}
-	if c.whole(t) && b.compensates() {
-		for l, rounding := range c.store.roundings.Rows(t + 1).Row(t) {
-			vecmath.AddScaled(sums.Row(l), b.news, float32(rounding))
+		if compensates {
+			vecmath.AddScaled(sums.Row(l), b.news, float32(roundings[l]))
 		}
 	}
 }
 
 // compensates clears news of the queries whose weights of a whole tile are too small for roundings,
-// and reports whether there are others.
-func (b *block[T]) compensates() (any bool) {
+// and reports whether there are others. It has no branch, because a processor would often guess
+// wrong.
+func (b *block[T]) compensates() bool {
+	news, some := b.news[:len(b.counted)], uint32(0)
 	for i, count := range b.counted {
-		if count < leastCount {
-			b.news[i] = 0
-		} else {
-			any = true
-		}
+		large := uint32((leastCount - 1 - count) >> 31) // all bits, or none
+		news[i] = math.Float32frombits(math.Float32bits(news[i]) & large)
+		some |= large
 	}
-	return any
+	return some != 0
 }
 
 // leastCount is the least sum of the weights of a tile whose rounding is compensated. With smaller
