@@ -47,7 +47,8 @@ type Streaming[T dense.Float] interface {
 type Description struct {
 	Causal             bool // query i sees the keys j ≤ i only
 	Unnormalised       bool // outputs are sums of values, not averages
-	IndependentQueries bool // output i depends neither on other queries nor on their number
+	IndependentQueries bool // output i depends neither on other queries nor on the number of LeastQueries or more
+	LeastQueries       int  // a call with fewer queries may be computed with a smaller error
 	Dim                int  // dimension of queries and keys; 0 for any
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -138,6 +139,19 @@ func TestBitsOfQueriesWithAMean(t *testing.T) {
 }
 
 // Bits do not depend on GOMAXPROCS, on the other queries, or on later tokens.
+// Fewer than 64 queries that see all keys have the bits of exact attention in T.
+func TestBitsOfFewQueries(t *testing.T) {
+	rng := rand.New(rand.NewPCG(31, 32))
+	q, k, v := densetest.Normal[float32](rng, 64, 20, 0, 1), densetest.Normal[float32](rng, 600, 20, 0, 1), densetest.Normal[float32](rng, 600, 20, 0, 1)
+	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
+	for _, n := range []int{1, 8, 63, 64} {
+		few := q.RowRange(0, n)
+		want, got := exact.Forward(dense.Matrix[float32]{}, few, k, v), inBits(exact).Forward(dense.Matrix[float32]{}, few, k, v)
+		assert.Equal(t, n < 64, slices.Equal(want.Data, got.Data), "%d queries", n)
+	}
+	assert.Equal(t, performer.Description{IndependentQueries: true, LeastQueries: 64}, inBits(exact).Describe())
+}
+
 func TestBitsAreReproducible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	const n, d = 1100, 32

@@ -49,10 +49,11 @@ type ExactOptions struct {
 
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits,
 	// after a random rotation of queries and keys. Forward is then about three times as fast on
-	// processors that multiply such integers, and its outputs have an error of about one percent
-	// (see Variances). Outputs remain averages of values. Zero computes in T. The following are
-	// computed in T in any case: scores with a Softcap, a Slope, or biases and masks of pairs;
-	// Weights; gradients; and causal scores of up to 256 keys next to a query.
+	// processors that multiply such integers. Variances has the errors of its outputs, which remain
+	// averages of values. Zero computes in T. The following are computed in T in any case: scores
+	// with a Softcap, a Slope, or biases and masks of pairs; Weights; gradients; causal scores of
+	// up to 256 keys next to a query; and fewer than 64 queries that see all keys, because codes of
+	// the keys take longer than so few queries save.
 	//
 	// A [State] keeps keys and values in codes of 8 bits or, if Bits is 4, of 4 bits. Forward
 	// computes the same with 4 as with 8.
@@ -121,8 +122,8 @@ type Exact[T dense.Float] interface {
 	Weights(dst, q, k dense.Matrix[T]) dense.Matrix[T]
 
 	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of
-	// Forward that comes from the rounding of Bits, to first order. The result is zero without
-	// Bits, and for scores with a Softcap or a Slope. Rounding of queries and keys with scales σ has
+	// Forward of 64 or more queries that comes from the rounding of Bits, to first order. The result
+	// is zero without Bits, and for scores with a Softcap or a Slope. Rounding of queries and keys with scales σ has
 	// the variance σ²/12 a coordinate, and
 	//
 	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
@@ -177,7 +178,11 @@ var (
 func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
 
 func (e exact[T]) Describe() Description {
-	return Description{Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed()}
+	d := Description{Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed()}
+	if e.Bits != 0 && d.IndependentQueries {
+		d.LeastQueries = coded.LeastQueries
+	}
+	return d
 }
 
 func (e exact[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
@@ -315,7 +320,7 @@ func (e exact[T]) forwardSequence(s sequence.Forward[T]) {
 		mask := e.mask(s.Past, s.Valid)
 		mask.Pairs = s.Pairs
 		a := tiles.Attention[T]{Dst: head.Dst, Q: head.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
-		if e.Bits != 0 && coded.Takes(a) {
+		if e.Bits != 0 && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a) {
 			coded.Attend(a)
 		} else {
 			tiles.Attend(a)

@@ -408,3 +408,23 @@ func TestNilContext(t *testing.T) {
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Measure[float64](none, exact, x, x, x, Options{}, densetest.Source(1), exact) })
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions{}, densetest.Source(1)) })
 }
+
+// Exact attention in 8 bits computes fewer than 64 queries in T. The sampled rows have the errors of
+// all rows nevertheless, in one head and in a Batch.
+func TestFewSampledRowsHaveTheErrorsOfAll(t *testing.T) {
+	rng := rand.New(rand.NewPCG(51, 52))
+	const n, d = 400, 16
+	q, k, v := densetest.Normal[float32](rng, n, 2*d, 0, 1), densetest.Normal[float32](rng, n, 2*d, 0, 1), densetest.Normal[float32](rng, n, 2*d, 0, 1)
+	exact, bits := must.Have(performer.NewExact[float32](performer.ExactOptions{})), must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8}))
+	for _, heads := range []int{1, 2} {
+		var e, b performer.Attention[float32] = exact, bits
+		if heads == 2 {
+			e = must.Have(performer.NewBatch[float32](2, 2, exact, exact))
+			b = must.Have(performer.NewBatch[float32](2, 2, bits, bits))
+		}
+		whole := must.Have(Measure(t.Context(), e, q, k, v, Options{Rows: n}, rand.NewPCG(1, 2), b))[0].Error
+		few := must.Have(Measure(t.Context(), e, q, k, v, Options{Rows: 20}, rand.NewPCG(1, 2), b))[0].Error
+		assert.Greater(t, whole, 0.001)
+		assert.InEpsilon(t, whole, few, 0.5, "%d heads", heads)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -99,6 +100,29 @@ func descriptionOf[T dense.Float](a performer.Attention[T]) performer.Descriptio
 		return d.Describe()
 	}
 	return performer.Description{}
+}
+
+// leastQueries returns the largest LeastQueries of the heads.
+func leastQueries[T dense.Float](a performer.Attention[T]) int {
+	b, ok := a.(performer.Batch[T])
+	if !ok {
+		return descriptionOf(a).LeastQueries
+	}
+	least := 0
+	heads, _, _ := b.Dims()
+	for h := range heads {
+		least = max(least, leastQueries(b.Head(h)))
+	}
+	return least
+}
+
+// repeated returns at least n rows: the given rows, and again from the first until there are n.
+func repeated(rows []int, n int) []int {
+	all := slices.Clone(rows)
+	for len(all) < n && len(rows) > 0 {
+		all = append(all, rows[:min(len(rows), n-len(all))]...)
+	}
+	return all
 }
 
 // rowwise reports whether the Description of each head says IndependentQueries.

@@ -155,9 +155,10 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 		return all
 	}
 	// The columns of head h are the sampled rows of head h.
-	q := dense.New[T](len(s.heads[0].rows), x.q.Cols)
+	sampled, least := len(s.heads[0].rows), min(leastQueries(a), x.q.Rows)
+	q := dense.New[T](max(sampled, least), x.q.Cols)
 	for h, head := range s.heads {
-		dense.Copy(layout.Head(q, h, n), gather(head.q, head.rows))
+		dense.Copy(layout.Head(q, h, n), gather(head.q, repeated(head.rows, least)))
 	}
 	sequences := s.sequences
 	if q.Rows != x.q.Rows {
@@ -165,7 +166,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 	}
 	out := forward(q, sequences)
 	for h := range all {
-		all[h] = layout.Head(out, h, n)
+		all[h] = layout.Head(out, h, n).RowRange(0, sampled)
 	}
 	return all
 }

@@ -302,7 +302,7 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	var out dense.Matrix[T]
 	var seen []int
 	if rows != nil {
-		q = gather(q, rows)
+		q = gather(q, repeated(rows, min(leastQueries(a), q.Rows)))
 		for _, row := range rows {
 			seen = append(seen, row+1)
 		}
@@ -313,7 +313,11 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	} else {
 		out = a.Forward(out, q, h.k, h.v)
 	}
-	return out, time.Since(start)
+	took := time.Since(start)
+	if rows != nil {
+		out = out.RowRange(0, len(rows))
+	}
+	return out, took
 }
 
 // slower reports whether a call took as long as exact attention or longer.

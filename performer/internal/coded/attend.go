@@ -10,6 +10,10 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
+// LeastQueries is the least number of queries for which codes of keys and values repay the time
+// that it takes to make them.
+const LeastQueries = 64
+
 // Takes reports whether Attend can compute a in 8 bits: scores are products of at most
 // [bytedot.MostInner] coordinates, and the mask consists of runs of keys.
 func Takes[T dense.Float](a tiles.Attention[T]) bool {
