@@ -145,9 +145,9 @@ type Exact[T dense.Float] interface {
 
 // NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond
 // an eighth of what an int holds, Bits other than 0, 4 and 8, a Scale or a Slope that is not
-// finite, and a Softcap that is negative or NaN.
+// finite in T, and a Softcap that is negative or NaN.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
-	if err := o.check(); err != nil {
+	if err := check[T](o); err != nil {
 		return nil, err
 	}
 	var e any
@@ -261,8 +261,8 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
 }
 
-// check returns an error if an option is out of range.
-func (o ExactOptions) check() error {
+// check returns an error if an option is out of range for T.
+func check[T dense.Float](o ExactOptions) error {
 	switch {
 	case o.Window < 0 || o.Window > farthest:
 		return fmt.Errorf("performer: Window = %d, want 0 to %d", o.Window, farthest)
@@ -270,10 +270,10 @@ func (o ExactOptions) check() error {
 		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", o.Sinks, farthest)
 	case o.Bits != 0 && o.Bits != 8 && o.Bits != 4:
 		return fmt.Errorf("performer: Bits = %d, want 0, 8 or 4", o.Bits)
-	case o.Slope-o.Slope != 0:
-		return fmt.Errorf("performer: Slope = %v, want a finite number", o.Slope)
-	case o.Scale-o.Scale != 0:
-		return fmt.Errorf("performer: Scale = %v, want a finite number", o.Scale)
+	case T(o.Slope)-T(o.Slope) != 0:
+		return fmt.Errorf("performer: Slope = %v, want a finite %T", o.Slope, T(0))
+	case T(o.Scale)-T(o.Scale) != 0:
+		return fmt.Errorf("performer: Scale = %v, want a finite %T", o.Scale, T(0))
 	case !(o.Softcap >= 0):
 		return fmt.Errorf("performer: Softcap = %v, want at least 0", o.Softcap)
 	}

@@ -357,18 +357,25 @@ func testPlacesState[T dense.Float](t *testing.T) {
 // NewExact names an option that is out of range, and landmarks refuse a Window.
 func TestExactErrors(t *testing.T) {
 	for want, e := range map[string]performer.ExactOptions{
-		"performer: Window = -1, want 0 to ":            {Window: -1},
-		"performer: Sinks = -2, want 0 to ":             {Sinks: -2},
-		"performer: Slope = NaN, want a finite number":  {Slope: math.NaN()},
-		"performer: Slope = +Inf, want a finite number": {Slope: math.Inf(1)},
-		"performer: Scale = NaN, want a finite number":  {Scale: math.NaN()},
-		"performer: Scale = -Inf, want a finite number": {Scale: math.Inf(-1)},
-		"performer: Softcap = NaN, want at least 0":     {Softcap: math.NaN()},
-		"performer: Softcap = -1, want at least 0":      {Softcap: -1},
-		fmt.Sprintf("Window = %d, want", math.MaxInt):   {Window: math.MaxInt},
+		"performer: Window = -1, want 0 to ":             {Window: -1},
+		"performer: Sinks = -2, want 0 to ":              {Sinks: -2},
+		"performer: Slope = NaN, want a finite float64":  {Slope: math.NaN()},
+		"performer: Slope = +Inf, want a finite float64": {Slope: math.Inf(1)},
+		"performer: Scale = NaN, want a finite float64":  {Scale: math.NaN()},
+		"performer: Scale = -Inf, want a finite float64": {Scale: math.Inf(-1)},
+		"performer: Softcap = NaN, want at least 0":      {Softcap: math.NaN()},
+		"performer: Softcap = -1, want at least 0":       {Softcap: -1},
+		fmt.Sprintf("Window = %d, want", math.MaxInt):    {Window: math.MaxInt},
 	} {
 		_, err := performer.NewExact[float64](e)
 		assert.ErrorContains(t, err, want)
+	}
+	for want, e := range map[string]performer.ExactOptions{
+		"performer: Slope = 1e+308, want a finite float32":  {Slope: 1e308},
+		"performer: Scale = -1e+308, want a finite float32": {Scale: -1e308},
+	} {
+		_, err := performer.NewExact[float32](e)
+		assert.EqualError(t, err, want)
 	}
 	_, err := performer.NewLandmarks[float64](performer.ExactOptions{Window: 3}, 2, rand.NewPCG(1, 1))
 	assert.ErrorContains(t, err, "exact has Window = 3 and Slope = 0, want none")

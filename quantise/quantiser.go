@@ -83,7 +83,8 @@ type Quantiser[T dense.Float] interface {
 
 	// Read and View are the functions Read and View for codes of this quantiser. They also read codes
 	// over rotations of the caller, because the caller has made the same quantiser. They return an
-	// error if the file is of another quantiser.
+	// error if the file is of another quantiser. Files have no rotations, so that Read cannot tell
+	// quantisers of [NewRotated] with equal options apart.
 	Read(r io.Reader) (Codes[T], error)
 	View(data []byte) (Codes[T], error)
 
