@@ -19,7 +19,8 @@ import (
 // groups of equally many rows. Compare permutes whole cells between the samples. The test is as
 // exact as a test that permutes rows, because the rows of a cell stay together in every draw. The
 // cost of a draw does not depend on the number of rows. Merge joins the cells of several parts of a
-// sample. Rows beyond the last whole cell stay in their sample.
+// sample. Rows beyond the last whole cell count in the mean of their sample, and no permutation
+// moves them.
 //
 // A cell takes 8·D bytes. Cells may be used by one goroutine at a time.
 type Cells[T dense.Float] struct {

@@ -123,8 +123,8 @@ type Exact[T dense.Float] interface {
 
 	// Variances returns for each query (Lq×1) the expected squared error ‖out_i − exact_i‖² of
 	// Forward of 64 or more queries that comes from the rounding of Bits, to first order. The result
-	// is zero without Bits, and for scores with a Softcap or a Slope. Rounding of queries and keys with scales σ has
-	// the variance σ²/12 a coordinate, and
+	// is zero without Bits, and for scores with a Softcap or a Slope. Rounding of queries and keys
+	// with scales σ has the variance σ²/12 a coordinate, and
 	//
 	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
 	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + ‖Σ_j p_j·e_j‖².

@@ -143,9 +143,10 @@
 // 20,000 such rotations at d = 64, 128 and 768 agreed with every law within 4 standard errors for
 // vectors without large coordinates. The estimates of RaBitQ and QJL also agreed with their laws
 // for vectors of one or two non-zero coordinates. For these vectors and 4 bits at d = 64, 128 and
-// 768, LloydMax had 2.0, 1.04 and 1.03 times the variance of its law, and Uniform had 2.0, 1.25 and
-// 1.04 times. The means of their estimates differed from the laws by less than 1 %. At d' = 16
-// variances were up to 2.7 times the variances of the laws. NewRotated takes dense rotations.
+// 768, the variance of estimates of LloydMax was 2.0, 1.04 and 1.03 times the variance that its
+// formula predicts, and that of Uniform 2.0, 1.25 and 1.04 times. The means of their estimates
+// differed from the formulas by less than 1 %. At d' = 16 the variances of estimates were up to 2.7
+// times the predicted variances. NewRotated takes dense rotations.
 //
 // # Files
 //

@@ -106,7 +106,7 @@
 //     the logarithms: all maps but Nystroem and Spectral are Differentiable, and all LogMaps are
 //     DifferentiableLog;
 //   - Paired with another map, for keys;
-//   - an Embedding, which knows its points.
+//   - an Embedding, which returns the landmarks or other points that its features compare x with.
 //
 // A type assertion tells which interfaces a map has. Code that takes your own maps uses only these
 // interfaces. Centred, Compose and Pair keep the interfaces of their maps. Sum is Paired if one of

@@ -409,8 +409,8 @@ func TestNilContext(t *testing.T) {
 	assert.PanicsWithValue(t, "audit: ctx is nil", func() { _, _ = Choose[float64](none, exact, x, x, x, 1, ChooseOptions{}, densetest.Source(1)) })
 }
 
-// Exact attention in 8 bits computes fewer than 64 queries in T. The sampled rows have the errors of
-// all rows nevertheless, in one head and in a Batch.
+// Exact attention in 8 bits computes fewer than 64 queries in T. The sampled rows have the errors
+// of all rows nevertheless, in one head and in a Batch.
 func TestFewSampledRowsHaveTheErrorsOfAll(t *testing.T) {
 	rng := rand.New(rand.NewPCG(51, 52))
 	const n, d = 400, 16

@@ -32,10 +32,10 @@ type UnbiasedOptions struct {
 	// means 32.
 	Replicates int
 
-	// Frequencies is the law of the frequencies of a block. Each frequency should be N(0, I), as in
-	// orf.IID and orf.GramSchmidt. If each frequency is nearly N(0, I), as in orf.Hadamard and
-	// orf.Givens, the expectation is attention with the mean kernel of the features. Nil means
-	// orf.GramSchmidt.
+	// Frequencies is the joint distribution of d frequencies that are drawn together. Each frequency
+	// should be N(0, I), as in orf.IID and orf.GramSchmidt. If each frequency is nearly N(0, I), as
+	// in orf.Hadamard and orf.Givens, the expectation is attention with the mean kernel of the
+	// features. Nil means orf.GramSchmidt.
 	Frequencies orf.Ensemble
 
 	// MaxCost is the largest cost of an Estimate with its Pilot, in calls of exact attention. Pilot
@@ -66,12 +66,13 @@ type UnbiasedOptions struct {
 // and the expected cost of a replicate are finite. A replicate has 5.4·m₀ features on average. One
 // replicate in 2.8ⁿ⁻¹ has 2ⁿ·m₀ features or more.
 //
-// The features are those of rff.SoftmaxOptimal. rff.SoftmaxPositive, with a = 0, has unbounded
-// weights of frequencies in a ratio: Δ is then rarely large, but so large that no practical number
-// of replicates shows its variance. A negative a bounds the weights by (1−4a)^(d/2)·exp(−p/8a), p =
-// Scale·‖q+k‖². Estimate takes the a that minimises the fourth moment of a weight at a typical p,
-// the mean of p under exact attention of up to 16 queries. This a depends on q and k alone, so that
-// estimates stay unbiased. In causal attention a depends on later tokens too.
+// The features are those of rff.SoftmaxOptimal. With rff.SoftmaxPositive, which has a = 0, the
+// weight of a frequency in the numerator and the denominator of an output is unbounded. Large Δ are
+// then rare, and so large that no practical number of replicates shows the variance. A negative a
+// bounds the weights by (1−4a)^(d/2)·exp(−p/8a), p = Scale·‖q+k‖². Estimate takes the a that
+// minimises the fourth moment of a weight at a typical p, the mean of p under exact attention of up
+// to 16 queries. This a depends on q and k alone, so that estimates stay unbiased. In causal
+// attention a depends on later tokens too.
 //
 // Use Unbiased if many draws are averaged, so that a bias would remain after the noise has averaged
 // out: for gradients, for sums over layers or documents, and to check the bias of other estimates.

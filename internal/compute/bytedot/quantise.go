@@ -18,9 +18,9 @@ import (
 // Least is the smallest scale that is not 0. Codes with this scale may have fewer digits, or be 0.
 const Least = 0x1p-127
 
-// QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite. Products
-// with dithered columns need products, which are those of the rows and u of [Dither]. products may
-// be nil otherwise.
+// QuantiseRows sets r to the codes of the rows of x (n×k), and reports whether x is finite.
+// Products with dithered columns need products, which are those of the rows and u of [Dither].
+// products may be nil otherwise.
 func QuantiseRows[T dense.Float](r *Rows, x dense.Matrix[T], products []T) (finite bool) {
 	r.shape(x.Rows, x.Cols, false)
 	finite = true

@@ -16,8 +16,8 @@ import (
 //	Σ_c Var(out_ic) = s²σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖²
 //	                + Σ_j p_j²·(s²‖q_i‖²σ_j²/12 + r_j)·‖v_j − out_i‖² + Σ_c (Σ_j p_j·e_jc)²
 //
-// with the weights p_j, the scales σ_i of the query and σ_j of keys, and the mean c_j of the tile of
-// key j. A weight w, of at most 255, is rounded up for a share f = w − ⌊w⌋ of the keys, with the
+// with the weights p_j, the scales σ_i of the query and σ_j of keys, and the mean c_j of the tile
+// of key j. A weight w, of at most 255, is rounded up for a share f = w − ⌊w⌋ of the keys, with the
 // relative variance r_j = f·(1 − f)/w², or 1/(12·w²) if it is compensated. e_jc is the error of
 // value v_jc, which is known: errors of values that repeat are equal. Keys of tiles that are not
 // coded have no errors. A query that sees no key has 0, and one whose scores are not finite NaN.
