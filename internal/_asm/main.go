@@ -21,17 +21,16 @@ import (
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/cache"
-	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/matmul"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/planerot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
-	neonfwht "github.com/seed-feabd252/randfeat/internal/_asm/arm64/fwht"
 	neonmatmul "github.com/seed-feabd252/randfeat/internal/_asm/arm64/matmul"
 	neonplanerot "github.com/seed-feabd252/randfeat/internal/_asm/arm64/planerot"
 	neonscan "github.com/seed-feabd252/randfeat/internal/_asm/arm64/scan"
 	"github.com/seed-feabd252/randfeat/internal/_asm/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/_asm/dispatch"
+	"github.com/seed-feabd252/randfeat/internal/_asm/fwht"
 	"github.com/seed-feabd252/randfeat/internal/_asm/rankone"
 	"github.com/seed-feabd252/randfeat/internal/_asm/terms"
 	"github.com/seed-feabd252/randfeat/internal/_asm/vecmath"
@@ -41,7 +40,7 @@ import (
 var generators = map[string]func(){
 	"bytedot":  bytedot.WriteAMD64,
 	"cache":    cache.Write,
-	"fwht":     fwht.Write,
+	"fwht":     fwht.WriteAMD64,
 	"matmul":   matmul.Write,
 	"planerot": planerot.Write,
 	"rankone":  rankone.WriteAMD64,
@@ -51,10 +50,10 @@ var generators = map[string]func(){
 
 // neon writes the arm64 kernels of a package.
 var neon = map[string]func(*arm64.File){
-	"fwht":     neonfwht.Write,
+	"bytedot":  bytedot.WriteARM64,
+	"fwht":     fwht.WriteARM64,
 	"matmul":   neonmatmul.Write,
 	"planerot": neonplanerot.Write,
-	"bytedot":  bytedot.WriteARM64,
 	"rankone":  rankone.WriteARM64,
 	"scan":     neonscan.Write,
 	"vecmath":  vecmath.WriteARM64,

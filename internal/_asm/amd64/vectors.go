@@ -37,6 +37,11 @@ func (m Vectors) Store(v Op, p Register, offset int) {
 	m.Machine.Move(v, Mem{Base: p, Disp: offset})
 }
 
+func (m Vectors) RepeatBy(label string, left Register, step int) {
+	SUBQ(U32(step), left)
+	JNZ(LabelRef(label))
+}
+
 // result returns the register of a result.
 func (m Vectors) result(into []Op) Op {
 	if len(into) > 0 {

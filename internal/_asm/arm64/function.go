@@ -92,8 +92,11 @@ func (m Machine) Label(name string) {
 }
 
 // Repeat counts down and jumps to a label unless nothing is left.
-func (m Machine) Repeat(label string, left GP) {
-	m.I("SUBS $1, R%m", left)
+func (m Machine) Repeat(label string, left GP) { m.RepeatBy(label, left, 1) }
+
+// RepeatBy subtracts step from left, and jumps to a label unless left is 0.
+func (m Machine) RepeatBy(label string, left GP, step int) {
+	m.I("SUBS $%d, R%m", step, left)
 	m.I("BNE %j", label)
 }
 

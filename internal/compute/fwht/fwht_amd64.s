@@ -101,7 +101,7 @@ loop:
 	VSHUFF64X2  $0x4e, Z5, Z5, Z4
 	VFMADD231PS Z3, Z5, Z4
 	VMOVUPS     Z4, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -132,9 +132,9 @@ loop:
 	VSHUFF64X2  $0x4e, Z5, Z5, Z4
 	VFMADD231PS Z3, Z5, Z4
 	VMOVUPS     Z4, (AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -165,7 +165,7 @@ loop:
 	VSHUFF64X2  $0x4e, Z5, Z5, Z4
 	VFMADD231PS Z3, Z5, Z4
 	VMOVUPS     Z4, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -205,7 +205,7 @@ loop:
 	VSUBPS      Z5, Z4, Z4
 	VMOVUPS     Z6, (AX)
 	VMOVUPS     Z4, 64(AX)
-	ADDQ        $+128, AX
+	ADDQ        $0x00000080, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -249,9 +249,9 @@ loop:
 	VSUBPS      Z5, Z4, Z4
 	VMOVUPS     Z6, (AX)
 	VMOVUPS     Z4, 64(AX)
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	ADDQ        $+128, DX
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -295,7 +295,7 @@ loop:
 	VSUBPS      Z5, Z4, Z4
 	VMOVUPS     Z6, (AX)
 	VMOVUPS     Z4, 64(AX)
-	ADDQ        $+128, AX
+	ADDQ        $0x00000080, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -361,7 +361,7 @@ loop:
 	VMOVUPS      Z10, 128(AX)
 	VMOVUPS      Z8, 64(AX)
 	VMOVUPS      Z6, 192(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -433,9 +433,9 @@ loop:
 	VMOVUPS      Z10, 128(AX)
 	VMOVUPS      Z8, 64(AX)
 	VMOVUPS      Z6, 192(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+256, CX
-	ADDQ         $+256, DX
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -507,7 +507,7 @@ loop:
 	VMOVUPS      Z10, 128(AX)
 	VMOVUPS      Z8, 64(AX)
 	VMOVUPS      Z6, 192(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -629,7 +629,7 @@ loop:
 	VMOVUPS      Z12, 384(AX)
 	VMOVUPS      Z13, 192(AX)
 	VMOVUPS      Z6, 448(AX)
-	ADDQ         $+512, AX
+	ADDQ         $0x00000200, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -761,9 +761,9 @@ loop:
 	VMOVUPS      Z12, 384(AX)
 	VMOVUPS      Z13, 192(AX)
 	VMOVUPS      Z6, 448(AX)
-	ADDQ         $+512, AX
-	ADDQ         $+512, CX
-	ADDQ         $+512, DX
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000200, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -895,7 +895,7 @@ loop:
 	VMOVUPS      Z12, 384(AX)
 	VMOVUPS      Z13, 192(AX)
 	VMOVUPS      Z6, 448(AX)
-	ADDQ         $+512, AX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -1137,7 +1137,7 @@ loop:
 	VMOVUPS      Z20, 896(AX)
 	VMOVUPS      Z28, 448(AX)
 	VMOVUPS      Z8, 960(AX)
-	ADDQ         $+1024, AX
+	ADDQ         $0x00000400, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -1397,9 +1397,9 @@ loop:
 	VMOVUPS      Z20, 896(AX)
 	VMOVUPS      Z28, 448(AX)
 	VMOVUPS      Z8, 960(AX)
-	ADDQ         $+1024, AX
-	ADDQ         $+1024, CX
-	ADDQ         $+1024, DX
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000400, CX
+	ADDQ         $0x00000400, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -1659,7 +1659,7 @@ loop:
 	VMOVUPS      Z20, 896(AX)
 	VMOVUPS      Z28, 448(AX)
 	VMOVUPS      Z8, 960(AX)
-	ADDQ         $+1024, AX
+	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -1677,7 +1677,7 @@ loop:
 	VPERMILPS   $0xb1, Z1, Z2
 	VFMADD231PS Z0, Z1, Z2
 	VMOVUPS     Z2, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -1698,7 +1698,7 @@ loop:
 	VPERMILPS   $0x4e, Z3, Z2
 	VFMADD231PS Z1, Z3, Z2
 	VMOVUPS     Z2, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -1722,7 +1722,7 @@ loop:
 	VSHUFF64X2  $0xb1, Z3, Z3, Z4
 	VFMADD231PS Z2, Z3, Z4
 	VMOVUPS     Z4, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -1788,9 +1788,9 @@ column:
 	VMOVUPS      Z12, (R10)(CX*2)
 	VMOVUPS      Z11, (R9)(SI*1)
 	VMOVUPS      Z4, (R10)(SI*1)
-	ADDQ         $+64, R9
-	ADDQ         $+64, R10
-	SUBQ         $+64, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x00000040, R8
 	JNZ          column
 	ADDQ         CX, AX
 	ADDQ         CX, AX
@@ -1923,11 +1923,11 @@ column:
 	VMOVUPS      Z24, (R12)(CX*2)
 	VMOVUPS      Z22, (R10)(SI*1)
 	VMOVUPS      Z8, (R12)(SI*1)
-	ADDQ         $+64, R9
-	ADDQ         $+64, R10
-	ADDQ         $+64, R11
-	ADDQ         $+64, R12
-	SUBQ         $+64, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R12
+	SUBQ         $0x00000040, R8
 	JNZ          column
 	ADDQ         CX, AX
 	ADDQ         CX, AX
@@ -1962,9 +1962,9 @@ loop:
 	VMOVUPS (CX), Z0
 	VMULPS  (DX), Z0, Z0
 	VMOVUPS Z0, (AX)
-	ADDQ    $+64, AX
-	ADDQ    $+64, CX
-	ADDQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
 	DECQ    BX
 	JNZ     loop
 	VZEROUPPER
@@ -2022,7 +2022,7 @@ loop:
 	VMOVUPS Z1, 448(AX)
 	VXORPS  Z1, Z0, Z1
 	VMOVUPS Z1, 960(AX)
-	ADDQ    $+1024, AX
+	ADDQ    $0x00000400, AX
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
 	JNZ     loop
@@ -2197,8 +2197,8 @@ column:
 	VADDPS  Z20, Z0, Z0
 	VMOVUPS Z0, (SI)(BX*1)
 	LEAQ    (SI)(CX*4), SI
-	ADDQ    $+64, AX
-	SUBQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -2216,8 +2216,7 @@ TEXT ·core20F32AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS sign0F32AVX512<>+0(SB), Z0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPS (DI), Z0
 	VMOVUPS (DI)(CX*1), Z1
 	VADDPS  Z1, Z0, Z2
@@ -2269,8 +2268,7 @@ column:
 	VADDPS  Z17, Z9, Z24
 	VSUBPS  Z17, Z9, Z9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPS  Z11, Z7, Z7
 	VADDPS  Z19, Z7, Z7
 	VMOVUPS Z7, (BX)
@@ -2331,7 +2329,6 @@ column:
 	VSUBPS  Z16, Z8, Z0
 	VSUBPS  Z9, Z0, Z0
 	VMOVUPS Z0, 1216(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), Z0
 	VMOVUPS (DI)(CX*1), Z1
 	VADDPS  Z1, Z0, Z2
@@ -2366,7 +2363,6 @@ column:
 	VADDPS  Z9, Z1, Z16
 	VSUBPS  Z9, Z1, Z1
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPS (BX), Z9
 	VADDPS  Z3, Z9, Z9
@@ -2453,8 +2449,8 @@ column:
 	VADDPS  Z12, Z1, Z1
 	VMOVUPS Z1, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+64, AX
-	SUBQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -2472,8 +2468,7 @@ TEXT ·core28F32AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSS sign0F32AVX512<>+0(SB), Z0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPS (DI), Z0
 	VMOVUPS (DI)(CX*1), Z1
 	VADDPS  Z1, Z0, Z2
@@ -2525,8 +2520,7 @@ column:
 	VADDPS  Z17, Z9, Z24
 	VSUBPS  Z17, Z9, Z9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPS  Z11, Z7, Z7
 	VADDPS  Z19, Z7, Z7
 	VMOVUPS Z7, (BX)
@@ -2611,7 +2605,6 @@ column:
 	VSUBPS  Z1, Z8, Z0
 	VADDPS  Z9, Z0, Z0
 	VMOVUPS Z0, 1728(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), Z0
 	VMOVUPS (DI)(CX*1), Z1
 	VADDPS  Z1, Z0, Z2
@@ -2663,8 +2656,7 @@ column:
 	VADDPS  Z17, Z9, Z24
 	VSUBPS  Z17, Z9, Z9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VMOVUPS (BX), Z17
 	VADDPS  Z3, Z17, Z17
 	VADDPS  Z11, Z17, Z17
@@ -2805,7 +2797,6 @@ column:
 	VSUBPS  Z1, Z0, Z0
 	VADDPS  Z9, Z0, Z0
 	VMOVUPS Z0, 1728(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), Z0
 	VMOVUPS (DI)(CX*1), Z1
 	VADDPS  Z1, Z0, Z2
@@ -2823,7 +2814,6 @@ column:
 	VADDPS  Z1, Z0, Z8
 	VSUBPS  Z1, Z0, Z0
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPS (BX), Z1
 	VADDPS  Z3, Z1, Z1
@@ -2916,8 +2906,8 @@ column:
 	VADDPS  Z4, Z0, Z0
 	VMOVUPS Z0, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+64, AX
-	SUBQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -3027,8 +3017,8 @@ column:
 	VADDPS  Y20, Y0, Y0
 	VMOVUPS Y0, (SI)(BX*1)
 	LEAQ    (SI)(CX*4), SI
-	ADDQ    $+32, AX
-	SUBQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -3046,8 +3036,7 @@ TEXT ·core20F32AVX512Y(SB), NOSPLIT, $0-32
 	VBROADCASTSS sign0F32AVX512<>+0(SB), Y0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPS (DI), Y0
 	VMOVUPS (DI)(CX*1), Y1
 	VADDPS  Y1, Y0, Y2
@@ -3099,8 +3088,7 @@ column:
 	VADDPS  Y17, Y9, Y24
 	VSUBPS  Y17, Y9, Y9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPS  Y11, Y7, Y7
 	VADDPS  Y19, Y7, Y7
 	VMOVUPS Y7, (BX)
@@ -3161,7 +3149,6 @@ column:
 	VSUBPS  Y16, Y8, Y0
 	VSUBPS  Y9, Y0, Y0
 	VMOVUPS Y0, 608(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), Y0
 	VMOVUPS (DI)(CX*1), Y1
 	VADDPS  Y1, Y0, Y2
@@ -3196,7 +3183,6 @@ column:
 	VADDPS  Y9, Y1, Y16
 	VSUBPS  Y9, Y1, Y1
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPS (BX), Y9
 	VADDPS  Y3, Y9, Y9
@@ -3283,8 +3269,8 @@ column:
 	VADDPS  Y12, Y1, Y1
 	VMOVUPS Y1, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+32, AX
-	SUBQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -3302,8 +3288,7 @@ TEXT ·core28F32AVX512Y(SB), NOSPLIT, $0-32
 	VBROADCASTSS sign0F32AVX512<>+0(SB), Y0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPS (DI), Y0
 	VMOVUPS (DI)(CX*1), Y1
 	VADDPS  Y1, Y0, Y2
@@ -3355,8 +3340,7 @@ column:
 	VADDPS  Y17, Y9, Y24
 	VSUBPS  Y17, Y9, Y9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPS  Y11, Y7, Y7
 	VADDPS  Y19, Y7, Y7
 	VMOVUPS Y7, (BX)
@@ -3441,7 +3425,6 @@ column:
 	VSUBPS  Y1, Y8, Y0
 	VADDPS  Y9, Y0, Y0
 	VMOVUPS Y0, 864(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), Y0
 	VMOVUPS (DI)(CX*1), Y1
 	VADDPS  Y1, Y0, Y2
@@ -3493,8 +3476,7 @@ column:
 	VADDPS  Y17, Y9, Y24
 	VSUBPS  Y17, Y9, Y9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VMOVUPS (BX), Y17
 	VADDPS  Y3, Y17, Y17
 	VADDPS  Y11, Y17, Y17
@@ -3635,7 +3617,6 @@ column:
 	VSUBPS  Y1, Y0, Y0
 	VADDPS  Y9, Y0, Y0
 	VMOVUPS Y0, 864(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), Y0
 	VMOVUPS (DI)(CX*1), Y1
 	VADDPS  Y1, Y0, Y2
@@ -3653,7 +3634,6 @@ column:
 	VADDPS  Y1, Y0, Y8
 	VSUBPS  Y1, Y0, Y0
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPS (BX), Y1
 	VADDPS  Y3, Y1, Y1
@@ -3746,8 +3726,8 @@ column:
 	VADDPS  Y4, Y0, Y0
 	VMOVUPS Y0, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+32, AX
-	SUBQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -3857,8 +3837,8 @@ column:
 	VADDPS  X20, X0, X0
 	VMOVUPS X0, (SI)(BX*1)
 	LEAQ    (SI)(CX*4), SI
-	ADDQ    $+16, AX
-	SUBQ    $+16, DX
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -3876,8 +3856,7 @@ TEXT ·core20F32AVX512X(SB), NOSPLIT, $0-32
 	VBROADCASTSS sign0F32AVX512<>+0(SB), X0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPS (DI), X0
 	VMOVUPS (DI)(CX*1), X1
 	VADDPS  X1, X0, X2
@@ -3929,8 +3908,7 @@ column:
 	VADDPS  X17, X9, X24
 	VSUBPS  X17, X9, X9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPS  X11, X7, X7
 	VADDPS  X19, X7, X7
 	VMOVUPS X7, (BX)
@@ -3991,7 +3969,6 @@ column:
 	VSUBPS  X16, X8, X0
 	VSUBPS  X9, X0, X0
 	VMOVUPS X0, 304(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), X0
 	VMOVUPS (DI)(CX*1), X1
 	VADDPS  X1, X0, X2
@@ -4026,7 +4003,6 @@ column:
 	VADDPS  X9, X1, X16
 	VSUBPS  X9, X1, X1
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPS (BX), X9
 	VADDPS  X3, X9, X9
@@ -4113,8 +4089,8 @@ column:
 	VADDPS  X12, X1, X1
 	VMOVUPS X1, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+16, AX
-	SUBQ    $+16, DX
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -4132,8 +4108,7 @@ TEXT ·core28F32AVX512X(SB), NOSPLIT, $0-32
 	VBROADCASTSS sign0F32AVX512<>+0(SB), X0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPS (DI), X0
 	VMOVUPS (DI)(CX*1), X1
 	VADDPS  X1, X0, X2
@@ -4185,8 +4160,7 @@ column:
 	VADDPS  X17, X9, X24
 	VSUBPS  X17, X9, X9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPS  X11, X7, X7
 	VADDPS  X19, X7, X7
 	VMOVUPS X7, (BX)
@@ -4271,7 +4245,6 @@ column:
 	VSUBPS  X1, X8, X0
 	VADDPS  X9, X0, X0
 	VMOVUPS X0, 432(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), X0
 	VMOVUPS (DI)(CX*1), X1
 	VADDPS  X1, X0, X2
@@ -4323,8 +4296,7 @@ column:
 	VADDPS  X17, X9, X24
 	VSUBPS  X17, X9, X9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VMOVUPS (BX), X17
 	VADDPS  X3, X17, X17
 	VADDPS  X11, X17, X17
@@ -4465,7 +4437,6 @@ column:
 	VSUBPS  X1, X0, X0
 	VADDPS  X9, X0, X0
 	VMOVUPS X0, 432(BX)
-	MOVQ    R8, DI
 	VMOVUPS (DI), X0
 	VMOVUPS (DI)(CX*1), X1
 	VADDPS  X1, X0, X2
@@ -4483,7 +4454,6 @@ column:
 	VADDPS  X1, X0, X8
 	VSUBPS  X1, X0, X0
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPS (BX), X1
 	VADDPS  X3, X1, X1
@@ -4576,8 +4546,8 @@ column:
 	VADDPS  X4, X0, X0
 	VMOVUPS X0, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+16, AX
-	SUBQ    $+16, DX
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -4634,7 +4604,7 @@ loop:
 	VSHUFF64X2  $0x4e, Z3, Z3, Z4
 	VFMADD231PD Z2, Z3, Z4
 	VMOVUPD     Z4, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -4662,9 +4632,9 @@ loop:
 	VSHUFF64X2  $0x4e, Z3, Z3, Z4
 	VFMADD231PD Z2, Z3, Z4
 	VMOVUPD     Z4, (AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -4692,7 +4662,7 @@ loop:
 	VSHUFF64X2  $0x4e, Z3, Z3, Z4
 	VFMADD231PD Z2, Z3, Z4
 	VMOVUPD     Z4, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -4727,7 +4697,7 @@ loop:
 	VSUBPD      Z6, Z5, Z4
 	VMOVUPD     Z3, (AX)
 	VMOVUPD     Z4, 64(AX)
-	ADDQ        $+128, AX
+	ADDQ        $0x00000080, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -4766,9 +4736,9 @@ loop:
 	VSUBPD      Z6, Z5, Z4
 	VMOVUPD     Z3, (AX)
 	VMOVUPD     Z4, 64(AX)
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	ADDQ        $+128, DX
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -4807,7 +4777,7 @@ loop:
 	VSUBPD      Z6, Z5, Z4
 	VMOVUPD     Z3, (AX)
 	VMOVUPD     Z4, 64(AX)
-	ADDQ        $+128, AX
+	ADDQ        $0x00000080, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -4864,7 +4834,7 @@ loop:
 	VMOVUPD      Z5, 128(AX)
 	VMOVUPD      Z9, 64(AX)
 	VMOVUPD      Z7, 192(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -4927,9 +4897,9 @@ loop:
 	VMOVUPD      Z5, 128(AX)
 	VMOVUPD      Z9, 64(AX)
 	VMOVUPD      Z7, 192(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+256, CX
-	ADDQ         $+256, DX
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -4992,7 +4962,7 @@ loop:
 	VMOVUPD      Z5, 128(AX)
 	VMOVUPD      Z9, 64(AX)
 	VMOVUPD      Z7, 192(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -5097,7 +5067,7 @@ loop:
 	VMOVUPD      Z15, 384(AX)
 	VMOVUPD      Z14, 192(AX)
 	VMOVUPD      Z7, 448(AX)
-	ADDQ         $+512, AX
+	ADDQ         $0x00000200, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -5212,9 +5182,9 @@ loop:
 	VMOVUPD      Z15, 384(AX)
 	VMOVUPD      Z14, 192(AX)
 	VMOVUPD      Z7, 448(AX)
-	ADDQ         $+512, AX
-	ADDQ         $+512, CX
-	ADDQ         $+512, DX
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x00000200, CX
+	ADDQ         $0x00000200, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -5329,7 +5299,7 @@ loop:
 	VMOVUPD      Z15, 384(AX)
 	VMOVUPD      Z14, 192(AX)
 	VMOVUPD      Z7, 448(AX)
-	ADDQ         $+512, AX
+	ADDQ         $0x00000200, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -5538,7 +5508,7 @@ loop:
 	VMOVUPD      Z23, 896(AX)
 	VMOVUPD      Z27, 448(AX)
 	VMOVUPD      Z13, 960(AX)
-	ADDQ         $+1024, AX
+	ADDQ         $0x00000400, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -5765,9 +5735,9 @@ loop:
 	VMOVUPD      Z23, 896(AX)
 	VMOVUPD      Z27, 448(AX)
 	VMOVUPD      Z13, 960(AX)
-	ADDQ         $+1024, AX
-	ADDQ         $+1024, CX
-	ADDQ         $+1024, DX
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000400, CX
+	ADDQ         $0x00000400, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -5994,7 +5964,7 @@ loop:
 	VMOVUPD      Z23, 896(AX)
 	VMOVUPD      Z27, 448(AX)
 	VMOVUPD      Z13, 960(AX)
-	ADDQ         $+1024, AX
+	ADDQ         $0x00000400, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -6012,7 +5982,7 @@ loop:
 	VPERMILPD   $0x55, Z1, Z2
 	VFMADD231PD Z0, Z1, Z2
 	VMOVUPD     Z2, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -6033,7 +6003,7 @@ loop:
 	VSHUFF64X2  $0xb1, Z3, Z3, Z2
 	VFMADD231PD Z1, Z3, Z2
 	VMOVUPD     Z2, (AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -6099,9 +6069,9 @@ column:
 	VMOVUPD      Z12, (R10)(CX*2)
 	VMOVUPD      Z11, (R9)(SI*1)
 	VMOVUPD      Z4, (R10)(SI*1)
-	ADDQ         $+64, R9
-	ADDQ         $+64, R10
-	SUBQ         $+64, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	SUBQ         $0x00000040, R8
 	JNZ          column
 	ADDQ         CX, AX
 	ADDQ         CX, AX
@@ -6234,11 +6204,11 @@ column:
 	VMOVUPD      Z24, (R12)(CX*2)
 	VMOVUPD      Z22, (R10)(SI*1)
 	VMOVUPD      Z8, (R12)(SI*1)
-	ADDQ         $+64, R9
-	ADDQ         $+64, R10
-	ADDQ         $+64, R11
-	ADDQ         $+64, R12
-	SUBQ         $+64, R8
+	ADDQ         $0x00000040, R9
+	ADDQ         $0x00000040, R10
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R12
+	SUBQ         $0x00000040, R8
 	JNZ          column
 	ADDQ         CX, AX
 	ADDQ         CX, AX
@@ -6273,9 +6243,9 @@ loop:
 	VMOVUPD (CX), Z0
 	VMULPD  (DX), Z0, Z0
 	VMOVUPD Z0, (AX)
-	ADDQ    $+64, AX
-	ADDQ    $+64, CX
-	ADDQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
 	DECQ    BX
 	JNZ     loop
 	VZEROUPPER
@@ -6333,7 +6303,7 @@ loop:
 	VMOVUPD Z1, 448(AX)
 	VXORPS  Z1, Z0, Z1
 	VMOVUPD Z1, 960(AX)
-	ADDQ    $+1024, AX
+	ADDQ    $0x00000400, AX
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
 	JNZ     loop
@@ -6508,8 +6478,8 @@ column:
 	VADDPD  Z20, Z0, Z0
 	VMOVUPD Z0, (SI)(BX*1)
 	LEAQ    (SI)(CX*4), SI
-	ADDQ    $+64, AX
-	SUBQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -6527,8 +6497,7 @@ TEXT ·core20F64AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD sign0F64AVX512<>+0(SB), Z0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPD (DI), Z0
 	VMOVUPD (DI)(CX*1), Z1
 	VADDPD  Z1, Z0, Z2
@@ -6580,8 +6549,7 @@ column:
 	VADDPD  Z17, Z9, Z24
 	VSUBPD  Z17, Z9, Z9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPD  Z11, Z7, Z7
 	VADDPD  Z19, Z7, Z7
 	VMOVUPD Z7, (BX)
@@ -6642,7 +6610,6 @@ column:
 	VSUBPD  Z16, Z8, Z0
 	VSUBPD  Z9, Z0, Z0
 	VMOVUPD Z0, 1216(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), Z0
 	VMOVUPD (DI)(CX*1), Z1
 	VADDPD  Z1, Z0, Z2
@@ -6677,7 +6644,6 @@ column:
 	VADDPD  Z9, Z1, Z16
 	VSUBPD  Z9, Z1, Z1
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPD (BX), Z9
 	VADDPD  Z3, Z9, Z9
@@ -6764,8 +6730,8 @@ column:
 	VADDPD  Z12, Z1, Z1
 	VMOVUPD Z1, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+64, AX
-	SUBQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -6783,8 +6749,7 @@ TEXT ·core28F64AVX512(SB), NOSPLIT, $0-32
 	VBROADCASTSD sign0F64AVX512<>+0(SB), Z0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPD (DI), Z0
 	VMOVUPD (DI)(CX*1), Z1
 	VADDPD  Z1, Z0, Z2
@@ -6836,8 +6801,7 @@ column:
 	VADDPD  Z17, Z9, Z24
 	VSUBPD  Z17, Z9, Z9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPD  Z11, Z7, Z7
 	VADDPD  Z19, Z7, Z7
 	VMOVUPD Z7, (BX)
@@ -6922,7 +6886,6 @@ column:
 	VSUBPD  Z1, Z8, Z0
 	VADDPD  Z9, Z0, Z0
 	VMOVUPD Z0, 1728(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), Z0
 	VMOVUPD (DI)(CX*1), Z1
 	VADDPD  Z1, Z0, Z2
@@ -6974,8 +6937,7 @@ column:
 	VADDPD  Z17, Z9, Z24
 	VSUBPD  Z17, Z9, Z9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VMOVUPD (BX), Z17
 	VADDPD  Z3, Z17, Z17
 	VADDPD  Z11, Z17, Z17
@@ -7116,7 +7078,6 @@ column:
 	VSUBPD  Z1, Z0, Z0
 	VADDPD  Z9, Z0, Z0
 	VMOVUPD Z0, 1728(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), Z0
 	VMOVUPD (DI)(CX*1), Z1
 	VADDPD  Z1, Z0, Z2
@@ -7134,7 +7095,6 @@ column:
 	VADDPD  Z1, Z0, Z8
 	VSUBPD  Z1, Z0, Z0
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPD (BX), Z1
 	VADDPD  Z3, Z1, Z1
@@ -7227,8 +7187,8 @@ column:
 	VADDPD  Z4, Z0, Z0
 	VMOVUPD Z0, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+64, AX
-	SUBQ    $+64, DX
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000040, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -7338,8 +7298,8 @@ column:
 	VADDPD  Y20, Y0, Y0
 	VMOVUPD Y0, (SI)(BX*1)
 	LEAQ    (SI)(CX*4), SI
-	ADDQ    $+32, AX
-	SUBQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -7357,8 +7317,7 @@ TEXT ·core20F64AVX512Y(SB), NOSPLIT, $0-32
 	VBROADCASTSD sign0F64AVX512<>+0(SB), Y0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPD (DI), Y0
 	VMOVUPD (DI)(CX*1), Y1
 	VADDPD  Y1, Y0, Y2
@@ -7410,8 +7369,7 @@ column:
 	VADDPD  Y17, Y9, Y24
 	VSUBPD  Y17, Y9, Y9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPD  Y11, Y7, Y7
 	VADDPD  Y19, Y7, Y7
 	VMOVUPD Y7, (BX)
@@ -7472,7 +7430,6 @@ column:
 	VSUBPD  Y16, Y8, Y0
 	VSUBPD  Y9, Y0, Y0
 	VMOVUPD Y0, 608(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), Y0
 	VMOVUPD (DI)(CX*1), Y1
 	VADDPD  Y1, Y0, Y2
@@ -7507,7 +7464,6 @@ column:
 	VADDPD  Y9, Y1, Y16
 	VSUBPD  Y9, Y1, Y1
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPD (BX), Y9
 	VADDPD  Y3, Y9, Y9
@@ -7594,8 +7550,8 @@ column:
 	VADDPD  Y12, Y1, Y1
 	VMOVUPD Y1, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+32, AX
-	SUBQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -7613,8 +7569,7 @@ TEXT ·core28F64AVX512Y(SB), NOSPLIT, $0-32
 	VBROADCASTSD sign0F64AVX512<>+0(SB), Y0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPD (DI), Y0
 	VMOVUPD (DI)(CX*1), Y1
 	VADDPD  Y1, Y0, Y2
@@ -7666,8 +7621,7 @@ column:
 	VADDPD  Y17, Y9, Y24
 	VSUBPD  Y17, Y9, Y9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPD  Y11, Y7, Y7
 	VADDPD  Y19, Y7, Y7
 	VMOVUPD Y7, (BX)
@@ -7752,7 +7706,6 @@ column:
 	VSUBPD  Y1, Y8, Y0
 	VADDPD  Y9, Y0, Y0
 	VMOVUPD Y0, 864(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), Y0
 	VMOVUPD (DI)(CX*1), Y1
 	VADDPD  Y1, Y0, Y2
@@ -7804,8 +7757,7 @@ column:
 	VADDPD  Y17, Y9, Y24
 	VSUBPD  Y17, Y9, Y9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VMOVUPD (BX), Y17
 	VADDPD  Y3, Y17, Y17
 	VADDPD  Y11, Y17, Y17
@@ -7946,7 +7898,6 @@ column:
 	VSUBPD  Y1, Y0, Y0
 	VADDPD  Y9, Y0, Y0
 	VMOVUPD Y0, 864(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), Y0
 	VMOVUPD (DI)(CX*1), Y1
 	VADDPD  Y1, Y0, Y2
@@ -7964,7 +7915,6 @@ column:
 	VADDPD  Y1, Y0, Y8
 	VSUBPD  Y1, Y0, Y0
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPD (BX), Y1
 	VADDPD  Y3, Y1, Y1
@@ -8057,8 +8007,8 @@ column:
 	VADDPD  Y4, Y0, Y0
 	VMOVUPD Y0, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+32, AX
-	SUBQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000020, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -8168,8 +8118,8 @@ column:
 	VADDPD  X20, X0, X0
 	VMOVUPD X0, (SI)(BX*1)
 	LEAQ    (SI)(CX*4), SI
-	ADDQ    $+16, AX
-	SUBQ    $+16, DX
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -8187,8 +8137,7 @@ TEXT ·core20F64AVX512X(SB), NOSPLIT, $0-32
 	VMOVDDUP sign0F64AVX512<>+0(SB), X0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPD (DI), X0
 	VMOVUPD (DI)(CX*1), X1
 	VADDPD  X1, X0, X2
@@ -8240,8 +8189,7 @@ column:
 	VADDPD  X17, X9, X24
 	VSUBPD  X17, X9, X9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPD  X11, X7, X7
 	VADDPD  X19, X7, X7
 	VMOVUPD X7, (BX)
@@ -8302,7 +8250,6 @@ column:
 	VSUBPD  X16, X8, X0
 	VSUBPD  X9, X0, X0
 	VMOVUPD X0, 304(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), X0
 	VMOVUPD (DI)(CX*1), X1
 	VADDPD  X1, X0, X2
@@ -8337,7 +8284,6 @@ column:
 	VADDPD  X9, X1, X16
 	VSUBPD  X9, X1, X1
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPD (BX), X9
 	VADDPD  X3, X9, X9
@@ -8424,8 +8370,8 @@ column:
 	VADDPD  X12, X1, X1
 	VMOVUPD X1, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+16, AX
-	SUBQ    $+16, DX
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -8443,8 +8389,7 @@ TEXT ·core28F64AVX512X(SB), NOSPLIT, $0-32
 	VMOVDDUP sign0F64AVX512<>+0(SB), X0
 
 column:
-	MOVQ    AX, R8
-	MOVQ    R8, DI
+	MOVQ    AX, DI
 	VMOVUPD (DI), X0
 	VMOVUPD (DI)(CX*1), X1
 	VADDPD  X1, X0, X2
@@ -8496,8 +8441,7 @@ column:
 	VADDPD  X17, X9, X24
 	VSUBPD  X17, X9, X9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VADDPD  X11, X7, X7
 	VADDPD  X19, X7, X7
 	VMOVUPD X7, (BX)
@@ -8582,7 +8526,6 @@ column:
 	VSUBPD  X1, X8, X0
 	VADDPD  X9, X0, X0
 	VMOVUPD X0, 432(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), X0
 	VMOVUPD (DI)(CX*1), X1
 	VADDPD  X1, X0, X2
@@ -8634,8 +8577,7 @@ column:
 	VADDPD  X17, X9, X24
 	VSUBPD  X17, X9, X9
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
-	MOVQ    AX, DI
+	MOVQ    AX, R8
 	VMOVUPD (BX), X17
 	VADDPD  X3, X17, X17
 	VADDPD  X11, X17, X17
@@ -8776,7 +8718,6 @@ column:
 	VSUBPD  X1, X0, X0
 	VADDPD  X9, X0, X0
 	VMOVUPD X0, 432(BX)
-	MOVQ    R8, DI
 	VMOVUPD (DI), X0
 	VMOVUPD (DI)(CX*1), X1
 	VADDPD  X1, X0, X2
@@ -8794,7 +8735,6 @@ column:
 	VADDPD  X1, X0, X8
 	VSUBPD  X1, X0, X0
 	LEAQ    (DI)(CX*4), DI
-	MOVQ    DI, R8
 	MOVQ    AX, DI
 	VMOVUPD (BX), X1
 	VADDPD  X3, X1, X1
@@ -8887,8 +8827,8 @@ column:
 	VADDPD  X4, X0, X0
 	VMOVUPD X0, (DI)(SI*1)
 	LEAQ    (DI)(CX*4), DI
-	ADDQ    $+16, AX
-	SUBQ    $+16, DX
+	ADDQ    $0x00000010, AX
+	SUBQ    $0x00000010, DX
 	JNZ     column
 	VZEROUPPER
 	RET
@@ -8945,7 +8885,7 @@ loop:
 	VPERM2F128  $0x01, Y3, Y3, Y4
 	VFMADD231PS Y2, Y3, Y4
 	VMOVUPS     Y4, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -8973,9 +8913,9 @@ loop:
 	VPERM2F128  $0x01, Y3, Y3, Y4
 	VFMADD231PS Y2, Y3, Y4
 	VMOVUPS     Y4, (AX)
-	ADDQ        $+32, AX
-	ADDQ        $+32, CX
-	ADDQ        $+32, DX
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -9003,7 +8943,7 @@ loop:
 	VPERM2F128  $0x01, Y3, Y3, Y4
 	VFMADD231PS Y2, Y3, Y4
 	VMOVUPS     Y4, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -9038,7 +8978,7 @@ loop:
 	VSUBPS      Y6, Y5, Y4
 	VMOVUPS     Y3, (AX)
 	VMOVUPS     Y4, 32(AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -9077,9 +9017,9 @@ loop:
 	VSUBPS      Y6, Y5, Y4
 	VMOVUPS     Y3, (AX)
 	VMOVUPS     Y4, 32(AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -9117,7 +9057,7 @@ loop:
 	VSUBPS      Y6, Y5, Y4
 	VMOVUPS     Y3, (AX)
 	VMOVUPS     Y4, 32(AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -9174,7 +9114,7 @@ loop:
 	VMOVUPS      Y9, 64(AX)
 	VMOVUPS      Y7, 32(AX)
 	VMOVUPS      Y5, 96(AX)
-	ADDQ         $+128, AX
+	ADDQ         $0x00000080, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -9237,9 +9177,9 @@ loop:
 	VMOVUPS      Y9, 64(AX)
 	VMOVUPS      Y7, 32(AX)
 	VMOVUPS      Y5, 96(AX)
-	ADDQ         $+128, AX
-	ADDQ         $+128, CX
-	ADDQ         $+128, DX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -9300,7 +9240,7 @@ loop:
 	VMOVUPS      Y9, 64(AX)
 	VMOVUPS      Y7, 32(AX)
 	VMOVUPS      Y5, 96(AX)
-	ADDQ         $+128, AX
+	ADDQ         $0x00000080, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -9405,7 +9345,7 @@ loop:
 	VMOVUPS      Y13, 192(AX)
 	VMOVUPS      Y6, 96(AX)
 	VMOVUPS      Y8, 224(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -9520,9 +9460,9 @@ loop:
 	VMOVUPS      Y13, 192(AX)
 	VMOVUPS      Y6, 96(AX)
 	VMOVUPS      Y8, 224(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+256, CX
-	ADDQ         $+256, DX
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -9633,7 +9573,7 @@ loop:
 	VMOVUPS      Y13, 192(AX)
 	VMOVUPS      Y6, 96(AX)
 	VMOVUPS      Y8, 224(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -9651,7 +9591,7 @@ loop:
 	VPERMILPS   $0xb1, Y1, Y2
 	VFMADD231PS Y0, Y1, Y2
 	VMOVUPS     Y2, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -9672,7 +9612,7 @@ loop:
 	VPERMILPS   $0x4e, Y3, Y2
 	VFMADD231PS Y1, Y3, Y2
 	VMOVUPS     Y2, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -9738,9 +9678,9 @@ column:
 	VMOVUPS      Y4, (R10)(CX*2)
 	VMOVUPS      Y3, (R9)(SI*1)
 	VMOVUPS      Y6, (R10)(SI*1)
-	ADDQ         $+32, R9
-	ADDQ         $+32, R10
-	SUBQ         $+32, R8
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000020, R8
 	JNZ          column
 	ADDQ         CX, AX
 	ADDQ         CX, AX
@@ -9767,9 +9707,9 @@ loop:
 	VMOVUPS (CX), Y0
 	VMULPS  (DX), Y0, Y0
 	VMOVUPS Y0, (AX)
-	ADDQ    $+32, AX
-	ADDQ    $+32, CX
-	ADDQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
 	DECQ    BX
 	JNZ     loop
 	VZEROUPPER
@@ -9827,7 +9767,7 @@ loop:
 	VMOVUPS Y1, 224(AX)
 	VXORPS  Y1, Y0, Y1
 	VMOVUPS Y1, 480(AX)
-	ADDQ    $+512, AX
+	ADDQ    $0x00000200, AX
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
 	JNZ     loop
@@ -9928,7 +9868,7 @@ loop:
 	VPERM2F128  $0x01, Y3, Y3, Y2
 	VFMADD231PD Y1, Y3, Y2
 	VMOVUPD     Y2, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -9953,9 +9893,9 @@ loop:
 	VPERM2F128  $0x01, Y3, Y3, Y2
 	VFMADD231PD Y1, Y3, Y2
 	VMOVUPD     Y2, (AX)
-	ADDQ        $+32, AX
-	ADDQ        $+32, CX
-	ADDQ        $+32, DX
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -9980,7 +9920,7 @@ loop:
 	VPERM2F128  $0x01, Y3, Y3, Y2
 	VFMADD231PD Y1, Y3, Y2
 	VMOVUPD     Y2, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -10010,7 +9950,7 @@ loop:
 	VSUBPD      Y3, Y2, Y2
 	VMOVUPD     Y4, (AX)
 	VMOVUPD     Y2, 32(AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -10044,9 +9984,9 @@ loop:
 	VSUBPD      Y3, Y2, Y2
 	VMOVUPD     Y4, (AX)
 	VMOVUPD     Y2, 32(AX)
-	ADDQ        $+64, AX
-	ADDQ        $+64, CX
-	ADDQ        $+64, DX
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
 	DECQ        BX
 	JNZ         loop
 	VZEROUPPER
@@ -10079,7 +10019,7 @@ loop:
 	VSUBPD      Y3, Y2, Y2
 	VMOVUPD     Y4, (AX)
 	VMOVUPD     Y2, 32(AX)
-	ADDQ        $+64, AX
+	ADDQ        $0x00000040, AX
 	DECQ        DX
 	JNZ         loop
 	VZEROUPPER
@@ -10127,7 +10067,7 @@ loop:
 	VMOVUPD      Y4, 64(AX)
 	VMOVUPD      Y8, 32(AX)
 	VMOVUPD      Y6, 96(AX)
-	ADDQ         $+128, AX
+	ADDQ         $0x00000080, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -10181,9 +10121,9 @@ loop:
 	VMOVUPD      Y4, 64(AX)
 	VMOVUPD      Y8, 32(AX)
 	VMOVUPD      Y6, 96(AX)
-	ADDQ         $+128, AX
-	ADDQ         $+128, CX
-	ADDQ         $+128, DX
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -10235,7 +10175,7 @@ loop:
 	VMOVUPD      Y4, 64(AX)
 	VMOVUPD      Y8, 32(AX)
 	VMOVUPD      Y6, 96(AX)
-	ADDQ         $+128, AX
+	ADDQ         $0x00000080, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -10323,7 +10263,7 @@ loop:
 	VMOVUPD      Y5, 192(AX)
 	VMOVUPD      Y7, 96(AX)
 	VMOVUPD      Y10, 224(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         CX
 	JNZ          loop
 	VZEROUPPER
@@ -10421,9 +10361,9 @@ loop:
 	VMOVUPD      Y5, 192(AX)
 	VMOVUPD      Y7, 96(AX)
 	VMOVUPD      Y10, 224(AX)
-	ADDQ         $+256, AX
-	ADDQ         $+256, CX
-	ADDQ         $+256, DX
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, DX
 	DECQ         BX
 	JNZ          loop
 	VZEROUPPER
@@ -10517,7 +10457,7 @@ loop:
 	VMOVUPD      Y5, 192(AX)
 	VMOVUPD      Y7, 96(AX)
 	VMOVUPD      Y10, 224(AX)
-	ADDQ         $+256, AX
+	ADDQ         $0x00000100, AX
 	DECQ         DX
 	JNZ          loop
 	VZEROUPPER
@@ -10535,7 +10475,7 @@ loop:
 	VPERMILPD   $0x05, Y1, Y2
 	VFMADD231PD Y0, Y1, Y2
 	VMOVUPD     Y2, (AX)
-	ADDQ        $+32, AX
+	ADDQ        $0x00000020, AX
 	DECQ        CX
 	JNZ         loop
 	VZEROUPPER
@@ -10601,9 +10541,9 @@ column:
 	VMOVUPD      Y4, (R10)(CX*2)
 	VMOVUPD      Y3, (R9)(SI*1)
 	VMOVUPD      Y6, (R10)(SI*1)
-	ADDQ         $+32, R9
-	ADDQ         $+32, R10
-	SUBQ         $+32, R8
+	ADDQ         $0x00000020, R9
+	ADDQ         $0x00000020, R10
+	SUBQ         $0x00000020, R8
 	JNZ          column
 	ADDQ         CX, AX
 	ADDQ         CX, AX
@@ -10630,9 +10570,9 @@ loop:
 	VMOVUPD (CX), Y0
 	VMULPD  (DX), Y0, Y0
 	VMOVUPD Y0, (AX)
-	ADDQ    $+32, AX
-	ADDQ    $+32, CX
-	ADDQ    $+32, DX
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
 	DECQ    BX
 	JNZ     loop
 	VZEROUPPER
@@ -10690,7 +10630,7 @@ loop:
 	VMOVUPD Y1, 224(AX)
 	VXORPS  Y1, Y0, Y1
 	VMOVUPD Y1, 480(AX)
-	ADDQ    $+512, AX
+	ADDQ    $0x00000200, AX
 	LEAQ    (CX)(DX*4), CX
 	DECQ    BX
 	JNZ     loop

@@ -54,12 +54,12 @@ TEXT ·stream0F32NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $2, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 loop:
-	PRFM 0(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
 	FMOVQ 0(R1), F2
 	VREV64 V2.S4, V3.S4
 	VFMLA V0.S4, V2.S4, V3.S4
@@ -67,7 +67,6 @@ loop:
 	VFMLA V1.S4, V3.S4, V2.S4
 	FMOVQ F2, 0(R1)
 	ADD $16, R1
-	ADD $16, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -135,12 +134,12 @@ TEXT ·stream1F32NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $2, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 loop:
-	PRFM 0(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F2, F3)
 	VREV64 V2.S4, V4.S4
 	VFMLA V0.S4, V2.S4, V4.S4
@@ -154,7 +153,6 @@ loop:
 	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
 	FSTPQ (F2, F3), 0(R1)
 	ADD $32, R1
-	ADD $32, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -257,12 +255,12 @@ TEXT ·stream2F32NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $2, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 loop:
-	PRFM 0(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F2, F3)
 	FLDPQ 32(R1), (F4, F5)
 	VREV64 V2.S4, V6.S4
@@ -292,7 +290,6 @@ loop:
 	FSTPQ (F3, F6), 0(R1)
 	FSTPQ (F4, F2), 32(R1)
 	ADD $64, R1
-	ADD $64, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -473,13 +470,13 @@ TEXT ·stream3F32NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $2, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 loop:
-	PRFM 0(R2), PLDL2KEEP
-	PRFM 64(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
+	PRFM 64(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F2, F3)
 	FLDPQ 32(R1), (F4, F5)
 	FLDPQ 64(R1), (F6, F7)
@@ -545,7 +542,6 @@ loop:
 	FSTPQ (F7, F5), 64(R1)
 	FSTPQ (F3, F2), 96(R1)
 	ADD $128, R1
-	ADD $128, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -610,96 +606,96 @@ loop:
 	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
 	WORD $0x4e26d485 // fadd v5.4s, v4.4s, v6.4s
 	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
-	WORD $0x4ea9d4ec // fsub v12.4s, v7.4s, v9.4s
-	WORD $0x4e25d54d // fadd v13.4s, v10.4s, v5.4s
-	WORD $0x4ea5d54a // fsub v10.4s, v10.4s, v5.4s
-	WORD $0x4e23d50e // fadd v14.4s, v8.4s, v3.4s
-	WORD $0x4ea3d50f // fsub v15.4s, v8.4s, v3.4s
-	WORD $0x4e24d450 // fadd v16.4s, v2.4s, v4.4s
-	WORD $0x4ea4d451 // fsub v17.4s, v2.4s, v4.4s
-	FLDPQ 128(R1), (F2, F3)
-	FLDPQ 160(R1), (F4, F5)
-	FLDPQ 192(R1), (F6, F7)
-	FLDPQ 224(R1), (F8, F9)
-	VREV64 V2.S4, V18.S4
-	VFMLA V0.S4, V2.S4, V18.S4
-	VREV64 V3.S4, V2.S4
-	VFMLA V0.S4, V3.S4, V2.S4
-	VREV64 V4.S4, V3.S4
-	VFMLA V0.S4, V4.S4, V3.S4
-	VREV64 V5.S4, V4.S4
-	VFMLA V0.S4, V5.S4, V4.S4
-	VREV64 V6.S4, V5.S4
-	VFMLA V0.S4, V6.S4, V5.S4
-	VREV64 V7.S4, V6.S4
-	VFMLA V0.S4, V7.S4, V6.S4
-	VREV64 V8.S4, V7.S4
-	VFMLA V0.S4, V8.S4, V7.S4
-	VREV64 V9.S4, V8.S4
-	VFMLA V0.S4, V9.S4, V8.S4
-	VEXT $8, V18.B16, V18.B16, V9.B16
-	VFMLA V1.S4, V18.S4, V9.S4
-	VEXT $8, V2.B16, V2.B16, V18.B16
-	VFMLA V1.S4, V2.S4, V18.S4
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V1.S4, V3.S4, V2.S4
-	VEXT $8, V4.B16, V4.B16, V3.B16
-	VFMLA V1.S4, V4.S4, V3.S4
-	VEXT $8, V5.B16, V5.B16, V4.B16
-	VFMLA V1.S4, V5.S4, V4.S4
-	VEXT $8, V6.B16, V6.B16, V5.B16
-	VFMLA V1.S4, V6.S4, V5.S4
-	VEXT $8, V7.B16, V7.B16, V6.B16
-	VFMLA V1.S4, V7.S4, V6.S4
-	VEXT $8, V8.B16, V8.B16, V7.B16
-	VFMLA V1.S4, V8.S4, V7.S4
-	WORD $0x4e32d528 // fadd v8.4s, v9.4s, v18.4s
-	WORD $0x4eb2d529 // fsub v9.4s, v9.4s, v18.4s
-	WORD $0x4e23d452 // fadd v18.4s, v2.4s, v3.4s
-	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
-	WORD $0x4e25d483 // fadd v3.4s, v4.4s, v5.4s
-	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c5 // fadd v5.4s, v6.4s, v7.4s
-	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
-	WORD $0x4e32d507 // fadd v7.4s, v8.4s, v18.4s
-	WORD $0x4eb2d508 // fsub v8.4s, v8.4s, v18.4s
-	WORD $0x4e22d532 // fadd v18.4s, v9.4s, v2.4s
-	WORD $0x4ea2d522 // fsub v2.4s, v9.4s, v2.4s
-	WORD $0x4e25d469 // fadd v9.4s, v3.4s, v5.4s
-	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
-	WORD $0x4e26d485 // fadd v5.4s, v4.4s, v6.4s
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
 	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
 	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
-	WORD $0x4e25d649 // fadd v9.4s, v18.4s, v5.4s
-	WORD $0x4ea5d645 // fsub v5.4s, v18.4s, v5.4s
-	WORD $0x4e23d512 // fadd v18.4s, v8.4s, v3.4s
+	WORD $0x4e25d549 // fadd v9.4s, v10.4s, v5.4s
+	WORD $0x4ea5d545 // fsub v5.4s, v10.4s, v5.4s
+	WORD $0x4e23d50a // fadd v10.4s, v8.4s, v3.4s
 	WORD $0x4ea3d503 // fsub v3.4s, v8.4s, v3.4s
 	WORD $0x4e24d448 // fadd v8.4s, v2.4s, v4.4s
 	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
-	WORD $0x4e26d564 // fadd v4.4s, v11.4s, v6.4s
-	WORD $0x4ea6d566 // fsub v6.4s, v11.4s, v6.4s
-	WORD $0x4e29d5ab // fadd v11.4s, v13.4s, v9.4s
-	WORD $0x4ea9d5a9 // fsub v9.4s, v13.4s, v9.4s
-	WORD $0x4e32d5cd // fadd v13.4s, v14.4s, v18.4s
-	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
-	WORD $0x4e28d612 // fadd v18.4s, v16.4s, v8.4s
-	WORD $0x4ea8d608 // fsub v8.4s, v16.4s, v8.4s
-	WORD $0x4e27d590 // fadd v16.4s, v12.4s, v7.4s
-	WORD $0x4ea7d587 // fsub v7.4s, v12.4s, v7.4s
-	WORD $0x4e25d54c // fadd v12.4s, v10.4s, v5.4s
-	WORD $0x4ea5d545 // fsub v5.4s, v10.4s, v5.4s
-	WORD $0x4e23d5ea // fadd v10.4s, v15.4s, v3.4s
-	WORD $0x4ea3d5e3 // fsub v3.4s, v15.4s, v3.4s
-	WORD $0x4e22d62f // fadd v15.4s, v17.4s, v2.4s
-	WORD $0x4ea2d622 // fsub v2.4s, v17.4s, v2.4s
-	FSTPQ (F4, F11), 0(R1)
-	FSTPQ (F13, F18), 32(R1)
-	FSTPQ (F16, F12), 64(R1)
-	FSTPQ (F10, F15), 96(R1)
+	FLDPQ 128(R1), (F4, F11)
+	FLDPQ 160(R1), (F12, F13)
+	FLDPQ 192(R1), (F14, F15)
+	FLDPQ 224(R1), (F16, F17)
+	VREV64 V4.S4, V18.S4
+	VFMLA V0.S4, V4.S4, V18.S4
+	VREV64 V11.S4, V4.S4
+	VFMLA V0.S4, V11.S4, V4.S4
+	VREV64 V12.S4, V11.S4
+	VFMLA V0.S4, V12.S4, V11.S4
+	VREV64 V13.S4, V12.S4
+	VFMLA V0.S4, V13.S4, V12.S4
+	VREV64 V14.S4, V13.S4
+	VFMLA V0.S4, V14.S4, V13.S4
+	VREV64 V15.S4, V14.S4
+	VFMLA V0.S4, V15.S4, V14.S4
+	VREV64 V16.S4, V15.S4
+	VFMLA V0.S4, V16.S4, V15.S4
+	VREV64 V17.S4, V16.S4
+	VFMLA V0.S4, V17.S4, V16.S4
+	VEXT $8, V18.B16, V18.B16, V17.B16
+	VFMLA V1.S4, V18.S4, V17.S4
+	VEXT $8, V4.B16, V4.B16, V18.B16
+	VFMLA V1.S4, V4.S4, V18.S4
+	VEXT $8, V11.B16, V11.B16, V4.B16
+	VFMLA V1.S4, V11.S4, V4.S4
+	VEXT $8, V12.B16, V12.B16, V11.B16
+	VFMLA V1.S4, V12.S4, V11.S4
+	VEXT $8, V13.B16, V13.B16, V12.B16
+	VFMLA V1.S4, V13.S4, V12.S4
+	VEXT $8, V14.B16, V14.B16, V13.B16
+	VFMLA V1.S4, V14.S4, V13.S4
+	VEXT $8, V15.B16, V15.B16, V14.B16
+	VFMLA V1.S4, V15.S4, V14.S4
+	VEXT $8, V16.B16, V16.B16, V15.B16
+	VFMLA V1.S4, V16.S4, V15.S4
+	WORD $0x4e32d630 // fadd v16.4s, v17.4s, v18.4s
+	WORD $0x4eb2d631 // fsub v17.4s, v17.4s, v18.4s
+	WORD $0x4e2bd492 // fadd v18.4s, v4.4s, v11.4s
+	WORD $0x4eabd484 // fsub v4.4s, v4.4s, v11.4s
+	WORD $0x4e2dd58b // fadd v11.4s, v12.4s, v13.4s
+	WORD $0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD $0x4e2fd5cd // fadd v13.4s, v14.4s, v15.4s
+	WORD $0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD $0x4e32d60f // fadd v15.4s, v16.4s, v18.4s
+	WORD $0x4eb2d610 // fsub v16.4s, v16.4s, v18.4s
+	WORD $0x4e24d632 // fadd v18.4s, v17.4s, v4.4s
+	WORD $0x4ea4d624 // fsub v4.4s, v17.4s, v4.4s
+	WORD $0x4e2dd571 // fadd v17.4s, v11.4s, v13.4s
+	WORD $0x4eadd56b // fsub v11.4s, v11.4s, v13.4s
+	WORD $0x4e2ed58d // fadd v13.4s, v12.4s, v14.4s
+	WORD $0x4eaed58c // fsub v12.4s, v12.4s, v14.4s
+	WORD $0x4e31d5ee // fadd v14.4s, v15.4s, v17.4s
+	WORD $0x4eb1d5ef // fsub v15.4s, v15.4s, v17.4s
+	WORD $0x4e2dd651 // fadd v17.4s, v18.4s, v13.4s
+	WORD $0x4eadd64d // fsub v13.4s, v18.4s, v13.4s
+	WORD $0x4e2bd612 // fadd v18.4s, v16.4s, v11.4s
+	WORD $0x4eabd60b // fsub v11.4s, v16.4s, v11.4s
+	WORD $0x4e2cd490 // fadd v16.4s, v4.4s, v12.4s
+	WORD $0x4eacd484 // fsub v4.4s, v4.4s, v12.4s
+	WORD $0x4e2ed4cc // fadd v12.4s, v6.4s, v14.4s
+	WORD $0x4eaed4c6 // fsub v6.4s, v6.4s, v14.4s
+	WORD $0x4e31d52e // fadd v14.4s, v9.4s, v17.4s
+	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
+	WORD $0x4e32d551 // fadd v17.4s, v10.4s, v18.4s
+	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
+	WORD $0x4e30d512 // fadd v18.4s, v8.4s, v16.4s
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x4e2fd4f0 // fadd v16.4s, v7.4s, v15.4s
+	WORD $0x4eafd4e7 // fsub v7.4s, v7.4s, v15.4s
+	WORD $0x4e2dd4af // fadd v15.4s, v5.4s, v13.4s
+	WORD $0x4eadd4a5 // fsub v5.4s, v5.4s, v13.4s
+	WORD $0x4e2bd46d // fadd v13.4s, v3.4s, v11.4s
+	WORD $0x4eabd463 // fsub v3.4s, v3.4s, v11.4s
+	WORD $0x4e24d44b // fadd v11.4s, v2.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FSTPQ (F12, F14), 0(R1)
+	FSTPQ (F17, F18), 32(R1)
+	FSTPQ (F16, F15), 64(R1)
+	FSTPQ (F13, F11), 96(R1)
 	FSTPQ (F6, F9), 128(R1)
-	FSTPQ (F14, F8), 160(R1)
+	FSTPQ (F10, F8), 160(R1)
 	FSTPQ (F7, F5), 192(R1)
 	FSTPQ (F3, F2), 224(R1)
 	ADD $256, R1
@@ -781,108 +777,108 @@ loop:
 	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
 	WORD $0x4e26d485 // fadd v5.4s, v4.4s, v6.4s
 	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
-	WORD $0x4ea9d4ec // fsub v12.4s, v7.4s, v9.4s
-	WORD $0x4e25d54d // fadd v13.4s, v10.4s, v5.4s
-	WORD $0x4ea5d54a // fsub v10.4s, v10.4s, v5.4s
-	WORD $0x4e23d50e // fadd v14.4s, v8.4s, v3.4s
-	WORD $0x4ea3d50f // fsub v15.4s, v8.4s, v3.4s
-	WORD $0x4e24d450 // fadd v16.4s, v2.4s, v4.4s
-	WORD $0x4ea4d451 // fsub v17.4s, v2.4s, v4.4s
-	FLDPQ 128(R2), (F2, F3)
-	FLDPQ 160(R2), (F4, F5)
-	FLDPQ 192(R2), (F6, F7)
-	FLDPQ 224(R2), (F8, F9)
+	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
+	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
+	WORD $0x4e25d549 // fadd v9.4s, v10.4s, v5.4s
+	WORD $0x4ea5d545 // fsub v5.4s, v10.4s, v5.4s
+	WORD $0x4e23d50a // fadd v10.4s, v8.4s, v3.4s
+	WORD $0x4ea3d503 // fsub v3.4s, v8.4s, v3.4s
+	WORD $0x4e24d448 // fadd v8.4s, v2.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FLDPQ 128(R2), (F4, F11)
+	FLDPQ 160(R2), (F12, F13)
+	FLDPQ 192(R2), (F14, F15)
+	FLDPQ 224(R2), (F16, F17)
 	FLDPQ 128(R3), (F18, F19)
 	FLDPQ 160(R3), (F20, F21)
 	FLDPQ 192(R3), (F22, F23)
 	FLDPQ 224(R3), (F24, F25)
-	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
-	WORD $0x6e33dc63 // fmul v3.4s, v3.4s, v19.4s
-	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
-	WORD $0x6e35dca5 // fmul v5.4s, v5.4s, v21.4s
-	WORD $0x6e36dcc6 // fmul v6.4s, v6.4s, v22.4s
-	WORD $0x6e37dce7 // fmul v7.4s, v7.4s, v23.4s
-	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
-	WORD $0x6e39dd29 // fmul v9.4s, v9.4s, v25.4s
-	VREV64 V2.S4, V18.S4
-	VFMLA V0.S4, V2.S4, V18.S4
-	VREV64 V3.S4, V2.S4
-	VFMLA V0.S4, V3.S4, V2.S4
-	VREV64 V4.S4, V3.S4
-	VFMLA V0.S4, V4.S4, V3.S4
-	VREV64 V5.S4, V4.S4
-	VFMLA V0.S4, V5.S4, V4.S4
-	VREV64 V6.S4, V5.S4
-	VFMLA V0.S4, V6.S4, V5.S4
-	VREV64 V7.S4, V6.S4
-	VFMLA V0.S4, V7.S4, V6.S4
-	VREV64 V8.S4, V7.S4
-	VFMLA V0.S4, V8.S4, V7.S4
-	VREV64 V9.S4, V8.S4
-	VFMLA V0.S4, V9.S4, V8.S4
-	VEXT $8, V18.B16, V18.B16, V9.B16
-	VFMLA V1.S4, V18.S4, V9.S4
-	VEXT $8, V2.B16, V2.B16, V18.B16
-	VFMLA V1.S4, V2.S4, V18.S4
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V1.S4, V3.S4, V2.S4
-	VEXT $8, V4.B16, V4.B16, V3.B16
-	VFMLA V1.S4, V4.S4, V3.S4
-	VEXT $8, V5.B16, V5.B16, V4.B16
-	VFMLA V1.S4, V5.S4, V4.S4
-	VEXT $8, V6.B16, V6.B16, V5.B16
-	VFMLA V1.S4, V6.S4, V5.S4
-	VEXT $8, V7.B16, V7.B16, V6.B16
-	VFMLA V1.S4, V7.S4, V6.S4
-	VEXT $8, V8.B16, V8.B16, V7.B16
-	VFMLA V1.S4, V8.S4, V7.S4
-	WORD $0x4e32d528 // fadd v8.4s, v9.4s, v18.4s
-	WORD $0x4eb2d529 // fsub v9.4s, v9.4s, v18.4s
-	WORD $0x4e23d452 // fadd v18.4s, v2.4s, v3.4s
-	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
-	WORD $0x4e25d483 // fadd v3.4s, v4.4s, v5.4s
-	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c5 // fadd v5.4s, v6.4s, v7.4s
-	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
-	WORD $0x4e32d507 // fadd v7.4s, v8.4s, v18.4s
-	WORD $0x4eb2d508 // fsub v8.4s, v8.4s, v18.4s
-	WORD $0x4e22d532 // fadd v18.4s, v9.4s, v2.4s
-	WORD $0x4ea2d522 // fsub v2.4s, v9.4s, v2.4s
-	WORD $0x4e25d469 // fadd v9.4s, v3.4s, v5.4s
-	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
-	WORD $0x4e26d485 // fadd v5.4s, v4.4s, v6.4s
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
-	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
-	WORD $0x4e25d649 // fadd v9.4s, v18.4s, v5.4s
-	WORD $0x4ea5d645 // fsub v5.4s, v18.4s, v5.4s
-	WORD $0x4e23d512 // fadd v18.4s, v8.4s, v3.4s
-	WORD $0x4ea3d503 // fsub v3.4s, v8.4s, v3.4s
-	WORD $0x4e24d448 // fadd v8.4s, v2.4s, v4.4s
+	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	WORD $0x6e33dd6b // fmul v11.4s, v11.4s, v19.4s
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
+	WORD $0x6e35ddad // fmul v13.4s, v13.4s, v21.4s
+	WORD $0x6e36ddce // fmul v14.4s, v14.4s, v22.4s
+	WORD $0x6e37ddef // fmul v15.4s, v15.4s, v23.4s
+	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
+	WORD $0x6e39de31 // fmul v17.4s, v17.4s, v25.4s
+	VREV64 V4.S4, V18.S4
+	VFMLA V0.S4, V4.S4, V18.S4
+	VREV64 V11.S4, V4.S4
+	VFMLA V0.S4, V11.S4, V4.S4
+	VREV64 V12.S4, V11.S4
+	VFMLA V0.S4, V12.S4, V11.S4
+	VREV64 V13.S4, V12.S4
+	VFMLA V0.S4, V13.S4, V12.S4
+	VREV64 V14.S4, V13.S4
+	VFMLA V0.S4, V14.S4, V13.S4
+	VREV64 V15.S4, V14.S4
+	VFMLA V0.S4, V15.S4, V14.S4
+	VREV64 V16.S4, V15.S4
+	VFMLA V0.S4, V16.S4, V15.S4
+	VREV64 V17.S4, V16.S4
+	VFMLA V0.S4, V17.S4, V16.S4
+	VEXT $8, V18.B16, V18.B16, V17.B16
+	VFMLA V1.S4, V18.S4, V17.S4
+	VEXT $8, V4.B16, V4.B16, V18.B16
+	VFMLA V1.S4, V4.S4, V18.S4
+	VEXT $8, V11.B16, V11.B16, V4.B16
+	VFMLA V1.S4, V11.S4, V4.S4
+	VEXT $8, V12.B16, V12.B16, V11.B16
+	VFMLA V1.S4, V12.S4, V11.S4
+	VEXT $8, V13.B16, V13.B16, V12.B16
+	VFMLA V1.S4, V13.S4, V12.S4
+	VEXT $8, V14.B16, V14.B16, V13.B16
+	VFMLA V1.S4, V14.S4, V13.S4
+	VEXT $8, V15.B16, V15.B16, V14.B16
+	VFMLA V1.S4, V15.S4, V14.S4
+	VEXT $8, V16.B16, V16.B16, V15.B16
+	VFMLA V1.S4, V16.S4, V15.S4
+	WORD $0x4e32d630 // fadd v16.4s, v17.4s, v18.4s
+	WORD $0x4eb2d631 // fsub v17.4s, v17.4s, v18.4s
+	WORD $0x4e2bd492 // fadd v18.4s, v4.4s, v11.4s
+	WORD $0x4eabd484 // fsub v4.4s, v4.4s, v11.4s
+	WORD $0x4e2dd58b // fadd v11.4s, v12.4s, v13.4s
+	WORD $0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD $0x4e2fd5cd // fadd v13.4s, v14.4s, v15.4s
+	WORD $0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD $0x4e32d60f // fadd v15.4s, v16.4s, v18.4s
+	WORD $0x4eb2d610 // fsub v16.4s, v16.4s, v18.4s
+	WORD $0x4e24d632 // fadd v18.4s, v17.4s, v4.4s
+	WORD $0x4ea4d624 // fsub v4.4s, v17.4s, v4.4s
+	WORD $0x4e2dd571 // fadd v17.4s, v11.4s, v13.4s
+	WORD $0x4eadd56b // fsub v11.4s, v11.4s, v13.4s
+	WORD $0x4e2ed58d // fadd v13.4s, v12.4s, v14.4s
+	WORD $0x4eaed58c // fsub v12.4s, v12.4s, v14.4s
+	WORD $0x4e31d5ee // fadd v14.4s, v15.4s, v17.4s
+	WORD $0x4eb1d5ef // fsub v15.4s, v15.4s, v17.4s
+	WORD $0x4e2dd651 // fadd v17.4s, v18.4s, v13.4s
+	WORD $0x4eadd64d // fsub v13.4s, v18.4s, v13.4s
+	WORD $0x4e2bd612 // fadd v18.4s, v16.4s, v11.4s
+	WORD $0x4eabd60b // fsub v11.4s, v16.4s, v11.4s
+	WORD $0x4e2cd490 // fadd v16.4s, v4.4s, v12.4s
+	WORD $0x4eacd484 // fsub v4.4s, v4.4s, v12.4s
+	WORD $0x4e2ed4cc // fadd v12.4s, v6.4s, v14.4s
+	WORD $0x4eaed4c6 // fsub v6.4s, v6.4s, v14.4s
+	WORD $0x4e31d52e // fadd v14.4s, v9.4s, v17.4s
+	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
+	WORD $0x4e32d551 // fadd v17.4s, v10.4s, v18.4s
+	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
+	WORD $0x4e30d512 // fadd v18.4s, v8.4s, v16.4s
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x4e2fd4f0 // fadd v16.4s, v7.4s, v15.4s
+	WORD $0x4eafd4e7 // fsub v7.4s, v7.4s, v15.4s
+	WORD $0x4e2dd4af // fadd v15.4s, v5.4s, v13.4s
+	WORD $0x4eadd4a5 // fsub v5.4s, v5.4s, v13.4s
+	WORD $0x4e2bd46d // fadd v13.4s, v3.4s, v11.4s
+	WORD $0x4eabd463 // fsub v3.4s, v3.4s, v11.4s
+	WORD $0x4e24d44b // fadd v11.4s, v2.4s, v4.4s
 	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
-	WORD $0x4e26d564 // fadd v4.4s, v11.4s, v6.4s
-	WORD $0x4ea6d566 // fsub v6.4s, v11.4s, v6.4s
-	WORD $0x4e29d5ab // fadd v11.4s, v13.4s, v9.4s
-	WORD $0x4ea9d5a9 // fsub v9.4s, v13.4s, v9.4s
-	WORD $0x4e32d5cd // fadd v13.4s, v14.4s, v18.4s
-	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
-	WORD $0x4e28d612 // fadd v18.4s, v16.4s, v8.4s
-	WORD $0x4ea8d608 // fsub v8.4s, v16.4s, v8.4s
-	WORD $0x4e27d590 // fadd v16.4s, v12.4s, v7.4s
-	WORD $0x4ea7d587 // fsub v7.4s, v12.4s, v7.4s
-	WORD $0x4e25d54c // fadd v12.4s, v10.4s, v5.4s
-	WORD $0x4ea5d545 // fsub v5.4s, v10.4s, v5.4s
-	WORD $0x4e23d5ea // fadd v10.4s, v15.4s, v3.4s
-	WORD $0x4ea3d5e3 // fsub v3.4s, v15.4s, v3.4s
-	WORD $0x4e22d62f // fadd v15.4s, v17.4s, v2.4s
-	WORD $0x4ea2d622 // fsub v2.4s, v17.4s, v2.4s
-	FSTPQ (F4, F11), 0(R1)
-	FSTPQ (F13, F18), 32(R1)
-	FSTPQ (F16, F12), 64(R1)
-	FSTPQ (F10, F15), 96(R1)
+	FSTPQ (F12, F14), 0(R1)
+	FSTPQ (F17, F18), 32(R1)
+	FSTPQ (F16, F15), 64(R1)
+	FSTPQ (F13, F11), 96(R1)
 	FSTPQ (F6, F9), 128(R1)
-	FSTPQ (F14, F8), 160(R1)
+	FSTPQ (F10, F8), 160(R1)
 	FSTPQ (F7, F5), 192(R1)
 	FSTPQ (F3, F2), 224(R1)
 	ADD $256, R1
@@ -898,15 +894,15 @@ TEXT ·stream4F32NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $2, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 0(R0), F0
 	FMOVQ 16(R0), F1
 loop:
-	PRFM 0(R2), PLDL2KEEP
-	PRFM 64(R2), PLDL2KEEP
-	PRFM 128(R2), PLDL2KEEP
-	PRFM 192(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
+	PRFM 64(R0), PLDL2KEEP
+	PRFM 128(R0), PLDL2KEEP
+	PRFM 192(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F2, F3)
 	FLDPQ 32(R1), (F4, F5)
 	FLDPQ 64(R1), (F6, F7)
@@ -959,100 +955,99 @@ loop:
 	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
 	WORD $0x4e26d485 // fadd v5.4s, v4.4s, v6.4s
 	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
-	WORD $0x4e29d4eb // fadd v11.4s, v7.4s, v9.4s
-	WORD $0x4ea9d4ec // fsub v12.4s, v7.4s, v9.4s
-	WORD $0x4e25d54d // fadd v13.4s, v10.4s, v5.4s
-	WORD $0x4ea5d54a // fsub v10.4s, v10.4s, v5.4s
-	WORD $0x4e23d50e // fadd v14.4s, v8.4s, v3.4s
-	WORD $0x4ea3d50f // fsub v15.4s, v8.4s, v3.4s
-	WORD $0x4e24d450 // fadd v16.4s, v2.4s, v4.4s
-	WORD $0x4ea4d451 // fsub v17.4s, v2.4s, v4.4s
-	FLDPQ 128(R1), (F2, F3)
-	FLDPQ 160(R1), (F4, F5)
-	FLDPQ 192(R1), (F6, F7)
-	FLDPQ 224(R1), (F8, F9)
-	VREV64 V2.S4, V18.S4
-	VFMLA V0.S4, V2.S4, V18.S4
-	VREV64 V3.S4, V2.S4
-	VFMLA V0.S4, V3.S4, V2.S4
-	VREV64 V4.S4, V3.S4
-	VFMLA V0.S4, V4.S4, V3.S4
-	VREV64 V5.S4, V4.S4
-	VFMLA V0.S4, V5.S4, V4.S4
-	VREV64 V6.S4, V5.S4
-	VFMLA V0.S4, V6.S4, V5.S4
-	VREV64 V7.S4, V6.S4
-	VFMLA V0.S4, V7.S4, V6.S4
-	VREV64 V8.S4, V7.S4
-	VFMLA V0.S4, V8.S4, V7.S4
-	VREV64 V9.S4, V8.S4
-	VFMLA V0.S4, V9.S4, V8.S4
-	VEXT $8, V18.B16, V18.B16, V9.B16
-	VFMLA V1.S4, V18.S4, V9.S4
-	VEXT $8, V2.B16, V2.B16, V18.B16
-	VFMLA V1.S4, V2.S4, V18.S4
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V1.S4, V3.S4, V2.S4
-	VEXT $8, V4.B16, V4.B16, V3.B16
-	VFMLA V1.S4, V4.S4, V3.S4
-	VEXT $8, V5.B16, V5.B16, V4.B16
-	VFMLA V1.S4, V5.S4, V4.S4
-	VEXT $8, V6.B16, V6.B16, V5.B16
-	VFMLA V1.S4, V6.S4, V5.S4
-	VEXT $8, V7.B16, V7.B16, V6.B16
-	VFMLA V1.S4, V7.S4, V6.S4
-	VEXT $8, V8.B16, V8.B16, V7.B16
-	VFMLA V1.S4, V8.S4, V7.S4
-	WORD $0x4e32d528 // fadd v8.4s, v9.4s, v18.4s
-	WORD $0x4eb2d529 // fsub v9.4s, v9.4s, v18.4s
-	WORD $0x4e23d452 // fadd v18.4s, v2.4s, v3.4s
-	WORD $0x4ea3d442 // fsub v2.4s, v2.4s, v3.4s
-	WORD $0x4e25d483 // fadd v3.4s, v4.4s, v5.4s
-	WORD $0x4ea5d484 // fsub v4.4s, v4.4s, v5.4s
-	WORD $0x4e27d4c5 // fadd v5.4s, v6.4s, v7.4s
-	WORD $0x4ea7d4c6 // fsub v6.4s, v6.4s, v7.4s
-	WORD $0x4e32d507 // fadd v7.4s, v8.4s, v18.4s
-	WORD $0x4eb2d508 // fsub v8.4s, v8.4s, v18.4s
-	WORD $0x4e22d532 // fadd v18.4s, v9.4s, v2.4s
-	WORD $0x4ea2d522 // fsub v2.4s, v9.4s, v2.4s
-	WORD $0x4e25d469 // fadd v9.4s, v3.4s, v5.4s
-	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
-	WORD $0x4e26d485 // fadd v5.4s, v4.4s, v6.4s
-	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
 	WORD $0x4e29d4e6 // fadd v6.4s, v7.4s, v9.4s
 	WORD $0x4ea9d4e7 // fsub v7.4s, v7.4s, v9.4s
-	WORD $0x4e25d649 // fadd v9.4s, v18.4s, v5.4s
-	WORD $0x4ea5d645 // fsub v5.4s, v18.4s, v5.4s
-	WORD $0x4e23d512 // fadd v18.4s, v8.4s, v3.4s
+	WORD $0x4e25d549 // fadd v9.4s, v10.4s, v5.4s
+	WORD $0x4ea5d545 // fsub v5.4s, v10.4s, v5.4s
+	WORD $0x4e23d50a // fadd v10.4s, v8.4s, v3.4s
 	WORD $0x4ea3d503 // fsub v3.4s, v8.4s, v3.4s
 	WORD $0x4e24d448 // fadd v8.4s, v2.4s, v4.4s
 	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
-	WORD $0x4e26d564 // fadd v4.4s, v11.4s, v6.4s
-	WORD $0x4ea6d566 // fsub v6.4s, v11.4s, v6.4s
-	WORD $0x4e29d5ab // fadd v11.4s, v13.4s, v9.4s
-	WORD $0x4ea9d5a9 // fsub v9.4s, v13.4s, v9.4s
-	WORD $0x4e32d5cd // fadd v13.4s, v14.4s, v18.4s
-	WORD $0x4eb2d5ce // fsub v14.4s, v14.4s, v18.4s
-	WORD $0x4e28d612 // fadd v18.4s, v16.4s, v8.4s
-	WORD $0x4ea8d608 // fsub v8.4s, v16.4s, v8.4s
-	WORD $0x4e27d590 // fadd v16.4s, v12.4s, v7.4s
-	WORD $0x4ea7d587 // fsub v7.4s, v12.4s, v7.4s
-	WORD $0x4e25d54c // fadd v12.4s, v10.4s, v5.4s
-	WORD $0x4ea5d545 // fsub v5.4s, v10.4s, v5.4s
-	WORD $0x4e23d5ea // fadd v10.4s, v15.4s, v3.4s
-	WORD $0x4ea3d5e3 // fsub v3.4s, v15.4s, v3.4s
-	WORD $0x4e22d62f // fadd v15.4s, v17.4s, v2.4s
-	WORD $0x4ea2d622 // fsub v2.4s, v17.4s, v2.4s
-	FSTPQ (F4, F11), 0(R1)
-	FSTPQ (F13, F18), 32(R1)
-	FSTPQ (F16, F12), 64(R1)
-	FSTPQ (F10, F15), 96(R1)
+	FLDPQ 128(R1), (F4, F11)
+	FLDPQ 160(R1), (F12, F13)
+	FLDPQ 192(R1), (F14, F15)
+	FLDPQ 224(R1), (F16, F17)
+	VREV64 V4.S4, V18.S4
+	VFMLA V0.S4, V4.S4, V18.S4
+	VREV64 V11.S4, V4.S4
+	VFMLA V0.S4, V11.S4, V4.S4
+	VREV64 V12.S4, V11.S4
+	VFMLA V0.S4, V12.S4, V11.S4
+	VREV64 V13.S4, V12.S4
+	VFMLA V0.S4, V13.S4, V12.S4
+	VREV64 V14.S4, V13.S4
+	VFMLA V0.S4, V14.S4, V13.S4
+	VREV64 V15.S4, V14.S4
+	VFMLA V0.S4, V15.S4, V14.S4
+	VREV64 V16.S4, V15.S4
+	VFMLA V0.S4, V16.S4, V15.S4
+	VREV64 V17.S4, V16.S4
+	VFMLA V0.S4, V17.S4, V16.S4
+	VEXT $8, V18.B16, V18.B16, V17.B16
+	VFMLA V1.S4, V18.S4, V17.S4
+	VEXT $8, V4.B16, V4.B16, V18.B16
+	VFMLA V1.S4, V4.S4, V18.S4
+	VEXT $8, V11.B16, V11.B16, V4.B16
+	VFMLA V1.S4, V11.S4, V4.S4
+	VEXT $8, V12.B16, V12.B16, V11.B16
+	VFMLA V1.S4, V12.S4, V11.S4
+	VEXT $8, V13.B16, V13.B16, V12.B16
+	VFMLA V1.S4, V13.S4, V12.S4
+	VEXT $8, V14.B16, V14.B16, V13.B16
+	VFMLA V1.S4, V14.S4, V13.S4
+	VEXT $8, V15.B16, V15.B16, V14.B16
+	VFMLA V1.S4, V15.S4, V14.S4
+	VEXT $8, V16.B16, V16.B16, V15.B16
+	VFMLA V1.S4, V16.S4, V15.S4
+	WORD $0x4e32d630 // fadd v16.4s, v17.4s, v18.4s
+	WORD $0x4eb2d631 // fsub v17.4s, v17.4s, v18.4s
+	WORD $0x4e2bd492 // fadd v18.4s, v4.4s, v11.4s
+	WORD $0x4eabd484 // fsub v4.4s, v4.4s, v11.4s
+	WORD $0x4e2dd58b // fadd v11.4s, v12.4s, v13.4s
+	WORD $0x4eadd58c // fsub v12.4s, v12.4s, v13.4s
+	WORD $0x4e2fd5cd // fadd v13.4s, v14.4s, v15.4s
+	WORD $0x4eafd5ce // fsub v14.4s, v14.4s, v15.4s
+	WORD $0x4e32d60f // fadd v15.4s, v16.4s, v18.4s
+	WORD $0x4eb2d610 // fsub v16.4s, v16.4s, v18.4s
+	WORD $0x4e24d632 // fadd v18.4s, v17.4s, v4.4s
+	WORD $0x4ea4d624 // fsub v4.4s, v17.4s, v4.4s
+	WORD $0x4e2dd571 // fadd v17.4s, v11.4s, v13.4s
+	WORD $0x4eadd56b // fsub v11.4s, v11.4s, v13.4s
+	WORD $0x4e2ed58d // fadd v13.4s, v12.4s, v14.4s
+	WORD $0x4eaed58c // fsub v12.4s, v12.4s, v14.4s
+	WORD $0x4e31d5ee // fadd v14.4s, v15.4s, v17.4s
+	WORD $0x4eb1d5ef // fsub v15.4s, v15.4s, v17.4s
+	WORD $0x4e2dd651 // fadd v17.4s, v18.4s, v13.4s
+	WORD $0x4eadd64d // fsub v13.4s, v18.4s, v13.4s
+	WORD $0x4e2bd612 // fadd v18.4s, v16.4s, v11.4s
+	WORD $0x4eabd60b // fsub v11.4s, v16.4s, v11.4s
+	WORD $0x4e2cd490 // fadd v16.4s, v4.4s, v12.4s
+	WORD $0x4eacd484 // fsub v4.4s, v4.4s, v12.4s
+	WORD $0x4e2ed4cc // fadd v12.4s, v6.4s, v14.4s
+	WORD $0x4eaed4c6 // fsub v6.4s, v6.4s, v14.4s
+	WORD $0x4e31d52e // fadd v14.4s, v9.4s, v17.4s
+	WORD $0x4eb1d529 // fsub v9.4s, v9.4s, v17.4s
+	WORD $0x4e32d551 // fadd v17.4s, v10.4s, v18.4s
+	WORD $0x4eb2d54a // fsub v10.4s, v10.4s, v18.4s
+	WORD $0x4e30d512 // fadd v18.4s, v8.4s, v16.4s
+	WORD $0x4eb0d508 // fsub v8.4s, v8.4s, v16.4s
+	WORD $0x4e2fd4f0 // fadd v16.4s, v7.4s, v15.4s
+	WORD $0x4eafd4e7 // fsub v7.4s, v7.4s, v15.4s
+	WORD $0x4e2dd4af // fadd v15.4s, v5.4s, v13.4s
+	WORD $0x4eadd4a5 // fsub v5.4s, v5.4s, v13.4s
+	WORD $0x4e2bd46d // fadd v13.4s, v3.4s, v11.4s
+	WORD $0x4eabd463 // fsub v3.4s, v3.4s, v11.4s
+	WORD $0x4e24d44b // fadd v11.4s, v2.4s, v4.4s
+	WORD $0x4ea4d442 // fsub v2.4s, v2.4s, v4.4s
+	FSTPQ (F12, F14), 0(R1)
+	FSTPQ (F17, F18), 32(R1)
+	FSTPQ (F16, F15), 64(R1)
+	FSTPQ (F13, F11), 96(R1)
 	FSTPQ (F6, F9), 128(R1)
-	FSTPQ (F14, F8), 160(R1)
+	FSTPQ (F10, F8), 160(R1)
 	FSTPQ (F7, F5), 192(R1)
 	FSTPQ (F3, F2), 224(R1)
 	ADD $256, R1
-	ADD $256, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -1067,7 +1062,8 @@ loop:
 	FMOVQ 0(R1), F1
 	VREV64 V1.S4, V2.S4
 	VFMLA V0.S4, V1.S4, V2.S4
-	FMOVQ.P F2, 16(R1)
+	FMOVQ F2, 0(R1)
+	ADD $16, R1
 	SUBS $1, R2
 	BNE loop
 	RET
@@ -1076,10 +1072,10 @@ loop:
 TEXT ·pass3F32NEON(SB), NOSPLIT, $0-32
 	MOVD p+0(FP), R0
 	MOVD h+8(FP), R1
-	LSL $2, R1
 	MOVD columns+16(FP), R2
-	LSL $2, R2
 	MOVD count+24(FP), R3
+	LSL $2, R1
+	LSL $2, R2
 block:
 	MOVD R0, R4
 	ADD R1, R4, R5
@@ -1143,10 +1139,10 @@ column:
 TEXT ·pass4F32NEON(SB), NOSPLIT, $0-32
 	MOVD p+0(FP), R0
 	MOVD h+8(FP), R1
-	LSL $2, R1
 	MOVD columns+16(FP), R2
-	LSL $2, R2
 	MOVD count+24(FP), R3
+	LSL $2, R1
+	LSL $2, R2
 block:
 	MOVD R0, R4
 	ADD R1, R4, R5
@@ -1290,8 +1286,8 @@ TEXT ·combineF32NEON(SB), NOSPLIT, $0-32
 	MOVD groups+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
-	LSL $2, R2
 	MOVD count+24(FP), R3
+	LSL $2, R2
 loop:
 	FMOVQ 0(R1), F0
 	ADD R2, R1
@@ -1402,9 +1398,10 @@ store:
 TEXT ·core12F32NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
 	MOVD stride+8(FP), R1
-	LSL $2, R1
 	MOVD columns+16(FP), R2
 	MOVD sums+24(FP), R3
+	LSL $2, R1
+	LSL $2, R2
 column:
 	MOVD R0, R3
 	FMOVQ 0(R3), F0
@@ -1517,7 +1514,7 @@ column:
 	FMOVQ F0, 0(R3)
 	ADD R1, R3
 	ADD $16, R0
-	SUBS $4, R2
+	SUBS $16, R2
 	BNE column
 	RET
 
@@ -1525,9 +1522,10 @@ column:
 TEXT ·core20F32NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
 	MOVD stride+8(FP), R1
-	LSL $2, R1
 	MOVD columns+16(FP), R2
 	MOVD sums+24(FP), R3
+	LSL $2, R1
+	LSL $2, R2
 column:
 	MOVD R0, R4
 	FMOVQ 0(R4), F0
@@ -1723,9 +1721,9 @@ column:
 	FMOVQ F9, 0(R4)
 	ADD R1, R4
 	FMOVQ 96(R3), F9
-	WORD $0x4ea3d523 // fsub v3.4s, v9.4s, v3.4s
-	WORD $0x4e2dd463 // fadd v3.4s, v3.4s, v13.4s
-	FMOVQ F3, 0(R4)
+	WORD $0x4ea3d529 // fsub v9.4s, v9.4s, v3.4s
+	WORD $0x4e2dd529 // fadd v9.4s, v9.4s, v13.4s
+	FMOVQ F9, 0(R4)
 	ADD R1, R4
 	FMOVQ 112(R3), F3
 	WORD $0x4ea8d463 // fsub v3.4s, v3.4s, v8.4s
@@ -1749,8 +1747,8 @@ column:
 	ADD R1, R4
 	FMOVQ 176(R3), F3
 	WORD $0x4e20d463 // fadd v3.4s, v3.4s, v0.4s
-	WORD $0x4ea1d461 // fsub v1.4s, v3.4s, v1.4s
-	FMOVQ F1, 0(R4)
+	WORD $0x4ea1d463 // fsub v3.4s, v3.4s, v1.4s
+	FMOVQ F3, 0(R4)
 	ADD R1, R4
 	FMOVQ 192(R3), F1
 	WORD $0x4e27d421 // fadd v1.4s, v1.4s, v7.4s
@@ -1788,12 +1786,12 @@ column:
 	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	FMOVQ 304(R3), F1
-	WORD $0x4ea0d420 // fsub v0.4s, v1.4s, v0.4s
-	WORD $0x4e2cd400 // fadd v0.4s, v0.4s, v12.4s
-	FMOVQ F0, 0(R4)
+	WORD $0x4ea0d421 // fsub v1.4s, v1.4s, v0.4s
+	WORD $0x4e2cd421 // fadd v1.4s, v1.4s, v12.4s
+	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	ADD $16, R0
-	SUBS $4, R2
+	SUBS $16, R2
 	BNE column
 	RET
 
@@ -1801,9 +1799,10 @@ column:
 TEXT ·core28F32NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
 	MOVD stride+8(FP), R1
-	LSL $2, R1
 	MOVD columns+16(FP), R2
 	MOVD sums+24(FP), R3
+	LSL $2, R1
+	LSL $2, R2
 column:
 	MOVD R0, R4
 	FMOVQ 0(R4), F0
@@ -2073,15 +2072,15 @@ column:
 	WORD $0x4eb8d631 // fsub v17.4s, v17.4s, v24.4s
 	FMOVQ F17, 176(R3)
 	FMOVQ 192(R3), F17
-	WORD $0x4e27d627 // fadd v7.4s, v17.4s, v7.4s
-	WORD $0x4eadd4e7 // fsub v7.4s, v7.4s, v13.4s
-	WORD $0x4e35d4e7 // fadd v7.4s, v7.4s, v21.4s
-	FMOVQ F7, 192(R3)
+	WORD $0x4e27d631 // fadd v17.4s, v17.4s, v7.4s
+	WORD $0x4eadd631 // fsub v17.4s, v17.4s, v13.4s
+	WORD $0x4e35d631 // fadd v17.4s, v17.4s, v21.4s
+	FMOVQ F17, 192(R3)
 	FMOVQ 208(R3), F7
-	WORD $0x4ea2d4e2 // fsub v2.4s, v7.4s, v2.4s
-	WORD $0x4ea1d442 // fsub v2.4s, v2.4s, v1.4s
-	WORD $0x4e29d442 // fadd v2.4s, v2.4s, v9.4s
-	FMOVQ F2, 208(R3)
+	WORD $0x4ea2d4e7 // fsub v7.4s, v7.4s, v2.4s
+	WORD $0x4ea1d4e7 // fsub v7.4s, v7.4s, v1.4s
+	WORD $0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	FMOVQ F7, 208(R3)
 	FMOVQ 224(R3), F2
 	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
 	WORD $0x4e2dd442 // fadd v2.4s, v2.4s, v13.4s
@@ -2128,10 +2127,10 @@ column:
 	WORD $0x4e36d442 // fadd v2.4s, v2.4s, v22.4s
 	FMOVQ F2, 352(R3)
 	FMOVQ 368(R3), F2
-	WORD $0x4ea0d440 // fsub v0.4s, v2.4s, v0.4s
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x4e34d400 // fadd v0.4s, v0.4s, v20.4s
-	FMOVQ F0, 368(R3)
+	WORD $0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD $0x4e21d442 // fadd v2.4s, v2.4s, v1.4s
+	WORD $0x4e34d442 // fadd v2.4s, v2.4s, v20.4s
+	FMOVQ F2, 368(R3)
 	FMOVQ 384(R3), F0
 	WORD $0x4ea3d400 // fsub v0.4s, v0.4s, v3.4s
 	WORD $0x4e2bd400 // fadd v0.4s, v0.4s, v11.4s
@@ -2266,8 +2265,8 @@ column:
 	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	FMOVQ 368(R3), F1
-	WORD $0x4e20d420 // fadd v0.4s, v1.4s, v0.4s
-	FMOVQ F0, 0(R4)
+	WORD $0x4e20d421 // fadd v1.4s, v1.4s, v0.4s
+	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	FMOVQ 384(R3), F0
 	WORD $0x4e27d400 // fadd v0.4s, v0.4s, v7.4s
@@ -2286,7 +2285,7 @@ column:
 	FMOVQ F0, 0(R4)
 	ADD R1, R4
 	ADD $16, R0
-	SUBS $4, R2
+	SUBS $16, R2
 	BNE column
 	RET
 
@@ -2334,17 +2333,16 @@ TEXT ·stream0F64NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $3, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 32(R0), F0
 loop:
-	PRFM 0(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
 	FMOVQ 0(R1), F1
 	VEXT $8, V1.B16, V1.B16, V2.B16
 	VFMLA V0.D2, V1.D2, V2.D2
 	FMOVQ F2, 0(R1)
 	ADD $16, R1
-	ADD $16, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -2402,11 +2400,11 @@ TEXT ·stream1F64NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $3, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 32(R0), F0
 loop:
-	PRFM 0(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F1, F2)
 	VEXT $8, V1.B16, V1.B16, V3.B16
 	VFMLA V0.D2, V1.D2, V3.D2
@@ -2416,7 +2414,6 @@ loop:
 	WORD $0x4ee1d461 // fsub v1.2d, v3.2d, v1.2d
 	FSTPQ (F2, F1), 0(R1)
 	ADD $32, R1
-	ADD $32, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -2501,11 +2498,11 @@ TEXT ·stream2F64NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $3, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 32(R0), F0
 loop:
-	PRFM 0(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F1, F2)
 	FLDPQ 32(R1), (F3, F4)
 	VEXT $8, V1.B16, V1.B16, V5.B16
@@ -2527,7 +2524,6 @@ loop:
 	FSTPQ (F3, F5), 0(R1)
 	FSTPQ (F4, F1), 32(R1)
 	ADD $64, R1
-	ADD $64, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -2674,12 +2670,12 @@ TEXT ·stream3F64NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $3, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 32(R0), F0
 loop:
-	PRFM 0(R2), PLDL2KEEP
-	PRFM 64(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
+	PRFM 64(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F1, F2)
 	FLDPQ 32(R1), (F3, F4)
 	FLDPQ 64(R1), (F5, F6)
@@ -2729,7 +2725,6 @@ loop:
 	FSTPQ (F2, F5), 64(R1)
 	FSTPQ (F3, F1), 96(R1)
 	ADD $128, R1
-	ADD $128, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -2777,80 +2772,80 @@ loop:
 	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
 	WORD $0x4e66d485 // fadd v5.2d, v4.2d, v6.2d
 	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	WORD $0x4e62d4ea // fadd v10.2d, v7.2d, v2.2d
-	WORD $0x4ee2d4eb // fsub v11.2d, v7.2d, v2.2d
-	WORD $0x4e65d52c // fadd v12.2d, v9.2d, v5.2d
-	WORD $0x4ee5d529 // fsub v9.2d, v9.2d, v5.2d
-	WORD $0x4e63d50d // fadd v13.2d, v8.2d, v3.2d
-	WORD $0x4ee3d50e // fsub v14.2d, v8.2d, v3.2d
-	WORD $0x4e64d42f // fadd v15.2d, v1.2d, v4.2d
-	WORD $0x4ee4d430 // fsub v16.2d, v1.2d, v4.2d
-	FLDPQ 128(R1), (F1, F2)
-	FLDPQ 160(R1), (F3, F4)
-	FLDPQ 192(R1), (F5, F6)
-	FLDPQ 224(R1), (F7, F8)
-	VEXT $8, V1.B16, V1.B16, V17.B16
-	VFMLA V0.D2, V1.D2, V17.D2
-	VEXT $8, V2.B16, V2.B16, V1.B16
-	VFMLA V0.D2, V2.D2, V1.D2
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V0.D2, V3.D2, V2.D2
-	VEXT $8, V4.B16, V4.B16, V3.B16
-	VFMLA V0.D2, V4.D2, V3.D2
-	VEXT $8, V5.B16, V5.B16, V4.B16
-	VFMLA V0.D2, V5.D2, V4.D2
-	VEXT $8, V6.B16, V6.B16, V5.B16
-	VFMLA V0.D2, V6.D2, V5.D2
-	VEXT $8, V7.B16, V7.B16, V6.B16
-	VFMLA V0.D2, V7.D2, V6.D2
-	VEXT $8, V8.B16, V8.B16, V7.B16
-	VFMLA V0.D2, V8.D2, V7.D2
-	WORD $0x4e61d628 // fadd v8.2d, v17.2d, v1.2d
-	WORD $0x4ee1d621 // fsub v1.2d, v17.2d, v1.2d
-	WORD $0x4e63d451 // fadd v17.2d, v2.2d, v3.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
-	WORD $0x4e65d483 // fadd v3.2d, v4.2d, v5.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x4e67d4c5 // fadd v5.2d, v6.2d, v7.2d
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e71d507 // fadd v7.2d, v8.2d, v17.2d
-	WORD $0x4ef1d508 // fsub v8.2d, v8.2d, v17.2d
-	WORD $0x4e62d431 // fadd v17.2d, v1.2d, v2.2d
-	WORD $0x4ee2d421 // fsub v1.2d, v1.2d, v2.2d
-	WORD $0x4e65d462 // fadd v2.2d, v3.2d, v5.2d
-	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d485 // fadd v5.2d, v4.2d, v6.2d
-	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
 	WORD $0x4e62d4e6 // fadd v6.2d, v7.2d, v2.2d
 	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
-	WORD $0x4e65d627 // fadd v7.2d, v17.2d, v5.2d
-	WORD $0x4ee5d625 // fsub v5.2d, v17.2d, v5.2d
-	WORD $0x4e63d511 // fadd v17.2d, v8.2d, v3.2d
+	WORD $0x4e65d527 // fadd v7.2d, v9.2d, v5.2d
+	WORD $0x4ee5d525 // fsub v5.2d, v9.2d, v5.2d
+	WORD $0x4e63d509 // fadd v9.2d, v8.2d, v3.2d
 	WORD $0x4ee3d503 // fsub v3.2d, v8.2d, v3.2d
 	WORD $0x4e64d428 // fadd v8.2d, v1.2d, v4.2d
 	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4e66d544 // fadd v4.2d, v10.2d, v6.2d
-	WORD $0x4ee6d546 // fsub v6.2d, v10.2d, v6.2d
-	WORD $0x4e67d58a // fadd v10.2d, v12.2d, v7.2d
-	WORD $0x4ee7d587 // fsub v7.2d, v12.2d, v7.2d
-	WORD $0x4e71d5ac // fadd v12.2d, v13.2d, v17.2d
-	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
-	WORD $0x4e68d5f1 // fadd v17.2d, v15.2d, v8.2d
-	WORD $0x4ee8d5e8 // fsub v8.2d, v15.2d, v8.2d
-	WORD $0x4e62d56f // fadd v15.2d, v11.2d, v2.2d
-	WORD $0x4ee2d562 // fsub v2.2d, v11.2d, v2.2d
-	WORD $0x4e65d52b // fadd v11.2d, v9.2d, v5.2d
-	WORD $0x4ee5d525 // fsub v5.2d, v9.2d, v5.2d
-	WORD $0x4e63d5c9 // fadd v9.2d, v14.2d, v3.2d
-	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
-	WORD $0x4e61d60e // fadd v14.2d, v16.2d, v1.2d
-	WORD $0x4ee1d601 // fsub v1.2d, v16.2d, v1.2d
-	FSTPQ (F4, F10), 0(R1)
-	FSTPQ (F12, F17), 32(R1)
-	FSTPQ (F15, F11), 64(R1)
-	FSTPQ (F9, F14), 96(R1)
+	FLDPQ 128(R1), (F4, F10)
+	FLDPQ 160(R1), (F11, F12)
+	FLDPQ 192(R1), (F13, F14)
+	FLDPQ 224(R1), (F15, F16)
+	VEXT $8, V4.B16, V4.B16, V17.B16
+	VFMLA V0.D2, V4.D2, V17.D2
+	VEXT $8, V10.B16, V10.B16, V4.B16
+	VFMLA V0.D2, V10.D2, V4.D2
+	VEXT $8, V11.B16, V11.B16, V10.B16
+	VFMLA V0.D2, V11.D2, V10.D2
+	VEXT $8, V12.B16, V12.B16, V11.B16
+	VFMLA V0.D2, V12.D2, V11.D2
+	VEXT $8, V13.B16, V13.B16, V12.B16
+	VFMLA V0.D2, V13.D2, V12.D2
+	VEXT $8, V14.B16, V14.B16, V13.B16
+	VFMLA V0.D2, V14.D2, V13.D2
+	VEXT $8, V15.B16, V15.B16, V14.B16
+	VFMLA V0.D2, V15.D2, V14.D2
+	VEXT $8, V16.B16, V16.B16, V15.B16
+	VFMLA V0.D2, V16.D2, V15.D2
+	WORD $0x4e64d630 // fadd v16.2d, v17.2d, v4.2d
+	WORD $0x4ee4d624 // fsub v4.2d, v17.2d, v4.2d
+	WORD $0x4e6bd551 // fadd v17.2d, v10.2d, v11.2d
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e6dd58b // fadd v11.2d, v12.2d, v13.2d
+	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	WORD $0x4e6fd5cd // fadd v13.2d, v14.2d, v15.2d
+	WORD $0x4eefd5ce // fsub v14.2d, v14.2d, v15.2d
+	WORD $0x4e71d60f // fadd v15.2d, v16.2d, v17.2d
+	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	WORD $0x4e6ad491 // fadd v17.2d, v4.2d, v10.2d
+	WORD $0x4eead484 // fsub v4.2d, v4.2d, v10.2d
+	WORD $0x4e6dd56a // fadd v10.2d, v11.2d, v13.2d
+	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
+	WORD $0x4e6ed58d // fadd v13.2d, v12.2d, v14.2d
+	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
+	WORD $0x4e6ad5ee // fadd v14.2d, v15.2d, v10.2d
+	WORD $0x4eead5ea // fsub v10.2d, v15.2d, v10.2d
+	WORD $0x4e6dd62f // fadd v15.2d, v17.2d, v13.2d
+	WORD $0x4eedd62d // fsub v13.2d, v17.2d, v13.2d
+	WORD $0x4e6bd611 // fadd v17.2d, v16.2d, v11.2d
+	WORD $0x4eebd60b // fsub v11.2d, v16.2d, v11.2d
+	WORD $0x4e6cd490 // fadd v16.2d, v4.2d, v12.2d
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	WORD $0x4e6ed4cc // fadd v12.2d, v6.2d, v14.2d
+	WORD $0x4eeed4c6 // fsub v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4ee // fadd v14.2d, v7.2d, v15.2d
+	WORD $0x4eefd4e7 // fsub v7.2d, v7.2d, v15.2d
+	WORD $0x4e71d52f // fadd v15.2d, v9.2d, v17.2d
+	WORD $0x4ef1d529 // fsub v9.2d, v9.2d, v17.2d
+	WORD $0x4e70d511 // fadd v17.2d, v8.2d, v16.2d
+	WORD $0x4ef0d508 // fsub v8.2d, v8.2d, v16.2d
+	WORD $0x4e6ad450 // fadd v16.2d, v2.2d, v10.2d
+	WORD $0x4eead442 // fsub v2.2d, v2.2d, v10.2d
+	WORD $0x4e6dd4aa // fadd v10.2d, v5.2d, v13.2d
+	WORD $0x4eedd4a5 // fsub v5.2d, v5.2d, v13.2d
+	WORD $0x4e6bd46d // fadd v13.2d, v3.2d, v11.2d
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	WORD $0x4e64d42b // fadd v11.2d, v1.2d, v4.2d
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FSTPQ (F12, F14), 0(R1)
+	FSTPQ (F15, F17), 32(R1)
+	FSTPQ (F16, F10), 64(R1)
+	FSTPQ (F13, F11), 96(R1)
 	FSTPQ (F6, F7), 128(R1)
-	FSTPQ (F13, F8), 160(R1)
+	FSTPQ (F9, F8), 160(R1)
 	FSTPQ (F2, F5), 192(R1)
 	FSTPQ (F3, F1), 224(R1)
 	ADD $256, R1
@@ -2915,92 +2910,92 @@ loop:
 	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
 	WORD $0x4e66d485 // fadd v5.2d, v4.2d, v6.2d
 	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	WORD $0x4e62d4ea // fadd v10.2d, v7.2d, v2.2d
-	WORD $0x4ee2d4eb // fsub v11.2d, v7.2d, v2.2d
-	WORD $0x4e65d52c // fadd v12.2d, v9.2d, v5.2d
-	WORD $0x4ee5d529 // fsub v9.2d, v9.2d, v5.2d
-	WORD $0x4e63d50d // fadd v13.2d, v8.2d, v3.2d
-	WORD $0x4ee3d50e // fsub v14.2d, v8.2d, v3.2d
-	WORD $0x4e64d42f // fadd v15.2d, v1.2d, v4.2d
-	WORD $0x4ee4d430 // fsub v16.2d, v1.2d, v4.2d
-	FLDPQ 128(R2), (F1, F2)
-	FLDPQ 160(R2), (F3, F4)
-	FLDPQ 192(R2), (F5, F6)
-	FLDPQ 224(R2), (F7, F8)
+	WORD $0x4e62d4e6 // fadd v6.2d, v7.2d, v2.2d
+	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
+	WORD $0x4e65d527 // fadd v7.2d, v9.2d, v5.2d
+	WORD $0x4ee5d525 // fsub v5.2d, v9.2d, v5.2d
+	WORD $0x4e63d509 // fadd v9.2d, v8.2d, v3.2d
+	WORD $0x4ee3d503 // fsub v3.2d, v8.2d, v3.2d
+	WORD $0x4e64d428 // fadd v8.2d, v1.2d, v4.2d
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FLDPQ 128(R2), (F4, F10)
+	FLDPQ 160(R2), (F11, F12)
+	FLDPQ 192(R2), (F13, F14)
+	FLDPQ 224(R2), (F15, F16)
 	FLDPQ 128(R3), (F17, F18)
 	FLDPQ 160(R3), (F19, F20)
 	FLDPQ 192(R3), (F21, F22)
 	FLDPQ 224(R3), (F23, F24)
-	WORD $0x6e71dc21 // fmul v1.2d, v1.2d, v17.2d
-	WORD $0x6e72dc42 // fmul v2.2d, v2.2d, v18.2d
-	WORD $0x6e73dc63 // fmul v3.2d, v3.2d, v19.2d
-	WORD $0x6e74dc84 // fmul v4.2d, v4.2d, v20.2d
-	WORD $0x6e75dca5 // fmul v5.2d, v5.2d, v21.2d
-	WORD $0x6e76dcc6 // fmul v6.2d, v6.2d, v22.2d
-	WORD $0x6e77dce7 // fmul v7.2d, v7.2d, v23.2d
-	WORD $0x6e78dd08 // fmul v8.2d, v8.2d, v24.2d
-	VEXT $8, V1.B16, V1.B16, V17.B16
-	VFMLA V0.D2, V1.D2, V17.D2
-	VEXT $8, V2.B16, V2.B16, V1.B16
-	VFMLA V0.D2, V2.D2, V1.D2
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V0.D2, V3.D2, V2.D2
-	VEXT $8, V4.B16, V4.B16, V3.B16
-	VFMLA V0.D2, V4.D2, V3.D2
-	VEXT $8, V5.B16, V5.B16, V4.B16
-	VFMLA V0.D2, V5.D2, V4.D2
-	VEXT $8, V6.B16, V6.B16, V5.B16
-	VFMLA V0.D2, V6.D2, V5.D2
-	VEXT $8, V7.B16, V7.B16, V6.B16
-	VFMLA V0.D2, V7.D2, V6.D2
-	VEXT $8, V8.B16, V8.B16, V7.B16
-	VFMLA V0.D2, V8.D2, V7.D2
-	WORD $0x4e61d628 // fadd v8.2d, v17.2d, v1.2d
-	WORD $0x4ee1d621 // fsub v1.2d, v17.2d, v1.2d
-	WORD $0x4e63d451 // fadd v17.2d, v2.2d, v3.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
-	WORD $0x4e65d483 // fadd v3.2d, v4.2d, v5.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x4e67d4c5 // fadd v5.2d, v6.2d, v7.2d
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e71d507 // fadd v7.2d, v8.2d, v17.2d
-	WORD $0x4ef1d508 // fsub v8.2d, v8.2d, v17.2d
-	WORD $0x4e62d431 // fadd v17.2d, v1.2d, v2.2d
-	WORD $0x4ee2d421 // fsub v1.2d, v1.2d, v2.2d
-	WORD $0x4e65d462 // fadd v2.2d, v3.2d, v5.2d
-	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d485 // fadd v5.2d, v4.2d, v6.2d
-	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	WORD $0x4e62d4e6 // fadd v6.2d, v7.2d, v2.2d
-	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
-	WORD $0x4e65d627 // fadd v7.2d, v17.2d, v5.2d
-	WORD $0x4ee5d625 // fsub v5.2d, v17.2d, v5.2d
-	WORD $0x4e63d511 // fadd v17.2d, v8.2d, v3.2d
-	WORD $0x4ee3d503 // fsub v3.2d, v8.2d, v3.2d
-	WORD $0x4e64d428 // fadd v8.2d, v1.2d, v4.2d
+	WORD $0x6e71dc84 // fmul v4.2d, v4.2d, v17.2d
+	WORD $0x6e72dd4a // fmul v10.2d, v10.2d, v18.2d
+	WORD $0x6e73dd6b // fmul v11.2d, v11.2d, v19.2d
+	WORD $0x6e74dd8c // fmul v12.2d, v12.2d, v20.2d
+	WORD $0x6e75ddad // fmul v13.2d, v13.2d, v21.2d
+	WORD $0x6e76ddce // fmul v14.2d, v14.2d, v22.2d
+	WORD $0x6e77ddef // fmul v15.2d, v15.2d, v23.2d
+	WORD $0x6e78de10 // fmul v16.2d, v16.2d, v24.2d
+	VEXT $8, V4.B16, V4.B16, V17.B16
+	VFMLA V0.D2, V4.D2, V17.D2
+	VEXT $8, V10.B16, V10.B16, V4.B16
+	VFMLA V0.D2, V10.D2, V4.D2
+	VEXT $8, V11.B16, V11.B16, V10.B16
+	VFMLA V0.D2, V11.D2, V10.D2
+	VEXT $8, V12.B16, V12.B16, V11.B16
+	VFMLA V0.D2, V12.D2, V11.D2
+	VEXT $8, V13.B16, V13.B16, V12.B16
+	VFMLA V0.D2, V13.D2, V12.D2
+	VEXT $8, V14.B16, V14.B16, V13.B16
+	VFMLA V0.D2, V14.D2, V13.D2
+	VEXT $8, V15.B16, V15.B16, V14.B16
+	VFMLA V0.D2, V15.D2, V14.D2
+	VEXT $8, V16.B16, V16.B16, V15.B16
+	VFMLA V0.D2, V16.D2, V15.D2
+	WORD $0x4e64d630 // fadd v16.2d, v17.2d, v4.2d
+	WORD $0x4ee4d624 // fsub v4.2d, v17.2d, v4.2d
+	WORD $0x4e6bd551 // fadd v17.2d, v10.2d, v11.2d
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e6dd58b // fadd v11.2d, v12.2d, v13.2d
+	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	WORD $0x4e6fd5cd // fadd v13.2d, v14.2d, v15.2d
+	WORD $0x4eefd5ce // fsub v14.2d, v14.2d, v15.2d
+	WORD $0x4e71d60f // fadd v15.2d, v16.2d, v17.2d
+	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	WORD $0x4e6ad491 // fadd v17.2d, v4.2d, v10.2d
+	WORD $0x4eead484 // fsub v4.2d, v4.2d, v10.2d
+	WORD $0x4e6dd56a // fadd v10.2d, v11.2d, v13.2d
+	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
+	WORD $0x4e6ed58d // fadd v13.2d, v12.2d, v14.2d
+	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
+	WORD $0x4e6ad5ee // fadd v14.2d, v15.2d, v10.2d
+	WORD $0x4eead5ea // fsub v10.2d, v15.2d, v10.2d
+	WORD $0x4e6dd62f // fadd v15.2d, v17.2d, v13.2d
+	WORD $0x4eedd62d // fsub v13.2d, v17.2d, v13.2d
+	WORD $0x4e6bd611 // fadd v17.2d, v16.2d, v11.2d
+	WORD $0x4eebd60b // fsub v11.2d, v16.2d, v11.2d
+	WORD $0x4e6cd490 // fadd v16.2d, v4.2d, v12.2d
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	WORD $0x4e6ed4cc // fadd v12.2d, v6.2d, v14.2d
+	WORD $0x4eeed4c6 // fsub v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4ee // fadd v14.2d, v7.2d, v15.2d
+	WORD $0x4eefd4e7 // fsub v7.2d, v7.2d, v15.2d
+	WORD $0x4e71d52f // fadd v15.2d, v9.2d, v17.2d
+	WORD $0x4ef1d529 // fsub v9.2d, v9.2d, v17.2d
+	WORD $0x4e70d511 // fadd v17.2d, v8.2d, v16.2d
+	WORD $0x4ef0d508 // fsub v8.2d, v8.2d, v16.2d
+	WORD $0x4e6ad450 // fadd v16.2d, v2.2d, v10.2d
+	WORD $0x4eead442 // fsub v2.2d, v2.2d, v10.2d
+	WORD $0x4e6dd4aa // fadd v10.2d, v5.2d, v13.2d
+	WORD $0x4eedd4a5 // fsub v5.2d, v5.2d, v13.2d
+	WORD $0x4e6bd46d // fadd v13.2d, v3.2d, v11.2d
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	WORD $0x4e64d42b // fadd v11.2d, v1.2d, v4.2d
 	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4e66d544 // fadd v4.2d, v10.2d, v6.2d
-	WORD $0x4ee6d546 // fsub v6.2d, v10.2d, v6.2d
-	WORD $0x4e67d58a // fadd v10.2d, v12.2d, v7.2d
-	WORD $0x4ee7d587 // fsub v7.2d, v12.2d, v7.2d
-	WORD $0x4e71d5ac // fadd v12.2d, v13.2d, v17.2d
-	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
-	WORD $0x4e68d5f1 // fadd v17.2d, v15.2d, v8.2d
-	WORD $0x4ee8d5e8 // fsub v8.2d, v15.2d, v8.2d
-	WORD $0x4e62d56f // fadd v15.2d, v11.2d, v2.2d
-	WORD $0x4ee2d562 // fsub v2.2d, v11.2d, v2.2d
-	WORD $0x4e65d52b // fadd v11.2d, v9.2d, v5.2d
-	WORD $0x4ee5d525 // fsub v5.2d, v9.2d, v5.2d
-	WORD $0x4e63d5c9 // fadd v9.2d, v14.2d, v3.2d
-	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
-	WORD $0x4e61d60e // fadd v14.2d, v16.2d, v1.2d
-	WORD $0x4ee1d601 // fsub v1.2d, v16.2d, v1.2d
-	FSTPQ (F4, F10), 0(R1)
-	FSTPQ (F12, F17), 32(R1)
-	FSTPQ (F15, F11), 64(R1)
-	FSTPQ (F9, F14), 96(R1)
+	FSTPQ (F12, F14), 0(R1)
+	FSTPQ (F15, F17), 32(R1)
+	FSTPQ (F16, F10), 64(R1)
+	FSTPQ (F13, F11), 96(R1)
 	FSTPQ (F6, F7), 128(R1)
-	FSTPQ (F13, F8), 160(R1)
+	FSTPQ (F9, F8), 160(R1)
 	FSTPQ (F2, F5), 192(R1)
 	FSTPQ (F3, F1), 224(R1)
 	ADD $256, R1
@@ -3016,14 +3011,14 @@ TEXT ·stream4F64NEON(SB), NOSPLIT, $0-24
 	MOVD p+0(FP), R1
 	MOVD ahead+16(FP), R2
 	LSL $3, R2
-	ADD R1, R2
 	MOVD count+8(FP), R3
 	FMOVQ 32(R0), F0
 loop:
-	PRFM 0(R2), PLDL2KEEP
-	PRFM 64(R2), PLDL2KEEP
-	PRFM 128(R2), PLDL2KEEP
-	PRFM 192(R2), PLDL2KEEP
+	ADD R1, R2, R0
+	PRFM 0(R0), PLDL2KEEP
+	PRFM 64(R0), PLDL2KEEP
+	PRFM 128(R0), PLDL2KEEP
+	PRFM 192(R0), PLDL2KEEP
 	FLDPQ 0(R1), (F1, F2)
 	FLDPQ 32(R1), (F3, F4)
 	FLDPQ 64(R1), (F5, F6)
@@ -3060,84 +3055,83 @@ loop:
 	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
 	WORD $0x4e66d485 // fadd v5.2d, v4.2d, v6.2d
 	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
-	WORD $0x4e62d4ea // fadd v10.2d, v7.2d, v2.2d
-	WORD $0x4ee2d4eb // fsub v11.2d, v7.2d, v2.2d
-	WORD $0x4e65d52c // fadd v12.2d, v9.2d, v5.2d
-	WORD $0x4ee5d529 // fsub v9.2d, v9.2d, v5.2d
-	WORD $0x4e63d50d // fadd v13.2d, v8.2d, v3.2d
-	WORD $0x4ee3d50e // fsub v14.2d, v8.2d, v3.2d
-	WORD $0x4e64d42f // fadd v15.2d, v1.2d, v4.2d
-	WORD $0x4ee4d430 // fsub v16.2d, v1.2d, v4.2d
-	FLDPQ 128(R1), (F1, F2)
-	FLDPQ 160(R1), (F3, F4)
-	FLDPQ 192(R1), (F5, F6)
-	FLDPQ 224(R1), (F7, F8)
-	VEXT $8, V1.B16, V1.B16, V17.B16
-	VFMLA V0.D2, V1.D2, V17.D2
-	VEXT $8, V2.B16, V2.B16, V1.B16
-	VFMLA V0.D2, V2.D2, V1.D2
-	VEXT $8, V3.B16, V3.B16, V2.B16
-	VFMLA V0.D2, V3.D2, V2.D2
-	VEXT $8, V4.B16, V4.B16, V3.B16
-	VFMLA V0.D2, V4.D2, V3.D2
-	VEXT $8, V5.B16, V5.B16, V4.B16
-	VFMLA V0.D2, V5.D2, V4.D2
-	VEXT $8, V6.B16, V6.B16, V5.B16
-	VFMLA V0.D2, V6.D2, V5.D2
-	VEXT $8, V7.B16, V7.B16, V6.B16
-	VFMLA V0.D2, V7.D2, V6.D2
-	VEXT $8, V8.B16, V8.B16, V7.B16
-	VFMLA V0.D2, V8.D2, V7.D2
-	WORD $0x4e61d628 // fadd v8.2d, v17.2d, v1.2d
-	WORD $0x4ee1d621 // fsub v1.2d, v17.2d, v1.2d
-	WORD $0x4e63d451 // fadd v17.2d, v2.2d, v3.2d
-	WORD $0x4ee3d442 // fsub v2.2d, v2.2d, v3.2d
-	WORD $0x4e65d483 // fadd v3.2d, v4.2d, v5.2d
-	WORD $0x4ee5d484 // fsub v4.2d, v4.2d, v5.2d
-	WORD $0x4e67d4c5 // fadd v5.2d, v6.2d, v7.2d
-	WORD $0x4ee7d4c6 // fsub v6.2d, v6.2d, v7.2d
-	WORD $0x4e71d507 // fadd v7.2d, v8.2d, v17.2d
-	WORD $0x4ef1d508 // fsub v8.2d, v8.2d, v17.2d
-	WORD $0x4e62d431 // fadd v17.2d, v1.2d, v2.2d
-	WORD $0x4ee2d421 // fsub v1.2d, v1.2d, v2.2d
-	WORD $0x4e65d462 // fadd v2.2d, v3.2d, v5.2d
-	WORD $0x4ee5d463 // fsub v3.2d, v3.2d, v5.2d
-	WORD $0x4e66d485 // fadd v5.2d, v4.2d, v6.2d
-	WORD $0x4ee6d484 // fsub v4.2d, v4.2d, v6.2d
 	WORD $0x4e62d4e6 // fadd v6.2d, v7.2d, v2.2d
 	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
-	WORD $0x4e65d627 // fadd v7.2d, v17.2d, v5.2d
-	WORD $0x4ee5d625 // fsub v5.2d, v17.2d, v5.2d
-	WORD $0x4e63d511 // fadd v17.2d, v8.2d, v3.2d
+	WORD $0x4e65d527 // fadd v7.2d, v9.2d, v5.2d
+	WORD $0x4ee5d525 // fsub v5.2d, v9.2d, v5.2d
+	WORD $0x4e63d509 // fadd v9.2d, v8.2d, v3.2d
 	WORD $0x4ee3d503 // fsub v3.2d, v8.2d, v3.2d
 	WORD $0x4e64d428 // fadd v8.2d, v1.2d, v4.2d
 	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
-	WORD $0x4e66d544 // fadd v4.2d, v10.2d, v6.2d
-	WORD $0x4ee6d546 // fsub v6.2d, v10.2d, v6.2d
-	WORD $0x4e67d58a // fadd v10.2d, v12.2d, v7.2d
-	WORD $0x4ee7d587 // fsub v7.2d, v12.2d, v7.2d
-	WORD $0x4e71d5ac // fadd v12.2d, v13.2d, v17.2d
-	WORD $0x4ef1d5ad // fsub v13.2d, v13.2d, v17.2d
-	WORD $0x4e68d5f1 // fadd v17.2d, v15.2d, v8.2d
-	WORD $0x4ee8d5e8 // fsub v8.2d, v15.2d, v8.2d
-	WORD $0x4e62d56f // fadd v15.2d, v11.2d, v2.2d
-	WORD $0x4ee2d562 // fsub v2.2d, v11.2d, v2.2d
-	WORD $0x4e65d52b // fadd v11.2d, v9.2d, v5.2d
-	WORD $0x4ee5d525 // fsub v5.2d, v9.2d, v5.2d
-	WORD $0x4e63d5c9 // fadd v9.2d, v14.2d, v3.2d
-	WORD $0x4ee3d5c3 // fsub v3.2d, v14.2d, v3.2d
-	WORD $0x4e61d60e // fadd v14.2d, v16.2d, v1.2d
-	WORD $0x4ee1d601 // fsub v1.2d, v16.2d, v1.2d
-	FSTPQ (F4, F10), 0(R1)
-	FSTPQ (F12, F17), 32(R1)
-	FSTPQ (F15, F11), 64(R1)
-	FSTPQ (F9, F14), 96(R1)
+	FLDPQ 128(R1), (F4, F10)
+	FLDPQ 160(R1), (F11, F12)
+	FLDPQ 192(R1), (F13, F14)
+	FLDPQ 224(R1), (F15, F16)
+	VEXT $8, V4.B16, V4.B16, V17.B16
+	VFMLA V0.D2, V4.D2, V17.D2
+	VEXT $8, V10.B16, V10.B16, V4.B16
+	VFMLA V0.D2, V10.D2, V4.D2
+	VEXT $8, V11.B16, V11.B16, V10.B16
+	VFMLA V0.D2, V11.D2, V10.D2
+	VEXT $8, V12.B16, V12.B16, V11.B16
+	VFMLA V0.D2, V12.D2, V11.D2
+	VEXT $8, V13.B16, V13.B16, V12.B16
+	VFMLA V0.D2, V13.D2, V12.D2
+	VEXT $8, V14.B16, V14.B16, V13.B16
+	VFMLA V0.D2, V14.D2, V13.D2
+	VEXT $8, V15.B16, V15.B16, V14.B16
+	VFMLA V0.D2, V15.D2, V14.D2
+	VEXT $8, V16.B16, V16.B16, V15.B16
+	VFMLA V0.D2, V16.D2, V15.D2
+	WORD $0x4e64d630 // fadd v16.2d, v17.2d, v4.2d
+	WORD $0x4ee4d624 // fsub v4.2d, v17.2d, v4.2d
+	WORD $0x4e6bd551 // fadd v17.2d, v10.2d, v11.2d
+	WORD $0x4eebd54a // fsub v10.2d, v10.2d, v11.2d
+	WORD $0x4e6dd58b // fadd v11.2d, v12.2d, v13.2d
+	WORD $0x4eedd58c // fsub v12.2d, v12.2d, v13.2d
+	WORD $0x4e6fd5cd // fadd v13.2d, v14.2d, v15.2d
+	WORD $0x4eefd5ce // fsub v14.2d, v14.2d, v15.2d
+	WORD $0x4e71d60f // fadd v15.2d, v16.2d, v17.2d
+	WORD $0x4ef1d610 // fsub v16.2d, v16.2d, v17.2d
+	WORD $0x4e6ad491 // fadd v17.2d, v4.2d, v10.2d
+	WORD $0x4eead484 // fsub v4.2d, v4.2d, v10.2d
+	WORD $0x4e6dd56a // fadd v10.2d, v11.2d, v13.2d
+	WORD $0x4eedd56b // fsub v11.2d, v11.2d, v13.2d
+	WORD $0x4e6ed58d // fadd v13.2d, v12.2d, v14.2d
+	WORD $0x4eeed58c // fsub v12.2d, v12.2d, v14.2d
+	WORD $0x4e6ad5ee // fadd v14.2d, v15.2d, v10.2d
+	WORD $0x4eead5ea // fsub v10.2d, v15.2d, v10.2d
+	WORD $0x4e6dd62f // fadd v15.2d, v17.2d, v13.2d
+	WORD $0x4eedd62d // fsub v13.2d, v17.2d, v13.2d
+	WORD $0x4e6bd611 // fadd v17.2d, v16.2d, v11.2d
+	WORD $0x4eebd60b // fsub v11.2d, v16.2d, v11.2d
+	WORD $0x4e6cd490 // fadd v16.2d, v4.2d, v12.2d
+	WORD $0x4eecd484 // fsub v4.2d, v4.2d, v12.2d
+	WORD $0x4e6ed4cc // fadd v12.2d, v6.2d, v14.2d
+	WORD $0x4eeed4c6 // fsub v6.2d, v6.2d, v14.2d
+	WORD $0x4e6fd4ee // fadd v14.2d, v7.2d, v15.2d
+	WORD $0x4eefd4e7 // fsub v7.2d, v7.2d, v15.2d
+	WORD $0x4e71d52f // fadd v15.2d, v9.2d, v17.2d
+	WORD $0x4ef1d529 // fsub v9.2d, v9.2d, v17.2d
+	WORD $0x4e70d511 // fadd v17.2d, v8.2d, v16.2d
+	WORD $0x4ef0d508 // fsub v8.2d, v8.2d, v16.2d
+	WORD $0x4e6ad450 // fadd v16.2d, v2.2d, v10.2d
+	WORD $0x4eead442 // fsub v2.2d, v2.2d, v10.2d
+	WORD $0x4e6dd4aa // fadd v10.2d, v5.2d, v13.2d
+	WORD $0x4eedd4a5 // fsub v5.2d, v5.2d, v13.2d
+	WORD $0x4e6bd46d // fadd v13.2d, v3.2d, v11.2d
+	WORD $0x4eebd463 // fsub v3.2d, v3.2d, v11.2d
+	WORD $0x4e64d42b // fadd v11.2d, v1.2d, v4.2d
+	WORD $0x4ee4d421 // fsub v1.2d, v1.2d, v4.2d
+	FSTPQ (F12, F14), 0(R1)
+	FSTPQ (F15, F17), 32(R1)
+	FSTPQ (F16, F10), 64(R1)
+	FSTPQ (F13, F11), 96(R1)
 	FSTPQ (F6, F7), 128(R1)
-	FSTPQ (F13, F8), 160(R1)
+	FSTPQ (F9, F8), 160(R1)
 	FSTPQ (F2, F5), 192(R1)
 	FSTPQ (F3, F1), 224(R1)
 	ADD $256, R1
-	ADD $256, R2
 	SUBS $1, R3
 	BNE loop
 	RET
@@ -3146,10 +3140,10 @@ loop:
 TEXT ·pass3F64NEON(SB), NOSPLIT, $0-32
 	MOVD p+0(FP), R0
 	MOVD h+8(FP), R1
-	LSL $3, R1
 	MOVD columns+16(FP), R2
-	LSL $3, R2
 	MOVD count+24(FP), R3
+	LSL $3, R1
+	LSL $3, R2
 block:
 	MOVD R0, R4
 	ADD R1, R4, R5
@@ -3213,10 +3207,10 @@ column:
 TEXT ·pass4F64NEON(SB), NOSPLIT, $0-32
 	MOVD p+0(FP), R0
 	MOVD h+8(FP), R1
-	LSL $3, R1
 	MOVD columns+16(FP), R2
-	LSL $3, R2
 	MOVD count+24(FP), R3
+	LSL $3, R1
+	LSL $3, R2
 block:
 	MOVD R0, R4
 	ADD R1, R4, R5
@@ -3360,8 +3354,8 @@ TEXT ·combineF64NEON(SB), NOSPLIT, $0-32
 	MOVD groups+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD stride+16(FP), R2
-	LSL $3, R2
 	MOVD count+24(FP), R3
+	LSL $3, R2
 loop:
 	FMOVQ 0(R1), F0
 	ADD R2, R1
@@ -3472,9 +3466,10 @@ store:
 TEXT ·core12F64NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
 	MOVD stride+8(FP), R1
-	LSL $3, R1
 	MOVD columns+16(FP), R2
 	MOVD sums+24(FP), R3
+	LSL $3, R1
+	LSL $3, R2
 column:
 	MOVD R0, R3
 	FMOVQ 0(R3), F0
@@ -3587,7 +3582,7 @@ column:
 	FMOVQ F0, 0(R3)
 	ADD R1, R3
 	ADD $16, R0
-	SUBS $2, R2
+	SUBS $16, R2
 	BNE column
 	RET
 
@@ -3595,9 +3590,10 @@ column:
 TEXT ·core20F64NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
 	MOVD stride+8(FP), R1
-	LSL $3, R1
 	MOVD columns+16(FP), R2
 	MOVD sums+24(FP), R3
+	LSL $3, R1
+	LSL $3, R2
 column:
 	MOVD R0, R4
 	FMOVQ 0(R4), F0
@@ -3793,9 +3789,9 @@ column:
 	FMOVQ F9, 0(R4)
 	ADD R1, R4
 	FMOVQ 96(R3), F9
-	WORD $0x4ee3d523 // fsub v3.2d, v9.2d, v3.2d
-	WORD $0x4e6dd463 // fadd v3.2d, v3.2d, v13.2d
-	FMOVQ F3, 0(R4)
+	WORD $0x4ee3d529 // fsub v9.2d, v9.2d, v3.2d
+	WORD $0x4e6dd529 // fadd v9.2d, v9.2d, v13.2d
+	FMOVQ F9, 0(R4)
 	ADD R1, R4
 	FMOVQ 112(R3), F3
 	WORD $0x4ee8d463 // fsub v3.2d, v3.2d, v8.2d
@@ -3819,8 +3815,8 @@ column:
 	ADD R1, R4
 	FMOVQ 176(R3), F3
 	WORD $0x4e60d463 // fadd v3.2d, v3.2d, v0.2d
-	WORD $0x4ee1d461 // fsub v1.2d, v3.2d, v1.2d
-	FMOVQ F1, 0(R4)
+	WORD $0x4ee1d463 // fsub v3.2d, v3.2d, v1.2d
+	FMOVQ F3, 0(R4)
 	ADD R1, R4
 	FMOVQ 192(R3), F1
 	WORD $0x4e67d421 // fadd v1.2d, v1.2d, v7.2d
@@ -3858,12 +3854,12 @@ column:
 	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	FMOVQ 304(R3), F1
-	WORD $0x4ee0d420 // fsub v0.2d, v1.2d, v0.2d
-	WORD $0x4e6cd400 // fadd v0.2d, v0.2d, v12.2d
-	FMOVQ F0, 0(R4)
+	WORD $0x4ee0d421 // fsub v1.2d, v1.2d, v0.2d
+	WORD $0x4e6cd421 // fadd v1.2d, v1.2d, v12.2d
+	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	ADD $16, R0
-	SUBS $2, R2
+	SUBS $16, R2
 	BNE column
 	RET
 
@@ -3871,9 +3867,10 @@ column:
 TEXT ·core28F64NEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0
 	MOVD stride+8(FP), R1
-	LSL $3, R1
 	MOVD columns+16(FP), R2
 	MOVD sums+24(FP), R3
+	LSL $3, R1
+	LSL $3, R2
 column:
 	MOVD R0, R4
 	FMOVQ 0(R4), F0
@@ -4143,15 +4140,15 @@ column:
 	WORD $0x4ef8d631 // fsub v17.2d, v17.2d, v24.2d
 	FMOVQ F17, 176(R3)
 	FMOVQ 192(R3), F17
-	WORD $0x4e67d627 // fadd v7.2d, v17.2d, v7.2d
-	WORD $0x4eedd4e7 // fsub v7.2d, v7.2d, v13.2d
-	WORD $0x4e75d4e7 // fadd v7.2d, v7.2d, v21.2d
-	FMOVQ F7, 192(R3)
+	WORD $0x4e67d631 // fadd v17.2d, v17.2d, v7.2d
+	WORD $0x4eedd631 // fsub v17.2d, v17.2d, v13.2d
+	WORD $0x4e75d631 // fadd v17.2d, v17.2d, v21.2d
+	FMOVQ F17, 192(R3)
 	FMOVQ 208(R3), F7
-	WORD $0x4ee2d4e2 // fsub v2.2d, v7.2d, v2.2d
-	WORD $0x4ee1d442 // fsub v2.2d, v2.2d, v1.2d
-	WORD $0x4e69d442 // fadd v2.2d, v2.2d, v9.2d
-	FMOVQ F2, 208(R3)
+	WORD $0x4ee2d4e7 // fsub v7.2d, v7.2d, v2.2d
+	WORD $0x4ee1d4e7 // fsub v7.2d, v7.2d, v1.2d
+	WORD $0x4e69d4e7 // fadd v7.2d, v7.2d, v9.2d
+	FMOVQ F7, 208(R3)
 	FMOVQ 224(R3), F2
 	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
 	WORD $0x4e6dd442 // fadd v2.2d, v2.2d, v13.2d
@@ -4198,10 +4195,10 @@ column:
 	WORD $0x4e76d442 // fadd v2.2d, v2.2d, v22.2d
 	FMOVQ F2, 352(R3)
 	FMOVQ 368(R3), F2
-	WORD $0x4ee0d440 // fsub v0.2d, v2.2d, v0.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	WORD $0x4e74d400 // fadd v0.2d, v0.2d, v20.2d
-	FMOVQ F0, 368(R3)
+	WORD $0x4ee0d442 // fsub v2.2d, v2.2d, v0.2d
+	WORD $0x4e61d442 // fadd v2.2d, v2.2d, v1.2d
+	WORD $0x4e74d442 // fadd v2.2d, v2.2d, v20.2d
+	FMOVQ F2, 368(R3)
 	FMOVQ 384(R3), F0
 	WORD $0x4ee3d400 // fsub v0.2d, v0.2d, v3.2d
 	WORD $0x4e6bd400 // fadd v0.2d, v0.2d, v11.2d
@@ -4336,8 +4333,8 @@ column:
 	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	FMOVQ 368(R3), F1
-	WORD $0x4e60d420 // fadd v0.2d, v1.2d, v0.2d
-	FMOVQ F0, 0(R4)
+	WORD $0x4e60d421 // fadd v1.2d, v1.2d, v0.2d
+	FMOVQ F1, 0(R4)
 	ADD R1, R4
 	FMOVQ 384(R3), F0
 	WORD $0x4e67d400 // fadd v0.2d, v0.2d, v7.2d
@@ -4356,7 +4353,7 @@ column:
 	FMOVQ F0, 0(R4)
 	ADD R1, R4
 	ADD $16, R0
-	SUBS $2, R2
+	SUBS $16, R2
 	BNE column
 	RET
 
