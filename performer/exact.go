@@ -1,12 +1,14 @@
 package performer
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/performer/internal/caches"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
@@ -55,9 +57,13 @@ type ExactOptions struct {
 	// up to 256 keys next to a query; and fewer than 64 queries that see all keys, because codes of
 	// the keys take longer than so few queries save.
 	//
-	// A [State] keeps keys and values in codes of 8 bits or, if Bits is 4, of 4 bits. Forward
-	// computes the same with 4 as with 8.
+	// A [State] keeps keys and values in codes of so many bits: 4, 5, 6, 8 or 16. Forward computes
+	// the same with 4, 5 and 6 as with 8, and in T with 16.
 	Bits int
+
+	// KeyBits and ValueBits, if not zero, are the bits of the keys and of the values of a State
+	// instead of Bits. Forward ignores them. Without Bits, both are given or neither.
+	KeyBits, ValueBits int
 
 	// Slope times the distance between the places of query and key is subtracted from a score:
 	// ALiBi [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact
@@ -102,7 +108,7 @@ type ExactOptions struct {
 // # State
 //
 // NewState returns an error if d or dv is below 1, if a token takes more memory than the machine
-// has, and for Bits with a Softcap or a Slope.
+// has.
 type Exact[T dense.Float] interface {
 	Differentiable[T]
 	Streaming[T]
@@ -144,8 +150,9 @@ type Exact[T dense.Float] interface {
 }
 
 // NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond
-// an eighth of what an int holds, Bits other than 0, 4 and 8, a Scale or a Slope that is not
-// finite in T, and a Softcap that is negative or NaN.
+// an eighth of what an int holds, Bits other than 0, 4, 5, 6, 8 and 16, one of KeyBits and ValueBits
+// without the other and without Bits, a Scale or a Slope that is not finite in T, and a Softcap that
+// is negative or NaN.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := check[T](o); err != nil {
 		return nil, err
@@ -205,7 +212,7 @@ func (e exact[T]) Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64] {
 	checkShapes(q, k, v, e.Causal)
 	squares := dense.New[float64](q.Rows, 1)
 	a := tiles.Attention[T]{Q: q, K: k, V: v, Scores: e.scores(q.Cols), Mask: e.mask(0, nil)}
-	if e.Bits != 0 && coded.Takes(a) {
+	if e.takesBits() && coded.Takes(a) {
 		coded.Variances(squares.Data, a)
 	}
 	return squares
@@ -263,13 +270,18 @@ func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
 
 // check returns an error if an option is out of range for T.
 func check[T dense.Float](o ExactOptions) error {
-	switch {
+	for _, x := range [...]frame.Word{{Name: "Bits", Value: o.Bits}, {Name: "KeyBits", Value: o.KeyBits}, {Name: "ValueBits", Value: o.ValueBits}} {
+		if x.Value != 0 && !caches.Takes(x.Value) {
+			return fmt.Errorf("performer: %s = %d, want 0, 4, 5, 6, 8 or 16", x.Name, x.Value)
+		}
+	}
+	switch keys, values := o.stateBits(); {
 	case o.Window < 0 || o.Window > farthest:
 		return fmt.Errorf("performer: Window = %d, want 0 to %d", o.Window, farthest)
 	case o.Sinks < 0 || o.Sinks > farthest:
 		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", o.Sinks, farthest)
-	case o.Bits != 0 && o.Bits != 8 && o.Bits != 4:
-		return fmt.Errorf("performer: Bits = %d, want 0, 8 or 4", o.Bits)
+	case (keys == 0) != (values == 0):
+		return fmt.Errorf("performer: KeyBits = %d and ValueBits = %d without Bits, want both or neither", o.KeyBits, o.ValueBits)
 	case T(o.Slope)-T(o.Slope) != 0:
 		return fmt.Errorf("performer: Slope = %v, want a finite %T", o.Slope, T(0))
 	case T(o.Scale)-T(o.Scale) != 0:
@@ -280,6 +292,14 @@ func check[T dense.Float](o ExactOptions) error {
 	return nil
 }
 
+// stateBits returns the bits of the keys and of the values of a State, 0 for elements.
+func (o ExactOptions) stateBits() (keys, values int) {
+	return cmp.Or(o.KeyBits, o.Bits), cmp.Or(o.ValueBits, o.Bits)
+}
+
+// takesBits reports whether Forward may compute in integers.
+func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
+
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
 func (o ExactOptions) placed() bool { return o.Window != 0 || o.Slope != 0 }
 
@@ -288,8 +308,8 @@ func (o ExactOptions) refuse() error {
 	if o.placed() {
 		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", o.Window, o.Slope)
 	}
-	if o.Bits != 0 {
-		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", o.Bits)
+	if keys, values := o.stateBits(); keys != 0 || values != 0 {
+		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", max(keys, values))
 	}
 	return nil
 }
@@ -320,7 +340,7 @@ func (e exact[T]) forwardSequence(s sequence.Forward[T]) {
 		mask := e.mask(s.Past, s.Valid)
 		mask.Pairs = s.Pairs
 		a := tiles.Attention[T]{Dst: head.Dst, Q: head.Q, K: s.K, V: s.V, Scores: e.scores(s.K.Cols), Mask: mask}
-		if e.Bits != 0 && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a) {
+		if e.takesBits() && (e.Causal || e.placed() || a.Q.Rows >= coded.LeastQueries) && coded.Takes(a) {
 			coded.Attend(a)
 		} else {
 			tiles.Attend(a)
@@ -384,8 +404,8 @@ func (e exact[T]) NewState(d, dv int) (*State[T], error) {
 
 func (e exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
 	places := streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
-	if e.Bits != 0 {
-		return memoryOf(caches.New[T](e.Bits, e.scores(d), places, heads, keyHeads, d, dv))
+	if keys, values := e.stateBits(); keys != 0 {
+		return memoryOf(caches.New[T](keys, values, e.scores(d), places, heads, keyHeads, d, dv))
 	}
 	return memoryOf(streams.NewExact[T](e.scores(d), places, heads, keyHeads, d, dv))
 }

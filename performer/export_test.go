@@ -57,7 +57,7 @@ func ChoiceFor[T dense.Float](a Landmarks[T], k dense.Matrix[T]) (rows []int, sc
 func (f Fractions[T]) Columns() dense.Matrix[T] { return f.columns }
 
 // Sizes returns the number of bytes of a marshalled state without tokens, and of each token.
-func (s *State[T]) Sizes() (fixed, token int) { return s.sizes() }
+func (s *State[T]) Sizes() (fixed, token int) { return s.sizes(s.n) }
 
 // Units returns the number of runs of heads that have one memory each.
 func (s *State[T]) Units() int { return len(s.units) }

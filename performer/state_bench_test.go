@@ -25,7 +25,7 @@ import (
 func BenchmarkDecode(b *testing.B) {
 	b.Run("type=float32", benchmarkDecode[float32])
 	b.Run("type=float64", benchmarkDecode[float64])
-	for _, bits := range []int{32, 8, 4} {
+	for _, bits := range []int{32, 16, 8, 6, 5, 4} {
 		b.Run(fmt.Sprintf("form=exact/bits=%d/type=float32/heads=8/L=16384", bits), func(b *testing.B) {
 			benchmarkBits(b, bits%32)
 		})
@@ -46,8 +46,8 @@ func benchmarkBits(b *testing.B, bits int) {
 	mark := s.Snapshot(nil)
 	s.Append(k, v)
 	s.Rollback(mark) // there is room
-	_, token := s.Sizes()
-	b.SetBytes(int64(past * token))
+	fixed, token := s.Sizes()
+	b.SetBytes(int64(fixed + past*token))
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {

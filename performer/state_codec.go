@@ -11,7 +11,7 @@ import (
 // A State as bytes, all numbers little endian:
 //
 //	 0  8 bytes  "rfstate" and a zero
-//	 8  uint16   version, 3
+//	 8  uint16   version, 4
 //	10  uint8    bytes of an element, 4 or 8
 //	11  uint8    0
 //	12  uint32   H, heads of queries
@@ -57,21 +57,25 @@ import (
 // and, if a window drops tokens, zeros up to the largest number of kept tokens; for exact attention
 // in codes
 //
-//	uint64   bits of a code, 8 or 4
+//	uint64   bits of codes of keys
+//	uint64   bits of codes of values
 //	uint64   window, 0 for none
 //	uint64   sinks
-//	uint64   n, tokens that are kept
+//	float64  slope
 //
 // with for each of its heads of keys
 //
-//	uint64   rows of codes of the first max(⌊n/64⌋ − 1, 0)·64 keys, in the layout of package scan
+//	uint64   for each plane of the codes, the upper bits first, the rows of codes of the first n keys,
+//	         in the layout of package scan
+//	float32  their scales, which hold the zero points in the lowest 16 bits
+//	uint64   codes of the means of blocks of 64 keys, in two planes of 8 bits
 //	float32  their scales
-//	uint64   rows of codes of as many values
-//	float32  their scales
-//	element  keys, a row of d for each other token, then values
+//	...      codes, scales and means of as many values
+//	element  keys, a row of d for each token without codes, then values
 //
-// and zeros up to the size of 127 tokens in elements and of codes of all tokens, or of the largest
-// number of kept tokens; for landmarks
+// where n is max(⌊tokens/64⌋ − 1, 0)·64. With a window all complete blocks of 64 tokens have codes.
+// If earlier tokens are dropped, the codes are the blocks of the sinks, and after them, in the same
+// order, the blocks from the first token that the last query sees on; for landmarks
 //
 //	float64  marks of the landmarks, as for linear attention
 //	uint64   0
@@ -83,7 +87,7 @@ import (
 // and at the end the CRC-32C of all earlier bytes, a uint32.
 const (
 	stateName    = "rfstate\x00"
-	stateVersion = 3
+	stateVersion = 4
 )
 
 var (
@@ -97,7 +101,7 @@ func (s *State[T]) MarshalBinary() ([]byte, error) {
 	if s.units == nil {
 		return nil, errNoState
 	}
-	fixed, token := s.sizes()
+	fixed, token := s.sizes(s.n)
 	b := s.header().Append(make([]byte, 0, fixed+s.n*token))
 	for _, u := range s.units {
 		b = u.memory.Encode(u.memory.Record().Append(b, u.to-u.from))
@@ -114,7 +118,7 @@ func (s *State[T]) UnmarshalBinary(data []byte) error {
 	if s.units == nil {
 		return errNoState
 	}
-	fixed, token := s.sizes()
+	fixed, token := s.sizes(frame.Tokens(data))
 	tokens, body, err := s.header().Open(data, fixed, token)
 	if err != nil {
 		return fmt.Errorf("performer: %w", err)
@@ -147,12 +151,12 @@ func (s *State[T]) header() frame.Header {
 	}
 }
 
-// sizes returns the number of bytes without tokens, and the number of bytes of a token.
-func (s *State[T]) sizes() (fixed, token int) {
+// sizes returns the number of bytes of so many tokens: fixed bytes, and token bytes for each token.
+func (s *State[T]) sizes(tokens int) (fixed, token int) {
 	fixed = frame.HeaderSize + frame.TrailerSize
 	for _, u := range s.units {
-		f, t := u.memory.Size()
-		fixed, token = fixed+streams.RecordSize+f, token+t
+		f, t := u.memory.Size(tokens)
+		fixed, token = min(fixed+streams.RecordSize+f, frame.MaxTokens), token+t
 	}
 	return fixed, token
 }

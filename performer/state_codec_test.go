@@ -72,7 +72,7 @@ func TestStateGolden(t *testing.T) {
 	word := binary.LittleEndian.AppendUint64(nil, math.Float64bits(mark))
 	want := []byte{
 		'r', 'f', 's', 't', 'a', 't', 'e', 0,
-		3, 0, 8, 0, // version 3, float64
+		4, 0, 8, 0, // version 4, float64
 		1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0,
 		1, 0, 0, 0, 0, 0, 0, 0,
 		0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, // neither unnormalised nor logarithms, a head, a feature
@@ -94,7 +94,7 @@ func TestStateGolden(t *testing.T) {
 	single := must.Have(must.Have(performer.NewBatch[float32](3, 3, attention(maptest.Positive[float32](8, 4), performer.LinearOptions{Unnormalised: true}))).NewState(4, 5))
 	single.Append(densetest.Filled[float32](2, 12, 1), densetest.Filled[float32](2, 15, 1))
 	assert.Equal(t, []byte{
-		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 4, 0, 4, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 		3, 0, 0, 0, 3, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 	}, must.Have(single.MarshalBinary())[:64])
@@ -105,7 +105,7 @@ func TestStateGolden(t *testing.T) {
 	kept.Append(dense.Of(2, 1, []float32{2, 3}), dense.Of(2, 2, []float32{4, 5, 6, 7}))
 	got = must.Have(kept.MarshalBinary())
 	assert.Equal(t, []byte{
-		'r', 'f', 's', 't', 'a', 't', 'e', 0, 3, 0, 4, 0,
+		'r', 'f', 's', 't', 'a', 't', 'e', 0, 4, 0, 4, 0,
 		2, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0,
 		4, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe0, 0x3f,
 		0, 0, 0, 0x40, 0, 0, 0x40, 0x40,
@@ -179,9 +179,9 @@ func TestStateHostile(t *testing.T) {
 	for want, bad := range map[string][]byte{
 		"performer: state of 0 bytes, want at least 44":                                                 nil,
 		"performer: state begins with \"rfstbte\\x00\", want \"rfstate\\x00\"":                          word(4, 'b'|'t'<<8|'e'<<16),
-		"performer: state of version 2, want 3":                                                         word(8, 2|4<<16),
-		"performer: state of 8-byte elements, want 4":                                                   word(8, 3|8<<16),
-		"performer: state with flags 0x1, want 0x0 (none)":                                              word(8, 3|4<<16|1<<24),
+		"performer: state of version 3, want 4":                                                         word(8, 3|4<<16),
+		"performer: state of 8-byte elements, want 4":                                                   word(8, 4|8<<16),
+		"performer: state with flags 0x1, want 0x0 (none)":                                              word(8, 4|4<<16|1<<24),
 		"performer: state with heads = 4294967295, want 1":                                              word(12, math.MaxUint32),
 		"performer: state with keyHeads = 0, want 1":                                                    word(16, 0),
 		"performer: state with d = 4, want 3":                                                           word(20, 4),

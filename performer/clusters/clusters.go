@@ -94,10 +94,10 @@ type attention[T dense.Float] struct {
 // additional errors of about a percent. States, causal attention and ForwardPrefixes do not use 8
 // bits.
 //
-// New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with Bits other
-// than 0 and 8; with Bits and Causal; or with a Scale that is negative or not finite. New also
-// returns an error for negative options, a Threshold that is not finite, and a nil src. Window and
-// Slope are excluded because clusters do not know the positions of keys.
+// New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with KeyBits or
+// ValueBits; with Bits other than 0 and 8; with Bits and Causal; or with a Scale that is negative or
+// not finite. New also returns an error for negative options, a Threshold that is not finite, and a
+// nil src. Window and Slope are excluded because clusters do not know the positions of keys.
 func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	var a any
 	var err error
@@ -133,6 +133,8 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 		return nil, fmt.Errorf("clusters: exact.Softcap = %v, want 0", exact.Softcap)
 	case exact.Window != 0 || exact.Slope != 0:
 		return nil, fmt.Errorf("clusters: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
+	case exact.KeyBits != 0 || exact.ValueBits != 0:
+		return nil, fmt.Errorf("clusters: exact.KeyBits = %d and exact.ValueBits = %d, want 0: a state of clusters keeps elements", exact.KeyBits, exact.ValueBits)
 	case exact.Bits != 0 && exact.Bits != 8:
 		return nil, fmt.Errorf("clusters: exact.Bits = %d, want 0 or 8", exact.Bits)
 	case exact.Bits != 0 && exact.Causal:

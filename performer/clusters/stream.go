@@ -184,7 +184,7 @@ func (m *memory[T]) checkParameters(other parameters) error {
 	return nil
 }
 
-func (m *memory[T]) Size() (fixed, token int) {
+func (m *memory[T]) Size(int) (fixed, token int) {
 	return 8 * len(parameterNames), len(m.stores) * (m.d + m.dv) * frame.ElementSize[T]()
 }
 
@@ -206,7 +206,7 @@ func (m *memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	for i := range other {
 		other[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
-	fixed, token := m.Size()
+	fixed, token := m.Size(tokens)
 	return b[fixed+tokens*token:], m.checkParameters(other)
 }
 

@@ -63,10 +63,14 @@ func Sums(dst []float32, rows, weights []uint64, n, words, width, sets int) {
 	sums(dst, rows, weights, n, words, sets, width)
 }
 
-// Collect copies the elements of a sum to dst, in ascending order.
+// Collect copies the elements of a sum to dst, in ascending order. The sum is that of rows of Split
+// for codes of 1 or 2 bits.
 func Collect(dst, sum []float32, words, width int) {
+	splits := SplitWords(1, width)
+	width4 := max(width, 4)
 	places(len(dst), words, width, func(i, at, part int) {
-		dst[i] = sum[at/16*(128/width)+part*16+at%16]
+		at, part = at+part%splits*8*words, part/splits
+		dst[i] = sum[at/16*(128/width4)+part*16+at%16]
 	})
 }
 

@@ -44,6 +44,18 @@ func (h Header) Append(b []byte) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(h.Tokens))
 }
 
+// Tokens returns the number of tokens that a state as bytes names, or 0 if Open returns an error
+// for any size.
+func Tokens(data []byte) int {
+	if len(data) < HeaderSize {
+		return 0
+	}
+	if n := binary.LittleEndian.Uint64(data[32:]); n <= MaxTokens {
+		return int(n)
+	}
+	return 0
+}
+
 // Open returns the number of tokens and the bytes between header and checksum. It returns an error
 // unless the checksum matches, data has size bytes plus token bytes for each token, and the header
 // equals h except for the number of tokens. Open allocates nothing.

@@ -38,14 +38,15 @@ type call[T dense.Float] struct {
 	count   int   // of queries of a head of keys: query i·group + g is head g of the group in row i
 	pieces  []run // of codes
 	recent  [2]run
-	places  []int     // of causal queries among the tokens without codes
+	places  []int     // of queries among the tokens without codes
+	seen    [2][]int  // of queries among the tokens of recent
+	causal  bool      // queries see the tokens up to their places
 	lifts   []float32 // of pieces of all heads: factors of sums of values
 	partial []partial
 	sums    []float32 // of all pieces of all heads
 	tiles   []*tiles.Tile[T]
 	row     []T
 	out     []T
-	part    []float32
 }
 
 // partial holds the sum of the weights of a query over a piece, over exp(peak).
@@ -56,11 +57,11 @@ func (s *Memory[T]) Attend(dst, q dense.Matrix[T]) { s.attend(dst, q, false) }
 func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 	for q.Rows > 0 {
 		// The queries of the next n tokens see the same codes.
-		n := mostRecent - (s.tokens - s.coded)
+		n := s.mostRecent() - (s.tokens - s.coded)
 		if n == 0 {
 			n = together
 		}
-		if s.drops() {
+		if s.placed() { // with a slope, scores are rounded relative to the first query of a call
 			n = 1
 		}
 		n = min(n, q.Rows)
@@ -84,14 +85,20 @@ func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 	}
 	group := s.heads / s.keyHeads
 	rows := max(mostQueries/group, 1)
+	c.causal = causal
 	for lo := 0; lo < q.Rows; lo += rows {
 		hi := min(lo+rows, q.Rows)
 		c.count = (hi - lo) * group
 		c.places = c.places[:0]
-		if causal {
-			for i := range c.count {
-				c.places = append(c.places, s.tokens-s.coded-q.Rows+lo+i/group)
+		for i := range c.count {
+			place := s.tokens - s.coded - 1
+			if causal {
+				place += 1 - q.Rows + lo + i/group
 			}
+			c.places = append(c.places, place)
+		}
+		for i, r := range c.recent {
+			c.seen[i] = s.placesFrom(c.seen[i][:0], s.coded+r.from)
 		}
 		s.outputs(dst.RowRange(lo, hi), q.RowRange(lo, hi))
 	}
@@ -103,7 +110,7 @@ func (s *Memory[T]) seen() [2]run {
 	if s.places.Window > 0 {
 		low = max(s.tokens-1-s.places.Window, 0)
 	}
-	if s.places.Sinks >= low {
+	if s.places.Sinks >= low && s.dropped == 0 {
 		return [2]run{{0, s.tokens}}
 	}
 	return [2]run{{0, s.places.Sinks}, {low, s.tokens}}
@@ -115,7 +122,7 @@ func (s *Memory[T]) outputs(dst, q dense.Matrix[T]) {
 	c.dst, c.q = dst, q
 	n := s.keyHeads * len(c.pieces) * c.count
 	c.lifts = scratch.Resize(c.lifts, s.keyHeads*len(c.pieces))
-	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*s.sumSize())
+	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*s.values.order)
 	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
 	elements := s.tokens * (s.keys.d + s.values.d) * c.count
 	if all := s.keyHeads * (len(c.pieces) + 1); elements < fewElements/s.keyHeads {
@@ -134,9 +141,6 @@ func (s *Memory[T]) outputs(dst, q dense.Matrix[T]) {
 	}
 	c.dst, c.q = dense.Matrix[T]{}, dense.Matrix[T]{}
 }
-
-// sumSize returns the number of elements of a sum of values.
-func (s *Memory[T]) sumSize() int { return scan.SumPlaces(s.values.words, s.bits) }
 
 // vector returns row i of head h of keys in x: the columns of the head of queries i mod group in
 // row i/group.
@@ -162,10 +166,17 @@ func (s *Memory[T]) Piece(i int) {
 type work[T dense.Float] struct {
 	queries scratch.Buffer[T]
 	whole   []int16
-	digits  []uint64
-	factors []float32 // of products
-	scores  []float32 // queries×rows
-	weights []uint64
+	digits  [9][]uint64 // of the queries, by the width of codes
+	factors []float32   // of products of the queries
+	offsets []float32   // sums of the elements of the queries
+
+	split                   []uint64
+	zeros, scores, lower    []float32
+	means, blocks           []float32    // of each query and block: scores of means, sums of weights
+	sums                    [2][]float32 // of planes of values
+	shifts                  []float32    // sums of weights times zero points
+	weights                 []uint64
+	part, collected, memory []float32
 }
 
 var works pool.Pair[work[float32], work[float64]]
@@ -178,66 +189,111 @@ func (w *work[T]) recent(s *Memory[T], h int) {
 	for i := range c.count {
 		copy(q.Row(i), s.vector(c.q, h, i))
 	}
-	k, v := s.recent(h)
 	t := tiles.NewTile(s.scores, q, s.values.d)
-	if len(c.places) > 0 {
-		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, 0)
-	} else {
-		for _, r := range c.recent {
-			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to))
-		}
-	}
+	k, v := s.recent(h)
+	s.addRecent(t, k, v, 0)
 	c.tiles[h] = t
+}
+
+// addRecent adds tokens without codes to the sums of queries from query first on.
+func (s *Memory[T]) addRecent(t *tiles.Tile[T], k, v dense.Matrix[T], first int) {
+	c := &s.call
+	if c.causal {
+		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, first)
+		return
+	}
+	for i, r := range c.recent {
+		s.add(t, k.RowRange(r.from, r.to), v.RowRange(r.from, r.to), c.seen[i], first)
+	}
+}
+
+// add adds tokens that all queries see, among which the queries have the places.
+func (s *Memory[T]) add(t *tiles.Tile[T], k, v dense.Matrix[T], places []int, first int) {
+	if s.places.Slope == 0 {
+		t.Add(k, v)
+	} else {
+		t.AddSeen(k, v, tiles.Mask[T]{Places: places, Slope: s.places.Slope}, first)
+	}
+}
+
+// placesFrom appends the places of the queries relative to token i.
+func (s *Memory[T]) placesFrom(places []int, i int) []int {
+	for _, place := range s.call.places {
+		places = append(places, place+s.coded-s.place(i))
+	}
+	return places
+}
+
+// place returns the place of token i among the kept tokens, as if the tokens between the sinks and
+// the others had not been dropped.
+func (s *Memory[T]) place(i int) int {
+	if i < s.sinks() {
+		return i - s.dropped
+	}
+	return i
 }
 
 // codes sums a piece of the codes of a head.
 func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	c := &s.call
+	r := c.pieces[piece]
 	w.begin(s, h)
 	first := (h*len(c.pieces) + piece) * c.count
 	partials := c.partial[first:][:c.count]
-	from, to := h*s.room+c.pieces[piece].from, h*s.room+c.pieces[piece].to
+	at, block, blocks := h*s.room, r.from/together, blocksOf(r.to)-r.from/together
+	firstMean := h*s.room/together + block
+	// The largest scales of the keys, the means of keys, the values, and the means of values.
+	var peaks [4]float32
+	for i, x := range [...]*store[T]{&s.keys, &s.values} {
+		peaks[2*i] = vecmath.Peak(x.codes.scales[at+r.from : at+r.to])
+		peaks[2*i+1] = vecmath.Peak(x.means.scales[firstMean:][:blocks])
+	}
 	// Products of codes are at most bound times the factor of a query.
-	bound := scan.Largest * float32(int(1)<<s.bits-1) * float32(s.keys.order) * max(0, vecmath.Peak(s.keys.scales[from:to]))
+	bound := scan.Largest * float32(s.keys.order) * max(s.keys.codes.largest()*peaks[0], s.keys.means.largest()*peaks[1], 0)
 	for i, factor := range w.factors {
 		partials[i] = partial{0, float32(math.Inf(-1))}
-		if !(max(bound, bound*max(factor, -factor)) <= math.MaxFloat32) {
+		if !(max(bound, bound*max(factor, -factor)) <= math.MaxFloat32/2) {
 			partials[i].total = float32(math.NaN()) // scores may overflow
 		}
 	}
-	lift := liftOf(vecmath.Peak(s.values.scales[from:to]))
+	lift := liftOf(max(s.values.codes.largest()*peaks[2], s.values.means.largest()*peaks[3]))
 	c.lifts[h*len(c.pieces)+piece] = lift
-	size := s.sumSize()
-	sums := c.sums[first*size:][:c.count*size]
-	clear(sums)
-	for lo, hi := c.pieces[piece].from, c.pieces[piece].to; lo < hi; lo += chunkRows {
-		n := min(chunkRows, hi-lo)
-		at := h*s.room + lo
-		w.scores = scratch.Resize(w.scores, c.count*n)
-		groups := scan.WeightWords(n)
-		w.weights = scratch.Resize(w.weights, c.count*groups)
-		scan.Products(w.scores, s.keys.codes[at*s.keys.words:], w.digits, n, s.keys.words, s.bits, c.count, n)
-		for i := range partials {
-			row := w.scores[i*n:][:n]
-			vecmath.Multiply(row, s.keys.scales[at:][:n])
-			vecmath.Scale(row, w.factors[i])
-			partials[i].weigh(row, sums[i*size:][:size])
-			if lift != 1 {
-				vecmath.Scale(row, 1/lift)
-			}
-			scan.Weigh(w.weights[i*groups:], row, s.values.scales[at:][:n], s.bits)
-		}
-		scan.Sums(sums, s.values.codes[at*s.values.words:], w.weights, n, s.values.words, s.bits, c.count)
+	w.means = w.products(w.means, &s.keys.means, firstMean, blocks, peaks[1])
+	for i, factor := range w.factors {
+		vecmath.Scale(w.means[i*blocks:][:blocks], factor)
 	}
+	w.blocks, w.shifts = scratch.Resize(w.blocks, c.count*blocks), scratch.Resize(w.shifts, c.count)
+	clear(w.blocks)
+	w.clearSums(&s.values.codes)
+	for lo, n := r.from, 0; lo < r.to; lo += n {
+		n = min(chunkRows, r.to-lo)
+		w.scores = w.products(w.scores, &s.keys.codes, at+lo, n, peaks[0])
+		for i := range partials {
+			w.weigh(s, &partials[i], i, lo, n, block, blocks)
+		}
+		if lift != 1 {
+			vecmath.Scale(w.scores, 1/lift)
+		}
+		w.addSums(&s.values.codes, w.scores, at+lo, n, peaks[2])
+	}
+	sums := c.sums[first*s.values.order:][:c.count*s.values.order]
+	clear(sums)
+	w.collect(&s.values.codes, sums)
+	if lift != 1 {
+		vecmath.Scale(w.blocks, 1/lift)
+	}
+	w.clearSums(&s.values.means)
+	w.addSums(&s.values.means, w.blocks, firstMean, blocks, peaks[3])
+	w.collect(&s.values.means, sums)
 }
 
-// liftOf returns a power of two for values with scales up to peak. Weights over this power have
-// products and sums that are normal numbers.
-func liftOf(peak float32) float32 {
+// liftOf returns a power of two for values up to size. Weights over this power have products and
+// sums that are normal numbers.
+func liftOf(size float32) float32 {
 	switch {
-	case peak > 0x1p88:
+	case size > 0x1p98:
 		return 0x1p40
-	case peak > 0 && peak < 0x1p-100:
+	case size > 0 && size < 0x1p-84:
 		return 0x1p-64
 	}
 	return 1
@@ -246,32 +302,194 @@ func liftOf(peak float32) float32 {
 // begin rounds the queries of a head.
 func (w *work[T]) begin(s *Memory[T], h int) {
 	c := &s.call
-	size := scan.DigitWords(s.keys.words, s.bits)
 	w.queries.Shape(1, s.keys.order)
 	rotated := w.queries.Rows(1).Row(0)
 	w.whole = scratch.Resize(w.whole, s.keys.order)
-	w.digits, w.factors = scratch.Resize(w.digits, c.count*size), scratch.Resize(w.factors, c.count)
+	w.factors, w.offsets = scratch.Resize(w.factors, c.count), scratch.Resize(w.offsets, c.count)
 	for i := range c.count {
 		step := scan.Round(w.whole, s.keys.rotation.ApplyVec(rotated, s.vector(c.q, h, i)))
-		scan.Digits(w.digits[i*size:], w.whole, s.keys.words, s.bits)
-		w.factors[i] = float32(step * s.scores.Scale)
+		done := [9]bool{}
+		for _, planes := range [...][]plane{s.keys.codes.planes, s.keys.means.planes} {
+			for _, p := range planes {
+				if done[p.width] {
+					continue
+				}
+				done[p.width] = true
+				size := scan.DigitWords(p.words, p.width)
+				digits := scratch.Resize(w.digits[p.width], c.count*size)
+				w.digits[p.width] = digits
+				scan.Digits(digits[i*size:], w.whole, p.words, p.width)
+			}
+		}
+		sum := 0
+		for _, x := range w.whole {
+			sum += int(x)
+		}
+		w.factors[i], w.offsets[i] = float32(step*s.scores.Scale), float32(sum)
 	}
 }
 
-// weigh replaces scores by weights over exp(peak), after it has raised the peak and rescaled the
-// sums.
-func (p *partial) weigh(scores, sums []float32) {
+// codesOf returns n rows of codes of a plane from row at on, which package scan multiplies, with
+// the number of words of a row and their width.
+func (w *work[T]) codesOf(p *plane, at, n int) (codes []uint64, words, width int) {
+	codes = p.codes[at*p.words:][:n*p.words]
+	if p.width >= 4 {
+		return codes, p.words, p.width
+	}
+	words = scan.SplitWords(p.words, p.width)
+	w.split = scratch.Resize(w.split, n*words)
+	scan.Split(w.split, codes, p.words, p.width)
+	return w.split, words, 4
+}
+
+// products returns the products of the queries, in units of their steps, with n rows from row at on,
+// in dst. peak is at least the largest scale.
+func (w *work[T]) products(dst []float32, r *rows, at, n int, peak float32) []float32 {
+	count := len(w.factors)
+	dst = scratch.Resize(dst, count*n)
+	for i := range r.planes {
+		p, to := &r.planes[i], dst
+		if i > 0 {
+			w.lower = scratch.Resize(w.lower, count*n)
+			to = w.lower
+		}
+		codes, words, width := w.codesOf(p, at, n)
+		scan.Products(to, codes, w.digits[p.width], n, words, width, count, n)
+		if i == 0 && p.factor != 1 {
+			vecmath.Scale(dst, float32(p.factor))
+		} else if i > 0 {
+			vecmath.AddScaled(dst, to, float32(p.factor))
+		}
+	}
+	scales := r.scales[at:][:n]
+	w.splitScales(scales, peak)
+	for i, offset := range w.offsets {
+		row := dst[i*n:][:n]
+		vecmath.Multiply(row, scales)
+		vecmath.AddScaled(row, w.zeros, -offset*r.lift())
+	}
+	return dst
+}
+
+// splitScales sets w.zeros to what zero points subtract from scales. Without zero points scales have
+// 8 bits, so that they are the differences of 2¹⁶ + 1 times a scale, rounded, and 2¹⁶ times the scale
+// [Dekker 1971].
+func (w *work[T]) splitScales(scales []float32, peak float32) {
+	w.zeros = scratch.Resize(w.zeros, len(scales))
+	if peak > mostSplit {
+		for i, scale := range scales {
+			w.zeros[i] = -split(scale)
+		}
+		return
+	}
+	vecmath.Affine(w.zeros, scales, 1<<16+1, 0)
+	vecmath.AddScaled(w.zeros, scales, -1<<16)
+	vecmath.AddScaled(w.zeros, scales, -1)
+}
+
+// weigh replaces products of query i with n keys from key lo on by weights over exp(peak), after it
+// has raised the peak and rescaled the sums. The keys belong to blocks from a block on.
+func (w *work[T]) weigh(s *Memory[T], p *partial, i, lo, n, block, blocks int) {
+	row, slope := w.scores[i*n:][:n], float32(s.places.Slope)
+	for from := lo; from < lo+n; {
+		to := min((from/together+1)*together, lo+n)
+		part := row[from-lo : to-lo]
+		vecmath.Affine(part, part, w.factors[i], w.means[i*blocks+from/together-block])
+		if s.scores.Softcap != 0 {
+			w.memory = scratch.Resize(w.memory, together)
+			tiles.CapRow(s.scores, part, w.memory)
+		}
+		if slope != 0 {
+			distance := float32(s.call.places[i] + s.coded - s.place(from))
+			vecmath.Affine(part, part, 1, -slope*distance)
+			vecmath.AddScaled(part, ascending[:len(part)], slope)
+		}
+		from = to
+	}
 	lowest := float32(math.Inf(-1))
-	if peak := vecmath.Peak(scores); peak > p.peak {
+	sums := w.blocks[i*blocks:][:blocks]
+	if peak := vecmath.Peak(row); peak > p.peak {
 		if p.peak > lowest {
 			factor := float32(math.Exp(float64(p.peak - peak)))
+			for _, all := range w.sums {
+				size := len(all) / len(w.factors)
+				vecmath.Scale(all[i*size:][:size], factor)
+			}
 			vecmath.Scale(sums, factor)
+			w.shifts[i] *= factor
 			p.total *= factor
 		}
 		p.peak = peak
 	}
-	vecmath.ExpMinus(scores, scores, max(p.peak, -math.MaxFloat32))
-	p.total += vecmath.Sum(scores)
+	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
+	for from := lo; from < lo+n; {
+		to := min((from/together+1)*together, lo+n)
+		sum := vecmath.Sum(row[from-lo : to-lo])
+		sums[from/together-block] += sum
+		p.total += sum
+		from = to
+	}
+}
+
+// ascending holds the numbers from 0 on.
+var ascending = func() (x [together]float32) {
+	for i := range x {
+		x[i] = float32(i)
+	}
+	return x
+}()
+
+// clearSums clears the sums of rows.
+func (w *work[T]) clearSums(r *rows) {
+	for i := range w.sums {
+		w.sums[i] = w.sums[i][:0]
+		if i < len(r.planes) {
+			p := r.planes[i]
+			w.sums[i] = scratch.Resize(w.sums[i], len(w.factors)*scan.SumPlaces(scan.SplitWords(p.words, p.width), max(p.width, 4)))
+			clear(w.sums[i])
+		}
+	}
+	clear(w.shifts)
+}
+
+// addSums adds n rows from row at on, with weights for each query.
+func (w *work[T]) addSums(r *rows, weights []float32, at, n int, peak float32) {
+	count, scales := len(w.factors), r.scales[at:][:n]
+	words := scan.WeightWords(n)
+	w.weights = scratch.Resize(w.weights, count*words)
+	for i := range r.planes {
+		p := &r.planes[i]
+		if i == 0 || p.width != r.planes[i-1].width {
+			for k := range count {
+				scan.Weigh(w.weights[k*words:], weights[k*n:][:n], scales, p.width)
+			}
+		}
+		codes, wide, width := w.codesOf(p, at, n)
+		scan.Sums(w.sums[i], codes, w.weights, n, wide, width, count)
+	}
+	w.splitScales(scales, peak)
+	for k := range count {
+		w.shifts[k] -= vecmath.Dot(weights[k*n:][:n], w.zeros) * r.lift()
+	}
+}
+
+// collect adds the sums to dst, with a row for each query.
+func (w *work[T]) collect(r *rows, dst []float32) {
+	w.part = scratch.Resize(w.part, r.order)
+	for k := range w.factors {
+		row := dst[k*r.order:][:r.order]
+		for i, p := range r.planes {
+			size := len(w.sums[i]) / len(w.factors)
+			sum := w.sums[i][k*size:][:size]
+			if next := i + 1; next < len(r.planes) && r.planes[next].width == p.width {
+				vecmath.AddScaled(w.sums[next][k*size:][:size], sum, float32(p.factor))
+				continue
+			}
+			scan.Collect(w.part, sum, p.words, p.width)
+			vecmath.AddScaled(row, w.part, float32(p.factor))
+		}
+		vecmath.Affine(row, row, 1, w.shifts[k])
+	}
 }
 
 // finish writes the output of query i of a head of keys.
@@ -295,7 +513,7 @@ func (s *Memory[T]) finish(h, i int) {
 	if most == math.Inf(-1) {
 		most = 0
 	}
-	c.row, c.part, c.out = scratch.Resize(c.row, s.values.order), scratch.Resize(c.part, s.values.order), scratch.Resize(c.out, s.values.d)
+	c.row, c.out = scratch.Resize(c.row, s.values.order), scratch.Resize(c.out, s.values.d)
 	clear(c.row)
 	lifts := c.lifts[h*pieces:][:pieces]
 	lift := max(1, slices.Max(lifts))
@@ -304,9 +522,8 @@ func (s *Memory[T]) finish(h, i int) {
 		at := p*c.count + i
 		factor := T(math.Exp(float64(partials[at].peak) - most))
 		all += factor * T(partials[at].total)
-		scan.Collect(c.part, c.sums[(h*pieces*c.count+at)*s.sumSize():], s.values.words, s.bits)
 		factor *= T(lifts[p] / lift)
-		for j, x := range c.part {
+		for j, x := range c.sums[(h*pieces*c.count+at)*s.values.order:][:s.values.order] {
 			c.row[j] += factor * T(x)
 		}
 	}
@@ -342,33 +559,26 @@ func (s *Memory[T]) exactly(dst []T, h, i int) {
 func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	c := &s.call
 	t := tiles.NewTile(s.scores, q, s.values.d)
-	b := pool.Get[rows[T]](&rowsPool)
+	b := pool.Get[block[T]](&blocks)
 	k, v := dense.New[T](tiles.Keys, s.keys.d), dense.New[T](tiles.Keys, s.values.d)
 	for _, r := range c.pieces {
 		for lo := r.from; lo < r.to; lo += tiles.Keys {
 			n := min(tiles.Keys, r.to-lo)
 			for j := range n {
-				at := h*s.room + lo + j
-				b.decode(&s.keys, k.Row(j), s.keys.codes[at*s.keys.words:][:s.keys.words], s.keys.scales[at], s.bits)
-				b.decode(&s.values, v.Row(j), s.values.codes[at*s.values.words:][:s.values.words], s.values.scales[at], s.bits)
+				b.decode(&s.keys, k.Row(j), h*s.room+lo+j)
+				b.decode(&s.values, v.Row(j), h*s.room+lo+j)
 			}
 			peak = max(peak, coded.PeakOf(v.RowRange(0, n)))
 			vecmath.Scale(v.Data, factor)
-			t.Add(k.RowRange(0, n), v.RowRange(0, n))
+			s.add(t, k.RowRange(0, n), v.RowRange(0, n), s.placesFrom(nil, lo), i)
 		}
 	}
-	pool.Put(&rowsPool, b)
+	pool.Put(&blocks, b)
 	k, v = s.recent(h)
 	v = v.Clone()
 	peak = max(peak, coded.PeakOf(v))
 	vecmath.Scale(v.Data, factor)
-	if len(c.places) > 0 {
-		t.AddSeen(k, v, tiles.Mask[T]{Causal: true, Places: c.places}, i)
-	} else {
-		for _, r := range c.recent {
-			t.Add(k.RowRange(r.from, r.to), v.RowRange(r.from, r.to))
-		}
-	}
+	s.addRecent(t, k, v, i)
 	t.Finish(dst)
 	t.Release()
 	return peak

@@ -3,6 +3,7 @@ package caches
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -16,76 +17,89 @@ func (s *Memory[T]) Record() streams.Record {
 	return r
 }
 
-// headSize is the number of bytes of bits, window, sinks, and the number of kept tokens.
-const headSize = 32
-
-func (s *Memory[T]) Size() (fixed, token int) {
-	fixed = headSize + s.keyHeads*mostRecent*(s.keys.d+s.values.d)*frame.ElementSize[T]()
-	if s.drops() {
-		return fixed + s.most()*s.tokenSize(), 0
-	}
-	return fixed, s.tokenSize()
+// parameters are the numbers that must be equal in the bytes and in the memory that reads them.
+func (s *Memory[T]) parameters() [5]uint64 {
+	return [...]uint64{uint64(s.keys.codes.bits), uint64(s.values.codes.bits), uint64(s.places.Window), uint64(s.places.Sinks), math.Float64bits(s.places.Slope)}
 }
 
-// tokenSize returns the number of bytes of the codes and scales of a token.
-func (s *Memory[T]) tokenSize() int { return s.keyHeads * (8*(s.keys.words+s.values.words) + 8) }
+const headSize = 5 * 8
+
+func (s *Memory[T]) Size(tokens int) (fixed, token int) {
+	first, coded, recent := s.written(tokens)
+	block, element := s.blockSize(), s.keyHeads*(s.keys.d+s.values.d)*frame.ElementSize[T]()
+	blocks := (first + coded) / together
+	if blocks > (frame.MaxTokens-headSize-recent*element)/block {
+		return frame.MaxTokens, 0
+	}
+	return headSize + blocks*block + recent*element, 0
+}
+
+// blockSize returns the number of bytes of a block of tokens.
+func (s *Memory[T]) blockSize() int {
+	return s.keyHeads * (together*(s.keys.codes.size()+s.values.codes.size()) + s.keys.means.size() + s.values.means.size())
+}
+
+// written returns how many of a number of tokens are written: the codes of the first tokens, the
+// codes of the last tokens with codes, and tokens without codes.
+func (s *Memory[T]) written(tokens int) (first, last, recent int) {
+	coded := s.codedOf(tokens)
+	from := max(tokens-1-s.places.Window, 0) / together * together
+	if !s.drops() || from <= s.sinks() {
+		return 0, coded, tokens - coded
+	}
+	return s.sinks(), coded - from, tokens - coded
+}
 
 func (s *Memory[T]) Encode(b []byte) []byte {
-	fixed, token := s.Size()
-	end := len(b) + fixed + (s.dropped+s.tokens)*token
-	for _, n := range [...]int{s.bits, s.places.Window, s.places.Sinks, s.tokens} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(n))
+	for _, n := range s.parameters() {
+		b = binary.LittleEndian.AppendUint64(b, n)
 	}
+	first, last, _ := s.written(s.dropped + s.tokens)
 	for h := range s.keyHeads {
 		for _, x := range [...]*store[T]{&s.keys, &s.values} {
-			for _, word := range x.codes[h*s.room*x.words:][:s.coded*x.words] {
-				b = binary.LittleEndian.AppendUint64(b, word)
+			for _, r := range [...]run{{0, first}, {s.coded - last, s.coded}} {
+				b = x.codes.encode(b, h*s.room+r.from, r.to-r.from)
+				b = x.means.encode(b, (h*s.room+r.from)/together, (r.to-r.from)/together)
 			}
-			b = frame.AppendElements(b, x.scales[h*s.room:][:s.coded])
 		}
 		k, v := s.recent(h)
 		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
 	}
-	return append(b, make([]byte, end-len(b))...)
+	return b
 }
 
 // Inspect returns an error if bits or places differ. Any codes are valid.
 func (s *Memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
-	fixed, token := s.Size()
-	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	if bits, window, sinks := word(0), word(1), word(2); bits != uint64(s.bits) || window != uint64(s.places.Window) || sinks != uint64(s.places.Sinks) {
-		return nil, fmt.Errorf("performer: state with Bits = %d, Window = %d and Sinks = %d, want %d, %d and %d",
-			bits, window, sinks, s.bits, s.places.Window, s.places.Sinks)
+	fixed, _ := s.Size(tokens)
+	want := s.parameters()
+	var got [len(want)]uint64
+	for i := range got {
+		got[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
-	kept, least := word(3), tokens
-	if s.drops() {
-		least = min(tokens, s.places.Sinks+s.needed())
+	if got != want {
+		return nil, fmt.Errorf("performer: state with Bits = %d and %d, Window = %d, Sinks = %d and Slope = %v, want %d and %d, %d, %d and %v",
+			got[0], got[1], got[2], got[3], math.Float64frombits(got[4]), want[0], want[1], want[2], want[3], s.places.Slope)
 	}
-	if kept > uint64(tokens) || kept < uint64(least) || s.drops() && codedOf(int(kept)) > s.most() || (uint64(tokens)-kept)%dropTogether != 0 {
-		return nil, fmt.Errorf("performer: state with %d of %d tokens, want at least %d", kept, tokens, least)
-	}
-	return b[fixed+tokens*token:], nil
+	return b[fixed:], nil
 }
 
 func (s *Memory[T]) Decode(b []byte, tokens int) (rest []byte) {
-	fixed, token := s.Size()
-	rest = b[fixed+tokens*token:]
 	s.Reset()
-	kept := int(binary.LittleEndian.Uint64(b[24:]))
-	s.grow(codedOf(kept))
-	s.arrivals.Extend(kept)
-	s.dropped, s.tokens, s.coded = tokens-kept, kept, codedOf(kept)
+	first, last, recent := s.written(tokens)
+	s.grow(first + last)
+	s.coded, s.tokens = first+last, first+last+recent
+	s.dropped = tokens - s.tokens
+	s.arrivals.Extend(s.tokens)
 	b = b[headSize:]
 	for h := range s.keyHeads {
 		for _, x := range [...]*store[T]{&s.keys, &s.values} {
-			codes := x.codes[h*s.room*x.words:][:s.coded*x.words]
-			for i := range codes {
-				codes[i] = binary.LittleEndian.Uint64(b[8*i:])
+			for _, r := range [...]run{{0, first}, {first, s.coded}} {
+				b = x.codes.decode(b, h*s.room+r.from, r.to-r.from)
+				b = x.means.decode(b, (h*s.room+r.from)/together, (r.to-r.from)/together)
 			}
-			b = frame.ReadElements(x.scales[h*s.room:][:s.coded], b[8*len(codes):])
 		}
 		k, v := s.recent(h)
 		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
 	}
-	return rest
+	return b
 }

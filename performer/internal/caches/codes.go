@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -13,137 +12,187 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
+const (
+	// meanBits is the number of bits of the codes of means.
+	meanBits = 16
+
+	// loudest is how many times as large as the median of its block a token may be that counts for
+	// the mean.
+	loudest = 4
+)
+
 // encoding is a Memory that encodes the first tokens without codes. A piece is a head of keys.
 type encoding[T dense.Float] Memory[T]
 
 func (e *encoding[T]) Piece(h int) {
 	s := (*Memory[T])(e)
-	b := pool.Get[rows[T]](&rowsPool)
+	b := pool.Get[block[T]](&blocks)
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
-		recent := x.recent[h*recentRoom*x.d:][:recentRoom*x.d]
-		at := h*s.room + s.coded
-		for i := range together {
-			x.scales[at+i] = b.encode(x, x.codes[(at+i)*x.words:][:x.words], recent[i*x.d:][:x.d], s.bits)
-		}
+		recent := x.recent[h*s.recentRoom()*x.d:][:s.recentRoom()*x.d]
+		b.encode(x, h*s.room+s.coded, recent[:together*x.d])
 		copy(recent, recent[together*x.d:])
 	}
-	pool.Put(&rowsPool, b)
+	pool.Put(&blocks, b)
 }
 
-// rows is scratch memory for rows and their codes.
-type rows[T dense.Float] struct {
-	rotated []T
-	codes   []uint8
+// block is scratch memory for the keys or values of a block of tokens.
+type block[T dense.Float] struct {
+	coder
+	smaller, rotated []T
+	rows             []float64 // rotated
+	peaks, sorted    []float64 // of rows; NaN for rows that do not count for the mean
+	mean, rest, row  []float64
 }
 
-var rowsPool pool.Pair[rows[float32], rows[float64]]
+var blocks pool.Pair[block[float32], block[float64]]
 
-// encode writes the codes of x into row and returns the scale.
-func (b *rows[T]) encode(s *store[T], row []uint64, x []T, bits int) (scale float32) {
-	b.rotated = scratch.Resize(b.rotated, s.order)
-	scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, x), bits)
-	if scale != scale { // the rotation may overflow where x does not
-		smaller := slices.Clone(x)
-		vecmath.Scale(smaller, coded.Smaller)
-		scale = scan.Encode(row, s.rotation.ApplyVec(b.rotated, smaller), bits) / coded.Smaller
+// encode writes the codes of the tokens x, from row at on, and the codes of their mean.
+func (b *block[T]) encode(s *store[T], at int, x []T) {
+	smaller := b.rotate(s, x, 1)
+	if smaller != 1 {
+		b.rotate(s, x, smaller)
 	}
-	if scale-scale != 0 || scale == 0 && !layout.IsZero(x) {
-		return b.encodeOdd(row, x, bits)
+	b.meanOf(s.order)
+	b.roundMean(s, at/together)
+	clear(b.rest)
+	count := 0
+	for i := range together {
+		row := b.rows[i*s.order:][:s.order]
+		for l, m := range b.mean {
+			b.row[l] = row[l] - m
+		}
+		good := b.round(&s.codes, at+i, b.row)
+		if good {
+			s.codes.scales[at+i] /= float32(smaller)
+			good = s.codes.scales[at+i] <= math.MaxFloat32
+		}
+		switch {
+		case !good:
+			roundOdd(&b.coder, &s.codes, at+i, x[i*s.d:][:s.d])
+		case b.peaks[i] == b.peaks[i]:
+			for l, y := range b.decoded {
+				b.rest[l] += b.row[l] - y
+			}
+			count++
+		}
 	}
-	return scale
+	b.compensate(s, at/together, count)
+	s.means.scales[at/together] /= float32(smaller)
 }
 
-// decode sets x to the elements that a row of codes stands for.
-func (b *rows[T]) decode(s *store[T], x []T, row []uint64, scale float32, bits int) {
-	if scale != scale {
-		b.decodeOdd(x, row, scale, bits)
+// rotate sets b.rows to the rotated rows of x times factor. If the rotation overflows where x does
+// not, rotate returns a smaller factor.
+func (b *block[T]) rotate(s *store[T], x []T, factor float64) (smaller float64) {
+	b.rows, b.rotated = scratch.Resize(b.rows, together*s.order), scratch.Resize(b.rotated, s.order)
+	b.mean, b.rest, b.row = scratch.Resize(b.mean, s.order), scratch.Resize(b.rest, s.order), scratch.Resize(b.row, s.order)
+	b.peaks = scratch.Resize(b.peaks, together)
+	for i := range together {
+		row := x[i*s.d:][:s.d]
+		if factor != 1 {
+			b.smaller = append(b.smaller[:0], row...)
+			vecmath.Scale(b.smaller, T(factor))
+			row = b.smaller
+		}
+		b.peaks[i] = 0
+		for l, v := range s.rotation.ApplyVec(b.rotated, row) {
+			b.rows[i*s.order+l] = float64(v)
+			b.peaks[i] = max(b.peaks[i], math.Abs(float64(v)))
+		}
+		if !(b.peaks[i] <= math.MaxFloat64) {
+			b.peaks[i] = math.NaN()
+			if layout.Finite(dense.Of(1, len(row), row)) {
+				factor = coded.Smaller
+			}
+		}
+	}
+	return factor
+}
+
+// meanOf sets b.mean to the mean of the rows that count, or to zero.
+func (b *block[T]) meanOf(order int) {
+	b.sorted = b.sorted[:0]
+	for _, peak := range b.peaks {
+		if peak == peak {
+			b.sorted = append(b.sorted, peak)
+		}
+	}
+	clear(b.mean)
+	if len(b.sorted) == 0 {
 		return
 	}
-	b.rotated, b.codes = scratch.Resize(b.rotated, s.order), scratch.Resize(b.codes, s.order)
-	scan.Unpack(b.codes, row, bits)
-	odd := 1<<bits - 1
-	for i, c := range b.codes {
-		b.rotated[i] = T(2*int(c) - odd)
+	slices.Sort(b.sorted)
+	most, count := loudest*b.sorted[len(b.sorted)/2], 0.0
+	most = min(most, 0x1p140) // or the mean may have no codes
+	for i, peak := range b.peaks {
+		if !(peak <= most) {
+			b.peaks[i] = math.NaN()
+			continue
+		}
+		count++
+		for l, v := range b.rows[i*order:][:order] {
+			b.mean[l] += v
+		}
+	}
+	for l := range b.mean {
+		b.mean[l] /= max(count, 1)
+	}
+}
+
+// roundMean writes the codes of b.mean, and sets b.mean to what they stand for.
+func (b *block[T]) roundMean(s *store[T], at int) {
+	if !b.round(&s.means, at, b.mean) {
+		clear(b.mean)
+		b.round(&s.means, at, b.mean)
+	}
+	copy(b.mean, b.decoded)
+}
+
+// compensate adds what rounding left over of count rows, b.rest, to the mean of a block, unless
+// rounding of the mean takes more.
+func (b *block[T]) compensate(s *store[T], at, count int) {
+	if count == 0 {
+		return
+	}
+	before := 0.0
+	for l, x := range b.rest {
+		x /= float64(count)
+		before += x * x
+		b.rest[l], b.row[l] = b.mean[l]+x, b.mean[l]
+	}
+	copy(b.mean, b.rest)
+	b.roundMean(s, at)
+	after := 0.0
+	for l, x := range b.mean {
+		after += (x - b.rest[l]) * (x - b.rest[l])
+	}
+	if after > before {
+		copy(b.mean, b.row)
+		b.roundMean(s, at)
+	}
+}
+
+// decode sets x to the elements that row at stands for.
+func (b *block[T]) decode(s *store[T], x []T, at int) {
+	if scale := s.codes.scales[at]; scale != scale {
+		readOdd(&b.coder, &s.codes, at, x)
+		return
+	}
+	b.read(&s.codes, at)
+	b.row = append(b.row[:0], b.decoded...)
+	b.read(&s.means, at/together)
+	peak := 0.0
+	for l, m := range b.decoded {
+		b.row[l] += m
+		peak = max(peak, math.Abs(b.row[l]))
+	}
+	b.rotated = scratch.Resize(b.rotated, s.order)
+	clear(b.rotated)
+	_, power := math.Frexp(peak) // the rotation may overflow where x does not
+	for l, y := range b.row {
+		b.rotated[l] = T(math.Ldexp(y, -power))
 	}
 	s.rotation.ApplyTransposedVec(x, b.rotated)
 	for i, v := range x {
-		x[i] = finite(v * T(scale))
-	}
-}
-
-// finite returns x, or the largest number of its sign if x is infinite.
-func finite[T dense.Float](x T) T {
-	if x-x == 0 {
-		return x
-	}
-	largest := math.MaxFloat64
-	if T(largest)-T(largest) != 0 {
-		largest = math.MaxFloat32
-	}
-	return T(math.Copysign(largest, float64(x)))
-}
-
-// An odd row has elements that are not finite, or a scale beyond the range of float32. It is not
-// rotated. The largest three codes stand for NaN, +Inf and −Inf, and the others for multiples of a
-// power of two, from −h to h for the code h of zero. The scale is NaN with the exponent of the
-// power in its bits.
-const (
-	quiet    = 0x7fc00000
-	powers   = 1<<12 - 1
-	noPowers = 1 << 11 // the bits of 2⁰
-)
-
-// oddCodes returns the codes of NaN and of zero.
-func oddCodes(bits int) (nan, zero int) {
-	nan = 1<<bits - 1
-	return nan, (nan - 3) / 2
-}
-
-// encodeOdd writes the codes of an odd row and returns the scale.
-func (b *rows[T]) encodeOdd(row []uint64, x []T, bits int) (scale float32) {
-	nan, zero := oddCodes(bits)
-	var peak float64
-	for _, v := range x {
-		if v-v == 0 {
-			peak = max(peak, math.Abs(float64(v)))
-		}
-	}
-	fraction, power := math.Frexp(peak)
-	_, more := math.Frexp(fraction / float64(zero))
-	power += more
-	b.codes = scratch.Resize(b.codes, len(x))
-	for i, v := range x {
-		switch v := float64(v); {
-		case v != v:
-			b.codes[i] = uint8(nan)
-		case v > math.MaxFloat64:
-			b.codes[i] = uint8(nan - 1)
-		case v < -math.MaxFloat64:
-			b.codes[i] = uint8(nan - 2)
-		default:
-			b.codes[i] = uint8(int(math.Round(math.Ldexp(v, -power))) + zero)
-		}
-	}
-	scan.Pack(row, b.codes, bits)
-	return math.Float32frombits(quiet | uint32(power+noPowers)&powers)
-}
-
-// decodeOdd sets x to the elements that the codes of an odd row stand for.
-func (b *rows[T]) decodeOdd(x []T, row []uint64, scale float32, bits int) {
-	nan, zero := oddCodes(bits)
-	power := int(math.Float32bits(scale)&powers) - noPowers
-	b.codes = scratch.Resize(b.codes, len(x))
-	scan.Unpack(b.codes, row, bits)
-	for i, c := range b.codes {
-		switch int(c) {
-		case nan:
-			x[i] = T(math.NaN())
-		case nan - 1:
-			x[i] = T(math.Inf(1))
-		case nan - 2:
-			x[i] = T(math.Inf(-1))
-		default:
-			x[i] = finite(T(math.Ldexp(float64(int(c)-zero), power)))
-		}
+		x[i] = finite(T(math.Ldexp(float64(v), power)))
 	}
 }

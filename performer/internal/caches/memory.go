@@ -17,18 +17,12 @@ import (
 )
 
 const (
-	// together is the number of tokens that are encoded together: a group of weights of package
-	// scan.
+	// together is the number of tokens of a block, which are encoded together: a group of weights of
+	// package scan.
 	together = scan.GroupRows
 
-	// recentRoom is the number of tokens without codes at which the first of these are encoded.
-	recentRoom = 2 * together
-
-	// mostRecent is the largest number of tokens without codes between calls.
-	mostRecent = recentRoom - 1
-
 	// dropTogether divides the number of dropped tokens.
-	dropTogether = tiles.Keys
+	dropTogether = together
 )
 
 // Memory is the memory of exact attention in codes: all tokens. With a window it holds the sinks,
@@ -36,53 +30,46 @@ const (
 type Memory[T dense.Float] struct {
 	scores          tiles.Scores
 	places          streams.Places
-	bits            int
 	heads, keyHeads int
 	keys, values    store[T]
 
-	dropped int // number of dropped tokens after the sinks: a multiple of dropTogether
+	dropped int // number of dropped tokens after the blocks of sinks: a multiple of dropTogether
 	tokens  int // number of kept tokens
 	coded   int // number of first kept tokens with codes: a multiple of together
-	room    int // number of tokens whose codes fit
+	room    int // number of tokens whose codes fit: a multiple of together
 
 	arrivals streams.Arrivals
 	call     call[T]
 }
 
-// store holds the keys or the values of the heads of keys.
+// store holds the keys or the values of the heads of keys. Codes are of the rotated rows less the
+// mean of their block.
 type store[T dense.Float] struct {
-	rotation *hadamard.Rotation[T]
-	d        int // coordinates
-	order    int // of rotated ones
-	words    int // of a row of codes
-	codes    []uint64
-	scales   []float32
-	recent   []T // recentRoom×d for each head
+	rotation     *hadamard.Rotation[T]
+	d            int // coordinates
+	order        int // of rotated ones
+	codes, means rows
+	recent       []T // recentRoom×d for each head
 }
 
-// New returns an empty memory with codes of 8 or 4 bits for the given numbers of heads of queries
-// and of keys, for points of dimension d and values of dimension dv.
-func New[T dense.Float](bits int, scores tiles.Scores, places streams.Places, heads, keyHeads, d, dv int) (*Memory[T], error) {
-	switch {
-	case scores.Softcap != 0:
-		return nil, fmt.Errorf("performer: Softcap = %v with Bits = %d, want 0 for a state", scores.Softcap, bits)
-	case places.Slope != 0:
-		return nil, fmt.Errorf("performer: Slope = %v with Bits = %d, want 0 for a state", places.Slope, bits)
-	}
-	if err := limit.Memory[T](keyHeads, max(d, dv), 2*recentRoom); err != nil {
+// New returns an empty memory with codes of so many bits of keys and of values, for the given
+// numbers of heads of queries and of keys, for points of dimension d and values of dimension dv.
+func New[T dense.Float](keyBits, valueBits int, scores tiles.Scores, places streams.Places, heads, keyHeads, d, dv int) (*Memory[T], error) {
+	if err := limit.Memory[T](keyHeads, max(d, dv), 4*together); err != nil {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
-	s := &Memory[T]{scores: scores, places: places, bits: bits, heads: heads, keyHeads: keyHeads}
+	s := &Memory[T]{scores: scores, places: places, heads: heads, keyHeads: keyHeads}
 	for _, x := range []struct {
-		of *store[T]
-		d  int
-	}{{&s.keys, d}, {&s.values, dv}} {
+		of      *store[T]
+		bits, d int
+	}{{&s.keys, keyBits, d}, {&s.values, valueBits, dv}} {
 		rotation := coded.Rotation[T](x.d)
 		_, order := rotation.Dims()
-		*x.of = store[T]{rotation: rotation, d: x.d, order: order, words: scan.Words(order, bits), recent: make([]T, keyHeads*recentRoom*x.d)}
+		*x.of = store[T]{rotation: rotation, d: x.d, order: order,
+			codes: newRows(x.bits, order), means: newRows(meanBits, order), recent: make([]T, keyHeads*s.recentRoom()*x.d)}
 	}
 	if s.drops() {
-		if err := limit.Memory[uint64](keyHeads, max(s.keys.words, s.values.words), s.most()); err != nil {
+		if err := limit.Memory[byte](s.blockSize(), s.most()/together); err != nil {
 			return nil, fmt.Errorf("performer: Window = %d and Sinks = %d, for %d heads: %w", places.Window, places.Sinks, keyHeads, err)
 		}
 	}
@@ -92,29 +79,48 @@ func New[T dense.Float](bits int, scores tiles.Scores, places streams.Places, he
 // drops reports whether tokens are dropped.
 func (s *Memory[T]) drops() bool { return s.places.Window > 0 }
 
+// recentRoom is the number of tokens without codes at which the first of these are encoded. With a
+// window, all of them are.
+func (s *Memory[T]) recentRoom() int {
+	if s.drops() {
+		return together
+	}
+	return 2 * together
+}
+
+// mostRecent returns the largest number of tokens without codes between calls.
+func (s *Memory[T]) mostRecent() int { return s.recentRoom() - 1 }
+
+// codedOf returns how many of n tokens are encoded.
+func (s *Memory[T]) codedOf(n int) int {
+	return max(n-s.recentRoom()+together, 0) / together * together
+}
+
+// blocksOf returns the number of blocks of n tokens.
+func blocksOf(n int) int { return (n + together - 1) / together }
+
+// sinks returns the number of tokens of the blocks of sinks.
+func (s *Memory[T]) sinks() int { return blocksOf(s.places.Sinks) * together }
+
 // reach returns the number of tokens that Rollback can always remove.
-func (s *Memory[T]) reach() int { return max(s.places.Window+1, dropTogether) }
+func (s *Memory[T]) reach() int { return max(s.places.Window/16, together) }
 
-// needed returns the number of last tokens after the sinks that the query of the last token may
-// see, with or without codes.
-func (s *Memory[T]) needed() int { return s.places.Window + 1 + mostRecent }
-
-// most returns the largest number of encoded tokens, if tokens are dropped.
-func (s *Memory[T]) most() int { return s.places.Sinks + s.needed() + 2*s.reach() + dropTogether }
+// most returns the largest number of encoded tokens, if tokens are dropped. Tokens move once for
+// every sixteenth of the window.
+func (s *Memory[T]) most() int {
+	return s.sinks() + (blocksOf(s.reach()+s.places.Window+together)+s.places.Window/16/together)*together
+}
 
 // drop removes tokens so that the codes of together more tokens fit.
 func (s *Memory[T]) drop() {
 	if !s.drops() || s.coded+together <= s.most() {
 		return
 	}
-	sinks := s.places.Sinks
-	gone := (s.coded - sinks - s.needed() - s.reach()) / dropTogether * dropTogether
-	for h := range s.keyHeads {
-		for _, x := range [...]*store[T]{&s.keys, &s.values} {
-			codes, scales := x.codes[h*s.room*x.words:][:s.coded*x.words], x.scales[h*s.room:][:s.coded]
-			copy(codes[sinks*x.words:], codes[(sinks+gone)*x.words:])
-			copy(scales[sinks:], scales[sinks+gone:])
-		}
+	sinks := s.sinks()
+	gone := (s.tokens - s.reach() - 1 - s.places.Window - sinks) / dropTogether * dropTogether
+	for _, x := range [...]*store[T]{&s.keys, &s.values} {
+		x.codes.move(s.keyHeads, s.room, sinks, sinks+gone, s.coded-sinks-gone)
+		x.means.move(s.keyHeads, s.room/together, sinks/together, (sinks+gone)/together, (s.coded-sinks-gone)/together)
 	}
 	s.arrivals.Remove(sinks, sinks+gone)
 	s.tokens -= gone
@@ -131,30 +137,26 @@ func (s *Memory[T]) grow(n int) {
 		return
 	}
 	room := max(n, 2*s.room, leastRoom)
+	if s.drops() {
+		room = max(n, min(room, s.most()))
+	}
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
-		codes, scales := make([]uint64, s.keyHeads*room*x.words), make([]float32, s.keyHeads*room)
-		for h := range s.keyHeads {
-			copy(codes[h*room*x.words:], x.codes[h*s.room*x.words:][:s.coded*x.words])
-			copy(scales[h*room:], x.scales[h*s.room:][:s.coded])
-		}
-		x.codes, x.scales = codes, scales
+		x.codes = x.codes.resized(s.keyHeads, s.room, room, s.coded)
+		x.means = x.means.resized(s.keyHeads, s.room/together, room/together, s.coded/together)
 	}
 	s.room = room
 }
 
 // recent returns the keys and values of a head of keys without codes.
 func (s *Memory[T]) recent(h int) (k, v dense.Matrix[T]) {
-	n := s.tokens - s.coded
-	return dense.Of(n, s.keys.d, s.keys.recent[h*recentRoom*s.keys.d:][:n*s.keys.d]),
-		dense.Of(n, s.values.d, s.values.recent[h*recentRoom*s.values.d:][:n*s.values.d])
+	n, room := s.tokens-s.coded, s.recentRoom()
+	return dense.Of(n, s.keys.d, s.keys.recent[h*room*s.keys.d:][:n*s.keys.d]),
+		dense.Of(n, s.values.d, s.values.recent[h*room*s.values.d:][:n*s.values.d])
 }
-
-// codedOf returns how many of n tokens are encoded.
-func codedOf(n int) int { return max(n/together-1, 0) * together }
 
 func (s *Memory[T]) Append(k, v dense.Matrix[T]) {
 	for k.Rows > 0 {
-		n := min(k.Rows, recentRoom-(s.tokens-s.coded))
+		n := min(k.Rows, s.recentRoom()-(s.tokens-s.coded))
 		s.arrivals.Extend(n)
 		s.tokens += n
 		for h := range s.keyHeads {
@@ -162,7 +164,7 @@ func (s *Memory[T]) Append(k, v dense.Matrix[T]) {
 			dense.Copy(keys.RowRange(keys.Rows-n, keys.Rows), layout.Head(k.RowRange(0, n), h, s.keyHeads))
 			dense.Copy(values.RowRange(values.Rows-n, values.Rows), layout.Head(v.RowRange(0, n), h, s.keyHeads))
 		}
-		if s.tokens-s.coded == recentRoom {
+		if s.tokens-s.coded == s.recentRoom() {
 			s.encode()
 		}
 		k, v = k.RowRange(n, k.Rows), v.RowRange(n, v.Rows)
@@ -185,7 +187,7 @@ func (s *Memory[T]) Reset() {
 func (s *Memory[T]) Clone() streams.Memory[T] {
 	c := *s
 	for _, x := range [...]*store[T]{&c.keys, &c.values} {
-		x.codes, x.scales, x.recent = slices.Clone(x.codes), slices.Clone(x.scales), slices.Clone(x.recent)
+		x.codes, x.means, x.recent = x.codes.clone(), x.means.clone(), slices.Clone(x.recent)
 	}
 	c.arrivals, c.call = s.arrivals.Clone(), call[T]{}
 	return &c
@@ -203,7 +205,7 @@ func (s *Memory[T]) Save(to *streams.Saved[T]) {
 // Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Memory[T]) Holds(from *streams.Saved[T], tokens int) bool {
 	n := tokens - s.dropped
-	if s.dropped > 0 && n < s.places.Sinks+s.needed() {
+	if s.dropped > 0 && n < s.sinks()+s.places.Window+1 {
 		return false
 	}
 	return s.arrivals.Hold(n, from.Last)
@@ -211,7 +213,7 @@ func (s *Memory[T]) Holds(from *streams.Saved[T], tokens int) bool {
 
 func (s *Memory[T]) Restore(from *streams.Saved[T], tokens int) {
 	s.tokens = tokens - s.dropped
-	s.coded = codedOf(s.tokens)
+	s.coded = s.codedOf(s.tokens)
 	s.arrivals.Truncate(s.tokens)
 	rest := from.Recent
 	for h := range s.keyHeads {
@@ -226,15 +228,26 @@ func (s *Memory[T]) Restore(from *streams.Saved[T], tokens int) {
 func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	o, ok := other.(*Memory[T])
 	if !ok {
-		return fmt.Errorf("performer: other belongs to other attention, the state to exact attention in %d bits", s.bits)
+		return fmt.Errorf("performer: other belongs to other attention, the state to exact attention in %v bits", s.bits())
 	}
-	if s.drops() || o.drops() {
-		return errors.New("performer: states with a Window do not merge, as tokens would change places")
+	if s.placed() || o.placed() {
+		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")
 	}
-	if a, b := s.bits, o.bits; a != b {
-		return fmt.Errorf("performer: Bits = %d, but the state belongs to attention with %d", b, a)
+	if a, b := s.bits(), o.bits(); a != b {
+		return fmt.Errorf("performer: Bits = %v, but the state belongs to attention with %v", b, a)
 	}
 	return streams.CheckScores(s.scores, o.scores)
+}
+
+// placed reports whether weights depend on places.
+func (s *Memory[T]) placed() bool { return s.places.Window != 0 || s.places.Slope != 0 }
+
+// bits returns the bits of keys and of values.
+func (s *Memory[T]) bits() string {
+	if s.keys.codes.bits == s.values.codes.bits {
+		return fmt.Sprint(s.keys.codes.bits)
+	}
+	return fmt.Sprintf("%d and %d", s.keys.codes.bits, s.values.codes.bits)
 }
 
 // Merge inserts the codes of other before the tokens of both memories without codes.
@@ -245,12 +258,9 @@ func (s *Memory[T]) Merge(other streams.Memory[T]) {
 	}
 	n := o.coded
 	s.grow(s.coded + n)
-	for h := range s.keyHeads {
-		for _, x := range [...][2]*store[T]{{&s.keys, &o.keys}, {&s.values, &o.values}} {
-			to, from := x[0], x[1]
-			copy(to.codes[(h*s.room+s.coded)*to.words:], from.codes[h*o.room*to.words:][:n*to.words])
-			copy(to.scales[h*s.room+s.coded:], from.scales[h*o.room:][:n])
-		}
+	for _, x := range [...][2]*store[T]{{&s.keys, &o.keys}, {&s.values, &o.values}} {
+		x[0].codes.copyFrom(&x[1].codes, s.keyHeads, s.room, s.coded, o.room, n)
+		x[0].means.copyFrom(&x[1].means, s.keyHeads, s.room/together, s.coded/together, o.room/together, n/together)
 	}
 	s.arrivals.Extend(n)
 	s.coded += n
@@ -264,7 +274,7 @@ func (s *Memory[T]) Merge(other streams.Memory[T]) {
 			copy(keys.Row(keys.Rows-1), k.Row(i))
 			copy(values.Row(values.Rows-1), v.Row(i))
 		}
-		if s.tokens-s.coded == recentRoom {
+		if s.tokens-s.coded == s.recentRoom() {
 			s.encode()
 		}
 	}

@@ -298,7 +298,7 @@ func (s *Exact[T]) Record() Record {
 
 const placesSize = 32
 
-func (s *Exact[T]) Size() (fixed, token int) {
+func (s *Exact[T]) Size(int) (fixed, token int) {
 	if s.placed() {
 		fixed = placesSize
 	}
@@ -329,7 +329,7 @@ func (s *Exact[T]) Encode(b []byte) []byte {
 
 // Inspect returns an error if the places differ. Any keys and values are valid.
 func (s *Exact[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
-	fixed, token := s.Size()
+	fixed, token := s.Size(tokens)
 	rest = b[fixed+tokens*token:]
 	if !s.placed() {
 		return rest, nil

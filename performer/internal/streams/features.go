@@ -153,7 +153,9 @@ func (s *Features[T]) Merge(other Memory[T]) {
 
 func (s *Features[T]) Record() Record { return s.record() }
 
-func (s *Features[T]) Size() (fixed, token int) { return s.marksSize() + len(s.sums)*s.sumsSize(), 0 }
+func (s *Features[T]) Size(int) (fixed, token int) {
+	return s.marksSize() + len(s.sums)*s.sumsSize(), 0
+}
 
 func (s *Features[T]) Encode(b []byte) []byte {
 	s.settle()

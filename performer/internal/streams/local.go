@@ -166,7 +166,7 @@ func (s *Local[T]) Record() Record {
 // rowsSize returns the number of bytes of the local keys and values of a head of keys.
 func (s *Local[T]) rowsSize() int { return s.room * (s.d + s.dv) * frame.ElementSize[T]() }
 
-func (s *Local[T]) Size() (fixed, token int) {
+func (s *Local[T]) Size(int) (fixed, token int) {
 	return s.marksSize() + 16 + len(s.earlier)*(s.sumsSize()+s.rowsSize()), 0
 }
 

@@ -35,8 +35,9 @@ type Memory[T dense.Float] interface {
 	// Record returns the header of the encoded memory.
 	Record() Record
 
-	// Size returns the number of bytes without tokens, and the number of bytes of a token.
-	Size() (fixed, token int)
+	// Size returns the number of bytes of a memory of so many tokens: fixed bytes, and token bytes for
+	// each token. A sum beyond frame.MaxTokens may be frame.MaxTokens.
+	Size(tokens int) (fixed, token int)
 
 	Encode(b []byte) []byte
 

@@ -29,8 +29,13 @@ func Cap[T dense.Float](s Scores, scores dense.Matrix[T]) {
 	}
 	memory := make([]T, scores.Cols)
 	for i := range scores.Rows {
-		softcap(scores.Row(i), capIn[T](s.Softcap), memory)
+		CapRow(s, scores.Row(i), memory)
 	}
+}
+
+// CapRow applies the Softcap, which is not zero, to scores. memory has at least their length.
+func CapRow[T dense.Float](s Scores, scores, memory []T) {
+	softcap(scores, capIn[T](s.Softcap), memory)
 }
 
 // Weigh replaces the scores x of a query by its weights.

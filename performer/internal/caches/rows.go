@@ -1,0 +1,297 @@
+package caches
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/file/frame"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// rows holds rows of codes of some bits for each head. Element i of a row stands for
+//
+//	scale·(2c − (2^bits − 1)) + 2^(bits+11)·δ
+//
+// with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
+// ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale.
+type rows struct {
+	bits, order int
+	planes      []plane
+	scales      []float32
+}
+
+// plane holds some bits of the codes of rows, of a width that package scan knows. The number 2c −
+// (2^bits − 1) of a code is the sum over planes of factor·(2p − (2^width − 1)), with the bits p of
+// the plane.
+type plane struct {
+	width, words  int
+	shift, factor int
+	codes         []uint64
+}
+
+// widths lists the widths of the planes of a number of bits, the upper bits first.
+var widths = [17][]int{4: {4}, 5: {4, 1}, 6: {4, 2}, 8: {8}, 16: {8, 8}}
+
+// Takes reports whether there are codes of so many bits.
+func Takes(bits int) bool { return bits > 0 && bits < len(widths) && widths[bits] != nil }
+
+func newRows(bits, order int) rows {
+	r := rows{bits: bits, order: order}
+	shift := bits
+	for _, width := range widths[bits] {
+		shift -= width
+		r.planes = append(r.planes, plane{width: width, words: scan.Words(order, width), shift: shift, factor: 1 << shift})
+	}
+	return r
+}
+
+// lift returns the factor of δ. Elements are at most largest times the scale.
+func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
+func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
+
+// split returns what the zero point of a scale adds to it.
+func split(scale float32) float32 {
+	bits := math.Float32bits(scale)
+	return scale - math.Float32frombits(bits-uint32(int32(int16(bits))))
+}
+
+// mostSplit is a scale up to which work.splitScales may multiply scales.
+const mostSplit = 0x1p110
+
+// shift moves n rows of each of some heads from row from of room to row to of room rows, in rows
+// of the same memory or in more.
+func (r *rows) move(heads, room, to, from, n int) {
+	for h := range heads {
+		to, from := h*room+to, h*room+from
+		copy(r.scales[to:], r.scales[from:from+n])
+		for _, p := range r.planes {
+			copy(p.codes[to*p.words:], p.codes[from*p.words:(from+n)*p.words])
+		}
+	}
+}
+
+// copyFrom sets n rows from row to on, of heads of room rows, to the first rows of other.
+func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, n int) {
+	for h := range heads {
+		to, from := h*room+to, h*otherRoom
+		copy(r.scales[to:], other.scales[from:from+n])
+		for i, p := range r.planes {
+			copy(p.codes[to*p.words:], other.planes[i].codes[from*p.words:(from+n)*p.words])
+		}
+	}
+}
+
+// resized returns rows with memory for room rows of each head, of which the first n are those of r.
+func (r *rows) resized(heads, oldRoom, room, n int) rows {
+	c := *r
+	c.planes, c.scales = slices.Clone(r.planes), make([]float32, heads*room)
+	for i := range c.planes {
+		c.planes[i].codes = make([]uint64, heads*room*c.planes[i].words)
+	}
+	c.copyFrom(r, heads, room, 0, oldRoom, n)
+	return c
+}
+
+func (r *rows) clone() rows {
+	c := *r
+	c.planes, c.scales = slices.Clone(r.planes), slices.Clone(r.scales)
+	for i, p := range r.planes {
+		c.planes[i].codes = slices.Clone(p.codes)
+	}
+	return c
+}
+
+// size returns the number of bytes of a row.
+func (r *rows) size() int {
+	n := 4
+	for _, p := range r.planes {
+		n += 8 * p.words
+	}
+	return n
+}
+
+// encode appends n rows from row at on.
+func (r *rows) encode(b []byte, at, n int) []byte {
+	for _, p := range r.planes {
+		for _, word := range p.codes[at*p.words : (at+n)*p.words] {
+			b = binary.LittleEndian.AppendUint64(b, word)
+		}
+	}
+	return frame.AppendElements(b, r.scales[at:at+n])
+}
+
+// decode reads n rows from row at on.
+func (r *rows) decode(b []byte, at, n int) (rest []byte) {
+	for _, p := range r.planes {
+		codes := p.codes[at*p.words : (at+n)*p.words]
+		for i := range codes {
+			codes[i] = binary.LittleEndian.Uint64(b[8*i:])
+		}
+		b = b[8*len(codes):]
+	}
+	return frame.ReadElements(r.scales[at:at+n], b)
+}
+
+// coder is scratch memory for a row and its codes.
+type coder struct {
+	codes   []uint16
+	part    []uint8
+	decoded []float64
+}
+
+// pack writes the codes of row at.
+func (c *coder) pack(r *rows, at int) {
+	c.part = scratch.Resize(c.part, len(c.codes))
+	for _, p := range r.planes {
+		for i, x := range c.codes {
+			c.part[i] = uint8(int(x) >> p.shift & (1<<p.width - 1))
+		}
+		scan.Pack(p.codes[at*p.words:(at+1)*p.words], c.part, p.width)
+	}
+}
+
+// unpack reads n codes of row at.
+func (c *coder) unpack(r *rows, at, n int) {
+	c.codes, c.part = scratch.Resize(c.codes, n), scratch.Resize(c.part, n)
+	clear(c.codes)
+	for _, p := range r.planes {
+		scan.Unpack(c.part, p.codes[at*p.words:(at+1)*p.words], p.width)
+		for i, x := range c.part {
+			c.codes[i] |= uint16(x) << p.shift
+		}
+	}
+}
+
+// round writes codes of x into row at, and the elements that the row stands for into c.decoded. The
+// least and the largest element are multiples of the scale apart from rounding of the zero point.
+// round returns false if float32 has no such scale.
+func (c *coder) round(r *rows, at int, x []float64) bool {
+	low, high := x[0], x[0]
+	for _, v := range x {
+		low, high = min(low, v), max(high, v)
+	}
+	levels, lift := float64(int(1)<<r.bits), float64(r.lift())
+	least := max((high-low)/(2*levels-2-lift*0x1p-23), math.Abs(low)/(2.75*levels))
+	c.codes, c.decoded = scratch.Resize(c.codes, len(x)), scratch.Resize(c.decoded, len(x))
+	if !(least < math.MaxFloat32/4) || least < 0x1p-126 && least > 0 {
+		return false
+	}
+	scale := float32(least)
+	for upper := (math.Float32bits(scale) + 1<<15) &^ 0xffff; least > 0; upper += 1 << 16 {
+		if upper&(1<<23-1) == 0 {
+			continue // numbers below a power of two have other distances
+		}
+		step := float64(math.Float32frombits(upper+1)) - float64(math.Float32frombits(upper))
+		scale = math.Float32frombits(upper)
+		for range 3 { // the zero point changes the scale by less than one part in 128
+			zero := math.Floor((low + float64((levels-1)*float64(scale))) / (lift * step))
+			scale = math.Float32frombits(uint32(int(upper) + int(max(-1<<15+1, min(zero, 1<<15-1)))))
+		}
+		if float64(scale) >= least {
+			break
+		}
+	}
+	r.scales[at] = scale
+	step, middle := 2*float64(scale), lift*float64(split(scale))
+	low, perStep := middle-float64((levels-1)*float64(scale)), 0.0
+	if scale != 0 {
+		perStep = 1 / step
+	}
+	for i, v := range x {
+		code := int(max(0, min(float64((v-middle)*perStep)+levels/2, levels-1)))
+		c.codes[i] = uint16(code)
+		c.decoded[i] = low + float64(step*float64(code))
+	}
+	c.pack(r, at)
+	return true
+}
+
+// read sets c.decoded to the elements that row at stands for.
+func (c *coder) read(r *rows, at int) {
+	scale := float64(r.scales[at])
+	c.unpack(r, at, r.order)
+	c.decoded = scratch.Resize(c.decoded, r.order)
+	middle, odd := float64(r.lift()*split(r.scales[at])), 1<<r.bits-1
+	for i, x := range c.codes {
+		c.decoded[i] = middle + float64(scale*float64(2*int(x)-odd))
+	}
+}
+
+// An odd row has elements that are not finite, or a scale beyond the range of float32. It is not
+// rotated. The largest three codes stand for NaN, +Inf and −Inf, and the others for multiples of a
+// power of two, from −h to h for the code h of zero. The scale is NaN with the exponent of the
+// power in its bits.
+const (
+	quiet    = 0x7fc00000
+	powers   = 1<<12 - 1
+	noPowers = 1 << 11 // the bits of 2⁰
+)
+
+// oddCodes returns the codes of NaN and of zero.
+func (r *rows) oddCodes() (nan, zero int) {
+	nan = 1<<r.bits - 1
+	return nan, (nan - 3) / 2
+}
+
+// roundOdd writes the codes of x into the odd row at.
+func roundOdd[T dense.Float](c *coder, r *rows, at int, x []T) {
+	nan, zero := r.oddCodes()
+	var peak float64
+	for _, v := range x {
+		if v-v == 0 {
+			peak = max(peak, math.Abs(float64(v)))
+		}
+	}
+	fraction, power := math.Frexp(peak)
+	_, more := math.Frexp(fraction / float64(zero))
+	power += more
+	c.codes = scratch.Resize(c.codes, len(x))
+	for i, v := range x {
+		switch v := float64(v); {
+		case v != v:
+			c.codes[i] = uint16(nan)
+		case v > math.MaxFloat64:
+			c.codes[i] = uint16(nan - 1)
+		case v < -math.MaxFloat64:
+			c.codes[i] = uint16(nan - 2)
+		default:
+			c.codes[i] = uint16(int(math.Round(math.Ldexp(v, -power))) + zero)
+		}
+	}
+	c.pack(r, at)
+	r.scales[at] = math.Float32frombits(quiet | uint32(power+noPowers)&powers)
+}
+
+// readOdd sets x to the elements that the odd row at stands for.
+func readOdd[T dense.Float](c *coder, r *rows, at int, x []T) {
+	nan, zero := r.oddCodes()
+	power := int(math.Float32bits(r.scales[at])&powers) - noPowers
+	c.unpack(r, at, len(x))
+	for i, code := range c.codes {
+		switch int(code) {
+		case nan:
+			x[i] = T(math.NaN())
+		case nan - 1:
+			x[i] = T(math.Inf(1))
+		case nan - 2:
+			x[i] = T(math.Inf(-1))
+		default:
+			x[i] = finite(T(math.Ldexp(float64(int(code)-zero), power)))
+		}
+	}
+}
+
+// finite returns x, or the largest number of its sign if x is infinite.
+func finite[T dense.Float](x T) T {
+	if x-x == 0 {
+		return x
+	}
+	largest := math.MaxFloat64
+	if T(largest)-T(largest) != 0 {
+		largest = math.MaxFloat32
+	}
+	return T(math.Copysign(largest, float64(x)))
+}
