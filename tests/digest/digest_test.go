@@ -24,7 +24,7 @@ var results = map[string]func(t *testing.T, add func(name string, v ...any)){
 	"givens":   products,
 	"hadamard": rotations,
 	"quantise": codes,
-	"scan":     rowsOfCaches,
+	"states":   statesInCodes,
 	"vecmath":  sums,
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/performer"
 	"github.com/seed-feabd252/randfeat/quantise"
 )
 
@@ -84,16 +84,17 @@ func codesOfQuantiser[T dense.Float](t *testing.T, name string, q quantise.Quant
 	}
 }
 
-func rowsOfCaches(_ *testing.T, add func(name string, v ...any)) {
-	const d = 100
-	x := points[float64](6, 20, d)
-	for _, width := range []int{4, 8} {
-		row, scales := make([]uint64, scan.Words(d, width)), []float32{0}
-		var all []uint64
-		for i := range x.Rows {
-			scales = append(scales, scan.Encode(row, x.Row(i), width))
-			all = append(all, row...)
-		}
-		add(fmt.Sprintf("codes of %d bits", width), all, scales)
+func statesInCodes(t *testing.T, add func(name string, v ...any)) {
+	const d, n = 100, 200
+	x := points[float64](6, n, d)
+	for _, bits := range [][2]int{{4, 16}, {8, 6}, {5, 8}} {
+		e, err := performer.NewExact[float64](performer.ExactOptions{KeyBits: bits[0], ValueBits: bits[1]})
+		require.NoError(t, err)
+		s, err := e.NewState(d, d)
+		require.NoError(t, err)
+		s.Append(x, x)
+		data, err := s.MarshalBinary()
+		require.NoError(t, err)
+		add(fmt.Sprintf("codes of %d and %d bits", bits[0], bits[1]), data)
 	}
 }

@@ -42,8 +42,11 @@ func BenchmarkCaches(b *testing.B) {
 		for _, bits := range []int{8, 4} {
 			words := scan.Words(cacheDim, bits)
 			rows := make([]uint64, cacheHeads*cacheRows*words)
+			for i := range rows {
+				rows[i] = r.Uint64()
+			}
 			for i := range scales {
-				scales[i] = scan.Encode(rows[i*words:][:words], all[i*cacheDim:][:cacheDim], bits)
+				scales[i] = r.Float32()
 			}
 			b.Run(name("products", bits), func(b *testing.B) {
 				whole, digits := make([]int16, cacheDim), make([]uint64, cacheHeads*queries*scan.DigitWords(words, bits))

@@ -13,8 +13,8 @@
 //
 // # Caches of keys and values
 //
-// Encode makes a row of a key or of a value: codes of 8 or 4 bits with a scale. The scores of
-// queries are the results of Products times the scales and the steps of Round:
+// Keys and values are rows of codes of 8 or 4 bits with scales. The scores of queries are the
+// results of Products times the scales and the steps of Round:
 //
 //	step := Round(whole, query)
 //	Digits(digits, whole, words, width)

@@ -66,11 +66,25 @@ func Sums(dst []float32, rows, weights []uint64, n, words, width, sets int) {
 // Collect copies the elements of a sum to dst, in ascending order. The sum is that of rows of Split
 // for codes of 1 or 2 bits.
 func Collect(dst, sum []float32, words, width int) {
+	if width >= 4 {
+		blocks(words, width, func(element, word, lanes int) {
+			for j := range 32 / width {
+				first := element + j*lanes
+				if first >= len(dst) {
+					return
+				}
+				to, from := dst[first:min(first+lanes, len(dst))], sum[word/2*(128/width)+j*width%8/width*16+j*width/8:]
+				for l := range to {
+					to[l] = from[l/4*(128/width)+l%4*4]
+				}
+			}
+		})
+		return
+	}
 	splits := SplitWords(1, width)
-	width4 := max(width, 4)
 	places(len(dst), words, width, func(i, at, part int) {
 		at, part = at+part%splits*8*words, part/splits
-		dst[i] = sum[at/16*(128/width4)+part*16+at%16]
+		dst[i] = sum[at/16*(128/4)+part*16+at%16]
 	})
 }
 

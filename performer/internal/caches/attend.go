@@ -38,10 +38,13 @@ type call[T dense.Float] struct {
 	count   int   // of queries of a head of keys: query i·group + g is head g of the group in row i
 	pieces  []run // of codes
 	recent  [2]run
-	places  []int     // of queries among the tokens without codes
-	seen    [2][]int  // of queries among the tokens of recent
-	causal  bool      // queries see the tokens up to their places
-	lifts   []float32 // of pieces of all heads: factors of sums of values
+	places  []int       // of queries among the tokens without codes
+	seen    [2][]int    // of queries among the tokens of recent
+	causal  bool        // queries see the tokens up to their places
+	digits  [9][]uint64 // of the queries of all heads, by the width of codes
+	factors []float32   // of products of the queries
+	offsets []float32   // sums of the elements of the rounded queries
+	lifts   []float32   // of pieces of all heads: factors of sums of values
 	partial []partial
 	sums    []float32 // of all pieces of all heads
 	tiles   []*tiles.Tile[T]
@@ -125,6 +128,9 @@ func (s *Memory[T]) outputs(dst, q dense.Matrix[T]) {
 	c.partial, c.sums = scratch.Resize(c.partial, n), scratch.Resize(c.sums, n*s.values.order)
 	c.tiles = scratch.Resize(c.tiles, s.keyHeads)
 	elements := s.tokens * (s.keys.d + s.values.d) * c.count
+	if len(c.pieces) > 0 {
+		s.round()
+	}
 	if all := s.keyHeads * (len(c.pieces) + 1); elements < fewElements/s.keyHeads {
 		for i := range all {
 			s.Piece(i)
@@ -157,26 +163,27 @@ func (s *Memory[T]) Piece(i int) {
 	if piece == len(c.pieces) {
 		w.recent(s, h)
 	} else {
+		w.begin(s, h)
 		w.codes(s, h, piece)
+		w.end()
 	}
 	pool.Put(&works, w)
 }
 
 // work is the scratch memory of one goroutine.
 type work[T dense.Float] struct {
-	queries scratch.Buffer[T]
-	whole   []int16
-	digits  [9][]uint64 // of the queries, by the width of codes
-	factors []float32   // of products of the queries
-	offsets []float32   // sums of the elements of the queries
+	queries          scratch.Buffer[T]
+	whole            []int16
+	digits           [9][]uint64 // of the call, for a head
+	factors, offsets []float32
 
-	split                   []uint64
-	zeros, scores, lower    []float32
-	means, blocks           []float32    // of each query and block: scores of means, sums of weights
-	sums                    [2][]float32 // of planes of values
-	shifts                  []float32    // sums of weights times zero points
-	weights                 []uint64
-	part, collected, memory []float32
+	split                []uint64
+	zeros, scores, lower []float32
+	means, blocks        []float32    // of each query and block: scores of means, sums of weights
+	sums                 [2][]float32 // of planes of values
+	shifts               []float32    // sums of weights times zero points
+	weights              []uint64
+	part, memory         []float32
 }
 
 var works pool.Pair[work[float32], work[float64]]
@@ -237,7 +244,6 @@ func (s *Memory[T]) place(i int) int {
 func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	c := &s.call
 	r := c.pieces[piece]
-	w.begin(s, h)
 	first := (h*len(c.pieces) + piece) * c.count
 	partials := c.partial[first:][:c.count]
 	at, block, blocks := h*s.room, r.from/together, blocksOf(r.to)-r.from/together
@@ -299,35 +305,70 @@ func liftOf(size float32) float32 {
 	return 1
 }
 
-// begin rounds the queries of a head.
-func (w *work[T]) begin(s *Memory[T], h int) {
+// rounding is a Memory that rounds the queries of a call. A piece is a head of keys.
+type rounding[T dense.Float] Memory[T]
+
+// round rounds the queries of all heads.
+func (s *Memory[T]) round() {
 	c := &s.call
+	n := s.keyHeads * c.count
+	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
+	for _, planes := range s.keyPlanes() {
+		for _, p := range planes {
+			c.digits[p.width] = scratch.Resize(c.digits[p.width], n*scan.DigitWords(p.words, p.width))
+		}
+	}
+	if n*s.keys.order < fewElements/64 {
+		for h := range s.keyHeads {
+			(*rounding[T])(s).Piece(h)
+		}
+	} else {
+		parallel.Do(s.keyHeads, (*rounding[T])(s))
+	}
+}
+
+// keyPlanes returns the planes of keys and of their means.
+func (s *Memory[T]) keyPlanes() [2][]plane {
+	return [...][]plane{s.keys.codes.planes, s.keys.means.planes}
+}
+
+func (r *rounding[T]) Piece(h int) {
+	s := (*Memory[T])(r)
+	c, w := &s.call, pool.Get[work[T]](&works)
 	w.queries.Shape(1, s.keys.order)
 	rotated := w.queries.Rows(1).Row(0)
 	w.whole = scratch.Resize(w.whole, s.keys.order)
-	w.factors, w.offsets = scratch.Resize(w.factors, c.count), scratch.Resize(w.offsets, c.count)
 	for i := range c.count {
 		step := scan.Round(w.whole, s.keys.rotation.ApplyVec(rotated, s.vector(c.q, h, i)))
-		done := [9]bool{}
-		for _, planes := range [...][]plane{s.keys.codes.planes, s.keys.means.planes} {
+		at, done, sum := h*c.count+i, [9]bool{}, 0
+		for _, planes := range s.keyPlanes() {
 			for _, p := range planes {
-				if done[p.width] {
-					continue
+				if size := scan.DigitWords(p.words, p.width); !done[p.width] {
+					scan.Digits(c.digits[p.width][at*size:], w.whole, p.words, p.width)
 				}
 				done[p.width] = true
-				size := scan.DigitWords(p.words, p.width)
-				digits := scratch.Resize(w.digits[p.width], c.count*size)
-				w.digits[p.width] = digits
-				scan.Digits(digits[i*size:], w.whole, p.words, p.width)
 			}
 		}
-		sum := 0
 		for _, x := range w.whole {
 			sum += int(x)
 		}
-		w.factors[i], w.offsets[i] = float32(step*s.scores.Scale), float32(sum)
+		c.factors[at], c.offsets[at] = float32(step*s.scores.Scale), float32(sum)
+	}
+	pool.Put(&works, w)
+}
+
+// begin sets the queries of w to those of a head.
+func (w *work[T]) begin(s *Memory[T], h int) {
+	c := &s.call
+	w.factors, w.offsets = c.factors[h*c.count:][:c.count], c.offsets[h*c.count:][:c.count]
+	for width, digits := range c.digits {
+		size := len(digits) / s.keyHeads
+		w.digits[width] = digits[h*size:][:size]
 	}
 }
+
+// end forgets the queries of the call.
+func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
 
 // codesOf returns n rows of codes of a plane from row at on, which package scan multiplies, with
 // the number of words of a row and their width.
@@ -424,19 +465,19 @@ func (w *work[T]) weigh(s *Memory[T], p *partial, i, lo, n, block, blocks int) {
 	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
 	for from := lo; from < lo+n; {
 		to := min((from/together+1)*together, lo+n)
-		sum := vecmath.Sum(row[from-lo : to-lo])
+		sum := vecmath.Dot(row[from-lo:to-lo], ones[:])
 		sums[from/together-block] += sum
 		p.total += sum
 		from = to
 	}
 }
 
-// ascending holds the numbers from 0 on.
-var ascending = func() (x [together]float32) {
+// ascending holds the numbers from 0 on, and ones holds ones.
+var ascending, ones = func() (x, y [together]float32) {
 	for i := range x {
-		x[i] = float32(i)
+		x[i], y[i] = float32(i), 1
 	}
-	return x
+	return x, y
 }()
 
 // clearSums clears the sums of rows.

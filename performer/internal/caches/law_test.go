@@ -17,6 +17,7 @@ import (
 )
 
 const (
+	opposite     = "±(1, …, 1)"
 	inputDim     = 64
 	inputTokens  = 2048
 	inputQueries = 64
@@ -59,7 +60,7 @@ func inputs() []input {
 	})
 	values("±1", func(int, int) float64 { return float64(2*rng.IntN(2) - 1) })
 	var sign float64
-	values("±(1, …, 1)", func(i, l int) float64 {
+	values(opposite, func(i, l int) float64 {
 		if l == 0 {
 			sign = float64(2*rng.IntN(2) - 1)
 		}
@@ -117,7 +118,8 @@ func inputs() []input {
 
 // errorsOf returns the squares of the errors of a state after the tokens of a head for each query,
 // the squares of the exact outputs, and what the law of the package says of errors.
-func errorsOf[T dense.Float](x input, keyBits, valueBits int, scores tiles.Scores) (got, exact, law []float64) {
+func errorsOf[T dense.Float](x input, keyBits, valueBits int) (got, exact, law []float64) {
+	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
 	s := must.Have(New[T](keyBits, valueBits, scores, streams.Places{}, 1, 1, inputDim, inputDim))
 	narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
 	s.Append(narrow(x.k), narrow(x.v))
@@ -183,14 +185,86 @@ func lawOf[T dense.Float](s *Memory[T], x input, i int, weights, o []float64) (s
 	return sum
 }
 
+// The root mean squares of errors over queries are those of the law. In 16 bits the rounding of
+// queries and weights, which the law leaves out, is as large. A block whose values are only two
+// opposite rows has opposite codes and errors, which add: up to √2 times the law.
 func TestLaw(t *testing.T) {
-	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
 	for _, x := range inputs() {
-		for _, bits := range [][2]int{{4, 4}, {5, 5}, {8, 4}, {6, 6}, {8, 8}, {16, 16}} {
-			got, exact, law := errorsOf[float64](x, bits[0], bits[1], scores)
+		for _, bits := range [...][2]int{{4, 4}, {5, 5}, {8, 4}, {6, 6}, {8, 8}, {16, 16}} {
+			got, exact, law := errorsOf[float32](x, bits[0], bits[1])
+			off := math.Sqrt(floats.Sum(got) / floats.Sum(exact))
+			t.Logf("%-26s %2d %2d: %7.4f %%, law over error %.2f", x.name, bits[0], bits[1], 100*off, math.Sqrt(floats.Sum(law)/floats.Sum(got)))
+			low, high := 0.85, 1.2
+			if x.name == opposite {
+				low, high = 0.65, 1.4
+			}
+			if bits[1] == 16 {
+				low = 0
+				assert.Less(t, off, 2e-4, x.name)
+			}
 			ratio := math.Sqrt(floats.Sum(law) / floats.Sum(got))
-			t.Logf("%-26s %2d %2d: %7.4f %%, law over error %.2f", x.name, bits[0], bits[1], 100*math.Sqrt(floats.Sum(got)/floats.Sum(exact)), ratio)
-			assert.InDelta(t, 1, ratio, 0.2, "%s, %v bits", x.name, bits)
+			assert.True(t, low < ratio && ratio < high, "%s, %v bits: %v", x.name, bits, ratio)
 		}
 	}
+}
+
+// At about the same bytes, errors are smaller than with the codes of ggml, apart from values that
+// those codes have exactly.
+func TestAgainstBlocksOf32(t *testing.T) {
+	for _, x := range inputs() {
+		for _, c := range [...]struct{ bits, keys, values int }{{8, 8, 8}, {6, 8, 4}, {4, 4, 4}} {
+			got, exact, _ := errorsOf[float64](x, c.bits, c.bits)
+			peer := 0.0
+			k, v := blocksOf32(x.k, c.keys), blocksOf32(x.v, c.values)
+			for i := range x.q.Rows {
+				peer += math.Pow(floats.Distance(attend(x.q.Row(i), k, v), attend(x.q.Row(i), x.k, x.v), 2), 2)
+			}
+			ours, theirs := math.Sqrt(floats.Sum(got)/floats.Sum(exact)), math.Sqrt(peer/floats.Sum(exact))
+			t.Logf("%-26s %d bits %8.4f %%, q%d_0 and q%d_0 %8.4f %%", x.name, c.bits, 100*ours, c.keys, c.values, 100*theirs)
+			if !slices.Contains([]string{"one-hot", "±1", opposite, "5 % of entries"}, x.name) {
+				assert.Less(t, ours, theirs, "%s, %d bits", x.name, c.bits)
+			}
+		}
+	}
+}
+
+// attend returns the exact output of a query.
+func attend(q []float64, k, v dense.Matrix[float64]) []float64 {
+	out, total := make([]float64, v.Cols), 0.0
+	for j := range k.Rows {
+		w := math.Exp(floats.Dot(q, k.Row(j)) / math.Sqrt(inputDim))
+		floats.AddScaled(out, w, v.Row(j))
+		total += w
+	}
+	floats.Scale(1/total, out)
+	return out
+}
+
+// blocksOf32 rounds x as the types q8_0 and q4_0 of ggml do, but for their scales of 16 bits: 32
+// elements share a scale.
+func blocksOf32(x dense.Matrix[float64], bits int) dense.Matrix[float64] {
+	x = x.Clone()
+	for first := 0; first < len(x.Data); first += 32 {
+		part := x.Data[first:][:32]
+		most := 0.0
+		for _, v := range part {
+			if math.Abs(v) > math.Abs(most) {
+				most = v
+			}
+		}
+		step := most / -8
+		if bits == 8 {
+			step = most / 127
+		}
+		for i, v := range part {
+			switch {
+			case step == 0:
+			case bits == 8:
+				part[i] = step * math.Round(v/step)
+			default:
+				part[i] = step * (min(15, math.Floor(v/step+8.5)) - 8)
+			}
+		}
+	}
+	return x
 }

@@ -171,7 +171,11 @@ func (c *coder) unpack(r *rows, at, n int) {
 func (c *coder) round(r *rows, at int, x []float64) bool {
 	low, high := x[0], x[0]
 	for _, v := range x {
-		low, high = min(low, v), max(high, v)
+		if v < low {
+			low = v
+		} else if v > high {
+			high = v
+		}
 	}
 	levels, lift := float64(int(1)<<r.bits), float64(r.lift())
 	least := max((high-low)/(2*levels-2-lift*0x1p-23), math.Abs(low)/(2.75*levels))
@@ -201,7 +205,7 @@ func (c *coder) round(r *rows, at int, x []float64) bool {
 		perStep = 1 / step
 	}
 	for i, v := range x {
-		code := int(max(0, min(float64((v-middle)*perStep)+levels/2, levels-1)))
+		code := max(0, min(int(float64((v-middle)*perStep)+levels/2), 1<<r.bits-1))
 		c.codes[i] = uint16(code)
 		c.decoded[i] = low + float64(step*float64(code))
 	}
