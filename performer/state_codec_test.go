@@ -254,3 +254,26 @@ func FuzzStateUnmarshal(f *testing.F) {
 		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))
 	})
 }
+
+// The same with codes, of which all are valid.
+func FuzzStateInCodes(f *testing.F) {
+	form := func(o performer.ExactOptions) performer.Exact[float32] { return must.Have(performer.NewExact[float32](o)) }
+	batch := must.Have(performer.NewBatch[float32](2, 2, form(performer.ExactOptions{Bits: 4}), form(performer.ExactOptions{KeyBits: 6, ValueBits: 16, Window: 9, Sinks: 2})))
+	s := must.Have(batch.NewState(3, 2))
+	f.Add(must.Have(s.MarshalBinary()))
+	for _, n := range []int{63, 70, 300} {
+		s.Append(densetest.Filled[float32](n, 6, 1), densetest.Filled[float32](n, 4, 1))
+		f.Add(must.Have(s.MarshalBinary()))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) >= frame.HeaderSize+frame.TrailerSize {
+			data = sealed(data) // or no input would get far
+		}
+		target := must.Have(batch.NewState(3, 2))
+		if target.UnmarshalBinary(data) != nil {
+			return
+		}
+		require.Equal(t, data, must.Have(target.MarshalBinary()))
+		target.Step(dense.Matrix[float32]{}, densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1))
+	})
+}

@@ -22,7 +22,7 @@ const (
 	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
 	// computed at a time. Both are multiples of a group of weights.
 	pieceRows = 1 << 12
-	chunkRows = 1 << 9
+	chunkRows = 1 << 10
 
 	// fewElements is the number of elements of keys and values from which on processors share the
 	// pieces.

@@ -96,11 +96,11 @@ func (b *block[T]) rotate(s *store[T], x []T, factor float64) (smaller float64) 
 		b.peaks[i] = 0
 		for l, v := range s.rotation.ApplyVec(b.rotated, row) {
 			b.rows[i*s.order+l] = float64(v)
-			if size := math.Abs(float64(v)); !(size <= b.peaks[i]) {
+			if size := math.Abs(float64(v)); size > b.peaks[i] {
 				b.peaks[i] = size
 			}
 		}
-		if !(b.peaks[i] <= math.MaxFloat64) {
+		if !layout.Finite(dense.Of(1, s.order, b.rotated)) {
 			b.peaks[i] = math.NaN()
 			if layout.Finite(dense.Of(1, len(row), row)) {
 				factor = coded.Smaller

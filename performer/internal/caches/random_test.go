@@ -33,6 +33,18 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
+// With a window, memory is at most 1.5 times that of the codes of the tokens that a query sees.
+func TestRoom(t *testing.T) {
+	const d, window = 64, 4096
+	for _, bits := range []int{4, 5, 6, 8, 16} {
+		s := must.Have(New[float32](bits, bits, tiles.Scores{Scale: 1}, streams.Places{Window: window}, 1, 1, d, d))
+		x := dense.New[float32](10*window, d)
+		s.Append(x, x)
+		got := 4*(len(s.keys.recent)+len(s.values.recent)) + s.room/together*s.blockSize()
+		require.Less(t, float64(got), 1.5*float64((window+1)*s.blockSize()/together), "%d bits", bits)
+	}
+}
+
 // operations holds a memory and all tokens that it stands for.
 type operations struct {
 	t     *testing.T

@@ -169,7 +169,7 @@ func (c *coder) unpack(r *rows, at, n int) {
 // least and the largest element are multiples of the scale apart from rounding of the zero point.
 // round returns false if float32 has no such scale.
 func (c *coder) round(r *rows, at int, x []float64) bool {
-	low, high := x[0], x[0]
+	low, high := x[0], x[0] // rotation spreads NaN to all elements
 	for _, v := range x {
 		if v < low {
 			low = v
