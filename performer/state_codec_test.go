@@ -257,7 +257,9 @@ func FuzzStateUnmarshal(f *testing.F) {
 
 // The same with codes, of which all are valid.
 func FuzzStateInCodes(f *testing.F) {
-	form := func(o performer.ExactOptions) performer.Exact[float32] { return must.Have(performer.NewExact[float32](o)) }
+	form := func(o performer.ExactOptions) performer.Exact[float32] {
+		return must.Have(performer.NewExact[float32](o))
+	}
 	batch := must.Have(performer.NewBatch[float32](2, 2, form(performer.ExactOptions{Bits: 4}), form(performer.ExactOptions{KeyBits: 6, ValueBits: 16, Window: 9, Sinks: 2})))
 	s := must.Have(batch.NewState(3, 2))
 	f.Add(must.Have(s.MarshalBinary()))
