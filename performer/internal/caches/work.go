@@ -1,0 +1,271 @@
+package caches
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/scan"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+// work is the scratch memory of one goroutine.
+type work[T dense.Float] struct {
+	queries          scratch.Buffer[T]
+	whole            []int16
+	digits           [9][]uint64 // of the call, for a head
+	factors, offsets []float32
+
+	split                []uint64
+	zeros, scores, lower []float32
+	means, blocks        []float32    // of each query and block: scores of means, sums of weights
+	sums                 [2][]float32 // of planes of values
+	shifts               []float32    // sums of weights times zero points
+	weights              []uint64
+	part, memory         []float32
+}
+
+var works pool.Pair[work[float32], work[float64]]
+
+// codes sums a piece of the codes of a head.
+func (w *work[T]) codes(s *Memory[T], h, piece int) {
+	c := &s.call
+	r := c.pieces[piece]
+	first := (h*len(c.pieces) + piece) * c.count
+	partials := c.partial[first:][:c.count]
+	at, block, blocks := h*s.room, r.from/together, blocksOf(r.to)-r.from/together
+	firstMean := h*s.room/together + block
+	// The largest scales of the keys, the means of keys, the values, and the means of values.
+	var peaks [4]float32
+	for i, x := range [...]*store[T]{&s.keys, &s.values} {
+		peaks[2*i] = vecmath.Peak(x.codes.scales[at+r.from : at+r.to])
+		peaks[2*i+1] = vecmath.Peak(x.means.scales[firstMean:][:blocks])
+	}
+	// Products of codes are at most bound times the factor of a query.
+	bound := scan.Largest * float32(s.keys.order) * max(s.keys.codes.largest()*peaks[0], s.keys.means.largest()*peaks[1], 0)
+	for i, factor := range w.factors {
+		partials[i] = partial{0, float32(math.Inf(-1))}
+		if !(max(bound, bound*max(factor, -factor)) <= math.MaxFloat32/2) {
+			partials[i].total = float32(math.NaN()) // scores may overflow
+		}
+	}
+	lift := liftOf(max(s.values.codes.largest()*peaks[2], s.values.means.largest()*peaks[3]))
+	c.lifts[h*len(c.pieces)+piece] = lift
+	w.means = w.products(w.means, &s.keys.means, firstMean, blocks, peaks[1])
+	for i, factor := range w.factors {
+		vecmath.Scale(w.means[i*blocks:][:blocks], factor)
+	}
+	w.blocks, w.shifts = scratch.Resize(w.blocks, c.count*blocks), scratch.Resize(w.shifts, c.count)
+	clear(w.blocks)
+	w.clearSums(&s.values.codes)
+	for lo, n := r.from, 0; lo < r.to; lo += n {
+		n = min(chunkRows, r.to-lo)
+		w.scores = w.products(w.scores, &s.keys.codes, at+lo, n, peaks[0])
+		for i := range partials {
+			w.weigh(s, &partials[i], i, lo, n, block, blocks)
+		}
+		if lift != 1 {
+			vecmath.Scale(w.scores, 1/lift)
+		}
+		w.addSums(&s.values.codes, w.scores, at+lo, n, peaks[2])
+	}
+	sums := c.sums[first*s.values.order:][:c.count*s.values.order]
+	clear(sums)
+	w.collect(&s.values.codes, sums)
+	if lift != 1 {
+		vecmath.Scale(w.blocks, 1/lift)
+	}
+	w.clearSums(&s.values.means)
+	w.addSums(&s.values.means, w.blocks, firstMean, blocks, peaks[3])
+	w.collect(&s.values.means, sums)
+}
+
+// liftOf returns a power of two for values up to size. Weights over this power have products and
+// sums that are normal numbers.
+func liftOf(size float32) float32 {
+	switch {
+	case size > 0x1p98:
+		return 0x1p40
+	case size > 0 && size < 0x1p-84:
+		return 0x1p-64
+	}
+	return 1
+}
+
+// begin sets the queries of w to those of a head.
+func (w *work[T]) begin(s *Memory[T], h int) {
+	c := &s.call
+	w.factors, w.offsets = c.factors[h*c.count:][:c.count], c.offsets[h*c.count:][:c.count]
+	for width, digits := range c.digits {
+		size := len(digits) / s.keyHeads
+		w.digits[width] = digits[h*size:][:size]
+	}
+}
+
+// end forgets the queries of the call.
+func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
+
+// codesOf returns n rows of codes of a plane from row at on, which package scan multiplies, with
+// the number of words of a row and their width.
+func (w *work[T]) codesOf(p *plane, at, n int) (codes []uint64, words, width int) {
+	codes = p.codes[at*p.words:][:n*p.words]
+	if p.width >= 4 {
+		return codes, p.words, p.width
+	}
+	words = scan.SplitWords(p.words, p.width)
+	w.split = scratch.Resize(w.split, n*words)
+	scan.Split(w.split, codes, p.words, p.width)
+	return w.split, words, 4
+}
+
+// products returns the products of the queries, in units of their steps, with n rows from row at on,
+// in dst. peak is at least the largest scale.
+func (w *work[T]) products(dst []float32, r *rows, at, n int, peak float32) []float32 {
+	count := len(w.factors)
+	dst = scratch.Resize(dst, count*n)
+	for i := range r.planes {
+		p, to := &r.planes[i], dst
+		if i > 0 {
+			w.lower = scratch.Resize(w.lower, count*n)
+			to = w.lower
+		}
+		codes, words, width := w.codesOf(p, at, n)
+		scan.Products(to, codes, w.digits[p.width], n, words, width, count, n)
+		if i == 0 && p.factor != 1 {
+			vecmath.Scale(dst, float32(p.factor))
+		} else if i > 0 {
+			vecmath.AddScaled(dst, to, float32(p.factor))
+		}
+	}
+	scales := r.scales[at:][:n]
+	w.splitScales(scales, peak)
+	for i, offset := range w.offsets {
+		row := dst[i*n:][:n]
+		vecmath.Multiply(row, scales)
+		vecmath.AddScaled(row, w.zeros, -offset*r.lift())
+	}
+	return dst
+}
+
+// splitScales sets w.zeros to what zero points subtract from scales. Without zero points scales have
+// 8 bits, so that they are the differences of 2¹⁶ + 1 times a scale, rounded, and 2¹⁶ times the scale
+// [Dekker 1971].
+func (w *work[T]) splitScales(scales []float32, peak float32) {
+	w.zeros = scratch.Resize(w.zeros, len(scales))
+	if peak > mostSplit {
+		for i, scale := range scales {
+			w.zeros[i] = -split(scale)
+		}
+		return
+	}
+	vecmath.Affine(w.zeros, scales, 1<<16+1, 0)
+	vecmath.AddScaled(w.zeros, scales, -1<<16)
+	vecmath.AddScaled(w.zeros, scales, -1)
+}
+
+// weigh replaces products of query i with n keys from key lo on by weights over exp(peak), after it
+// has raised the peak and rescaled the sums. The keys belong to blocks from a block on.
+func (w *work[T]) weigh(s *Memory[T], p *partial, i, lo, n, block, blocks int) {
+	row, slope := w.scores[i*n:][:n], float32(s.places.Slope)
+	for from := lo; from < lo+n; {
+		to := min((from/together+1)*together, lo+n)
+		part := row[from-lo : to-lo]
+		vecmath.Affine(part, part, w.factors[i], w.means[i*blocks+from/together-block])
+		if s.scores.Softcap != 0 {
+			w.memory = scratch.Resize(w.memory, together)
+			tiles.CapRow(s.scores, part, w.memory)
+		}
+		if slope != 0 {
+			distance := float32(s.call.places[i] + s.coded - s.place(from))
+			vecmath.Affine(part, part, 1, -slope*distance)
+			vecmath.AddScaled(part, ascending[:len(part)], slope)
+		}
+		from = to
+	}
+	lowest := float32(math.Inf(-1))
+	sums := w.blocks[i*blocks:][:blocks]
+	if peak := vecmath.Peak(row); peak > p.peak {
+		if p.peak > lowest {
+			factor := float32(math.Exp(float64(p.peak - peak)))
+			for _, all := range w.sums {
+				size := len(all) / len(w.factors)
+				vecmath.Scale(all[i*size:][:size], factor)
+			}
+			vecmath.Scale(sums, factor)
+			w.shifts[i] *= factor
+			p.total *= factor
+		}
+		p.peak = peak
+	}
+	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
+	for from := lo; from < lo+n; {
+		to := min((from/together+1)*together, lo+n)
+		sum := vecmath.Dot(row[from-lo:to-lo], ones[:])
+		sums[from/together-block] += sum
+		p.total += sum
+		from = to
+	}
+}
+
+// ascending holds the numbers from 0 on, and ones holds ones.
+var ascending, ones = func() (x, y [together]float32) {
+	for i := range x {
+		x[i], y[i] = float32(i), 1
+	}
+	return x, y
+}()
+
+// clearSums clears the sums of rows.
+func (w *work[T]) clearSums(r *rows) {
+	for i := range w.sums {
+		w.sums[i] = w.sums[i][:0]
+		if i < len(r.planes) {
+			p := r.planes[i]
+			w.sums[i] = scratch.Resize(w.sums[i], len(w.factors)*scan.SumPlaces(scan.SplitWords(p.words, p.width), max(p.width, 4)))
+			clear(w.sums[i])
+		}
+	}
+	clear(w.shifts)
+}
+
+// addSums adds n rows from row at on, with weights for each query.
+func (w *work[T]) addSums(r *rows, weights []float32, at, n int, peak float32) {
+	count, scales := len(w.factors), r.scales[at:][:n]
+	words := scan.WeightWords(n)
+	w.weights = scratch.Resize(w.weights, count*words)
+	for i := range r.planes {
+		p := &r.planes[i]
+		if i == 0 || p.width != r.planes[i-1].width {
+			for k := range count {
+				scan.Weigh(w.weights[k*words:], weights[k*n:][:n], scales, p.width)
+			}
+		}
+		codes, wide, width := w.codesOf(p, at, n)
+		scan.Sums(w.sums[i], codes, w.weights, n, wide, width, count)
+	}
+	w.splitScales(scales, peak)
+	for k := range count {
+		w.shifts[k] -= vecmath.Dot(weights[k*n:][:n], w.zeros) * r.lift()
+	}
+}
+
+// collect adds the sums to dst, with a row for each query.
+func (w *work[T]) collect(r *rows, dst []float32) {
+	w.part = scratch.Resize(w.part, r.order)
+	for k := range w.factors {
+		row := dst[k*r.order:][:r.order]
+		for i, p := range r.planes {
+			size := len(w.sums[i]) / len(w.factors)
+			sum := w.sums[i][k*size:][:size]
+			if next := i + 1; next < len(r.planes) && r.planes[next].width == p.width {
+				vecmath.AddScaled(w.sums[next][k*size:][:size], sum, float32(p.factor))
+				continue
+			}
+			scan.Collect(w.part, sum, p.words, p.width)
+			vecmath.AddScaled(row, w.part, float32(p.factor))
+		}
+		vecmath.Affine(row, row, 1, w.shifts[k])
+	}
+}
