@@ -61,8 +61,7 @@ func split(scale float32) float32 {
 // mostSplit is a scale up to which work.splitScales may multiply scales.
 const mostSplit = 0x1p110
 
-// shift moves n rows of each of some heads from row from of room to row to of room rows, in rows
-// of the same memory or in more.
+// move copies n rows of each head, from row from to row to. Heads have room rows.
 func (r *rows) move(heads, room, to, from, n int) {
 	for h := range heads {
 		to, from := h*room+to, h*room+from
@@ -73,7 +72,8 @@ func (r *rows) move(heads, room, to, from, n int) {
 	}
 }
 
-// copyFrom sets n rows from row to on, of heads of room rows, to the first rows of other.
+// copyFrom sets n rows from row to on of each head to the first n rows of the head in other. Heads
+// have room rows, and otherRoom rows in other.
 func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, n int) {
 	for h := range heads {
 		to, from := h*room+to, h*otherRoom
