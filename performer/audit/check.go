@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -94,50 +93,31 @@ func exactOptions[T dense.Float](b performer.Batch[T], head int) performer.Exact
 	return b.Head(head).(performer.Exact[T]).Options()
 }
 
-// descriptionOf returns the Description of attention, or zero if there is none.
-func descriptionOf[T dense.Float](a performer.Attention[T]) performer.Description {
-	if d, ok := a.(performer.Described); ok {
-		return d.Describe()
-	}
-	return performer.Description{}
-}
-
-// leastQueries returns the largest LeastQueries of the heads.
-func leastQueries[T dense.Float](a performer.Attention[T]) int {
-	b, ok := a.(performer.Batch[T])
-	if !ok {
-		return descriptionOf(a).LeastQueries
-	}
-	least := 0
-	heads, _, _ := b.Dims()
-	for h := range heads {
-		least = max(least, leastQueries(b.Head(h)))
-	}
-	return least
-}
-
-// repeated returns at least n rows: the given rows, and again from the first until there are n.
-func repeated(rows []int, n int) []int {
-	all := slices.Clone(rows)
-	for len(all) < n && len(rows) > 0 {
-		all = append(all, rows[:min(len(rows), n-len(all))]...)
-	}
-	return all
-}
-
-// rowwise reports whether the Description of each head says IndependentQueries.
-func rowwise[T dense.Float](a performer.Attention[T]) bool {
-	b, ok := a.(performer.Batch[T])
-	if !ok {
-		return descriptionOf(a).IndependentQueries
-	}
-	heads, _, _ := b.Dims()
-	for h := range heads {
-		if !rowwise(b.Head(h)) {
-			return false
+// descriptionOf returns the Description of attention, or zero if there is none. The queries of a
+// Batch are independent if those of all heads are, and its LeastQueries is the largest of a head.
+func descriptionOf[T dense.Float](a performer.Attention[T]) (d performer.Description) {
+	switch a := a.(type) {
+	case performer.Described:
+		return a.Describe()
+	case performer.Batch[T]:
+		d.IndependentQueries = true
+		heads, _, _ := a.Dims()
+		for h := range heads {
+			head := descriptionOf(a.Head(h))
+			d.IndependentQueries = d.IndependentQueries && head.IndependentQueries
+			d.LeastQueries = max(d.LeastQueries, head.LeastQueries)
 		}
 	}
-	return true
+	return d
+}
+
+// repeated returns the rows, and again from the first until there are n.
+func repeated(rows []int, n int) []int {
+	all := make([]int, max(n, len(rows)))
+	for i := range all {
+		all[i] = rows[i%len(rows)]
+	}
+	return all
 }
 
 // isNil reports whether a is nil or a nil pointer.

@@ -147,7 +147,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 		}
 		return a.Forward(dense.Matrix[T]{}, q, x.k, x.v)
 	}
-	if !rowwise(a) || len(s.firstQuery) != 2 {
+	if !descriptionOf(a).IndependentQueries || len(s.firstQuery) != 2 {
 		out := forward(x.q, s.sequences)
 		for h, head := range s.heads {
 			all[h] = gather(layout.Head(out, h, n), head.rows)
@@ -155,7 +155,7 @@ func (s *sample[T]) outputs(a performer.Attention[T]) []dense.Matrix[T] {
 		return all
 	}
 	// The columns of head h are the sampled rows of head h.
-	sampled, least := len(s.heads[0].rows), min(leastQueries(a), x.q.Rows)
+	sampled, least := len(s.heads[0].rows), min(descriptionOf(a).LeastQueries, x.q.Rows)
 	q := dense.New[T](max(sampled, least), x.q.Cols)
 	for h, head := range s.heads {
 		dense.Copy(layout.Head(q, h, n), gather(head.q, repeated(head.rows, least)))

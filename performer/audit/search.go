@@ -292,7 +292,7 @@ func (s *search[T]) answersRows(a performer.Attention[T]) bool {
 	if _, ok := a.(performer.PrefixAttention[T]); ok && s.head.options.Causal {
 		return true
 	}
-	return rowwise(a)
+	return descriptionOf(a).IndependentQueries
 }
 
 // forward returns the outputs of a for some rows of q, or for all rows if rows is nil, and the
@@ -302,7 +302,7 @@ func (s *search[T]) forward(a performer.Attention[T], rows []int) (dense.Matrix[
 	var out dense.Matrix[T]
 	var seen []int
 	if rows != nil {
-		q = gather(q, repeated(rows, min(leastQueries(a), q.Rows)))
+		q = gather(q, repeated(rows, min(descriptionOf(a).LeastQueries, q.Rows)))
 		for _, row := range rows {
 			seen = append(seen, row+1)
 		}

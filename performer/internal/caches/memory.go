@@ -16,14 +16,9 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-const (
-	// together is the number of tokens of a block, which are encoded together: a group of weights of
-	// package scan.
-	together = scan.GroupRows
-
-	// dropTogether divides the number of dropped tokens.
-	dropTogether = together
-)
+// together is the number of tokens of a block, which are encoded together: a group of weights of
+// package scan. Dropped tokens are whole blocks.
+const together = scan.GroupRows
 
 // Memory is the memory of exact attention in codes: all tokens. With a window it holds the sinks,
 // the tokens that the next query sees, and some earlier tokens for Rollback.
@@ -33,7 +28,7 @@ type Memory[T dense.Float] struct {
 	heads, keyHeads int
 	keys, values    store[T]
 
-	dropped int // number of dropped tokens after the blocks of sinks: a multiple of dropTogether
+	dropped int // number of dropped tokens after the blocks of sinks: a multiple of together
 	tokens  int // number of kept tokens
 	coded   int // number of first kept tokens with codes: a multiple of together
 	room    int // number of tokens whose codes fit: a multiple of together
@@ -117,10 +112,10 @@ func (s *Memory[T]) drop() {
 		return
 	}
 	sinks := s.sinks()
-	gone := (s.tokens - s.reach() - 1 - s.places.Window - sinks) / dropTogether * dropTogether
+	gone := (s.tokens - s.reach() - 1 - s.places.Window - sinks) / together * together
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
-		x.codes.move(s.keyHeads, s.room, sinks, sinks+gone, s.coded-sinks-gone)
-		x.means.move(s.keyHeads, s.room/together, sinks/together, (sinks+gone)/together, (s.coded-sinks-gone)/together)
+		x.codes.copyFrom(&x.codes, s.keyHeads, s.room, sinks, s.room, sinks+gone, s.coded-sinks-gone)
+		x.means.copyFrom(&x.means, s.keyHeads, s.room/together, sinks/together, s.room/together, (sinks+gone)/together, (s.coded-sinks-gone)/together)
 	}
 	s.arrivals.Remove(sinks, sinks+gone)
 	s.tokens -= gone
@@ -259,8 +254,8 @@ func (s *Memory[T]) Merge(other streams.Memory[T]) {
 	n := o.coded
 	s.grow(s.coded + n)
 	for _, x := range [...][2]*store[T]{{&s.keys, &o.keys}, {&s.values, &o.values}} {
-		x[0].codes.copyFrom(&x[1].codes, s.keyHeads, s.room, s.coded, o.room, n)
-		x[0].means.copyFrom(&x[1].means, s.keyHeads, s.room/together, s.coded/together, o.room/together, n/together)
+		x[0].codes.copyFrom(&x[1].codes, s.keyHeads, s.room, s.coded, o.room, 0, n)
+		x[0].means.copyFrom(&x[1].means, s.keyHeads, s.room/together, s.coded/together, o.room/together, 0, n/together)
 	}
 	s.arrivals.Extend(n)
 	s.coded += n

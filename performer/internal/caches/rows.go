@@ -61,22 +61,11 @@ func split(scale float32) float32 {
 // mostSplit is a scale up to which work.splitScales may multiply scales.
 const mostSplit = 0x1p110
 
-// move copies n rows of each head, from row from to row to. Heads have room rows.
-func (r *rows) move(heads, room, to, from, n int) {
+// copyFrom sets n rows from row to on of each head to the n rows from row from on of the head in
+// other, which may be r. Heads have room rows, and otherRoom rows in other.
+func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, from, n int) {
 	for h := range heads {
-		to, from := h*room+to, h*room+from
-		copy(r.scales[to:], r.scales[from:from+n])
-		for _, p := range r.planes {
-			copy(p.codes[to*p.words:], p.codes[from*p.words:(from+n)*p.words])
-		}
-	}
-}
-
-// copyFrom sets n rows from row to on of each head to the first n rows of the head in other. Heads
-// have room rows, and otherRoom rows in other.
-func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, n int) {
-	for h := range heads {
-		to, from := h*room+to, h*otherRoom
+		to, from := h*room+to, h*otherRoom+from
 		copy(r.scales[to:], other.scales[from:from+n])
 		for i, p := range r.planes {
 			copy(p.codes[to*p.words:], other.planes[i].codes[from*p.words:(from+n)*p.words])
@@ -91,7 +80,7 @@ func (r *rows) resized(heads, oldRoom, room, n int) rows {
 	for i := range c.planes {
 		c.planes[i].codes = make([]uint64, heads*room*c.planes[i].words)
 	}
-	c.copyFrom(r, heads, room, 0, oldRoom, n)
+	c.copyFrom(r, heads, room, 0, oldRoom, 0, n)
 	return c
 }
 
