@@ -19,8 +19,8 @@ import (
 const (
 	opposite     = "±(1, …, 1)"
 	inputDim     = 64
-	inputTokens  = 2048
-	inputQueries = 64
+	inputTokens  = 1024
+	inputQueries = 32
 )
 
 // input is a head whose codes are measured.
@@ -189,6 +189,7 @@ func lawOf[T dense.Float](s *Memory[T], x input, i int, weights, o []float64) (s
 // queries and weights, which the law leaves out, is as large. A block whose values are only two
 // opposite rows has opposite codes and errors, which add: up to √2 times the law.
 func TestLaw(t *testing.T) {
+	t.Parallel()
 	for _, x := range inputs() {
 		for _, bits := range [...][2]int{{4, 4}, {5, 5}, {8, 4}, {6, 6}, {8, 8}, {16, 16}} {
 			got, exact, law := errorsOf[float32](x, bits[0], bits[1])
@@ -211,6 +212,7 @@ func TestLaw(t *testing.T) {
 // At about the same bytes, errors are smaller than with the codes of ggml, apart from values that
 // those codes have exactly.
 func TestAgainstBlocksOf32(t *testing.T) {
+	t.Parallel()
 	for _, x := range inputs() {
 		for _, c := range [...]struct{ bits, keys, values int }{{8, 8, 8}, {6, 8, 4}, {4, 4, 4}} {
 			got, exact, _ := errorsOf[float64](x, c.bits, c.bits)
