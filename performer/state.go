@@ -50,7 +50,7 @@ import (
 // second term the same value. z_j is p_j·(v_j − o) less its mean over the block, and p̄_b is the mean
 // of p_j. The error of normal values is 0.7 % in 8 bits, 2.7 % in 6 and 11 % in 4 bits; in 16 bits,
 // where rounding of queries and weights counts as well, 0.006 %. With eight heads a step after 16384
-// tokens is five and nine times as fast in 8 and 4 bits as in float32. NaN and infinity spread to
+// tokens is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity spread to
 // the same outputs with codes and without. Later steps that read them are slow. So are steps that
 // read keys beyond 1e30, or float64 keys or values that are all beyond the range of float32.
 //
