@@ -26,13 +26,13 @@ type Form struct {
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
 	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
-	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:8 (exact, in 8 bits); " +
+	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 5, 6, 8 or 16); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
 // most holds the largest size of each form, and 0 for forms without a size. r landmarks need r²
 // numbers.
 var most = map[string]int{
-	"exact": 0, "mean": 0, "elu": 0, "bits": 8, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
+	"exact": 0, "mean": 0, "elu": 0, "bits": 16, "positive": 1 << 13, "landmarks": 1 << 13, "clusters": 1 << 13, "window": 1 << 20,
 }
 
 // ParseForm reads a form of the kinds that Forms describes.
@@ -51,7 +51,7 @@ func ParseForm(text string) (Form, error) {
 		}
 		f.Size = number(size)
 	}
-	if !ok || sized != (most > 0) || name == "bits" && f.Size != 8 {
+	if !ok || sized != (most > 0) || name == "bits" && !strings.Contains(" 4 5 6 8 16 ", " "+size+" ") {
 		return f, fmt.Errorf("-form is %q, want %s", text, Forms)
 	}
 	return f, nil
