@@ -150,9 +150,9 @@ type Exact[T dense.Float] interface {
 }
 
 // NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond
-// an eighth of what an int holds, Bits other than 0, 4, 5, 6, 8 and 16, one of KeyBits and ValueBits
-// without the other and without Bits, a Scale or a Slope that is not finite in T, and a Softcap that
-// is negative or NaN.
+// an eighth of what an int holds, Bits other than 0, 4, 5, 6, 8 and 16, one of KeyBits and
+// ValueBits without the other and without Bits, a Scale or a Slope that is not finite in T, and a
+// Softcap that is negative or NaN.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := check[T](o); err != nil {
 		return nil, err

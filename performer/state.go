@@ -47,12 +47,12 @@ import (
 //	Σ_b Σ_J [Scale²·‖q‖²·r_k·‖Σ_J z_j‖² + dv·r_v·(Σ_J (p_j − p̄_b))²]
 //
 // over blocks b of 64 tokens with codes, and their sets J of tokens with the same key, or in the
-// second term the same value. z_j is p_j·(v_j − o) less its mean over the block, and p̄_b is the mean
-// of p_j. The error of normal values is 0.7 % in 8 bits, 2.7 % in 6 and 11 % in 4 bits; in 16 bits,
-// where rounding of queries and weights counts as well, 0.006 %. With eight heads a step after 16384
-// tokens is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity spread to
-// the same outputs with codes and without. Later steps that read them are slow. So are steps that
-// read keys beyond 1e30, or float64 keys or values that are all beyond the range of float32.
+// second term the same value. z_j is p_j·(v_j − o) less its mean over the block, and p̄_b is the
+// mean of p_j. The error of normal values is 0.7 % in 8 bits, 2.7 % in 6 and 11 % in 4 bits; in 16
+// bits, where rounding of queries and weights counts as well, 0.006 %. With eight heads a step
+// after 16384 tokens is six and seven times as fast in 8 and 4 bits as in float32. NaN and infinity
+// spread to the same outputs with codes and without. Steps that read them later are slow, and so are
+// steps that read keys beyond 1e30, or float64 keys or values all beyond the range of float32.
 //
 // Exact.Window W keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens, unless there
 // are sinks and a Slope. A Rollback by max(W+1, 256) tokens is then always possible. Codes keep

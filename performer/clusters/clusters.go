@@ -95,9 +95,9 @@ type attention[T dense.Float] struct {
 // bits.
 //
 // New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with KeyBits or
-// ValueBits; with Bits other than 0 and 8; with Bits and Causal; or with a Scale that is negative or
-// not finite. New also returns an error for negative options, a Threshold that is not finite, and a
-// nil src. Window and Slope are excluded because clusters do not know the positions of keys.
+// ValueBits; with Bits other than 0 and 8; with Bits and Causal; or with a Scale that is negative
+// or not finite. New also returns an error for negative options, a Threshold that is not finite,
+// and a nil src. Window and Slope are excluded because clusters do not know the positions of keys.
 func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	var a any
 	var err error

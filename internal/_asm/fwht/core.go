@@ -40,7 +40,7 @@ func (k kernels[V, G]) combinations(load func(i int) V) []V {
 const inRegisters = 3
 
 // core writes the core of order h, whose terms are numbered as in package fwht. The combinations of
-// a few groups at a time are in registers. The sums over the groups before are in a buffer meanwhile.
+// a few groups at a time are in registers, and the sums over the groups before are in a buffer.
 func (k kernels[V, G]) core(h int, terms []uint16) {
 	k.Begin(fmt.Sprintf("core%d", h), "(x *T, stride, columns int, sums *T)",
 		fmt.Sprintf("applies the core of order %[1]d to the first columns, a multiple of a vector, of %[1]d rows of x, stride elements apart; sums has room for a vector a row.", h))

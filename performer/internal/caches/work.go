@@ -120,8 +120,8 @@ func (w *work[T]) codesOf(p *plane, at, n int) (codes []uint64, words, width int
 	return w.split, words, 4
 }
 
-// products returns the products of the queries, in units of their steps, with n rows from row at on,
-// in dst. peak is at least the largest scale.
+// products returns the products of the queries, in units of their steps, with n rows from row at
+// on, in dst. peak is at least the largest scale.
 func (w *work[T]) products(dst []float32, r *rows, at, n int, peak float32) []float32 {
 	count := len(w.factors)
 	dst = scratch.Resize(dst, count*n)
@@ -149,9 +149,9 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int, peak float32) []fl
 	return dst
 }
 
-// splitScales sets w.zeros to what zero points subtract from scales. Without zero points scales have
-// 8 bits, so that they are the differences of 2¹⁶ + 1 times a scale, rounded, and 2¹⁶ times the scale
-// [Dekker 1971].
+// splitScales sets w.zeros to what zero points subtract from scales. Without zero points scales
+// have 8 bits, so that they are the differences of 2¹⁶ + 1 times a scale, rounded, and 2¹⁶ times
+// the scale [Dekker 1971].
 func (w *work[T]) splitScales(scales []float32, peak float32) {
 	w.zeros = scratch.Resize(w.zeros, len(scales))
 	if peak > mostSplit {
