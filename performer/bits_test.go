@@ -150,6 +150,8 @@ func TestBitsOfFewQueries(t *testing.T) {
 		assert.Equal(t, n < 64, slices.Equal(want.Data, got.Data), "%d queries", n)
 	}
 	assert.Equal(t, performer.Description{IndependentQueries: true, LeastQueries: 64}, inBits(exact).Describe())
+	wide := with(exact, func(o *performer.ExactOptions) { o.Bits = 16 })
+	assert.Equal(t, exact.Describe(), wide.Describe(), "16 bits compute in T")
 }
 
 func TestBitsAreReproducible(t *testing.T) {

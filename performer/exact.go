@@ -186,7 +186,7 @@ func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
 
 func (e exact[T]) Describe() Description {
 	d := Description{Causal: e.Causal, Unnormalised: e.Unnormalised, IndependentQueries: !e.Causal && !e.placed()}
-	if e.Bits != 0 && d.IndependentQueries {
+	if e.takesBits() && d.IndependentQueries {
 		d.LeastQueries = coded.LeastQueries
 	}
 	return d
