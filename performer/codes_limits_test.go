@@ -1,0 +1,78 @@
+package performer_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
+)
+
+// codesOf returns exact attention whose State has codes of so many bits.
+func codesOf(keys, values int) performer.Exact[float32] {
+	return must.Have(performer.NewExact[float32](performer.ExactOptions{Bits: 8, KeyBits: keys, ValueBits: values}))
+}
+
+// States in codes of every width take one token, one coordinate and means of 1000 spreads: their
+// error is a part of the spread, halved by every bit, until the rounding of rotated points of the
+// size 1000·√d in float32 remains: 24 units of 2⁻²⁴. NaN in one column of a value reaches that
+// column of outputs alone, with a code and without. A window beyond memory is an error.
+func TestCodesOfHardInputs(t *testing.T) {
+	none := dense.Matrix[float32]{}
+	exact := must.Have(performer.NewExact[float32](performer.ExactOptions{}))
+	for _, bits := range []int{4, 5, 6, 8, 16} {
+		for _, d := range []int{1, 7, 64} {
+			for _, n := range []int{1, 64, 300} {
+				rng := rand.New(rand.NewPCG(uint64(bits), uint64(100*d+n)))
+				q, k, v := densetest.Normal[float32](rng, 3, d, 0, 1), densetest.Normal[float32](rng, n, d, 1000, 1), densetest.Normal[float32](rng, n, d, 1000, 1)
+				s := must.Have(codesOf(bits, bits).NewState(d, d))
+				s.Append(k, v)
+				out, want := s.Attend(none, q), inDouble(exact, q, k, v)
+				square := 0.0
+				for i, x := range want.Data {
+					square += math.Pow(float64(out.Data[i])-x, 2) / float64(len(want.Data))
+				}
+				bound := math.Pow(2, -float64(bits))/8 + 24*1000*math.Sqrt(float64(d))*0x1p-24
+				assert.Less(t, math.Sqrt(square), bound, "%d bits, d = %d, %d tokens", bits, d, n)
+
+				v.Row(n / 2)[d-1] = float32(math.NaN())
+				s = must.Have(codesOf(bits, bits).NewState(d, d))
+				s.Append(k, v)
+				for i := range q.Rows {
+					for l, x := range s.Attend(none, q).Row(i) {
+						require.Equal(t, l == d-1, x != x, "%d bits, d = %d, %d tokens: column %d is %v", bits, d, n, l, x)
+					}
+				}
+			}
+		}
+	}
+	for _, o := range []performer.ExactOptions{{Bits: 8, Window: 1 << 40}, {Bits: 4, Window: 1, Sinks: 1 << 40}} {
+		_, err := must.Have(performer.NewExact[float32](o)).NewState(64, 64)
+		require.ErrorContains(t, err, "Window")
+	}
+}
+
+// Clones of a state in codes share nothing: goroutines go on with one each.
+//
+//ci:race
+func TestClonesOfCodesShareNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 4))
+	x := densetest.Normal[float32](rng, 500, 16, 0, 1)
+	s := must.Have(codesOf(6, 5).NewState(16, 16))
+	s.Append(x, x)
+	outs := make([]dense.Matrix[float32], 2)
+	var all sync.WaitGroup
+	for i := range outs {
+		c := s.Clone()
+		all.Go(func() { outs[i] = c.Step(dense.Matrix[float32]{}, x, x, x) })
+	}
+	all.Wait()
+	assert.Equal(t, outs[0].Data, outs[1].Data)
+}
