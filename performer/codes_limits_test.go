@@ -53,7 +53,7 @@ func TestCodesOfHardInputs(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range []performer.ExactOptions{{Bits: 8, Window: math.MaxInt}, {Bits: 4, Window: 1, Sinks: math.MaxInt}} {
+	for _, o := range []performer.ExactOptions{{Bits: 8, Window: math.MaxInt >> 3}, {Bits: 4, Window: 1, Sinks: math.MaxInt >> 3}} {
 		_, err := must.Have(performer.NewExact[float32](o)).NewState(64, 64)
 		require.ErrorContains(t, err, "Window")
 	}
