@@ -74,6 +74,17 @@ func levels(dst []float32, rows []uint64, table []float32, query []float32, word
 	}
 }
 
+func score(x []float32, scales []float32, means []float32, groups int, factor float32, offset float32) {
+	switch tier {
+	case simd.AVX512:
+		scoreAVX512(&x[0], &scales[0], &means[0], groups, factor, offset)
+	case simd.AVX2:
+		scoreAVX2(&x[0], &scales[0], &means[0], groups, factor, offset)
+	default:
+		scoreReference(x, scales, means, groups, factor, offset)
+	}
+}
+
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	switch tierOfProducts() {
 	case simd.AVX512:

@@ -20,6 +20,10 @@ func levels(dst []float32, rows []uint64, table []float32, query []float32, word
 	levelsReference(dst, rows, table, query, words, width)
 }
 
+func score(x []float32, scales []float32, means []float32, groups int, factor float32, offset float32) {
+	scoreReference(x, scales, means, groups, factor, offset)
+}
+
 func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	weighReference(dst, w, scales, groups, odd)
 }

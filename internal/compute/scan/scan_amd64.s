@@ -4985,6 +4985,76 @@ done:
 	VZEROUPPER
 	RET
 
+// func scoreAVX512(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scoreAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         scales+8(FP), CX
+	MOVQ         means+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	VBROADCASTSS factor+32(FP), Z0
+	VBROADCASTSS offset+36(FP), Z1
+	MOVQ         $0x00008000, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Z2
+	MOVQ         $0xffff0000, SI
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Z3
+
+group:
+	VBROADCASTSS (DX), Z4
+	ADDQ         $0x00000004, DX
+	VMOVUPS      (CX), Z5
+	VMOVUPS      (AX), Z6
+	VMULPS       Z6, Z5, Z6
+	VPADDD       Z2, Z5, Z7
+	VANDPS       Z3, Z7, Z7
+	VSUBPS       Z7, Z5, Z7
+	VMULPS       Z1, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z4, Z6, Z6
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      64(CX), Z5
+	VMOVUPS      64(AX), Z6
+	VMULPS       Z6, Z5, Z6
+	VPADDD       Z2, Z5, Z7
+	VANDPS       Z3, Z7, Z7
+	VSUBPS       Z7, Z5, Z7
+	VMULPS       Z1, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z4, Z6, Z6
+	VMOVUPS      Z6, 64(AX)
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      128(AX), Z6
+	VMULPS       Z6, Z5, Z6
+	VPADDD       Z2, Z5, Z7
+	VANDPS       Z3, Z7, Z7
+	VSUBPS       Z7, Z5, Z7
+	VMULPS       Z1, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z4, Z6, Z6
+	VMOVUPS      Z6, 128(AX)
+	VMOVUPS      192(CX), Z5
+	VMOVUPS      192(AX), Z6
+	VMULPS       Z6, Z5, Z6
+	VPADDD       Z2, Z5, Z7
+	VANDPS       Z3, Z7, Z7
+	VSUBPS       Z7, Z5, Z7
+	VMULPS       Z1, Z7, Z7
+	VADDPS       Z7, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VADDPS       Z4, Z6, Z6
+	VMOVUPS      Z6, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	DECQ         BX
+	JNZ          group
+	VZEROUPPER
+	RET
+
 // func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
 // Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F
 TEXT ·weighAVX512(SB), NOSPLIT, $0-40
@@ -5006,74 +5076,126 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-40
 	VMOVD        DI, X3
 	VPBROADCASTD X3, Z3
 	VMOVDQU32    weightOrder<>+0(SB), Z4
+	MOVQ         $0x00008000, DI
+	VMOVD        DI, X5
+	VPBROADCASTD X5, Z5
+	MOVQ         $0xffff0000, DI
+	VMOVD        DI, X6
+	VPBROADCASTD X6, Z6
 
 group:
-	VMOVUPS       (CX), Z5
-	VMULPS        (DX), Z5, Z5
-	VANDPS        Z0, Z5, Z6
-	VMOVUPS       64(CX), Z7
-	VMULPS        64(DX), Z7, Z7
+	VMOVUPS       (CX), Z7
+	VMOVUPS       64(CX), Z8
+	VADDPS        128(CX), Z7, Z7
+	VADDPS        192(CX), Z8, Z8
+	VADDPS        Z8, Z7, Z7
+	VEXTRACTF64X4 $0x01, Z7, Y8
+	VADDPS        Y8, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X8
+	VADDPS        X8, X7, X7
+	VPERMILPD     $0x01, X7, X8
+	VADDPS        X8, X7, X7
+	VPERMILPS     $0x01, X7, X8
+	VADDPS        X8, X7, X7
+	VMOVSS        X7, 136(AX)
+	VMOVUPS       (DX), Z7
+	VPADDD        Z5, Z7, Z8
+	VANDPS        Z6, Z8, Z8
+	VSUBPS        Z8, Z7, Z8
+	VMULPS        (CX), Z8, Z8
+	VMOVUPS       64(DX), Z7
+	VPADDD        Z5, Z7, Z9
+	VANDPS        Z6, Z9, Z9
+	VSUBPS        Z9, Z7, Z9
+	VMULPS        64(CX), Z9, Z9
+	VMOVUPS       128(DX), Z7
+	VPADDD        Z5, Z7, Z10
+	VANDPS        Z6, Z10, Z10
+	VSUBPS        Z10, Z7, Z10
+	VMULPS        128(CX), Z10, Z10
+	VMOVUPS       192(DX), Z7
+	VPADDD        Z5, Z7, Z11
+	VANDPS        Z6, Z11, Z11
+	VSUBPS        Z11, Z7, Z11
+	VMULPS        192(CX), Z11, Z11
+	VADDPS        Z10, Z8, Z8
+	VADDPS        Z11, Z9, Z9
+	VADDPS        Z9, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y7
+	VADDPS        Y7, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X7
+	VADDPS        X7, X8, X8
+	VPERMILPD     $0x01, X8, X7
+	VADDPS        X7, X8, X8
+	VPERMILPS     $0x01, X8, X7
+	VADDPS        X7, X8, X8
+	VMOVSS        X8, 140(AX)
+	VMOVUPS       (CX), Z7
+	VMULPS        (DX), Z7, Z7
 	VANDPS        Z0, Z7, Z8
-	VPMAXUD       Z8, Z6, Z6
-	VMOVUPS       128(CX), Z8
-	VMULPS        128(DX), Z8, Z8
-	VANDPS        Z0, Z8, Z9
-	VPMAXUD       Z9, Z6, Z6
-	VMOVUPS       192(CX), Z9
-	VMULPS        192(DX), Z9, Z9
+	VMOVUPS       64(CX), Z9
+	VMULPS        64(DX), Z9, Z9
 	VANDPS        Z0, Z9, Z10
-	VPMAXUD       Z10, Z6, Z6
-	VEXTRACTF64X4 $0x01, Z6, Y10
-	VPMAXUD       Y10, Y6, Y6
-	VEXTRACTF128  $0x01, Y6, X10
-	VPMAXUD       X10, X6, X6
-	VPERMILPD     $0x01, X6, X10
-	VPMAXUD       X10, X6, X6
-	VPERMILPS     $0x01, X6, X10
-	VPMAXUD       X10, X6, X6
-	VDIVSS        X1, X6, X10
-	VMOVSS        X10, 128(AX)
-	VDIVSS        X6, X1, X10
-	VBROADCASTSS  X10, Z6
-	VMULPS        Z6, Z5, Z5
-	VCVTPS2DQ     Z5, Z5
-	VMULPS        Z6, Z7, Z7
+	VPMAXUD       Z10, Z8, Z8
+	VMOVUPS       128(CX), Z10
+	VMULPS        128(DX), Z10, Z10
+	VANDPS        Z0, Z10, Z11
+	VPMAXUD       Z11, Z8, Z8
+	VMOVUPS       192(CX), Z11
+	VMULPS        192(DX), Z11, Z11
+	VANDPS        Z0, Z11, Z12
+	VPMAXUD       Z12, Z8, Z8
+	VEXTRACTF64X4 $0x01, Z8, Y12
+	VPMAXUD       Y12, Y8, Y8
+	VEXTRACTF128  $0x01, Y8, X12
+	VPMAXUD       X12, X8, X8
+	VPERMILPD     $0x01, X8, X12
+	VPMAXUD       X12, X8, X8
+	VPERMILPS     $0x01, X8, X12
+	VPMAXUD       X12, X8, X8
+	VDIVSS        X1, X8, X12
+	VMOVSS        X12, 128(AX)
+	VDIVSS        X8, X1, X12
+	VBROADCASTSS  X12, Z8
+	VMULPS        Z8, Z7, Z7
 	VCVTPS2DQ     Z7, Z7
-	VMULPS        Z6, Z8, Z8
-	VCVTPS2DQ     Z8, Z8
-	VMULPS        Z6, Z9, Z9
+	VMULPS        Z8, Z9, Z9
 	VCVTPS2DQ     Z9, Z9
-	VPACKSSDW     Z7, Z5, Z11
-	VPADDW        Z2, Z11, Z6
-	VPSRAW        $0x08, Z6, Z6
-	VPANDD        Z3, Z11, Z11
-	VPACKSSDW     Z9, Z8, Z12
-	VPADDW        Z2, Z12, Z10
-	VPSRAW        $0x08, Z10, Z10
-	VPANDD        Z3, Z12, Z12
-	VPACKSSWB     Z10, Z6, Z6
-	VPACKUSWB     Z12, Z11, Z11
-	VPERMD        Z6, Z4, Z6
-	VMOVDQU32     Z6, (AX)
-	VPERMD        Z11, Z4, Z11
-	VMOVDQU32     Z11, 64(AX)
-	VPADDD        Z8, Z5, Z5
+	VMULPS        Z8, Z10, Z10
+	VCVTPS2DQ     Z10, Z10
+	VMULPS        Z8, Z11, Z11
+	VCVTPS2DQ     Z11, Z11
+	VPACKSSDW     Z9, Z7, Z13
+	VPADDW        Z2, Z13, Z8
+	VPSRAW        $0x08, Z8, Z8
+	VPANDD        Z3, Z13, Z13
+	VPACKSSDW     Z11, Z10, Z14
+	VPADDW        Z2, Z14, Z12
+	VPSRAW        $0x08, Z12, Z12
+	VPANDD        Z3, Z14, Z14
+	VPACKSSWB     Z12, Z8, Z8
+	VPACKUSWB     Z14, Z13, Z13
+	VPERMD        Z8, Z4, Z8
+	VMOVDQU32     Z8, (AX)
+	VPERMD        Z13, Z4, Z13
+	VMOVDQU32     Z13, 64(AX)
+	VPADDD        Z10, Z7, Z7
+	VPADDD        Z11, Z9, Z9
 	VPADDD        Z9, Z7, Z7
-	VPADDD        Z7, Z5, Z5
-	VEXTRACTF64X4 $0x01, Z5, Y6
-	VPADDD        Y6, Y5, Y5
-	VEXTRACTF128  $0x01, Y5, X6
-	VPADDD        X6, X5, X5
-	VPERMILPD     $0x01, X5, X6
-	VPADDD        X6, X5, X5
-	VPERMILPS     $0x01, X5, X6
-	VPADDD        X6, X5, X5
-	VMOVD         X5, DI
+	VEXTRACTF64X4 $0x01, Z7, Y8
+	VPADDD        Y8, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X8
+	VPADDD        X8, X7, X7
+	VPERMILPD     $0x01, X7, X8
+	VPADDD        X8, X7, X7
+	VPERMILPS     $0x01, X7, X8
+	VPADDD        X8, X7, X7
+	VMOVD         X7, DI
 	IMULQ         SI, DI
 	MOVL          DI, 132(AX)
 	ADDQ          $0x00000100, CX
 	ADDQ          $0x00000100, DX
-	ADDQ          $0x00000088, AX
+	ADDQ          $0x00000090, AX
 	DECQ          BX
 	JNZ           group
 	VZEROUPPER
@@ -5097,6 +5219,120 @@ DATA weightOrder<>+56(SB)/4, $0x0000000b
 DATA weightOrder<>+60(SB)/4, $0x0000000f
 GLOBL weightOrder<>(SB), RODATA|NOPTR, $64
 
+// func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
+// Requires: AVX, AVX2
+TEXT ·scoreAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x+0(FP), AX
+	MOVQ         scales+8(FP), CX
+	MOVQ         means+16(FP), DX
+	MOVQ         groups+24(FP), BX
+	VBROADCASTSS factor+32(FP), Y0
+	VBROADCASTSS offset+36(FP), Y1
+	MOVQ         $0x00008000, SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	MOVQ         $0xffff0000, SI
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+
+group:
+	VBROADCASTSS (DX), Y4
+	ADDQ         $0x00000004, DX
+	VMOVUPS      (CX), Y5
+	VMOVUPS      (AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      32(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      64(CX), Y5
+	VMOVUPS      64(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 64(AX)
+	VMOVUPS      96(CX), Y5
+	VMOVUPS      96(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      128(CX), Y5
+	VMOVUPS      128(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 128(AX)
+	VMOVUPS      160(CX), Y5
+	VMOVUPS      160(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 160(AX)
+	VMOVUPS      192(CX), Y5
+	VMOVUPS      192(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 192(AX)
+	VMOVUPS      224(CX), Y5
+	VMOVUPS      224(AX), Y6
+	VMULPS       Y6, Y5, Y6
+	VPADDD       Y2, Y5, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y5, Y7
+	VMULPS       Y1, Y7, Y7
+	VADDPS       Y7, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VADDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, 224(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	DECQ         BX
+	JNZ          group
+	VZEROUPPER
+	RET
+
 // func weighAVX2(dst *uint64, w *float32, scales *float32, groups int, odd int)
 // Requires: AVX, AVX2
 TEXT ·weighAVX2(SB), NOSPLIT, $0-40
@@ -5111,96 +5347,174 @@ TEXT ·weighAVX2(SB), NOSPLIT, $0-40
 	MOVQ         $0x46fefe00, DI
 	VMOVD        DI, X1
 	VPBROADCASTD X1, X1
+	MOVQ         $0x00008000, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	MOVQ         $0xffff0000, DI
+	VMOVD        DI, X3
+	VPBROADCASTD X3, Y3
 
 group:
-	VMOVUPS      (CX), Y2
-	VMULPS       (DX), Y2, Y2
-	VANDPS       Y0, Y2, Y3
-	VMOVUPS      32(CX), Y4
-	VMULPS       32(DX), Y4, Y4
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VMOVUPS      64(CX), Y6
+	VMOVUPS      96(CX), Y7
+	VADDPS       128(CX), Y4, Y4
+	VADDPS       160(CX), Y5, Y5
+	VADDPS       192(CX), Y6, Y6
+	VADDPS       224(CX), Y7, Y7
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y7, Y5, Y5
+	VADDPS       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDPS       X5, X4, X4
+	VPERMILPD    $0x01, X4, X5
+	VADDPS       X5, X4, X4
+	VPERMILPS    $0x01, X4, X5
+	VADDPS       X5, X4, X4
+	VMOVSS       X4, 136(AX)
+	VMOVUPS      (DX), Y4
+	VPADDD       Y2, Y4, Y5
+	VANDPS       Y3, Y5, Y5
+	VSUBPS       Y5, Y4, Y5
+	VMULPS       (CX), Y5, Y5
+	VMOVUPS      32(DX), Y4
+	VPADDD       Y2, Y4, Y6
+	VANDPS       Y3, Y6, Y6
+	VSUBPS       Y6, Y4, Y6
+	VMULPS       32(CX), Y6, Y6
+	VMOVUPS      64(DX), Y4
+	VPADDD       Y2, Y4, Y7
+	VANDPS       Y3, Y7, Y7
+	VSUBPS       Y7, Y4, Y7
+	VMULPS       64(CX), Y7, Y7
+	VMOVUPS      96(DX), Y4
+	VPADDD       Y2, Y4, Y8
+	VANDPS       Y3, Y8, Y8
+	VSUBPS       Y8, Y4, Y8
+	VMULPS       96(CX), Y8, Y8
+	VMOVUPS      128(DX), Y4
+	VPADDD       Y2, Y4, Y9
+	VANDPS       Y3, Y9, Y9
+	VSUBPS       Y9, Y4, Y9
+	VMULPS       128(CX), Y9, Y9
+	VMOVUPS      160(DX), Y4
+	VPADDD       Y2, Y4, Y10
+	VANDPS       Y3, Y10, Y10
+	VSUBPS       Y10, Y4, Y10
+	VMULPS       160(CX), Y10, Y10
+	VMOVUPS      192(DX), Y4
+	VPADDD       Y2, Y4, Y11
+	VANDPS       Y3, Y11, Y11
+	VSUBPS       Y11, Y4, Y11
+	VMULPS       192(CX), Y11, Y11
+	VMOVUPS      224(DX), Y4
+	VPADDD       Y2, Y4, Y12
+	VANDPS       Y3, Y12, Y12
+	VSUBPS       Y12, Y4, Y12
+	VMULPS       224(CX), Y12, Y12
+	VADDPS       Y9, Y5, Y5
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y11, Y7, Y7
+	VADDPS       Y12, Y8, Y8
+	VADDPS       Y7, Y5, Y5
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y6, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X4
+	VADDPS       X4, X5, X5
+	VPERMILPD    $0x01, X5, X4
+	VADDPS       X4, X5, X5
+	VPERMILPS    $0x01, X5, X4
+	VADDPS       X4, X5, X5
+	VMOVSS       X5, 140(AX)
+	VMOVUPS      (CX), Y4
+	VMULPS       (DX), Y4, Y4
 	VANDPS       Y0, Y4, Y5
-	VPMAXUD      Y5, Y3, Y3
-	VMOVUPS      64(CX), Y5
-	VMULPS       64(DX), Y5, Y5
-	VANDPS       Y0, Y5, Y6
-	VPMAXUD      Y6, Y3, Y3
-	VMOVUPS      96(CX), Y6
-	VMULPS       96(DX), Y6, Y6
+	VMOVUPS      32(CX), Y6
+	VMULPS       32(DX), Y6, Y6
 	VANDPS       Y0, Y6, Y7
-	VPMAXUD      Y7, Y3, Y3
-	VMOVUPS      128(CX), Y7
-	VMULPS       128(DX), Y7, Y7
+	VPMAXUD      Y7, Y5, Y5
+	VMOVUPS      64(CX), Y7
+	VMULPS       64(DX), Y7, Y7
 	VANDPS       Y0, Y7, Y8
-	VPMAXUD      Y8, Y3, Y3
-	VMOVUPS      160(CX), Y8
-	VMULPS       160(DX), Y8, Y8
+	VPMAXUD      Y8, Y5, Y5
+	VMOVUPS      96(CX), Y8
+	VMULPS       96(DX), Y8, Y8
 	VANDPS       Y0, Y8, Y9
-	VPMAXUD      Y9, Y3, Y3
-	VMOVUPS      192(CX), Y9
-	VMULPS       192(DX), Y9, Y9
+	VPMAXUD      Y9, Y5, Y5
+	VMOVUPS      128(CX), Y9
+	VMULPS       128(DX), Y9, Y9
 	VANDPS       Y0, Y9, Y10
-	VPMAXUD      Y10, Y3, Y3
-	VMOVUPS      224(CX), Y10
-	VMULPS       224(DX), Y10, Y10
+	VPMAXUD      Y10, Y5, Y5
+	VMOVUPS      160(CX), Y10
+	VMULPS       160(DX), Y10, Y10
 	VANDPS       Y0, Y10, Y11
-	VPMAXUD      Y11, Y3, Y3
-	VEXTRACTF128 $0x01, Y3, X11
-	VPMAXUD      X11, X3, X3
-	VPERMILPD    $0x01, X3, X11
-	VPMAXUD      X11, X3, X3
-	VPERMILPS    $0x01, X3, X11
-	VPMAXUD      X11, X3, X3
-	VDIVSS       X1, X3, X11
-	VMOVSS       X11, 128(AX)
-	VDIVSS       X3, X1, X11
-	VBROADCASTSS X11, Y3
-	VMULPS       Y3, Y2, Y2
-	VCVTPS2DQ    Y2, Y2
-	VMULPS       Y3, Y4, Y4
+	VPMAXUD      Y11, Y5, Y5
+	VMOVUPS      192(CX), Y11
+	VMULPS       192(DX), Y11, Y11
+	VANDPS       Y0, Y11, Y12
+	VPMAXUD      Y12, Y5, Y5
+	VMOVUPS      224(CX), Y12
+	VMULPS       224(DX), Y12, Y12
+	VANDPS       Y0, Y12, Y13
+	VPMAXUD      Y13, Y5, Y5
+	VEXTRACTF128 $0x01, Y5, X13
+	VPMAXUD      X13, X5, X5
+	VPERMILPD    $0x01, X5, X13
+	VPMAXUD      X13, X5, X5
+	VPERMILPS    $0x01, X5, X13
+	VPMAXUD      X13, X5, X5
+	VDIVSS       X1, X5, X13
+	VMOVSS       X13, 128(AX)
+	VDIVSS       X5, X1, X13
+	VBROADCASTSS X13, Y5
+	VMULPS       Y5, Y4, Y4
 	VCVTPS2DQ    Y4, Y4
-	VMULPS       Y3, Y5, Y5
-	VCVTPS2DQ    Y5, Y5
-	VMULPS       Y3, Y6, Y6
+	VMULPS       Y5, Y6, Y6
 	VCVTPS2DQ    Y6, Y6
-	VMULPS       Y3, Y7, Y7
+	VMULPS       Y5, Y7, Y7
 	VCVTPS2DQ    Y7, Y7
-	VMULPS       Y3, Y8, Y8
+	VMULPS       Y5, Y8, Y8
 	VCVTPS2DQ    Y8, Y8
-	VMULPS       Y3, Y9, Y9
+	VMULPS       Y5, Y9, Y9
 	VCVTPS2DQ    Y9, Y9
-	VMULPS       Y3, Y10, Y10
+	VMULPS       Y5, Y10, Y10
 	VCVTPS2DQ    Y10, Y10
-	VPACKSSDW    Y4, Y2, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, (AX)
-	VPACKSSDW    Y6, Y5, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 32(AX)
-	VPACKSSDW    Y8, Y7, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 64(AX)
-	VPACKSSDW    Y10, Y9, Y3
-	VPERMQ       $0xd8, Y3, Y3
-	VMOVDQU      Y3, 96(AX)
-	VPADDD       Y7, Y2, Y2
-	VPADDD       Y8, Y4, Y4
-	VPADDD       Y9, Y5, Y5
+	VMULPS       Y5, Y11, Y11
+	VCVTPS2DQ    Y11, Y11
+	VMULPS       Y5, Y12, Y12
+	VCVTPS2DQ    Y12, Y12
+	VPACKSSDW    Y6, Y4, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VMOVDQU      Y5, (AX)
+	VPACKSSDW    Y8, Y7, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VMOVDQU      Y5, 32(AX)
+	VPACKSSDW    Y10, Y9, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VMOVDQU      Y5, 64(AX)
+	VPACKSSDW    Y12, Y11, Y5
+	VPERMQ       $0xd8, Y5, Y5
+	VMOVDQU      Y5, 96(AX)
+	VPADDD       Y9, Y4, Y4
 	VPADDD       Y10, Y6, Y6
-	VPADDD       Y5, Y2, Y2
+	VPADDD       Y11, Y7, Y7
+	VPADDD       Y12, Y8, Y8
+	VPADDD       Y7, Y4, Y4
+	VPADDD       Y8, Y6, Y6
 	VPADDD       Y6, Y4, Y4
-	VPADDD       Y4, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X3
-	VPADDD       X3, X2, X2
-	VPERMILPD    $0x01, X2, X3
-	VPADDD       X3, X2, X2
-	VPERMILPS    $0x01, X2, X3
-	VPADDD       X3, X2, X2
-	VMOVD        X2, DI
+	VEXTRACTF128 $0x01, Y4, X5
+	VPADDD       X5, X4, X4
+	VPERMILPD    $0x01, X4, X5
+	VPADDD       X5, X4, X4
+	VPERMILPS    $0x01, X4, X5
+	VPADDD       X5, X4, X4
+	VMOVD        X4, DI
 	IMULQ        SI, DI
 	MOVL         DI, 132(AX)
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000088, AX
+	ADDQ         $0x00000090, AX
 	DECQ         BX
 	JNZ          group
 	VZEROUPPER
@@ -5214,7 +5528,7 @@ TEXT ·sums8AVX512(SB), NOSPLIT, $48-48
 	MOVQ   DX, 16(SP)
 	ADDQ   $0x0000003f, DX
 	SHRQ   $0x06, DX
-	IMUL3Q $0x00000088, DX, DX
+	IMUL3Q $0x00000090, DX, DX
 	MOVQ   DX, (SP)
 	MOVQ   words+32(FP), CX
 	LEAQ   3(CX), DX
@@ -5595,7 +5909,7 @@ sets1Sum:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000088, 40(SP)
+	ADDQ $0x00000090, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX
@@ -5612,7 +5926,7 @@ TEXT ·sums8AVX2(SB), NOSPLIT, $48-48
 	MOVQ   DX, 16(SP)
 	ADDQ   $0x0000003f, DX
 	SHRQ   $0x06, DX
-	IMUL3Q $0x00000088, DX, DX
+	IMUL3Q $0x00000090, DX, DX
 	MOVQ   DX, (SP)
 	MOVQ   words+32(FP), CX
 	LEAQ   3(CX), DX
@@ -5768,7 +6082,7 @@ strips:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000088, 40(SP)
+	ADDQ $0x00000090, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX
@@ -5785,7 +6099,7 @@ TEXT ·sums4AVX512(SB), NOSPLIT, $48-48
 	MOVQ         DX, 16(SP)
 	ADDQ         $0x0000003f, DX
 	SHRQ         $0x06, DX
-	IMUL3Q       $0x00000088, DX, DX
+	IMUL3Q       $0x00000090, DX, DX
 	MOVQ         DX, (SP)
 	MOVQ         words+32(FP), CX
 	LEAQ         3(CX), DX
@@ -6033,7 +6347,7 @@ sets1Sum:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000088, 40(SP)
+	ADDQ $0x00000090, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX
@@ -6050,7 +6364,7 @@ TEXT ·sums4AVX2(SB), NOSPLIT, $48-48
 	MOVQ         DX, 16(SP)
 	ADDQ         $0x0000003f, DX
 	SHRQ         $0x06, DX
-	IMUL3Q       $0x00000088, DX, DX
+	IMUL3Q       $0x00000090, DX, DX
 	MOVQ         DX, (SP)
 	MOVQ         words+32(FP), CX
 	LEAQ         3(CX), DX
@@ -6265,7 +6579,7 @@ strips:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000088, 40(SP)
+	ADDQ $0x00000090, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX

@@ -1634,6 +1634,203 @@ sum:
 	BNE row
 	RET
 
+// func scoreNEON(x, scales, means *float32, groups int, factor, offset float32)
+TEXT ·scoreNEON(SB), NOSPLIT, $0-40
+	MOVD $constants<>(SB), R0
+	MOVD x+0(FP), R1
+	MOVD scales+8(FP), R2
+	MOVD means+16(FP), R3
+	MOVD groups+24(FP), R4
+	FMOVS factor+32(FP), F0
+	VDUP V0.S[0], V0.S4
+	FMOVS offset+36(FP), F1
+	VDUP V1.S[0], V1.S4
+	FMOVQ 208(R0), F2
+	FMOVQ 224(R0), F3
+group:
+	VLD1R.P 4(R3), [V4.S4]
+	FMOVQ 0(R2), F5
+	FMOVQ 0(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 0(R1)
+	FMOVQ 16(R2), F5
+	FMOVQ 16(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 16(R1)
+	FMOVQ 32(R2), F5
+	FMOVQ 32(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 32(R1)
+	FMOVQ 48(R2), F5
+	FMOVQ 48(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 48(R1)
+	FMOVQ 64(R2), F5
+	FMOVQ 64(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 64(R1)
+	FMOVQ 80(R2), F5
+	FMOVQ 80(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 80(R1)
+	FMOVQ 96(R2), F5
+	FMOVQ 96(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 96(R1)
+	FMOVQ 112(R2), F5
+	FMOVQ 112(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 112(R1)
+	FMOVQ 128(R2), F5
+	FMOVQ 128(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 128(R1)
+	FMOVQ 144(R2), F5
+	FMOVQ 144(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 144(R1)
+	FMOVQ 160(R2), F5
+	FMOVQ 160(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 160(R1)
+	FMOVQ 176(R2), F5
+	FMOVQ 176(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 176(R1)
+	FMOVQ 192(R2), F5
+	FMOVQ 192(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 192(R1)
+	FMOVQ 208(R2), F5
+	FMOVQ 208(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 208(R1)
+	FMOVQ 224(R2), F5
+	FMOVQ 224(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 224(R1)
+	FMOVQ 240(R2), F5
+	FMOVQ 240(R1), F6
+	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
+	VADD V2.S4, V5.S4, V7.S4
+	VAND V3.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4a7 // fsub v7.4s, v5.4s, v7.4s
+	WORD $0x6e21dce7 // fmul v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
+	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
+	FMOVQ F6, 240(R1)
+	ADD $256, R1
+	ADD $256, R2
+	SUBS $1, R4
+	BNE group
+	RET
+
 // func weighNEON(dst *uint64, w, scales *float32, groups, odd int)
 TEXT ·weighNEON(SB), NOSPLIT, $0-40
 	MOVD $constants<>(SB), R0
@@ -1642,134 +1839,278 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-40
 	MOVD scales+16(FP), R3
 	MOVD groups+24(FP), R4
 	MOVD odd+32(FP), R5
-	FMOVQ 208(R0), F0
-	FMOVQ 224(R0), F1
+	FMOVQ 240(R0), F0
+	FMOVQ 256(R0), F1
+	FMOVQ 208(R0), F18
+	FMOVQ 224(R0), F19
 group:
+	FLDPQ 0(R2), (F2, F3)
+	FLDPQ 32(R2), (F4, F5)
+	FLDPQ 64(R2), (F6, F7)
+	FLDPQ 96(R2), (F8, F9)
+	FLDPQ 128(R2), (F10, F11)
+	FLDPQ 160(R2), (F12, F13)
+	FLDPQ 192(R2), (F14, F15)
+	FLDPQ 224(R2), (F16, F17)
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2cd484 // fadd v4.4s, v4.4s, v12.4s
+	WORD $0x4e2dd4a5 // fadd v5.4s, v5.4s, v13.4s
+	WORD $0x4e2ed4c6 // fadd v6.4s, v6.4s, v14.4s
+	WORD $0x4e2fd4e7 // fadd v7.4s, v7.4s, v15.4s
+	WORD $0x4e30d508 // fadd v8.4s, v8.4s, v16.4s
+	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	VZIP2 V2.D2, V2.D2, V3.D2
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	FMOVS F2, 136(R1)
+	FMOVQ 0(R3), F2
+	VADD V18.S4, V2.S4, V3.S4
+	VAND V19.B16, V3.B16, V3.B16
+	WORD $0x4ea3d443 // fsub v3.4s, v2.4s, v3.4s
+	FMOVQ 0(R2), F2
+	WORD $0x6e22dc62 // fmul v2.4s, v3.4s, v2.4s
+	FMOVQ 16(R3), F3
+	VADD V18.S4, V3.S4, V4.S4
+	VAND V19.B16, V4.B16, V4.B16
+	WORD $0x4ea4d464 // fsub v4.4s, v3.4s, v4.4s
+	FMOVQ 16(R2), F3
+	WORD $0x6e23dc83 // fmul v3.4s, v4.4s, v3.4s
+	FMOVQ 32(R3), F4
+	VADD V18.S4, V4.S4, V5.S4
+	VAND V19.B16, V5.B16, V5.B16
+	WORD $0x4ea5d485 // fsub v5.4s, v4.4s, v5.4s
+	FMOVQ 32(R2), F4
+	WORD $0x6e24dca4 // fmul v4.4s, v5.4s, v4.4s
+	FMOVQ 48(R3), F5
+	VADD V18.S4, V5.S4, V6.S4
+	VAND V19.B16, V6.B16, V6.B16
+	WORD $0x4ea6d4a6 // fsub v6.4s, v5.4s, v6.4s
+	FMOVQ 48(R2), F5
+	WORD $0x6e25dcc5 // fmul v5.4s, v6.4s, v5.4s
+	FMOVQ 64(R3), F6
+	VADD V18.S4, V6.S4, V7.S4
+	VAND V19.B16, V7.B16, V7.B16
+	WORD $0x4ea7d4c7 // fsub v7.4s, v6.4s, v7.4s
+	FMOVQ 64(R2), F6
+	WORD $0x6e26dce6 // fmul v6.4s, v7.4s, v6.4s
+	FMOVQ 80(R3), F7
+	VADD V18.S4, V7.S4, V8.S4
+	VAND V19.B16, V8.B16, V8.B16
+	WORD $0x4ea8d4e8 // fsub v8.4s, v7.4s, v8.4s
+	FMOVQ 80(R2), F7
+	WORD $0x6e27dd07 // fmul v7.4s, v8.4s, v7.4s
+	FMOVQ 96(R3), F8
+	VADD V18.S4, V8.S4, V9.S4
+	VAND V19.B16, V9.B16, V9.B16
+	WORD $0x4ea9d509 // fsub v9.4s, v8.4s, v9.4s
+	FMOVQ 96(R2), F8
+	WORD $0x6e28dd28 // fmul v8.4s, v9.4s, v8.4s
+	FMOVQ 112(R3), F9
+	VADD V18.S4, V9.S4, V10.S4
+	VAND V19.B16, V10.B16, V10.B16
+	WORD $0x4eaad52a // fsub v10.4s, v9.4s, v10.4s
+	FMOVQ 112(R2), F9
+	WORD $0x6e29dd49 // fmul v9.4s, v10.4s, v9.4s
+	FMOVQ 128(R3), F10
+	VADD V18.S4, V10.S4, V11.S4
+	VAND V19.B16, V11.B16, V11.B16
+	WORD $0x4eabd54b // fsub v11.4s, v10.4s, v11.4s
+	FMOVQ 128(R2), F10
+	WORD $0x6e2add6a // fmul v10.4s, v11.4s, v10.4s
+	FMOVQ 144(R3), F11
+	VADD V18.S4, V11.S4, V12.S4
+	VAND V19.B16, V12.B16, V12.B16
+	WORD $0x4eacd56c // fsub v12.4s, v11.4s, v12.4s
+	FMOVQ 144(R2), F11
+	WORD $0x6e2bdd8b // fmul v11.4s, v12.4s, v11.4s
+	FMOVQ 160(R3), F12
+	VADD V18.S4, V12.S4, V13.S4
+	VAND V19.B16, V13.B16, V13.B16
+	WORD $0x4eadd58d // fsub v13.4s, v12.4s, v13.4s
+	FMOVQ 160(R2), F12
+	WORD $0x6e2cddac // fmul v12.4s, v13.4s, v12.4s
+	FMOVQ 176(R3), F13
+	VADD V18.S4, V13.S4, V14.S4
+	VAND V19.B16, V14.B16, V14.B16
+	WORD $0x4eaed5ae // fsub v14.4s, v13.4s, v14.4s
+	FMOVQ 176(R2), F13
+	WORD $0x6e2dddcd // fmul v13.4s, v14.4s, v13.4s
+	FMOVQ 192(R3), F14
+	VADD V18.S4, V14.S4, V15.S4
+	VAND V19.B16, V15.B16, V15.B16
+	WORD $0x4eafd5cf // fsub v15.4s, v14.4s, v15.4s
+	FMOVQ 192(R2), F14
+	WORD $0x6e2eddee // fmul v14.4s, v15.4s, v14.4s
+	FMOVQ 208(R3), F15
+	VADD V18.S4, V15.S4, V16.S4
+	VAND V19.B16, V16.B16, V16.B16
+	WORD $0x4eb0d5f0 // fsub v16.4s, v15.4s, v16.4s
+	FMOVQ 208(R2), F15
+	WORD $0x6e2fde0f // fmul v15.4s, v16.4s, v15.4s
+	FMOVQ 224(R3), F16
+	VADD V18.S4, V16.S4, V17.S4
+	VAND V19.B16, V17.B16, V17.B16
+	WORD $0x4eb1d611 // fsub v17.4s, v16.4s, v17.4s
+	FMOVQ 224(R2), F16
+	WORD $0x6e30de30 // fmul v16.4s, v17.4s, v16.4s
+	FMOVQ 240(R3), F17
+	VADD V18.S4, V17.S4, V20.S4
+	VAND V19.B16, V20.B16, V20.B16
+	WORD $0x4eb4d634 // fsub v20.4s, v17.4s, v20.4s
+	FMOVQ 240(R2), F17
+	WORD $0x6e31de91 // fmul v17.4s, v20.4s, v17.4s
+	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4e2cd484 // fadd v4.4s, v4.4s, v12.4s
+	WORD $0x4e2dd4a5 // fadd v5.4s, v5.4s, v13.4s
+	WORD $0x4e2ed4c6 // fadd v6.4s, v6.4s, v14.4s
+	WORD $0x4e2fd4e7 // fadd v7.4s, v7.4s, v15.4s
+	WORD $0x4e30d508 // fadd v8.4s, v8.4s, v16.4s
+	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
+	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	VZIP2 V2.D2, V2.D2, V3.D2
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	FMOVS F2, 140(R1)
 	FLDPQ 0(R2), (F2, F3)
 	FLDPQ 0(R3), (F4, F5)
 	WORD $0x6e24dc42 // fmul v2.4s, v2.4s, v4.4s
-	VAND V0.B16, V2.B16, V18.B16
+	VAND V0.B16, V2.B16, V20.B16
 	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
 	VAND V0.B16, V3.B16, V4.B16
-	WORD $0x6ea46652 // umax v18.4s, v18.4s, v4.4s
+	WORD $0x6ea46694 // umax v20.4s, v20.4s, v4.4s
 	FLDPQ 32(R2), (F4, F5)
 	FLDPQ 32(R3), (F6, F7)
 	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
 	VAND V0.B16, V4.B16, V6.B16
-	WORD $0x6ea66652 // umax v18.4s, v18.4s, v6.4s
+	WORD $0x6ea66694 // umax v20.4s, v20.4s, v6.4s
 	WORD $0x6e27dca5 // fmul v5.4s, v5.4s, v7.4s
 	VAND V0.B16, V5.B16, V6.B16
-	WORD $0x6ea66652 // umax v18.4s, v18.4s, v6.4s
+	WORD $0x6ea66694 // umax v20.4s, v20.4s, v6.4s
 	FLDPQ 64(R2), (F6, F7)
 	FLDPQ 64(R3), (F8, F9)
 	WORD $0x6e28dcc6 // fmul v6.4s, v6.4s, v8.4s
 	VAND V0.B16, V6.B16, V8.B16
-	WORD $0x6ea86652 // umax v18.4s, v18.4s, v8.4s
+	WORD $0x6ea86694 // umax v20.4s, v20.4s, v8.4s
 	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
 	VAND V0.B16, V7.B16, V8.B16
-	WORD $0x6ea86652 // umax v18.4s, v18.4s, v8.4s
+	WORD $0x6ea86694 // umax v20.4s, v20.4s, v8.4s
 	FLDPQ 96(R2), (F8, F9)
 	FLDPQ 96(R3), (F10, F11)
 	WORD $0x6e2add08 // fmul v8.4s, v8.4s, v10.4s
 	VAND V0.B16, V8.B16, V10.B16
-	WORD $0x6eaa6652 // umax v18.4s, v18.4s, v10.4s
+	WORD $0x6eaa6694 // umax v20.4s, v20.4s, v10.4s
 	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
 	VAND V0.B16, V9.B16, V10.B16
-	WORD $0x6eaa6652 // umax v18.4s, v18.4s, v10.4s
+	WORD $0x6eaa6694 // umax v20.4s, v20.4s, v10.4s
 	FLDPQ 128(R2), (F10, F11)
 	FLDPQ 128(R3), (F12, F13)
 	WORD $0x6e2cdd4a // fmul v10.4s, v10.4s, v12.4s
 	VAND V0.B16, V10.B16, V12.B16
-	WORD $0x6eac6652 // umax v18.4s, v18.4s, v12.4s
+	WORD $0x6eac6694 // umax v20.4s, v20.4s, v12.4s
 	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
 	VAND V0.B16, V11.B16, V12.B16
-	WORD $0x6eac6652 // umax v18.4s, v18.4s, v12.4s
+	WORD $0x6eac6694 // umax v20.4s, v20.4s, v12.4s
 	FLDPQ 160(R2), (F12, F13)
 	FLDPQ 160(R3), (F14, F15)
 	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
 	VAND V0.B16, V12.B16, V14.B16
-	WORD $0x6eae6652 // umax v18.4s, v18.4s, v14.4s
+	WORD $0x6eae6694 // umax v20.4s, v20.4s, v14.4s
 	WORD $0x6e2fddad // fmul v13.4s, v13.4s, v15.4s
 	VAND V0.B16, V13.B16, V14.B16
-	WORD $0x6eae6652 // umax v18.4s, v18.4s, v14.4s
+	WORD $0x6eae6694 // umax v20.4s, v20.4s, v14.4s
 	FLDPQ 192(R2), (F14, F15)
 	FLDPQ 192(R3), (F16, F17)
 	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
 	VAND V0.B16, V14.B16, V16.B16
-	WORD $0x6eb06652 // umax v18.4s, v18.4s, v16.4s
+	WORD $0x6eb06694 // umax v20.4s, v20.4s, v16.4s
 	WORD $0x6e31ddef // fmul v15.4s, v15.4s, v17.4s
 	VAND V0.B16, V15.B16, V16.B16
-	WORD $0x6eb06652 // umax v18.4s, v18.4s, v16.4s
+	WORD $0x6eb06694 // umax v20.4s, v20.4s, v16.4s
 	FLDPQ 224(R2), (F16, F17)
-	FLDPQ 224(R3), (F19, F20)
-	WORD $0x6e33de10 // fmul v16.4s, v16.4s, v19.4s
-	VAND V0.B16, V16.B16, V19.B16
-	WORD $0x6eb36652 // umax v18.4s, v18.4s, v19.4s
-	WORD $0x6e34de31 // fmul v17.4s, v17.4s, v20.4s
-	VAND V0.B16, V17.B16, V19.B16
-	WORD $0x6eb36652 // umax v18.4s, v18.4s, v19.4s
-	WORD $0x6eb0aa52 // umaxv s18, v18.4s
-	FMOVS F18, R0
-	VDUP R0, V18.S4
-	WORD $0x6e21fe53 // fdiv v19.4s, v18.4s, v1.4s
-	WORD $0x6e32fc32 // fdiv v18.4s, v1.4s, v18.4s
-	FMOVS F19, 128(R1)
-	WORD $0x6e32dc42 // fmul v2.4s, v2.4s, v18.4s
+	FLDPQ 224(R3), (F21, F22)
+	WORD $0x6e35de10 // fmul v16.4s, v16.4s, v21.4s
+	VAND V0.B16, V16.B16, V21.B16
+	WORD $0x6eb56694 // umax v20.4s, v20.4s, v21.4s
+	WORD $0x6e36de31 // fmul v17.4s, v17.4s, v22.4s
+	VAND V0.B16, V17.B16, V21.B16
+	WORD $0x6eb56694 // umax v20.4s, v20.4s, v21.4s
+	WORD $0x6eb0aa94 // umaxv s20, v20.4s
+	FMOVS F20, R0
+	VDUP R0, V20.S4
+	WORD $0x6e21fe95 // fdiv v21.4s, v20.4s, v1.4s
+	WORD $0x6e34fc34 // fdiv v20.4s, v1.4s, v20.4s
+	FMOVS F21, 128(R1)
+	WORD $0x6e34dc42 // fmul v2.4s, v2.4s, v20.4s
 	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
-	WORD $0x6e32dc63 // fmul v3.4s, v3.4s, v18.4s
+	WORD $0x6e34dc63 // fmul v3.4s, v3.4s, v20.4s
 	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
-	WORD $0x0e612853 // xtn v19.4h, v2.4s
-	WORD $0x4e612873 // xtn2 v19.8h, v3.4s
-	FMOVQ F19, 0(R1)
-	WORD $0x6e32dc84 // fmul v4.4s, v4.4s, v18.4s
+	WORD $0x0e612855 // xtn v21.4h, v2.4s
+	WORD $0x4e612875 // xtn2 v21.8h, v3.4s
+	FMOVQ F21, 0(R1)
+	WORD $0x6e34dc84 // fmul v4.4s, v4.4s, v20.4s
 	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
-	WORD $0x6e32dca5 // fmul v5.4s, v5.4s, v18.4s
+	WORD $0x6e34dca5 // fmul v5.4s, v5.4s, v20.4s
 	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
-	WORD $0x0e612893 // xtn v19.4h, v4.4s
-	WORD $0x4e6128b3 // xtn2 v19.8h, v5.4s
-	FMOVQ F19, 16(R1)
-	WORD $0x6e32dcc6 // fmul v6.4s, v6.4s, v18.4s
+	WORD $0x0e612895 // xtn v21.4h, v4.4s
+	WORD $0x4e6128b5 // xtn2 v21.8h, v5.4s
+	FMOVQ F21, 16(R1)
+	WORD $0x6e34dcc6 // fmul v6.4s, v6.4s, v20.4s
 	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
-	WORD $0x6e32dce7 // fmul v7.4s, v7.4s, v18.4s
+	WORD $0x6e34dce7 // fmul v7.4s, v7.4s, v20.4s
 	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
-	WORD $0x0e6128d3 // xtn v19.4h, v6.4s
-	WORD $0x4e6128f3 // xtn2 v19.8h, v7.4s
-	FMOVQ F19, 32(R1)
-	WORD $0x6e32dd08 // fmul v8.4s, v8.4s, v18.4s
+	WORD $0x0e6128d5 // xtn v21.4h, v6.4s
+	WORD $0x4e6128f5 // xtn2 v21.8h, v7.4s
+	FMOVQ F21, 32(R1)
+	WORD $0x6e34dd08 // fmul v8.4s, v8.4s, v20.4s
 	WORD $0x4e21a908 // fcvtns v8.4s, v8.4s
-	WORD $0x6e32dd29 // fmul v9.4s, v9.4s, v18.4s
+	WORD $0x6e34dd29 // fmul v9.4s, v9.4s, v20.4s
 	WORD $0x4e21a929 // fcvtns v9.4s, v9.4s
-	WORD $0x0e612913 // xtn v19.4h, v8.4s
-	WORD $0x4e612933 // xtn2 v19.8h, v9.4s
-	FMOVQ F19, 48(R1)
-	WORD $0x6e32dd4a // fmul v10.4s, v10.4s, v18.4s
+	WORD $0x0e612915 // xtn v21.4h, v8.4s
+	WORD $0x4e612935 // xtn2 v21.8h, v9.4s
+	FMOVQ F21, 48(R1)
+	WORD $0x6e34dd4a // fmul v10.4s, v10.4s, v20.4s
 	WORD $0x4e21a94a // fcvtns v10.4s, v10.4s
-	WORD $0x6e32dd6b // fmul v11.4s, v11.4s, v18.4s
+	WORD $0x6e34dd6b // fmul v11.4s, v11.4s, v20.4s
 	WORD $0x4e21a96b // fcvtns v11.4s, v11.4s
-	WORD $0x0e612953 // xtn v19.4h, v10.4s
-	WORD $0x4e612973 // xtn2 v19.8h, v11.4s
-	FMOVQ F19, 64(R1)
-	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	WORD $0x0e612955 // xtn v21.4h, v10.4s
+	WORD $0x4e612975 // xtn2 v21.8h, v11.4s
+	FMOVQ F21, 64(R1)
+	WORD $0x6e34dd8c // fmul v12.4s, v12.4s, v20.4s
 	WORD $0x4e21a98c // fcvtns v12.4s, v12.4s
-	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e34ddad // fmul v13.4s, v13.4s, v20.4s
 	WORD $0x4e21a9ad // fcvtns v13.4s, v13.4s
-	WORD $0x0e612993 // xtn v19.4h, v12.4s
-	WORD $0x4e6129b3 // xtn2 v19.8h, v13.4s
-	FMOVQ F19, 80(R1)
-	WORD $0x6e32ddce // fmul v14.4s, v14.4s, v18.4s
+	WORD $0x0e612995 // xtn v21.4h, v12.4s
+	WORD $0x4e6129b5 // xtn2 v21.8h, v13.4s
+	FMOVQ F21, 80(R1)
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
 	WORD $0x4e21a9ce // fcvtns v14.4s, v14.4s
-	WORD $0x6e32ddef // fmul v15.4s, v15.4s, v18.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
 	WORD $0x4e21a9ef // fcvtns v15.4s, v15.4s
-	WORD $0x0e6129d3 // xtn v19.4h, v14.4s
-	WORD $0x4e6129f3 // xtn2 v19.8h, v15.4s
-	FMOVQ F19, 96(R1)
-	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x0e6129d5 // xtn v21.4h, v14.4s
+	WORD $0x4e6129f5 // xtn2 v21.8h, v15.4s
+	FMOVQ F21, 96(R1)
+	WORD $0x6e34de10 // fmul v16.4s, v16.4s, v20.4s
 	WORD $0x4e21aa10 // fcvtns v16.4s, v16.4s
-	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x6e34de31 // fmul v17.4s, v17.4s, v20.4s
 	WORD $0x4e21aa31 // fcvtns v17.4s, v17.4s
-	WORD $0x0e612a12 // xtn v18.4h, v16.4s
-	WORD $0x4e612a32 // xtn2 v18.8h, v17.4s
-	FMOVQ F18, 112(R1)
+	WORD $0x0e612a14 // xtn v20.4h, v16.4s
+	WORD $0x4e612a34 // xtn2 v20.8h, v17.4s
+	FMOVQ F20, 112(R1)
 	VADD V10.S4, V2.S4, V2.S4
 	VADD V11.S4, V3.S4, V3.S4
 	VADD V12.S4, V4.S4, V4.S4
@@ -1791,7 +2132,7 @@ group:
 	MOVW R0, 132(R1)
 	ADD $256, R2
 	ADD $256, R3
-	ADD $136, R1
+	ADD $144, R1
 	SUBS $1, R4
 	BNE group
 	RET
@@ -1805,7 +2146,7 @@ TEXT ·sums8NEON(SB), NOSPLIT, $0-48
 	LSL $3, R2, R4
 	ADD $63, R1, R5
 	LSR $6, R5
-	MOVD $136, R6
+	MOVD $144, R6
 	MUL R6, R5
 	ADD $3, R2, R6
 	LSR $2, R6
@@ -1943,7 +2284,7 @@ next:
 	ADD R6, R10
 	SUBS $1, R8
 	BNE set
-	ADD $136, R3
+	ADD $144, R3
 	ADD R4<<6, R0
 	SUBS $64, R1
 	BGT group
@@ -1959,7 +2300,7 @@ TEXT ·sums4NEON(SB), NOSPLIT, $0-48
 	LSL $3, R3, R5
 	ADD $63, R2, R6
 	LSR $6, R6
-	MOVD $136, R7
+	MOVD $144, R7
 	MUL R7, R6
 	ADD $3, R3, R7
 	LSR $2, R7
@@ -2178,7 +2519,7 @@ next:
 	ADD R7, R10
 	SUBS $1, R8
 	BNE set
-	ADD $136, R4
+	ADD $144, R4
 	ADD R5<<6, R1
 	SUBS $64, R2
 	BGT group
@@ -2210,8 +2551,12 @@ DATA constants<>+176(SB)/8, $0x4380000043800000
 DATA constants<>+184(SB)/8, $0x4380000043800000
 DATA constants<>+192(SB)/8, $0x2020202020202020
 DATA constants<>+200(SB)/8, $0x2020202020202020
-DATA constants<>+208(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+216(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+224(SB)/8, $0x46fefe0046fefe00
-DATA constants<>+232(SB)/8, $0x46fefe0046fefe00
-GLOBL constants<>(SB), RODATA|NOPTR, $240
+DATA constants<>+208(SB)/8, $0x0000800000008000
+DATA constants<>+216(SB)/8, $0x0000800000008000
+DATA constants<>+224(SB)/8, $0xffff0000ffff0000
+DATA constants<>+232(SB)/8, $0xffff0000ffff0000
+DATA constants<>+240(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+248(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+256(SB)/8, $0x46fefe0046fefe00
+DATA constants<>+264(SB)/8, $0x46fefe0046fefe00
+GLOBL constants<>(SB), RODATA|NOPTR, $272

@@ -85,10 +85,20 @@ func levelProductsAVX512(dst *float32, rows *uint64, table *uint64, digits *uint
 //go:noescape
 func levelProductsAVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
+// scoreAVX512 turns the products of whole groups of rows into scores, as the reference does.
+//
+//go:noescape
+func scoreAVX512(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
+
 // weighAVX512 rounds the weights of whole groups of rows, as the reference does.
 //
 //go:noescape
 func weighAVX512(dst *uint64, w *float32, scales *float32, groups int, odd int)
+
+// scoreAVX2 turns the products of whole groups of rows into scores, as the reference does.
+//
+//go:noescape
+func scoreAVX2(x *float32, scales *float32, means *float32, groups int, factor float32, offset float32)
 
 // weighAVX2 rounds the weights of whole groups of rows, as the reference does.
 //

@@ -63,6 +63,11 @@ func levelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, quer
 //go:noescape
 func wideLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
+// scoreNEON turns the products of whole groups of rows into scores, as the reference does.
+//
+//go:noescape
+func scoreNEON(x, scales, means *float32, groups int, factor, offset float32)
+
 // weighNEON rounds the weights of whole groups of rows, as the reference does.
 //
 //go:noescape

@@ -10,7 +10,11 @@ import (
 // from −Largest to Largest. The sum of a group is at most 64·255·Largest < 2³⁰.
 const GroupRows = 64
 
-const groupWords = 2*GroupRows/8 + 1
+const (
+	stepWord   = 2 * GroupRows / 8
+	sumWord    = stepWord + 1
+	groupWords = sumWord + 1
+)
 
 // WeightWords returns the number of words of the weights of n rows in the layout of Weigh.
 func WeightWords(n int) int { return (n + GroupRows - 1) / GroupRows * groupWords }
@@ -25,7 +29,7 @@ func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width)
 // weight is NaN or ±Inf, the step of its group and the sums over the group are NaN.
 //
 // A group has 16 words with the multiples, in the layout of the kernels of the tier. One more word
-// has the step, and the sum of the multiples times 2^width − 1.
+// has the step, and the sum of the multiples times 2^width − 1. The last word is for WeightSums.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -47,6 +51,14 @@ func Weigh(dst []uint64, w, scales []float32, width int) {
 			weighAgain(dst, last[0][:], last[1][:], odd)
 		}
 	}
+}
+
+// WeightSums returns the sums of the weights and of the weights times Zero of the scales of a group
+// of rows. The sums do not depend on the tier: kernels add the upper half of the elements to the
+// lower half until one element is left.
+func WeightSums(weights []uint64, group int) (sum, zeros float32) {
+	both := weights[group*groupWords+sumWord]
+	return math.Float32frombits(uint32(both)), math.Float32frombits(uint32(both >> 32))
 }
 
 // Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
@@ -90,7 +102,7 @@ func Collect(dst, sum []float32, words, width int) {
 
 // usual reports whether the largest weight of a group is finite and has a reciprocal in float32.
 func usual(group []uint64) bool {
-	step := math.Float32frombits(uint32(group[groupWords-1]))
+	step := math.Float32frombits(uint32(group[stepWord]))
 	return step >= 0x1p-110 && step <= math.MaxFloat32
 }
 
@@ -102,7 +114,7 @@ func weighAgain(group []uint64, w, scales []float32, odd int) {
 		v[i] = float64(w[i] * scales[i])
 		peak = max(peak, math.Abs(v[i]))
 	}
-	clear(group)
+	clear(group[:sumWord])
 	if peak == 0 {
 		return
 	}
@@ -117,7 +129,7 @@ func weighAgain(group []uint64, w, scales []float32, odd int) {
 			putWeight(group, i, whole)
 		}
 	}
-	group[groupWords-1] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
+	group[stepWord] = uint64(math.Float32bits(float32(peak/Largest))) | uint64(uint32(odd*sum))<<32
 }
 
 // putWeight writes the multiple of row i of a group that was cleared: as two digits for AVX-512,
@@ -136,14 +148,18 @@ func putWeight(group []uint64, i int, whole int16) {
 func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
 	for g := range groups {
 		group, w, scales := dst[g*groupWords:][:groupWords], w[g*GroupRows:][:GroupRows], scales[g*GroupRows:][:GroupRows]
-		var v [GroupRows]float32
+		var v, zeros [GroupRows]float32
+		for i := range v {
+			v[i], zeros[i] = w[i], w[i]*Zero(scales[i])
+		}
+		group[sumWord] = uint64(math.Float32bits(fold(&v))) | uint64(math.Float32bits(fold(&zeros)))<<32
 		var peak uint32 // bits, which have the order of magnitudes; the bits of NaN are the largest
 		for i := range v {
 			v[i] = w[i] * scales[i]
 			peak = max(peak, math.Float32bits(v[i])&^(1<<31))
 		}
 		perStep := Largest / math.Float32frombits(peak)
-		clear(group)
+		clear(group[:sumWord])
 		sum := 0
 		for i, x := range v {
 			whole := int16(math.RoundToEven(float64(x * perStep)))
@@ -151,15 +167,25 @@ func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
 			putWeight(group, i, whole)
 		}
 		step := math.Float32frombits(peak) / Largest
-		group[groupWords-1] = uint64(math.Float32bits(step)) | uint64(uint32(odd*sum))<<32
+		group[stepWord] = uint64(math.Float32bits(step)) | uint64(uint32(odd*sum))<<32
 	}
+}
+
+// fold returns the sum of v in the order of kernels.
+func fold(v *[GroupRows]float32) float32 {
+	for h := GroupRows / 2; h > 0; h /= 2 {
+		for i := range h {
+			v[i] += v[i+h]
+		}
+	}
+	return v[0]
 }
 
 func sumsReference(dst []float32, rows, weights []uint64, n, words, sets, width int) {
 	for first := 0; first < n; first += GroupRows {
 		for k := range sets {
 			group := weights[k*WeightWords(n)+first/GroupRows*groupWords:][:groupWords]
-			step, constant := math.Float32frombits(uint32(group[groupWords-1])), int32(group[groupWords-1]>>32)
+			step, constant := math.Float32frombits(uint32(group[stepWord])), int32(group[stepWord]>>32)
 			for w := range words {
 				var total [2][8]int32 // of the codes in the lower and in the upper bits
 				for i := first; i < min(n, first+GroupRows); i++ {

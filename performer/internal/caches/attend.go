@@ -19,8 +19,8 @@ const (
 	// mostQueries is about the number of queries that read the rows of a head together.
 	mostQueries = 32
 
-	// pieceRows is the number of rows of a piece, and chunkRows the number of rows whose scores are
-	// computed at a time. Both are multiples of a group of weights.
+	// pieceRows is the number of rows of a piece, and chunkRows the least number of rows whose scores
+	// are computed at a time. Both are multiples of a group of weights.
 	pieceRows = 1 << 12
 	chunkRows = 1 << 10
 
@@ -81,8 +81,10 @@ func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 	seen := s.seen()
 	c.pieces = c.pieces[:0]
 	for i, r := range seen {
-		for from := r.from; from < min(r.to, s.coded); from += pieceRows {
-			c.pieces = append(c.pieces, run{from, min(from+pieceRows, r.to, s.coded)})
+		for from, to := r.from, min(r.to, s.coded); from < to; {
+			next := min(from/together*together+pieceRows, to)
+			c.pieces = append(c.pieces, run{from, next})
+			from = next
 		}
 		c.recent[i] = run{max(r.from-s.coded, 0), max(r.to-s.coded, 0)}
 	}

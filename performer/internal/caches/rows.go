@@ -52,15 +52,6 @@ func newRows(bits, order int) rows {
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
 
-// split returns what the zero point of a scale adds to it.
-func split(scale float32) float32 {
-	bits := math.Float32bits(scale)
-	return scale - math.Float32frombits(bits-uint32(int32(int16(bits))))
-}
-
-// mostSplit is a scale up to which work.splitScales may multiply scales.
-const mostSplit = 0x1p110
-
 // copyFrom sets n rows from row to on of each head to the n rows from row from on of the head in
 // other, which may be r. Heads have room rows, and otherRoom rows in other.
 func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, from, n int) {
@@ -188,7 +179,7 @@ func (c *coder) round(r *rows, at int, x []float64) bool {
 		}
 	}
 	r.scales[at] = scale
-	step, middle := 2*float64(scale), lift*float64(split(scale))
+	step, middle := 2*float64(scale), lift*float64(scan.Zero(scale))
 	low, perStep := middle-float64((levels-1)*float64(scale)), 0.0
 	if scale != 0 {
 		perStep = 1 / step
@@ -207,7 +198,7 @@ func (c *coder) read(r *rows, at int) {
 	scale := float64(r.scales[at])
 	c.unpack(r, at, r.order)
 	c.decoded = scratch.Resize(c.decoded, r.order)
-	middle, odd := float64(r.lift()*split(r.scales[at])), 1<<r.bits-1
+	middle, odd := float64(r.lift()*scan.Zero(r.scales[at])), 1<<r.bits-1
 	for i, x := range c.codes {
 		c.decoded[i] = middle + float64(scale*float64(2*int(x)-odd))
 	}

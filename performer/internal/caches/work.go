@@ -18,13 +18,13 @@ type work[T dense.Float] struct {
 	digits           [9][]uint64 // of the call, for a head
 	factors, offsets []float32
 
-	split                []uint64
-	zeros, scores, lower []float32
-	means, blocks        []float32    // of each query and block: scores of means, sums of weights
-	sums                 [2][]float32 // of planes of values
-	shifts               []float32    // sums of weights times zero points
-	weights              []uint64
-	part, memory         []float32
+	split         []uint64
+	scores, lower []float32
+	means, blocks []float32    // of each query and block: scores of means, sums of weights
+	sums          [2][]float32 // of planes of values
+	shifts        []float32    // sums of weights times zero points
+	weights       []uint64
+	part, memory  []float32
 }
 
 var works pool.Pair[work[float32], work[float64]]
@@ -53,34 +53,44 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	}
 	lift := liftOf(max(s.values.codes.largest()*peaks[2], s.values.means.largest()*peaks[3]))
 	c.lifts[h*len(c.pieces)+piece] = lift
-	w.means = w.products(w.means, &s.keys.means, firstMean, blocks, peaks[1])
-	for i, factor := range w.factors {
-		vecmath.Scale(w.means[i*blocks:][:blocks], factor)
+	w.means = w.products(w.means, &s.keys.means, firstMean, blocks)
+	for i := range w.factors {
+		w.score(&s.keys.means, w.means[i*blocks:][:blocks], i, firstMean, noMeans[:])
 	}
 	w.blocks, w.shifts = scratch.Resize(w.blocks, c.count*blocks), scratch.Resize(w.shifts, c.count)
-	clear(w.blocks)
 	w.clearSums(&s.values.codes)
 	for lo, n := r.from, 0; lo < r.to; lo += n {
-		n = min(chunkRows, r.to-lo)
-		w.scores = w.products(w.scores, &s.keys.codes, at+lo, n, peaks[0])
+		n = min(max(pieceRows/c.count/together*together, chunkRows), r.to-lo)
+		if in := lo % together; in > 0 { // groups of weights are blocks
+			n = min(together-in, n)
+		}
+		w.scores = w.products(w.scores, &s.keys.codes, at+lo, n)
+		first := lo/together - block
 		for i := range partials {
-			w.weigh(s, &partials[i], i, lo, n, block, blocks)
+			w.weigh(s, &partials[i], i, at, lo, n, w.means[i*blocks:][first:], w.blocks[i*blocks:][:first])
 		}
 		if lift != 1 {
 			vecmath.Scale(w.scores, 1/lift)
 		}
-		w.addSums(&s.values.codes, w.scores, at+lo, n, peaks[2])
+		w.addSums(&s.values.codes, w.scores, at+lo, n)
+		for i := range partials {
+			for g := range blocksOf(n) {
+				sum, _ := scan.WeightSums(w.weights[i*scan.WeightWords(n):], g)
+				w.blocks[i*blocks+first+g] = sum
+				partials[i].total += sum * lift
+			}
+		}
 	}
 	sums := c.sums[first*s.values.order:][:c.count*s.values.order]
 	clear(sums)
 	w.collect(&s.values.codes, sums)
-	if lift != 1 {
-		vecmath.Scale(w.blocks, 1/lift)
-	}
 	w.clearSums(&s.values.means)
-	w.addSums(&s.values.means, w.blocks, firstMean, blocks, peaks[3])
+	w.addSums(&s.values.means, w.blocks, firstMean, blocks)
 	w.collect(&s.values.means, sums)
 }
+
+// noMeans are the means of the means of a piece.
+var noMeans [pieceRows/together/scan.GroupRows + 1]float32
 
 // liftOf returns a power of two for values up to size. Weights over this power have products and
 // sums that are normal numbers.
@@ -120,9 +130,9 @@ func (w *work[T]) codesOf(p *plane, at, n int) (codes []uint64, words, width int
 	return w.split, words, 4
 }
 
-// products returns the products of the queries, in units of their steps, with n rows from row at
-// on, in dst. peak is at least the largest scale.
-func (w *work[T]) products(dst []float32, r *rows, at, n int, peak float32) []float32 {
+// products returns the products of the queries, in units of their steps, with the codes of n rows
+// from row at on, in dst.
+func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	count := len(w.factors)
 	dst = scratch.Resize(dst, count*n)
 	for i := range r.planes {
@@ -139,53 +149,30 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int, peak float32) []fl
 			vecmath.AddScaled(dst, to, float32(p.factor))
 		}
 	}
-	scales := r.scales[at:][:n]
-	w.splitScales(scales, peak)
-	for i, offset := range w.offsets {
-		row := dst[i*n:][:n]
-		vecmath.Multiply(row, scales)
-		vecmath.AddScaled(row, w.zeros, -offset*r.lift())
-	}
 	return dst
 }
 
-// splitScales sets w.zeros to what zero points subtract from scales. Without zero points scales
-// have 8 bits, so that they are the differences of 2¹⁶ + 1 times a scale, rounded, and 2¹⁶ times
-// the scale [Dekker 1971].
-func (w *work[T]) splitScales(scales []float32, peak float32) {
-	w.zeros = scratch.Resize(w.zeros, len(scales))
-	if peak > mostSplit {
-		for i, scale := range scales {
-			w.zeros[i] = -split(scale)
-		}
-		return
-	}
-	vecmath.Affine(w.zeros, scales, 1<<16+1, 0)
-	vecmath.AddScaled(w.zeros, scales, -1<<16)
-	vecmath.AddScaled(w.zeros, scales, -1)
+// score turns products of query i with rows from row at on into scores, to which it adds scores of
+// the means of their blocks.
+func (w *work[T]) score(r *rows, x []float32, i, at int, means []float32) {
+	scan.Score(x, r.scales[at:], means, w.factors[i], w.offsets[i]*r.lift())
 }
 
 // weigh replaces products of query i with n keys from key lo on by weights over exp(peak), after it
-// has raised the peak and rescaled the sums. The keys belong to blocks from a block on.
-func (w *work[T]) weigh(s *Memory[T], p *partial, i, lo, n, block, blocks int) {
+// has raised the peak and rescaled the sums, of which blocks are those of earlier blocks.
+func (w *work[T]) weigh(s *Memory[T], p *partial, i, at, lo, n int, means, blocks []float32) {
 	row, slope := w.scores[i*n:][:n], float32(s.places.Slope)
-	for from := lo; from < lo+n; {
-		to := min((from/together+1)*together, lo+n)
-		part := row[from-lo : to-lo]
-		vecmath.Affine(part, part, w.factors[i], w.means[i*blocks+from/together-block])
-		if s.scores.Softcap != 0 {
-			w.memory = scratch.Resize(w.memory, together)
-			tiles.CapRow(s.scores, part, w.memory)
-		}
-		if slope != 0 {
-			distance := float32(s.call.places[i] + s.coded - s.place(from))
-			vecmath.Affine(part, part, 1, -slope*distance)
-			vecmath.AddScaled(part, ascending[:len(part)], slope)
-		}
-		from = to
+	w.score(&s.keys.codes, row, i, at+lo, means)
+	if s.scores.Softcap != 0 {
+		w.memory = scratch.Resize(w.memory, n)
+		tiles.CapRow(s.scores, row, w.memory)
+	}
+	for from := lo; slope != 0 && from < lo+n; from += together {
+		part, distance := row[from-lo:min(from-lo+together, n)], float32(s.call.places[i]+s.coded-s.place(from))
+		vecmath.Affine(part, part, 1, -slope*distance)
+		vecmath.AddScaled(part, ascending[:len(part)], slope)
 	}
 	lowest := float32(math.Inf(-1))
-	sums := w.blocks[i*blocks:][:blocks]
 	if peak := vecmath.Peak(row); peak > p.peak {
 		if p.peak > lowest {
 			factor := float32(math.Exp(float64(p.peak - peak)))
@@ -193,28 +180,21 @@ func (w *work[T]) weigh(s *Memory[T], p *partial, i, lo, n, block, blocks int) {
 				size := len(all) / len(w.factors)
 				vecmath.Scale(all[i*size:][:size], factor)
 			}
-			vecmath.Scale(sums, factor)
+			vecmath.Scale(blocks, factor)
 			w.shifts[i] *= factor
 			p.total *= factor
 		}
 		p.peak = peak
 	}
 	vecmath.ExpMinus(row, row, max(p.peak, -math.MaxFloat32))
-	for from := lo; from < lo+n; {
-		to := min((from/together+1)*together, lo+n)
-		sum := vecmath.Dot(row[from-lo:to-lo], ones[:])
-		sums[from/together-block] += sum
-		p.total += sum
-		from = to
-	}
 }
 
-// ascending holds the numbers from 0 on, and ones holds ones.
-var ascending, ones = func() (x, y [together]float32) {
+// ascending holds the numbers from 0 on.
+var ascending = func() (x [together]float32) {
 	for i := range x {
-		x[i], y[i] = float32(i), 1
+		x[i] = float32(i)
 	}
-	return x, y
+	return x
 }()
 
 // clearSums clears the sums of rows.
@@ -231,7 +211,7 @@ func (w *work[T]) clearSums(r *rows) {
 }
 
 // addSums adds n rows from row at on, with weights for each query.
-func (w *work[T]) addSums(r *rows, weights []float32, at, n int, peak float32) {
+func (w *work[T]) addSums(r *rows, weights []float32, at, n int) {
 	count, scales := len(w.factors), r.scales[at:][:n]
 	words := scan.WeightWords(n)
 	w.weights = scratch.Resize(w.weights, count*words)
@@ -245,9 +225,11 @@ func (w *work[T]) addSums(r *rows, weights []float32, at, n int, peak float32) {
 		codes, wide, width := w.codesOf(p, at, n)
 		scan.Sums(w.sums[i], codes, w.weights, n, wide, width, count)
 	}
-	w.splitScales(scales, peak)
 	for k := range count {
-		w.shifts[k] -= vecmath.Dot(weights[k*n:][:n], w.zeros) * r.lift()
+		for g := range blocksOf(n) {
+			_, zeros := scan.WeightSums(w.weights[k*words:], g)
+			w.shifts[k] += zeros * r.lift()
+		}
 	}
 }
 

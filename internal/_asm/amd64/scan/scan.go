@@ -7,6 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+	"github.com/seed-feabd252/randfeat/internal/_asm/zeros"
 )
 
 // The layout of package scan: a block of codes has 64 bytes.
@@ -36,12 +37,27 @@ func Write() {
 	}
 	levelsWide()
 	levelsNarrow()
-	weigh(amd64.Machines[0])
-	weigh(amd64.Machines[2])
+	for _, i := range []int{0, 2} {
+		m := avx{amd64.Vectors{Machine: amd64.Machines[i]}}
+		m.Name = m.Name[3:]
+		zeros.WriteScore[Op, Register](m)
+		m.weigh()
+	}
 	for _, width := range []int{8, 4} {
 		sumsWide(width)
 		sumsNarrow(width)
 	}
+}
+
+// avx is a machine of package zeros.
+type avx struct{ amd64.Vectors }
+
+func (m avx) Pattern(bits uint64) Op { return number(m.Vec(), uint32(bits)) }
+
+func (m avx) BroadcastNext(p Register) Op {
+	v := m.Broadcast(at(p, 0))
+	m.Advance(p, 4)
+	return v
 }
 
 // begin starts a function. The signature has no element type.

@@ -9,15 +9,18 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+	"github.com/seed-feabd252/randfeat/internal/_asm/zeros"
 )
 
 // What package scan says of weights: a group of rows has two bytes for each row, and then the step
-// and the constant.
+// and the constant, the sum of the weights and the sum of the weights times zero points.
 const (
 	groupRows  = 64
-	groupBytes = 2*groupRows + 8
+	groupBytes = 2*groupRows + 16
 	stepAt     = 2 * groupRows
 	constantAt = stepAt + 4
+	sumAt      = stepAt + 8
+	zerosAt    = stepAt + 12
 	largest    = 127 * 257
 )
 
@@ -264,8 +267,8 @@ const (
 
 // weigh rounds weights. Wide kernels write bytes of the upper digits and then of the lower digits,
 // and narrow kernels integers of 16 bits.
-func weigh(m amd64.Machine) {
-	begin("weigh"+m.Name[3:], weighSignature, weighDoc)
+func (m avx) weigh() {
+	begin("weigh"+m.Name, weighSignature, weighDoc)
 	dst, w, scales, left := amd64.Argument("dst"), amd64.Argument("w"), amd64.Argument("scales"), amd64.Argument("groups")
 	odd := amd64.Argument("odd")
 	magnitude, most := number(m.Vec(), 1<<31-1), number(XMM(), math.Float32bits(largest))
@@ -274,15 +277,30 @@ func weigh(m amd64.Machine) {
 		half, lower, order = number(m.Vec(), 1<<23|1<<7), number(m.Vec(), 255<<16|255), m.Vec()
 		VMOVDQU32(m.Table("weightOrder", 16, func(i int) uint64 { return uint64(i%4*4 + i/4) }), order)
 	}
+	zerosOf := zeros.Of[Op, Register](m)
 	Label("group")
-	v := make([]VecVirtual, groupRows/m.Lanes())
+	count := groupRows / m.Lanes()
+	sums, products := make([]Op, count), make([]Op, count)
+	for i := range sums {
+		sums[i] = at(w, i*m.Width())
+		if i < count/2 {
+			sums[i] = m.Load(w, i*m.Width())
+		}
+	}
+	VMOVSS(m.Fold(m.Machine.Add, zeros.Fold[Op, Register](m, sums).(Vec), m.Vec()), at(dst, sumAt))
+	for i := range products {
+		products[i] = zerosOf(m.Load(scales, i*m.Width()))
+		m.Mul(products[i], at(w, i*m.Width()), products[i])
+	}
+	VMOVSS(m.Fold(m.Machine.Add, zeros.Fold[Op, Register](m, products).(Vec), m.Vec()), at(dst, zerosAt))
+	v := make([]VecVirtual, count)
 	var peak VecVirtual
 	for i := range v {
 		v[i] = m.Vec()
-		m.Move(at(w, i*m.Width()), v[i])
-		m.Mul(at(scales, i*m.Width()), v[i], v[i])
+		m.Machine.Move(at(w, i*m.Width()), v[i])
+		m.Machine.Mul(at(scales, i*m.Width()), v[i], v[i])
 		size := m.Vec()
-		m.And(magnitude, v[i], size)
+		m.Machine.And(magnitude, v[i], size)
 		if i == 0 {
 			peak = size
 		} else {
@@ -296,7 +314,7 @@ func weigh(m amd64.Machine) {
 	VDIVSS(top, most, step)
 	perStep := m.Broadcast(step)
 	for i := range v {
-		m.Mul(perStep, v[i], v[i])
+		m.Machine.Mul(perStep, v[i], v[i])
 		VCVTPS2DQ(v[i], v[i])
 	}
 	// Packs take 16 bytes of each register in turn.

@@ -1,7 +1,10 @@
 // Package scan writes the arm64 kernels of package scan.
 package scan
 
-import "github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+import (
+	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	"github.com/seed-feabd252/randfeat/internal/_asm/zeros"
+)
 
 // The layout of package scan: a block of codes has 8 words, and a lane 4 bytes.
 const (
@@ -24,6 +27,7 @@ func Write(f *arm64.File) {
 	}
 	m.levelProducts(true)
 	m.levelProducts(false)
+	zeros.WriteScore[arm64.Vec, arm64.GP](m)
 	m.weigh()
 	for _, width := range []int{8, 4} {
 		m.sums(width)

@@ -4,15 +4,19 @@ import (
 	"fmt"
 
 	"github.com/seed-feabd252/randfeat/internal/_asm/arm64"
+	"github.com/seed-feabd252/randfeat/internal/_asm/zeros"
 )
 
 // The layout of weights of package scan: a group of rows has an integer of 16 bits for each row,
-// and then the step and the constant.
+// and then the step and the constant, the sum of the weights and the sum of the weights times zero
+// points.
 const (
 	groupRows  = 64
-	groupBytes = 2*groupRows + 8
+	groupBytes = 2*groupRows + 16
 	stepAt     = 2 * groupRows
 	constantAt = stepAt + 4
+	sumAt      = stepAt + 8
+	zerosAt    = stepAt + 12
 	largest    = 127 * 257
 )
 
@@ -110,8 +114,19 @@ func (m machine) weigh() {
 		"rounds the weights of whole groups of rows, as the reference does.")
 	dst, w, scales, groups, odd := m.Argument("dst"), m.Argument("w"), m.Argument("scales"), m.Argument("groups"), m.Argument("odd")
 	magnitude, most := m.Pattern(1<<31-1), m.Value(largest)
-	v := m.Vecs(groupRows / m.Lanes())
+	v, zerosOf := m.Vecs(groupRows/m.Lanes()), zeros.Of[arm64.Vec, arm64.GP](m)
+	store := func(v []arm64.Vec, at int) {
+		sum := zeros.Fold[arm64.Vec, arm64.GP](m, v)
+		sum = m.Add(sum, m.PermuteDoubles("VZIP2", sum, sum))
+		m.StoreElement(m.AddPairs(sum, sum), dst, at)
+	}
 	m.Label("group")
+	m.LoadTo(v, w, 0)
+	store(v, sumAt)
+	for i := range v {
+		m.Into(v[i]).Mul(zerosOf(m.Load(scales, i*arm64.Width)), m.Load(w, i*arm64.Width))
+	}
+	store(v, zerosAt)
 	var peak arm64.Vec
 	for i := 0; i < len(v); i += 2 {
 		m.LoadTo(v[i:i+2], w, i*arm64.Width)
