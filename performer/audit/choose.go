@@ -53,9 +53,9 @@ const chooseRows = 128
 //
 // Choose tries these kinds of attention, in several sizes, in the order of their predicted costs:
 //
-//   - clusters of keys (package clusters) with individual weights for near keys, in 8 bits unless
-//     exact is causal. With C clusters, the keys of a cluster are near if the uncertain share of
-//     the weights of the cluster is above 1.5/C, or above 0.5/C;
+//   - clusters of keys (package clusters) with individual weights for near keys, in 8 bits. With C
+//     clusters, the keys of a cluster are near if the uncertain share of the weights of the cluster
+//     is above 1.5/C, or above 0.5/C;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
 //   - landmarks among the keys of each call (performer.NewLandmarks);
 //   - trigonometric features, which are accurate at small norms;

@@ -107,43 +107,41 @@ func clusterKind[T dense.Float](name string, sizes []int, threshold, near float6
 	return kind[T]{
 		name: name, sizes: sizes, rate: 1, prefixes: true,
 		create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			if !exact.Causal {
-				exact.Bits = 8
-			}
+			exact.Bits = 8
 			return clusters.New[T](exact, clusters.Options{Clusters: size, Threshold: threshold / float64(size)}, src)
 		},
 		cost: func(c call) float64 { return clusterCost[T](c, near) },
 	}
 }
 
-// clusterCost returns the cost of clusters of keys. The share of near keys is near with 512
-// clusters and smaller with fewer clusters. Diffuse attention has more near keys than that. k-means
-// has three rounds over 16 keys a cluster. Causal attention runs k-means whenever the number of
-// keys has doubled, and has exact weights for 192 keys of a query and for the first 1024 tokens.
+// clusterCost returns the cost of clusters of keys in 8 bits. The share of near keys is near with
+// 512 clusters and smaller with fewer clusters. Diffuse attention has more near keys than that.
+// k-means has three rounds over 16 keys a cluster. A causal query has exact weights for the keys of
+// its own segment, half a segment on average.
 func clusterCost[T dense.Float](c call, near float64) float64 {
-	const rounds, keysPerCluster, size512, first, recent = 3, 16, 512, 1024, 192
+	const rounds, keysPerCluster, size512, segment = 3, 16, 512, 512
 	exact, share := c, 1.0
 	exact.size = 0
 	if c.causal {
 		exact.queries, share = c.keys, float64(c.queries)/float64(max(c.keys, 1))
 	}
 	pairs := exactCost[T](exact)
-	if c.causal && c.keys <= first {
+	if c.causal && c.keys <= segment {
 		return share * pairs
 	}
 	size := float64(min(c.size, c.keys))
 	assigned := float64(c.keys) + rounds*min(keysPerCluster*size, float64(c.keys))
-	nearKeys := near * math.Min(1, math.Sqrt(size/size512))
-	if !c.causal {
-		nearKeys *= bitsCost
-	}
-	queries := float64(exact.queries)
+	clusters := size // that a query scores
 	if c.causal {
-		assigned *= 2
-		queries -= first
-		nearKeys += (first*first/2 + recent*queries) * 2 / (float64(c.keys) * float64(c.keys))
+		segments := float64(c.keys) / segment
+		assigned = float64(c.keys) + rounds*min(keysPerCluster*size*segments, float64(c.keys))
+		clusters *= segments / 2
 	}
-	return assigned*size*float64(c.dim) + share*(queries*size*float64(c.dim+c.values+50)+nearKeys*pairs)
+	nearKeys := bitsCost * near * math.Min(1, math.Sqrt(clusters/size512))
+	if c.causal {
+		nearKeys += segment / float64(c.keys)
+	}
+	return assigned*size*float64(c.dim) + share*(float64(exact.queries)*clusters*float64(c.dim+c.values+50)+nearKeys*pairs)
 }
 
 // drawCost returns the measured cost of orthogonal frequencies and of the means of queries and

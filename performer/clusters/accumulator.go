@@ -5,17 +5,19 @@ import (
 	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 )
 
 // accumulator adds up weights and weighted values for a block of queries. The block has one or more
-// parts. addClusters or addClustersAndRecent begins each part in order. addKeys then adds the keys
-// of one cluster after another for the queries that score them. finish divides by the sums of
-// weights.
+// parts, each with the queries that see the same segments. addPart begins each part in order.
+// addKeys and addCodedKeys then add the keys of one cluster after another for the queries that
+// score them. finish divides by the sums of weights.
 //
 // Matrices of scores have a row for each key or cluster and a column for each query, so that
 // queries are the packed operand of products.
@@ -30,24 +32,35 @@ type accumulator[T dense.Float] struct {
 	bounds []T // (τ·D)²
 	zeros  []T
 
-	clusters   int
-	listed     []int32 // the queries that score the keys of a cluster, by part and cluster
-	starts     []int   // the beginning of the list of each part and cluster in listed
-	keepShares bool
-	shares     []T // if keepShares is set, the weights of the clusters for the listed queries
+	parts  []part
+	listed []int32   // the queries that score the keys of a cluster, by part and cluster
+	starts []int     // the beginning of the list of each part and cluster in listed
+	shares []T       // the weights of the clusters for the listed queries, or their logarithms if not above 0
+	forced []pair[T] // pairs of a cluster and a query with u_ic > most whose keys are scored
 
-	points   scratch.Buffer[T] // part×(d+2)
-	weights  scratch.Buffer[T] // clusters×part
-	scores   scratch.Buffer[T] // keys×queries
-	rows     scratch.Buffer[T] // listed queries, then their weighted sums of values
-	packed   matmul.Packed[T]
-	ones     scratch.Buffer[T] // values with a column of ones
-	list     []int32
-	shifts   []T
-	totals   []T
-	prefixes []int
-	coded    codedScratch[T]
+	weights scratch.Buffer[T] // clusters×part
+	scores  scratch.Buffer[T] // keys×queries
+	rows    scratch.Buffer[T] // listed queries, then their weighted sums of values
+	packed  matmul.Packed[T]
+	list    []int32
+	shifts  []T
+	totals  []T
+	bad     []int32 // queries whose sums are out of range
+	places  []int   // of queries in their own segment
+	encoded bool    // whether coded has the codes of the queries
+	coded   codedScratch[T]
 }
+
+// pair is a pair of a cluster and a query. log is the logarithm of the weight.
+type pair[T dense.Float] struct {
+	cluster int
+	query   int32
+	log     T
+}
+
+// part is a run of queries of a block that see the first clusters of the block. starts begins the
+// lists of the part.
+type part struct{ clusters, starts int }
 
 var accumulators pool.Pair[accumulator[float32], accumulator[float64]]
 
@@ -61,118 +74,196 @@ func (b *accumulator[T]) begin(n, d, dv int, scale float64, threshold T) {
 		*x = scratch.Resize(*x, n)
 	}
 	clear(b.zeros)
-	b.listed, b.starts = b.listed[:0], b.starts[:0]
-	b.keepShares, b.shares = false, b.shares[:0]
+	layout.Fill(b.peaks, T(math.Inf(-1)))
+	b.parts, b.listed, b.starts, b.shares = b.parts[:0], b.listed[:0], b.starts[:0], b.shares[:0]
 }
 
-// addClusters begins the part of the queries lo ≤ i < hi. addClusters adds the clusters with the
-// weights
+// most is the largest u_ic of weights. Beyond it the normal model of the keys of a cluster means
+// nothing: other clusters would seem negligible beside exp(u_ic), which says only that some keys of
+// the cluster may matter.
+const most = 8
+
+// addPart begins the part of the queries lo ≤ i < hi. sums and peaks hold the sums of other keys,
+// or 0 and −Inf. addPart adds the clusters of segments with the weights
 //
-//	w_ic = exp(s·q_i·μ_c + log n_c + s²‖q_i‖²·t_c/2 − peak_i)
+//	w_ic = exp(s·q_i·μ_c + log n_c + u_ic − peak_i),  u_ic = min(s²‖q_i‖²·t_c/2, most)
 //
-// except clusters whose keys a query scores, which addClusters lists.
-func (b *accumulator[T]) addClusters(m *moments[T], q dense.Matrix[T], lo, hi int) {
-	weights := b.scoreClusters(m, q, lo, hi)
-	b.choose(m, weights, lo, hi, b.weigh(weights, lo, hi))
-	matmul.TMulPacked(1, weights, &m.packed, 1, b.sums.Rows(len(b.peaks)).RowRange(lo, hi), nil)
-}
-
-// scoreClusters returns the logarithms of the weights of clusters and sets the peaks of queries.
-func (b *accumulator[T]) scoreClusters(m *moments[T], q dense.Matrix[T], lo, hi int) dense.Matrix[T] {
-	n, c := hi-lo, m.terms.Rows
-	extend(&b.points, q.RowRange(lo, hi), b.norms[lo:hi], b.scale)
-	matmul.PackT(&b.packed, b.points.Rows(n))
-	b.weights.Shape(c, n)
-	weights := b.weights.Rows(c)
-	matmul.MulPacked(T(b.scale), m.terms, &b.packed, 0, weights, nil)
-	layout.Fill(b.peaks[lo:hi], T(math.Inf(-1)))
-	vecmath.PeakRows(b.peaks[lo:hi], weights.Data, weights.Stride, c)
-	return weights
-}
-
-// extend writes the rows (q, 1, s‖q‖²/2), whose products with the terms of moments are the
-// logarithms of weights over s, to points, and s²‖q‖²/2 to norms.
-func extend[T dense.Float](points *scratch.Buffer[T], q dense.Matrix[T], norms []T, scale float64) {
-	d := q.Cols
-	points.Shape(q.Rows, d+2)
-	for i := range q.Rows {
-		row, half := points.Rows(q.Rows).Row(i), vecmath.HalfSquaredNorm(q.Row(i))
-		copy(row, q.Row(i))
-		row[d], row[d+1] = 1, T(scale*half)
-		norms[i] = T(scale * scale * half)
+// except clusters whose keys a query scores, which addPart lists. These include clusters whose u_ic
+// is beyond most and not negligible.
+func (b *accumulator[T]) addPart(segments []*segment[T], q dense.Matrix[T], lo, hi int) {
+	clusters, n := 0, hi-lo
+	for _, s := range segments {
+		clusters += s.clusters()
+	}
+	b.weights.Shape(clusters, bytedot.Padded(n))
+	weights := b.weights.Rows(clusters)
+	norms, largest := b.norms[lo:hi], T(0)
+	for i := range norms {
+		norms[i] = T(b.scale * b.scale * vecmath.HalfSquaredNorm(q.Row(lo+i)))
+		largest = max(largest, norms[i])
+	}
+	matmul.PackT(&b.packed, q.RowRange(lo, hi))
+	if b.encoded {
+		b.coded.beginPart(lo, hi, b.scale)
+	}
+	peaks, at := b.shifts[:n], 0
+	copy(peaks, b.peaks[lo:hi])
+	capped := false
+	for _, s := range segments {
+		scores := weights.RowRange(at, at+s.clusters())
+		offsets := b.scoreMeans(s, scores, n)
+		for l := range scores.Rows {
+			row := scores.Row(l)[:n]
+			vecmath.AffineEach(row, 1, offsets, s.logs[l])
+			if t := s.variances[l]; largest*t <= most {
+				vecmath.AddScaled(row, norms, t)
+			} else {
+				capped = true
+				for i, x := range norms {
+					row[i] += min(x*t, most)
+				}
+			}
+		}
+		at += scores.Rows
+	}
+	weights.Cols = n
+	vecmath.PeakRows(peaks, weights.Data, weights.Stride, clusters)
+	if b.forced = b.forced[:0]; capped {
+		b.force(segments, weights, norms, peaks)
+	}
+	sums := b.sums.Rows(len(b.peaks)).RowRange(lo, hi)
+	totals, dv := b.totals[:n], sums.Cols-1
+	for i, peak := range peaks {
+		if old := b.peaks[lo+i]; old != peak {
+			vecmath.Scale(sums.Row(i), T(math.Exp(float64(old-peak))))
+		}
+		totals[i] = sums.Row(i)[dv]
+	}
+	copy(b.peaks[lo:hi], peaks)
+	vecmath.ExpRows(weights.Data, weights.Stride, clusters, peaks, b.zeros[:n], totals)
+	b.choose(segments, weights, lo, totals)
+	for at = 0; len(segments) > 0; segments = segments[1:] {
+		s := segments[0]
+		matmul.TMulPacked(1, weights.RowRange(at, at+s.clusters()), &s.packed, 1, sums, nil)
+		at += s.clusters()
 	}
 }
 
-// weigh replaces scores by weights and returns the sum of the weights of each query.
-func (b *accumulator[T]) weigh(scores dense.Matrix[T], lo, hi int) []T {
-	totals := b.totals[:hi-lo]
-	clear(totals)
-	vecmath.ExpRows(scores.Data, scores.Stride, scores.Rows, b.peaks[lo:hi], b.zeros[lo:hi], totals)
-	return totals
+// force lists the pairs with u_ic > most whose weights may exceed τ·D, which is at least τ, and
+// sets their logarithms of weights to −Inf.
+func (b *accumulator[T]) force(segments []*segment[T], scores dense.Matrix[T], norms, peaks []T) {
+	threshold := T(math.Log(float64(b.threshold))) - most
+	l := 0
+	for _, s := range segments {
+		for c, t := range s.variances {
+			row := scores.Row(l)
+			for i, x := range norms {
+				if u := x * t; u > most && row[i]+(u-most)-s.logs[c]/2 > peaks[i]+threshold {
+					b.forced = append(b.forced, pair[T]{l, int32(i), row[i] - peaks[i]})
+					row[i] = T(math.Inf(-1))
+				}
+			}
+			l++
+		}
+	}
+}
+
+// scoreMeans computes the scores s·q_i·μ_c of n queries less offsets, which it returns.
+func (b *accumulator[T]) scoreMeans(s *segment[T], scores dense.Matrix[T], n int) (offsets []T) {
+	if single, ok := any(scores).(dense.Matrix[float32]); ok && s.coded && s.codes.hasMeans {
+		w := &b.coded
+		bytedot.Scores(single, w.unused, &s.codes.means, &w.part, w.partScales)
+		w.offsets.Shape(1, n)
+		offsets := w.offsets.Rows(1)
+		matmul.MulPacked(T(b.scale), dense.Of(1, len(s.codes.centre), s.codes.centre), &b.packed, 0, offsets, nil)
+		return offsets.Row(0)
+	}
+	scores.Cols = n
+	matmul.MulPacked(T(b.scale), s.means, &b.packed, 0, scores, nil)
+	return b.zeros[:n]
 }
 
 // choose lists the queries that score the keys of each cluster, and sets the weight of the cluster
 // for these queries to zero. totals are the sums of all weights.
-func (b *accumulator[T]) choose(m *moments[T], weights dense.Matrix[T], lo, hi int, totals []T) {
-	norms, bounds := b.norms[lo:hi], b.bounds[lo:hi]
+func (b *accumulator[T]) choose(segments []*segment[T], weights dense.Matrix[T], lo int, totals []T) {
+	n := len(totals)
+	norms, bounds := b.norms[lo:lo+n], b.bounds[lo:lo+n]
 	for i, total := range totals {
 		bounds[i] = b.threshold * total * (b.threshold * total)
 	}
-	b.clusters = weights.Rows
-	n := hi - lo
-	for l := range weights.Rows {
-		at := len(b.listed)
-		b.starts = append(b.starts, at)
-		row := weights.Row(l)
-		b.listed = slices.Grow(b.listed, n)[:at+n]
-		b.listed = b.listed[:at+m.uncertain(b.listed[at:], l, row, norms, bounds)]
-		for j, i := range b.listed[at:] {
-			if b.keepShares {
-				b.shares = append(b.shares, row[i])
+	b.parts = append(b.parts, part{weights.Rows, len(b.starts)})
+	l, forced := 0, b.forced
+	for _, s := range segments {
+		for c := range s.clusters() {
+			at, row := len(b.listed), weights.Row(l)
+			b.starts = append(b.starts, at)
+			for ; len(forced) > 0 && forced[0].cluster == l; forced = forced[1:] {
+				b.listed, b.shares = append(b.listed, int32(lo)+forced[0].query), append(b.shares, forced[0].log)
 			}
-			row[i] = 0
-			b.listed[at+j] = int32(lo) + i
+			at = len(b.listed)
+			l++
+			count := s.count(c)
+			if count < 2 { // the mean is the key
+				continue
+			}
+			b.listed = slices.Grow(b.listed, n)[:at+n]
+			b.listed = b.listed[:at+vecmath.Uncertain(b.listed[at:], row, norms, 2*s.variances[c], 1/T(count), bounds)]
+			for j, i := range b.listed[at:] {
+				b.shares = append(b.shares, row[i])
+				row[i] = 0
+				b.listed[at+j] = int32(lo) + i
+			}
 		}
 	}
 	b.starts = append(b.starts, len(b.listed))
 }
 
-// parts returns the number of parts of the block.
-func (b *accumulator[T]) parts() int { return len(b.starts) / (b.clusters + 1) }
-
-// queriesOf returns the queries of all parts that score the keys of a cluster. They are valid until
-// the next call.
-func (b *accumulator[T]) queriesOf(cluster int) []int32 {
-	b.list = b.list[:0]
-	for p := range b.parts() {
-		b.list = append(b.list, b.queriesIn(cluster, p)...)
+// scorers returns the queries of all parts that score the keys of a cluster, with its weights for
+// them. They are valid until the next call. cluster counts the clusters of all segments.
+func (b *accumulator[T]) scorers(cluster int) (list []int32, shares []T) {
+	b.list, b.coded.shares = b.list[:0], b.coded.shares[:0]
+	for _, p := range b.parts {
+		if cluster < p.clusters {
+			from, to := b.starts[p.starts+cluster], b.starts[p.starts+cluster+1]
+			b.list, b.coded.shares = append(b.list, b.listed[from:to]...), append(b.coded.shares, b.shares[from:to]...)
+		}
 	}
-	return b.list
+	return b.list, b.coded.shares
 }
 
-// queriesIn returns the queries of part p that score the keys of a cluster.
-func (b *accumulator[T]) queriesIn(cluster, p int) []int32 {
-	at := p*(b.clusters+1) + cluster
-	return b.listed[b.starts[at]:b.starts[at+1]]
+// addScored adds the keys of all clusters for the queries that score them.
+func (b *accumulator[T]) addScored(segments []*segment[T], q dense.Matrix[T]) {
+	const most = 128 // queries whose codes and scores stay in the first or second cache
+	cluster := 0
+	for _, s := range segments {
+		for l := range s.clusters() {
+			list, shares := b.scorers(cluster)
+			cluster++
+			for at := 0; at < len(list); at += most {
+				end := min(at+most, len(list))
+				if s.coded && s.codes.has[l] {
+					b.addCodedKeys(s, l, list[at:end], shares[at:end])
+				} else {
+					b.addKeys(list[at:end], q, s.keysOf(l), s.valuesOf(l))
+				}
+			}
+		}
+	}
 }
 
-// addKeys adds the keys of a cluster, with their values, to the sums of the queries in list. Query
-// list[j] sees the first prefixes[j] keys, or all keys if prefixes is nil. prefixes is ascending.
-func (b *accumulator[T]) addKeys(list []int32, q, keys, values dense.Matrix[T], prefixes []int) {
+// addKeys adds the keys of a cluster, with their values, to the sums of the queries in list.
+func (b *accumulator[T]) addKeys(list []int32, q, keys, values dense.Matrix[T]) {
 	n := len(list)
-	if n == 0 {
-		return
-	}
 	rows, shifts, totals := b.rows.Rows(n), b.shifts[:n], b.totals[:n]
 	queries := rows.ColRange(0, q.Cols)
 	for j, i := range list {
 		copy(queries.Row(j), q.Row(int(i)))
 		shifts[j] = b.peaks[i]
 	}
-	scores := b.scoreKeys(keys, queries)
-	if prefixes != nil {
-		hide(scores, prefixes)
-	}
+	matmul.PackT(&b.packed, queries)
+	b.scores.Shape(keys.Rows, n)
+	scores := b.scores.Rows(keys.Rows)
+	matmul.MulPacked(T(b.scale), keys, &b.packed, 0, scores, nil)
 	clear(totals)
 	vecmath.ExpRows(scores.Data, scores.Stride, keys.Rows, shifts, b.zeros[:n], totals)
 	dv := values.Cols
@@ -186,45 +277,131 @@ func (b *accumulator[T]) addKeys(list []int32, q, keys, values dense.Matrix[T], 
 	}
 }
 
-// scoreKeys returns the scores of queries with keys.
-func (b *accumulator[T]) scoreKeys(keys, queries dense.Matrix[T]) dense.Matrix[T] {
-	matmul.PackT(&b.packed, queries)
-	b.scores.Shape(keys.Rows, queries.Rows)
-	scores := b.scores.Rows(keys.Rows)
-	matmul.MulPacked(T(b.scale), keys, &b.packed, 0, scores, nil)
-	return scores
-}
-
-// hide sets the score of a key to −Inf for the queries that do not see the key. prefixes is
-// ascending.
-func hide[T dense.Float](scores dense.Matrix[T], prefixes []int) {
-	blind := 0
-	for j := prefixes[0]; j < scores.Rows; j++ {
-		for blind < len(prefixes) && prefixes[blind] <= j {
-			blind++
-		}
-		layout.Fill(scores.Row(j)[:blind], T(math.Inf(-1)))
-	}
-}
-
-// finish writes the outputs, and calls exact for every query whose sum of weights is out of range.
-func (b *accumulator[T]) finish(dst dense.Matrix[T], exact func(i int)) {
-	finish(dst, b.sums.Rows(dst.Rows), exact)
-}
-
-// finish writes the quotients of weighted sums of values and sums of weights, the last column of
-// sums, to dst. finish calls exact for every row whose sum of weights is out of range.
-func finish[T dense.Float](dst, sums dense.Matrix[T], exact func(i int)) {
+// finish writes the quotients of weighted sums of values and sums of weights to dst, and returns
+// the queries whose sums are out of range, until the next call.
+func (b *accumulator[T]) finish(dst dense.Matrix[T]) (bad []int32) {
+	sums := b.sums.Rows(dst.Rows)
+	b.bad = b.bad[:0]
 	for i := range dst.Rows {
-		sum, total := sums.Row(i), sums.Row(i)[dst.Cols]
-		if total > leastTotal && total-total == 0 {
-			vecmath.Affine(dst.Row(i), sum[:dst.Cols], 1/total, 0)
+		sum, total := sums.Row(i)[:dst.Cols], sums.Row(i)[dst.Cols]
+		if total > leastTotal && total-total == 0 && layout.Finite(dense.Of(1, dst.Cols, sum)) {
+			vecmath.Affine(dst.Row(i), sum, 1/total, 0)
 		} else {
-			exact(i)
+			b.bad = append(b.bad, int32(i))
 		}
 	}
+	return b.bad
 }
 
 // leastTotal is the least sum of weights whose terms have lost no accuracy to underflow: it exceeds
 // the least normal float32 divided by the rounding error of float32.
 const leastTotal = 1e-30
+
+// codedScratch is the scratch memory of one goroutine for products of codes. Matrices have a column
+// for each query.
+type codedScratch[T dense.Float] struct {
+	queries    bytedot.Rows    // codes of the queries of a block
+	part       bytedot.Columns // of the queries of a part
+	partScales []float32       // scales of their codes times the scale of scores
+	partList   []int32
+	offsets    scratch.Buffer[T]
+	shares     []T             // weights of a cluster for the listed queries
+	columns    bytedot.Columns // listed queries
+	weights    bytedot.Columns
+	scores     scratch.Buffer[float32] // keys×queries
+	products   scratch.Buffer[float32] // columns of values×queries
+
+	// Elements of listed queries, padded to whole vectors.
+	scales  []float32 // scales of codes times the scale of scores, in octaves
+	peaks   []float32 // the largest scores
+	factors []float32 // of the integer weights
+	sizes   []float32 // sums of integer weights times their factors
+	unused  []float32
+	totals  []int32 // sums of integer weights
+}
+
+// octaves is the factor from natural logarithms to the units of bytedot.Weigh.
+const octaves = math.Log2E * bytedot.Octave
+
+// encode computes the codes of the queries of a block, if there are segments with codes.
+func (b *accumulator[T]) encode(a *attention[T], q dense.Matrix[T], segments bool) {
+	if b.encoded = segments && a.codes(q.Cols); b.encoded {
+		e := pool.Get[rotateScratch[T]](&rotatePool)
+		bytedot.QuantiseRows(&b.coded.queries, e.rotate(coded.Rotation[T](q.Cols), q), nil)
+		pool.Put(&rotatePool, e)
+	}
+}
+
+// beginPart gathers the codes of the queries lo ≤ i < hi.
+func (w *codedScratch[T]) beginPart(lo, hi int, scale float64) {
+	w.partList = w.partList[:0]
+	for i := lo; i < hi; i++ {
+		w.partList = append(w.partList, int32(i))
+	}
+	w.part.Gather(&w.queries, w.partList)
+	n := bytedot.Padded(hi - lo)
+	w.partScales, w.unused = scratch.Resize(w.partScales, n), scratch.Resize(w.unused, n)
+	vecmath.Affine(w.partScales, w.part.Scales, float32(scale), 0)
+}
+
+// addCodedKeys adds the keys of cluster l to the sums of the queries in list. shares are the
+// weights w_ic of the cluster for these queries. The scores of the mean of the cluster follow from
+// them:
+//
+//	exp(s·q_i·μ_c − peak_i) = w_ic·exp(−u_ic)/n_c.
+//
+// A share of at most 0 is the logarithm of a weight.
+func (b *accumulator[T]) addCodedKeys(s *segment[T], l int, list []int32, shares []T) {
+	w, n, count := &b.coded, len(list), s.count(l)
+	sums := b.sums.Rows(len(b.peaks))
+	dv, padded := sums.Cols-1, bytedot.Padded(n)
+	for _, x := range []*[]float32{&w.scales, &w.peaks, &w.factors, &w.sizes, &w.unused} {
+		*x = scratch.Resize(*x, padded)
+	}
+	w.totals = scratch.Resize(w.totals, padded)
+	clear(w.totals)
+	layout.Fill(w.peaks, float32(math.Inf(-1)))
+	w.columns.Gather(&w.queries, list)
+	vecmath.Affine(w.scales, w.columns.Scales, float32(b.scale*octaves), 0)
+	rows := (count + 3) &^ 3
+	w.scores.Shape(rows, padded)
+	bytedot.Scores(w.scores.Rows(count), w.peaks, &s.codes.keys[l], &w.columns, w.scales)
+	bytedot.Weigh(&w.weights, count, n, w.totals, w.scores.Rows(rows), w.peaks)
+	variance := s.variances[l]
+	for j, i := range list {
+		w.factors[j] = w.peaks[j]*(1/octaves) - float32(min(b.norms[i]*variance, most)-min(shares[j], 0))
+	}
+	clear(w.factors[n:])
+	vecmath.Exp(w.factors, w.factors)
+	for j, share := range shares {
+		if share <= 0 {
+			share = 1
+		}
+		w.factors[j] *= float32(share / T(255*count))
+		w.sizes[j] = w.factors[j] * float32(w.totals[j])
+	}
+	w.products.Shape(dv, padded)
+	products := w.products.Rows(dv)
+	bytedot.Scores(products, w.unused, &s.codes.values[l], &w.weights, w.factors)
+	for c, mean := range s.values.Row(l)[:dv] {
+		vecmath.AddScaled(products.Row(c)[:n], w.sizes[:n], float32(mean))
+	}
+	addTransposed(sums.ColRange(0, dv), list, products)
+	for j, i := range list {
+		sums.Row(int(i))[dv] += T(w.sizes[j])
+	}
+}
+
+// addTransposed adds column j of x to row list[j] of sums.
+func addTransposed[T dense.Float](sums dense.Matrix[T], list []int32, x dense.Matrix[float32]) {
+	if single, ok := any(sums).(dense.Matrix[float32]); ok {
+		bytedot.AddTransposed(single, list, x)
+		return
+	}
+	for j, i := range list {
+		row := sums.Row(int(i))
+		for c := range row {
+			row[c] += T(x.Row(c)[j])
+		}
+	}
+}

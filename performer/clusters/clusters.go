@@ -14,7 +14,8 @@ import (
 
 // Options are the parameters of [New]. The zero value selects the defaults.
 type Options struct {
-	// Clusters is the number C of clusters, at most the number n of keys. Zero means 4·√n.
+	// Clusters is the number of clusters of the n keys of a segment, at most n: of 512 keys in causal
+	// attention, and of all keys otherwise. Zero means the smaller of n/16 and 2·√n.
 	Clusters int
 
 	// Threshold is τ. A query scores every key of a cluster if
@@ -23,7 +24,7 @@ type Options struct {
 	//
 	// where w/D is the share of the cluster in the weights of the query, n the number of keys of
 	// the cluster, and 2u the variance of their scores, taken as at most 16. A smaller τ costs more
-	// time and gives a smaller error. Zero means 0.003.
+	// time and gives a smaller error. Zero means 0.001.
 	Threshold float64
 
 	// Iterations is the number of iterations of k-means. Sample is the number of randomly drawn
@@ -40,8 +41,8 @@ type Attention[T dense.Float] interface {
 	// depend on GOMAXPROCS. The bits of a causal output do not depend on later tokens.
 	//
 	// Every weight is positive, and outputs are averages of values and of means of values. Without
-	// keys the output is zero. A query whose weights overflow, underflow or are NaN gets exact
-	// attention; NaN and Inf in queries and keys cause such weights.
+	// keys the output is zero. A query whose weights or sums overflow, underflow or are NaN gets
+	// exact attention, together with other such queries; NaN and Inf cause such weights.
 	//
 	// dst may be exactly q where shapes allow; dst must not overlap k or v. Forward panics with the
 	// shapes if they do not fit; causal attention needs Lq = Lk.
@@ -49,24 +50,19 @@ type Attention[T dense.Float] interface {
 
 	// ForwardPrefixes is Forward for queries that see the first keys only, see
 	// [performer.PrefixAttention]: query i sees the keys j < prefixes[i]. A query that sees no key
-	// gets zero. ForwardPrefixes uses the clusters of causal attention even if the Attention is
+	// gets zero. ForwardPrefixes uses the segments of causal attention even if the Attention is
 	// bidirectional. ForwardPrefixes panics as Forward does, and unless prefixes has Lq ascending
 	// numbers from 0 to Lk.
 	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 
 	// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d
-	// and values of dimension dv. The State stores all keys and values, with every token before the
-	// last 128 to 255 in a cluster. A step weighs all clusters, and scores the keys of a few
-	// clusters and the last tokens. K-means divides all keys before the last 128 when the State has
-	// 1024, 2048, 4096 … tokens. The first 1023 tokens have exact attention.
+	// and values of dimension dv. The State stores the elements of all keys and values, and with 8
+	// Bits their codes as well. A step scores all clusters, the keys of a few clusters, and the
+	// keys of the last, incomplete segment.
 	//
-	// Outputs have errors of the size that a causal Forward has, but other bits. Outputs depend on
-	// the tokens alone, not on how the stream is cut into calls. So Merge of two States gives the
-	// State of all tokens. A Rollback to before a run of k-means repeats the previous run, in the
-	// same time.
-	//
-	// If several heads of queries read one head of keys, as in a [performer.Batch], all heads of
-	// queries score the keys of every cluster that one head of queries scores.
+	// Outputs have the bits of causal Forward over the same tokens, however the stream is cut into
+	// calls. So Merge of two States gives the State of all tokens. Clones share complete segments. A
+	// Rollback drops segments, and reads back the last one if it was complete.
 	//
 	// NewState returns an error for a d or dv below 1 or beyond the memory of the machine.
 	NewState(d, dv int) (*performer.State[T], error)
@@ -85,19 +81,18 @@ type attention[T dense.Float] struct {
 	seed      [2]uint64
 }
 
-// New returns attention that approximates exact, and runs k-means on the keys of each call. src
-// seeds the choice of the keys that k-means starts from. A call without a mask has exact attention
-// for up to 256 keys. A causal query has exact attention if it sees fewer than 1024 keys.
+// New returns attention that approximates exact. src seeds the choice of the keys that k-means
+// starts from. A call without a mask has exact attention for up to 256 keys. A causal query has
+// exact attention if it sees up to 512 keys.
 //
-// If exact has 8 Bits, the scores, weights and values of scored keys are integers of 8 bits.
-// Forward then takes about half the time on processors that multiply such integers, and has
-// additional errors of about a percent. States, causal attention and ForwardPrefixes do not use 8
-// bits.
+// If exact has 8 Bits, scores, weights and values are integers of 8 bits. Forward then takes about
+// half the time on processors that multiply such integers, and has additional errors of about a
+// percent.
 //
 // New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with KeyBits or
-// ValueBits; with Bits other than 0 and 8; with Bits and Causal; or with a Scale that is negative
-// or not finite. New also returns an error for negative options, a Threshold that is not finite,
-// and a nil src. Window and Slope are excluded because clusters do not know the positions of keys.
+// ValueBits; with Bits other than 0 and 8; or with a Scale that is negative or not finite. New also
+// returns an error for negative options, a Threshold that is not finite, and a nil src. Window and
+// Slope are excluded because clusters do not know the positions of keys.
 func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	var a any
 	var err error
@@ -137,8 +132,6 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 		return nil, fmt.Errorf("clusters: exact.KeyBits = %d and exact.ValueBits = %d, want 0: a state of clusters keeps elements", exact.KeyBits, exact.ValueBits)
 	case exact.Bits != 0 && exact.Bits != 8:
 		return nil, fmt.Errorf("clusters: exact.Bits = %d, want 0 or 8", exact.Bits)
-	case exact.Bits != 0 && exact.Causal:
-		return nil, fmt.Errorf("clusters: exact.Bits = %d with Causal, want 0: codes of a cluster depend on all of its keys", exact.Bits)
 	case exact.Unnormalised:
 		return nil, errors.New("clusters: exact.Unnormalised is set, but outputs are averages of values")
 	case !(opts.Threshold >= 0) || math.IsInf(opts.Threshold, 1):
@@ -154,7 +147,7 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 			return nil, fmt.Errorf("clusters: opts.%s = %d, want at least 0", x.name, x.value)
 		}
 	}
-	opts.Threshold = cmp.Or(opts.Threshold, 0.003)
+	opts.Threshold = cmp.Or(opts.Threshold, 0.001)
 	opts.Iterations, opts.Sample = cmp.Or(opts.Iterations, 3), cmp.Or(opts.Sample, 16)
 	a := &attention[T]{options: exact, opts: opts, threshold: T(opts.Threshold), seed: [2]uint64{src.Uint64(), src.Uint64()}}
 	exact.Causal = false
@@ -177,11 +170,11 @@ func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
 	case a.options.Causal:
-		a.causal(dst, q, k, v, nil)
+		a.attend(dst, q, k, v, true, nil)
 	case k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0:
 		a.exact.Forward(dst, q, k, v)
 	default:
-		a.bidirectional(dst, q, k, v)
+		a.attend(dst, q, k, v, false, nil)
 	}
 	return dst
 }
@@ -202,7 +195,7 @@ func (a *attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []
 		least = n
 	}
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	a.causal(dst, q, k, v, prefixes)
+	a.attend(dst, q, k, v, true, prefixes)
 	return dst
 }
 
@@ -215,6 +208,14 @@ func (a *attention[T]) check(q, k, v dense.Matrix[T], square bool) {
 		panic(fmt.Sprintf("clusters: q is %d×%d, k is %d×%d, v is %d×%d, which do not fit", q.Rows, q.Cols, k.Rows, k.Cols, v.Rows, v.Cols))
 	}
 }
+
+// clustersOf returns the number of clusters that k-means finds for n keys.
+func (a *attention[T]) clustersOf(n int) int {
+	return min(cmp.Or(a.opts.Clusters, max(min(n/16, int(2*math.Sqrt(float64(n)))), 1)), n)
+}
+
+// codes reports whether keys of dimension d have codes.
+func (a *attention[T]) codes(d int) bool { return a.options.Bits != 0 && canCode(d) }
 
 // scale returns the factor of products of d-dimensional queries and keys.
 func (a *attention[T]) scale(d int) float64 {

@@ -25,32 +25,45 @@
 // multipole attention [Hooper et al. 2025] and of fast multipole methods [Greengard & Rokhlin
 // 1987].
 //
+// Beyond u_ic = 8 the keys are far from normal for the query. Such a cluster counts with u_ic = 8
+// in D_i, and query i scores its keys unless even the full u_ic leaves the weight negligible. A key
+// whose squared distance from its centre is more than 8 times the mean is a cluster of its own.
+//
 // Forward gathers the queries that score one cluster, so that their scores and outputs are products
 // of matrices.
 //
-// # Causal attention
+// # Segments
 //
-// Causal attention takes blocks of 128 queries. The keys of a block and of the previous block have
-// exact weights. All older keys are in clusters, whose moments grow by one block at a time. Each
-// time the number of tokens has doubled, k-means divides all older keys again. All runs of k-means
-// together take about as long as one run over all keys. The first 1024 tokens have exact attention.
+// Causal attention divides keys into segments of 512. A complete segment has clusters of its own,
+// which are found once and never change. A query sees complete segments before its place by
+// cluster, and the keys of its own segment one by one; their weights count in D_i. So outputs do
+// not depend on later tokens, and the first 512 tokens have exact attention. Attention without a
+// mask has one segment with all keys.
 //
-// # Streams
+// [Attention.NewState] keeps a stream of tokens in the same segments, and its outputs have the bits
+// of Forward. The token after a complete segment divides the segment into clusters, which takes
+// about as long as exact attention of 40 queries over 16,384 keys. Copies of a state share the
+// complete segments.
 //
-// [Attention.NewState] keeps a stream of tokens with the clusters of causal attention, and stores
-// the keys of a cluster side by side. A step scores the keys of a few clusters, and the last 128 to
-// 255 tokens.
+// # Eight bits
+//
+// With 8 Bits, scores of clusters, scores and weights of keys, and values are integers of 8 bits,
+// with an additional error of about a percent, see package performer. Sums over clusters whose keys
+// are not scored are in T.
 //
 // # Cost and error
 //
-// L queries and L keys take O(L·C·(d+dv)) time for clusters, and time in proportion to the scored
-// pairs, a small share of L². The default is C = 4·√L. No bound of the error is known in advance;
-// package audit measures the error. The error is small where weights are concentrated on clusters
-// of keys. For diffuse attention over normal keys of small norm landmarks are better. Clusters do
-// not help a head in which every query has one key that no other query shares. In float32, keys and
-// values with a common mean of a thousand standard deviations lose no more accuracy than in exact
-// attention. If keys and values have a mean of 1e5 standard deviations, exact attention and
-// attention by clusters have errors of tens of percent in float32.
+// L queries and L keys take O(L·C·(d+dv)) time for C clusters in all, and time in proportion to the
+// scored pairs, a small share of L². No bound of the error is known in advance; package audit
+// measures the error. The error is small where weights are concentrated on clusters of keys. The
+// error is large if a cluster holds many different keys, of which a query seeks one: then keys
+// are not normal, and w_ic is too small. For causal attention over random words of norm 9 the error
+// is 30 % with 32 clusters for the 80 words of a segment, and 2 % with 128. For diffuse attention
+// over normal keys of small norm landmarks are better. Clusters do not help a head in which every
+// query has one key that no other query shares. In float32, keys and values with a common mean of a
+// thousand standard deviations lose no more accuracy than in exact attention. If keys and values
+// have a mean of 1e5 standard deviations, exact attention and attention by clusters have errors of
+// tens of percent in float32.
 //
 // # References
 //

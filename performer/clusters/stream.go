@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
@@ -12,8 +13,11 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 func (a *attention[T]) NewState(d, dv int) (*performer.State[T], error) {
@@ -32,6 +36,7 @@ func (a *attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	m := &memory[T]{a: a, heads: heads, d: d, dv: dv, stores: make([]store[T], keyHeads)}
 	for h := range m.stores {
 		m.stores[h] = store[T]{a: a, d: d, dv: dv}
+		m.stores[h].truncate(0)
 	}
 	return m, nil
 }
@@ -48,24 +53,11 @@ type memory[T dense.Float] struct {
 	dst, q dense.Matrix[T] // the arguments of Attend
 }
 
-// clusteredAt returns, for n tokens, the number of tokens at the last run of k-means, 0 for none,
-// and the number of tokens in clusters.
-func clusteredAt(n int) (begin, clustered int) {
-	if n < firstKeys {
-		return 0, 0
-	}
-	for begin = firstKeys; begin <= n/2; begin *= 2 {
-	}
-	return begin, begin - window + (n-begin)/window*window
-}
-
 func (m *memory[T]) Append(k, v dense.Matrix[T]) {
 	m.arrivals.Extend(k.Rows)
 	m.tokens += k.Rows
 	for h := range m.stores {
-		s := &m.stores[h]
-		s.appendRecent(layout.Head(k, h, len(m.stores)), layout.Head(v, h, len(m.stores)))
-		s.update(m.tokens)
+		m.stores[h].append(layout.Head(k, h, len(m.stores)), layout.Head(v, h, len(m.stores)))
 	}
 }
 
@@ -90,9 +82,7 @@ func (m *memory[T]) Piece(i int) {
 	row, h := i/len(m.stores), i%len(m.stores)
 	group := m.heads / len(m.stores)
 	dst, q := m.dst.Row(row)[h*group*m.dv:(h+1)*group*m.dv], m.q.Row(row)[h*group*m.d:(h+1)*group*m.d]
-	w := pool.Get[stepScratch[T]](&stepScratches)
-	w.attend(&m.stores[h], rowsOf(dst, m.dv), rowsOf(q, m.d))
-	pool.Put(&stepScratches, w)
+	m.stores[h].attend(rowsOf(dst, m.dv), rowsOf(q, m.d))
 }
 
 func (m *memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
@@ -152,9 +142,8 @@ func (m *memory[T]) Merge(other streams.Memory[T]) {
 	m.arrivals.Extend(n)
 	m.tokens += n
 	for h := range m.stores {
-		k, v := o.stores[h].inOrder(n)
-		m.stores[h].appendRecent(k, v)
-		m.stores[h].update(m.tokens)
+		k, v := o.stores[h].inOrder()
+		m.stores[h].append(k, v)
 	}
 }
 
@@ -162,16 +151,15 @@ func (m *memory[T]) Record() streams.Record {
 	return streams.Record{Flags: streams.FlagKeys | streams.FlagClusters, Scale: m.scale()}
 }
 
-// parameterNames are the names of the parameters in an encoded state. The last parameter is zero:
-// it was for centres that the caller chose.
-var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "Sample", "seed", "seed", "centres"}
+// parameterNames are the names of the parameters in an encoded state.
+var parameterNames = [...]string{"Clusters", "Threshold", "Iterations", "Sample", "seed", "seed", "Bits"}
 
 // parameters are the options and the seed of an attention, as in an encoded state.
 type parameters [len(parameterNames)]uint64
 
 func (m *memory[T]) parameters() parameters {
 	o := m.a.opts
-	return parameters{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Iterations), uint64(o.Sample), m.a.seed[0], m.a.seed[1]}
+	return parameters{uint64(o.Clusters), math.Float64bits(o.Threshold), uint64(o.Iterations), uint64(o.Sample), m.a.seed[0], m.a.seed[1], uint64(m.a.options.Bits)}
 }
 
 // checkParameters returns an error unless m has the same parameters.
@@ -194,7 +182,7 @@ func (m *memory[T]) Encode(b []byte) []byte {
 		b = binary.LittleEndian.AppendUint64(b, word)
 	}
 	for h := range m.stores {
-		k, v := m.stores[h].inOrder(m.tokens)
+		k, v := m.stores[h].inOrder()
 		b = frame.AppendElements(frame.AppendElements(b, k.Data), v.Data)
 	}
 	return b
@@ -218,8 +206,105 @@ func (m *memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 	for h := range m.stores {
 		k, v := dense.New[T](tokens, m.d), dense.New[T](tokens, m.dv)
 		b = frame.ReadElements(v.Data, frame.ReadElements(k.Data, b))
-		m.stores[h].appendRecent(k, v)
-		m.stores[h].update(tokens)
+		m.stores[h].append(k, v)
 	}
 	return b
+}
+
+// store holds the tokens of one head of keys of a stream: complete segments, which do not change
+// and which copies of the store share, and the tokens after them. The last segment becomes complete
+// when a token follows it.
+type store[T dense.Float] struct {
+	a        *attention[T]
+	d, dv    int
+	segments []*segment[T]
+	k, v     []T           // of the tokens after the segments
+	open     coded.Open[T] // their codes
+}
+
+// rowsOf returns data as a matrix of cols columns.
+func rowsOf[T dense.Float](data []T, cols int) dense.Matrix[T] {
+	return dense.Of(len(data)/cols, cols, data)
+}
+
+// last returns the keys and values of the tokens after the segments.
+func (s *store[T]) last() (k, v dense.Matrix[T]) { return rowsOf(s.k, s.d), rowsOf(s.v, s.dv) }
+
+// append appends tokens.
+func (s *store[T]) append(k, v dense.Matrix[T]) {
+	for i := range k.Rows {
+		if len(s.k) == segmentKeys*s.d {
+			g := new(segment[T])
+			g.build(s.a, rowsOf(s.k, s.d), rowsOf(s.v, s.dv))
+			s.segments = append(s.segments, g)
+			s.k, s.v = s.k[:0], s.v[:0]
+			s.open.Reset(segmentKeys, s.d, s.dv)
+		}
+		s.k, s.v = append(s.k, k.Row(i)...), append(s.v, v.Row(i)...)
+		if s.a.codes(s.d) {
+			s.open.Encode(s.last())
+		}
+	}
+}
+
+// truncate keeps the first n tokens.
+func (s *store[T]) truncate(n int) {
+	complete := max(n-1, 0) / segmentKeys
+	if complete < len(s.segments) {
+		g := s.segments[complete]
+		s.k, s.v = scratch.Resize(s.k, segmentKeys*s.d), scratch.Resize(s.v, segmentKeys*s.dv)
+		g.copyTo(s.last())
+		s.segments = slices.Delete(s.segments, complete, len(s.segments))
+	}
+	left := n - complete*segmentKeys
+	s.k, s.v = s.k[:left*s.d], s.v[:left*s.dv]
+	s.open.Reset(segmentKeys, s.d, s.dv)
+	if s.a.codes(s.d) {
+		s.open.Encode(s.last())
+	}
+}
+
+// inOrder returns copies of all keys and values.
+func (s *store[T]) inOrder() (k, v dense.Matrix[T]) {
+	complete := len(s.segments) * segmentKeys
+	lastK, lastV := s.last()
+	n := complete + lastK.Rows
+	k, v = dense.New[T](n, s.d), dense.New[T](n, s.dv)
+	for i, g := range s.segments {
+		lo, hi := i*segmentKeys, (i+1)*segmentKeys
+		g.copyTo(k.RowRange(lo, hi), v.RowRange(lo, hi))
+	}
+	dense.Copy(k.RowRange(complete, n), lastK)
+	dense.Copy(v.RowRange(complete, n), lastV)
+	return k, v
+}
+
+// clone returns a copy of s.
+func (s *store[T]) clone() store[T] {
+	c := store[T]{a: s.a, d: s.d, dv: s.dv, segments: slices.Clone(s.segments), k: slices.Clone(s.k), v: slices.Clone(s.v)}
+	c.truncate(len(c.segments)*segmentKeys + len(c.k)/c.d)
+	return c
+}
+
+// attend writes the outputs of the queries q over all tokens of s to dst.
+func (s *store[T]) attend(dst, q dense.Matrix[T]) {
+	b := pool.Get[accumulator[T]](&accumulators)
+	b.begin(q.Rows, s.d, s.dv, s.a.scale(s.d), s.a.threshold)
+	k, v := s.last()
+	b.places = b.places[:0]
+	for range q.Rows {
+		b.places = append(b.places, k.Rows-1)
+	}
+	s.open.Sums(b.sums.Rows(q.Rows), b.peaks, q, k, v, b.places, tiles.Scores{Scale: b.scale}, s.a.codes(s.d))
+	b.encode(s.a, q, len(s.segments) > 0)
+	b.addPart(s.segments, q, 0, q.Rows)
+	b.addScored(s.segments, q)
+	if bad := b.finish(dst); len(bad) > 0 {
+		e := pool.Get[exactScratch[T]](&exactScratches)
+		e.places = e.places[:0]
+		k, v := s.inOrder()
+		e.attend(dst, q, k, v, bad, b.scale)
+		pool.Put(&exactScratches, e)
+	}
+	pool.Put(&accumulators, b)
 }

@@ -1,0 +1,231 @@
+package clusters
+
+import (
+	"math"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/hadamard"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
+	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+)
+
+// segment holds keys and values by cluster, and within a cluster in the order of the caller. A
+// segment does not change after build.
+//
+// For each cluster it has the number n_c of keys, their mean μ_c, the variance t_c of a coordinate
+// and the mean v̄_c of the values.
+type segment[T dense.Float] struct {
+	starts    []int            // the first key of each cluster, and the number of keys
+	order     []int32          // the keys by cluster
+	means     dense.Matrix[T]  // clusters×d: μ_c
+	logs      []T              // log n_c
+	variances []T              // t_c
+	values    dense.Matrix[T]  // clusters×(dv+1): v̄_c, 1
+	packed    matmul.Packed[T] // values
+	codes     codes[T]
+	coded     bool
+
+	memory [4]scratch.Buffer[T] // keys and values by cluster, means, values
+	k, v   dense.Matrix[T]      // the arguments of build
+}
+
+func (s *segment[T]) clusters() int { return s.means.Rows }
+
+// count returns n_c.
+func (s *segment[T]) count(cluster int) int { return s.starts[cluster+1] - s.starts[cluster] }
+
+// keysOf returns the keys of a cluster, and valuesOf their values.
+func (s *segment[T]) keysOf(cluster int) dense.Matrix[T]   { return s.rows(0, cluster) }
+func (s *segment[T]) valuesOf(cluster int) dense.Matrix[T] { return s.rows(1, cluster) }
+
+func (s *segment[T]) rows(i, cluster int) dense.Matrix[T] {
+	return s.memory[i].Rows(len(s.order)).RowRange(s.starts[cluster], s.starts[cluster+1])
+}
+
+// copyTo copies keys and values in the order of the caller to the rows of k and v.
+func (s *segment[T]) copyTo(k, v dense.Matrix[T]) {
+	keys, values := s.memory[0].Rows(len(s.order)), s.memory[1].Rows(len(s.order))
+	for i, j := range s.order {
+		if int(j) < k.Rows {
+			copy(k.Row(int(j)), keys.Row(i))
+			copy(v.Row(int(j)), values.Row(i))
+		}
+	}
+}
+
+// build divides keys and values into clusters.
+func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T]) {
+	f := pool.Get[kmeans[T]](&kmeansPool)
+	c := f.divide(k, a.clustersOf(k.Rows), a.opts.Iterations, a.opts.Sample, a.seed)
+	s.sort(f.labels, c)
+	pool.Put(&kmeansPool, f)
+	s.memory[0].Shape(k.Rows, k.Cols)
+	s.memory[1].Shape(k.Rows, v.Cols)
+	s.memory[2].Shape(c, k.Cols)
+	s.memory[3].Shape(c, v.Cols+1)
+	s.means, s.values = s.memory[2].Rows(c), s.memory[3].Rows(c)
+	s.logs, s.variances = scratch.Resize(s.logs, c), scratch.Resize(s.variances, c)
+	s.coded = a.codes(k.Cols)
+	s.k, s.v = k, v
+	parallel.Do(c, s)
+	s.k, s.v = dense.Matrix[T]{}, dense.Matrix[T]{}
+	matmul.Pack(&s.packed, s.values)
+	if s.coded {
+		s.encode()
+	}
+}
+
+// sort sorts the keys by their labels.
+func (s *segment[T]) sort(labels []int32, clusters int) {
+	s.order, s.starts = scratch.Resize(s.order, len(labels)), scratch.Resize(s.starts, clusters+1)
+	clear(s.starts)
+	for _, l := range labels {
+		s.starts[l]++
+	}
+	at := 0
+	for l, n := range s.starts {
+		s.starts[l] = at
+		at += n
+	}
+	for j, l := range labels {
+		s.order[s.starts[l]] = int32(j)
+		s.starts[l]++
+	}
+	copy(s.starts[1:], s.starts[:clusters])
+	s.starts[0] = 0
+}
+
+// Piece copies the keys and values of a cluster, and computes its moments. The variance is a sum of
+// squared differences from the mean, which has no cancellation.
+func (s *segment[T]) Piece(l int) {
+	keys, values, n := s.keysOf(l), s.valuesOf(l), s.count(l)
+	mean, value := s.means.Row(l), s.values.Row(l)
+	clear(mean)
+	clear(value)
+	if s.logs[l], s.variances[l] = T(math.Inf(-1)), 0; n == 0 {
+		return
+	}
+	dv := len(value) - 1
+	for i, j := range s.order[s.starts[l]:s.starts[l+1]] {
+		copy(keys.Row(i), s.k.Row(int(j)))
+		copy(values.Row(i), s.v.Row(int(j)))
+		vecmath.AddScaled(mean, keys.Row(i), 1)
+		vecmath.AddScaled(value[:dv], values.Row(i), 1)
+	}
+	vecmath.Scale(mean, 1/T(n))
+	vecmath.Scale(value[:dv], 1/T(n))
+	value[dv] = 1
+	s.logs[l] = T(math.Log(float64(n)))
+	e := pool.Get[rotateScratch[T]](&rotatePool)
+	differences, squares := e.centred(keys, mean), 0.0
+	for i := range n {
+		squares += 2 * vecmath.HalfSquaredNorm(differences.Row(i))
+	}
+	s.variances[l] = T(squares / float64(n) / float64(len(mean)))
+	pool.Put(&rotatePool, e)
+}
+
+// codes hold the keys and values of clusters in 8 bits. Let R be the rotation of package coded, c
+// the mean of all keys, and r a vector that stands for R·(μ_c − c). Scores are
+//
+//	q·k = R·q·(R·(k − c) − r) + R·q·r + q·c.
+//
+// The first product is a product of codes. In float32 r consists of codes too, and the second
+// product is one of codes: rounding of r does no harm. The codes of values are codes of differences
+// from the mean value, with a scale for each column.
+type codes[T dense.Float] struct {
+	rotation     *hadamard.Rotation[T]
+	keys, values []bytedot.Rows // of each cluster: keys×coordinates, columns×keys
+	has          []bool         // whether a cluster has codes
+
+	centre   []T               // c
+	means    bytedot.Rows      // r
+	rotated  scratch.Buffer[T] // r
+	hasMeans bool              // whether means stands for r
+}
+
+// canCode reports whether keys of dimension d can have codes.
+func canCode(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
+
+// encode computes the codes.
+func (s *segment[T]) encode() {
+	o, c, d := &s.codes, s.clusters(), s.means.Cols
+	o.rotation = coded.Rotation[T](d)
+	for len(o.keys) < c {
+		o.keys, o.values = append(o.keys, bytedot.Rows{}), append(o.values, bytedot.Rows{})
+	}
+	o.has = scratch.Resize(o.has, c)
+	o.centre = scratch.Resize(o.centre, d)
+	clear(o.centre)
+	for l := range c {
+		vecmath.AddScaled(o.centre, s.means.Row(l), T(s.count(l))/T(len(s.order)))
+	}
+	e := pool.Get[rotateScratch[T]](&rotatePool)
+	x := e.rotate(o.rotation, e.centred(s.means, o.centre))
+	o.rotated.Shape(c, x.Cols)
+	r := dense.Copy(o.rotated.Rows(c), x)
+	_, single := any(x).(dense.Matrix[float32])
+	o.hasMeans = single && bytedot.QuantiseRows(&o.means, x, nil) && coded.UsualKeys(o.means.Scales, x)
+	pool.Put(&rotatePool, e)
+	if o.hasMeans {
+		for l, scale := range o.means.Scales {
+			for j := range x.Cols {
+				r.Row(l)[j] = T(scale) * T(o.means.Code(l, j))
+			}
+		}
+	}
+	parallel.Do(c, (*codeTask[T])(s))
+}
+
+// codeTask computes the codes of the keys and values of a cluster. The cluster has no codes if it
+// has more keys than products of codes allow, or if codes would represent its keys or values badly.
+type codeTask[T dense.Float] segment[T]
+
+func (t *codeTask[T]) Piece(l int) {
+	s := (*segment[T])(t)
+	o := &s.codes
+	if o.has[l] = false; s.count(l) > bytedot.MostInner {
+		return
+	}
+	e := pool.Get[rotateScratch[T]](&rotatePool)
+	k, v, r := &o.keys[l], &o.values[l], o.rotated.Rows(s.clusters()).Row(l)
+	x := e.rotate(o.rotation, e.centred(s.keysOf(l), o.centre))
+	for i := range x.Rows {
+		vecmath.AddScaled(x.Row(i), r, -1)
+	}
+	has := bytedot.QuantiseRows(k, x, nil) && coded.UsualKeys(k.Scales, x)
+	mean := s.values.Row(l)[:s.values.Cols-1]
+	x = e.centred(s.valuesOf(l), mean)
+	o.has[l] = bytedot.QuantiseTransposed(v, x) && coded.UsualValues(v.Scales, x, mean) && has
+	pool.Put(&rotatePool, e)
+}
+
+// rotateScratch is the scratch memory of one goroutine that computes codes.
+type rotateScratch[T dense.Float] struct {
+	differences, rotated scratch.Buffer[T]
+}
+
+var rotatePool pool.Pair[rotateScratch[float32], rotateScratch[float64]]
+
+// centred returns the rows of x minus mean. The result is valid until the next call.
+func (e *rotateScratch[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {
+	e.differences.Shape(x.Rows, x.Cols)
+	y := e.differences.Rows(x.Rows)
+	for i := range x.Rows {
+		copy(y.Row(i), x.Row(i))
+		vecmath.AddScaled(y.Row(i), mean, -1)
+	}
+	return y
+}
+
+// rotate returns the rotated rows of x. The result is valid until the next call.
+func (e *rotateScratch[T]) rotate(r *hadamard.Rotation[T], x dense.Matrix[T]) dense.Matrix[T] {
+	_, d := r.Dims()
+	e.rotated.Shape(x.Rows, d)
+	return r.Apply(e.rotated.Rows(x.Rows), x)
+}
