@@ -3,7 +3,6 @@ package quantise
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -43,11 +42,8 @@ func (c *codes[T]) Between(i, j int, by Measure) Estimate {
 
 func (q *quantiser[T]) cosineBetween(a, b code) Estimate {
 	if q.width == 1 {
-		different, n := 0, float64(q.elements)
-		for w, v := range a.words {
-			different += bits.OnesCount64(v ^ b.words[w])
-		}
-		return Estimate{math.Cos(math.Pi * float64(different) / n), q.signError(different)}
+		different := a.different(b)
+		return Estimate{math.Cos(math.Pi * float64(different) / float64(q.elements)), q.signError(different)}
 	}
 	product, square := q.codeProduct(a, b), (q.codeProduct(a, a)+q.codeProduct(b, b))/2
 	if q.options.Scheme != Uniform {

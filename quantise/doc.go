@@ -157,18 +157,17 @@
 // # Speed
 //
 // A search reads all codes once. Codes of 1 bit, and QJL with any number of bits, are multiplied by
-// the query rounded to six bits per coordinate, with AND and population counts. RaBitQ and Uniform
-// with 4 and 8 bits are multiplied as integers by the query rounded to two bytes per coordinate.
-// LloydMax with 8 bits looks up each level as two bytes first, which takes about twice as long, and
-// longer without AVX-512 VBMI. Other codes look up their levels as float32. AVX-512, AVX2 and NEON
-// have kernels for all of these products. Rows of more than 65536 coordinates of 8 bits (32768 for
-// LloydMax) are multiplied in pure Go.
+// the query rounded to six bits per coordinate, with AND and population counts. All other codes, and
+// codes of 1 bit in estimates, are multiplied as integers by the query rounded to two bytes per
+// coordinate. LloydMax with 2, 4 and 8 bits looks up each level as two bytes first. With 8 bits this
+// takes about twice as long, and longer without AVX-512 VBMI. AVX-512, AVX2 and NEON have kernels for
+// all of these products. Rows of more than 65536 coordinates of 8 bits (32768 of any number of bits
+// for LloydMax) are multiplied in pure Go.
 //
-// A search of many queries multiplies each row by several queries at a time. Without centres this
-// holds also for codes of 2 bits with equal steps, where products of bytes select the rows that
-// need float32 sums, and for codes of 1 bit with AVX-512 VNNI. BenchmarkBatch compared 64 passes
-// with one pass of 64 queries over 200,000 rows with d = 256, on two shared cores of an AMD EPYC
-// (Zen 4). One pass was faster by the factors
+// A search of many queries multiplies each row by several queries at a time, but for codes of 1 bit
+// only without centres and with AVX-512 VNNI. BenchmarkBatch compared 64 passes with one pass of 64
+// queries over 200,000 rows with d = 256, on two shared cores of an AMD EPYC (Zen 4). One pass was
+// faster by the factors
 //
 //	bits   1           2           4           8
 //	times  1.6 to 2.0  3.0 to 3.3  1.9 to 6.4  5.4 to 8.2
@@ -184,8 +183,7 @@
 //
 // With the rotations of New, the codes, decoded vectors, estimates and results of Search have the
 // same bits on every processor and in every tier of instructions. So has the StdErr of RaBitQ. Sums
-// have a fixed order, and no multiplication is fused with an addition. Estimates that are sums in
-// float32 have a rounding error of at most d'·2⁻²⁴·Σ|s_i·p_i|·‖x‖.
+// have a fixed order, and no multiplication is fused with an addition.
 //
 // Theory, Between and the StdErr of other schemes evaluate integrals of elementary functions, whose
 // last digits differ between processors. Levels are rounded to 24 binary digits, and levels with

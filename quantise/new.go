@@ -163,37 +163,35 @@ func (q *quantiser[T]) setLevels() {
 	case QJL:
 		q.cells = codelaw.Unbiased(q.out)
 	}
-	if q.width == 8 || q.width == 4 && q.options.Scheme != LloydMax {
-		q.setUnit()
+	if q.options.Scheme == LloydMax && n > 1 {
+		q.setTable()
 	}
-	q.edges, q.levels = make([]float32, n), make([]float32, max(scan.TableSize, 2*n))
+	q.edges, q.levels = make([]float32, n), make([]float32, 2*n)
 	for j, v := range q.cells.Levels {
 		q.edges[j] = float32(q.cells.Edges[j])
 		level := float32(v / float64(len(q.rotations)))
-		for k := 0; k < len(q.levels); k += 2 * n {
-			q.levels[k+n+j], q.levels[k+n-1-j] = level, -level
-		}
+		q.levels[n+j], q.levels[n-1-j] = level, -level
+	}
+	if q.table == nil {
+		q.unit = float64(q.levels[n])
 	}
 	if q.options.Scheme == LloydMax && n > 1 {
 		q.starts = startsOf(q.edges)
 	}
 }
 
-// setUnit sets the unit of which all levels are odd multiples. setUnit rounds the levels of
-// LloydMax with 8 bits to such multiples, of which the largest is nearly 2¹⁶. The rounding adds
-// 4e-5 of the variance of an estimate. The unit has 8 binary digits, so that float32 represents all
-// multiples.
-func (q *quantiser[T]) setUnit() {
+// setTable rounds the levels of LloydMax to odd multiples of a unit, of which the largest is nearly
+// 2¹⁶. The rounding adds up to 4e-5 of the variance of an estimate. The unit has 8 binary digits, so
+// that float32 represents all multiples.
+func (q *quantiser[T]) setTable() {
 	levels := q.cells.Levels
-	if q.unit = levels[0]; q.options.Scheme != LloydMax {
-		return
-	}
-	fraction, exponent := math.Frexp(levels[len(levels)-1] / math.MaxUint16)
+	n := len(levels)
+	fraction, exponent := math.Frexp(levels[n-1] / math.MaxUint16)
 	q.unit = math.Ldexp(math.Ceil(fraction*256), exponent-8)
-	var multiples [128]uint16
+	multiples := make([]int, 2*n)
 	for j, v := range levels {
-		multiple := 2*math.Floor(v/q.unit/2) + 1
-		levels[j], multiples[j] = multiple*q.unit, uint16(multiple)
+		multiple := 2*int(v/q.unit/2) + 1
+		levels[j], multiples[n+j], multiples[n-1-j] = float64(multiple)*q.unit, multiple, -multiple
 	}
-	q.table = scan.NewTable(&multiples)
+	q.table = scan.NewTable(multiples)
 }

@@ -23,8 +23,8 @@ const (
 
 	// LloydMax rounds to the levels with the smallest mean squared error ‖s − u‖² for the exact law
 	// of a coordinate of u, u_i² ~ Beta(½, (d'−1)/2) [Max 1960]. s is shorter than u on average,
-	// and estimates have the mean E‖s‖² < 1 times the true value. Levels of 8 bits are rounded to
-	// 16 bits.
+	// and estimates have the mean E‖s‖² < 1 times the true value. Levels of 2, 4 and 8 bits are
+	// rounded to 16 bits.
 	LloydMax
 
 	// Uniform rounds to the centres of 2^bits equal intervals of [−r, r], where r is the largest

@@ -111,8 +111,8 @@ type quantiser[T dense.Float] struct {
 	cells  codelaw.Cells // of the coordinates of u; for Uniform of the coordinates over the largest
 	edges  []float32     // the edges of cells
 	starts []uint8       // the first cells of buckets, for LloydMax with several cells
-	levels []float32     // the level of each code, repeated to the table size of package scan
-	unit   float64       // levels are odd multiples of unit below 2¹⁶; 0 for arbitrary levels
+	levels []float32     // the level of each code
+	unit   float64       // levels are odd multiples of unit below 2¹⁶
 	table  *scan.Table   // levels over unit; nil for the multiples 1, 3, 5, …
 
 	// The origin, followed by the centres. Nil without centres.
@@ -136,8 +136,9 @@ type laws struct {
 
 	pairLaws sync.Map // the results of pairs: func() *codelaw.Pairs by uint8
 
-	lengths       sync.Once
-	squared, ones []float32 // the results of squares
+	lengths sync.Once
+	squared *scan.Table // the results of squares
+	ones    []uint64
 }
 
 func (q *quantiser[T]) Dims() (in, out int) { return q.in, q.out }
@@ -177,6 +178,9 @@ func (q *quantiser[T]) equals(r *quantiser[T]) bool {
 
 // codeProduct returns sᵀs' of two rows.
 func (q *quantiser[T]) codeProduct(a, b code) float64 {
+	if q.width == 1 {
+		return float64(q.elements-2*a.different(b)) * (q.unit * q.unit)
+	}
 	mask, sum := uint64(1)<<q.width-1, 0.0
 	for w, v := range a.words {
 		u := b.words[w]
@@ -196,19 +200,20 @@ func (q *quantiser[T]) lengthSquare(c code) float64 {
 	return float64(q.codeProduct(c, c) * c.ratio * c.ratio)
 }
 
-// squares returns the table of squared levels and a vector of ones. Their product, which
-// scan.Levels computes for a row, is ‖s‖².
-func (q *quantiser[T]) squares() (table, ones []float32) {
+// squares returns the table of the squares of the multiples 1, 3, 5, …, and the digits of a vector of
+// ones. Their product with a row of 2 or 4 bits, which scan.LevelProducts computes, is ‖s‖²/unit².
+func (q *quantiser[T]) squares() (table *scan.Table, ones []uint64) {
 	q.lengths.Do(func() {
-		q.squared, q.ones = make([]float32, scan.TableSize), make([]float32, scan.Arranged(q.words, q.width))
-		for k, v := range q.levels[:scan.TableSize] {
-			q.squared[k] = v * v
+		levels, x := make([]int, 1<<q.width), make([]int16, q.elements)
+		for k := range levels {
+			odd := 2*k + 1 - len(levels)
+			levels[k] = odd * odd
 		}
-		x := make([]float32, q.elements)
 		for i := range x {
 			x[i] = 1
 		}
-		scan.Arrange(q.ones, x, q.words, q.width)
+		q.squared, q.ones = scan.NewTable(levels), make([]uint64, q.digitWords())
+		scan.Digits(q.ones, x, q.words, q.width)
 	})
 	return q.squared, q.ones
 }

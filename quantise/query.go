@@ -2,6 +2,7 @@ package quantise
 
 import (
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -31,12 +32,10 @@ type query[T dense.Float] struct {
 	index int     // the index in search.queries
 
 	direction []float32 // the rotated query divided by its norm
-	arranged  []float32 // direction in the order of package scan, for levels without a unit
-	// If levels have a unit or split is set, queryBatch.digits[at:] holds direction as integer
-	// multiples of a step, and scale is the product of step and unit.
+	// queryBatch.digits[at:] holds direction as integer multiples of a step, and scale is the product
+	// of step and unit. For codes of 1 bit, at is negative until an estimate needs the digits.
 	at    int
 	scale float32
-	slack float64 // a bound of the rounding error of a product with a row unpacked to 4 bits
 	// For codes of 1 bit: the bit planes of direction as integer multiples of step, and their sum.
 	planes []uint64
 	step   float64
@@ -70,12 +69,13 @@ type query[T dense.Float] struct {
 type queryBatch[T dense.Float] struct {
 	queries, kept []*query[T] // queries is a prefix of kept, whose memory later batches use
 
-	digits   []uint64 // of all queries, one after the other, in the order of package scan
+	digits   []uint64 // of queries, one after the other, in the order of package scan
+	weighted []uint64 // if several is set: the digits of the weights of all queries
 	integers []int16
 	weights  []int8
 	bits     []uint8
 	row      []uint64
-	split    bool // codes of rows are unpacked to 4 bits
+	several  bool // codes of 1 bit are multiplied by several queries at a time
 }
 
 // addQuery adds a query without content.
@@ -89,7 +89,7 @@ func (b *queryBatch[T]) addQuery() *query[T] {
 }
 
 // reset removes all queries.
-func (b *queryBatch[T]) reset() { b.queries = b.kept[:0] }
+func (b *queryBatch[T]) reset() { b.queries, b.digits = b.kept[:0], b.digits[:0] }
 
 // prepare adds a query to a search of the best wanted rows.
 func (s *search[T]) prepare(from []T, wanted int) {
@@ -117,7 +117,7 @@ func (s *search[T]) prepare(from []T, wanted int) {
 		s.chooseCentres(x)
 		return
 	}
-	q.round(&s.queryBatch, x)
+	s.round(&s.queryBatch, x)
 	x.roundingNorm = 0
 	if s.options.Rows != nil {
 		x.roundingNorm = q.remainder(&s.queryBatch, x)
@@ -132,73 +132,51 @@ func normalQuantile(tail float64) float64 {
 	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
 }
 
-// splits reports whether a search of this number of queries unpacks codes to 4 bits. This is faster
-// for codes of 1 bit, and for codes of 2 bits with equal steps, without centres.
-func (q *quantiser[T]) splits(queries int) bool {
+// several reports whether a search of this number of queries multiplies codes of 1 bit by several
+// queries at a time.
+func (q *quantiser[T]) several(queries int) bool {
 	const least, longest = 4, 1 << 18
-	equal := q.centres == nil && (q.width == 1 || q.width == 2 && q.options.Scheme != LloydMax)
-	return equal && queries >= least && q.elements <= longest && scan.Splits(q.width)
+	return q.centres == nil && q.width == 1 && queries >= least && q.elements <= longest && scan.Several()
 }
 
 // round rounds the rotated query x, the last of a batch.
-func (q *quantiser[T]) round(b *queryBatch[T], x *query[T]) {
-	n := q.elements
-	x.direction = scratch.Resize(x.direction, n)
+func (s *search[T]) round(b *queryBatch[T], x *query[T]) {
+	x.direction = scratch.Resize(x.direction, s.q.elements)
 	for i, v := range x.rotated {
 		x.direction[i] = 0
 		if x.norm > 0 {
 			x.direction[i] = float32(float64(v) / x.norm)
 		}
 	}
-	x.slack = 0
-	if q.width == 1 {
-		q.slice(b, x)
+	x.at = -1
+	if s.q.width == 1 {
+		s.q.slice(b, x)
 	}
-	if q.unit > 0 || b.split {
-		q.multiples(b, x)
-	}
-	if q.unit == 0 {
-		x.arranged = scratch.Resize(x.arranged, scan.Arranged(q.words, q.width))
-		scan.Arrange(x.arranged, x.direction, q.words, q.width)
+	if s.q.width > 1 || s.values != nil {
+		s.q.multiples(b, x)
 	}
 }
 
 // multiples rounds direction to integer multiples of a step and appends its digits to the batch.
 func (q *quantiser[T]) multiples(b *queryBatch[T], x *query[T]) {
-	n, size := len(x.direction), q.digitWords()
-	x.at = (len(b.queries) - 1) * size
-	if need := x.at + size; need > len(b.digits) {
-		b.digits = append(b.digits, make([]uint64, need-len(b.digits))...)
-	}
-	b.integers = scratch.Resize(b.integers, n)
-	if q.width == 1 {
-		for i, w := range b.weights {
-			b.integers[i] = int16(w)
-		}
-	} else {
-		step, unit := scan.Round(b.integers, x.direction), q.unit
-		if unit == 0 {
-			unit = float64(q.levels[1<<(q.width-1)])
-			// This bounds the errors of Round, of sums in float32 and of rounded levels.
-			rest := math.Sqrt(float64(n)) * step / 2
-			x.slack = unit * float64(int(1)<<q.width) * math.Sqrt(float64(n)) * (rest + float64(n+16)*0x1p-23)
-		}
-		x.scale = float32(unit * step)
-	}
-	scan.Digits(b.digits[x.at:][:size], b.integers, q.words, q.width)
+	b.integers = scratch.Resize(b.integers, q.elements)
+	x.scale = float32(q.unit * scan.Round(b.integers, x.direction))
+	x.at = len(b.digits)
+	b.digits = slices.Grow(b.digits, q.digitWords())[:x.at+q.digitWords()]
+	scan.Digits(b.digits[x.at:], b.integers, q.words, q.width)
 }
 
 // remainder returns the norm of the rounding error of x.direction.
 func (q *quantiser[T]) remainder(b *queryBatch[T], x *query[T]) float64 {
 	sum := 0.0
 	for i, v := range x.direction {
-		rest := 0.0
-		switch {
-		case q.width == 1:
-			rest = float64(v) - float64(x.step*float64(b.weights[i]))
-		case q.unit > 0:
-			rest = float64(v) - float64(float64(x.scale)/q.unit*float64(b.integers[i]))
+		rounded := float64(x.step)
+		if q.width == 1 {
+			rounded *= float64(b.weights[i])
+		} else {
+			rounded = float64(float64(x.scale) / q.unit * float64(b.integers[i]))
 		}
+		rest := float64(v) - float64(rounded)
 		sum += float64(rest * rest)
 	}
 	return math.Sqrt(sum)
@@ -220,6 +198,16 @@ func (q *quantiser[T]) slice(b *queryBatch[T], x *query[T]) {
 	}
 	x.sum = float64(sum)
 	scan.Slice(x.planes, b.weights, b.bits, b.row)
+	if !b.several {
+		return
+	}
+	b.integers = scratch.Resize(b.integers, n)
+	for i, w := range b.weights {
+		b.integers[i] = int16(w)
+	}
+	first := (len(b.queries) - 1) * q.digitWords()
+	b.weighted = slices.Grow(b.weighted[:first], q.digitWords())[:first+q.digitWords()]
+	scan.Digits(b.weighted[first:], b.integers, words, 1)
 }
 
 // divided sets exponent and returns the divided query.
@@ -264,7 +252,7 @@ func (s *search[T]) shift(b *queryBatch[T], of *query[T], cluster int) *query[T]
 		x.rotated[i] = T(float64(v) - float64(x.t*float64(c.rotated[i])))
 	}
 	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
-	s.q.round(b, x)
+	s.round(b, x)
 	x.roundingNorm = 0
 	if s.options.Rows != nil {
 		// The rounding errors of rotations are relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.

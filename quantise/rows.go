@@ -1,6 +1,7 @@
 package quantise
 
 import (
+	"math/bits"
 	"slices"
 	"sort"
 	"sync"
@@ -241,4 +242,12 @@ func (b *block) id(i int) int {
 // equals reports whether two rows have the same code, numbers and centre.
 func (a code) equals(b code) bool {
 	return a.norm == b.norm && a.ratio == b.ratio && a.centreProduct == b.centreProduct && a.cluster == b.cluster && slices.Equal(a.words, b.words)
+}
+
+// different returns the number of differing bits of two rows.
+func (a code) different(b code) (n int) {
+	for w, v := range a.words {
+		n += bits.OnesCount64(v ^ b.words[w])
+	}
+	return n
 }

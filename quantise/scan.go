@@ -10,7 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/scan"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
-	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 )
 
 // search is one search: its queries, its options, and the codes of its segments. A search scans all
@@ -74,9 +73,9 @@ func (s *search[T]) locate(row int) (segment, id int) {
 func (s *search[T]) end() {
 	clear(s.segments)
 	clear(s.ranges)
-	s.segments, s.bases, s.ranges, s.queries = s.segments[:0], s.bases[:0], s.ranges[:0], nil
-	s.ctx, s.options, s.values, s.secondPass = nil, SearchOptions[T]{}, nil, false
-	s.split = false
+	s.segments, s.bases, s.ranges = s.segments[:0], s.bases[:0], s.ranges[:0]
+	s.ctx, s.options, s.values, s.secondPass, s.several = nil, SearchOptions[T]{}, nil, false, false
+	s.reset()
 	s.q.searches.Put(s)
 }
 
@@ -125,7 +124,6 @@ type scanner struct {
 	scores   [chunkRows]float32
 	factors  [chunkRows]float32 // the score is factor·product + …
 	squares  [chunkRows]float32 // ‖x−c‖², or ‖c‖² − ‖x‖² for cosines with centres
-	split    []uint64
 
 	best, possible [][]candidate // of each query, in the whole blockRange
 }
@@ -174,16 +172,12 @@ func (s *search[T]) scan(p *scanner, batch *queryBatch[T]) {
 		return
 	}
 	b, lo, hi := p.b, p.lo, p.hi
-	if q := s.q; batch.split {
-		p.split = scratch.Resize(p.split, (hi-lo)*scan.SplitWords(q.words, q.width))
-		scan.Split(p.split, b.words[lo*q.words:hi*q.words], q.words, q.width)
-	}
 	if s.values == nil {
 		s.bound(p)
 	}
 	for k := 0; k < len(batch.queries) && !s.ended(); k += group {
 		some := batch.queries[k:min(k+group, len(batch.queries))]
-		s.products(p, some, batch)
+		s.products(p, some, k, batch)
 		for j, x := range some {
 			products := p.products[j*(hi-lo):][:hi-lo]
 			switch {
@@ -201,55 +195,52 @@ func (s *search[T]) scan(p *scanner, batch *queryBatch[T]) {
 	}
 }
 
-// products computes sᵀp of the rows of a chunk for some queries of a batch. For codes of 1 bit, a
-// search uses the queries rounded to 6 bits, and Estimates uses the unrounded ones.
-func (s *search[T]) products(p *scanner, some []*query[T], batch *queryBatch[T]) {
+// products computes sᵀp of the rows of a chunk for some queries of a batch, from query first on. For
+// codes of 1 bit, a search uses the queries rounded to 6 bits. Estimates use queries rounded to 16
+// bits.
+func (s *search[T]) products(p *scanner, some []*query[T], first int, batch *queryBatch[T]) {
 	q, n := s.q, p.hi-p.lo
-	rows := p.b.words[p.lo*q.words : p.hi*q.words]
-	if q.unit > 0 || batch.split {
-		digits := batch.digits[some[0].at:][:len(some)*q.digitWords()]
-		switch {
-		case batch.split:
-			scan.Products(p.products[:], p.split, digits, n, scan.SplitWords(q.words, q.width), 4, len(some), n)
-		case q.table != nil:
-			scan.LevelProducts(p.products[:], rows, q.table, digits, n, q.words, len(some), n)
-		default:
-			scan.Products(p.products[:], rows, digits, n, q.words, q.width, len(some), n)
-		}
+	rows, size := p.b.words[p.lo*q.words:p.hi*q.words], q.digitWords()
+	weights := q.width == 1 && s.values == nil
+	switch {
+	case !weights:
+		q.multiply(p.products[:], rows, batch.digits[first*size:], n, len(some))
+	case batch.several:
+		q.multiply(p.products[:], rows, batch.weighted[first*size:], n, len(some))
 	}
 	for j, x := range some {
 		out := p.products[j*n:][:n]
-		switch {
-		case q.unit > 0 || batch.split && q.width > 1:
+		if !weights {
 			vecmath.Scale(out, x.scale)
-		case q.width > 1 || s.values != nil:
-			scan.Levels(out, rows, q.levels, x.arranged, q.words, q.width)
-		default:
-			if batch.split { // integers below 2²⁴: half of the sum of all weights and of the signed weights
-				vecmath.Affine(out, out, 0.5, float32(0.5*x.sum))
-			} else {
-				scan.Signs(out, rows, x.planes, q.words)
-			}
-			// out becomes the sum of the weights, each with the sign of its code.
-			scale := float64(q.levels[1]) * x.step
-			vecmath.Affine(out, out, float32(2*scale), float32(-scale*x.sum))
+			continue
 		}
+		if batch.several { // integers below 2²⁴: half of the sum of all weights and of the signed weights
+			vecmath.Affine(out, out, 0.5, float32(0.5*x.sum))
+		} else {
+			scan.Signs(out, rows, x.planes, q.words)
+		}
+		// out becomes the sum of the weights, each with the sign of its code.
+		scale := float64(q.levels[1]) * x.step
+		vecmath.Affine(out, out, float32(2*scale), float32(-scale*x.sum))
+	}
+}
+
+// multiply computes the products of n rows and queries, in units of their scales.
+func (q *quantiser[T]) multiply(dst []float32, rows, digits []uint64, n, queries int) {
+	if q.table != nil {
+		scan.LevelProducts(dst, rows, q.table, digits, n, q.words, q.width, queries, n)
+	} else {
+		scan.Products(dst, rows, digits, n, q.words, q.width, queries, n)
 	}
 }
 
 // rowProduct computes sᵀp of a row as Estimates does.
 func (s *search[T]) rowProduct(row []uint64, x *query[T], batch *queryBatch[T]) float64 {
-	q := s.q
-	var out [1]float32
-	switch {
-	case q.unit == 0:
-		scan.Levels(out[:], row, q.levels, x.arranged, q.words, q.width)
-		return float64(out[0])
-	case q.table != nil:
-		scan.LevelProducts(out[:], row, q.table, batch.digits[x.at:][:q.digitWords()], 1, q.words, 1, 1)
-	default:
-		scan.Products(out[:], row, batch.digits[x.at:][:q.digitWords()], 1, q.words, q.width, 1, 1)
+	if x.at < 0 {
+		s.q.multiples(batch, x)
 	}
+	var out [1]float32
+	s.q.multiply(out[:], row, batch.digits[x.at:], 1, 1)
 	return float64(out[0] * x.scale)
 }
 

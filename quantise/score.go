@@ -220,16 +220,19 @@ func (q *quantiser[T]) acrossBound(p *scanner) float64 {
 		}
 	}
 	scores := p.scores[:hi-lo]
-	if q.width == 8 {
+	switch q.width {
+	case 1, 8:
 		for i := range scores {
-			scores[i] = float32(q.lengthSquare(b.code(lo+i, q.words)))
+			c := b.code(lo+i, q.words)
+			scores[i] = float32(q.codeProduct(c, c))
 		}
-	} else {
+	default:
 		table, ones := q.squares()
-		scan.Levels(scores, b.words[lo*q.words:hi*q.words], table, ones, q.words, q.width)
-		vecmath.Multiply(scores, b.ratios[lo:hi])
-		vecmath.Multiply(scores, b.ratios[lo:hi])
+		scan.LevelProducts(scores, b.words[lo*q.words:hi*q.words], table, ones, hi-lo, q.words, q.width, 1, hi-lo)
+		vecmath.Scale(scores, float32(q.unit*q.unit))
 	}
+	vecmath.Multiply(scores, b.ratios[lo:hi])
+	vecmath.Multiply(scores, b.ratios[lo:hi])
 	// The factors allow for the rounding of sums of d' numbers in float32.
 	across := float32(math.Max(0x1p-40, float64(float64(vecmath.Peak(scores))*(1+0x1p-16))-1+0x1p-20))
 	if kept != nil {
@@ -254,14 +257,9 @@ func (s *search[T]) offer(p *scanner, x *query[T], products []float32) {
 	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
 		place := p.lo + i
 		norm, centreProduct, ratio := float64(p.b.norms[place]), p.b.centreProduct(place), p.b.ratio(place)
-		score := s.score(x, norm, centreProduct, (float64(products[i])+x.slack)*ratio)
+		score := s.score(x, norm, centreProduct, float64(products[i])*ratio)
 		if score < worst {
 			continue
-		}
-		if x.slack > 0 {
-			if score = s.score(x, norm, centreProduct, s.rowProduct(p.b.code(place, s.q.words).words, x, &s.queryBatch)*ratio); score < worst {
-				continue
-			}
 		}
 		id := p.b.id(place)
 		c := candidate{score, p.base + id}
@@ -285,14 +283,11 @@ func (s *search[T]) offerPossible(p *scanner, x *query[T], products []float32) {
 	}
 	for i := p.nextSelected(0); i < p.hi-p.lo; i = p.nextSelected(i + 1) {
 		place := p.lo + i
-		norm, centreProduct, cosine := float64(p.b.norms[place]), p.b.centreProduct(place), float64((float64(products[i])+x.slack)*p.b.ratio(place))
+		norm, centreProduct, cosine := float64(p.b.norms[place]), p.b.centreProduct(place), float64(float64(products[i])*p.b.ratio(place))
 		if s.upperScore(x, norm, centreProduct, upperCosine(cosine+rounding, most)) <= least {
 			continue
 		}
 		own := p.b.code(place, s.q.words)
-		if x.slack > 0 {
-			cosine = float64(s.rowProduct(own.words, x, &s.queryBatch) * own.ratio)
-		}
 		law, _ := s.errorBound(x, max(0, s.q.lengthSquare(own)-1+0x1p-22))
 		high := upperCosine(cosine+rounding, min(most, law))
 		id := p.b.id(place)
@@ -327,7 +322,7 @@ func (s *search[T]) allBelow(p *scanner, x *query[T], products []float32, margin
 			return false
 		}
 	default: // the largest product and the largest factor may be enough
-		peak := (max(float64(vecmath.Peak(products)), 0) + x.slack) * p.factor
+		peak := max(float64(vecmath.Peak(products)), 0) * p.factor
 		if s.by == Cosine {
 			peak += margin
 		} else {
@@ -340,9 +335,6 @@ func (s *search[T]) allBelow(p *scanner, x *query[T], products []float32, margin
 	scores := p.scores[:p.hi-p.lo]
 	copy(scores, products)
 	vecmath.Multiply(scores, p.factors[:p.hi-p.lo])
-	if x.slack > 0 {
-		vecmath.AddScaled(scores, p.factors[:p.hi-p.lo], float32(x.slack*(1+0x1p-20)))
-	}
 	if margin > 0 && (centred || s.by != Cosine) {
 		vecmath.AddScaled(scores, p.b.norms[p.lo:][:p.hi-p.lo], float32(margin))
 	}

@@ -23,7 +23,6 @@ var lengths = map[string]string{
 	"sumRows.n":         "y",
 	"sumRows.rows":      "b",
 	"uncertain.n":       "w",
-	"levels.n":          "dst",
 	"signs.n":           "dst",
 }
 

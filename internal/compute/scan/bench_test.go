@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkSigns and BenchmarkLevels go through rows that stay in the first cache but one.
+// BenchmarkSigns goes through rows that stay in the second cache.
 
 func BenchmarkSigns(b *testing.B) {
 	const d, count = 768, 1024
@@ -19,21 +19,6 @@ func BenchmarkSigns(b *testing.B) {
 			Signs(dst, rows, planes, words)
 		}
 	})
-}
-
-func BenchmarkLevels(b *testing.B) {
-	const d, count = 768, 1024
-	for _, width := range levelWidths {
-		b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
-			words := Words(d, width)
-			rows, dst := randomRows(count*words), make([]float32, count)
-			table, query := make([]float32, TableSize), make([]float32, Arranged(words, width))
-			b.SetBytes(int64(8 * len(rows)))
-			for b.Loop() {
-				Levels(dst, rows, table, query, words, width)
-			}
-		})
-	}
 }
 
 // BenchmarkProducts is that with whole numbers, for one query and for several.
@@ -68,15 +53,17 @@ func randomRows(n int) []uint64 {
 // BenchmarkTables is that with any levels.
 func BenchmarkTables(b *testing.B) {
 	const count = 1024
-	for _, d := range []int{64, 768} {
-		b.Run(fmt.Sprintf("bits=8/d=%d", d), func(b *testing.B) {
-			words := Words(d, 8)
-			rows, dst, digits := randomRows(count*words), make([]float32, count), make([]uint64, DigitWords(words, 8))
-			b.SetBytes(int64(8 * len(rows)))
-			for b.Loop() {
-				LevelProducts(dst, rows, new(Table), digits, count, words, 1, count)
-			}
-		})
+	for _, width := range levelWidths {
+		for _, d := range []int{64, 768} {
+			b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
+				words := Words(d, width)
+				rows, dst, digits := randomRows(count*words), make([]float32, count), make([]uint64, DigitWords(words, width))
+				b.SetBytes(int64(8 * len(rows)))
+				for b.Loop() {
+					LevelProducts(dst, rows, new(Table), digits, count, words, width, 1, count)
+				}
+			})
+		}
 	}
 }
 
@@ -84,7 +71,7 @@ func BenchmarkTables(b *testing.B) {
 // weights rounded in it.
 func BenchmarkSums(b *testing.B) {
 	const count = 1024
-	for _, width := range productWidths {
+	for _, width := range sumWidths {
 		for _, d := range []int{64, 768} {
 			for _, sets := range []int{1, 2, 4, 8} {
 				b.Run(fmt.Sprintf("bits=%d/d=%d/sets=%d", width, d, sets), func(b *testing.B) {

@@ -17,7 +17,7 @@ func TestCache(t *testing.T) {
 	for i := range query {
 		query[i] = r.NormFloat64()
 	}
-	for _, width := range productWidths {
+	for _, width := range sumWidths {
 		words := Words(d, width)
 		rows, scales, decoded, codes := make([]uint64, n*words), make([]float32, n), make([][]float64, n), make([]uint8, d)
 		for i := range n {

@@ -6,14 +6,28 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfLevels() {
 	case simd.AVX512:
-		levelProductsAVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		switch width {
+		case 2:
+			levelProducts2AVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		case 4:
+			levelProducts4AVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		case 8:
+			levelProducts8AVX512(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		}
 	case simd.AVX2:
-		levelProductsAVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		switch width {
+		case 2:
+			levelProducts2AVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		case 4:
+			levelProducts4AVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		case 8:
+			levelProducts8AVX2(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		}
 	default:
-		levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+		levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
 	}
 }
 
@@ -21,6 +35,10 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 	switch tierOfProducts() {
 	case simd.AVX512:
 		switch width {
+		case 1:
+			products1AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		case 2:
+			products2AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
 		case 4:
 			products4AVX512(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
 		case 8:
@@ -28,6 +46,10 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 		}
 	case simd.AVX2:
 		switch width {
+		case 1:
+			products1AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+		case 2:
+			products2AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
 		case 4:
 			products4AVX2(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
 		case 8:
@@ -46,31 +68,6 @@ func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 		signsAVX2(&dst[0], &rows[0], &planes[0], len(dst), words)
 	default:
 		signsReference(dst, rows, planes, words)
-	}
-}
-
-func levels(dst []float32, rows []uint64, table []float32, query []float32, words int, width int) {
-	switch tier {
-	case simd.AVX512:
-		switch width {
-		case 1:
-			levels1AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		case 2:
-			levels2AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		case 4:
-			levels4AVX512(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		}
-	case simd.AVX2:
-		switch width {
-		case 1:
-			levels1AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		case 2:
-			levels2AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		case 4:
-			levels4AVX2(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		}
-	default:
-		levelsReference(dst, rows, table, query, words, width)
 	}
 }
 

@@ -6,16 +6,31 @@ package scan
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
+func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
 	switch tierOfLevels() {
 	case simd.NEON:
-		if byteProducts {
-			levelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
-		} else {
-			wideLevelProductsNEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+		switch width {
+		case 2:
+			if byteProducts {
+				levelProducts2NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideLevelProducts2NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+			}
+		case 4:
+			if byteProducts {
+				levelProducts4NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideLevelProducts4NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+			}
+		case 8:
+			if byteProducts {
+				levelProducts8NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideLevelProducts8NEON(&dst[0], &rows[0], &table[0], &digits[0], n, words, queries, stride)
+			}
 		}
 	default:
-		levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+		levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
 	}
 }
 
@@ -23,6 +38,18 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 	switch tierOfProducts() {
 	case simd.NEON:
 		switch width {
+		case 1:
+			if byteProducts {
+				products1NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideProducts1NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			}
+		case 2:
+			if byteProducts {
+				products2NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			} else {
+				wideProducts2NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
+			}
 		case 4:
 			if byteProducts {
 				products4NEON(&dst[0], &rows[0], &digits[0], n, words, queries, stride)
@@ -47,22 +74,6 @@ func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 		signsNEON(&dst[0], &rows[0], &planes[0], len(dst), words)
 	default:
 		signsReference(dst, rows, planes, words)
-	}
-}
-
-func levels(dst []float32, rows []uint64, table []float32, query []float32, words int, width int) {
-	switch tier {
-	case simd.NEON:
-		switch width {
-		case 1:
-			levels1NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		case 2:
-			levels2NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		case 4:
-			levels4NEON(&dst[0], &rows[0], &table[0], &query[0], len(dst), words)
-		}
-	default:
-		levelsReference(dst, rows, table, query, words, width)
 	}
 }
 

@@ -4,8 +4,8 @@
 
 package scan
 
-func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int) {
-	levelProductsReference(dst, rows, table, digits, n, words, queries, stride)
+func levelProducts(dst []float32, rows []uint64, table []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
+	levelProductsReference(dst, rows, table, digits, n, words, queries, stride, width)
 }
 
 func products(dst []float32, rows []uint64, digits []uint64, n int, words int, queries int, stride int, width int) {
@@ -14,10 +14,6 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 
 func signs(dst []float32, rows []uint64, planes []uint64, words int) {
 	signsReference(dst, rows, planes, words)
-}
-
-func levels(dst []float32, rows []uint64, table []float32, query []float32, words int, width int) {
-	levelsReference(dst, rows, table, query, words, width)
 }
 
 func score(x []float32, scales []float32, means []float32, groups int, factor float32, offset float32) {

@@ -10,21 +10,27 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// levelOf returns the level of a code.
-func levelOf(levels *[128]uint16, code uint8) int64 {
-	if code < 128 {
-		return -int64(levels[127-code])
+var levelWidths = []int{2, 4, 8}
+
+// randomLevels returns levels of all codes, opposite for opposite codes of 8 bits.
+func randomLevels(r *rand.Rand, width int) []int {
+	levels := make([]int, 1<<width)
+	for c := range levels {
+		levels[c] = 2*r.IntN(1<<16) - 65535
+		if width == 8 && c >= 128 {
+			levels[c] = -levels[255-c]
+		}
 	}
-	return int64(levels[code-128])
+	return levels
 }
 
 // levelProductOf returns the product by its definition, and checks it against that of whole
 // numbers.
-func levelProductOf(t *testing.T, codes []uint8, levels *[128]uint16, whole []int16) float32 {
+func levelProductOf(t *testing.T, codes []uint8, levels []int, whole []int16) float32 {
 	t.Helper()
 	var a, b, c, sum int64
 	for i, code := range codes {
-		level := levelOf(levels, code)
+		level := int64(levels[code])
 		h := (level + 65535) / 2 >> 8 // of the bytes
 		high, low := 2*h-255, level-256*(2*h-255)
 		ql := (int64(whole[i])+128)&255 - 128
@@ -37,13 +43,13 @@ func levelProductOf(t *testing.T, codes []uint8, levels *[128]uint16, whole []in
 	return product
 }
 
-func checkLevelProducts(t *testing.T, codes [][]uint8, levels *[128]uint16, queries [][]int16, elements int) {
+func checkLevelProducts(t *testing.T, codes [][]uint8, levels []int, queries [][]int16, elements, width int) {
 	t.Helper()
-	words, n := Words(elements, 8), len(codes)
-	length := DigitWords(words, 8)
+	words, n := Words(elements, width), len(codes)
+	length := DigitWords(words, width)
 	digits := make([]uint64, len(queries)*length)
 	for k, q := range queries {
-		Digits(digits[k*length:][:length], q, words, 8)
+		Digits(digits[k*length:][:length], q, words, width)
 	}
 	const guard, gap = 8, 3
 	stride := n + gap
@@ -57,25 +63,24 @@ func checkLevelProducts(t *testing.T, codes [][]uint8, levels *[128]uint16, quer
 			want[guard+k*stride+i] = levelProductOf(t, c, levels, q)
 		}
 	}
-	LevelProducts(dst[guard:], packed(codes, elements, 8), NewTable(levels), digits, n, words, len(queries), stride)
-	require.Equal(t, want, dst, "%d elements, %d rows, %d queries", elements, n, len(queries))
+	LevelProducts(dst[guard:], packed(codes, elements, width), NewTable(levels), digits, n, words, width, len(queries), stride)
+	require.Equal(t, want, dst, "width = %d, %d elements, %d rows, %d queries", width, elements, n, len(queries))
 }
 
 func TestLevelProducts(t *testing.T) {
 	everyLevelTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(11, 1))
-		var levels [128]uint16
-		for i := range levels {
-			levels[i] = uint16(r.IntN(1<<16) | 1)
-		}
-		for words := 1; words <= 7; words++ {
-			elements := words*8 - r.IntN(5)
-			code, whole := func() []uint8 { return randomCodes(r, elements, 8) }, func() []int16 { return randomWhole(r, elements) }
-			for _, n := range []int{0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 33} {
-				checkLevelProducts(t, several(n, code), &levels, several(1, whole), elements)
-			}
-			for queries := range 4 {
-				checkLevelProducts(t, several(9, code), &levels, several(queries, whole), elements)
+		for _, width := range levelWidths {
+			levels := randomLevels(r, width)
+			for words := 1; words <= 7; words++ {
+				elements := words*64/width - r.IntN(5)
+				code, whole := func() []uint8 { return randomCodes(r, elements, width) }, func() []int16 { return randomWhole(r, elements) }
+				for _, n := range []int{0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 33} {
+					checkLevelProducts(t, several(n, code), levels, several(1, whole), elements, width)
+				}
+				for queries := range 4 {
+					checkLevelProducts(t, several(9, code), levels, several(queries, whole), elements, width)
+				}
 			}
 		}
 	})
@@ -84,12 +89,18 @@ func TestLevelProducts(t *testing.T) {
 // Every code has its level.
 func TestTable(t *testing.T) {
 	everyLevelTier(t, func(t *testing.T) {
-		var levels [128]uint16
-		for i := range levels {
-			levels[i] = uint16(2*i*i + 2*i + 1)
-		}
-		for c := range 256 {
-			checkLevelProducts(t, [][]uint8{{0, uint8(c), 255}}, &levels, [][]int16{{0, 1, 0}, {1, 300, -1}}, 3)
+		for _, width := range levelWidths {
+			levels, last := make([]int, 1<<width), uint8(1<<width-1)
+			for c := range levels {
+				i := max(c, len(levels)-1-c) - len(levels)/2
+				levels[c] = 2*i*i + 2*i + 1
+				if 2*c < len(levels) {
+					levels[c] *= -1
+				}
+			}
+			for c := range levels {
+				checkLevelProducts(t, [][]uint8{{0, uint8(c), last}}, levels, [][]int16{{0, 1, 0}, {1, 300, -1}}, 3, width)
+			}
 		}
 	})
 }
@@ -99,16 +110,19 @@ func TestTable(t *testing.T) {
 //ci:slow
 func TestLargestLevelProducts(t *testing.T) {
 	everyLevelTier(t, func(t *testing.T) {
-		var levels [128]uint16
-		for i := range levels {
-			levels[i] = math.MaxUint16
-		}
-		const most = longestLevels * 8
-		for _, elements := range []int{64, 4096, most, most + 1} {
-			for _, code := range []uint8{0, 255} {
-				codes := slices.Repeat([]uint8{code}, elements)
-				for _, multiple := range []int16{-Largest, -128, 256*127 - 128, Largest} {
-					checkLevelProducts(t, [][]uint8{codes}, &levels, [][]int16{slices.Repeat([]int16{multiple}, elements)}, elements)
+		for _, width := range levelWidths {
+			levels := make([]int, 1<<width)
+			for i := range levels {
+				if levels[i] = math.MaxUint16; 2*i < len(levels) {
+					levels[i] *= -1
+				}
+			}
+			for _, elements := range []int{64, 4096, longestLevels, longestLevels + 1} {
+				for _, code := range []uint8{0, uint8(1<<width - 1)} {
+					codes := slices.Repeat([]uint8{code}, elements)
+					for _, multiple := range []int16{-Largest, -128, 256*127 - 128, Largest} {
+						checkLevelProducts(t, [][]uint8{codes}, levels, [][]int16{slices.Repeat([]int16{multiple}, elements)}, elements, width)
+					}
 				}
 			}
 		}
@@ -119,7 +133,7 @@ func TestShortLevelProducts(t *testing.T) {
 	const n, words, queries, stride = 3, 5, 2, 4
 	dst, rows, digits := make([]float32, stride+n), make([]uint64, n*words), make([]uint64, queries*DigitWords(words, 8))
 	call := func(dst []float32, rows, digits []uint64) func() {
-		return func() { LevelProducts(dst, rows, new(Table), digits, n, words, queries, stride) }
+		return func() { LevelProducts(dst, rows, new(Table), digits, n, words, 8, queries, stride) }
 	}
 	assert.NotPanics(t, call(dst, rows, digits))
 	assert.Panics(t, call(dst[:stride+n-1], rows, digits))

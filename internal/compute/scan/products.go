@@ -17,10 +17,10 @@ const (
 )
 
 // longest is the largest number of words of a row whose sums of products fit in 32 bits, by width.
-// A digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4
-// bits: sums over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below 15·128·2²⁰ <
-// 2³¹.
-var longest = [9]int{4: 1 << 20 / 16, 8: 1 << 16 / 8}
+// A digit of a query is from −128 to 127. The odd number of a code is at most 255, or 15 for 4 or
+// fewer bits: sums over 2¹⁶ elements are below 255·128·2¹⁶ < 2³¹, and sums over 2²⁰ below
+// 15·128·2²⁰ < 2³¹.
+var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 16 / 8}
 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over Largest.
 // The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is zero.
@@ -46,26 +46,23 @@ func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 
 // DigitWords returns the number of words of a query in the layout of Digits.
 func DigitWords(words, width int) int {
-	words, width = SplitWords(words, width), max(width, 4)
 	return constantWords + (words+stripWords-1)/stripWords*stripWords*digits(width)
 }
 
 // digits returns the number of digits of a query for each byte of a row.
 func digits(width int) int { return 2 * 8 / width }
 
-// Digits arranges a query for rows of so many words, with codes of 8 or 4 bits, or with codes of 2
-// or 1 bits that Split turns into codes of 4 bits. dst begins with 4 constants of Products. For
-// each 2 words of a row follow 2 words with the upper digits, from −128 to 127, of the codes in the
-// lowest bits of each byte, and 2 words with the lower digits. For 4 bits, the same words follow
-// for the codes in the upper bits.
+// Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
+// with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits, from
+// −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower digits. The
+// same words follow for the next bits of each byte.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
 	strips := dst[constantWords:]
 	var sum [2]int64
-	perByte, splits := digits(max(width, 4)), SplitWords(1, width)
+	perByte := digits(width)
 	places(len(whole), words, width, func(i, at, part int) {
-		at, part = at+part%splits*8*words, part/splits
 		low := int8(whole[i])
 		high := (int(whole[i]) - int(low)) >> 8
 		sum[0] += int64(high)
@@ -97,12 +94,6 @@ func places(n, words, width int, f func(i, at, part int)) {
 // SplitWords returns the number of words that Products takes for a row of so many words: the words
 // of Split for codes of 1 or 2 bits, and the words of the row otherwise.
 func SplitWords(words, width int) int { return words * max(1, 4/width) }
-
-// Splits reports whether one call of Products on split rows with several queries is faster than a
-// call of Signs or Levels for each query, with codes of 1 or 2 bits.
-func Splits(width int) bool {
-	return width == 1 && tierOfProducts() == simd.AVX512 || width == 2 && tier != simd.Generic
-}
 
 // Split turns rows of so many words with codes of 1 or 2 bits into rows with codes of 4 bits.
 // Products on split rows, with Digits for 1 or 2 bits, gives
@@ -137,8 +128,8 @@ func Split(dst, rows []uint64, words, width int) {
 //
 //	Σ (2·code − (2^width − 1))·whole
 //
-// over elements, for n rows and so many queries, with codes of 8 or 4 bits. digits are the queries,
-// one after another, in the layout of Digits.
+// over elements, for n rows and so many queries, with codes of 8, 4, 2 or 1 bits. digits are the
+// queries, one after another, in the layout of Digits.
 //
 // The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l,
 // where h, l and the addition are rounded to float32: it is the same in every tier. The error is at
@@ -156,6 +147,9 @@ func Products(dst []float32, rows, digits []uint64, n, words, width, queries, st
 	}
 }
 
+// Several reports whether Products with several queries is faster than Signs for each query.
+func Several() bool { return tierOfProducts() == simd.AVX512 }
+
 // tierOfProducts returns the tier that runs Products and Sums.
 func tierOfProducts() simd.Tier {
 	if tier == simd.AVX512 && !byteProducts {
@@ -166,6 +160,7 @@ func tierOfProducts() simd.Tier {
 
 func productsReference(dst []float32, rows, digits []uint64, n, words, queries, stride, width int) {
 	length, step := DigitWords(words, width), 2*8/width*stripWords
+	mask := uint64(1<<width-1) * 0x0101010101010101
 	for i := range n {
 		row := rows[i*words:][:words]
 		for k := range queries {
@@ -174,15 +169,10 @@ func productsReference(dst []float32, rows, digits []uint64, n, words, queries, 
 			var high, low int64
 			for w, word := range row {
 				q := strips[w/stripWords*step+w%stripWords:]
-				if width == 8 {
-					h, l := dot(word, q[0], q[stripWords])
+				for part := range 8 / width {
+					h, l := dot(word>>(part*width)&mask, q[2*part*stripWords], q[(2*part+1)*stripWords])
 					high, low = high+h, low+l
-					continue
 				}
-				const mask = 0x0f0f0f0f0f0f0f0f
-				h, l := dot(word&mask, q[0], q[stripWords])
-				u, v := dot(word>>4&mask, q[2*stripWords], q[3*stripWords])
-				high, low = high+h+u, low+l+v
 			}
 			high, low = 2*high-int64(query[0]), 2*low-int64(query[1])
 			dst[k*stride+i] = float32(high)*256 + float32(low)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var productWidths = []int{4, 8}
+var productWidths = []int{1, 2, 4, 8}
 
 // oddOf returns what a code stands for.
 func oddOf(code uint8, width int) int64 { return 2*int64(code) - (1<<width - 1) }
@@ -92,35 +92,6 @@ func TestProducts(t *testing.T) {
 				}
 				for queries := range 10 {
 					checkProducts(t, several(9, code), several(queries, whole), elements, width)
-				}
-			}
-		}
-	})
-}
-
-// Rows of 1 and 2 bits that are split have the products of their own codes, whatever tier.
-func TestSplitProducts(t *testing.T) {
-	everyProductTier(t, func(t *testing.T) {
-		r := rand.New(rand.NewPCG(5, 1))
-		for _, width := range []int{1, 2} {
-			for words := 1; words <= 2*blockWords+3; words++ {
-				elements, n, queries := words*64/width-r.IntN(5), 1+r.IntN(20), 1+r.IntN(6)
-				rows, split := make([]uint64, n*words), make([]uint64, n*SplitWords(words, width))
-				length := DigitWords(words, width)
-				digits, dst := make([]uint64, queries*length), make([]float32, n*queries)
-				codes, wholes := several(n, func() []uint8 { return randomCodes(r, elements, width) }), several(queries, func() []int16 { return randomWhole(r, elements) })
-				for i, c := range codes {
-					Pack(rows[i*words:][:words], c, width)
-				}
-				for k, whole := range wholes {
-					Digits(digits[k*length:][:length], whole, words, width)
-				}
-				Split(split, rows, words, width)
-				Products(dst, split, digits, n, SplitWords(words, width), 4, queries, n)
-				for k, whole := range wholes {
-					for i, c := range codes {
-						require.Equal(t, productOf(t, c, whole, width), dst[k*n+i], "width = %d, %d elements", width, elements)
-					}
 				}
 			}
 		}

@@ -1,5 +1,13 @@
 // Package scan multiplies a vector by rows of packed codes of 1, 2, 4 or 8 bits.
 //
+// # Users
+//
+// Packages quantise and performer/internal/caches store codes in the rows of this package, round
+// queries with Round and multiply with Products. They round rows differently: quantise to cells that
+// the law of a random rotation gives for all rows, caches to the range of each row. Package bytedot
+// has other codes, because both of its operands are codes of one call: signed bytes in the order of
+// the instructions for products of bytes, which no kernel unpacks.
+//
 // # Layout
 //
 // A row is a sequence of 64-bit words in blocks of 8 words. The last block may be shorter. A block
@@ -7,9 +15,8 @@
 // counted from the lowest bits, is the code of element j·2w + l of the block: adjacent elements
 // have their codes in adjacent lanes. Elements beyond the end have code 0.
 //
-// A query is arranged in the order in which kernels read its elements. For Levels, each j of each
-// block has 16 places, with zeros behind the lanes of a short block. For Products, the digits of
-// integers are bytes in the order of the codes.
+// A query is arranged in the order in which kernels read its elements: its digits are bytes in the
+// order of the codes.
 //
 // # Caches of keys and values
 //
@@ -32,13 +39,11 @@
 //
 // # Results
 //
-// Results are the same in every tier. Signs is exact up to 2²⁴. Products and Sums add integers.
-// Levels has fused multiplications and additions in float32, in an order that depends on the length
-// alone. No function allocates memory.
+// Results are the same in every tier. Signs is exact up to 2²⁴, and all other sums are sums of
+// integers. Only NewTable allocates memory.
 package scan
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
@@ -46,23 +51,14 @@ import (
 
 const (
 	blockWords = 8
-	lanes      = 2 * blockWords
 
 	// Planes is the number of bits of a weight of Signs: weights go from −MaxWeight to MaxWeight.
 	Planes    = 6
 	MaxWeight = 1<<(Planes-1) - 1
-
-	// TableSize is the number of levels of a table of Levels. The levels of shorter codes repeat.
-	TableSize = 16
 )
 
 // Words returns the number of words of a row of n ≥ 1 codes of width bits.
 func Words(n, width int) int { return n/64*width + (n%64*width+63)/64 }
-
-// Arranged returns the number of elements of an arranged query for rows of so many words.
-func Arranged(words, width int) int {
-	return (words + blockWords - 1) / blockWords * lanes * (32 / width)
-}
 
 // PlaneWords returns the number of words of planes for rows of so many words.
 func PlaneWords(words int) int { return (words + blockWords - 1) / blockWords * blockWords * Planes }
@@ -129,20 +125,6 @@ func Unpack(codes []uint8, row []uint64, width int) {
 	})
 }
 
-// Arrange writes x to dst in the order of the codes in rows of so many words.
-func Arrange(dst, x []float32, words, width int) {
-	clear(dst)
-	block := 0
-	blocks(words, width, func(element, _, n int) {
-		for j := range 32 / width {
-			if first := element + j*n; first < len(x) {
-				copy(dst[block+j*lanes:][:n], x[first:])
-			}
-		}
-		block += lanes * (32 / width)
-	})
-}
-
 // Slice writes the bits of weights between −MaxWeight and MaxWeight into planes: for each block of
 // 8 words, 8 words with the lowest bits, 8 with the next, and so on. row is space for a row.
 func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
@@ -166,17 +148,6 @@ func Signs(dst []float32, rows, planes []uint64, words int) {
 	if len(dst) > 0 {
 		signs(dst, rows, planes, words)
 	}
-}
-
-// Levels sets dst[i] to Σ table[code]·x over the elements of row i, with codes of 1, 2 or 4 bits.
-// The query is x in the layout of Arrange, and the table has TableSize levels.
-func Levels(dst []float32, rows []uint64, table, query []float32, words, width int) {
-	rows, query = rows[:len(dst)*words], query[:Arranged(words, width)]
-	table = table[:TableSize]
-	if len(dst) == 0 {
-		return
-	}
-	levels(dst, rows, table, query, words, width)
 }
 
 // tier is the tier that runs. counts reports whether its AVX-512 kernel may count bits with
@@ -209,64 +180,4 @@ func signsReference(dst []float32, rows, planes []uint64, words int) {
 		}
 		dst[i] = float32(sum)
 	}
-}
-
-// levelsReference has four sums of every fourth code for each lane, as kernels have.
-func levelsReference(dst []float32, rows []uint64, table, query []float32, words, width int) {
-	mask := uint32(1)<<width - 1
-	for i := range dst {
-		row, q := rows[i*words:][:words], query
-		var sums [lanes][4]float32
-		for len(row) > 0 {
-			block := row[:min(blockWords, len(row))]
-			row = row[len(block):]
-			for lane := range 2 * len(block) {
-				codes, sum := uint32(block[lane/2]>>(lane%2*32)), sums[lane]
-				for at := lane; at < lanes*(32/width); at += 4 * lanes {
-					for k := range sum {
-						sum[k] = fused(table[codes&mask], q[at+k*lanes], sum[k])
-						codes >>= width
-					}
-				}
-				sums[lane] = sum
-			}
-			q = q[lanes*(32/width):]
-		}
-		var total [lanes]float32
-		for lane, s := range sums {
-			total[lane] = (s[0] + s[2]) + (s[1] + s[3])
-		}
-		for h := lanes / 2; h > 0; h /= 2 {
-			for lane := range h {
-				total[lane] += total[lane+h]
-			}
-		}
-		dst[i] = total[0]
-	}
-}
-
-// fused returns a·b + c, rounded once. In float64 the product is exact, and only the sum rounds
-// before the result rounds to float32. The first rounding matters if the sum lies halfway between
-// two numbers of float32.
-func fused(a, b, c float32) float32 {
-	product, addend := float64(a)*float64(b), float64(c)
-	sum := product + addend
-	if math.Float64bits(sum)&(1<<29-1) == 1<<28 || math.Abs(sum) < 0x1p-126 {
-		sum = odd(sum, product, addend)
-	}
-	return float32(sum)
-}
-
-// odd returns the sum with an odd last bit if the sum was rounded. The result then rounds to
-// float32 as the exact sum does [Boldo & Melquiond 2008].
-func odd(sum, a, b float64) float64 {
-	part := sum - a
-	rest := (a - (sum - part)) + (b - part) // of the exact sum
-	if bits := math.Float64bits(sum); rest != 0 && bits&1 == 0 {
-		if (rest > 0) == (sum > 0) {
-			return math.Float64frombits(bits + 1)
-		}
-		return math.Float64frombits(bits - 1)
-	}
-	return sum
 }

@@ -15,42 +15,6 @@ func signsAVX512(dst *float32, rows *uint64, weights *uint64, n int, words int)
 //go:noescape
 func signsAVX2(dst *float32, rows *uint64, weights *uint64, n int, words int)
 
-// levels1AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 1
-// bits.
-//
-//go:noescape
-func levels1AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
-// levels1AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 1
-// bits.
-//
-//go:noescape
-func levels1AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
-// levels2AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 2
-// bits.
-//
-//go:noescape
-func levels2AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
-// levels2AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 2
-// bits.
-//
-//go:noescape
-func levels2AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
-// levels4AVX512 sets dst[i] to the product of the query and the levels of row i, with codes of 4
-// bits.
-//
-//go:noescape
-func levels4AVX512(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
-// levels4AVX2 sets dst[i] to the product of the query and the levels of row i, with codes of 4
-// bits.
-//
-//go:noescape
-func levels4AVX2(dst *float32, rows *uint64, table *float32, query *float32, n int, words int)
-
 // products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 // It needs VNNI.
 //
@@ -73,17 +37,63 @@ func products4AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //go:noescape
 func products4AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProductsAVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// products2AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs VNNI.
+//
+//go:noescape
+func products2AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// products2AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+//
+//go:noescape
+func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// products1AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs VNNI.
+//
+//go:noescape
+func products1AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// products1AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+//
+//go:noescape
+func products1AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProducts8AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
 // the reference does. It needs VNNI and VBMI.
 //
 //go:noescape
-func levelProductsAVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+func levelProducts8AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// levelProductsAVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as the
-// reference does.
+// levelProducts8AVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does.
 //
 //go:noescape
-func levelProductsAVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+func levelProducts8AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProducts4AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does. It needs VNNI and VBMI.
+//
+//go:noescape
+func levelProducts4AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProducts4AVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does.
+//
+//go:noescape
+func levelProducts4AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProducts2AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does. It needs VNNI and VBMI.
+//
+//go:noescape
+func levelProducts2AVX512(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
+
+// levelProducts2AVX2 sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does.
+//
+//go:noescape
+func levelProducts2AVX2(dst *float32, rows *uint64, table *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 // scoreAVX512 turns the products of whole groups of rows into scores, as the reference does.
 //

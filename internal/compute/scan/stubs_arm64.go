@@ -9,35 +9,11 @@ package scan
 //go:noescape
 func signsNEON(dst *float32, rows, planes *uint64, n, words int)
 
-// levels1NEON sets dst[i] to the product of the query and the levels of row i, with codes of 1
-// bits.
-//
-//go:noescape
-func levels1NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
-
-// levels2NEON sets dst[i] to the product of the query and the levels of row i, with codes of 2
-// bits.
-//
-//go:noescape
-func levels2NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
-
-// levels4NEON sets dst[i] to the product of the query and the levels of row i, with codes of 4
-// bits.
-//
-//go:noescape
-func levels4NEON(dst *float32, rows *uint64, table, query *float32, n, words int)
-
 // products8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 // It needs SDOT.
 //
 //go:noescape
 func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
-
-// wideProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
-// does.
-//
-//go:noescape
-func wideProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
 // products4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 // It needs SDOT.
@@ -45,23 +21,77 @@ func wideProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, st
 //go:noescape
 func products4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
+// products2NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs SDOT.
+//
+//go:noescape
+func products2NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// products1NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs SDOT.
+//
+//go:noescape
+func products1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// levelProducts8NEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does. It needs SDOT.
+//
+//go:noescape
+func levelProducts8NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+
+// levelProducts4NEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does. It needs SDOT.
+//
+//go:noescape
+func levelProducts4NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+
+// levelProducts2NEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
+// the reference does. It needs SDOT.
+//
+//go:noescape
+func levelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+
+// wideProducts8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// does.
+//
+//go:noescape
+func wideProducts8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
 // wideProducts4NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
 // does.
 //
 //go:noescape
 func wideProducts4NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// levelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as the
-// reference does. It needs SDOT.
+// wideProducts2NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// does.
 //
 //go:noescape
-func levelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+func wideProducts2NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 
-// wideLevelProductsNEON sets dst[k·stride+i] to the product of the levels of row i with query k, as
-// the reference does.
+// wideProducts1NEON sets dst[k·stride+i] to the product of row i with query k, as the reference
+// does.
 //
 //go:noescape
-func wideLevelProductsNEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+func wideProducts1NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
+
+// wideLevelProducts8NEON sets dst[k·stride+i] to the product of the levels of row i with query k,
+// as the reference does.
+//
+//go:noescape
+func wideLevelProducts8NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+
+// wideLevelProducts4NEON sets dst[k·stride+i] to the product of the levels of row i with query k,
+// as the reference does.
+//
+//go:noescape
+func wideLevelProducts4NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
+
+// wideLevelProducts2NEON sets dst[k·stride+i] to the product of the levels of row i with query k,
+// as the reference does.
+//
+//go:noescape
+func wideLevelProducts2NEON(dst *float32, rows, table, digits *uint64, n, words, queries, stride int)
 
 // scoreNEON turns the products of whole groups of rows into scores, as the reference does.
 //

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+var sumWidths = []int{4, 8}
+
 // sumOf returns the weighted sums by their definition, a group of rows after the other.
 func sumOf(codes [][]uint8, w, scales []float32, elements, width int) []float32 {
 	sum := make([]float32, elements)
@@ -93,7 +95,7 @@ func randomWeights(r *rand.Rand, n int) []float32 {
 func TestSums(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 1))
-		for _, width := range productWidths {
+		for _, width := range sumWidths {
 			for words := 1; words <= 13; words++ {
 				elements := words*64/width - r.IntN(5)
 				rows := func(n int) [][]uint8 { return several(n, func() []uint8 { return randomCodes(r, elements, width) }) }
@@ -114,7 +116,7 @@ func TestSums(t *testing.T) {
 //ci:slow
 func TestLargestSumsOfRows(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
-		for _, width := range productWidths {
+		for _, width := range sumWidths {
 			for _, elements := range []int{64, 80, 4096, 5000} {
 				for _, code := range []uint8{0, 255} {
 					for _, weight := range []float32{-1, 1, -127.0 / 32639, 128.0 / 32639, -128.0 / 32639} {
@@ -134,7 +136,7 @@ func TestLargestSumsOfRows(t *testing.T) {
 func TestSumsAreNear(t *testing.T) {
 	const n, elements = 1000, 64
 	r := rand.New(rand.NewPCG(6, 1))
-	for _, width := range productWidths {
+	for _, width := range sumWidths {
 		codes := several(n, func() []uint8 { return randomCodes(r, elements, width) })
 		w, scales := randomWeights(r, n), randomWeights(r, n)
 		bound, want, size := 0.0, make([]float64, elements), 0.0

@@ -117,7 +117,7 @@ func (w *work[T]) begin(s *Memory[T], h int) {
 // end forgets the queries of the call.
 func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
 
-// codesOf returns n rows of codes of a plane from row at on, which package scan multiplies, with
+// codesOf returns n rows of codes of a plane from row at on, which scan.Sums multiplies, with
 // the number of words of a row and their width.
 func (w *work[T]) codesOf(p *plane, at, n int) (codes []uint64, words, width int) {
 	codes = p.codes[at*p.words:][:n*p.words]
@@ -141,8 +141,7 @@ func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 			w.lower = scratch.Resize(w.lower, count*n)
 			to = w.lower
 		}
-		codes, words, width := w.codesOf(p, at, n)
-		scan.Products(to, codes, w.digits[p.width], n, words, width, count, n)
+		scan.Products(to, p.codes[at*p.words:][:n*p.words], w.digits[p.width], n, p.words, p.width, count, n)
 		if i == 0 && p.factor != 1 {
 			vecmath.Scale(dst, float32(p.factor))
 		} else if i > 0 {

@@ -11,28 +11,41 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
 )
 
-// levelsNarrow looks up the two bytes of levels as levelsWide does, in 8 parts of 16 bytes each:
-// VPSHUFB gives 0 for codes outside a part. A register has 16 bytes of each of two rows.
-func levelsNarrow() {
-	const height, pairs = 4, 2
-	var part [8]Mem // changes codes of the part to those below 16
-	for i := range part {
-		part[i] = byteTable(fmt.Sprintf("part%d", i), func(int) uint64 { return uint64(16 * i) })
-	}
-	outside := byteTable("outside", func(int) uint64 { return 0x70 }) // sets the highest bit from 16 on
+// pairs is the number of registers of levelsNarrow that hold 16 bytes of each of two rows.
+const pairs = 2
 
-	begin("levelProductsAVX2", levelProductsSignature, levelProductsDoc)
+// levelsNarrow looks up the two bytes of levels, and multiplies them as integers of 16 bits.
+func levelsNarrow(width int) {
+	const height = 2 * pairs
+	var find func(table Register, p int, load func(pair int, codes VecVirtual)) (high, low [pairs]VecVirtual)
+	if width == 8 {
+		find = findParts()
+	}
+	begin(fmt.Sprintf("levelProducts%dAVX2", width), levelProductsSignature, levelProductsDoc)
 	t := newTile(height)
 	table := amd64.Argument("table")
-	var sums [3][pairs]VecVirtual // high by high, high by low and low by high, low by low
-	// upper returns all bits of the codes from 128 on.
-	upper := func(codes VecVirtual) VecVirtual {
-		ones := YMM()
-		VPXOR(ones, ones, ones)
-		VPCMPGTB(codes, ones, ones)
-		return ones
+	if width < 8 {
+		mask := number(YMM(), uint32(1<<width-1)*0x01010101)
+		find = func(table Register, p int, load func(pair int, codes VecVirtual)) (high, low [pairs]VecVirtual) {
+			levels := []VecVirtual{YMM(), YMM()}
+			for i, v := range levels {
+				VBROADCASTI128(at(table, stripBytes*i), v)
+			}
+			for j := range high {
+				high[j], low[j] = YMM(), YMM()
+				load(j, low[j])
+				if p > 0 {
+					VPSRLW(U8(p*width), low[j], low[j])
+				}
+				VPAND(mask, low[j], low[j])
+				VPSHUFB(low[j], levels[0], high[j])
+				VPSHUFB(low[j], levels[1], low[j])
+			}
+			return high, low
+		}
 	}
-	t.narrow(2, func() {
+	var sums [3][pairs]VecVirtual // high by high, high by low and low by high, low by low
+	t.narrow(2*8/width, func() {
 		for i := range sums {
 			for j := range sums[i] {
 				sums[i][j] = YMM()
@@ -40,19 +53,74 @@ func levelsNarrow() {
 			}
 		}
 	}, func(query, from Register, last bool) {
-		load := func(pair int, codes VecVirtual) {
-			first, second := t.row(from, 2*pair), t.row(from, 2*pair+1)
-			if last {
-				both := YMM()
-				VPBROADCASTQ(first, codes) // the digits behind the row are 0
-				VPBROADCASTQ(second, both)
-				VPBLENDD(U8(0b11110000), both, codes, codes)
-			} else {
-				VBROADCASTI128(first, codes)
-				VINSERTI128(U8(1), second, codes, codes)
+		for p := range 8 / width {
+			high, low := find(table, p, func(pair int, codes VecVirtual) {
+				first, second := t.row(from, 2*pair), t.row(from, 2*pair+1)
+				if last {
+					both := YMM()
+					VPBROADCASTQ(first, codes) // the digits behind the row are 0
+					VPBROADCASTQ(second, both)
+					VPBLENDD(U8(0b11110000), both, codes, codes)
+				} else {
+					VBROADCASTI128(first, codes)
+					VINSERTI128(U8(1), second, codes, codes)
+				}
+			})
+			zero := YMM()
+			VPXOR(zero, zero, zero)
+			for half, unpack := range []func(ops ...Op){VPUNPCKLBW, VPUNPCKHBW} {
+				var digits [2]VecVirtual
+				for d := range digits {
+					twice := XMM()
+					VPBROADCASTQ(at(query, constantBytes+(2*p+d)*stripBytes+half*8), twice)
+					digits[d] = YMM()
+					VPMOVSXBW(twice, digits[d])
+				}
+				for j := range high {
+					for i, b := range []VecVirtual{high[j], low[j]} {
+						for d, digit := range digits {
+							words := YMM()
+							unpack(zero, b, words)
+							VPMADDWD(digit, words, words)
+							VPADDD(words, sums[i+d][j], sums[i+d][j])
+						}
+					}
+				}
 			}
 		}
-		var index, high, low [pairs]VecVirtual
+	}, func(query Register) VecVirtual {
+		totals := []VecVirtual{XMM(), XMM(), XMM()}
+		for i, v := range totals {
+			lanes := sums[i][0]
+			VPHADDD(sums[i][1], lanes, lanes)
+			VPHADDD(lanes, lanes, lanes)
+			VEXTRACTI128(U8(1), lanes, v)
+			VPUNPCKLDQ(v, lanes.AsX(), v)
+		}
+		subtract := subtractLevels(XMM)
+		return horner(totals, levelConstants, number(XMM(), math.Float32bits(256)), func(c int, v VecVirtual) {
+			subtract(func(bytes int) Mem { return at(query, bytes) }, c, v)
+		})
+	})
+}
+
+// findParts writes constants, and returns a function that looks up levels of codes of 8 bits as
+// halves does, in 8 parts of 16 bytes each: VPSHUFB gives 0 for codes outside a part.
+func findParts() func(table Register, p int, load func(pair int, codes VecVirtual)) (high, low [pairs]VecVirtual) {
+	var part [8]Mem // changes codes of the part to those below 16
+	for i := range part {
+		part[i] = byteTable(fmt.Sprintf("part%d", i), func(int) uint64 { return uint64(16 * i) })
+	}
+	outside := byteTable("outside", func(int) uint64 { return 0x70 }) // sets the highest bit from 16 on
+	// upper returns all bits of the codes from 128 on.
+	upper := func(codes VecVirtual) VecVirtual {
+		ones := YMM()
+		VPXOR(ones, ones, ones)
+		VPCMPGTB(codes, ones, ones)
+		return ones
+	}
+	return func(table Register, _ int, load func(pair int, codes VecVirtual)) (high, low [pairs]VecVirtual) {
+		var index [pairs]VecVirtual
 		for j := range index {
 			index[j], high[j], low[j] = YMM(), YMM(), YMM()
 			load(j, index[j])
@@ -84,36 +152,6 @@ func levelsNarrow() {
 			VPXOR(ones, high[j], high[j])
 			VPXOR(ones, low[j], low[j])
 		}
-		zero := YMM()
-		VPXOR(zero, zero, zero)
-		for half, unpack := range []func(ops ...Op){VPUNPCKLBW, VPUNPCKHBW} {
-			var digits [2]VecVirtual
-			for d := range digits {
-				twice := XMM()
-				VPBROADCASTQ(at(query, constantBytes+d*stripBytes+half*8), twice)
-				digits[d] = YMM()
-				VPMOVSXBW(twice, digits[d])
-			}
-			for j := range index {
-				for i, b := range []VecVirtual{high[j], low[j]} {
-					for d, digit := range digits {
-						words := YMM()
-						unpack(zero, b, words)
-						VPMADDWD(digit, words, words)
-						VPADDD(words, sums[i+d][j], sums[i+d][j])
-					}
-				}
-			}
-		}
-	}, func(query Register) VecVirtual {
-		totals := []VecVirtual{XMM(), XMM(), XMM()}
-		for i, v := range totals {
-			lanes := sums[i][0]
-			VPHADDD(sums[i][1], lanes, lanes)
-			VPHADDD(lanes, lanes, lanes)
-			VEXTRACTI128(U8(1), lanes, v)
-			VPUNPCKLDQ(v, lanes.AsX(), v)
-		}
-		return horner(totals, levelConstants, number(XMM(), math.Float32bits(256)), subtractAt(query))
-	})
+		return high, low
+	}
 }

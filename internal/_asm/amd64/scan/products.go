@@ -21,7 +21,8 @@ const (
 	lowConstant   = 8
 )
 
-// levelConstants are the constants that the sums of the products of levels subtract.
+// levelConstants are the constants that the sums of the products of levels subtract, which are 255
+// times as large.
 var levelConstants = [][]int{{highConstant}, {highConstant, lowConstant}, {lowConstant}}
 
 const (
@@ -61,65 +62,112 @@ type product struct {
 	parts      func(codes VecVirtual) []VecVirtual
 	strip, sum func(p, g int) int
 	constants  [][]int // the constants to subtract from each sum, the highest sum first
+	subtract   func(constant func(at int) Mem, c int, v VecVirtual)
 }
 
 // productsWide multiplies codes themselves.
 func productsWide(width int) {
-	var nibble VecVirtual
-	p := product{
+	var split func(codes VecVirtual) []VecVirtual
+	product{
 		name: fmt.Sprintf("products%dAVX512", width), signature: productsSignature, doc: productsDoc + " It needs VNNI.",
 		strips: 2 * 8 / width, batches: []int{4, 2, 1},
-		parts:     func(codes VecVirtual) []VecVirtual { return []VecVirtual{codes} },
+		parts:     func(codes VecVirtual) []VecVirtual { return split(codes) },
 		strip:     func(p, g int) int { return 2*p + g },
 		sum:       func(_, g int) int { return g },
 		constants: [][]int{{highConstant}, {lowConstant}},
+		subtract:  func(constant func(at int) Mem, c int, v VecVirtual) { VPSUBD_BCST(constant(c), v, v) },
+	}.write(func() { split = splitter(width, ZMM) })
+}
+
+// splitter returns a function that returns the codes of the same places of all bytes, from the
+// lowest bits on.
+func splitter(width int, vec func() VecVirtual) func(codes VecVirtual) []VecVirtual {
+	if width == 8 {
+		return func(codes VecVirtual) []VecVirtual { return []VecVirtual{codes} }
 	}
-	if width == 4 {
-		p.parts = func(codes VecVirtual) []VecVirtual {
-			upper := ZMM()
-			VPSRLW(U8(4), codes, upper)
-			VPANDD(nibble, codes, codes)
-			VPANDD(nibble, upper, upper)
-			return []VecVirtual{codes, upper}
+	mask := number(vec(), uint32(1<<width-1)*0x01010101)
+	and := func(a, b, to Op) { VPAND(a, b, to) }
+	if mask.Size() == 64 {
+		and = func(a, b, to Op) { VPANDD(a, b, to) }
+	}
+	return func(codes VecVirtual) []VecVirtual {
+		parts := make([]VecVirtual, 8/width)
+		for p := range parts {
+			parts[p] = vec()
+			if p == 0 {
+				and(mask, codes, parts[p])
+				continue
+			}
+			VPSRLW(U8(p*width), codes, parts[p])
+			and(mask, parts[p], parts[p])
 		}
+		return parts
 	}
-	p.write(func() {
-		if width == 4 {
-			nibble = number(ZMM(), 0x0f0f0f0f)
+}
+
+// levelsWide multiplies the two bytes of levels.
+func levelsWide(width int) {
+	var parts func(codes VecVirtual) []VecVirtual
+	product{
+		name: fmt.Sprintf("levelProducts%dAVX512", width), signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
+		strips: 2 * 8 / width, batches: []int{1},
+		parts:     func(codes VecVirtual) []VecVirtual { return parts(codes) },
+		strip:     func(p, g int) int { return p/2*2 + g },
+		sum:       func(p, g int) int { return p%2 + g },
+		constants: levelConstants,
+		subtract:  subtractLevels(ZMM),
+	}.write(func() {
+		table := amd64.Argument("table")
+		if width == 8 {
+			parts = halves(table)
+			return
+		}
+		split, high, low := splitter(width, ZMM), ZMM(), ZMM()
+		VBROADCASTI32X4(at(table, 0), high)
+		VBROADCASTI32X4(at(table, stripBytes), low)
+		parts = func(codes VecVirtual) (bytes []VecVirtual) {
+			for _, part := range split(codes) {
+				h, l := ZMM(), ZMM()
+				VPSHUFB(part, high, h)
+				VPSHUFB(part, low, l)
+				bytes = append(bytes, h, l)
+			}
+			return bytes
 		}
 	})
 }
 
-// levelsWide multiplies the two bytes of levels. Registers hold the upper bytes and the lower bytes
-// for the codes below 128. The bytes of the other codes are their complements, in the opposite
-// order.
-func levelsWide() {
+// halves returns a function that looks up the bytes of codes of 8 bits. Registers hold the upper
+// bytes and the lower bytes for the codes below 128. The bytes of the other codes are their
+// complements, in the opposite order.
+func halves(table Register) func(codes VecVirtual) []VecVirtual {
 	high, low := []VecVirtual{ZMM(), ZMM()}, []VecVirtual{ZMM(), ZMM()}
-	p := product{
-		name: "levelProductsAVX512", signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
-		strips: 2, batches: []int{1},
-		parts: func(codes VecVirtual) []VecVirtual {
-			upper, index := ZMM(), ZMM()
-			VPMOVB2M(codes, K5)
-			VPMOVM2B(K5, upper)
-			VPXORD(upper, codes, index)
-			VMOVDQA64(index, codes)
-			VPERMI2B(high[1], high[0], codes)
-			VPERMI2B(low[1], low[0], index)
-			VPXORD(upper, codes, codes)
-			VPXORD(upper, index, index)
-			return []VecVirtual{codes, index}
-		},
-		strip:     func(_, g int) int { return g },
-		sum:       func(p, g int) int { return p + g },
-		constants: levelConstants,
+	for i, v := range append(high, low...) {
+		VMOVDQU64(at(table, 64*i), v)
 	}
-	p.write(func() {
-		table := amd64.Argument("table")
-		for i, v := range append(high, low...) {
-			VMOVDQU64(at(table, 64*i), v)
-		}
-	})
+	return func(codes VecVirtual) []VecVirtual {
+		upper, index := ZMM(), ZMM()
+		VPMOVB2M(codes, K5)
+		VPMOVM2B(K5, upper)
+		VPXORD(upper, codes, index)
+		VMOVDQA64(index, codes)
+		VPERMI2B(high[1], high[0], codes)
+		VPERMI2B(low[1], low[0], index)
+		VPXORD(upper, codes, codes)
+		VPXORD(upper, index, index)
+		return []VecVirtual{codes, index}
+	}
+}
+
+// subtractLevels subtracts 255 times a constant, whose negative follows the constants.
+func subtractLevels(vec func() VecVirtual) func(constant func(at int) Mem, c int, v VecVirtual) {
+	return func(constant func(at int) Mem, c int, v VecVirtual) {
+		negative := vec()
+		VPBROADCASTD(constant(constantBytes/2+c), negative)
+		VPSUBD(negative, v, v)
+		VPSLLD(U8(8), negative, negative)
+		VPADDD(negative, v, v)
+	}
 }
 
 // write writes a kernel with a row in every lane. It transposes strips of 16 rows, so that no lanes
@@ -243,7 +291,9 @@ func (p product) write(prepare func()) {
 			}
 			stride := amd64.Argument("stride")
 			for k := range batch {
-				total := horner(sums[0][each*k:][:each], p.constants, power, func(c int, v VecVirtual) { VPSUBD_BCST(digits(k, c), v, v) })
+				total := horner(sums[0][each*k:][:each], p.constants, power, func(c int, v VecVirtual) {
+					p.subtract(func(at int) Mem { return digits(k, at) }, c, v)
+				})
 				VMOVUPS(total, K7, at(to, 0))
 				LEAQ(Mem{Base: to, Index: stride, Scale: 4}, to)
 			}
@@ -265,20 +315,20 @@ func transposeDoubles(rows []VecVirtual) []VecVirtual {
 }
 
 // productsNarrow sums the products of four rows and a query, and then the lanes. Codes and digits
-// of 8 bits become integers of 16, whose products VPMADDWD adds in 32 bits. For codes of 4 bits
-// VPMADDUBSW adds two products of a code and a digit, and two of these sums are added: at most
-// 4·15·128 < 2¹⁵. The lower half of a register has the upper digits then.
+// of 8 bits become integers of 16, whose products VPMADDWD adds in 32 bits. For shorter codes
+// VPMADDUBSW adds two products of a code and a digit, and these sums of all codes of a byte are
+// added: at most 4·15·128 < 2¹⁵. The lower half of a register has the upper digits then.
 func productsNarrow(width int) {
 	const height = 4
 	perByte := 8 / width
 	begin(fmt.Sprintf("products%dAVX2", width), productsSignature, productsDoc)
 	t := newTile(height)
 	power := number(XMM(), math.Float32bits(256))
-	var nibble, ones VecVirtual
-	if width == 4 {
-		nibble, ones = number(YMM(), 0x0f0f0f0f), number(YMM(), 0x00010001)
+	split, ones, each := splitter(width, YMM), number(YMM(), 0x00010001), 1
+	if width == 8 {
+		each = 2 // high and low
 	}
-	sums := make([]VecVirtual, height*2/perByte) // for 8 bits high and low of each row
+	sums := make([]VecVirtual, height*each)
 	t.narrow(2*perByte, func() {
 		for i := range sums {
 			sums[i] = YMM()
@@ -304,18 +354,19 @@ func productsNarrow(width int) {
 			return
 		}
 		for i := range height {
-			upper := YMM()
 			if last {
 				VPBROADCASTQ(t.row(from, i), codes) // the digits behind the row are 0
 			} else {
 				VBROADCASTI128(t.row(from, i), codes)
 			}
-			VPSRLW(U8(4), codes, upper)
-			VPAND(nibble, codes, codes)
-			VPAND(nibble, upper, upper)
-			VPMADDUBSW(at(query, constantBytes), codes, codes)
-			VPMADDUBSW(at(query, constantBytes+2*stripBytes), upper, upper)
-			VPADDW(upper, codes, codes)
+			parts := split(codes)
+			for p, part := range parts {
+				VPMADDUBSW(at(query, constantBytes+2*stripBytes*p), part, part)
+				if p > 0 {
+					VPADDW(part, parts[0], parts[0])
+				}
+			}
+			codes = parts[0]
 			VPMADDWD(ones, codes, codes)
 			VPADDD(codes, sums[i], sums[i])
 		}

@@ -14,7 +14,6 @@ import (
 const (
 	blockBytes = 64
 	blockWords = blockBytes / 8
-	lanes      = blockBytes / 4
 	planes     = 6
 )
 
@@ -27,16 +26,14 @@ const ahead = 4096
 func Write() {
 	signsWide()
 	signsNarrow()
-	for _, width := range []int{1, 2, 4} {
-		levels(amd64.Machines[0], width, wide)
-		levels(amd64.Machines[2], width, narrow)
-	}
-	for _, width := range []int{8, 4} {
+	for _, width := range []int{8, 4, 2, 1} {
 		productsWide(width)
 		productsNarrow(width)
 	}
-	levelsWide()
-	levelsNarrow()
+	for _, width := range []int{8, 4, 2} {
+		levelsWide(width)
+		levelsNarrow(width)
+	}
 	for _, i := range []int{0, 2} {
 		m := avx{amd64.Vectors{Machine: amd64.Machines[i]}}
 		m.Name = m.Name[3:]

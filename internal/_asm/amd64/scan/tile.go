@@ -152,7 +152,7 @@ func horner(v []VecVirtual, constants [][]int, power VecVirtual, subtract func(c
 	return v[len(v)-1]
 }
 
-// subtractAt returns the function of horner for narrow machines.
+// subtractAt returns the function of horner for the constants of the query.
 func subtractAt(query Register) func(constant int, v VecVirtual) {
 	return func(constant int, v VecVirtual) {
 		c := XMM()

@@ -46,11 +46,12 @@ func (m machine) products(width int, dot bool) {
 		constant = constantBytes / 2
 		change = m.Constant(0x8080808080808080, 0x8080808080808080)
 	} else {
-		change = m.Constant(0x0f0f0f0f0f0f0f0f, 0x0f0f0f0f0f0f0f0f)
+		mask := uint64(1<<width-1) * 0x0101010101010101
+		change = m.Constant(mask, mask)
 	}
 	power := m.Value(256)
 	sums := m.Vecs(2 * group) // high, then low
-	codes := m.Vec()
+	codes := m.Vecs(group)
 	add := func(sum, codes, digit arm64.Vec) {
 		if dot {
 			m.DotBytes(sum, codes, digit)
@@ -74,37 +75,33 @@ func (m machine) products(width int, dot bool) {
 	m.I("LSR $1, R%r, R%w", words, strips)
 	m.I("CBZ R%r, %j", strips, "last")
 	m.Label("strip")
-	strip := func(load func(p arm64.GP)) {
-		digits := make([]arm64.Vec, 2*perByte)
-		for i := range digits {
-			digits[i] = m.Load(at, i*stripBytes)
-		}
+	strip := func(load func(p arm64.GP, codes arm64.Vec)) {
 		for i, p := range from {
-			load(p)
-			parts := []arm64.Vec{codes}
+			load(p, codes[i])
 			if width == 8 {
-				m.Into(codes).Xor(codes, change)
-			} else {
-				upper := m.Vec()
-				m.I("VUSHR $4, V%r.B16, V%w.B16", codes, upper)
-				m.Into(codes).And(codes, change)
-				parts = append(parts, upper)
+				m.Into(codes[i]).Xor(codes[i], change)
 			}
-			for j, part := range parts {
-				add(sums[i], part, digits[2*j])
-				add(sums[group+i], part, digits[2*j+1])
+		}
+		for j := range perByte {
+			high, low := m.Load(at, 2*j*stripBytes), m.Load(at, (2*j+1)*stripBytes)
+			for i, c := range codes {
+				if width < 8 {
+					c = m.part(c, change, width, j)
+				}
+				add(sums[i], c, high)
+				add(sums[group+i], c, low)
 			}
 		}
 		m.I("ADD $%d, R%m", 2*perByte*stripBytes, at)
 	}
-	strip(func(p arm64.GP) {
+	strip(func(p arm64.GP, codes arm64.Vec) {
 		m.Into(codes).Load(p, 0)
 		m.I("ADD $%d, R%m", stripBytes, p)
 	})
 	m.Repeat("strip", strips)
 	m.Label("last")
 	m.I("TBZ $0, R%r, %j", words, "sum")
-	strip(func(p arm64.GP) { m.I("FMOVD (R%r), F%w", p, codes) })
+	strip(func(p arm64.GP, codes arm64.Vec) { m.I("FMOVD (R%r), F%w", p, codes) })
 	m.Label("sum")
 	var digit [2]arm64.Vec
 	for i := range digit {
@@ -146,3 +143,23 @@ func (m machine) products(width int, dot bool) {
 
 // integers is an instruction on integers of 32 bits.
 func (m machine) integers(name string, a, b arm64.Vec) arm64.Vec { return m.permute(name, "S4", a, b) }
+
+// part returns codes j of all bytes, from the lowest bits on.
+func (m machine) part(codes, mask arm64.Vec, width, j int) arm64.Vec {
+	if j > 0 {
+		shifted := m.Vec()
+		m.I("VUSHR $%d, V%r.B16, V%w.B16", j*width, codes, shifted)
+		codes = shifted
+	}
+	if (j+1)*width == 8 {
+		return codes
+	}
+	return m.And(codes, mask)
+}
+
+// permute is Permute for lanes of any size.
+func (m machine) permute(name, lanes string, a, b arm64.Vec) arm64.Vec {
+	v := m.Vec()
+	m.I("%s V%r.%s, V%r.%s, V%w.%s", name, b, lanes, a, lanes, v, lanes)
+	return v
+}

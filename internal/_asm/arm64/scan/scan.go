@@ -18,15 +18,14 @@ func Write(f *arm64.File) {
 	m := machine{arm64.Machines(f)[0]}
 	m.Name = "NEON"
 	m.signs()
-	for _, width := range []int{1, 2, 4} {
-		m.levels(width)
+	for _, dot := range []bool{true, false} {
+		for _, width := range []int{8, 4, 2, 1} {
+			m.products(width, dot)
+		}
+		for _, width := range []int{8, 4, 2} {
+			m.levelProducts(width, dot)
+		}
 	}
-	for _, width := range []int{8, 4} {
-		m.products(width, true)
-		m.products(width, false)
-	}
-	m.levelProducts(true)
-	m.levelProducts(false)
 	zeros.WriteScore[arm64.Vec, arm64.GP](m)
 	m.weigh()
 	for _, width := range []int{8, 4} {
