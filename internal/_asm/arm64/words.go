@@ -128,6 +128,8 @@ var (
 	mulAddUpper = word{0x4e608000, []int{first, second, third}, "smlal2 v%d.4s, v%d.8h, v%d.8h"}
 	// toIntegers rounds float32 to the nearest integers of 32 bits, to even ones in the middle.
 	toIntegers = word{0x4e21a800, []int{first, second}, "fcvtns v%d.4s, v%d.4s"}
+	// shiftDoubles shifts integers of 64 bits to the left, or to the right by negative numbers.
+	shiftDoubles = word{0x6ee04400, []int{first, second, third}, "ushl v%d.2d, v%d.2d, v%d.2d"}
 	// narrow and narrowUpper convert four integers of 32 bits to 16, in the lower and in the upper
 	// half.
 	narrow      = word{0x0e612800, []int{first, second}, "xtn v%d.4h, v%d.4s"}

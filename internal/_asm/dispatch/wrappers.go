@@ -80,7 +80,7 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 				label = "f" + m.Name[1:]
 			}
 			var calls []string
-			for _, variant := range []string{"", "1", "2", "4", "8"} {
+			for _, variant := range []string{"", "1", "2", "4", "5", "6", "8"} {
 				name := w.Name + variant
 				stub := m.stubs[name+m.Name]
 				if stub == nil {

@@ -86,7 +86,7 @@ func BenchmarkSums(b *testing.B) {
 						for k := range sets {
 							Weigh(weights[k*WeightWords(count):], w, w, width)
 						}
-						Sums(sums, rows, weights, count, words, width, sets)
+						Sums(sums, rows, weights, count, words, width, sets, WeightWords(count))
 					}
 				})
 			}

@@ -43,7 +43,7 @@ func TestCache(t *testing.T) {
 			hi := min(n, lo+piece)
 			Products(scores[lo:hi], rows[lo*words:], digits, hi-lo, words, width, 1, 0)
 			Weigh(weights, w[lo:hi], scales[lo:hi], width)
-			Sums(sums, rows[lo*words:], weights, hi-lo, words, width, 1)
+			Sums(sums, rows[lo*words:], weights, hi-lo, words, width, 1, 0)
 		}
 		Collect(got, sums, words, width)
 		want, bound := make([]float64, d), 0.0

@@ -72,7 +72,7 @@ func BenchmarkCaches(b *testing.B) {
 						scan.Weigh(rounded[k*size:], weights[k*cacheRows:][:cacheRows], scales[h*cacheRows:][:cacheRows], bits)
 					}
 					clear(sums)
-					scan.Sums(sums, rows[h*cacheRows*words:], rounded, cacheRows, words, bits, queries)
+					scan.Sums(sums, rows[h*cacheRows*words:], rounded, cacheRows, words, bits, queries, size)
 				})
 			})
 			if queries == 1 {

@@ -93,23 +93,44 @@ func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	}
 }
 
-func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, width int) {
+func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, stride int, width int) {
 	switch tierOfProducts() {
 	case simd.AVX512:
 		switch width {
 		case 4:
-			sums4AVX512(&dst[0], &rows[0], &weights[0], n, words, sets)
+			sums4AVX512(&dst[0], &rows[0], &weights[0], n, words, sets, stride)
 		case 8:
-			sums8AVX512(&dst[0], &rows[0], &weights[0], n, words, sets)
+			sums8AVX512(&dst[0], &rows[0], &weights[0], n, words, sets, stride)
 		}
 	case simd.AVX2:
 		switch width {
 		case 4:
-			sums4AVX2(&dst[0], &rows[0], &weights[0], n, words, sets)
+			sums4AVX2(&dst[0], &rows[0], &weights[0], n, words, sets, stride)
 		case 8:
-			sums8AVX2(&dst[0], &rows[0], &weights[0], n, words, sets)
+			sums8AVX2(&dst[0], &rows[0], &weights[0], n, words, sets, stride)
 		}
 	default:
-		sumsReference(dst, rows, weights, n, words, sets, width)
+		sumsReference(dst, rows, weights, n, words, sets, stride, width)
+	}
+}
+
+func widen(dst []uint64, rows []uint64, n int, words int, width int) {
+	switch tier {
+	case simd.AVX512:
+		switch width {
+		case 5:
+			widen5AVX512(&dst[0], &rows[0], n, words)
+		case 6:
+			widen6AVX512(&dst[0], &rows[0], n, words)
+		}
+	case simd.AVX2:
+		switch width {
+		case 5:
+			widen5AVX2(&dst[0], &rows[0], n, words)
+		case 6:
+			widen6AVX2(&dst[0], &rows[0], n, words)
+		}
+	default:
+		widenReference(dst, rows, n, words, width)
 	}
 }

@@ -95,16 +95,30 @@ func weigh(dst []uint64, w []float32, scales []float32, groups int, odd int) {
 	}
 }
 
-func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, width int) {
+func sums(dst []float32, rows []uint64, weights []uint64, n int, words int, sets int, stride int, width int) {
 	switch tierOfProducts() {
 	case simd.NEON:
 		switch width {
 		case 4:
-			sums4NEON(&dst[0], &rows[0], &weights[0], n, words, sets)
+			sums4NEON(&dst[0], &rows[0], &weights[0], n, words, sets, stride)
 		case 8:
-			sums8NEON(&dst[0], &rows[0], &weights[0], n, words, sets)
+			sums8NEON(&dst[0], &rows[0], &weights[0], n, words, sets, stride)
 		}
 	default:
-		sumsReference(dst, rows, weights, n, words, sets, width)
+		sumsReference(dst, rows, weights, n, words, sets, stride, width)
+	}
+}
+
+func widen(dst []uint64, rows []uint64, n int, words int, width int) {
+	switch tier {
+	case simd.NEON:
+		switch width {
+		case 5:
+			widen5NEON(&dst[0], &rows[0], n, words)
+		case 6:
+			widen6NEON(&dst[0], &rows[0], n, words)
+		}
+	default:
+		widenReference(dst, rows, n, words, width)
 	}
 }

@@ -50,19 +50,28 @@ func DigitWords(words, width int) int {
 }
 
 // digits returns the number of digits of a query for each byte of a row.
-func digits(width int) int { return 2 * 8 / width }
+func digits(width int) int { return 2 * 8 / taken(width) }
 
-// Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits. dst begins
-// with 4 constants of Products. For each 2 words of a row follow 2 words with the upper digits, from
-// −128 to 127, of the codes in the lowest bits of each byte, and 2 words with the lower digits. The
-// same words follow for the next bits of each byte.
+// taken returns the width of the codes that Products takes for codes of so many bits.
+func taken(width int) int {
+	if width > 4 {
+		return 8
+	}
+	return width
+}
+
+// Digits arranges a query for rows of so many words, with codes of 8, 4, 2 or 1 bits, or for rows of
+// Widen with codes of 5 or 6 bits. dst begins with 4 constants of Products. For each 2 words of a
+// row follow 2 words with the upper digits, from −128 to 127, of the codes in the lowest bits of
+// each byte, and 2 words with the lower digits. The same words follow for the next bits of each
+// byte.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
 	strips := dst[constantWords:]
 	var sum [2]int64
 	perByte := digits(width)
-	places(len(whole), words, width, func(i, at, part int) {
+	places(len(whole), words, taken(width), func(i, at, part int) {
 		low := int8(whole[i])
 		high := (int(whole[i]) - int(low)) >> 8
 		sum[0] += int64(high)
@@ -74,7 +83,7 @@ func Digits(dst []uint64, whole []int16, words, width int) {
 	})
 	for i, s := range sum {
 		dst[i] = uint64(s * (1<<width - 1))
-		dst[2+i] = uint64(-s)
+		dst[2+i] = uint64(-s * (1<<taken(width) - 1<<width + 1))
 	}
 }
 
@@ -89,39 +98,6 @@ func places(n, words, width int, f func(i, at, part int)) {
 			}
 		}
 	})
-}
-
-// SplitWords returns the number of words that Products takes for a row of so many words: the words
-// of Split for codes of 1 or 2 bits, and the words of the row otherwise.
-func SplitWords(words, width int) int { return words * max(1, 4/width) }
-
-// Split turns rows of so many words with codes of 1 or 2 bits into rows with codes of 4 bits.
-// Products on split rows, with Digits for 1 or 2 bits, gives
-//
-//	Σ (2·code − (2^width − 1))·whole
-//
-// with the codes of 1 or 2 bits.
-func Split(dst, rows []uint64, words, width int) {
-	if words == 0 {
-		return
-	}
-	for ; len(rows) >= words; rows = rows[words:] {
-		row := rows[:words]
-		if width == 2 {
-			const mask = 0x3333333333333333
-			a, b := dst[:words], dst[words:2*words]
-			for i, w := range row {
-				a[i], b[i] = w&mask, w>>2&mask
-			}
-		} else {
-			const mask = 0x1111111111111111
-			a, b, c, d := dst[:words], dst[words:2*words], dst[2*words:3*words], dst[3*words:4*words]
-			for i, w := range row {
-				a[i], b[i], c[i], d[i] = w&mask, w>>1&mask, w>>2&mask, w>>3&mask
-			}
-		}
-		dst = dst[SplitWords(words, width):]
-	}
 }
 
 // Products sets dst[k·stride+i] to the product of row i with query k,

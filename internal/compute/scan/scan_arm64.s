@@ -4095,17 +4095,167 @@ group:
 	BNE group
 	RET
 
-// func sums8NEON(sums *float32, rows, weights *uint64, n, words, sets int)
-TEXT ·sums8NEON(SB), NOSPLIT, $0-48
+// func widen5NEON(dst, rows *uint64, n, words int)
+TEXT ·widen5NEON(SB), NOSPLIT, $0-32
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD n+16(FP), R3
+	MOVD words+24(FP), R4
+	ADD $3, R4, R5
+	LSR $2, R5
+	LSL $3, R4
+	FMOVQ 48(R0), F0
+	FMOVQ 176(R0), F1
+	FMOVQ 192(R0), F2
+	FMOVQ 208(R0), F3
+	FMOVQ 224(R0), F4
+	FMOVQ 240(R0), F5
+	FMOVQ 192(R0), F6
+	FMOVQ 208(R0), F7
+row:
+	MOVD R1, R0
+	LSR $1, R5, R6
+	CBZ R6, half
+whole:
+	FLDPQ 0(R2), (F8, F9)
+	ADD $32, R2
+	VLD1R (R2), [V10.D2]
+	ADD $8, R2
+	VAND V0.B16, V8.B16, V11.B16
+	WORD $0x6ee2454c // ushl v12.2d, v10.2d, v2.2d
+	VAND V1.B16, V12.B16, V12.B16
+	VORR V12.B16, V11.B16, V11.B16
+	FMOVQ F11, 0(R0)
+	VAND V0.B16, V9.B16, V11.B16
+	WORD $0x6ee3454c // ushl v12.2d, v10.2d, v3.2d
+	VAND V1.B16, V12.B16, V12.B16
+	VORR V12.B16, V11.B16, V11.B16
+	FMOVQ F11, 16(R0)
+	VUSHR $4, V8.S4, V8.S4
+	VAND V0.B16, V8.B16, V8.B16
+	WORD $0x6ee4454b // ushl v11.2d, v10.2d, v4.2d
+	VAND V1.B16, V11.B16, V11.B16
+	VORR V11.B16, V8.B16, V8.B16
+	FMOVQ F8, 32(R0)
+	VUSHR $4, V9.S4, V8.S4
+	VAND V0.B16, V8.B16, V8.B16
+	WORD $0x6ee54549 // ushl v9.2d, v10.2d, v5.2d
+	VAND V1.B16, V9.B16, V9.B16
+	VORR V9.B16, V8.B16, V8.B16
+	FMOVQ F8, 48(R0)
+	ADD $64, R0
+	SUBS $1, R6
+	BNE whole
+half:
+	TBZ $0, R5, next
+	FMOVQ 0(R2), F8
+	ADD $16, R2
+	VLD1R (R2), [V9.D2]
+	ADD $8, R2
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x6ee6452b // ushl v11.2d, v9.2d, v6.2d
+	VAND V1.B16, V11.B16, V11.B16
+	VORR V11.B16, V10.B16, V10.B16
+	FMOVQ F10, 0(R0)
+	VUSHR $4, V8.S4, V8.S4
+	VAND V0.B16, V8.B16, V8.B16
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	VAND V1.B16, V9.B16, V9.B16
+	VORR V9.B16, V8.B16, V8.B16
+	FMOVQ F8, 16(R0)
+	ADD $32, R0
+next:
+	ADD R4, R1
+	SUBS $1, R3
+	BNE row
+	RET
+
+// func widen6NEON(dst, rows *uint64, n, words int)
+TEXT ·widen6NEON(SB), NOSPLIT, $0-32
+	MOVD $constants<>(SB), R0
+	MOVD dst+0(FP), R1
+	MOVD rows+8(FP), R2
+	MOVD n+16(FP), R3
+	MOVD words+24(FP), R4
+	ADD $3, R4, R5
+	LSR $2, R5
+	LSL $3, R4
+	FMOVQ 48(R0), F0
+	FMOVQ 256(R0), F1
+	FMOVQ 272(R0), F2
+	FMOVQ 288(R0), F3
+	FMOVQ 304(R0), F4
+	FMOVQ 320(R0), F5
+	FMOVQ 336(R0), F6
+	FMOVQ 352(R0), F7
+row:
+	MOVD R1, R0
+	LSR $1, R5, R6
+	CBZ R6, half
+whole:
+	FLDPQ 0(R2), (F8, F9)
+	ADD $32, R2
+	FMOVQ 0(R2), F10
+	ADD $16, R2
+	VAND V0.B16, V8.B16, V11.B16
+	WORD $0x6ee2454c // ushl v12.2d, v10.2d, v2.2d
+	VAND V1.B16, V12.B16, V12.B16
+	VORR V12.B16, V11.B16, V11.B16
+	FMOVQ F11, 0(R0)
+	VAND V0.B16, V9.B16, V11.B16
+	WORD $0x6ee3454c // ushl v12.2d, v10.2d, v3.2d
+	VAND V1.B16, V12.B16, V12.B16
+	VORR V12.B16, V11.B16, V11.B16
+	FMOVQ F11, 16(R0)
+	VUSHR $4, V8.S4, V8.S4
+	VAND V0.B16, V8.B16, V8.B16
+	WORD $0x6ee4454b // ushl v11.2d, v10.2d, v4.2d
+	VAND V1.B16, V11.B16, V11.B16
+	VORR V11.B16, V8.B16, V8.B16
+	FMOVQ F8, 32(R0)
+	VUSHR $4, V9.S4, V8.S4
+	VAND V0.B16, V8.B16, V8.B16
+	WORD $0x6ee54549 // ushl v9.2d, v10.2d, v5.2d
+	VAND V1.B16, V9.B16, V9.B16
+	VORR V9.B16, V8.B16, V8.B16
+	FMOVQ F8, 48(R0)
+	ADD $64, R0
+	SUBS $1, R6
+	BNE whole
+half:
+	TBZ $0, R5, next
+	FMOVQ 0(R2), F8
+	ADD $16, R2
+	VLD1R (R2), [V9.D2]
+	ADD $8, R2
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x6ee6452b // ushl v11.2d, v9.2d, v6.2d
+	VAND V1.B16, V11.B16, V11.B16
+	VORR V11.B16, V10.B16, V10.B16
+	FMOVQ F10, 0(R0)
+	VUSHR $4, V8.S4, V8.S4
+	VAND V0.B16, V8.B16, V8.B16
+	WORD $0x6ee74529 // ushl v9.2d, v9.2d, v7.2d
+	VAND V1.B16, V9.B16, V9.B16
+	VORR V9.B16, V8.B16, V8.B16
+	FMOVQ F8, 16(R0)
+	ADD $32, R0
+next:
+	ADD R4, R1
+	SUBS $1, R3
+	BNE row
+	RET
+
+// func sums8NEON(sums *float32, rows, weights *uint64, n, words, sets, stride int)
+TEXT ·sums8NEON(SB), NOSPLIT, $0-56
 	MOVD rows+8(FP), R0
 	MOVD n+24(FP), R1
 	MOVD words+32(FP), R2
 	MOVD weights+16(FP), R3
+	MOVD stride+48(FP), R5
 	LSL $3, R2, R4
-	ADD $63, R1, R5
-	LSR $6, R5
-	MOVD $144, R6
-	MUL R6, R5
+	LSL $3, R5
 	ADD $3, R2, R6
 	LSR $2, R6
 	LSL $7, R6
@@ -4248,18 +4398,16 @@ next:
 	BGT group
 	RET
 
-// func sums4NEON(sums *float32, rows, weights *uint64, n, words, sets int)
-TEXT ·sums4NEON(SB), NOSPLIT, $0-48
+// func sums4NEON(sums *float32, rows, weights *uint64, n, words, sets, stride int)
+TEXT ·sums4NEON(SB), NOSPLIT, $0-56
 	MOVD $constants<>(SB), R0
 	MOVD rows+8(FP), R1
 	MOVD n+24(FP), R2
 	MOVD words+32(FP), R3
 	MOVD weights+16(FP), R4
+	MOVD stride+48(FP), R6
 	LSL $3, R3, R5
-	ADD $63, R2, R6
-	LSR $6, R6
-	MOVD $144, R7
-	MUL R7, R6
+	LSL $3, R6
 	ADD $3, R3, R7
 	LSR $2, R7
 	LSL $8, R7
@@ -4505,4 +4653,28 @@ DATA constants<>+144(SB)/8, $0x7fffffff7fffffff
 DATA constants<>+152(SB)/8, $0x7fffffff7fffffff
 DATA constants<>+160(SB)/8, $0x46fefe0046fefe00
 DATA constants<>+168(SB)/8, $0x46fefe0046fefe00
-GLOBL constants<>(SB), RODATA|NOPTR, $176
+DATA constants<>+176(SB)/8, $0x1010101010101010
+DATA constants<>+184(SB)/8, $0x1010101010101010
+DATA constants<>+192(SB)/8, $0x0000000000000004
+DATA constants<>+200(SB)/8, $0x0000000000000003
+DATA constants<>+208(SB)/8, $0x0000000000000002
+DATA constants<>+216(SB)/8, $0x0000000000000001
+DATA constants<>+224(SB)/8, $0x0000000000000000
+DATA constants<>+232(SB)/8, $0xffffffffffffffff
+DATA constants<>+240(SB)/8, $0xfffffffffffffffe
+DATA constants<>+248(SB)/8, $0xfffffffffffffffd
+DATA constants<>+256(SB)/8, $0x3030303030303030
+DATA constants<>+264(SB)/8, $0x3030303030303030
+DATA constants<>+272(SB)/8, $0x0000000000000004
+DATA constants<>+280(SB)/8, $0x0000000000000004
+DATA constants<>+288(SB)/8, $0x0000000000000002
+DATA constants<>+296(SB)/8, $0x0000000000000002
+DATA constants<>+304(SB)/8, $0x0000000000000000
+DATA constants<>+312(SB)/8, $0x0000000000000000
+DATA constants<>+320(SB)/8, $0xfffffffffffffffe
+DATA constants<>+328(SB)/8, $0xfffffffffffffffe
+DATA constants<>+336(SB)/8, $0x0000000000000004
+DATA constants<>+344(SB)/8, $0x0000000000000002
+DATA constants<>+352(SB)/8, $0x0000000000000000
+DATA constants<>+360(SB)/8, $0xfffffffffffffffe
+GLOBL constants<>(SB), RODATA|NOPTR, $368

@@ -120,7 +120,7 @@ func TestAllocations(t *testing.T) {
 			var places [2 * 12 * 16]float32
 			for _, width := range sumWidths {
 				Weigh(weights[:], products[:], products[:], width)
-				Sums(places[:], rows[:], weights[:], 2, 12, width, 2)
+				Sums(places[:], rows[:], weights[:], 2, 12, width, 2, groupWords)
 				Collect(products[:], places[:SumPlaces(12, width)], 12, width)
 			}
 			for _, width := range productWidths {

@@ -62,41 +62,32 @@ func WeightSums(weights []uint64, group int) (sum, zeros float32) {
 }
 
 // Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
-// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets, one after another, in
-// the layout of Weigh. Collect finds the elements of the sums.
+// 2·code − (2^width − 1), with codes of 8 or 4 bits. weights are the sets in the layout of Weigh, of
+// which set k begins at word k·stride. Collect finds the elements of the sums.
 //
 // The sum of a group of 64 rows is exact. The sum is rounded to float32, multiplied by the step of
 // the group and added. Both operations round: the results are the same in every tier.
-func Sums(dst []float32, rows, weights []uint64, n, words, width, sets int) {
+func Sums(dst []float32, rows, weights []uint64, n, words, width, sets, stride int) {
 	if n == 0 || sets == 0 {
 		return
 	}
-	rows, weights, dst = rows[:n*words], weights[:sets*WeightWords(n)], dst[:sets*SumPlaces(words, width)]
-	sums(dst, rows, weights, n, words, sets, width)
+	rows, weights, dst = rows[:n*words], weights[:(sets-1)*stride+WeightWords(n)], dst[:sets*SumPlaces(words, width)]
+	sums(dst, rows, weights, n, words, sets, stride, width)
 }
 
-// Collect copies the elements of a sum to dst, in ascending order. The sum is that of rows of Split
-// for codes of 1 or 2 bits.
+// Collect copies the elements of a sum to dst, in ascending order.
 func Collect(dst, sum []float32, words, width int) {
-	if width >= 4 {
-		blocks(words, width, func(element, word, lanes int) {
-			for j := range 32 / width {
-				first := element + j*lanes
-				if first >= len(dst) {
-					return
-				}
-				to, from := dst[first:min(first+lanes, len(dst))], sum[word/2*(128/width)+j*width%8/width*16+j*width/8:]
-				for l := range to {
-					to[l] = from[l/4*(128/width)+l%4*4]
-				}
+	blocks(words, width, func(element, word, lanes int) {
+		for j := range 32 / width {
+			first := element + j*lanes
+			if first >= len(dst) {
+				return
 			}
-		})
-		return
-	}
-	splits := SplitWords(1, width)
-	places(len(dst), words, width, func(i, at, part int) {
-		at, part = at+part%splits*8*words, part/splits
-		dst[i] = sum[at/16*(128/4)+part*16+at%16]
+			to, from := dst[first:min(first+lanes, len(dst))], sum[word/2*(128/width)+j*width%8/width*16+j*width/8:]
+			for l := range to {
+				to[l] = from[l/4*(128/width)+l%4*4]
+			}
+		}
 	})
 }
 
@@ -181,10 +172,10 @@ func fold(v *[GroupRows]float32) float32 {
 	return v[0]
 }
 
-func sumsReference(dst []float32, rows, weights []uint64, n, words, sets, width int) {
+func sumsReference(dst []float32, rows, weights []uint64, n, words, sets, stride, width int) {
 	for first := 0; first < n; first += GroupRows {
 		for k := range sets {
-			group := weights[k*WeightWords(n)+first/GroupRows*groupWords:][:groupWords]
+			group := weights[k*stride+first/GroupRows*groupWords:][:groupWords]
 			step, constant := math.Float32frombits(uint32(group[stepWord])), int32(group[stepWord]>>32)
 			for w := range words {
 				var total [2][8]int32 // of the codes in the lower and in the upper bits

@@ -62,7 +62,7 @@ func sumsOfTier(t *testing.T, codes [][]uint8, w [][]float32, scales []float32, 
 	for i := range guard {
 		sums[i], sums[len(sums)-1-i] = -1, -1
 	}
-	Sums(sums[guard:], packed(codes, elements, width), weights, n, words, width, len(w))
+	Sums(sums[guard:], packed(codes, elements, width), weights, n, words, width, len(w), length)
 	for i := range guard {
 		require.EqualValues(t, -1, sums[i])
 		require.EqualValues(t, -1, sums[len(sums)-1-i])
@@ -172,11 +172,11 @@ func TestPartsOfSums(t *testing.T) {
 		rows, weights := packed(codes, elements, width), make([]uint64, WeightWords(n))
 		whole, parts := make([]float32, SumPlaces(words, width)), make([]float32, SumPlaces(words, width))
 		Weigh(weights, w, scales, width)
-		Sums(whole, rows, weights, n, words, width, 1)
+		Sums(whole, rows, weights, n, words, width, 1, 0)
 		for _, part := range [][2]int{{0, cut}, {cut, n}} {
 			lo, hi := part[0], part[1]
 			Weigh(weights, w[lo:hi], scales[lo:hi], width)
-			Sums(parts, rows[lo*words:hi*words], weights, hi-lo, words, width, 1)
+			Sums(parts, rows[lo*words:hi*words], weights, hi-lo, words, width, 1, 0)
 		}
 		assert.Equal(t, whole, parts)
 	})
@@ -223,7 +223,7 @@ func TestShortSums(t *testing.T) {
 	const n, words, sets, width = 70, 5, 2, 8
 	sums, rows, weights := make([]float32, sets*SumPlaces(words, width)), make([]uint64, n*words), make([]uint64, sets*WeightWords(n))
 	call := func(sums []float32, rows, weights []uint64) func() {
-		return func() { Sums(sums, rows, weights, n, words, width, sets) }
+		return func() { Sums(sums, rows, weights, n, words, width, sets, WeightWords(n)) }
 	}
 	assert.NotPanics(t, call(sums, rows, weights))
 	assert.Panics(t, call(sums[:len(sums)-1:len(sums)-1], rows, weights))

@@ -232,10 +232,9 @@ func (s *Memory[T]) round() {
 	c := &s.call
 	n := s.keyHeads * c.count
 	c.factors, c.offsets = scratch.Resize(c.factors, n), scratch.Resize(c.offsets, n)
-	for _, planes := range s.keyPlanes() {
-		for _, p := range planes {
-			c.digits[p.width] = scratch.Resize(c.digits[p.width], n*scan.DigitWords(p.words, p.width))
-		}
+	all, widths := s.keyRows()
+	for _, r := range all[:widths] {
+		c.digits[r.width] = scratch.Resize(c.digits[r.width], n*scan.DigitWords(r.wide, r.width))
 	}
 	if n*s.keys.order < fewElements/64 {
 		for h := range s.keyHeads {
@@ -246,27 +245,27 @@ func (s *Memory[T]) round() {
 	}
 }
 
-// keyPlanes returns the planes of keys and of their means.
-func (s *Memory[T]) keyPlanes() [2][]plane {
-	return [...][]plane{s.keys.codes.planes, s.keys.means.planes}
+// keyRows returns the keys and their means, and how many of both have codes of a width of their own.
+func (s *Memory[T]) keyRows() (all [2]*rows, n int) {
+	all, n = [...]*rows{&s.keys.codes, &s.keys.means}, 2
+	if all[0].width == all[1].width {
+		n = 1
+	}
+	return all, n
 }
 
 func (r *rounding[T]) Piece(h int) {
 	s := (*Memory[T])(r)
 	c, w := &s.call, pool.Get[work[T]](&works)
+	all, widths := s.keyRows()
 	w.queries.Shape(1, s.keys.order)
 	rotated := w.queries.Rows(1).Row(0)
 	w.whole = scratch.Resize(w.whole, s.keys.order)
 	for i := range c.count {
 		step := scan.Round(w.whole, s.keys.rotation.ApplyVec(rotated, s.vector(c.q, h, i)))
-		at, done, sum := h*c.count+i, [9]bool{}, 0
-		for _, planes := range s.keyPlanes() {
-			for _, p := range planes {
-				if size := scan.DigitWords(p.words, p.width); !done[p.width] {
-					scan.Digits(c.digits[p.width][at*size:], w.whole, p.words, p.width)
-				}
-				done[p.width] = true
-			}
+		at, sum := h*c.count+i, 0
+		for _, r := range all[:widths] {
+			scan.Digits(c.digits[r.width][at*scan.DigitWords(r.wide, r.width):], w.whole, r.wide, r.width)
 		}
 		for _, x := range w.whole {
 			sum += int(x)

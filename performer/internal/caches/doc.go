@@ -11,10 +11,10 @@
 // left over on average, so that errors of values that repeat average out. Tokens more than four
 // times as large as the median of their block do not count for the mean.
 //
-// Codes of 5 and 6 bits are planes of 4 bits and of 1 or 2 bits, and codes of 16 bits are two
-// planes of 8 bits, whose products package scan computes. Queries are rotated, and sums of values
-// are rotated back once for each query. The products of queries with means are added to the scores
-// of a block, and means times the sums of the weights of a block to the outputs.
+// Codes of 16 bits are two planes of 8 bits, whose products package scan computes. Queries are
+// rotated, and sums of values are rotated back once for each query. The products of queries with
+// means are added to the scores of a block, and means times the sums of the weights of a block to
+// the outputs.
 //
 // For a key and a value of d and dv coordinates a head of keys takes
 //

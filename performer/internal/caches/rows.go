@@ -17,40 +17,58 @@ import (
 //
 // with its code c and the scale of the row. The lowest 16 bits of the scale are an integer between
 // ±(2¹⁵ − 1), the zero point, and δ is what the zero point adds to the scale.
+//
+// Package scan knows codes of up to 8 bits, of which a row has so many words. Codes of 16 bits are
+// two planes of 8 bits, the upper bits first. Package scan multiplies codes of 5 and 6 bits as rows
+// of codes of 8 bits, which have wide words.
 type rows struct {
-	bits, order int
-	planes      []plane
-	scales      []float32
+	bits, order        int
+	width, words, wide int
+	planes             [][]uint64
+	scales             []float32
 }
-
-// plane holds some bits of the codes of rows, of a width that package scan knows. The number 2c −
-// (2^bits − 1) of a code is the sum over planes of factor·(2p − (2^width − 1)), with the bits p of
-// the plane.
-type plane struct {
-	width, words  int
-	shift, factor int
-	codes         []uint64
-}
-
-// widths lists the widths of the planes of a number of bits, the upper bits first.
-var widths = [17][]int{4: {4}, 5: {4, 1}, 6: {4, 2}, 8: {8}, 16: {8, 8}}
 
 // Takes reports whether there are codes of so many bits.
-func Takes(bits int) bool { return bits > 0 && bits < len(widths) && widths[bits] != nil }
+func Takes(bits int) bool { return slices.Contains([]int{4, 5, 6, 8, 16}, bits) }
 
 func newRows(bits, order int) rows {
-	r := rows{bits: bits, order: order}
-	shift := bits
-	for _, width := range widths[bits] {
-		shift -= width
-		r.planes = append(r.planes, plane{width: width, words: scan.Words(order, width), shift: shift, factor: 1 << shift})
-	}
+	r := rows{bits: bits, order: order, width: min(bits, 8), planes: make([][]uint64, max(bits/8, 1))}
+	r.words, r.wide = scan.Words(order, r.width), scan.Words(order, r.taken())
 	return r
+}
+
+// taken returns the width of the codes that package scan multiplies.
+func (r *rows) taken() int {
+	if r.width > 4 {
+		return 8
+	}
+	return 4
 }
 
 // lift returns the factor of δ. Elements are at most largest times the scale.
 func (r *rows) lift() float32    { return float32(int(1) << (r.bits + 11)) }
 func (r *rows) largest() float32 { return float32(int(9) << r.bits) }
+
+// most returns how many of n rows multiplied should return at a time: few rows stay in the cache of
+// a processor, and the processor reads the next codes while it multiplies.
+func (r *rows) most(n int) int {
+	if r.width == r.taken() {
+		return n
+	}
+	return min(n, 2*scan.GroupRows)
+}
+
+// multiplied returns n rows of plane i from row at on, which package scan multiplies, with the width
+// of their codes. If need be, the rows are in wide.
+func (r *rows) multiplied(wide *[]uint64, i, at, n int) (codes []uint64, width int) {
+	codes, width = r.planes[i][at*r.words:][:n*r.words], r.taken()
+	if width == r.width {
+		return codes, width
+	}
+	*wide = scratch.Resize(*wide, scan.WideWords(n, r.wide))
+	scan.Widen(*wide, codes, n, r.wide, r.width)
+	return (*wide)[:n*r.wide], width
+}
 
 // copyFrom sets n rows from row to on of each head to the n rows from row from on of the head in
 // other, which may be r. Heads have room rows, and otherRoom rows in other.
@@ -58,8 +76,8 @@ func (r *rows) copyFrom(other *rows, heads, room, to, otherRoom, from, n int) {
 	for h := range heads {
 		to, from := h*room+to, h*otherRoom+from
 		copy(r.scales[to:], other.scales[from:from+n])
-		for i, p := range r.planes {
-			copy(p.codes[to*p.words:], other.planes[i].codes[from*p.words:(from+n)*p.words])
+		for i, codes := range r.planes {
+			copy(codes[to*r.words:], other.planes[i][from*r.words:(from+n)*r.words])
 		}
 	}
 }
@@ -69,7 +87,7 @@ func (r *rows) resized(heads, oldRoom, room, n int) rows {
 	c := *r
 	c.planes, c.scales = slices.Clone(r.planes), make([]float32, heads*room)
 	for i := range c.planes {
-		c.planes[i].codes = make([]uint64, heads*room*c.planes[i].words)
+		c.planes[i] = make([]uint64, heads*room*c.words)
 	}
 	c.copyFrom(r, heads, room, 0, oldRoom, 0, n)
 	return c
@@ -78,25 +96,19 @@ func (r *rows) resized(heads, oldRoom, room, n int) rows {
 func (r *rows) clone() rows {
 	c := *r
 	c.planes, c.scales = slices.Clone(r.planes), slices.Clone(r.scales)
-	for i, p := range r.planes {
-		c.planes[i].codes = slices.Clone(p.codes)
+	for i, codes := range r.planes {
+		c.planes[i] = slices.Clone(codes)
 	}
 	return c
 }
 
 // size returns the number of bytes of a row.
-func (r *rows) size() int {
-	n := 4
-	for _, p := range r.planes {
-		n += 8 * p.words
-	}
-	return n
-}
+func (r *rows) size() int { return 4 + 8*len(r.planes)*r.words }
 
 // encode appends n rows from row at on.
 func (r *rows) encode(b []byte, at, n int) []byte {
-	for _, p := range r.planes {
-		for _, word := range p.codes[at*p.words : (at+n)*p.words] {
+	for _, codes := range r.planes {
+		for _, word := range codes[at*r.words : (at+n)*r.words] {
 			b = binary.LittleEndian.AppendUint64(b, word)
 		}
 	}
@@ -105,8 +117,8 @@ func (r *rows) encode(b []byte, at, n int) []byte {
 
 // decode reads n rows from row at on.
 func (r *rows) decode(b []byte, at, n int) (rest []byte) {
-	for _, p := range r.planes {
-		codes := p.codes[at*p.words : (at+n)*p.words]
+	for _, codes := range r.planes {
+		codes = codes[at*r.words : (at+n)*r.words]
 		for i := range codes {
 			codes[i] = binary.LittleEndian.Uint64(b[8*i:])
 		}
@@ -119,17 +131,25 @@ func (r *rows) decode(b []byte, at, n int) (rest []byte) {
 type coder struct {
 	codes   []uint16
 	part    []uint8
+	wide    []uint64
 	decoded []float64
 }
 
 // pack writes the codes of row at.
 func (c *coder) pack(r *rows, at int) {
 	c.part = scratch.Resize(c.part, len(c.codes))
-	for _, p := range r.planes {
-		for i, x := range c.codes {
-			c.part[i] = uint8(int(x) >> p.shift & (1<<p.width - 1))
+	for i, codes := range r.planes {
+		for l, x := range c.codes {
+			c.part[l] = uint8(x >> (8 * (len(r.planes) - 1 - i)))
 		}
-		scan.Pack(p.codes[at*p.words:(at+1)*p.words], c.part, p.width)
+		row := codes[at*r.words:][:r.words]
+		if r.width == r.taken() {
+			scan.Pack(row, c.part, r.width)
+			continue
+		}
+		c.wide = scratch.Resize(c.wide, r.wide)
+		scan.Pack(c.wide, c.part, r.taken())
+		scan.Narrow(row, c.wide, r.width)
 	}
 }
 
@@ -137,10 +157,11 @@ func (c *coder) pack(r *rows, at int) {
 func (c *coder) unpack(r *rows, at, n int) {
 	c.codes, c.part = scratch.Resize(c.codes, n), scratch.Resize(c.part, n)
 	clear(c.codes)
-	for _, p := range r.planes {
-		scan.Unpack(c.part, p.codes[at*p.words:(at+1)*p.words], p.width)
-		for i, x := range c.part {
-			c.codes[i] |= uint16(x) << p.shift
+	for i := range r.planes {
+		row, width := r.multiplied(&c.wide, i, at, 1)
+		scan.Unpack(c.part, row, width)
+		for l, x := range c.part {
+			c.codes[l] = c.codes[l]<<8 | uint16(x)
 		}
 	}
 }

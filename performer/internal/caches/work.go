@@ -18,7 +18,7 @@ type work[T dense.Float] struct {
 	digits           [9][]uint64 // of the call, for a head
 	factors, offsets []float32
 
-	split         []uint64
+	wide          []uint64
 	scores, lower []float32
 	means, blocks []float32    // of each query and block: scores of means, sums of weights
 	sums          [2][]float32 // of planes of values
@@ -117,39 +117,31 @@ func (w *work[T]) begin(s *Memory[T], h int) {
 // end forgets the queries of the call.
 func (w *work[T]) end() { w.factors, w.offsets, w.digits = nil, nil, [9][]uint64{} }
 
-// codesOf returns n rows of codes of a plane from row at on, which scan.Sums multiplies, with
-// the number of words of a row and their width.
-func (w *work[T]) codesOf(p *plane, at, n int) (codes []uint64, words, width int) {
-	codes = p.codes[at*p.words:][:n*p.words]
-	if p.width >= 4 {
-		return codes, p.words, p.width
-	}
-	words = scan.SplitWords(p.words, p.width)
-	w.split = scratch.Resize(w.split, n*words)
-	scan.Split(w.split, codes, p.words, p.width)
-	return w.split, words, 4
-}
-
 // products returns the products of the queries, in units of their steps, with the codes of n rows
 // from row at on, in dst.
 func (w *work[T]) products(dst []float32, r *rows, at, n int) []float32 {
 	count := len(w.factors)
-	dst = scratch.Resize(dst, count*n)
+	dst, w.lower = scratch.Resize(dst, count*n), scratch.Resize(w.lower, count*n)
 	for i := range r.planes {
-		p, to := &r.planes[i], dst
+		to := dst
 		if i > 0 {
-			w.lower = scratch.Resize(w.lower, count*n)
 			to = w.lower
 		}
-		scan.Products(to, p.codes[at*p.words:][:n*p.words], w.digits[p.width], n, p.words, p.width, count, n)
-		if i == 0 && p.factor != 1 {
-			vecmath.Scale(dst, float32(p.factor))
-		} else if i > 0 {
-			vecmath.AddScaled(dst, to, float32(p.factor))
+		for lo, part := 0, 0; lo < n; lo += part {
+			part = r.most(n - lo)
+			codes, width := r.multiplied(&w.wide, i, at+lo, part)
+			scan.Products(to[lo:], codes, w.digits[r.width], part, r.wide, width, count, n)
+		}
+		if i > 0 {
+			vecmath.Scale(dst, upper)
+			vecmath.AddScaled(dst, to, 1)
 		}
 	}
 	return dst
 }
+
+// upper is the factor of the upper plane of codes of 16 bits.
+const upper = 1 << 8
 
 // score turns products of query i with rows from row at on into scores, to which it adds scores of
 // the means of their blocks.
@@ -201,8 +193,7 @@ func (w *work[T]) clearSums(r *rows) {
 	for i := range w.sums {
 		w.sums[i] = w.sums[i][:0]
 		if i < len(r.planes) {
-			p := r.planes[i]
-			w.sums[i] = scratch.Resize(w.sums[i], len(w.factors)*scan.SumPlaces(scan.SplitWords(p.words, p.width), max(p.width, 4)))
+			w.sums[i] = scratch.Resize(w.sums[i], len(w.factors)*scan.SumPlaces(r.wide, r.taken()))
 			clear(w.sums[i])
 		}
 	}
@@ -211,23 +202,20 @@ func (w *work[T]) clearSums(r *rows) {
 
 // addSums adds n rows from row at on, with weights for each query.
 func (w *work[T]) addSums(r *rows, weights []float32, at, n int) {
-	count, scales := len(w.factors), r.scales[at:][:n]
-	words := scan.WeightWords(n)
+	count, words := len(w.factors), scan.WeightWords(n)
 	w.weights = scratch.Resize(w.weights, count*words)
-	for i := range r.planes {
-		p := &r.planes[i]
-		if i == 0 || p.width != r.planes[i-1].width {
-			for k := range count {
-				scan.Weigh(w.weights[k*words:], weights[k*n:][:n], scales, p.width)
-			}
-		}
-		codes, wide, width := w.codesOf(p, at, n)
-		scan.Sums(w.sums[i], codes, w.weights, n, wide, width, count)
-	}
 	for k := range count {
+		scan.Weigh(w.weights[k*words:], weights[k*n:][:n], r.scales[at:][:n], r.width)
 		for g := range blocksOf(n) {
 			_, zeros := scan.WeightSums(w.weights[k*words:], g)
 			w.shifts[k] += zeros * r.lift()
+		}
+	}
+	for i := range r.planes {
+		for lo, part := 0, 0; lo < n; lo += part {
+			part = r.most(n - lo)
+			codes, width := r.multiplied(&w.wide, i, at+lo, part)
+			scan.Sums(w.sums[i], codes, w.weights[scan.WeightWords(lo):], part, r.wide, width, count, words)
 		}
 	}
 }
@@ -235,18 +223,14 @@ func (w *work[T]) addSums(r *rows, weights []float32, at, n int) {
 // collect adds the sums to dst, with a row for each query.
 func (w *work[T]) collect(r *rows, dst []float32) {
 	w.part = scratch.Resize(w.part, r.order)
+	sums := w.sums[len(r.planes)-1]
+	if len(r.planes) > 1 {
+		vecmath.AddScaled(sums, w.sums[0], upper)
+	}
 	for k := range w.factors {
-		row := dst[k*r.order:][:r.order]
-		for i, p := range r.planes {
-			size := len(w.sums[i]) / len(w.factors)
-			sum := w.sums[i][k*size:][:size]
-			if next := i + 1; next < len(r.planes) && r.planes[next].width == p.width {
-				vecmath.AddScaled(w.sums[next][k*size:][:size], sum, float32(p.factor))
-				continue
-			}
-			scan.Collect(w.part, sum, p.words, p.width)
-			vecmath.AddScaled(row, w.part, float32(p.factor))
-		}
+		row, size := dst[k*r.order:][:r.order], len(sums)/len(w.factors)
+		scan.Collect(w.part, sums[k*size:][:size], r.wide, r.taken())
+		vecmath.AddScaled(row, w.part, 1)
 		vecmath.Affine(row, row, 1, w.shifts[k])
 	}
 }

@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	sumsSignature = "(sums *float32, rows, weights *uint64, n, words, sets int)"
+	sumsSignature = "(sums *float32, rows, weights *uint64, n, words, sets, stride int)"
 	sumsDoc       = "adds the weighted sums of rows, as the reference does."
 )
 
@@ -42,12 +42,11 @@ func newGroups(width int) groups {
 	for _, place := range []*Mem{&g.weightsOf, &g.sumsOf, &g.n, &g.count, &g.left} {
 		*place = AllocLocal(8)
 	}
-	v := amd64.Argument("n")
-	MOVQ(v, g.n)
-	ADDQ(U32(groupRows-1), v)
-	SHRQ(U8(6), v)
-	IMUL3Q(U32(groupBytes), v, v)
+	v := amd64.Argument("stride")
+	SHLQ(U8(3), v)
 	MOVQ(v, g.weightsOf)
+	MOVQ(amd64.Argument("n"), v)
+	MOVQ(v, g.n)
 	MOVQ(amd64.Argument("words"), g.stride)
 	LEAQ(at(g.stride, 3), v)
 	SHRQ(U8(2), v)

@@ -23,16 +23,13 @@ const (
 // sums multiplies the codes of 16 bytes of a row, as integers of 16 bits, by the weight of the row.
 func (m machine) sums(width int) {
 	perByte := 8 / width
-	m.Begin(fmt.Sprintf("sums%d", width), "(sums *float32, rows, weights *uint64, n, words, sets int)",
+	m.Begin(fmt.Sprintf("sums%d", width), "(sums *float32, rows, weights *uint64, n, words, sets, stride int)",
 		"adds the weighted sums of rows, as the reference does.")
 	rows, n, words := m.Argument("rows"), m.Argument("n"), m.Argument("words")
 	first := m.Argument("weights")
-	line, weightsOf, sumsOf, size := m.GP(), m.GP(), m.GP(), m.GP()
+	line, weightsOf, sumsOf := m.GP(), m.Argument("stride"), m.GP()
 	m.I("LSL $3, R%r, R%w", words, line)
-	m.I("ADD $%d, R%r, R%w", groupRows-1, n, weightsOf)
-	m.I("LSR $6, R%m", weightsOf)
-	m.I("MOVD $%d, R%w", groupBytes, size)
-	m.I("MUL R%r, R%m", size, weightsOf)
+	m.I("LSL $3, R%m", weightsOf)
 	m.I("ADD $3, R%r, R%w", words, sumsOf)
 	m.I("LSR $2, R%m", sumsOf)
 	m.I("LSL $%d, R%m", 6+perByte, sumsOf)
