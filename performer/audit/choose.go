@@ -53,9 +53,8 @@ const chooseRows = 128
 //
 // Choose tries these kinds of attention, in several sizes, in the order of their predicted costs:
 //
-//   - clusters of keys (package clusters) with individual weights for near keys, in 8 bits. With C
-//     clusters, the keys of a cluster are near if the uncertain share of the weights of the cluster
-//     is above 1.5/C, or above 0.5/C;
+//   - clusters of keys (package clusters) in 8 bits: √n and 2·√n clusters of n keys, or 8 and 16 of
+//     each 256 keys of causal attention, with thresholds from ½ to 1/2000;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
 //   - landmarks among the keys of each call (performer.NewLandmarks);
 //   - trigonometric features, which are accurate at small norms;

@@ -19,6 +19,9 @@ type kind[T dense.Float] struct {
 	name  string
 	sizes []int // ascending; nil means 32, 64, 128, …
 
+	// title returns the name of a size for a number of keys; nil means size and name.
+	title func(size, keys int, causal bool) string
+
 	// create makes attention of a size that approximates exact attention of the queries q (Lq×d)
 	// over the keys k (Lk×d).
 	create func(exact performer.ExactOptions, q, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error)
@@ -62,8 +65,8 @@ func exactCost[T dense.Float](c call) float64 {
 // kinds returns the kinds of attention that [Choose] tries.
 func kinds[T dense.Float]() []kind[T] {
 	return []kind[T]{
-		clusterKind[T]("clusters of keys", []int{64, 128, 256, 512, 1024, 2048}, 1.5, 0.1),
-		clusterKind[T]("clusters of keys with more near keys", []int{256, 512, 1024}, 0.5, 0.18),
+		clusterKind[T](1),
+		clusterKind[T](2),
 		{name: "bits", sizes: []int{8}, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if exact.Softcap != 0 {
 				return nil, fmt.Errorf("exact.Softcap = %v, want 0: scores with a Softcap are not rounded", exact.Softcap)
@@ -101,47 +104,60 @@ func kinds[T dense.Float]() []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-// clusterKind returns clusters of keys with the Threshold threshold/size. near is the share of near
-// keys with 512 clusters.
-func clusterKind[T dense.Float](name string, sizes []int, threshold, near float64) kind[T] {
+// clusterKind returns clusters of keys, factor times as many as clusterCount has, in 8 bits. The size
+// is 1/Threshold.
+func clusterKind[T dense.Float](factor int) kind[T] {
 	return kind[T]{
-		name: name, sizes: sizes, rate: 1, prefixes: true,
-		create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
-			exact.Bits = 8
-			return clusters.New[T](exact, clusters.Options{Clusters: size, Threshold: threshold / float64(size)}, src)
+		name: "clusters of keys", sizes: []int{2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000}, rate: 0.6, prefixes: true,
+		title: func(size, keys int, causal bool) string {
+			return fmt.Sprintf("%d clusters of keys with threshold %v", factor*clusterCount(keys, causal), 1/float64(size))
 		},
-		cost: func(c call) float64 { return clusterCost[T](c, near) },
+		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
+			exact.Bits = 8
+			return clusters.New[T](exact, clusters.Options{Clusters: factor * clusterCount(k.Rows, exact.Causal), Threshold: 1 / float64(size)}, src)
+		},
+		cost: func(c call) float64 { return clusterCost[T](c, float64(factor)) },
 	}
 }
 
-// clusterCost returns the cost of clusters of keys in 8 bits. The share of near keys is near with
-// 512 clusters and smaller with fewer clusters. Diffuse attention has more near keys than that.
-// k-means has three rounds over 16 keys a cluster. A causal query has exact weights for the keys of
-// its own segment, half a segment on average.
-func clusterCost[T dense.Float](c call, near float64) float64 {
-	const rounds, keysPerCluster, size512, segment = 3, 16, 512, 512
+// clusterSegment is the number of keys that causal attention divides into clusters together.
+const clusterSegment = 256
+
+// clusterCount returns the number of clusters of n keys, or of a segment of causal attention, with
+// which the heads of a trained transformer took the least time.
+func clusterCount(n int, causal bool) int {
+	if causal {
+		return 8
+	}
+	return max(int(math.Sqrt(float64(n))), 1)
+}
+
+// clusterCost returns the cost of clusters of keys, in 8 bits. The share of scored keys is that of
+// heads of a trained transformer. Diffuse attention has more such keys. k-means has three rounds
+// over 16 keys a cluster. A causal query has exact weights for the keys of its own segment, half a
+// segment on average.
+func clusterCost[T dense.Float](c call, factor float64) float64 {
+	const rounds, keysPerCluster = 3, 16
 	exact, share := c, 1.0
 	exact.size = 0
 	if c.causal {
 		exact.queries, share = c.keys, float64(c.queries)/float64(max(c.keys, 1))
 	}
 	pairs := exactCost[T](exact)
-	if c.causal && c.keys <= segment {
+	if c.causal && c.keys <= clusterSegment {
 		return share * pairs
 	}
-	size := float64(min(c.size, c.keys))
-	assigned := float64(c.keys) + rounds*min(keysPerCluster*size, float64(c.keys))
-	clusters := size // that a query scores
+	size := factor * float64(clusterCount(c.keys, c.causal)) // of a segment
+	assigned := float64(c.keys) * (1 + rounds*min(1, keysPerCluster*size/min(float64(c.keys), clusterSegment)))
+	seen, own := size, 0.0 // clusters that a query scores on average, and the share of own keys
 	if c.causal {
-		segments := float64(c.keys) / segment
-		assigned = float64(c.keys) + rounds*min(keysPerCluster*size*segments, float64(c.keys))
-		clusters *= segments / 2
+		seen *= float64(c.keys) / (2 * clusterSegment)
+		own = clusterSegment / float64(c.keys)
+	} else {
+		assigned = float64(c.keys) + rounds*min(keysPerCluster*size, float64(c.keys))
 	}
-	nearKeys := bitsCost * near * math.Min(1, math.Sqrt(clusters/size512))
-	if c.causal {
-		nearKeys += segment / float64(c.keys)
-	}
-	return assigned*size*float64(c.dim) + share*(float64(exact.queries)*clusters*float64(c.dim+c.values+50)+nearKeys*pairs)
+	scored := min(0.02*math.Pow(float64(c.size), 0.4)*math.Sqrt(256/seen), 1)
+	return assigned*size*float64(c.dim) + share*(float64(exact.queries)*seen*float64(c.dim+c.values+50)+(own+2*bitsCost*scored)*pairs)
 }
 
 // drawCost returns the measured cost of orthogonal frequencies and of the means of queries and

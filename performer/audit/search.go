@@ -224,7 +224,7 @@ func at(rows []deviation, indices []int) [][]deviation {
 // try tries the next size of a kind of attention. If the attention passes, try sets c.
 func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	h, size := s.head, l.sizes[l.next]
-	s.trials = append(s.trials, Trial{Name: fmt.Sprintf("%d %s", size, l.name), Error: math.Inf(1), Cost: l.work[l.next] / s.exactWork})
+	s.trials = append(s.trials, Trial{Name: s.title(l), Error: math.Inf(1), Cost: l.work[l.next] / s.exactWork})
 	t := &s.trials[len(s.trials)-1]
 	a, err := s.create(l)
 	if err != nil {
@@ -279,6 +279,14 @@ func (s *search[T]) try(ctx context.Context, l *ladder[T], c *Choice[T]) error {
 	}
 	l.climb(size, t.Error, s.tolerance)
 	return nil
+}
+
+// title returns the name of the next size.
+func (s *search[T]) title(l *ladder[T]) string {
+	if l.title != nil {
+		return l.title(l.sizes[l.next], s.head.k.Rows, s.head.options.Causal)
+	}
+	return fmt.Sprintf("%d %s", l.sizes[l.next], l.name)
 }
 
 // create makes attention of the next size.

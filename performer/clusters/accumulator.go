@@ -12,6 +12,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // accumulator adds up weights and weighted values for a block of queries. The block has one or more
@@ -31,14 +32,16 @@ type accumulator[T dense.Float] struct {
 	norms  []T // s²‖q‖²/2
 	bounds []T // (τ·D)²
 	zeros  []T
+	roots  []T // √2·s‖q‖, of a part
+	limits []T // peak_i + log(τ·D), of a part
 
 	parts  []part
-	listed []int32   // the queries that score the keys of a cluster, by part and cluster
-	starts []int     // the beginning of the list of each part and cluster in listed
-	shares []T       // the weights of the clusters for the listed queries, or their logarithms if not above 0
-	forced []pair[T] // pairs of a cluster and a query with u_ic > most whose keys are scored
+	listed []int32 // the queries that score the keys of a cluster, by part and cluster
+	starts []int   // the beginning of the list of each part and cluster in listed
+	shares []T     // the weights of the clusters for the listed queries, or their logarithms if not above 0
 
 	weights scratch.Buffer[T] // clusters×part
+	logs    scratch.Buffer[T] // of the weights, clusters×part
 	scores  scratch.Buffer[T] // keys×queries
 	rows    scratch.Buffer[T] // listed queries, then their weighted sums of values
 	packed  matmul.Packed[T]
@@ -49,13 +52,6 @@ type accumulator[T dense.Float] struct {
 	places  []int   // of queries in their own segment
 	encoded bool    // whether coded has the codes of the queries
 	coded   codedScratch[T]
-}
-
-// pair is a pair of a cluster and a query. log is the logarithm of the weight.
-type pair[T dense.Float] struct {
-	cluster int
-	query   int32
-	log     T
 }
 
 // part is a run of queries of a block that see the first clusters of the block. starts begins the
@@ -70,7 +66,7 @@ func (b *accumulator[T]) begin(n, d, dv int, scale float64, threshold T) {
 	b.sums.Shape(n, dv+1)
 	clear(b.sums.Data)
 	b.rows.Shape(n, max(d, dv))
-	for _, x := range []*[]T{&b.peaks, &b.norms, &b.bounds, &b.zeros, &b.shifts, &b.totals} {
+	for _, x := range []*[]T{&b.peaks, &b.norms, &b.bounds, &b.zeros, &b.roots, &b.limits, &b.shifts, &b.totals} {
 		*x = scratch.Resize(*x, n)
 	}
 	clear(b.zeros)
@@ -78,23 +74,19 @@ func (b *accumulator[T]) begin(n, d, dv int, scale float64, threshold T) {
 	b.parts, b.listed, b.starts, b.shares = b.parts[:0], b.listed[:0], b.starts[:0], b.shares[:0]
 }
 
-// most is the largest u_ic of weights. Beyond it the normal model of the keys of a cluster means
-// nothing: other clusters would seem negligible beside exp(u_ic), which says only that some keys of
-// the cluster may matter.
+// most is the largest u_ic of weights. Beyond it the weight of a cluster is about that of its
+// largest key, which the normal model overrates: other clusters would seem negligible.
 const most = 8
 
 // addPart begins the part of the queries lo ≤ i < hi. sums and peaks hold the sums of other keys,
-// or 0 and −Inf. addPart adds the clusters of segments with the weights
+// or 0 and −Inf. addPart adds the clusters of the first segments with the weights
 //
 //	w_ic = exp(s·q_i·μ_c + log n_c + u_ic − peak_i),  u_ic = min(s²‖q_i‖²·t_c/2, most)
 //
 // except clusters whose keys a query scores, which addPart lists. These include clusters whose u_ic
 // is beyond most and not negligible.
-func (b *accumulator[T]) addPart(segments []*segment[T], q dense.Matrix[T], lo, hi int) {
-	clusters, n := 0, hi-lo
-	for _, s := range segments {
-		clusters += s.clusters()
-	}
+func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], lo, hi int) {
+	clusters, n := x.starts[segments], hi-lo
 	b.weights.Shape(clusters, bytedot.Padded(n))
 	weights := b.weights.Rows(clusters)
 	norms, largest := b.norms[lo:hi], T(0)
@@ -103,33 +95,33 @@ func (b *accumulator[T]) addPart(segments []*segment[T], q dense.Matrix[T], lo, 
 		largest = max(largest, norms[i])
 	}
 	matmul.PackT(&b.packed, q.RowRange(lo, hi))
-	if b.encoded {
-		b.coded.beginPart(lo, hi, b.scale)
-	}
-	peaks, at := b.shifts[:n], 0
-	copy(peaks, b.peaks[lo:hi])
+	offsets := b.scoreMeans(x, weights, lo, n)
 	capped := false
-	for _, s := range segments {
-		scores := weights.RowRange(at, at+s.clusters())
-		offsets := b.scoreMeans(s, scores, n)
-		for l := range scores.Rows {
-			row := scores.Row(l)[:n]
-			vecmath.AffineEach(row, 1, offsets, s.logs[l])
-			if t := s.variances[l]; largest*t <= most {
-				vecmath.AddScaled(row, norms, t)
-			} else {
-				capped = true
-				for i, x := range norms {
-					row[i] += min(x*t, most)
-				}
+	for l := range clusters {
+		row, t := weights.Row(l)[:n], x.variances[l]
+		if n < fewQueries {
+			for i, y := range offsets {
+				row[i] = row[i] + y + x.logs[l]
 			}
+		} else {
+			vecmath.AffineEach(row, 1, offsets, x.logs[l])
 		}
-		at += scores.Rows
+		vecmath.AddScaled(row, norms, t)
+		if largest*t > most {
+			capped = true
+			excess := b.totals[:n]
+			vecmath.Affine(excess, norms, t, -most)
+			vecmath.Max0(excess, 1)
+			vecmath.AddScaled(row, excess, -1)
+		}
 	}
 	weights.Cols = n
+	peaks := b.shifts[:n]
+	copy(peaks, b.peaks[lo:hi])
 	vecmath.PeakRows(peaks, weights.Data, weights.Stride, clusters)
-	if b.forced = b.forced[:0]; capped {
-		b.force(segments, weights, norms, peaks)
+	if capped {
+		b.logs.Shape(clusters, n)
+		dense.Copy(b.logs.Rows(clusters), weights)
 	}
 	sums := b.sums.Rows(len(b.peaks)).RowRange(lo, hi)
 	totals, dv := b.totals[:n], sums.Cols-1
@@ -141,81 +133,82 @@ func (b *accumulator[T]) addPart(segments []*segment[T], q dense.Matrix[T], lo, 
 	}
 	copy(b.peaks[lo:hi], peaks)
 	vecmath.ExpRows(weights.Data, weights.Stride, clusters, peaks, b.zeros[:n], totals)
-	b.choose(segments, weights, lo, totals)
-	for at = 0; len(segments) > 0; segments = segments[1:] {
-		s := segments[0]
-		matmul.TMulPacked(1, weights.RowRange(at, at+s.clusters()), &s.packed, 1, sums, nil)
-		at += s.clusters()
+	b.choose(x, weights, lo, totals, capped)
+	if clusters > 0 {
+		matmul.TMul(1, weights, dense.Of(clusters, dv+1, x.values[:clusters*(dv+1)]), 1, sums)
 	}
 }
 
-// force lists the pairs with u_ic > most whose weights may exceed τ·D, which is at least τ, and
-// sets their logarithms of weights to −Inf.
-func (b *accumulator[T]) force(segments []*segment[T], scores dense.Matrix[T], norms, peaks []T) {
-	threshold := T(math.Log(float64(b.threshold))) - most
-	l := 0
-	for _, s := range segments {
-		for c, t := range s.variances {
-			row := scores.Row(l)
-			for i, x := range norms {
-				if u := x * t; u > most && row[i]+(u-most)-s.logs[c]/2 > peaks[i]+threshold {
-					b.forced = append(b.forced, pair[T]{l, int32(i), row[i] - peaks[i]})
-					row[i] = T(math.Inf(-1))
-				}
-			}
-			l++
-		}
-	}
-}
+// fewQueries is a number of queries from which on vectors of queries are faster.
+const fewQueries = 8
 
-// scoreMeans computes the scores s·q_i·μ_c of n queries less offsets, which it returns.
-func (b *accumulator[T]) scoreMeans(s *segment[T], scores dense.Matrix[T], n int) (offsets []T) {
-	if single, ok := any(scores).(dense.Matrix[float32]); ok && s.coded && s.codes.hasMeans {
-		w := &b.coded
-		bytedot.Scores(single, w.unused, &s.codes.means, &w.part, w.partScales)
-		w.offsets.Shape(1, n)
-		offsets := w.offsets.Rows(1)
-		matmul.MulPacked(T(b.scale), dense.Of(1, len(s.codes.centre), s.codes.centre), &b.packed, 0, offsets, nil)
+// scoreMeans computes the scores s·q_i·μ_c of n queries from query lo on less offsets, which it
+// returns.
+func (b *accumulator[T]) scoreMeans(x *index[T], scores dense.Matrix[T], lo, n int) (offsets []T) {
+	d := len(x.centre)
+	if single, ok := any(scores).(dense.Matrix[float32]); ok && x.coded && b.encoded && scores.Rows > 0 {
+		b.coded.beginPart(lo, lo+n, b.scale)
+		bytedot.Scores(single, b.coded.unused, &x.codes, &b.coded.part, b.coded.partScales)
+		b.coded.offsets.Shape(1, n)
+		offsets := b.coded.offsets.Rows(1)
+		matmul.MulPacked(T(b.scale), dense.Of(1, d, x.centre), &b.packed, 0, offsets, nil)
 		return offsets.Row(0)
 	}
 	scores.Cols = n
-	matmul.MulPacked(T(b.scale), s.means, &b.packed, 0, scores, nil)
+	if scores.Rows > 0 {
+		matmul.MulPacked(T(b.scale), dense.Of(scores.Rows, d, x.means[:scores.Rows*d]), &b.packed, 0, scores, nil)
+	}
 	return b.zeros[:n]
 }
 
 // choose lists the queries that score the keys of each cluster, and sets the weight of the cluster
-// for these queries to zero. totals are the sums of all weights.
-func (b *accumulator[T]) choose(segments []*segment[T], weights dense.Matrix[T], lo int, totals []T) {
+// for these queries to zero. totals are the sums of all weights. If capped is set, b.logs has the
+// logarithms of weights.
+func (b *accumulator[T]) choose(x *index[T], weights dense.Matrix[T], lo int, totals []T, capped bool) {
 	n := len(totals)
 	norms, bounds := b.norms[lo:lo+n], b.bounds[lo:lo+n]
 	for i, total := range totals {
 		bounds[i] = b.threshold * total * (b.threshold * total)
+		if capped {
+			b.roots[i], b.limits[i] = T(math.Sqrt(2*float64(norms[i]))), b.peaks[lo+i]+T(math.Log(float64(b.threshold*total)))
+		}
 	}
 	b.parts = append(b.parts, part{weights.Rows, len(b.starts)})
-	l, forced := 0, b.forced
-	for _, s := range segments {
-		for c := range s.clusters() {
-			at, row := len(b.listed), weights.Row(l)
-			b.starts = append(b.starts, at)
-			for ; len(forced) > 0 && forced[0].cluster == l; forced = forced[1:] {
-				b.listed, b.shares = append(b.listed, int32(lo)+forced[0].query), append(b.shares, forced[0].log)
-			}
-			at = len(b.listed)
-			l++
-			count := s.count(c)
-			if count < 2 { // the mean is the key
-				continue
-			}
-			b.listed = slices.Grow(b.listed, n)[:at+n]
-			b.listed = b.listed[:at+vecmath.Uncertain(b.listed[at:], row, norms, 2*s.variances[c], 1/T(count), bounds)]
-			for j, i := range b.listed[at:] {
-				b.shares = append(b.shares, row[i])
-				row[i] = 0
-				b.listed[at+j] = int32(lo) + i
-			}
+	for l := range weights.Rows {
+		at, row, count := len(b.listed), weights.Row(l), x.counts[l]
+		b.starts = append(b.starts, at)
+		if count < 2 { // the mean is the key
+			continue
+		}
+		b.listed = slices.Grow(b.listed, n)[:at+n]
+		b.listed = b.listed[:at+vecmath.Uncertain(b.listed[at:], row, norms, 2*x.spreads[l], 1/T(count), bounds)]
+		for _, i := range b.listed[at:] {
+			b.shares = append(b.shares, row[i])
+			row[i] = -1
+		}
+		if capped {
+			b.chooseExtreme(x, l, row, norms, lo)
+		}
+		for j, i := range b.listed[at:] {
+			row[i] = 0
+			b.listed[at+j] = int32(lo) + i
 		}
 	}
 	b.starts = append(b.starts, len(b.listed))
+}
+
+// chooseExtreme lists the queries with u_ic > most that score the keys of cluster l although its
+// weight is small. The scores of its n keys have the standard deviation σ = √(2·u_ic). The largest
+// of n normal numbers is about √(2·log n). Such a query scores the keys if a key that is σ·1.5
+// beyond it has a weight above τ·D.
+func (b *accumulator[T]) chooseExtreme(x *index[T], l int, row, norms []T, lo int) {
+	logs, t := b.logs.Rows(l+1).Row(l), x.variances[l]
+	reach := T((math.Sqrt(2*float64(x.logs[l])) + 1.5) * math.Sqrt(float64(x.spreads[l])))
+	for i, root := range b.roots[:len(row)] {
+		if logs[i]-x.logs[l]-most+T(reach*root) > b.limits[i] && norms[i]*t > most && row[i] >= 0 {
+			b.listed, b.shares = append(b.listed, int32(i)), append(b.shares, min(logs[i]-b.peaks[lo+i], 0))
+		}
+	}
 }
 
 // scorers returns the queries of all parts that score the keys of a cluster, with its weights for
@@ -231,11 +224,11 @@ func (b *accumulator[T]) scorers(cluster int) (list []int32, shares []T) {
 	return b.list, b.coded.shares
 }
 
-// addScored adds the keys of all clusters for the queries that score them.
-func (b *accumulator[T]) addScored(segments []*segment[T], q dense.Matrix[T]) {
+// addScored adds the keys of the clusters of the first segments for the queries that score them.
+func (b *accumulator[T]) addScored(x *index[T], segments int, q dense.Matrix[T]) {
 	const most = 128 // queries whose codes and scores stay in the first or second cache
 	cluster := 0
-	for _, s := range segments {
+	for _, s := range x.segments[:segments] {
 		for l := range s.clusters() {
 			list, shares := b.scorers(cluster)
 			cluster++
@@ -284,7 +277,7 @@ func (b *accumulator[T]) finish(dst dense.Matrix[T]) (bad []int32) {
 	b.bad = b.bad[:0]
 	for i := range dst.Rows {
 		sum, total := sums.Row(i)[:dst.Cols], sums.Row(i)[dst.Cols]
-		if total > leastTotal && total-total == 0 && layout.Finite(dense.Of(1, dst.Cols, sum)) {
+		if all := vecmath.Sum(sum); total > leastTotal && total-total == 0 && all-all == 0 {
 			vecmath.Affine(dst.Row(i), sum, 1/total, 0)
 		} else {
 			b.bad = append(b.bad, int32(i))
@@ -323,13 +316,29 @@ type codedScratch[T dense.Float] struct {
 // octaves is the factor from natural logarithms to the units of bytedot.Weigh.
 const octaves = math.Log2E * bytedot.Octave
 
-// encode computes the codes of the queries of a block, if there are segments with codes.
-func (b *accumulator[T]) encode(a *attention[T], q dense.Matrix[T], segments bool) {
-	if b.encoded = segments && a.codes(q.Cols); b.encoded {
+// encode computes the codes of the queries of a block.
+func (b *accumulator[T]) encode(a *attention[T], q dense.Matrix[T]) {
+	if b.encoded = a.codes(q.Cols); b.encoded {
 		e := pool.Get[rotateScratch[T]](&rotatePool)
 		bytedot.QuantiseRows(&b.coded.queries, e.rotate(coded.Rotation[T](q.Cols), q), nil)
 		pool.Put(&rotatePool, e)
 	}
+}
+
+// addOwn sets the sums of queries from query lo on to those of exact attention over the keys of
+// their own segment up to b.places, which ascend. The bits do not depend on how many queries there
+// are.
+func (b *accumulator[T]) addOwn(q, k, v dense.Matrix[T], lo int) {
+	n, end := len(b.places), b.places[len(b.places)-1]+1
+	t := tiles.NewTile(tiles.Scores{Scale: b.scale}, q.RowRange(lo, lo+n), v.Cols)
+	t.AddSeen(k.RowRange(0, end), v.RowRange(0, end), tiles.Mask[T]{Causal: true, Places: b.places}, 0)
+	sums := b.sums.Rows(len(b.peaks))
+	for i := range n {
+		row, total, peak := t.Sums(i)
+		copy(sums.Row(lo+i), row)
+		sums.Row(lo + i)[v.Cols], b.peaks[lo+i] = total, T(peak)
+	}
+	t.Release()
 }
 
 // beginPart gathers the codes of the queries lo ≤ i < hi.

@@ -14,17 +14,17 @@ import (
 
 // Options are the parameters of [New]. The zero value selects the defaults.
 type Options struct {
-	// Clusters is the number of clusters of the n keys of a segment, at most n: of 512 keys in causal
+	// Clusters is the number of clusters of the n keys of a segment, at most n: of 256 keys in causal
 	// attention, and of all keys otherwise. Zero means the smaller of n/16 and 2·√n.
 	Clusters int
 
 	// Threshold is τ. A query scores every key of a cluster if
 	//
-	//	(w/D)·√((e^2u − 1)/n) > τ
+	//	(w/D)·√((e^2u' − 1)/n) > τ
 	//
 	// where w/D is the share of the cluster in the weights of the query, n the number of keys of
-	// the cluster, and 2u the variance of their scores, taken as at most 16. A smaller τ costs more
-	// time and gives a smaller error. Zero means 0.001.
+	// the cluster, and 2u' a variance of their scores, taken as at most 16. A smaller τ costs more
+	// time and gives a smaller error. Zero means 0.0003.
 	Threshold float64
 
 	// Iterations is the number of iterations of k-means. Sample is the number of randomly drawn
@@ -83,7 +83,7 @@ type attention[T dense.Float] struct {
 
 // New returns attention that approximates exact. src seeds the choice of the keys that k-means
 // starts from. A call without a mask has exact attention for up to 256 keys. A causal query has
-// exact attention if it sees up to 512 keys.
+// exact attention if it sees up to 256 keys.
 //
 // If exact has 8 Bits, scores, weights and values are integers of 8 bits. Forward then takes about
 // half the time on processors that multiply such integers, and has additional errors of about a
@@ -147,7 +147,7 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 			return nil, fmt.Errorf("clusters: opts.%s = %d, want at least 0", x.name, x.value)
 		}
 	}
-	opts.Threshold = cmp.Or(opts.Threshold, 0.001)
+	opts.Threshold = cmp.Or(opts.Threshold, 0.0003)
 	opts.Iterations, opts.Sample = cmp.Or(opts.Iterations, 3), cmp.Or(opts.Sample, 16)
 	a := &attention[T]{options: exact, opts: opts, threshold: T(opts.Threshold), seed: [2]uint64{src.Uint64(), src.Uint64()}}
 	exact.Causal = false

@@ -131,10 +131,10 @@ func TestCausalKnowsNoFuture(t *testing.T) {
 	q, k, v := tokens[float32](n, 8, 5, 6, 5)
 	want := f.Forward(dense.Matrix[float32]{}, q, k, v)
 	nan := float32(math.NaN())
-	for _, cut := range []int{1, 511, 512, 513, 1500, 2048, 2049, 3000, 4500} {
+	for _, cut := range []int{1, 255, 256, 257, 1500, 2048, 2049, 3000, 4500} {
 		to := n
 		if cut < 2048 {
-			to = 2500 // segments are complete every 512 tokens
+			to = 2500 // segments are complete every 256 tokens
 		}
 		for _, x := range []float32{1e3, nan} {
 			k2, v2 := k.Clone(), v.Clone()

@@ -14,9 +14,11 @@
 //
 //	w_ic = n_c·exp(s·q_iᵀμ_c + u_ic),  u_ic = s²‖q_i‖²·t_c/2
 //
-// with a variance of w_ic²·(e^{2u_ic} − 1)/n_c. One product with d+2 columns gives all w_ic. Let
-// D_i = Σ_c w_ic. If the standard deviation of w_ic exceeds τ·D_i, query i scores every key of
-// cluster c. Otherwise w_ic and v̄_c stand for the cluster:
+// with a variance of w_ic²·(e^{2u_ic} − 1)/n_c if keys vary alike in all directions. Where they do
+// not, scores vary more for the queries that matter: with u'_ic = s²‖q_i‖²·t'_c/2, t'_c =
+// ‖Σ_c‖_F/√d and the covariance Σ_c of the keys, t'_c is t_c for equal directions, and t_c·√d for
+// one. Let D_i = Σ_c w_ic. If w_ic·√((e^{2u'_ic} − 1)/n_c) exceeds τ·D_i, query i scores every key
+// of cluster c. Otherwise w_ic and v̄_c stand for the cluster:
 //
 //	out_i = (Σ_scored exp(s·q_iᵀk_j)·v_j + Σ_other w_ic·v̄_c) / (Σ_scored exp(s·q_iᵀk_j) + Σ_other w_ic)
 //
@@ -25,25 +27,25 @@
 // multipole attention [Hooper et al. 2025] and of fast multipole methods [Greengard & Rokhlin
 // 1987].
 //
-// Beyond u_ic = 8 the keys are far from normal for the query. Such a cluster counts with u_ic = 8
-// in D_i, and query i scores its keys unless even the full u_ic leaves the weight negligible. A key
-// whose squared distance from its centre is more than 8 times the mean is a cluster of its own.
+// Beyond u_ic = 8 the normal model overrates a cluster, whose weight is about that of its largest
+// key. Such a cluster counts with u_ic = 8 in D_i, and query i also scores its keys if a key at the
+// upper end of their normal distribution would have a weight above τ·D_i. A key whose squared
+// distance from its centre is more than 8 times the mean is a cluster of its own.
 //
 // Forward gathers the queries that score one cluster, so that their scores and outputs are products
 // of matrices.
 //
 // # Segments
 //
-// Causal attention divides keys into segments of 512. A complete segment has clusters of its own,
+// Causal attention divides keys into segments of 256. A complete segment has clusters of its own,
 // which are found once and never change. A query sees complete segments before its place by
 // cluster, and the keys of its own segment one by one; their weights count in D_i. So outputs do
-// not depend on later tokens, and the first 512 tokens have exact attention. Attention without a
+// not depend on later tokens, and the first 256 tokens have exact attention. Attention without a
 // mask has one segment with all keys.
 //
 // [Attention.NewState] keeps a stream of tokens in the same segments, and its outputs have the bits
-// of Forward. The token after a complete segment divides the segment into clusters, which takes
-// about as long as exact attention of 40 queries over 16,384 keys. Copies of a state share the
-// complete segments.
+// of Forward. The token after a complete segment divides the segment into clusters. Copies of a
+// state share the complete segments.
 //
 // # Eight bits
 //
@@ -56,14 +58,12 @@
 // L queries and L keys take O(L·C·(d+dv)) time for C clusters in all, and time in proportion to the
 // scored pairs, a small share of L². No bound of the error is known in advance; package audit
 // measures the error. The error is small where weights are concentrated on clusters of keys. The
-// error is large if a cluster holds many different keys, of which a query seeks one: then keys
-// are not normal, and w_ic is too small. For causal attention over random words of norm 9 the error
-// is 30 % with 32 clusters for the 80 words of a segment, and 2 % with 128. For diffuse attention
-// over normal keys of small norm landmarks are better. Clusters do not help a head in which every
-// query has one key that no other query shares. In float32, keys and values with a common mean of a
-// thousand standard deviations lose no more accuracy than in exact attention. If keys and values
-// have a mean of 1e5 standard deviations, exact attention and attention by clusters have errors of
-// tens of percent in float32.
+// error is larger if a cluster holds keys of different words, of which a query seeks one. For
+// diffuse attention over normal keys of small norm landmarks are better. Clusters do not help a
+// head in which every query has one key that no other query shares. In float32, keys and values
+// with a common mean of a thousand standard deviations lose no more accuracy than in exact
+// attention. If keys and values have a mean of 1e5 standard deviations, exact attention and
+// attention by clusters have errors of tens of percent in float32.
 //
 // # References
 //

@@ -7,15 +7,15 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
-	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 const (
-	segmentKeys = 512 // keys of a segment of causal attention, a multiple of tiles.Keys and coded.OpenQueries
-	mostQueries = 512 // queries of a part, whose weights of clusters stay in the second cache
-	mostParts   = 4   // parts of a block, whose scored keys of a cluster are one product
-	fewBlocks   = 8   // blocks that are enough work for all processors
+	segmentKeys = tiles.Keys // keys of a segment of causal attention
+	ownQueries  = 64         // places whose queries score the keys of their own segment together
+	mostQueries = 512        // queries of a part, whose weights of clusters stay in the second cache
+	mostParts   = 8          // parts of a block, whose scored keys of a cluster are one product
+	fewBlocks   = 8          // blocks that are enough work for all processors
 )
 
 // call is one call of Forward or ForwardPrefixes. Causal attention has a segment for each
@@ -29,14 +29,14 @@ type call[T dense.Float] struct {
 	prefixes     []int // of causal attention; nil means i+1
 
 	segments []segment[T]
-	closed   []*segment[T]
-	open     []coded.Open[T] // of each segment with queries
+	closed   int // complete segments
+	index    index[T]
 	runs     []run
 	together int // runs of a block
 }
 
-// run is a run of queries of the same segment.
-type run struct{ from, to, segment int }
+// run is a run of queries that see the same complete segments.
+type run struct{ from, to, segments int }
 
 var calls pool.Pair[call[float32], call[float64]]
 
@@ -45,7 +45,12 @@ func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixe
 	c := pool.Get[call[T]](&calls)
 	c.a, c.dst, c.q, c.k, c.v, c.causal, c.prefixes = a, dst, q, k, v, causal, prefixes
 	c.divide()
-	parallel.Do(max(len(c.closed), len(c.open)), (*buildTask[T])(c))
+	first, _ := c.keysOf(0)
+	c.index.begin(first)
+	parallel.Do(c.closed, (*buildTask[T])(c))
+	for i := range c.closed {
+		c.index.add(&c.segments[i])
+	}
 	c.together = min(max(len(c.runs)/fewBlocks, 1), mostParts)
 	parallel.Do((len(c.runs)+c.together-1)/c.together, c)
 	c.a, c.prefixes = nil, nil
@@ -66,7 +71,7 @@ func (c *call[T]) sees(i int) int {
 // divide divides queries into runs, and makes room for segments.
 func (c *call[T]) divide() {
 	c.runs = c.runs[:0]
-	segments, open, at := 1, 0, 0
+	segments, at := 1, 0
 	if c.causal {
 		for at < c.q.Rows && c.sees(at) == 0 {
 			clear(c.dst.Row(at))
@@ -78,8 +83,8 @@ func (c *call[T]) divide() {
 		end := c.q.Rows
 		if c.causal {
 			segments = (c.sees(at) - 1) / segmentKeys
-			open = segments + 1
-			end = at + sort.Search(c.q.Rows-at, func(i int) bool { return c.sees(at+i) > open*segmentKeys })
+			most := (segments + 1) * segmentKeys
+			end = at + sort.Search(c.q.Rows-at, func(i int) bool { return c.sees(at+i) > most })
 		}
 		for ; at < end; at = min(at+mostQueries, end) {
 			c.runs = append(c.runs, run{at, min(at+mostQueries, end), segments})
@@ -88,38 +93,25 @@ func (c *call[T]) divide() {
 	for len(c.segments) < segments {
 		c.segments = append(c.segments, segment[T]{})
 	}
-	for len(c.open) < open {
-		c.open = append(c.open, coded.Open[T]{})
-	}
-	c.open = c.open[:open]
-	c.closed = c.closed[:0]
-	for i := range segments {
-		c.closed = append(c.closed, &c.segments[i])
-	}
+	c.closed = segments
 }
 
-// ownKeys returns keys and values of segment i of causal attention.
-func (c *call[T]) ownKeys(i int) (k, v dense.Matrix[T]) {
-	lo, hi := i*segmentKeys, min((i+1)*segmentKeys, c.k.Rows)
+// keysOf returns keys and values of segment i.
+func (c *call[T]) keysOf(i int) (k, v dense.Matrix[T]) {
+	if !c.causal {
+		return c.k, c.v
+	}
+	lo, hi := min(i*segmentKeys, c.k.Rows), min((i+1)*segmentKeys, c.k.Rows)
 	return c.k.RowRange(lo, hi), c.v.RowRange(lo, hi)
 }
 
-// buildTask builds segments, and the codes of the keys of queries' own segments.
+// buildTask builds segments.
 type buildTask[T dense.Float] call[T]
 
 func (t *buildTask[T]) Piece(i int) {
 	c := (*call[T])(t)
-	k, v := c.k, c.v
-	if c.causal {
-		k, v = c.ownKeys(i)
-	}
-	if i < len(c.closed) {
-		c.closed[i].build(c.a, k, v)
-	}
-	if i < len(c.open) && c.a.codes(k.Cols) {
-		c.open[i].Reset(segmentKeys, k.Cols, v.Cols)
-		c.open[i].Encode(k, v)
-	}
+	k, v := c.keysOf(i)
+	c.segments[i].build(c.a, k, v, c.index.centre)
 }
 
 // Piece computes the outputs of a block of runs. The last blocks take the longest, and come first.
@@ -131,39 +123,31 @@ func (c *call[T]) Piece(i int) {
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b := pool.Get[accumulator[T]](&accumulators)
 	b.begin(hi-lo, q.Cols, c.v.Cols, c.a.scale(q.Cols), c.a.threshold)
-	segments := c.closed
-	if c.causal {
-		segments = segments[:runs[len(runs)-1].segment]
-	}
-	b.encode(c.a, q, len(segments) > 0)
+	b.encode(c.a, q)
 	for _, r := range runs {
-		seen := segments
 		if c.causal {
 			c.addOwn(b, r, q, lo)
-			seen = segments[:r.segment]
 		}
-		b.addPart(seen, q, r.from-lo, r.to-lo)
+		b.addPart(&c.index, r.segments, q, r.from-lo, r.to-lo)
 	}
-	b.addScored(segments, q)
+	b.addScored(&c.index, runs[len(runs)-1].segments, q)
 	if bad := b.finish(dst); len(bad) > 0 {
 		c.exactly(bad, lo)
 	}
 	pool.Put(&accumulators, b)
 }
 
-// addOwn adds the keys of their own segment to the sums of the queries of a run, in blocks of
-// places.
+// addOwn adds the keys of their own segment to the sums of the queries of a run.
 func (c *call[T]) addOwn(b *accumulator[T], r run, q dense.Matrix[T], lo int) {
-	k, v := c.ownKeys(r.segment)
-	first := r.segment * segmentKeys
+	k, v := c.keysOf(r.segments)
+	first := r.segments * segmentKeys
 	for from := r.from; from < r.to; {
-		end := (c.sees(from)-1)/coded.OpenQueries*coded.OpenQueries + coded.OpenQueries
+		end := (c.sees(from)-1)/ownQueries*ownQueries + ownQueries
 		b.places = b.places[:0]
 		for i := from; i < r.to && c.sees(i) <= end && i-from < mostQueries/2; i++ {
 			b.places = append(b.places, c.sees(i)-1-first)
 		}
-		at, to := from-lo, from-lo+len(b.places)
-		c.open[r.segment].Sums(b.sums.Rows(len(b.peaks)).RowRange(at, to), b.peaks[at:to], q.RowRange(at, to), k, v, b.places, tiles.Scores{Scale: b.scale}, c.a.codes(q.Cols))
+		b.addOwn(q, k, v, from-lo)
 		from += len(b.places)
 	}
 }

@@ -19,7 +19,7 @@ type kmeans[T dense.Float] struct {
 	order                 []int
 	sample, sums, centres scratch.Buffer[T]
 	labels                []int32
-	distances             []T // squared distances of keys from their centres
+	distances             []T // squared distances of keys from their centres, less their squared norms after assign
 	counts                []int
 
 	// Arguments of assign, whose pieces are runs of keys.
@@ -40,8 +40,9 @@ func (f *kmeans[T]) divide(k dense.Matrix[T], c, iterations, sample int, seed [2
 	f.findCentres(k, c, iterations, sample, seed)
 	f.assign(k)
 	mean, finite := 0.0, 0
-	for _, x := range f.distances {
-		if x-x == 0 {
+	for i := range f.distances {
+		f.distances[i] += T(2 * vecmath.HalfSquaredNorm(k.Row(i)))
+		if x := f.distances[i]; x-x == 0 {
 			mean += float64(x)
 			finite++
 		}
@@ -135,7 +136,7 @@ func (f *kmeans[T]) Piece(i int) {
 	vecmath.Highest(best, labels, products.Data, products.Stride, f.halves, c)
 	for j, l := range labels {
 		f.labels[lo+j] = int32(l)
-		f.distances[lo+j] = 2 * (T(vecmath.HalfSquaredNorm(f.keys.Row(lo+j))) - best[j])
+		f.distances[lo+j] = -2 * best[j]
 	}
 	pool.Put(&accumulators, b)
 }

@@ -18,15 +18,16 @@ import (
 // segment does not change after build.
 //
 // For each cluster it has the number n_c of keys, their mean μ_c, the variance t_c of a coordinate
-// and the mean v̄_c of the values.
+// and the mean v̄_c of the values. t'_c = ‖Σ‖_F/√d for the covariance Σ of the keys is t_c if keys
+// vary alike in all directions, and up to t_c·√d if they vary in one.
 type segment[T dense.Float] struct {
-	starts    []int            // the first key of each cluster, and the number of keys
-	order     []int32          // the keys by cluster
-	means     dense.Matrix[T]  // clusters×d: μ_c
-	logs      []T              // log n_c
-	variances []T              // t_c
-	values    dense.Matrix[T]  // clusters×(dv+1): v̄_c, 1
-	packed    matmul.Packed[T] // values
+	starts    []int           // the first key of each cluster, and the number of keys
+	order     []int32         // the keys by cluster
+	means     dense.Matrix[T] // clusters×d: μ_c
+	logs      []T             // log n_c
+	variances []T             // t_c
+	spreads   []T             // t'_c
+	values    dense.Matrix[T] // clusters×(dv+1): v̄_c, 1
 	codes     codes[T]
 	coded     bool
 
@@ -58,8 +59,8 @@ func (s *segment[T]) copyTo(k, v dense.Matrix[T]) {
 	}
 }
 
-// build divides keys and values into clusters.
-func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T]) {
+// build divides keys and values into clusters. centre is the centre of codes.
+func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
 	f := pool.Get[kmeans[T]](&kmeansPool)
 	c := f.divide(k, a.clustersOf(k.Rows), a.opts.Iterations, a.opts.Sample, a.seed)
 	s.sort(f.labels, c)
@@ -69,14 +70,13 @@ func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T]) {
 	s.memory[2].Shape(c, k.Cols)
 	s.memory[3].Shape(c, v.Cols+1)
 	s.means, s.values = s.memory[2].Rows(c), s.memory[3].Rows(c)
-	s.logs, s.variances = scratch.Resize(s.logs, c), scratch.Resize(s.variances, c)
+	s.logs, s.variances, s.spreads = scratch.Resize(s.logs, c), scratch.Resize(s.variances, c), scratch.Resize(s.spreads, c)
 	s.coded = a.codes(k.Cols)
 	s.k, s.v = k, v
 	parallel.Do(c, s)
 	s.k, s.v = dense.Matrix[T]{}, dense.Matrix[T]{}
-	matmul.Pack(&s.packed, s.values)
 	if s.coded {
-		s.encode()
+		s.encode(centre)
 	}
 }
 
@@ -107,7 +107,7 @@ func (s *segment[T]) Piece(l int) {
 	mean, value := s.means.Row(l), s.values.Row(l)
 	clear(mean)
 	clear(value)
-	if s.logs[l], s.variances[l] = T(math.Inf(-1)), 0; n == 0 {
+	if s.logs[l], s.variances[l], s.spreads[l] = T(math.Inf(-1)), 0, 0; n == 0 {
 		return
 	}
 	dv := len(value) - 1
@@ -127,8 +127,19 @@ func (s *segment[T]) Piece(l int) {
 		squares += 2 * vecmath.HalfSquaredNorm(differences.Row(i))
 	}
 	s.variances[l] = T(squares / float64(n) / float64(len(mean)))
+	some := differences.RowRange(0, min(n, spreadKeys))
+	e.products.Shape(some.Rows, some.Rows)
+	products, pairs := e.products.Rows(some.Rows), 0.0
+	matmul.MulT(1, some, some, 0, products)
+	for i := range some.Rows {
+		pairs += 2 * vecmath.HalfSquaredNorm(products.Row(i))
+	}
+	s.spreads[l] = T(math.Sqrt(pairs/float64(len(mean))) / float64(some.Rows))
 	pool.Put(&rotatePool, e)
 }
+
+// spreadKeys is the number of keys of a cluster whose products make t'_c.
+const spreadKeys = 64
 
 // codes hold the keys and values of clusters in 8 bits. Let R be the rotation of package coded, c
 // the mean of all keys, and r a vector that stands for R·(μ_c − c). Scores are
@@ -143,28 +154,24 @@ type codes[T dense.Float] struct {
 	keys, values []bytedot.Rows // of each cluster: keys×coordinates, columns×keys
 	has          []bool         // whether a cluster has codes
 
-	centre   []T               // c
 	means    bytedot.Rows      // r
 	rotated  scratch.Buffer[T] // r
 	hasMeans bool              // whether means stands for r
+	centre   []T               // c, during encode
 }
 
 // canCode reports whether keys of dimension d can have codes.
 func canCode(d int) bool { return d > 0 && d <= bytedot.MostInner/2 }
 
 // encode computes the codes.
-func (s *segment[T]) encode() {
+func (s *segment[T]) encode(centre []T) {
 	o, c, d := &s.codes, s.clusters(), s.means.Cols
 	o.rotation = coded.Rotation[T](d)
 	for len(o.keys) < c {
 		o.keys, o.values = append(o.keys, bytedot.Rows{}), append(o.values, bytedot.Rows{})
 	}
 	o.has = scratch.Resize(o.has, c)
-	o.centre = scratch.Resize(o.centre, d)
-	clear(o.centre)
-	for l := range c {
-		vecmath.AddScaled(o.centre, s.means.Row(l), T(s.count(l))/T(len(s.order)))
-	}
+	o.centre = centre
 	e := pool.Get[rotateScratch[T]](&rotatePool)
 	x := e.rotate(o.rotation, e.centred(s.means, o.centre))
 	o.rotated.Shape(c, x.Cols)
@@ -180,6 +187,7 @@ func (s *segment[T]) encode() {
 		}
 	}
 	parallel.Do(c, (*codeTask[T])(s))
+	o.centre = nil
 }
 
 // codeTask computes the codes of the keys and values of a cluster. The cluster has no codes if it
@@ -207,7 +215,7 @@ func (t *codeTask[T]) Piece(l int) {
 
 // rotateScratch is the scratch memory of one goroutine that computes codes.
 type rotateScratch[T dense.Float] struct {
-	differences, rotated scratch.Buffer[T]
+	differences, rotated, products scratch.Buffer[T]
 }
 
 var rotatePool pool.Pair[rotateScratch[float32], rotateScratch[float64]]

@@ -91,7 +91,7 @@ func TestStateProcessors(t *testing.T) {
 	one := state[float32](t, f, 4, 2, d, dv)
 	one.Append(k, v)
 	want := one.Attend(dense.Matrix[float32]{}, q.RowRange(0, 40))
-	for _, cut := range []int{1, 100, 512, 1000} {
+	for _, cut := range []int{1, 100, 256, 1000} {
 		s := state[float32](t, f, 4, 2, d, dv)
 		for from := 0; from < n; from += cut {
 			s.Append(k.RowRange(from, min(from+cut, n)), v.RowRange(from, min(from+cut, n)))
@@ -120,7 +120,7 @@ func TestStateRollback(t *testing.T) {
 	f := form(t, must.Have(performer.NewExact[float64](performer.ExactOptions{})), clusters.Options{})
 	q, k, v := heads[float64](n, 2, 1, d, dv, 3)
 	none := dense.Matrix[float64]{}
-	for _, at := range []int{0, 1, 511, 512, 513, 1024, 1300, 2049} {
+	for _, at := range []int{0, 1, 255, 256, 257, 1024, 1300, 2049} {
 		s := state[float64](t, f, 2, 1, d, dv)
 		s.Append(k.RowRange(0, at), v.RowRange(0, at))
 		want := s.Attend(none, q.RowRange(0, 5))
@@ -134,7 +134,7 @@ func TestStateRollback(t *testing.T) {
 		}
 		to := n
 		if at < 2048 {
-			to = 2100 // segments are complete every 512 tokens
+			to = 2100 // segments are complete every 256 tokens
 		}
 		more := s.Step(none, q.RowRange(at, to), k.RowRange(at, to), v.RowRange(at, to))
 		identical(t, want, twin.Attend(none, q.RowRange(0, 5)), "the clone has its own tokens")

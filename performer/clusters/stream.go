@@ -15,9 +15,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer"
-	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
-	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 func (a *attention[T]) NewState(d, dv int) (*performer.State[T], error) {
@@ -36,7 +34,7 @@ func (a *attention[T]) NewMemory(heads, keyHeads, d, dv int) (streams.Memory[T],
 	m := &memory[T]{a: a, heads: heads, d: d, dv: dv, stores: make([]store[T], keyHeads)}
 	for h := range m.stores {
 		m.stores[h] = store[T]{a: a, d: d, dv: dv}
-		m.stores[h].truncate(0)
+		m.stores[h].index.begin(dense.New[T](0, d))
 	}
 	return m, nil
 }
@@ -215,11 +213,10 @@ func (m *memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 // and which copies of the store share, and the tokens after them. The last segment becomes complete
 // when a token follows it.
 type store[T dense.Float] struct {
-	a        *attention[T]
-	d, dv    int
-	segments []*segment[T]
-	k, v     []T           // of the tokens after the segments
-	open     coded.Open[T] // their codes
+	a     *attention[T]
+	d, dv int
+	index index[T]
+	k, v  []T // of the tokens after the segments
 }
 
 // rowsOf returns data as a matrix of cols columns.
@@ -234,43 +231,39 @@ func (s *store[T]) last() (k, v dense.Matrix[T]) { return rowsOf(s.k, s.d), rows
 func (s *store[T]) append(k, v dense.Matrix[T]) {
 	for i := range k.Rows {
 		if len(s.k) == segmentKeys*s.d {
+			lastK, lastV := s.last()
+			if len(s.index.segments) == 0 {
+				s.index.begin(lastK)
+			}
 			g := new(segment[T])
-			g.build(s.a, rowsOf(s.k, s.d), rowsOf(s.v, s.dv))
-			s.segments = append(s.segments, g)
+			g.build(s.a, lastK, lastV, s.index.centre)
+			s.index.add(g)
 			s.k, s.v = s.k[:0], s.v[:0]
-			s.open.Reset(segmentKeys, s.d, s.dv)
 		}
 		s.k, s.v = append(s.k, k.Row(i)...), append(s.v, v.Row(i)...)
-		if s.a.codes(s.d) {
-			s.open.Encode(s.last())
-		}
 	}
 }
 
 // truncate keeps the first n tokens.
 func (s *store[T]) truncate(n int) {
 	complete := max(n-1, 0) / segmentKeys
-	if complete < len(s.segments) {
-		g := s.segments[complete]
+	if complete < len(s.index.segments) {
+		g := s.index.segments[complete]
 		s.k, s.v = scratch.Resize(s.k, segmentKeys*s.d), scratch.Resize(s.v, segmentKeys*s.dv)
 		g.copyTo(s.last())
-		s.segments = slices.Delete(s.segments, complete, len(s.segments))
+		s.index.truncate(complete)
 	}
 	left := n - complete*segmentKeys
 	s.k, s.v = s.k[:left*s.d], s.v[:left*s.dv]
-	s.open.Reset(segmentKeys, s.d, s.dv)
-	if s.a.codes(s.d) {
-		s.open.Encode(s.last())
-	}
 }
 
 // inOrder returns copies of all keys and values.
 func (s *store[T]) inOrder() (k, v dense.Matrix[T]) {
-	complete := len(s.segments) * segmentKeys
+	complete := len(s.index.segments) * segmentKeys
 	lastK, lastV := s.last()
 	n := complete + lastK.Rows
 	k, v = dense.New[T](n, s.d), dense.New[T](n, s.dv)
-	for i, g := range s.segments {
+	for i, g := range s.index.segments {
 		lo, hi := i*segmentKeys, (i+1)*segmentKeys
 		g.copyTo(k.RowRange(lo, hi), v.RowRange(lo, hi))
 	}
@@ -281,8 +274,8 @@ func (s *store[T]) inOrder() (k, v dense.Matrix[T]) {
 
 // clone returns a copy of s.
 func (s *store[T]) clone() store[T] {
-	c := store[T]{a: s.a, d: s.d, dv: s.dv, segments: slices.Clone(s.segments), k: slices.Clone(s.k), v: slices.Clone(s.v)}
-	c.truncate(len(c.segments)*segmentKeys + len(c.k)/c.d)
+	c := store[T]{a: s.a, d: s.d, dv: s.dv, index: s.index, k: slices.Clone(s.k), v: slices.Clone(s.v)}
+	c.index.truncate(len(c.index.segments))
 	return c
 }
 
@@ -295,10 +288,11 @@ func (s *store[T]) attend(dst, q dense.Matrix[T]) {
 	for range q.Rows {
 		b.places = append(b.places, k.Rows-1)
 	}
-	s.open.Sums(b.sums.Rows(q.Rows), b.peaks, q, k, v, b.places, tiles.Scores{Scale: b.scale}, s.a.codes(s.d))
-	b.encode(s.a, q, len(s.segments) > 0)
-	b.addPart(s.segments, q, 0, q.Rows)
-	b.addScored(s.segments, q)
+	b.addOwn(q, k, v, 0)
+	b.encode(s.a, q)
+	segments := len(s.index.segments)
+	b.addPart(&s.index, segments, q, 0, q.Rows)
+	b.addScored(&s.index, segments, q)
 	if bad := b.finish(dst); len(bad) > 0 {
 		e := pool.Get[exactScratch[T]](&exactScratches)
 		e.places = e.places[:0]

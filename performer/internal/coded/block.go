@@ -143,42 +143,39 @@ func (b *block[T]) close(c *call[T], t int, p tiles.Part, y dense.Matrix[float32
 
 // finish writes the outputs.
 func (b *block[T]) finish(c *call[T]) {
-	b.row = scratch.Resize(b.row, c.V.Cols)
-	for i := range b.hi - b.lo {
-		total, peak := b.sumsOf(i, b.row)
-		if total-total != 0 || total == 0 {
-			b.exactly(c, i) // not finite, or no key is seen, or all weights are zero
+	dv := c.V.Cols
+	b.row = scratch.Resize(b.row, dv)
+	sums := b.sums.Rows(dv)
+	q := c.Q.RowRange(b.lo, b.hi)
+	for i := range q.Rows {
+		total, peak := b.totals[i], float64(b.highest[i])/octaves
+		if scale := b.queries.Scales[i]; scale-scale != 0 || total-total != 0 {
+			b.exactly(c, i) // neither codes nor weights are finite
 			continue
 		}
-		tiles.Output(c.Scores, c.Dst.Row(b.lo+i), b.row, total, peak)
-	}
-}
-
-// sumsOf sets sums to Σ_j A_ij·v_j of query i of the block and returns Σ_j A_ij, both over
-// exp(peak), with all keys that have been added. The total is NaN if codes or weights are not
-// finite.
-func (b *block[T]) sumsOf(i int, sums []T) (total T, peak float64) {
-	total, peak = T(b.totals[i]), float64(b.highest[i])/octaves
-	if scale := b.queries.Scales[i]; scale-scale != 0 || total-total != 0 {
-		return T(math.NaN()), peak
-	}
-	columns := b.sums.Rows(len(sums))
-	for j := range sums {
-		sums[j] = T(columns.Row(j)[i])
-	}
-	if b.exact != nil {
-		more, moreTotal, morePeak := b.exact.Sums(i)
-		most := math.Max(peak, morePeak)
-		if most == math.Inf(-1) {
-			most = 0
+		for j := range b.row {
+			b.row[j] = T(sums.Row(j)[i])
 		}
-		coded, exact := T(math.Exp(peak-most)), 255*T(math.Exp(morePeak-most))
-		vecmath.Scale(sums, coded)
-		vecmath.AddScaled(sums, more, exact)
-		total, peak = coded*total+exact*moreTotal, most
+		all := T(total)
+		if b.exact != nil {
+			more, moreTotal, morePeak := b.exact.Sums(i)
+			most := math.Max(peak, morePeak)
+			if most == math.Inf(-1) {
+				most = 0
+			}
+			coded, exact := T(math.Exp(peak-most)), 255*T(math.Exp(morePeak-most))
+			vecmath.Scale(b.row, coded)
+			vecmath.AddScaled(b.row, more, exact)
+			all, peak = coded*all+exact*moreTotal, most
+		}
+		dst := c.Dst.Row(b.lo + i)
+		if all == 0 {
+			b.exactly(c, i) // no key is seen, or all weights are zero
+			continue
+		}
+		vecmath.Scale(b.row, 1/T(255))
+		tiles.Output(c.Scores, dst, b.row, all/255, peak)
 	}
-	vecmath.Scale(sums, 1/T(255))
-	return total / 255, peak
 }
 
 // exactly computes the output of query i of the block as package tiles does.

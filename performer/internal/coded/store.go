@@ -39,31 +39,26 @@ type store[T dense.Float] struct {
 // encode encodes keys and values. Keys and values that do not count, unless valid is nil, have
 // codes of zeros.
 func (s *store[T]) encode(k, v dense.Matrix[T], valid []bool) {
-	n := tilesOf(k.Rows)
-	s.shape(n, k.Cols, v.Cols)
-	s.k, s.v, s.valid = k, v, valid
-	parallel.Do(n, s)
-	s.k, s.v, s.valid = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
-}
-
-// shape makes room for n tiles of keys of dimension d and values of dimension dv.
-func (s *store[T]) shape(n, d, dv int) {
-	s.rotation = Rotation[T](d)
-	_, rotated := s.rotation.Dims()
-	s.dither = scratch.Resize(s.dither, rotated)
+	s.rotation = Rotation[T](k.Cols)
+	_, d := s.rotation.Dims()
+	s.dither = scratch.Resize(s.dither, d)
 	bytedot.Dither(s.dither)
+	n := tilesOf(k.Rows)
 	for len(s.keys) < n {
 		s.keys, s.values = append(s.keys, bytedot.Rows{}), append(s.values, bytedot.Rows{})
 	}
 	s.usual, s.full = scratch.Resize(s.usual, n), scratch.Resize(s.full, n)
 	s.reach, s.sizes = scratch.Resize(s.reach, n), scratch.Resize(s.sizes, n)
-	s.centres.Shape(n, d)
-	s.means.Shape(n, dv)
-	s.roundings.Shape(n, dv)
+	s.centres.Shape(n, k.Cols)
+	s.means.Shape(n, v.Cols)
+	s.roundings.Shape(n, v.Cols)
 	s.halves.Shape(1, tiles.Keys)
 	for j := range tiles.Keys {
 		s.halves.Data[j] = 0.5 - T(octave.Threshold(j))/(octave.Rows*2)
 	}
+	s.k, s.v, s.valid = k, v, valid
+	parallel.Do(n, s)
+	s.k, s.v, s.valid = dense.Matrix[T]{}, dense.Matrix[T]{}, nil
 }
 
 // tilesOf returns the number of tiles of n keys.

@@ -1,0 +1,61 @@
+package clusters
+
+import (
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/bytedot"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+)
+
+// index holds the clusters of a sequence of segments side by side, so that a query scores all of
+// them at once.
+type index[T dense.Float] struct {
+	segments []*segment[T]
+	starts   []int // the first cluster of each segment, and the number of clusters
+
+	counts                   []int
+	logs, variances, spreads []T
+	means, values            []T // rows of d and dv+1 numbers
+	codes                    bytedot.Rows
+	coded                    bool // whether codes stand for the means of all clusters
+	centre                   []T  // of codes: the mean of the keys of the first segment
+}
+
+// begin removes all segments, and sets the centre to the mean of the first keys k.
+func (x *index[T]) begin(k dense.Matrix[T]) {
+	x.segments, x.starts = x.segments[:0], append(x.starts[:0], 0)
+	x.counts, x.logs, x.variances, x.spreads = x.counts[:0], x.logs[:0], x.variances[:0], x.spreads[:0]
+	x.means, x.values = x.means[:0], x.values[:0]
+	x.codes.Clear()
+	x.coded = true
+	x.centre = scratch.Resize(x.centre, k.Cols)
+	clear(x.centre)
+	for i := range k.Rows {
+		vecmath.AddScaled(x.centre, k.Row(i), 1/T(k.Rows))
+	}
+}
+
+// add adds a segment, which has been built with the centre.
+func (x *index[T]) add(s *segment[T]) {
+	x.segments = append(x.segments, s)
+	for l := range s.clusters() {
+		x.counts = append(x.counts, s.count(l))
+		x.means, x.values = append(x.means, s.means.Row(l)...), append(x.values, s.values.Row(l)...)
+	}
+	x.logs, x.variances, x.spreads = append(x.logs, s.logs...), append(x.variances, s.variances...), append(x.spreads, s.spreads...)
+	if x.coded = x.coded && s.coded && s.codes.hasMeans; x.coded {
+		x.codes.Append(&s.codes.means)
+	}
+	x.starts = append(x.starts, len(x.logs))
+}
+
+// truncate keeps the first n segments.
+func (x *index[T]) truncate(n int) {
+	kept := x.segments[:n]
+	var y index[T]
+	y.starts, y.centre, y.coded = []int{0}, x.centre, true
+	for _, s := range kept {
+		y.add(s)
+	}
+	*x = y
+}
