@@ -156,18 +156,16 @@
 //
 // # Speed
 //
-// A search reads all codes once. Codes of 1 bit, and QJL with any number of bits, are multiplied by
-// the query rounded to six bits per coordinate, with AND and population counts. All other codes, and
-// codes of 1 bit in estimates, are multiplied as integers by the query rounded to two bytes per
-// coordinate. LloydMax with 2, 4 and 8 bits looks up each level as two bytes first. With 8 bits this
-// takes about twice as long, and longer without AVX-512 VBMI. AVX-512, AVX2 and NEON have kernels for
-// all of these products. Rows of more than 65536 coordinates of 8 bits (32768 of any number of bits
-// for LloydMax) are multiplied in pure Go.
+// A search reads all codes once, and multiplies them as integers by the query rounded to two bytes per
+// coordinate. For codes of 1 bit a search ranks the rows by products with the upper bytes. LloydMax
+// with 2, 4 and 8 bits looks up each level as two bytes first. With 8 bits this takes about twice as
+// long, and longer without AVX-512 VBMI. AVX-512, AVX2 and NEON have kernels for all of these
+// products. Rows of more than 65536 coordinates of 8 bits (32768 of any number of bits for LloydMax)
+// are multiplied in pure Go.
 //
-// A search of many queries multiplies each row by several queries at a time, but for codes of 1 bit
-// only without centres and with AVX-512 VNNI. BenchmarkBatch compared 64 passes with one pass of 64
-// queries over 200,000 rows with d = 256, on two shared cores of an AMD EPYC (Zen 4). One pass was
-// faster by the factors
+// A search of many queries multiplies each row by several queries at a time. BenchmarkBatch compared
+// 64 passes with one pass of 64 queries over 200,000 rows with d = 256, on two shared cores of an AMD
+// EPYC (Zen 4). One pass was faster by the factors
 //
 //	bits   1           2           4           8
 //	times  1.6 to 2.0  3.0 to 3.3  1.9 to 6.4  5.4 to 8.2

@@ -33,13 +33,10 @@ type query[T dense.Float] struct {
 
 	direction []float32 // the rotated query divided by its norm
 	// queryBatch.digits[at:] holds direction as integer multiples of a step, and scale is the product
-	// of step and unit. For codes of 1 bit, at is negative until an estimate needs the digits.
+	// of step and unit. For codes of 1 bit the multiples have 8 bits, and queryBatch.lower[at:] holds
+	// what is left as multiples of step/256.
 	at    int
 	scale float32
-	// For codes of 1 bit: the bit planes of direction as integer multiples of step, and their sum.
-	planes []uint64
-	step   float64
-	sum    float64
 
 	k     int // number of rows to find
 	mu    sync.Mutex
@@ -69,13 +66,8 @@ type query[T dense.Float] struct {
 type queryBatch[T dense.Float] struct {
 	queries, kept []*query[T] // queries is a prefix of kept, whose memory later batches use
 
-	digits   []uint64 // of queries, one after the other, in the order of package scan
-	weighted []uint64 // if several is set: the digits of the weights of all queries
-	integers []int16
-	weights  []int8
-	bits     []uint8
-	row      []uint64
-	several  bool // codes of 1 bit are multiplied by several queries at a time
+	digits, lower   []uint64 // of all queries, one after the other, in the order of package scan
+	integers, lefts []int16
 }
 
 // addQuery adds a query without content.
@@ -89,7 +81,7 @@ func (b *queryBatch[T]) addQuery() *query[T] {
 }
 
 // reset removes all queries.
-func (b *queryBatch[T]) reset() { b.queries, b.digits = b.kept[:0], b.digits[:0] }
+func (b *queryBatch[T]) reset() { b.queries, b.digits, b.lower = b.kept[:0], b.digits[:0], b.lower[:0] }
 
 // prepare adds a query to a search of the best wanted rows.
 func (s *search[T]) prepare(from []T, wanted int) {
@@ -117,7 +109,7 @@ func (s *search[T]) prepare(from []T, wanted int) {
 		s.chooseCentres(x)
 		return
 	}
-	s.round(&s.queryBatch, x)
+	q.round(&s.queryBatch, x)
 	x.roundingNorm = 0
 	if s.options.Rows != nil {
 		x.roundingNorm = q.remainder(&s.queryBatch, x)
@@ -132,82 +124,44 @@ func normalQuantile(tail float64) float64 {
 	return max(math.Sqrt2*math.Erfcinv(2*tail), math.Sqrt(3))
 }
 
-// several reports whether a search of this number of queries multiplies codes of 1 bit by several
-// queries at a time.
-func (q *quantiser[T]) several(queries int) bool {
-	const least, longest = 4, 1 << 18
-	return q.centres == nil && q.width == 1 && queries >= least && q.elements <= longest && scan.Several()
-}
-
 // round rounds the rotated query x, the last of a batch.
-func (s *search[T]) round(b *queryBatch[T], x *query[T]) {
-	x.direction = scratch.Resize(x.direction, s.q.elements)
+func (q *quantiser[T]) round(b *queryBatch[T], x *query[T]) {
+	x.direction, b.integers = scratch.Resize(x.direction, q.elements), scratch.Resize(b.integers, q.elements)
 	for i, v := range x.rotated {
 		x.direction[i] = 0
 		if x.norm > 0 {
 			x.direction[i] = float32(float64(v) / x.norm)
 		}
 	}
-	x.at = -1
-	if s.q.width == 1 {
-		s.q.slice(b, x)
-	}
-	if s.q.width > 1 || s.values != nil {
-		s.q.multiples(b, x)
-	}
-}
-
-// multiples rounds direction to integer multiples of a step and appends its digits to the batch.
-func (q *quantiser[T]) multiples(b *queryBatch[T], x *query[T]) {
-	b.integers = scratch.Resize(b.integers, q.elements)
 	x.scale = float32(q.unit * scan.Round(b.integers, x.direction))
 	x.at = len(b.digits)
-	b.digits = slices.Grow(b.digits, q.digitWords())[:x.at+q.digitWords()]
-	scan.Digits(b.digits[x.at:], b.integers, q.words, q.width)
+	if q.width == 1 {
+		x.scale *= 256
+		b.lefts = scratch.Resize(b.lefts, q.elements)
+		for i, v := range b.integers {
+			b.lefts[i] = int16(int8(v))
+			b.integers[i] = (v - b.lefts[i]) >> 8
+		}
+		b.lower = q.appendDigits(b.lower, b.lefts)
+	}
+	b.digits = q.appendDigits(b.digits, b.integers)
+}
+
+func (q *quantiser[T]) appendDigits(digits []uint64, x []int16) []uint64 {
+	at, size := len(digits), q.digitWords()
+	digits = slices.Grow(digits, size)[:at+size]
+	scan.Digits(digits[at:], x, q.words, q.width)
+	return digits
 }
 
 // remainder returns the norm of the rounding error of x.direction.
 func (q *quantiser[T]) remainder(b *queryBatch[T], x *query[T]) float64 {
 	sum := 0.0
 	for i, v := range x.direction {
-		rounded := float64(x.step)
-		if q.width == 1 {
-			rounded *= float64(b.weights[i])
-		} else {
-			rounded = float64(float64(x.scale) / q.unit * float64(b.integers[i]))
-		}
-		rest := float64(v) - float64(rounded)
+		rest := float64(v) - float64(float64(x.scale)/q.unit*float64(b.integers[i]))
 		sum += float64(rest * rest)
 	}
 	return math.Sqrt(sum)
-}
-
-// slice rounds a query to 6 bits for codes of 1 bit.
-func (q *quantiser[T]) slice(b *queryBatch[T], x *query[T]) {
-	n, words := len(x.direction), q.words
-	x.step = largest(x.direction) / scan.MaxWeight
-	b.weights, b.bits = scratch.Resize(b.weights, n), scratch.Resize(b.bits, n)
-	x.planes, b.row = scratch.Resize(x.planes, scan.PlaneWords(words)), scratch.Resize(b.row, words)
-	sum := 0
-	for i, v := range x.direction {
-		b.weights[i] = 0
-		if x.step > 0 {
-			b.weights[i] = int8(math.RoundToEven(float64(v) / x.step))
-		}
-		sum += int(b.weights[i])
-	}
-	x.sum = float64(sum)
-	scan.Slice(x.planes, b.weights, b.bits, b.row)
-	if !b.several {
-		return
-	}
-	b.integers = scratch.Resize(b.integers, n)
-	for i, w := range b.weights {
-		b.integers[i] = int16(w)
-	}
-	first := (len(b.queries) - 1) * q.digitWords()
-	b.weighted = slices.Grow(b.weighted[:first], q.digitWords())[:first+q.digitWords()]
-	scan.Digits(b.weighted[first:], b.integers, words, 1)
 }
 
 // divided sets exponent and returns the divided query.
@@ -252,7 +206,7 @@ func (s *search[T]) shift(b *queryBatch[T], of *query[T], cluster int) *query[T]
 		x.rotated[i] = T(float64(v) - float64(x.t*float64(c.rotated[i])))
 	}
 	x.norm = math.Sqrt(2 * vecmath.HalfSquaredNorm(x.rotated[:d]))
-	s.round(b, x)
+	s.q.round(b, x)
 	x.roundingNorm = 0
 	if s.options.Rows != nil {
 		// The rounding errors of rotations are relative to ‖q‖ and ‖tc‖, which may exceed ‖q − tc‖.

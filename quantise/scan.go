@@ -74,7 +74,7 @@ func (s *search[T]) end() {
 	clear(s.segments)
 	clear(s.ranges)
 	s.segments, s.bases, s.ranges = s.segments[:0], s.bases[:0], s.ranges[:0]
-	s.ctx, s.options, s.values, s.secondPass, s.several = nil, SearchOptions[T]{}, nil, false, false
+	s.ctx, s.options, s.values, s.secondPass = nil, SearchOptions[T]{}, nil, false
 	s.reset()
 	s.q.searches.Put(s)
 }
@@ -177,7 +177,11 @@ func (s *search[T]) scan(p *scanner, batch *queryBatch[T]) {
 	}
 	for k := 0; k < len(batch.queries) && !s.ended(); k += group {
 		some := batch.queries[k:min(k+group, len(batch.queries))]
-		s.products(p, some, k, batch)
+		rows := b.words[lo*s.q.words : hi*s.q.words]
+		s.q.products(p.products[:], rows, hi-lo, some, batch)
+		if s.values != nil {
+			s.q.refine(p.products[:], rows, hi-lo, some[0], batch)
+		}
 		for j, x := range some {
 			products := p.products[j*(hi-lo):][:hi-lo]
 			switch {
@@ -195,53 +199,33 @@ func (s *search[T]) scan(p *scanner, batch *queryBatch[T]) {
 	}
 }
 
-// products computes sᵀp of the rows of a chunk for some queries of a batch, from query first on. For
-// codes of 1 bit, a search uses the queries rounded to 6 bits. Estimates use queries rounded to 16
-// bits.
-func (s *search[T]) products(p *scanner, some []*query[T], first int, batch *queryBatch[T]) {
-	q, n := s.q, p.hi-p.lo
-	rows, size := p.b.words[p.lo*q.words:p.hi*q.words], q.digitWords()
-	weights := q.width == 1 && s.values == nil
-	switch {
-	case !weights:
-		q.multiply(p.products[:], rows, batch.digits[first*size:], n, len(some))
-	case batch.several:
-		q.multiply(p.products[:], rows, batch.weighted[first*size:], n, len(some))
+// products computes sᵀp of n rows for some queries of a batch.
+func (q *quantiser[T]) products(dst []float32, rows []uint64, n int, some []*query[T], batch *queryBatch[T]) {
+	digits := batch.digits[some[0].at:]
+	if q.table != nil {
+		scan.LevelProducts(dst, rows, q.table, digits, n, q.words, q.width, len(some), n)
+	} else {
+		scan.Products(dst, rows, digits, n, q.words, q.width, len(some), n)
 	}
 	for j, x := range some {
-		out := p.products[j*n:][:n]
-		if !weights {
-			vecmath.Scale(out, x.scale)
-			continue
-		}
-		if batch.several { // integers below 2²⁴: half of the sum of all weights and of the signed weights
-			vecmath.Affine(out, out, 0.5, float32(0.5*x.sum))
-		} else {
-			scan.Signs(out, rows, x.planes, q.words)
-		}
-		// out becomes the sum of the weights, each with the sign of its code.
-		scale := float64(q.levels[1]) * x.step
-		vecmath.Affine(out, out, float32(2*scale), float32(-scale*x.sum))
+		vecmath.Scale(dst[j*n:][:n], x.scale)
 	}
 }
 
-// multiply computes the products of n rows and queries, in units of their scales.
-func (q *quantiser[T]) multiply(dst []float32, rows, digits []uint64, n, queries int) {
-	if q.table != nil {
-		scan.LevelProducts(dst, rows, q.table, digits, n, q.words, q.width, queries, n)
-	} else {
-		scan.Products(dst, rows, digits, n, q.words, q.width, queries, n)
+// refine adds what products has left of a query for codes of 1 bit. dst has n more elements.
+func (q *quantiser[T]) refine(dst []float32, rows []uint64, n int, x *query[T], batch *queryBatch[T]) {
+	if q.width == 1 {
+		scan.Products(dst[n:], rows, batch.lower[x.at:], n, q.words, 1, 1, n)
+		vecmath.AddScaled(dst[:n], dst[n:2*n], x.scale/256)
 	}
 }
 
 // rowProduct computes sᵀp of a row as Estimates does.
-func (s *search[T]) rowProduct(row []uint64, x *query[T], batch *queryBatch[T]) float64 {
-	if x.at < 0 {
-		s.q.multiples(batch, x)
-	}
-	var out [1]float32
-	s.q.multiply(out[:], row, batch.digits[x.at:], 1, 1)
-	return float64(out[0] * x.scale)
+func (q *quantiser[T]) rowProduct(row []uint64, x *query[T], batch *queryBatch[T]) float64 {
+	var out [2]float32
+	q.products(out[:], row, 1, []*query[T]{x}, batch)
+	q.refine(out[:], row, 1, x, batch)
+	return float64(out[0])
 }
 
 // bound sets the bounds of a chunk that all queries use.

@@ -100,7 +100,7 @@ func (x *query[T]) exactValue(by Measure, score float64) float64 {
 // estimate returns the estimate of the measure for a row, with its standard error.
 func (s *search[T]) estimate(of *query[T], c code) Estimate {
 	x, d := s.shiftedFor(of, c.cluster)
-	cosine := s.rowProduct(c.words, x, d) * c.ratio
+	cosine := s.q.rowProduct(c.words, x, d) * c.ratio
 	e := Estimate{Value: s.value(x, c.norm, c.centreProduct, cosine)}
 	if c.norm == 0 || x.norm == 0 {
 		return e

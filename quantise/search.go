@@ -80,7 +80,7 @@ func (q *quantiser[T]) Search(ctx context.Context, hits [][]Hit, queries dense.M
 	case queries.Rows == 0:
 		return nil
 	}
-	s.ctx, s.options, s.several = ctx, o, q.several(queries.Rows)
+	s.ctx, s.options = ctx, o
 	for i := range hits {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -23,7 +23,6 @@ var lengths = map[string]string{
 	"sumRows.n":         "y",
 	"sumRows.rows":      "b",
 	"uncertain.n":       "w",
-	"signs.n":           "dst",
 }
 
 // wrapper is the function that runs the kernel of the tier, or the reference.
@@ -51,8 +50,6 @@ func writeWrappers(b *bytes.Buffer, pkg string, references []*ast.FuncDecl, mach
 		case !typed && pkg != "scan": // whose kernels do not all want the same of a processor
 		case typed:
 			w.Chosen = "kernelOf[T]()"
-		case w.Name == "signs":
-			w.Chosen = "tierOfSigns()"
 		case w.Name == "levelProducts":
 			w.Chosen = "tierOfLevels()"
 		case strings.HasPrefix(w.Name, "products"), strings.HasPrefix(w.Name, "sums"), w.Name == "weigh":

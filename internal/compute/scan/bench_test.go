@@ -6,22 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkSigns goes through rows that stay in the second cache.
-
-func BenchmarkSigns(b *testing.B) {
-	const d, count = 768, 1024
-	b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
-		words := Words(d, 1)
-		rows, dst := randomRows(count*words), make([]float32, count)
-		planes := randomRows(PlaneWords(words))
-		b.SetBytes(int64(8 * len(rows)))
-		for b.Loop() {
-			Signs(dst, rows, planes, words)
-		}
-	})
-}
-
-// BenchmarkProducts is that with whole numbers, for one query and for several.
+// BenchmarkProducts goes through rows that stay in the second cache, for one query and for several.
 func BenchmarkProducts(b *testing.B) {
 	const count = 1024
 	for _, width := range productWidths {
@@ -50,7 +35,7 @@ func randomRows(n int) []uint64 {
 	return rows
 }
 
-// BenchmarkTables is that with any levels.
+// BenchmarkTables is BenchmarkProducts with any levels.
 func BenchmarkTables(b *testing.B) {
 	const count = 1024
 	for _, width := range levelWidths {

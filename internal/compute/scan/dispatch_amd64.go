@@ -60,17 +60,6 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 	}
 }
 
-func signs(dst []float32, rows []uint64, planes []uint64, words int) {
-	switch tierOfSigns() {
-	case simd.AVX512:
-		signsAVX512(&dst[0], &rows[0], &planes[0], len(dst), words)
-	case simd.AVX2:
-		signsAVX2(&dst[0], &rows[0], &planes[0], len(dst), words)
-	default:
-		signsReference(dst, rows, planes, words)
-	}
-}
-
 func score(x []float32, scales []float32, means []float32, groups int, factor float32, offset float32) {
 	switch tier {
 	case simd.AVX512:

@@ -12,10 +12,6 @@ func products(dst []float32, rows []uint64, digits []uint64, n int, words int, q
 	productsReference(dst, rows, digits, n, words, queries, stride, width)
 }
 
-func signs(dst []float32, rows []uint64, planes []uint64, words int) {
-	signsReference(dst, rows, planes, words)
-}
-
 func score(x []float32, scales []float32, means []float32, groups int, factor float32, offset float32) {
 	scoreReference(x, scales, means, groups, factor, offset)
 }

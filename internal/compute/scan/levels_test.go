@@ -74,7 +74,7 @@ func TestLevelProducts(t *testing.T) {
 			levels := randomLevels(r, width)
 			for words := 1; words <= 7; words++ {
 				elements := words*64/width - r.IntN(5)
-				code, whole := func() []uint8 { return randomCodes(r, elements, width) }, func() []int16 { return randomWhole(r, elements) }
+				code, whole := func() []uint8 { return randomCodes(r, elements, width) }, func() []int16 { return randomWhole(r, elements, width) }
 				for _, n := range []int{0, 1, 2, 3, 4, 5, 15, 16, 17, 31, 33} {
 					checkLevelProducts(t, several(n, code), levels, several(1, whole), elements, width)
 				}

@@ -6,9 +6,9 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 )
 
-// Largest is the largest integer of a query. A query is rounded to multiples of a step, from
-// −Largest to Largest, and a code c of b bits stands for the odd number 2c − (2^b − 1). The integer
-// Largest has the two digits 127.
+// Largest is the largest integer of a query, but for codes of 1 bit, whose queries are integers of 8
+// bits. A query is rounded to multiples of a step, from −Largest to Largest, and a code c of b bits
+// stands for the odd number 2c − (2^b − 1). The integer Largest has the two digits 127.
 const Largest = 127 * 257
 
 const (
@@ -50,7 +50,10 @@ func DigitWords(words, width int) int {
 }
 
 // digits returns the number of digits of a query for each byte of a row.
-func digits(width int) int { return 2 * 8 / taken(width) }
+func digits(width int) int { return digitsEach(width) * 8 / taken(width) }
+
+// digitsEach returns the number of digits of an element of a query.
+func digitsEach(width int) int { return min(width, 2) }
 
 // taken returns the width of the codes that Products takes for codes of so many bits.
 func taken(width int) int {
@@ -64,22 +67,24 @@ func taken(width int) int {
 // Widen with codes of 5 or 6 bits. dst begins with 4 constants of Products. For each 2 words of a
 // row follow 2 words with the upper digits, from −128 to 127, of the codes in the lowest bits of
 // each byte, and 2 words with the lower digits. The same words follow for the next bits of each
-// byte.
+// byte. For codes of 1 bit there are no upper digits.
 func Digits(dst []uint64, whole []int16, words, width int) {
 	dst = dst[:DigitWords(words, width)]
 	clear(dst)
 	strips := dst[constantWords:]
 	var sum [2]int64
-	perByte := digits(width)
+	perByte, each := digits(width), digitsEach(width)
 	places(len(whole), words, taken(width), func(i, at, part int) {
 		low := int8(whole[i])
 		high := (int(whole[i]) - int(low)) >> 8
 		sum[0] += int64(high)
 		sum[1] += int64(low)
-		first := (at/(8*stripWords)*perByte + 2*part) * stripWords
-		word, bit := at/8%stripWords, at%8*8
-		strips[first+word] |= uint64(uint8(high)) << bit
-		strips[first+stripWords+word] |= uint64(uint8(low)) << bit
+		word, bit := (at/(8*stripWords)*perByte+each*part)*stripWords+at/8%stripWords, at%8*8
+		if each == 2 {
+			strips[word] |= uint64(uint8(high)) << bit
+			word += stripWords
+		}
+		strips[word] |= uint64(uint8(low)) << bit
 	})
 	for i, s := range sum {
 		dst[i] = uint64(s * (1<<width - 1))
@@ -109,7 +114,7 @@ func places(n, words, width int, f func(i, at, part int)) {
 //
 // The sums h over the upper digits and l over the lower digits are exact. The result is 256·h + l,
 // where h, l and the addition are rounded to float32: it is the same in every tier. The error is at
-// most 2⁻²³ times |256·h| + |l|.
+// most 2⁻²³ times |256·h| + |l|. For codes of 1 bit the result is l.
 func Products(dst []float32, rows, digits []uint64, n, words, width, queries, stride int) {
 	if n == 0 || queries == 0 {
 		return
@@ -123,9 +128,6 @@ func Products(dst []float32, rows, digits []uint64, n, words, width, queries, st
 	}
 }
 
-// Several reports whether Products with several queries is faster than Signs for each query.
-func Several() bool { return tierOfProducts() == simd.AVX512 }
-
 // tierOfProducts returns the tier that runs Products and Sums.
 func tierOfProducts() simd.Tier {
 	if tier == simd.AVX512 && !byteProducts {
@@ -135,7 +137,7 @@ func tierOfProducts() simd.Tier {
 }
 
 func productsReference(dst []float32, rows, digits []uint64, n, words, queries, stride, width int) {
-	length, step := DigitWords(words, width), 2*8/width*stripWords
+	length, each := DigitWords(words, width), digitsEach(width)
 	mask := uint64(1<<width-1) * 0x0101010101010101
 	for i := range n {
 		row := rows[i*words:][:words]
@@ -144,13 +146,15 @@ func productsReference(dst []float32, rows, digits []uint64, n, words, queries, 
 			strips := query[constantWords:]
 			var high, low int64
 			for w, word := range row {
-				q := strips[w/stripWords*step+w%stripWords:]
+				q := strips[w/stripWords*each*8/width*stripWords+w%stripWords:]
 				for part := range 8 / width {
-					h, l := dot(word>>(part*width)&mask, q[2*part*stripWords], q[(2*part+1)*stripWords])
+					h, l := dot(word>>(part*width)&mask, q[each*part*stripWords], q[(each*(part+1)-1)*stripWords])
 					high, low = high+h, low+l
 				}
 			}
-			high, low = 2*high-int64(query[0]), 2*low-int64(query[1])
+			if high, low = 2*high-int64(query[0]), 2*low-int64(query[1]); each == 1 {
+				high = 0
+			}
 			dst[k*stride+i] = float32(high)*256 + float32(low)
 		}
 	}

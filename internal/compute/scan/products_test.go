@@ -62,12 +62,20 @@ func checkProducts(t *testing.T, codes [][]uint8, queries [][]int16, elements, w
 	require.Equal(t, want, dst, "width = %d, %d elements, %d rows, %d queries", width, elements, n, len(queries))
 }
 
-func randomWhole(r *rand.Rand, n int) []int16 {
+func randomWhole(r *rand.Rand, n, width int) []int16 {
 	whole := make([]int16, n)
 	for i := range whole {
-		whole[i] = int16(r.IntN(2*Largest+1) - Largest)
+		whole[i] = int16(r.IntN(2*largestOf(width)+1) - largestOf(width))
 	}
 	return whole
+}
+
+// largestOf returns the largest integer of a query.
+func largestOf(width int) int {
+	if width == 1 {
+		return math.MaxInt8
+	}
+	return Largest
 }
 
 func several[E any](n int, f func() []E) [][]E {
@@ -86,7 +94,7 @@ func TestProducts(t *testing.T) {
 		for _, width := range productWidths {
 			for words := 1; words <= 3*stripWords+1; words++ {
 				elements := words*64/width - r.IntN(5)
-				code, whole := func() []uint8 { return randomCodes(r, elements, width) }, func() []int16 { return randomWhole(r, elements) }
+				code, whole := func() []uint8 { return randomCodes(r, elements, width) }, func() []int16 { return randomWhole(r, elements, width) }
 				for _, n := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33} {
 					checkProducts(t, several(n, code), several(1, whole), elements, width)
 				}
@@ -110,6 +118,9 @@ func TestLargestProducts(t *testing.T) {
 				for _, code := range []uint8{0, 255} {
 					codes := slices.Repeat([]uint8{code & (1<<width - 1)}, elements)
 					for _, multiple := range []int16{-Largest, -128, 256*127 - 128, Largest} {
+						if width == 1 {
+							multiple = int16(max(-128, min(int(multiple), largestOf(1))))
+						}
 						whole := slices.Repeat([]int16{multiple}, elements)
 						checkProducts(t, [][]uint8{codes}, [][]int16{whole}, elements, width)
 						if elements <= 4096 {

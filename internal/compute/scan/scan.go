@@ -43,23 +43,13 @@
 //
 // # Results
 //
-// Results are the same in every tier. Signs is exact up to 2²⁴, and all other sums are sums of
-// integers. Only NewTable allocates memory.
+// Results are the same in every tier, because all sums are sums of integers. Only NewTable allocates
+// memory.
 package scan
 
-import (
-	"math/bits"
+import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-	"github.com/seed-feabd252/randfeat/internal/compute/simd"
-)
-
-const (
-	blockWords = 8
-
-	// Planes is the number of bits of a weight of Signs: weights go from −MaxWeight to MaxWeight.
-	Planes    = 6
-	MaxWeight = 1<<(Planes-1) - 1
-)
+const blockWords = 8
 
 // Words returns the number of words of a row of n ≥ 1 codes of width bits.
 func Words(n, width int) int {
@@ -68,9 +58,6 @@ func Words(n, width int) int {
 	}
 	return n/64*width + (n%64*width+63)/64
 }
-
-// PlaneWords returns the number of words of planes for rows of so many words.
-func PlaneWords(words int) int { return (words + blockWords - 1) / blockWords * blockWords * Planes }
 
 // blocks calls f for each block of n elements: the index of its first element, its first word, its
 // lanes.
@@ -134,59 +121,10 @@ func Unpack(codes []uint8, row []uint64, width int) {
 	})
 }
 
-// Slice writes the bits of weights between −MaxWeight and MaxWeight into planes: for each block of
-// 8 words, 8 words with the lowest bits, 8 with the next, and so on. row is space for a row.
-func Slice(planes []uint64, weights []int8, bit []uint8, row []uint64) {
-	clear(planes)
-	bit = bit[:len(weights)]
-	for b := range Planes {
-		for i, w := range weights {
-			bit[i] = uint8(w) >> b & 1
-		}
-		Pack(row, bit, 1)
-		for w, v := range row {
-			planes[w/blockWords*blockWords*Planes+b*blockWords+w%blockWords] = v
-		}
-	}
-}
-
-// Signs sets dst[i] to the sum of the weights of the elements whose code of 1 bit in row i is 1.
-// The sum is exact up to 2²⁴. planes are the weights in the layout of Slice.
-func Signs(dst []float32, rows, planes []uint64, words int) {
-	rows, planes = rows[:len(dst)*words], planes[:PlaneWords(words)]
-	if len(dst) > 0 {
-		signs(dst, rows, planes, words)
-	}
-}
-
-// tier is the tier that runs. counts reports whether its AVX-512 kernel may count bits with
-// VPOPCNTQ, byteProducts whether its kernels may multiply bytes, and bytePermutes whether its
-// AVX-512 kernel may look up bytes with VPERMI2B.
+// tier is the tier that runs. byteProducts reports whether its kernels may multiply bytes, and
+// bytePermutes whether its AVX-512 kernel may look up bytes with VPERMI2B.
 var (
 	tier         = simd.Best
-	counts       = simd.VPOPCNTDQ
 	byteProducts = simd.ByteProducts
 	bytePermutes = simd.VBMI
 )
-
-// tierOfSigns returns the tier that runs Signs.
-func tierOfSigns() simd.Tier {
-	if tier == simd.AVX512 && !counts {
-		return simd.AVX2
-	}
-	return tier
-}
-
-func signsReference(dst []float32, rows, planes []uint64, words int) {
-	for i := range dst {
-		sum := 0
-		for w, r := range rows[i*words:][:words] {
-			p := planes[w/blockWords*blockWords*Planes+w%blockWords:]
-			for b := range Planes - 1 {
-				sum += bits.OnesCount64(r&p[b*blockWords]) << b
-			}
-			sum -= bits.OnesCount64(r&p[(Planes-1)*blockWords]) << (Planes - 1)
-		}
-		dst[i] = float32(sum)
-	}
-}

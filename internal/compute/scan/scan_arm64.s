@@ -4,100 +4,6 @@
 
 #include "textflag.h"
 
-// func signsNEON(dst *float32, rows, planes *uint64, n, words int)
-TEXT ·signsNEON(SB), NOSPLIT, $0-40
-	MOVD $constants<>(SB), R0
-	MOVD dst+0(FP), R1
-	MOVD rows+8(FP), R2
-	MOVD planes+16(FP), R3
-	MOVD n+24(FP), R4
-	MOVD words+32(FP), R5
-	FMOVQ 0(R0), F0
-	CBZ R4, done
-row:
-	VMOVI $0, V8.B16
-	MOVD R5, R0
-	MOVD R3, R6
-round:
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	MOVD $7, R7
-block:
-	MOVD R6, R8
-	MOVD $8, R9
-	CMP R9, R0
-	CSEL LT, R0, R9, R9
-	SUB R9, R0
-pair:
-	CMP $2, R9
-	BLT single
-	FMOVQ 0(R2), F7
-	ADD $16, R2
-body:
-	FMOVQ 0(R8), F9
-	VAND V9.B16, V7.B16, V9.B16
-	VCNT V9.B16, V9.B16
-	VADD V9.B16, V1.B16, V1.B16
-	FMOVQ 64(R8), F9
-	VAND V9.B16, V7.B16, V9.B16
-	VCNT V9.B16, V9.B16
-	VADD V9.B16, V2.B16, V2.B16
-	FMOVQ 128(R8), F9
-	VAND V9.B16, V7.B16, V9.B16
-	VCNT V9.B16, V9.B16
-	VADD V9.B16, V3.B16, V3.B16
-	FMOVQ 192(R8), F9
-	VAND V9.B16, V7.B16, V9.B16
-	VCNT V9.B16, V9.B16
-	VADD V9.B16, V4.B16, V4.B16
-	FMOVQ 256(R8), F9
-	VAND V9.B16, V7.B16, V9.B16
-	VCNT V9.B16, V9.B16
-	VADD V9.B16, V5.B16, V5.B16
-	FMOVQ 320(R8), F9
-	VAND V9.B16, V7.B16, V7.B16
-	VCNT V7.B16, V7.B16
-	VADD V7.B16, V6.B16, V6.B16
-	ADD $16, R8
-	SUBS $2, R9
-	BGT pair
-	ADD $384, R6
-	SUBS $1, R7
-	BEQ sum
-	CBNZ R0, block
-	B sum
-single:
-	FMOVD (R2), F7
-	ADD $8, R2
-	B body
-sum:
-	WORD $0x6e2028c6 // uaddlp v6.8h, v6.16b
-	WORD $0x6e2028a5 // uaddlp v5.8h, v5.16b
-	WORD $0x6e6094c5 // mls v5.8h, v6.8h, v0.8h
-	WORD $0x6e202884 // uaddlp v4.8h, v4.16b
-	WORD $0x4e6094a4 // mla v4.8h, v5.8h, v0.8h
-	WORD $0x6e202863 // uaddlp v3.8h, v3.16b
-	WORD $0x4e609483 // mla v3.8h, v4.8h, v0.8h
-	WORD $0x6e202842 // uaddlp v2.8h, v2.16b
-	WORD $0x4e609462 // mla v2.8h, v3.8h, v0.8h
-	WORD $0x6e202821 // uaddlp v1.8h, v1.16b
-	WORD $0x4e609441 // mla v1.8h, v2.8h, v0.8h
-	WORD $0x4e606828 // sadalp v8.4s, v1.8h
-	CBNZ R0, round
-	VADDV V8.S4, V8
-	FMOVS F8, R0
-	SCVTFWS R0, F8
-	FMOVS F8, 0(R1)
-	ADD $4, R1
-	SUB $1, R4
-	CBNZ R4, row
-done:
-	RET
-
 // func products8NEON(dst *float32, rows, digits *uint64, n, words, queries, stride int)
 TEXT ·products8NEON(SB), NOSPLIT, $0-56
 	MOVD $constants<>(SB), R0
@@ -113,8 +19,8 @@ TEXT ·products8NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 16(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 0(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -150,8 +56,7 @@ strip:
 	FMOVQ 0(R14), F13
 	ADD $16, R14
 	VEOR V0.B16, V13.B16, V13.B16
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
 	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
 	WORD $0x4e8e9563 // sdot v3.4s, v11.16b, v14.16b
@@ -173,8 +78,7 @@ last:
 	VEOR V0.B16, V12.B16, V12.B16
 	FMOVD (R14), F13
 	VEOR V0.B16, V13.B16, V13.B16
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
 	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
 	WORD $0x4e8e9563 // sdot v3.4s, v11.16b, v14.16b
@@ -245,8 +149,8 @@ TEXT ·products4NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 48(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 32(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -278,8 +182,7 @@ strip:
 	ADD $16, R13
 	FMOVQ 0(R14), F13
 	ADD $16, R14
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
 	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
@@ -292,8 +195,7 @@ strip:
 	VAND V0.B16, V13.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $4, V10.B16, V10.B16
 	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
 	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
@@ -315,8 +217,7 @@ last:
 	FMOVD (R12), F11
 	FMOVD (R13), F12
 	FMOVD (R14), F13
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
 	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
@@ -329,8 +230,7 @@ last:
 	VAND V0.B16, V13.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $4, V10.B16, V10.B16
 	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
 	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
@@ -405,8 +305,8 @@ TEXT ·products2NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 64(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 48(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -438,8 +338,7 @@ strip:
 	ADD $16, R13
 	FMOVQ 0(R14), F13
 	ADD $16, R14
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
 	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
@@ -452,8 +351,7 @@ strip:
 	VAND V0.B16, V13.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $2, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
@@ -470,8 +368,7 @@ strip:
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
+	FLDPQ 64(R16), (F14, F15)
 	VUSHR $4, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
@@ -488,8 +385,7 @@ strip:
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
+	FLDPQ 96(R16), (F14, F15)
 	VUSHR $6, V10.B16, V10.B16
 	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
 	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
@@ -511,8 +407,7 @@ last:
 	FMOVD (R12), F11
 	FMOVD (R13), F12
 	FMOVD (R14), F13
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
 	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
@@ -525,8 +420,7 @@ last:
 	VAND V0.B16, V13.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $2, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
@@ -543,8 +437,7 @@ last:
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
+	FLDPQ 64(R16), (F14, F15)
 	VUSHR $4, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
@@ -561,8 +454,7 @@ last:
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
 	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
+	FLDPQ 96(R16), (F14, F15)
 	VUSHR $6, V10.B16, V10.B16
 	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
 	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
@@ -637,8 +529,8 @@ TEXT ·products1NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 80(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 64(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -646,14 +538,10 @@ tile:
 	MOVD stride+48(FP), R10
 	LSL $2, R10
 query:
+	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
 	MOVD R2, R11
 	ADD R5, R11, R12
 	ADD R5, R12, R13
@@ -662,322 +550,232 @@ query:
 	LSR $1, R4, R15
 	CBZ R15, last
 strip:
-	FMOVQ 0(R11), F10
+	FMOVQ 0(R11), F5
 	ADD $16, R11
-	FMOVQ 0(R12), F11
+	FMOVQ 0(R12), F6
 	ADD $16, R12
-	FMOVQ 0(R13), F12
+	FMOVQ 0(R13), F7
 	ADD $16, R13
-	FMOVQ 0(R14), F13
+	FMOVQ 0(R14), F8
 	ADD $16, R14
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
-	VUSHR $1, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $1, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $1, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $1, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
-	VUSHR $3, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $3, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $3, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $3, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 128(R16), F14
-	FMOVQ 144(R16), F15
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 160(R16), F14
-	FMOVQ 176(R16), F15
-	VUSHR $5, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $5, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $5, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $5, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 192(R16), F14
-	FMOVQ 208(R16), F15
-	VUSHR $6, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $6, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $6, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $6, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 224(R16), F14
-	FMOVQ 240(R16), F15
-	VUSHR $7, V10.B16, V10.B16
-	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
-	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
-	VUSHR $7, V11.B16, V10.B16
-	WORD $0x4e8e9543 // sdot v3.4s, v10.16b, v14.16b
-	WORD $0x4e8f9547 // sdot v7.4s, v10.16b, v15.16b
-	VUSHR $7, V12.B16, V10.B16
-	WORD $0x4e8e9544 // sdot v4.4s, v10.16b, v14.16b
-	WORD $0x4e8f9548 // sdot v8.4s, v10.16b, v15.16b
-	VUSHR $7, V13.B16, V10.B16
-	WORD $0x4e8e9545 // sdot v5.4s, v10.16b, v14.16b
-	WORD $0x4e8f9549 // sdot v9.4s, v10.16b, v15.16b
-	ADD $256, R16
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 16(R16), F9
+	VUSHR $1, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $1, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $1, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $1, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 32(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 48(R16), F9
+	VUSHR $3, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $3, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $3, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $3, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 64(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 80(R16), F9
+	VUSHR $5, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $5, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $5, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $5, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 96(R16), F9
+	VUSHR $6, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $6, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $6, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $6, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 112(R16), F9
+	VUSHR $7, V5.B16, V5.B16
+	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
+	VUSHR $7, V6.B16, V5.B16
+	WORD $0x4e8994a2 // sdot v2.4s, v5.16b, v9.16b
+	VUSHR $7, V7.B16, V5.B16
+	WORD $0x4e8994a3 // sdot v3.4s, v5.16b, v9.16b
+	VUSHR $7, V8.B16, V5.B16
+	WORD $0x4e8994a4 // sdot v4.4s, v5.16b, v9.16b
+	ADD $128, R16
 	SUBS $1, R15
 	BNE strip
 last:
 	TBZ $0, R4, sum
-	FMOVD (R11), F10
-	FMOVD (R12), F11
-	FMOVD (R13), F12
-	FMOVD (R14), F13
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
-	VUSHR $1, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $1, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $1, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $1, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
-	VUSHR $3, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $3, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $3, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $3, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 128(R16), F14
-	FMOVQ 144(R16), F15
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 160(R16), F14
-	FMOVQ 176(R16), F15
-	VUSHR $5, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $5, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $5, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $5, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 192(R16), F14
-	FMOVQ 208(R16), F15
-	VUSHR $6, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9602 // sdot v2.4s, v16.16b, v14.16b
-	WORD $0x4e8f9606 // sdot v6.4s, v16.16b, v15.16b
-	VUSHR $6, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9603 // sdot v3.4s, v16.16b, v14.16b
-	WORD $0x4e8f9607 // sdot v7.4s, v16.16b, v15.16b
-	VUSHR $6, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9604 // sdot v4.4s, v16.16b, v14.16b
-	WORD $0x4e8f9608 // sdot v8.4s, v16.16b, v15.16b
-	VUSHR $6, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x4e8e9605 // sdot v5.4s, v16.16b, v14.16b
-	WORD $0x4e8f9609 // sdot v9.4s, v16.16b, v15.16b
-	FMOVQ 224(R16), F14
-	FMOVQ 240(R16), F15
-	VUSHR $7, V10.B16, V10.B16
-	WORD $0x4e8e9542 // sdot v2.4s, v10.16b, v14.16b
-	WORD $0x4e8f9546 // sdot v6.4s, v10.16b, v15.16b
-	VUSHR $7, V11.B16, V10.B16
-	WORD $0x4e8e9543 // sdot v3.4s, v10.16b, v14.16b
-	WORD $0x4e8f9547 // sdot v7.4s, v10.16b, v15.16b
-	VUSHR $7, V12.B16, V10.B16
-	WORD $0x4e8e9544 // sdot v4.4s, v10.16b, v14.16b
-	WORD $0x4e8f9548 // sdot v8.4s, v10.16b, v15.16b
-	VUSHR $7, V13.B16, V10.B16
-	WORD $0x4e8e9545 // sdot v5.4s, v10.16b, v14.16b
-	WORD $0x4e8f9549 // sdot v9.4s, v10.16b, v15.16b
-	ADD $256, R16
+	FMOVD (R11), F5
+	FMOVD (R12), F6
+	FMOVD (R13), F7
+	FMOVD (R14), F8
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 16(R16), F9
+	VUSHR $1, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $1, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $1, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $1, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 32(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 48(R16), F9
+	VUSHR $3, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $3, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $3, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $3, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 64(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 80(R16), F9
+	VUSHR $5, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $5, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $5, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $5, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 96(R16), F9
+	VUSHR $6, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899541 // sdot v1.4s, v10.16b, v9.16b
+	VUSHR $6, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899542 // sdot v2.4s, v10.16b, v9.16b
+	VUSHR $6, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899543 // sdot v3.4s, v10.16b, v9.16b
+	VUSHR $6, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x4e899544 // sdot v4.4s, v10.16b, v9.16b
+	FMOVQ 112(R16), F9
+	VUSHR $7, V5.B16, V5.B16
+	WORD $0x4e8994a1 // sdot v1.4s, v5.16b, v9.16b
+	VUSHR $7, V6.B16, V5.B16
+	WORD $0x4e8994a2 // sdot v2.4s, v5.16b, v9.16b
+	VUSHR $7, V7.B16, V5.B16
+	WORD $0x4e8994a3 // sdot v3.4s, v5.16b, v9.16b
+	VUSHR $7, V8.B16, V5.B16
+	WORD $0x4e8994a4 // sdot v4.4s, v5.16b, v9.16b
+	ADD $128, R16
 sum:
-	VADDP V3.S4, V2.S4, V2.S4
-	VADDP V5.S4, V4.S4, V3.S4
-	VADDP V3.S4, V2.S4, V2.S4
-	MOVD R0, R11
-	ADD $0, R11
-	VADD V2.S4, V2.S4, V2.S4
-	VLD1R (R11), [V3.S4]
-	VSUB V3.S4, V2.S4, V2.S4
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	VADDP V7.S4, V6.S4, V3.S4
-	VADDP V9.S4, V8.S4, V4.S4
-	VADDP V4.S4, V3.S4, V3.S4
+	VADDP V2.S4, V1.S4, V1.S4
+	VADDP V4.S4, V3.S4, V2.S4
+	VADDP V2.S4, V1.S4, V1.S4
 	MOVD R0, R0
 	ADD $8, R0
-	VADD V3.S4, V3.S4, V3.S4
-	VLD1R (R0), [V4.S4]
-	VSUB V4.S4, V3.S4, V3.S4
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	VFMLA V1.S4, V2.S4, V3.S4
+	VADD V1.S4, V1.S4, V1.S4
+	VLD1R (R0), [V2.S4]
+	VSUB V2.S4, V1.S4, V1.S4
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	CMP $1, R7
 	BEQ one
-	FMOVQ F3, 0(R9)
+	FMOVQ F1, 0(R9)
 	B stored
 one:
-	FMOVS F3, 0(R9)
+	FMOVS F1, 0(R9)
 stored:
 	MOVD R16, R0
 	ADD R10, R9
@@ -1015,7 +813,7 @@ TEXT ·levelProducts8NEON(SB), NOSPLIT, $0-64
 	FLDPQ 160(R6), (F10, F11)
 	FLDPQ 192(R6), (F12, F13)
 	FLDPQ 224(R6), (F14, F15)
-	FMOVQ 16(R0), F16
+	FMOVQ 0(R0), F16
 	VEOR V16.B16, V0.B16, V0.B16
 	VEOR V16.B16, V1.B16, V1.B16
 	VEOR V16.B16, V2.B16, V2.B16
@@ -1032,8 +830,8 @@ TEXT ·levelProducts8NEON(SB), NOSPLIT, $0-64
 	VEOR V16.B16, V13.B16, V13.B16
 	VEOR V16.B16, V14.B16, V14.B16
 	VEOR V16.B16, V15.B16, V15.B16
-	FMOVQ 96(R0), F16
-	FMOVQ 32(R0), F17
+	FMOVQ 80(R0), F16
+	FMOVQ 16(R0), F17
 	MOVD stride+56(FP), R0
 	LSL $2, R0
 row:
@@ -1155,11 +953,11 @@ TEXT ·levelProducts4NEON(SB), NOSPLIT, $0-64
 	LSL $3, R4, R5
 	MOVD table+16(FP), R6
 	FLDPQ 0(R6), (F0, F1)
-	FMOVQ 16(R0), F2
+	FMOVQ 0(R0), F2
 	VEOR V2.B16, V0.B16, V0.B16
 	VEOR V2.B16, V1.B16, V1.B16
-	FMOVQ 48(R0), F2
-	FMOVQ 32(R0), F3
+	FMOVQ 32(R0), F2
+	FMOVQ 16(R0), F3
 	MOVD stride+56(FP), R0
 	LSL $2, R0
 row:
@@ -1263,11 +1061,11 @@ TEXT ·levelProducts2NEON(SB), NOSPLIT, $0-64
 	LSL $3, R4, R5
 	MOVD table+16(FP), R6
 	FLDPQ 0(R6), (F0, F1)
-	FMOVQ 16(R0), F2
+	FMOVQ 0(R0), F2
 	VEOR V2.B16, V0.B16, V0.B16
 	VEOR V2.B16, V1.B16, V1.B16
-	FMOVQ 64(R0), F2
-	FMOVQ 32(R0), F3
+	FMOVQ 48(R0), F2
+	FMOVQ 16(R0), F3
 	MOVD stride+56(FP), R0
 	LSL $2, R0
 row:
@@ -1416,8 +1214,8 @@ TEXT ·wideProducts8NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 16(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 0(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -1453,8 +1251,7 @@ strip:
 	FMOVQ 0(R14), F13
 	ADD $16, R14
 	VEOR V0.B16, V13.B16, V13.B16
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
 	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
 	WORD $0x4e2ec150 // smull2 v16.8h, v10.16b, v14.16b
@@ -1500,8 +1297,7 @@ last:
 	VEOR V0.B16, V12.B16, V12.B16
 	FMOVD (R14), F13
 	VEOR V0.B16, V13.B16, V13.B16
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
 	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
 	WORD $0x4e2ec150 // smull2 v16.8h, v10.16b, v14.16b
@@ -1596,8 +1392,8 @@ TEXT ·wideProducts4NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 48(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 32(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -1629,8 +1425,7 @@ strip:
 	ADD $16, R13
 	FMOVQ 0(R14), F13
 	ADD $16, R14
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
 	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
@@ -1667,8 +1462,7 @@ strip:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $4, V10.B16, V10.B16
 	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
 	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
@@ -1714,8 +1508,7 @@ last:
 	FMOVD (R12), F11
 	FMOVD (R13), F12
 	FMOVD (R14), F13
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
 	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
@@ -1752,8 +1545,7 @@ last:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $4, V10.B16, V10.B16
 	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
 	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
@@ -1852,8 +1644,8 @@ TEXT ·wideProducts2NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 64(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 48(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -1885,8 +1677,7 @@ strip:
 	ADD $16, R13
 	FMOVQ 0(R14), F13
 	ADD $16, R14
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
 	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
@@ -1923,8 +1714,7 @@ strip:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $2, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
@@ -1965,8 +1755,7 @@ strip:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
+	FLDPQ 64(R16), (F14, F15)
 	VUSHR $4, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
@@ -2007,8 +1796,7 @@ strip:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
+	FLDPQ 96(R16), (F14, F15)
 	VUSHR $6, V10.B16, V10.B16
 	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
 	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
@@ -2054,8 +1842,7 @@ last:
 	FMOVD (R12), F11
 	FMOVD (R13), F12
 	FMOVD (R14), F13
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
+	FLDPQ 0(R16), (F14, F15)
 	VAND V0.B16, V10.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
 	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
@@ -2092,8 +1879,7 @@ last:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
+	FLDPQ 32(R16), (F14, F15)
 	VUSHR $2, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
@@ -2134,8 +1920,7 @@ last:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
+	FLDPQ 64(R16), (F14, F15)
 	VUSHR $4, V10.B16, V16.B16
 	VAND V0.B16, V16.B16, V16.B16
 	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
@@ -2176,8 +1961,7 @@ last:
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
 	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
 	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
+	FLDPQ 96(R16), (F14, F15)
 	VUSHR $6, V10.B16, V10.B16
 	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
 	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
@@ -2276,8 +2060,8 @@ TEXT ·wideProducts1NEON(SB), NOSPLIT, $0-56
 	MOVD $0, R5
 	MOVD $1, R7
 several:
-	FMOVQ 80(R0), F0
-	FMOVQ 32(R0), F1
+	FMOVQ 64(R0), F0
+	FMOVQ 16(R0), F1
 tile:
 	MOVD digits+16(FP), R0
 	MOVD queries+40(FP), R8
@@ -2285,14 +2069,10 @@ tile:
 	MOVD stride+48(FP), R10
 	LSL $2, R10
 query:
+	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
 	MOVD R2, R11
 	ADD R5, R11, R12
 	ADD R5, R12, R13
@@ -2301,706 +2081,424 @@ query:
 	LSR $1, R4, R15
 	CBZ R15, last
 strip:
-	FMOVQ 0(R11), F10
+	FMOVQ 0(R11), F5
 	ADD $16, R11
-	FMOVQ 0(R12), F11
+	FMOVQ 0(R12), F6
 	ADD $16, R12
-	FMOVQ 0(R13), F12
+	FMOVQ 0(R13), F7
 	ADD $16, R13
-	FMOVQ 0(R14), F13
+	FMOVQ 0(R14), F8
 	ADD $16, R14
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
-	VUSHR $1, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $1, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $1, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $1, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
-	VUSHR $3, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $3, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $3, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $3, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 128(R16), F14
-	FMOVQ 144(R16), F15
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 160(R16), F14
-	FMOVQ 176(R16), F15
-	VUSHR $5, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $5, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $5, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $5, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 192(R16), F14
-	FMOVQ 208(R16), F15
-	VUSHR $6, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $6, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $6, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $6, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 224(R16), F14
-	FMOVQ 240(R16), F15
-	VUSHR $7, V10.B16, V10.B16
-	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x4e2ec150 // smull2 v16.8h, v10.16b, v14.16b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x0e2fc150 // smull v16.8h, v10.8b, v15.8b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606946 // sadalp v6.4s, v10.8h
-	VUSHR $7, V11.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 16(R16), F9
+	VUSHR $1, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $1, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $1, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606967 // sadalp v7.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606947 // sadalp v7.4s, v10.8h
-	VUSHR $7, V12.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $1, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 32(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606968 // sadalp v8.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606948 // sadalp v8.4s, v10.8h
-	VUSHR $7, V13.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606969 // sadalp v9.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606949 // sadalp v9.4s, v10.8h
-	ADD $256, R16
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 48(R16), F9
+	VUSHR $3, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $3, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $3, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $3, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 64(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 80(R16), F9
+	VUSHR $5, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $5, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $5, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $5, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 96(R16), F9
+	VUSHR $6, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $6, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $6, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $6, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 112(R16), F9
+	VUSHR $7, V5.B16, V5.B16
+	WORD $0x0e29c0aa // smull v10.8h, v5.8b, v9.8b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a1 // sadalp v1.4s, v5.8h
+	VUSHR $7, V6.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c2 // sadalp v2.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a2 // sadalp v2.4s, v5.8h
+	VUSHR $7, V7.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c3 // sadalp v3.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a3 // sadalp v3.4s, v5.8h
+	VUSHR $7, V8.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c4 // sadalp v4.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a4 // sadalp v4.4s, v5.8h
+	ADD $128, R16
 	SUBS $1, R15
 	BNE strip
 last:
 	TBZ $0, R4, sum
-	FMOVD (R11), F10
-	FMOVD (R12), F11
-	FMOVD (R13), F12
-	FMOVD (R14), F13
-	FMOVQ 0(R16), F14
-	FMOVQ 16(R16), F15
-	VAND V0.B16, V10.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VAND V0.B16, V11.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VAND V0.B16, V12.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VAND V0.B16, V13.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 32(R16), F14
-	FMOVQ 48(R16), F15
-	VUSHR $1, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $1, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $1, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $1, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 64(R16), F14
-	FMOVQ 80(R16), F15
-	VUSHR $2, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $2, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $2, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $2, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 96(R16), F14
-	FMOVQ 112(R16), F15
-	VUSHR $3, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $3, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $3, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $3, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 128(R16), F14
-	FMOVQ 144(R16), F15
-	VUSHR $4, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $4, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $4, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $4, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 160(R16), F14
-	FMOVQ 176(R16), F15
-	VUSHR $5, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $5, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $5, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $5, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 192(R16), F14
-	FMOVQ 208(R16), F15
-	VUSHR $6, V10.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a22 // sadalp v2.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a26 // sadalp v6.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	VUSHR $6, V11.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a23 // sadalp v3.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a27 // sadalp v7.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a07 // sadalp v7.4s, v16.8h
-	VUSHR $6, V12.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x4e2ec211 // smull2 v17.8h, v16.16b, v14.16b
-	WORD $0x4e606a24 // sadalp v4.4s, v17.8h
-	WORD $0x0e2fc211 // smull v17.8h, v16.8b, v15.8b
-	WORD $0x4e606a28 // sadalp v8.4s, v17.8h
-	WORD $0x4e2fc210 // smull2 v16.8h, v16.16b, v15.16b
-	WORD $0x4e606a08 // sadalp v8.4s, v16.8h
-	VUSHR $6, V13.B16, V16.B16
-	VAND V0.B16, V16.B16, V16.B16
-	WORD $0x0e2ec211 // smull v17.8h, v16.8b, v14.8b
-	WORD $0x4e606a25 // sadalp v5.4s, v17.8h
-	WORD $0x4e2ec20e // smull2 v14.8h, v16.16b, v14.16b
-	WORD $0x4e6069c5 // sadalp v5.4s, v14.8h
-	WORD $0x0e2fc20e // smull v14.8h, v16.8b, v15.8b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	WORD $0x4e2fc20e // smull2 v14.8h, v16.16b, v15.16b
-	WORD $0x4e6069c9 // sadalp v9.4s, v14.8h
-	FMOVQ 224(R16), F14
-	FMOVQ 240(R16), F15
-	VUSHR $7, V10.B16, V10.B16
-	WORD $0x0e2ec150 // smull v16.8h, v10.8b, v14.8b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x4e2ec150 // smull2 v16.8h, v10.16b, v14.16b
-	WORD $0x4e606a02 // sadalp v2.4s, v16.8h
-	WORD $0x0e2fc150 // smull v16.8h, v10.8b, v15.8b
-	WORD $0x4e606a06 // sadalp v6.4s, v16.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606946 // sadalp v6.4s, v10.8h
-	VUSHR $7, V11.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	FMOVD (R11), F5
+	FMOVD (R12), F6
+	FMOVD (R13), F7
+	FMOVD (R14), F8
+	FMOVQ 0(R16), F9
+	VAND V0.B16, V5.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VAND V0.B16, V6.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VAND V0.B16, V7.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VAND V0.B16, V8.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 16(R16), F9
+	VUSHR $1, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $1, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $1, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606963 // sadalp v3.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606967 // sadalp v7.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606947 // sadalp v7.4s, v10.8h
-	VUSHR $7, V12.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $1, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 32(R16), F9
+	VUSHR $2, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $2, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $2, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $2, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
 	WORD $0x4e606964 // sadalp v4.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606968 // sadalp v8.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606948 // sadalp v8.4s, v10.8h
-	VUSHR $7, V13.B16, V10.B16
-	WORD $0x0e2ec14b // smull v11.8h, v10.8b, v14.8b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x4e2ec14b // smull2 v11.8h, v10.16b, v14.16b
-	WORD $0x4e606965 // sadalp v5.4s, v11.8h
-	WORD $0x0e2fc14b // smull v11.8h, v10.8b, v15.8b
-	WORD $0x4e606969 // sadalp v9.4s, v11.8h
-	WORD $0x4e2fc14a // smull2 v10.8h, v10.16b, v15.16b
-	WORD $0x4e606949 // sadalp v9.4s, v10.8h
-	ADD $256, R16
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 48(R16), F9
+	VUSHR $3, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $3, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $3, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $3, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 64(R16), F9
+	VUSHR $4, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $4, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $4, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $4, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 80(R16), F9
+	VUSHR $5, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $5, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $5, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $5, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 96(R16), F9
+	VUSHR $6, V5.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606961 // sadalp v1.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	VUSHR $6, V6.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606962 // sadalp v2.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606942 // sadalp v2.4s, v10.8h
+	VUSHR $6, V7.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606963 // sadalp v3.4s, v11.8h
+	WORD $0x4e29c14a // smull2 v10.8h, v10.16b, v9.16b
+	WORD $0x4e606943 // sadalp v3.4s, v10.8h
+	VUSHR $6, V8.B16, V10.B16
+	VAND V0.B16, V10.B16, V10.B16
+	WORD $0x0e29c14b // smull v11.8h, v10.8b, v9.8b
+	WORD $0x4e606964 // sadalp v4.4s, v11.8h
+	WORD $0x4e29c149 // smull2 v9.8h, v10.16b, v9.16b
+	WORD $0x4e606924 // sadalp v4.4s, v9.8h
+	FMOVQ 112(R16), F9
+	VUSHR $7, V5.B16, V5.B16
+	WORD $0x0e29c0aa // smull v10.8h, v5.8b, v9.8b
+	WORD $0x4e606941 // sadalp v1.4s, v10.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a1 // sadalp v1.4s, v5.8h
+	VUSHR $7, V6.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c2 // sadalp v2.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a2 // sadalp v2.4s, v5.8h
+	VUSHR $7, V7.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c3 // sadalp v3.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a3 // sadalp v3.4s, v5.8h
+	VUSHR $7, V8.B16, V5.B16
+	WORD $0x0e29c0a6 // smull v6.8h, v5.8b, v9.8b
+	WORD $0x4e6068c4 // sadalp v4.4s, v6.8h
+	WORD $0x4e29c0a5 // smull2 v5.8h, v5.16b, v9.16b
+	WORD $0x4e6068a4 // sadalp v4.4s, v5.8h
+	ADD $128, R16
 sum:
-	VADDP V3.S4, V2.S4, V2.S4
-	VADDP V5.S4, V4.S4, V3.S4
-	VADDP V3.S4, V2.S4, V2.S4
-	MOVD R0, R11
-	ADD $0, R11
-	VADD V2.S4, V2.S4, V2.S4
-	VLD1R (R11), [V3.S4]
-	VSUB V3.S4, V2.S4, V2.S4
-	WORD $0x4e21d842 // scvtf v2.4s, v2.4s
-	VADDP V7.S4, V6.S4, V3.S4
-	VADDP V9.S4, V8.S4, V4.S4
-	VADDP V4.S4, V3.S4, V3.S4
+	VADDP V2.S4, V1.S4, V1.S4
+	VADDP V4.S4, V3.S4, V2.S4
+	VADDP V2.S4, V1.S4, V1.S4
 	MOVD R0, R0
 	ADD $8, R0
-	VADD V3.S4, V3.S4, V3.S4
-	VLD1R (R0), [V4.S4]
-	VSUB V4.S4, V3.S4, V3.S4
-	WORD $0x4e21d863 // scvtf v3.4s, v3.4s
-	VFMLA V1.S4, V2.S4, V3.S4
+	VADD V1.S4, V1.S4, V1.S4
+	VLD1R (R0), [V2.S4]
+	VSUB V2.S4, V1.S4, V1.S4
+	WORD $0x4e21d821 // scvtf v1.4s, v1.4s
 	CMP $1, R7
 	BEQ one
-	FMOVQ F3, 0(R9)
+	FMOVQ F1, 0(R9)
 	B stored
 one:
-	FMOVS F3, 0(R9)
+	FMOVS F1, 0(R9)
 stored:
 	MOVD R16, R0
 	ADD R10, R9
@@ -3038,7 +2536,7 @@ TEXT ·wideLevelProducts8NEON(SB), NOSPLIT, $0-64
 	FLDPQ 160(R6), (F10, F11)
 	FLDPQ 192(R6), (F12, F13)
 	FLDPQ 224(R6), (F14, F15)
-	FMOVQ 16(R0), F16
+	FMOVQ 0(R0), F16
 	VEOR V16.B16, V0.B16, V0.B16
 	VEOR V16.B16, V1.B16, V1.B16
 	VEOR V16.B16, V2.B16, V2.B16
@@ -3055,8 +2553,8 @@ TEXT ·wideLevelProducts8NEON(SB), NOSPLIT, $0-64
 	VEOR V16.B16, V13.B16, V13.B16
 	VEOR V16.B16, V14.B16, V14.B16
 	VEOR V16.B16, V15.B16, V15.B16
-	FMOVQ 96(R0), F16
-	FMOVQ 32(R0), F17
+	FMOVQ 80(R0), F16
+	FMOVQ 16(R0), F17
 	MOVD stride+56(FP), R0
 	LSL $2, R0
 row:
@@ -3202,11 +2700,11 @@ TEXT ·wideLevelProducts4NEON(SB), NOSPLIT, $0-64
 	LSL $3, R4, R5
 	MOVD table+16(FP), R6
 	FLDPQ 0(R6), (F0, F1)
-	FMOVQ 16(R0), F2
+	FMOVQ 0(R0), F2
 	VEOR V2.B16, V0.B16, V0.B16
 	VEOR V2.B16, V1.B16, V1.B16
-	FMOVQ 48(R0), F2
-	FMOVQ 32(R0), F3
+	FMOVQ 32(R0), F2
+	FMOVQ 16(R0), F3
 	MOVD stride+56(FP), R0
 	LSL $2, R0
 row:
@@ -3358,11 +2856,11 @@ TEXT ·wideLevelProducts2NEON(SB), NOSPLIT, $0-64
 	LSL $3, R4, R5
 	MOVD table+16(FP), R6
 	FLDPQ 0(R6), (F0, F1)
-	FMOVQ 16(R0), F2
+	FMOVQ 0(R0), F2
 	VEOR V2.B16, V0.B16, V0.B16
 	VEOR V2.B16, V1.B16, V1.B16
-	FMOVQ 64(R0), F2
-	FMOVQ 32(R0), F3
+	FMOVQ 48(R0), F2
+	FMOVQ 16(R0), F3
 	MOVD stride+56(FP), R0
 	LSL $2, R0
 row:
@@ -3603,8 +3101,8 @@ TEXT ·scoreNEON(SB), NOSPLIT, $0-40
 	VDUP V0.S[0], V0.S4
 	FMOVS offset+36(FP), F1
 	VDUP V1.S[0], V1.S4
-	FMOVQ 112(R0), F2
-	FMOVQ 128(R0), F3
+	FMOVQ 96(R0), F2
+	FMOVQ 112(R0), F3
 group:
 	VLD1R.P 4(R3), [V4.S4]
 	FMOVQ 0(R2), F5
@@ -3797,10 +3295,10 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-40
 	MOVD scales+16(FP), R3
 	MOVD groups+24(FP), R4
 	MOVD odd+32(FP), R5
-	FMOVQ 144(R0), F0
-	FMOVQ 160(R0), F1
-	FMOVQ 112(R0), F18
-	FMOVQ 128(R0), F19
+	FMOVQ 128(R0), F0
+	FMOVQ 144(R0), F1
+	FMOVQ 96(R0), F18
+	FMOVQ 112(R0), F19
 group:
 	FLDPQ 0(R2), (F2, F3)
 	FLDPQ 32(R2), (F4, F5)
@@ -4105,14 +3603,14 @@ TEXT ·widen5NEON(SB), NOSPLIT, $0-32
 	ADD $3, R4, R5
 	LSR $2, R5
 	LSL $3, R4
-	FMOVQ 48(R0), F0
-	FMOVQ 176(R0), F1
-	FMOVQ 192(R0), F2
-	FMOVQ 208(R0), F3
-	FMOVQ 224(R0), F4
-	FMOVQ 240(R0), F5
-	FMOVQ 192(R0), F6
-	FMOVQ 208(R0), F7
+	FMOVQ 32(R0), F0
+	FMOVQ 160(R0), F1
+	FMOVQ 176(R0), F2
+	FMOVQ 192(R0), F3
+	FMOVQ 208(R0), F4
+	FMOVQ 224(R0), F5
+	FMOVQ 176(R0), F6
+	FMOVQ 192(R0), F7
 row:
 	MOVD R1, R0
 	LSR $1, R5, R6
@@ -4181,14 +3679,14 @@ TEXT ·widen6NEON(SB), NOSPLIT, $0-32
 	ADD $3, R4, R5
 	LSR $2, R5
 	LSL $3, R4
-	FMOVQ 48(R0), F0
-	FMOVQ 256(R0), F1
-	FMOVQ 272(R0), F2
-	FMOVQ 288(R0), F3
-	FMOVQ 304(R0), F4
-	FMOVQ 320(R0), F5
-	FMOVQ 336(R0), F6
-	FMOVQ 352(R0), F7
+	FMOVQ 32(R0), F0
+	FMOVQ 240(R0), F1
+	FMOVQ 256(R0), F2
+	FMOVQ 272(R0), F3
+	FMOVQ 288(R0), F4
+	FMOVQ 304(R0), F5
+	FMOVQ 320(R0), F6
+	FMOVQ 336(R0), F7
 row:
 	MOVD R1, R0
 	LSR $1, R5, R6
@@ -4411,7 +3909,7 @@ TEXT ·sums4NEON(SB), NOSPLIT, $0-56
 	ADD $3, R3, R7
 	LSR $2, R7
 	LSL $8, R7
-	FMOVQ 48(R0), F0
+	FMOVQ 32(R0), F0
 	VMOVI $0, V1.B16
 group:
 	MOVD sets+40(FP), R8
@@ -4631,50 +4129,48 @@ next:
 	BGT group
 	RET
 
-DATA constants<>+0(SB)/8, $0x0002000200020002
-DATA constants<>+8(SB)/8, $0x0002000200020002
-DATA constants<>+16(SB)/8, $0x8080808080808080
-DATA constants<>+24(SB)/8, $0x8080808080808080
-DATA constants<>+32(SB)/8, $0x4380000043800000
-DATA constants<>+40(SB)/8, $0x4380000043800000
-DATA constants<>+48(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA constants<>+56(SB)/8, $0x0f0f0f0f0f0f0f0f
-DATA constants<>+64(SB)/8, $0x0303030303030303
-DATA constants<>+72(SB)/8, $0x0303030303030303
-DATA constants<>+80(SB)/8, $0x0101010101010101
-DATA constants<>+88(SB)/8, $0x0101010101010101
-DATA constants<>+96(SB)/8, $0x2020202020202020
-DATA constants<>+104(SB)/8, $0x2020202020202020
-DATA constants<>+112(SB)/8, $0x0000800000008000
-DATA constants<>+120(SB)/8, $0x0000800000008000
-DATA constants<>+128(SB)/8, $0xffff0000ffff0000
-DATA constants<>+136(SB)/8, $0xffff0000ffff0000
-DATA constants<>+144(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+152(SB)/8, $0x7fffffff7fffffff
-DATA constants<>+160(SB)/8, $0x46fefe0046fefe00
-DATA constants<>+168(SB)/8, $0x46fefe0046fefe00
-DATA constants<>+176(SB)/8, $0x1010101010101010
-DATA constants<>+184(SB)/8, $0x1010101010101010
-DATA constants<>+192(SB)/8, $0x0000000000000004
-DATA constants<>+200(SB)/8, $0x0000000000000003
-DATA constants<>+208(SB)/8, $0x0000000000000002
-DATA constants<>+216(SB)/8, $0x0000000000000001
-DATA constants<>+224(SB)/8, $0x0000000000000000
-DATA constants<>+232(SB)/8, $0xffffffffffffffff
-DATA constants<>+240(SB)/8, $0xfffffffffffffffe
-DATA constants<>+248(SB)/8, $0xfffffffffffffffd
-DATA constants<>+256(SB)/8, $0x3030303030303030
-DATA constants<>+264(SB)/8, $0x3030303030303030
-DATA constants<>+272(SB)/8, $0x0000000000000004
-DATA constants<>+280(SB)/8, $0x0000000000000004
-DATA constants<>+288(SB)/8, $0x0000000000000002
-DATA constants<>+296(SB)/8, $0x0000000000000002
-DATA constants<>+304(SB)/8, $0x0000000000000000
-DATA constants<>+312(SB)/8, $0x0000000000000000
-DATA constants<>+320(SB)/8, $0xfffffffffffffffe
-DATA constants<>+328(SB)/8, $0xfffffffffffffffe
-DATA constants<>+336(SB)/8, $0x0000000000000004
-DATA constants<>+344(SB)/8, $0x0000000000000002
-DATA constants<>+352(SB)/8, $0x0000000000000000
-DATA constants<>+360(SB)/8, $0xfffffffffffffffe
-GLOBL constants<>(SB), RODATA|NOPTR, $368
+DATA constants<>+0(SB)/8, $0x8080808080808080
+DATA constants<>+8(SB)/8, $0x8080808080808080
+DATA constants<>+16(SB)/8, $0x4380000043800000
+DATA constants<>+24(SB)/8, $0x4380000043800000
+DATA constants<>+32(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA constants<>+40(SB)/8, $0x0f0f0f0f0f0f0f0f
+DATA constants<>+48(SB)/8, $0x0303030303030303
+DATA constants<>+56(SB)/8, $0x0303030303030303
+DATA constants<>+64(SB)/8, $0x0101010101010101
+DATA constants<>+72(SB)/8, $0x0101010101010101
+DATA constants<>+80(SB)/8, $0x2020202020202020
+DATA constants<>+88(SB)/8, $0x2020202020202020
+DATA constants<>+96(SB)/8, $0x0000800000008000
+DATA constants<>+104(SB)/8, $0x0000800000008000
+DATA constants<>+112(SB)/8, $0xffff0000ffff0000
+DATA constants<>+120(SB)/8, $0xffff0000ffff0000
+DATA constants<>+128(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+136(SB)/8, $0x7fffffff7fffffff
+DATA constants<>+144(SB)/8, $0x46fefe0046fefe00
+DATA constants<>+152(SB)/8, $0x46fefe0046fefe00
+DATA constants<>+160(SB)/8, $0x1010101010101010
+DATA constants<>+168(SB)/8, $0x1010101010101010
+DATA constants<>+176(SB)/8, $0x0000000000000004
+DATA constants<>+184(SB)/8, $0x0000000000000003
+DATA constants<>+192(SB)/8, $0x0000000000000002
+DATA constants<>+200(SB)/8, $0x0000000000000001
+DATA constants<>+208(SB)/8, $0x0000000000000000
+DATA constants<>+216(SB)/8, $0xffffffffffffffff
+DATA constants<>+224(SB)/8, $0xfffffffffffffffe
+DATA constants<>+232(SB)/8, $0xfffffffffffffffd
+DATA constants<>+240(SB)/8, $0x3030303030303030
+DATA constants<>+248(SB)/8, $0x3030303030303030
+DATA constants<>+256(SB)/8, $0x0000000000000004
+DATA constants<>+264(SB)/8, $0x0000000000000004
+DATA constants<>+272(SB)/8, $0x0000000000000002
+DATA constants<>+280(SB)/8, $0x0000000000000002
+DATA constants<>+288(SB)/8, $0x0000000000000000
+DATA constants<>+296(SB)/8, $0x0000000000000000
+DATA constants<>+304(SB)/8, $0xfffffffffffffffe
+DATA constants<>+312(SB)/8, $0xfffffffffffffffe
+DATA constants<>+320(SB)/8, $0x0000000000000004
+DATA constants<>+328(SB)/8, $0x0000000000000002
+DATA constants<>+336(SB)/8, $0x0000000000000000
+DATA constants<>+344(SB)/8, $0xfffffffffffffffe
+GLOBL constants<>(SB), RODATA|NOPTR, $352

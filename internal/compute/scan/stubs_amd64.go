@@ -4,16 +4,16 @@
 
 package scan
 
-// signsAVX512 sets dst[i] to the sum of the weights of row i, as the reference does. It needs
-// VPOPCNTDQ.
+// products1AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
+// It needs VNNI.
 //
 //go:noescape
-func signsAVX512(dst *float32, rows *uint64, weights *uint64, n int, words int)
+func products1AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
-// signsAVX2 sets dst[i] to the sum of the weights of row i, as the reference does.
+// products1AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 //
 //go:noescape
-func signsAVX2(dst *float32, rows *uint64, weights *uint64, n int, words int)
+func products1AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 // products8AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 // It needs VNNI.
@@ -47,17 +47,6 @@ func products2AVX512(dst *float32, rows *uint64, digits *uint64, n int, words in
 //
 //go:noescape
 func products2AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-// products1AVX512 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-// It needs VNNI.
-//
-//go:noescape
-func products1AVX512(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
-
-// products1AVX2 sets dst[k·stride+i] to the product of row i with query k, as the reference does.
-//
-//go:noescape
-func products1AVX2(dst *float32, rows *uint64, digits *uint64, n int, words int, queries int, stride int)
 
 // levelProducts8AVX512 sets dst[k·stride+i] to the product of the levels of row i with query k, as
 // the reference does. It needs VNNI and VBMI.

@@ -4,11 +4,6 @@
 
 package scan
 
-// signsNEON sets dst[i] to the sum of the weights of row i, as the reference does.
-//
-//go:noescape
-func signsNEON(dst *float32, rows, planes *uint64, n, words int)
-
 // products8NEON sets dst[k·stride+i] to the product of row i with query k, as the reference does.
 // It needs SDOT.
 //

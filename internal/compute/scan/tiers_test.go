@@ -20,14 +20,6 @@ func TestTier(t *testing.T) {
 	assert.Equal(t, simd.Best, tier, "the tier that runs")
 }
 
-// Processors with AVX-512 but without VPOPCNTDQ count with AVX2.
-func TestWithoutCounting(t *testing.T) {
-	assert.Equal(t, simd.VPOPCNTDQ, counts)
-	defer func(old bool) { counts = old }(counts)
-	counts = false
-	testRows(t)
-}
-
 // everyProductTier is everyTier, and the tiers with products of bytes also without them.
 func everyProductTier(t *testing.T, f func(t *testing.T)) {
 	everyTier(t, f)

@@ -26,7 +26,7 @@ func TestWiden(t *testing.T) {
 				Widen(got[:len(got)-1:len(got)-1], rows, n, wide, width)
 				require.Equal(t, want, got[:n*wide], "%d bits, %d elements", width, elements)
 				require.EqualValues(t, 7, got[len(got)-1])
-				whole, digits, dst := randomWhole(r, elements), make([]uint64, DigitWords(wide, width)), make([]float32, n)
+				whole, digits, dst := randomWhole(r, elements, width), make([]uint64, DigitWords(wide, width)), make([]float32, n)
 				Digits(digits, whole, wide, width)
 				Products(dst, got, digits, n, wide, 8, 1, n)
 				w, scales := randomWeights(r, n), randomWeights(r, n)

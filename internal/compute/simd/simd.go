@@ -54,10 +54,6 @@ func Tiers() []Tier {
 	return []Tier{Generic, AVX2, AVX512}[:Best+1]
 }
 
-// VPOPCNTDQ reports whether Best is AVX512 and the machine also has VPOPCNTD and VPOPCNTQ, which
-// count the bits of elements.
-var VPOPCNTDQ = Best == AVX512 && countsBits()
-
 // VBMI reports whether Best is AVX512 and the machine also has VPERMB and VPERMI2B, which permute
 // bytes.
 var VBMI = Best == AVX512 && permutesBytes()

@@ -15,8 +15,6 @@ func detect() Tier {
 	return AVX2
 }
 
-func countsBits() bool { return cpu.X86.HasAVX512VPOPCNTDQ }
-
 func multipliesBytes(t Tier) bool {
 	if t == AVX512 {
 		return cpu.X86.HasAVX512VNNI

@@ -6,8 +6,6 @@ import "golang.org/x/sys/cpu"
 
 func detect() Tier { return NEON }
 
-func countsBits() bool { return false }
-
 func multipliesBytes(Tier) bool { return cpu.ARM64.HasASIMDDP }
 
 func permutesBytes() bool { return false }

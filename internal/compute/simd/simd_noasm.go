@@ -4,8 +4,6 @@ package simd
 
 func detect() Tier { return Generic }
 
-func countsBits() bool { return false }
-
 func multipliesBytes(Tier) bool { return false }
 
 func permutesBytes() bool { return false }

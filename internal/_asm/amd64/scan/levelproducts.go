@@ -54,18 +54,7 @@ func levelsNarrow(width int) {
 		}
 	}, func(query, from Register, last bool) {
 		for p := range 8 / width {
-			high, low := find(table, p, func(pair int, codes VecVirtual) {
-				first, second := t.row(from, 2*pair), t.row(from, 2*pair+1)
-				if last {
-					both := YMM()
-					VPBROADCASTQ(first, codes) // the digits behind the row are 0
-					VPBROADCASTQ(second, both)
-					VPBLENDD(U8(0b11110000), both, codes, codes)
-				} else {
-					VBROADCASTI128(first, codes)
-					VINSERTI128(U8(1), second, codes, codes)
-				}
-			})
+			high, low := find(table, p, func(pair int, codes VecVirtual) { t.loadPair(from, pair, last, codes) })
 			zero := YMM()
 			VPXOR(zero, zero, zero)
 			for half, unpack := range []func(ops ...Op){VPUNPCKLBW, VPUNPCKHBW} {
@@ -89,13 +78,9 @@ func levelsNarrow(width int) {
 			}
 		}
 	}, func(query Register) VecVirtual {
-		totals := []VecVirtual{XMM(), XMM(), XMM()}
-		for i, v := range totals {
-			lanes := sums[i][0]
-			VPHADDD(sums[i][1], lanes, lanes)
-			VPHADDD(lanes, lanes, lanes)
-			VEXTRACTI128(U8(1), lanes, v)
-			VPUNPCKLDQ(v, lanes.AsX(), v)
+		var totals []VecVirtual
+		for _, s := range sums {
+			totals = append(totals, pairSums(s[:]))
 		}
 		subtract := subtractLevels(XMM)
 		return horner(totals, levelConstants, number(XMM(), math.Float32bits(256)), func(c int, v VecVirtual) {

@@ -56,6 +56,7 @@ func number(v VecVirtual, bits uint32) VecVirtual {
 type product struct {
 	name, signature, doc string
 	strips               int   // of digits, for a strip of a row
+	digits               int   // of an element of a query
 	batches              []int // queries that share a transposition
 	// parts returns the bytes to multiply. The products of part p and of digit g, at strip(p, g), are
 	// added to sum(p, g).
@@ -68,15 +69,25 @@ type product struct {
 // productsWide multiplies codes themselves.
 func productsWide(width int) {
 	var split func(codes VecVirtual) []VecVirtual
+	constants := productConstants(width)
 	product{
 		name: fmt.Sprintf("products%dAVX512", width), signature: productsSignature, doc: productsDoc + " It needs VNNI.",
-		strips: 2 * 8 / width, batches: []int{4, 2, 1},
+		strips: len(constants) * 8 / width, digits: len(constants), batches: []int{4, 2, 1},
 		parts:     func(codes VecVirtual) []VecVirtual { return split(codes) },
-		strip:     func(p, g int) int { return 2*p + g },
+		strip:     func(p, g int) int { return len(constants)*p + g },
 		sum:       func(_, g int) int { return g },
-		constants: [][]int{{highConstant}, {lowConstant}},
+		constants: constants,
 		subtract:  func(constant func(at int) Mem, c int, v VecVirtual) { VPSUBD_BCST(constant(c), v, v) },
 	}.write(func() { split = splitter(width, ZMM) })
+}
+
+// productConstants returns the constants that the sums over the digits of a query subtract. Codes of
+// 1 bit have queries of one digit.
+func productConstants(width int) [][]int {
+	if width == 1 {
+		return [][]int{{lowConstant}}
+	}
+	return [][]int{{highConstant}, {lowConstant}}
 }
 
 // splitter returns a function that returns the codes of the same places of all bytes, from the
@@ -110,7 +121,7 @@ func levelsWide(width int) {
 	var parts func(codes VecVirtual) []VecVirtual
 	product{
 		name: fmt.Sprintf("levelProducts%dAVX512", width), signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
-		strips: 2 * 8 / width, batches: []int{1},
+		strips: 2 * 8 / width, digits: 2, batches: []int{1},
 		parts:     func(codes VecVirtual) []VecVirtual { return parts(codes) },
 		strip:     func(p, g int) int { return p/2*2 + g },
 		sum:       func(p, g int) int { return p%2 + g },
@@ -256,7 +267,7 @@ func (p product) write(prepare func()) {
 					sum := sums[done%len(sums)]
 					done++
 					for k := range batch {
-						for g := range 2 {
+						for g := range p.digits {
 							amd64.PlusBytes(digits(k, constantBytes+p.strip(i, g)*stripBytes+4*d), part, sum[each*k+p.sum(i, g)])
 						}
 					}
@@ -385,6 +396,76 @@ func productsNarrow(width int) {
 		}
 		return horner([]VecVirtual{high, low}, [][]int{{highConstant}, {lowConstant}}, power, subtractAt(query))
 	})
+}
+
+// bitsNarrow sums the products of codes of 1 bit and queries of one digit. A register has 16 bytes of
+// each of two rows. VPMADDUBSW adds two products, and eight of these sums are added: at most 16·128 <
+// 2¹⁵.
+func bitsNarrow() {
+	begin("products1AVX2", productsSignature, productsDoc)
+	t := newTile(2 * pairs)
+	bit, ones := number(YMM(), 0x01010101), number(YMM(), 0x00010001)
+	sums := make([]VecVirtual, pairs)
+	t.narrow(8, func() {
+		for j := range sums {
+			sums[j] = YMM()
+			VPXOR(sums[j], sums[j], sums[j])
+		}
+	}, func(query, from Register, last bool) {
+		var codes, words [pairs]VecVirtual
+		for j := range codes {
+			codes[j], words[j] = YMM(), YMM()
+			t.loadPair(from, j, last, codes[j])
+		}
+		for p := range 8 {
+			digits := YMM()
+			VBROADCASTI128(at(query, constantBytes+stripBytes*p), digits)
+			for j, c := range codes {
+				part := words[j]
+				if p > 0 {
+					part = YMM()
+					VPSRLW(U8(p), c, part)
+					VPAND(bit, part, part)
+				} else {
+					VPAND(bit, c, part)
+				}
+				VPMADDUBSW(digits, part, part)
+				if p > 0 {
+					VPADDW(part, words[j], words[j])
+				}
+			}
+		}
+		for j, w := range words {
+			VPMADDWD(ones, w, w)
+			VPADDD(w, sums[j], sums[j])
+		}
+	}, func(query Register) VecVirtual {
+		return horner([]VecVirtual{pairSums(sums)}, productConstants(1), nil, subtractAt(query))
+	})
+}
+
+// loadPair loads 16 bytes, or the last 8 bytes, of each of two rows.
+func (t tile) loadPair(from Register, pair int, last bool, codes VecVirtual) {
+	first, second := t.row(from, 2*pair), t.row(from, 2*pair+1)
+	if last {
+		both := YMM()
+		VPBROADCASTQ(first, codes) // the digits behind the row are 0
+		VPBROADCASTQ(second, both)
+		VPBLENDD(U8(0b11110000), both, codes, codes)
+	} else {
+		VBROADCASTI128(first, codes)
+		VINSERTI128(U8(1), second, codes, codes)
+	}
+}
+
+// pairSums returns the sums of four rows, of which each register has two.
+func pairSums(sums []VecVirtual) VecVirtual {
+	lanes, v := sums[0], XMM()
+	VPHADDD(sums[1], lanes, lanes)
+	VPHADDD(lanes, lanes, lanes)
+	VEXTRACTI128(U8(1), lanes, v)
+	VPUNPCKLDQ(v, lanes.AsX(), v)
+	return v
 }
 
 // addLanes returns a register whose halves hold the sums of the doublewords in the halves of a, b,

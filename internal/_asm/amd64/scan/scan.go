@@ -10,13 +10,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/_asm/zeros"
 )
 
-// The layout of package scan: a block of codes has 64 bytes.
-const (
-	blockBytes = 64
-	blockWords = blockBytes / 8
-	planes     = 6
-)
-
 // ahead is the distance in bytes at which kernels prefetch codes. Processors prefetch by
 // themselves, but only to the end of a page, and kernels would wait for the first lines of the next
 // page.
@@ -24,9 +17,9 @@ const ahead = 4096
 
 // Write writes all kernels.
 func Write() {
-	signsWide()
-	signsNarrow()
-	for _, width := range []int{8, 4, 2, 1} {
+	productsWide(1)
+	bitsNarrow()
+	for _, width := range []int{8, 4, 2} {
 		productsWide(width)
 		productsNarrow(width)
 	}
@@ -68,12 +61,3 @@ func begin(name, signature, doc string) {
 
 // at returns the address base + bytes.
 func at(base Register, bytes int) Mem { return Mem{Base: base, Disp: bytes} }
-
-// wordMask sets K1 to the mask of the words of the last, shorter block, and returns their number.
-func wordMask(words Register) (rest GPVirtual) {
-	rest = GP64()
-	MOVQ(words, rest)
-	ANDQ(U8(blockWords-1), rest)
-	amd64.Machines[0].Mask(rest, nil)
-	return rest
-}

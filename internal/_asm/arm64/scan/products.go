@@ -50,7 +50,11 @@ func (m machine) products(width int, dot bool) {
 		change = m.Constant(mask, mask)
 	}
 	power := m.Value(256)
-	sums := m.Vecs(2 * group) // high, then low
+	digits := 2 // of an element of a query
+	if width == 1 {
+		digits = 1
+	}
+	sums := m.Vecs(digits * group) // high, then low
 	codes := m.Vecs(group)
 	add := func(sum, codes, digit arm64.Vec) {
 		if dot {
@@ -83,16 +87,18 @@ func (m machine) products(width int, dot bool) {
 			}
 		}
 		for j := range perByte {
-			high, low := m.Load(at, 2*j*stripBytes), m.Load(at, (2*j+1)*stripBytes)
+			query := m.Vecs(digits)
+			m.LoadTo(query, at, digits*j*stripBytes)
 			for i, c := range codes {
 				if width < 8 {
 					c = m.part(c, change, width, j)
 				}
-				add(sums[i], c, high)
-				add(sums[group+i], c, low)
+				for g, digit := range query {
+					add(sums[g*group+i], c, digit)
+				}
 			}
 		}
-		m.I("ADD $%d, R%m", 2*perByte*stripBytes, at)
+		m.I("ADD $%d, R%m", digits*perByte*stripBytes, at)
 	}
 	strip(func(p arm64.GP, codes arm64.Vec) {
 		m.Into(codes).Load(p, 0)
@@ -103,22 +109,24 @@ func (m machine) products(width int, dot bool) {
 	m.I("TBZ $0, R%r, %j", words, "sum")
 	strip(func(p arm64.GP, codes arm64.Vec) { m.I("FMOVD (R%r), F%w", p, codes) })
 	m.Label("sum")
-	var digit [2]arm64.Vec
-	for i := range digit {
+	var total arm64.Vec
+	for i := range digits {
 		s := sums[i*group:][:group]
 		sum := m.integers("VADDP", m.integers("VADDP", s[0], s[1]), m.integers("VADDP", s[2], s[3]))
 		place := m.CopyOf(query)
-		m.I("ADD $%d, R%m", constant+8*i, place)
-		sum = m.SubInt(m.AddInt(sum, sum), m.Broadcast(place))
-		digit[i] = m.ToFloats(sum)
+		m.I("ADD $%d, R%m", constant+8*(2-digits+i), place)
+		digit := m.ToFloats(m.SubInt(m.AddInt(sum, sum), m.Broadcast(place)))
+		if i > 0 {
+			m.AddMul(total, power, digit)
+		}
+		total = digit
 	}
-	m.AddMul(digit[0], power, digit[1])
 	m.I("CMP $1, R%r", count)
 	m.I("BEQ %j", "one")
-	m.Store(digit[1], to, 0)
+	m.Store(total, to, 0)
 	m.I("B %j", "stored")
 	m.Label("one")
-	m.StoreElement(digit[1], to, 0)
+	m.StoreElement(total, to, 0)
 	m.Label("stored")
 	m.I("MOVD R%r, R%w", at, query)
 	m.I("ADD R%r, R%m", stride, to)
