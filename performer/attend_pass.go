@@ -238,7 +238,7 @@ func (a *tensorPass[T]) Piece(i int) {
 	s := a.arguments(b, u.from, u.attention)
 	var isView, also bool
 	s.Q, isView = stacked(a.Q, b, u)
-	if s.Dst, also = stacked(a.Out, b, u); isView && also && !a.perHead {
+	if s.Dst, also = stacked(a.Out, b, u); isView && also && !a.perHead && !description(u.attention).Causal {
 		forwardSequence(u.attention, s)
 		return
 	}

@@ -175,10 +175,16 @@ func isNil[T dense.Float](attention Attention[T]) bool {
 	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// sharesKeys reports whether an attention sums keys once for all heads that read them.
+// sharesKeys reports whether an attention prepares keys once for all heads that read them.
 func sharesKeys[T dense.Float](attention Attention[T]) bool {
-	a, ok := attention.(maskedAttention[T])
-	return ok && a.sharesKeys()
+	switch a := attention.(type) {
+	case maskedAttention[T]:
+		return a.sharesKeys()
+	case PrefixAttention[T]:
+		_, gradients := a.(Differentiable[T]) // which are those of one head
+		return !gradients && reflect.TypeOf(a).Comparable()
+	}
+	return false
 }
 
 // unit returns unit i of b.count units.

@@ -137,7 +137,8 @@ func forwardSequence[T dense.Float](attention Attention[T], s sequence.Forward[T
 	}
 }
 
-// forwardPrefixes computes the outputs of a sequence with one head.
+// forwardPrefixes computes the outputs of a sequence. The queries of all heads with one place follow
+// each other, so that one call computes them.
 func forwardPrefixes[T dense.Float](attention PrefixAttention[T], s sequence.Forward[T]) {
 	causal := attention.Describe().Causal
 	if causal {
@@ -146,19 +147,48 @@ func forwardPrefixes[T dense.Float](attention PrefixAttention[T], s sequence.For
 		}
 	}
 	k, v, copies := layout.ValidOnly(s.K, s.V, s.Valid)
-	if !causal || s.Valid == nil && s.Past == 0 && s.Q.Rows == k.Rows {
-		attention.Forward(s.Dst, s.Q, k, v)
-	} else {
-		m := prefixMemory.Get()
-		m.prefixes = scratch.Resize(m.prefixes, s.Q.Rows)
-		s.Prefixes(m.prefixes)
-		attention.ForwardPrefixes(s.Dst, s.Q, k, v, m.prefixes)
-		prefixMemory.Put(m)
+	m := pool.Get[prefixScratch[T]](&prefixScratches)
+	q, dst := s.Q, s.Dst
+	if s.Heads > 1 {
+		q, dst = interleaved(&m.q, s.Q, s.Heads), interleaved(&m.out, s.Dst, s.Heads)
 	}
+	if !causal || s.Valid == nil && s.Past == 0 && q.Rows == k.Rows {
+		attention.Forward(dst, q, k, v)
+	} else {
+		m.prefixes, m.each = scratch.Resize(m.prefixes, s.Q.Rows), scratch.Resize(m.each, q.Rows)
+		s.Prefixes(m.prefixes)
+		for i := range m.each {
+			m.each[i] = m.prefixes[i/s.Heads]
+		}
+		attention.ForwardPrefixes(dst, q, k, v, m.each)
+	}
+	if s.Heads > 1 {
+		for i := range dst.Rows {
+			copy(layout.Head(s.Dst, i%s.Heads, s.Heads).Row(i/s.Heads), dst.Row(i))
+		}
+	}
+	pool.Put(&prefixScratches, m)
 	copies.Release()
 }
 
-var prefixMemory pool.Of[struct{ prefixes []int }]
+// prefixScratch is the scratch memory of forwardPrefixes.
+type prefixScratch[T dense.Float] struct {
+	prefixes, each []int
+	q, out         scratch.Buffer[T]
+}
+
+var prefixScratches pool.Pair[prefixScratch[float32], prefixScratch[float64]]
+
+// interleaved returns the rows of heads side by side as rows one below another in memory, those of a
+// row of x together.
+func interleaved[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T], heads int) dense.Matrix[T] {
+	memory.Shape(x.Rows*heads, x.Cols/heads)
+	y := memory.Rows(x.Rows * heads)
+	for i := range y.Rows {
+		copy(y.Row(i), layout.Head(x, i%heads, heads).Row(i/heads))
+	}
+	return y
+}
 
 // takesMaskBackward reports whether Backward of an attention can leave out keys and have a past.
 func takesMaskBackward[T dense.Float](attention Attention[T]) bool {

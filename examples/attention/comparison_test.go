@@ -52,8 +52,8 @@ func TestForms(t *testing.T) {
 			assert.Equal(t, [2]int{16, 512}, [2]int{rows[i].size, rows[i+1].size})
 			assert.Positive(t, rows[i].time)
 			switch {
-			case rows[i].name == "clusters" && causal: // they leave the first 1024 keys exact
-				assert.Less(t, rows[i].err, rounding)
+			case rows[i].name == "clusters" && causal: // they leave 256 of 400 tokens exact
+				assert.Less(t, rows[i].err, 0.04)
 			case rows[i].name != "landmarks":
 				assert.Greater(t, rows[i].err, 2.5*rows[i+1].err, "%s, causal %v", rows[i].name, causal)
 			}

@@ -19,7 +19,8 @@ import (
 var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", "hyperbolic", "trig"}
 
 // clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
-// score more keys if there are more clusters.
+// score more keys if there are more clusters. Causal attention has an eighth of the number for each
+// segment of 256 keys.
 const clusterShare = 1.5
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
@@ -29,11 +30,12 @@ func (c *comparison) form(name string, size int, w orf.Projection[float32], h he
 	var err error
 	switch name {
 	case "clusters":
-		exact := c.options
-		if !c.causal {
-			exact.Bits = 8 // of scored keys
+		exact, number := c.options, size
+		exact.Bits = 8
+		if c.causal {
+			number = max(size/8, 1)
 		}
-		return clusters.New[float32](exact, clusters.Options{Clusters: size, Threshold: clusterShare / float64(size)}, src)
+		return clusters.New[float32](exact, clusters.Options{Clusters: number, Threshold: clusterShare / float64(size)}, src)
 	case "landmarks":
 		return performer.NewLandmarks[float32](c.options, size, src)
 	case "SDERF":

@@ -114,7 +114,7 @@ func clusterKind[T dense.Float](factor int) kind[T] {
 		},
 		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			exact.Bits = 8
-			return clusters.New[T](exact, clusters.Options{Clusters: factor * clusterCount(k.Rows, exact.Causal), Threshold: 1 / float64(size)}, src)
+			return clusters.New[T](exact, clusters.Options{Clusters: factor * clusterCount(k.Rows, exact.Causal), Threshold: 1 / float64(size), Iterations: 2}, src)
 		},
 		cost: func(c call) float64 { return clusterCost[T](c, float64(factor)) },
 	}
@@ -133,11 +133,11 @@ func clusterCount(n int, causal bool) int {
 }
 
 // clusterCost returns the cost of clusters of keys, in 8 bits. The share of scored keys is that of
-// heads of a trained transformer. Diffuse attention has more such keys. k-means has three rounds
+// heads of a trained transformer. Diffuse attention has more such keys. k-means has two rounds
 // over 16 keys a cluster. A causal query has exact weights for the keys of its own segment, half a
 // segment on average.
 func clusterCost[T dense.Float](c call, factor float64) float64 {
-	const rounds, keysPerCluster = 3, 16
+	const rounds, keysPerCluster = 2, 16
 	exact, share := c, 1.0
 	exact.size = 0
 	if c.causal {

@@ -150,7 +150,7 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 	opts.Threshold = cmp.Or(opts.Threshold, 0.0003)
 	opts.Iterations, opts.Sample = cmp.Or(opts.Iterations, 3), cmp.Or(opts.Sample, 16)
 	a := &attention[T]{options: exact, opts: opts, threshold: T(opts.Threshold), seed: [2]uint64{src.Uint64(), src.Uint64()}}
-	exact.Causal = false
+	exact.Causal, exact.Bits = false, 0
 	var err error
 	a.exact, err = performer.NewExact[T](exact)
 	return a, err

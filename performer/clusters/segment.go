@@ -139,7 +139,7 @@ func (s *segment[T]) Piece(l int) {
 }
 
 // spreadKeys is the number of keys of a cluster whose products make t'_c.
-const spreadKeys = 64
+const spreadKeys = 16
 
 // codes hold the keys and values of clusters in 8 bits. Let R be the rotation of package coded, c
 // the mean of all keys, and r a vector that stands for R·(μ_c − c). Scores are

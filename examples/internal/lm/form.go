@@ -25,7 +25,7 @@ type Form struct {
 
 // Forms describes the texts that ParseForm reads.
 const Forms = "exact, mean (the mean of the values so far), elu, positive:m (m random features of the softmax kernel), " +
-	"landmarks:r (r keys of the first sequence), clusters:c (near keys exactly, c clusters for the others), " +
+	"landmarks:r (r keys of the first sequence), clusters:c (near keys one by one, c clusters for the others, c/8 of each 256 keys if causal), " +
 	"window:w (the w tokens before each one alone), window:w+s (and the first s), or bits:b (exact, in 8 bits; of a stream, b bits: 4, 5, 6, 8 or 16); " +
 	"m, r and c are at most 8192, w and s at most 1048576"
 
@@ -147,10 +147,12 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		}
 		return performer.NewLandmarksAt(exact, z)
 	case "clusters":
-		if !causal {
-			exact.Bits = 8
+		exact.Bits = 8
+		number := f.Size
+		if causal { // of each 256 keys
+			number = max(number/8, 1)
 		}
-		return clusters.New[float32](exact, clusters.Options{Clusters: f.Size}, src)
+		return clusters.New[float32](exact, clusters.Options{Clusters: number, Threshold: 1.5 / float64(f.Size)}, src)
 	}
 	return performer.NewExact[float32](exact)
 }
