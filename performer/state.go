@@ -36,17 +36,18 @@ import (
 // Outputs have the bits of [Exact] over the same keys.
 //
 // With Exact.Bits exact attention keeps codes of 4, 5, 6, 8 or 16 bits a coordinate, after a random
-// rotation of keys and of values. 64 tokens are encoded together, as differences from their mean. A
-// token and a head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76 bytes in 8 and 4
-// bits for d = dv = 64. Here d and dv stand for the next multiples of 16 that are a
-// hadamard.FastOrder. The last 64 to 127 tokens keep their elements. Outputs have the same bits
-// however a stream is divided into calls. If the rotated differences of a token have the range w,
-// rounding has the variance r = (w/(2^b − 1))²/12 a coordinate. The squared error of an output o =
-// Σ_j p_j·v_j with weights p has, to first order, the expectation
+// rotation of keys and of values. Blocks of 64 tokens are encoded together, as differences from
+// their mean. A token and a head of keys take (b + ¼)·(d+dv)/8 + 8⅛ bytes for b bits: 140 and 76
+// bytes in 8 and 4 bits for d = dv = 64. Here d and dv stand for the next multiples of 16 that are a
+// hadamard.FastOrder. The last 64 to 127 tokens keep their elements. If Exact.Window is below 2048,
+// blocks have 16 tokens, which takes (d+dv)/8 bytes more a token. Outputs have the same bits however
+// a stream is divided into calls. If the rotated differences of a token have the range w, rounding
+// has the variance r = (w/(2^b − 1))²/12 a coordinate. The squared error of an output o = Σ_j p_j·v_j
+// with weights p has, to first order, the expectation
 //
 //	Σ_b Σ_J [Scale²·‖q‖²·r_k·‖Σ_J z_j‖² + dv·r_v·(Σ_J (p_j − p̄_b))²]
 //
-// over blocks b of 64 tokens with codes, and their sets J of tokens with the same key, or in the
+// over the blocks b of tokens with codes, and their sets J of tokens with the same key, or in the
 // second term the same value. z_j is p_j·(v_j − o) less its mean over the block, and p̄_b is the
 // mean of p_j. The error of normal values is 0.7 % in 8 bits, 2.7 % in 6 and 11 % in 4 bits; in 16
 // bits, where rounding of queries and weights counts as well, 0.006 %. With eight heads a step
@@ -56,9 +57,9 @@ import (
 //
 // Exact.Window W keeps the sinks and at most 3·max(W+1, 256) + W + 257 other tokens, unless there
 // are sinks and a Slope. A Rollback by max(W+1, 256) tokens is then always possible. Codes keep
-// the blocks of the sinks, at most W + W/8 + 192 other tokens, and the elements of up to 63 last
-// tokens. A Rollback by max(W/16, 64) tokens is then always possible. Outputs are the outputs of
-// Exact, to rounding. States with a Window do not merge.
+// the blocks of the sinks, at most W + W/8 + 192 other tokens, and the elements of less than a
+// block of last tokens. A Rollback by max(W/16, 64) tokens is then always possible. Outputs are the
+// outputs of Exact, to rounding. States with a Window do not merge.
 //
 // Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last
 // tokens, which have exact weights. Size and time for a token do not depend on the number of

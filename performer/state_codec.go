@@ -68,12 +68,13 @@ import (
 //	uint64   for each plane of the codes, the upper bits first, the rows of codes of the first n keys,
 //	         in the layout of package scan
 //	float32  their scales, which hold the zero points in the lowest 16 bits
-//	uint64   codes of the means of blocks of 64 keys, in two planes of 8 bits
+//	uint64   codes of the means of blocks of keys, in two planes of 8 bits
 //	float32  their scales
 //	...      codes, scales and means of as many values
 //	element  keys, a row of d for each token without codes, then values
 //
-// where n is max(⌊tokens/64⌋ − 1, 0)·64. With a window all complete blocks of 64 tokens have codes.
+// where n is max(⌊tokens/64⌋ − 1, 0)·64. With a window all complete blocks of 64
+// tokens have codes, or of 16 tokens if the window is below 2048.
 // If earlier tokens are dropped, the codes are the blocks of the sinks, and after them, in the same
 // order, the blocks from the first token that the last query sees on; for landmarks
 //

@@ -13,8 +13,11 @@ type Machine[V, G any] interface {
 	BroadcastNext(p G) V
 }
 
-// groupRows is the number of rows of a group of package scan.
-const groupRows = 64
+// Rows of package scan: groups, and parts of groups with a mean and a sum of weights of their own.
+const (
+	groupRows = 64
+	PartRows  = 16
+)
 
 // Of returns a function that returns what the zero points of scales add to them: scales less
 // scales whose lower halves are zero.
@@ -44,8 +47,11 @@ func WriteScore[V, G any](m Machine[V, G]) {
 	x, scales, means, groups := m.Argument("x"), m.Argument("scales"), m.Argument("means"), m.Argument("groups")
 	factor, offset, zeros := m.Number("factor"), m.Number("offset"), Of(m)
 	m.Label("group")
-	mean := m.BroadcastNext(means)
+	var mean V
 	for at := 0; at < 4*groupRows; at += m.Width() {
+		if at%(4*PartRows) == 0 {
+			mean = m.BroadcastNext(means)
+		}
 		scale := m.Load(scales, at)
 		v, zero := m.Mul(scale, m.Load(x, at)), zeros(scale)
 		m.Mul(zero, offset, zero)

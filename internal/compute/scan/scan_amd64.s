@@ -6161,6 +6161,8 @@ group:
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
 	VMOVUPS      Z6, (AX)
+	VBROADCASTSS (DX), Z4
+	ADDQ         $0x00000004, DX
 	VMOVUPS      64(CX), Z5
 	VMOVUPS      64(AX), Z6
 	VMULPS       Z6, Z5, Z6
@@ -6172,6 +6174,8 @@ group:
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
 	VMOVUPS      Z6, 64(AX)
+	VBROADCASTSS (DX), Z4
+	ADDQ         $0x00000004, DX
 	VMOVUPS      128(CX), Z5
 	VMOVUPS      128(AX), Z6
 	VMULPS       Z6, Z5, Z6
@@ -6183,6 +6187,8 @@ group:
 	VMULPS       Z0, Z6, Z6
 	VADDPS       Z4, Z6, Z6
 	VMOVUPS      Z6, 128(AX)
+	VBROADCASTSS (DX), Z4
+	ADDQ         $0x00000004, DX
 	VMOVUPS      192(CX), Z5
 	VMOVUPS      192(AX), Z6
 	VMULPS       Z6, Z5, Z6
@@ -6232,18 +6238,23 @@ TEXT ·weighAVX512(SB), NOSPLIT, $0-40
 group:
 	VMOVUPS       (CX), Z7
 	VMOVUPS       64(CX), Z8
-	VADDPS        128(CX), Z7, Z7
-	VADDPS        192(CX), Z8, Z8
-	VADDPS        Z8, Z7, Z7
-	VEXTRACTF64X4 $0x01, Z7, Y8
-	VADDPS        Y8, Y7, Y7
-	VEXTRACTF128  $0x01, Y7, X8
-	VADDPS        X8, X7, X7
-	VPERMILPD     $0x01, X7, X8
-	VADDPS        X8, X7, X7
-	VPERMILPS     $0x01, X7, X8
-	VADDPS        X8, X7, X7
-	VMOVSS        X7, 136(AX)
+	VMOVUPS       128(CX), Z9
+	VMOVUPS       192(CX), Z10
+	VSHUFF64X2    $0x44, Z8, Z7, Z11
+	VSHUFF64X2    $0xee, Z8, Z7, Z7
+	VADDPS        Z11, Z7, Z11
+	VSHUFF64X2    $0x44, Z10, Z9, Z7
+	VSHUFF64X2    $0xee, Z10, Z9, Z8
+	VADDPS        Z7, Z8, Z7
+	VSHUFF64X2    $0x88, Z7, Z11, Z8
+	VSHUFF64X2    $0xdd, Z7, Z11, Z7
+	VADDPS        Z8, Z7, Z8
+	VPERMILPD     $0x55, Z8, Z7
+	VADDPS        Z7, Z8, Z8
+	VPERMILPS     $0xb1, Z8, Z7
+	VADDPS        Z7, Z8, Z8
+	VPERMD        Z8, Z4, Z8
+	VMOVUPS       X8, 136(AX)
 	VMOVUPS       (DX), Z7
 	VPADDD        Z5, Z7, Z8
 	VANDPS        Z6, Z8, Z8
@@ -6275,7 +6286,7 @@ group:
 	VADDPS        X7, X8, X8
 	VPERMILPS     $0x01, X8, X7
 	VADDPS        X7, X8, X8
-	VMOVSS        X8, 140(AX)
+	VMOVSS        X8, 152(AX)
 	VMOVUPS       (CX), Z7
 	VMULPS        (DX), Z7, Z7
 	VANDPS        Z0, Z7, Z8
@@ -6341,7 +6352,7 @@ group:
 	MOVL          DI, 132(AX)
 	ADDQ          $0x00000100, CX
 	ADDQ          $0x00000100, DX
-	ADDQ          $0x00000090, AX
+	ADDQ          $0x000000a0, AX
 	DECQ          BX
 	JNZ           group
 	VZEROUPPER
@@ -6618,6 +6629,8 @@ group:
 	VMULPS       Y0, Y6, Y6
 	VADDPS       Y4, Y6, Y6
 	VMOVUPS      Y6, 32(AX)
+	VBROADCASTSS (DX), Y4
+	ADDQ         $0x00000004, DX
 	VMOVUPS      64(CX), Y5
 	VMOVUPS      64(AX), Y6
 	VMULPS       Y6, Y5, Y6
@@ -6640,6 +6653,8 @@ group:
 	VMULPS       Y0, Y6, Y6
 	VADDPS       Y4, Y6, Y6
 	VMOVUPS      Y6, 96(AX)
+	VBROADCASTSS (DX), Y4
+	ADDQ         $0x00000004, DX
 	VMOVUPS      128(CX), Y5
 	VMOVUPS      128(AX), Y6
 	VMULPS       Y6, Y5, Y6
@@ -6662,6 +6677,8 @@ group:
 	VMULPS       Y0, Y6, Y6
 	VADDPS       Y4, Y6, Y6
 	VMOVUPS      Y6, 160(AX)
+	VBROADCASTSS (DX), Y4
+	ADDQ         $0x00000004, DX
 	VMOVUPS      192(CX), Y5
 	VMOVUPS      192(AX), Y6
 	VMULPS       Y6, Y5, Y6
@@ -6717,12 +6734,10 @@ group:
 	VMOVUPS      32(CX), Y5
 	VMOVUPS      64(CX), Y6
 	VMOVUPS      96(CX), Y7
-	VADDPS       128(CX), Y4, Y4
-	VADDPS       160(CX), Y5, Y5
-	VADDPS       192(CX), Y6, Y6
-	VADDPS       224(CX), Y7, Y7
-	VADDPS       Y6, Y4, Y4
-	VADDPS       Y7, Y5, Y5
+	VMOVUPS      128(CX), Y8
+	VMOVUPS      160(CX), Y9
+	VMOVUPS      192(CX), Y10
+	VMOVUPS      224(CX), Y11
 	VADDPS       Y5, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X5
 	VADDPS       X5, X4, X4
@@ -6731,6 +6746,30 @@ group:
 	VPERMILPS    $0x01, X4, X5
 	VADDPS       X5, X4, X4
 	VMOVSS       X4, 136(AX)
+	VADDPS       Y7, Y6, Y6
+	VEXTRACTF128 $0x01, Y6, X4
+	VADDPS       X4, X6, X6
+	VPERMILPD    $0x01, X6, X4
+	VADDPS       X4, X6, X6
+	VPERMILPS    $0x01, X6, X4
+	VADDPS       X4, X6, X6
+	VMOVSS       X6, 140(AX)
+	VADDPS       Y9, Y8, Y8
+	VEXTRACTF128 $0x01, Y8, X4
+	VADDPS       X4, X8, X8
+	VPERMILPD    $0x01, X8, X4
+	VADDPS       X4, X8, X8
+	VPERMILPS    $0x01, X8, X4
+	VADDPS       X4, X8, X8
+	VMOVSS       X8, 144(AX)
+	VADDPS       Y11, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X4
+	VADDPS       X4, X10, X10
+	VPERMILPD    $0x01, X10, X4
+	VADDPS       X4, X10, X10
+	VPERMILPS    $0x01, X10, X4
+	VADDPS       X4, X10, X10
+	VMOVSS       X10, 148(AX)
 	VMOVUPS      (DX), Y4
 	VPADDD       Y2, Y4, Y5
 	VANDPS       Y3, Y5, Y5
@@ -6784,7 +6823,7 @@ group:
 	VADDPS       X4, X5, X5
 	VPERMILPS    $0x01, X5, X4
 	VADDPS       X4, X5, X5
-	VMOVSS       X5, 140(AX)
+	VMOVSS       X5, 152(AX)
 	VMOVUPS      (CX), Y4
 	VMULPS       (DX), Y4, Y4
 	VANDPS       Y0, Y4, Y5
@@ -6872,7 +6911,7 @@ group:
 	MOVL         DI, 132(AX)
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, DX
-	ADDQ         $0x00000090, AX
+	ADDQ         $0x000000a0, AX
 	DECQ         BX
 	JNZ          group
 	VZEROUPPER
@@ -7559,7 +7598,7 @@ sets1Sum:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000090, 40(SP)
+	ADDQ $0x000000a0, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX
@@ -7732,7 +7771,7 @@ strips:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000090, 40(SP)
+	ADDQ $0x000000a0, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX
@@ -7997,7 +8036,7 @@ sets1Sum:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000090, 40(SP)
+	ADDQ $0x000000a0, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX
@@ -8229,7 +8268,7 @@ strips:
 
 sets1End:
 	ADDQ $0x00000001, 32(SP)
-	ADDQ $0x00000090, 40(SP)
+	ADDQ $0x000000a0, 40(SP)
 	MOVQ CX, DX
 	SHLQ $0x06, DX
 	ADDQ DX, AX

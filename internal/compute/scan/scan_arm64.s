@@ -3149,6 +3149,7 @@ group:
 	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
 	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
 	FMOVQ F6, 48(R1)
+	VLD1R.P 4(R3), [V4.S4]
 	FMOVQ 64(R2), F5
 	FMOVQ 64(R1), F6
 	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
@@ -3193,6 +3194,7 @@ group:
 	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
 	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
 	FMOVQ F6, 112(R1)
+	VLD1R.P 4(R3), [V4.S4]
 	FMOVQ 128(R2), F5
 	FMOVQ 128(R1), F6
 	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
@@ -3237,6 +3239,7 @@ group:
 	WORD $0x6e20dcc6 // fmul v6.4s, v6.4s, v0.4s
 	WORD $0x4e24d4c6 // fadd v6.4s, v6.4s, v4.4s
 	FMOVQ F6, 176(R1)
+	VLD1R.P 4(R3), [V4.S4]
 	FMOVQ 192(R2), F5
 	FMOVQ 192(R1), F6
 	WORD $0x6e26dca6 // fmul v6.4s, v5.4s, v6.4s
@@ -3308,18 +3311,6 @@ group:
 	FLDPQ 160(R2), (F12, F13)
 	FLDPQ 192(R2), (F14, F15)
 	FLDPQ 224(R2), (F16, F17)
-	WORD $0x4e2ad442 // fadd v2.4s, v2.4s, v10.4s
-	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
-	WORD $0x4e2cd484 // fadd v4.4s, v4.4s, v12.4s
-	WORD $0x4e2dd4a5 // fadd v5.4s, v5.4s, v13.4s
-	WORD $0x4e2ed4c6 // fadd v6.4s, v6.4s, v14.4s
-	WORD $0x4e2fd4e7 // fadd v7.4s, v7.4s, v15.4s
-	WORD $0x4e30d508 // fadd v8.4s, v8.4s, v16.4s
-	WORD $0x4e31d529 // fadd v9.4s, v9.4s, v17.4s
-	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
-	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
-	WORD $0x4e28d484 // fadd v4.4s, v4.4s, v8.4s
-	WORD $0x4e29d4a5 // fadd v5.4s, v5.4s, v9.4s
 	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
 	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
@@ -3327,6 +3318,27 @@ group:
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
 	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
 	FMOVS F2, 136(R1)
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x4e29d4e7 // fadd v7.4s, v7.4s, v9.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	VZIP2 V6.D2, V6.D2, V2.D2
+	WORD $0x4e22d4c2 // fadd v2.4s, v6.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	FMOVS F2, 140(R1)
+	WORD $0x4e2cd54a // fadd v10.4s, v10.4s, v12.4s
+	WORD $0x4e2dd56b // fadd v11.4s, v11.4s, v13.4s
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	VZIP2 V10.D2, V10.D2, V2.D2
+	WORD $0x4e22d542 // fadd v2.4s, v10.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	FMOVS F2, 144(R1)
+	WORD $0x4e30d5ce // fadd v14.4s, v14.4s, v16.4s
+	WORD $0x4e31d5ef // fadd v15.4s, v15.4s, v17.4s
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	VZIP2 V14.D2, V14.D2, V2.D2
+	WORD $0x4e22d5c2 // fadd v2.4s, v14.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	FMOVS F2, 148(R1)
 	FMOVQ 0(R3), F2
 	VADD V18.S4, V2.S4, V3.S4
 	VAND V19.B16, V3.B16, V3.B16
@@ -3441,7 +3453,7 @@ group:
 	VZIP2 V2.D2, V2.D2, V3.D2
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
 	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
-	FMOVS F2, 140(R1)
+	FMOVS F2, 152(R1)
 	FLDPQ 0(R2), (F2, F3)
 	FLDPQ 0(R3), (F4, F5)
 	WORD $0x6e24dc42 // fmul v2.4s, v2.4s, v4.4s
@@ -3588,7 +3600,7 @@ group:
 	MOVW R0, 132(R1)
 	ADD $256, R2
 	ADD $256, R3
-	ADD $144, R1
+	ADD $160, R1
 	SUBS $1, R4
 	BNE group
 	RET
@@ -3890,7 +3902,7 @@ next:
 	ADD R6, R10
 	SUBS $1, R8
 	BNE set
-	ADD $144, R3
+	ADD $160, R3
 	ADD R4<<6, R0
 	SUBS $64, R1
 	BGT group
@@ -4123,7 +4135,7 @@ next:
 	ADD R7, R10
 	SUBS $1, R8
 	BNE set
-	ADD $144, R4
+	ADD $160, R4
 	ADD R5<<6, R1
 	SUBS $64, R2
 	BGT group

@@ -20,8 +20,8 @@ func TestScore(t *testing.T) {
 	everyProductTier(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(12, 1))
 		for n := range 3*GroupRows + 2 {
-			groups := (n + GroupRows - 1) / GroupRows
-			x, scales, means := randomWeights(r, n), randomWeights(r, n), randomWeights(r, groups)
+			parts := (n + PartRows - 1) / PartRows
+			x, scales, means := randomWeights(r, n), randomWeights(r, n), randomWeights(r, parts)
 			if n > 5 {
 				scales[5], scales[3] = float32(math.NaN()), math.Float32frombits(math.Float32bits(scales[3])&^0xffff|0x8000)
 			}
@@ -29,20 +29,23 @@ func TestScore(t *testing.T) {
 			Weigh(weights, x, scales, 8)
 			want := make([]float32, n+1)
 			want[n] = 7
-			for g := range groups {
+			for part := range parts {
 				var sums, zeros [GroupRows]float32
-				for i := range min(GroupRows, n-g*GroupRows) {
-					at := g*GroupRows + i
-					sums[i], zeros[i] = x[at], x[at]*zeroOf(scales[at])
+				for i := range min(PartRows, n-part*PartRows) {
+					sums[i] = x[part*PartRows+i]
 				}
-				sum, zero := WeightSums(weights, g)
-				require.Equal(t, fold(&sums), sum, "%d of %d", g, n)
-				require.Equal(t, math.Float32bits(fold(&zeros))&^(1<<31|1<<22), math.Float32bits(zero)&^(1<<31|1<<22), "%d of %d", g, n)
+				require.Equal(t, fold(sums[:PartRows]), PartSum(weights, part), "part %d of %d", part, n)
+				group := part * PartRows / GroupRows
+				for i := range min(GroupRows, n-group*GroupRows) {
+					zeros[i] = x[group*GroupRows+i] * zeroOf(scales[group*GroupRows+i])
+				}
+				want, got := fold(zeros[:]), ZeroSum(weights, group)
+				require.True(t, got == want || want != want && got != got, "group %d of %d", group, n)
 			}
 			for i, scale := range scales {
 				product := float32(x[i] * scale)
 				sum := product + float32(offset*zeroOf(scale))
-				want[i] = float32(factor*sum) + means[i/GroupRows]
+				want[i] = float32(factor*sum) + means[i/PartRows]
 			}
 			got := append(x, 7)
 			Score(got[:n], scales, means, factor, offset)
@@ -50,6 +53,6 @@ func TestScore(t *testing.T) {
 				require.True(t, got[i] == v || v != v && got[i] != got[i], "element %d of %d", i, n)
 			}
 		}
-		assert.Panics(t, func() { Score(make([]float32, 65), make([]float32, 65), make([]float32, 1), 1, 1) })
+		assert.Panics(t, func() { Score(make([]float32, 65), make([]float32, 65), make([]float32, 4), 1, 1) })
 	})
 }

@@ -7,13 +7,18 @@ import (
 )
 
 // GroupRows is the number of rows of a group. The weights of a group are multiples of one step,
-// from −Largest to Largest. The sum of a group is at most 64·255·Largest < 2³⁰.
-const GroupRows = 64
+// from −Largest to Largest. The sum of a group is at most 64·255·Largest < 2³⁰. PartRows is the
+// number of rows of a part of a group.
+const (
+	GroupRows = 64
+	PartRows  = 16
+)
 
 const (
 	stepWord   = 2 * GroupRows / 8
 	sumWord    = stepWord + 1
-	groupWords = sumWord + 1
+	zeroWord   = sumWord + GroupRows/PartRows/2
+	groupWords = zeroWord + 1
 )
 
 // WeightWords returns the number of words of the weights of n rows in the layout of Weigh.
@@ -29,7 +34,8 @@ func SumPlaces(words, width int) int { return (words + 3) / 4 * 32 * (8 / width)
 // weight is NaN or ±Inf, the step of its group and the sums over the group are NaN.
 //
 // A group has 16 words with the multiples, in the layout of the kernels of the tier. One more word
-// has the step, and the sum of the multiples times 2^width − 1. The last word is for WeightSums.
+// has the step, and the sum of the multiples times 2^width − 1. The other words are for PartSum and
+// ZeroSum.
 func Weigh(dst []uint64, w, scales []float32, width int) {
 	dst, scales = dst[:WeightWords(len(w))], scales[:len(w)]
 	odd := 1<<width - 1
@@ -53,12 +59,15 @@ func Weigh(dst []uint64, w, scales []float32, width int) {
 	}
 }
 
-// WeightSums returns the sums of the weights and of the weights times Zero of the scales of a group
-// of rows. The sums do not depend on the tier: kernels add the upper half of the elements to the
-// lower half until one element is left.
-func WeightSums(weights []uint64, group int) (sum, zeros float32) {
-	both := weights[group*groupWords+sumWord]
-	return math.Float32frombits(uint32(both)), math.Float32frombits(uint32(both >> 32))
+// PartSum returns the sum of the weights of a part of the rows, and ZeroSum the sum of the weights
+// times Zero of the scales over a group. The sums do not depend on the tier.
+func PartSum(weights []uint64, part int) float32 {
+	group, i := part/(GroupRows/PartRows)*groupWords, part%(GroupRows/PartRows)
+	return math.Float32frombits(uint32(weights[group+sumWord+i/2] >> (i % 2 * 32)))
+}
+
+func ZeroSum(weights []uint64, group int) float32 {
+	return math.Float32frombits(uint32(weights[group*groupWords+zeroWord]))
 }
 
 // Sums adds to dst[k·SumPlaces+p], for each place p, the sum over n rows of set k of weights times
@@ -143,14 +152,17 @@ func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
 		for i := range v {
 			v[i], zeros[i] = w[i], w[i]*Zero(scales[i])
 		}
-		group[sumWord] = uint64(math.Float32bits(fold(&v))) | uint64(math.Float32bits(fold(&zeros)))<<32
+		clear(group)
+		for i := range GroupRows / PartRows {
+			group[sumWord+i/2] |= uint64(math.Float32bits(fold(v[i*PartRows:][:PartRows]))) << (i % 2 * 32)
+		}
+		group[zeroWord] = uint64(math.Float32bits(fold(zeros[:])))
 		var peak uint32 // bits, which have the order of magnitudes; the bits of NaN are the largest
 		for i := range v {
 			v[i] = w[i] * scales[i]
 			peak = max(peak, math.Float32bits(v[i])&^(1<<31))
 		}
 		perStep := Largest / math.Float32frombits(peak)
-		clear(group[:sumWord])
 		sum := 0
 		for i, x := range v {
 			whole := int16(math.RoundToEven(float64(x * perStep)))
@@ -162,9 +174,10 @@ func weighReference(dst []uint64, w, scales []float32, groups, odd int) {
 	}
 }
 
-// fold returns the sum of v in the order of kernels.
-func fold(v *[GroupRows]float32) float32 {
-	for h := GroupRows / 2; h > 0; h /= 2 {
+// fold returns the sum of v in the order of kernels, which add the second half of the elements to
+// the first until one element is left.
+func fold(v []float32) float32 {
+	for h := len(v) / 2; h > 0; h /= 2 {
 		for i := range h {
 			v[i] += v[i+h]
 		}

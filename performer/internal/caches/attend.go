@@ -62,7 +62,7 @@ func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 		// The queries of the next n tokens see the same codes.
 		n := s.mostRecent() - (s.tokens - s.coded)
 		if n == 0 {
-			n = together
+			n = s.together
 		}
 		if s.placed() { // with a slope, scores are rounded relative to the first query of a call
 			n = 1
@@ -82,7 +82,7 @@ func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 	c.pieces = c.pieces[:0]
 	for i, r := range seen {
 		for from, to := r.from, min(r.to, s.coded); from < to; {
-			next := min(from/together*together+pieceRows, to)
+			next := min(from/s.together*s.together+pieceRows, to)
 			c.pieces = append(c.pieces, run{from, next})
 			from = next
 		}

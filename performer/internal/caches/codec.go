@@ -27,7 +27,7 @@ const headSize = 5 * 8
 func (s *Memory[T]) Size(tokens int) (fixed, token int) {
 	first, coded, recent := s.written(tokens)
 	block, element := s.blockSize(), s.keyHeads*(s.keys.d+s.values.d)*frame.ElementSize[T]()
-	blocks := (first + coded) / together
+	blocks := (first + coded) / s.together
 	if blocks > (frame.MaxTokens-headSize-recent*element)/block {
 		return frame.MaxTokens, 0
 	}
@@ -36,14 +36,14 @@ func (s *Memory[T]) Size(tokens int) (fixed, token int) {
 
 // blockSize returns the number of bytes of a block of tokens.
 func (s *Memory[T]) blockSize() int {
-	return s.keyHeads * (together*(s.keys.codes.size()+s.values.codes.size()) + s.keys.means.size() + s.values.means.size())
+	return s.keyHeads * (s.together*(s.keys.codes.size()+s.values.codes.size()) + s.keys.means.size() + s.values.means.size())
 }
 
 // written returns how many of a number of tokens are written: the codes of the first tokens, the
 // codes of the last tokens with codes, and tokens without codes.
 func (s *Memory[T]) written(tokens int) (first, last, recent int) {
 	coded := s.codedOf(tokens)
-	from := max(tokens-1-s.places.Window, 0) / together * together
+	from := max(tokens-1-s.places.Window, 0) / s.together * s.together
 	if !s.drops() || from <= s.sinks() {
 		return 0, coded, tokens - coded
 	}
@@ -59,7 +59,7 @@ func (s *Memory[T]) Encode(b []byte) []byte {
 		for _, x := range [...]*store[T]{&s.keys, &s.values} {
 			for _, r := range [...]run{{0, first}, {s.coded - last, s.coded}} {
 				b = x.codes.encode(b, h*s.room+r.from, r.to-r.from)
-				b = x.means.encode(b, (h*s.room+r.from)/together, (r.to-r.from)/together)
+				b = x.means.encode(b, (h*s.room+r.from)/s.together, (r.to-r.from)/s.together)
 			}
 		}
 		k, v := s.recent(h)
@@ -95,7 +95,7 @@ func (s *Memory[T]) Decode(b []byte, tokens int) (rest []byte) {
 		for _, x := range [...]*store[T]{&s.keys, &s.values} {
 			for _, r := range [...]run{{0, first}, {first, s.coded}} {
 				b = x.codes.decode(b, h*s.room+r.from, r.to-r.from)
-				b = x.means.decode(b, (h*s.room+r.from)/together, (r.to-r.from)/together)
+				b = x.means.decode(b, (h*s.room+r.from)/s.together, (r.to-r.from)/s.together)
 			}
 		}
 		k, v := s.recent(h)

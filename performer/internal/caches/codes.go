@@ -29,8 +29,8 @@ func (e *encoding[T]) Piece(h int) {
 	b := pool.Get[block[T]](&blocks)
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
 		recent := x.recent[h*s.recentRoom()*x.d:][:s.recentRoom()*x.d]
-		b.encode(x, h*s.room+s.coded, recent[:together*x.d])
-		copy(recent, recent[together*x.d:])
+		b.encode(x, h*s.room+s.coded, recent[:s.together*x.d])
+		copy(recent, recent[s.together*x.d:])
 	}
 	pool.Put(&blocks, b)
 }
@@ -53,10 +53,10 @@ func (b *block[T]) encode(s *store[T], at int, x []T) {
 		b.rotate(s, x, smaller)
 	}
 	b.meanOf(s.order)
-	b.roundMean(s, at/together)
+	b.roundMean(s, at/s.together)
 	clear(b.rest)
 	count := 0
-	for i := range together {
+	for i := range s.together {
 		row := b.rows[i*s.order:][:s.order]
 		for l, m := range b.mean {
 			b.row[l] = row[l] - m
@@ -76,17 +76,17 @@ func (b *block[T]) encode(s *store[T], at int, x []T) {
 			count++
 		}
 	}
-	b.compensate(s, at/together, count)
-	s.means.scales[at/together] /= float32(smaller)
+	b.compensate(s, at/s.together, count)
+	s.means.scales[at/s.together] /= float32(smaller)
 }
 
 // rotate sets b.rows to the rotated rows of x times factor. If the rotation overflows where x does
 // not, rotate returns a smaller factor.
 func (b *block[T]) rotate(s *store[T], x []T, factor float64) (smaller float64) {
-	b.rows, b.rotated = scratch.Resize(b.rows, together*s.order), scratch.Resize(b.rotated, s.order)
+	b.rows, b.rotated = scratch.Resize(b.rows, s.together*s.order), scratch.Resize(b.rotated, s.order)
 	b.mean, b.rest, b.row = scratch.Resize(b.mean, s.order), scratch.Resize(b.rest, s.order), scratch.Resize(b.row, s.order)
-	b.peaks = scratch.Resize(b.peaks, together)
-	for i := range together {
+	b.peaks = scratch.Resize(b.peaks, s.together)
+	for i := range s.together {
 		row := x[i*s.d:][:s.d]
 		if factor != 1 {
 			b.smaller = append(b.smaller[:0], row...)
@@ -181,7 +181,7 @@ func (b *block[T]) decode(s *store[T], x []T, at int) {
 	}
 	b.read(&s.codes, at)
 	b.row = append(b.row[:0], b.decoded...)
-	b.read(&s.means, at/together)
+	b.read(&s.means, at/s.together)
 	peak := 0.0
 	for l, m := range b.decoded {
 		b.row[l] += m

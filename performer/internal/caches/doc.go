@@ -4,12 +4,12 @@
 // # Codes
 //
 // Let R be a rotation, a Hadamard transform of coordinates with random signs, the same in every
-// program, and m the mean of R·k over a block of 64 tokens. A key k is stored as codes of R·k − m:
-// integers of b bits times a step, from the least coordinate on. A value has codes likewise. A mean
-// has codes of 16 bits. The rotation spreads coordinates that are much larger than others. The
-// codes of a mean are made twice: the second time the mean takes up what rounding of its tokens has
-// left over on average, so that errors of values that repeat average out. Tokens more than four
-// times as large as the median of their block do not count for the mean.
+// program, and m the mean of R·k over a block of 64 tokens, or of 16 tokens for windows below 2048.
+// A key k is stored as codes of R·k − m: integers of b bits times a step, from the least coordinate
+// on. A value has codes likewise. A mean has codes of 16 bits. The rotation spreads coordinates that
+// are much larger than others. The codes of a mean are made twice: the second time the mean takes up
+// what rounding of its tokens has left over on average, so that errors of values that repeat average
+// out. Tokens more than four times as large as the median of their block do not count for the mean.
 //
 // Codes of 16 bits are two planes of 8 bits, whose products package scan computes. Queries are
 // rotated, and sums of values are rotated back once for each query. The products of queries with
@@ -22,8 +22,8 @@
 //
 // for b and b' bits of keys and values, if R pads neither and codes fill whole words, as for
 // multiples of 64: 140 bytes in 8 bits and 76 in 4 bits for d = dv = 64, where elements of float32
-// take 512. Each head also stores the elements of the last 64 to 127 tokens; with a window, of up
-// to 63 tokens.
+// take 512. Means of blocks of 16 tokens add d/8 + dv/8 + ⅜ bytes. Each head also stores the
+// elements of the last 64 to 127 tokens; with a window, of less than a block.
 //
 // # Error
 //
@@ -42,9 +42,9 @@
 //
 // # Tokens
 //
-// Tokens are encoded 64 at a time, when 128 tokens have no codes; with a window, when 64 tokens
-// have none. So outputs do not depend on how a stream is divided into calls. Codes of a token
-// depend on its block alone. After Merge blocks have other tokens than in one stream.
+// Blocks are encoded when 128 tokens have no codes; with a window, when the tokens of a block have
+// none. So outputs do not depend on how a stream is divided into calls. Codes of a token depend on
+// its block alone. After Merge blocks have other tokens than in one stream.
 //
 // A row with elements that are not finite, or with a scale beyond the range of float32, has codes
 // of its own, with a scale of NaN. Outputs that are not finite, and outputs whose scores may
@@ -52,9 +52,4 @@
 //
 // If the values of a piece of the codes are very large or very small, weights are divided by a
 // power of two, so that sums neither overflow nor lose digits.
-//
-// # References
-//
-// T. J. Dekker, "A floating-point technique for extending the available precision", Numerische
-// Mathematik 18 (1971).
 package caches

@@ -117,10 +117,11 @@ func inputs() []input {
 }
 
 // errorsOf returns the squares of the errors of a state after the tokens of a head for each query,
-// the squares of the exact outputs, and what the law of the package says of errors.
-func errorsOf[T dense.Float](x input, keyBits, valueBits int) (got, exact, law []float64) {
+// the squares of the exact outputs, and what the law of the package says of errors. A window, if any,
+// has all tokens.
+func errorsOf[T dense.Float](x input, keyBits, valueBits, window int) (got, exact, law []float64) {
 	scores := tiles.Scores{Scale: 1 / math.Sqrt(inputDim)}
-	s := must.Have(New[T](keyBits, valueBits, scores, streams.Places{}, 1, 1, inputDim, inputDim))
+	s := must.Have(New[T](keyBits, valueBits, scores, streams.Places{Window: window}, 1, 1, inputDim, inputDim))
 	narrow := func(x dense.Matrix[float64]) dense.Matrix[T] { return dense.Copy(dense.Matrix[T]{}, x) }
 	s.Append(narrow(x.k), narrow(x.v))
 	out := dense.New[T](x.q.Rows, x.v.Cols)
@@ -149,19 +150,19 @@ func errorsOf[T dense.Float](x input, keyBits, valueBits int) (got, exact, law [
 func lawOf[T dense.Float](s *Memory[T], x input, i int, weights, o []float64) (sum float64) {
 	factor := s.scores.Scale * s.scores.Scale * floats.Dot(x.q.Row(i), x.q.Row(i))
 	square := func(r *rows, j int) float64 { return float64(r.scales[j]) * float64(r.scales[j]) / 3 }
-	for first := 0; first < s.coded; first += together {
-		z, mean, p := dense.New[float64](together, x.v.Cols), make([]float64, x.v.Cols), floats.Sum(weights[first:first+together])/together
-		for j := range together {
+	for first := 0; first < s.coded; first += s.together {
+		z, mean, p := dense.New[float64](s.together, x.v.Cols), make([]float64, x.v.Cols), floats.Sum(weights[first:first+s.together])/float64(s.together)
+		for j := range s.together {
 			copy(z.Row(j), x.v.Row(first+j))
 			floats.Sub(z.Row(j), o)
 			floats.Scale(weights[first+j], z.Row(j))
-			floats.AddScaled(mean, 1./together, z.Row(j))
+			floats.AddScaled(mean, 1/float64(s.together), z.Row(j))
 		}
-		keys, values := make([]bool, together), make([]bool, together)
-		for j := range together {
+		keys, values := make([]bool, s.together), make([]bool, s.together)
+		for j := range s.together {
 			if !keys[j] {
 				all := make([]float64, x.v.Cols)
-				for e := j; e < together; e++ {
+				for e := j; e < s.together; e++ {
 					if slices.Equal(x.k.Row(first+e), x.k.Row(first+j)) {
 						keys[e] = true
 						floats.Add(all, z.Row(e))
@@ -172,7 +173,7 @@ func lawOf[T dense.Float](s *Memory[T], x input, i int, weights, o []float64) (s
 			}
 			if !values[j] {
 				all := 0.0
-				for e := j; e < together; e++ {
+				for e := j; e < s.together; e++ {
 					if slices.Equal(x.v.Row(first+e), x.v.Row(first+j)) {
 						values[e] = true
 						all += weights[first+e] - p
@@ -191,10 +192,10 @@ func lawOf[T dense.Float](s *Memory[T], x input, i int, weights, o []float64) (s
 func TestLaw(t *testing.T) {
 	t.Parallel()
 	for _, x := range inputs() {
-		for _, bits := range [...][2]int{{4, 4}, {5, 5}, {8, 4}, {6, 6}, {8, 8}, {16, 16}} {
-			got, exact, law := errorsOf[float32](x, bits[0], bits[1])
+		for _, bits := range [...][3]int{{4, 4}, {5, 5}, {8, 4}, {6, 6}, {6, 6, inputTokens}, {8, 8}, {16, 16}} {
+			got, exact, law := errorsOf[float32](x, bits[0], bits[1], bits[2])
 			off := math.Sqrt(floats.Sum(got) / floats.Sum(exact))
-			t.Logf("%-26s %2d %2d: %7.4f %%, law over error %.2f", x.name, bits[0], bits[1], 100*off, math.Sqrt(floats.Sum(law)/floats.Sum(got)))
+			t.Logf("%-26s %2d %2d, window %4d: %7.4f %%, law over error %.2f", x.name, bits[0], bits[1], bits[2], 100*off, math.Sqrt(floats.Sum(law)/floats.Sum(got)))
 			low, high := 0.85, 1.2
 			if x.name == opposite {
 				low, high = 0.65, 1.4
@@ -215,7 +216,7 @@ func TestAgainstBlocksOf32(t *testing.T) {
 	t.Parallel()
 	for _, x := range inputs() {
 		for _, c := range [...]struct{ bits, keys, values int }{{8, 8, 8}, {6, 8, 4}, {4, 4, 4}} {
-			got, exact, _ := errorsOf[float64](x, c.bits, c.bits)
+			got, exact, _ := errorsOf[float64](x, c.bits, c.bits, 0)
 			peer := 0.0
 			k, v := blocksOf32(x.k, c.keys), blocksOf32(x.v, c.values)
 			for i := range x.q.Rows {

@@ -16,9 +16,14 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// together is the number of tokens of a block, which are encoded together: a group of weights of
-// package scan. Dropped tokens are whole blocks.
-const together = scan.GroupRows
+// A block, whose tokens are encoded together, has few tokens if the window has fewer tokens than
+// smallWindow, and many tokens otherwise: a part and a group of rows of package scan. A state stores
+// the elements of up to a block of tokens, but the mean of a block takes memory, too. Dropped tokens
+// are whole blocks.
+const (
+	few, many   = scan.PartRows, scan.GroupRows
+	smallWindow = 1 << 11
+)
 
 // Memory is the memory of exact attention in codes: all tokens. With a window it holds the sinks,
 // the tokens that the next query sees, and some earlier tokens for Rollback.
@@ -27,6 +32,7 @@ type Memory[T dense.Float] struct {
 	places          streams.Places
 	heads, keyHeads int
 	keys, values    store[T]
+	together        int // number of tokens of a block
 
 	dropped int // number of dropped tokens after the blocks of sinks: a multiple of together
 	tokens  int // number of kept tokens
@@ -43,6 +49,7 @@ type store[T dense.Float] struct {
 	rotation     *hadamard.Rotation[T]
 	d            int // coordinates
 	order        int // of rotated ones
+	together     int // rows of a block
 	codes, means rows
 	recent       []T // recentRoom×d for each head
 }
@@ -50,21 +57,24 @@ type store[T dense.Float] struct {
 // New returns an empty memory with codes of so many bits of keys and of values, for the given
 // numbers of heads of queries and of keys, for points of dimension d and values of dimension dv.
 func New[T dense.Float](keyBits, valueBits int, scores tiles.Scores, places streams.Places, heads, keyHeads, d, dv int) (*Memory[T], error) {
-	if err := limit.Memory[T](keyHeads, max(d, dv), 4*together); err != nil {
+	if err := limit.Memory[T](keyHeads, max(d, dv), 4*many); err != nil {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
-	s := &Memory[T]{scores: scores, places: places, heads: heads, keyHeads: keyHeads}
+	s := &Memory[T]{scores: scores, places: places, heads: heads, keyHeads: keyHeads, together: many}
+	if s.drops() && places.Window < smallWindow {
+		s.together = few
+	}
 	for _, x := range []struct {
 		of      *store[T]
 		bits, d int
 	}{{&s.keys, keyBits, d}, {&s.values, valueBits, dv}} {
 		rotation := coded.Rotation[T](x.d)
 		_, order := rotation.Dims()
-		*x.of = store[T]{rotation: rotation, d: x.d, order: order,
+		*x.of = store[T]{rotation: rotation, d: x.d, order: order, together: s.together,
 			codes: newRows(x.bits, order), means: newRows(meanBits, order), recent: make([]T, keyHeads*s.recentRoom()*x.d)}
 	}
 	if s.drops() {
-		if err := limit.Memory[byte](s.blockSize(), s.most()/together); err != nil {
+		if err := limit.Memory[byte](s.blockSize(), s.most()/s.together); err != nil {
 			return nil, fmt.Errorf("performer: Window = %d and Sinks = %d, for %d heads: %w", places.Window, places.Sinks, keyHeads, err)
 		}
 	}
@@ -78,9 +88,9 @@ func (s *Memory[T]) drops() bool { return s.places.Window > 0 }
 // window, all of them are.
 func (s *Memory[T]) recentRoom() int {
 	if s.drops() {
-		return together
+		return s.together
 	}
-	return 2 * together
+	return 2 * s.together
 }
 
 // mostRecent returns the largest number of tokens without codes between calls.
@@ -88,34 +98,34 @@ func (s *Memory[T]) mostRecent() int { return s.recentRoom() - 1 }
 
 // codedOf returns how many of n tokens are encoded.
 func (s *Memory[T]) codedOf(n int) int {
-	return max(n-s.recentRoom()+together, 0) / together * together
+	return max(n-s.recentRoom()+s.together, 0) / s.together * s.together
 }
 
 // blocksOf returns the number of blocks of n tokens.
-func blocksOf(n int) int { return (n + together - 1) / together }
+func (s *Memory[T]) blocksOf(n int) int { return (n + s.together - 1) / s.together }
 
 // sinks returns the number of tokens of the blocks of sinks.
-func (s *Memory[T]) sinks() int { return blocksOf(s.places.Sinks) * together }
+func (s *Memory[T]) sinks() int { return s.blocksOf(s.places.Sinks) * s.together }
 
 // reach returns the number of tokens that Rollback can always remove.
-func (s *Memory[T]) reach() int { return max(s.places.Window/16, together) }
+func (s *Memory[T]) reach() int { return max(s.places.Window/16, many) }
 
 // most returns the largest number of encoded tokens, if tokens are dropped. Tokens move once for
 // every sixteenth of the window.
 func (s *Memory[T]) most() int {
-	return s.sinks() + (blocksOf(s.reach()+s.places.Window+together)+s.places.Window/16/together)*together
+	return s.sinks() + (s.blocksOf(s.reach()+s.places.Window+s.together)+s.places.Window/16/s.together)*s.together
 }
 
 // drop removes tokens so that the codes of together more tokens fit.
 func (s *Memory[T]) drop() {
-	if !s.drops() || s.coded+together <= s.most() {
+	if !s.drops() || s.coded+s.together <= s.most() {
 		return
 	}
 	sinks := s.sinks()
-	gone := (s.tokens - s.reach() - 1 - s.places.Window - sinks) / together * together
+	gone := (s.tokens - s.reach() - 1 - s.places.Window - sinks) / s.together * s.together
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
 		x.codes.copyFrom(&x.codes, s.keyHeads, s.room, sinks, s.room, sinks+gone, s.coded-sinks-gone)
-		x.means.copyFrom(&x.means, s.keyHeads, s.room/together, sinks/together, s.room/together, (sinks+gone)/together, (s.coded-sinks-gone)/together)
+		x.means.copyFrom(&x.means, s.keyHeads, s.room/s.together, sinks/s.together, s.room/s.together, (sinks+gone)/s.together, (s.coded-sinks-gone)/s.together)
 	}
 	s.arrivals.Remove(sinks, sinks+gone)
 	s.tokens -= gone
@@ -131,13 +141,13 @@ func (s *Memory[T]) grow(n int) {
 	if n <= s.room {
 		return
 	}
-	room := max(n, 2*s.room, leastRoom)
+	room := max(n, (s.room+s.room/4)/many*many, leastRoom)
 	if s.drops() {
 		room = max(n, min(room, s.most()))
 	}
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
 		x.codes = x.codes.resized(s.keyHeads, s.room, room, s.coded)
-		x.means = x.means.resized(s.keyHeads, s.room/together, room/together, s.coded/together)
+		x.means = x.means.resized(s.keyHeads, s.room/s.together, room/s.together, s.coded/s.together)
 	}
 	s.room = room
 }
@@ -169,9 +179,9 @@ func (s *Memory[T]) Append(k, v dense.Matrix[T]) {
 // encode encodes the first tokens without codes.
 func (s *Memory[T]) encode() {
 	s.drop()
-	s.grow(s.coded + together)
+	s.grow(s.coded + s.together)
 	parallel.Do(s.keyHeads, (*encoding[T])(s))
-	s.coded += together
+	s.coded += s.together
 }
 
 func (s *Memory[T]) Reset() {
@@ -255,7 +265,7 @@ func (s *Memory[T]) Merge(other streams.Memory[T]) {
 	s.grow(s.coded + n)
 	for _, x := range [...][2]*store[T]{{&s.keys, &o.keys}, {&s.values, &o.values}} {
 		x[0].codes.copyFrom(&x[1].codes, s.keyHeads, s.room, s.coded, o.room, 0, n)
-		x[0].means.copyFrom(&x[1].means, s.keyHeads, s.room/together, s.coded/together, o.room/together, 0, n/together)
+		x[0].means.copyFrom(&x[1].means, s.keyHeads, s.room/s.together, s.coded/s.together, o.room/s.together, 0, n/s.together)
 	}
 	s.arrivals.Extend(n)
 	s.coded += n

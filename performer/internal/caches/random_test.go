@@ -33,15 +33,36 @@ func TestRandomOperations(t *testing.T) {
 	}
 }
 
-// With a window, memory is at most 1.5 times that of the codes of the tokens that a query sees.
+// Memory and files are at most 1.5 times the codes, in blocks of 64, of the tokens that a query sees.
+// Small windows need more: the elements of a block of 16 tokens, codes of 64 tokens for Rollback and
+// of a block that the window has left in part, and the means of blocks.
 func TestRoom(t *testing.T) {
-	const d, window = 64, 4096
-	for _, bits := range []int{4, 5, 6, 8, 16} {
-		s := must.Have(New[float32](bits, bits, tiles.Scores{Scale: 1}, streams.Places{Window: window}, 1, 1, d, d))
-		x := dense.New[float32](10*window, d)
-		s.Append(x, x)
-		got := 4*(len(s.keys.recent)+len(s.values.recent)) + s.room/together*s.blockSize()
-		require.Less(t, float64(got), 1.5*float64((window+1)*s.blockSize()/together), "%d bits", bits)
+	const d = 64
+	for _, c := range [...]struct {
+		window              int
+		four, sixteen, file float64
+	}{{15, 13.8, 8.3, 6.3}, {63, 4.35, 2.9, 2.5}, {255, 2, 1.55, 1.5}, {1000, 1.5, 1.5, 1.3}, {4096, 1.5, 1.5, 1.15}, {0, 1.5, 1.5, 1.05}} {
+		for _, bits := range []int{4, 5, 6, 8, 16} {
+			empty := func(window int) *Memory[float32] {
+				return must.Have(New[float32](bits, bits, tiles.Scores{Scale: 1}, streams.Places{Window: window}, 1, 1, d, d))
+			}
+			s, seen, most := empty(c.window), 20*1003, c.four
+			if c.window > 0 {
+				seen = c.window + 1
+			}
+			if bits == 16 {
+				most = c.sixteen
+			}
+			for range 20 {
+				x := dense.New[float32](1003, d)
+				s.Append(x, x)
+			}
+			tokens := float64(seen*empty(0).blockSize()) / many
+			memory := 4*(len(s.keys.recent)+len(s.values.recent)) + s.room/s.together*s.blockSize()
+			t.Logf("window %d, %d bits: %.2f in memory, %.2f in a file", c.window, bits, float64(memory)/tokens, float64(len(s.Encode(nil)))/tokens)
+			require.Less(t, float64(memory), most*tokens, "window %d, %d bits", c.window, bits)
+			require.Less(t, float64(len(s.Encode(nil))), c.file*tokens, "window %d, %d bits", c.window, bits)
+		}
 	}
 }
 

@@ -18,13 +18,13 @@ type work[T dense.Float] struct {
 	digits           [9][]uint64 // of the call, for a head
 	factors, offsets []float32
 
-	wide          []uint64
-	scores, lower []float32
-	means, blocks []float32    // of each query and block: scores of means, sums of weights
-	sums          [2][]float32 // of planes of values
-	shifts        []float32    // sums of weights times zero points
-	weights       []uint64
-	part, memory  []float32
+	wide                    []uint64
+	scores, lower           []float32
+	means, blocks, ofBlocks []float32    // of each query: scores of means of parts, sums of weights of blocks, scores of means
+	sums                    [2][]float32 // of planes of values
+	shifts                  []float32    // sums of weights times zero points
+	weights                 []uint64
+	part, memory            []float32
 }
 
 var works pool.Pair[work[float32], work[float64]]
@@ -35,8 +35,8 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	r := c.pieces[piece]
 	first := (h*len(c.pieces) + piece) * c.count
 	partials := c.partial[first:][:c.count]
-	at, block, blocks := h*s.room, r.from/together, blocksOf(r.to)-r.from/together
-	firstMean := h*s.room/together + block
+	at, block, blocks := h*s.room, r.from/s.together, s.blocksOf(r.to)-r.from/s.together
+	firstMean := h*s.room/s.together + block
 	// The largest scales of the keys, the means of keys, the values, and the means of values.
 	var peaks [4]float32
 	for i, x := range [...]*store[T]{&s.keys, &s.values} {
@@ -53,29 +53,40 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 	}
 	lift := liftOf(max(s.values.codes.largest()*peaks[2], s.values.means.largest()*peaks[3]))
 	c.lifts[h*len(c.pieces)+piece] = lift
-	w.means = w.products(w.means, &s.keys.means, firstMean, blocks)
+	parts := s.together / scan.PartRows // of a block
+	w.ofBlocks, w.means = w.products(w.ofBlocks, &s.keys.means, firstMean, blocks), w.means[:0]
 	for i := range w.factors {
-		w.score(&s.keys.means, w.means[i*blocks:][:blocks], i, firstMean, noMeans[:])
+		row := w.ofBlocks[i*blocks:][:blocks]
+		w.score(&s.keys.means, row, i, firstMean, noMeans[:])
+		for _, x := range row {
+			for range parts {
+				w.means = append(w.means, x)
+			}
+		}
 	}
 	w.blocks, w.shifts = scratch.Resize(w.blocks, c.count*blocks), scratch.Resize(w.shifts, c.count)
 	w.clearSums(&s.values.codes)
 	for lo, n := r.from, 0; lo < r.to; lo += n {
-		n = min(max(pieceRows/c.count/together*together, chunkRows), r.to-lo)
-		if in := lo % together; in > 0 { // groups of weights are blocks
-			n = min(together-in, n)
+		n = min(max(pieceRows/c.count/many*many, chunkRows), r.to-lo)
+		if in := lo % s.together; in > 0 { // parts of groups of weights are parts of blocks
+			n = min(s.together-in, n)
 		}
 		w.scores = w.products(w.scores, &s.keys.codes, at+lo, n)
-		first := lo/together - block
+		first := lo/s.together - block
 		for i := range partials {
-			w.weigh(s, &partials[i], i, at, lo, n, w.means[i*blocks:][first:], w.blocks[i*blocks:][:first])
+			w.weigh(s, &partials[i], i, at, lo, n, w.means[(i*blocks+first)*parts:], w.blocks[i*blocks:][:first])
 		}
 		if lift != 1 {
 			vecmath.Scale(w.scores, 1/lift)
 		}
 		w.addSums(&s.values.codes, w.scores, at+lo, n)
 		for i := range partials {
-			for g := range blocksOf(n) {
-				sum, _ := scan.WeightSums(w.weights[i*scan.WeightWords(n):], g)
+			weights := w.weights[i*scan.WeightWords(n):]
+			for g := range s.blocksOf(n) {
+				var sum float32
+				for part := range parts {
+					sum += scan.PartSum(weights, g*parts+part)
+				}
 				w.blocks[i*blocks+first+g] = sum
 				partials[i].total += sum * lift
 			}
@@ -90,7 +101,7 @@ func (w *work[T]) codes(s *Memory[T], h, piece int) {
 }
 
 // noMeans are the means of the means of a piece.
-var noMeans [pieceRows/together/scan.GroupRows + 1]float32
+var noMeans [pieceRows/few/scan.PartRows + 1]float32
 
 // liftOf returns a power of two for values up to size. Weights over this power have products and
 // sums that are normal numbers.
@@ -158,8 +169,8 @@ func (w *work[T]) weigh(s *Memory[T], p *partial, i, at, lo, n int, means, block
 		w.memory = scratch.Resize(w.memory, n)
 		tiles.CapRow(s.scores, row, w.memory)
 	}
-	for from := lo; slope != 0 && from < lo+n; from += together {
-		part, distance := row[from-lo:min(from-lo+together, n)], float32(s.call.places[i]+s.coded-s.place(from))
+	for from := lo; slope != 0 && from < lo+n; from += s.together {
+		part, distance := row[from-lo:min(from-lo+s.together, n)], float32(s.call.places[i]+s.coded-s.place(from))
 		vecmath.Affine(part, part, 1, -slope*distance)
 		vecmath.AddScaled(part, ascending[:len(part)], slope)
 	}
@@ -181,7 +192,7 @@ func (w *work[T]) weigh(s *Memory[T], p *partial, i, at, lo, n int, means, block
 }
 
 // ascending holds the numbers from 0 on.
-var ascending = func() (x [together]float32) {
+var ascending = func() (x [many]float32) {
 	for i := range x {
 		x[i] = float32(i)
 	}
@@ -206,10 +217,11 @@ func (w *work[T]) addSums(r *rows, weights []float32, at, n int) {
 	w.weights = scratch.Resize(w.weights, count*words)
 	for k := range count {
 		scan.Weigh(w.weights[k*words:], weights[k*n:][:n], r.scales[at:][:n], r.width)
-		for g := range blocksOf(n) {
-			_, zeros := scan.WeightSums(w.weights[k*words:], g)
-			w.shifts[k] += zeros * r.lift()
+		var zeros float32
+		for g := range words / scan.WeightWords(1) {
+			zeros += scan.ZeroSum(w.weights[k*words:], g)
 		}
+		w.shifts[k] += zeros * r.lift()
 	}
 	for i := range r.planes {
 		for lo, part := 0, 0; lo < n; lo += part {

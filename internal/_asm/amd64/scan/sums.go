@@ -13,14 +13,15 @@ import (
 )
 
 // What package scan says of weights: a group of rows has two bytes for each row, and then the step
-// and the constant, the sum of the weights and the sum of the weights times zero points.
+// and the constant, the sums of the weights of its parts, and the sum of the weights times zero
+// points.
 const (
 	groupRows  = 64
-	groupBytes = 2*groupRows + 16
+	groupBytes = 2*groupRows + 32
 	stepAt     = 2 * groupRows
 	constantAt = stepAt + 4
 	sumAt      = stepAt + 8
-	zerosAt    = stepAt + 12
+	zerosAt    = sumAt + 4*groupRows/zeros.PartRows
 	largest    = 127 * 257
 )
 
@@ -279,14 +280,19 @@ func (m avx) weigh() {
 	zerosOf := zeros.Of[Op, Register](m)
 	Label("group")
 	count := groupRows / m.Lanes()
-	sums, products := make([]Op, count), make([]Op, count)
-	for i := range sums {
-		sums[i] = at(w, i*m.Width())
-		if i < count/2 {
-			sums[i] = m.Load(w, i*m.Width())
+	parts, products := make([]Op, count), make([]Op, count)
+	for i := range parts {
+		parts[i] = m.Load(w, i*m.Width())
+	}
+	if m.Wide {
+		all := m.foldParts(parts)
+		VPERMD(all, order, all)
+		VMOVUPS(all.AsX(), at(dst, sumAt))
+	} else {
+		for i := 0; i < count; i += 2 {
+			VMOVSS(m.Fold(m.Machine.Add, zeros.Fold[Op, Register](m, parts[i:i+2]).(Vec), m.Vec()), at(dst, sumAt+2*i))
 		}
 	}
-	VMOVSS(m.Fold(m.Machine.Add, zeros.Fold[Op, Register](m, sums).(Vec), m.Vec()), at(dst, sumAt))
 	for i := range products {
 		products[i] = zerosOf(m.Load(scales, i*m.Width()))
 		m.Mul(products[i], at(w, i*m.Width()), products[i])
@@ -352,6 +358,23 @@ func (m avx) weigh() {
 	ADDQ(U32(groupBytes), dst)
 	amd64.Repeat("group", left)
 	amd64.End()
+}
+
+// foldParts folds four vectors at a time. The first elements of the quarters of the result are left.
+func (m avx) foldParts(v []Op) VecVirtual {
+	both := func(a, b Op, lower, upper int) VecVirtual {
+		x, y := ZMM(), ZMM()
+		VSHUFF64X2(U8(lower), b, a, x)
+		VSHUFF64X2(U8(upper), b, a, y)
+		VADDPS(x, y, x)
+		return x
+	}
+	sum, other := both(both(v[0], v[1], 0x44, 0xee), both(v[2], v[3], 0x44, 0xee), 0x88, 0xdd), ZMM()
+	VPERMILPD(U8(0x55), sum, other)
+	VADDPS(other, sum, sum)
+	VPERMILPS(U8(0xb1), sum, other)
+	VADDPS(other, sum, sum)
+	return sum
 }
 
 // sumsNarrow takes 16 bytes of two rows at a time, puts the two codes of a column side by side as

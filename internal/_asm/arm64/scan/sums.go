@@ -8,15 +8,15 @@ import (
 )
 
 // The layout of weights of package scan: a group of rows has an integer of 16 bits for each row,
-// and then the step and the constant, the sum of the weights and the sum of the weights times zero
-// points.
+// and then the step and the constant, the sums of the weights of its parts, and the sum of the
+// weights times zero points.
 const (
 	groupRows  = 64
-	groupBytes = 2*groupRows + 16
+	groupBytes = 2*groupRows + 32
 	stepAt     = 2 * groupRows
 	constantAt = stepAt + 4
 	sumAt      = stepAt + 8
-	zerosAt    = stepAt + 12
+	zerosAt    = sumAt + 4*groupRows/zeros.PartRows
 	largest    = 127 * 257
 )
 
@@ -119,7 +119,10 @@ func (m machine) weigh() {
 	}
 	m.Label("group")
 	m.LoadTo(v, w, 0)
-	store(v, sumAt)
+	for i := range groupRows / zeros.PartRows {
+		part := zeros.PartRows / m.Lanes()
+		store(v[i*part:][:part], sumAt+4*i)
+	}
 	for i := range v {
 		m.Into(v[i]).Mul(zerosOf(m.Load(scales, i*arm64.Width)), m.Load(w, i*arm64.Width))
 	}
