@@ -141,7 +141,7 @@ func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 	ratio = 1
 	top := 0.0
 	if q.options.Scheme == Uniform {
-		top = largest(y)
+		top = scan.Magnitude(y)
 		ratio = top / norm
 	}
 	switch {
@@ -162,25 +162,6 @@ func (q *quantiser[T]) encode(codes []uint8, y []T, norm float64, edges []T) (ra
 		ratio = norm / q.along(codes, y)
 	}
 	return ratio
-}
-
-// largest returns the largest |y_i|. The bits of non-negative floats ascend with their values.
-func largest[T dense.Float](y []T) float64 {
-	switch y := any(y).(type) {
-	case []float32:
-		var top uint32
-		for _, v := range y {
-			top = max(top, math.Float32bits(v)&^(1<<31))
-		}
-		return float64(math.Float32frombits(top))
-	case []float64:
-		var top uint64
-		for _, v := range y {
-			top = max(top, math.Float64bits(v)&^(1<<63))
-		}
-		return math.Float64frombits(top)
-	}
-	return 0
 }
 
 func encodeSigns[T dense.Float](codes []uint8, y []T) {

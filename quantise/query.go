@@ -167,7 +167,7 @@ func (q *quantiser[T]) remainder(b *queryBatch[T], x *query[T]) float64 {
 // divided sets exponent and returns the divided query.
 func (x *query[T]) divided(query []T) []T {
 	x.exponent, x.square, x.up, x.down = 0, 0, 1, 1
-	peak := largest(query)
+	peak := scan.Magnitude(query)
 	_, e := math.Frexp(peak)
 	if peak-peak != 0 || e >= -100 && e <= 100 {
 		return query

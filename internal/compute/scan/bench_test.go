@@ -40,14 +40,16 @@ func BenchmarkTables(b *testing.B) {
 	const count = 1024
 	for _, width := range levelWidths {
 		for _, d := range []int{64, 768} {
-			b.Run(fmt.Sprintf("bits=%d/d=%d", width, d), func(b *testing.B) {
-				words := Words(d, width)
-				rows, dst, digits := randomRows(count*words), make([]float32, count), make([]uint64, DigitWords(words, width))
-				b.SetBytes(int64(8 * len(rows)))
-				for b.Loop() {
-					LevelProducts(dst, rows, new(Table), digits, count, words, width, 1, count)
-				}
-			})
+			for _, queries := range []int{1, 4} {
+				b.Run(fmt.Sprintf("bits=%d/d=%d/queries=%d", width, d, queries), func(b *testing.B) {
+					words := Words(d, width)
+					rows, dst, digits := randomRows(count*words), make([]float32, queries*count), make([]uint64, queries*DigitWords(words, width))
+					b.SetBytes(int64(8 * len(rows)))
+					for b.Loop() {
+						LevelProducts(dst, rows, new(Table), digits, count, words, width, queries, count)
+					}
+				})
+			}
 		}
 	}
 }

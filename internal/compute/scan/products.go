@@ -25,10 +25,7 @@ var longest = [9]int{1: 1 << 20 / 64, 2: 1 << 20 / 32, 4: 1 << 20 / 16, 8: 1 << 
 // Round sets whole[i] to x[i]/step, rounded, and returns the step, the largest |x[i]| over Largest.
 // The step is 0 if x is zero. If x has NaN or ±Inf, the step is NaN and whole is zero.
 func Round[T float32 | float64](whole []int16, x []T) (step float64) {
-	var peak float64
-	for _, v := range x {
-		peak = max(peak, math.Abs(float64(v)))
-	}
+	peak := Magnitude(x)
 	whole = whole[:len(x)]
 	switch {
 	case peak == 0:
@@ -42,6 +39,26 @@ func Round[T float32 | float64](whole []int16, x []T) (step float64) {
 		whole[i] = int16(math.RoundToEven(float64(v) / peak * Largest))
 	}
 	return peak / Largest
+}
+
+// Magnitude returns the largest |x[i]|, or NaN if x has NaN. The bits of non-negative numbers ascend
+// with the numbers.
+func Magnitude[T float32 | float64](x []T) float64 {
+	switch x := any(x).(type) {
+	case []float32:
+		var top uint32
+		for _, v := range x {
+			top = max(top, math.Float32bits(v)&^(1<<31))
+		}
+		return float64(math.Float32frombits(top))
+	case []float64:
+		var top uint64
+		for _, v := range x {
+			top = max(top, math.Float64bits(v)&^(1<<63))
+		}
+		return math.Float64frombits(top)
+	}
+	return 0
 }
 
 // DigitWords returns the number of words of a query in the layout of Digits.

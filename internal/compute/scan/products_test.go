@@ -157,6 +157,8 @@ func TestRound(t *testing.T) {
 		assert.True(t, step != step)
 		assert.Equal(t, []int16{0, 0, 0}, whole)
 	}
+	assert.EqualValues(t, 3, Magnitude([]float32{1, -3, 2}))
+	assert.EqualValues(t, 3, Magnitude([]float64{1, -3, 2}))
 	for _, tiny := range []float32{math.SmallestNonzeroFloat32, 0x1p-126, math.MaxFloat32} {
 		step := Round(whole, []float32{tiny, -tiny, 0})
 		assert.Equal(t, []int16{Largest, -Largest, 0}, whole, "step %g", step)

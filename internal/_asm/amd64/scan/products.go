@@ -55,9 +55,8 @@ func number(v VecVirtual, bits uint32) VecVirtual {
 // product holds the differences between the wide kernels of products.
 type product struct {
 	name, signature, doc string
-	strips               int   // of digits, for a strip of a row
-	digits               int   // of an element of a query
-	batches              []int // queries that share a transposition
+	strips               int // of digits, for a strip of a row
+	digits               int // of an element of a query
 	// parts returns the bytes to multiply. The products of part p and of digit g, at strip(p, g), are
 	// added to sum(p, g).
 	parts      func(codes VecVirtual) []VecVirtual
@@ -72,7 +71,7 @@ func productsWide(width int) {
 	constants := productConstants(width)
 	product{
 		name: fmt.Sprintf("products%dAVX512", width), signature: productsSignature, doc: productsDoc + " It needs VNNI.",
-		strips: len(constants) * 8 / width, digits: len(constants), batches: []int{4, 2, 1},
+		strips: len(constants) * 8 / width, digits: len(constants),
 		parts:     func(codes VecVirtual) []VecVirtual { return split(codes) },
 		strip:     func(p, g int) int { return len(constants)*p + g },
 		sum:       func(_, g int) int { return g },
@@ -121,7 +120,7 @@ func levelsWide(width int) {
 	var parts func(codes VecVirtual) []VecVirtual
 	product{
 		name: fmt.Sprintf("levelProducts%dAVX512", width), signature: levelProductsSignature, doc: levelProductsDoc + " It needs VNNI and VBMI.",
-		strips: 2 * 8 / width, digits: 2, batches: []int{1},
+		strips: 2 * 8 / width, digits: 2,
 		parts:     func(codes VecVirtual) []VecVirtual { return parts(codes) },
 		strip:     func(p, g int) int { return p/2*2 + g },
 		sum:       func(p, g int) int { return p%2 + g },
@@ -213,7 +212,7 @@ func (p product) write(prepare func()) {
 		MOVQ(amd64.Argument("queries"), to)
 		MOVQ(to, left)
 		MOVQ(t.dst, to)
-		for _, batch := range p.batches {
+		for _, batch := range []int{4, 2, 1} { // queries that share a transposition
 			label := fmt.Sprintf("queries%d", batch)
 			SUBQ(U32(batch), left)
 			JLT(LabelRef(label + "End"))
