@@ -21,7 +21,7 @@ var formNames = []string{"clusters", "landmarks", "SDERF", "FAVOR++", "FAVOR+", 
 // clusterShare divided by the number of clusters is the threshold of clusters.Options. So queries
 // score more keys if there are more clusters. Causal attention has an eighth of the number for each
 // segment of 256 keys.
-const clusterShare = 1.5
+const clusterShare = 10
 
 // form returns attention of a size for the tensors of a head. The size is the number of clusters,
 // of landmarks, or of the frequencies w. SDERF and FAVOR++ fit their feature maps to the head.

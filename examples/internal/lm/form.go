@@ -152,7 +152,7 @@ func (f Form) Attention(keys dense.Matrix[float32], causal bool, seed uint64) (p
 		if causal { // of each 256 keys
 			number = max(number/8, 1)
 		}
-		return clusters.New[float32](exact, clusters.Options{Clusters: number, Threshold: 1.5 / float64(f.Size)}, src)
+		return clusters.New[float32](exact, clusters.Options{Clusters: number, Threshold: 10 / float64(f.Size)}, src)
 	}
 	return performer.NewExact[float32](exact)
 }
