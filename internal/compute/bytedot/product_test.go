@@ -324,3 +324,42 @@ func TestProductsPanic(t *testing.T) {
 	assert.Panics(t, func() { Add(y, row[:31], row, a, b) }, "olds are short")
 	assert.Panics(t, func() { Add(y, row, row[:31], a, b) }, "news are short")
 }
+
+// Rows that Append puts together have the products of rows of their own, after Clear as well.
+func TestAppend(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	draw := func(n, k int) dense.Matrix[float32] {
+		x := dense.New[float32](n, k)
+		for i := range x.Data {
+			x.Data[i] = r.Float32() - 0.3
+		}
+		return x
+	}
+	for _, k := range []int{1, 16, 70} {
+		var columns Columns
+		QuantiseColumns(&columns, draw(20, k), nil)
+		products := func(a *Rows) dense.Matrix[float32] {
+			n, _ := a.Dims()
+			y := dense.New[float32](n, Padded(20))
+			Scores(y, make([]float32, y.Cols), a, &columns, columns.Scales)
+			return y
+		}
+		var all, other Rows
+		QuantiseRows(&other, draw(5, k), nil)
+		all.Append(&other)
+		all.Clear()
+		at := 0
+		for _, n := range []int{1, 30, 16, 3} {
+			var some Rows
+			QuantiseRows(&some, draw(n, k), nil)
+			all.Append(&some)
+			got := products(&all)
+			require.Equal(t, at+n, got.Rows)
+			want := products(&some)
+			for i := range n {
+				require.Equal(t, want.Row(i), got.Row(at+i), "row %d of %d, k = %d", i, n, k)
+			}
+			at += n
+		}
+	}
+}
