@@ -53,8 +53,8 @@ const chooseRows = 128
 //
 // Choose tries these kinds of attention, in several sizes, in the order of their predicted costs:
 //
-//   - clusters of keys (package clusters) in 8 bits: √n and 2·√n clusters of n keys, or 8 and 16 of
-//     each 256 keys of causal attention, with thresholds from ½ to 1/2000;
+//   - clusters of keys (package clusters) in 8 bits: the smaller of n/64 and 2·√n clusters of n keys,
+//     or 8 of each 256 keys of causal attention, with thresholds from ½ to 1/1000;
 //   - exact attention in 8 bits (performer.ExactOptions.Bits), unless exact has a Softcap;
 //   - landmarks among the keys of each call (performer.NewLandmarks);
 //   - trigonometric features, which are accurate at small norms;

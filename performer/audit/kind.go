@@ -65,8 +65,7 @@ func exactCost[T dense.Float](c call) float64 {
 // kinds returns the kinds of attention that [Choose] tries.
 func kinds[T dense.Float]() []kind[T] {
 	return []kind[T]{
-		clusterKind[T](1),
-		clusterKind[T](2),
+		clusterKind[T](),
 		{name: "bits", sizes: []int{8}, create: func(exact performer.ExactOptions, _, _ dense.Matrix[T], size int, _ rand.Source) (performer.Attention[T], error) {
 			if exact.Softcap != 0 {
 				return nil, fmt.Errorf("exact.Softcap = %v, want 0: scores with a Softcap are not rounded", exact.Softcap)
@@ -104,19 +103,18 @@ func kinds[T dense.Float]() []kind[T] {
 // measured on processors that multiply bytes, and rounded up for other processors.
 const bitsCost = 0.4
 
-// clusterKind returns clusters of keys, factor times as many as clusterCount has, in 8 bits. The size
-// is 1/Threshold.
-func clusterKind[T dense.Float](factor int) kind[T] {
+// clusterKind returns clusters of keys in 8 bits. The size is 1/Threshold.
+func clusterKind[T dense.Float]() kind[T] {
 	return kind[T]{
-		name: "clusters of keys", sizes: []int{2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000}, rate: 0.6, prefixes: true,
+		name: "clusters of keys", sizes: []int{2, 5, 10, 20, 50, 100, 200, 500, 1000}, rate: 0.6, prefixes: true,
 		title: func(size, keys int, causal bool) string {
-			return fmt.Sprintf("%d clusters of keys with threshold %v", factor*clusterCount(keys, causal), 1/float64(size))
+			return fmt.Sprintf("%d clusters of keys with threshold %v", clusterCount(keys, causal), 1/float64(size))
 		},
 		create: func(exact performer.ExactOptions, _, k dense.Matrix[T], size int, src rand.Source) (performer.Attention[T], error) {
 			exact.Bits = 8
-			return clusters.New[T](exact, clusters.Options{Clusters: factor * clusterCount(k.Rows, exact.Causal), Threshold: 1 / float64(size), Iterations: 2}, src)
+			return clusters.New[T](exact, clusters.Options{Clusters: clusterCount(k.Rows, exact.Causal), Threshold: 1 / float64(size), Iterations: 2}, src)
 		},
-		cost: func(c call) float64 { return clusterCost[T](c, float64(factor)) },
+		cost: clusterCost[T],
 	}
 }
 
@@ -129,14 +127,14 @@ func clusterCount(n int, causal bool) int {
 	if causal {
 		return 8
 	}
-	return max(int(math.Sqrt(float64(n))), 1)
+	return max(min(n/64, int(2*math.Sqrt(float64(n)))), 1)
 }
 
 // clusterCost returns the cost of clusters of keys, in 8 bits. The share of scored keys is that of
 // heads of a trained transformer. Diffuse attention has more such keys. k-means has two rounds
 // over 16 keys a cluster. A causal query has exact weights for the keys of its own segment, half a
 // segment on average.
-func clusterCost[T dense.Float](c call, factor float64) float64 {
+func clusterCost[T dense.Float](c call) float64 {
 	const rounds, keysPerCluster = 2, 16
 	exact, share := c, 1.0
 	exact.size = 0
@@ -147,7 +145,7 @@ func clusterCost[T dense.Float](c call, factor float64) float64 {
 	if c.causal && c.keys <= clusterSegment {
 		return share * pairs
 	}
-	size := factor * float64(clusterCount(c.keys, c.causal)) // of a segment
+	size := float64(clusterCount(c.keys, c.causal)) // of a segment
 	assigned := float64(c.keys) * (1 + rounds*min(1, keysPerCluster*size/min(float64(c.keys), clusterSegment)))
 	seen, own := size, 0.0 // clusters that a query scores on average, and the share of own keys
 	if c.causal {
