@@ -32,7 +32,7 @@ type accumulator[T dense.Float] struct {
 	norms  []T // s²‖q‖²/2
 	bounds []T // (τ·D)²
 	zeros  []T
-	roots  []T // √2·s‖q‖, of a part
+	roots  []T // s‖q‖, of a part
 	limits []T // peak_i + log(τ·D), of a part
 
 	parts  []part
@@ -198,7 +198,7 @@ func (b *accumulator[T]) choose(x *index[T], weights dense.Matrix[T], lo int, to
 }
 
 // chooseExtreme lists the queries with u_ic > most that score the keys of cluster l although its
-// weight is small. The scores of its n keys have the standard deviation σ = √(2·u_ic). The largest
+// weight is small. The scores of its n keys have the standard deviation σ = √(2·u'_ic). The largest
 // of n normal numbers is about √(2·log n). Such a query scores the keys if a key that is σ·1.5
 // beyond it has a weight above τ·D.
 func (b *accumulator[T]) chooseExtreme(x *index[T], l int, row, norms []T, lo int) {

@@ -1,0 +1,77 @@
+package clusters_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
+)
+
+// Keys and values in float32 with means of a thousand spreads, points of one coordinate, counts
+// beyond all keys and a few tokens have errors near those without; NaN in a column of a value stays
+// in its column and reaches the queries that see the value.
+func TestLimits(t *testing.T) {
+	var none dense.Matrix[float32]
+	for _, bits := range []int{0, 8} {
+		for _, d := range []int{1, 16} {
+			q, k, v := tokens[float32](1500, d, 4, 4, 3)
+			centred := errors(t, bits, clusters.Options{}, q, k, v)
+			for i := range k.Data {
+				k.Data[i] += 1000
+			}
+			means := errors(t, bits, clusters.Options{}, q, k, v)
+			most := errors(t, bits, clusters.Options{Clusters: math.MaxInt, Sample: math.MaxInt}, q, k, v)
+			t.Logf("%d bits, d = %d: %.4f, with a mean %.4f, with all clusters %.4f", bits, d, centred, means, most)
+			for i := range means {
+				assert.Less(t, means[i], 2*centred[i]+0.01, "%d bits, d = %d, case %d", bits, d, i)
+				assert.Less(t, most[i], 0.02, "%d bits, d = %d, case %d", bits, d, i)
+			}
+
+			v.Row(700)[2] = float32(math.NaN())
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{})
+			out := f.Forward(none, q, k, v)
+			for i := range out.Rows {
+				for l, x := range out.Row(i) {
+					require.Equal(t, i >= 700 && l == 2, x != x, "%d bits, d = %d, row %d, column %d", bits, d, i, l)
+				}
+			}
+		}
+		for _, n := range []int{0, 1} {
+			q, k, v := tokens[float32](n, 5, 2, 1, 1)
+			f := form(t, must.Have(performer.NewExact[float32](performer.ExactOptions{Causal: true, Bits: bits})), clusters.Options{})
+			require.Equal(t, v.Clone().Data, f.Forward(none, q, k, v).Clone().Data, "%d tokens see themselves", n)
+		}
+	}
+}
+
+// Clones of a state share complete segments, and goroutines go on with one clone each.
+//
+//ci:race
+func TestClonesShareSegments(t *testing.T) {
+	q, k, v := tokens[float32](1400, 8, 3, 5, 2)
+	var none dense.Matrix[float32]
+	f := must.Have(clusters.New[float32](performer.ExactOptions{Bits: 8}, clusters.Options{}, rand.NewPCG(1, 2)))
+	s := must.Have(f.NewState(8, 3))
+	s.Append(k.RowRange(0, 1000), v.RowRange(0, 1000))
+	var all sync.WaitGroup
+	outs := make([]dense.Matrix[float32], 4)
+	for i := range outs {
+		c := s.Clone()
+		all.Go(func() {
+			outs[i] = c.Step(none, q.RowRange(1000, 1400), k.RowRange(1000, 1400), v.RowRange(1000, 1400))
+		})
+	}
+	all.Wait()
+	again := must.Have(clusters.New[float32](performer.ExactOptions{Bits: 8, Causal: true}, clusters.Options{}, rand.NewPCG(1, 2))).Forward(none, q, k, v)
+	for i, out := range outs {
+		identical(t, again.RowRange(1000, 1400).Clone(), out, "clone", i)
+	}
+}
