@@ -61,6 +61,8 @@
 //     size without any fine-tuning and minimal perplexity degradation. Reddit, r/LocalLLaMA, 2023.
 //   - [Chen et al. 2023] S. Chen, S. Wong, L. Chen, Y. Tian: Extending context window of large
 //     language models via positional interpolation. arXiv:2306.15595, 2023.
+//   - [Ding et al. 2024] Y. Ding, L. L. Zhang, C. Zhang, Y. Xu, N. Shang, J. Xu, F. Yang, M. Yang:
+//     LongRoPE: extending LLM context window beyond 2 million tokens. ICML 2024.
 //   - [Glorot & Bengio 2010] X. Glorot, Y. Bengio: Understanding the difficulty of
 //     training deep feedforward neural networks. AISTATS 2010.
 //   - [Grattafiori et al. 2024] A. Grattafiori et al.: The Llama 3 herd of models. arXiv:2407.21783,

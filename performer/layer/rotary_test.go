@@ -170,6 +170,20 @@ func TestRotaryErrors(t *testing.T) {
 		{4, layer.RotaryOptions{Scaling: layer.RotaryLinear{Factor: math.NaN()}}, "NaN"},
 		{2, layer.RotaryOptions{Scaling: layer.RotaryNTK{Factor: 2}}, "2 coordinates"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryNTK{}}, "factor of rotary scaling is 0"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryNTK{Factor: 2, Tokens: 8}}, "Context = 0 and Tokens = 8"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryNTK{Factor: 2, Context: 8}}, "Context = 8 and Tokens = 0"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryNTK{Factor: 1e308, Context: 1, Tokens: 8}}, "+Inf"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(*layer.RotaryLongRoPE) {})}, ""},
+		{6, layer.RotaryOptions{Scaling: longRoPE(func(*layer.RotaryLongRoPE) {})}, "2 elements of Short and 2 of Long, want one for each of 3"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Short = nil })}, "0 elements of Short and 2 of Long"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Long[1] = math.NaN() })}, "Long[1] = NaN"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Long[1] = math.Inf(1) })}, "Long[1] = +Inf"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Short[0], s.Tokens = -1, 8 })}, "Short[0] = -1"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Short[0], s.Tokens = 0.3, 8 })}, "Short[0] = 0.3"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Factor = 0.5 })}, "factor of rotary scaling is 0.5"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Context = 1 })}, "Context = 1 and Tokens = 9"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Tokens = 0 })}, "Context = 8 and Tokens = 0"},
+		{4, layer.RotaryOptions{Scaling: longRoPE(func(s *layer.RotaryLongRoPE) { s.Length = math.NaN() })}, "Length = NaN"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 2}}, "context of 0"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 2, Context: 8, Fast: 1, Slow: 2}}, "Slow = 2"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: math.Inf(1), Context: 8}}, "+Inf"},
@@ -177,10 +191,21 @@ func TestRotaryErrors(t *testing.T) {
 		{4, layer.RotaryOptions{Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 1, HighFrequency: 4}}, "context of 0"},
 	} {
 		_, err := layer.NewRotary[float32](c.d, c.opts)
+		if c.want == "" {
+			assert.NoError(t, err)
+			continue
+		}
 		assert.ErrorContains(t, err, c.want)
 	}
 	angles := must.Have(layer.NewRotary[float32](4, layer.RotaryOptions{})).Angles(layer.Angles[float32]{}, []int{1})
 	assert.PanicsWithValue(t, "layer: rotary positions of 1 tokens and heads of 4 coordinates for a matrix of 2×8",
 		func() { angles.Turn(dense.New[float32](2, 8)) })
 	assert.Panics(t, func() { angles.TurnBack(dense.New[float32](1, 6)) })
+}
+
+// longRoPE returns a valid scaling of two pairs of coordinates, changed.
+func longRoPE(change func(*layer.RotaryLongRoPE)) layer.RotaryLongRoPE {
+	s := layer.RotaryLongRoPE{Short: []float64{1, 2}, Long: []float64{1, 4}, Factor: 2, Context: 8, Tokens: 9}
+	change(&s)
+	return s
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // RotaryScaling changes the angles of rotary positions for contexts longer than in training.
-// [RotaryLinear], [RotaryNTK], [RotaryYaRN] and [RotaryLlama3] implement RotaryScaling.
+// [RotaryLinear], [RotaryNTK], [RotaryYaRN], [RotaryLongRoPE] and [RotaryLlama3] implement
+// RotaryScaling.
 type RotaryScaling interface {
 	// scale changes the angles ω_i = base^(−i/n), i < n, and returns the factor of rotated
 	// coordinates.
@@ -26,12 +27,29 @@ func (s RotaryLinear) scale(omega []float64, _ float64) (float64, error) {
 
 // RotaryNTK replaces the base by Base·Factor^(Dim/(Dim−2)) [bloc97 2023]. The new base divides the
 // smallest angle by Factor and keeps the largest. Factor is at least 1; Dim is at least 4.
-type RotaryNTK struct{ Factor float64 }
+//
+// Dynamic NTK has a Context, the tokens of a training sequence, and Tokens, the tokens of the longest
+// sequence. It replaces Factor by Factor·Tokens/Context − (Factor − 1), or by 1 if Tokens is at most
+// Context. Programs that compute the base again when a sequence grows have other angles for new
+// keys than for the keys in their caches; a Rotary has the same angles for all keys.
+type RotaryNTK struct {
+	Factor          float64
+	Context, Tokens int // zero unless dynamic
+}
 
 func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 	n := len(omega)
 	if n < 2 {
 		return 0, fmt.Errorf("RotaryNTK turns %d coordinates, want at least 4", 2*n)
+	}
+	if err := checkFactor(s.Factor); err != nil {
+		return 0, err
+	}
+	if s.Context != 0 || s.Tokens != 0 {
+		if s.Context < 1 || s.Tokens < 1 {
+			return 0, fmt.Errorf("RotaryNTK has Context = %d and Tokens = %d, want both at least 1, or both zero", s.Context, s.Tokens)
+		}
+		s.Factor = max(1, s.Factor*float64(s.Tokens)/float64(s.Context)-(s.Factor-1))
 	}
 	for i := range omega {
 		omega[i] *= math.Pow(s.Factor, -float64(i)/float64(n-1))
@@ -73,13 +91,15 @@ func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
 //
 //	i(β) = Dim·log(Context/(2πβ))/(2·log Base),
 //
-// s_i is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear in between. Rotated coordinates are
-// multiplied by Length. Zero means 32 for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length.
-// Factor is at least 1 and Context at least 1.
+// s_i is 1 up to ⌊i(Fast)⌋, 0 from ⌈i(Slow)⌉, and linear in between. With Unrounded the limits are
+// i(Fast) and i(Slow), as in gpt-oss. Rotated coordinates are multiplied by Length. Zero means 32
+// for Fast, 1 for Slow, and 0.1·log Factor + 1 for Length. Factor is at least 1 and Context at
+// least 1.
 type RotaryYaRN struct {
 	Factor             float64
 	Context            int // tokens of a training sequence
 	Fast, Slow, Length float64
+	Unrounded          bool // "truncate": false
 }
 
 func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
@@ -98,13 +118,57 @@ func (s RotaryYaRN) scale(omega []float64, base float64) (float64, error) {
 	pair := func(turns float64) float64 {
 		return n * math.Log(float64(s.Context)/(2*math.Pi*turns)) / math.Log(base)
 	}
-	low := max(math.Floor(pair(s.Fast)), 0)
-	high := min(math.Ceil(pair(s.Slow)), 2*n-1)
+	low, high := pair(s.Fast), pair(s.Slow)
+	if !s.Unrounded {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	low, high = max(low, 0), min(high, 2*n-1)
 	if low == high {
 		high += 0.001 // as in the reference
 	}
 	for i, w := range omega {
 		omega[i] = mix(w, s.Factor, 1-(float64(i)-low)/(high-low))
+	}
+	return s.Length, nil
+}
+
+// RotaryLongRoPE divides ω_i by element i of Short if Tokens, the tokens of the longest sequence, is
+// at most Context, and otherwise by element i of Long [Ding et al. 2024]. Rotated coordinates are
+// multiplied by Length. Zero means √(1 + log Factor/log Context) for Length.
+//
+// Short and Long have an element for each pair of coordinates. The elements are positive and finite,
+// and leave angles of at most π. Factor is at least 1, Context at least 2 and Tokens at least 1.
+type RotaryLongRoPE struct {
+	Short, Long []float64
+	Factor      float64 // tokens of the longest sequence of the model, over Context
+	Context     int     // tokens of a training sequence
+	Tokens      int
+	Length      float64
+}
+
+func (s RotaryLongRoPE) scale(omega []float64, _ float64) (float64, error) {
+	if err := checkFactor(s.Factor); err != nil {
+		return 0, err
+	}
+	if s.Context < 2 || s.Tokens < 1 {
+		return 0, fmt.Errorf("RotaryLongRoPE has Context = %d and Tokens = %d, want at least 2 and at least 1", s.Context, s.Tokens)
+	}
+	s.Length = cmp.Or(s.Length, math.Sqrt(1+math.Log(s.Factor)/math.Log(float64(s.Context))))
+	if !(s.Length > 0) || math.IsInf(s.Length, 0) {
+		return 0, fmt.Errorf("RotaryLongRoPE has Length = %v, want 0 < Length < Inf", s.Length)
+	}
+	if len(s.Short) != len(omega) || len(s.Long) != len(omega) {
+		return 0, fmt.Errorf("RotaryLongRoPE has %d elements of Short and %d of Long, want one for each of %d pairs of coordinates",
+			len(s.Short), len(s.Long), len(omega))
+	}
+	name, divisors := "Short", s.Short
+	if s.Tokens > s.Context {
+		name, divisors = "Long", s.Long
+	}
+	for i, divisor := range divisors {
+		if omega[i] /= divisor; !(divisor > 0) || math.IsInf(divisor, 0) || omega[i] > math.Pi {
+			return 0, fmt.Errorf("RotaryLongRoPE has %s[%d] = %v, want a positive finite number that leaves an angle of at most π", name, i, divisor)
+		}
 	}
 	return s.Length, nil
 }
