@@ -144,6 +144,9 @@ func (c command) checkRun(args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("go run what?")
 	}
+	if strings.Contains(args[0], "@") {
+		return nil // a program of another module
+	}
 	flags, main, err := flagsOf(filepath.Join(c.folder, args[0]), false)
 	switch {
 	case err != nil:
