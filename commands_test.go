@@ -71,7 +71,6 @@ var small = map[string]string{
 	"rotation":    "-n 2",
 	"search":      "-dim 16 -words 100 -queries 20",
 	"regression":  "-pixels 100 -frequencies 8",
-	"thompson":    "-evaluations 8 -frequencies 8",
 	"associative": "-d 8 -draws 2",
 	"table":       "-rows 100 -features 8",
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"gonum.org/v1/gonum/floats"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -185,4 +187,47 @@ func ExampleLogistic() {
 	p := c.Probabilities(dense.Matrix[float64]{}, dense.Of(3, 1, []float64{1, 3, 5}))
 	fmt.Printf("%.2f %.2f %.2f\n", p.At(0, 1), p.At(1, 1), p.At(2, 1))
 	// Output: 0.00 0.52 1.00
+}
+
+// Thompson sampling: a function is evaluated where a draw from the posterior is largest, so that
+// evaluations crowd at the maximum, here at 0.7.
+func ExampleModel_Pathwise() {
+	src := rand.NewPCG(1, 2)
+	rng := rand.New(src)
+	w, err := orf.Draw[float64](orf.GramSchmidt{}, 64, 1, src)
+	if err != nil {
+		log.Fatal(err)
+	}
+	phi, err := rff.Gaussian(w, 0.2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	grid := dense.New[float64](101, 1)
+	for i := range grid.Rows {
+		grid.Set(i, 0, float64(i)/100)
+	}
+	x, y := dense.New[float64](20, 1), dense.New[float64](20, 1)
+	near := 0
+	for n := range x.Rows {
+		at := rng.Float64()
+		if n >= 4 {
+			px, py := x.RowRange(0, n), y.RowRange(0, n)
+			m, err := ridge.Fit(context.Background(), phi, px, py, ridge.Options{Noise: 1e-4, Prior: 1})
+			if err != nil {
+				log.Fatal(err)
+			}
+			draw, err := m.Pathwise(px, py, nil, 1, 0, src)
+			if err != nil {
+				log.Fatal(err)
+			}
+			at = grid.At(floats.MaxIdx(draw.Eval(dense.Matrix[float64]{}, grid).Data), 0)
+			if math.Abs(at-0.7) < 0.05 {
+				near++
+			}
+		}
+		x.Set(n, 0, at)
+		y.Set(n, 0, math.Exp(-10*(at-0.7)*(at-0.7))+0.01*rng.NormFloat64())
+	}
+	fmt.Println("most evaluations are near the maximum:", near > 8)
+	// Output: most evaluations are near the maximum: true
 }

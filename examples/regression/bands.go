@@ -8,13 +8,19 @@ import (
 	"slices"
 	"strings"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/bands"
+	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/table"
 )
+
+// bandWidth is half of a band of 90 %, in standard deviations.
+const bandWidth = 1.645
 
 // report prints the result of each kernel.
 func (o portrait) report(w io.Writer, frequencies int) error {
@@ -29,7 +35,7 @@ band         half the median width of the bands
 	t := table.New(1, "kernel", "length-scale", "log evidence", "noise", "test error", "within 90%", "band")
 	for _, c := range o.choices {
 		t.Row(c.kernel, fmt.Sprintf("%.1f", c.lengthScale), fmt.Sprintf("%.0f", c.evidence), fmt.Sprintf("%.4f", c.noise),
-			fmt.Sprintf("%.4f", c.error), fmt.Sprintf("%.1f %%", 100*c.held), fmt.Sprintf("%.3f", bands.Width*c.median))
+			fmt.Sprintf("%.4f", c.error), fmt.Sprintf("%.1f %%", 100*c.held), fmt.Sprintf("%.3f", bandWidth*c.median))
 	}
 	return t.Fprint(w)
 }
@@ -41,66 +47,108 @@ func (o portrait) save(path string) error {
 	if err != nil {
 		return err
 	}
-	const half = 0.4 // share of the height for the images
-	panels := []bands.Panel{{Plot: row.Plot, Right: 1, Bottom: half, Top: 1}}
 	mean, sd := o.best.Predict(o.pixels(-1))
 	// Without limits, the large deviations of few pixels at the edge would make all other pixels
 	// black.
 	sorted := slices.Sorted(slices.Values(sd.Data))
 	low, high := sorted[0], sorted[len(sorted)*98/100]
-	for i, part := range []struct {
-		title    string
-		values   []float64
-		from, to float64
-	}{
-		{"photograph", o.brightness.Data, 0, 1},
-		{fmt.Sprintf("mean, from %d of %d pixels", o.train, o.train+o.test), mean.Data, 0, 1},
-		{fmt.Sprintf("standard deviation, %.3f … %.3f", low, high), sd.Data, low, high},
-	} {
-		upright := dense.New[float64](o.height, o.width)
-		for r := range o.height {
-			copy(upright.Row(o.height-1-r), part.values[r*o.width:(r+1)*o.width])
-		}
-		p := bands.Heat(part.title, upright, part.from, part.to, grey(64))
-		p.HideAxes()
-		panels = append(panels, bands.Panel{Plot: p, Left: float64(i) / 3, Right: float64(i+1) / 3, Top: half})
+	images := []*plot.Plot{
+		o.heat("photograph", o.brightness.Data, 0, 1),
+		o.heat(fmt.Sprintf("mean, from %d of %d pixels", o.train, o.train+o.test), mean.Data, 0, 1),
+		o.heat(fmt.Sprintf("standard deviation, %.3f … %.3f", low, high), sd.Data, low, high),
 	}
-	const size = 16 * vg.Centimeter
-	return bands.Save(path, size*3/2, size, panels...)
+
+	const height, width, margin = 16 * vg.Centimeter, 24 * vg.Centimeter, 3 * vg.Millimeter
+	const below = height * 2 / 5 // the height of the images
+	canvas := vgimg.PngCanvas{Canvas: vgimg.New(width, height)}
+	page := draw.New(canvas)
+	page.SetColor(color.White)
+	page.Fill(page.Rectangle.Path())
+	row.Draw(draw.Crop(page, margin, -margin, below+margin, -margin))
+	tiles := draw.Tiles{Rows: 1, Cols: len(images), PadLeft: margin, PadRight: margin, PadBottom: margin, PadX: 2 * margin}
+	for i, p := range images {
+		p.Draw(tiles.At(draw.Crop(page, 0, 0, 0, below-height-margin), i, 0))
+	}
+	return cli.Write(path, func(w io.Writer) error {
+		_, err := canvas.WriteTo(w)
+		return err
+	})
 }
 
 // cut draws row i of the photograph with its prediction and band.
-func (o portrait) cut(i int) (*bands.Cut, error) {
+func (o portrait) cut(i int) (*plot.Plot, error) {
 	x := o.pixels(i)
 	mean, sd := o.best.Predict(x)
-	places, all, fitted := make([]float64, x.Rows), make(plotter.XYs, x.Rows), plotter.XYs{}
-	for j := range places {
-		places[j], all[j] = float64(j), plotter.XY{X: float64(j), Y: o.brightness.At(i, j)}
+	edge, curve, all, fitted := make(plotter.XYs, 2*x.Rows), make(plotter.XYs, x.Rows), make(plotter.XYs, x.Rows), plotter.XYs{}
+	for j := range curve {
+		at, m, s := float64(j), mean.At(j, 0), bandWidth*sd.At(j, 0)
+		edge[j], edge[len(edge)-1-j] = plotter.XY{X: at, Y: m + s}, plotter.XY{X: at, Y: m - s}
+		curve[j], all[j] = plotter.XY{X: at, Y: m}, plotter.XY{X: at, Y: o.brightness.At(i, j)}
 	}
 	for l := range o.chosen.X.Rows {
 		if o.chosen.X.At(l, 1) == float64(i) {
 			fitted = append(fitted, plotter.XY{X: o.chosen.X.At(l, 0), Y: o.chosen.Y.At(l, 0)})
 		}
 	}
+	p := plot.New()
 	kernel := fmt.Sprintf("%T", o.best.Map().Kernel())
-	title := fmt.Sprintf("Row %d of the photograph, %s kernel", i, kernel[strings.LastIndex(kernel, ".")+1:])
-	c, err := bands.NewCut(title, "column", "brightness", places, mean, sd)
+	p.Title.Text = fmt.Sprintf("Row %d of the photograph, %s kernel", i, kernel[strings.LastIndex(kernel, ".")+1:])
+	p.X.Label.Text, p.Y.Label.Text, p.Legend.Top = "column", "brightness", true
+	band, err := plotter.NewPolygon(edge)
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Curve("mean", bands.Blue, 1, func(j int) float64 { return mean.At(j, 0) }); err != nil {
+	band.Color, band.LineStyle.Width = color.NRGBA{R: 70, G: 130, B: 200, A: 90}, 0
+	line, err := plotter.NewLine(curve)
+	if err != nil {
 		return nil, err
 	}
-	if err := c.Points("pixels", bands.Grey, all); err != nil {
-		return nil, err
-	}
-	if err := c.Points("pixels of the fit", bands.Red, fitted); err != nil {
-		return nil, err
+	line.Color = color.NRGBA{R: 20, G: 60, B: 140, A: 255}
+	p.Add(band, line)
+	p.Legend.Add("band of 90 %", band)
+	p.Legend.Add("mean", line)
+	for _, dots := range []struct {
+		name   string
+		points plotter.XYs
+		colour color.Color
+	}{{"pixels", all, color.NRGBA{R: 120, G: 120, B: 120, A: 255}}, {"pixels of the fit", fitted, color.NRGBA{R: 200, G: 40, B: 40, A: 255}}} {
+		if len(dots.points) == 0 {
+			continue
+		}
+		scatter, err := plotter.NewScatter(dots.points)
+		if err != nil {
+			return nil, err
+		}
+		scatter.GlyphStyle = draw.GlyphStyle{Color: dots.colour, Radius: 1.5, Shape: draw.CircleGlyph{}}
+		p.Add(scatter)
+		p.Legend.Add(dots.name, scatter)
 	}
 	// Make room for the legend above the band.
-	c.Y.Max += (c.Y.Max - c.Y.Min) / 3
-	return c, nil
+	p.Y.Max += (p.Y.Max - p.Y.Min) / 3
+	return p, nil
 }
+
+// heat draws a value of each pixel as a shade of grey. Values below low are black, and values above
+// high are white.
+func (o portrait) heat(title string, values []float64, low, high float64) *plot.Plot {
+	p := plot.New()
+	p.Title.Text = title
+	shades := grey(64).Colors()
+	m := plotter.NewHeatMap(grid{dense.Of(o.height, o.width, values)}, grey(64))
+	m.Min, m.Max = low, math.Nextafter(high, math.Inf(1))
+	m.Underflow, m.Overflow, m.Rasterized = shades[0], shades[len(shades)-1], true
+	p.Add(m)
+	p.HideAxes()
+	return p
+}
+
+// grid implements plotter.GridXYZ for a matrix with row 0 at the top.
+type grid struct{ dense.Matrix[float64] }
+
+func (g grid) Dims() (c, r int)   { return g.Cols, g.Rows }
+func (g grid) Z(c, r int) float64 { return g.At(g.Rows-1-r, c) }
+func (g grid) X(c int) float64    { return (float64(c) + 0.5) / float64(g.Cols) }
+func (g grid) Y(r int) float64    { return (float64(r) + 0.5) / float64(g.Rows) }
 
 // grey is a palette with the given number of shades of grey.
 type grey int

@@ -18,7 +18,6 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/bands"
 	"github.com/seed-feabd252/randfeat/examples/internal/goroot"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
@@ -176,7 +175,7 @@ func (c *choice) assess(m *ridge.Model[float64], test ridge.Block[float64]) {
 	mean, sd := m.Predict(test.X)
 	c.error = floats.Distance(mean.Data, test.Y.Data, 2) / math.Sqrt(float64(test.Y.Rows))
 	for i, v := range test.Y.Data {
-		if math.Abs(v-mean.At(i, 0)) < bands.Width*sd.At(i, 0) {
+		if math.Abs(v-mean.At(i, 0)) < bandWidth*sd.At(i, 0) {
 			c.held += 1 / float64(test.Y.Rows)
 		}
 	}

@@ -47,15 +47,6 @@ var entries = []entry{
 		code:    passage{"photo.go", "fit", "for _, part := range lengthScaleParts", "s, err := ridge.Choose"},
 	},
 	{
-		name: "thompson", title: "A maximum in 50 evaluations",
-		shows: "Each step draws a function from the posterior of a Gaussian process and evaluates where the draw is largest. " +
-			"The points crowd at the hills of the function. On the right the band is narrow where there are points. " +
-			"Between u = 0.62 and 0.85 the search has no points on this line, and the function leaves the band of 90 %. " +
-			"The band depends on the length-scale that fits the points. The search looks for hills, so it never learnt the valley there.",
-		command: "go run ./examples/thompson -plot thompson.png",
-		code:    passage{"search.go", "maximise", "draw, err := h.model.Pathwise", "evaluate(at[0]"},
-	},
-	{
 		name: "associative", title: "What linear attention mixes and the delta rule keeps",
 		shows: "The program writes pairs of keys and values into one matrix, half of the keys twice, and then reads all values. " +
 			"Linear attention adds the second value of a key to the first. The delta rule replaces the first value, and has a smaller error for any number of keys.",
