@@ -25,13 +25,6 @@ var entries = []entry{
 		code:    passage{"study.go", "law", "drawn, err := ", "return sum"},
 	},
 	{
-		name: "rotation", title: "Rounding after a rotation",
-		shows: "Vectors with a few large channels are rounded to 8 and 4 bits, without and with a random Hadamard rotation before. " +
-			"Without the rotation 4 bits lose all small channels, an error of 1. With the rotation 4 bits keep the small channels.",
-		command: "go run ./examples/rotation -plot rotation.png",
-		code:    passage{"main.go", "compare", "unrotated := x.Clone()", "back := "},
-	},
-	{
 		name: "search", title: "Recall of codes beside theory",
 		shows: "The recall is the share of the ten nearest passages of a text that a search finds from codes of 1 to 8 bits per coordinate. " +
 			"Points are means over eight rotations with 95 % intervals. Lines are the recall that theory predicts for each scheme if the errors of rows are independent. " +
