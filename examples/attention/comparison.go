@@ -11,7 +11,6 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/examples/internal/cli"
 	"github.com/seed-feabd252/randfeat/examples/internal/matrices"
 	"github.com/seed-feabd252/randfeat/npy"
 	"github.com/seed-feabd252/randfeat/performer"
@@ -122,7 +121,7 @@ func (c *comparison) write(out []dense.Matrix[float32]) error {
 	for _, m := range out {
 		data = append(data, m.Data...)
 	}
-	return cli.Replace(c.out, func(path string) error { return npy.WriteFile(path, data, shape[3-c.rank:]...) })
+	return npy.WriteFile(c.out, data, shape[3-c.rank:]...)
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

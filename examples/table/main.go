@@ -13,6 +13,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -82,11 +83,11 @@ func run(args []string, stdout io.Writer) error {
 		}
 		return s.learn(stdout, s.out)
 	}
-	folder, remove, err := cli.Temporary("", "table")
+	folder, err := os.MkdirTemp("", "table")
 	if err != nil {
 		return err
 	}
-	defer remove()
+	defer os.RemoveAll(folder)
 	return s.learn(stdout, folder)
 }
 

@@ -1,5 +1,5 @@
-// Package cli has what all example programs share. Flags describe their ranges. Files are written
-// completely or not at all. An error is one line on standard error, with exit status 1.
+// Package cli has what all example programs share. Flags describe their ranges. An error is one line
+// on standard error, with exit status 1.
 package cli
 
 import (
@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 // Run is the body of a program. Its arguments are those after the name of the program. It returns
@@ -18,16 +16,8 @@ type Run func(args []string, stdout io.Writer) error
 
 // Main runs a program with the arguments and streams of the process. If the program returns an
 // error, Main prints the name of the program and the error on standard error, and exits with status
-// 1. SIGINT and SIGTERM remove all temporary folders and end the process with status 130.
+// 1.
 func Main(name string, run Run) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		removeTemporary()
-		fmt.Fprintf(os.Stderr, "%s: %v\n", name, s)
-		os.Exit(130)
-	}()
 	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
 		os.Exit(1)

@@ -96,7 +96,7 @@ func (f *Flags) OutputVar(p *string, name, value, usage string, endings ...strin
 			return "", fmt.Errorf("ending %q", ending)
 		case err == nil && info.IsDir():
 			return "", errors.New("a folder")
-		case inPlace(info, err):
+		case err == nil && !info.Mode().IsRegular(): // a device
 			return path, nil
 		}
 		return path, writable(filepath.Dir(path))
