@@ -163,7 +163,7 @@ func (c command) checkRun(args []string) error {
 // checkTest checks the arguments of go test: its flags, the flags of the tests, and the names of
 // benchmarks.
 func (c command) checkTest(args []string) error {
-	valued := []string{"-run", "-bench", "-benchtime", "-count", "-exec", "-tags"}
+	valued := []string{"-run", "-bench", "-benchtime", "-count", "-exec", "-p", "-tags"}
 	var folders, given []string
 	bench := ""
 	for i := 0; i < len(args); i++ {
@@ -176,7 +176,7 @@ func (c command) checkTest(args []string) error {
 		case strings.HasPrefix(a, "-") && i+1 < len(args):
 			given = append(given, a[1:])
 			i++
-		case a == "./...":
+		case strings.HasPrefix(a, "./") && strings.HasSuffix(a, "/..."):
 			return nil
 		case a == "." || strings.HasPrefix(a, "./"):
 			folders = append(folders, filepath.Join(c.folder, a))

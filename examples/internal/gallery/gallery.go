@@ -74,8 +74,8 @@ func Begin(t *testing.T) {
 }
 
 // Check draws the picture to a temporary folder and compares its numbers with the CSV file in
-// docs/gallery. With RANDFEAT_DOCS=draw in the environment, which go run ./tools/gallery sets,
-// Check writes both files instead. The working directory must be the folder of an example.
+// docs/gallery. With RANDFEAT_DOCS=draw in the environment, Check writes both files instead. The
+// working directory must be the folder of an example.
 func Check(t *testing.T, p Picture) {
 	t.Helper()
 	if err := p.check(filepath.Join("..", "..", "docs", "gallery"), t.TempDir(), os.Getenv("RANDFEAT_DOCS") == "draw"); err != nil {
@@ -120,7 +120,7 @@ func decode(path string) error {
 
 // compare returns an error that names the first different number.
 func (p Picture) compare(committed []Number) error {
-	const again = "; go run ./tools/gallery draws the pictures again"
+	const again = "; RANDFEAT_DOCS=draw in the environment of the test draws the picture again"
 	if len(committed) != len(p.Numbers) {
 		return fmt.Errorf("gallery: %s shows %d numbers, and %d are committed%s", p.Name, len(p.Numbers), len(committed), again)
 	}

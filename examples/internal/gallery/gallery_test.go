@@ -57,7 +57,7 @@ func TestCheck(t *testing.T) {
 		err := p.check(dir, t.TempDir(), false)
 		assert.Equal(t, c.same, err == nil, "%s: %v", c.what, err)
 		if !c.same {
-			assert.ErrorContains(t, err, "go run ./tools/gallery", c.what)
+			assert.ErrorContains(t, err, "RANDFEAT_DOCS=draw", c.what)
 		}
 	}
 	p.Numbers = all

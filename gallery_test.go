@@ -1,4 +1,4 @@
-package main
+package randfeat_test
 
 import (
 	"encoding/csv"
@@ -12,32 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// root is the root of the module.
-var root = filepath.Join("..", "..")
-
-// TestPage: the page that is committed is the one that the examples make today, and each passage is
-// short.
-func TestPage(t *testing.T) {
-	want, err := page(root)
+// TestGalleryFiles: docs/gallery.md shows a picture of each example that draws one, and the folder
+// has these pictures and their numbers, and no more than a clone should have to take along.
+func TestGalleryFiles(t *testing.T) {
+	page, err := os.ReadFile("docs/gallery.md")
 	require.NoError(t, err)
-	got, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
+	tests, err := filepath.Glob("examples/*/gallery_test.go")
 	require.NoError(t, err)
-	assert.Equal(t, want, string(got), "go run ./tools/gallery -text writes the page again")
-	for _, e := range entries {
-		code, err := e.code.read(filepath.Join(root, "examples", e.name))
-		require.NoError(t, err)
-		assert.LessOrEqual(t, strings.Count(code, "\n"), 16, e.name)
-	}
-}
-
-// TestFiles: the folder has the pictures of the page and their numbers, and no more than a clone
-// should have to take along.
-func TestFiles(t *testing.T) {
 	var want, got []string
-	for _, e := range entries {
-		want = append(want, e.name+".csv", e.name+".png")
+	for _, path := range tests {
+		name := filepath.Base(filepath.Dir(path))
+		assert.Contains(t, string(page), "](gallery/"+name+".png)")
+		want = append(want, name+".csv", name+".png")
 	}
-	files, err := os.ReadDir(filepath.Join(root, "docs", "gallery"))
+	files, err := os.ReadDir("docs/gallery")
 	require.NoError(t, err)
 	var size int64
 	for _, f := range files {
@@ -50,37 +38,9 @@ func TestFiles(t *testing.T) {
 	assert.Less(t, size, int64(1_500_000))
 }
 
-// TestEveryExample: an example with a program of its own has a place on the page.
-func TestEveryExample(t *testing.T) {
-	folders, err := filepath.Glob(filepath.Join(root, "examples", "*", "gallery_test.go"))
-	require.NoError(t, err)
-	var want, got []string
-	for _, f := range folders {
-		want = append(want, filepath.Base(filepath.Dir(f)))
-	}
-	for _, e := range entries {
-		got = append(got, e.name)
-	}
-	assert.ElementsMatch(t, want, got)
-}
-
-func TestCut(t *testing.T) {
-	code, err := cut("func f() {\n\ta()\n\tif b {\n\t\tc()\n\t}\n}\n", "if b", "c()")
-	require.NoError(t, err)
-	assert.Equal(t, "if b {\n\tc()\n", code)
-	_, err = cut("a\nb\n", "a", "c")
-	assert.Error(t, err)
-	_, err = cut("a\nb\n", "c", "b")
-	assert.Error(t, err)
-	_, err = passage{"none.go", "f", "a", "b"}.read(".")
-	assert.Error(t, err)
-	_, err = passage{"main.go", "f", "a", "b"}.read(".")
-	assert.ErrorContains(t, err, "no function f")
-}
-
-// TestCaption: the README says what its picture shows.
-func TestCaption(t *testing.T) {
-	f, err := os.Open(filepath.Join(root, "docs", "gallery", "attention.csv"))
+// TestGalleryCaption: the README says what its picture shows.
+func TestGalleryCaption(t *testing.T) {
+	f, err := os.Open("docs/gallery/attention.csv")
 	require.NoError(t, err)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
@@ -115,7 +75,7 @@ func TestCaption(t *testing.T) {
 	words, heads := panels["Newton's Opticks"], panels["heads of a trained transformer"]
 	require.NotNil(t, words)
 	require.NotNil(t, heads)
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	text := strings.Join(strings.Fields(string(readme)), " ")
 	assert.Contains(t, text, fmt.Sprintf("exact attention takes %.0f ms, and 256 landmarks are %.0f %% off after %.0f ms.", words.exact, words.wrong, words.landmarks))
