@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 )
 
-// Table is a result in rows and columns. Measurement and Comparison have a Table. Package
-// validate/charts draws a Table.
+// Table is a result in rows and columns. Measurement and Comparison have a Table.
 type Table struct {
 	Title   string
 	Columns []Column
@@ -107,57 +105,6 @@ func digits(cell any) string {
 		return strconv.FormatFloat(v, 'g', -1, 64)
 	}
 	return fmt.Sprint(cell)
-}
-
-// Numbers returns the cells of the column with a key, with NaN for no value. Numbers returns an
-// error if there is no such column, if a cell is not a number, or if a row does not have a cell for
-// each column.
-func (t Table) Numbers(key string) ([]float64, error) {
-	at, err := t.column(key)
-	if err != nil {
-		return nil, err
-	}
-	numbers := make([]float64, len(t.Rows))
-	for i, row := range t.Rows {
-		switch v := row[at].(type) {
-		case float64:
-			numbers[i] = v
-		case int:
-			numbers[i] = float64(v)
-		case nil:
-			numbers[i] = math.NaN()
-		default:
-			return nil, fmt.Errorf("validate: column %s has %q in row %d, want a number", key, v, i)
-		}
-	}
-	return numbers, nil
-}
-
-// Names returns the cells of the column with a key as String prints them. Names returns an error if
-// there is no such column, or if a row does not have a cell for each column.
-func (t Table) Names(key string) ([]string, error) {
-	at, err := t.column(key)
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, len(t.Rows))
-	for i, row := range t.Rows {
-		names[i] = t.Columns[at].print(row[at])
-	}
-	return names, nil
-}
-
-// column returns the index of the column with a key.
-func (t Table) column(key string) (int, error) {
-	if err := t.check(); err != nil {
-		return 0, err
-	}
-	for i, c := range t.Columns {
-		if c.Key == key {
-			return i, nil
-		}
-	}
-	return 0, fmt.Errorf("validate: the table has no column %q", key)
 }
 
 // check returns an error unless every row has a cell for each column.

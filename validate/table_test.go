@@ -49,10 +49,6 @@ func TestRowsOfOtherLengths(t *testing.T) {
 		var b strings.Builder
 		assert.EqualError(t, table.WriteCSV(&b), want)
 		assert.Empty(t, b.String())
-		_, err := table.Numbers("m")
-		assert.EqualError(t, err, want)
-		_, err = table.Names("m")
-		assert.EqualError(t, err, want)
 	}
 }
 
@@ -60,21 +56,3 @@ func TestRowsOfOtherLengths(t *testing.T) {
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
-
-func TestColumns(t *testing.T) {
-	m, err := grid().Numbers("m")
-	require.NoError(t, err)
-	assert.Equal(t, []float64{8, 16, 32}, m)
-	e, err := grid().Numbers("error")
-	require.NoError(t, err)
-	assert.Equal(t, 1.0/3, e[0])
-	assert.True(t, math.IsNaN(e[1]))
-	names, err := grid().Names("method")
-	require.NoError(t, err)
-	assert.Equal(t, []string{"iid, plain", "other", "broken"}, names)
-
-	_, err = grid().Numbers("method")
-	assert.EqualError(t, err, `validate: column method has "iid, plain" in row 0, want a number`)
-	_, err = grid().Names("none")
-	assert.EqualError(t, err, `validate: the table has no column "none"`)
-}

@@ -19,11 +19,9 @@ func TestGallery(t *testing.T) {
 	require.NoError(t, err)
 	src := exprand.NewSource(s.seed)
 	s.x, s.y = s.points(src)
-	table, err := s.measure(src)
+	rows, err := s.measure(src)
 	require.NoError(t, err)
-	f, err := s.picture(table)
-	require.NoError(t, err)
-	p := gallery.Of("variance", f)
+	p := gallery.Of("variance", s.picture(rows))
 	p.Relative = 1e-5 // rounding
 	gallery.Check(t, p)
 }

@@ -11,13 +11,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/examples/internal/cli"
-	"github.com/seed-feabd252/randfeat/validate"
 	"github.com/seed-feabd252/randfeat/validate/charts"
 )
 
@@ -33,11 +33,9 @@ It prints a line for each map: the error with m = d frequencies of the first kin
 exact law, the error of other frequencies over that of the first, and the largest distance
 of a measurement from its law in standard errors, of all m and frequencies.
 
--csv writes every measurement: the error with its standard error, the exact law and how many
-standard errors the measurement is from it, the ratio to the first kind of frequencies, and the
-largest bias over the pairs of points in standard errors: beyond 4 the estimate is biased. Squared
-errors of exponential features have heavy tails: there z comes out low more often than high unless
-draws are many. The picture has a panel for each map: errors ± 2 standard errors as points, laws as lines.`
+Squared errors of exponential features have heavy tails: they come out below their law more often than
+above it unless draws are many. The picture has a panel for each map: errors ± 2 standard errors as
+points, laws as lines.`
 
 // options are the flags.
 type options struct {
@@ -46,7 +44,7 @@ type options struct {
 	norm                         float64
 	draws                        int
 	seed                         uint64
-	plot, csv                    string
+	plot                         string
 }
 
 func run(args []string, stdout io.Writer) error {
@@ -62,7 +60,6 @@ func run(args []string, stdout io.Writer) error {
 	fs.IntVar(&o.draws, "draws", 2000, 2, 1_000_000, "maps drawn for every error")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of all random numbers")
 	fs.OutputVar(&o.plot, "plot", "variance.png", "picture of the errors", cli.Pictures...)
-	fs.OutputVar(&o.csv, "csv", "", "every measurement as comma-separated values")
 	if done, err := fs.Parse(about, args, stdout); done || err != nil {
 		return err
 	}
@@ -72,19 +69,12 @@ func run(args []string, stdout io.Writer) error {
 	}
 	src := exprand.NewSource(o.seed)
 	s.x, s.y = o.points(src)
-	table, err := s.measure(src)
+	rows, err := s.measure(src)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(stdout, s.summary(table))
-	if err := cli.Save(stdout, "table of all measurements", o.csv, func(path string) error { return cli.Write(path, table.WriteCSV) }); err != nil || o.plot == "" {
-		return err
-	}
-	f, err := s.picture(table)
-	if err != nil {
-		return err
-	}
-	return cli.Save(stdout, "picture", o.plot, f.Save)
+	fmt.Fprint(stdout, s.summary(rows))
+	return cli.Save(stdout, "picture", o.plot, s.picture(rows).Save)
 }
 
 // study returns the study that the flags choose. It reports wrong flags before any work.
@@ -114,22 +104,28 @@ func (o options) frequencies() []int {
 	return slices.Compact([]int{max(1, o.d/2), o.d, 2 * o.d, 4 * o.d})
 }
 
+// each returns the rows of one estimator after another.
+func (s *study) each(rows []measurement) iter.Seq[[]measurement] {
+	return slices.Chunk(rows, len(rows)/len(s.estimators))
+}
+
 // picture draws a panel for each estimator.
-func (s *study) picture(t validate.Table) (charts.Figure, error) {
-	f, err := charts.FromTable(t, charts.Columns{X: "m", Y: "mse", Err: "mse_stderr", Line: "law", Series: "frequencies", Panel: "estimator"})
-	if err != nil {
-		return f, err
+func (s *study) picture(rows []measurement) charts.Figure {
+	f := charts.Figure{
+		Title:  fmt.Sprintf("Mean squared error, d = %d, ‖x‖ = ‖y‖ = %v; points ± 2 standard errors, lines: exact laws", s.d, s.norm),
+		XLabel: "frequencies m", YLabel: "mean squared error",
+		LogX: true, LogY: true, OwnY: true,
 	}
-	for _, p := range f.Panels {
-		for _, r := range p.Series {
-			for i := range r.Points {
-				r.Points[i].Err *= 2
-			}
+	for group := range s.each(rows) {
+		panel := charts.Panel{Title: group[0].title, Series: make([]charts.Series, len(s.projections))}
+		for i, r := range group {
+			line := &panel.Series[i%len(s.projections)]
+			line.Name = r.Name
+			line.Points = append(line.Points, charts.Point{X: float64(r.m), Y: r.MSE, Err: 2 * r.MSEStdErr})
+			line.Line = append(line.Line, charts.Point{X: float64(r.m), Y: r.law})
 		}
+		f.Panels = append(f.Panels, panel)
 	}
-	f.Title = fmt.Sprintf("Mean squared error, d = %d, ‖x‖ = ‖y‖ = %v; points ± 2 standard errors, lines: exact laws", s.d, s.norm)
-	f.XLabel, f.YLabel = "frequencies m", "mean squared error"
-	f.LogX, f.LogY, f.OwnY = true, true, true
 	f.Columns = min(len(f.Panels), 3)
 	if len(f.Panels) == 4 {
 		f.Columns = 2
@@ -137,5 +133,5 @@ func (s *study) picture(t validate.Table) (charts.Figure, error) {
 	for _, m := range s.frequencies() {
 		f.XTicks = append(f.XTicks, float64(m))
 	}
-	return f, nil
+	return f
 }

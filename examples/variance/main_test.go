@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/csv"
 	"fmt"
 	"image"
 	_ "image/png"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -22,60 +20,40 @@ import (
 	"github.com/seed-feabd252/randfeat/examples/internal/clitest"
 )
 
-// records runs the program for its CSV file, a map by column a record.
-func records(t *testing.T, args ...string) []map[string]string {
+// measured returns the rows of a run with the given flags.
+func measured(t *testing.T, o options) []measurement {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "v.csv")
-	clitest.Output(t, run, append(args, "-plot", "", "-csv", path)...)
-	f, err := os.Open(path)
+	s, err := o.study()
 	require.NoError(t, err)
-	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
+	src := exprand.NewSource(o.seed)
+	s.x, s.y = o.points(src)
+	rows, err := s.measure(src)
 	require.NoError(t, err)
-	var all []map[string]string
-	for _, line := range lines[1:] {
-		r := make(map[string]string)
-		for i, v := range line {
-			r[lines[0][i]] = v
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-func number(t *testing.T, s string) float64 {
-	t.Helper()
-	v, err := strconv.ParseFloat(s, 64)
-	require.NoError(t, err)
-	return v
+	return rows
 }
 
 // Under other seeds one of the 160 laws would be missed by 4 standard errors with
 // a probability of 1 %.
 func TestLawsHold(t *testing.T) {
-	rs := records(t, "-d", "8", "-draws", "300", "-norm", "0.6", "-pairs", "4")
-	require.Len(t, rs, len(estimators)*4*6)
+	rows := measured(t, options{projection: "iid,gram-schmidt,simplex,hadamard,givens,sobol", d: 8, draws: 300, norm: 0.6, pairs: 4, seed: 1})
+	require.Len(t, rows, len(estimators)*4*6)
 	laws := 0
-	for _, r := range rs {
-		at := strings.Join([]string{r["estimator"], r["frequencies"], r["m"]}, " ")
-		dot := r["kernel"] == "dot" && r["frequencies"] != "Sobol"
-		if r["frequencies"] == "iid" || dot {
-			assert.NotEmpty(t, r["law"], at)
+	for _, r := range rows {
+		at := fmt.Sprintf("%s %s %d", r.title, r.Name, r.m)
+		dot := r.kernel == "dot" && r.Name != "Sobol"
+		if r.Name == "iid" || dot {
+			assert.False(t, math.IsNaN(r.law), at)
 		}
-		if r["frequencies"] == "Sobol" || !dot && slices.Contains([]string{"Hadamard", "Givens"}, r["frequencies"]) {
-			assert.Empty(t, r["law"], at)
-			assert.Empty(t, r["z"], at)
+		if r.Name == "Sobol" || !dot && slices.Contains([]string{"Hadamard", "Givens"}, r.Name) {
+			assert.True(t, math.IsNaN(r.law), at)
+			assert.True(t, math.IsNaN(r.z()), at)
 		}
-		if r["law"] != "" {
+		if !math.IsNaN(r.law) {
 			laws++
-			assert.Less(t, math.Abs(number(t, r["z"])), 4.0, at)
-			assert.InDelta(t, number(t, r["z"]), (number(t, r["mse"])-number(t, r["law"]))/number(t, r["mse_stderr"]), 1e-9, at)
+			assert.Less(t, math.Abs(r.z()), 4.0, at)
 		}
-		if r["frequencies"] == "iid" {
-			assert.Equal(t, "1", r["ratio"])
-		}
-		if r["m"] == "8" && r["frequencies"] == "Gram–Schmidt" && r["map"] != "sderf" {
-			assert.Less(t, number(t, r["ratio"]), 1+4*number(t, r["ratio_stderr"]), "%s: orthogonal frequencies save", at)
+		if r.m == 8 && r.Name == "Gram–Schmidt" && r.features != "sderf" {
+			assert.Less(t, r.Ratio, 1+4*r.RatioStdErr, "%s: orthogonal frequencies save", at)
 		}
 	}
 	assert.Equal(t, 160, laws)
@@ -84,21 +62,20 @@ func TestLawsHold(t *testing.T) {
 // A run of all maps ends after a line for each: errors at m = d and their ratios, and
 // how far the worst measurement is from its law.
 func TestSummary(t *testing.T) {
-	args := []string{"-projection", "iid,gram-schmidt,sobol", "-d", "2", "-draws", "20", "-plot", ""}
-	out := clitest.Output(t, run, args...)
+	out := clitest.Output(t, run, "-projection", "iid,gram-schmidt,sobol", "-d", "2", "-draws", "20", "-plot", "")
 	assert.LessOrEqual(t, strings.Count(out, "\n"), 25)
-	rs := records(t, args[:6]...)
+	rows := measured(t, options{projection: "iid,gram-schmidt,sobol", d: 2, draws: 20, norm: 0.7, pairs: 8, seed: 1})
 	worst, laws := 0.0, 0
-	for _, r := range rs {
-		if r["z"] != "" {
-			worst = math.Max(worst, math.Abs(number(t, r["z"])))
+	for _, r := range rows {
+		if z := math.Abs(r.z()); !math.IsNaN(z) {
+			worst = math.Max(worst, z)
 			laws++
 		}
-		if r["m"] == "2" && r["frequencies"] == "Gram–Schmidt" {
-			assert.Regexp(t, regexp.QuoteMeta(r["estimator"])+` .* × `+fmt.Sprintf("%.3f", number(t, r["ratio"])), out)
+		if r.m == 2 && r.Name == "Gram–Schmidt" {
+			assert.Regexp(t, regexp.QuoteMeta(r.title)+` .* × `+fmt.Sprintf("%.3f", r.Ratio), out)
 		}
 	}
-	assert.Contains(t, out, fmt.Sprintf("%d of %d measurements have an exact law", laws, len(rs)))
+	assert.Contains(t, out, fmt.Sprintf("%d of %d measurements have an exact law", laws, len(rows)))
 	assert.Contains(t, out, fmt.Sprintf("%.1f standard errors off", worst))
 }
 
@@ -115,10 +92,9 @@ func TestPicture(t *testing.T) {
 	s, err := o.study()
 	require.NoError(t, err)
 	s.x, s.y = o.points(exprand.NewSource(1))
-	table, err := s.measure(exprand.NewSource(1))
+	rows, err := s.measure(exprand.NewSource(1))
 	require.NoError(t, err)
-	f, err := s.picture(table)
-	require.NoError(t, err)
+	f := s.picture(rows)
 	require.Len(t, f.Panels, 9)
 	assert.True(t, f.LogX && f.LogY && f.OwnY)
 	positive := f.Panels[1]
@@ -173,7 +149,7 @@ func TestErrors(t *testing.T) {
 		{"-kernel dot -map trig", "-map trig: the kernels have linear"},
 		{"-projection iid,sparse", "-projection sparse: want some of iid, gram-schmidt"},
 		{"extra", "unexpected argument"},
-		{"-kernel dot -draws 2 -d 2 -plot= -csv " + dir, "a folder, want a file in a folder"},
+		{"-kernel dot -draws 2 -d 2 -plot " + dir, "ending \"\", want a file in a folder"},
 	} {
 		var stdout bytes.Buffer
 		err := run(strings.Fields(c.args), &stdout)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 
 	"gonum.org/v1/gonum/floats"
 
@@ -40,31 +39,42 @@ func (o options) points(src rand.Source) (x, y dense.Matrix[float64]) {
 	return draw(), draw()
 }
 
-// columns are those of the table of all measurements.
-const columns = "estimator kernel map d pairs norm draws seed m frequencies mse mse_stderr law z ratio ratio_stderr worst_bias_z"
+// measurement is the error of a map with m frequencies of a kind.
+type measurement struct {
+	estimator
+	m int
+	validate.Compared
+	law float64 // NaN if none is known
+}
 
-// measure draws all maps, one after another in the order of the table, and returns the table.
-func (s *study) measure(src rand.Source) (validate.Table, error) {
-	var t validate.Table
-	for key := range strings.FieldsSeq(columns) {
-		t.Columns = append(t.Columns, validate.Column{Name: key, Key: key})
+// z returns the distance of the error from its law in standard errors, or NaN.
+func (r measurement) z() float64 {
+	if r.MSEStdErr == 0 {
+		return math.NaN()
 	}
+	return (r.MSE - r.law) / r.MSEStdErr
+}
+
+// measure draws all maps, one after another, and returns a row for each estimator, number of
+// frequencies and projection.
+func (s *study) measure(src rand.Source) ([]measurement, error) {
+	var rows []measurement
 	for _, e := range s.estimators {
 		for _, m := range s.frequencies() {
 			compared, err := validate.Compare(context.Background(), s.methods(e, m), s.x, s.y, s.draws, src)
 			if err != nil {
-				return t, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
+				return nil, fmt.Errorf("%s %s, m = %d: %w", e.kernel, e.features, m, err)
 			}
-			for i, row := range compared.Methods {
+			for i, c := range compared.Methods {
 				law, err := s.law(e, s.projections[i], m, src)
 				if err != nil {
-					return t, err
+					return nil, err
 				}
-				t.Rows = append(t.Rows, s.cells(e, m, row, law))
+				rows = append(rows, measurement{e, m, c, law})
 			}
 		}
 	}
-	return t, nil
+	return rows, nil
 }
 
 // methods returns the ways to draw maps that are compared with each other.
@@ -97,24 +107,4 @@ func (s *study) law(e estimator, p frequencies, m int, src rand.Source) (float64
 		sum += validate.Theory(drawn, nil, s.x.Row(i), s.y.Row(i)).MSE
 	}
 	return sum / float64(s.x.Rows), nil
-}
-
-// cells returns a row of the table.
-func (s *study) cells(e estimator, m int, r validate.Compared, law float64) []any {
-	_, bias := r.Worst()
-	z := math.NaN()
-	if r.MSEStdErr > 0 {
-		z = (r.MSE - law) / r.MSEStdErr
-	}
-	cells := []any{
-		e.title, e.kernel, e.features, s.d, s.pairs, s.norm, s.draws, fmt.Sprint(s.seed),
-		m, r.Name, r.MSE, r.MSEStdErr, law, z, r.Ratio, r.RatioStdErr, math.Abs(bias),
-	}
-	for i, c := range cells {
-		// No law, no spread, or nothing to compare with.
-		if v, ok := c.(float64); ok && math.IsNaN(v) {
-			cells[i] = nil
-		}
-	}
-	return cells
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/seed-feabd252/randfeat/validate"
 )
 
-// summary says what the table of all measurements has at m = d, a line for each estimator, and how
-// far laws are from measurements at all m.
-func (s *study) summary(t validate.Table) string {
+// summary returns a line for each estimator with the errors at m = d, and how far laws are from
+// measurements at all m.
+func (s *study) summary(rows []measurement) string {
 	first := s.projections[0].title
 	sum := validate.Table{
 		Title: fmt.Sprintf("Mean squared error with m = d = %d frequencies: %d pairs of norm %v, %d draws, seed %d\n", s.d, s.pairs, s.norm, s.draws, s.seed),
@@ -21,30 +21,25 @@ func (s *study) summary(t validate.Table) string {
 		sum.Columns = append(sum.Columns, validate.Column{Name: p.title, Key: p.name, Format: "× %.3f"})
 	}
 	sum.Columns = append(sum.Columns, validate.Column{Name: "worst |z|", Key: "worst_z", Format: "%.1f"})
-	at := make(map[string]int)
-	for i, c := range t.Columns {
-		at[c.Key] = i
-	}
 	lawed, worst, where := 0, 0.0, ""
-	each := len(t.Rows) / len(s.estimators)
-	for from := 0; from < len(t.Rows); from += each {
-		line, farthest := []any{t.Rows[from][at["estimator"]]}, 0.0
-		for _, row := range t.Rows[from : from+each] {
+	for group := range s.each(rows) {
+		line, farthest := []any{group[0].title}, 0.0
+		for _, r := range group {
 			switch {
-			case row[at["m"]] != s.d:
-			case row[at["frequencies"]] == first:
-				line = append(line, row[at["mse"]], row[at["law"]])
+			case r.m != s.d:
+			case r.Name == first:
+				line = append(line, known(r.MSE), known(r.law))
 			default:
-				line = append(line, row[at["ratio"]])
+				line = append(line, known(r.Ratio))
 			}
-			z, ok := row[at["z"]].(float64)
-			if !ok {
+			z := math.Abs(r.z())
+			if math.IsNaN(z) {
 				continue
 			}
 			lawed++
-			farthest = max(farthest, math.Abs(z))
-			if math.Abs(z) >= worst {
-				worst, where = math.Abs(z), fmt.Sprintf("%v, %v, m = %v", line[0], row[at["frequencies"]], row[at["m"]])
+			farthest = max(farthest, z)
+			if z >= worst {
+				worst, where = z, fmt.Sprintf("%s, %s, m = %d", r.title, r.Name, r.m)
 			}
 		}
 		sum.Rows = append(sum.Rows, append(line, farthest))
@@ -56,5 +51,13 @@ func (s *study) summary(t validate.Table) string {
 	if lawed == 0 {
 		return text + "No law is known.\n"
 	}
-	return text + fmt.Sprintf("%d of %d measurements have an exact law; the farthest\nfrom its law is %.1f standard errors off (%s).\n", lawed, len(t.Rows), worst, where)
+	return text + fmt.Sprintf("%d of %d measurements have an exact law; the farthest\nfrom its law is %.1f standard errors off (%s).\n", lawed, len(rows), worst, where)
+}
+
+// known returns v, or no value for NaN.
+func known(v float64) any {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return v
 }

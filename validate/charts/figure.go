@@ -1,7 +1,6 @@
 // Package charts draws measurements with error bars, and laws as lines, with gonum/plot. A figure
-// has panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG.
-// FromTable makes a figure from a validate.Table. Only charts and the examples import gonum/plot,
-// so that other programs do not link it.
+// has panels on linear or logarithmic axes and one legend below them. Save writes PNG or SVG. Only
+// charts and the examples import gonum/plot, so that other programs do not link it.
 package charts
 
 import (
