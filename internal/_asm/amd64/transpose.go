@@ -1,25 +1,26 @@
 package amd64
 
 import (
+	"slices"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Transpose transposes a square of vectors, from the smallest blocks to the largest, with as many
-// other registers, and returns where the square is then and which registers are free.
+// Transpose transposes a square of vectors, from the smallest blocks to the largest, with at least
+// one other register, and returns where the square is then and which registers are free.
 func (m Machine) Transpose(x, free []VecPhysical) (transposed, left []VecPhysical) {
 	n := len(x)
+	x, free = slices.Clone(x), slices.Clone(free)
 	step := func(h int, low, high func(b, a, d Op)) {
-		y := make([]VecPhysical, n)
 		for i := range n {
 			if i&h == 0 {
-				low(x[i+h], x[i], free[i])
-				high(x[i+h], x[i], free[i+h])
-				y[i], y[i+h] = free[i], free[i+h]
+				low(x[i+h], x[i], free[0])
+				high(x[i+h], x[i], x[i+h])
+				x[i], free = free[0], append(free[1:], x[i])
 			}
 		}
-		x, free = y, x
 	}
 	h := 1
 	if m.Size == 4 {

@@ -10,6 +10,8 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 	simd.AVX512: {
 		lanes:     16,
 		strips:    [2][]strip[float32]{{strip1x1F32AVX512, strip2x1F32AVX512, strip3x1F32AVX512, strip4x1F32AVX512, strip5x1F32AVX512, strip6x1F32AVX512, strip7x1F32AVX512, strip8x1F32AVX512, strip9x1F32AVX512, strip10x1F32AVX512, strip11x1F32AVX512, strip12x1F32AVX512, strip13x1F32AVX512, strip14x1F32AVX512}, {strip1x2F32AVX512, strip2x2F32AVX512, strip3x2F32AVX512, strip4x2F32AVX512, strip5x2F32AVX512, strip6x2F32AVX512, strip7x2F32AVX512, strip8x2F32AVX512, strip9x2F32AVX512, strip10x2F32AVX512, strip11x2F32AVX512, strip12x2F32AVX512, strip13x2F32AVX512, strip14x2F32AVX512}},
+		dots:      []strip[float32]{dot1F32AVX512, dot2F32AVX512, dot3F32AVX512, dot4F32AVX512, dot5F32AVX512, dot6F32AVX512, dot7F32AVX512, dot8F32AVX512},
+		adds:      [2][]adder[float32]{{add1x1F32AVX512, add4x1F32AVX512}, {add1x2F32AVX512, add4x2F32AVX512}},
 		packs:     []packer[float32]{pack1F32AVX512, pack2F32AVX512},
 		unpacks:   []packer[float32]{unpack1F32AVX512, unpack2F32AVX512},
 		transpose: packTransposedF32AVX512,
@@ -18,6 +20,8 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 	simd.AVX2: {
 		lanes:     8,
 		strips:    [2][]strip[float32]{{strip1x1F32AVX2, strip2x1F32AVX2, strip3x1F32AVX2, strip4x1F32AVX2, strip5x1F32AVX2, strip6x1F32AVX2}, {strip1x2F32AVX2, strip2x2F32AVX2, strip3x2F32AVX2, strip4x2F32AVX2, strip5x2F32AVX2, strip6x2F32AVX2}},
+		dots:      []strip[float32]{dot1F32AVX2, dot2F32AVX2, dot3F32AVX2, dot4F32AVX2, dot5F32AVX2, dot6F32AVX2},
+		adds:      [2][]adder[float32]{{add1x1F32AVX2, add4x1F32AVX2}, {add1x2F32AVX2, add4x2F32AVX2}},
 		packs:     []packer[float32]{pack1F32AVX2, pack2F32AVX2},
 		unpacks:   []packer[float32]{unpack1F32AVX2, unpack2F32AVX2},
 		transpose: packTransposedF32AVX2,
@@ -28,6 +32,8 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 	simd.AVX512: {
 		lanes:     8,
 		strips:    [2][]strip[float64]{{strip1x1F64AVX512, strip2x1F64AVX512, strip3x1F64AVX512, strip4x1F64AVX512, strip5x1F64AVX512, strip6x1F64AVX512, strip7x1F64AVX512, strip8x1F64AVX512, strip9x1F64AVX512, strip10x1F64AVX512, strip11x1F64AVX512, strip12x1F64AVX512, strip13x1F64AVX512, strip14x1F64AVX512}, {strip1x2F64AVX512, strip2x2F64AVX512, strip3x2F64AVX512, strip4x2F64AVX512, strip5x2F64AVX512, strip6x2F64AVX512, strip7x2F64AVX512, strip8x2F64AVX512, strip9x2F64AVX512, strip10x2F64AVX512, strip11x2F64AVX512, strip12x2F64AVX512, strip13x2F64AVX512, strip14x2F64AVX512}},
+		dots:      []strip[float64]{dot1F64AVX512, dot2F64AVX512, dot3F64AVX512, dot4F64AVX512, dot5F64AVX512, dot6F64AVX512, dot7F64AVX512, dot8F64AVX512},
+		adds:      [2][]adder[float64]{{add1x1F64AVX512, add4x1F64AVX512}, {add1x2F64AVX512, add4x2F64AVX512}},
 		packs:     []packer[float64]{pack1F64AVX512, pack2F64AVX512},
 		unpacks:   []packer[float64]{unpack1F64AVX512, unpack2F64AVX512},
 		transpose: packTransposedF64AVX512,
@@ -36,6 +42,8 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 	simd.AVX2: {
 		lanes:     4,
 		strips:    [2][]strip[float64]{{strip1x1F64AVX2, strip2x1F64AVX2, strip3x1F64AVX2, strip4x1F64AVX2, strip5x1F64AVX2, strip6x1F64AVX2}, {strip1x2F64AVX2, strip2x2F64AVX2, strip3x2F64AVX2, strip4x2F64AVX2, strip5x2F64AVX2, strip6x2F64AVX2}},
+		dots:      []strip[float64]{dot1F64AVX2, dot2F64AVX2, dot3F64AVX2, dot4F64AVX2, dot5F64AVX2, dot6F64AVX2, dot7F64AVX2, dot8F64AVX2},
+		adds:      [2][]adder[float64]{{add1x1F64AVX2, add4x1F64AVX2}, {add1x2F64AVX2, add4x2F64AVX2}},
 		packs:     []packer[float64]{pack1F64AVX2, pack2F64AVX2},
 		unpacks:   []packer[float64]{unpack1F64AVX2, unpack2F64AVX2},
 		transpose: packTransposedF64AVX2,

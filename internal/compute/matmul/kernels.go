@@ -11,6 +11,10 @@ type kernels[T Float] struct {
 	lanes int // elements of a vector
 	// strips[v−1][i] multiplies i+1 rows by panels of v vectors.
 	strips [2][]strip[T]
+	// dots[i], if dots is not nil, multiplies i+1 rows by rows of B: panels of lanes rows with adjacent
+	// elements. adds[v−1] are the adders of 1 and of 4 rows of B.
+	dots []strip[T]
+	adds [2][]adder[T]
 	// packs[v−1], if not nil, writes a panel of n rows of v vectors. The last vector has lanes
 	// columns of from. unpacks[v−1] copies a panel back.
 	packs, unpacks []packer[T]
@@ -29,6 +33,11 @@ type packer[T Float] = func(n int, to, from *T, stride, lanes int)
 // kernel for two vectors reads both vectors to their end. Files strip.go in internal/_asm write the
 // micro-kernels, and dispatch_amd64.go and dispatch_arm64.go list them.
 type strip[T Float] = func(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)
+
+// adder is a kernel that adds A·B to sums for k times as many rows of B as the adder takes together.
+// The sums of a panel are rows of adjacent vectors, and the next panel follows. An adder for one
+// vector reads the first last columns of B.
+type adder[T Float] = func(k, rows int, a left[T], b right[T], sums *T, last, panels int)
 
 // left is a left operand.
 type left[T Float] struct {

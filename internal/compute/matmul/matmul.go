@@ -6,7 +6,8 @@
 // index in ascending order, which does not depend on the other rows and columns. So a row of C has
 // the same bits in a product with fewer or more rows.
 //
-// The product first copies the right operand into panels, the layout that kernels read [Goto & van
+// If the left operand has few rows, the product takes the time to read the right operand, which is
+// read once and in place. Otherwise the product first copies the right operand into panels, the layout that kernels read [Goto & van
 // de Geijn 2008]: a panel has adjacent columns, one inner index after another. A tile of C, which
 // is some rows times a panel, stays in registers while the inner index runs over depth values. The
 // panels of a block of inner indices stay in the second cache for many rows. Kernels read A in
@@ -29,6 +30,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/simd"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
@@ -180,10 +182,14 @@ var (
 // productsOf returns the products of T.
 func productsOf[T Float]() products[T] { return *(*products[T])(bothProducts[simd.Size[T]()/8]) }
 
-// mul packs B, in parts if B is large, and multiplies.
+// mul reads B in place if A has few rows. Otherwise mul packs B, in parts if B is large, and
+// multiplies.
 func (x instance[T]) mul(alpha T, left, right operand[T], beta T, out operand[T]) {
 	a, b, c := view[T](left), view[T](right), view[T](out)
 	check(a, b.rows, b.cols, c)
+	if (b.trans || b.rows*b.cols > cache.L2/2/simd.Size[T]()) && mulFew(alpha, a, b, beta, c) {
+		return
+	}
 	if !b.trans && Strips[T](c.rows) <= stripsInPlace && float64(c.rows)*float64(b.rows)*float64(b.cols) < serialBelow {
 		mulInPlace(alpha, a, b, beta, c)
 		return

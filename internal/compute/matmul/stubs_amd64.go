@@ -144,6 +144,74 @@ func strip14x1F32AVX512(k int, a left[float32], b right[float32], c target[float
 //go:noescape
 func strip14x2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
+// dot1F32AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot1F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot2F32AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot2F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot3F32AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot3F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot4F32AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot4F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot5F32AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot5F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot6F32AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot6F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot7F32AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot7F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot8F32AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 16 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot8F32AVX512(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// add1x1F32AVX512 adds A·B to c for k times 1 rows of B and panels of 16 columns.
+//
+//go:noescape
+func add1x1F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
+// add4x1F32AVX512 adds A·B to c for k times 4 rows of B and panels of 16 columns.
+//
+//go:noescape
+func add4x1F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
+// add1x2F32AVX512 adds A·B to c for k times 1 rows of B and panels of 32 columns.
+//
+//go:noescape
+func add1x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
+// add4x2F32AVX512 adds A·B to c for k times 4 rows of B and panels of 32 columns.
+//
+//go:noescape
+func add4x2F32AVX512(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
 // pack1F32AVX512 writes the first 16 columns of k rows of B, zeros in place of those beyond lanes
 // of the last 16.
 //
@@ -317,6 +385,74 @@ func strip14x1F64AVX512(k int, a left[float64], b right[float64], c target[float
 //go:noescape
 func strip14x2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
 
+// dot1F64AVX512 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot1F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot2F64AVX512 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot2F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot3F64AVX512 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot3F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot4F64AVX512 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot4F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot5F64AVX512 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot5F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot6F64AVX512 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot6F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot7F64AVX512 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot7F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot8F64AVX512 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 8 rows of B, for adjacent
+// elements of rows.
+//
+//go:noescape
+func dot8F64AVX512(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// add1x1F64AVX512 adds A·B to c for k times 1 rows of B and panels of 8 columns.
+//
+//go:noescape
+func add1x1F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
+// add4x1F64AVX512 adds A·B to c for k times 4 rows of B and panels of 8 columns.
+//
+//go:noescape
+func add4x1F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
+// add1x2F64AVX512 adds A·B to c for k times 1 rows of B and panels of 16 columns.
+//
+//go:noescape
+func add1x2F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
+// add4x2F64AVX512 adds A·B to c for k times 4 rows of B and panels of 16 columns.
+//
+//go:noescape
+func add4x2F64AVX512(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
 // pack1F64AVX512 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
 // the last 8.
 //
@@ -410,6 +546,62 @@ func strip6x1F32AVX2(k int, a left[float32], b right[float32], c target[float32]
 //go:noescape
 func strip6x2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
 
+// dot1F32AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 8 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot1F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot2F32AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 8 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot2F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot3F32AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 8 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot3F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot4F32AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 8 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot4F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot5F32AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 8 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot5F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// dot6F32AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 8 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot6F32AVX2(k int, a left[float32], b right[float32], c target[float32], alpha float32, beta float32, panels int)
+
+// add1x1F32AVX2 adds A·B to c for k times 1 rows of B and panels of 8 columns.
+//
+//go:noescape
+func add1x1F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
+// add4x1F32AVX2 adds A·B to c for k times 4 rows of B and panels of 8 columns.
+//
+//go:noescape
+func add4x1F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
+// add1x2F32AVX2 adds A·B to c for k times 1 rows of B and panels of 16 columns.
+//
+//go:noescape
+func add1x2F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
+// add4x2F32AVX2 adds A·B to c for k times 4 rows of B and panels of 16 columns.
+//
+//go:noescape
+func add4x2F32AVX2(k int, rows int, a left[float32], b right[float32], c *float32, last int, panels int)
+
 // pack1F32AVX2 writes the first 8 columns of k rows of B, zeros in place of those beyond lanes of
 // the last 8.
 //
@@ -496,6 +688,74 @@ func strip6x1F64AVX2(k int, a left[float64], b right[float64], c target[float64]
 //
 //go:noescape
 func strip6x2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot1F64AVX2 computes C = α·A·Bᵀ + β·C for 1 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot1F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot2F64AVX2 computes C = α·A·Bᵀ + β·C for 2 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot2F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot3F64AVX2 computes C = α·A·Bᵀ + β·C for 3 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot3F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot4F64AVX2 computes C = α·A·Bᵀ + β·C for 4 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot4F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot5F64AVX2 computes C = α·A·Bᵀ + β·C for 5 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot5F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot6F64AVX2 computes C = α·A·Bᵀ + β·C for 6 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot6F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot7F64AVX2 computes C = α·A·Bᵀ + β·C for 7 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot7F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// dot8F64AVX2 computes C = α·A·Bᵀ + β·C for 8 rows and panels of 4 rows of B, for adjacent elements
+// of rows.
+//
+//go:noescape
+func dot8F64AVX2(k int, a left[float64], b right[float64], c target[float64], alpha float64, beta float64, panels int)
+
+// add1x1F64AVX2 adds A·B to c for k times 1 rows of B and panels of 4 columns.
+//
+//go:noescape
+func add1x1F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
+// add4x1F64AVX2 adds A·B to c for k times 4 rows of B and panels of 4 columns.
+//
+//go:noescape
+func add4x1F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
+// add1x2F64AVX2 adds A·B to c for k times 1 rows of B and panels of 8 columns.
+//
+//go:noescape
+func add1x2F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
+
+// add4x2F64AVX2 adds A·B to c for k times 4 rows of B and panels of 8 columns.
+//
+//go:noescape
+func add4x2F64AVX2(k int, rows int, a left[float64], b right[float64], c *float64, last int, panels int)
 
 // pack1F64AVX2 writes the first 4 columns of k rows of B, zeros in place of those beyond lanes of
 // the last 4.

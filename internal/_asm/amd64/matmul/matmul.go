@@ -29,6 +29,13 @@ func Write() {
 			m.strip(rows, 1)
 			m.strip(rows, 2)
 		}
+		for rows := 1; rows <= m.dotRows(); rows++ {
+			m.dot(rows)
+		}
+		for vectors := 1; vectors <= 2; vectors++ {
+			m.add(1, vectors)
+			m.add(4, vectors)
+		}
 		m.pack(1)
 		m.pack(2)
 		m.unpack(1)

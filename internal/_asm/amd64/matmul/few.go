@@ -1,0 +1,147 @@
+package matmul
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+
+	"github.com/seed-feabd252/randfeat/internal/_asm/amd64"
+)
+
+// ahead is the distance in bytes from what a kernel of few rows reads to what it prefetches.
+const ahead = 512
+
+// dotRows returns the largest number of rows of dot. A transposed square, a register for the
+// transposition and a factor leave so many registers for sums.
+func (m machine) dotRows() int { return min(8, len(m.vectors)-m.Lanes()-2) }
+
+// dot writes the products of so many rows of A with rows of B, of which a panel has as many as a
+// vector has lanes. Squares of B are transposed in registers.
+func (m machine) dot(rows int) {
+	n := m.Lanes()
+	m.Begin(fmt.Sprintf("dot%d", rows), "(k int, a left[T], b right[T], c target[T], alpha, beta T, panels int)",
+		fmt.Sprintf("computes C = α·A·Bᵀ + β·C for %d rows and panels of %d rows of B, for adjacent elements of rows.", rows, n))
+	Label("panel")
+	k, stride, row := amd64.Argument("k"), m.step("b.row"), m.step("a.row")
+	b, a := m.rowsOf(amd64.Argument("b.first"), stride, n), m.rowsOf(amd64.Argument("a.first"), row, rows)
+	sums, square, free := m.vectors[:rows], m.vectors[rows:rows+n], m.vectors[rows+n:]
+	spare, factors := free[:1], free[1:]
+	for _, s := range sums {
+		m.Clear(s)
+	}
+	m.expect(rows, 1)
+	count := 0
+	add := func(x Op, l int) {
+		for i, s := range sums {
+			from := m.at(a, row, i)
+			from.Disp = l * m.Size
+			if m.Wide {
+				amd64.Of(m.Machine, VFMADD231PS_BCST, VFMADD231PD_BCST)(from, x, s)
+				continue
+			}
+			factor := factors[count%len(factors)]
+			m.Fill(from, factor)
+			m.Plus(factor, x, s)
+			count++
+		}
+	}
+	SUBQ(U32(n), k)
+	JLT(LabelRef("rest"))
+	Label("loop")
+	for i, v := range square {
+		from := m.at(b, stride, i)
+		m.Move(from, v)
+		from.Disp = ahead
+		PREFETCHT0(from)
+	}
+	columns, _ := m.Transpose(square, spare)
+	for l, x := range columns {
+		add(x, l)
+	}
+	for _, p := range append(b, a...) {
+		ADDQ(U32(m.Width()), p)
+	}
+	SUBQ(U32(n), k)
+	JGE(LabelRef("loop"))
+	Label("rest")
+	ADDQ(U32(n), k)
+	JZ(LabelRef("done"))
+	mask := m.Mask(k, spare[0])
+	for i, v := range square {
+		m.LoadMasked(mask, m.at(b, stride, i), v)
+	}
+	columns, _ = m.Transpose(square, spare)
+	for l, x := range columns[:n-1] {
+		add(x, l)
+		if l < n-2 {
+			DECQ(k)
+			JZ(LabelRef("done"))
+		}
+	}
+	Label("done")
+	m.finish(rows, 1, sums, m.Mask(amd64.Argument("c.last"), m.vectors[12]))
+	ADDQ(U32(m.Width()), amd64.Number("c.first"))
+	ADDQ(m.step("b.panel"), amd64.Number("b.first"))
+	DECQ(amd64.Number("panels"))
+	JNZ(LabelRef("panel"))
+	amd64.End()
+}
+
+// add adds the products of rows of A with so many rows of B, for panels of so many vectors, again
+// and again for the next rows of B. B is read row by row.
+func (m machine) add(depth, vectors int) {
+	m.Begin(fmt.Sprintf("add%dx%d", depth, vectors), "(k, rows int, a left[T], b right[T], c *T, last, panels int)",
+		fmt.Sprintf("adds A·B to c for k times %d rows of B and panels of %d columns.", depth, vectors*m.Lanes()))
+	next, col, row := m.step("b.row"), m.step("a.col"), m.step("a.row")
+	factors, sums, x := m.vectors[:2], m.vectors[2:2+vectors], m.vectors[4:4+depth*vectors]
+	var mask Op
+	if vectors == 1 {
+		mask = m.Mask(amd64.Argument("last"), m.vectors[15])
+	}
+	Label("rows")
+	b, c, panels := amd64.Argument("b.first"), amd64.Argument("c"), amd64.Argument("panels")
+	Label("panel")
+	from := GP64()
+	MOVQ(b, from)
+	for l := range depth {
+		for v := range vectors {
+			m.load(vectors == 1, mask, Mem{Base: from, Disp: v * m.Width()}, x[l*vectors+v])
+			PREFETCHT0(Mem{Base: from, Disp: v * m.Width(), Index: next, Scale: uint8(max(depth, 2))})
+		}
+		if l < depth-1 {
+			ADDQ(next, from)
+		}
+	}
+	ADDQ(U32(vectors*m.Width()), b)
+	a, left := amd64.Argument("a.first"), amd64.Argument("rows")
+	Label("row")
+	for v, s := range sums {
+		m.Move(Mem{Base: c, Disp: v * m.Width()}, s)
+	}
+	at := GP64()
+	MOVQ(a, at)
+	for l := range depth {
+		m.Fill(Mem{Base: at}, factors[l%2])
+		if l < depth-1 {
+			ADDQ(col, at)
+		}
+		for v, s := range sums {
+			m.Plus(factors[l%2], x[l*vectors+v], s)
+		}
+	}
+	for v, s := range sums {
+		m.Move(s, Mem{Base: c, Disp: v * m.Width()})
+	}
+	ADDQ(row, a)
+	ADDQ(U32(vectors*m.Width()), c)
+	amd64.Repeat("row", left)
+	amd64.Repeat("panel", panels)
+	for range depth {
+		ADDQ(next, amd64.Number("b.first"))
+		ADDQ(col, amd64.Number("a.first"))
+	}
+	DECQ(amd64.Number("k"))
+	JNZ(LabelRef("rows"))
+	amd64.End()
+}

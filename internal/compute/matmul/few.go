@@ -1,0 +1,174 @@
+package matmul
+
+import (
+	"github.com/seed-feabd252/randfeat/internal/compute/cache"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/simd"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+)
+
+const (
+	// fewRows is the largest number of rows of A for which B is read once and in place, because the
+	// product takes the time to read B.
+	fewRows = 8
+	// fewEach is about the number of elements of B that a processor reads at a time.
+	fewEach = 1 << 17
+	// fewBytes is the largest number of bytes of a row of B that are read before the next rows, which
+	// kernels prefetch into the first cache.
+	fewBytes = 1 << 12
+)
+
+// few is a product of few rows of A with a B that is not packed. A piece is some columns of C.
+type few[T Float] struct {
+	alpha, beta T
+	a, b, c     view[T]
+	columns     int // of a piece
+	rows        []T // memory of the rows of A
+}
+
+// mulFew computes the product and returns true. It returns false if A has many rows, if B has no row
+// or fewer columns than a vector, or if the tier has no kernels for few rows.
+func mulFew[T Float](alpha T, a, b view[T], beta T, c view[T]) bool {
+	k := best[T]()
+	if c.rows == 0 || c.rows > fewRows || b.rows == 0 || b.cols < k.lanes || k.dots == nil {
+		return false
+	}
+	p := pool.Get[few[T]](&fews)
+	p.alpha, p.beta, p.a, p.b, p.c = alpha, beta, a, b, c
+	if a.trans && b.trans {
+		p.gather()
+	}
+	panel, columns := 2*k.lanes, fewEach/b.rows
+	if !b.trans {
+		columns = max(columns, b.cols/2/(parallel.Idle()+1), fewBytes/2/simd.Size[T]())
+	}
+	p.columns = max((columns+panel-1)/panel, 1) * panel
+	parallel.Do((b.cols+p.columns-1)/p.columns, p)
+	p.a, p.b, p.c = view[T]{}, view[T]{}, view[T]{}
+	pool.Put(&fews, p)
+	return true
+}
+
+// gather copies A, so that the elements of its rows are adjacent.
+func (p *few[T]) gather() {
+	n := p.a.cols
+	p.rows = cache.Aligned(p.rows, p.a.rows*n)
+	for l := range n {
+		for i, x := range p.a.data[l*p.a.stride:][:p.a.rows] {
+			p.rows[i*n+l] = x
+		}
+	}
+	p.a = view[T]{rows: p.a.rows, cols: n, data: p.rows, stride: n}
+}
+
+// Piece computes some columns of C.
+func (p *few[T]) Piece(i int) {
+	from := i * p.columns
+	to := min(from+p.columns, p.c.cols)
+	s := pool.Get[sums[T]](&fewSums)
+	if p.b.trans {
+		p.dots(s, from, to)
+	} else {
+		p.adds(s, from, to)
+	}
+	pool.Put(&fewSums, s)
+}
+
+// sums is the memory of a piece.
+type sums[T Float] struct {
+	data []T
+	one  T
+}
+
+// at returns C from row i and column j on.
+func (p *few[T]) at(i, j, last int) target[T] {
+	return target[T]{&p.c.data[i*p.c.stride+j], p.c.stride, last}
+}
+
+// dots computes columns from ≤ j < to of C. Each column of B is adjacent elements.
+func (p *few[T]) dots(s *sums[T], from, to int) {
+	k := best[T]()
+	whole := from + (to-from)/k.lanes*k.lanes
+	panels := (whole - from) / k.lanes // of a call of a kernel
+	if p.b.rows > depth {
+		panels = 1
+	}
+	strips := (p.c.rows + len(k.dots) - 1) / len(k.dots)
+	for at := from; at < to; at += panels * k.lanes {
+		beta := p.beta
+		for block := 0; block < p.b.rows; block += depth {
+			n, b := min(depth, p.b.rows-block), p.b.data[at*p.b.stride+block:]
+			if at == whole {
+				p.rest(s, b, block, n, at, to, beta)
+			} else {
+				for strip := range strips {
+					i, end := parallel.Share(p.c.rows, strips, strip), parallel.Share(p.c.rows, strips, strip+1)
+					k.dots[end-i-1](n, p.a.from(i, block), right[T]{&b[0], p.b.stride, k.lanes * p.b.stride}, p.at(i, at, k.lanes), p.alpha, beta, panels)
+				}
+			}
+			beta = 1
+		}
+	}
+}
+
+// rest adds the products of a block of n inner indices for the last columns of C, which are fewer
+// than a vector.
+func (p *few[T]) rest(s *sums[T], b []T, block, n, at, to int, beta T) {
+	k := best[T]()
+	s.data = cache.Aligned(s.data, n*k.lanes)
+	packPanel(k, s.data, b, n, 1, to-at, 1, p.b.stride)
+	for i := range p.c.rows {
+		k.strip(1, 1)(n, p.a.from(i, block), right[T]{&s.data[0], k.lanes, 0}, p.at(i, at, to-at), p.alpha, beta, 1)
+	}
+}
+
+// adds computes columns from ≤ j < to of C from one row of B after another, as many columns at a
+// time as have their sums in the first cache.
+func (p *few[T]) adds(s *sums[T], from, to int) {
+	panel := 2 * best[T]().lanes
+	width := min(max(min(tileBytes/p.c.rows, fewBytes)/simd.Size[T]()/panel, 1), (to-from+panel-1)/panel) * panel
+	s.data, s.one = cache.Aligned(s.data, p.c.rows*width), 1
+	for ; from < to; from += width {
+		beta := p.beta
+		for block := 0; block < p.b.rows; block += depth {
+			clear(s.data)
+			n, end := min(depth, p.b.rows-block), min(from+width, to)
+			at := from + (end-from)/panel*panel
+			p.add(s, block, n, from, from, at, beta, 2)
+			if left := end - at; left >= panel/2 {
+				p.add(s, block, n, from, at, at+panel/2, beta, 1)
+				at += panel / 2
+			}
+			p.add(s, block, n, from, at, end, beta, 1)
+			beta = 1
+		}
+	}
+}
+
+// add adds the products of a block of n inner indices for columns at ≤ j < to, in panels of so many
+// vectors. The sums begin with column first.
+func (p *few[T]) add(s *sums[T], block, n, first, at, to int, beta T, vectors int) {
+	if at == to {
+		return
+	}
+	k := best[T]()
+	panels := (to - at + vectors*k.lanes - 1) / (vectors * k.lanes)
+	last := to - at - (panels*vectors-1)*k.lanes
+	sums, size := s.data[(at-first)*p.c.rows:], vectors*k.lanes
+	for i, rows := range [...]int{4, 1} {
+		done := i * (n / 4 * 4)
+		if count := (n - done) / rows; count > 0 {
+			b := right[T]{&p.b.data[(block+done)*p.b.stride+at], p.b.stride, 0}
+			k.adds[vectors-1][1-i](count, p.c.rows, p.a.from(0, block+done), b, &sums[0], last, panels)
+		}
+	}
+	for i := range p.c.rows {
+		b := right[T]{&sums[i*size], 0, p.c.rows * size}
+		k.strip(1, vectors)(1, left[T]{first: &s.one}, b, p.at(i, at, last), p.alpha, beta, panels)
+	}
+}
+
+var (
+	fews    pool.Pair[few[float32], few[float64]]
+	fewSums pool.Pair[sums[float32], sums[float64]]
+)
