@@ -72,7 +72,8 @@ type Result[T dense.Float] struct {
 // Attend computes attention of each head of each sequence. attention is for all heads, or a [Batch]
 // with the heads of Q and K. For an [Exact]
 //
-//	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
+//	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),
+//	A_ij = exp(Softcap·tanh(Scale·q_iᵀk_j/Softcap) + Bias_ij)
 //
 // over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true,
 // and Bias is not −Inf. In causal attention a query also sees no later key: j ≤ i + P with PastK, j
@@ -120,14 +121,19 @@ type Gradients[T dense.Float] struct {
 	Q    dense.Tensor[T] // (B, H, Lq, d)
 	K, V dense.Tensor[T] // (B, Hk, Lk, d) and (B, Hk, Lk, dv), for past keys and values first
 	Bias dense.Tensor[T] // with the shape of Bias of the AttendArgs if LearnBias is set, otherwise zero
+
+	// LogSink has the gradient with respect to log SinkWeight of each head of queries. It is nil if no
+	// head has a SinkWeight.
+	LogSink []T
 }
 
-// AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values and
-// biases. out is the result of [Attend] with the same arguments, and dout (B, H, Lq, dv) is the
-// gradient of L with respect to out. With P and dS of [Exact] the gradient of a bias is Σ dS over
-// the pairs to which the bias is broadcast. Gradients of keys that no query sees are zero, and so
-// are gradients of queries that see no key. A query with a dout of zero has the gradient zero, and
-// adds nothing to other gradients, even if the query is NaN.
+// AttendBackward returns the gradients of L = Σ dout·out with respect to queries, keys, values,
+// biases and sinks. out is the result of [Attend] with the same arguments, and dout (B, H, Lq, dv)
+// is the gradient of L with respect to out. With P, dS and δ of [Exact] the gradient of a bias is
+// Σ dS over the pairs to which the bias is broadcast. The gradient of log SinkWeight is −Σ_i P_i·δ_i,
+// where P_i is SinkWeight over the sum of the weights of query i and SinkWeight. Gradients of keys
+// that no query sees are zero, and so are gradients of queries that see no key. A query with a dout
+// of zero has the gradient zero, and adds nothing to other gradients, even if the query is NaN.
 //
 // The time is three to four times the time of Attend. AttendBackward returns an error in the cases
 // of Attend, if dout does not fit, if the attention has no gradients, and for LearnBias without

@@ -12,6 +12,7 @@ import (
 type naiveCall struct {
 	out, raw, capped, biased, weights dense.Tensor[float64]
 	dq, dk, dv, dbias                 dense.Tensor[float64] // dbias has no sides of 1
+	dsinks                            []float64             // of log SinkWeight of each head
 }
 
 // element returns an element, where sides of 1 serve all.
@@ -40,7 +41,7 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 	pairs := func() dense.Tensor[float64] { return dense.NewTensor[float64](q.Batch, q.Heads, q.Rows, k.Rows) }
 	n := naiveCall{
 		out: dense.NewTensor[float64](q.Batch, q.Heads, q.Rows, v.Cols), raw: pairs(), capped: pairs(), biased: pairs(), weights: pairs(),
-		dq: like(q), dk: like(k), dv: like(v), dbias: pairs(),
+		dq: like(q), dk: like(k), dv: like(v), dbias: pairs(), dsinks: make([]float64, q.Heads),
 	}
 	scale := e.Scale
 	if scale == 0 {
@@ -81,6 +82,7 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 				if e.Unnormalised {
 					peak, sum = 0, 1
 				} else {
+					sum = e.SinkWeight * math.Exp(-max(peak, -300)) // anything for a query that sees no key
 					for j, s := range biased {
 						if seen[j] {
 							sum += math.Exp(s - peak)
@@ -101,6 +103,7 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 				if !e.Unnormalised {
 					delta = dot(g, out)
 				}
+				n.dsinks[h] -= e.SinkWeight * math.Exp(-max(peak, -300)) / max(sum, 1e-300) * delta
 				for j, p := range weights {
 					if !seen[j] || dot(g, g) == 0 {
 						continue

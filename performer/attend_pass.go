@@ -69,7 +69,21 @@ func (b *batch[T]) attendBackward(c AttendArgs[T], dout dense.Tensor[T]) (Gradie
 	if c.LearnBias {
 		g.pairs = dense.NewTensor[T](a.Q.Batch, a.Q.Heads, a.Q.Rows, a.Bias.Cols)
 	}
+	g.sinks = make([]float64, a.Q.Batch*a.Q.Heads)
 	a.run(g, a.Q.Batch*a.K.Heads)
+	for h := range a.Q.Heads {
+		if e, ok := a.b.Head(h).(exact[T]); !ok || e.SinkWeight == 0 {
+			continue
+		}
+		if g.LogSink == nil {
+			g.LogSink = make([]T, a.Q.Heads)
+		}
+		sum := 0.0
+		for b := range a.Q.Batch {
+			sum += g.sinks[b*a.Q.Heads+h]
+		}
+		g.LogSink[h] = T(sum)
+	}
 	if c.LearnBias {
 		g.Bias = summed(g.pairs, a.Bias.Shape())
 	}
@@ -333,6 +347,7 @@ type tensorGradients[T dense.Float] struct {
 	*tensorPass[T]
 	Gradients[T]
 	dout, pairs dense.Tensor[T] // pairs holds gradients of biases before sums over broadcast sides
+	sinks       []float64       // gradients of log SinkWeight of each head of each sequence
 }
 
 func (g *tensorGradients[T]) Piece(i int) {
@@ -343,6 +358,9 @@ func (g *tensorGradients[T]) Piece(i int) {
 		attention := g.b.Head(h)
 		s := sequence.Backward[T]{
 			Forward: g.arguments(b, h, attention), DQ: dense.Head(g.Gradients.Q, b, h), DOut: dense.Head(g.dout, b, h),
+		}
+		if e, ok := attention.(exact[T]); ok && e.SinkWeight != 0 {
+			s.LogSink = &g.sinks[b*g.tensorPass.Q.Heads+h]
 		}
 		if g.LearnBias {
 			s.Pairs.Gradient = dense.Head(g.pairs, b, h)

@@ -44,6 +44,9 @@ func attendCases() []attendCase {
 		{name: "lengths", form: performer.ExactOptions{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
 		{name: "lengths and a mask", form: performer.ExactOptions{Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{0, 6}, mask: [4]int{1, 2, 4, 9}},
 		{name: "unnormalised", form: performer.ExactOptions{Unnormalised: true, Softcap: 2}, heads: 2, group: 1, lq: 5, lk: 7, bias: [4]int{1, 1, 5, 7}, mask: [4]int{1, 1, 5, 7}},
+		{name: "sink", form: performer.ExactOptions{SinkWeight: 4, Softcap: 2}, heads: 4, group: 2, lq: 70, lk: 300, bias: [4]int{1, 4, 70, 300}, mask: [4]int{2, 1, 70, 300}},
+		{name: "sink and a past", form: performer.ExactOptions{SinkWeight: 0.5, Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "sink and lengths", form: performer.ExactOptions{SinkWeight: 1, Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
 		{name: "no keys", heads: 2, group: 1, lq: 3, lk: 0, mask: [4]int{1, 1, 3, 0}},
 		{name: "no queries", heads: 2, group: 1, lq: 0, lk: 3, bias: [4]int{1, 1, 1, 3}},
 	}
@@ -73,7 +76,7 @@ func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], perf
 			all.Mask.Data[i] = rng.IntN(3) > 0 && (i/max(c.mask[3], 1)%c.mask[2] > 0 || c.mask[2] == 1)
 		}
 	}
-	e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised}))
+	e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised, SinkWeight: c.form.SinkWeight}))
 	return e, all
 }
 
@@ -152,6 +155,13 @@ func testAttend[T dense.Float](t *testing.T) {
 			requireNear(t, "dq", want.dq, g.Q, 20*output)
 			requireNear(t, "dk", want.dk, g.K, 20*output)
 			requireNear(t, "dv", want.dv, g.V, 20*output)
+			if form.Options().SinkWeight == 0 {
+				assert.Nil(t, g.LogSink)
+			} else {
+				sinks := dense.New[T](1, c.heads)
+				copy(sinks.Data, g.LogSink)
+				densetest.RequireClose(t, dense.Of(1, c.heads, want.dsinks), densetest.Filled(1, c.heads, 20*output), sinks, "sinks")
+			}
 			if !given.LearnBias {
 				assert.True(t, g.Bias.IsZero())
 				return

@@ -41,7 +41,7 @@ func coarseForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, causal := range []bool{false, true} {
 		for _, e := range []performer.ExactOptions{
-			{}, {Scale: 0.3}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
+			{}, {Scale: 0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
 		} {
 			e.Causal = causal
 			all = append(all, must.Have(performer.NewExact[T](e)))
@@ -340,7 +340,7 @@ func TestBitsVariances(t *testing.T) {
 		{"peaked weights", 2.5, 0, 1},
 		{"values with a mean", 1, 5, 1},
 	} {
-		for _, o := range []performer.ExactOptions{{}, {Causal: true}, {Window: 300, Causal: true}} {
+		for _, o := range []performer.ExactOptions{{}, {Causal: true}, {Window: 300, Causal: true, SinkWeight: 300}} {
 			e := must.Have(performer.NewExact[float64](o))
 			var measured, predicted float64
 			for draw := range s.draws {

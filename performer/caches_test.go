@@ -22,7 +22,7 @@ func cachedForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for i, bits := range [][2]int{{8, 8}, {4, 4}, {6, 6}, {5, 16}} {
 		for j, e := range []performer.ExactOptions{
-			{}, {Scale: -0.3}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
+			{}, {Scale: -0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
 			{Softcap: 2}, {Slope: 0.02}, {Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
 		} {
 			if i < 2 || (i+j)%2 == 0 {

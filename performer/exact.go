@@ -69,11 +69,17 @@ type ExactOptions struct {
 	// ALiBi [Press et al. 2022]. ALiBi has a slope for each head, so that [NewBatch] takes an Exact
 	// for each head.
 	Slope float64
+
+	// SinkWeight is added to the sum of the weights of each query: a key with the value zero that
+	// every query sees, with the same weight. gpt-oss learns the logarithm of the SinkWeight of each
+	// head; [NewBatch] takes an Exact for each head. The weights of a query then sum to less than 1.
+	// SinkWeight is finite, not negative, and zero if Unnormalised.
+	SinkWeight float64
 }
 
 // Exact is exact softmax attention of queries q_i, keys k_j and values v_j:
 //
-//	out_i = Σ_j A_ij v_j / Σ_j A_ij,  A_ij = exp(Scale·q_iᵀk_j).
+//	out_i = Σ_j A_ij v_j / (Σ_j A_ij + SinkWeight),  A_ij = exp(Scale·q_iᵀk_j).
 //
 // [NewExact] makes an Exact. Goroutines may share an Exact. Two Exacts with the same options are
 // equal. [Attend] computes exact attention with biases and masks of pairs of queries and keys.
@@ -91,13 +97,15 @@ type ExactOptions struct {
 //
 // # Backward
 //
-// With the weights P_ij, which are A_ij over their sum, or A_ij when unnormalised, and the rows g_i
-// of dout,
+// With the weights P_ij, which are A_ij over the sum with SinkWeight, or A_ij when unnormalised, and
+// the rows g_i of dout,
 //
 //	dv_j = Σ_i P_ij g_i,  dS_ij = P_ij·(g_i·v_j − δ_i),  δ_i = g_i·out_i or 0,
 //	dq_i = Scale·Σ_j dS_ij k_j,  dk_j = Scale·Σ_i dS_ij q_i.
 //
 // With a Softcap the derivative 1 − tanh² of a score multiplies dS_ij in the last line.
+//
+// [AttendBackward] also has the gradient with respect to log SinkWeight.
 //
 // Backward computes P again a tile at a time [Dao et al. 2022]. The time is three to four times the
 // time of Forward, and the memory beyond the gradients is three numbers a query. NaN and Inf reach
@@ -119,8 +127,8 @@ type Exact[T dense.Float] interface {
 
 	// Weights writes the Lq×Lk matrix of attention into dst and returns dst; a zero dst is
 	// allocated. Element (i, j) is A_ij = exp(Scale·q_iᵀk_j), with Softcap if there is one, divided
-	// by its sum over j unless unnormalised. The element is zero for j > i if causal. [Attend]
-	// computes weights of a batch.
+	// by its sum over j plus SinkWeight unless unnormalised. The element is zero for j > i if causal.
+	// [Attend] computes weights of a batch.
 	//
 	// Weights takes O(Lq·Lk·d) time and bounded memory beyond dst. Scores of −Inf, +Inf and NaN
 	// have the effect that they have in Forward. Unnormalised weights beyond the range of T are
@@ -135,7 +143,7 @@ type Exact[T dense.Float] interface {
 	//	E‖out_i − exact_i‖² = Scale²·σ_i²/12·‖Σ_j p_j·(v_j − out_i)(k_j − c_j)ᵀ‖_F²
 	//	  + Σ_j p_j²·(Scale²·‖q_i‖²·σ_j²/12 + r_j)·‖v_j − out_i‖² + ‖Σ_j p_j·e_j‖².
 	//
-	// Here p_j are the weights over their sum, and c_j is the mean of the tile t of 256 keys that
+	// Here p_j are the weights over their sum plus SinkWeight, and c_j is the mean of the tile t of 256 keys that
 	// contains key j. The scales are the largest size of the rotated query over 126.5, σ_i, and of
 	// the rotated key less c_j over 127, σ_j. A weight w, of which the largest in a tile is 255, is
 	// rounded up with the probability f = w − ⌊w⌋, so that r_j = f·(1 − f)/w². If the mean of w over
@@ -151,8 +159,9 @@ type Exact[T dense.Float] interface {
 
 // NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond
 // an eighth of what an int holds, Bits other than 0, 4, 5, 6, 8 and 16, one of KeyBits and
-// ValueBits without the other and without Bits, a Scale or a Slope that is not finite in T, and a
-// Softcap that is negative or NaN.
+// ValueBits without the other and without Bits, a Scale or a Slope that is not finite in T, a
+// Softcap that is negative or NaN, and a SinkWeight that is negative, not finite or not zero for an
+// Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := check[T](o); err != nil {
 		return nil, err
@@ -179,7 +188,6 @@ type exact[T dense.Float] struct{ ExactOptions }
 var (
 	_ Exact[float32]                = exact[float32]{}
 	_ maskedDifferentiable[float32] = exact[float32]{}
-	_ remembering[float32]          = exact[float32]{}
 )
 
 func (e exact[T]) Options() ExactOptions { return e.ExactOptions }
@@ -203,7 +211,7 @@ func (e exact[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ d
 	checkShapes(q, k, v, e.Causal)
 	g := newGradients(dq, dk, dv, q, k, v, dout)
 	if !g.Empty() {
-		e.backward(g, e.mask(0, nil))
+		e.backward(g, e.mask(0, nil), nil)
 	}
 	return g.DQ, g.DK, g.DV
 }
@@ -259,7 +267,7 @@ func (o ExactOptions) scale(d int) float64 {
 
 // scores returns how weights follow from products of d-dimensional points.
 func (o ExactOptions) scores(d int) tiles.Scores {
-	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised}
+	return tiles.Scores{Scale: o.scale(d), Softcap: o.Softcap, Unnormalised: o.Unnormalised, Sink: o.SinkWeight}
 }
 
 // mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is
@@ -288,6 +296,10 @@ func check[T dense.Float](o ExactOptions) error {
 		return fmt.Errorf("performer: Scale = %v, want a finite %T", o.Scale, T(0))
 	case !(o.Softcap >= 0):
 		return fmt.Errorf("performer: Softcap = %v, want at least 0", o.Softcap)
+	case !(o.SinkWeight >= 0) || math.IsInf(o.SinkWeight, 0):
+		return fmt.Errorf("performer: SinkWeight = %v, want a finite number of at least 0", o.SinkWeight)
+	case o.SinkWeight != 0 && o.Unnormalised:
+		return fmt.Errorf("performer: SinkWeight = %v with Unnormalised, want 0: a sink is in the sum of the weights", o.SinkWeight)
 	}
 	return nil
 }
@@ -308,16 +320,20 @@ func (o ExactOptions) refuse() error {
 	if o.placed() {
 		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", o.Window, o.Slope)
 	}
+	if o.SinkWeight != 0 {
+		return fmt.Errorf("performer: exact.SinkWeight = %v, want 0: only exact attention has sinks", o.SinkWeight)
+	}
 	if keys, values := o.stateBits(); keys != 0 || values != 0 {
 		return fmt.Errorf("performer: exact.Bits = %d, want 0: it rounds exact attention", max(keys, values))
 	}
 	return nil
 }
 
-// backward writes the gradients g of one head.
-func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T]) {
+// backward writes the gradients g of one head. It writes the gradient with respect to log SinkWeight
+// to logSink unless logSink is nil.
+func (e exact[T]) backward(g sums.Gradients[T], mask tiles.Mask[T], logSink *float64) {
 	tiles.Backward(tiles.Gradients[T]{
-		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask,
+		DQ: g.DQ, DK: g.DK, DV: g.DV, Q: g.Q, K: g.K, V: g.V, DOut: g.DOut, Scores: e.scores(g.Q.Cols), Mask: mask, LogSink: logSink,
 	})
 }
 
@@ -359,7 +375,7 @@ func (e exact[T]) backwardSequence(s sequence.Backward[T]) {
 		past = x.Shift()
 	}
 	if x.Gather(s) {
-		e.backward(x.Gradients, e.mask(past, x.ValidKeys))
+		e.backward(x.Gradients, e.mask(past, x.ValidKeys), s.LogSink)
 	}
 	x.Scatter(s)
 }
@@ -393,7 +409,7 @@ func (e exact[T]) backwardMasked(s sequence.Backward[T]) {
 				mask.Pairs.Silent[i] = true
 			}
 		}
-		e.backward(x.Gradients, mask)
+		e.backward(x.Gradients, mask, s.LogSink)
 	}
 	x.Scatter(s)
 }
@@ -402,12 +418,22 @@ func (e exact[T]) NewState(d, dv int) (*State[T], error) {
 	return newState[T](1, 1, d, dv, []Attention[T]{e})
 }
 
-func (e exact[T]) newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	places := streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
-	if keys, values := e.stateBits(); keys != 0 {
-		return memoryOf(caches.New[T](keys, values, e.scores(d), places, heads, keyHeads, d, dv))
+// memoryFor returns the constructor of the memory of heads with the given attentions, which differ
+// from e at most in SinkWeight, or of all heads if there is one.
+func (e exact[T]) memoryFor(attentions []Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	return func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+		scores := streams.HeadScores{Scores: e.scores(d)}
+		if len(attentions) > 1 {
+			for _, a := range attentions {
+				scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
+			}
+		}
+		places := streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
+		if keys, values := e.stateBits(); keys != 0 {
+			return memoryOf(caches.New[T](keys, values, scores, places, heads, keyHeads, d, dv))
+		}
+		return memoryOf(streams.NewExact[T](scores, places, heads, keyHeads, d, dv))
 	}
-	return memoryOf(streams.NewExact[T](e.scores(d), places, heads, keyHeads, d, dv))
 }
 
 // ALiBiSlopes returns the slopes of [Press et al. 2022] for H = heads: 2^(−8h/H) for h = 1 … H if H

@@ -143,7 +143,7 @@ func (l *landmarks[T]) backwardSequence(s sequence.Backward[T]) {
 // backward writes the gradients, which are not empty.
 func (l *landmarks[T]) backward(g *sums.Gradients[T]) {
 	if l.isExact(g.K.Rows) {
-		l.exact.backward(*g, l.exact.mask(0, nil))
+		l.exact.backward(*g, l.exact.mask(0, nil), nil)
 		return
 	}
 	if l.inDouble(g.K.Cols) {

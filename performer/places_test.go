@@ -23,9 +23,9 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 		all = append(all,
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 1})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 70})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 300, Sinks: 5})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 300, Sinks: 5, SinkWeight: 90})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 20, Sinks: 320})),
-			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.05})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.05, SinkWeight: 7})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: -0.01, Window: 40, Unnormalised: true})),
 		)
@@ -73,6 +73,9 @@ func placedWeights[T dense.Float](e performer.Exact[T], scores dense.Matrix[floa
 		for j, s := range scores.Row(i) {
 			row[j] = placedTerm(e.Options(), s, i, j, first, valid)
 			sum += row[j]
+		}
+		if sum > 0 {
+			sum += e.Options().SinkWeight
 		}
 		for j := range row {
 			if !e.Options().Unnormalised && sum > 0 {
@@ -176,6 +179,7 @@ func newPlacedLoss(e performer.Exact[float64], q, k, v, dout dense.Matrix[float6
 	p := &placedLoss{e: e, q: q, k: k, v: v, dout: dout, above: make([]float64, q.Rows), below: make([]float64, q.Rows)}
 	p.terms, p.values = dense.New[float64](q.Rows, k.Rows), dense.New[float64](q.Rows, k.Rows)
 	for i := range q.Rows {
+		p.below[i] = e.Options().SinkWeight
 		for j := range k.Rows {
 			p.terms.Row(i)[j], p.values.Row(i)[j] = p.pair(i, j)
 			p.above[i] += p.terms.Row(i)[j] * p.values.Row(i)[j]
@@ -365,6 +369,10 @@ func TestExactErrors(t *testing.T) {
 		"performer: Scale = -Inf, want a finite float64": {Scale: math.Inf(-1)},
 		"performer: Softcap = NaN, want at least 0":      {Softcap: math.NaN()},
 		"performer: Softcap = -1, want at least 0":       {Softcap: -1},
+		"performer: SinkWeight = -1, want a finite":      {SinkWeight: -1},
+		"performer: SinkWeight = NaN, want a finite":     {SinkWeight: math.NaN()},
+		"performer: SinkWeight = +Inf, want a finite":    {SinkWeight: math.Inf(1)},
+		"SinkWeight = 2 with Unnormalised, want 0":       {SinkWeight: 2, Unnormalised: true},
 		fmt.Sprintf("Window = %d, want", math.MaxInt):    {Window: math.MaxInt},
 	} {
 		_, err := performer.NewExact[float64](e)
@@ -379,6 +387,8 @@ func TestExactErrors(t *testing.T) {
 	}
 	_, err := performer.NewLandmarks[float64](performer.ExactOptions{Window: 3}, 2, rand.NewPCG(1, 1))
 	assert.ErrorContains(t, err, "exact has Window = 3 and Slope = 0, want none")
+	_, err = performer.NewLandmarks[float64](performer.ExactOptions{SinkWeight: 3}, 2, rand.NewPCG(1, 1))
+	assert.ErrorContains(t, err, "exact.SinkWeight = 3, want 0")
 }
 
 // The published slopes of 8 and of 12 heads.

@@ -33,7 +33,8 @@ import (
 //
 // Exact attention keeps all keys and values, d+dv numbers for a token and a head of keys. The time
 // for a query grows with the number of tokens, and memory is at most twice the size of the tokens.
-// Outputs have the bits of [Exact] over the same keys.
+// Heads of queries that differ only in Exact.SinkWeight share keys and values. Outputs have the bits
+// of [Exact] over the same keys.
 //
 // With Exact.Bits exact attention keeps codes of 4, 5, 6, 8 or 16 bits a coordinate, after a random
 // rotation of keys and of values. Blocks of 64 tokens are encoded together, as differences from
@@ -78,24 +79,26 @@ type State[T dense.Float] struct {
 	units           []stateUnit[T]
 }
 
-// stateUnit is the memory of a run of heads with the same attention.
+// stateUnit is the memory of a run of heads with the same attention, except for SinkWeight.
 type stateUnit[T dense.Float] struct {
 	memory         streams.Memory[T]
 	from, to       int // heads of queries
 	keyFrom, keyTo int // heads of keys
 }
 
-// remembering is attention of this package that has a State. Attention of package clusters is a
-// streams.Source instead.
+// remembering is attention of this package that has a State, except Exact. Attention of package
+// clusters is a streams.Source instead.
 type remembering[T dense.Float] interface {
 	// newMemory returns an empty memory. All arguments are at least 1.
 	newMemory(heads, keyHeads, d, dv int) (streams.Memory[T], error)
 }
 
-// constructorOf returns the constructor of the memory of an attention, or nil if the attention has
-// no State.
-func constructorOf[T dense.Float](attention Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
-	switch a := attention.(type) {
+// constructorOf returns the constructor of the memory of heads with the given attentions, which are
+// alike, or of all heads if there is one. constructorOf returns nil if the attention has no State.
+func constructorOf[T dense.Float](heads []Attention[T]) func(heads, keyHeads, d, dv int) (streams.Memory[T], error) {
+	switch a := heads[0].(type) {
+	case exact[T]:
+		return a.memoryFor(heads)
 	case remembering[T]:
 		return a.newMemory
 	case streams.Source[T]:
@@ -128,13 +131,14 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 	s := &State[T]{heads: heads, keyHeads: keyHeads, d: d, dv: dv}
 	group := heads / keyHeads
 	for from := 0; from < heads; {
-		attention, to := attentions[0], heads
+		run, to := attentions, heads
 		if len(attentions) > 1 {
-			attention, to = attentions[from], runOf(attentions, from, group)
+			to = runOf(attentions, from, group)
+			run = attentions[from:to]
 		}
-		newMemory := constructorOf(attention)
+		newMemory := constructorOf(run)
 		if newMemory == nil {
-			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, attention)
+			return nil, fmt.Errorf("performer: the attention of head %d is %T, want a Linear, an Exact, a Landmarks or attention of package clusters for a state", from, run[0])
 		}
 		u := stateUnit[T]{from: from, to: to, keyFrom: from / group, keyTo: (to-1)/group + 1}
 		if u.memory, err = newMemory(to-from, u.keyTo-u.keyFrom, d, dv); err != nil {
@@ -146,20 +150,29 @@ func newState[T dense.Float](heads, keyHeads, d, dv int, attentions []Attention[
 	return s, nil
 }
 
-// runOf returns the end of the run of heads, from head from on, that have the same attention and
-// one memory: heads of one group, or complete groups.
+// runOf returns the end of the run of heads, from head from on, that have alike attention and one
+// memory: heads of one group, or complete groups.
 func runOf[T dense.Float](attentions []Attention[T], from, group int) int {
 	to := from + 1
-	if constructorOf(attentions[from]) == nil {
+	if constructorOf(attentions[from:to]) == nil {
 		return to // attention of another package may not be comparable
 	}
-	for to < len(attentions) && attentions[to] == attentions[from] && (from%group == 0 || to%group != 0) {
+	for to < len(attentions) && withoutSink(attentions[to]) == withoutSink(attentions[from]) && (from%group == 0 || to%group != 0) {
 		to++
 	}
 	if n := to - from; n > group {
 		to = from + n/group*group
 	}
 	return to
+}
+
+// withoutSink returns the attention without its SinkWeight, which changes no memory.
+func withoutSink[T dense.Float](attention Attention[T]) Attention[T] {
+	if e, ok := attention.(exact[T]); ok {
+		e.SinkWeight = 0
+		return e
+	}
+	return attention
 }
 
 // Len returns the number of appended tokens, including the tokens of merged states.

@@ -89,10 +89,10 @@ type attention[T dense.Float] struct {
 // half the time on processors that multiply such integers, and has additional errors of about a
 // percent.
 //
-// New returns an error for an exact with Softcap, Window, Slope or Unnormalised; with KeyBits or
-// ValueBits; with Bits other than 0 and 8; or with a Scale that is negative or not finite. New also
-// returns an error for negative options, a Threshold that is not finite, and a nil src. Window and
-// Slope are excluded because clusters do not know the positions of keys.
+// New returns an error for an exact with Softcap, Window, Slope, SinkWeight or Unnormalised; with
+// KeyBits or ValueBits; with Bits other than 0 and 8; or with a Scale that is negative or not finite.
+// New also returns an error for negative options, a Threshold that is not finite, and a nil src.
+// Window and Slope are excluded because clusters do not know the positions of keys.
 func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	var a any
 	var err error
@@ -132,6 +132,8 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 		return nil, fmt.Errorf("clusters: exact.KeyBits = %d and exact.ValueBits = %d, want 0: a state of clusters keeps elements", exact.KeyBits, exact.ValueBits)
 	case exact.Bits != 0 && exact.Bits != 8:
 		return nil, fmt.Errorf("clusters: exact.Bits = %d, want 0 or 8", exact.Bits)
+	case exact.SinkWeight != 0:
+		return nil, fmt.Errorf("clusters: exact.SinkWeight = %v, want 0: only exact attention has sinks", exact.SinkWeight)
 	case exact.Unnormalised:
 		return nil, errors.New("clusters: exact.Unnormalised is set, but outputs are averages of values")
 	case !(opts.Threshold >= 0) || math.IsInf(opts.Threshold, 1):

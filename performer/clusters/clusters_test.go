@@ -229,6 +229,10 @@ func TestErrors(t *testing.T) {
 			_, err := clusters.New[float32](performer.ExactOptions{Softcap: 3}, clusters.Options{}, src)
 			return err
 		},
+		"clusters: exact.SinkWeight = 3, want 0: only exact attention has sinks": func() error {
+			_, err := clusters.New[float32](performer.ExactOptions{SinkWeight: 3}, clusters.Options{}, src)
+			return err
+		},
 		"clusters: exact.Unnormalised is set, but outputs are averages of values": func() error {
 			_, err := clusters.New[float32](performer.ExactOptions{Unnormalised: true}, clusters.Options{}, src)
 			return err

@@ -180,7 +180,7 @@ func (w *work[T]) recent(s *Memory[T], h int) {
 	for i := range c.count {
 		copy(q.Row(i), s.vector(c.q, h, i))
 	}
-	t := tiles.NewTile(s.scores, q, s.values.d)
+	t := tiles.NewTile(s.scores.Scores, q, s.values.d)
 	k, v := s.recent(h)
 	s.addRecent(t, k, v, 0)
 	c.tiles[h] = t
@@ -278,14 +278,14 @@ func (r *rounding[T]) Piece(h int) {
 // finish writes the output of query i of a head of keys.
 func (s *Memory[T]) finish(h, i int) {
 	c := &s.call
-	dst, pieces := s.vector(c.dst, h, i), len(c.pieces)
+	dst, pieces, scores := s.vector(c.dst, h, i), len(c.pieces), s.scoresOf(h, i)
 	more, total, peak := c.tiles[h].Sums(i)
 	if pieces == 0 {
 		if !layout.Finite(dense.Of(1, len(more), more)) {
 			s.exactly(dst, h, i)
 			return
 		}
-		tiles.Output(s.scores, dst, more, total, peak)
+		tiles.Output(scores, dst, more, total, peak)
 		return
 	}
 	partials := c.partial[h*pieces*c.count:]
@@ -317,7 +317,7 @@ func (s *Memory[T]) finish(h, i int) {
 		s.exactly(dst, h, i)
 		return
 	}
-	tiles.Output(s.scores, dst, c.out, all+factor*total, most)
+	tiles.Output(scores, dst, c.out, all+factor*total, most)
 	if lift == 1 {
 		return
 	}
@@ -328,20 +328,26 @@ func (s *Memory[T]) finish(h, i int) {
 	}
 }
 
+// scoresOf returns the scores of query i of a head of keys.
+func (s *Memory[T]) scoresOf(h, i int) tiles.Scores {
+	group := s.heads / s.keyHeads
+	return s.scores.Of(h*group + i%group)
+}
+
 // exactly computes the output of query i of a head of keys from decoded keys and values.
 func (s *Memory[T]) exactly(dst []T, h, i int) {
 	q, out := dense.Of(1, s.keys.d, slices.Clone(s.vector(s.call.q, h, i))), dense.Of(1, s.values.d, dst) // dst may be the query
 	if peak := s.sum(out, q, h, i, 1); peak > coded.Largest && !layout.Finite(out) {
 		smaller := dense.New[T](1, s.values.d)
 		s.sum(smaller, q, h, i, coded.Smaller)
-		coded.Mend(s.scores, out, smaller, peak)
+		coded.Mend(s.scores.Scores, out, smaller, peak)
 	}
 }
 
 // sum computes the output for values times factor, and returns the largest size of the values.
 func (s *Memory[T]) sum(dst, q dense.Matrix[T], h, i int, factor T) (peak T) {
 	c := &s.call
-	t := tiles.NewTile(s.scores, q, s.values.d)
+	t := tiles.NewTile(s.scoresOf(h, i), q, s.values.d)
 	b := pool.Get[block[T]](&blocks)
 	k, v := dense.New[T](tiles.Keys, s.keys.d), dense.New[T](tiles.Keys, s.values.d)
 	for _, r := range c.pieces {

@@ -13,7 +13,6 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/memory/limit"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
-	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
 // A block, whose tokens are encoded together, has few tokens if the window has fewer tokens than
@@ -28,7 +27,7 @@ const (
 // Memory is the memory of exact attention in codes: all tokens. With a window it holds the sinks,
 // the tokens that the next query sees, and some earlier tokens for Rollback.
 type Memory[T dense.Float] struct {
-	scores          tiles.Scores
+	scores          streams.HeadScores
 	places          streams.Places
 	heads, keyHeads int
 	keys, values    store[T]
@@ -56,7 +55,7 @@ type store[T dense.Float] struct {
 
 // New returns an empty memory with codes of so many bits of keys and of values, for the given
 // numbers of heads of queries and of keys, for points of dimension d and values of dimension dv.
-func New[T dense.Float](keyBits, valueBits int, scores tiles.Scores, places streams.Places, heads, keyHeads, d, dv int) (*Memory[T], error) {
+func New[T dense.Float](keyBits, valueBits int, scores streams.HeadScores, places streams.Places, heads, keyHeads, d, dv int) (*Memory[T], error) {
 	if err := limit.Memory[T](keyHeads, max(d, dv), 4*many); err != nil {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
@@ -241,7 +240,7 @@ func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	if a, b := s.bits(), o.bits(); a != b {
 		return fmt.Errorf("performer: Bits = %v, but the state belongs to attention with %v", b, a)
 	}
-	return streams.CheckScores(s.scores, o.scores)
+	return s.scores.Check(o.scores)
 }
 
 // placed reports whether weights depend on places.

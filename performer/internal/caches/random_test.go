@@ -23,7 +23,7 @@ func TestRandomOperations(t *testing.T) {
 	for _, bits := range [][2]int{{8, 8}, {4, 4}, {6, 5}, {16, 6}, {5, 16}} {
 		for _, places := range []streams.Places{{}, {Slope: 0.01}, {Window: 30}, {Window: 130, Sinks: 70, Slope: 0.02}, {Window: 500, Sinks: 3}} {
 			seed++
-			scores := tiles.Scores{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}
+			scores := streams.HeadScores{Scores: tiles.Scores{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
 			empty := func() *Memory[float64] { return must.Have(New[float64](bits[0], bits[1], scores, places, 1, 1, d, dv)) }
 			o := operations{t: t, rng: rand.New(rand.NewPCG(seed, 1)), d: d, dv: dv, s: empty()}
 			for range 400 {
@@ -44,7 +44,7 @@ func TestRoom(t *testing.T) {
 	}{{15, 13.8, 8.3, 6.3}, {63, 4.35, 2.9, 2.5}, {255, 2, 1.55, 1.5}, {1000, 1.5, 1.5, 1.3}, {4096, 1.5, 1.5, 1.15}, {0, 1.5, 1.5, 1.05}} {
 		for _, bits := range []int{4, 5, 6, 8, 16} {
 			empty := func(window int) *Memory[float32] {
-				return must.Have(New[float32](bits, bits, tiles.Scores{Scale: 1}, streams.Places{Window: window}, 1, 1, d, d))
+				return must.Have(New[float32](bits, bits, streams.HeadScores{Scores: tiles.Scores{Scale: 1}}, streams.Places{Window: window}, 1, 1, d, d))
 			}
 			s, seen, most := empty(c.window), 20*1003, c.four
 			if c.window > 0 {

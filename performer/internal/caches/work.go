@@ -167,7 +167,7 @@ func (w *work[T]) weigh(s *Memory[T], p *partial, i, at, lo, n int, means, block
 	w.score(&s.keys.codes, row, i, at+lo, means)
 	if s.scores.Softcap != 0 {
 		w.memory = scratch.Resize(w.memory, n)
-		tiles.CapRow(s.scores, row, w.memory)
+		tiles.CapRow(s.scores.Scores, row, w.memory)
 	}
 	for from := lo; slope != 0 && from < lo+n; from += s.together {
 		part, distance := row[from-lo:min(from-lo+s.together, n)], float32(s.call.places[i]+s.coded-s.place(from))

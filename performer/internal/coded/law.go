@@ -79,6 +79,7 @@ func (c *call[T]) variance(i int) float64 {
 			}
 		}
 	}
+	total = c.Scores.Total(total, most)
 	for l := range out {
 		out[l] /= total
 	}

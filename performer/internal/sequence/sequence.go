@@ -25,10 +25,12 @@ type Forward[T dense.Float] struct {
 }
 
 // Backward holds the arguments of a backward pass over one sequence. DQ and DOut have the columns
-// of all heads.
+// of all heads. Exact attention sets LogSink, unless it is nil, to the gradient with respect to log
+// SinkWeight.
 type Backward[T dense.Float] struct {
 	Forward[T]
 	DQ, DK, DV, DOut dense.Matrix[T]
+	LogSink          *float64
 }
 
 // gradients returns the matrices of s.

@@ -25,7 +25,7 @@ type Places struct {
 // Exact is the memory of exact attention: all keys and values. With a window it holds the sinks,
 // the tokens that the next query sees, and some earlier tokens for Rollback.
 type Exact[T dense.Float] struct {
-	scores          tiles.Scores
+	scores          HeadScores
 	places          Places
 	d, dv           int
 	heads, keyHeads int
@@ -43,7 +43,7 @@ type Exact[T dense.Float] struct {
 
 // NewExact returns an empty memory of the given numbers of heads of queries and of keys, for points
 // of dimension d and values of dimension dv.
-func NewExact[T dense.Float](scores tiles.Scores, places Places, heads, keyHeads, d, dv int) (*Exact[T], error) {
+func NewExact[T dense.Float](scores HeadScores, places Places, heads, keyHeads, d, dv int) (*Exact[T], error) {
 	if err := limit.Memory[T](keyHeads, max(d, dv)); err != nil {
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
@@ -185,7 +185,7 @@ func (s *Exact[T]) attendMany(dst, q dense.Matrix[T], mask tiles.Mask[T]) {
 		k, v := s.head(h * s.keyHeads / s.heads)
 		tiles.Attend(tiles.Attention[T]{
 			Dst: layout.Head(dst, h, s.heads), Q: layout.Head(q, h, s.heads), K: k, V: v,
-			Scores: s.scores, Mask: mask,
+			Scores: s.scores.Of(h), Mask: mask,
 		})
 	}
 }
@@ -195,9 +195,11 @@ func (s *Exact[T]) Piece(h int) {
 	k, v := s.head(h)
 	group := s.heads / s.keyHeads
 	q, dst := rowsOfHeads(layout.Head(s.q, h, s.keyHeads), group), rowsOfHeads(layout.Head(s.dst, h, s.keyHeads), group)
-	t := tiles.NewTile(s.scores, q, s.dv)
+	t := tiles.NewTile(s.scores.Scores, q, s.dv)
 	t.AddSeen(k, v, s.seen, 0)
-	t.Finish(dst)
+	for i := range group {
+		t.FinishRow(s.scores.Of(h*group+i), dst.Row(i), i)
+	}
 	t.Release()
 }
 
@@ -259,11 +261,26 @@ func (s *Exact[T]) Check(other Memory[T]) error {
 	if s.placed() || o.placed() {
 		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")
 	}
-	return CheckScores(s.scores, o.scores)
+	return s.scores.Check(o.scores)
 }
 
-// CheckScores returns an error if other, the scores of a state to merge, differ from the scores s.
-func CheckScores(s, other tiles.Scores) error {
+// HeadScores are the Scores of heads of queries, which may have a Sink each.
+type HeadScores struct {
+	tiles.Scores
+	Sinks []float64 // of each head; nil if all heads have the Sink of Scores
+}
+
+// Of returns the scores of a head.
+func (s *HeadScores) Of(head int) tiles.Scores {
+	scores := s.Scores
+	if s.Sinks != nil {
+		scores.Sink = s.Sinks[head]
+	}
+	return scores
+}
+
+// Check returns an error if other, the scores of a state to merge, differ from s.
+func (s *HeadScores) Check(other HeadScores) error {
 	if s.Scale != other.Scale {
 		return fmt.Errorf("performer: Scale = %v, but the state belongs to attention with %v", other.Scale, s.Scale)
 	}

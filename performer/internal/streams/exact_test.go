@@ -14,7 +14,7 @@ import (
 // the tokens, and is at most twice what they need.
 func TestMemoryGrowsSeldom(t *testing.T) {
 	const n = 5000
-	m, err := NewExact[float32](tiles.Scores{Scale: 1}, Places{}, 4, 2, 3, 2)
+	m, err := NewExact[float32](HeadScores{Scores: tiles.Scores{Scale: 1}}, Places{}, 4, 2, 3, 2)
 	require.NoError(t, err)
 	x, y := densetest.Filled[float32](1, 6, 1), densetest.Filled[float32](1, 4, 1)
 	grown, room := 0, 0

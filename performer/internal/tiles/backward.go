@@ -22,6 +22,7 @@ type Gradients[T dense.Float] struct {
 	DQ, DK, DV, Q, K, V, DOut dense.Matrix[T]
 	Scores                    Scores
 	Mask                      Mask[T]
+	LogSink                   *float64 // set to the gradient with respect to log Scores.Sink, unless nil
 }
 
 // Backward writes the gradients. With the weights P_ij, which are A_ij over their sum, or A_ij when
@@ -39,6 +40,9 @@ func Backward[T dense.Float](g Gradients[T]) {
 	b.prepare()
 	if !g.Scores.Unnormalised {
 		b.do(statistics, (g.Q.Rows+gradientQueries-1)/gradientQueries)
+		if g.LogSink != nil {
+			*g.LogSink = b.logSink()
+		}
 	}
 	for b.lo = 0; b.lo < g.K.Rows; b.lo += Keys {
 		b.hi = min(b.lo+Keys, g.K.Rows)
@@ -140,11 +144,20 @@ func (b *backward[T]) forward(piece int) {
 	t.Finish(out)
 	copy(b.shift[lo:hi], t.shift)
 	for i := range out.Rows {
-		b.log[lo+i] = T(math.Log(float64(t.total[i])))
+		b.log[lo+i] = T(math.Log(b.Scores.Total(float64(t.total[i]), float64(t.shift[i]))))
 		b.mean[lo+i] = vecmath.Dot(b.DOut.Row(lo+i), out.Row(i))
 	}
 	t.Release()
 	pool.Put(&gradientTiles, w)
+}
+
+// logSink returns the gradient with respect to log Scores.Sink, −Σ_i P_i·δ_i with the share P_i of the
+// sink in the weights of query i.
+func (b *backward[T]) logSink() (sum float64) {
+	for i, mean := range b.mean {
+		sum -= float64(mean) * math.Exp(math.Log(b.Scores.Sink)-float64(b.shift[i])-float64(b.log[i]))
+	}
+	return sum
 }
 
 // segment computes the gradients between a segment of queries and a tile of keys.

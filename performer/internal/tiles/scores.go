@@ -11,10 +11,23 @@ import (
 
 // Scores says how scores and weights are computed from products of queries and keys. A score is s =
 // Scale·qᵀk, or Softcap·tanh(s/Softcap) if Softcap is not zero. The weights are exp(s), over their
-// sum unless Unnormalised.
+// sum plus Sink unless Unnormalised.
 type Scores struct {
 	Scale, Softcap float64
 	Unnormalised   bool
+	Sink           float64 // at least 0
+}
+
+// Total returns the sum of the weights of a query plus Sink, both over exp(peak). sum is without
+// Sink.
+func (s Scores) Total(sum, peak float64) float64 {
+	if s.Sink == 0 {
+		return sum
+	}
+	if math.IsInf(peak, -1) { // no score is finite
+		peak = 0
+	}
+	return sum + math.Exp(math.Log(s.Sink)-peak)
 }
 
 // Raw writes Scale·q_iᵀk_j into dst.
@@ -53,7 +66,7 @@ func Weigh[T dense.Float](s Scores, x []T) {
 	for _, v := range x {
 		sum += v
 	}
-	logscale.Divide(x, x, sum)
+	logscale.Divide(x, x, T(s.Total(float64(sum), float64(peak))))
 }
 
 // WeighSeen replaces the scores of the queries from query lo on by weights. The weights of a query

@@ -216,13 +216,18 @@ func (t *Tile[T]) raiseAll(scores dense.Matrix[T]) {
 // Finish writes the outputs of the queries. The output of a query that has seen no key is zero.
 func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 	for i := range dst.Rows {
-		if !t.seen[i] {
-			clear(dst.Row(i))
-			continue
-		}
-		sums, total, peak := t.Sums(i)
-		Output(t.scoring, dst.Row(i), sums, total, peak)
+		t.FinishRow(t.scoring, dst.Row(i), i)
 	}
+}
+
+// FinishRow writes the output of query i. scoring is the scoring of the tile, or has another Sink.
+func (t *Tile[T]) FinishRow(scoring Scores, dst []T, i int) {
+	if !t.seen[i] {
+		clear(dst)
+		return
+	}
+	sums, total, peak := t.Sums(i)
+	Output(scoring, dst, sums, total, peak)
 }
 
 // Output writes the output of a query with the sums Σ_j A_ij v_j and total Σ_j A_ij, both over
@@ -230,7 +235,7 @@ func (t *Tile[T]) Finish(dst dense.Matrix[T]) {
 func Output[T dense.Float](scoring Scores, dst, sums []T, total T, peak float64) {
 	switch {
 	case !scoring.Unnormalised:
-		logscale.Divide(dst, sums, total)
+		logscale.Divide(dst, sums, T(scoring.Total(float64(total), peak)))
 	case math.IsInf(peak, -1):
 		logscale.Apply(dst, sums, logscale.Scale{Factor: 1})
 	default:
