@@ -226,20 +226,26 @@ func (b *accumulator[T]) scorers(cluster int) (list []int32, shares []T) {
 
 // addScored adds the keys of the clusters of the first segments for the queries that score them.
 func (b *accumulator[T]) addScored(x *index[T], segments int, q dense.Matrix[T]) {
-	const most = 128 // queries whose codes and scores stay in the first or second cache
 	cluster := 0
 	for _, s := range x.segments[:segments] {
 		for l := range s.clusters() {
 			list, shares := b.scorers(cluster)
+			b.addCluster(s, l, list, shares, q)
 			cluster++
-			for at := 0; at < len(list); at += most {
-				end := min(at+most, len(list))
-				if s.coded && s.codes.has[l] {
-					b.addCodedKeys(s, l, list[at:end], shares[at:end])
-				} else {
-					b.addKeys(list[at:end], q, s.keysOf(l), s.valuesOf(l))
-				}
-			}
+		}
+	}
+}
+
+// addCluster adds the keys of cluster l for the queries in list, in whose weights the cluster has
+// shares.
+func (b *accumulator[T]) addCluster(s *segment[T], l int, list []int32, shares []T, q dense.Matrix[T]) {
+	const most = 128 // queries whose codes and scores stay in the first or second cache
+	for at := 0; at < len(list); at += most {
+		end := min(at+most, len(list))
+		if s.coded && s.codes.has[l] {
+			b.addCodedKeys(s, l, list[at:end], shares[at:end])
+		} else {
+			b.addKeys(list[at:end], q, s.keysOf(l), s.valuesOf(l))
 		}
 	}
 }

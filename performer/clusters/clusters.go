@@ -14,8 +14,8 @@ import (
 
 // Options are the parameters of [New]. The zero value selects the defaults.
 type Options struct {
-	// Clusters is the number of clusters of the n keys of a segment, at most n: of 256 keys in causal
-	// attention, and of all keys otherwise. Zero means the smaller of n/16 and 2·√n.
+	// Clusters is the number of clusters of the n keys of a segment, at most n: of 256 keys in
+	// causal attention, and of all keys otherwise. Zero means the smaller of n/16 and 2·√n.
 	Clusters int
 
 	// Threshold is τ. A query scores every key of a cluster if
@@ -55,14 +55,22 @@ type Attention[T dense.Float] interface {
 	// numbers from 0 to Lk.
 	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
 
+	// ForwardThresholds returns the outputs of ForwardPrefixes, or of Forward without a mask if
+	// prefixes is nil, with each of several thresholds in place of that of the Options, to
+	// rounding. scored has the number of pairs of queries and keys of clusters that are scored with
+	// each threshold. All thresholds together cost a call with the last one, and additions.
+	// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
+	// descend.
+	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored []int)
+
 	// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d
 	// and values of dimension dv. The State stores the elements of all keys and values, and with 8
 	// Bits their codes as well. A step scores all clusters, the keys of a few clusters, and the
 	// keys of the last, incomplete segment.
 	//
 	// Outputs have the bits of causal Forward over the same tokens, however the stream is cut into
-	// calls. So Merge of two States gives the State of all tokens. Clones share complete segments. A
-	// Rollback drops segments, and reads back the last one if it was complete.
+	// calls. So Merge of two States gives the State of all tokens. Clones share complete segments.
+	// A Rollback drops segments, and reads back the last one if it was complete.
 	//
 	// NewState returns an error for a d or dv below 1 or beyond the memory of the machine.
 	NewState(d, dv int) (*performer.State[T], error)
@@ -172,11 +180,11 @@ func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {
 	dst = dense.Ensure(dst, q.Rows, v.Cols)
 	switch {
 	case a.options.Causal:
-		a.attend(dst, q, k, v, true, nil)
+		a.attend(dst, q, k, v, true, nil, nil)
 	case k.Rows <= exactKeys || q.Rows == 0 || v.Cols == 0:
 		a.exact.Forward(dst, q, k, v)
 	default:
-		a.attend(dst, q, k, v, false, nil)
+		a.attend(dst, q, k, v, false, nil, nil)
 	}
 	return dst
 }
@@ -186,6 +194,15 @@ const exactKeys = 256
 
 func (a *attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T] {
 	a.check(q, k, v, false)
+	a.checkPrefixes(prefixes, q, k)
+	dst = dense.Ensure(dst, q.Rows, v.Cols)
+	a.attend(dst, q, k, v, true, prefixes, nil)
+	return dst
+}
+
+// checkPrefixes panics unless prefixes has a number of the keys k for each query, in ascending
+// order.
+func (a *attention[T]) checkPrefixes(prefixes []int, q, k dense.Matrix[T]) {
 	if len(prefixes) != q.Rows {
 		panic(fmt.Sprintf("clusters: prefixes has length %d, want one number for each of %d queries", len(prefixes), q.Rows))
 	}
@@ -196,9 +213,6 @@ func (a *attention[T]) ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []
 		}
 		least = n
 	}
-	dst = dense.Ensure(dst, q.Rows, v.Cols)
-	a.attend(dst, q, k, v, true, prefixes)
-	return dst
 }
 
 // check panics unless q, k and v fit together, with as many queries as keys if square is set.

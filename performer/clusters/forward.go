@@ -26,7 +26,8 @@ type call[T dense.Float] struct {
 	a            *attention[T]
 	dst, q, k, v dense.Matrix[T]
 	causal       bool
-	prefixes     []int // of causal attention; nil means i+1
+	prefixes     []int     // of causal attention; nil means i+1
+	sweep        *sweep[T] // of ForwardThresholds, or nil
 
 	segments []segment[T]
 	closed   int // complete segments
@@ -40,10 +41,10 @@ type run struct{ from, to, segments int }
 
 var calls pool.Pair[call[float32], call[float64]]
 
-// attend computes the outputs.
-func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixes []int) {
+// attend computes the outputs, or those of w if w is not nil.
+func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixes []int, w *sweep[T]) {
 	c := pool.Get[call[T]](&calls)
-	c.a, c.dst, c.q, c.k, c.v, c.causal, c.prefixes = a, dst, q, k, v, causal, prefixes
+	c.a, c.dst, c.q, c.k, c.v, c.causal, c.prefixes, c.sweep = a, dst, q, k, v, causal, prefixes, w
 	c.divide()
 	first, _ := c.keysOf(0)
 	c.index.begin(first)
@@ -53,7 +54,7 @@ func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixe
 	}
 	c.together = min(max(len(c.runs)/fewBlocks, 1), mostParts)
 	parallel.Do((len(c.runs)+c.together-1)/c.together, c)
-	c.a, c.prefixes = nil, nil
+	c.a, c.prefixes, c.sweep = nil, nil, nil
 	for _, m := range []*dense.Matrix[T]{&c.dst, &c.q, &c.k, &c.v} {
 		*m = dense.Matrix[T]{}
 	}
@@ -130,9 +131,13 @@ func (c *call[T]) Piece(i int) {
 		}
 		b.addPart(&c.index, r.segments, q, r.from-lo, r.to-lo)
 	}
-	b.addScored(&c.index, runs[len(runs)-1].segments, q)
-	if bad := b.finish(dst); len(bad) > 0 {
-		c.exactly(bad, lo)
+	if segments := runs[len(runs)-1].segments; c.sweep != nil {
+		c.sweepScored(b, segments, q, lo)
+	} else {
+		b.addScored(&c.index, segments, q)
+		if bad := b.finish(dst); len(bad) > 0 {
+			c.exactly(dst, bad, lo)
+		}
 	}
 	pool.Put(&accumulators, b)
 }
@@ -152,8 +157,8 @@ func (c *call[T]) addOwn(b *accumulator[T], r run, q dense.Matrix[T], lo int) {
 	}
 }
 
-// exactly computes the outputs of the listed queries from query lo on by exact attention.
-func (c *call[T]) exactly(list []int32, lo int) {
+// exactly computes the outputs dst of the listed queries from query lo on by exact attention.
+func (c *call[T]) exactly(dst dense.Matrix[T], list []int32, lo int) {
 	e := pool.Get[exactScratch[T]](&exactScratches)
 	e.places = e.places[:0]
 	if c.causal {
@@ -161,7 +166,7 @@ func (c *call[T]) exactly(list []int32, lo int) {
 			e.places = append(e.places, c.sees(lo+int(i))-1)
 		}
 	}
-	e.attend(c.dst.RowRange(lo, c.dst.Rows), c.q.RowRange(lo, c.q.Rows), c.k, c.v, list, c.a.scale(c.q.Cols))
+	e.attend(dst, c.q.RowRange(lo, c.q.Rows), c.k, c.v, list, c.a.scale(c.q.Cols))
 	pool.Put(&exactScratches, e)
 }
 

@@ -1,0 +1,60 @@
+package clusters_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/testing/densetest"
+	"github.com/seed-feabd252/randfeat/internal/testing/must"
+	"github.com/seed-feabd252/randfeat/performer"
+	"github.com/seed-feabd252/randfeat/performer/clusters"
+)
+
+// ForwardThresholds returns the outputs of calls with each threshold, for clusters with variances
+// beyond the bound of weights (norm 60) as well, and for a query that needs exact attention.
+func TestForwardThresholds(t *testing.T) {
+	densetest.Both(t, testForwardThresholds[float32], testForwardThresholds[float64])
+}
+
+func testForwardThresholds[T dense.Float](t *testing.T) {
+	const n = 1500
+	thresholds := []float64{3, 0.3, 0.1, 0.03, 0.01, 0.003, 1e-4, 1e-15}
+	for _, bits := range []int{0, 8} {
+		for _, norm := range []float64{2, 8, 60} {
+			for _, prefixes := range [][]int{nil, {0, 1, 255, 256, 257, 600, 601, 1111, 1499, 1500}} {
+				q, k, v := tokens[T](n, 16, 7, norm, 21)
+				q.Row(3)[0] = 1e25
+				if prefixes != nil {
+					q = q.RowRange(0, len(prefixes))
+				}
+				opts := performer.ExactOptions{Bits: bits}
+				at := func(threshold float64) clusters.Attention[T] {
+					return must.Have(clusters.New[T](opts, clusters.Options{Clusters: 20, Threshold: threshold}, densetest.Source(22)))
+				}
+				outs, scored := at(1).ForwardThresholds(q, k, v, prefixes, thresholds)
+				last := -1
+				for i, threshold := range thresholds {
+					var want dense.Matrix[T]
+					if prefixes == nil {
+						want = at(threshold).Forward(want, q, k, v)
+					} else {
+						want = at(threshold).ForwardPrefixes(want, q, k, v, prefixes)
+					}
+					assert.Less(t, relative(outs[i], want), 1e-5, "%d bits, norm %v, threshold %v", bits, norm, threshold)
+					assert.GreaterOrEqual(t, scored[i], last)
+					last = scored[i]
+				}
+				assert.Greater(t, last, scored[1])
+			}
+		}
+	}
+	q, k, v := tokens[T](200, 16, 7, 2, 23)
+	f := must.Have(clusters.New[T](performer.ExactOptions{}, clusters.Options{}, densetest.Source(22)))
+	outs, scored := f.ForwardThresholds(q, k, v, nil, []float64{1, 0.1})
+	assert.Equal(t, f.Forward(dense.Matrix[T]{}, q, k, v), outs[1], "exact attention of few keys")
+	assert.Equal(t, []int{0, 0}, scored)
+	assert.Panics(t, func() { f.ForwardThresholds(q, k, v, nil, []float64{0.1, 1}) })
+	assert.Panics(t, func() { f.ForwardThresholds(q, k, v, []int{1}, []float64{1}) })
+}
