@@ -370,7 +370,7 @@ func (b *accumulator[T]) addCodedKeys(s *segment[T], l int, list []int32, shares
 	w, n, count := &b.coded, len(list), s.count(l)
 	sums := b.sums.Rows(len(b.peaks))
 	dv, padded := sums.Cols-1, bytedot.Padded(n)
-	for _, x := range []*[]float32{&w.scales, &w.peaks, &w.factors, &w.sizes, &w.unused} {
+	for _, x := range []*[]float32{&w.scales, &w.peaks, &w.factors, &w.sizes} {
 		*x = scratch.Resize(*x, padded)
 	}
 	w.totals = scratch.Resize(w.totals, padded)
@@ -388,35 +388,19 @@ func (b *accumulator[T]) addCodedKeys(s *segment[T], l int, list []int32, shares
 	}
 	clear(w.factors[n:])
 	vecmath.Exp(w.factors, w.factors)
-	for j, share := range shares {
+	unit := 1 / T(255*count)
+	for j, i := range list {
+		share := shares[j]
 		if share <= 0 {
 			share = 1
 		}
-		w.factors[j] *= float32(share / T(255*count))
+		w.factors[j] *= float32(share * unit)
 		w.sizes[j] = w.factors[j] * float32(w.totals[j])
+		sums.Data[int(i)*sums.Stride+dv] += T(w.sizes[j])
 	}
-	w.products.Shape(dv, padded)
-	products := w.products.Rows(dv)
-	bytedot.Scores(products, w.unused, &s.codes.values[l], &w.weights, w.factors)
-	for c, mean := range s.values.Row(l)[:dv] {
-		vecmath.AddScaled(products.Row(c)[:n], w.sizes[:n], float32(mean))
-	}
-	addTransposed(sums.ColRange(0, dv), list, products)
-	for j, i := range list {
-		sums.Row(int(i))[dv] += T(w.sizes[j])
-	}
-}
-
-// addTransposed adds column j of x to row list[j] of sums.
-func addTransposed[T dense.Float](sums dense.Matrix[T], list []int32, x dense.Matrix[float32]) {
-	if single, ok := any(sums).(dense.Matrix[float32]); ok {
-		bytedot.AddTransposed(single, list, x)
-		return
-	}
-	for j, i := range list {
-		row := sums.Row(int(i))
-		for c := range row {
-			row[c] += T(x.Row(c)[j])
-		}
-	}
+	w.products.Shape(n, bytedot.Padded(dv))
+	products := w.products.Rows(n)
+	values := &s.codes.values[l]
+	bytedot.Weighted(products, &w.weights, w.totals, w.factors, values)
+	bytedot.AddRows(sums.ColRange(0, dv), list, products, w.sizes, s.values.Row(l)[:dv], w.factors, values)
 }

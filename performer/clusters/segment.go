@@ -150,9 +150,10 @@ const spreadKeys = 16
 // product is one of codes: rounding of r does no harm. The codes of values are codes of differences
 // from the mean value, with a scale for each column.
 type codes[T dense.Float] struct {
-	rotation     *hadamard.Rotation[T]
-	keys, values []bytedot.Rows // of each cluster: keys×coordinates, columns×keys
-	has          []bool         // whether a cluster has codes
+	rotation *hadamard.Rotation[T]
+	keys     []bytedot.Rows    // of each cluster: keys×coordinates
+	values   []bytedot.Columns // of each cluster: keys×columns
+	has      []bool            // whether a cluster has codes
 
 	means    bytedot.Rows      // r
 	rotated  scratch.Buffer[T] // r
@@ -168,7 +169,7 @@ func (s *segment[T]) encode(centre []T) {
 	o, c, d := &s.codes, s.clusters(), s.means.Cols
 	o.rotation = coded.Rotation[T](d)
 	for len(o.keys) < c {
-		o.keys, o.values = append(o.keys, bytedot.Rows{}), append(o.values, bytedot.Rows{})
+		o.keys, o.values = append(o.keys, bytedot.Rows{}), append(o.values, bytedot.Columns{})
 	}
 	o.has = scratch.Resize(o.has, c)
 	o.centre = centre
@@ -209,7 +210,7 @@ func (t *codeTask[T]) Piece(l int) {
 	has := bytedot.QuantiseRows(k, x, nil) && coded.UsualKeys(k.Scales, x)
 	mean := s.values.Row(l)[:s.values.Cols-1]
 	x = e.centred(s.valuesOf(l), mean)
-	o.has[l] = bytedot.QuantiseTransposed(v, x) && coded.UsualValues(v.Scales, x, mean) && has
+	o.has[l] = bytedot.QuantiseTile(v, x) && coded.UsualValues(v.Scales, x, mean) && has
 	pool.Put(&rotatePool, e)
 }
 

@@ -23,7 +23,7 @@ func WriteAMD64() {
 		m := avx{Vectors: amd64.Vectors{Machine: amd64.Machines[i]}}
 		m.Name = m.Name[3:]
 		write[Op, Register](m)
-		m.addTransposed()
+		m.addRows()
 		if !m.Wide {
 			m.widen()
 			m.words = true
@@ -275,32 +275,37 @@ func (m avx) flipper() func(v Op) {
 	return func(v Op) { m.Xor(v, constant("signs", 0x80808080), v) }
 }
 
-// addTransposed takes as many columns of x at a time as a vector has elements, and as many rows.
-func (m avx) addTransposed() {
-	m.Begin("addTransposed", "(dst *float32, stride int, list *int32, x *float32, xStride, sixteens int)",
-		"adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list says.")
+// addRows adds rows to the rows of a list.
+func (m avx) addRows() {
+	m.Begin("addRows", "(dst *float32, stride int, list *int32, x *float32, xStride int, sizes, means, factors, halves *float32, rows, sixteens int)",
+		"adds rows of x, of 16·sixteens elements, and multiples of means and halves to the rows of dst that the list says.")
 	k := kernels[Op, Register]{m}
-	dst, stride, list := m.Argument("dst"), k.bytes("stride"), m.Argument("list")
-	x, xStride, left := m.Argument("x"), k.bytes("xStride"), m.counter(m.vectors())
-	Label("columns")
-	to, from, blocks := m.CopyOf(dst), m.CopyOf(x), m.Argument("sixteens")
-	if m.vectors() > 1 {
-		SHLQ(U8(1), blocks)
+	stride, list := k.bytes("stride"), m.Argument("list")
+	x, xStride, left := m.Argument("x"), k.bytes("xStride"), m.Argument("rows")
+	sizes, factors := m.Argument("sizes"), m.Argument("factors")
+	Label("row")
+	to, from, row, blocks := m.Argument("dst"), m.CopyOf(x), GP64(), m.Argument("sixteens")
+	means, halves := m.Argument("means"), m.Argument("halves")
+	MOVLQSX(Mem{Base: list}, row)
+	m.Advance(list, 4)
+	IMULQ(stride, row)
+	ADDQ(row, to)
+	size, factor := m.spread(1, sizes)[0], m.spread(1, factors)[0]
+	Label("sixteen")
+	for i := range m.vectors() {
+		at := i * m.Width()
+		v, half := m.Mul(size, Mem{Base: means, Disp: at}), m.Mul(factor, Mem{Base: halves, Disp: at})
+		m.Add(v, Mem{Base: from, Disp: at}, v)
+		m.Add(v, half, v)
+		m.Add(v, Mem{Base: to, Disp: at}, v)
+		m.Store(v, to, at)
 	}
-	Label("block")
-	for j, v := range m.transposed(from, xStride) {
-		row := GP64()
-		MOVLQSX(Mem{Base: list, Disp: 4 * j}, row)
-		IMULQ(stride, row)
-		sum := Mem{Base: to, Index: row, Scale: 1}
-		m.Add(v, sum, v)
-		m.Machine.Move(v, sum)
+	for _, p := range []Register{to, from, means, halves} {
+		m.Advance(p, 4*lanes)
 	}
-	m.Advance(to, m.Width())
-	m.Repeat("block", blocks)
-	m.Advance(x, m.Width())
-	m.Advance(list, 4*m.Lanes())
-	m.Repeat("columns", left)
+	m.Repeat("sixteen", blocks)
+	m.AdvanceBy(x, xStride)
+	m.Repeat("row", left)
 	m.End()
 }
 

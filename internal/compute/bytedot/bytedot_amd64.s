@@ -1486,191 +1486,50 @@ DATA signs<>+56(SB)/4, $0x80808080
 DATA signs<>+60(SB)/4, $0x80808080
 GLOBL signs<>(SB), RODATA|NOPTR, $64
 
-// func addTransposedAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
+// func addRowsAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 // Requires: AVX, AVX512F
-TEXT ·addTransposedAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ stride+8(FP), CX
-	SHLQ $0x02, CX
-	MOVQ list+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ xStride+32(FP), SI
-	SHLQ $0x02, SI
-	MOVQ $0x00000001, DI
+TEXT ·addRowsAVX512(SB), NOSPLIT, $0-88
+	MOVQ stride+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ list+16(FP), CX
+	MOVQ x+24(FP), DX
+	MOVQ xStride+32(FP), BX
+	SHLQ $0x02, BX
+	MOVQ rows+72(FP), SI
+	MOVQ sizes+40(FP), DI
+	MOVQ factors+56(FP), R8
 
-columns:
-	MOVQ AX, R8
-	MOVQ BX, R9
-	MOVQ sixteens+40(FP), R10
+row:
+	MOVQ         dst+0(FP), R9
+	MOVQ         DX, R10
+	MOVQ         sixteens+80(FP), R12
+	MOVQ         means+48(FP), R13
+	MOVQ         halves+64(FP), R14
+	MOVLQSX      (CX), R11
+	ADDQ         $0x00000004, CX
+	IMULQ        AX, R11
+	ADDQ         R11, R9
+	VBROADCASTSS (DI), Z0
+	ADDQ         $0x00000004, DI
+	VBROADCASTSS (R8), Z1
+	ADDQ         $0x00000004, R8
 
-block:
-	VMOVUPS    (R9), Z0
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z1
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z2
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z3
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z4
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z5
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z6
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z7
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z8
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z9
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z10
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z11
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z12
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z13
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z14
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Z15
-	ADDQ       SI, R9
-	VUNPCKLPS  Z1, Z0, Z16
-	VUNPCKHPS  Z1, Z0, Z1
-	VUNPCKLPS  Z3, Z2, Z17
-	VUNPCKHPS  Z3, Z2, Z3
-	VUNPCKLPS  Z5, Z4, Z18
-	VUNPCKHPS  Z5, Z4, Z5
-	VUNPCKLPS  Z7, Z6, Z19
-	VUNPCKHPS  Z7, Z6, Z7
-	VUNPCKLPS  Z9, Z8, Z20
-	VUNPCKHPS  Z9, Z8, Z9
-	VUNPCKLPS  Z11, Z10, Z21
-	VUNPCKHPS  Z11, Z10, Z11
-	VUNPCKLPS  Z13, Z12, Z22
-	VUNPCKHPS  Z13, Z12, Z13
-	VUNPCKLPS  Z15, Z14, Z23
-	VUNPCKHPS  Z15, Z14, Z15
-	VUNPCKLPD  Z17, Z16, Z24
-	VUNPCKHPD  Z17, Z16, Z17
-	VUNPCKLPD  Z3, Z1, Z25
-	VUNPCKHPD  Z3, Z1, Z3
-	VUNPCKLPD  Z19, Z18, Z26
-	VUNPCKHPD  Z19, Z18, Z19
-	VUNPCKLPD  Z7, Z5, Z27
-	VUNPCKHPD  Z7, Z5, Z7
-	VUNPCKLPD  Z21, Z20, Z28
-	VUNPCKHPD  Z21, Z20, Z21
-	VUNPCKLPD  Z11, Z9, Z29
-	VUNPCKHPD  Z11, Z9, Z11
-	VUNPCKLPD  Z23, Z22, Z30
-	VUNPCKHPD  Z23, Z22, Z23
-	VUNPCKLPD  Z15, Z13, Z31
-	VUNPCKHPD  Z15, Z13, Z15
-	VSHUFF64X2 $0x88, Z26, Z24, Z0
-	VSHUFF64X2 $0xdd, Z26, Z24, Z26
-	VSHUFF64X2 $0x88, Z27, Z25, Z2
-	VSHUFF64X2 $0xdd, Z27, Z25, Z27
-	VSHUFF64X2 $0x88, Z19, Z17, Z4
-	VSHUFF64X2 $0xdd, Z19, Z17, Z19
-	VSHUFF64X2 $0x88, Z7, Z3, Z6
-	VSHUFF64X2 $0xdd, Z7, Z3, Z7
-	VSHUFF64X2 $0x88, Z30, Z28, Z8
-	VSHUFF64X2 $0xdd, Z30, Z28, Z30
-	VSHUFF64X2 $0x88, Z31, Z29, Z10
-	VSHUFF64X2 $0xdd, Z31, Z29, Z31
-	VSHUFF64X2 $0x88, Z23, Z21, Z12
-	VSHUFF64X2 $0xdd, Z23, Z21, Z23
-	VSHUFF64X2 $0x88, Z15, Z11, Z14
-	VSHUFF64X2 $0xdd, Z15, Z11, Z15
-	VSHUFF64X2 $0x88, Z8, Z0, Z16
-	VSHUFF64X2 $0xdd, Z8, Z0, Z8
-	VSHUFF64X2 $0x88, Z10, Z2, Z1
-	VSHUFF64X2 $0xdd, Z10, Z2, Z10
-	VSHUFF64X2 $0x88, Z12, Z4, Z18
-	VSHUFF64X2 $0xdd, Z12, Z4, Z12
-	VSHUFF64X2 $0x88, Z14, Z6, Z5
-	VSHUFF64X2 $0xdd, Z14, Z6, Z14
-	VSHUFF64X2 $0x88, Z30, Z26, Z20
-	VSHUFF64X2 $0xdd, Z30, Z26, Z30
-	VSHUFF64X2 $0x88, Z31, Z27, Z9
-	VSHUFF64X2 $0xdd, Z31, Z27, Z31
-	VSHUFF64X2 $0x88, Z23, Z19, Z22
-	VSHUFF64X2 $0xdd, Z23, Z19, Z23
-	VSHUFF64X2 $0x88, Z15, Z7, Z13
-	VSHUFF64X2 $0xdd, Z15, Z7, Z15
-	MOVLQSX    (DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z16, Z16
-	VMOVUPS    Z16, (R8)(R11*1)
-	MOVLQSX    4(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z18, Z18
-	VMOVUPS    Z18, (R8)(R11*1)
-	MOVLQSX    8(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z1, Z1
-	VMOVUPS    Z1, (R8)(R11*1)
-	MOVLQSX    12(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z5, Z5
-	VMOVUPS    Z5, (R8)(R11*1)
-	MOVLQSX    16(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z20, Z20
-	VMOVUPS    Z20, (R8)(R11*1)
-	MOVLQSX    20(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z22, Z22
-	VMOVUPS    Z22, (R8)(R11*1)
-	MOVLQSX    24(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z9, Z9
-	VMOVUPS    Z9, (R8)(R11*1)
-	MOVLQSX    28(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z13, Z13
-	VMOVUPS    Z13, (R8)(R11*1)
-	MOVLQSX    32(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z8, Z8
-	VMOVUPS    Z8, (R8)(R11*1)
-	MOVLQSX    36(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z12, Z12
-	VMOVUPS    Z12, (R8)(R11*1)
-	MOVLQSX    40(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z10, Z10
-	VMOVUPS    Z10, (R8)(R11*1)
-	MOVLQSX    44(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z14, Z14
-	VMOVUPS    Z14, (R8)(R11*1)
-	MOVLQSX    48(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z30, Z30
-	VMOVUPS    Z30, (R8)(R11*1)
-	MOVLQSX    52(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z23, Z23
-	VMOVUPS    Z23, (R8)(R11*1)
-	MOVLQSX    56(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z31, Z31
-	VMOVUPS    Z31, (R8)(R11*1)
-	MOVLQSX    60(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Z15, Z15
-	VMOVUPS    Z15, (R8)(R11*1)
-	ADDQ       $0x00000040, R8
-	DECQ       R10
-	JNZ        block
-	ADDQ       $0x00000040, BX
-	ADDQ       $0x00000040, DX
-	DECQ       DI
-	JNZ        columns
+sixteen:
+	VMULPS  (R13), Z0, Z2
+	VMULPS  (R14), Z1, Z3
+	VADDPS  (R10), Z2, Z2
+	VADDPS  Z3, Z2, Z2
+	VADDPS  (R9), Z2, Z2
+	VMOVUPS Z2, (R9)
+	ADDQ    $0x00000040, R9
+	ADDQ    $0x00000040, R10
+	ADDQ    $0x00000040, R13
+	ADDQ    $0x00000040, R14
+	DECQ    R12
+	JNZ     sixteen
+	ADDQ    BX, DX
+	DECQ    SI
+	JNZ     row
 	VZEROUPPER
 	RET
 
@@ -3127,104 +2986,56 @@ part1Done:
 	VZEROUPPER
 	RET
 
-// func addTransposedAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
+// func addRowsAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 // Requires: AVX
-TEXT ·addTransposedAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst+0(FP), AX
-	MOVQ stride+8(FP), CX
-	SHLQ $0x02, CX
-	MOVQ list+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ xStride+32(FP), SI
-	SHLQ $0x02, SI
-	MOVQ $0x00000002, DI
+TEXT ·addRowsAVX2(SB), NOSPLIT, $0-88
+	MOVQ stride+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ list+16(FP), CX
+	MOVQ x+24(FP), DX
+	MOVQ xStride+32(FP), BX
+	SHLQ $0x02, BX
+	MOVQ rows+72(FP), SI
+	MOVQ sizes+40(FP), DI
+	MOVQ factors+56(FP), R8
 
-columns:
-	MOVQ AX, R8
-	MOVQ BX, R9
-	MOVQ sixteens+40(FP), R10
-	SHLQ $0x01, R10
+row:
+	MOVQ         dst+0(FP), R9
+	MOVQ         DX, R10
+	MOVQ         sixteens+80(FP), R12
+	MOVQ         means+48(FP), R13
+	MOVQ         halves+64(FP), R14
+	MOVLQSX      (CX), R11
+	ADDQ         $0x00000004, CX
+	IMULQ        AX, R11
+	ADDQ         R11, R9
+	VBROADCASTSS (DI), Y0
+	ADDQ         $0x00000004, DI
+	VBROADCASTSS (R8), Y1
+	ADDQ         $0x00000004, R8
 
-block:
-	VMOVUPS    (R9), Y0
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y1
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y2
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y3
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y4
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y5
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y6
-	ADDQ       SI, R9
-	VMOVUPS    (R9), Y7
-	ADDQ       SI, R9
-	VUNPCKLPS  Y1, Y0, Y8
-	VUNPCKHPS  Y1, Y0, Y1
-	VUNPCKLPS  Y3, Y2, Y9
-	VUNPCKHPS  Y3, Y2, Y3
-	VUNPCKLPS  Y5, Y4, Y10
-	VUNPCKHPS  Y5, Y4, Y5
-	VUNPCKLPS  Y7, Y6, Y11
-	VUNPCKHPS  Y7, Y6, Y7
-	VUNPCKLPD  Y9, Y8, Y12
-	VUNPCKHPD  Y9, Y8, Y9
-	VUNPCKLPD  Y3, Y1, Y13
-	VUNPCKHPD  Y3, Y1, Y3
-	VUNPCKLPD  Y11, Y10, Y14
-	VUNPCKHPD  Y11, Y10, Y11
-	VUNPCKLPD  Y7, Y5, Y15
-	VUNPCKHPD  Y7, Y5, Y7
-	VPERM2F128 $0x20, Y14, Y12, Y0
-	VPERM2F128 $0x31, Y14, Y12, Y14
-	VPERM2F128 $0x20, Y15, Y13, Y2
-	VPERM2F128 $0x31, Y15, Y13, Y15
-	VPERM2F128 $0x20, Y11, Y9, Y4
-	VPERM2F128 $0x31, Y11, Y9, Y11
-	VPERM2F128 $0x20, Y7, Y3, Y6
-	VPERM2F128 $0x31, Y7, Y3, Y7
-	MOVLQSX    (DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y0, Y0
-	VMOVUPS    Y0, (R8)(R11*1)
-	MOVLQSX    4(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y4, Y4
-	VMOVUPS    Y4, (R8)(R11*1)
-	MOVLQSX    8(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y2, Y2
-	VMOVUPS    Y2, (R8)(R11*1)
-	MOVLQSX    12(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y6, Y6
-	VMOVUPS    Y6, (R8)(R11*1)
-	MOVLQSX    16(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y14, Y14
-	VMOVUPS    Y14, (R8)(R11*1)
-	MOVLQSX    20(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y11, Y11
-	VMOVUPS    Y11, (R8)(R11*1)
-	MOVLQSX    24(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y15, Y15
-	VMOVUPS    Y15, (R8)(R11*1)
-	MOVLQSX    28(DX), R11
-	IMULQ      CX, R11
-	VADDPS     (R8)(R11*1), Y7, Y7
-	VMOVUPS    Y7, (R8)(R11*1)
-	ADDQ       $0x00000020, R8
-	DECQ       R10
-	JNZ        block
-	ADDQ       $0x00000020, BX
-	ADDQ       $0x00000020, DX
-	DECQ       DI
-	JNZ        columns
+sixteen:
+	VMULPS  (R13), Y0, Y2
+	VMULPS  (R14), Y1, Y3
+	VADDPS  (R10), Y2, Y2
+	VADDPS  Y3, Y2, Y2
+	VADDPS  (R9), Y2, Y2
+	VMOVUPS Y2, (R9)
+	VMULPS  32(R13), Y0, Y2
+	VMULPS  32(R14), Y1, Y3
+	VADDPS  32(R10), Y2, Y2
+	VADDPS  Y3, Y2, Y2
+	VADDPS  32(R9), Y2, Y2
+	VMOVUPS Y2, 32(R9)
+	ADDQ    $0x00000040, R9
+	ADDQ    $0x00000040, R10
+	ADDQ    $0x00000040, R13
+	ADDQ    $0x00000040, R14
+	DECQ    R12
+	JNZ     sixteen
+	ADDQ    BX, DX
+	DECQ    SI
+	JNZ     row
 	VZEROUPPER
 	RET
 

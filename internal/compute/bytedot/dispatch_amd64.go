@@ -6,14 +6,14 @@ package bytedot
 
 import "github.com/seed-feabd252/randfeat/internal/compute/simd"
 
-func addTransposed(dst []float32, stride int, list []int32, x []float32, xStride int, sixteens int) {
+func addRows(dst []float32, stride int, list []int32, x []float32, xStride int, sizes []float32, means []float32, factors []float32, halves []float32, rows int, sixteens int) {
 	switch tier {
 	case simd.AVX512:
-		addTransposedAVX512(&dst[0], stride, &list[0], &x[0], xStride, sixteens)
+		addRowsAVX512(&dst[0], stride, &list[0], &x[0], xStride, &sizes[0], &means[0], &factors[0], &halves[0], rows, sixteens)
 	case simd.AVX2:
-		addTransposedAVX2(&dst[0], stride, &list[0], &x[0], xStride, sixteens)
+		addRowsAVX2(&dst[0], stride, &list[0], &x[0], xStride, &sizes[0], &means[0], &factors[0], &halves[0], rows, sixteens)
 	default:
-		addTransposedReference(dst, stride, list, x, xStride, sixteens)
+		addRowsReference(dst, stride, list, x, xStride, sizes, means, factors, halves, rows, sixteens)
 	}
 }
 

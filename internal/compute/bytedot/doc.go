@@ -17,6 +17,9 @@
 // or of all tiles so far. The factors old_i and new_i bring earlier sums and the sums of this tile
 // to a common scale.
 //
+// Queries that score different keys have a row of sums each: [Columns.Gather] collects the queries
+// of some keys, [Weighted] sums the values of these keys, and [AddRows] adds the sums to the rows.
+//
 // A mask is applied between Scores and Weigh: [Close] sets scores to −Inf, and [Peaks] finds the
 // peaks of the remaining scores. A caller adds biases to the scores at the same point.
 //
@@ -26,7 +29,7 @@
 // weights, or codes plus 128. The package corrects sums over codes plus 128 by the sums of the
 // codes of each row. Sums of products are exact for up to [MostInner] inner indices. [QuantiseRows]
 // makes codes of keys, [QuantiseColumns] of queries, and [QuantiseTransposed] of a tile of values,
-// with a scale for each column of the tile.
+// with a scale for each column of the tile. [QuantiseTile] makes a right operand of such a tile.
 //
 // A slice with an element for each column has [Padded] elements, because kernels read and write
 // whole vectors. Columns beyond the last are zeros, and no column depends on another.

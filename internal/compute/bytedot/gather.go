@@ -2,6 +2,7 @@ package bytedot
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/internal/compute/cache"
@@ -30,35 +31,67 @@ func (c *Columns) Gather(a *Rows, list []int32) {
 	}
 }
 
-// AddTransposed adds columns of x to rows of dst, as many as the list has:
+// Weighted computes scaled sums of values with weights of [Weigh] less 128, a row for each column of
+// w:
 //
-//	dst[list[j]][i] += x[i][j]
+//	y_jc = (float32(Σ_l (w_lj − 128)·v_lc)·factors[j])·v.Scales[c].
 //
-// If the list has a row of dst twice, AddTransposed adds both columns, the first one first.
-// AddTransposed panics if dst lacks a row of the list, if dst.Cols ≠ x.Rows, or if x has fewer
-// columns than the list.
-func AddTransposed(dst dense.Matrix[float32], list []int32, x dense.Matrix[float32]) {
-	if dst.Cols != x.Rows || len(list) > x.Cols {
-		panic(fmt.Sprintf("bytedot: %d of %d columns with %d elements for rows of %d", len(list), x.Cols, x.Rows, dst.Cols))
+// totals are the sums of weights. [QuantiseTile] has made v, which has the inner indices of w. y has
+// Padded(n) columns for the n columns of v. Weighted overwrites w. Weighted panics if the shapes do
+// not fit.
+func Weighted(y dense.Matrix[float32], w *Columns, totals []int32, factors []float32, v *Columns) {
+	if w.k != v.k || w.coded || !v.coded || y.Rows != w.n || y.Cols != Padded(v.n) {
+		panic(fmt.Sprintf("bytedot: %d×%d for weights of %d×%d and values of %d×%d", y.Rows, y.Cols, w.k, w.n, v.k, v.n))
 	}
-	rows := dst.Cols / Lanes * Lanes
-	n := len(list) / Lanes * Lanes
-	if rows == 0 {
-		n = 0
-	}
-	for j := 0; j < n; j += Lanes {
-		for _, i := range list[j : j+Lanes] {
-			_ = dst.Row(int(i))
+	w.starts, w.peaks = resize(w.starts, Padded(w.n)), resize(w.peaks, y.Cols)
+	for j, total := range totals[:w.n] {
+		w.starts[j] = 0
+		if v.signed() {
+			w.starts[j] = offset * (offset*four*int32(groups(w.k)) - total)
 		}
-		addTransposed(dst.Data, dst.Stride, list[j:], x.Data[j:], x.Stride, rows/Lanes)
+	}
+	flip(w.bytes, w.bytes)
+	codes, width := signed(w.bytes), 1
+	if multipliesWords() {
+		w.wide, width = resize(w.wide, 2*len(codes)), 2
+		widen(w.wide, codes, len(codes)/Lanes)
+		codes = w.wide
+	}
+	for j := 0; j < w.n; {
+		rows, at := w.panelAt(j)
+		for c := 0; c < v.n; {
+			columns, to := v.panelAt(c)
+			scores(y.Data[j*y.Stride+c:], y.Stride, w.peaks[c:], factors[j:], v.Scales[c:], w.starts[j:], codes[width*at:],
+				width*four, width*rows*Lanes*four, v.bytes[to:], min(rows*Lanes, w.n-j), groups(w.k), columns)
+			c += Lanes * columns
+		}
+		j += Lanes * rows
+	}
+}
+
+// AddRows adds rows of [Weighted] to rows of dst, with the values that weights of 128 have left out,
+// and multiples of the means of values:
+//
+//	dst[list[j]][c] += x[j][c] + sizes[j]·means[c] + factors[j]·v.Scales[c]·128·Σ_l v_lc
+//
+// AddRows panics if dst lacks a row of the list, or if the shapes do not fit.
+func AddRows[T dense.Float](dst dense.Matrix[T], list []int32, x dense.Matrix[float32], sizes []float32, means []T, factors []float32, v *Columns) {
+	if len(list) > x.Rows || dst.Cols > x.Cols || len(means) != dst.Cols || len(v.halves) < dst.Cols || min(len(sizes), len(factors)) < len(list) {
+		panic(fmt.Sprintf("bytedot: %d rows of %d×%d for rows of %d", len(list), x.Rows, x.Cols, dst.Cols))
+	}
+	if len(list) == 0 {
+		return
+	}
+	_, _ = dst.Row(int(slices.Min(list))), dst.Row(int(slices.Max(list)))
+	columns := 0
+	if single, ok := any(dst.Data).([]float32); ok && dst.Cols >= Lanes {
+		columns = dst.Cols / Lanes * Lanes
+		addRows(single, dst.Stride, list, x.Data, x.Stride, sizes, any(means).([]float32), factors, v.halves, len(list), columns/Lanes)
 	}
 	for j, i := range list {
-		row, from := dst.Row(int(i)), 0
-		if j < n {
-			from = rows
-		}
-		for l := from; l < len(row); l++ {
-			row[l] += x.Data[l*x.Stride+j]
+		row := dst.Row(int(i))
+		for c := columns; c < len(row); c++ {
+			row[c] += T(x.At(j, c) + float32(sizes[j]*float32(means[c])) + float32(factors[j]*v.halves[c]))
 		}
 	}
 }

@@ -1,12 +1,13 @@
 package bytedot
 
-// addTransposedReference adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the
-// list says.
-func addTransposedReference(dst []float32, stride int, list []int32, x []float32, xStride, sixteens int) {
-	for j, i := range list[:Lanes] {
+// addRowsReference adds rows of x, of 16·sixteens elements, and multiples of means and halves to the
+// rows of dst that the list says.
+func addRowsReference(dst []float32, stride int, list []int32, x []float32, xStride int, sizes, means, factors, halves []float32, rows, sixteens int) {
+	for j, i := range list[:rows] {
 		row := dst[int(i)*stride:][:Lanes*sixteens]
-		for l := range row {
-			row[l] += x[l*xStride+j]
+		for c := range row {
+			// Conversions keep the compiler from fusing products and sums.
+			row[c] += x[j*xStride+c] + float32(sizes[j]*means[c]) + float32(factors[j]*halves[c])
 		}
 	}
 }

@@ -99,7 +99,7 @@ const guard = 24
 
 // guarded returns n elements between others, and a function that requires that those others and the
 // elements from cols to stride of each row have not changed.
-func guarded[T int32 | float32](n, cols, stride int) (x []T, check func(t *testing.T)) {
+func guarded[T int32 | float32 | float64](n, cols, stride int) (x []T, check func(t *testing.T)) {
 	all := make([]T, n+2*guard)
 	for i := range all {
 		all[i] = -7777

@@ -68,11 +68,11 @@ func encodeColumnsAVX512(dst *int8, sums *int32, x *float32, stride int, factors
 //go:noescape
 func transposeAVX512(dst *uint8, step int, codes *int8, row int, groups int)
 
-// addTransposedAVX512 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list
-// says.
+// addRowsAVX512 adds rows of x, of 16·sixteens elements, and multiples of means and halves to the
+// rows of dst that the list says.
 //
 //go:noescape
-func addTransposedAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
+func addRowsAVX512(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 
 // scores1AVX2 computes dst = ((starts + A·B)·rowScales)·scales and raises peaks to what is larger
 // for rows of A and 16 columns of B.
@@ -138,11 +138,11 @@ func encodeColumnsAVX2(dst *int8, sums *int32, x *float32, stride int, factors *
 //go:noescape
 func transposeAVX2(dst *uint8, step int, codes *int8, row int, groups int)
 
-// addTransposedAVX2 adds 16 columns of x, of 16·sixteens rows, to the rows of dst that the list
-// says.
+// addRowsAVX2 adds rows of x, of 16·sixteens elements, and multiples of means and halves to the
+// rows of dst that the list says.
 //
 //go:noescape
-func addTransposedAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sixteens int)
+func addRowsAVX2(dst *float32, stride int, list *int32, x *float32, xStride int, sizes *float32, means *float32, factors *float32, halves *float32, rows int, sixteens int)
 
 // widenAVX2 writes 16·sixteens bytes as words, of each four the first, the third, the second and
 // the fourth.
