@@ -26,7 +26,6 @@ var cases = []struct{ pkg, benchmark string }{
 	{"vecmath", "Exp/type=float64/n=65536$"},
 	{"vecmath", "Cos/type=float32/n=65536$"},
 	{"vecmath", "Sincos/type=float32/n=65536$"},
-	{"vecmath", "Log1p/type=float32/n=65536$"},
 	{"vecmath", "PeakSum/type=float32/n=65536$"},
 	{"vecmath", "HalfSquaredNorm/type=float32/n=65536$"},
 	{"vecmath", "Pick/type=float32/n=65536$"},

@@ -51,11 +51,6 @@ func BenchmarkSincos(b *testing.B) {
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { Sincos(y, z, x) }) })
 }
 
-func BenchmarkLog1p(b *testing.B) {
-	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, _, x []float32) { Log1p(y, x) }) })
-	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, _, x []float64) { Log1p(y, x) }) })
-}
-
 func BenchmarkPeakSum(b *testing.B) {
 	b.Run("type=float32", func(b *testing.B) { benchmark(b, func(y, z, x []float32) { PeakSum(x, y, z) }) })
 	b.Run("type=float64", func(b *testing.B) { benchmark(b, func(y, z, x []float64) { PeakSum(x, y, z) }) })

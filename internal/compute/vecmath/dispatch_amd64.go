@@ -238,21 +238,6 @@ func elu[T Float](dst []T, x []T) {
 	}
 }
 
-func log1p[T Float](dst []T, x []T) {
-	switch kernelOf[T]() {
-	case f32AVX512:
-		log1pF32AVX512(p32(dst), p32(x), len(x))
-	case f64AVX512:
-		log1pF64AVX512(p64(dst), p64(x), len(x))
-	case f32AVX2:
-		log1pF32AVX2(p32(dst), p32(x), len(x))
-	case f64AVX2:
-		log1pF64AVX2(p64(dst), p64(x), len(x))
-	default:
-		log1pReference(dst, x)
-	}
-}
-
 func logELU[T Float](dst []T, x []T) {
 	switch kernelOf[T]() {
 	case f32AVX512:

@@ -162,17 +162,6 @@ func elu[T Float](dst []T, x []T) {
 	}
 }
 
-func log1p[T Float](dst []T, x []T) {
-	switch kernelOf[T]() {
-	case f32NEON:
-		log1pF32NEON(p32(dst), p32(x), len(x))
-	case f64NEON:
-		log1pF64NEON(p64(dst), p64(x), len(x))
-	default:
-		log1pReference(dst, x)
-	}
-}
-
 func logELU[T Float](dst []T, x []T) {
 	switch kernelOf[T]() {
 	case f32NEON:

@@ -64,10 +64,6 @@ func elu[T Float](dst []T, x []T) {
 	eluReference(dst, x)
 }
 
-func log1p[T Float](dst []T, x []T) {
-	log1pReference(dst, x)
-}
-
 func logELU[T Float](dst []T, x []T) {
 	logELUReference(dst, x)
 }

@@ -34,12 +34,6 @@ func ELU[T Float](dst, x []T) {
 	elu(first(dst, len(x)), x)
 }
 
-// Log1p sets dst[i] = log(1 + x[i]), which is −Inf for −1 and NaN below. dst may
-// be x.
-func Log1p[T Float](dst, x []T) {
-	log1p(first(dst, len(x)), x)
-}
-
 // LogELU sets dst[i] = log(elu(x[i]) + 1): log(1 + x[i]) where x[i] ≥ 0 and x[i]
 // itself elsewhere; NaN for −Inf, where the argument of the logarithm would be 0.
 // A zero gives a zero of either sign. dst may be x.

@@ -78,12 +78,6 @@ func polynomial(c []float64, x float64) float64 {
 // power returns 2^n for −1022 ≤ n ≤ 1023.
 func power(n int) float64 { return math.Float64frombits(uint64(n+1023) << 52) }
 
-func log1pReference[T Float](dst, x []T) {
-	for i, v := range x {
-		dst[i] = T(math.Log1p(float64(v)))
-	}
-}
-
 func logELUReference[T Float](dst, x []T) {
 	for i, v := range x {
 		if v >= 0 {

@@ -42,11 +42,6 @@ func cosF32AVX512(dst *float32, x *float32, n int) int
 //go:noescape
 func sincosF32AVX512(sines *float32, cosines *float32, x *float32, n int) int
 
-// log1pF32AVX512 sets dst[i] = log(1 + x[i]) for n elements.
-//
-//go:noescape
-func log1pF32AVX512(dst *float32, x *float32, n int)
-
 // logELUF32AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements;
 // NaN for −Inf.
 //
@@ -199,11 +194,6 @@ func cosF64AVX512(dst *float64, x *float64, n int) int
 //
 //go:noescape
 func sincosF64AVX512(sines *float64, cosines *float64, x *float64, n int) int
-
-// log1pF64AVX512 sets dst[i] = log(1 + x[i]) for n elements.
-//
-//go:noescape
-func log1pF64AVX512(dst *float64, x *float64, n int)
 
 // logELUF64AVX512 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements;
 // NaN for −Inf.
@@ -358,11 +348,6 @@ func cosF32AVX2(dst *float32, x *float32, n int) int
 //go:noescape
 func sincosF32AVX2(sines *float32, cosines *float32, x *float32, n int) int
 
-// log1pF32AVX2 sets dst[i] = log(1 + x[i]) for n elements.
-//
-//go:noescape
-func log1pF32AVX2(dst *float32, x *float32, n int)
-
 // logELUF32AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
 // for −Inf.
 //
@@ -515,11 +500,6 @@ func cosF64AVX2(dst *float64, x *float64, n int) int
 //
 //go:noescape
 func sincosF64AVX2(sines *float64, cosines *float64, x *float64, n int) int
-
-// log1pF64AVX2 sets dst[i] = log(1 + x[i]) for n elements.
-//
-//go:noescape
-func log1pF64AVX2(dst *float64, x *float64, n int)
 
 // logELUF64AVX2 sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
 // for −Inf.

@@ -42,11 +42,6 @@ func cosF32NEON(dst, x *float32, n int) int
 //go:noescape
 func sincosF32NEON(sines, cosines, x *float32, n int) int
 
-// log1pF32NEON sets dst[i] = log(1 + x[i]) for n elements.
-//
-//go:noescape
-func log1pF32NEON(dst, x *float32, n int)
-
 // logELUF32NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
 // for −Inf.
 //
@@ -187,11 +182,6 @@ func cosF64NEON(dst, x *float64, n int) int
 //
 //go:noescape
 func sincosF64NEON(sines, cosines, x *float64, n int) int
-
-// log1pF64NEON sets dst[i] = log(1 + x[i]) for n elements.
-//
-//go:noescape
-func log1pF64NEON(dst, x *float64, n int)
 
 // logELUF64NEON sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN
 // for −Inf.

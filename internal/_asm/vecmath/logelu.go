@@ -7,19 +7,13 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath/minimax"
 )
 
-// log1p writes log(1 + x) = k·ln 2 + log(1 + f) with 1 + f = (1 + x)/2^k between
-// √½ and √2. With s = f/(2 + f) the second logarithm is 2·artanh s, summed as in
-// fdlibm:
+// logELU writes log(1 + max(x, 0)) + min(x, 0). The logarithm of 1 + x is k·ln 2 + log(1 + f) with
+// 1 + f = (1 + x)/2^k between √½ and √2. With s = f/(2 + f) the second logarithm is 2·artanh s,
+// summed as in fdlibm:
 //
 //	f − (f²/2 − s·(f²/2 + R(s²))),  R(z) = z·(c₀ + c₁z + …).
-//
-// With elu it is log(1 + max(x, 0)) + min(x, 0).
-func (m kernels[V, G]) log1p(elu bool) {
-	if elu {
-		m.Begin("logELU", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.")
-	} else {
-		m.Begin("log1p", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) for n elements.")
-	}
+func (m kernels[V, G]) logELU() {
+	m.Begin("logELU", "(dst, x *T, n int)", "sets dst[i] = log(1 + x[i]) where x[i] ≥ 0 and x[i] elsewhere, for n elements; NaN for −Inf.")
 	dst, x, n := m.Argument("dst"), m.Argument("x"), m.Argument("n")
 	bias := Of(m, uint64(127), 1023)
 	// Exponents are those of numbers from √½ to √2 times a power of 2, with bias.
@@ -34,14 +28,11 @@ func (m kernels[V, G]) log1p(elu bool) {
 	minusOne, inf, minusInf, nan := m.Value(-1), m.Value(math.Inf(1)), m.Value(math.Inf(-1)), m.Value(math.NaN())
 	m.loop("block", n, m.unroll(2), func(b block[V, G]) {
 		v := b.load(x)
-		var below []V
-		if elu {
-			// Min and Max return NaN if their second operand is NaN. Narrow machines have no
-			// register for zero beyond these lines.
-			zero := m.Zero()
-			below = Each(m.Min, zero, v)
-			Each(m.Max, zero, v, v)
-		}
+		// Min and Max return NaN if their second operand is NaN. Narrow machines have no
+		// register for zero beyond these lines.
+		zero := m.Zero()
+		below := Each(m.Min, zero, v)
+		Each(m.Max, zero, v, v)
 		e := Each(m.Add, v, one)
 		Each(m.AddInt, e, offset, e)
 		all := func(f func(i int)) {
@@ -83,11 +74,9 @@ func (m kernels[V, G]) log1p(elu bool) {
 			m.choose(m.below(v[i], minusOne), nan, f[i])
 			m.choose(m.equal(v[i], minusOne), minusInf, f[i])
 		}
-		if elu {
-			Each(m.Add, f, below, f)
-			Each(m.Sub, below, below, below)
-			Each(m.Add, f, below, f)
-		}
+		Each(m.Add, f, below, f)
+		Each(m.Sub, below, below, below)
+		Each(m.Add, f, below, f)
 		b.store(f, dst)
 	})
 	m.End()
