@@ -131,7 +131,7 @@ func wave(d int, r float64) float64 {
 	case math.IsInf(r, 1):
 		return 0
 	}
-	return sphereMean(d, r, 0)
+	return sphereMean(d, r)
 }
 
 // asymptotic returns an r from which on surge is the asymptotic series.

@@ -96,7 +96,7 @@ func TestCovarianceByQuadrature(t *testing.T) {
 		chi := distuv.ChiSquared{K: 2 * float64(d)}
 		for _, q := range []float64{0.1, 1, 6} {
 			mean := quad.Fixed(func(r2 float64) float64 {
-				return chi.Prob(r2) * ConfluentLimit(d, -r2*q/4)
+				return chi.Prob(r2) * confluentLimit(d, -r2*q/4)
 			}, 0, 160, 300, quad.Legendre{}, 0)
 			assert.InDelta(t, mean, Confluent(d, -q/2), 1e-10, "d=%d q=%v", d, q)
 		}

@@ -140,7 +140,7 @@ func TestOppositeRowsOfThePlane(t *testing.T) {
 	}
 	for _, arg := range []float64{-2, -0.4, 0.1, 0.8} {
 		mean := integral(func(a float64) float64 {
-			return integral(func(b float64) float64 { return ConfluentLimit(2, (a-b)*(a-b)*arg/2) })
+			return integral(func(b float64) float64 { return confluentLimit(2, (a-b)*(a-b)*arg/2) })
 		})
 		want := (mean - math.Exp(2*arg)) * math.Exp(-2*math.Max(arg, 0))
 		assert.InDelta(t, want, SimplexExcess(2, arg), 1e-10, "t=%v", arg)
