@@ -133,6 +133,19 @@ type ledger[T dense.Float] struct {
 	count dense.Matrix[float64]
 }
 
+func newLedger[T dense.Float](rows, cols int) *ledger[T] {
+	return &ledger[T]{dst: dense.New[T](rows, cols), count: dense.New[float64](rows, cols)}
+}
+
+// check requires that each element was handed over once, after it had its value.
+func (l *ledger[T]) check(t *testing.T, want dense.Matrix[T], format string, args ...any) {
+	t.Helper()
+	require.Equal(t, want, l.dst, append([]any{format}, args...)...)
+	for _, c := range l.count.Data {
+		require.Equal(t, 1.0, c, append([]any{format}, args...)...)
+	}
+}
+
 func (l *ledger[T]) Finish(lo, hi, from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,18 +166,38 @@ func testTransposedTiles[T dense.Float](t *testing.T) {
 			for i := range want.Data {
 				want.Data[i]++
 			}
-			l := &ledger[T]{dst: dense.New[T](n, d), count: dense.New[float64](n, d)}
+			l := newLedger[T](n, d)
 			p.(projection.TransposedTiler[T]).ProjectTransposedTiles(l.dst, z, l)
-			require.Equal(t, want, l.dst, "%s %v", name, s)
-			for _, c := range l.count.Data {
-				require.Equal(t, 1.0, c, "%s %v", name, s)
-			}
+			l.check(t, want, "%s %v", name, s)
 		}
 	}
 }
 
 func TestTransposedTilesAreHandedOverOnce(t *testing.T) {
 	densetest.Both(t, testTransposedTiles[float32], testTransposedTiles[float64])
+}
+
+func testTiles[T dense.Float](t *testing.T) {
+	for _, s := range [][3]int{{0, 5, 3}, {1, 7, 7}, {150, 70, 33}, {20, 1100, 30}} {
+		n, m, d := s[0], s[1], s[2]
+		x := densetest.Gapped[T](2, n, d)
+		for name, p := range transposers[T](t, m, d) {
+			if name == "plain" {
+				continue // it has no tiles
+			}
+			want := p.Project(dense.Matrix[T]{}, x)
+			for i := range want.Data {
+				want.Data[i]++
+			}
+			l := newLedger[T](n, m)
+			p.(projection.Tiler[T]).ProjectTiles(l.dst, x, l)
+			l.check(t, want, "%s %v", name, s)
+		}
+	}
+}
+
+func TestTilesAreHandedOverOnce(t *testing.T) {
+	densetest.Both(t, testTiles[float32], testTiles[float64])
 }
 
 func testTransposedNotFinite[T dense.Float](t *testing.T) {

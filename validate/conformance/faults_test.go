@@ -13,41 +13,29 @@ import (
 	exprand "golang.org/x/exp/rand"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/kernels"
 	"github.com/seed-feabd252/randfeat/orf"
 	"github.com/seed-feabd252/randfeat/rff"
 	"github.com/seed-feabd252/randfeat/validate/conformance"
 )
 
-type tiler interface {
-	orf.Transposer[float64]
-	projection.Tiler[float64]
-	projection.TransposedTiler[float64]
-}
-
 // faulty is a projection with one fault.
 type faulty struct {
-	tiler
+	orf.Transposer[float64]
 	frequencies func() dense.Matrix[float64]
 	project     func(dst, x dense.Matrix[float64]) dense.Matrix[float64]
-	tiles       func(dst, x dense.Matrix[float64], done matmul.Epilogue)
 }
 
 func (p faulty) Frequencies() dense.Matrix[float64] { return p.frequencies() }
 func (p faulty) Project(dst, x dense.Matrix[float64]) dense.Matrix[float64] {
 	return p.project(dst, x)
 }
-func (p faulty) ProjectTiles(dst, x dense.Matrix[float64], done matmul.Epilogue) {
-	p.tiles(dst, x, done)
-}
 
 // The checks find each fault and report no other fault.
 func TestFaultyProjections(t *testing.T) {
 	drawn, err := orf.Draw[float64](orf.IID{}, 6, 5, exprand.NewSource(1))
 	require.NoError(t, err)
-	right := drawn.(tiler)
+	right := drawn.(orf.Transposer[float64])
 	own := right.Frequencies()
 	var mu sync.Mutex
 	calls := 0.0
@@ -151,21 +139,8 @@ func TestFaultyProjections(t *testing.T) {
 				return right.Project(dst, x.ColRange(0, 5))
 			}
 		},
-		"finishes row 0, column 0 2 times": func(p *faulty) {
-			p.tiles = func(dst, x dense.Matrix[float64], done matmul.Epilogue) {
-				right.Project(dst, x)
-				done.Finish(0, dst.Rows, 0, dst.Cols)
-				done.Finish(0, 1, 0, 1)
-			}
-		},
-		"before it has its values": func(p *faulty) {
-			p.tiles = func(dst, x dense.Matrix[float64], done matmul.Epilogue) {
-				done.Finish(0, dst.Rows, 0, dst.Cols)
-				right.Project(dst, x)
-			}
-		},
 	} {
-		p := faulty{right, right.Frequencies, right.Project, right.ProjectTiles}
+		p := faulty{right, right.Frequencies, right.Project}
 		plant(&p)
 		err := conformance.Projection[float64](p)
 		if want == "" {
@@ -348,8 +323,8 @@ func TestSharedScratch(t *testing.T) {
 		assert.EqualError(t, conformance.Map[float64](m, x), "conformance: "+name+" gives another result when it is shared by goroutines")
 	}
 
-	own := w.(tiler)
-	p := faulty{own, own.Frequencies, sharedScratch(own.Project), own.ProjectTiles}
+	own := w.(orf.Transposer[float64])
+	p := faulty{own, own.Frequencies, sharedScratch(own.Project)}
 	assert.EqualError(t, conformance.Projection[float64](p), "conformance: Project gives another result when it is shared by goroutines")
 
 	var last atomic.Uint64

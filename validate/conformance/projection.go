@@ -3,11 +3,8 @@ package conformance
 import (
 	"fmt"
 	"math"
-	"sync"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
-	"github.com/seed-feabd252/randfeat/internal/compute/projection"
 	"github.com/seed-feabd252/randfeat/orf"
 )
 
@@ -24,9 +21,7 @@ const points = 70
 //   - a row of a result depends on its row of x alone, to the last bit, w does not change x, and it
 //     writes every element of dst and no other element;
 //   - goroutines may share w, NaN and ±Inf in a row of x lead to NaN or ±Inf in its row of the
-//     result, and shapes that do not fit panic;
-//   - the tiles of a projection of package orf cover the result once, and finished tiles have the
-//     bits of Project.
+//     result, and shapes that do not fit panic.
 //
 // Projection takes O((m+d)·d) memory and some dozens of projections of 70 points. Run it with the
 // race detector as well (see the package documentation).
@@ -62,20 +57,12 @@ func Projection[T dense.Float](w orf.Projection[T]) error {
 	project := operation[T]{"Project", d, m, w.Project}
 	if y, ok := project.check(&f, x); ok {
 		compareProducts(&f, "Project", y, x, kept, order)
-		if tiler, ok := w.(projection.Tiler[T]); ok {
-			checkTiles(&f, "ProjectTiles", y, func(dst dense.Matrix[T], done matmul.Epilogue) { tiler.ProjectTiles(dst, x, done) })
-		}
 	}
 	if back, ok := w.(orf.Transposer[T]); ok {
 		z := normal[T](points, m)
 		transposed := operation[T]{"ProjectTransposed", m, d, back.ProjectTransposed}
 		if y, ok := transposed.check(&f, z); ok {
 			compareProducts(&f, "ProjectTransposed", y, z, dense.Transpose(dense.Matrix[T]{}, kept), max(order, m))
-			if tiler, ok := w.(projection.TransposedTiler[T]); ok {
-				checkTiles(&f, "ProjectTransposedTiles", y, func(dst dense.Matrix[T], done matmul.Epilogue) {
-					tiler.ProjectTransposedTiles(dst, z, done)
-				})
-			}
 		}
 	}
 	return f.err()
@@ -98,44 +85,6 @@ func compareProducts[T dense.Float](f *faults, name string, y, x, a dense.Matrix
 				f.add("%s gives %v at row %d, column %d, the product with Frequencies %v", name, v, i, k, want)
 				return
 			}
-		}
-	}
-}
-
-// checkTiles runs a projection by tiles, and compares each finished tile with want.
-func checkTiles[T dense.Float](f *faults, name string, want dense.Matrix[T], run func(dst dense.Matrix[T], done matmul.Epilogue)) {
-	dst := dense.New[T](want.Rows, want.Cols)
-	t := &tiles[T]{dst: dst, want: want, covered: dense.New[T](want.Rows, want.Cols)}
-	run(dst, t)
-	for i := range t.covered.Rows {
-		for j, n := range t.covered.Row(i) {
-			if n != 1 {
-				f.add("%s finishes row %d, column %d %v times", name, i, j, n)
-				return
-			}
-		}
-	}
-	if t.wrong {
-		f.add("%s finishes a tile before it has its values", name)
-	}
-}
-
-// tiles is an epilogue that compares a tile, counts its elements and overwrites it with NaN.
-type tiles[T dense.Float] struct {
-	mu                 sync.Mutex
-	dst, want, covered dense.Matrix[T]
-	wrong              bool
-}
-
-// Finish checks the tile of rows lo to hi and columns from to to.
-func (t *tiles[T]) Finish(lo, hi, from, to int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for i := lo; i < hi; i++ {
-		for j := from; j < to; j++ {
-			t.wrong = t.wrong || t.dst.At(i, j) != t.want.At(i, j)
-			t.dst.Set(i, j, T(math.NaN()))
-			t.covered.Set(i, j, t.covered.At(i, j)+1)
 		}
 	}
 }
