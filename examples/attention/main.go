@@ -4,8 +4,8 @@
 // The program computes word vectors of Newton's Opticks, which comes with Go. The words of the text
 // give queries, keys and values. The program compares forms of attention with exact softmax
 // attention, in a table and in a picture of error against time. It does the same for heads of the
-// decoder in examples/transformer/trained, and measures the loss of the decoder with each form in
-// all heads. It ends with attention to a tolerance. -q, -k and -v name other tensors.
+// decoder in examples/transformer/trained. It ends with attention to a tolerance. -q, -k and -v name
+// other tensors.
 package main
 
 import (
@@ -26,9 +26,8 @@ word vectors of dimension 64. The vectors of L words of running text are the que
 another text. -q, -k and -v name NumPy files instead, in C order with shape L×d or heads×L×d. The program reads them in
 float32, and handles one head after another.
 
-The program then compares attention on a head of each layer of a trained decoder, in -model, for as many tokens. It also
-measures the loss of the decoder with each form of attention in all heads. The default model has 3.7 million parameters
-and was trained for 81 minutes on the text of the Go distribution; its loss on held-out files is 2.65 nats per token.
+The program then compares attention on a head of each layer of a trained decoder, in -model, for as many tokens. The
+default model has 3.7 million parameters and was trained for 81 minutes on the text of the Go distribution.
 
 The program prints the error of forms of several sizes (-size) and their speed relative to exact attention, draws both,
 and prints the form of attention that keeps -tolerance.

@@ -168,8 +168,7 @@ func TestOwnTensors(t *testing.T) {
 	t.Run("type=float64", ownTensors[float64])
 }
 
-// Heads of the trained model are compared beside the text, and the loss is measured with each form.
-// Texts are short here, so that clusters of keys are exact.
+// Heads of the trained model are compared beside the text.
 func TestTrainedHeads(t *testing.T) {
 	model, err := filepath.Abs("../transformer/trained")
 	require.NoError(t, err)
@@ -185,20 +184,6 @@ func TestTrainedHeads(t *testing.T) {
 		assert.Equal(t, []int{128, dim}, shape)
 		assert.Contains(t, out, "Heads [0.0 1.1 2.2 3.3] of the decoder")
 		assert.Contains(t, out, "\nheads of a trained transformer:\nTo 5 %, head 1: ")
-		_, losses, found := strings.Cut(out, "texts of 128 tokens that training held out:\n")
-		require.True(t, found, out)
-		nats := make(map[string]float64)
-		for line := range strings.Lines(losses) {
-			var nat, more float64
-			name := strings.TrimSpace(line[:min(len(line), 24)])
-			if n, _ := fmt.Sscan(line[min(len(line), 24):], &nat, &more); n == 2 {
-				nats[name] = nat
-				assert.InDelta(t, nat-nats["exact"], more, 1e-3, line)
-			}
-		}
-		assert.Len(t, nats, len(swapped))
-		assert.InDelta(t, nats["exact"], nats["clusters, 64"], 1e-3)
-		assert.Greater(t, nats["mean"], nats["exact"]+1)
 	}
 	assert.ErrorIs(t, run([]string{"-model", t.TempDir(), "-length", "80", "-size", "4"}, io.Discard), os.ErrNotExist)
 }
