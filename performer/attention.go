@@ -14,8 +14,8 @@ type Attention[T dense.Float] interface {
 	Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T]
 }
 
-// Differentiable is an [Attention] with gradients. [Exact], [Linear], [Landmarks] and [Batch] are
-// Differentiable.
+// Differentiable is an [Attention] with gradients. [Exact], [Linear], [Landmarks], [Batch] and
+// attention of package clusters are Differentiable.
 type Differentiable[T dense.Float] interface {
 	Attention[T]
 
@@ -77,6 +77,18 @@ type PrefixAttention[T dense.Float] interface {
 	// If query i sees i+1 keys, its output has the bits of Forward over equal numbers of queries
 	// and keys. The prefixes of later queries do not change these bits.
 	ForwardPrefixes(dst, q, k, v dense.Matrix[T], prefixes []int) dense.Matrix[T]
+}
+
+// PrefixDifferentiable is a [PrefixAttention] with gradients, also of ForwardPrefixes. Batch and
+// Attend need it for gradients of causal attention over sequences with a past or with keys that do
+// not count.
+type PrefixDifferentiable[T dense.Float] interface {
+	PrefixAttention[T]
+	Differentiable[T]
+
+	// BackwardPrefixes is Backward for ForwardPrefixes. The gradient of a query that sees no key is
+	// zero, and so are gradients of keys that no query sees.
+	BackwardPrefixes(dq, dk, dv, q, k, v, dout dense.Matrix[T], prefixes []int) (_, _, _ dense.Matrix[T])
 }
 
 // description returns the Description of an attention, or a zero Description if it has none.

@@ -61,7 +61,7 @@ type Batch[T dense.Float] interface {
 	// the gradient of the query is zero, and the query adds nothing to other gradients, even if it
 	// is NaN. So if dout is zero in padding, the gradients of valid tokens depend neither on the
 	// contents of the padding nor on its length, to the last bit. Attention of another package gets
-	// all rows, unless it is bidirectional and [PrefixAttention].
+	// all rows, unless it is [PrefixDifferentiable], or bidirectional and [PrefixAttention].
 	//
 	// If all rows count, dq has the bits of Backward for views of each head, and so have dk and dv
 	// if every head of queries has its own head of keys. Processors share heads of keys and
@@ -181,8 +181,9 @@ func sharesKeys[T dense.Float](attention Attention[T]) bool {
 	case maskedAttention[T]:
 		return a.sharesKeys()
 	case PrefixAttention[T]:
-		_, gradients := a.(Differentiable[T]) // which are those of one head
-		return !gradients && reflect.TypeOf(a).Comparable()
+		_, gradients := a.(Differentiable[T]) // which may be those of one head
+		_, places := a.(PrefixDifferentiable[T])
+		return (places || !gradients) && reflect.TypeOf(a).Comparable()
 	}
 	return false
 }

@@ -171,7 +171,7 @@ func forwardPrefixes[T dense.Float](attention PrefixAttention[T], s sequence.For
 	copies.Release()
 }
 
-// prefixScratch is the scratch memory of forwardPrefixes.
+// prefixScratch is the scratch memory of forwardPrefixes and of gradients over prefixes.
 type prefixScratch[T dense.Float] struct {
 	prefixes, each []int
 	q, out         scratch.Buffer[T]
@@ -192,11 +192,13 @@ func interleaved[T dense.Float](memory *scratch.Buffer[T], x dense.Matrix[T], he
 
 // takesMaskBackward reports whether Backward of an attention can leave out keys and have a past.
 func takesMaskBackward[T dense.Float](attention Attention[T]) bool {
-	if _, ok := attention.(maskedAttention[T]); ok {
+	switch a := attention.(type) {
+	case maskedAttention[T], PrefixDifferentiable[T]:
 		return true
+	case PrefixAttention[T]:
+		return !a.Describe().Causal
 	}
-	a, ok := attention.(PrefixAttention[T])
-	return ok && !a.Describe().Causal
+	return false
 }
 
 // backwardSequence writes the gradients of a sequence by an attention that is Differentiable.
@@ -210,9 +212,20 @@ func backwardSequence[T dense.Float](attention Attention[T], s sequence.Backward
 		a.Backward(s.DQ, s.DK, s.DV, s.Q, s.K, s.V, s.DOut)
 		return
 	}
-	x := sequence.Select(s, false)
+	x := sequence.SelectByPlace(s)
 	if x.Gather(s) {
-		a.Backward(x.DQ, x.DK, x.DV, x.Q, x.K, x.V, x.DOut)
+		if p, ok := a.(PrefixDifferentiable[T]); ok && p.Describe().Causal {
+			m := pool.Get[prefixScratch[T]](&prefixScratches)
+			m.prefixes, m.each = scratch.Resize(m.prefixes, s.Q.Rows), scratch.Resize(m.each, len(x.Queries))
+			s.Prefixes(m.prefixes)
+			for at, i := range x.Queries {
+				m.each[at] = m.prefixes[i%s.Q.Rows]
+			}
+			p.BackwardPrefixes(x.DQ, x.DK, x.DV, x.Q, x.K, x.V, x.DOut, m.each)
+			pool.Put(&prefixScratches, m)
+		} else {
+			a.Backward(x.DQ, x.DK, x.DV, x.Q, x.K, x.V, x.DOut)
+		}
 	}
 	x.Scatter(s)
 }

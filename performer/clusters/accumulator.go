@@ -92,7 +92,9 @@ func (b *accumulator[T]) addPart(x *index[T], segments int, q dense.Matrix[T], l
 	norms, largest := b.norms[lo:hi], T(0)
 	for i := range norms {
 		norms[i] = T(b.scale * b.scale * vecmath.HalfSquaredNorm(q.Row(lo+i)))
-		largest = max(largest, norms[i])
+		if norms[i] > largest { // and not max: NaN in a query leaves other queries alone
+			largest = norms[i]
+		}
 	}
 	matmul.PackT(&b.packed, q.RowRange(lo, hi))
 	offsets := b.scoreMeans(x, weights, lo, n)

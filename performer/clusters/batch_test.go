@@ -68,7 +68,8 @@ func TestBatchPadding(t *testing.T) {
 	}
 }
 
-// Queries with a past, and among keys that do not count, see what those of exact attention see.
+// Queries with a past, and among keys that do not count, see what those of exact attention see, and
+// have its gradients.
 func TestBatchPast(t *testing.T) {
 	t.Run("type=float32", func(t *testing.T) { testBatchPast[float32](t, 2e-5) })
 	t.Run("type=float64", func(t *testing.T) { testBatchPast[float64](t, 1e-13) })
@@ -98,6 +99,12 @@ func testBatchPast[T dense.Float](t *testing.T, rounding float64) {
 			}
 			require.Less(t, relative(got, want), rounding, "%+v, holes %v", c, valid != nil)
 			require.Less(t, relative(near, want), 0.03, "%+v, holes %v", c, valid != nil)
+			var truths, gradients [3]dense.Matrix[T]
+			truths[0], truths[1], truths[2] = truth.BackwardSequences(none, none, none, queries, k, v, want, s)
+			gradients[0], gradients[1], gradients[2] = b.BackwardSequences(none, none, none, queries, k, v, want, s)
+			for i, name := range gradientNames {
+				require.Less(t, relative(gradients[i], truths[i]), 10*rounding, "%+v, holes %v, %s", c, valid != nil, name)
+			}
 		}
 	}
 	tensor := func(m dense.Matrix[T]) dense.Tensor[T] { return dense.SplitHeads(m, 1, 1) }

@@ -33,8 +33,8 @@ type Options struct {
 }
 
 // Attention approximates softmax attention by clusters of keys. Attention implements
-// [performer.Streaming] and [performer.PrefixAttention]. An Attention never changes, and goroutines
-// may share it. New makes one.
+// [performer.Streaming] and [performer.PrefixDifferentiable]. An Attention never changes, and
+// goroutines may share it. New makes one.
 type Attention[T dense.Float] interface {
 	// Forward computes attention of the queries q (Lq×d) over the keys k (Lk×d) and values v
 	// (Lk×dv) into dst (Lq×dv), which Forward returns; a zero dst is allocated. The bits do not
@@ -62,6 +62,16 @@ type Attention[T dense.Float] interface {
 	// ForwardThresholds panics as ForwardPrefixes does, and unless thresholds are positive and
 	// descend.
 	ForwardThresholds(q, k, v dense.Matrix[T], prefixes []int, thresholds []float64) (outs []dense.Matrix[T], scored []int)
+
+	// Backward writes the gradients of Forward, see [performer.Differentiable] and the package
+	// comment, and BackwardPrefixes those of ForwardPrefixes. Both compute in T, also with 8 Bits.
+	// The bits do not depend on GOMAXPROCS. Gradients of keys that no query sees are zero. A query
+	// with exact attention has exact gradients. CanBackward returns nil. dq, dk and dv must not
+	// overlap each other nor an input. Backward and BackwardPrefixes panic as Forward and
+	// ForwardPrefixes do, and if dout has not the shape of the outputs.
+	Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T])
+	BackwardPrefixes(dq, dk, dv, q, k, v, dout dense.Matrix[T], prefixes []int) (_, _, _ dense.Matrix[T])
+	CanBackward() error
 
 	// NewState returns an empty [performer.State] of one head, for queries and keys of dimension d
 	// and values of dimension dv. The State stores the elements of all keys and values, and with 8
@@ -171,8 +181,8 @@ func (a *attention[T]) Describe() performer.Description {
 }
 
 var (
-	_ performer.Streaming[float32]       = Attention[float32](nil)
-	_ performer.PrefixAttention[float32] = Attention[float32](nil)
+	_ performer.Streaming[float32]            = Attention[float32](nil)
+	_ performer.PrefixDifferentiable[float32] = Attention[float32](nil)
 )
 
 func (a *attention[T]) Forward(dst, q, k, v dense.Matrix[T]) dense.Matrix[T] {

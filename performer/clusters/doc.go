@@ -53,6 +53,31 @@
 // with an additional error of about a percent, see package performer. Sums over clusters whose keys
 // are not scored are in T.
 //
+// # Gradients
+//
+// Backward keeps the choices of Forward: the cluster of each key, and the clusters whose keys a
+// query scores. Let P_ij and P_ic be the weights of scored keys and of other clusters over their
+// sum, and g_i the gradient of out_i. With dS_ij = P_ij·(g_iᵀv_j − g_iᵀout_i), dS_ic =
+// P_ic·(g_iᵀv̄_c − g_iᵀout_i) and the sums over scored keys j, and over other clusters c,
+//
+//	dq_i = s·Σ_j dS_ij·k_j + Σ_c dS_ic·(s·μ_c + s²t_c·q_i)
+//	dv_j = Σ_i P_ij·g_i + Σ_i P_ic·g_i/n_c
+//	dk_j = s·Σ_i dS_ij·q_i + Σ_i dS_ic·(s·q_i + s²‖q_i‖²/d·(k_j − μ_c))/n_c + s·M_c·(v_j − v̄_c)/n_c
+//
+// with M_c = Σ_i P_ic·q_i·g_iᵀ. Where u_ic is beyond 8, the terms of t_c vanish. All terms but the
+// last are the gradients of Forward with fixed choices. Forward depends on v̄_c alone. In exact
+// attention, keys of a cluster with different values have different gradients even if the keys are
+// equal, and the last term is this difference. Without the term, the error of dk reaches 96 % where
+// the keys of all clusters are equal and outputs have errors below 0.1 %. With the term it is about
+// 1 %, because M_c leaves out weights P_ic of less than an eighth of the mean weight of clusters.
+//
+// Backward computes in T, also with 8 Bits. Backward takes O(L·C·(d+dv)) time and time in
+// proportion to the scored pairs, as Forward does, and up to O(L·C·d·dv) for M_c. On heads of a
+// trained decoder with 16384 tokens, Backward without a mask takes a fifth to two thirds of the time
+// of exact gradients. Causal gradients take about as long as exact gradients. The memory is that of
+// Forward, the outputs, and a number for each query and each cluster whose keys it scores. Errors of
+// dk and dv are once to twice, and errors of dq twice to five times, the errors of outputs.
+//
 // # Cost and error
 //
 // L queries and L keys take O(L·C·(d+dv)) time for C clusters in all, and time in proportion to the

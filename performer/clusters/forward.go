@@ -33,7 +33,8 @@ type call[T dense.Float] struct {
 	closed   int // complete segments
 	index    index[T]
 	runs     []run
-	together int // runs of a block
+	together int           // runs of a block
+	keep     *gradients[T] // keeps what Backward needs of the blocks; nil in Forward
 }
 
 // run is a run of queries that see the same complete segments.
@@ -45,6 +46,14 @@ var calls pool.Pair[call[float32], call[float64]]
 func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixes []int, w *sweep[T]) {
 	c := pool.Get[call[T]](&calls)
 	c.a, c.dst, c.q, c.k, c.v, c.causal, c.prefixes, c.sweep = a, dst, q, k, v, causal, prefixes, w
+	c.prepare()
+	parallel.Do(c.blocks(), c)
+	c.release()
+	pool.Put(&calls, c)
+}
+
+// prepare divides the queries, and builds segments.
+func (c *call[T]) prepare() {
 	c.divide()
 	first, _ := c.keysOf(0)
 	c.index.begin(first)
@@ -53,12 +62,21 @@ func (a *attention[T]) attend(dst, q, k, v dense.Matrix[T], causal bool, prefixe
 		c.index.add(&c.segments[i])
 	}
 	c.together = min(max(len(c.runs)/fewBlocks, 1), mostParts)
-	parallel.Do((len(c.runs)+c.together-1)/c.together, c)
-	c.a, c.prefixes, c.sweep = nil, nil, nil
+}
+
+// release drops the arguments.
+func (c *call[T]) release() {
+	c.a, c.prefixes, c.sweep, c.keep = nil, nil, nil, nil
 	for _, m := range []*dense.Matrix[T]{&c.dst, &c.q, &c.k, &c.v} {
 		*m = dense.Matrix[T]{}
 	}
-	pool.Put(&calls, c)
+}
+
+// blocks returns the number of blocks of queries, and block the runs of one of them.
+func (c *call[T]) blocks() int { return (len(c.runs) + c.together - 1) / c.together }
+
+func (c *call[T]) block(i int) []run {
+	return c.runs[i*c.together : min((i+1)*c.together, len(c.runs))]
 }
 
 // sees returns the number of keys that query i of causal attention sees.
@@ -117,9 +135,8 @@ func (t *buildTask[T]) Piece(i int) {
 
 // Piece computes the outputs of a block of runs. The last blocks take the longest, and come first.
 func (c *call[T]) Piece(i int) {
-	blocks := (len(c.runs) + c.together - 1) / c.together
-	i = blocks - 1 - i
-	runs := c.runs[i*c.together : min((i+1)*c.together, len(c.runs))]
+	i = c.blocks() - 1 - i
+	runs := c.block(i)
 	lo, hi := runs[0].from, runs[len(runs)-1].to
 	q, dst := c.q.RowRange(lo, hi), c.dst.RowRange(lo, hi)
 	b := pool.Get[accumulator[T]](&accumulators)
@@ -137,6 +154,9 @@ func (c *call[T]) Piece(i int) {
 		b.addScored(&c.index, segments, q)
 		if bad := b.finish(dst); len(bad) > 0 {
 			c.exactly(dst, bad, lo)
+		}
+		if c.keep != nil {
+			c.keep.take(i, lo, b)
 		}
 	}
 	pool.Put(&accumulators, b)

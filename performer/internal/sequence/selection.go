@@ -39,6 +39,7 @@ func Select[T dense.Float](s Backward[T], causal bool) *Selection[T] {
 		x.align(s)
 		return x
 	}
+	x.selectKeys(s)
 	for h := range s.Heads {
 		dout := layout.Head(s.DOut, h, s.Heads)
 		for i := range dout.Rows {
@@ -47,12 +48,31 @@ func Select[T dense.Float](s Backward[T], causal bool) *Selection[T] {
 			}
 		}
 	}
+	return x
+}
+
+// SelectByPlace is Select of a bidirectional backward pass, with the queries of all heads by place.
+func SelectByPlace[T dense.Float](s Backward[T]) *Selection[T] {
+	x := pool.Get[Selection[T]](&selections)
+	x.Queries, x.Keys = x.Queries[:0], x.Keys[:0]
+	x.selectKeys(s)
+	for i := range s.Q.Rows {
+		for h := range s.Heads {
+			if !layout.IsZero(layout.Head(s.DOut, h, s.Heads).Row(i)) {
+				x.Queries = append(x.Queries, h*s.Q.Rows+i)
+			}
+		}
+	}
+	return x
+}
+
+// selectKeys selects the keys that count.
+func (x *Selection[T]) selectKeys(s Backward[T]) {
 	for j := range s.K.Rows {
 		if s.Valid == nil || s.Valid[j] {
 			x.Keys = append(x.Keys, j)
 		}
 	}
-	return x
 }
 
 // SelectRange returns the selection of the queries from ≤ i < to and the keys first ≤ j < end. The

@@ -23,6 +23,10 @@ type Gradients[T dense.Float] struct {
 	Scores                    Scores
 	Mask                      Mask[T]
 	LogSink                   *float64 // set to the gradient with respect to log Scores.Sink, unless nil
+
+	// Weights are given with their own denominators if Shifts, Logs and Means are not nil, with a
+	// number for each query: P_ij = exp(S_ij − Shifts_i − Logs_i), and δ_i = Means_i.
+	Shifts, Logs, Means []T
 }
 
 // Backward writes the gradients. With the weights P_ij, which are A_ij over their sum, or A_ij when
@@ -38,7 +42,7 @@ func Backward[T dense.Float](g Gradients[T]) {
 	b := pool.Get[backward[T]](&backwards)
 	b.Gradients = g
 	b.prepare()
-	if !g.Scores.Unnormalised {
+	if g.Shifts == nil && !g.Scores.Unnormalised {
 		b.do(statistics, (g.Q.Rows+gradientQueries-1)/gradientQueries)
 		if g.LogSink != nil {
 			*g.LogSink = b.logSink()
@@ -92,13 +96,16 @@ func (b *backward[T]) Piece(i int) {
 	}
 }
 
-// prepare allocates memory for segments and statistics. It sets the statistics for weights without
-// a denominator.
+// prepare allocates memory for segments and statistics. It sets the statistics that are given, or
+// those of weights without a denominator.
 func (b *backward[T]) prepare() {
 	for _, x := range []*[]T{&b.shift, &b.log, &b.mean} {
 		*x = scratch.Resize(*x, b.Q.Rows)
 		clear(*x)
 	}
+	copy(b.shift, b.Shifts)
+	copy(b.log, b.Logs)
+	copy(b.mean, b.Means)
 	for s := range segmentsOfQueries(b.Q.Rows) {
 		b.dks[s].Shape(Keys, b.K.Cols)
 		b.dvs[s].Shape(Keys, b.V.Cols)

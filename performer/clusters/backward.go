@@ -1,0 +1,252 @@
+package clusters
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/seed-feabd252/randfeat/dense"
+	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
+	"github.com/seed-feabd252/randfeat/internal/memory/pool"
+	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
+	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
+)
+
+func (a *attention[T]) CanBackward() error { return nil }
+
+func (a *attention[T]) Backward(dq, dk, dv, q, k, v, dout dense.Matrix[T]) (_, _, _ dense.Matrix[T]) {
+	a.check(q, k, v, a.options.Causal)
+	return a.backward(dq, dk, dv, q, k, v, dout, a.options.Causal, nil)
+}
+
+func (a *attention[T]) BackwardPrefixes(dq, dk, dv, q, k, v, dout dense.Matrix[T], prefixes []int) (_, _, _ dense.Matrix[T]) {
+	a.check(q, k, v, false)
+	a.checkPrefixes(prefixes, q, k)
+	return a.backward(dq, dk, dv, q, k, v, dout, true, prefixes)
+}
+
+// gradients is one call of Backward. It computes Forward, whose lists and sums it keeps, and then
+// the gradients of one chunk of clusters after another. The blocks of queries that see the clusters
+// of a chunk are divided into groups. A group adds to the gradients of its queries, and has its own
+// gradients of keys and values, which are then summed in order.
+type gradients[T dense.Float] struct {
+	call[T]
+	plain            attention[T] // without codes
+	dq, dk, dv, dout dense.Matrix[T]
+	out              scratch.Buffer[T]
+	kept             []kept
+	bad              []int // queries that have exact attention
+
+	// Elements of queries. A key with the score s has the weight exp(s − shift_i − log_i) for query i.
+	shifts, logs, deltas []T
+	norms                []T   // s²‖q‖²/2
+	places               []int // among the keys of their own segment
+
+	segment, first, end int // the clusters first ≤ l < end of a segment are the chunk
+	from, groups        int // the first block that sees the segment, and the number of groups
+	sums                [mostGroups]struct{ keys, values scratch.Buffer[T] }
+}
+
+const (
+	chunkClusters = 16 // clusters of a chunk, whose d×dv matrices stay in the second cache
+	mostGroups    = 8  // the most groups
+)
+
+// kept is what Backward needs of a block of queries.
+type kept struct {
+	lo     int // the first query
+	parts  []part
+	listed []int32
+	starts []int
+	bad    []int32
+}
+
+var gradientsPool pool.Pair[gradients[float32], gradients[float64]]
+
+func (a *attention[T]) backward(dq, dk, dv, q, k, v, dout dense.Matrix[T], causal bool, prefixes []int) (_, _, _ dense.Matrix[T]) {
+	dout.Check()
+	if dout.Rows != q.Rows || dout.Cols != v.Cols {
+		panic(fmt.Sprintf("clusters: dout is %d×%d, want %d×%d, a gradient for each output", dout.Rows, dout.Cols, q.Rows, v.Cols))
+	}
+	if !causal && k.Rows <= exactKeys {
+		return a.exact.Backward(dq, dk, dv, q, k, v, dout)
+	}
+	g := pool.Get[gradients[T]](&gradientsPool)
+	g.dq, g.dk, g.dv = dense.Ensure(dq, q.Rows, q.Cols), dense.Ensure(dk, k.Rows, k.Cols), dense.Ensure(dv, v.Rows, v.Cols)
+	g.plain = *a
+	g.plain.options.Bits = 0
+	g.out.Shape(q.Rows, v.Cols)
+	g.a, g.dst, g.q, g.k, g.v, g.dout, g.causal, g.prefixes = &g.plain, g.out.Rows(q.Rows), q, k, v, dout, causal, prefixes
+	g.keep = g
+	for _, m := range []dense.Matrix[T]{g.dq, g.dk, g.dv} {
+		layout.Zero(m)
+	}
+	if v.Cols > 0 {
+		g.run()
+	}
+	dq, dk, dv = g.dq, g.dk, g.dv
+	for _, m := range []*dense.Matrix[T]{&g.dq, &g.dk, &g.dv, &g.dout} {
+		*m = dense.Matrix[T]{}
+	}
+	g.release()
+	pool.Put(&gradientsPool, g)
+	return dq, dk, dv
+}
+
+func (g *gradients[T]) run() {
+	for _, x := range []*[]T{&g.shifts, &g.logs, &g.deltas, &g.norms} {
+		*x = scratch.Resize(*x, g.q.Rows)
+	}
+	g.prepare()
+	for len(g.kept) < g.blocks() {
+		g.kept = append(g.kept, kept{})
+	}
+	parallel.Do(g.blocks(), &g.call)
+	q, dout := g.q, g.dout
+	g.clean()
+	scale := g.scale()
+	for i := range g.norms {
+		g.norms[i] = T(scale * scale * vecmath.HalfSquaredNorm(g.q.Row(i)))
+	}
+	if g.causal {
+		g.places = scratch.Resize(g.places, g.q.Rows)
+		for i := range g.places {
+			g.places[i] = (g.sees(i) - 1) % segmentKeys
+		}
+		parallel.Do((g.k.Rows+segmentKeys-1)/segmentKeys, (*ownTask[T])(g))
+	}
+	for i := range g.closed {
+		for g.first = 0; g.first < g.segments[i].clusters(); g.first = g.end {
+			g.end = min(g.first+chunkClusters, g.segments[i].clusters())
+			g.addChunk(i)
+		}
+	}
+	if len(g.bad) > 0 {
+		g.addExact(q, dout)
+	}
+}
+
+func (g *gradients[T]) scale() float64 { return g.a.scale(g.q.Cols) }
+
+// take keeps what Backward needs of block i, which begins with query lo.
+func (g *gradients[T]) take(i, lo int, b *accumulator[T]) {
+	k := &g.kept[i]
+	k.lo = lo
+	k.parts, b.parts = b.parts, k.parts
+	k.listed, b.listed = b.listed, k.listed
+	k.starts, b.starts = b.starts, k.starts
+	k.bad = append(k.bad[:0], b.bad...)
+	sums := b.sums.Rows(len(b.peaks))
+	for i, peak := range b.peaks {
+		g.shifts[lo+i], g.logs[lo+i] = peak, T(math.Log(float64(sums.Row(i)[g.v.Cols])))
+		g.deltas[lo+i] = vecmath.Dot(g.dout.Row(lo+i), g.dst.Row(lo+i))
+	}
+}
+
+// clean replaces queries that have exact attention by zeros, with weights of zero.
+func (g *gradients[T]) clean() {
+	g.bad = g.bad[:0]
+	for i := range g.blocks() {
+		for _, j := range g.kept[i].bad {
+			g.bad = append(g.bad, g.kept[i].lo+int(j))
+		}
+	}
+	if len(g.bad) == 0 {
+		return
+	}
+	g.q, g.dout = g.q.Clone(), g.dout.Clone()
+	for _, i := range g.bad {
+		clear(g.q.Row(i))
+		clear(g.dout.Row(i))
+		g.shifts[i], g.logs[i], g.deltas[i] = T(math.Inf(1)), 0, 0
+	}
+}
+
+// addExact adds the gradients of queries that have exact attention.
+func (g *gradients[T]) addExact(q, dout dense.Matrix[T]) {
+	x := tiles.Gradients[T]{
+		DQ: dense.New[T](len(g.bad), q.Cols), DK: dense.New[T](g.k.Rows, g.k.Cols), DV: dense.New[T](g.v.Rows, g.v.Cols),
+		Q: layout.Rows(q, g.bad), K: g.k, V: g.v, DOut: layout.Rows(dout, g.bad), Scores: tiles.Scores{Scale: g.scale()},
+	}
+	if g.causal {
+		x.Mask.Causal = true
+		for _, i := range g.bad {
+			x.Mask.Places = append(x.Mask.Places, g.sees(i)-1)
+		}
+	}
+	tiles.Backward(x)
+	for j, i := range g.bad {
+		copy(g.dq.Row(i), x.DQ.Row(j))
+	}
+	for j := range g.k.Rows {
+		vecmath.AddScaled(g.dk.Row(j), x.DK.Row(j), 1)
+		vecmath.AddScaled(g.dv.Row(j), x.DV.Row(j), 1)
+	}
+}
+
+// ownTask writes the gradients between a segment of keys and the queries in this segment.
+type ownTask[T dense.Float] gradients[T]
+
+func (t *ownTask[T]) Piece(i int) {
+	g := (*gradients[T])(t)
+	k, v := g.keysOf(i)
+	from, to, lo, hi := g.firstQuery(i), g.firstQuery(i+1), i*segmentKeys, i*segmentKeys+k.Rows
+	tiles.Backward(tiles.Gradients[T]{
+		DQ: g.dq.RowRange(from, to), DK: g.dk.RowRange(lo, hi), DV: g.dv.RowRange(lo, hi),
+		Q: g.q.RowRange(from, to), K: k, V: v, DOut: g.dout.RowRange(from, to), Scores: tiles.Scores{Scale: g.scale()},
+		Mask:   tiles.Mask[T]{Causal: true, Places: g.places[from:to]},
+		Shifts: g.shifts[from:to], Logs: g.logs[from:to], Means: g.deltas[from:to],
+	})
+}
+
+// firstQuery returns the first query that sees n complete segments, or the number of queries.
+func (g *gradients[T]) firstQuery(n int) int {
+	i := sort.Search(len(g.runs), func(i int) bool { return g.runs[i].segments >= n })
+	if i == len(g.runs) {
+		return g.q.Rows
+	}
+	return g.runs[i].from
+}
+
+// addChunk adds the gradients of the chunk of segment i.
+func (g *gradients[T]) addChunk(i int) {
+	g.segment = i
+	g.from = sort.Search(g.blocks(), func(b int) bool {
+		runs := g.block(b)
+		return runs[len(runs)-1].segments > i
+	})
+	g.groups = min(g.blocks()-g.from, mostGroups)
+	parallel.Do(g.groups, (*chunkTask[T])(g))
+	s := &g.segments[i]
+	for at, j := range s.order[s.starts[g.first]:s.starts[g.end]] {
+		for p := range g.groups {
+			vecmath.AddScaled(g.dk.Row(i*segmentKeys+int(j)), g.sums[p].keys.Rows(at+1).Row(at), 1)
+			vecmath.AddScaled(g.dv.Row(i*segmentKeys+int(j)), g.sums[p].values.Rows(at+1).Row(at), 1)
+		}
+	}
+}
+
+// chunkTask computes the gradients between the clusters of a chunk and a group of blocks.
+type chunkTask[T dense.Float] gradients[T]
+
+func (t *chunkTask[T]) Piece(p int) {
+	g := (*gradients[T])(t)
+	w := pool.Get[chunk[T]](&chunks)
+	w.begin(g, p)
+	n := g.blocks() - g.from
+	for i := g.from + parallel.Share(n, g.groups, p); i < g.from+parallel.Share(n, g.groups, p+1); i++ {
+		k, runs := &g.kept[i], g.block(i)
+		for j, r := range runs {
+			if r.segments > g.segment {
+				w.addMeans(k, k.parts[j], r.from, r.to)
+			}
+		}
+		for l := g.first; l < g.end; l++ {
+			w.addScored(k, l)
+		}
+	}
+	w.end()
+	pool.Put(&chunks, w)
+}
