@@ -78,9 +78,9 @@ type Result[T dense.Float] struct {
 // over the keys j that query i sees. A query sees a key if the key is one of Lengths, Mask is true,
 // and Bias is not −Inf. In causal attention a query also sees no later key: j ≤ i + P with PastK, j
 // ≤ i + Lengths − Lq with Lengths, and j ≤ i otherwise. Lengths of Lk thus aligns the last query
-// with the last key. The Window and the Slope of an Exact use i + P, i + Lengths − Lq and i as the
-// place of query i, causal or not. Keys and values that a query does not see may be NaN. The output
-// of a query that sees no key is zero, and so are its weights.
+// with the last key. The Window, the Chunk and the Slope of an Exact use i + P, i + Lengths − Lq and
+// i as the place of query i, causal or not. Keys and values that a query does not see may be NaN.
+// The output of a query that sees no key is zero, and so are its weights.
 //
 // Exact attention holds some tiles of scores and biases whatever the lengths are. A tile that no
 // query sees costs no products. Attend with PastK copies all keys and values once; a [State] does

@@ -68,6 +68,7 @@ func naive[T dense.Float](e performer.ExactOptions, c performer.AttendArgs[T], d
 					capped[j] = s
 					far := max(i+before-j, j-i-before)
 					seen[j] = !(e.Causal && j > i+before || e.Window > 0 && j >= e.Sinks && far > e.Window || c.Lengths != nil && j >= c.Lengths[b] ||
+						e.Chunk > 0 && floorDiv(i+before, e.Chunk) != floorDiv(j, e.Chunk) ||
 						!bias.IsZero() && (j >= bias.Cols || math.IsInf(element(bias, b, h, i, j), -1)) ||
 						!c.Mask.IsZero() && (j >= c.Mask.Cols || !element(c.Mask, b, h, i, j)))
 					if biased[j] = math.Inf(-1); !seen[j] {

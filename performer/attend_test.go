@@ -47,6 +47,9 @@ func attendCases() []attendCase {
 		{name: "sink", form: performer.ExactOptions{SinkWeight: 4, Softcap: 2}, heads: 4, group: 2, lq: 70, lk: 300, bias: [4]int{1, 4, 70, 300}, mask: [4]int{2, 1, 70, 300}},
 		{name: "sink and a past", form: performer.ExactOptions{SinkWeight: 0.5, Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
 		{name: "sink and lengths", form: performer.ExactOptions{SinkWeight: 1, Causal: true}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
+		{name: "chunks and a past", form: performer.ExactOptions{Chunk: 5, Causal: true}, heads: 4, group: 2, lq: 5, lk: 12, past: 7, tokens: true},
+		{name: "chunks and lengths", form: performer.ExactOptions{Chunk: 3}, heads: 2, group: 1, lq: 4, lk: 9, lengths: []int{9, 2}},
+		{name: "chunks and a mask", form: performer.ExactOptions{Chunk: 100, Slope: 0.1}, heads: 2, group: 1, lq: 170, lk: 300, mask: [4]int{2, 2, 170, 300}},
 		{name: "no keys", heads: 2, group: 1, lq: 3, lk: 0, mask: [4]int{1, 1, 3, 0}},
 		{name: "no queries", heads: 2, group: 1, lq: 0, lk: 3, bias: [4]int{1, 1, 1, 3}},
 	}
@@ -76,7 +79,7 @@ func call[T dense.Float](c attendCase, rng *rand.Rand) (performer.Exact[T], perf
 			all.Mask.Data[i] = rng.IntN(3) > 0 && (i/max(c.mask[3], 1)%c.mask[2] > 0 || c.mask[2] == 1)
 		}
 	}
-	e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised, SinkWeight: c.form.SinkWeight}))
+	e := must.Have(performer.NewExact[T](performer.ExactOptions{Causal: c.form.Causal, Scale: c.form.Scale, Softcap: c.form.Softcap, Unnormalised: c.form.Unnormalised, SinkWeight: c.form.SinkWeight, Chunk: c.form.Chunk, Slope: c.form.Slope}))
 	return e, all
 }
 

@@ -27,10 +27,10 @@ type Batch[T dense.Float] interface {
 	//
 	// The output of a head in a sequence has the bits of its bidirectional attention for views of
 	// this head and sequence without the keys that do not count. Attention whose weights depend on
-	// places, as with a Window or a Slope, is an exception. The same bits hold for causal attention
-	// if there are as many queries as keys, and no gap between keys that count. A causal query i
-	// sees the keys j ≤ i + Past that count. The output of a query that sees no key is zero. The
-	// number of rows after valid rows does not change the outputs of the valid rows.
+	// places, as with a Window, a Chunk or a Slope, is an exception. The same bits hold for causal
+	// attention if there are as many queries as keys, and no gap between keys that count. A causal
+	// query i sees the keys j ≤ i + Past that count. The output of a query that sees no key is zero.
+	// The number of rows after valid rows does not change the outputs of the valid rows.
 	//
 	// Each head of each sequence is one unit of work. Heads that read the same keys are one unit if
 	// they have the same linear, bidirectional attention, and their keys are summed once.

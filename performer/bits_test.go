@@ -41,7 +41,7 @@ func coarseForms[T dense.Float]() []performer.Exact[T] {
 	var all []performer.Exact[T]
 	for _, causal := range []bool{false, true} {
 		for _, e := range []performer.ExactOptions{
-			{}, {Scale: 0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
+			{}, {Scale: 0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320}, {Chunk: 300},
 		} {
 			e.Causal = causal
 			all = append(all, must.Have(performer.NewExact[T](e)))

@@ -23,7 +23,7 @@ func cachedForms[T dense.Float]() []performer.Exact[T] {
 	for i, bits := range [][2]int{{8, 8}, {4, 4}, {6, 6}, {5, 16}} {
 		for j, e := range []performer.ExactOptions{
 			{}, {Scale: -0.3, SinkWeight: 300}, {Unnormalised: true, Scale: 0.02}, {Window: 70}, {Window: 300, Sinks: 5}, {Window: 20, Sinks: 320},
-			{Softcap: 2}, {Slope: 0.02}, {Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
+			{Softcap: 2}, {Slope: 0.02}, {Chunk: 150}, {Chunk: 64, Softcap: 4}, {Window: 90, Sinks: 70, Slope: 0.01, Softcap: 3},
 		} {
 			if i < 2 || (i+j)%2 == 0 {
 				e.Causal, e.KeyBits, e.ValueBits = true, bits[0], bits[1]
@@ -49,7 +49,7 @@ func pairedForms[T dense.Float]() []performer.Exact[T] {
 // streamLength is a number of tokens that e takes apart in all ways: without a window the codes
 // fill one block of scores and begin the next, and with one tokens are dropped twice.
 func streamLength[T dense.Float](e performer.Exact[T]) int {
-	if e.Options().Window > 0 {
+	if e.Options().Window+e.Options().Chunk > 0 {
 		return 2000
 	}
 	return 800
@@ -89,7 +89,7 @@ func cachesAreNearExact[T dense.Float](t *testing.T) {
 			got := stateOf(e, s.heads, s.keyHeads, s.d, s.dv).Step(dense.Matrix[T]{}, q, k, v)
 			off, most := offBy(got, want), map[int]float64{8: 0.015, 6: 0.05, 5: 0.1, 4: 0.2}[e.Options().KeyBits]
 			assert.Less(t, off, most, "%+v, %+v", s, e)
-			if e.Options().Window == 0 && s.n > 127 {
+			if e.Options().Window+e.Options().Chunk == 0 && s.n > 127 {
 				assert.NotZero(t, off, "%+v, %+v: nothing is rounded", s, e)
 			}
 		}
@@ -143,8 +143,8 @@ func cachesRollback[T dense.Float](t *testing.T) {
 	q, k, v := densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, d, 0, 1), densetest.Normal[T](rng, n, dv, 0, 1)
 	for _, e := range pairedForms[T]() {
 		reach := n
-		if e.Options().Window > 0 {
-			reach = max(e.Options().Window/16, 64)
+		if before := e.Options().Window + e.Options().Chunk; before > 0 {
+			reach = max(before/16, 64)
 		}
 		for _, at := range []int{1, 63, 64, 127, 128, 190, 192, 700, 1500} {
 			never := stateOf(e, 1, 1, d, dv)
@@ -283,11 +283,11 @@ func TestCachesMerge(t *testing.T) {
 	}
 	s := stateOf(must.Have(performer.NewExact[float64](performer.ExactOptions{Bits: 8})), 1, 1, d, dv)
 	for want, e := range map[string]performer.ExactOptions{
-		"performer: Bits = 4, but the state belongs to attention with 8":                         {Bits: 4},
-		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687":      {Bits: 8, Scale: 2},
-		"performer: Unnormalised = true, but the state belongs to attention with false":          {Bits: 8, Unnormalised: true},
-		"performer: states with a Window or a Slope do not merge, as tokens would change places": {Bits: 8, Window: 3},
-		"performer: other belongs to other attention, the state to exact attention in 8 bits":    {},
+		"performer: Bits = 4, but the state belongs to attention with 8":                                  {Bits: 4},
+		"performer: Scale = 2, but the state belongs to attention with 0.17677669529663687":               {Bits: 8, Scale: 2},
+		"performer: Unnormalised = true, but the state belongs to attention with false":                   {Bits: 8, Unnormalised: true},
+		"performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places": {Bits: 8, Window: 3},
+		"performer: other belongs to other attention, the state to exact attention in 8 bits":             {},
 	} {
 		other := stateOf(must.Have(performer.NewExact[float64](e)), 1, 1, d, dv)
 		assert.EqualError(t, s.Merge(other), want)

@@ -49,6 +49,11 @@ type ExactOptions struct {
 	// padding, and sinks begin after the padding.
 	Sinks int
 
+	// Chunk, if above zero, divides places into chunks of Chunk places, and lets a query see the keys
+	// of its own chunk only, as in most layers of Llama 4. Places are those of Window. There are no
+	// Window and no Sinks then.
+	Chunk int
+
 	// Bits, if it is 8, lets Forward compute scores, weights and values in integers of 8 bits,
 	// after a random rotation of queries and keys. Forward is then about three times as fast on
 	// processors that multiply such integers. Variances has the errors of its outputs, which remain
@@ -120,7 +125,7 @@ type ExactOptions struct {
 type Exact[T dense.Float] interface {
 	Differentiable[T]
 	Streaming[T]
-	Described // with any dimension; the queries are independent unless Causal, Window or Slope is set
+	Described // with any dimension; the queries are independent unless Causal, Window, Chunk or Slope is set
 
 	// Options returns the options of NewExact.
 	Options() ExactOptions
@@ -157,11 +162,11 @@ type Exact[T dense.Float] interface {
 	Variances(q, k, v dense.Matrix[T]) dense.Matrix[float64]
 }
 
-// NewExact returns exact attention. The error reports a Window or Sinks that is negative or beyond
-// an eighth of what an int holds, Bits other than 0, 4, 5, 6, 8 and 16, one of KeyBits and
-// ValueBits without the other and without Bits, a Scale or a Slope that is not finite in T, a
-// Softcap that is negative or NaN, and a SinkWeight that is negative, not finite or not zero for an
-// Unnormalised.
+// NewExact returns exact attention. The error reports a Window, Sinks or a Chunk that is negative or
+// beyond an eighth of what an int holds, a Chunk with a Window or Sinks, Bits other than 0, 4, 5, 6,
+// 8 and 16, one of KeyBits and ValueBits without the other and without Bits, a Scale or a Slope that
+// is not finite in T, a Softcap that is negative or NaN, and a SinkWeight that is negative, not
+// finite or not zero for an Unnormalised.
 func NewExact[T dense.Float](o ExactOptions) (Exact[T], error) {
 	if err := check[T](o); err != nil {
 		return nil, err
@@ -273,7 +278,7 @@ func (o ExactOptions) scores(d int) tiles.Scores {
 // mask returns which keys the queries see. The place of query 0 is past. All keys count if valid is
 // nil.
 func (e exact[T]) mask(past int, valid []bool) tiles.Mask[T] {
-	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
+	return tiles.Mask[T]{Causal: e.Causal, Past: past, Valid: valid, Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
 }
 
 // check returns an error if an option is out of range for T.
@@ -288,6 +293,10 @@ func check[T dense.Float](o ExactOptions) error {
 		return fmt.Errorf("performer: Window = %d, want 0 to %d", o.Window, farthest)
 	case o.Sinks < 0 || o.Sinks > farthest:
 		return fmt.Errorf("performer: Sinks = %d, want 0 to %d", o.Sinks, farthest)
+	case o.Chunk < 0 || o.Chunk > farthest:
+		return fmt.Errorf("performer: Chunk = %d, want 0 to %d", o.Chunk, farthest)
+	case o.Chunk != 0 && (o.Window != 0 || o.Sinks != 0):
+		return fmt.Errorf("performer: Chunk = %d with Window = %d and Sinks = %d, want a Chunk or the others", o.Chunk, o.Window, o.Sinks)
 	case (keys == 0) != (values == 0):
 		return fmt.Errorf("performer: KeyBits = %d and ValueBits = %d without Bits, want both or neither", o.KeyBits, o.ValueBits)
 	case T(o.Slope)-T(o.Slope) != 0:
@@ -313,10 +322,13 @@ func (o ExactOptions) stateBits() (keys, values int) {
 func (o ExactOptions) takesBits() bool { return o.Bits != 0 && o.Bits <= 8 }
 
 // placed reports whether weights depend on the places of queries and keys, beyond Causal.
-func (o ExactOptions) placed() bool { return o.Window != 0 || o.Slope != 0 }
+func (o ExactOptions) placed() bool { return o.Window != 0 || o.Chunk != 0 || o.Slope != 0 }
 
 // refuse returns an error if o has options that only exact attention has.
 func (o ExactOptions) refuse() error {
+	if o.Chunk != 0 {
+		return fmt.Errorf("performer: exact.Chunk = %d, want 0: only exact attention knows places", o.Chunk)
+	}
 	if o.placed() {
 		return fmt.Errorf("performer: exact has Window = %d and Slope = %v, want none: only exact attention knows places", o.Window, o.Slope)
 	}
@@ -428,7 +440,7 @@ func (e exact[T]) memoryFor(attentions []Attention[T]) func(heads, keyHeads, d, 
 				scores.Sinks = append(scores.Sinks, a.(exact[T]).SinkWeight)
 			}
 		}
-		places := streams.Places{Window: e.Window, Sinks: e.Sinks, Slope: e.Slope}
+		places := streams.Places{Window: e.Window, Sinks: e.Sinks, Chunk: e.Chunk, Slope: e.Slope}
 		if keys, values := e.stateBits(); keys != 0 {
 			return memoryOf(caches.New[T](keys, values, scores, places, heads, keyHeads, d, dv))
 		}

@@ -26,6 +26,8 @@ func placedForms[T dense.Float]() []performer.Exact[T] {
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 300, Sinks: 5, SinkWeight: 90})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Window: 20, Sinks: 320})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.05, SinkWeight: 7})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Chunk: 90})),
+			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Chunk: 256, Slope: 0.01, SinkWeight: 2})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: 0.2, Window: 40, Sinks: 3, Softcap: 4})),
 			must.Have(performer.NewExact[T](performer.ExactOptions{Causal: causal, Slope: -0.01, Window: 40, Unnormalised: true})),
 		)
@@ -55,11 +57,17 @@ func placedTerm(e performer.ExactOptions, score float64, i, j, first int, valid 
 	if valid != nil && !valid[j] || e.Causal && far < 0 || e.Window > 0 && j-first >= e.Sinks && max(far, -far) > e.Window {
 		return 0
 	}
+	if e.Chunk > 0 && floorDiv(i-first, e.Chunk) != floorDiv(j-first, e.Chunk) {
+		return 0
+	}
 	if e.Softcap != 0 {
 		score = e.Softcap * math.Tanh(score/e.Softcap)
 	}
 	return math.Exp(score - e.Slope*math.Abs(float64(far)))
 }
+
+// floorDiv returns ⌊i/n⌋.
+func floorDiv(i, n int) int { return int(math.Floor(float64(i) / float64(n))) }
 
 // placedWeights returns the weights by a loop over all pairs in float64.
 func placedWeights[T dense.Float](e performer.Exact[T], scores dense.Matrix[float64], valid []bool) dense.Matrix[float64] {
@@ -293,7 +301,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 			continue
 		}
 		n := most
-		if e.Options().Window == 0 {
+		if e.Options().Window == 0 && e.Options().Chunk == 0 {
 			n = 1900 // no token is dropped
 		}
 		q, k, v := q.RowRange(0, n), k.RowRange(0, n), v.RowRange(0, n)
@@ -337,7 +345,7 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		two := s.Attend(none, dense.Of(2, 2*d, append(append([]T{}, q.Row(n-1)...), q.Row(n-1)...)))
 		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(0, 1), size*tolerance[T](), "%s", name)
 		requirePlaced(t, want.RowRange(n-1, n), two.RowRange(1, 2), size*tolerance[T](), "%s", name)
-		if e.Options().Window > 0 && e.Options().Window < 100 && (e.Options().Slope == 0 || e.Options().Sinks == 0) {
+		if reach := e.Options().Window + e.Options().Chunk; reach > 0 && reach < 100 && (e.Options().Slope == 0 || e.Options().Sinks == 0) {
 			data, err := s.MarshalBinary()
 			require.NoError(t, err)
 			assert.Less(t, len(data), 1500*(d+dv)*8, name)
@@ -347,7 +355,13 @@ func testPlacesState[T dense.Float](t *testing.T) {
 		s.Reset()
 		step(s, 0, 900)
 
-		other := with(e, func(o *performer.ExactOptions) { o.Sinks++ })
+		other := with(e, func(o *performer.ExactOptions) {
+			if o.Chunk > 0 {
+				o.Chunk++
+			} else {
+				o.Sinks++
+			}
+		})
 		wrong, err := other.NewState(d, dv)
 		require.NoError(t, err)
 		one, err := e.NewState(d, dv)
@@ -374,6 +388,9 @@ func TestExactErrors(t *testing.T) {
 		"performer: SinkWeight = +Inf, want a finite":    {SinkWeight: math.Inf(1)},
 		"SinkWeight = 2 with Unnormalised, want 0":       {SinkWeight: 2, Unnormalised: true},
 		fmt.Sprintf("Window = %d, want", math.MaxInt):    {Window: math.MaxInt},
+		"performer: Chunk = -1, want 0 to ":              {Chunk: -1},
+		"Chunk = 4 with Window = 3 and Sinks = 0, want":  {Chunk: 4, Window: 3},
+		"Chunk = 4 with Window = 0 and Sinks = 1, want":  {Chunk: 4, Sinks: 1},
 	} {
 		_, err := performer.NewExact[float64](e)
 		assert.ErrorContains(t, err, want)
@@ -387,6 +404,8 @@ func TestExactErrors(t *testing.T) {
 	}
 	_, err := performer.NewLandmarks[float64](performer.ExactOptions{Window: 3}, 2, rand.NewPCG(1, 1))
 	assert.ErrorContains(t, err, "exact has Window = 3 and Slope = 0, want none")
+	_, err = performer.NewLandmarks[float64](performer.ExactOptions{Chunk: 3}, 2, rand.NewPCG(1, 1))
+	assert.ErrorContains(t, err, "exact.Chunk = 3, want 0")
 	_, err = performer.NewLandmarks[float64](performer.ExactOptions{SinkWeight: 3}, 2, rand.NewPCG(1, 1))
 	assert.ErrorContains(t, err, "exact.SinkWeight = 3, want 0")
 }

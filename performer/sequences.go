@@ -25,7 +25,7 @@ type Sequences struct {
 	// Past holds, for each sequence, the number of its keys before the first query, for causal
 	// attention: query i sees the keys j ≤ i + Past. Nil means zero for all sequences. If Past is
 	// negative, the first queries see no key. Bidirectional attention ignores Past unless it is an
-	// [Exact] with a Window or a Slope.
+	// [Exact] with a Window, a Chunk or a Slope.
 	Past []int
 
 	// Valid says for each row of k and v whether it counts. The contents of rows that do not count

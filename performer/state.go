@@ -60,7 +60,8 @@ import (
 // are sinks and a Slope. A Rollback by max(W+1, 256) tokens is then always possible. Codes keep
 // the blocks of the sinks, at most W + W/8 + 192 other tokens, and the elements of less than a
 // block of last tokens. A Rollback by max(W/16, 64) tokens is then always possible. Outputs are the
-// outputs of Exact, to rounding. States with a Window do not merge.
+// outputs of Exact, to rounding. Exact.Chunk C keeps as many tokens as a Window of C − 1. States with
+// a Window or a Chunk do not merge.
 //
 // Causal [Landmarks] keep m×(dv+1) sums for m landmarks, and the keys and values of at most m last
 // tokens, which have exact weights. Size and time for a token do not depend on the number of

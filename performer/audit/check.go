@@ -43,6 +43,8 @@ func exactBatch[T dense.Float](exact performer.Attention[T], approximations ...p
 		}
 		if o := e.Options(); o.Window != 0 || o.Slope != 0 {
 			return nil, fmt.Errorf("audit: exact has Window = %d and Slope = %v for head %d, want none: sampled rows have no positions", o.Window, o.Slope, h)
+		} else if o.Chunk != 0 {
+			return nil, fmt.Errorf("audit: exact has Chunk = %d for head %d, want 0: sampled rows have no positions", o.Chunk, h)
 		} else if o.SinkWeight != 0 {
 			return nil, fmt.Errorf("audit: exact has SinkWeight = %v for head %d, want 0: approximations have no sinks", o.SinkWeight, h)
 		} else if o.Bits != 0 {

@@ -113,9 +113,9 @@ const chooseRows = 128
 // q, k and v.
 //
 // Choose returns an error for a tolerance that is not positive and finite, a nil exact or src, an
-// option out of range, exact attention with a Window, a Slope, a SinkWeight or Bits, no row, and
-// shapes that do not fit. Choose also returns the error of ctx, which it checks between blocks of exact rows and
-// between approximations. A nil ctx panics.
+// option out of range, exact attention with a Window, a Chunk, a Slope, a SinkWeight or Bits, no
+// row, and shapes that do not fit. Choose also returns the error of ctx, which it checks between
+// blocks of exact rows and between approximations. A nil ctx panics.
 func Choose[T dense.Float](ctx context.Context, exact performer.Exact[T], q, k, v dense.Matrix[T], tolerance float64, opts ChooseOptions, src rand.Source) (Choice[T], error) {
 	var c any
 	var err error

@@ -391,6 +391,9 @@ func TestChooseRefuses(t *testing.T) {
 		"q is 0×4 without a row that counts": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), exact, x.RowRange(0, 0), x, x, 1, options{}, densetest.Source(1))
 		},
+		"exact has Chunk = 2 for head 0, want 0": func() (Choice[float64], error) {
+			return Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{Chunk: 2})), x, x, x, 1, options{}, densetest.Source(1))
+		},
 		"exact has SinkWeight = 2 for head 0, want 0": func() (Choice[float64], error) {
 			return Choose[float64](t.Context(), must.Have(performer.NewExact[float64](performer.ExactOptions{SinkWeight: 2})), x, x, x, 1, options{}, densetest.Source(1))
 		},

@@ -107,10 +107,10 @@ type attention[T dense.Float] struct {
 // half the time on processors that multiply such integers, and has additional errors of about a
 // percent.
 //
-// New returns an error for an exact with Softcap, Window, Slope, SinkWeight or Unnormalised; with
-// KeyBits or ValueBits; with Bits other than 0 and 8; or with a Scale that is negative or not finite.
-// New also returns an error for negative options, a Threshold that is not finite, and a nil src.
-// Window and Slope are excluded because clusters do not know the positions of keys.
+// New returns an error for an exact with Softcap, Window, Chunk, Slope, SinkWeight or Unnormalised;
+// with KeyBits or ValueBits; with Bits other than 0 and 8; or with a Scale that is negative or not
+// finite. New also returns an error for negative options, a Threshold that is not finite, and a nil
+// src. Window, Chunk and Slope are excluded because clusters do not know the positions of keys.
 func New[T dense.Float](exact performer.ExactOptions, opts Options, src rand.Source) (Attention[T], error) {
 	var a any
 	var err error
@@ -144,6 +144,8 @@ func newAttention[T dense.Float](exact performer.ExactOptions, opts Options, src
 		return nil, fmt.Errorf("clusters: exact.Scale = %v, want a finite number of at least 0", exact.Scale)
 	case exact.Softcap != 0:
 		return nil, fmt.Errorf("clusters: exact.Softcap = %v, want 0", exact.Softcap)
+	case exact.Chunk != 0:
+		return nil, fmt.Errorf("clusters: exact.Chunk = %d, want 0: clusters know no places", exact.Chunk)
 	case exact.Window != 0 || exact.Slope != 0:
 		return nil, fmt.Errorf("clusters: exact has Window = %d and Slope = %v, want none: a window bounds the keys, clusters are for many, and know no places", exact.Window, exact.Slope)
 	case exact.KeyBits != 0 || exact.ValueBits != 0:

@@ -229,6 +229,10 @@ func TestErrors(t *testing.T) {
 			_, err := clusters.New[float32](performer.ExactOptions{Softcap: 3}, clusters.Options{}, src)
 			return err
 		},
+		"clusters: exact.Chunk = 3, want 0: clusters know no places": func() error {
+			_, err := clusters.New[float32](performer.ExactOptions{Chunk: 3}, clusters.Options{}, src)
+			return err
+		},
 		"clusters: exact.SinkWeight = 3, want 0: only exact attention has sinks": func() error {
 			_, err := clusters.New[float32](performer.ExactOptions{SinkWeight: 3}, clusters.Options{}, src)
 			return err

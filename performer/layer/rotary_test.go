@@ -187,7 +187,7 @@ func TestRotaryErrors(t *testing.T) {
 		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 2}}, "context of 0"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: 2, Context: 8, Fast: 1, Slow: 2}}, "Slow = 2"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryYaRN{Factor: math.Inf(1), Context: 8}}, "+Inf"},
-		{4, layer.RotaryOptions{Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 4, HighFrequency: 4, Context: 8}}, "4 and 4"},
+		{4, layer.RotaryOptions{Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 4, HighFrequency: 3, Context: 8}}, "4 and 3"},
 		{4, layer.RotaryOptions{Scaling: layer.RotaryLlama3{Factor: 8, LowFrequency: 1, HighFrequency: 4}}, "context of 0"},
 	} {
 		_, err := layer.NewRotary[float32](c.d, c.opts)

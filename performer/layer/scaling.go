@@ -64,20 +64,24 @@ func (s RotaryNTK) scale(omega []float64, _ float64) (float64, error) {
 //
 //	(1−s)·ω/Factor + s·ω,  s = (t − LowFrequency)/(HighFrequency − LowFrequency)
 //
-// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. Factor is at least
-// 1, LowFrequency positive and below HighFrequency, and Context at least 1.
+// Llama 3.1 has {Factor: 8, LowFrequency: 1, HighFrequency: 4, Context: 8192}. In Llama 4 both
+// frequencies are 1: no angle is in between, and an angle with t = 1 is large. Factor is at least
+// 1, LowFrequency positive and at most HighFrequency, and Context at least 1.
 type RotaryLlama3 struct {
 	Factor, LowFrequency, HighFrequency float64
 	Context                             int // tokens of a training sequence
 }
 
 func (s RotaryLlama3) scale(omega []float64, _ float64) (float64, error) {
-	if !(s.LowFrequency > 0) || !(s.HighFrequency > s.LowFrequency) || math.IsInf(s.HighFrequency, 0) {
-		return 0, fmt.Errorf("RotaryLlama3 has the frequencies %v and %v, want 0 < low < high < Inf", s.LowFrequency, s.HighFrequency)
+	if !(s.LowFrequency > 0) || !(s.HighFrequency >= s.LowFrequency) || math.IsInf(s.HighFrequency, 0) {
+		return 0, fmt.Errorf("RotaryLlama3 has the frequencies %v and %v, want 0 < low ≤ high < Inf", s.LowFrequency, s.HighFrequency)
 	}
 	for i, w := range omega {
 		turns := float64(s.Context) * w / (2 * math.Pi)
-		keep := (turns - s.LowFrequency) / (s.HighFrequency - s.LowFrequency)
+		keep := 1.0
+		if turns < s.HighFrequency {
+			keep = (turns - s.LowFrequency) / (s.HighFrequency - s.LowFrequency) // −Inf if both are equal
+		}
 		omega[i] = mix(w, s.Factor, keep)
 	}
 	if err := checkContext(s.Context); err != nil {

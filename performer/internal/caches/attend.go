@@ -64,7 +64,7 @@ func (s *Memory[T]) Step(dst, q, k, v dense.Matrix[T]) {
 		if n == 0 {
 			n = s.together
 		}
-		if s.placed() { // with a slope, scores are rounded relative to the first query of a call
+		if s.places.Placed() { // with a slope, scores are rounded relative to the first query of a call
 			n = 1
 		}
 		n = min(n, q.Rows)
@@ -111,10 +111,7 @@ func (s *Memory[T]) attend(dst, q dense.Matrix[T], causal bool) {
 
 // seen returns the tokens that the query of the last token sees.
 func (s *Memory[T]) seen() [2]run {
-	low := 0
-	if s.places.Window > 0 {
-		low = max(s.tokens-1-s.places.Window, 0)
-	}
+	low := max(s.places.First(s.dropped+s.tokens-1)-s.dropped, 0)
 	if s.places.Sinks >= low && s.dropped == 0 {
 		return [2]run{{0, s.tokens}}
 	}

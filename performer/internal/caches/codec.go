@@ -3,7 +3,7 @@ package caches
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/seed-feabd252/randfeat/internal/file/frame"
 	"github.com/seed-feabd252/randfeat/performer/internal/streams"
@@ -18,8 +18,8 @@ func (s *Memory[T]) Record() streams.Record {
 }
 
 // parameters are the numbers that must be equal in the bytes and in the memory that reads them.
-func (s *Memory[T]) parameters() [5]uint64 {
-	return [...]uint64{uint64(s.keys.codes.bits), uint64(s.values.codes.bits), uint64(s.places.Window), uint64(s.places.Sinks), math.Float64bits(s.places.Slope)}
+func (s *Memory[T]) parameters() []uint64 {
+	return append([]uint64{uint64(s.keys.codes.bits), uint64(s.values.codes.bits)}, s.places.Words()...)
 }
 
 const headSize = 5 * 8
@@ -43,7 +43,7 @@ func (s *Memory[T]) blockSize() int {
 // codes of the last tokens with codes, and tokens without codes.
 func (s *Memory[T]) written(tokens int) (first, last, recent int) {
 	coded := s.codedOf(tokens)
-	from := max(tokens-1-s.places.Window, 0) / s.together * s.together
+	from := max(tokens-1-s.places.Reach(), 0) / s.together * s.together
 	if !s.drops() || from <= s.sinks() {
 		return 0, coded, tokens - coded
 	}
@@ -72,13 +72,13 @@ func (s *Memory[T]) Encode(b []byte) []byte {
 func (s *Memory[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	fixed, _ := s.Size(tokens)
 	want := s.parameters()
-	var got [len(want)]uint64
+	got := make([]uint64, len(want))
 	for i := range got {
 		got[i] = binary.LittleEndian.Uint64(b[8*i:])
 	}
-	if got != want {
-		return nil, fmt.Errorf("performer: state with Bits = %d and %d, Window = %d, Sinks = %d and Slope = %v, want %d and %d, %d, %d and %v",
-			got[0], got[1], got[2], got[3], math.Float64frombits(got[4]), want[0], want[1], want[2], want[3], s.places.Slope)
+	if !slices.Equal(got, want) {
+		return nil, fmt.Errorf("performer: state with Bits = %d and %d, %s, want %d and %d, %s",
+			got[0], got[1], streams.PlacesText(got[2:]), want[0], want[1], streams.PlacesText(want[2:]))
 	}
 	return b[fixed:], nil
 }

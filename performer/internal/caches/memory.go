@@ -1,7 +1,6 @@
 package caches
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -60,7 +59,7 @@ func New[T dense.Float](keyBits, valueBits int, scores streams.HeadScores, place
 		return nil, fmt.Errorf("performer: d = %d, dv = %d, for %d heads: %w", d, dv, keyHeads, err)
 	}
 	s := &Memory[T]{scores: scores, places: places, heads: heads, keyHeads: keyHeads, together: many}
-	if s.drops() && places.Window < smallWindow {
+	if s.drops() && places.Reach() < smallWindow {
 		s.together = few
 	}
 	for _, x := range []struct {
@@ -81,7 +80,7 @@ func New[T dense.Float](keyBits, valueBits int, scores streams.HeadScores, place
 }
 
 // drops reports whether tokens are dropped.
-func (s *Memory[T]) drops() bool { return s.places.Window > 0 }
+func (s *Memory[T]) drops() bool { return s.places.Reach() > 0 }
 
 // recentRoom is the number of tokens without codes at which the first of these are encoded. With a
 // window, all of them are.
@@ -107,12 +106,12 @@ func (s *Memory[T]) blocksOf(n int) int { return (n + s.together - 1) / s.togeth
 func (s *Memory[T]) sinks() int { return s.blocksOf(s.places.Sinks) * s.together }
 
 // reach returns the number of tokens that Rollback can always remove.
-func (s *Memory[T]) reach() int { return max(s.places.Window/16, many) }
+func (s *Memory[T]) reach() int { return max(s.places.Reach()/16, many) }
 
 // most returns the largest number of encoded tokens, if tokens are dropped. Tokens move once for
 // every sixteenth of the window.
 func (s *Memory[T]) most() int {
-	return s.sinks() + (s.blocksOf(s.reach()+s.places.Window+s.together)+s.places.Window/16/s.together)*s.together
+	return s.sinks() + (s.blocksOf(s.reach()+s.places.Reach()+s.together)+s.places.Reach()/16/s.together)*s.together
 }
 
 // drop removes tokens so that the codes of together more tokens fit.
@@ -121,7 +120,7 @@ func (s *Memory[T]) drop() {
 		return
 	}
 	sinks := s.sinks()
-	gone := (s.tokens - s.reach() - 1 - s.places.Window - sinks) / s.together * s.together
+	gone := (s.tokens - s.reach() - 1 - s.places.Reach() - sinks) / s.together * s.together
 	for _, x := range [...]*store[T]{&s.keys, &s.values} {
 		x.codes.copyFrom(&x.codes, s.keyHeads, s.room, sinks, s.room, sinks+gone, s.coded-sinks-gone)
 		x.means.copyFrom(&x.means, s.keyHeads, s.room/s.together, sinks/s.together, s.room/s.together, (sinks+gone)/s.together, (s.coded-sinks-gone)/s.together)
@@ -209,7 +208,7 @@ func (s *Memory[T]) Save(to *streams.Saved[T]) {
 // Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Memory[T]) Holds(from *streams.Saved[T], tokens int) bool {
 	n := tokens - s.dropped
-	if s.dropped > 0 && n < s.sinks()+s.places.Window+1 {
+	if s.dropped > 0 && n < s.sinks()+s.places.Reach()+1 {
 		return false
 	}
 	return s.arrivals.Hold(n, from.Last)
@@ -234,17 +233,14 @@ func (s *Memory[T]) Check(other streams.Memory[T]) error {
 	if !ok {
 		return fmt.Errorf("performer: other belongs to other attention, the state to exact attention in %v bits", s.bits())
 	}
-	if s.placed() || o.placed() {
-		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")
+	if err := s.places.CheckMerge(o.places); err != nil {
+		return err
 	}
 	if a, b := s.bits(), o.bits(); a != b {
 		return fmt.Errorf("performer: Bits = %v, but the state belongs to attention with %v", b, a)
 	}
 	return s.scores.Check(o.scores)
 }
-
-// placed reports whether weights depend on places.
-func (s *Memory[T]) placed() bool { return s.places.Window != 0 || s.places.Slope != 0 }
 
 // bits returns the bits of keys and of values.
 func (s *Memory[T]) bits() string {

@@ -20,8 +20,12 @@ import (
 func TestRandomOperations(t *testing.T) {
 	const d, dv = 20, 9
 	seed := uint64(0)
-	for _, bits := range [][2]int{{8, 8}, {4, 4}, {6, 5}, {16, 6}, {5, 16}} {
-		for _, places := range []streams.Places{{}, {Slope: 0.01}, {Window: 30}, {Window: 130, Sinks: 70, Slope: 0.02}, {Window: 500, Sinks: 3}} {
+	for i, bits := range [][2]int{{8, 8}, {4, 4}, {6, 5}, {16, 6}, {5, 16}, {8, 8}, {5, 4}} {
+		all := []streams.Places{{}, {Slope: 0.01}, {Window: 30}, {Window: 130, Sinks: 70, Slope: 0.02}, {Window: 500, Sinks: 3}}
+		if i >= 5 {
+			all = []streams.Places{{Chunk: 150}, {Chunk: 1}, {Chunk: 40, Slope: 0.02}}
+		}
+		for _, places := range all {
 			seed++
 			scores := streams.HeadScores{Scores: tiles.Scores{Scale: 0.3, Softcap: float64(seed%3) * 4, Unnormalised: seed%4 == 0}}
 			empty := func() *Memory[float64] { return must.Have(New[float64](bits[0], bits[1], scores, places, 1, 1, d, dv)) }
@@ -98,7 +102,7 @@ func (o *operations) append(k, v dense.Matrix[float64]) {
 
 func (o *operations) some(empty func() *Memory[float64]) {
 	s := o.s
-	if len(o.k) > 1000 && (s.places.Window < 300 || len(o.k) > 2000) {
+	if len(o.k) > 1000 && (s.places.Reach() < 300 || len(o.k) > 2000) {
 		s.Reset()
 		o.k, o.v, o.marks = nil, nil, nil
 	}
@@ -123,7 +127,9 @@ func (o *operations) some(empty func() *Memory[float64]) {
 		}
 		m := o.marks[o.rng.IntN(len(o.marks))]
 		if !s.Holds(&m.saved, len(m.k)) {
-			require.True(o.t, s.dropped > 0 || len(o.k) < len(m.k) || s.places.Window == 0)
+			n := len(m.k)
+			replaced := len(o.k) < n || n > 0 && &o.k[n-1][0] != &m.k[n-1][0]
+			require.True(o.t, s.dropped > 0 || replaced || s.places.Reach() == 0)
 			return
 		}
 		s.Restore(&m.saved, len(m.k))
@@ -146,7 +152,7 @@ func (o *operations) some(empty func() *Memory[float64]) {
 		other.append(k, v)
 		other.s.Append(k, v)
 		if s.Check(other.s) != nil {
-			require.True(o.t, s.placed())
+			require.True(o.t, s.places.Placed())
 			return
 		}
 		a, b := s.coded, other.s.coded
@@ -173,6 +179,9 @@ func (o *operations) check(q, got []float64) {
 	last := len(o.k) - 1
 	for i := range o.k {
 		if s.places.Window > 0 && i >= s.places.Sinks && i < last-s.places.Window {
+			continue
+		}
+		if c := s.places.Chunk; c > 0 && i/c != last/c {
 			continue
 		}
 		at := i

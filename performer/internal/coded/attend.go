@@ -113,7 +113,10 @@ func (c *call[T]) coded(t, first int) bool {
 
 // whole reports whether tile t has tiles.Keys keys, and queries for which its codes are used see
 // all of them, in this call and in calls with other queries.
-func (c *call[T]) whole(t int) bool { return c.Mask.Window == 0 && c.store.full[t] }
+func (c *call[T]) whole(t int) bool {
+	lo := t * tiles.Keys
+	return c.Mask.Window == 0 && c.Mask.Together(lo, lo+tiles.Keys) && c.store.full[t]
+}
 
 // octaves is the factor of natural logarithms.
 const octaves = math.Log2E * bytedot.Octave

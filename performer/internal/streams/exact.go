@@ -16,10 +16,52 @@ import (
 	"github.com/seed-feabd252/randfeat/performer/internal/tiles"
 )
 
-// Places says how weights depend on the places of queries and keys, see tiles.Mask.
+// Places says how weights depend on the places of queries and keys, see tiles.Mask. Window or Chunk
+// is 0.
 type Places struct {
-	Window, Sinks int
-	Slope         float64
+	Window, Sinks, Chunk int
+	Slope                float64
+}
+
+// Placed reports whether weights depend on places.
+func (p Places) Placed() bool { return p.Window != 0 || p.Chunk != 0 || p.Slope != 0 }
+
+// Reach returns the largest number of tokens before a query that it sees, apart from sinks, or 0 if
+// it sees all tokens.
+func (p Places) Reach() int { return p.Window + max(p.Chunk-1, 0) }
+
+// First returns the first token that the query of a token sees, apart from sinks.
+func (p Places) First(token int) int {
+	switch {
+	case p.Window > 0:
+		return max(token-p.Window, 0)
+	case p.Chunk > 0:
+		return token / p.Chunk * p.Chunk
+	}
+	return 0
+}
+
+// Words returns the numbers that must be equal in the bytes of a memory and in the memory that reads
+// them. A Chunk takes the word of the Window, with a minus sign.
+func (p Places) Words() []uint64 {
+	return []uint64{uint64(p.Window - p.Chunk), uint64(p.Sinks), math.Float64bits(p.Slope)}
+}
+
+// CheckMerge returns an error if weights depend on places, because Merge changes places.
+func (p Places) CheckMerge(other Places) error {
+	if p.Placed() || other.Placed() {
+		return errors.New("performer: states with a Window, a Chunk or a Slope do not merge, as tokens would change places")
+	}
+	return nil
+}
+
+// PlacesText describes the Words of Places.
+func PlacesText(words []uint64) string {
+	name, n := "Window", int64(words[0])
+	if n < 0 {
+		name, n = "Chunk", -n
+	}
+	return fmt.Sprintf("%s = %d, Sinks = %d and Slope = %v", name, n, words[1], math.Float64frombits(words[2]))
 }
 
 // Exact is the memory of exact attention: all keys and values. With a window it holds the sinks,
@@ -63,7 +105,7 @@ const dropTogether = tiles.Keys
 // drops reports whether tokens are dropped. A slope needs the distances to the sinks, which would
 // change.
 func (s *Exact[T]) drops() bool {
-	return s.places.Window > 0 && (s.places.Slope == 0 || s.places.Sinks == 0)
+	return s.places.Reach() > 0 && (s.places.Slope == 0 || s.places.Sinks == 0)
 }
 
 // most returns the largest number of kept tokens, if tokens are dropped.
@@ -71,14 +113,14 @@ func (s *Exact[T]) most() int { return s.places.Sinks + s.least() + s.together()
 
 // least returns the least number of kept tokens after the sinks, if there are as many: tokens that
 // the next query sees, and tokens for Rollback.
-func (s *Exact[T]) least() int { return s.places.Window + 1 + s.together() }
+func (s *Exact[T]) least() int { return s.places.Reach() + 1 + s.together() }
 
 // together returns the largest number of tokens that are appended together.
 func (s *Exact[T]) together() int {
 	if !s.drops() {
 		return math.MaxInt
 	}
-	return max(s.places.Window+1, dropTogether)
+	return max(s.places.Reach()+1, dropTogether)
 }
 
 // drop removes tokens so that n ≤ together() tokens fit.
@@ -163,10 +205,15 @@ func (s *Exact[T]) Attend(dst, q dense.Matrix[T]) {
 // heads.
 const fewElements = 1 << 14
 
+// masked returns the mask of queries without places.
+func (s *Exact[T]) masked() tiles.Mask[T] {
+	return tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Chunk: s.places.Chunk, Before: s.dropped, Slope: s.places.Slope}
+}
+
 // mask returns the mask of n queries that see the keys that the query of the last token sees.
 func (s *Exact[T]) mask(n int) tiles.Mask[T] {
-	m := tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Slope: s.places.Slope}
-	if s.placed() {
+	m := s.masked()
+	if s.places.Placed() {
 		s.at = scratch.Resize(s.at, n)
 		for i := range s.at {
 			s.at[i] = s.tokens - 1
@@ -175,9 +222,6 @@ func (s *Exact[T]) mask(n int) tiles.Mask[T] {
 	}
 	return m
 }
-
-// placed reports whether weights depend on places.
-func (s *Exact[T]) placed() bool { return s.places.Window != 0 || s.places.Slope != 0 }
 
 // attendMany computes the outputs of queries over the tokens that the mask lets them see.
 func (s *Exact[T]) attendMany(dst, q dense.Matrix[T], mask tiles.Mask[T]) {
@@ -219,7 +263,7 @@ func (s *Exact[T]) step(dst, q, k, v dense.Matrix[T]) {
 		s.Attend(dst, q)
 		return
 	}
-	mask := tiles.Mask[T]{Window: s.places.Window, Sinks: s.places.Sinks, Slope: s.places.Slope}
+	mask := s.masked()
 	mask.Causal, mask.Past = true, s.tokens-q.Rows
 	s.attendMany(dst, q, mask)
 }
@@ -240,7 +284,7 @@ func (s *Exact[T]) Save(to *Saved[T]) { to.Last = s.arrivals.Last(s.tokens) }
 // Holds reports whether the tokens that later queries see are the tokens at the time of Save.
 func (s *Exact[T]) Holds(from *Saved[T], tokens int) bool {
 	n := tokens - s.dropped
-	if s.dropped > 0 && n < s.places.Sinks+s.places.Window+1 {
+	if s.dropped > 0 && n < s.places.Sinks+s.places.Reach()+1 {
 		return false
 	}
 	return s.arrivals.Hold(n, from.Last)
@@ -258,8 +302,8 @@ func (s *Exact[T]) Check(other Memory[T]) error {
 	if !ok {
 		return errors.New("performer: other belongs to other attention, the state to exact attention")
 	}
-	if s.placed() || o.placed() {
-		return errors.New("performer: states with a Window or a Slope do not merge, as tokens would change places")
+	if err := s.places.CheckMerge(o.places); err != nil {
+		return err
 	}
 	return s.scores.Check(o.scores)
 }
@@ -307,7 +351,7 @@ func (s *Exact[T]) Record() Record {
 	if s.scores.Unnormalised {
 		r.Flags |= FlagUnnormalised
 	}
-	if s.placed() {
+	if s.places.Placed() {
 		r.Flags |= flagPlaces
 	}
 	return r
@@ -316,7 +360,7 @@ func (s *Exact[T]) Record() Record {
 const placesSize = 32
 
 func (s *Exact[T]) Size(int) (fixed, token int) {
-	if s.placed() {
+	if s.places.Placed() {
 		fixed = placesSize
 	}
 	if s.drops() {
@@ -329,8 +373,8 @@ func (s *Exact[T]) Size(int) (fixed, token int) {
 func (s *Exact[T]) tokenSize() int { return s.keyHeads * (s.d + s.dv) * frame.ElementSize[T]() }
 
 func (s *Exact[T]) Encode(b []byte) []byte {
-	if s.placed() {
-		for _, n := range [...]uint64{uint64(s.places.Window), uint64(s.places.Sinks), math.Float64bits(s.places.Slope), uint64(s.tokens)} {
+	if s.places.Placed() {
+		for _, n := range append(s.places.Words(), uint64(s.tokens)) {
 			b = binary.LittleEndian.AppendUint64(b, n)
 		}
 	}
@@ -348,17 +392,16 @@ func (s *Exact[T]) Encode(b []byte) []byte {
 func (s *Exact[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 	fixed, token := s.Size(tokens)
 	rest = b[fixed+tokens*token:]
-	if !s.placed() {
+	if !s.places.Placed() {
 		return rest, nil
 	}
 	word := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	if window, sinks, slope := word(0), word(1), math.Float64frombits(word(2)); window != uint64(s.places.Window) || sinks != uint64(s.places.Sinks) || slope != s.places.Slope {
-		return nil, fmt.Errorf("performer: state with Window = %d, Sinks = %d and Slope = %v, want %d, %d and %v",
-			window, sinks, slope, s.places.Window, s.places.Sinks, s.places.Slope)
+	if got, want := []uint64{word(0), word(1), word(2)}, s.places.Words(); !slices.Equal(got, want) {
+		return nil, fmt.Errorf("performer: state with %s, want %s", PlacesText(got), PlacesText(want))
 	}
 	kept, least := word(3), tokens
 	if s.drops() {
-		least = min(tokens, s.places.Sinks+s.places.Window+1)
+		least = min(tokens, s.places.Sinks+s.places.Reach()+1)
 	}
 	if kept > uint64(tokens) || kept < uint64(least) || s.drops() && kept > uint64(s.most()) || (uint64(tokens)-kept)%dropTogether != 0 {
 		return nil, fmt.Errorf("performer: state with %d of %d tokens, want at least %d", kept, tokens, least)
@@ -369,7 +412,7 @@ func (s *Exact[T]) Inspect(b []byte, tokens int) (rest []byte, err error) {
 func (s *Exact[T]) Decode(b []byte, tokens int) (rest []byte) {
 	s.Reset()
 	kept := tokens
-	if s.placed() {
+	if s.places.Placed() {
 		kept = int(binary.LittleEndian.Uint64(b[24:]))
 		b = b[placesSize:]
 	}

@@ -21,6 +21,8 @@ type Mask[T dense.Float] struct {
 	Causal bool   // a query does not see keys after its place
 	Window int    // if above 0, a query does not see keys more than Window places away, except sinks
 	Sinks  int    // number of first keys that the Window does not hide
+	Chunk  int    // if above 0, a query sees only keys of its own chunk of Chunk places
+	Before int    // number of places before key 0 that chunks count
 	Valid  []bool // keys that count; nil if all do
 
 	// Slope times the distance between the places of query and key is subtracted from a score.
@@ -35,6 +37,28 @@ func (m *Mask[T]) Place(i int) int {
 		return m.Places[i]
 	}
 	return m.Past + i
+}
+
+// local reports whether queries see only keys near their place, apart from sinks.
+func (m *Mask[T]) local() bool { return m.Window > 0 || m.Chunk > 0 }
+
+// near returns the places from ≤ p < to of the queries that see key j, and of the keys that a query
+// with place j sees, apart from Causal, sinks and Valid. The mask is local.
+func (m *Mask[T]) near(j int) (from, to int) {
+	if m.Chunk > 0 {
+		from = j - ((j+m.Before)%m.Chunk+m.Chunk)%m.Chunk
+		return from, from + m.Chunk
+	}
+	return j - m.Window, j + m.Window + 1
+}
+
+// Together reports whether the keys lo ≤ j < hi are of one chunk.
+func (m *Mask[T]) Together(lo, hi int) bool {
+	if m.Chunk == 0 {
+		return true
+	}
+	_, to := m.near(lo)
+	return hi <= to
 }
 
 // from returns the number of queries first ≤ i < end before a place.
@@ -52,13 +76,14 @@ func (m *Mask[T]) Queries(j, first, end int) (from, to int) {
 	switch sink := j < m.Sinks; {
 	case m.Valid != nil && !m.Valid[j]:
 		return 0, 0
+	case m.local() && !sink:
+		low, high := m.near(j)
+		if m.Causal {
+			low = j
+		}
+		from, to = m.from(low, first, end), m.from(high, first, end)
 	case m.Causal:
 		from = m.from(j, first, end)
-		if m.Window > 0 && !sink {
-			to = m.from(j+m.Window+1, first, end)
-		}
-	case m.Window > 0 && !sink:
-		from, to = m.from(j-m.Window, first, end), m.from(j+m.Window+1, first, end)
 	}
 	return from, to
 }
@@ -70,18 +95,20 @@ type run struct{ from, to int }
 // the sinks before the window, and the other keys.
 func (m *Mask[T]) keys(first, end, n int) [2]run {
 	low, high := 0, n
+	if m.local() {
+		_, high = m.near(m.Place(end - 1))
+	}
 	if m.Causal {
 		high = m.Place(end-1) + 1
-	} else if m.Window > 0 {
-		high = m.Place(end-1) + m.Window + 1
 	}
 	sinks := min(m.Sinks, n)
 	if m.Causal {
 		sinks = min(sinks, high)
 	}
 	high = min(max(high, 0), n)
-	if m.Window > 0 {
-		low = min(max(m.Place(first)-m.Window, 0), high)
+	if m.local() {
+		low, _ = m.near(m.Place(first))
+		low = min(max(low, 0), high)
 	}
 	if sinks >= low {
 		return [2]run{{}, {0, max(high, sinks)}}
@@ -110,8 +137,10 @@ func (m *Mask[T]) AppendParts(parts []Part, first, end, n int) []Part {
 // Pairs.
 func (m *Mask[T]) seeing(lo, hi, n int) run {
 	from, to := 0, n
-	if m.Window > 0 && lo >= m.Sinks {
-		from, to = m.from(lo-m.Window, 0, n), m.from(hi+m.Window, 0, n)
+	if m.local() && lo >= m.Sinks {
+		low, _ := m.near(lo)
+		_, high := m.near(hi - 1)
+		from, to = m.from(low, 0, n), m.from(high, 0, n)
 	}
 	if m.Causal {
 		from = m.from(lo, 0, n)
@@ -121,12 +150,16 @@ func (m *Mask[T]) seeing(lo, hi, n int) run {
 
 // Sees reports whether all queries first ≤ i < end see all keys lo ≤ j < hi, apart from Pairs.
 func (m *Mask[T]) Sees(first, end, lo, hi int) bool {
-	at, last := m.Place(first), m.Place(end-1)
-	switch {
-	case m.Causal && at < hi-1:
+	at := m.Place(first)
+	if m.Causal && at < hi-1 {
 		return false
-	case m.Window > 0 && hi > m.Sinks && (last-m.Window > lo || !m.Causal && at+m.Window < hi-1):
-		return false
+	}
+	if m.local() && hi > m.Sinks {
+		low, _ := m.near(m.Place(end - 1))
+		_, high := m.near(at)
+		if low > lo || !m.Causal && high < hi {
+			return false
+		}
 	}
 	return m.Valid == nil || !slices.Contains(m.Valid[lo:hi], false)
 }
