@@ -220,10 +220,14 @@ func (g *gradients[T]) addChunk(i int) {
 	g.groups = min(g.blocks()-g.from, mostGroups)
 	parallel.Do(g.groups, (*chunkTask[T])(g))
 	s := &g.segments[i]
-	for at, j := range s.order[s.starts[g.first]:s.starts[g.end]] {
+	for j, place := range s.places {
+		at := int(place) - s.starts[g.first]
+		if at < 0 || int(place) >= s.starts[g.end] {
+			continue
+		}
 		for p := range g.groups {
-			vecmath.AddScaled(g.dk.Row(i*segmentKeys+int(j)), g.sums[p].keys.Rows(at+1).Row(at), 1)
-			vecmath.AddScaled(g.dv.Row(i*segmentKeys+int(j)), g.sums[p].values.Rows(at+1).Row(at), 1)
+			vecmath.AddScaled(g.dk.Row(i*segmentKeys+j), g.sums[p].keys.Rows(at+1).Row(at), 1)
+			vecmath.AddScaled(g.dv.Row(i*segmentKeys+j), g.sums[p].values.Rows(at+1).Row(at), 1)
 		}
 	}
 }

@@ -58,17 +58,24 @@ func (f *kmeans[T]) divide(k dense.Matrix[T], c, iterations, sample int, seed [2
 	return clusters
 }
 
-// findCentres runs k-means on a sample of the keys.
+// findCentres runs k-means on a sample of the keys, or on all keys.
 func (f *kmeans[T]) findCentres(k dense.Matrix[T], c, iterations, sample int, seed [2]uint64) {
 	size := k.Rows
 	if sample < size/c {
 		size = c * sample
 	}
-	x := f.draw(seed, k, size)
 	f.centres.Shape(c, k.Cols)
 	f.sums.Shape(c, k.Cols)
 	centres, sums := f.centres.Rows(c), f.sums.Rows(c)
-	dense.Copy(centres, x.RowRange(0, c))
+	x := k
+	if size < k.Rows {
+		f.sample.Shape(size, k.Cols)
+		x = f.sample.Rows(size)
+		f.draw(seed, x, k)
+		dense.Copy(centres, x.RowRange(0, c))
+	} else {
+		f.draw(seed, centres, k)
+	}
 	f.counts = scratch.Resize(f.counts, c)
 	for range iterations {
 		f.assign(x)
@@ -86,20 +93,19 @@ func (f *kmeans[T]) findCentres(k dense.Matrix[T], c, iterations, sample int, se
 	}
 }
 
-// draw returns size different keys in random order.
-func (f *kmeans[T]) draw(seed [2]uint64, k dense.Matrix[T], size int) dense.Matrix[T] {
-	f.order = scratch.Resize(f.order, k.Rows)
+// draw copies different random rows of keys to dst.
+func (f *kmeans[T]) draw(seed [2]uint64, dst, keys dense.Matrix[T]) {
+	f.order = scratch.Resize(f.order, keys.Rows)
 	for i := range f.order {
 		f.order[i] = i
 	}
 	f.source.Seed(seed[0], seed[1])
-	rand.New(&f.source).Shuffle(k.Rows, func(i, j int) { f.order[i], f.order[j] = f.order[j], f.order[i] })
-	f.sample.Shape(size, k.Cols)
-	sample := f.sample.Rows(size)
-	for i, j := range f.order[:size] {
-		copy(sample.Row(i), k.Row(j))
+	r := rand.New(&f.source)
+	for i := range dst.Rows {
+		j := i + r.IntN(keys.Rows-i)
+		f.order[i], f.order[j] = f.order[j], f.order[i]
+		copy(dst.Row(i), keys.Row(f.order[i]))
 	}
-	return sample
 }
 
 // assign sets the label of each key to the number of the nearest centre, and to 0 for a key that is

@@ -9,6 +9,7 @@ import (
 	"github.com/seed-feabd252/randfeat/internal/compute/matmul"
 	"github.com/seed-feabd252/randfeat/internal/compute/parallel"
 	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 	"github.com/seed-feabd252/randfeat/internal/memory/pool"
 	"github.com/seed-feabd252/randfeat/internal/memory/scratch"
 	"github.com/seed-feabd252/randfeat/performer/internal/coded"
@@ -22,7 +23,7 @@ import (
 // vary alike in all directions, and up to t_c·√d if they vary in one.
 type segment[T dense.Float] struct {
 	starts    []int           // the first key of each cluster, and the number of keys
-	order     []int32         // the keys by cluster
+	places    []int32         // the place by cluster of each key of the caller
 	means     dense.Matrix[T] // clusters×d: μ_c
 	logs      []T             // log n_c
 	variances []T             // t_c
@@ -45,17 +46,15 @@ func (s *segment[T]) keysOf(cluster int) dense.Matrix[T]   { return s.rows(0, cl
 func (s *segment[T]) valuesOf(cluster int) dense.Matrix[T] { return s.rows(1, cluster) }
 
 func (s *segment[T]) rows(i, cluster int) dense.Matrix[T] {
-	return s.memory[i].Rows(len(s.order)).RowRange(s.starts[cluster], s.starts[cluster+1])
+	return s.memory[i].Rows(len(s.places)).RowRange(s.starts[cluster], s.starts[cluster+1])
 }
 
 // copyTo copies keys and values in the order of the caller to the rows of k and v.
 func (s *segment[T]) copyTo(k, v dense.Matrix[T]) {
-	keys, values := s.memory[0].Rows(len(s.order)), s.memory[1].Rows(len(s.order))
-	for i, j := range s.order {
-		if int(j) < k.Rows {
-			copy(k.Row(int(j)), keys.Row(i))
-			copy(v.Row(int(j)), values.Row(i))
-		}
+	keys, values := s.memory[0].Rows(len(s.places)), s.memory[1].Rows(len(s.places))
+	for j, i := range s.places[:min(k.Rows, len(s.places))] {
+		copy(k.Row(j), keys.Row(int(i)))
+		copy(v.Row(j), values.Row(int(i)))
 	}
 }
 
@@ -73,6 +72,7 @@ func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
 	s.logs, s.variances, s.spreads = scratch.Resize(s.logs, c), scratch.Resize(s.variances, c), scratch.Resize(s.spreads, c)
 	s.coded = a.codes(k.Cols)
 	s.k, s.v = k, v
+	parallel.Do((k.Rows+copiedKeys-1)/copiedKeys, (*copyTask[T])(s))
 	parallel.Do(c, s)
 	s.k, s.v = dense.Matrix[T]{}, dense.Matrix[T]{}
 	if s.coded {
@@ -82,7 +82,7 @@ func (s *segment[T]) build(a *attention[T], k, v dense.Matrix[T], centre []T) {
 
 // sort sorts the keys by their labels.
 func (s *segment[T]) sort(labels []int32, clusters int) {
-	s.order, s.starts = scratch.Resize(s.order, len(labels)), scratch.Resize(s.starts, clusters+1)
+	s.places, s.starts = scratch.Resize(s.places, len(labels)), scratch.Resize(s.starts, clusters+1)
 	clear(s.starts)
 	for _, l := range labels {
 		s.starts[l]++
@@ -93,15 +93,29 @@ func (s *segment[T]) sort(labels []int32, clusters int) {
 		at += n
 	}
 	for j, l := range labels {
-		s.order[s.starts[l]] = int32(j)
+		s.places[j] = int32(s.starts[l])
 		s.starts[l]++
 	}
 	copy(s.starts[1:], s.starts[:clusters])
 	s.starts[0] = 0
 }
 
-// Piece copies the keys and values of a cluster, and computes its moments. The variance is a sum of
-// squared differences from the mean, which has no cancellation.
+// copyTask copies keys and values to their places.
+type copyTask[T dense.Float] segment[T]
+
+// copiedKeys is the number of keys that are copied at a time.
+const copiedKeys = 256
+
+func (t *copyTask[T]) Piece(i int) {
+	keys, values := t.memory[0].Rows(len(t.places)), t.memory[1].Rows(len(t.places))
+	for j := i * copiedKeys; j < min((i+1)*copiedKeys, t.k.Rows); j++ {
+		copy(keys.Row(int(t.places[j])), t.k.Row(j))
+		copy(values.Row(int(t.places[j])), t.v.Row(j))
+	}
+}
+
+// Piece computes the moments of a cluster. The variance is a sum of squared differences from the
+// mean, which has no cancellation.
 func (s *segment[T]) Piece(l int) {
 	keys, values, n := s.keysOf(l), s.valuesOf(l), s.count(l)
 	mean, value := s.means.Row(l), s.values.Row(l)
@@ -111,29 +125,28 @@ func (s *segment[T]) Piece(l int) {
 		return
 	}
 	dv := len(value) - 1
-	for i, j := range s.order[s.starts[l]:s.starts[l+1]] {
-		copy(keys.Row(i), s.k.Row(int(j)))
-		copy(values.Row(i), s.v.Row(int(j)))
-		vecmath.AddScaled(mean, keys.Row(i), 1)
-		vecmath.AddScaled(value[:dv], values.Row(i), 1)
-	}
+	e := pool.Get[rotateScratch[T]](&rotatePool)
+	e.ones = scratch.Resize(e.ones, n)
+	layout.Fill(e.ones, 1)
+	vecmath.SumRows(keys.Data, keys.Stride, e.ones, mean)
+	vecmath.SumRows(values.Data, values.Stride, e.ones, value[:dv])
 	vecmath.Scale(mean, 1/T(n))
 	vecmath.Scale(value[:dv], 1/T(n))
 	value[dv] = 1
 	s.logs[l] = T(math.Log(float64(n)))
-	e := pool.Get[rotateScratch[T]](&rotatePool)
-	differences, squares := e.centred(keys, mean), 0.0
-	for i := range n {
+	differences := e.centred(keys, mean)
+	some := differences.RowRange(0, min(n, spreadKeys))
+	e.products.Shape(some.Rows, some.Rows)
+	products, squares, pairs := e.products.Rows(some.Rows), 0.0, 0.0
+	matmul.MulT(1, some, some, 0, products)
+	for i := range some.Rows {
+		squares += float64(products.At(i, i))
+		pairs += 2 * vecmath.HalfSquaredNorm(products.Row(i))
+	}
+	for i := some.Rows; i < n; i++ {
 		squares += 2 * vecmath.HalfSquaredNorm(differences.Row(i))
 	}
 	s.variances[l] = T(squares / float64(n) / float64(len(mean)))
-	some := differences.RowRange(0, min(n, spreadKeys))
-	e.products.Shape(some.Rows, some.Rows)
-	products, pairs := e.products.Rows(some.Rows), 0.0
-	matmul.MulT(1, some, some, 0, products)
-	for i := range some.Rows {
-		pairs += 2 * vecmath.HalfSquaredNorm(products.Row(i))
-	}
 	s.spreads[l] = T(math.Sqrt(pairs/float64(len(mean))) / float64(some.Rows))
 	pool.Put(&rotatePool, e)
 }
@@ -204,9 +217,7 @@ func (t *codeTask[T]) Piece(l int) {
 	e := pool.Get[rotateScratch[T]](&rotatePool)
 	k, v, r := &o.keys[l], &o.values[l], o.rotated.Rows(s.clusters()).Row(l)
 	x := e.rotate(o.rotation, e.centred(s.keysOf(l), o.centre))
-	for i := range x.Rows {
-		vecmath.AddScaled(x.Row(i), r, -1)
-	}
+	e.subtract(x, r)
 	has := bytedot.QuantiseRows(k, x, nil) && coded.UsualKeys(k.Scales, x)
 	mean := s.values.Row(l)[:s.values.Cols-1]
 	x = e.centred(s.valuesOf(l), mean)
@@ -217,6 +228,7 @@ func (t *codeTask[T]) Piece(l int) {
 // rotateScratch is the scratch memory of one goroutine that computes codes.
 type rotateScratch[T dense.Float] struct {
 	differences, rotated, products scratch.Buffer[T]
+	ones, minus, unused            []T
 }
 
 var rotatePool pool.Pair[rotateScratch[float32], rotateScratch[float64]]
@@ -225,11 +237,16 @@ var rotatePool pool.Pair[rotateScratch[float32], rotateScratch[float64]]
 func (e *rotateScratch[T]) centred(x dense.Matrix[T], mean []T) dense.Matrix[T] {
 	e.differences.Shape(x.Rows, x.Cols)
 	y := e.differences.Rows(x.Rows)
-	for i := range x.Rows {
-		copy(y.Row(i), x.Row(i))
-		vecmath.AddScaled(y.Row(i), mean, -1)
-	}
+	dense.Copy(y, x)
+	e.subtract(y, mean)
 	return y
+}
+
+// subtract subtracts v from the rows of x.
+func (e *rotateScratch[T]) subtract(x dense.Matrix[T], v []T) {
+	e.minus, e.unused = scratch.Resize(e.minus, x.Rows), scratch.Resize(e.unused, len(v))
+	layout.Fill(e.minus, -1)
+	vecmath.Outer(x.Data, x.Stride, e.minus, e.minus, v, e.unused)
 }
 
 // rotate returns the rotated rows of x. The result is valid until the next call.
