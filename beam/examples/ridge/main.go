@@ -21,9 +21,7 @@ import (
 	"log/slog"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
@@ -56,7 +54,7 @@ func main() {
 	verbose := flag.Bool("verbose", false, "print what the runner logs")
 	flag.Parse()
 	if flag.NArg() > 0 {
-		end(1, fmt.Errorf("unexpected argument %q", flag.Arg(0)))
+		end(fmt.Errorf("unexpected argument %q", flag.Arg(0)))
 	}
 	beam.Init()
 	if !*verbose {
@@ -64,15 +62,15 @@ func main() {
 	}
 	o.runner = cmp.Or(*runners.Runner, "prism")
 	if err := run(context.Background(), o, os.Stdout); err != nil {
-		end(1, err)
+		end(err)
 	}
 }
 
 // end prints an error and ends the program. end does not use package log, because main discards the
 // logs.
-func end(status int, err error) {
+func end(err error) {
 	fmt.Fprintf(os.Stderr, "ridge: %v\n", err)
-	os.Exit(status)
+	os.Exit(1)
 }
 
 // options are the flags.
@@ -93,7 +91,6 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(o.dir)) }()
-		go removeAtSignal(o.dir)
 	} else if info, err := os.Stat(o.dir); err != nil {
 		return fmt.Errorf("-dir: %w, want a folder that is there", err)
 	} else if !info.IsDir() {
@@ -141,18 +138,6 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	fmt.Fprintf(out, "%-22s %13.2fs %13.2fs\n\n", "time", localTime.Seconds(), pipelineTime.Seconds())
 	fmt.Fprintf(out, "model.safetensors: %.1f MB\n", float64(size)/1e6)
 	return nil
-}
-
-// removeAtSignal waits for an interrupt or a signal to terminate. Then it removes the folder and
-// ends the program with status 130.
-func removeAtSignal(folder string) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	s := <-signals
-	// The pipeline may still write.
-	for tries := 0; os.RemoveAll(folder) != nil && tries < 100; tries++ {
-	}
-	end(130, errors.New(s.String()))
 }
 
 // onOneMachine fits the shards one after the other.
