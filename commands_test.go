@@ -231,7 +231,7 @@ func sources(folder string, tests bool) ([]*ast.File, error) {
 	return all, nil
 }
 
-var flagFunction = regexp.MustCompile(`^(Bool|Choice|Duration|Float64|Func|Input|Int|Output|String|Uint64)(Var)?$`)
+var flagFunction = regexp.MustCompile(`^(Bool|Duration|Float64|Func|Input|Int|Output|String|Uint64)(Var)?$`)
 
 // flagsOf returns the names of the flags of a package, and whether the package is a program.
 func flagsOf(folder string, tests bool) (flags []string, main bool, err error) {

@@ -11,7 +11,7 @@ import (
 
 // TestGallery recalls values as the program does without flags.
 func TestGallery(t *testing.T) {
-	s := settings{d: 64, keys: random, overwrite: 0.5, decay: 0.01, draws: 20}
+	s := settings{d: 64, decay: 0.01, draws: 20}
 	rows, err := s.measure(exprand.NewSource(1))
 	require.NoError(t, err)
 	p := gallery.Of("associative", s.picture(rows))

@@ -2,7 +2,6 @@
 // delta rule, and reads the values back.
 //
 //	go run ./examples/associative
-//	go run ./examples/associative -keys orthogonal
 //
 // The program prints and draws the error of the values that it reads, against the number of keys.
 // The correct value of a key is the last value written for the key. The same flags give the same
@@ -21,29 +20,22 @@ import (
 func main() { cli.Main("associative", run) }
 
 const about = `associative writes n pairs of a key in R^d and a value in R^d, one after another, into the d×d state S of a
-recurrence; then it writes new values under a share of the keys, drawn at random, and asks for all keys.
+recurrence; then it writes new values under half of the keys, drawn at random, and asks for all keys.
 
     linear       S ← S + k·vᵀ                     adds a second value to the first
     gated        S ← e^−decay·S + k·vᵀ            forgets what is old, wanted or not
     delta        S ← S + k·(v − Sᵀk)ᵀ             replaces what S holds for k
     gated_delta  S ← e^−decay·S, then as delta
 
-Keys have norm 1. Random ones are uniform on the sphere; orthogonal ones are orthonormal bases, one for each d keys,
-so that S has room for d of them. Values are standard normal.`
+Keys are uniform on the sphere. Values are standard normal.`
 
 // settings are the flags.
 type settings struct {
-	d, draws         int
-	overwrite, decay float64
-	keys             string
-	seed             uint64
-	plot             string
+	d, draws int
+	decay    float64
+	seed     uint64
+	plot     string
 }
-
-const (
-	random     = "random"
-	orthogonal = "orthogonal"
-)
 
 // counts are the numbers of keys of the table.
 func (s settings) counts() []int {
@@ -55,8 +47,6 @@ func run(args []string, stdout io.Writer) error {
 	fs := cli.NewFlags("associative")
 	// A draw takes time proportional to d³.
 	fs.IntVar(&s.d, "d", 64, 8, 1024, "dimension of keys and values, a multiple of 8")
-	fs.ChoiceVar(&s.keys, "keys", random, []string{random, orthogonal}, "kind of keys")
-	fs.Float64Var(&s.overwrite, "overwrite", 0.5, 0, 1, "share of the keys that get a second value")
 	fs.Float64Var(&s.decay, "decay", 0.01, 0, 700, "what the gated rules forget a write: e^−decay is kept")
 	fs.IntVar(&s.draws, "draws", 20, 2, 100_000, "draws of keys and values that an error bar is made of")
 	fs.Uint64Var(&s.seed, "seed", 1, "seed of all randomness; the same seed gives the same errors")

@@ -5,12 +5,10 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/seed-feabd252/randfeat/dense"
-	"github.com/seed-feabd252/randfeat/dense/gonum"
 	"github.com/seed-feabd252/randfeat/performer/recurrence"
 )
 
@@ -55,22 +53,15 @@ func (s settings) measure(src rand.Source) ([]row, error) {
 
 // law returns the expected error of the linear rule. The answer for a query is the sum of all
 // written values, each times the inner product of its key with the query. For the share of keys
-// with a second value, the first value is an error of its own size. Each other key that is not
-// orthogonal to the query adds (1 + share) values, and a squared inner product has the mean 1/d.
+// with a second value, the first value is an error of its own size. Each other key adds (1 + share)
+// values, and a squared inner product has the mean 1/d.
 func (s settings) law(n int) float64 {
-	share, others := float64(s.overwritten(n))/float64(n), float64(n-1)
-	if s.keys == orthogonal {
-		others = 0
-		for left := n; left > 0; left -= s.d {
-			size := min(left, s.d)
-			others += float64(size*(n-size)) / float64(n)
-		}
-	}
-	return share + (1+share)*others/float64(s.d)
+	share := float64(overwritten(n)) / float64(n)
+	return share + (1+share)*float64(n-1)/float64(s.d)
 }
 
 // overwritten returns the number of keys, of n, that get a second value.
-func (s settings) overwritten(n int) int { return int(s.overwrite*float64(n) + 0.5) }
+func overwritten(n int) int { return (n + 1) / 2 }
 
 // task holds the pairs to write, the queries, and the correct answers.
 type task struct{ keys, values, queries, answers dense.Matrix[float64] }
@@ -86,17 +77,10 @@ func (s settings) draw(n int, src rand.Source) task {
 		return m
 	}
 	queries := gaussian(n)
-	if s.keys == orthogonal {
-		for lo := 0; lo < n; lo += s.d {
-			dense.Copy(queries.RowRange(lo, min(lo+s.d, n)), basis(gaussian(s.d)).RowRange(0, min(s.d, n-lo)))
-		}
-	} else {
-		for i := range n {
-			v := mat.NewVecDense(s.d, queries.Row(i))
-			v.ScaleVec(1/mat.Norm(v, 2), v)
-		}
+	for i := range n {
+		floats.Scale(1/floats.Norm(queries.Row(i), 2), queries.Row(i))
 	}
-	again := rng.Perm(n)[:s.overwritten(n)]
+	again := rng.Perm(n)[:overwritten(n)]
 	t := task{keys: dense.New[float64](n+len(again), s.d), values: gaussian(n + len(again)), queries: queries}
 	dense.Copy(t.keys.RowRange(0, n), queries)
 	t.answers = t.values.RowRange(0, n).Clone()
@@ -105,15 +89,6 @@ func (s settings) draw(n int, src rand.Source) task {
 		copy(t.answers.Row(key), t.values.Row(n+i))
 	}
 	return t
-}
-
-// basis returns the orthogonal factor of the QR decomposition of m.
-func basis(m dense.Matrix[float64]) dense.Matrix[float64] {
-	var qr mat.QR
-	var q mat.Dense
-	qr.Factorize(gonum.ToMat(m))
-	qr.QTo(&q)
-	return gonum.FromMat[float64](&q)
 }
 
 // recall writes the pairs of a task by a rule and returns the squared error of the answers divided

@@ -11,13 +11,13 @@ import (
 
 // report prints the meaning of the columns and the table.
 func (s settings) report(w io.Writer, rows []row) error {
-	fmt.Fprintf(w, `Recall of n values under %s keys of R^%d, of which a share of %g had another value before
+	fmt.Fprintf(w, `Recall of n values under random keys of R^%d, of which half had another value before
 
 error        ‖answers − values‖² / ‖values‖²: 0 is exact, 1 what answering zero would make;
              mean ± standard error over %d draws
 linear, law  the error that the linear rule is expected to make
 
-`, s.keys, s.d, s.overwrite, s.draws)
+`, s.d, s.draws)
 	names := []string{"n", "linear, law"}
 	for _, rule := range rules {
 		names = append(names, rule.String())
@@ -35,7 +35,7 @@ linear, law  the error that the linear rule is expected to make
 
 // picture draws the errors against n.
 func (s settings) picture(rows []row) charts.Figure {
-	panel := charts.Panel{Title: s.keys + " keys", Levels: []charts.Level{{Name: "answering zero", Y: 1}}}
+	panel := charts.Panel{Title: "random keys", Levels: []charts.Level{{Name: "answering zero", Y: 1}}}
 	fig := charts.Figure{
 		Title:  fmt.Sprintf("Recall from a %d×%d state", s.d, s.d),
 		XLabel: "keys n", YLabel: "squared error of the answers", LogX: true, LogY: true,

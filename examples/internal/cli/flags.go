@@ -55,16 +55,6 @@ func (f *Flags) BoolVar(p *bool, name, usage string) {
 	})
 }
 
-// ChoiceVar declares a flag for one of the names.
-func (f *Flags) ChoiceVar(p *string, name, value string, names []string, usage string) {
-	declare(f, p, name, value, "one `name` of "+strings.Join(names, ", "), usage, func(text string) (string, error) {
-		if !slices.Contains(names, text) {
-			return "", errors.New("no such name")
-		}
-		return text, nil
-	})
-}
-
 // InputVar declares a flag for an existing file or folder, as kind says. The empty path means none.
 func (f *Flags) InputVar(p *string, name, value, kind, usage string) {
 	declare(f, p, name, value, "a `"+kind+"` that is there, \"\" for none", usage, func(path string) (string, error) {
