@@ -1,9 +1,12 @@
 package orf
 
 import (
+	"math"
+
 	"github.com/seed-feabd252/randfeat/dense"
 	"github.com/seed-feabd252/randfeat/givens"
-	"github.com/seed-feabd252/randfeat/internal/compute/planerot"
+	"github.com/seed-feabd252/randfeat/internal/compute/vecmath"
+	"github.com/seed-feabd252/randfeat/internal/memory/layout"
 )
 
 // planar is a product of plane rotations as an operator.
@@ -30,13 +33,8 @@ func (t planar[T]) ApplyTransposed(dst, y dense.Matrix[T]) dense.Matrix[T] {
 // spread makes the rows of y NaN whose row of x has an element that is not finite.
 func spread[T dense.Float](y, x dense.Matrix[T]) {
 	for i := range x.Rows {
-		zero := planerot.Zero(x.Row(i))
-		if zero == 0 {
-			continue
-		}
-		row := y.Row(i)
-		for j, v := range row {
-			row[j] = v + zero
+		if nan := vecmath.HalfSquaredNorm(x.Row(i)); math.IsNaN(nan) {
+			layout.Fill(y.Row(i), T(nan))
 		}
 	}
 }

@@ -312,3 +312,26 @@ func TestShapesPanic(t *testing.T) {
 		func(t *testing.T) { forEach(t, testShapes[float32]) },
 		func(t *testing.T) { forEach(t, testShapes[float64]) })
 }
+
+// A row whose norm overflows has finite projections where its elements allow them. A row with NaN or
+// infinity in any element, mixed or not, has none.
+func TestGivensOfExtremeRows(t *testing.T) {
+	w, err := orf.Draw[float64](orf.Givens{}, 3, 9, exprand.NewSource(1))
+	require.NoError(t, err)
+	x := dense.New[float64](1, 9)
+	for j := range x.Cols {
+		x.Set(0, j, 1e200*float64(1-j%2*2))
+	}
+	for _, v := range w.Project(dense.Matrix[float64]{}, x).Data {
+		assert.False(t, math.IsNaN(v) || math.IsInf(v, 0))
+	}
+	for j := range x.Cols {
+		for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			y := x.Clone()
+			y.Set(0, j, bad)
+			for _, v := range w.Project(dense.Matrix[float64]{}, y).Data {
+				assert.True(t, math.IsNaN(v), "%v at %d", bad, j)
+			}
+		}
+	}
+}

@@ -19,8 +19,6 @@ type kernels[T Float] struct {
 	// block + j·step. It writes any values into the vectors up to the next multiple of lanes. leave
 	// writes the columns back.
 	enter, leave func(block *T, step int, x *T, stride, rows, cols int)
-	// zero returns the sum of 0·x.
-	zero func(x *T, n int) T
 }
 
 var best32, best64 = kernels32[simd.Best], kernels64[simd.Best]

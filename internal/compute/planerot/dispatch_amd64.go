@@ -12,14 +12,12 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		turn:  [mostVectors]func(block *float32, turns *int32, count, step, i, j int){turn1F32AVX512, turn2F32AVX512, turn3F32AVX512, turn4F32AVX512},
 		enter: enterF32AVX512,
 		leave: leaveF32AVX512,
-		zero:  zeroF32AVX512,
 	},
 	simd.AVX2: {
 		lanes: 8,
 		turn:  [mostVectors]func(block *float32, turns *int32, count, step, i, j int){turn1F32AVX2, turn2F32AVX2, turn3F32AVX2, turn4F32AVX2},
 		enter: enterF32AVX2,
 		leave: leaveF32AVX2,
-		zero:  zeroF32AVX2,
 	},
 }
 
@@ -29,13 +27,11 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		turn:  [mostVectors]func(block *float64, turns *int32, count, step, i, j int){turn1F64AVX512, turn2F64AVX512, turn3F64AVX512, turn4F64AVX512},
 		enter: enterF64AVX512,
 		leave: leaveF64AVX512,
-		zero:  zeroF64AVX512,
 	},
 	simd.AVX2: {
 		lanes: 4,
 		turn:  [mostVectors]func(block *float64, turns *int32, count, step, i, j int){turn1F64AVX2, turn2F64AVX2, turn3F64AVX2, turn4F64AVX2},
 		enter: enterF64AVX2,
 		leave: leaveF64AVX2,
-		zero:  zeroF64AVX2,
 	},
 }

@@ -12,7 +12,6 @@ var kernels32 = [simd.NEON + 1]*kernels[float32]{
 		turn:  [mostVectors]func(block *float32, turns *int32, count, step, i, j int){turn1F32NEON, turn2F32NEON, turn3F32NEON, turn4F32NEON},
 		enter: enterF32NEON,
 		leave: leaveF32NEON,
-		zero:  zeroF32NEON,
 	},
 }
 
@@ -22,6 +21,5 @@ var kernels64 = [simd.NEON + 1]*kernels[float64]{
 		turn:  [mostVectors]func(block *float64, turns *int32, count, step, i, j int){turn1F64NEON, turn2F64NEON, turn3F64NEON, turn4F64NEON},
 		enter: enterF64NEON,
 		leave: leaveF64NEON,
-		zero:  zeroF64NEON,
 	},
 }

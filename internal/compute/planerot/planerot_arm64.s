@@ -426,50 +426,6 @@ row3Stored:
 done:
 	RET
 
-// func zeroF32NEON(x *float32, n int) float32
-TEXT ·zeroF32NEON(SB), NOSPLIT, $0-20
-	MOVD x+0(FP), R0
-	MOVD n+8(FP), R1
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-four:
-	CMP $16, R1
-	BLT fourEnd
-	FLDPQ 0(R0), (F5, F6)
-	FLDPQ 32(R0), (F7, F8)
-	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	WORD $0x6e20dcc5 // fmul v5.4s, v6.4s, v0.4s
-	WORD $0x4e25d442 // fadd v2.4s, v2.4s, v5.4s
-	WORD $0x6e20dce5 // fmul v5.4s, v7.4s, v0.4s
-	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
-	WORD $0x6e20dd05 // fmul v5.4s, v8.4s, v0.4s
-	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
-	ADD $64, R0
-	SUB $16, R1
-	B four
-fourEnd:
-one:
-	CMP $1, R1
-	BLT oneEnd
-	FMOVS 0(R0), F5
-	WORD $0x6e20dca5 // fmul v5.4s, v5.4s, v0.4s
-	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
-	ADD $4, R0
-	SUB $1, R1
-	B one
-oneEnd:
-	WORD $0x4e22d420 // fadd v0.4s, v1.4s, v2.4s
-	WORD $0x4e24d461 // fadd v1.4s, v3.4s, v4.4s
-	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
-	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
-	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
-	FMOVS F0, ret+16(FP)
-	RET
-
 // func turn1F64NEON(block *float64, turns *int32, count, step, i, j int)
 TEXT ·turn1F64NEON(SB), NOSPLIT, $0-48
 	MOVD block+0(FP), R0
@@ -738,47 +694,4 @@ row1Whole:
 	FMOVQ F0, 0(R3)
 row1Stored:
 done:
-	RET
-
-// func zeroF64NEON(x *float64, n int) float64
-TEXT ·zeroF64NEON(SB), NOSPLIT, $0-24
-	MOVD x+0(FP), R0
-	MOVD n+8(FP), R1
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-four:
-	CMP $8, R1
-	BLT fourEnd
-	FLDPQ 0(R0), (F5, F6)
-	FLDPQ 32(R0), (F7, F8)
-	WORD $0x6e60dca5 // fmul v5.2d, v5.2d, v0.2d
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	WORD $0x6e60dcc5 // fmul v5.2d, v6.2d, v0.2d
-	WORD $0x4e65d442 // fadd v2.2d, v2.2d, v5.2d
-	WORD $0x6e60dce5 // fmul v5.2d, v7.2d, v0.2d
-	WORD $0x4e65d463 // fadd v3.2d, v3.2d, v5.2d
-	WORD $0x6e60dd05 // fmul v5.2d, v8.2d, v0.2d
-	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
-	ADD $64, R0
-	SUB $8, R1
-	B four
-fourEnd:
-one:
-	CMP $1, R1
-	BLT oneEnd
-	FMOVD 0(R0), F5
-	WORD $0x6e60dca5 // fmul v5.2d, v5.2d, v0.2d
-	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
-	ADD $8, R0
-	SUB $1, R1
-	B one
-oneEnd:
-	WORD $0x4e62d420 // fadd v0.2d, v1.2d, v2.2d
-	WORD $0x4e64d461 // fadd v1.2d, v3.2d, v4.2d
-	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
-	WORD $0x6e60d400 // faddp v0.2d, v0.2d, v0.2d
-	FMOVD F0, ret+16(FP)
 	RET

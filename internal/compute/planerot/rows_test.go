@@ -185,7 +185,7 @@ func testAllocations[T Float](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, _ := guarded[T](rng, 100, 33, 0)
 	gs := turns[T](rng, 33, 100)
-	assert.Zero(t, testing.AllocsPerRun(20, func() { ApplyRows(x, x, 100, 33, gs, false); Zero(x.Data) }))
+	assert.Zero(t, testing.AllocsPerRun(20, func() { ApplyRows(x, x, 100, 33, gs, false) }))
 }
 
 func TestDoesNotAllocate(t *testing.T) {

@@ -40,11 +40,6 @@ func enterF32AVX512(block *float32, step int, x *float32, stride int, rows int, 
 //go:noescape
 func leaveF32AVX512(block *float32, step int, y *float32, stride int, rows int, cols int)
 
-// zeroF32AVX512 returns the sum of 0·x[i] over n elements: 0 or NaN.
-//
-//go:noescape
-func zeroF32AVX512(x *float32, n int) float32
-
 // turn1F64AVX512 rotates a block with 1 vectors to a coordinate. The next of count rotations is
 // step bytes after turns; its axes are at i and j.
 //
@@ -80,11 +75,6 @@ func enterF64AVX512(block *float64, step int, x *float64, stride int, rows int, 
 //
 //go:noescape
 func leaveF64AVX512(block *float64, step int, y *float64, stride int, rows int, cols int)
-
-// zeroF64AVX512 returns the sum of 0·x[i] over n elements: 0 or NaN.
-//
-//go:noescape
-func zeroF64AVX512(x *float64, n int) float64
 
 // turn1F32AVX2 rotates a block with 1 vectors to a coordinate. The next of count rotations is step
 // bytes after turns; its axes are at i and j.
@@ -122,11 +112,6 @@ func enterF32AVX2(block *float32, step int, x *float32, stride int, rows int, co
 //go:noescape
 func leaveF32AVX2(block *float32, step int, y *float32, stride int, rows int, cols int)
 
-// zeroF32AVX2 returns the sum of 0·x[i] over n elements: 0 or NaN.
-//
-//go:noescape
-func zeroF32AVX2(x *float32, n int) float32
-
 // turn1F64AVX2 rotates a block with 1 vectors to a coordinate. The next of count rotations is step
 // bytes after turns; its axes are at i and j.
 //
@@ -162,8 +147,3 @@ func enterF64AVX2(block *float64, step int, x *float64, stride int, rows int, co
 //
 //go:noescape
 func leaveF64AVX2(block *float64, step int, y *float64, stride int, rows int, cols int)
-
-// zeroF64AVX2 returns the sum of 0·x[i] over n elements: 0 or NaN.
-//
-//go:noescape
-func zeroF64AVX2(x *float64, n int) float64

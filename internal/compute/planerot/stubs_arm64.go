@@ -40,11 +40,6 @@ func enterF32NEON(block *float32, step int, x *float32, stride, rows, cols int)
 //go:noescape
 func leaveF32NEON(block *float32, step int, y *float32, stride, rows, cols int)
 
-// zeroF32NEON returns the sum of 0·x[i] over n elements: 0 or NaN.
-//
-//go:noescape
-func zeroF32NEON(x *float32, n int) float32
-
 // turn1F64NEON rotates a block with 1 vectors to a coordinate. The next of count rotations is step
 // bytes after turns; its axes are at i and j.
 //
@@ -80,8 +75,3 @@ func enterF64NEON(block *float64, step int, x *float64, stride, rows, cols int)
 //
 //go:noescape
 func leaveF64NEON(block *float64, step int, y *float64, stride, rows, cols int)
-
-// zeroF64NEON returns the sum of 0·x[i] over n elements: 0 or NaN.
-//
-//go:noescape
-func zeroF64NEON(x *float64, n int) float64

@@ -16,6 +16,5 @@ func Write() {
 		}
 		m.enter()
 		m.leave()
-		m.zero()
 	}
 }

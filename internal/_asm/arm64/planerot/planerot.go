@@ -19,7 +19,6 @@ func Write(f *arm64.File) {
 		}
 		m.enter()
 		m.leave()
-		m.zero()
 	}
 }
 
@@ -53,40 +52,5 @@ func (m machine) turn(vectors int) {
 	m.StoreAll(u, at[0], 0)
 	m.StoreAll(w, at[1], 0)
 	m.Repeat("loop", count)
-	m.End()
-}
-
-// zero writes the sum of 0·x, in four sums that come together at the end. They
-// are 0 or NaN: order does not matter.
-func (m machine) zero() {
-	m.Begin("zero", "(x *T, n int) T", "returns the sum of 0·x[i] over n elements: 0 or NaN.")
-	x, n, zero := m.Argument("x"), m.Argument("n"), m.Zero()
-	sums := make([]arm64.Vec, 4)
-	for i := range sums {
-		sums[i] = m.Zero()
-	}
-	loop := func(name string, elements int, load func() []arm64.Vec) {
-		m.Label(name)
-		m.I("CMP $%d, R%r", elements, n)
-		m.I("BLT %j", name+"End")
-		for i, v := range load() {
-			m.Into(sums[i]).Add(sums[i], m.Mul(v, zero))
-		}
-		m.I("ADD $%d, R%m", elements*m.Size, x)
-		m.I("SUB $%d, R%m", elements, n)
-		m.I("B %j", name)
-		m.Label(name + "End")
-	}
-	loop("four", 4*m.Lanes(), func() []arm64.Vec {
-		v := m.Vecs(4)
-		m.LoadTo(v, x, 0)
-		return v
-	})
-	loop("one", 1, func() []arm64.Vec { return []arm64.Vec{m.LoadElement(x, 0)} })
-	sum := m.Add(m.Add(sums[0], sums[1]), m.Add(sums[2], sums[3]))
-	for h := 1; h < m.Lanes(); h *= 2 {
-		sum = m.AddPairs(sum, sum)
-	}
-	m.AnswerElement(sum)
 	m.End()
 }
